@@ -1,0 +1,103 @@
+# make setup builds .venv from the pinned requirements; every other target works inside it.
+
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.setup-done
+
+# The interpreter below .venv: python3 if its version fits, else the first named one that does.
+# `make setup PYTHON=...` chooses another.
+FIND_PYTHON := import os, sys; \
+	here = os.path.realpath(sys.prefix) == os.path.realpath("$(VENV)"); \
+	fits = (3, 11) <= sys.version_info[:2] <= (3, 13); \
+	print((sys._base_executable if here else sys.executable) if fits else "")
+PYTHON ?= $(firstword $(shell for p in python3 python3.13 python3.12 python3.11; do \
+	"$$p" -c '$(FIND_PYTHON)' 2>/dev/null; done))
+
+# How many tests run at once.
+JOBS ?= 2
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help setup check test test-all demo format docs lock upgrade clean
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: $(STAMP) ## Build .venv, if it is missing or its requirements have changed
+
+check: setup ## Format, lint, types, the arrows between modules, the JSON schema
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python -m nacelle.model.schema --check
+
+test: setup check ## The checks, then the tests that are not slow
+	$(BIN)/pytest -n $(JOBS) -m "not slow"
+
+test-all: setup check ## The checks, then all tests
+	$(BIN)/pytest -n $(JOBS)
+
+demo: setup ## Check and show every robot of the library
+	@set -e; robots=$$($(BIN)/nacelle robots --names); \
+	for r in $$robots; do $(BIN)/nacelle check $$r; $(BIN)/nacelle show $$r; done
+
+format: setup ## Format, and mend what the linter can mend
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+docs: setup ## Build the pages into site/
+	$(BIN)/zensical build --clean
+
+lock: ## Write the pinned requirements again, keeping the pins that still fit
+upgrade: ## Write the pinned requirements again, with the newest versions
+upgrade: UPGRADE := --upgrade
+lock upgrade: $(BIN)/uv
+	@$(UV_SETTINGS) $(COMPILE) --no-annotate requirements/uv.in -o requirements/uv.txt
+	@$(UV_SETTINGS) $(COMPILE) pyproject.toml -o requirements/runtime.txt
+	@$(UV_SETTINGS) $(COMPILE) pyproject.toml --extra verify requirements/dev.in \
+		--constraint requirements/runtime.txt -o requirements/dev.txt
+
+COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" $(UPGRADE)
+
+clean: ## Remove everything that make has built, .venv too
+	rm -rf $(VENV) build dist site .cache .hypothesis .import_linter_cache
+	rm -rf .mypy_cache .pytest_cache .ruff_cache
+	find src tests -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+
+# ------------------------------------------------------------------------------ the environment
+
+# uv does not read pip's settings: hand it pip's index and certificates, unless it has its own.
+UV_SETTINGS = python="$(PYTHON)"; export UV_PYTHON_DOWNLOADS=never; \
+	pip_setting() { "$$python" -m pip config list 2>/dev/null \
+		| sed -nE "s/^(:env:|global|install)\.$$1='(.*)'$$/\2/p" | head -n 1; }; \
+	if [ -z "$${UV_DEFAULT_INDEX:-}$${UV_INDEX_URL:-}" ]; then \
+		index="$$(pip_setting index-url)"; \
+		if [ -n "$$index" ]; then export UV_DEFAULT_INDEX="$$index"; fi; \
+	fi; \
+	if [ -z "$${SSL_CERT_FILE:-}" ]; then \
+		cert="$$(pip_setting cert)"; \
+		if [ -n "$$cert" ]; then export SSL_CERT_FILE="$$cert"; fi; \
+	fi;
+
+# The venv needs no ensurepip, which Debian packs apart: the interpreter's own pip puts uv into it.
+$(BIN)/uv:
+	@set -e; python="$(PYTHON)"; \
+	if [ -z "$$python" ] || [ -z "$$("$$python" -c '$(FIND_PYTHON)' 2>/dev/null)" ]; then \
+		echo "nacelle needs Python 3.11, 3.12 or 3.13; name one: make setup PYTHON=..." >&2; exit 1; \
+	fi; \
+	echo "Building $(VENV) with $$("$$python" --version)"; \
+	"$$python" -m venv --without-pip --clear $(VENV); \
+	if ! "$$python" -m pip --python $(BIN)/python --version >/dev/null 2>&1; then \
+		echo "make setup needs pip 22.3 or newer for $$python" >&2; exit 1; \
+	fi; \
+	"$$python" -m pip --python $(BIN)/python --disable-pip-version-check --quiet install \
+		--require-hashes --only-binary :all: -r requirements/uv.txt
+
+$(STAMP): pyproject.toml requirements/uv.txt requirements/dev.txt | $(BIN)/uv
+	@$(UV_SETTINGS) set -e; \
+	$(BIN)/uv pip sync --quiet --python $(BIN)/python --require-hashes --only-binary :all: \
+		requirements/uv.txt requirements/dev.txt; \
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e .
+	@touch $@

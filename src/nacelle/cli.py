@@ -1,0 +1,248 @@
+"""The command line: `nacelle robots | show | check | new | schema`."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+
+import typer
+
+from nacelle.errors import DescriptionError, NacelleError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+app = typer.Typer(
+    name="nacelle",
+    help="Dynamics of parallel robots, from one description to the controller.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+RobotArgument = Annotated[str, typer.Argument(help="Name of a robot of the library, or a YAML file.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+
+
+def console(stderr: bool = False) -> Console:
+    """A console that keeps long lines whole where it does not write to a terminal."""
+    from rich.console import Console
+
+    width = None if (sys.stderr if stderr else sys.stdout).isatty() else 160
+    return Console(stderr=stderr, width=width, highlight=False, soft_wrap=stderr)
+
+
+def fail(error: NacelleError, as_json: bool) -> NoReturn:
+    """Print an error, one line a problem, and leave with status 1."""
+    if isinstance(error, DescriptionError):
+        if as_json:
+            print_json({"ok": False, "problems": [problem.as_dict() for problem in error.problems]})
+        else:
+            from nacelle.report.text import problem_line
+
+            err = console(stderr=True)
+            for problem in error.problems:
+                err.print(problem_line(problem))
+            count = len(error.problems)
+            err.print(f"[bold red]{count} {'problem' if count == 1 else 'problems'}[/]")
+    elif as_json:
+        print_json({"ok": False, "error": str(error)})
+    else:
+        console(stderr=True).print(f"error: {error}", style="red", markup=False)
+    raise typer.Exit(1)
+
+
+def print_json(data: Any) -> None:
+    """Print plain data as JSON."""
+    print(json.dumps(data, indent=2, allow_nan=False))
+
+
+@app.command("robots")
+def robots_command(
+    names: Annotated[bool, typer.Option("--names", help="Names only, one a line.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """List the robots of the library."""
+    from nacelle import robots
+    from nacelle.model.read import read_text
+
+    if names:
+        print("\n".join(robots.names()))
+        return
+    rows = []
+    for name in robots.names():
+        robot, _ = read_text(robots.text(name), f"{name}.yaml")
+        rows.append(
+            {
+                "name": name,
+                "legs": len(robot.legs),
+                "bodies": len(robot.bodies) - 1,
+                "actuators": len(robot.actuators),
+                "motion": robot.motion.name,
+                "title": robot.title,
+            }
+        )
+    if as_json:
+        print_json(rows)
+        return
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for column in rows[0]:
+        table.add_column(column, justify="right" if isinstance(rows[0][column], int) else "left")
+    for row in rows:
+        table.add_row(*(escape(str(value)) for value in row.values()))
+    console().print(table)
+
+
+@app.command("show")
+def show_command(robot: RobotArgument, as_json: JsonOption = False) -> None:
+    """Show a robot: tree, joints, loops, mobility, parameters, closed forms, elements."""
+    from nacelle.library import check
+
+    try:
+        found = check(robot)
+    except NacelleError as error:
+        fail(error, as_json)
+    if as_json:
+        from nacelle.report.summary import summary
+
+        print_json(summary(found))
+    else:
+        from nacelle.report.text import show
+
+        show(found, console())
+
+
+@app.command("check")
+def check_command(
+    files: Annotated[list[str], typer.Argument(help="YAML files, or robots of the library.")],
+    as_json: JsonOption = False,
+) -> None:
+    """Check descriptions; print everything that is wrong, each with its place."""
+    from nacelle.library import check
+    from nacelle.report.text import problem_line
+
+    results: list[dict[str, Any]] = []
+    for name in files:
+        try:
+            found = check(name)
+            problems = list(found.problems)
+        except DescriptionError as error:
+            problems = list(error.problems)
+        except NacelleError as error:
+            if as_json:
+                results.append({"file": name, "ok": False, "error": str(error), "problems": []})
+            else:
+                console(stderr=True).print(f"error: {error}", style="red", markup=False)
+                results.append({"ok": False})
+            continue
+        errors = [problem for problem in problems if problem.severity == "error"]
+        results.append(
+            {"file": name, "ok": not errors, "problems": [problem.as_dict() for problem in problems]}
+        )
+        if as_json:
+            continue
+        for problem in problems:
+            console(stderr=True).print(problem_line(problem))
+        if errors:
+            word = "problem" if len(errors) == 1 else "problems"
+            console(stderr=True).print(f"[bold red]{len(errors)} {word}[/] in {name}")
+        else:
+            robot = found.robot
+            console().print(
+                f"[green]ok[/] {robot.name}: {len(robot.legs)} legs, {len(robot.bodies) - 1} bodies, "
+                f"{len(robot.actuators)} actuators, motion {robot.motion.name}, hash {robot.hash[:16]}",
+                markup=True,
+            )
+    if as_json:
+        print_json(results if len(results) > 1 else results[0])
+    if not all(result["ok"] for result in results):
+        raise typer.Exit(1)
+
+
+@app.command("new")
+def new_command(
+    name: Annotated[str, typer.Argument(help="Name of the new robot; the file is NAME.yaml.")],
+    from_robot: Annotated[
+        str, typer.Option("--from", help="Robot of the library, or YAML file, to start from.")
+    ] = "fivebar",
+    out: Annotated[Path | None, typer.Option("--out", help="File to write; never overwritten.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Start a new robot from an existing one: a copy of its YAML under a new name."""
+    from nacelle import robots
+    from nacelle.errors import UnknownRobotError
+    from nacelle.library import check, looks_like_file
+
+    target = out or Path(f"{name}.yaml")
+    try:
+        if not re.fullmatch(r"\w[\w\-]*", name) or len(name) > 64:
+            raise NacelleError(f"{name!r} is not a name: use letters, digits, _ and -")
+        if looks_like_file(from_robot):
+            if not Path(from_robot).is_file():
+                raise UnknownRobotError(f"there is no file {from_robot!r}")
+            check(from_robot).require()
+            text = Path(from_robot).read_text(encoding="utf-8")
+        else:
+            text = robots.text(from_robot)
+        written = re.sub(r"(?m)^name:.*$", f"name: {name}", text, count=1)
+        write_new(target, written)
+    except OSError as error:
+        fail(NacelleError(f"cannot write {target}: {error.strerror or error}"), as_json)
+    except NacelleError as error:
+        fail(error, as_json)
+    if as_json:
+        print_json({"ok": True, "file": str(target), "name": name, "from": from_robot})
+    else:
+        console().print(f"wrote {target}; next: nacelle check {target}", markup=False)
+
+
+def write_new(target: Path, text: str) -> None:
+    """Write a file that does not exist yet, whole or not at all."""
+    if target.exists():
+        raise NacelleError(f"{target} exists already; it is left as it is")
+    if not target.parent.is_dir():
+        raise NacelleError(f"there is no folder {target.parent}")
+    part = target.with_name(f".{target.name}.{os.getpid()}")
+    try:
+        part.write_text(text, encoding="utf-8")
+        os.link(part, target)
+    except FileExistsError:
+        raise NacelleError(f"{target} exists already; it is left as it is") from None
+    finally:
+        part.unlink(missing_ok=True)
+
+
+@app.command("schema")
+def schema_command() -> None:
+    """Print the JSON schema of descriptions, for editors."""
+    from nacelle.model.schema import shipped_schema
+
+    print_json(shipped_schema())
+
+
+@app.callback(invoke_without_command=True)
+def version_option(
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> None:
+    """Dynamics of parallel robots, from one description to the controller."""
+    if version:
+        from nacelle import __version__
+
+        print(f"nacelle {__version__}")
+        raise typer.Exit
+
+
+def main() -> None:
+    """Run the command line."""
+    app()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,95 @@
+"""The errors of nacelle: a small tree, each carrying its evidence. Imports nothing of nacelle."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, order=True)
+class Problem:
+    """One thing that is wrong in a description, or worth a word.
+
+    Attributes:
+        file: name of the file, or "<python>" for a description made in Python.
+        line: line in the file, counted from 1; 0 if there is no file.
+        column: column in the line, counted from 1; 0 if there is no file.
+        path: place in the description, for example "legs[0].joints.knee.axis".
+        message: what is wrong.
+        hint: what would be right; may be empty.
+        severity: "error" or "warning".
+    """
+
+    file: str
+    line: int
+    column: int
+    path: str
+    message: str
+    hint: str = ""
+    severity: str = "error"
+
+    def __str__(self) -> str:
+        """Give "file:line:column: path: message (hint)"."""
+        place = f"{self.file}:{self.line}:{self.column}" if self.line else self.file
+        where = f" {self.path}:" if self.path else ""
+        hint = f" ({self.hint})" if self.hint else ""
+        kind = "" if self.severity == "error" else f" {self.severity}:"
+        return f"{place}:{kind}{where} {self.message}{hint}"
+
+    def as_dict(self) -> dict[str, str | int]:
+        """Give the problem as plain data, for `--json`."""
+        return {
+            "file": self.file,
+            "line": self.line,
+            "column": self.column,
+            "path": self.path,
+            "message": self.message,
+            "hint": self.hint,
+            "severity": self.severity,
+        }
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Suggest the nearest known name, or list what is known."""
+    names = list(known)
+    near = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
+    if near:
+        return f"did you mean {near[0]!r}?"
+    return "known: " + ", ".join(names[:20]) if names else ""
+
+
+class NacelleError(Exception):
+    """Root of all errors that nacelle raises on purpose."""
+
+
+class DescriptionError(NacelleError):
+    """A description is not that of a robot; `problems` holds everything that is wrong with it."""
+
+    def __init__(self, problems: Iterable[Problem]) -> None:
+        """Keep all problems; the message lists them one a line."""
+        self.problems = tuple(problems)
+        count = len(self.problems)
+        head = "1 problem" if count == 1 else f"{count} problems"
+        super().__init__(head + ":\n" + "\n".join(f"  {problem}" for problem in self.problems))
+
+
+class UnknownRobotError(NacelleError):
+    """No robot of that name is in the library, and no file of that name exists."""
+
+
+class ParameterError(NacelleError):
+    """A parameter vector does not fit the robot."""
+
+
+class AssemblyError(NacelleError):
+    """The loops of a robot cannot be closed at a pose.
+
+    Attributes:
+        gaps: for each closure that stays open, its name and its gap in metres or radians.
+    """
+
+    def __init__(self, message: str, gaps: dict[str, float]) -> None:
+        """Keep the open closures beside the message."""
+        self.gaps = gaps
+        super().__init__(message)

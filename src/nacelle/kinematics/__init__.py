@@ -1,0 +1,1 @@
+"""Positions and velocities: the spanning tree, the closures, assembly, mobility."""

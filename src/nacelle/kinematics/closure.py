@@ -1,0 +1,93 @@
+"""Closures: what is left open, and how it changes with the rates of the tree.
+
+Every closure demands scalar equations between its two joint frames (`nacelle.model.joint.LOCKS`):
+
+    offset i:     e_i . d = 0                d from the first frame's origin to the second's, metres
+    square i, j:  e_i . f_j = 0              e_i axis of the first frame, f_j of the second
+
+and their time derivatives are
+
+    offset i:     e_i . (v_2 - v_1 - w_1 x d)
+    square i, j:  (f_j x e_i) . (w_2 - w_1)
+
+with v the velocities of the two origins and w the angular velocities of the two bodies.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from nacelle.kinematics.tree import TreeMotion
+from nacelle.model.joint import Joint, JointKind
+from nacelle.model.robot import Robot
+from nacelle.spatial.pose import Pose
+from nacelle.spatial.rotation import skew
+from nacelle.spatial.scalar import Array, cross, dot, matvec, pack, transpose
+
+_KEEPS_Z = (JointKind.REVOLUTE, JointKind.CYLINDRICAL)
+_KEEPS_ALL = (JointKind.PRISMATIC, JointKind.FIXED)
+
+
+@dataclass(frozen=True)
+class ClosureState:
+    """The closures at one state of the tree.
+
+    Attributes:
+        residual: what is left open, one number a lock, metres or sines of angles.
+        jacobian: its derivative with respect to the rates of the tree, (locks, rates).
+        rows: for each closure the slice of its locks.
+    """
+
+    residual: Array
+    jacobian: Array
+    rows: tuple[slice, ...]
+
+
+def closure_frames(joint: Joint, motion: TreeMotion) -> tuple[Pose, Pose]:
+    """Poses of the two joint frames of a closure in the base."""
+    return (
+        motion.poses[joint.predecessor] @ joint.frame_predecessor,
+        motion.poses[joint.successor] @ joint.frame_successor,
+    )
+
+
+def closure_state(robot: Robot, motion: TreeMotion) -> ClosureState:
+    """Residual and Jacobian of all closures."""
+    residual: list[Array] = []
+    blocks: list[Array] = []
+    rows: list[slice] = []
+    for joint in robot.closures:
+        first, second = closure_frames(joint, motion)
+        d = second.p - first.p
+        J1 = motion.point_jacobian(joint.predecessor, first.p)
+        J2 = motion.point_jacobian(joint.successor, second.p)
+        # v_2 - v_1 - w_1 x d, per rate: w_1 x d = -d x w_1.
+        slip = J2[:3] - J1[:3] + np.einsum("ij...,jk...->ik...", skew(d), J1[3:])
+        turn = J2[3:] - J1[3:]
+        start = len(residual)
+        for lock in joint.locks:
+            e = first.R[:, lock[1]]
+            if len(lock) == 2:
+                residual.append(dot(e, d))
+                blocks.append(matvec(transpose(slip), e))
+            else:
+                f = second.R[:, lock[2]]
+                residual.append(dot(e, f))
+                blocks.append(matvec(transpose(turn), cross(f, e)))
+        rows.append(slice(start, len(residual)))
+    width = motion.columns.shape[1]
+    if not residual:
+        return ClosureState(np.zeros(0), np.zeros((0, width)), tuple(rows))
+    return ClosureState(pack(residual), np.stack(np.broadcast_arrays(*blocks)), tuple(rows))
+
+
+def is_flipped(joint: Joint, motion: TreeMotion) -> bool:
+    """Whether a closure holds with an axis the wrong way round, which its equations also allow."""
+    if joint.kind not in _KEEPS_Z + _KEEPS_ALL:
+        return False
+    first, second = closure_frames(joint, motion)
+    if float(dot(first.R[:, 2], second.R[:, 2])) < 0.0:
+        return True
+    return joint.kind in _KEEPS_ALL and float(dot(first.R[:, 0], second.R[:, 0])) < 0.0

@@ -1,0 +1,66 @@
+"""Loading robots: by name from the library, from a YAML file, a text, or Python data; checked."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from nacelle import robots
+from nacelle.errors import UnknownRobotError, did_you_mean
+from nacelle.kinematics.check import Check, check_robot
+from nacelle.model.read import read_data, read_file, read_text
+from nacelle.model.robot import Robot
+
+
+def load(name_or_file: str | os.PathLike[str]) -> Robot:
+    """Load a robot of the library by its name, or any robot from its YAML file.
+
+    Raises:
+        UnknownRobotError: if it is neither the name of a robot nor a file.
+        DescriptionError: with everything that is wrong with the description.
+    """
+    return check(name_or_file).require().robot
+
+
+def loads(text: str) -> Robot:
+    """Load a robot from the text of a YAML file; raises DescriptionError."""
+    robot, source = read_text(text)
+    return check_robot(robot, source).require().robot
+
+
+def build(description: dict[str, Any]) -> Robot:
+    """Build a robot from Python data shaped like the YAML; bare numbers are in SI units.
+
+    Arrays, tuples and lists may be mixed; "format" may be left out. Raises DescriptionError.
+    """
+    robot, source = read_data(description)
+    return check_robot(robot, source).require().robot
+
+
+def check(name_or_file: str | os.PathLike[str]) -> Check:
+    """Load a robot and give what the checks found, warnings too.
+
+    Raises:
+        UnknownRobotError: if it is neither the name of a robot nor a file.
+        DescriptionError: if the description cannot be read as a robot at all.
+    """
+    text = os.fspath(name_or_file)
+    if looks_like_file(text):
+        if not Path(text).is_file():
+            raise UnknownRobotError(f"there is no file {text!r}")
+        robot, source = read_file(text)
+    elif text in robots.names():
+        robot, source = read_text(robots.text(text), f"{text}.yaml")
+    else:
+        raise UnknownRobotError(
+            f"no robot of the library and no file is called {text!r}; {did_you_mean(text, robots.names())}"
+        )
+    return check_robot(robot, source)
+
+
+def looks_like_file(text: str) -> bool:
+    """Whether a text names a file: it has a folder or a YAML ending, or the file exists."""
+    path = Path(text)
+    ending = path.suffix.lower() in (".yaml", ".yml")
+    return ending or len(path.parts) > 1 or (path.is_file() and text not in robots.names())

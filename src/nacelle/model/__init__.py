@@ -1,0 +1,1 @@
+"""What a robot is: the description in YAML or Python, and the frozen `Robot` built from it."""

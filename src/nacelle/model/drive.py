@@ -1,0 +1,219 @@
+"""What a joint has beside its geometry, read once its kind is known: friction, springs, limits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from nacelle.model.description import ActuatorSpec, DriveSpec
+from nacelle.model.joint import MOTION, FrictionTerm, JointKind, Primitive, Spring, neutral
+from nacelle.model.units import QUANTITIES, UnitError, parse_quantity
+
+Path = tuple[str | int, ...]
+Report = Callable[[Path, str, str], None]
+
+_SLIDING = {
+    "viscous": "damping",
+    "coulomb": "force",
+    "coulomb_smooth": "force",
+    "stribeck": "force",
+    "quadratic": "quadratic drag",
+    "cubic": "cubic drag",
+    "constant": "force",
+}
+_TURNING = {
+    "viscous": "angular damping",
+    "coulomb": "torque",
+    "coulomb_smooth": "torque",
+    "stribeck": "torque",
+    "quadratic": "angular quadratic drag",
+    "cubic": "angular cubic drag",
+    "constant": "torque",
+}
+_NEEDS_SCALE = ("coulomb_smooth", "stribeck")
+
+
+class DriveReader:
+    """Reads the quantities of joints; faults go to `report`."""
+
+    def __init__(self, units: dict[str, str] | None, report: Report) -> None:
+        """Keep the units of bare numbers and where to report."""
+        self.units = units
+        self.report = report
+
+    def quantity(self, value: Any, kind: str, path: Path, default: float = 0.0) -> float:
+        """Read one quantity; a faulty one is reported and the default taken."""
+        try:
+            return parse_quantity(value, QUANTITIES[kind], self.units)
+        except UnitError as error:
+            self.report(path, str(error), error.hint)
+            return default
+
+    def friction(self, spec: DriveSpec, kind: JointKind, path: Path) -> tuple[tuple[FrictionTerm, ...], ...]:
+        """Friction terms of each axis."""
+        axes = MOTION[kind]
+        if spec.friction is None:
+            return ((),) * len(axes)
+        given = spec.friction
+        if not axes:
+            self.report((*path, "friction"), f"a {kind} joint does not move: no friction", "remove it")
+            return ()
+        if len(given) == 1 and len({axis.turns for axis in axes}) == 1 and Primitive.BALL not in axes[1:]:
+            given = given * len(axes)
+        if len(given) != len(axes):
+            self.report(
+                (*path, "friction"),
+                f"{len(given)} entries for the {len(axes)} axes of a {kind} joint",
+                "a list in the order " + ", ".join(_AXIS_WORDS[axis] for axis in axes),
+            )
+            return ((),) * len(axes)
+        result = []
+        for k, (axis, entry) in enumerate(zip(axes, given, strict=True)):
+            place = (*path, "friction", k) if len(spec.friction) > 1 else (*path, "friction")
+            kinds = _TURNING if axis.turns else _SLIDING
+            rate = "angular speed" if axis.turns else "speed"
+            scale = 0.0
+            if entry.scale is not None:
+                scale = self.quantity(entry.scale, rate, (*place, "scale"))
+            terms = []
+            for basis, quantity in kinds.items():
+                value = getattr(entry, basis)
+                if value is None:
+                    continue
+                number = self.quantity(value, quantity, (*place, basis))
+                if number < 0.0 and basis not in ("constant", "stribeck"):
+                    self.report((*place, basis), f"friction must not push: {number:g} is negative", "")
+                if basis in _NEEDS_SCALE and not scale > 0.0:
+                    self.report(
+                        (*place, basis),
+                        f"{basis} needs a rate at which it bends",
+                        f"write scale: {QUANTITIES[rate].example}",
+                    )
+                uses_scale = scale if basis in _NEEDS_SCALE else 0.0
+                terms.append(FrictionTerm(basis.replace("_", "-"), number, uses_scale))
+            result.append(tuple(terms))
+        return tuple(result)
+
+    def springs(self, spec: DriveSpec, kind: JointKind, path: Path) -> tuple[Spring | None, ...]:
+        """Springs of each axis."""
+        axes = MOTION[kind]
+        if spec.spring is None:
+            return (None,) * len(axes)
+        if len(spec.spring) != len(axes) or Primitive.BALL in axes:
+            self.report(
+                (*path, "spring"),
+                f"{len(spec.spring)} springs for the {len(axes)} axes of a {kind} joint",
+                "one a sliding or turning axis, none in a ball",
+            )
+            return (None,) * len(axes)
+        result: list[Spring | None] = []
+        for k, (axis, entry) in enumerate(zip(axes, spec.spring, strict=True)):
+            place = (*path, "spring", k) if len(axes) > 1 else (*path, "spring")
+            if entry is None:
+                result.append(None)
+                continue
+            stiffness = "angular stiffness" if axis.turns else "stiffness"
+            result.append(
+                Spring(
+                    self.quantity(entry.stiffness, stiffness, (*place, "stiffness")),
+                    self.quantity(entry.rest, position_kind(axis), (*place, "rest")),
+                )
+            )
+        return tuple(result)
+
+    def limits(self, value: Any, kind: JointKind, path: Path) -> tuple[tuple[float, float], ...]:
+        """Limits of each axis; of a ball the tilt between the z axes of its frames."""
+        axes = MOTION[kind]
+        free = ((-math.inf, math.inf),) * len(axes)
+        if value is None:
+            return free
+        pairs = [value] if len(axes) == 1 else value
+        if isinstance(pairs, str) and len(axes) == 1:
+            pairs = [pairs.split(",")]
+        if not isinstance(pairs, list | tuple) or len(pairs) != len(axes):
+            self.report(path, f"limits of a {kind} joint: {len(axes)} pairs", "write [-30 deg, 30 deg]")
+            return free
+        result = []
+        for axis, pair in zip(axes, pairs, strict=True):
+            if pair is None:
+                result.append((-math.inf, math.inf))
+                continue
+            if not isinstance(pair, list | tuple) or len(pair) != 2:
+                self.report(path, "a limit is a pair: lower and upper", "write [-30 deg, 30 deg]")
+                return free
+            low, high = (
+                default if end is None else self.quantity(end, position_kind(axis), path, default)
+                for end, default in zip(pair, (-math.inf, math.inf), strict=True)
+            )
+            if not low < high:
+                self.report(path, f"the lower limit {low:g} is not below the upper {high:g}", "")
+            result.append((low, high))
+        return tuple(result)
+
+    def guess(self, value: Any, kind: JointKind, path: Path) -> tuple[float, ...]:
+        """Reference coordinates of a joint."""
+        if value is None:
+            return neutral(kind)
+        axes = MOTION[kind]
+        expected = sum(axis.nq for axis in axes)
+        values = list(value) if isinstance(value, list | tuple) else [value]
+        if len(values) != expected:
+            words = ", ".join(_AXIS_WORDS[axis] for axis in axes) or "none"
+            self.report(path, f"{len(values)} numbers for a {kind} joint, expected {expected}", words)
+            return neutral(kind)
+        result: list[float] = []
+        for axis in axes:
+            if axis is Primitive.BALL:
+                quat = [self.quantity(v, "number", path) for v in values[len(result) : len(result) + 4]]
+                size = math.sqrt(sum(q * q for q in quat))
+                if abs(size - 1.0) > 1e-6:
+                    self.report(path, f"the quaternion has length {size:.6g}, not 1", "x y z w")
+                    quat, size = [0.0, 0.0, 0.0, 1.0], 1.0
+                result += quat if abs(size - 1.0) < 1e-15 else [q / size for q in quat]
+            else:
+                result.append(self.quantity(values[len(result)], position_kind(axis), path))
+        return tuple(result)
+
+    def gear_ratio(self, spec: ActuatorSpec, kind: JointKind, path: Path) -> tuple[float, bool]:
+        """Motor rate per joint rate, and whether a motor turns to make a joint slide."""
+        value = spec.gear_ratio
+        if kind is JointKind.PRISMATIC and isinstance(value, str) and "/" in value:
+            return self.quantity(value, "gear ratio per length", (*path, "gear_ratio"), 1.0), True
+        ratio = self.quantity(value, "number", (*path, "gear_ratio"), 1.0)
+        if ratio == 0.0:
+            self.report((*path, "gear_ratio"), "the gear ratio is zero", "1 for a direct drive")
+            ratio = 1.0
+        return ratio, False
+
+    def rotor_inertia(self, value: Any, turns: bool, path: Path) -> float:
+        """Inertia of the drive on the motor's side: kg m^2 if the motor turns, else kg."""
+        if value is None:
+            return 0.0
+        number = self.quantity(value, "inertia" if turns else "mass", path)
+        if number < 0.0:
+            self.report(path, f"the rotor inertia is negative: {number:g}", "")
+        return number
+
+
+_AXIS_WORDS: dict[Primitive, str] = {
+    Primitive.RX: "turn about x",
+    Primitive.RY: "turn about y",
+    Primitive.RZ: "turn about z",
+    Primitive.TX: "slide along x",
+    Primitive.TY: "slide along y",
+    Primitive.TZ: "slide along z",
+    Primitive.BALL: "ball",
+}
+
+
+def position_kind(axis: Primitive) -> str:
+    """Kind of quantity of a coordinate."""
+    return "angle" if axis.turns else "length"
+
+
+def units_for_bare_numbers(units: Any) -> dict[str, str] | None:
+    """Units of bare numbers from the `units` key: "SI", a mapping, or nothing."""
+    if units == "SI":
+        return {"*": "SI"}
+    return dict(units) if isinstance(units, dict) and units else None

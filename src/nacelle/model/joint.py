@@ -1,0 +1,211 @@
+"""Joints: the kinds, their coordinates, what they lock, and one joint of a robot.
+
+A joint stands between two bodies, its predecessor and its successor, and has a frame on each. The
+motion of the successor's joint frame in the predecessor's is a product of primitives:
+
+    revolute          Rz(q)                 turns about z
+    prismatic         Tz(q)                 slides along z
+    cylindrical       Tz(q1) Rz(q2)
+    universal         Rx(q1) Ry(q2)         first axis x, second axis y
+    spherical         ball(quat_xyzw)
+    planar-spherical  Tx(q1) Ty(q2) ball    slides on the plane z = 0 of the predecessor (C5 joint)
+    spherical-planar  ball Tx(q1) Ty(q2)    the same joint with the plane on the successor
+    fixed
+    point             a ball on a massless point: locks the position, nothing else
+
+A joint of the spanning tree places its successor; a closure demands that the two frames, placed by
+the tree, agree in what the joint locks. Same data, two roles.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from nacelle.spatial.pose import Pose, identity
+
+
+class JointKind(StrEnum):
+    """The kinds of joints."""
+
+    REVOLUTE = "revolute"
+    PRISMATIC = "prismatic"
+    CYLINDRICAL = "cylindrical"
+    UNIVERSAL = "universal"
+    SPHERICAL = "spherical"
+    PLANAR_SPHERICAL = "planar-spherical"
+    SPHERICAL_PLANAR = "spherical-planar"
+    FIXED = "fixed"
+    POINT = "point"
+
+
+class Primitive(StrEnum):
+    """One step of a joint's motion: a turn about or a slide along an axis, or a ball."""
+
+    RX = "rx"
+    RY = "ry"
+    RZ = "rz"
+    TX = "tx"
+    TY = "ty"
+    TZ = "tz"
+    BALL = "ball"
+
+    @property
+    def axis(self) -> int:
+        """Index of the axis, 0 to 2."""
+        return "xyz".index(self.value[1])
+
+    @property
+    def turns(self) -> bool:
+        """Whether it is a rotation."""
+        return self.value[0] != "t"
+
+    @property
+    def nq(self) -> int:
+        """Number of coordinates: 4 for a ball (quat_xyzw), else 1."""
+        return 4 if self is Primitive.BALL else 1
+
+    @property
+    def nv(self) -> int:
+        """Number of rates: 3 for a ball (angular velocity in the successor's frame), else 1."""
+        return 3 if self is Primitive.BALL else 1
+
+
+_P = Primitive
+
+MOTION: dict[JointKind, tuple[Primitive, ...]] = {
+    JointKind.REVOLUTE: (_P.RZ,),
+    JointKind.PRISMATIC: (_P.TZ,),
+    JointKind.CYLINDRICAL: (_P.TZ, _P.RZ),
+    JointKind.UNIVERSAL: (_P.RX, _P.RY),
+    JointKind.SPHERICAL: (_P.BALL,),
+    JointKind.PLANAR_SPHERICAL: (_P.TX, _P.TY, _P.BALL),
+    JointKind.SPHERICAL_PLANAR: (_P.BALL, _P.TX, _P.TY),
+    JointKind.FIXED: (),
+    JointKind.POINT: (_P.BALL,),
+}
+
+# What a joint locks, as scalar equations between its two frames. ("offset", i): the successor's origin
+# has no component along axis i of the predecessor's frame. ("square", i, j): axis i of the
+# predecessor's frame is square to axis j of the successor's.
+Lock = tuple[str, int] | tuple[str, int, int]
+_AT_POINT: tuple[Lock, ...] = (("offset", 0), ("offset", 1), ("offset", 2))
+_ALONG_Z: tuple[Lock, ...] = (("offset", 0), ("offset", 1))
+_Z_PARALLEL: tuple[Lock, ...] = (("square", 0, 2), ("square", 1, 2))
+_ALIGNED: tuple[Lock, ...] = (*_Z_PARALLEL, ("square", 0, 1))
+
+LOCKS: dict[JointKind, tuple[Lock, ...]] = {
+    JointKind.REVOLUTE: _AT_POINT + _Z_PARALLEL,
+    JointKind.PRISMATIC: _ALONG_Z + _ALIGNED,
+    JointKind.CYLINDRICAL: _ALONG_Z + _Z_PARALLEL,
+    JointKind.UNIVERSAL: (*_AT_POINT, ("square", 0, 1)),
+    JointKind.SPHERICAL: _AT_POINT,
+    JointKind.PLANAR_SPHERICAL: (("offset", 2),),
+    JointKind.SPHERICAL_PLANAR: (("offset", 2),),
+    JointKind.FIXED: _AT_POINT + _ALIGNED,
+    JointKind.POINT: _AT_POINT,
+}
+
+LETTERS: dict[JointKind, str] = {
+    JointKind.REVOLUTE: "R",
+    JointKind.PRISMATIC: "P",
+    JointKind.CYLINDRICAL: "C",
+    JointKind.UNIVERSAL: "U",
+    JointKind.SPHERICAL: "S",
+    JointKind.PLANAR_SPHERICAL: "C5",
+    JointKind.SPHERICAL_PLANAR: "C5",
+    JointKind.FIXED: "F",
+    JointKind.POINT: "S",
+}
+
+
+@dataclass(frozen=True)
+class FrictionTerm:
+    """One basis function of the joint rate with its coefficient ([AGH2005] (24)).
+
+    Attributes:
+        basis: "viscous", "coulomb", "coulomb-smooth", "stribeck", "quadratic", "cubic" or "constant".
+        coefficient: N or N m, per power of the rate.
+        scale: rate at which a smooth or Stribeck term bends, m/s or rad/s; 0 for the others.
+    """
+
+    basis: str
+    coefficient: float
+    scale: float = 0.0
+
+
+@dataclass(frozen=True)
+class Spring:
+    """A linear spring on one coordinate: force = -stiffness (q - rest)."""
+
+    stiffness: float
+    rest: float
+
+
+@dataclass(frozen=True)
+class Joint:
+    """One joint of a robot, in the tree or as a closure.
+
+    Attributes:
+        name: full name, "leg1.knee".
+        kind: which kind.
+        predecessor: index of the body that carries the first frame.
+        successor: index of the body that carries the second frame.
+        frame_predecessor: pose of the joint frame in the predecessor's body frame.
+        frame_successor: pose of the joint frame in the successor's body frame.
+        friction: for each friction axis (`friction_axes`) its terms.
+        springs: for each friction axis a spring or None.
+        rotor_inertia: of the drive, kg m^2 or kg, on the motor's side of the gear.
+        gear_ratio: motor rate per joint rate.
+        limits: for each friction axis (lower, upper), infinite where there is none.
+        guess: reference value of the coordinates (`nq` of them), picks the branch.
+        at_point: a joint between legs at a point nacelle; the point locks the position already.
+    """
+
+    name: str
+    kind: JointKind
+    predecessor: int
+    successor: int
+    frame_predecessor: Pose = field(default_factory=identity)
+    frame_successor: Pose = field(default_factory=identity)
+    friction: tuple[tuple[FrictionTerm, ...], ...] = ()
+    springs: tuple[Spring | None, ...] = ()
+    rotor_inertia: float = 0.0
+    gear_ratio: float = 1.0
+    limits: tuple[tuple[float, float], ...] = ()
+    guess: tuple[float, ...] = ()
+    at_point: bool = False
+
+    @property
+    def primitives(self) -> tuple[Primitive, ...]:
+        """The steps of the joint's motion."""
+        return MOTION[self.kind]
+
+    @property
+    def locks(self) -> tuple[Lock, ...]:
+        """What the joint locks."""
+        locks = LOCKS[self.kind]
+        return tuple(lock for lock in locks if lock[0] == "square") if self.at_point else locks
+
+    @property
+    def nq(self) -> int:
+        """Number of coordinates."""
+        return sum(primitive.nq for primitive in self.primitives)
+
+    @property
+    def nv(self) -> int:
+        """Number of rates."""
+        return sum(primitive.nv for primitive in self.primitives)
+
+    @property
+    def friction_axes(self) -> tuple[Primitive, ...]:
+        """Where friction acts: along every primitive, in a ball along the relative rotation."""
+        return self.primitives
+
+
+def neutral(kind: JointKind) -> tuple[float, ...]:
+    """Coordinates of a joint whose two frames coincide."""
+    values: list[float] = []
+    for primitive in MOTION[kind]:
+        values += [0.0, 0.0, 0.0, 1.0] if primitive is Primitive.BALL else [0.0]
+    return tuple(values)

@@ -1,0 +1,74 @@
+"""Bodies, and the legs that they form."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+BASE = 0
+PLATFORM = 1
+
+
+@dataclass(frozen=True)
+class Body:
+    """One rigid body.
+
+    Attributes:
+        name: full name, "leg1.arm".
+        inertia: ten parameters in Pinocchio's order (see `nacelle.spatial.inertia`).
+        display: shapes to draw, as plain data.
+        section: cross-section of a flexible link as plain data in SI units, or None.
+        material: material of a flexible link as plain data in SI units, or None.
+    """
+
+    name: str
+    inertia: tuple[float, ...] = (0.0,) * 10
+    display: tuple[dict[str, Any], ...] = ()
+    section: dict[str, Any] | None = None
+    material: dict[str, Any] | None = None
+
+    @property
+    def mass(self) -> float:
+        """Mass in kg."""
+        return self.inertia[0]
+
+    @property
+    def massless(self) -> bool:
+        """Whether the body has neither mass nor inertia."""
+        return not any(self.inertia)
+
+
+@dataclass(frozen=True)
+class Leg:
+    """One leg: a connected component of the graph without base and nacelle.
+
+    Attributes:
+        name: its name.
+        bodies: indices of its bodies, in the order of the tree.
+        joints: indices of its tree joints; they place its bodies.
+        closures: indices of its closures.
+        branch: sign of the leg's Jacobian determinant on the chosen branch; 0 if not given.
+    """
+
+    name: str
+    bodies: tuple[int, ...]
+    joints: tuple[int, ...]
+    closures: tuple[int, ...]
+    branch: int = 0
+
+
+@dataclass(frozen=True)
+class Nacelle:
+    """The moving platform: body 1 and what hangs on it.
+
+    Attributes:
+        kind: "rigid", "point" or "articulated".
+        bodies: indices of its bodies; the first is placed by the platform coordinates.
+        joints: indices of its tree joints.
+        closures: indices of its own closures (loops of the nacelle, joints between legs at a point).
+    """
+
+    kind: str
+    bodies: tuple[int, ...]
+    joints: tuple[int, ...]
+    closures: tuple[int, ...]

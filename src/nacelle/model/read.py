@@ -1,0 +1,106 @@
+"""Reading descriptions: YAML or Python data to a `Robot`, with all problems at once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from nacelle.errors import DescriptionError, Problem
+from nacelle.model.build import build_robot
+from nacelle.model.description import Description
+from nacelle.model.drive import units_for_bare_numbers
+from nacelle.model.robot import Robot
+from nacelle.model.source import Node, Source, node_from_python, read_yaml
+from nacelle.model.template import Expander
+from nacelle.model.units import check_default_units
+
+
+def read_file(path: str | Path) -> tuple[Robot, Source]:
+    """Read a robot from a YAML file.
+
+    Raises:
+        DescriptionError: with every problem found and its place.
+    """
+    file = Path(path)
+    try:
+        if file.stat().st_size > 4_000_000:
+            raise _unreadable(file, "the file is too large for a description of a robot")
+        data = file.read_bytes()
+    except OSError as error:
+        raise _unreadable(file, f"cannot be read: {error.strerror or error}") from None
+    return read_text(data, str(path))
+
+
+def _unreadable(file: Path, message: str) -> DescriptionError:
+    return DescriptionError([Problem(str(file), 0, 0, "", message)])
+
+
+def read_text(text: str | bytes, file: str = "<text>") -> tuple[Robot, Source]:
+    """Read a robot from the text of a YAML file."""
+    return read_source(read_yaml(text, file))
+
+
+def read_data(data: Any) -> tuple[Robot, Source]:
+    """Read a robot from Python data with the shape of the YAML; bare numbers are SI."""
+    node = node_from_python(data)
+    if isinstance(node.value, dict):
+        node.value.setdefault("format", Node("nacelle/1"))
+        node.value.setdefault("units", Node("SI"))
+    return read_source(Source("<python>", node))
+
+
+def read_source(source: Source) -> tuple[Robot, Source]:
+    """Expand templates, check the shape, build the robot; give it with the expanded source."""
+    expander = Expander(source)
+    expanded = Source(source.file, expander.expand())
+    problems = list(expander.problems)
+    description: Description | None = None
+    units = _units(expanded, problems)
+    if isinstance(source.root.value, dict):
+        try:
+            description = Description.model_validate(expanded.root.plain(), context={"units": units})
+        except ValidationError as errors:
+            problems += [
+                expanded.problem(error["loc"], *_message(error)) for error in errors.errors(include_url=False)
+            ]
+    if description is not None and not problems:
+        try:
+            return build_robot(description, expanded), expanded
+        except DescriptionError as error:
+            problems += error.problems
+    raise DescriptionError(unique(problems))
+
+
+def _units(source: Source, problems: list[Problem]) -> dict[str, str] | None:
+    """Check the `units` key; give the units of bare numbers."""
+    assert isinstance(source.root.value, dict)
+    node = source.root.value.get("units")
+    units = None if node is None else node.plain()
+    if isinstance(units, dict) and all(isinstance(unit, str) for unit in units.values()):
+        faults = check_default_units(units)
+        problems += [source.problem(("units", key), str(fault), fault.hint) for key, fault in faults]
+        if faults:
+            return {"*": "SI"}
+    elif units not in (None, "SI"):
+        hint = "units: SI, or units: {length: mm, angle: deg}"
+        problems.append(source.problem(("units",), "units is SI or a mapping", hint))
+        return {"*": "SI"}
+    return units_for_bare_numbers(units)
+
+
+def _message(error: Any) -> tuple[str, str]:
+    context = error.get("ctx", {})
+    if error["type"] == "nacelle":
+        return context["message"], context["hint"]
+    return str(error["msg"]), ""
+
+
+def unique(problems: list[Problem]) -> list[Problem]:
+    """Sort by place; problems that repeat at one place (a template's, once a leg) stand once."""
+    seen: dict[tuple[int, int, str], Problem] = {}
+    for problem in problems:
+        key = (problem.line, problem.column, problem.message if problem.line else str(problem))
+        seen.setdefault(key, problem)
+    return sorted(seen.values(), key=lambda p: (p.line, p.column))

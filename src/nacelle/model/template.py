@@ -1,0 +1,350 @@
+"""Constants, templates and repeated legs: from the written tree to one with every leg in full.
+
+    constants: {L: 300 mm}
+    templates:
+      strut: {parameters: {A: null, B: null}, joints: ..., ...}
+    legs:
+      - repeat: strut
+        table: [{name: leg1, A: 0 0 0 m, B: 10 0 0 mm}, ...]
+
+A scalar "$L" stands for the constant or parameter L; "-$L", "2*$L", "$L/2" scale it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+
+from nacelle.errors import Problem, did_you_mean
+from nacelle.model.khalil_kleinfinger import expand_table
+from nacelle.model.source import Mark, Node, Source
+from nacelle.model.units import NUMBER
+
+Path = tuple[str | int, ...]
+Scope = Mapping[str, Node]
+
+MAX_LEGS = 64
+MAX_EXPANDED = 60_000
+
+_REFERENCE = re.compile(
+    rf"(?P<sign>[-+]?)\s*(?:(?P<factor>{NUMBER})\s*\*\s*)?\$(?P<name>\w+)\s*(?:/\s*(?P<divisor>{NUMBER}))?"
+)
+_LEADING_NUMBERS = re.compile(rf"\s*{NUMBER}(?:[\s,]+{NUMBER})*")
+_REPEAT_KEYS = (
+    "repeat",
+    "count",
+    "angles",
+    "placements",
+    "table",
+    "names",
+    "prefix",
+    "with",
+    "order",
+)
+_SINGLE_KEYS = ("template", "with")
+
+
+class Expander:
+    """Expands one source; `problems` collects what is wrong on the way."""
+
+    def __init__(self, source: Source) -> None:
+        """Start on a source whose root is a mapping."""
+        self.source = source
+        self.problems: list[Problem] = []
+        self.count = 0
+
+    def report(self, path: Path, message: str, hint: str = "", mark: Mark | None = None) -> None:
+        """Note a problem at a path, or at a mark where the path has moved."""
+        problem = self.source.problem(path, message, hint)
+        if mark is not None and mark.line:
+            problem = replace(problem, line=mark.line, column=mark.column)
+        self.problems.append(problem)
+
+    def expand(self) -> Node:
+        """Give the tree without constants, templates and repeats."""
+        root = self.source.root
+        if not isinstance(root.value, dict):
+            self.report((), "a description is a mapping", "start with 'format: nacelle/1'")
+            return Node({})
+        items = dict(root.value)
+        constants = self.constants(items.pop("constants", None))
+        templates = self.templates(items.pop("templates", None))
+        legs = items.pop("legs", None)
+        expanded = {key: self.substitute(node, constants, (key,)) for key, node in items.items()}
+        if legs is not None:
+            expanded["legs"] = self.legs(legs, constants, templates)
+        return Node(expanded, root.mark, root.keys)
+
+    def constants(self, node: Node | None) -> dict[str, Node]:
+        """Resolve the constants, which may refer to those before them."""
+        scope: dict[str, Node] = {}
+        if node is None or node.value is None:
+            return scope
+        if not isinstance(node.value, dict):
+            self.report(("constants",), "constants is a mapping", "write 'constants: {L: 300 mm}'")
+            return scope
+        for name, value in node.value.items():
+            if not re.fullmatch(r"\w+", name):
+                self.report(("constants", name), f"{name!r} is not a name", "use letters, digits and _")
+            if isinstance(value.value, dict):
+                self.report(("constants", name), "a constant is a number, a text or a list")
+                continue
+            scope[name] = self.substitute(value, scope, ("constants", name))
+        return scope
+
+    def templates(self, node: Node | None) -> dict[str, Node]:
+        """Check that templates are mappings."""
+        if node is None or node.value is None:
+            return {}
+        if not isinstance(node.value, dict):
+            self.report(("templates",), "templates is a mapping of names to legs")
+            return {}
+        good = {}
+        for name, template in node.value.items():
+            if isinstance(template.value, dict):
+                good[name] = template
+            else:
+                self.report(("templates", name), "a template is a mapping, written like a leg")
+        return good
+
+    def substitute(self, node: Node, scope: Scope, path: Path) -> Node:
+        """Replace every "$name" below a node."""
+        self.count += 1
+        if self.count > MAX_EXPANDED:
+            return node
+        if isinstance(node.value, dict):
+            items = {k: self.substitute(n, scope, (*path, k)) for k, n in node.value.items()}
+            return Node(items, node.mark, node.keys)
+        if isinstance(node.value, list):
+            entries = [self.substitute(n, scope, (*path, i)) for i, n in enumerate(node.value)]
+            return Node(entries, node.mark)
+        if isinstance(node.value, str) and "$" in node.value and not node.block:
+            return self.reference(node, node.value, scope, path)
+        return node
+
+    def reference(self, node: Node, text: str, scope: Scope, path: Path) -> Node:
+        """Resolve one scalar that holds a "$"."""
+        match = _REFERENCE.fullmatch(text.strip())
+        if match is None:
+            self.report(
+                path,
+                f"{text[:60]!r} is not a reference",
+                "write $name, -$name, 2*$name or $name/2",
+                node.mark,
+            )
+            return Node(None, node.mark)
+        name = match["name"]
+        if name not in scope:
+            self.report(path, f"nothing is called ${name}", did_you_mean(name, scope), node.mark)
+            return Node(None, node.mark)
+        factor = float(match["factor"] or 1) * (-1.0 if match["sign"] == "-" else 1.0)
+        divisor = float(match["divisor"] or 1)
+        if divisor == 0.0:
+            self.report(path, "division by zero", mark=node.mark)
+            return Node(None, node.mark)
+        target = scope[name]
+        return target if (factor, divisor) == (1.0, 1.0) else self.scaled(target, factor, divisor, path)
+
+    def scaled(self, node: Node, factor: float, divisor: float, path: Path) -> Node:
+        """Scale a number, a text of numbers and a unit, or a list of such."""
+        if isinstance(node.value, list):
+            return Node([self.scaled(n, factor, divisor, path) for n in node.value], node.mark)
+        if isinstance(node.value, int | float) and not isinstance(node.value, bool):
+            return Node(float(node.value) * factor / divisor, node.mark)
+        if isinstance(node.value, str):
+            match = _LEADING_NUMBERS.match(node.value)
+            if match:
+                numbers = re.split(r"[\s,]+", match.group().strip())
+                texts = [repr(float(number) * factor / divisor) for number in numbers]
+                return Node(" ".join(texts) + " " + node.value[match.end() :].strip(), node.mark)
+        self.report(path, "this constant cannot be scaled", "scale numbers with units, or lists of them")
+        return Node(None, node.mark)
+
+    def legs(self, node: Node, constants: Scope, templates: Mapping[str, Node]) -> Node:
+        """Expand the list of legs."""
+        if not isinstance(node.value, list):
+            self.report(("legs",), "legs is a list", "start each leg with '- name: ...' or '- repeat: ...'")
+            return Node([], node.mark)
+        legs: list[Node] = []
+        for index, item in enumerate(node.value):
+            path: Path = ("legs", index)
+            if not isinstance(item.value, dict):
+                self.report(path, "a leg is a mapping")
+            elif "repeat" in item.value:
+                legs.extend(self.repeat(item, constants, templates, path))
+            elif "template" in item.value:
+                legs.extend(self.single(item, constants, templates, path))
+            else:
+                legs.append(self.leg(item, constants, path))
+            if len(legs) > MAX_LEGS or self.count > MAX_EXPANDED:
+                self.report(path, f"too many legs: at most {MAX_LEGS}")
+                break
+        return Node(legs, node.mark)
+
+    def leg(self, node: Node, scope: Scope, path: Path) -> Node:
+        """Expand one leg: references, then its table if it has one."""
+        substituted = self.substitute(node, scope, path)
+        assert isinstance(substituted.value, dict)
+        if "table" not in substituted.value:
+            return substituted
+        return expand_table(substituted, scope, self, path)
+
+    def template(self, node: Node, key: str, templates: Mapping[str, Node], path: Path) -> Node | None:
+        """Look up the template that a leg names."""
+        assert isinstance(node.value, dict)
+        name = node.value[key].value
+        if isinstance(name, str) and name in templates:
+            return templates[name]
+        self.report((*path, key), f"no template is called {name!r}", did_you_mean(str(name), templates))
+        return None
+
+    def scope(
+        self, template: Node, given: Mapping[str, Node], constants: Scope, path: Path
+    ) -> dict[str, Node]:
+        """Values of a template's parameters: as given, or the defaults."""
+        assert isinstance(template.value, dict)
+        declared = template.value.get("parameters", Node({})).value
+        if not isinstance(declared, dict):
+            self.report(path, "parameters is a mapping of names to defaults", "null: must be given")
+            declared = {}
+        scope = dict(constants)
+        for name, default in declared.items():
+            if name not in given and default.value is None:
+                self.report(path, f"the template's parameter {name!r} is not given", f"write {name}: ...")
+            scope[name] = self.substitute(given.get(name, default), constants, (*path, name))
+        for name in given:
+            if name not in declared:
+                self.report(
+                    (*path, name),
+                    f"the template has no parameter {name!r}",
+                    did_you_mean(name, declared),
+                )
+        return scope
+
+    def single(self, node: Node, constants: Scope, templates: Mapping[str, Node], path: Path) -> list[Node]:
+        """Expand a leg that names a template."""
+        assert isinstance(node.value, dict)
+        template = self.template(node, "template", templates, path)
+        if template is None:
+            return []
+        given = node.value.get("with", Node({})).value
+        if not isinstance(given, dict):
+            self.report((*path, "with"), "'with' is a mapping of parameters to values")
+            given = {}
+        own = {k: n for k, n in node.value.items() if k not in _SINGLE_KEYS}
+        return [self.instance(template, own, node, given, constants, path)]
+
+    def instance(
+        self,
+        template: Node,
+        own: Mapping[str, Node],
+        node: Node,
+        given: Mapping[str, Node],
+        constants: Scope,
+        path: Path,
+    ) -> Node:
+        """Make one leg of a template; keys that the leg has itself replace the template's."""
+        assert isinstance(template.value, dict)
+        scope = self.scope(template, given, constants, path)
+        items = {k: n for k, n in template.value.items() if k != "parameters"}
+        keys = dict(template.keys)
+        for key, value in own.items():
+            items[key] = value
+            keys[key] = node.keys.get(key, node.mark)
+        return self.leg(Node(items, node.mark, keys), scope, path)
+
+    def repeat(self, node: Node, constants: Scope, templates: Mapping[str, Node], path: Path) -> list[Node]:
+        """Expand a template repeated by count, angles, placements or a table."""
+        assert isinstance(node.value, dict)
+        template = self.template(node, "repeat", templates, path)
+        for key in node.value:
+            if key not in _REPEAT_KEYS:
+                self.report((*path, key), f"unknown key {key!r}", did_you_mean(key, _REPEAT_KEYS))
+        if template is None:
+            return []
+        lists: dict[str, list[Node]] = {}
+        for key in ("angles", "placements", "table", "names"):
+            if key in node.value:
+                value = self.substitute(node.value[key], constants, (*path, key)).value
+                if isinstance(value, str) and key == "angles":
+                    value = _split_angles(value, node.value[key].mark)
+                if not isinstance(value, list) or not value:
+                    self.report((*path, key), f"{key} is a list, one entry a leg")
+                    return []
+                lists[key] = value
+        number = self.leg_count(node, lists, path)
+        if number is None:
+            return []
+        prefix = node.value.get("prefix", Node("leg")).value
+        shared = node.value.get("with", Node({})).value
+        legs = []
+        for k in range(number):
+            own, given, place = self.row(node, lists, k, number, path)
+            if isinstance(shared, dict):
+                given = {**shared, **given}
+            if "name" not in own:
+                own["name"] = Node(f"{prefix}{k + 1}", node.mark)
+            legs.append(self.instance(template, own, place, given, constants, path))
+        return legs
+
+    def leg_count(self, node: Node, lists: Mapping[str, list[Node]], path: Path) -> int | None:
+        """How many legs a repeat makes."""
+        assert isinstance(node.value, dict)
+        lengths = {key: len(entries) for key, entries in lists.items()}
+        if "count" in node.value:
+            count = node.value["count"].value
+            if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= MAX_LEGS:
+                self.report((*path, "count"), f"count is a whole number from 1 to {MAX_LEGS}")
+                return None
+            lengths["count"] = count
+        if not lengths:
+            self.report(path, "how many legs?", "give count, angles, placements or table")
+            return None
+        if len(set(lengths.values())) > 1:
+            told = ", ".join(f"{key}: {length}" for key, length in lengths.items())
+            self.report(path, f"the lists differ in length ({told})", "one entry a leg in each")
+            return None
+        number = next(iter(lengths.values()))
+        if number > MAX_LEGS:
+            self.report(path, f"too many legs: at most {MAX_LEGS}")
+            return None
+        return number
+
+    def row(
+        self, node: Node, lists: Mapping[str, list[Node]], k: int, number: int, path: Path
+    ) -> tuple[dict[str, Node], dict[str, Node], Node]:
+        """Own keys and parameters of the k-th of the repeated legs, and the node that gives them."""
+        own: dict[str, Node] = {}
+        given: dict[str, Node] = {}
+        place = node
+        if "names" in lists:
+            own["name"] = lists["names"][k]
+        if "placements" in lists:
+            own["placement"] = lists["placements"][k]
+        elif "angles" in lists:
+            own["placement"] = Node({"angle": lists["angles"][k]}, lists["angles"][k].mark)
+        elif "table" not in lists:
+            own["placement"] = Node({"angle": Node(f"{360.0 * k / number!r} deg")}, node.mark)
+        if "table" in lists:
+            entry = lists["table"][k]
+            if not isinstance(entry.value, dict):
+                self.report((*path, "table", k), "a line of the table is a mapping", "{name: leg1, A: ...}")
+                return own, given, place
+            place = entry
+            for key, value in entry.value.items():
+                if key in ("name", "placement", "branch", "guess"):
+                    own[key] = value
+                else:
+                    given[key] = value
+        return own, given, place
+
+
+def _split_angles(text: str, mark: Mark) -> list[Node]:
+    """Split "0 120 240 deg" to texts with units."""
+    match = _LEADING_NUMBERS.match(text)
+    if match is None:
+        return []
+    unit = text[match.end() :].strip()
+    numbers = re.split(r"[\s,]+", match.group().strip())
+    return [Node(f"{number} {unit}".strip(), mark) for number in numbers]

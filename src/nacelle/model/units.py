@@ -1,0 +1,284 @@
+"""Quantities with units: "300 mm", "20 deg", "0.1 N*m*s/rad" to SI."""
+
+from __future__ import annotations
+
+import difflib
+import math
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+
+# Exponents of kg, m, s, A, rad. The radian is kept apart so that an angle can be told from a number.
+Dimension = tuple[int, int, int, int, int]
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A kind of quantity: its dimension, its SI unit, and an example for messages."""
+
+    name: str
+    dimension: Dimension
+    si: str
+    example: str
+
+
+def _quantity(name: str, dimension: Dimension, si: str, example: str) -> tuple[str, Quantity]:
+    return name, Quantity(name, dimension, si, example)
+
+
+QUANTITIES = dict(
+    (
+        _quantity("number", (0, 0, 0, 0, 0), "", "1.5"),
+        _quantity("length", (0, 1, 0, 0, 0), "m", "300 mm"),
+        _quantity("angle", (0, 0, 0, 0, 1), "rad", "20 deg"),
+        _quantity("mass", (1, 0, 0, 0, 0), "kg", "1.2 kg"),
+        _quantity("first moment", (1, 1, 0, 0, 0), "kg*m", "0.1 kg*m"),
+        _quantity("inertia", (1, 2, 0, 0, 0), "kg*m^2", "0.01 kg*m^2"),
+        _quantity("acceleration", (0, 1, -2, 0, 0), "m/s^2", "9.81 m/s^2"),
+        _quantity("speed", (0, 1, -1, 0, 0), "m/s", "2 m/s"),
+        _quantity("angular speed", (0, 0, -1, 0, 1), "rad/s", "300 rpm"),
+        _quantity("force", (1, 1, -2, 0, 0), "N", "50 N"),
+        _quantity("torque", (1, 2, -2, 0, 0), "N*m", "5 N*m"),
+        _quantity("stiffness", (1, 0, -2, 0, 0), "N/m", "2000 N/m"),
+        _quantity("angular stiffness", (1, 2, -2, 0, -1), "N*m/rad", "10 N*m/rad"),
+        _quantity("damping", (1, 0, -1, 0, 0), "N*s/m", "3 N*s/m"),
+        _quantity("angular damping", (1, 2, -1, 0, -1), "N*m*s/rad", "0.1 N*m*s/rad"),
+        _quantity("quadratic drag", (1, -1, 0, 0, 0), "N*s^2/m^2", "2 N*s^2/m^2"),
+        _quantity("angular quadratic drag", (1, 2, 0, 0, -2), "N*m*s^2/rad^2", "0.1 N*m*s^2/rad^2"),
+        _quantity("cubic drag", (1, -2, 1, 0, 0), "N*s^3/m^3", "2 N*s^3/m^3"),
+        _quantity("angular cubic drag", (1, 2, 1, 0, -3), "N*m*s^3/rad^3", "0.1 N*m*s^3/rad^3"),
+        _quantity("gear ratio per length", (0, -1, 0, 0, 1), "rad/m", "628 rad/m"),
+        _quantity("force constant", (1, 1, -2, -1, 0), "N/A", "40 N/A"),
+        _quantity("torque constant", (1, 2, -2, -1, 0), "N*m/A", "0.1 N*m/A"),
+        _quantity("pressure", (1, -1, -2, 0, 0), "Pa", "70 GPa"),
+        _quantity("density", (1, -3, 0, 0, 0), "kg/m^3", "2800 kg/m^3"),
+        _quantity("area", (0, 2, 0, 0, 0), "m^2", "4 mm^2"),
+        _quantity("second moment of area", (0, 4, 0, 0, 0), "m^4", "1.3 mm^4"),
+    )
+)
+
+_UNITS: dict[str, tuple[float, Dimension]] = {
+    "m": (1.0, (0, 1, 0, 0, 0)),
+    "km": (1e3, (0, 1, 0, 0, 0)),
+    "cm": (1e-2, (0, 1, 0, 0, 0)),
+    "mm": (1e-3, (0, 1, 0, 0, 0)),
+    "um": (1e-6, (0, 1, 0, 0, 0)),
+    "in": (0.0254, (0, 1, 0, 0, 0)),
+    "kg": (1.0, (1, 0, 0, 0, 0)),
+    "g": (1e-3, (1, 0, 0, 0, 0)),
+    "t": (1e3, (1, 0, 0, 0, 0)),
+    "s": (1.0, (0, 0, 1, 0, 0)),
+    "ms": (1e-3, (0, 0, 1, 0, 0)),
+    "min": (60.0, (0, 0, 1, 0, 0)),
+    "A": (1.0, (0, 0, 0, 1, 0)),
+    "mA": (1e-3, (0, 0, 0, 1, 0)),
+    "rad": (1.0, (0, 0, 0, 0, 1)),
+    "mrad": (1e-3, (0, 0, 0, 0, 1)),
+    "deg": (math.pi / 180, (0, 0, 0, 0, 1)),
+    "rev": (2 * math.pi, (0, 0, 0, 0, 1)),
+    "rpm": (2 * math.pi / 60, (0, 0, -1, 0, 1)),
+    "N": (1.0, (1, 1, -2, 0, 0)),
+    "mN": (1e-3, (1, 1, -2, 0, 0)),
+    "kN": (1e3, (1, 1, -2, 0, 0)),
+    "Nm": (1.0, (1, 2, -2, 0, 0)),
+    "mNm": (1e-3, (1, 2, -2, 0, 0)),
+    "Pa": (1.0, (1, -1, -2, 0, 0)),
+    "kPa": (1e3, (1, -1, -2, 0, 0)),
+    "MPa": (1e6, (1, -1, -2, 0, 0)),
+    "GPa": (1e9, (1, -1, -2, 0, 0)),
+}
+_ALIASES = {"°": "deg", "µm": "um", "μm": "um", "degrees": "deg", "radians": "rad", '"': "in"}
+
+# Beyond this, in SI units, no robot has a number; it keeps all later arithmetic finite.
+LARGEST = 1e13
+
+NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+_NUMBER = re.compile(NUMBER)
+_PI = re.compile(
+    rf"(?P<sign>[-+]?)\s*(?:(?P<factor>{NUMBER})\s*\*?\s*)?(?:pi|π)"
+    rf"(?:\s*/\s*(?P<divisor>\d+(?:\.\d*)?))?"
+)
+_FACTOR = re.compile(r"(?P<name>[A-Za-z°µμ\"]+)(?:\^(?P<power>-?\d))?")
+
+
+class UnitError(ValueError):
+    """A text is not a quantity of the wanted kind; `hint` says what would be right."""
+
+    def __init__(self, message: str, hint: str) -> None:
+        """Keep the hint beside the message."""
+        self.hint = hint
+        super().__init__(message)
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A unit in SI: its exact decimal factor, its irrational factor (degrees), its dimension."""
+
+    exact: Fraction
+    irrational: float
+    dimension: Dimension
+
+
+def parse_unit(text: str) -> Unit:
+    """Read a product of units such as "N*m*s/rad"."""
+    exact = Fraction(1)
+    irrational = 1.0
+    dimension = [0, 0, 0, 0, 0]
+    sign = 1
+    if len(text) > 40:
+        raise UnitError(f"{_short(text)} is not a unit", "for example mm, deg, kg*m^2, N*m*s/rad")
+    rest = text.replace("·", "*").replace("²", "^2").replace("³", "^3").replace("**", "^").strip()
+    while rest:
+        match = _FACTOR.match(rest)
+        if match is None:
+            raise UnitError(f"{text!r} is not a unit", "for example mm, deg, kg*m^2, N*m*s/rad")
+        name = _ALIASES.get(match["name"], match["name"])
+        if name not in _UNITS:
+            near = difflib.get_close_matches(name, _UNITS, n=1, cutoff=0.5)
+            hint = f"did you mean {near[0]!r}?" if near else "known: " + " ".join(_UNITS)
+            raise UnitError(f"unknown unit {name!r}", hint)
+        power = sign * int(match["power"] or 1)
+        factor, unit_dimension = _UNITS[name]
+        # Decimal prefixes are multiplied exactly, so that "300 mm" is the same float as 0.3 m.
+        if name in ("deg", "rev", "rpm"):
+            irrational *= factor**power
+        else:
+            exact *= Fraction(repr(factor)) ** power
+        dimension = [d + power * u for d, u in zip(dimension, unit_dimension, strict=True)]
+        rest = rest[match.end() :].lstrip()
+        if rest:
+            if rest[0] not in "*/" or len(rest) == 1:
+                raise UnitError(f"{text!r} is not a unit", "join units with * and /")
+            sign = -1 if rest[0] == "/" else 1
+            rest = rest[1:].lstrip()
+    kg, m, s, ampere, rad = dimension
+    return Unit(exact, irrational, (kg, m, s, ampere, rad))
+
+
+def parse_number(text: str) -> float | None:
+    """Read a plain number or a multiple of pi ("-pi/2", "2*π/3"); None if it is neither."""
+    stripped = text.strip()
+    if _NUMBER.fullmatch(stripped):
+        return float(stripped)
+    match = _PI.fullmatch(stripped)
+    if match is None:
+        return None
+    value = math.pi * float(match["factor"] or 1.0)
+    if match["divisor"]:
+        if float(match["divisor"]) == 0.0:
+            return None
+        value /= float(match["divisor"])
+    return -value if match["sign"] == "-" else value
+
+
+def parse_quantity(value: object, quantity: Quantity, defaults: dict[str, str] | None) -> float:
+    """Read a number in SI units.
+
+    Args:
+        value: a number, or a text of a number and a unit.
+        quantity: what kind of quantity is wanted.
+        defaults: unit for bare numbers by kind of quantity; {"*": "SI"} takes bare numbers as SI;
+            None or a missing kind means that a bare number is an error, unless it is zero.
+
+    Raises:
+        UnitError: with a hint, if the text is not such a quantity or not finite.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        raise UnitError(f"expected a {quantity.name}, got {_kind(value)}", f"write {quantity.example!r}")
+    if isinstance(value, str):
+        number, unit = _split(value, quantity)
+    else:
+        number, unit = _finite(value, quantity), ""
+    if not math.isfinite(number):
+        raise UnitError(f"the {quantity.name} {value!r} is not finite", "write a finite number")
+    result = _convert(number, unit, quantity) if unit else _bare(value, number, quantity, defaults)
+    if abs(result) > LARGEST:
+        raise UnitError(f"the {quantity.name} {_short(str(value))} is beyond any robot", "check its unit")
+    return result
+
+
+def _finite(value: int | float, quantity: Quantity) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        raise UnitError(f"the {quantity.name} is not finite", "write a finite number") from None
+
+
+def _kind(value: object) -> str:
+    names = {dict: "a mapping", list: "a list", type(None): "nothing", bool: "true/false"}
+    return names.get(type(value), repr(value))
+
+
+def _split(text: str, quantity: Quantity) -> tuple[float, str]:
+    """Split "300 mm" to the number and the unit."""
+    number = parse_number(text)
+    if number is not None:
+        return number, ""
+    stripped = text.strip()
+    match = _PI.match(stripped) or _NUMBER.match(stripped)
+    if match is None:
+        raise UnitError(
+            f"{_short(text)} is not a {quantity.name}",
+            f"write a number and a unit: {quantity.example!r}",
+        )
+    number = parse_number(match.group())
+    if number is None:
+        raise UnitError(f"{_short(text)} is not a {quantity.name}", f"write {quantity.example!r}")
+    return number, stripped[match.end() :].strip()
+
+
+def _short(text: str) -> str:
+    return repr(text if len(text) <= 60 else text[:57] + "...")
+
+
+def _bare(value: object, number: float, quantity: Quantity, defaults: dict[str, str] | None) -> float:
+    """Take a number without a unit, if that is allowed here."""
+    if quantity.name == "number" or number == 0.0:
+        return number
+    if quantity.name == "angle" and isinstance(value, str) and ("pi" in value or "π" in value):
+        return number
+    if defaults is not None:
+        unit = defaults.get(quantity.name)
+        if unit is not None:
+            return _convert(number, unit, quantity)
+        if "*" in defaults:
+            return number
+    raise UnitError(
+        f"the {quantity.name} {value} has no unit",
+        f"write for example {quantity.example!r}, or declare 'units: SI' at the top of the file",
+    )
+
+
+def _convert(number: float, text: str, quantity: Quantity) -> float:
+    unit = parse_unit(text)
+    wanted = quantity.dimension
+    # A radian may be left out of derived units ("N*m*s" for "N*m*s/rad") but never makes up an angle.
+    if unit.dimension != wanted and not (
+        unit.dimension[:4] == wanted[:4] and any(wanted[:4]) and quantity.name != "angular speed"
+    ):
+        raise UnitError(
+            f"{text!r} is not a unit of {quantity.name}", f"write for example {quantity.example!r}"
+        )
+    try:
+        value = float(Fraction(repr(number)) * unit.exact) * unit.irrational
+    except OverflowError:
+        value = math.inf
+    if not math.isfinite(value):
+        raise UnitError(f"the {quantity.name} is not finite", "write a finite number")
+    return value
+
+
+def check_default_units(units: dict[str, str]) -> list[tuple[str, UnitError]]:
+    """Check a `units:` mapping of kinds of quantity to units; give key and fault of each bad one."""
+    faults = []
+    for name, unit in units.items():
+        if name not in QUANTITIES:
+            near = difflib.get_close_matches(name, QUANTITIES, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else "known: " + ", ".join(QUANTITIES)
+            faults.append((name, UnitError(f"unknown kind of quantity {name!r}", hint)))
+            continue
+        try:
+            _convert(1.0, unit, QUANTITIES[name])
+        except UnitError as fault:
+            faults.append((name, fault))
+    return faults

@@ -1,0 +1,274 @@
+"""Writing a robot as YAML: joint by joint, in SI units, every number exactly."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from typing import Any
+
+import numpy as np
+
+from nacelle.model.joint import Joint, JointKind, neutral
+from nacelle.model.leg import PLATFORM, Body
+from nacelle.model.robot import Actuator, Robot
+from nacelle.spatial.pose import Pose
+
+_INERTIA = ("xx", "xy", "yy", "xz", "yz", "zz")
+
+
+def write_yaml(robot: Robot) -> str:
+    """Write a robot in full; reading the text back gives a robot of the same hash."""
+    return _Writer(robot).text()
+
+
+class _Writer:
+    def __init__(self, robot: Robot) -> None:
+        self.robot = robot
+        self.leg_of = {body: leg.name for leg in robot.legs for body in leg.bodies}
+        self.actuators = {actuator.joint: actuator for actuator in robot.actuators}
+
+    def text(self) -> str:
+        robot = self.robot
+        n_motion = robot.motion.name
+        data: dict[str, Any] = {"format": "nacelle/1", "name": robot.name, "units": "SI"}
+        for key in ("title", "notes"):
+            if getattr(robot, key):
+                data[key] = getattr(robot, key)
+        if robot.sources:
+            data["sources"] = list(robot.sources)
+        data["motion"] = n_motion if not n_motion.startswith("[") else list(robot.motion.coordinates)
+        data["gravity"] = list(robot.gravity)
+        data["reference"] = self.reference(robot.reference)
+        if robot.bodies[0].display:
+            data["base"] = {"display": list(robot.bodies[0].display)}
+        data["nacelle"] = self.nacelle()
+        data["legs"] = [self.leg(k) for k in range(len(robot.legs))]
+        data["actuators"] = [self.joint_name(actuator.joint) for actuator in robot.actuators]
+        if robot.tools:
+            data["tools"] = {
+                tool.name: {"body": self.nacelle_name(tool.body), **_frame("at", tool.frame)}
+                for tool in robot.tools
+            }
+        if robot.payload:
+            data["payload"] = {
+                load.name: {"body": self.nacelle_name(load.body), **_inertia(load.inertia)}
+                for load in robot.payload
+            }
+        if robot.modes:
+            data["modes"] = {mode.name: self.mode(k) for k, mode in enumerate(robot.modes)}
+        return "\n".join(_block(data, 0)) + "\n"
+
+    # ---- names
+
+    def local(self, name: str, leg: str) -> str:
+        return name[len(leg) + 1 :] if name.startswith(f"{leg}.") else name.replace(".", "-")
+
+    def nacelle_name(self, body: int) -> str:
+        return self.robot.bodies[body].name.replace(".", "-")
+
+    def body_name(self, body: int, leg: str | None) -> str:
+        """Name of a body as seen from a leg, or in full."""
+        if body not in self.leg_of:
+            return self.nacelle_name(body)
+        own = self.leg_of[body]
+        short = self.local(self.robot.bodies[body].name, own)
+        return short if own == leg else f"{own}.{short}"
+
+    def joint_leg(self, index: int) -> str | None:
+        for leg in self.robot.legs:
+            if index in leg.joints or index in leg.closures:
+                return leg.name
+        return None
+
+    def joint_name(self, index: int) -> str:
+        leg, name = self.joint_leg(index), self.robot.joints[index].name
+        return f"{leg}.{self.local(name, leg)}" if leg else name.replace(".", "-")
+
+    # ---- parts
+
+    def reference(self, pose: Pose) -> dict[str, Any]:
+        data: dict[str, Any] = {"position": [float(v) for v in pose.p]}
+        if not np.array_equal(pose.R, np.eye(3)):
+            data["rotation"] = {"matrix": pose.R.tolist()}
+        return data
+
+    def nacelle(self) -> dict[str, Any]:
+        robot, spec = self.robot, self.robot.nacelle
+        data: dict[str, Any] = {"type": spec.kind, "name": self.nacelle_name(PLATFORM)}
+        if spec.kind == "articulated":
+            data["bodies"] = {self.nacelle_name(b): self.body(robot.bodies[b]) for b in spec.bodies}
+        elif spec.kind == "point":
+            if robot.bodies[PLATFORM].mass:
+                data["mass"] = robot.bodies[PLATFORM].mass
+        else:
+            data |= self.body(robot.bodies[PLATFORM])
+        if spec.joints:
+            data["joints"] = {self.joint_name(j): self.joint(j, None) for j in spec.joints}
+        if spec.closures:
+            data["closures"] = {self.joint_name(c): self.joint(c, None) for c in spec.closures}
+        return data
+
+    def leg(self, k: int) -> dict[str, Any]:
+        leg = self.robot.legs[k]
+        data: dict[str, Any] = {"name": leg.name}
+        if leg.branch:
+            data["branch"] = leg.branch
+        data["bodies"] = {
+            self.local(self.robot.bodies[b].name, leg.name): self.body(self.robot.bodies[b])
+            for b in leg.bodies
+        }
+        for key, indices in (("joints", leg.joints), ("closures", leg.closures)):
+            data[key] = {
+                self.local(self.robot.joints[j].name, leg.name): self.joint(j, leg.name) for j in indices
+            }
+        return data
+
+    def body(self, body: Body) -> dict[str, Any]:
+        data = {} if body.massless else _inertia(body.inertia)
+        for key in ("section", "material"):
+            if getattr(body, key):
+                data[key] = getattr(body, key)
+        if body.display:
+            data["display"] = list(body.display)
+        return data
+
+    def joint(self, index: int, leg: str | None) -> dict[str, Any]:
+        joint = self.robot.joints[index]
+        kind = joint.kind
+        data: dict[str, Any] = {"type": str(kind)}
+        if kind is JointKind.POINT:
+            data["type"] = "spherical"
+        elif kind is JointKind.SPHERICAL_PLANAR:
+            data |= {"type": "planar-spherical", "plane": "child"}
+        data["parent"] = self.body_name(joint.predecessor, leg)
+        data["child"] = self.body_name(joint.successor, leg)
+        data |= _frame("at", joint.frame_predecessor) | _frame("child_at", joint.frame_successor)
+        if index in self.actuators:
+            data["actuator"] = self.actuator(self.actuators[index], joint)
+        elif joint.rotor_inertia:
+            data["rotor_inertia"] = joint.rotor_inertia
+        if any(joint.friction):
+            data["friction"] = [
+                {term.basis.replace("-", "_"): term.coefficient for term in axis}
+                | ({"scale": max(t.scale for t in axis)} if any(t.scale for t in axis) else {})
+                for axis in joint.friction
+            ]
+        if any(joint.springs):
+            data["spring"] = [
+                spring and {"stiffness": spring.stiffness, "rest": spring.rest} for spring in joint.springs
+            ]
+        if any(math.isfinite(end) for pair in joint.limits for end in pair):
+            pairs = [_pair(pair) for pair in joint.limits]
+            data["limits"] = pairs[0] if len(pairs) == 1 else pairs
+        if joint.guess and joint.guess != neutral(kind):
+            data["guess"] = list(joint.guess)
+        return data
+
+    def actuator(self, actuator: Actuator, joint: Joint) -> dict[str, Any]:
+        data: dict[str, Any] = {}
+        leg = self.joint_leg(actuator.joint)
+        if actuator.name != joint.name:
+            data["name"] = self.local(actuator.name, leg) if leg else actuator.name.replace(".", "-")
+        if joint.gear_ratio != 1.0:
+            data["gear_ratio"] = joint.gear_ratio
+        if joint.rotor_inertia:
+            data["rotor_inertia"] = joint.rotor_inertia
+        if actuator.torque_constant:
+            data["torque_constant"] = actuator.torque_constant
+        if actuator.encoder_zero or actuator.encoder_sign != 1:
+            data["encoder"] = {"zero": actuator.encoder_zero, "sign": actuator.encoder_sign}
+        limits: dict[str, Any] = {}
+        if actuator.position != joint.limits[0]:
+            limits["position"] = _pair(actuator.position)
+        for key in ("speed", "force"):
+            if math.isfinite(getattr(actuator, key)):
+                limits[key] = getattr(actuator, key)
+        if limits:
+            data["limits"] = limits
+        return data
+
+    def mode(self, k: int) -> dict[str, Any]:
+        mode = self.robot.modes[k]
+        data: dict[str, Any] = {
+            "motion": list(mode.motion.coordinates),
+            "reference": self.reference(mode.reference),
+        }
+        branch = {leg.name: b for leg, b in zip(self.robot.legs, mode.branch, strict=True) if b}
+        if branch:
+            data["branch"] = branch
+        if mode.guess:
+            data["guess"] = {self.joint_name(j): list(values) for j, values in mode.guess}
+        return data
+
+
+def _pair(pair: tuple[float, float]) -> list[float | None]:
+    return [end if math.isfinite(end) else None for end in pair]
+
+
+def _frame(key: str, pose: Pose) -> dict[str, Any]:
+    data: dict[str, Any] = {}
+    if np.any(pose.p):
+        data["translation"] = [float(v) for v in pose.p]
+    if not np.array_equal(pose.R, np.eye(3)):
+        data["rotation"] = {"matrix": pose.R.tolist()}
+    return {key: data} if data else {}
+
+
+def _inertia(ten: tuple[float, ...]) -> dict[str, Any]:
+    moments = dict(zip(_INERTIA, ten[4:], strict=True))
+    return {
+        "mass": ten[0],
+        "first_moment": list(ten[1:4]),
+        "inertia": {"about": "frame"} | {key: value for key, value in moments.items() if value},
+    }
+
+
+# ---- text
+
+_PLAIN = re.compile(r"[A-Za-z][\w\-./]*")
+_RESERVED = {"null", "true", "false", "yes", "no", "on", "off", "y", "n", "~"}
+
+
+def _scalar(value: Any) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return repr(float(value) + 0.0)
+    if isinstance(value, str):
+        if _PLAIN.fullmatch(value) and value.lower() not in _RESERVED:
+            return value
+        return json.dumps(value, ensure_ascii=False)
+    return str(value)
+
+
+def _flow(value: Any) -> str:
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{_scalar(str(k))}: {_flow(v)}" for k, v in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(_flow(v) for v in value) + "]"
+    return _scalar(value)
+
+
+def _block(value: dict[str, Any], depth: int) -> list[str]:
+    """Write a mapping in block style; short values stay on their line."""
+    pad = "  " * depth
+    lines = []
+    for key, item in value.items():
+        head = f"{pad}{_scalar(str(key))}:"
+        flow = _flow(item)
+        if not isinstance(item, dict | list | tuple) or not item or len(head) + len(flow) < 100:
+            lines.append(f"{head} {flow}")
+        elif isinstance(item, dict):
+            lines += [head, *_block(item, depth + 1)]
+        elif all(isinstance(entry, dict) for entry in item):
+            lines.append(head)
+            for entry in item:
+                inner = _block(entry, depth + 2)
+                lines.append(f"{pad}  - {inner[0].lstrip()}")
+                lines += inner[1:]
+        else:
+            lines += [head, *(f"{pad}  - {_flow(entry)}" for entry in item)]
+    return lines

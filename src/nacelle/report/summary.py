@@ -1,0 +1,153 @@
+"""A robot at a glance, as plain data: tree, joints, loops, mobility, parameters, legs."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import Any
+
+import numpy as np
+
+from nacelle.kinematics.check import Check
+from nacelle.kinematics.leg_type import leg_type, robot_elements
+from nacelle.kinematics.mobility import Mobility
+from nacelle.model.joint import Joint
+from nacelle.model.leg import BASE, PLATFORM
+from nacelle.model.parameters import GROUPS
+from nacelle.model.robot import Robot
+from nacelle.spatial.inertia import inertia_about_com
+from nacelle.spatial.rotation import quat_from_rotation
+
+
+def summary(check: Check) -> dict[str, Any]:
+    """Give everything that `nacelle show` prints, as plain data ready for JSON."""
+    robot = check.robot
+    types = [leg_type(robot, leg) for leg in robot.legs]
+    return {
+        "name": robot.name,
+        "title": robot.title,
+        "notes": " ".join(robot.notes.split()),
+        "sources": list(robot.sources),
+        "hash": robot.hash,
+        "motion": robot.motion.name,
+        "gravity": list(robot.gravity),
+        "reference": {
+            "position": _numbers(robot.reference.p),
+            "quat_xyzw": _numbers(quat_from_rotation(robot.reference.R)),
+        },
+        "elements": robot_elements(types),
+        "legs": [
+            {
+                "name": leg.name,
+                "type": kind.name,
+                "method": kind.method,
+                "elements": kind.elements,
+                "bodies": [robot.bodies[b].name for b in leg.bodies],
+                "joints": [robot.joints[j].name for j in leg.joints],
+                "closures": [robot.joints[c].name for c in leg.closures],
+                "branch": leg.branch or None,
+            }
+            for leg, kind in zip(robot.legs, types, strict=True)
+        ],
+        "nacelle": {
+            "kind": robot.nacelle.kind,
+            "bodies": [robot.bodies[b].name for b in robot.nacelle.bodies],
+            "joints": [robot.joints[j].name for j in robot.nacelle.joints],
+            "closures": [robot.joints[c].name for c in robot.nacelle.closures],
+        },
+        "bodies": [_body(robot, k) for k in range(1, len(robot.bodies))],
+        "joints": [_joint(robot, k) for k in range(len(robot.joints))],
+        "actuators": [_actuator(robot, k) for k in range(len(robot.actuators))],
+        "tools": [{"name": t.name, "body": robot.bodies[t.body].name} for t in robot.tools],
+        "payload": [
+            {"name": p.name, "body": robot.bodies[p.body].name, "mass": p.inertia[0]} for p in robot.payload
+        ],
+        "modes": [{"name": m.name, "motion": m.motion.name} for m in robot.modes],
+        "loops": _loops(robot),
+        "parameters": {group: len(robot.parameter_names(group)) for group in GROUPS},
+        "mobility": None if check.mobility is None else mobility_data(check.mobility),
+        "problems": [problem.as_dict() for problem in check.problems],
+    }
+
+
+def mobility_data(m: Mobility) -> dict[str, Any]:
+    """Mobility as plain data, with its sentences."""
+    data = dataclasses.asdict(m)
+    data["spinning"] = [body for body, _ in m.spinning]
+    return {**data, "sentences": m.sentences()}
+
+
+def _loops(robot: Robot) -> int:
+    """Number of independent loops: joints less moving bodies of the graph."""
+    point = robot.nacelle.kind == "point"
+    joints = [j for j in robot.joints if not (point and PLATFORM in (j.predecessor, j.successor))]
+    moving = len(robot.bodies) - 1 - (1 if point else 0)
+    return len(joints) - moving
+
+
+def _numbers(values: Any) -> list[float]:
+    return [float(value) + 0.0 for value in np.ravel(values)]
+
+
+def _finite(values: tuple[float, ...]) -> list[float | None]:
+    return [value if math.isfinite(value) else None for value in values]
+
+
+def _body(robot: Robot, k: int) -> dict[str, Any]:
+    body = robot.bodies[k]
+    ten = np.array(body.inertia)
+    com = ten[1:4] / ten[0] if ten[0] else np.zeros(3)
+    return {
+        "name": body.name,
+        "mass": float(ten[0]),
+        "com": _numbers(com),
+        "inertia_about_com": _numbers(inertia_about_com(ten)[np.triu_indices(3)]),
+        "flexible": body.section is not None,
+    }
+
+
+def _friction_words(joint: Joint) -> list[str]:
+    terms = {term.basis for axis in joint.friction for term in axis}
+    return sorted(terms)
+
+
+def _joint(robot: Robot, k: int) -> dict[str, Any]:
+    joint = robot.joints[k]
+    return {
+        "name": joint.name,
+        "kind": str(joint.kind),
+        "role": "tree" if k < robot.tree else "closure",
+        "active": any(actuator.joint == k for actuator in robot.actuators),
+        "predecessor": robot.bodies[joint.predecessor].name,
+        "successor": robot.bodies[joint.successor].name,
+        "freedoms": joint.nv,
+        "friction": _friction_words(joint),
+        "spring": any(spring is not None for spring in joint.springs),
+        "rotor_inertia": joint.rotor_inertia,
+        "limits": [_finite(pair) for pair in joint.limits],
+    }
+
+
+def _actuator(robot: Robot, k: int) -> dict[str, Any]:
+    actuator = robot.actuators[k]
+    joint = robot.joints[actuator.joint]
+    return {
+        "name": actuator.name,
+        "joint": joint.name,
+        "kind": str(joint.kind),
+        "gear_ratio": joint.gear_ratio,
+        "rotor_inertia": joint.rotor_inertia,
+        "torque_constant": actuator.torque_constant or None,
+        "encoder": {"zero": actuator.encoder_zero, "sign": actuator.encoder_sign},
+        "position": _finite(actuator.position),
+        "speed": _finite((actuator.speed,))[0],
+        "force": _finite((actuator.force,))[0],
+    }
+
+
+def tree_data(robot: Robot) -> dict[int, list[int]]:
+    """Children in the tree: for every body the joints that hang on it, base and platform first."""
+    children: dict[int, list[int]] = {BASE: [], PLATFORM: []}
+    for k, joint in enumerate(robot.tree_joints):
+        children.setdefault(joint.predecessor, []).append(k)
+    return children

@@ -1,0 +1,1 @@
+"""Vectors, rotations, inertia and small solves over any scalar; the ground floor."""

@@ -1,0 +1,94 @@
+"""Rigid-body inertia as ten parameters, linear in the equations of motion.
+
+The order is Pinocchio's: [m, m c_x, m c_y, m c_z, I_xx, I_xy, I_yy, I_xz, I_yz, I_zz], with c the
+centre of mass and I the inertia about the origin of the body frame, in its axes; kg, kg m, kg m^2.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nacelle.spatial.rotation import skew
+from nacelle.spatial.scalar import Array, pack
+
+_ROWS = (0, 0, 1, 0, 1, 2)
+_COLUMNS = (0, 1, 1, 2, 2, 2)
+
+
+def inertia_matrix(parameters: Array) -> Array:
+    """Give I (3, 3), about the origin of the body frame, from the ten parameters."""
+    xx, xy, yy, xz, yz, zz = parameters[4:]
+    return pack([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+
+
+def parameters_from_frame(mass: float, first_moment: Array, about_frame: Array) -> Array:
+    """Ten parameters from m, m c and the inertia about the frame's origin."""
+    return np.concatenate([[mass], first_moment, about_frame[_ROWS, _COLUMNS]])
+
+
+def parameters_from_com(mass: float, com: Array, about_com: Array) -> Array:
+    """Ten parameters from m, c and the inertia about the centre of mass, all in frame axes.
+
+    I = I_c - m c^ c^, with c^ the skew matrix of c (Steiner).
+    """
+    c_hat = skew(com)
+    return parameters_from_frame(mass, mass * com, about_com - mass * (c_hat @ c_hat))
+
+
+def inertia_about_com(parameters: Array) -> Array:
+    """Give I_c (3, 3) about the centre of mass; for a massless body the matrix as it stands."""
+    mass = parameters[0]
+    if mass == 0.0:
+        return inertia_matrix(parameters)
+    c_hat = skew(parameters[1:4])
+    return np.asarray(inertia_matrix(parameters) + (c_hat @ c_hat) / mass)
+
+
+def spatial_inertia(parameters: Array) -> Array:
+    """Spatial inertia (6, 6) for twists [v; w] at the frame's origin ([KI2007] (14))."""
+    mass, first_moment = parameters[0], parameters[1:4]
+    c_hat = skew(first_moment)
+    return np.block([[mass * np.eye(3), -c_hat], [c_hat, inertia_matrix(parameters)]])
+
+
+def transform_parameters(R: Array, p: Array, parameters: Array) -> Array:
+    """Ten parameters of the same body seen from another frame.
+
+    Args:
+        R: R_new_old, takes old coordinates to new ones.
+        p: origin of the old frame in the new one, m.
+        parameters: about the old frame.
+    """
+    mass = parameters[0]
+    first = R @ parameters[1:4]
+    p_hat, first_hat = skew(p), skew(first)
+    about_old_origin = R @ inertia_matrix(parameters) @ R.T
+    about_new = about_old_origin - p_hat @ first_hat - first_hat @ p_hat - mass * (p_hat @ p_hat)
+    return parameters_from_frame(mass, first + mass * p, about_new)
+
+
+def inertia_faults(parameters: Array, tolerance: float = 1e-9) -> list[str]:
+    """Say in words why ten parameters (floats) cannot belong to a body; empty if they can.
+
+    A body has m >= 0, an inertia about its centre of mass that is positive semidefinite, and principal
+    moments that obey the triangle inequality: J_1 <= J_2 + J_3, with equality for a flat body. The
+    tolerance is relative to the largest moment.
+    """
+    mass = float(parameters[0])
+    if mass < 0.0:
+        return [f"the mass is negative: {mass:g} kg"]
+    if mass == 0.0:
+        if np.any(parameters[1:] != 0.0):
+            return ["the mass is zero but the first moment or the inertia is not"]
+        return []
+    moments = np.linalg.eigvalsh(inertia_about_com(parameters))
+    scale = max(float(np.max(np.abs(moments))), 1e-300)
+    listing = ", ".join(f"{moment:.6g}" for moment in moments)
+    if moments[0] < -tolerance * scale:
+        return [f"the inertia about the centre of mass is not positive: principal moments {listing} kg m^2"]
+    if moments[2] > moments[0] + moments[1] + tolerance * scale:
+        return [
+            "the inertia breaks the triangle inequality: principal moments about the centre of mass "
+            f"{listing} kg m^2, the largest is more than the sum of the other two"
+        ]
+    return []

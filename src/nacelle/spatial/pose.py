@@ -1,0 +1,35 @@
+"""Frames placed in frames: a pose is (R, p), R_a_b and the origin of b in a."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from nacelle.spatial.scalar import Array, matmul, matvec, transpose
+
+
+class Pose(NamedTuple):
+    """A frame b placed in a frame a: x_a = R x_b + p, R of shape (3, 3), p (3,) in metres."""
+
+    R: Array
+    p: Array
+
+    def __matmul__(self, other: Pose) -> Pose:
+        """Compose: the pose of c in a from b in a and c in b."""
+        return Pose(matmul(self.R, other.R), matvec(self.R, other.p) + self.p)
+
+    def inverse(self) -> Pose:
+        """Pose of a in b."""
+        R = transpose(self.R)
+        return Pose(R, -matvec(R, self.p))
+
+
+def identity() -> Pose:
+    """The pose of a frame in itself."""
+    return Pose(np.eye(3), np.zeros(3))
+
+
+def mirrored(pose: Pose, mirror: Array) -> Pose:
+    """Reflect both frames of a pose: M R M and M p, with M a reflection (3, 3)."""
+    return Pose(mirror @ pose.R @ mirror, mirror @ pose.p)

@@ -1,0 +1,129 @@
+"""Rotations: matrices R_a_b that take coordinates in frame b to coordinates in frame a."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from nacelle.spatial.scalar import Array, Scalar, cos, cross, dot, norm, pack, sin
+
+
+def rotation_x(angle: Scalar) -> Array:
+    """Rotation by `angle` (rad) about x."""
+    c, s = cos(angle), sin(angle)
+    return pack([[1.0, 0.0, 0.0], [0.0, c, -s], [0.0, s, c]])
+
+
+def rotation_y(angle: Scalar) -> Array:
+    """Rotation by `angle` (rad) about y."""
+    c, s = cos(angle), sin(angle)
+    return pack([[c, 0.0, s], [0.0, 1.0, 0.0], [-s, 0.0, c]])
+
+
+def rotation_z(angle: Scalar) -> Array:
+    """Rotation by `angle` (rad) about z."""
+    c, s = cos(angle), sin(angle)
+    return pack([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+
+
+def skew(v: Array) -> Array:
+    """Matrix of the cross product, v^ w = v x w ([KI2007] (15))."""
+    return pack([[0.0, -v[2], v[1]], [v[2], 0.0, -v[0]], [-v[1], v[0], 0.0]])
+
+
+def rotation_axis_angle(axis: Array, angle: Scalar) -> Array:
+    """Rodrigues: R = 1 + sin(angle) K + (1 - cos(angle)) K K, K = skew(axis), |axis| = 1."""
+    K = skew(axis)
+    R: Array = np.eye(3) + sin(angle) * K + (1.0 - cos(angle)) * (K @ K)
+    return R
+
+
+def rotation_rpy(rpy: Array) -> Array:
+    """Roll-pitch-yaw about fixed axes: R = Rz(yaw) Ry(pitch) Rx(roll), angles in rad."""
+    return np.asarray(rotation_z(rpy[2]) @ rotation_y(rpy[1]) @ rotation_x(rpy[0]))
+
+
+def rotation_quat(quat_xyzw: Array) -> Array:
+    """Rotation matrix of a unit quaternion, scalar last."""
+    x, y, z, w = quat_xyzw
+    return pack(
+        [
+            [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - z * w), 2.0 * (x * z + y * w)],
+            [2.0 * (x * y + z * w), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - x * w)],
+            [2.0 * (x * z - y * w), 2.0 * (y * z + x * w), 1.0 - 2.0 * (x * x + y * y)],
+        ]
+    )
+
+
+def quat_from_rotation(R: Array) -> Array:
+    """Unit quaternion (x y z w) of a rotation matrix of floats, w >= 0.
+
+    The largest of the four components is taken first, so nothing small is divided by.
+    """
+    diagonal = np.diagonal(R)
+    squares = np.array(
+        [
+            1.0 + diagonal[0] - diagonal[1] - diagonal[2],
+            1.0 - diagonal[0] + diagonal[1] - diagonal[2],
+            1.0 - diagonal[0] - diagonal[1] + diagonal[2],
+            1.0 + diagonal.sum(),
+        ]
+    )
+    pick = int(np.argmax(squares))
+    vee = np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
+    if pick == 3:
+        quat = np.append(vee, squares[3])
+    else:
+        quat = np.empty(4)
+        for k in range(3):
+            quat[k] = squares[pick] if k == pick else R[pick, k] + R[k, pick]
+        quat[3] = vee[pick]
+    sign = -1.0 if quat[3] < 0 else 1.0
+    unit: Array = sign * quat / np.linalg.norm(quat)
+    return unit
+
+
+def quat_product(a: Array, b: Array) -> Array:
+    """Quaternion product a b, both scalar last: rotation b first, then a."""
+    return pack(
+        [
+            a[3] * b[0] + a[0] * b[3] + a[1] * b[2] - a[2] * b[1],
+            a[3] * b[1] - a[0] * b[2] + a[1] * b[3] + a[2] * b[0],
+            a[3] * b[2] + a[0] * b[1] - a[1] * b[0] + a[2] * b[3],
+            a[3] * b[3] - a[0] * b[0] - a[1] * b[1] - a[2] * b[2],
+        ]
+    )
+
+
+def quat_from_vector(rotation_vector: Array) -> Array:
+    """Unit quaternion (x y z w) of a rotation vector (axis times angle, rad), of floats."""
+    angle = float(norm(rotation_vector))
+    if angle < 1e-300:
+        return np.array([0.0, 0.0, 0.0, 1.0])
+    return np.append(math.sin(angle / 2) / angle * rotation_vector, math.cos(angle / 2))
+
+
+def frame_from_two_axes(first: Array, second: Array) -> Array:
+    """Right-handed frame with x along `first` and y in the half plane of `second`, of floats.
+
+    Entries of axes that lie along coordinate axes stay exactly 0 or +-1.
+    """
+    x = first / norm(first)
+    y = second - dot(x, second) * x
+    y = y / norm(y)
+    return np.stack([x, y, cross(x, y)], axis=1) + 0.0
+
+
+def frame_with_z(axis: Array) -> Array:
+    """Right-handed frame whose z axis lies along `axis`, of floats; the identity for axis = z.
+
+    The other two axes are the coordinate axes turned cyclically where `axis` is one of them, so that
+    robots made of coordinate axes keep exact zeros and ones.
+    """
+    z = axis / norm(axis)
+    largest = int(np.argmax(np.abs(z)))
+    x = np.zeros(3)
+    x[(largest + 1) % 3] = math.copysign(1.0, z[largest])
+    R_yzx = frame_from_two_axes(z, x)
+    return np.stack([R_yzx[:, 1], R_yzx[:, 2], R_yzx[:, 0]], axis=1)

@@ -1,0 +1,182 @@
+"""The scalar contract: one set of primitives for floats, lanes, traced symbols and mpmath numbers.
+
+Physics is written with arrays of *scalars*. A scalar is
+
+- a float,
+- a *lane*, a NumPy array of samples: an array of scalars then has its structural axes first and the
+  samples last, so a vector of lanes has shape (3, N),
+- an object of any class with arithmetic operators and with methods named as the primitives below
+  (a traced symbol),
+- an mpmath number.
+
+Physics never writes in place and never branches on a value: `where` chooses.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Scalar: TypeAlias = Any
+Array: TypeAlias = NDArray[Any]
+
+_MPMATH_NAMES = {"absolute": "fabs", "arctan2": "atan2"}
+_METHOD_NAMES = {"absolute": "__abs__", "arctan2": "atan2"}
+
+
+def pack(entries: Any) -> Array:
+    """Stack nested sequences of scalars to one array, structural axes first.
+
+    Lanes and floats may be mixed: the floats are repeated over the lane.
+    """
+    if isinstance(entries, np.ndarray):
+        return entries
+    items = [pack(entry) if isinstance(entry, list | tuple) else entry for entry in entries]
+    if all(isinstance(item, float | int | np.floating) for item in items):
+        return np.array(items, dtype=float)
+    arrays = [item if isinstance(item, np.ndarray) else _as_cell(item) for item in items]
+    return np.stack(np.broadcast_arrays(*arrays))
+
+
+def _as_cell(item: Scalar) -> Array:
+    """Wrap one scalar as an array of no dimension, of type object unless it is a float."""
+    if isinstance(item, float | int | np.floating):
+        return np.asarray(item, dtype=float)
+    cell = np.empty((), dtype=object)
+    cell[()] = item
+    return cell
+
+
+def _apply(name: str, *arguments: Scalar) -> Scalar:
+    """Call the primitive `name` on scalars of one kind, or entry by entry on arrays of objects."""
+    if any(isinstance(a, np.ndarray) and a.dtype == object for a in arguments):
+        return np.frompyfunc(lambda *entries: _apply(name, *entries), len(arguments), 1)(*arguments)
+    if all(isinstance(a, float | int | np.floating | np.integer | np.ndarray) for a in arguments):
+        function: Callable[..., Any] = getattr(np, name)
+        return function(*arguments)
+    mpmath = sys.modules.get("mpmath")
+    if mpmath is not None and any(isinstance(a, mpmath.mpf) for a in arguments):
+        return getattr(mpmath, _MPMATH_NAMES.get(name, name))(*arguments)
+    owner = next(a for a in arguments if hasattr(a, _METHOD_NAMES.get(name, name)))
+    if arguments[0] is owner:
+        return getattr(owner, _METHOD_NAMES.get(name, name))(*arguments[1:])
+    return getattr(type(owner), _METHOD_NAMES.get(name, name))(*arguments)
+
+
+def sqrt(x: Scalar) -> Scalar:
+    """Square root."""
+    return _apply("sqrt", x)
+
+
+def sin(x: Scalar) -> Scalar:
+    """Sine of an angle in radians."""
+    return _apply("sin", x)
+
+
+def cos(x: Scalar) -> Scalar:
+    """Cosine of an angle in radians."""
+    return _apply("cos", x)
+
+
+def tanh(x: Scalar) -> Scalar:
+    """Hyperbolic tangent."""
+    return _apply("tanh", x)
+
+
+def exp(x: Scalar) -> Scalar:
+    """Exponential."""
+    return _apply("exp", x)
+
+
+def atan2(y: Scalar, x: Scalar) -> Scalar:
+    """Angle of the point (x, y), in (-pi, pi]."""
+    return _apply("arctan2", y, x)
+
+
+def absolute(x: Scalar) -> Scalar:
+    """Absolute value."""
+    return _apply("absolute", x)
+
+
+def sign(x: Scalar) -> Scalar:
+    """Return -1, 0 or 1; zero has the sign 0 in every target."""
+    return _apply("sign", x)
+
+
+def minimum(a: Scalar, b: Scalar) -> Scalar:
+    """Return the smaller of two scalars."""
+    return _apply2("minimum", a, b, min)
+
+
+def maximum(a: Scalar, b: Scalar) -> Scalar:
+    """Return the larger of two scalars."""
+    return _apply2("maximum", a, b, max)
+
+
+def _apply2(name: str, a: Scalar, b: Scalar, fallback: Callable[[Any, Any], Any]) -> Scalar:
+    """Call a two-sided primitive; numbers that know no such method are compared."""
+    mpmath = sys.modules.get("mpmath")
+    if mpmath is not None and (isinstance(a, mpmath.mpf) or isinstance(b, mpmath.mpf)):
+        return fallback(a, b)
+    return _apply(name, a, b)
+
+
+def where(condition: Scalar, a: Scalar, b: Scalar) -> Scalar:
+    """Choose `a` where `condition` > 0 and `b` elsewhere; both are evaluated."""
+    numbers = (float, int, np.floating, np.integer)
+    if isinstance(condition, numbers) and isinstance(a, numbers) and isinstance(b, numbers):
+        return a if condition > 0 else b
+    if isinstance(condition, np.ndarray) and condition.dtype != object:
+        return np.where(condition > 0, a, b)
+    mpmath = sys.modules.get("mpmath")
+    if mpmath is not None and isinstance(condition, mpmath.mpf | float | int):
+        return a if condition > 0 else b
+    return _apply("where", condition, a, b)
+
+
+def dot(a: Array, b: Array) -> Scalar:
+    """Inner product of two vectors, sum of a_i b_i."""
+    return np.einsum("i...,i...->...", a, b)[()]
+
+
+def cross(a: Array, b: Array) -> Array:
+    """Cross product a x b of two vectors of length three."""
+    return pack(
+        [
+            a[1] * b[2] - a[2] * b[1],
+            a[2] * b[0] - a[0] * b[2],
+            a[0] * b[1] - a[1] * b[0],
+        ]
+    )
+
+
+def matvec(A: Array, v: Array) -> Array:
+    """Product of a matrix and a vector."""
+    product: Array = np.einsum("ij...,j...->i...", A, v)
+    return product
+
+
+def matmul(A: Array, B: Array) -> Array:
+    """Product of two matrices."""
+    product: Array = np.einsum("ij...,jk...->ik...", A, B)
+    return product
+
+
+def transpose(A: Array) -> Array:
+    """Swap the two structural axes of a matrix."""
+    return np.swapaxes(A, 0, 1)
+
+
+def norm(v: Array) -> Scalar:
+    """Euclidean length of a vector."""
+    return sqrt(dot(v, v))
+
+
+def is_finite(values: Array) -> bool:
+    """Say whether every entry of an array of floats is finite."""
+    return all(math.isfinite(float(value)) for value in np.ravel(values))
