@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,15 +11,14 @@ from nacelle.errors import DescriptionError, Problem, did_you_mean
 from nacelle.model.description import (
     BodySpec,
     Description,
-    DisplaySpec,
-    LegSpec,
-    PlacementSpec,
     ReferenceSpec,
 )
 from nacelle.model.draft import Chain, Draft, DraftError, draft_joint, draft_leg
 from nacelle.model.drive import DriveReader, units_for_bare_numbers
+from nacelle.model.graph import Edge, Graph, Part
 from nacelle.model.joint import Joint, JointKind
 from nacelle.model.leg import BASE, PLATFORM, Body, Leg, Nacelle
+from nacelle.model.placement import clean, joint_mirror, mirror_coordinates, placed_display, sides
 from nacelle.model.platform import (
     AXES,
     Mode,
@@ -44,31 +42,6 @@ from nacelle.spatial.scalar import Array
 Path = tuple[str | int, ...]
 
 _AT_A_POINT = (JointKind.REVOLUTE, JointKind.UNIVERSAL, JointKind.SPHERICAL)
-
-
-@dataclass
-class _Part:
-    """A leg as written (or the nacelle, leg = -1) with its chain and placements."""
-
-    index: int
-    name: str
-    path: Path
-    chain: Chain
-    base_side: Pose
-    nacelle_side: Pose
-    mirror: Array | None
-    spec: LegSpec | None
-
-
-@dataclass
-class _Edge:
-    """A joint whose bodies are known."""
-
-    part: _Part
-    draft: Draft
-    predecessor: str
-    successor: str
-    closes: bool
 
 
 def build_robot(description: Description, source: Source | None = None) -> Robot:
@@ -97,26 +70,21 @@ class _Builder:
         if source.root.value:
             units = units_for_bare_numbers(description.units) or {}
         self.read = DriveReader(units, self.report)
-        self.body_names: dict[str, tuple[BodySpec, Path, _Part | None]] = {}
+        self.nacelle = self.nacelle_part()
+        self.legs = self.leg_parts()
+        self.graph = Graph(description.nacelle, [self.nacelle, *self.legs], self.report)
 
     def report(self, path: Path, message: str, hint: str = "") -> None:
         self.problems.append(self.source.problem(path, message, hint))
 
     def build(self) -> Robot | None:
-        nacelle = self.nacelle_part()
-        legs = self.leg_parts()
-        self.collect_bodies(nacelle, legs)
-        edges = self.edges([nacelle, *legs])
-        placed = self.place(edges)
         self.check_inertia()
-        motion = self.motion(self.description.motion, ("motion",), nacelle)
-        if self.problems or placed is None or motion is None:
+        motion = self.motion(self.description.motion, ("motion",))
+        if self.problems or motion is None:
             return None
-        return self.assemble(nacelle, legs, edges, placed, motion)
+        return self.assemble(motion)
 
-    # ---- parts
-
-    def nacelle_part(self) -> _Part:
+    def nacelle_part(self) -> Part:
         spec = self.description.nacelle
         chain = Chain()
         if spec.type == "articulated":
@@ -130,10 +98,10 @@ class _Builder:
             chain.closures.append(draft_joint(name, joint, ("nacelle", "closures", name)))
         for name, joint in self.description.closures.items():
             chain.closures.append(draft_joint(name, joint, ("closures", name)))
-        return _Part(-1, "", ("nacelle",), chain, identity(), identity(), None, None)
+        return Part("", ("nacelle",), chain, identity(), identity(), None, None)
 
-    def leg_parts(self) -> list[_Part]:
-        parts: list[_Part] = []
+    def leg_parts(self) -> list[Part]:
+        parts: list[Part] = []
         names: set[str] = set()
         for index, leg in enumerate(self.description.legs):
             path: Path = ("legs", index)
@@ -147,254 +115,98 @@ class _Builder:
                 continue
             if not chain.bodies and not chain.joints:
                 self.report(path, f"leg {leg.name!r} is empty", "give joints, table or elements")
-            base, nacelle, mirror = _placement(leg.placement)
-            parts.append(_Part(index, leg.name, path, chain, base, nacelle, mirror, leg))
+            base, nacelle, mirror = sides(leg.placement)
+            parts.append(Part(leg.name, path, chain, base, nacelle, mirror, leg))
         return parts
 
-    def collect_bodies(self, nacelle: _Part, legs: list[_Part]) -> None:
-        """Give every body its full name."""
-        for name, (spec, path) in nacelle.chain.bodies.items():
-            if name == "base":
-                self.report(path, "the name 'base' is taken", "rename the body")
-            self.body_names[name] = (spec, path, None)
-        for part in legs:
-            for name, (spec, path) in part.chain.bodies.items():
-                self.body_names[f"{part.name}.{name}"] = (spec, path, part)
-
-    def resolve(self, part: _Part, name: str, path: Path) -> str | None:
-        """Find a body: in the leg itself, on the nacelle, the base, or by its full name."""
-        if part.spec is not None and f"{part.name}.{name}" in self.body_names:
-            return f"{part.name}.{name}"
-        if name == "base" or name in self.body_names:
-            return name
-        own = [n.removeprefix(f"{part.name}.") for n in self.body_names if part.name]
-        known = list(dict.fromkeys(["base", *(n for n in own if "." not in n), *self.body_names]))
-        self.report(path, f"no body is called {name!r}", did_you_mean(name, known))
-        return None
-
-    # ---- graph
-
-    def edges(self, parts: list[_Part]) -> list[_Edge]:
-        """Resolve the bodies of all joints and decide which of them close loops."""
-        result = []
-        for part in parts:
-            for drafts, closes in ((part.chain.joints, False), (part.chain.closures, True)):
-                for draft in drafts:
-                    edge = self.edge(part, draft, closes)
-                    if edge is not None:
-                        result.append(edge)
-        return result
-
-    def edge(self, part: _Part, draft: Draft, closes: bool) -> _Edge | None:
-        main = self.description.nacelle.name
-        child_name = draft.child or main
-        predecessor = self.resolve(part, draft.parent, (*draft.path, "parent"))
-        successor = self.resolve(part, child_name, (*draft.path, "child"))
-        if predecessor is None or successor is None:
-            return None
-        if predecessor == successor:
-            self.report(draft.path, f"joint {draft.name!r} joins {predecessor!r} to itself")
-            return None
-        if successor == "base" and not closes:
-            self.report((*draft.path, "child"), "the base is nobody's child", "swap parent and child")
-            return None
-        # A joint of a leg that ends on the nacelle is its terminal joint: the loop is cut there.
-        on_nacelle = successor == main or (part.spec is not None and self.owner(successor) is None)
-        return _Edge(part, draft, predecessor, successor, closes or on_nacelle)
-
-    def owner(self, body: str) -> _Part | None:
-        """The leg that a body belongs to; None for base and nacelle."""
-        return self.body_names[body][2] if body in self.body_names else None
-
-    def place(self, edges: list[_Edge]) -> list[_Edge] | None:
-        """Order the tree joints so that every predecessor is placed first."""
-        parent: dict[str, _Edge] = {}
-        for edge in edges:
-            if edge.closes:
-                continue
-            if edge.successor in parent:
-                other = parent[edge.successor].draft.name
-                self.report(
-                    (*edge.draft.path, "child"),
-                    f"{edge.successor!r} is placed twice, by {other!r} and by {edge.draft.name!r}",
-                    "write the second joint under closures",
-                )
-                continue
-            parent[edge.successor] = edge
-        main = self.description.nacelle.name
-        for name, (_, path, _) in self.body_names.items():
-            if name != main and name not in parent:
-                self.report(path, f"no joint places the body {name!r}", "give a joint with it as child")
-        if self.problems:
-            return None
-        order: list[_Edge] = []
-        placed = {"base", main}
-        waiting = [edge for edge in edges if not edge.closes]
-        while waiting:
-            ready = [edge for edge in waiting if edge.predecessor in placed]
-            if not ready:
-                ring = ", ".join(edge.draft.name for edge in waiting)
-                self.report(
-                    waiting[0].draft.path,
-                    f"these joints hang on each other but not on the base: {ring}",
-                    "one of them belongs under closures",
-                )
-                return None
-            edge = ready[0]
-            order.append(edge)
-            placed.add(edge.successor)
-            waiting.remove(edge)
-        return order
-
     def check_inertia(self) -> None:
-        for spec, path, _ in self.body_names.values():
-            for words in inertia_faults(_ten(spec)):
-                self.report((*path, "inertia"), words, "check units and axes")
+        for body in self.graph.bodies.values():
+            for words in inertia_faults(_ten(body.spec)):
+                self.report((*body.path, "inertia"), words, "check units and axes")
         for name, load in self.description.payload.items():
             for words in inertia_faults(_ten(load)):
                 self.report(("payload", name, "inertia"), words, "check units and axes")
 
-    # ---- assembly of the robot
-
-    def assemble(
-        self,
-        nacelle: _Part,
-        legs: list[_Part],
-        edges: list[_Edge],
-        tree: list[_Edge],
-        motion: Motion,
-    ) -> Robot | None:
-        main = self.description.nacelle.name
-        groups = self.components(legs, edges)
-        group_of = {body: k for k, group in enumerate(groups) for body in group}
-        names = self.leg_names(groups)
-
-        def rank(edge: _Edge) -> tuple[int, int]:
-            side = group_of.get(edge.successor, group_of.get(edge.predecessor, -1))
-            return (side, tree.index(edge) if edge in tree else len(tree))
-
-        tree = sorted(tree, key=rank)
-        closing = sorted((edge for edge in edges if edge.closes), key=lambda edge: rank(edge)[0])
+    def assemble(self, motion: Motion) -> Robot | None:
+        graph, main = self.graph, self.description.nacelle.name
+        tree, closing = graph.leg_order(graph.tree), graph.leg_order(graph.closing)
         order = ["base", main, *(edge.successor for edge in tree)]
         index = {name: k for k, name in enumerate(order)}
-        bodies = tuple(self.body(name) for name in order)
         joints = [self.joint(edge, index) for edge in [*tree, *closing]]
         actuators = self.actuators([*tree, *closing], joints)
-        if self.problems:
-            return None
-        n_tree = len(tree)
-        leg_list = []
-        for k, name in enumerate(names):
-            own = [j for j, edge in enumerate(tree) if group_of.get(edge.successor) == k]
-            cuts = [
-                n_tree + j
-                for j, edge in enumerate(closing)
-                if k in (group_of.get(edge.successor), group_of.get(edge.predecessor))
-                and not joints[n_tree + j].at_point
-            ]
-            parts = {id(self.owner(body)): self.owner(body) for body in groups[k]}
-            branch = {p.spec.branch or 0 for p in parts.values() if p is not None and p.spec}
-            leg_list.append(
-                Leg(
-                    name,
-                    tuple(joints[j].successor for j in own),
-                    tuple(own),
-                    tuple(cuts),
-                    max(branch, key=abs, default=0),
-                )
-            )
-        self.check_legs(leg_list, joints, legs)
-        in_nacelle = [j for j, edge in enumerate(tree) if edge.successor not in group_of]
-        robot_nacelle = Nacelle(
-            self.description.nacelle.type,
-            (PLATFORM, *(joints[j].successor for j in in_nacelle)),
-            tuple(in_nacelle),
-            tuple(
-                n_tree + j
-                for j, edge in enumerate(closing)
-                if joints[n_tree + j].at_point
-                or (edge.successor not in group_of and edge.predecessor not in group_of)
-            ),
-        )
+        legs = self.leg_list(tree, closing, joints)
+        self.check_legs(legs, joints)
         reference = _reference_pose(self.description.reference)
-        return Robot(
+        gravity = self.description.gravity
+        robot = Robot(
             name=self.description.name,
-            bodies=bodies,
+            bodies=tuple(self.body(name) for name in order),
             joints=tuple(joints),
-            tree=n_tree,
-            legs=tuple(leg_list),
-            nacelle=robot_nacelle,
+            tree=len(tree),
+            legs=tuple(legs),
+            nacelle=self.robot_nacelle(tree, closing, joints),
             motion=motion,
             actuators=actuators,
-            gravity=(
-                self.description.gravity[0],
-                self.description.gravity[1],
-                self.description.gravity[2],
-            ),
+            gravity=(gravity[0], gravity[1], gravity[2]),
             reference=reference,
             tools=self.tools(index),
             payload=self.payload(index),
-            modes=self.modes(motion, reference, leg_list, joints, nacelle),
+            modes=self.modes(motion, reference, legs, joints),
             title=self.description.title,
             notes=self.description.notes,
             sources=tuple(self.description.sources),
         )
+        return None if self.problems else robot
 
-    def components(self, legs: list[_Part], edges: list[_Edge]) -> list[list[str]]:
-        """Connected components of the graph without base and nacelle, in the order of the legs."""
-        names = [f"{part.name}.{name}" for part in legs for name in part.chain.bodies]
-        root = {name: name for name in names}
-
-        def find(name: str) -> str:
-            while root[name] != name:
-                name = root[name]
-            return name
-
-        point = self.description.nacelle.type == "point"
-        for edge in edges:
-            # Joints between legs at a point nacelle are the nacelle's, they do not join the legs.
-            if edge.predecessor in root and edge.successor in root:
-                if point and edge.part.spec is None:
-                    continue
-                root[find(edge.successor)] = find(edge.predecessor)
-        groups: dict[str, list[str]] = {}
-        for name in names:
-            groups.setdefault(find(name), []).append(name)
-        return list(groups.values())
-
-    def leg_names(self, groups: list[list[str]]) -> list[str]:
-        """Name each component after the leg or legs in which it was written."""
-        written = [list(dict.fromkeys(body.split(".")[0] for body in group)) for group in groups]
+    def leg_list(self, tree: list[Edge], closing: list[Edge], joints: list[Joint]) -> list[Leg]:
+        """The legs: components of the graph, each with its joints and closures."""
+        group_of, start = self.graph.group_of, len(tree)
         result = []
-        for k, names in enumerate(written):
-            name = "-".join(names)
-            same = [j for j, other in enumerate(written) if other == names]
-            result.append(f"{name}-{same.index(k) + 1}" if len(same) > 1 else name)
+        for k, name in enumerate(self.graph.leg_names()):
+            own = [j for j, edge in enumerate(tree) if group_of.get(edge.successor) == k]
+            cuts = [
+                start + j
+                for j, edge in enumerate(closing)
+                if k in (group_of.get(edge.successor), group_of.get(edge.predecessor))
+                and not joints[start + j].at_point
+            ]
+            parts = [self.graph.owner(body) for body in self.graph.groups[k]]
+            branches = {part.spec.branch or 0 for part in parts if part and part.spec}
+            bodies = tuple(joints[j].successor for j in own)
+            result.append(Leg(name, bodies, tuple(own), tuple(cuts), max(branches, key=abs, default=0)))
         return result
 
-    def check_legs(self, legs: list[Leg], joints: list[Joint], parts: list[_Part]) -> None:
+    def robot_nacelle(self, tree: list[Edge], closing: list[Edge], joints: list[Joint]) -> Nacelle:
+        group_of, start = self.graph.group_of, len(tree)
+        own = [j for j, edge in enumerate(tree) if edge.successor not in group_of]
+        cuts = [
+            start + j
+            for j, edge in enumerate(closing)
+            if joints[start + j].at_point
+            or (edge.successor not in group_of and edge.predecessor not in group_of)
+        ]
+        bodies = (PLATFORM, *(joints[j].successor for j in own))
+        return Nacelle(self.description.nacelle.type, bodies, tuple(own), tuple(cuts))
+
+    def check_legs(self, legs: list[Leg], joints: list[Joint]) -> None:
         """Demand that every leg stands on the base and reaches the nacelle."""
-        on_nacelle = {PLATFORM, *self.nacelle_bodies(joints, legs)}
-        for leg in legs:
-            path = next((p.path for p in parts if leg.name.startswith(p.name)), ("legs",))
+        in_legs = {body for leg in legs for body in leg.bodies}
+        for leg, group in zip(legs, self.graph.groups, strict=True):
+            part = self.graph.owner(group[0])
+            path = part.path if part is not None else ("legs",)
             ends = {b for j in (*leg.joints, *leg.closures) for b in _ends(joints[j])}
             if BASE not in ends:
                 self.report(path, f"leg {leg.name!r} does not stand on the base", "give it a joint there")
-            if not ends & on_nacelle:
+            if not ends - in_legs - {BASE}:
                 self.report(
-                    path,
-                    f"leg {leg.name!r} does not end on the nacelle",
-                    "give it a closure with it",
+                    path, f"leg {leg.name!r} does not end on the nacelle", "give it a closure with it"
                 )
-
-    def nacelle_bodies(self, joints: list[Joint], legs: list[Leg]) -> set[int]:
-        in_legs = {body for leg in legs for body in leg.bodies}
-        return {b for joint in joints for b in _ends(joint)} - in_legs - {BASE}
 
     def body(self, name: str) -> Body:
         if name == "base":
-            return Body("base", display=_display(self.description.base.display, None))
-        spec, _, part = self.body_names[name]
+            return Body("base", display=placed_display(self.description.base.display, None))
+        body = self.graph.bodies[name]
+        spec, part = body.spec, body.part
         inertia = _ten(spec)
         mirror = part.mirror if part is not None else None
         if mirror is not None:
@@ -402,12 +214,12 @@ class _Builder:
         return Body(
             name,
             tuple(float(value) for value in inertia),
-            _display(spec.display, mirror),
+            placed_display(spec.display, mirror),
             spec.section.model_dump(exclude_none=True) if spec.section else None,
             spec.material.model_dump(exclude_none=True) if spec.material else None,
         )
 
-    def joint(self, edge: _Edge, index: Mapping[str, int]) -> Joint:
+    def joint(self, edge: Edge, index: Mapping[str, int]) -> Joint:
         """Make a joint: frames placed and mirrored, drive read."""
         draft, part = edge.draft, edge.part
         kind = draft.kind
@@ -438,7 +250,7 @@ class _Builder:
         coordinates = self.read.guess(guess, kind, guess_path)
         limits = self.read.limits(drive.limits, kind, (*draft.path, "limits"))
         if part.mirror is not None:
-            coordinates, limits = _mirror_coordinates(kind, coordinates, limits)
+            coordinates, limits = mirror_coordinates(kind, coordinates, limits)
         gear, slides = 1.0, False
         rotor, rotor_path = drive.rotor_inertia, (*draft.path, "rotor_inertia")
         if drive.actuator is not None:
@@ -481,17 +293,17 @@ class _Builder:
             )
         return JointKind.POINT
 
-    def frame(self, part: _Part, frame: Pose, body: str, kind: JointKind) -> Pose:
+    def frame(self, part: Part, frame: Pose, body: str, kind: JointKind) -> Pose:
         """Place and mirror a joint's frame: base and nacelle side of a leg by its placement."""
         if part.mirror is not None:
-            frame = Pose(part.mirror @ frame.R @ _joint_mirror(kind) + 0.0, part.mirror @ frame.p + 0.0)
-        if part.spec is not None and self.owner(body) is not part:
+            frame = Pose(part.mirror @ frame.R @ joint_mirror(kind) + 0.0, part.mirror @ frame.p + 0.0)
+        if part.spec is not None and self.graph.owner(body) is not part:
             side = part.base_side if body == "base" else part.nacelle_side
-            if body == "base" or self.owner(body) is None:
+            if body == "base" or self.graph.owner(body) is None:
                 frame = side @ frame
-        return Pose(_clean(frame.R), frame.p + 0.0)
+        return Pose(clean(frame.R), frame.p + 0.0)
 
-    def actuators(self, edges: list[_Edge], joints: list[Joint]) -> tuple[Actuator, ...]:
+    def actuators(self, edges: list[Edge], joints: list[Joint]) -> tuple[Actuator, ...]:
         """The drives, in the order given or as the legs stand."""
         result = []
         for k, (edge, joint) in enumerate(zip(edges, joints, strict=True)):
@@ -531,7 +343,7 @@ class _Builder:
             self.report(("actuators",), f"not in the order: {', '.join(missing)}", "list all of them")
         return tuple(chosen)
 
-    def actuator(self, edge: _Edge, k: int, joint: Joint) -> Actuator:
+    def actuator(self, edge: Edge, k: int, joint: Joint) -> Actuator:
         spec, path = edge.draft.drive.actuator, (*edge.draft.path, "actuator")
         turns = joint.kind is JointKind.REVOLUTE
         prefix = f"{edge.part.name}." if edge.part.spec is not None else ""
@@ -566,16 +378,14 @@ class _Builder:
             float(force),
         )
 
-    # ---- platform
-
-    def motion(self, value: str | list[str], path: Path, nacelle: _Part) -> Motion | None:
+    def motion(self, value: str | list[str], path: Path) -> Motion | None:
         try:
             motion = parse_motion(value)
         except MotionError as error:
             self.report(path, str(error), error.hint)
             return None
         spec = self.description.nacelle
-        joints = {draft.name: draft for draft in nacelle.chain.joints}
+        joints = {draft.name: draft for draft in self.nacelle.chain.joints}
         for name in motion.joint_names:
             if name not in joints:
                 known = [*AXES, *joints]
@@ -590,7 +400,7 @@ class _Builder:
         """Index of a body of the nacelle that a tool or payload names."""
         if name is None:
             return PLATFORM
-        bodies = [n for n, (_, _, part) in self.body_names.items() if part is None]
+        bodies = [n for n, body in self.graph.bodies.items() if body.part is None]
         if name not in bodies:
             self.report(path, f"the nacelle has no body {name!r}", did_you_mean(name, bodies))
             return PLATFORM
@@ -614,7 +424,7 @@ class _Builder:
         return tuple(loads)
 
     def modes(
-        self, motion: Motion, reference: Pose, legs: list[Leg], joints: list[Joint], nacelle: _Part
+        self, motion: Motion, reference: Pose, legs: list[Leg], joints: list[Joint]
     ) -> tuple[Mode, ...]:
         result = []
         leg_names = [leg.name for leg in legs]
@@ -623,7 +433,7 @@ class _Builder:
             path: Path = ("modes", name)
             own = motion
             if spec.motion is not None:
-                own = self.motion(spec.motion, (*path, "motion"), nacelle) or motion
+                own = self.motion(spec.motion, (*path, "motion")) or motion
             branch = [0] * len(legs)
             for leg, value in spec.branch.items():
                 if leg not in leg_names:
@@ -665,69 +475,3 @@ def _ten(spec: BodySpec) -> Array:
 def _reference_pose(spec: ReferenceSpec) -> Pose:
     R = np.eye(3) if spec.rotation is None else spec.rotation.rotation()
     return Pose(R, np.array(spec.position))
-
-
-def _placement(spec: PlacementSpec) -> tuple[Pose, Pose, Array | None]:
-    """Base-side and nacelle-side placement of a leg, and its reflection."""
-    base = spec.pose()
-    nacelle = spec.nacelle.pose() if spec.nacelle is not None else Pose(base.R, np.zeros(3))
-    mirror = None
-    if spec.mirror is not None:
-        mirror = np.eye(3)
-        mirror["xyz".index(spec.mirror), "xyz".index(spec.mirror)] = -1.0
-    return base, nacelle, mirror
-
-
-def _joint_mirror(kind: JointKind) -> Array:
-    """Reflection of a joint's own frame that keeps its coordinates.
-
-    The inversion -1 commutes with every rotation, so turning joints keep their angles; a prismatic
-    joint keeps its stroke under the reflection of x. Slides of the other kinds change sign.
-    """
-    return np.diag([-1.0, 1.0, 1.0]) if kind is JointKind.PRISMATIC else -np.eye(3)
-
-
-def _mirror_coordinates(
-    kind: JointKind, coordinates: tuple[float, ...], limits: tuple[tuple[float, float], ...]
-) -> tuple[tuple[float, ...], tuple[tuple[float, float], ...]]:
-    """Change the sign of the slides of cylindrical and C5 joints in a mirrored leg."""
-    from nacelle.model.joint import MOTION
-
-    if kind is JointKind.PRISMATIC:
-        return coordinates, limits
-    values, start = list(coordinates), 0
-    pairs = list(limits)
-    for k, primitive in enumerate(MOTION[kind]):
-        if not primitive.turns:
-            values[start] = -values[start] + 0.0
-            pairs[k] = (-pairs[k][1], -pairs[k][0])
-        start += primitive.nq
-    return tuple(values), tuple(pairs)
-
-
-def _clean(R: Array) -> Array:
-    """Turn entries of a rotation within rounding of 0 and +-1 into them exactly.
-
-    Cosines of right angles written in degrees or multiples of pi come out as 6e-17; exact zeros make
-    the programs traced from the robot smaller.
-    """
-    cleaned = np.where(np.abs(R) < 4e-16, 0.0, R)
-    near_one = np.abs(np.abs(cleaned) - 1.0) < 4e-16
-    return np.where(near_one, np.sign(cleaned), cleaned) + 0.0
-
-
-def _display(shapes: list[DisplaySpec], mirror: Array | None) -> tuple[dict[str, Any], ...]:
-    """Shapes as plain data, reflected with the leg."""
-    result = []
-    for shape in shapes:
-        data = shape.model_dump(by_alias=True, exclude_none=True)
-        if mirror is not None:
-            for part, key in (("cylinder", "from"), ("cylinder", "to"), ("sphere", "at")):
-                if part in data:
-                    data[part][key] = tuple(float(v) + 0.0 for v in mirror @ np.array(data[part][key]))
-            for part in ("box", "mesh"):
-                if data.get(part, {}).get("at", {}).get("translation"):
-                    at = data[part]["at"]
-                    at["translation"] = tuple(float(v) + 0.0 for v in mirror @ np.array(at["translation"]))
-        result.append(data)
-    return tuple(result)

@@ -1,0 +1,190 @@
+"""The graph of a description: bodies by name, joints between them, the tree, and the legs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from nacelle.errors import did_you_mean
+from nacelle.model.description import BodySpec, LegSpec, NacelleSpec
+from nacelle.model.draft import Chain, Draft
+from nacelle.spatial.pose import Pose
+from nacelle.spatial.scalar import Array
+
+Path = tuple[str | int, ...]
+Report = Callable[[Path, str, str], None]
+
+
+@dataclass
+class Part:
+    """A leg as written, or the nacelle (`spec` is None), with its chain and placements."""
+
+    name: str
+    path: Path
+    chain: Chain
+    base_side: Pose
+    nacelle_side: Pose
+    mirror: Array | None
+    spec: LegSpec | None
+
+
+@dataclass(eq=False)
+class Edge:
+    """A joint whose bodies are known by their full names."""
+
+    part: Part
+    draft: Draft
+    predecessor: str
+    successor: str
+    closes: bool
+
+
+@dataclass(frozen=True)
+class Body:
+    """A body as written: what it is, where it stands, the leg it belongs to (None: the nacelle)."""
+
+    spec: BodySpec
+    path: Path
+    part: Part | None
+
+
+class Graph:
+    """Bodies and joints of a description; faults go to `report`."""
+
+    def __init__(self, nacelle: NacelleSpec, parts: list[Part], report: Report) -> None:
+        """Collect bodies and joints of the nacelle (the first part) and of the legs."""
+        self.nacelle = nacelle
+        self.legs = parts[1:]
+        self._report = report
+        self.faults = 0
+        self.bodies: dict[str, Body] = {}
+        for name, (spec, path) in parts[0].chain.bodies.items():
+            if name == "base":
+                self.report(path, "the name 'base' is taken", "rename the body")
+            self.bodies[name] = Body(spec, path, None)
+        for part in self.legs:
+            for name, (spec, path) in part.chain.bodies.items():
+                self.bodies[f"{part.name}.{name}"] = Body(spec, path, part)
+        edges = [
+            self.edge(part, draft, closes)
+            for part in parts
+            for drafts, closes in ((part.chain.joints, False), (part.chain.closures, True))
+            for draft in drafts
+        ]
+        self.edges = [edge for edge in edges if edge is not None]
+        self.closing = [edge for edge in self.edges if edge.closes]
+        self.tree = self.order()
+        self.groups = self.components()
+        self.group_of = {body: k for k, group in enumerate(self.groups) for body in group}
+
+    def report(self, path: Path, message: str, hint: str = "") -> None:
+        """Note a fault."""
+        self.faults += 1
+        self._report(path, message, hint)
+
+    def owner(self, body: str) -> Part | None:
+        """The leg that a body belongs to; None for base and nacelle."""
+        return self.bodies[body].part if body in self.bodies else None
+
+    def resolve(self, part: Part, name: str, path: Path) -> str | None:
+        """Find a body: in the leg itself, on the nacelle, the base, or by its full name."""
+        if part.spec is not None and f"{part.name}.{name}" in self.bodies:
+            return f"{part.name}.{name}"
+        if name == "base" or name in self.bodies:
+            return name
+        own = list(part.chain.bodies) if part.spec is not None else []
+        known = dict.fromkeys([*own, "base", *self.bodies])
+        self.report(path, f"no body is called {name!r}", did_you_mean(name, known))
+        return None
+
+    def edge(self, part: Part, draft: Draft, closes: bool) -> Edge | None:
+        """Resolve the bodies of a joint and decide whether it closes a loop."""
+        main = self.nacelle.name
+        predecessor = self.resolve(part, draft.parent, (*draft.path, "parent"))
+        successor = self.resolve(part, draft.child or main, (*draft.path, "child"))
+        if predecessor is None or successor is None:
+            return None
+        if predecessor == successor:
+            self.report(draft.path, f"joint {draft.name!r} joins {predecessor!r} to itself")
+            return None
+        if successor == "base" and not closes:
+            self.report((*draft.path, "child"), "the base is nobody's child", "swap parent and child")
+            return None
+        # A joint of a leg that ends on the nacelle is its terminal joint: the loop is cut there.
+        on_nacelle = successor == main or (part.spec is not None and self.owner(successor) is None)
+        return Edge(part, draft, predecessor, successor, closes or on_nacelle)
+
+    def order(self) -> list[Edge]:
+        """Order the tree joints so that every predecessor is placed first."""
+        parent: dict[str, Edge] = {}
+        for edge in self.edges:
+            if edge.closes:
+                continue
+            if edge.successor in parent:
+                other = parent[edge.successor].draft.name
+                self.report(
+                    (*edge.draft.path, "child"),
+                    f"{edge.successor!r} is placed twice, by {other!r} and by {edge.draft.name!r}",
+                    "write the second joint under closures",
+                )
+                continue
+            parent[edge.successor] = edge
+        main = self.nacelle.name
+        for name, body in self.bodies.items():
+            if name != main and name not in parent and not self.faults:
+                self.report(body.path, f"no joint places the body {name!r}", "give a joint with it as child")
+        order: list[Edge] = []
+        placed = {"base", main}
+        waiting = list(parent.values())
+        while waiting and not self.faults:
+            ready = [edge for edge in waiting if edge.predecessor in placed]
+            if not ready:
+                ring = ", ".join(edge.draft.name for edge in waiting)
+                self.report(
+                    waiting[0].draft.path,
+                    f"these joints hang on each other but not on the base: {ring}",
+                    "one of them belongs under closures",
+                )
+                break
+            order += ready
+            placed |= {edge.successor for edge in ready}
+            waiting = [edge for edge in waiting if edge not in ready]
+        return order
+
+    def components(self) -> list[list[str]]:
+        """Connected components of the graph without base and nacelle, in the order of the legs."""
+        names = [f"{part.name}.{name}" for part in self.legs for name in part.chain.bodies]
+        root = {name: name for name in names}
+
+        def find(name: str) -> str:
+            while root[name] != name:
+                name = root[name]
+            return name
+
+        for edge in self.edges:
+            # Joints between legs at a point nacelle are the nacelle's, they do not join the legs.
+            at_point = self.nacelle.type == "point" and edge.part.spec is None
+            if edge.predecessor in root and edge.successor in root and not at_point:
+                root[find(edge.successor)] = find(edge.predecessor)
+        groups: dict[str, list[str]] = {}
+        for name in names:
+            groups.setdefault(find(name), []).append(name)
+        return list(groups.values())
+
+    def leg_names(self) -> list[str]:
+        """Name each component after the leg or legs in which it was written."""
+        written = [list(dict.fromkeys(body.split(".")[0] for body in group)) for group in self.groups]
+        result = []
+        for k, names in enumerate(written):
+            same = [j for j, other in enumerate(written) if other == names]
+            name = "-".join(names)
+            result.append(f"{name}-{same.index(k) + 1}" if len(same) > 1 else name)
+        return result
+
+    def leg_order(self, edges: list[Edge]) -> list[Edge]:
+        """Sort joints: those of the nacelle first, then leg by leg; otherwise as they stand."""
+
+        def side(edge: Edge) -> int:
+            return self.group_of.get(edge.successor, self.group_of.get(edge.predecessor, -1))
+
+        return sorted(edges, key=side)
