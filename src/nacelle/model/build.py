@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
 from nacelle.errors import DescriptionError, Problem, did_you_mean
 from nacelle.model.description import (
-    BodySpec,
     Description,
     ReferenceSpec,
 )
 from nacelle.model.draft import Chain, Draft, DraftError, draft_joint, draft_leg
-from nacelle.model.drive import DriveReader, units_for_bare_numbers
+from nacelle.model.drive import Drive, DriveReader, ball_first, units_for_bare_numbers
 from nacelle.model.graph import Edge, Graph, Part
 from nacelle.model.joint import Joint, JointKind
 from nacelle.model.leg import BASE, PLATFORM, Body, Leg, Nacelle
@@ -31,13 +30,9 @@ from nacelle.model.platform import (
 from nacelle.model.robot import Actuator, Robot
 from nacelle.model.source import Node, Source
 from nacelle.spatial.inertia import (
-    inertia_faults,
-    parameters_from_com,
-    parameters_from_frame,
     transform_parameters,
 )
 from nacelle.spatial.pose import Pose, identity
-from nacelle.spatial.scalar import Array
 
 Path = tuple[str | int, ...]
 
@@ -78,7 +73,6 @@ class _Builder:
         self.problems.append(self.source.problem(path, message, hint))
 
     def build(self) -> Robot | None:
-        self.check_inertia()
         motion = self.motion(self.description.motion, ("motion",))
         if self.problems or motion is None:
             return None
@@ -119,21 +113,27 @@ class _Builder:
             parts.append(Part(leg.name, path, chain, base, nacelle, mirror, leg))
         return parts
 
-    def check_inertia(self) -> None:
-        for body in self.graph.bodies.values():
-            for words in inertia_faults(_ten(body.spec)):
-                self.report((*body.path, "inertia"), words, "check units and axes")
-        for name, load in self.description.payload.items():
-            for words in inertia_faults(_ten(load)):
-                self.report(("payload", name, "inertia"), words, "check units and axes")
+    def check_guesses(self) -> None:
+        """Demand that the guesses of a leg name its joints."""
+        for part in self.legs:
+            names = [draft.name for draft in (*part.chain.joints, *part.chain.closures)]
+            for name in part.spec.guess if part.spec else ():
+                if name not in names:
+                    self.report(
+                        (*part.path, "guess", name),
+                        f"leg {part.name!r} has no joint {name!r}",
+                        did_you_mean(name, names),
+                    )
 
     def assemble(self, motion: Motion) -> Robot | None:
         graph, main = self.graph, self.description.nacelle.name
         tree, closing = graph.leg_order(graph.tree), graph.leg_order(graph.closing)
         order = ["base", main, *(edge.successor for edge in tree)]
         index = {name: k for k, name in enumerate(order)}
-        joints = [self.joint(edge, index) for edge in [*tree, *closing]]
-        actuators = self.actuators([*tree, *closing], joints)
+        self.check_guesses()
+        made = [self.joint(edge, index) for edge in [*tree, *closing]]
+        joints = [joint for joint, _ in made]
+        actuators = self.actuators([*tree, *closing], joints, [drive for _, drive in made])
         legs = self.leg_list(tree, closing, joints)
         self.check_legs(legs, joints)
         reference = _reference_pose(self.description.reference)
@@ -207,7 +207,7 @@ class _Builder:
             return Body("base", display=placed_display(self.description.base.display, None))
         body = self.graph.bodies[name]
         spec, part = body.spec, body.part
-        inertia = _ten(spec)
+        inertia = spec.ten()
         mirror = part.mirror if part is not None else None
         if mirror is not None:
             inertia = transform_parameters(mirror, np.zeros(3), inertia) + 0.0
@@ -219,7 +219,7 @@ class _Builder:
             spec.material.model_dump(exclude_none=True) if spec.material else None,
         )
 
-    def joint(self, edge: Edge, index: Mapping[str, int]) -> Joint:
+    def joint(self, edge: Edge, index: Mapping[str, int]) -> tuple[Joint, Drive]:
         """Make a joint: frames placed and mirrored, drive read."""
         draft, part = edge.draft, edge.part
         kind = draft.kind
@@ -241,44 +241,34 @@ class _Builder:
             kind = JointKind.PLANAR_SPHERICAL
             frames.reverse()
             ends.reverse()
-        drive = draft.drive
-        guess: Any = drive.guess
-        guess_path: Path = (*draft.path, "guess")
+        written = JointKind.PLANAR_SPHERICAL if kind is JointKind.SPHERICAL_PLANAR else kind
+        drive = self.read.drive(draft.drive, written, draft.path)
         if part.spec is not None and draft.name in part.spec.guess:
-            guess = part.spec.guess[draft.name]
-            guess_path = (*part.path, "guess", draft.name)
-        coordinates = self.read.guess(guess, kind, guess_path)
-        limits = self.read.limits(drive.limits, kind, (*draft.path, "limits"))
+            given = part.spec.guess[draft.name]
+            guess = self.read.guess(given, written, (*part.path, "guess", draft.name))
+            drive = dataclasses.replace(drive, guess=guess)
+        if kind is not written:
+            drive = ball_first(drive)
+        guess = drive.guess
+        limits = drive.limits
         if part.mirror is not None:
-            coordinates, limits = mirror_coordinates(kind, coordinates, limits)
-        gear, slides = 1.0, False
-        rotor, rotor_path = drive.rotor_inertia, (*draft.path, "rotor_inertia")
-        if drive.actuator is not None:
-            gear, slides = self.read.gear_ratio(drive.actuator, kind, (*draft.path, "actuator"))
-            if drive.actuator.rotor_inertia is not None:
-                if rotor is not None:
-                    self.report(rotor_path, "rotor_inertia stands twice", "give it once")
-                rotor = drive.actuator.rotor_inertia
-                rotor_path = (*draft.path, "actuator", "rotor_inertia")
-        if rotor is not None and kind not in (JointKind.REVOLUTE, JointKind.PRISMATIC):
-            self.report(rotor_path, f"a {kind} joint has no rotor", "split it into single joints")
-            rotor = None
-        turns = kind is not JointKind.PRISMATIC or slides
-        return Joint(
+            guess, limits = mirror_coordinates(kind, guess, limits)
+        joint = Joint(
             name=f"{part.name}.{draft.name}" if part.spec is not None else draft.name,
             kind=kind,
             predecessor=ends[0],
             successor=ends[1],
             frame_predecessor=frames[0],
             frame_successor=frames[1],
-            friction=self.read.friction(drive, kind, draft.path),
-            springs=self.read.springs(drive, kind, draft.path),
-            rotor_inertia=self.read.rotor_inertia(rotor, turns, rotor_path),
-            gear_ratio=gear,
+            friction=drive.friction,
+            springs=drive.springs,
+            rotor_inertia=drive.rotor_inertia,
+            gear_ratio=drive.gear_ratio,
             limits=limits,
-            guess=coordinates,
+            guess=guess,
             at_point=at_point,
         )
+        return joint, drive
 
     def point_kind(self, draft: Draft) -> JointKind:
         """A joint on a point locks the position; its friction belongs between the last bodies."""
@@ -303,21 +293,29 @@ class _Builder:
                 frame = side @ frame
         return Pose(clean(frame.R), frame.p + 0.0)
 
-    def actuators(self, edges: list[Edge], joints: list[Joint]) -> tuple[Actuator, ...]:
+    def actuators(self, edges: list[Edge], joints: list[Joint], drives: list[Drive]) -> tuple[Actuator, ...]:
         """The drives, in the order given or as the legs stand."""
         result = []
-        for k, (edge, joint) in enumerate(zip(edges, joints, strict=True)):
-            drive, path = edge.draft.drive, edge.draft.path
-            if not drive.active and drive.actuator is None:
+        for k, (edge, joint, drive) in enumerate(zip(edges, joints, drives, strict=True)):
+            spec = edge.draft.drive
+            if not spec.active and spec.actuator is None:
                 continue
-            if joint.kind not in (JointKind.REVOLUTE, JointKind.PRISMATIC):
-                self.report(
-                    path,
-                    f"the active joint {joint.name!r} is {joint.kind}",
-                    "drive a revolute or prismatic joint: split it, with a massless body between",
+            name = joint.name
+            if spec.actuator is not None and spec.actuator.name:
+                prefix = f"{edge.part.name}." if edge.part.spec is not None else ""
+                name = f"{prefix}{spec.actuator.name}"
+            result.append(
+                Actuator(
+                    name,
+                    k,
+                    drive.torque_constant,
+                    drive.encoder_zero,
+                    drive.encoder_sign,
+                    drive.position,
+                    drive.speed,
+                    drive.force,
                 )
-                continue
-            result.append(self.actuator(edge, k, joint))
+            )
         if not result:
             self.report(("legs",), "no joint is active", "set 'active: true' on the driven joints")
         names = [actuator.name for actuator in result]
@@ -342,41 +340,6 @@ class _Builder:
         if missing and not self.problems:
             self.report(("actuators",), f"not in the order: {', '.join(missing)}", "list all of them")
         return tuple(chosen)
-
-    def actuator(self, edge: Edge, k: int, joint: Joint) -> Actuator:
-        spec, path = edge.draft.drive.actuator, (*edge.draft.path, "actuator")
-        turns = joint.kind is JointKind.REVOLUTE
-        prefix = f"{edge.part.name}." if edge.part.spec is not None else ""
-        if spec is None:
-            return Actuator(joint.name, k, position=joint.limits[0])
-        position = self.read.limits(spec.limits.position, joint.kind, (*path, "limits", "position"))[0]
-        if spec.limits.position is None:
-            position = joint.limits[0]
-        speed = force = np.inf
-        if spec.limits.speed is not None:
-            kind = "angular speed" if turns else "speed"
-            speed = self.read.quantity(spec.limits.speed, kind, (*path, "limits", "speed"))
-        if spec.limits.force is not None:
-            kind = "torque" if turns else "force"
-            force = self.read.quantity(spec.limits.force, kind, (*path, "limits", "force"))
-        constant = 0.0
-        if spec.torque_constant is not None:
-            linear = not turns and joint.gear_ratio == 1.0
-            kind = "force constant" if linear else "torque constant"
-            constant = self.read.quantity(spec.torque_constant, kind, (*path, "torque_constant"))
-        zero = self.read.quantity(
-            spec.encoder.zero, "angle" if turns else "length", (*path, "encoder", "zero")
-        )
-        return Actuator(
-            f"{prefix}{spec.name}" if spec.name else joint.name,
-            k,
-            constant,
-            zero,
-            spec.encoder.sign,
-            position,
-            float(speed),
-            float(force),
-        )
 
     def motion(self, value: str | list[str], path: Path) -> Motion | None:
         try:
@@ -416,9 +379,9 @@ class _Builder:
         loads = []
         for name, load in self.description.payload.items():
             pose = load.at.pose()
-            ten = transform_parameters(pose.R, pose.p, _ten(load))
+            ten = transform_parameters(pose.R, pose.p, load.ten())
             if load.at == type(load.at)():
-                ten = _ten(load)
+                ten = load.ten()
             body = self.nacelle_body(load.body, ("payload", name, "body"), index)
             loads.append(Payload(name, body, tuple(float(value) for value in ten)))
         return tuple(loads)
@@ -456,20 +419,6 @@ class _Builder:
 
 def _ends(joint: Joint) -> tuple[int, int]:
     return joint.predecessor, joint.successor
-
-
-def _ten(spec: BodySpec) -> Array:
-    """Ten parameters of a body as written."""
-    if spec.inertia.about == "frame":
-        if spec.first_moment is not None:
-            first = np.array(spec.first_moment)
-        else:
-            first = spec.mass * np.array(spec.com or (0.0, 0.0, 0.0))
-        return parameters_from_frame(spec.mass, first, spec.inertia.matrix())
-    com = np.array(spec.com or (0.0, 0.0, 0.0))
-    if spec.first_moment is not None and spec.mass > 0.0:
-        com = np.array(spec.first_moment) / spec.mass
-    return parameters_from_com(spec.mass, com, spec.inertia.matrix())
 
 
 def _reference_pose(spec: ReferenceSpec) -> Pose:

@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
+from pydantic import BeforeValidator, Field, ValidationInfo, WithJsonSchema, model_validator
 
+from nacelle.model.drive import drive_faults
 from nacelle.model.fields import (
     Accelerations3,
     Angle,
@@ -33,9 +34,13 @@ from nacelle.model.fields import (
     SecondMoment,
     Strict,
     fault,
+    raise_all,
     read_vector,
+    units_of,
 )
+from nacelle.model.joint import JointKind
 from nacelle.model.units import QUANTITIES
+from nacelle.spatial.inertia import inertia_faults, parameters_from_com, parameters_from_frame
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import (
     rotation_axis_angle,
@@ -273,7 +278,7 @@ class SectionSpec(Strict):
     rectangle: (
         Annotated[
             tuple[float, ...],
-            BeforeValidator(lambda v, i: read_vector(v, QUANTITIES["length"], _context_units(i), 2)),
+            BeforeValidator(lambda v, i: read_vector(v, QUANTITIES["length"], units_of(i), 2)),
             WithJsonSchema({"type": ["array", "string"]}),
         ]
         | None
@@ -281,7 +286,7 @@ class SectionSpec(Strict):
     tube: (
         Annotated[
             tuple[float, ...],
-            BeforeValidator(lambda v, i: read_vector(v, QUANTITIES["length"], _context_units(i), 2)),
+            BeforeValidator(lambda v, i: read_vector(v, QUANTITIES["length"], units_of(i), 2)),
             WithJsonSchema({"type": ["array", "string"], "description": "outer and inner diameter"}),
         ]
         | None
@@ -300,12 +305,6 @@ class SectionSpec(Strict):
         ):
             raise fault("area, Iy, Iz and J belong together")
         return self
-
-
-def _context_units(info: Any) -> dict[str, str] | None:
-    from nacelle.model.fields import units_of
-
-    return units_of(info)
 
 
 class MaterialSpec(Strict):
@@ -332,7 +331,18 @@ class BodySpec(Strict):
     def _check(self) -> BodySpec:
         if self.com is not None and self.first_moment is not None:
             raise fault("com and first_moment say the same", "give one of them")
+        raise_all([(("inertia",), words, "check units and axes") for words in inertia_faults(self.ten())])
         return self
+
+    def ten(self) -> Array:
+        """Ten inertial parameters about the body frame."""
+        com = np.array(self.com or (0.0, 0.0, 0.0))
+        first = self.mass * com if self.first_moment is None else np.array(self.first_moment)
+        if self.inertia.about == "frame":
+            return parameters_from_frame(self.mass, first, self.inertia.matrix())
+        if self.first_moment is not None and self.mass > 0.0:
+            com = first / self.mass
+        return parameters_from_com(self.mass, com, self.inertia.matrix())
 
 
 class FrictionSpec(Strict):
@@ -415,6 +425,11 @@ class DriveSpec(Strict):
     limits: RawList = None
     guess: RawList = None
 
+    def check_drive(self, kind: JointKind, info: ValidationInfo, *place: str) -> None:
+        """Read all quantities for a kind of joint and raise what is wrong, all at once."""
+        faults = drive_faults(self, kind, units_of(info))
+        raise_all([((*place, *path), message, hint) for path, message, hint in faults])
+
 
 class JointSpec(DriveSpec):
     """A joint between two bodies.
@@ -434,7 +449,7 @@ class JointSpec(DriveSpec):
     plane: Literal["parent", "child"] = "parent"
 
     @model_validator(mode="after")
-    def _check(self) -> JointSpec:
+    def _check(self, info: ValidationInfo) -> JointSpec:
         if self.type == "universal":
             if self.axis is not None:
                 raise fault("a universal joint has two axes", "write axes: [x, y]")
@@ -444,7 +459,14 @@ class JointSpec(DriveSpec):
             raise fault(f"a {self.type} joint has one axis", "write axis: z")
         elif self.axis is not None and self.type in ("spherical", "fixed"):
             raise fault(f"a {self.type} joint has no axis", "remove axis")
+        self.check_drive(JointKind(self.type), info)
         return self
+
+    def kind(self) -> JointKind:
+        """Kind of the joint; the plane of a C5 joint may be on its child."""
+        if self.type == "planar-spherical" and self.plane == "child":
+            return JointKind.SPHERICAL_PLANAR
+        return JointKind(self.type)
 
 
 class InputSpec(DriveSpec):
@@ -456,6 +478,11 @@ class InputSpec(DriveSpec):
 
     type: Literal["revolute", "universal", "spherical", "fixed"]
     axis: Axis = (0.0, 0.0, 1.0)
+
+    @model_validator(mode="after")
+    def _check(self, info: ValidationInfo) -> InputSpec:
+        self.check_drive(JointKind(self.type), info)
+        return self
 
 
 class ElementSpec(Strict):
@@ -478,7 +505,7 @@ class ElementSpec(Strict):
     moving: BodySpec | None = None
 
     @model_validator(mode="after")
-    def _check(self) -> ElementSpec:
+    def _check(self, info: ValidationInfo) -> ElementSpec:
         slides = self.type in ("telescopic", "screw")
         if slides and self.length is not None:
             raise fault(f"a {self.type} element has no length", "its slide joint gives it")
@@ -488,7 +515,15 @@ class ElementSpec(Strict):
             raise fault(f"a {self.type} element does not slide", "use telescopic or screw")
         if self.spin is not None and self.type not in ("spindle", "screw"):
             raise fault(f"a {self.type} element does not spin", "use spindle or screw")
+        if self.slide is not None:
+            self.slide.check_drive(self.slide_kind(), info, "slide")
+        if self.spin is not None:
+            self.spin.check_drive(JointKind.REVOLUTE, info, "spin")
         return self
+
+    def slide_kind(self) -> JointKind:
+        """Kind of the joint along the element: a screw element slides and turns."""
+        return JointKind.CYLINDRICAL if self.type == "screw" else JointKind.PRISMATIC
 
 
 class EndSpec(DriveSpec):
@@ -500,6 +535,15 @@ class EndSpec(DriveSpec):
     axes: Annotated[list[Axis], Field(min_length=2, max_length=2)] | None = None
     rotation: RotationSpec | None = None
     child_at: Frame = FrameSpec()
+
+    @model_validator(mode="after")
+    def _check(self, info: ValidationInfo) -> EndSpec:
+        self.check_drive(JointKind(self.type), info)
+        return self
+
+    def kind(self) -> JointKind:
+        """Kind of the joint; a C5 joint ends on a plane of the nacelle."""
+        return JointKind.SPHERICAL_PLANAR if self.type == "planar-spherical" else JointKind(self.type)
 
 
 class SidePlacementSpec(Strict):

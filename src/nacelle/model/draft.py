@@ -69,19 +69,12 @@ def alignment(spec: JointSpec | EndSpec) -> Array:
     return frame_with_z(np.array(spec.axis))
 
 
-def kind_of(spec: JointSpec | EndSpec) -> JointKind:
-    """Kind of a joint as written; the plane of a C5 joint may be on its child."""
-    if spec.type == "planar-spherical" and getattr(spec, "plane", "parent") == "child":
-        return JointKind.SPHERICAL_PLANAR
-    return JointKind(spec.type)
-
-
 def draft_joint(name: str, spec: JointSpec, path: Path) -> Draft:
     """Draft a joint that is written by itself."""
     turn = Pose(alignment(spec), np.zeros(3))
     return Draft(
         name,
-        kind_of(spec),
+        spec.kind(),
         spec.parent,
         spec.child,
         spec.at.pose() @ turn,
@@ -126,7 +119,7 @@ def _draft_elements(leg: LegSpec, chain: Chain, path: Path) -> None:
         chain.closures.append(
             Draft(
                 "end",
-                kind_of(end),
+                end.kind(),
                 parent,
                 end.child or "",
                 Pose(R, start) @ turn,
@@ -177,13 +170,12 @@ def _draft_element(
     if element.length is not None:
         return body, element.length * _X
     moving = f"{body}-moving"
-    screw = element.type == "screw"
     drive = element.slide or DriveSpec()
     chain.bodies[moving] = (element.moving or BodySpec(), (*path, "moving"))
     chain.joints.append(
         Draft(
             f"{body}-slide",
-            JointKind.CYLINDRICAL if screw else JointKind.PRISMATIC,
+            element.slide_kind(),
             body,
             moving,
             along_x,

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from nacelle.model.description import ActuatorSpec, DriveSpec
 from nacelle.model.joint import MOTION, FrictionTerm, JointKind, Primitive, Spring, neutral
 from nacelle.model.units import QUANTITIES, UnitError, parse_quantity
+
+if TYPE_CHECKING:
+    from nacelle.model.description import ActuatorSpec, DriveSpec
+
+_T = TypeVar("_T")
 
 Path = tuple[str | int, ...]
 Report = Callable[[Path, str, str], None]
@@ -32,6 +37,48 @@ _TURNING = {
     "constant": "torque",
 }
 _NEEDS_SCALE = ("coulomb_smooth", "stribeck")
+
+
+@dataclass(frozen=True)
+class Drive:
+    """What a joint has beside its geometry, in SI units; see `Joint` and `Actuator`."""
+
+    friction: tuple[tuple[FrictionTerm, ...], ...]
+    springs: tuple[Spring | None, ...]
+    limits: tuple[tuple[float, float], ...]
+    guess: tuple[float, ...]
+    rotor_inertia: float = 0.0
+    gear_ratio: float = 1.0
+    torque_constant: float = 0.0
+    encoder_zero: float = 0.0
+    encoder_sign: int = 1
+    position: tuple[float, float] = (-math.inf, math.inf)
+    speed: float = math.inf
+    force: float = math.inf
+
+
+def ball_first(drive: Drive) -> Drive:
+    """Bring a C5 joint from the order in which it is written (u, v, ball) to ball, u, v."""
+    return replace(
+        drive,
+        friction=_ball_first(drive.friction),
+        springs=_ball_first(drive.springs),
+        limits=_ball_first(drive.limits),
+        guess=(*drive.guess[2:], *drive.guess[:2]),
+    )
+
+
+def _ball_first(axes: tuple[_T, ...]) -> tuple[_T, ...]:
+    return (axes[2], axes[0], axes[1])
+
+
+def drive_faults(
+    spec: DriveSpec, kind: JointKind, units: dict[str, str] | None
+) -> list[tuple[Path, str, str]]:
+    """Everything that is wrong with the drive of a joint of some kind: path, message, hint."""
+    faults: list[tuple[Path, str, str]] = []
+    DriveReader(units, lambda *fault: faults.append(fault)).drive(spec, kind, ())
+    return faults
 
 
 class DriveReader:
@@ -175,16 +222,85 @@ class DriveReader:
                 result.append(self.quantity(values[len(result)], position_kind(axis), path))
         return tuple(result)
 
+    def drive(self, spec: DriveSpec, kind: JointKind, path: Path) -> Drive:
+        """Read everything that a joint has beside its geometry."""
+        driven = spec.active or spec.actuator is not None
+        if driven and kind not in (JointKind.REVOLUTE, JointKind.PRISMATIC):
+            self.report(
+                (*path, "active" if spec.active else "actuator"),
+                f"a {kind} joint cannot be active",
+                "drive a revolute or prismatic joint: split it, with a massless body between",
+            )
+        elif spec.rotor_inertia is not None and kind not in (JointKind.REVOLUTE, JointKind.PRISMATIC):
+            self.report(
+                (*path, "rotor_inertia"), f"a {kind} joint has no rotor", "split it into single joints"
+            )
+        friction = self.friction(spec, kind, path)
+        springs = self.springs(spec, kind, path)
+        limits = self.limits(spec.limits, kind, (*path, "limits"))
+        guess = self.guess(spec.guess, kind, (*path, "guess"))
+        if kind not in (JointKind.REVOLUTE, JointKind.PRISMATIC):
+            return Drive(friction, springs, limits, guess)
+        if spec.actuator is None:
+            turns = kind is JointKind.REVOLUTE
+            rotor = self.rotor_inertia(spec.rotor_inertia, turns, (*path, "rotor_inertia"))
+            return Drive(friction, springs, limits, guess, rotor, position=limits[0])
+        if spec.rotor_inertia is not None and spec.actuator.rotor_inertia is not None:
+            self.report((*path, "rotor_inertia"), "rotor_inertia stands twice", "give it once")
+        if spec.actuator.rotor_inertia is not None:
+            rotor_place: tuple[Any, Path] = (
+                spec.actuator.rotor_inertia,
+                (*path, "actuator", "rotor_inertia"),
+            )
+        else:
+            rotor_place = (spec.rotor_inertia, (*path, "rotor_inertia"))
+        numbers = self.actuator(spec.actuator, kind, rotor_place, (*path, "actuator"))
+        if spec.actuator.limits.position is None:
+            numbers["position"] = limits[0]
+        return Drive(friction, springs, limits, guess, **numbers)
+
+    def actuator(
+        self, spec: ActuatorSpec, kind: JointKind, rotor: tuple[Any, Path], path: Path
+    ) -> dict[str, Any]:
+        """Read the numbers of an actuator."""
+        turns = kind is JointKind.REVOLUTE
+        ratio, screw = self.gear_ratio(spec, kind, path)
+        numbers: dict[str, Any] = {
+            "gear_ratio": ratio,
+            "rotor_inertia": self.rotor_inertia(rotor[0], turns or screw, rotor[1]),
+            "encoder_zero": self.quantity(
+                spec.encoder.zero, "angle" if turns else "length", (*path, "encoder", "zero")
+            ),
+            "encoder_sign": spec.encoder.sign,
+            "position": self.limits(spec.limits.position, kind, (*path, "limits", "position"))[0],
+        }
+        optional = (
+            ("speed", spec.limits.speed, "angular speed" if turns else "speed", ("limits", "speed")),
+            ("force", spec.limits.force, "torque" if turns else "force", ("limits", "force")),
+            (
+                "torque_constant",
+                spec.torque_constant,
+                "torque constant" if turns or screw else "force constant",
+                ("torque_constant",),
+            ),
+        )
+        for name, value, quantity, place in optional:
+            if value is None:
+                continue
+            numbers[name] = self.quantity(value, quantity, (*path, *place))
+            if not numbers[name] > 0.0:
+                self.report((*path, *place), f"must be positive, is {numbers[name]:g}", "")
+        return numbers
+
     def gear_ratio(self, spec: ActuatorSpec, kind: JointKind, path: Path) -> tuple[float, bool]:
         """Motor rate per joint rate, and whether a motor turns to make a joint slide."""
         value = spec.gear_ratio
-        if kind is JointKind.PRISMATIC and isinstance(value, str) and "/" in value:
-            return self.quantity(value, "gear ratio per length", (*path, "gear_ratio"), 1.0), True
-        ratio = self.quantity(value, "number", (*path, "gear_ratio"), 1.0)
+        screw = kind is JointKind.PRISMATIC and isinstance(value, str) and "/" in value
+        quantity = "gear ratio per length" if screw else "number"
+        ratio = self.quantity(value, quantity, (*path, "gear_ratio"), 1.0)
         if ratio == 0.0:
             self.report((*path, "gear_ratio"), "the gear ratio is zero", "1 for a direct drive")
-            ratio = 1.0
-        return ratio, False
+        return ratio or 1.0, screw
 
     def rotor_inertia(self, value: Any, turns: bool, path: Path) -> float:
         """Inertia of the drive on the motor's side: kg m^2 if the motor turns, else kg."""

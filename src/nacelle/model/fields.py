@@ -31,6 +31,13 @@ def fault(message: str, hint: str = "") -> PydanticCustomError:
     return PydanticCustomError("nacelle", "{message}", {"message": message, "hint": hint})
 
 
+def raise_all(faults: list[tuple[tuple[str | int, ...], str, str]]) -> None:
+    """Raise several errors at once from a validator, each at its path below the model."""
+    if faults:
+        details = [InitErrorDetails(type=fault(m, h), loc=path, input=None) for path, m, h in faults]
+        raise ValidationError.from_exception_data("description", details)
+
+
 class Strict(BaseModel):
     """A mapping of the description: frozen, and unknown keys are errors with a suggestion."""
 

@@ -25,9 +25,6 @@ Path = tuple[str | int, ...]
 COLUMNS = ("j", "a", "mu", "sigma", "gamma", "b", "alpha", "d", "theta", "r")
 _DEFAULTS = {"mu": "0", "gamma": "0", "b": "0"}
 _ALIASES = {
-    "ji": "j",
-    "a(j)": "a",
-    "a(ji)": "a",
     "μ": "mu",
     "µ": "mu",
     "σ": "sigma",
@@ -42,9 +39,13 @@ _MAX_ROWS = 64
 
 
 def column_name(text: str) -> str:
-    """Give a column's plain name: "μ_ji" is "mu", "a(j)" is "a"."""
-    stem = re.sub(r"_?\{?j?_?i?\}?$", "", text) if text not in ("j", "ji") else "j"
-    for candidate in (text, stem, text.lower()):
+    """Give a column's plain name: "μ_ji" is "mu", "a(j)" is "a", "θj" is "theta"."""
+    if text.startswith("a("):
+        return "a"
+    if text in ("ji", "j_i", "j_{i}"):
+        return "j"
+    stem = text.split("_", maxsplit=1)[0]
+    for candidate in (text, stem, stem.removesuffix("i").removesuffix("j"), stem.lower()):
         name = _ALIASES.get(candidate, candidate)
         if name in COLUMNS:
             return name
@@ -59,6 +60,7 @@ def expand_table(leg: Node, scope: Mapping[str, Node], expander: Expander, path:
     assert isinstance(leg.value, dict)
     items = dict(leg.value)
     table = items.pop("table")
+    faults = len(expander.problems)
     rows = _rows(table, expander, (*path, "table"))
     own_joints = items.get("joints", Node({}, table.mark))
     own_bodies = items.get("bodies", Node({}, table.mark))
@@ -74,19 +76,16 @@ def expand_table(leg: Node, scope: Mapping[str, Node], expander: Expander, path:
             assert isinstance(joint.value, dict)
             joint = Node({**joint.value, **extra.value}, extra.mark, extra.keys)
         joints[name] = joint
-        child = _child(joint)
-        if child == name:
+        if name not in expander.on_nacelle:
             bodies.setdefault(name, Node({}, joint.mark))
+    faulty = len(expander.problems) > faults
     for name, joint in own_joints.value.items():
-        joints.setdefault(name, joint)
+        # What adds to a row that could not be read would only raise more errors.
+        if not (faulty and isinstance(joint.value, dict) and "type" not in joint.value):
+            joints.setdefault(name, joint)
     items["joints"] = Node(joints, own_joints.mark, own_joints.keys)
     items["bodies"] = Node(bodies, own_bodies.mark, own_bodies.keys)
     return Node(items, leg.mark, {**leg.keys, "joints": leg.keys.get("joints", table.mark)})
-
-
-def _child(joint: Node) -> str:
-    assert isinstance(joint.value, dict)
-    return str(joint.value["child"].value)
 
 
 def _rows(table: Node, expander: Expander, path: Path) -> list[dict[str, Node]]:
@@ -108,7 +107,7 @@ def _rows(table: Node, expander: Expander, path: Path) -> list[dict[str, Node]]:
             else:
                 expander.report(path, "a row of the table is a list or a mapping", mark=entry.mark)
                 return []
-        if lines and lines[0] and str(lines[0][0].value) not in ("j", "ji"):
+        if lines and lines[0] and column_name(str(lines[0][0].value)) != "j":
             lines.insert(0, [Node(name, table.mark) for name in COLUMNS])
     else:
         expander.report(
@@ -173,20 +172,22 @@ def _joint(row: dict[str, Node], scope: Mapping[str, Node], expander: Expander, 
     sigma = str(row["sigma"].value)
     if sigma not in _JOINT_TYPES:
         expander.report(path, f"σ of joint {name} is {sigma!r}", "0 revolute, 1 prismatic, 2 fixed", mark)
-        sigma = "2"
+        sigma = ""
     if str(row["mu"].value) not in ("0", "1"):
         expander.report(path, f"μ of joint {name} is {row['mu'].value!r}", "1 active, 0 passive", mark)
     variable = {"0": "theta", "1": "r"}.get(sigma)
     cells: dict[str, Node] = {}
     for column in ("gamma", "b", "alpha", "d", "theta", "r"):
         cell = row[column]
+        if not sigma:
+            continue
         if column == variable:
             cells[column] = _variable(cell, name, column, expander, path)
         else:
             cells[column] = _constant(cell, name, column, scope, expander, path)
     parent = str(row["a"].value)
     items = {
-        "type": Node(_JOINT_TYPES[sigma], mark),
+        "type": Node(_JOINT_TYPES.get(sigma, "fixed"), mark),
         "parent": Node("base" if parent == "0" else parent, row["a"].mark),
         "child": Node(name, mark),
         "at": Node({"khalil_kleinfinger": Node(cells, mark)}, mark),

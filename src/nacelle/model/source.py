@@ -73,8 +73,9 @@ class Node:
         node, mark = self, self.mark
         for step in path:
             if isinstance(node.value, dict) and str(step) in node.value:
-                mark = node.keys.get(str(step), node.mark)
-                node = node.value[str(step)]
+                child = node.value[str(step)]
+                mark = node.keys.get(str(step)) or child.mark
+                node = child
             elif isinstance(node.value, list) and isinstance(step, int) and step < len(node.value):
                 node = node.value[step]
                 mark = node.mark

@@ -53,6 +53,7 @@ class Expander:
         self.source = source
         self.problems: list[Problem] = []
         self.count = 0
+        self.on_nacelle = _nacelle_names(source.root)
 
     def report(self, path: Path, message: str, hint: str = "", mark: Mark | None = None) -> None:
         """Note a problem at a path, or at a mark where the path has moved."""
@@ -338,6 +339,16 @@ class Expander:
                 else:
                     given[key] = value
         return own, given, place
+
+
+def _nacelle_names(root: Node) -> set[str]:
+    """Names of the bodies of the nacelle; a row of a table with such a name ends there."""
+    nacelle = root.value.get("nacelle") if isinstance(root.value, dict) else None
+    if nacelle is None or not isinstance(nacelle.value, dict):
+        return {"nacelle"}
+    bodies = nacelle.value.get("bodies", Node({})).value
+    name = nacelle.value.get("name", Node("nacelle")).value
+    return {str(name), *(bodies if isinstance(bodies, dict) else ())}
 
 
 def _split_angles(text: str, mark: Mark) -> list[Node]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -148,6 +149,8 @@ class _Writer:
             data["actuator"] = self.actuator(self.actuators[index], joint)
         elif joint.rotor_inertia:
             data["rotor_inertia"] = joint.rotor_inertia
+        if kind is JointKind.SPHERICAL_PLANAR:
+            joint = _ball_last(joint)
         if any(joint.friction):
             data["friction"] = [
                 {term.basis.replace("-", "_"): term.coefficient for term in axis}
@@ -161,7 +164,7 @@ class _Writer:
         if any(math.isfinite(end) for pair in joint.limits for end in pair):
             pairs = [_pair(pair) for pair in joint.limits]
             data["limits"] = pairs[0] if len(pairs) == 1 else pairs
-        if joint.guess and joint.guess != neutral(kind):
+        if joint.guess and joint.guess != neutral(_written(kind)):
             data["guess"] = list(joint.guess)
         return data
 
@@ -200,6 +203,21 @@ class _Writer:
         if mode.guess:
             data["guess"] = {self.joint_name(j): list(values) for j, values in mode.guess}
         return data
+
+
+def _written(kind: JointKind) -> JointKind:
+    return JointKind.PLANAR_SPHERICAL if kind is JointKind.SPHERICAL_PLANAR else kind
+
+
+def _ball_last(joint: Joint) -> Joint:
+    """Bring a C5 joint to the order in which it is written: u, v, ball."""
+    return replace(
+        joint,
+        friction=(*joint.friction[1:], joint.friction[0]),
+        springs=(*joint.springs[1:], joint.springs[0]),
+        limits=(*joint.limits[1:], joint.limits[0]),
+        guess=(*joint.guess[4:], *joint.guess[:4]),
+    )
 
 
 def _pair(pair: tuple[float, float]) -> list[float | None]:

@@ -1,0 +1,181 @@
+"""The spanning tree against Pinocchio: poses, inertias and twists of every body."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import nacelle
+from nacelle.kinematics.tree import place_bodies, tree_motion
+from nacelle.model.robot import Robot
+from nacelle.spatial.inertia import inertia_about_com, spatial_inertia, transform_parameters
+from nacelle.spatial.pose import Pose
+from support.compare import assert_same
+from support.random_robots import RandomRobot, any_tree, any_trees, random_coordinates, random_pose
+
+pin = pytest.importorskip("pinocchio")
+
+from support.pinocchio_tree import PinocchioTree, pinocchio_tree  # noqa: E402
+
+seeds = st.integers(0, 2**32 - 1)
+
+
+def random_state(robot: Robot, seed: int) -> tuple[Pose, np.ndarray, np.ndarray, np.random.Generator]:
+    rng = np.random.default_rng(seed)
+    return (
+        random_pose(rng),
+        random_coordinates(robot, rng),
+        rng.normal(size=robot.platform_nv + robot.nv),
+        rng,
+    )
+
+
+def tree_for(robot: Robot, platform: Pose) -> PinocchioTree:
+    return pinocchio_tree(robot, platform.R)
+
+
+def check_poses(robot: Robot, seed: int) -> None:
+    platform, q, _, _ = random_state(robot, seed)
+    theirs = tree_for(robot, platform).state(platform, q)
+    poses = place_bodies(robot, platform, q)
+    expected = [theirs.pose(k) for k in range(len(robot.bodies))]
+    assert_same([pose.R for pose in poses], [pose.rotation for pose in expected], what="rotations")
+    assert_same([pose.p for pose in poses], [pose.translation for pose in expected], what="positions")
+
+
+def check_twists(robot: Robot, seed: int) -> None:
+    platform, q, u, rng = random_state(robot, seed)
+    theirs = tree_for(robot, platform).state(platform, q, u)
+    motion = tree_motion(robot, platform, q)
+    bodies = range(len(robot.bodies))
+    assert_same(
+        [motion.jacobian(k) @ u for k in bodies], [theirs.twist(k) for k in bodies], what="twists"
+    )
+    assert_same(
+        [motion.jacobian(k) for k in bodies], [theirs.jacobian(k) for k in bodies], what="Jacobians"
+    )
+    point = rng.normal(size=3)
+    assert_same(
+        [motion.point_jacobian(k, point) for k in bodies],
+        [theirs.point_jacobian(k, point) for k in bodies],
+        what="Jacobians at a point",
+    )
+
+
+def check_movers(robot: Robot, seed: int) -> None:
+    """A rate moves a body if it is on the way from the body to the base, and only then."""
+    platform, q, _, _ = random_state(robot, seed)
+    theirs = tree_for(robot, platform).state(platform, q)
+    motion = tree_motion(robot, platform, q)
+    for k in range(len(robot.bodies)):
+        moved = np.any(np.abs(theirs.jacobian(k)) > 1e-9, axis=0)
+        np.testing.assert_array_equal(motion.movers[k], moved)
+
+
+@pytest.mark.parametrize("name", nacelle.robot_names())
+class TestLibrary:
+    def test_sizes(self, name: str) -> None:
+        robot = nacelle.load(name)
+        model = pinocchio_tree(robot).model
+        platform_nq = 3 if robot.nacelle.kind == "point" else 7
+        assert model.nv == robot.platform_nv + robot.nv
+        assert model.nq == platform_nq + robot.nq
+
+    @pytest.mark.parametrize("seed", range(3))
+    def test_poses(self, name: str, seed: int) -> None:
+        check_poses(nacelle.load(name), seed)
+
+    @pytest.mark.parametrize("seed", range(3))
+    def test_twists(self, name: str, seed: int) -> None:
+        check_twists(nacelle.load(name), seed)
+
+    def test_movers(self, name: str) -> None:
+        check_movers(nacelle.load(name), 0)
+
+    def test_inertias_in_the_base(self, name: str) -> None:
+        """The ten parameters seen from the base: Steiner and rotation done by Pinocchio."""
+        robot = nacelle.load(name)
+        platform, q, _, _ = random_state(robot, 1)
+        theirs = tree_for(robot, platform).state(platform, q)
+        ours, expected = [], []
+        for k, pose in enumerate(place_bodies(robot, platform, q)):
+            ten = np.array(robot.bodies[k].inertia)
+            if ten[0] == 0.0:
+                continue
+            com = ten[1:4] / ten[0]
+            local = pin.Inertia(ten[0], com, inertia_about_com(ten))
+            assert_same(ten, local.toDynamicParameters(), what=robot.bodies[k].name)
+            assert_same(spatial_inertia(ten), local.matrix(), what=robot.bodies[k].name)
+            ours.append(transform_parameters(pose.R, pose.p, ten))
+            expected.append(theirs.pose(k).act(local).toDynamicParameters())
+        assert_same(ours, expected, what="inertias in the base")
+
+
+@settings(max_examples=40)
+@given(any_trees(), seeds)
+def test_poses_of_random_trees(made: RandomRobot, seed: int) -> None:
+    check_poses(made.robot, seed)
+
+
+@settings(max_examples=40)
+@given(any_trees(), seeds)
+def test_twists_of_random_trees(made: RandomRobot, seed: int) -> None:
+    check_twists(made.robot, seed)
+
+
+@settings(max_examples=20)
+@given(any_trees(), seeds)
+def test_movers_of_random_trees(made: RandomRobot, seed: int) -> None:
+    check_movers(made.robot, seed)
+
+
+@settings(max_examples=40)
+@given(any_trees(), seeds)
+def test_inertias_of_random_trees(made: RandomRobot, seed: int) -> None:
+    """What was drawn, told to Pinocchio, against what the reader made of the description."""
+    robot = made.robot
+    platform, q, _, _ = random_state(robot, seed)
+    theirs = tree_for(robot, platform).state(platform, q)
+    poses = place_bodies(robot, platform, q)
+    of_mass = {body.name for body in robot.bodies if body.mass}
+    assert of_mass == set(made.inertias)
+    for name, drawn in made.inertias.items():
+        k = robot.body(name)
+        ten = np.array(robot.bodies[k].inertia)
+        local = pin.Inertia(drawn.mass, drawn.com, drawn.about_com)
+        assert_same(robot.bodies[k].mass, drawn.mass)
+        assert_same(ten[1:4] / ten[0], drawn.com, what="centre of mass")
+        # I - m c^ c^ loses some digits where the body is far from its frame: relative to the inertia
+        # about the frame, which is the larger one, the bound holds.
+        assert_same(ten, local.toDynamicParameters(), what=name)
+        assert_same(
+            transform_parameters(poses[k].R, poses[k].p, ten),
+            theirs.pose(k).act(local).toDynamicParameters(),
+            what=f"{name} in the base",
+        )
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_kinetic_energy(seed: int) -> None:
+    """Sum of V^T M V / 2 over the bodies against Pinocchio's kinetic energy: twists and inertias at once."""
+    made = any_tree(seed)
+    robot = made.robot
+    platform, q, u, _ = random_state(robot, seed)
+    tree = tree_for(robot, platform)
+    model = tree.model
+    for name, drawn in made.inertias.items():
+        frame = model.frames[tree.frames[robot.body(name)]]
+        body = pin.Inertia(drawn.mass, drawn.com, drawn.about_com)
+        model.appendBodyToJoint(frame.parentJoint, body, frame.placement)
+    data = model.createData()
+    x, v = tree.configuration(platform, q), tree.velocity_map(platform) @ u
+    expected = pin.computeKineticEnergy(model, data, x, v)
+    motion = tree_motion(robot, platform, q)
+    energy = 0.0
+    for k, body in enumerate(robot.bodies):
+        turn = np.kron(np.eye(2), motion.poses[k].R)
+        twist = turn.T @ motion.jacobian(k) @ u
+        energy += 0.5 * twist @ spatial_inertia(np.array(body.inertia)) @ twist
+    assert_same(energy, expected)
