@@ -175,7 +175,7 @@ def _frame(value: Any) -> Any:
     return {"translation": value} if isinstance(value, str | list | tuple | np.ndarray) else value
 
 
-Frame = Annotated[FrameSpec, BeforeValidator(_frame)]
+Frame = Annotated[FrameSpec, BeforeValidator(_frame, json_schema_input_type=FrameSpec | Lengths3)]
 
 
 class InertiaSpec(Strict):
@@ -222,7 +222,9 @@ def _inertia(value: Any) -> Any:
     return value
 
 
-Inertia = Annotated[InertiaSpec, BeforeValidator(_inertia)]
+Inertia = Annotated[
+    InertiaSpec, BeforeValidator(_inertia, json_schema_input_type=InertiaSpec | str | list[Any])
+]
 
 
 class CylinderSpec(Strict):
@@ -373,8 +375,14 @@ def _listed(value: Any) -> Any:
     return value if isinstance(value, list | tuple) or value is None else [value]
 
 
-Frictions = Annotated[list[FrictionSpec] | None, BeforeValidator(_listed)]
-Springs = Annotated[list[SpringSpec | None] | None, BeforeValidator(_listed)]
+Frictions = Annotated[
+    list[FrictionSpec] | None,
+    BeforeValidator(_listed, json_schema_input_type=FrictionSpec | list[FrictionSpec] | None),
+]
+Springs = Annotated[
+    list[SpringSpec | None] | None,
+    BeforeValidator(_listed, json_schema_input_type=SpringSpec | list[SpringSpec | None] | None),
+]
 
 
 class ActuatorLimitsSpec(Strict):

@@ -1,0 +1,334 @@
+"""A leg written joint by joint, as a table and as elements is the same leg; placements and mirrors."""
+
+import copy
+
+import numpy as np
+import pytest
+
+import nacelle
+from nacelle.kinematics.assembly import require_assembly
+from nacelle.model.joint import Primitive
+from nacelle.model.read import read_data
+
+RNG = np.random.default_rng(11)
+BASE_ANGLES = np.radians([10, 110, 130, 230, 250, 350])
+TOP_ANGLES = np.radians([50, 70, 170, 190, 290, 310])
+A = [[0.5 * np.cos(t), 0.5 * np.sin(t), 0.0] for t in BASE_ANGLES]
+B = [[0.2 * np.cos(t), 0.2 * np.sin(t), 0.0] for t in TOP_ANGLES]
+OUTER = {"mass": 4.0, "com": [0.15, 0.0, 0.0], "inertia": [0.004, 0.05, 0.05]}
+INNER = {"mass": 2.0, "com": [-0.2, 0.0, 0.0], "inertia": [0.001, 0.03, 0.03]}
+
+
+def robot(legs):
+    return {
+        "name": "gough-stewart",
+        "motion": "se3",
+        "reference": {"position": [0.02, 0.01, 0.6]},
+        "nacelle": {"mass": 5.0, "inertia": [0.1, 0.1, 0.2]},
+        "legs": legs,
+    }
+
+
+def by_elements():
+    return [
+        {
+            "name": f"leg{k}",
+            "elements": [
+                {
+                    "name": "strut",
+                    "type": "telescopic",
+                    "at": A[k],
+                    "direction": "z",
+                    "input": {"type": "universal", "axis": "y"},
+                    "slide": {"active": True, "guess": 0.7},
+                    "body": OUTER,
+                    "moving": INNER,
+                }
+            ],
+            "end": {"type": "spherical", "child_at": B[k]},
+        }
+        for k in range(6)
+    ]
+
+
+def by_joints():
+    """The element's frame: x along z of the base, y the second axis, y x z."""
+    element = {"matrix": [[0, 1, 0], [0, 0, 1], [1, 0, 0]]}
+    return [
+        {
+            "name": f"leg{k}",
+            "bodies": {"outer": OUTER, "inner": INNER},
+            "joints": {
+                "U": {
+                    "type": "universal",
+                    "parent": "base",
+                    "child": "outer",
+                    "at": {"translation": A[k], "rotation": element},
+                    # y of the base is z of the element's frame; the second axis is its y.
+                    "axes": ["z", "y"],
+                },
+                "P": {
+                    "type": "prismatic",
+                    "parent": "outer",
+                    "child": "inner",
+                    "axis": "x",
+                    "active": True,
+                    "guess": 0.7,
+                },
+            },
+            "closures": {"S": {"type": "spherical", "parent": "inner", "child": "nacelle", "child_at": B[k]}},
+        }
+        for k in range(6)
+    ]
+
+
+def by_table():
+    """Two revolutes through a point; frames differ from those of the other forms, masses move along."""
+    return [
+        {
+            "name": f"leg{k}",
+            "placement": {"translation": A[k], "nacelle": {}},
+            "table": [
+                [1, 0, 0, 0, 0, 0, "-pi/2", 0, "q1", 0],
+                [2, 1, 0, 0, 0, 0, "-pi/2", 0, "q2-pi/2", 0],
+                [3, 2, 1, 1, 0, 0, "pi/2", 0, 0, "l"],
+            ],
+            "bodies": {
+                "2": {"mass": 4.0, "com": [0.0, -0.15, 0.0], "inertia": [0.05, 0.004, 0.05]},
+                "3": {"mass": 2.0, "com": [0.0, 0.0, -0.2], "inertia": [0.03, 0.03, 0.001]},
+            },
+            "joints": {"1": {"guess": np.pi / 2}, "3": {"guess": 0.7}},
+            "closures": {"S": {"type": "spherical", "parent": "3", "child": "nacelle", "child_at": B[k]}},
+        }
+        for k in range(6)
+    ]
+
+
+FORMS = {"elements": by_elements, "joints": by_joints, "table": by_table}
+
+
+@pytest.fixture(scope="module", params=FORMS)
+def form(request):
+    return nacelle.build(robot(FORMS[request.param]()))
+
+
+def test_all_are_hexapods(form):
+    assert [nacelle.leg_type(form, leg).name for leg in form.legs] == ["UPS"] * 6
+    assert nacelle.robot_elements([nacelle.leg_type(form, leg) for leg in form.legs]) == "6T"
+    m = nacelle.mobility(form)
+    assert (m.counted, m.true, m.platform, m.idle_count) == (6, 6, 6, 0)
+
+
+def world_inertia(robot):
+    """Total mass, centre of mass and inertia of each leg in the assembled reference pose."""
+    found = require_assembly(robot)
+    result = []
+    for leg in robot.legs:
+        masses, first, second = 0.0, np.zeros(3), np.zeros((3, 3))
+        for b in leg.bodies:
+            ten = np.array(robot.bodies[b].inertia)
+            pose = found.motion.poses[b]
+            m, mc = ten[0], ten[1:4]
+            xx, xy, yy, xz, yz, zz = ten[4:]
+            about = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+            # Second moments S = tr(I)/2 - I, which move like outer products.
+            S = 0.5 * np.trace(about) * np.eye(3) - about
+            c = pose.R @ mc
+            masses += m
+            first += c + m * pose.p
+            outer = np.outer(c, pose.p)
+            second += pose.R @ S @ pose.R.T + outer + outer.T + m * np.outer(pose.p, pose.p)
+        result.append(np.concatenate([[masses], first, second.ravel()]))
+    return np.array(result), found
+
+
+def test_the_three_forms_are_one_robot():
+    """The mass distribution of every leg in space and the drives' strokes agree."""
+    reference, found = world_inertia(nacelle.build(robot(by_elements())))
+    strokes = _strokes(nacelle.build(robot(by_elements())), found)
+    for make in (by_joints, by_table):
+        other = nacelle.build(robot(make()))
+        values, found = world_inertia(other)
+        np.testing.assert_allclose(values, reference, rtol=0, atol=1e-14 * np.max(np.abs(reference)))
+        np.testing.assert_allclose(_strokes(other, found), strokes, rtol=0, atol=1e-14)
+    shift = np.array([0.02, 0.01, 0.6])
+    lengths = [np.linalg.norm(B[k] + shift - A[k]) for k in range(6)]
+    np.testing.assert_allclose(strokes, lengths, rtol=0, atol=1e-14)
+
+
+def _strokes(robot, found):
+    return [found.q[robot.q_slices[a.joint]][0] for a in robot.actuators]
+
+
+def test_joints_and_elements_give_the_same_hash():
+    assert nacelle.build(robot(by_joints())) == nacelle.build(robot(by_elements()))
+
+
+@pytest.mark.parametrize("kind", ["bar", "spindle", "telescopic", "screw"])
+@pytest.mark.parametrize("entry", ["revolute", "universal", "spherical", "fixed"])
+def test_every_element(kind, entry):
+    """Body frame x along the element, B = A + d x, and the freedoms of [OAM] (5)-(8)."""
+    element = {"name": "e", "type": kind, "at": [0.1, 0.2, 0.3], "direction": [0, 3, 4]}
+    element["input"] = {"type": entry, "axis": "x"}
+    if kind in ("bar", "spindle"):
+        element["length"] = 0.5
+    leg = {"name": "leg", "elements": [element], "end": {"type": "spherical"}}
+    slide = {"type": "prismatic", "parent": "base", "child": "x", "active": True}
+    ball = {"type": "spherical", "parent": "x", "child": "nacelle"}
+    drive = {"name": "drive", "bodies": {"x": {}}, "joints": {"slide": slide}, "closures": {"ball": ball}}
+    built, _ = read_data(robot([leg, drive]))
+    from nacelle.kinematics.tree import place_bodies
+
+    q = np.concatenate([joint.guess for joint in built.tree_joints])
+    poses = place_bodies(built, built.reference, q)
+    pose = poses[built.body("leg.e")]
+    np.testing.assert_allclose(pose.R[:, 0], [0, 0.6, 0.8], rtol=0, atol=1e-15)
+    np.testing.assert_allclose(pose.p, [0.1, 0.2, 0.3], rtol=0, atol=1e-15)
+    if entry == "revolute":
+        np.testing.assert_allclose(pose.R[:, 2], [1, 0, 0], rtol=0, atol=1e-15)
+    freedoms = {"revolute": 1, "universal": 2, "spherical": 3, "fixed": 0}[entry]
+    freedoms += {"bar": 0, "spindle": 1, "telescopic": 1, "screw": 2}[kind]
+    own = [j for j in built.tree_joints if j.name != "drive.slide"]
+    assert sum(joint.nv for joint in own) == freedoms
+    end = built.joints[built.joint("leg.end")]
+    point = (poses[end.predecessor] @ end.frame_predecessor).p
+    length = 0.5 if kind in ("bar", "spindle") else 0.0
+    np.testing.assert_allclose(point, [0.1, 0.2 + 0.6 * length, 0.3 + 0.8 * length], rtol=0, atol=1e-15)
+
+
+def test_angles_are_placements():
+    """Three legs by count, by angles and by hand are the same robot."""
+    leg = {
+        "bodies": {"arm": {"mass": 1.0, "com": [0.1, 0.02, 0.0], "inertia": [0.01, 0.02, 0.02]}},
+        "joints": {
+            "J": {
+                "type": "revolute",
+                "parent": "base",
+                "child": "arm",
+                "at": [0.3, 0, 0],
+                "axis": "y",
+                "active": True,
+            }
+        },
+        "closures": {
+            "C": {
+                "type": "planar-spherical",
+                "parent": "arm",
+                "at": [0.2, 0, 0],
+                "child": "nacelle",
+                "plane": "child",
+            }
+        },
+    }
+    data = robot([{"repeat": "leg", "count": 3}]) | {"templates": {"leg": leg}}
+    by_count = read_data(data)[0]
+    data["legs"] = [{"repeat": "leg", "angles": "0 120 240 deg"}]
+    by_angles = read_data(data)[0]
+    data["legs"] = []
+    for k in range(3):
+        own = copy.deepcopy(leg)
+        turn = {"axis": "z", "angle": 2 * np.pi * k / 3}
+        c, s = np.cos(turn["angle"]), np.sin(turn["angle"])
+        own["joints"]["J"]["at"] = {"translation": [0.3 * c, 0.3 * s, 0], "rotation": turn}
+        own["closures"]["C"]["child_at"] = {"rotation": turn}
+        data["legs"].append({"name": f"leg{k + 1}", **own})
+    by_hand = read_data(data)[0]
+    assert by_count.hash == by_angles.hash
+    np.testing.assert_allclose(by_count.parameter_vector(), by_hand.parameter_vector(), rtol=0, atol=1e-15)
+
+
+MIRRORED_KINDS = [
+    "revolute",
+    "prismatic",
+    "cylindrical",
+    "universal",
+    "spherical",
+    "planar-spherical",
+    "fixed",
+]
+
+
+@pytest.mark.parametrize("kind", MIRRORED_KINDS)
+@pytest.mark.parametrize("axis", ["x", "y", "z"])
+def test_a_mirrored_leg_is_the_mirror_image(kind, axis):
+    """At the same angles and strokes every body is the reflection of its twin, masses included."""
+    rng = np.random.default_rng(MIRRORED_KINDS.index(kind))
+
+    def turn():
+        q = rng.normal(size=4)
+        return {"quat_xyzw": (q / np.linalg.norm(q)).tolist()}
+
+    J = rng.normal(size=(3, 3))
+    inertia = (J @ J.T).tolist()
+    joint = {
+        "type": kind,
+        "parent": "base",
+        "child": "arm",
+        "at": {"translation": rng.normal(size=3).tolist(), "rotation": turn()},
+        "child_at": {"translation": rng.normal(size=3).tolist(), "rotation": turn()},
+    }
+    if kind in ("revolute", "prismatic", "cylindrical", "planar-spherical"):
+        joint["axis"] = rng.normal(size=3).tolist()
+    leg = {
+        "bodies": {
+            "arm": {
+                "mass": 2.0,
+                "com": rng.normal(size=3).tolist(),
+                "inertia": {
+                    "xx": inertia[1][1] + inertia[2][2],
+                    "yy": inertia[0][0] + inertia[2][2],
+                    "zz": inertia[0][0] + inertia[1][1],
+                    "xy": -inertia[0][1],
+                    "xz": -inertia[0][2],
+                    "yz": -inertia[1][2],
+                },
+            },
+            "drive": {},
+        },
+        "joints": {
+            "J": joint,
+            "D": {"type": "prismatic", "parent": "base", "child": "drive", "active": True},
+        },
+        "closures": {
+            "C": {"type": "spherical", "parent": "arm", "child": "nacelle", "child_at": [0.1, 0.2, 0.3]},
+            "E": {"type": "spherical", "parent": "drive", "child": "arm"},
+        },
+    }
+    data = robot([{"repeat": "leg", "placements": [{}, {"mirror": axis}]}]) | {"templates": {"leg": leg}}
+    built = read_data(data)[0]
+    q = np.zeros(built.nq)
+    for k, joint_of in enumerate(built.tree_joints):
+        i = built.q_slices[k].start
+        mirrored = joint_of.name.startswith("leg2")
+        values = np.random.default_rng(7)
+        for primitive in joint_of.primitives:
+            if primitive is Primitive.BALL:
+                quat = values.normal(size=4)
+                q[i : i + 4] = quat / np.linalg.norm(quat)
+            else:
+                keeps = primitive.turns or joint_of.kind == "prismatic" or not mirrored
+                q[i] = values.normal() * (1.0 if keeps else -1.0)
+            i += primitive.nq
+    from nacelle.kinematics.tree import place_bodies
+
+    poses = place_bodies(built, built.reference, q)
+    M = np.eye(3)
+    M["xyz".index(axis), "xyz".index(axis)] = -1.0
+    one, two = built.body("leg1.arm"), built.body("leg2.arm")
+    ten_one, ten_two = np.array(built.bodies[one].inertia), np.array(built.bodies[two].inertia)
+    com_one = poses[one].R @ ten_one[1:4] / ten_one[0] + poses[one].p
+    com_two = poses[two].R @ ten_two[1:4] / ten_two[0] + poses[two].p
+    np.testing.assert_allclose(com_two, M @ com_one, rtol=0, atol=1e-14)
+
+    def inertia_matrix(ten, R):
+        xx, xy, yy, xz, yz, zz = ten[4:]
+        return R @ np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) @ R.T
+
+    np.testing.assert_allclose(
+        inertia_matrix(ten_two, poses[two].R),
+        M @ inertia_matrix(ten_one, poses[one].R) @ M,
+        rtol=0,
+        atol=1e-13,
+    )
+    c1, c2 = (built.joints[built.joint(f"leg{k}.C")] for k in (1, 2))
+    np.testing.assert_allclose(c2.frame_successor.p, M @ c1.frame_successor.p, rtol=0, atol=1e-16)
