@@ -125,6 +125,8 @@ def check_command(
     as_json: JsonOption = False,
 ) -> None:
     """Check descriptions; print everything that is wrong, each with its place."""
+    from rich.markup import escape
+
     from nacelle.library import check
     from nacelle.report.text import problem_line
 
@@ -152,13 +154,13 @@ def check_command(
             console(stderr=True).print(problem_line(problem))
         if errors:
             word = "problem" if len(errors) == 1 else "problems"
-            console(stderr=True).print(f"[bold red]{len(errors)} {word}[/] in {name}")
+            console(stderr=True).print(f"[bold red]{len(errors)} {word}[/] in {escape(name)}")
         else:
             robot = found.robot
             console().print(
                 f"[green]ok[/] {robot.name}: {len(robot.legs)} legs, {len(robot.bodies) - 1} bodies, "
-                f"{len(robot.actuators)} actuators, motion {robot.motion.name}, hash {robot.hash[:16]}",
-                markup=True,
+                f"{len(robot.actuators)} actuators, motion {escape(robot.motion.name)}, "
+                f"hash {robot.hash[:16]}"
             )
     if as_json:
         print_json(results if len(results) > 1 else results[0])

@@ -9,6 +9,7 @@ works for every mechanism.
 from __future__ import annotations
 
 import dataclasses
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,8 +26,26 @@ from nacelle.spatial.scalar import Array
 
 # A closure counts as closed below this part of the robot's size (or this angle in radians).
 CLOSED = 1e-9
+# Starts of a leg that does not close, and of one that closes on another branch than the given one.
 _STARTS = 8
+_BRANCH_STARTS = 24
 _STEPS = 50
+
+
+@dataclass(frozen=True)
+class Gap:
+    """What a closure leaves open: a distance (m), an angle (rad), or an axis the wrong way round."""
+
+    distance: float
+    angle: float
+    flipped: bool = False
+
+    def __str__(self) -> str:
+        if self.flipped:
+            return "closes only the wrong way round"
+        if self.distance > 0.0:
+            return f"stays open by {self.distance * 1e3:.4g} mm"
+        return f"stays open by {math.degrees(self.angle):.4g} deg"
 
 
 @dataclass(frozen=True)
@@ -38,7 +57,7 @@ class Assembly:
         q: coordinates of the tree joints.
         motion: poses and twists of the tree.
         closures: residual and Jacobian of the closures.
-        open: for each closure that is not closed its name and gap, in metres or radians.
+        open: for each closure that is not closed its name and its gap.
         unreached: indices of the legs that do not reach the platform where it stands.
         missed: indices of the legs for which no solution on the given branch was found.
     """
@@ -47,7 +66,7 @@ class Assembly:
     q: Array
     motion: TreeMotion
     closures: ClosureState
-    open: dict[str, float]
+    open: dict[str, Gap]
     unreached: tuple[int, ...] = ()
     missed: tuple[int, ...] = ()
 
@@ -238,42 +257,77 @@ def _close_part(
     else:
         held[m : m + nacelle_nv] = True
     start = q[places]
-    best, best_gap, on_branch = start, np.inf, False
-    for attempt in range(_STARTS):
-        q_part = start
-        if attempt:
-            kick = rng.normal(size=held.size) * rate_scale(part) * min(0.3 + 0.2 * attempt, 1.5)
-            kick[held] = 0.0
-            _, q_part = advance(part, pose, start, kick)
+    best, best_rank = start, (math.inf, True, True)
+    for attempt in range(_BRANCH_STARTS):
+        q_part = start if attempt == 0 else _other_start(part, pose, start, held, attempt, rng)
         _, q_part, motion, state = solve_closures(part, pose, q_part, held)
-        gap = sum(_gaps(part, motion, state).values())
-        right = leg is None or leg.branch in (0, leg_branch(part, state, nacelle_nv))
-        if gap < best_gap or (gap == best_gap and right and not on_branch):
-            best, best_gap, on_branch = q_part, gap, right
-        if gap == 0.0 and right:
+        gap = sum(gap.distance / part.size + gap.angle for gap in _gaps(part, motion, state).values())
+        wrong = leg is not None and leg.branch not in (0, leg_branch(part, state, nacelle_nv))
+        rank = (gap, wrong, _outside(part, q_part))
+        if rank < best_rank:
+            best, best_rank = q_part, rank
+        if best_rank == (0.0, False, False) or (attempt >= _STARTS and not (gap == 0.0 and wrong)):
             break
     q[places] = best
-    return best_gap == 0.0, on_branch
+    return best_rank[0] == 0.0, not best_rank[1]
 
 
-def _gaps(robot: Robot, motion: TreeMotion, state: ClosureState) -> dict[str, float]:
+def _other_start(
+    part: Robot, pose: Pose, start: Array, held: Array, attempt: int, rng: np.random.Generator
+) -> Array:
+    """Another place to start from: near the first one, then anywhere."""
+    spread = 0.4 if attempt < 3 else 2.0
+    kick = rng.uniform(-spread, spread, held.size) * rate_scale(part)
+    kick[held] = 0.0
+    return advance(part, pose, start, kick)[1]
+
+
+def coordinate_values(joint: Joint, q: Array) -> list[float]:
+    """Coordinates of a joint as its limits count them: angles in (-pi, pi], of a ball the tilt."""
+    values, start = [], 0
+    for primitive in joint.primitives:
+        part = q[start : start + primitive.nq]
+        start += primitive.nq
+        if primitive is Primitive.BALL:
+            x, y = float(part[0]), float(part[1])
+            values.append(math.acos(max(-1.0, min(1.0, 1.0 - 2.0 * (x * x + y * y)))))
+        else:
+            value = float(part[0])
+            values.append(math.remainder(value, 2.0 * math.pi) if primitive.turns else value)
+    return values
+
+
+def outside_limits(joint: Joint, q: Array) -> list[tuple[int, float]]:
+    """Axes of a joint that are beyond their limits, with their values."""
+    result = []
+    for k, (value, (low, high)) in enumerate(zip(coordinate_values(joint, q), joint.limits, strict=True)):
+        turns = (0.0, 2.0 * math.pi, -2.0 * math.pi) if joint.primitives[k].turns else (0.0,)
+        if not any(low - 1e-9 <= value + turn <= high + 1e-9 for turn in turns):
+            result.append((k, value))
+    return result
+
+
+def _outside(part: Robot, q: Array) -> bool:
+    """Whether a joint of a leg is beyond its limits."""
+    joints = zip(part.tree_joints, part.q_slices, strict=True)
+    return any(outside_limits(joint, q[place]) for joint, place in joints)
+
+
+def _gaps(robot: Robot, motion: TreeMotion, state: ClosureState) -> dict[str, Gap]:
     gaps = {}
     for joint, rows in zip(robot.closures, state.rows, strict=True):
-        distance, angle = _gap(joint, state.residual[rows])
+        residual = state.residual[rows]
+        offsets = [r for r, lock in zip(residual, joint.locks, strict=True) if len(lock) == 2]
+        sines = [r for r, lock in zip(residual, joint.locks, strict=True) if len(lock) == 3]
+        distance = float(np.linalg.norm(offsets))
+        angle = math.asin(min(1.0, float(np.linalg.norm(sines)))) if np.all(np.isfinite(sines)) else math.pi
         if not distance <= CLOSED * robot.size:
-            gaps[joint.name] = distance
+            gaps[joint.name] = Gap(distance if math.isfinite(distance) else math.inf, angle)
         elif not angle <= CLOSED:
-            gaps[joint.name] = angle
+            gaps[joint.name] = Gap(0.0, angle)
         elif is_flipped(joint, motion):
-            gaps[joint.name] = np.pi
+            gaps[joint.name] = Gap(0.0, math.pi, True)
     return gaps
-
-
-def _gap(joint: Joint, residual: Array) -> tuple[float, float]:
-    """Distance (m) and sine of the angle that a closure leaves open."""
-    offsets = [r for r, lock in zip(residual, joint.locks, strict=True) if len(lock) == 2]
-    angles = [r for r, lock in zip(residual, joint.locks, strict=True) if len(lock) == 3]
-    return float(np.linalg.norm(offsets)), float(np.linalg.norm(angles))
 
 
 def require_assembly(robot: Robot) -> Assembly:
@@ -284,6 +338,7 @@ def require_assembly(robot: Robot) -> Assembly:
     """
     found = assemble(robot)
     if found.open:
-        words = ", ".join(f"{name} by {gap:.4g}" for name, gap in found.open.items())
-        raise AssemblyError(f"{robot.name} cannot be assembled: {words}", found.open)
+        words = ", ".join(f"{name} {gap}" for name, gap in found.open.items())
+        gaps = {name: gap.distance or gap.angle for name, gap in found.open.items()}
+        raise AssemblyError(f"{robot.name} cannot be assembled: {words}", gaps)
     return found

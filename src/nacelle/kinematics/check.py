@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from nacelle.errors import DescriptionError, Problem
-from nacelle.kinematics.assembly import Assembly, assemble
+from nacelle.kinematics.assembly import Assembly, Gap, assemble, outside_limits
 from nacelle.kinematics.mobility import Mobility, mobility
-from nacelle.model.joint import Primitive
 from nacelle.model.leg import Leg
+from nacelle.model.platform import NAMED_MOTIONS
 from nacelle.model.robot import Robot
 from nacelle.model.source import Node, Source
 from nacelle.spatial.inertia import inertia_about_com
@@ -64,7 +65,9 @@ def check_robot(robot: Robot, source: Source | None = None) -> Check:
             motions = mobility(robot, found)
             checker.motion(motions)
             checker.idle(motions)
+            checker.pose(found)
             checker.limits(found)
+            checker.modes()
     return Check(robot, found, motions, tuple(checker.problems))
 
 
@@ -102,14 +105,14 @@ class _Checker:
             self.report(
                 self.leg_path(leg),
                 f"leg {leg.name!r} does not reach the platform in the reference pose: "
-                + _gap_words(self.robot, open_here),
+                + _gap_words(open_here),
                 "check the reference position, the lengths and anchors, or give guesses",
             )
         others = {name: gap for name, gap in found.open.items() if name not in named}
         if others and not named:
             self.report(
                 ("reference",),
-                "the loops do not close in the reference pose: " + _gap_words(self.robot, others),
+                "the loops do not close in the reference pose: " + _gap_words(others),
                 "check the reference pose, the lengths and anchors, or give guesses",
             )
         for k in found.missed if not found.open else ():
@@ -124,30 +127,43 @@ class _Checker:
         """Hold the declared motion and the actuators against the true mobility."""
         robot = self.robot
         if not m.fits:
+            self.report(("motion",), _misfit(robot, m), _motion_hint(m))
+        elif not m.fits_reference:
             self.report(
                 ("motion",),
-                f"the motion {robot.motion.name} has {robot.motion.n} coordinates, but "
-                + " ".join(m.sentences()[:3]),
+                f"in the reference pose the coordinates {', '.join(robot.motion.coordinates)} do not "
+                "determine the motion of the nacelle; beside it they do",
                 _motion_hint(m),
+                "warning",
+            )
+        parasitic = [axis for axis in m.coupled if axis not in robot.motion.coordinates]
+        if m.fits and parasitic and robot.motion.coordinates in NAMED_MOTIONS.values():
+            self.report(
+                ("motion",),
+                f"the motion is declared {robot.motion.name}, but the platform also moves along "
+                f"{', '.join(parasitic)} (parasitic motion)",
+                "check the geometry, or leave it if that is meant",
+                "warning",
             )
         if m.actuators < m.platform:
             self.report(
                 ("legs",),
                 f"fewer actuators than motions: {m.actuators} for the {m.platform} of the nacelle; "
                 f"with them locked there remains: {', '.join(m.uncontrolled)}",
-                f"make {m.platform - m.actuators} more joints active",
+                "make more joints active, or add the missing legs",
             )
         elif m.controlled < m.platform:
             self.report(
                 ("legs",),
                 f"the {m.actuators} actuators do not control every motion of the nacelle; with them "
                 f"locked there remains: {', '.join(m.uncontrolled)}",
-                "choose other joints as active ones",
+                "choose other joints as active ones, or change the geometry: it is singular everywhere",
             )
         elif m.singular_reference:
             self.report(
                 ("reference",),
-                "the reference pose is singular: poses beside it are not",
+                "the reference pose is singular, poses beside it are not"
+                + (f"; there remains: {', '.join(m.reference_left)}" if m.reference_left else ""),
                 "choose another reference pose",
                 "warning",
             )
@@ -187,45 +203,75 @@ class _Checker:
                 return (*self.leg_path(leg), "bodies", name)
         return ("nacelle",)
 
+    def pose(self, found: Assembly) -> None:
+        """Warn where the loops put the platform elsewhere than the reference says."""
+        wanted, got = self.robot.reference, found.platform
+        shift = float(np.linalg.norm(got.p - wanted.p))
+        turn = float(np.linalg.norm(got.R - wanted.R))
+        if shift > 1e-6 * self.robot.size or turn > 1e-6:
+            place = " ".join(f"{value:.6g}" for value in got.p + 0.0)
+            turned = f", turned by {math.degrees(turn / math.sqrt(2.0)):.3g} deg" if turn > 1e-6 else ""
+            self.report(
+                ("reference",),
+                f"the loops put the platform at {place} m{turned}: coordinates that are not in the motion "
+                f"{self.robot.motion.name} follow from the others",
+                "set the reference there",
+                "warning",
+            )
+
     def limits(self, found: Assembly) -> None:
         """Warn of joints beyond their limits in the reference pose."""
-        for k, joint in enumerate(self.robot.tree_joints):
-            values = found.q[self.robot.q_slices[k]]
-            start = 0
-            for primitive, (low, high) in zip(joint.primitives, joint.limits, strict=True):
-                value = _position(primitive, values[start : start + primitive.nq])
-                start += primitive.nq
-                if value < low - 1e-9 or value > high + 1e-9:
-                    unit = "rad" if primitive.turns else "m"
-                    self.report(
-                        ("reference",),
-                        f"in the reference pose joint {joint.name!r} is at {value:.4g} {unit}, outside its "
-                        f"limits {low:.4g} to {high:.4g}",
-                        "",
-                        "warning",
-                    )
+        for joint, place in zip(self.robot.tree_joints, self.robot.q_slices, strict=True):
+            for k, value in outside_limits(joint, found.q[place]):
+                low, high = joint.limits[k]
+                unit, scale = ("deg", 180.0 / math.pi) if joint.primitives[k].turns else ("m", 1.0)
+                self.report(
+                    ("reference",),
+                    f"in the reference pose joint {joint.name!r} is at {value * scale:.4g} {unit}, outside "
+                    f"its limits {low * scale:.4g} to {high * scale:.4g}",
+                    "check the limits, the guess and the branch",
+                    "warning",
+                )
+
+    def modes(self) -> None:
+        """Check that every mode closes its loops and has the motion that it declares."""
+        for mode in self.robot.modes:
+            guess = dict(mode.guess)
+            joints = tuple(
+                dataclasses.replace(joint, guess=guess.get(k, joint.guess))
+                for k, joint in enumerate(self.robot.joints)
+            )
+            legs = tuple(
+                dataclasses.replace(leg, branch=branch or leg.branch)
+                for leg, branch in zip(self.robot.legs, mode.branch, strict=True)
+            )
+            own = dataclasses.replace(
+                self.robot, joints=joints, legs=legs, motion=mode.motion, reference=mode.reference
+            )
+            found = assemble(own)
+            path: Path = ("modes", mode.name)
+            if found.open:
+                self.report(
+                    path,
+                    f"the loops do not close in mode {mode.name!r}: {_gap_words(found.open)}",
+                    "check its reference and guesses",
+                )
+                continue
+            m = mobility(own, found)
+            if not m.fits:
+                self.report((*path, "motion"), _misfit(own, m), _motion_hint(m))
 
 
-def _position(primitive: Primitive, values: np.ndarray) -> float:
-    """Coordinate that a limit speaks of; of a ball the tilt between the z axes."""
-    if primitive is Primitive.BALL:
-        x, y = float(values[0]), float(values[1])
-        return math.acos(max(-1.0, min(1.0, 1.0 - 2.0 * (x * x + y * y))))
-    value = float(values[0])
-    return math.remainder(value, 2 * math.pi) if primitive.turns else value
+def _gap_words(gaps: dict[str, Gap]) -> str:
+    return ", ".join(f"{name} {gap}" for name, gap in gaps.items())
 
 
-def _gap_words(robot: Robot, gaps: dict[str, float]) -> str:
-    words = []
-    for name, gap in gaps.items():
-        joint = robot.joints[robot.joint(name)]
-        if gap == math.pi:
-            words.append(f"{name} closes only the wrong way round")
-        elif any(len(lock) == 2 for lock in joint.locks):
-            words.append(f"{name} stays open by {gap * 1e3:.4g} mm")
-        else:
-            words.append(f"{name} stays open by {math.degrees(math.asin(min(gap, 1.0))):.4g} deg")
-    return ", ".join(words)
+def _misfit(robot: Robot, m: Mobility) -> str:
+    """Say how the declared motion differs from the true one."""
+    return (
+        f"the motion {robot.motion.name} does not fit: it has {robot.motion.n} coordinates, "
+        + m.motion_words()
+    )
 
 
 def _motion_hint(m: Mobility) -> str:

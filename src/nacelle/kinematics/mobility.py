@@ -69,6 +69,8 @@ class Mobility:
         still: joints that never move.
         singular_reference: whether the reference pose is singular where generic poses are not.
         fits: whether the declared motion type fits the platform's motions.
+        fits_reference: whether it also fits in the reference pose itself.
+        reference_left: motions left with all actuators locked in a singular reference pose, in words.
         declared: the declared motion type.
         spinning: bodies that spin idly, with the axis in their frame.
     """
@@ -92,6 +94,8 @@ class Mobility:
     still: tuple[str, ...]
     singular_reference: bool
     fits: bool
+    fits_reference: bool = True
+    reference_left: tuple[str, ...] = ()
     declared: str = ""
     spinning: tuple[tuple[int, tuple[float, ...]], ...] = ()
 
@@ -100,17 +104,27 @@ class Mobility:
         """Number of actuators beyond the nacelle's motions; negative if they are too few."""
         return self.actuators - self.platform
 
-    def sentences(self) -> list[str]:
-        """The same in words."""
+    def _moves(self) -> str:
+        """The independent motions in words; those that couple several axes together at the end."""
         moves = [_WORDS[a] for a in self.free]
+        mixed = self.platform - self.inside - len(self.free)
+        if mixed:
+            axes = " ".join(self.coupled)
+            moves.append(f"{_count(mixed, 'motion')} that {'couples' if mixed == 1 else 'couple'} {axes}")
         if self.inside:
             moves.append(f"{_count(self.inside, 'motion')} inside the nacelle")
-        words = _list(moves) or "none along a single axis"
-        lines = [f"The nacelle has {_count(self.platform, 'independent motion')}: {words}."]
+        return _list(moves) or "none"
+
+    def motion_words(self) -> str:
+        """What the nacelle can do, as part of a sentence."""
+        locked = f"; locked: {_list([_WORDS[a] for a in self.locked])}" if self.locked else ""
+        return f"the nacelle has {_count(self.platform, 'motion')}: {self._moves()}{locked}"
+
+    def sentences(self) -> list[str]:
+        """The same in words."""
+        lines = [f"The nacelle has {_count(self.platform, 'independent motion')}: {self._moves()}."]
         for name, axes in self.tools if self.inside else ():
             lines.append(f"Tool {name} moves by {_list([_WORDS[a] for a in axes])}.")
-        if self.coupled:
-            lines.append(f"Coupled, it moves along with others: {_list([_WORDS[a] for a in self.coupled])}.")
         if self.locked:
             lines.append(f"Locked: {_list([_WORDS[a] for a in self.locked])}.")
         if self.idle_count:
@@ -215,6 +229,7 @@ def mobility(robot: Robot, start: Assembly | None = None) -> Mobility:
     left_rank = rank_of(left[top].T) if left.shape[1] else 0
     independent = _independent_rates(robot)
     reference_J = scaled_closures(robot, at_reference[1])
+    reference_N = null_space(reference_J)
     reference_A = _actuator_rows(robot, at_reference[0]) * rate_scale(robot)
     return Mobility(
         counted=J.shape[1] - J.shape[0],
@@ -236,6 +251,10 @@ def mobility(robot: Robot, start: Assembly | None = None) -> Mobility:
         still=_still_joints(robot, N, motion),
         singular_reference=_signature(reference_J, reference_A, top) != _signature(J, A, top),
         fits=platform_rank == robot.motion.n and rank_of(N[independent].T) == robot.motion.n,
+        fits_reference=rank_of(reference_N[independent].T) >= robot.motion.n,
+        reference_left=_motion_words(
+            robot, null_space(np.vstack([reference_J, _unit_rows(reference_A)])), top
+        ),
         declared=robot.motion.name,
         spinning=spinning,
     )

@@ -251,6 +251,8 @@ class _Builder:
             drive = ball_first(drive)
         guess = drive.guess
         limits = drive.limits
+        if limits and limits[0] == (-np.inf, np.inf):
+            limits = (drive.position, *limits[1:]) if len(limits) == 1 else limits
         if part.mirror is not None:
             guess, limits = mirror_coordinates(kind, guess, limits)
         joint = Joint(

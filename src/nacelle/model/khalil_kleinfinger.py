@@ -36,6 +36,7 @@ _JOINT_TYPES = {"0": "revolute", "1": "prismatic", "2": "fixed"}
 _NAMED_VALUE = re.compile(r"(?P<name>[^\W\d]\w*)\s*=\s*(?P<value>.+)")
 _VARIABLE = re.compile(rf"\$?(?P<name>[^\W\d]\w*)\s*(?P<offset>[-+]\s*(?:{NUMBER}|pi|π).*)?")
 _MAX_ROWS = 64
+_MAX_CELL = 80
 
 
 def column_name(text: str) -> str:
@@ -70,6 +71,8 @@ def expand_table(leg: Node, scope: Mapping[str, Node], expander: Expander, path:
     bodies: dict[str, Node] = dict(own_bodies.value)
     for row in rows:
         name = str(row["j"].value)
+        if name in joints:
+            expander.report((*path, "table"), f"joint {name} stands twice", mark=row["j"].mark)
         joint = _joint(row, scope, expander, (*path, "table"))
         extra = own_joints.value.get(name)
         if extra is not None and isinstance(extra.value, dict):
@@ -125,19 +128,25 @@ def _text_lines(table: Node) -> list[list[Node]]:
     assert isinstance(table.value, str)
     lines = []
     for number, line in enumerate(table.value.splitlines()):
-        text = re.sub(r"\s*=\s*", "=", line) if "|" not in line and "\t" not in line else line
-        if not text.strip() or set(text.strip()) <= set("|-+: "):
+        text = line.strip()
+        if not text or set(text) <= set("|-+: "):
             continue
-        parts = re.split(r"[|\t]", text.strip().strip("|")) if ("|" in text or "\t" in text) else text.split()
+        if "|" in text or "\t" in text:
+            parts = re.split(r"[|\t]", text.strip("|"))
+        else:
+            parts = "=".join(part.strip() for part in text.split("=")).split()
         mark = Mark(table.block + 1 + number, 1) if table.block else table.mark
         lines.append([Node(part.strip(), mark) for part in parts])
     return lines
 
 
 def _check_rows(lines: list[list[Node]], expander: Expander, path: Path) -> list[dict[str, Node]]:
-    header = [column_name(str(cell.value)) for cell in lines[0]]
     mark = lines[0][0].mark if lines[0] else None
-    for name in header:
+    if not all(_is_cell(cell) for cell in lines[0]):
+        expander.report(path, "the columns are names", "columns " + " ".join(COLUMNS), mark)
+        return []
+    header = [column_name(str(cell.value)) for cell in lines[0]]
+    for name in dict.fromkeys(header):
         if name not in COLUMNS:
             expander.report(path, f"unknown column {name!r}", "columns " + " ".join(COLUMNS), mark)
     missing = [c for c in COLUMNS if c not in header and c not in _DEFAULTS]
@@ -156,13 +165,20 @@ def _check_rows(lines: list[list[Node]], expander: Expander, path: Path) -> list
             expander.report(path, f"{len(cells)} cells under {len(header)} columns", mark=where)
             continue
         row = dict(zip(header, cells, strict=True))
-        if any(isinstance(cell.value, list | dict) for cell in row.values()):
-            expander.report(path, "a cell is a number or a text", mark=cells[0].mark)
+        if not all(_is_cell(cell) for cell in cells):
+            expander.report(path, "a cell is a number or a short text", mark=cells[0].mark)
             continue
         for name, default in _DEFAULTS.items():
             row.setdefault(name, Node(default, cells[0].mark))
         rows.append(row)
     return rows
+
+
+def _is_cell(cell: Node) -> bool:
+    """Whether a cell is a number or a text of one line, not too long."""
+    if isinstance(cell.value, str):
+        return len(cell.value) <= _MAX_CELL and cell.value.isprintable()
+    return isinstance(cell.value, int | float) and not isinstance(cell.value, bool)
 
 
 def _joint(row: dict[str, Node], scope: Mapping[str, Node], expander: Expander, path: Path) -> Node:

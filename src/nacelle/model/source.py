@@ -6,11 +6,13 @@ lists and mappings can come out of a file, aliases cannot explode, and every nod
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.events import (
@@ -115,30 +117,88 @@ def path_text(path: tuple[str | int, ...]) -> str:
     return text
 
 
-def node_from_python(value: Any, depth: int = 0) -> Node:
-    """Wrap plain Python data (mappings, lists, tuples, numbers, texts, NumPy arrays) as nodes."""
-    if depth > MAX_DEPTH:
-        raise DescriptionError([Problem("<python>", 0, 0, "", "nested too deeply")])
-    if hasattr(value, "tolist"):
-        value = value.tolist()
-    if isinstance(value, dict):
-        return Node({str(key): node_from_python(item, depth + 1) for key, item in value.items()})
-    if isinstance(value, list | tuple):
-        return Node([node_from_python(item, depth + 1) for item in value])
-    if value is None or isinstance(value, str | int | float | bool):
-        return Node(value)
-    raise DescriptionError(
-        [
-            Problem(
-                "<python>",
-                0,
-                0,
-                "",
-                f"{type(value).__name__} objects cannot stand in a description",
-                "use mappings, lists, numbers and texts",
-            )
-        ]
-    )
+def node_from_python(value: Any) -> Node:
+    """Wrap plain Python data (mappings, lists, tuples, numbers, texts, NumPy arrays) as nodes.
+
+    Raises:
+        DescriptionError: one problem with its path, if the data hold other things, or nest or repeat
+            (a list that holds itself) too much.
+    """
+    return _PythonReader().node(value, ())
+
+
+class _PythonReader:
+    """Wraps Python data and keeps count."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def node(self, value: Any, path: tuple[str | int, ...]) -> Node:
+        self.count += 1
+        if self.count > MAX_NODES:
+            raise self.fault(path[:3], f"more than {MAX_NODES} values")
+        if len(path) > MAX_DEPTH:
+            raise self.fault(path[:3], f"nested deeper than {MAX_DEPTH} levels")
+        if isinstance(value, np.ndarray | np.generic):
+            if value.size > MAX_NODES:
+                raise self.fault(path, f"more than {MAX_NODES} values")
+            value = value.tolist()
+        if isinstance(value, dict):
+            items: dict[str, Node] = {}
+            for key, item in value.items():
+                name = self.key(key, path)
+                if name in items:
+                    raise self.fault(path, f"the key {name!r} stands twice", "remove or rename one")
+                items[name] = self.node(item, (*path, name))
+            return Node(items)
+        if isinstance(value, list | tuple):
+            return Node([self.node(item, (*path, k)) for k, item in enumerate(value)])
+        return Node(self.scalar(value, path))
+
+    def key(self, key: Any, path: tuple[str | int, ...]) -> str:
+        if isinstance(key, int) and not isinstance(key, bool) and abs(key) < _LARGE:
+            return str(int(key))
+        if isinstance(key, str) and _is_key(key):
+            return str.__str__(key)
+        raise self.fault(path, "a key must be a plain name")
+
+    def scalar(self, value: Any, path: tuple[str | int, ...]) -> PlainScalar:
+        # Subclasses (flags, texts with methods of their own) become what they stand for.
+        if value is None or isinstance(value, bool):
+            return value
+        if isinstance(value, int):
+            # An integer of more digits than a float can hold is as good as infinite.
+            return int(value) if abs(value) < _LARGE else math.inf if value > 0 else -math.inf
+        if isinstance(value, float):
+            return float(value)
+        if isinstance(value, str):
+            if not _is_text(value):
+                raise self.fault(path, "the text holds half a character (a lone surrogate)")
+            return str.__str__(value)
+        kind = type(value).__name__
+        raise self.fault(
+            path, f"{kind} objects cannot stand in a description", "use mappings, lists, numbers and texts"
+        )
+
+    def fault(self, path: tuple[str | int, ...], message: str, hint: str = "") -> DescriptionError:
+        return DescriptionError([Problem("<python>", 0, 0, path_text(path), message, hint)])
+
+
+_LARGE = 10**400
+
+
+def _is_text(text: str) -> bool:
+    """Whether a text can be written as UTF-8; an escape in YAML may make half a character."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _is_key(text: str) -> bool:
+    """Whether a text may be a key: one line, no control characters, not endless."""
+    return len(text) <= 200 and text.isprintable()
 
 
 _INT = re.compile(r"[-+]?[0-9]+")
@@ -203,7 +263,15 @@ def read_yaml(text: str | bytes, file: str) -> Source:
         position = getattr(fault, "position", None)
         line = str(text).count("\n", 0, position) + 1 if isinstance(position, int) else 1
         raise _fault(file, line, 1, f"not YAML: {what}", "") from None
-    except (ValueError, TypeError, AttributeError, AssertionError, LookupError, RecursionError):
+    except (
+        ArithmeticError,
+        AssertionError,
+        AttributeError,
+        LookupError,
+        RecursionError,
+        TypeError,
+        ValueError,
+    ):
         # The parser trips over a few malformed directives and escapes with errors of its own.
         raise _fault(file, 1, 1, "not YAML: the text cannot be read", "") from None
 
@@ -254,7 +322,7 @@ class _Builder:
 
     def node(self, event: Any, depth: int) -> Node:
         if isinstance(event, AliasEvent):
-            return self.alias(event)
+            return self.alias(event, depth)
         self.add(event, 1)
         if depth > MAX_DEPTH:
             raise self.fault(event, f"nested deeper than {MAX_DEPTH} levels")
@@ -283,17 +351,21 @@ class _Builder:
                 "a robot needs a few thousand at most",
             )
 
-    def alias(self, event: Any) -> Node:
+    def alias(self, event: Any, depth: int) -> Node:
         if event.anchor not in self.anchors:
-            raise self.fault(event, f"the alias *{event.anchor} has no anchor before it")
+            raise self.fault(event, f"the alias *{event.anchor[:40]} has no anchor before it")
         node, size = self.anchors[event.anchor]
         self.add(event, size)
+        if depth + _height(node) > MAX_DEPTH:
+            raise self.fault(event, f"nested deeper than {MAX_DEPTH} levels")
         return node
 
     def scalar(self, event: Any) -> Node:
         plain = event.style in (None, "")
         block = event.style in ("|", ">")
         value = _resolve(event.value) if plain else event.value
+        if isinstance(value, str) and not _is_text(value):
+            raise self.fault(event, "the text holds half a character (a lone surrogate)")
         mark = _mark(event)
         return Node(value, mark, block=mark.line if block else 0)
 
@@ -311,7 +383,7 @@ class _Builder:
         for item in self.events:
             if isinstance(item, MappingEndEvent):
                 break
-            if not isinstance(item, ScalarEvent):
+            if not isinstance(item, ScalarEvent) or not _is_key(item.value):
                 raise self.fault(item, "a key must be a plain name")
             self.add(item, 1)
             key = item.value
@@ -322,6 +394,14 @@ class _Builder:
             keys[key] = _mark(item)
             items[key] = self.node(next(self.events), depth + 1)
         return Node(items, _mark(event), keys)
+
+
+def _height(node: Node) -> int:
+    """Levels below a node."""
+    children: Any = node.value.values() if isinstance(node.value, dict) else node.value
+    if not isinstance(node.value, dict | list):
+        return 0
+    return 1 + max((_height(child) for child in children), default=0)
 
 
 def _mark(event: Any) -> Mark:

@@ -91,8 +91,11 @@ _ALIASES = {"°": "deg", "µm": "um", "μm": "um", "degrees": "deg", "radians": 
 
 # Beyond this, in SI units, no robot has a number; it keeps all later arithmetic finite.
 LARGEST = 1e13
+# No number with its unit takes more characters.
+_LONGEST = 200
 
-NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+# There is one way only to match each number, so that no text makes the search take long.
+NUMBER = r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?"
 _NUMBER = re.compile(NUMBER)
 _PI = re.compile(
     rf"(?P<sign>[-+]?)\s*(?:(?P<factor>{NUMBER})\s*\*?\s*)?(?:pi|π)"
@@ -157,6 +160,8 @@ def parse_unit(text: str) -> Unit:
 
 def parse_number(text: str) -> float | None:
     """Read a plain number or a multiple of pi ("-pi/2", "2*π/3"); None if it is neither."""
+    if len(text) > _LONGEST:
+        return None
     stripped = text.strip()
     if _NUMBER.fullmatch(stripped):
         return float(stripped)
@@ -190,10 +195,10 @@ def parse_quantity(value: object, quantity: Quantity, defaults: dict[str, str] |
     else:
         number, unit = _finite(value, quantity), ""
     if not math.isfinite(number):
-        raise UnitError(f"the {quantity.name} {value!r} is not finite", "write a finite number")
+        raise UnitError(f"the {quantity.name} {_told(value)} is not finite", "write a finite number")
     result = _convert(number, unit, quantity) if unit else _bare(value, number, quantity, defaults)
     if abs(result) > LARGEST:
-        raise UnitError(f"the {quantity.name} {_short(str(value))} is beyond any robot", "check its unit")
+        raise UnitError(f"the {quantity.name} {_told(value)} is beyond any robot", "check its unit")
     return result
 
 
@@ -215,7 +220,7 @@ def _split(text: str, quantity: Quantity) -> tuple[float, str]:
     if number is not None:
         return number, ""
     stripped = text.strip()
-    match = _PI.match(stripped) or _NUMBER.match(stripped)
+    match = _PI.match(stripped) or _NUMBER.match(stripped) if len(text) <= _LONGEST else None
     if match is None:
         raise UnitError(
             f"{_short(text)} is not a {quantity.name}",
@@ -231,6 +236,12 @@ def _short(text: str) -> str:
     return repr(text if len(text) <= 60 else text[:57] + "...")
 
 
+def _told(value: object) -> str:
+    """Write a number as it was given, on one line."""
+    text = " ".join(str(value).split())
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
 def _bare(value: object, number: float, quantity: Quantity, defaults: dict[str, str] | None) -> float:
     """Take a number without a unit, if that is allowed here."""
     if quantity.name == "number" or number == 0.0:
@@ -244,7 +255,7 @@ def _bare(value: object, number: float, quantity: Quantity, defaults: dict[str, 
         if "*" in defaults:
             return number
     raise UnitError(
-        f"the {quantity.name} {value} has no unit",
+        f"the {quantity.name} {_told(value)} has no unit",
         f"write for example {quantity.example!r}, or declare 'units: SI' at the top of the file",
     )
 

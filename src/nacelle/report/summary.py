@@ -79,10 +79,8 @@ def mobility_data(m: Mobility) -> dict[str, Any]:
 
 def _loops(robot: Robot) -> int:
     """Number of independent loops: joints less moving bodies of the graph."""
-    point = robot.nacelle.kind == "point"
-    joints = [j for j in robot.joints if not (point and PLATFORM in (j.predecessor, j.successor))]
-    moving = len(robot.bodies) - 1 - (1 if point else 0)
-    return len(joints) - moving
+    # At a point the joint between two legs does not close another loop than the point itself.
+    return sum(not joint.at_point for joint in robot.joints) - (len(robot.bodies) - 1)
 
 
 def _numbers(values: Any) -> list[float]:
