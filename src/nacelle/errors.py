@@ -54,6 +54,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Suggest the nearest known name, or list what is known."""
     names = list(known)
     near = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
+    near = near or [known_name for known_name in names if known_name.lower() == name.lower()]
     if near:
         return f"did you mean {near[0]!r}?"
     return "known: " + ", ".join(names[:20]) if names else ""

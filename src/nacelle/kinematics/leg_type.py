@@ -58,7 +58,7 @@ class _Group:
     behind: Pose
 
 
-_CLOSED = {"UPS", "PUS", "RUS", "RSS", "PSS", "SPS", "PC5", "URU"}
+_CLOSED = {"UPS", "PUS", "RUS", "RSS", "PSS", "SPS", "PC5", "PSPP", "URU"}
 
 
 def leg_type(robot: Robot, leg: Leg) -> LegType:
@@ -172,6 +172,10 @@ def _groups(steps: list[_Step], size: float) -> list[_Group]:
             and (len(run) == 1 or _same_point(run, steps[k + len(run)], size))
         ):
             run.append(steps[k + len(run)])
+        if len(run) == 1 and k + 1 < len(steps) and _coaxial(steps[k], steps[k + 1], size):
+            groups.append(_Group("C", steps[k].before, steps[k + 1].behind))
+            k += 2
+            continue
         letter = {1: LETTERS[run[0].kind], 2: "U", 3: "S"}[len(run)]
         before, behind = run[0].before, run[-1].behind
         if len(run) > 1:
@@ -180,6 +184,17 @@ def _groups(steps: list[_Step], size: float) -> list[_Group]:
         groups.append(_Group(letter, before, behind))
         k += len(run)
     return groups
+
+
+def _coaxial(first: _Step, second: _Step, size: float) -> bool:
+    """Whether a slide and a turn share their axis and so act as one cylindrical joint."""
+    if {first.kind, second.kind} != {JointKind.PRISMATIC, JointKind.REVOLUTE}:
+        return False
+    a, d = first.behind.R[:, 2], second.before.p - first.behind.p
+    return bool(
+        np.linalg.norm(np.cross(a, second.before.R[:, 2])) < 1e-12
+        and np.linalg.norm(np.cross(a, d)) < MEET * size
+    )
 
 
 def _meet(first: Pose, second: Pose, size: float) -> bool:
@@ -246,6 +261,9 @@ _ELEMENTS = {
     "RUS": "BB",
     "RSS": "BB",
     "PC5": "T",
+    "PSPP": "T",
+    "RPS": "T",
+    "RCU": "S",
     "UPU": "T",
     "RUPU": "BT",
     "RUCU": "BS",

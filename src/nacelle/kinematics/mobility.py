@@ -225,7 +225,7 @@ def mobility(robot: Robot, start: Assembly | None = None) -> Mobility:
     A = _actuator_rows(robot, motion) * rate_scale(robot)
     idle = _idle(robot, J, top)
     idle_words, spinning = _idle_motions(robot, J, motion)
-    left = null_space(np.vstack([J, _unit_rows(A)])) if robot.actuators else N
+    left = _locked(J, A)
     left_rank = rank_of(left[top].T) if left.shape[1] else 0
     independent = _independent_rates(robot)
     reference_J = scaled_closures(robot, at_reference[1])
@@ -252,9 +252,7 @@ def mobility(robot: Robot, start: Assembly | None = None) -> Mobility:
         singular_reference=_signature(reference_J, reference_A, top) != _signature(J, A, top),
         fits=platform_rank == robot.motion.n and rank_of(N[independent].T) == robot.motion.n,
         fits_reference=rank_of(reference_N[independent].T) >= robot.motion.n,
-        reference_left=_motion_words(
-            robot, null_space(np.vstack([reference_J, _unit_rows(reference_A)])), top
-        ),
+        reference_left=_motion_words(robot, _locked(reference_J, reference_A), top),
         declared=robot.motion.name,
         spinning=spinning,
     )
@@ -262,8 +260,13 @@ def mobility(robot: Robot, start: Assembly | None = None) -> Mobility:
 
 def _signature(J: Array, A: Array, top: Array) -> tuple[int, int]:
     """Rank of the closures, and of what remains with the actuators locked."""
-    left = null_space(np.vstack([J, _unit_rows(A)]))
+    left = _locked(J, A)
     return rank_of(J), rank_of(left[top].T) if left.shape[1] else 0
+
+
+def _locked(J: Array, A: Array) -> Array:
+    """Motions that are left with all actuators locked."""
+    return null_space(np.vstack([J, _unit_rows(A)]))
 
 
 def _unit_rows(A: Array) -> Array:

@@ -101,6 +101,7 @@ class _Builder:
             path: Path = ("legs", index)
             if leg.name in names or leg.name in ("base", self.description.nacelle.name):
                 self.report((*path, "name"), f"the name {leg.name!r} is taken", "every leg has its own")
+                continue
             names.add(leg.name)
             try:
                 chain = draft_leg(leg, path)

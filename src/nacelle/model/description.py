@@ -6,6 +6,7 @@ The models hold what the file says, in SI units. Quantities whose unit depends o
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -39,7 +40,7 @@ from nacelle.model.fields import (
     units_of,
 )
 from nacelle.model.joint import JointKind
-from nacelle.model.units import QUANTITIES
+from nacelle.model.units import NUMBER, QUANTITIES
 from nacelle.spatial.inertia import inertia_faults, parameters_from_com, parameters_from_frame
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import (
@@ -104,7 +105,7 @@ class RotationSpec(Strict):
         if self.matrix is not None:
             R = np.array(self.matrix)
             error = float(np.max(np.abs(R.T @ R - np.eye(3))))
-            if not error < 1e-6:
+            if not error < 1e-3:
                 raise fault(f"not a rotation matrix: R^T R differs from 1 by {error:.2g}")
             if np.linalg.det(R) < 0:
                 raise fault("not a rotation matrix: its determinant is -1, a reflection")
@@ -205,8 +206,10 @@ class InertiaSpec(Strict):
 
 def _inertia(value: Any) -> Any:
     if isinstance(value, str):
-        numbers, _, unit = value.strip().rpartition(" ")
-        value = [f"{number} {unit}" for number in numbers.replace(",", " ").split()]
+        match = re.fullmatch(rf"\s*({NUMBER}(?:[\s,]+{NUMBER})*)\s*(.*)", value)
+        if match is None:
+            raise fault(f"{value[:60]!r} is not an inertia", "write '0.01 0.02 0.02 kg*m^2'")
+        value = [f"{number} {match[2]}".strip() for number in re.split(r"[\s,]+", match[1])]
     if isinstance(value, np.ndarray):
         value = value.tolist()
     if isinstance(value, list | tuple):
@@ -519,19 +522,17 @@ class ElementSpec(Strict):
             raise fault(f"a {self.type} element has no length", "its slide joint gives it")
         if not slides and self.length is None:
             raise fault(f"a {self.type} element needs a length", "length: 300 mm")
+        if self.length is not None and not self.length > 0.0:
+            raise_all([(("length",), "the length must be positive", "turn the direction instead")])
         if not slides and (self.slide is not None or self.moving is not None):
             raise fault(f"a {self.type} element does not slide", "use telescopic or screw")
         if self.spin is not None and self.type not in ("spindle", "screw"):
             raise fault(f"a {self.type} element does not spin", "use spindle or screw")
         if self.slide is not None:
-            self.slide.check_drive(self.slide_kind(), info, "slide")
+            self.slide.check_drive(JointKind.PRISMATIC, info, "slide")
         if self.spin is not None:
             self.spin.check_drive(JointKind.REVOLUTE, info, "spin")
         return self
-
-    def slide_kind(self) -> JointKind:
-        """Kind of the joint along the element: a screw element slides and turns."""
-        return JointKind.CYLINDRICAL if self.type == "screw" else JointKind.PRISMATIC
 
 
 class EndSpec(DriveSpec):

@@ -152,7 +152,7 @@ def _draft_element(
     )
     along_x = Pose(frame_with_z(_X), np.zeros(3))
     if spin:
-        chain.bodies[carrier] = (BodySpec(), path)
+        _add_body(chain, carrier, BodySpec(), path)
         drive = element.spin or DriveSpec()
         chain.joints.append(
             Draft(
@@ -166,25 +166,48 @@ def _draft_element(
                 (*path, "spin"),
             )
         )
-    chain.bodies[body] = (element.body, (*path, "body"))
+    _add_body(chain, body, element.body, (*path, "body"))
     if element.length is not None:
         return body, element.length * _X
     moving = f"{body}-moving"
     drive = element.slide or DriveSpec()
-    chain.bodies[moving] = (element.moving or BodySpec(), (*path, "moving"))
+    if element.type == "screw":
+        # A slide and a spin with a massless body between, so that either may be active.
+        between = f"{body}-between"
+        _add_body(chain, between, BodySpec(), path)
+        chain.joints.append(
+            Draft(
+                f"{body}-slide",
+                JointKind.PRISMATIC,
+                body,
+                between,
+                along_x,
+                along_x,
+                drive,
+                (*path, "slide"),
+            )
+        )
+        body, drive = between, element.spin or DriveSpec()
+    _add_body(chain, moving, element.moving or BodySpec(), (*path, "moving"))
     chain.joints.append(
         Draft(
-            f"{body}-slide",
-            element.slide_kind(),
+            f"{element.name}-spin" if element.type == "screw" else f"{element.name}-slide",
+            JointKind.REVOLUTE if element.type == "screw" else JointKind.PRISMATIC,
             body,
             moving,
             along_x,
             along_x,
             drive,
-            (*path, "slide"),
+            (*path, "spin" if element.type == "screw" else "slide"),
         )
     )
     return moving, np.zeros(3)
+
+
+def _add_body(chain: Chain, name: str, spec: BodySpec, path: Path) -> None:
+    if name in chain.bodies:
+        raise DraftError(path, f"the leg has a body {name!r} already", "every element has a name of its own")
+    chain.bodies[name] = (spec, path)
 
 
 def _element_frame(element: ElementSpec, path: Path) -> tuple[Array, JointKind, Array]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from nacelle.model.joint import MOTION, FrictionTerm, JointKind, Primitive, Spring, neutral
-from nacelle.model.units import QUANTITIES, UnitError, parse_quantity
+from nacelle.model.units import NUMBER, QUANTITIES, UnitError, parse_quantity
 
 if TYPE_CHECKING:
     from nacelle.model.description import ActuatorSpec, DriveSpec
@@ -36,6 +37,7 @@ _TURNING = {
     "cubic": "angular cubic drag",
     "constant": "torque",
 }
+_FRACTION = re.compile(rf"\s*({NUMBER})\s*[:/]\s*({NUMBER})\s*")
 _NEEDS_SCALE = ("coulomb_smooth", "stribeck")
 
 
@@ -160,13 +162,12 @@ class DriveReader:
             if entry is None:
                 result.append(None)
                 continue
-            stiffness = "angular stiffness" if axis.turns else "stiffness"
-            result.append(
-                Spring(
-                    self.quantity(entry.stiffness, stiffness, (*place, "stiffness")),
-                    self.quantity(entry.rest, position_kind(axis), (*place, "rest")),
-                )
-            )
+            kind_of_stiffness = "angular stiffness" if axis.turns else "stiffness"
+            stiffness = self.quantity(entry.stiffness, kind_of_stiffness, (*place, "stiffness"))
+            if stiffness < 0.0:
+                self.report((*place, "stiffness"), f"the stiffness is negative: {stiffness:g}", "")
+            rest = self.quantity(entry.rest, position_kind(axis), (*place, "rest"))
+            result.append(Spring(stiffness, rest))
         return tuple(result)
 
     def limits(self, value: Any, kind: JointKind, path: Path) -> tuple[tuple[float, float], ...]:
@@ -179,7 +180,7 @@ class DriveReader:
         if isinstance(pairs, str) and len(axes) == 1:
             pairs = [pairs.split(",")]
         if not isinstance(pairs, list | tuple) or len(pairs) != len(axes):
-            self.report(path, f"limits of a {kind} joint: {len(axes)} pairs", "write [-30 deg, 30 deg]")
+            self.report(path, f"limits of a {kind} joint: {len(axes)} pairs", _limits_example(axes))
             return free
         result = []
         for axis, pair in zip(axes, pairs, strict=True):
@@ -187,7 +188,7 @@ class DriveReader:
                 result.append((-math.inf, math.inf))
                 continue
             if not isinstance(pair, list | tuple) or len(pair) != 2:
-                self.report(path, "a limit is a pair: lower and upper", "write [-30 deg, 30 deg]")
+                self.report(path, "a limit is a pair: lower and upper", _limits_example(axes))
                 return free
             low, high = (
                 default if end is None else self.quantity(end, position_kind(axis), path, default)
@@ -287,7 +288,7 @@ class DriveReader:
         for name, value, quantity, place in optional:
             if value is None:
                 continue
-            numbers[name] = self.quantity(value, quantity, (*path, *place))
+            numbers[name] = self.quantity(value, quantity, (*path, *place), 1.0)
             if not numbers[name] > 0.0:
                 self.report((*path, *place), f"must be positive, is {numbers[name]:g}", "")
         return numbers
@@ -295,7 +296,14 @@ class DriveReader:
     def gear_ratio(self, spec: ActuatorSpec, kind: JointKind, path: Path) -> tuple[float, bool]:
         """Motor rate per joint rate, and whether a motor turns to make a joint slide."""
         value = spec.gear_ratio
+        if isinstance(value, str):
+            fraction = _FRACTION.fullmatch(value)
+            if fraction is not None and float(fraction[2]) != 0.0:
+                value = float(fraction[1]) / float(fraction[2])
         screw = kind is JointKind.PRISMATIC and isinstance(value, str) and "/" in value
+        if screw and re.search(r"m\s*/\s*(rev|rad|deg)\s*$", str(value)):
+            lead = self.quantity(value, "lead", (*path, "gear_ratio"), 1.0)
+            return 1.0 / (lead or 1.0), True
         quantity = "gear ratio per length" if screw else "number"
         ratio = self.quantity(value, quantity, (*path, "gear_ratio"), 1.0)
         if ratio == 0.0:
@@ -321,6 +329,12 @@ _AXIS_WORDS: dict[Primitive, str] = {
     Primitive.TZ: "slide along z",
     Primitive.BALL: "ball",
 }
+
+
+def _limits_example(axes: tuple[Primitive, ...]) -> str:
+    """How limits of a joint are written."""
+    pairs = ["[-30 deg, 30 deg]" if axis.turns else "[100 mm, 400 mm]" for axis in axes]
+    return "write " + (pairs[0] if len(pairs) == 1 else f"[{', '.join(pairs)}]")
 
 
 def position_kind(axis: Primitive) -> str:

@@ -97,6 +97,11 @@ _EXPECTED = {
 
 
 def _words(kind: str, error: Any) -> str:
+    if kind in ("too_short", "too_long"):
+        context = error["ctx"]
+        wanted = context.get("min_length", context.get("max_length"))
+        bound = "at least" if kind == "too_short" else "at most"
+        return f"expected {bound} {wanted} entries, got {context['actual_length']}"
     if kind in _EXPECTED:
         return f"expected {_EXPECTED[kind]}, got {_short(error['input'])}"
     return str(error["msg"])
@@ -217,6 +222,8 @@ def _read_axis(value: Any, info: ValidationInfo) -> tuple[float, ...]:
         sign = -1.0 if value.startswith("-") else 1.0
         return tuple(sign * c + 0.0 for c in _AXES[value[-1]])
     if isinstance(value, str) and not _VECTOR_TEXT.fullmatch(value):
+        raise fault(f"expected an axis, got {_short(value)}", "x, y, z, -x, -y, -z or three numbers")
+    if isinstance(value, list | tuple) and len(value) != 3:
         raise fault(f"expected an axis, got {_short(value)}", "x, y, z, -x, -y, -z or three numbers")
     vector = np.array(read_vector(value, QUANTITIES["number"], None, 3))
     length = float(np.linalg.norm(vector))

@@ -35,14 +35,18 @@ _ALIASES = {
 _JOINT_TYPES = {"0": "revolute", "1": "prismatic", "2": "fixed"}
 _NAMED_VALUE = re.compile(r"(?P<name>[^\W\d]\w*)\s*=\s*(?P<value>.+)")
 _VARIABLE = re.compile(rf"\$?(?P<name>[^\W\d]\w*)\s*(?P<offset>[-+]\s*(?:{NUMBER}|pi|π).*)?")
+_SCALED = re.compile(
+    rf"(?P<sign>[-+]?)\s*(?:(?P<factor>{NUMBER})\s*\*\s*)?(?P<name>[^\W\d]\w*)\s*(?:/\s*(?P<divisor>{NUMBER}))?"
+)
 _MAX_ROWS = 64
 _MAX_CELL = 80
 
 
 def column_name(text: str) -> str:
     """Give a column's plain name: "μ_ji" is "mu", "a(j)" is "a", "θj" is "theta"."""
-    if text.startswith("a("):
+    if text.startswith(("a(", "ant")):
         return "a"
+    text = text.removesuffix("(j)")
     if text in ("ji", "j_i", "j_{i}"):
         return "j"
     stem = text.split("_", maxsplit=1)[0]
@@ -69,23 +73,30 @@ def expand_table(leg: Node, scope: Mapping[str, Node], expander: Expander, path:
         return Node(items, leg.mark, leg.keys)
     joints: dict[str, Node] = {}
     bodies: dict[str, Node] = dict(own_bodies.value)
+    closures: dict[str, Node] = {}
     for row in rows:
         name = str(row["j"].value)
-        if name in joints:
-            expander.report((*path, "table"), f"joint {name} stands twice", mark=row["j"].mark)
         joint = _joint(row, scope, expander, (*path, "table"))
+        if name in joints:
+            # A second row for the same frame says that it is also reached from there: a closure.
+            closures[f"{name}-{row['a'].value}"] = joint
+            continue
         extra = own_joints.value.get(name)
         if extra is not None and isinstance(extra.value, dict):
             assert isinstance(joint.value, dict)
             joint = Node({**joint.value, **extra.value}, extra.mark, extra.keys)
         joints[name] = joint
-        if name not in expander.on_nacelle:
+        assert isinstance(joint.value, dict)
+        if name not in expander.on_nacelle and str(joint.value["child"].value) == name:
             bodies.setdefault(name, Node({}, joint.mark))
     faulty = len(expander.problems) > faults
     for name, joint in own_joints.value.items():
         # What adds to a row that could not be read would only raise more errors.
         if not (faulty and isinstance(joint.value, dict) and "type" not in joint.value):
             joints.setdefault(name, joint)
+    own_closures = items.get("closures", Node({}, table.mark))
+    if closures and isinstance(own_closures.value, dict):
+        items["closures"] = Node({**closures, **own_closures.value}, own_closures.mark, own_closures.keys)
     items["joints"] = Node(joints, own_joints.mark, own_joints.keys)
     items["bodies"] = Node(bodies, own_bodies.mark, own_bodies.keys)
     return Node(items, leg.mark, {**leg.keys, "joints": leg.keys.get("joints", table.mark)})
@@ -123,12 +134,22 @@ def _rows(table: Node, expander: Expander, path: Path) -> list[dict[str, Node]]:
     return _check_rows(lines, expander, path) if lines else []
 
 
+_LATEX = {"mu": "μ", "sigma": "σ", "gamma": "γ", "alpha": "α", "theta": "θ", "pi": "π"}
+
+
+def _plain(text: str) -> str:
+    """Write LaTeX symbols and the long minus sign as plain characters."""
+    for name, letter in _LATEX.items():
+        text = text.replace(f"\\{name}", letter)
+    return re.sub(r"[${}]", "", text).replace("−", "-")
+
+
 def _text_lines(table: Node) -> list[list[Node]]:
     """Split a block of text to cells: at bars or tabs if there are any, else at blanks."""
     assert isinstance(table.value, str)
     lines = []
     for number, line in enumerate(table.value.splitlines()):
-        text = line.strip()
+        text = _plain(line).strip()
         if not text or set(text) <= set("|-+: "):
             continue
         if "|" in text or "\t" in text:
@@ -242,10 +263,13 @@ def _constant(
     match = _NAMED_VALUE.fullmatch(text)
     if match is not None:
         return Node(match["value"].strip(), cell.mark)
-    negative = text.startswith("-")
+    scaled = _SCALED.fullmatch(text)
+    if scaled is not None and scaled["name"] in scope and float(scaled["divisor"] or 1) != 0.0:
+        factor = float(scaled["factor"] or 1) * (-1.0 if scaled["sign"] == "-" else 1.0)
+        divisor = float(scaled["divisor"] or 1)
+        target = scope[scaled["name"]]
+        return target if (factor, divisor) == (1, 1) else expander.scaled(target, factor, divisor, path)
     name = text.lstrip("-+ $")
-    if name in scope:
-        return expander.scaled(scope[name], -1.0, 1.0, path) if negative else scope[name]
     if re.fullmatch(r"[^\W\d]\w*", name) and parse_number(text) is None:
         known = ", ".join(scope) or "none"
         expander.report(

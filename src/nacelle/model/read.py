@@ -63,7 +63,9 @@ def read_source(source: Source) -> tuple[Robot, Source]:
             description = Description.model_validate(expanded.root.plain(), context={"units": units})
         except ValidationError as errors:
             problems += [
-                expanded.problem(error["loc"], *_message(error)) for error in errors.errors(include_url=False)
+                expanded.problem(error["loc"], *_message(error))
+                for error in errors.errors(include_url=False)
+                if error["loc"][:1] != ("units",)
             ]
     if description is not None and not problems:
         try:

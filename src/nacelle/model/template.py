@@ -40,8 +40,8 @@ _REPEAT_KEYS = (
     "names",
     "prefix",
     "with",
-    "order",
 )
+_TEXTS = ("name", "title", "notes", "sources")
 _SINGLE_KEYS = ("template", "with")
 
 
@@ -72,7 +72,10 @@ class Expander:
         constants = self.constants(items.pop("constants", None))
         templates = self.templates(items.pop("templates", None))
         legs = items.pop("legs", None)
-        expanded = {key: self.substitute(node, constants, (key,)) for key, node in items.items()}
+        expanded = {
+            key: node if key in _TEXTS else self.substitute(node, constants, (key,))
+            for key, node in items.items()
+        }
         if legs is not None:
             expanded["legs"] = self.legs(legs, constants, templates)
         return Node(expanded, root.mark, root.keys)
@@ -278,12 +281,17 @@ class Expander:
         if number is None:
             return []
         prefix = node.value.get("prefix", Node("leg")).value
+        if not isinstance(prefix, str):
+            self.report((*path, "prefix"), "the prefix is a text", "prefix: leg")
+            prefix = "leg"
         shared = node.value.get("with", Node({})).value
+        if not isinstance(shared, dict):
+            self.report((*path, "with"), "'with' is a mapping of parameters to values")
+            shared = {}
         legs = []
         for k in range(number):
             own, given, place = self.row(node, lists, k, number, path)
-            if isinstance(shared, dict):
-                given = {**shared, **given}
+            given = {**shared, **given}
             if "name" not in own:
                 own["name"] = Node(f"{prefix}{k + 1}", node.mark)
             legs.append(self.instance(template, own, place, given, constants, path))

@@ -34,7 +34,7 @@ QUANTITIES = dict(
         _quantity("mass", (1, 0, 0, 0, 0), "kg", "1.2 kg"),
         _quantity("first moment", (1, 1, 0, 0, 0), "kg*m", "0.1 kg*m"),
         _quantity("inertia", (1, 2, 0, 0, 0), "kg*m^2", "0.01 kg*m^2"),
-        _quantity("acceleration", (0, 1, -2, 0, 0), "m/s^2", "9.81 m/s^2"),
+        _quantity("acceleration", (0, 1, -2, 0, 0), "m/s^2", "-9.81 m/s^2"),
         _quantity("speed", (0, 1, -1, 0, 0), "m/s", "2 m/s"),
         _quantity("angular speed", (0, 0, -1, 0, 1), "rad/s", "300 rpm"),
         _quantity("force", (1, 1, -2, 0, 0), "N", "50 N"),
@@ -47,6 +47,7 @@ QUANTITIES = dict(
         _quantity("angular quadratic drag", (1, 2, 0, 0, -2), "N*m*s^2/rad^2", "0.1 N*m*s^2/rad^2"),
         _quantity("cubic drag", (1, -2, 1, 0, 0), "N*s^3/m^3", "2 N*s^3/m^3"),
         _quantity("angular cubic drag", (1, 2, 1, 0, -3), "N*m*s^3/rad^3", "0.1 N*m*s^3/rad^3"),
+        _quantity("lead", (0, 1, 0, 0, -1), "m/rad", "10 mm/rev"),
         _quantity("gear ratio per length", (0, -1, 0, 0, 1), "rad/m", "628 rad/m"),
         _quantity("force constant", (1, 1, -2, -1, 0), "N/A", "40 N/A"),
         _quantity("torque constant", (1, 2, -2, -1, 0), "N*m/A", "0.1 N*m/A"),
@@ -87,7 +88,22 @@ _UNITS: dict[str, tuple[float, Dimension]] = {
     "MPa": (1e6, (1, -1, -2, 0, 0)),
     "GPa": (1e9, (1, -1, -2, 0, 0)),
 }
-_ALIASES = {"°": "deg", "µm": "um", "μm": "um", "degrees": "deg", "radians": "rad", '"': "in"}
+_WORDS = {
+    "m": "metre metres meter meters",
+    "mm": "millimetre millimetres millimeter millimeters",
+    "g": "gram grams",
+    "kg": "kilogram kilograms kilo",
+    "s": "sec second seconds",
+    "N": "newton newtons",
+    "deg": "degree degrees",
+    "rad": "radian radians",
+}
+_ALIASES = {word: unit for unit, words in _WORDS.items() for word in words.split()} | {
+    "°": "deg",
+    "µm": "um",
+    "μm": "um",
+    '"': "in",
+}
 
 # Beyond this, in SI units, no robot has a number; it keeps all later arithmetic finite.
 LARGEST = 1e13
@@ -120,6 +136,11 @@ class Unit:
     exact: Fraction
     irrational: float
     dimension: Dimension
+
+
+def a(word: str) -> str:
+    """Put the indefinite article before a word."""
+    return f"an {word}" if word[0] in "aeiou" else f"a {word}"
 
 
 def parse_unit(text: str) -> Unit:
@@ -189,7 +210,7 @@ def parse_quantity(value: object, quantity: Quantity, defaults: dict[str, str] |
         UnitError: with a hint, if the text is not such a quantity or not finite.
     """
     if isinstance(value, bool) or not isinstance(value, int | float | str):
-        raise UnitError(f"expected a {quantity.name}, got {_kind(value)}", f"write {quantity.example!r}")
+        raise UnitError(f"expected {a(quantity.name)}, got {_kind(value)}", f"write {quantity.example!r}")
     if isinstance(value, str):
         number, unit = _split(value, quantity)
     else:
@@ -223,12 +244,12 @@ def _split(text: str, quantity: Quantity) -> tuple[float, str]:
     match = _PI.match(stripped) or _NUMBER.match(stripped) if len(text) <= _LONGEST else None
     if match is None:
         raise UnitError(
-            f"{_short(text)} is not a {quantity.name}",
+            f"{_short(text)} is not {a(quantity.name)}",
             f"write a number and a unit: {quantity.example!r}",
         )
     number = parse_number(match.group())
     if number is None:
-        raise UnitError(f"{_short(text)} is not a {quantity.name}", f"write {quantity.example!r}")
+        raise UnitError(f"{_short(text)} is not {a(quantity.name)}", f"write {quantity.example!r}")
     return number, stripped[match.end() :].strip()
 
 

@@ -50,6 +50,7 @@ def show(check: Check, console: Console) -> None:
     console.print(_section("Bodies", _body_table(data)))
     console.print(_section("Mobility", _mobility(data)))
     console.print(_section("Parameters", _parameters(data)))
+    console.print(_section("Platform", _platform(data)))
     if data["sources"]:
         console.print(_section("Sources", Group(*(escape(text) for text in data["sources"]))))
     for problem in check.problems:
@@ -135,7 +136,7 @@ def _short(value: float) -> str:
 
 
 def _joint_table(data: dict[str, Any]) -> Table:
-    table = _table("joint", "kind", "role", "freedoms>", "between", "friction", "limits")
+    table = _table("joint", "kind", "role", "freedoms>", "between", "friction and springs", "limits")
     for joint in data["joints"]:
         table.add_row(
             escape(joint["name"]),
@@ -143,7 +144,7 @@ def _joint_table(data: dict[str, Any]) -> Table:
             joint["role"],
             str(joint["freedoms"]),
             f"{escape(joint['predecessor'])} - {escape(joint['successor'])}",
-            " ".join(joint["friction"]) or "-",
+            " ".join([*joint["friction"], *(["spring"] if joint["spring"] else [])]) or "-",
             _limits(joint["limits"], joint["kind"] != "prismatic"),
         )
     return table
@@ -196,6 +197,22 @@ def _mobility(data: dict[str, Any]) -> RenderableType:
     idle = f" ({m['idle_count']} of them idle)" if m["idle_count"] else ""
     head = f"Chebyshev-Grübler-Kutzbach: {m['counted']} in space{plane}; by rank: {m['true']}{idle}."
     return Group(head, *(escape(sentence) for sentence in m["sentences"]))
+
+
+def _platform(data: dict[str, Any]) -> RenderableType:
+    """Reference pose, gravity, tools, payload and modes."""
+
+    def vector(values: list[float]) -> str:
+        return " ".join(_short(_zero(value)) for value in values)
+
+    lines = [
+        f"reference position {vector(data['reference']['position'])} m, "
+        f"quaternion x y z w {vector(data['reference']['quat_xyzw'])}; gravity {vector(data['gravity'])} m/s^2"
+    ]
+    lines += [f"tool {tool['name']} on {tool['body']}" for tool in data["tools"]]
+    lines += [f"payload {p['name']} on {p['body']}, {_short(p['mass'])} kg" for p in data["payload"]]
+    lines += [f"mode {mode['name']}: motion {mode['motion']}" for mode in data["modes"]]
+    return Group(*(escape(line) for line in lines))
 
 
 def _parameters(data: dict[str, Any]) -> str:
