@@ -132,6 +132,7 @@ class _PythonReader:
 
     def __init__(self) -> None:
         self.count = 0
+        self.characters = 0
 
     def node(self, value: Any, path: tuple[str | int, ...]) -> Node:
         self.count += 1
@@ -172,6 +173,9 @@ class _PythonReader:
         if isinstance(value, float):
             return float(value)
         if isinstance(value, str):
+            self.characters += len(value)
+            if self.characters > MAX_BYTES:
+                raise self.fault(path, f"more than {MAX_BYTES} characters of text")
             if not _is_text(value):
                 raise self.fault(path, "the text holds half a character (a lone surrogate)")
             return str.__str__(value)

@@ -207,7 +207,8 @@ def _platform(data: dict[str, Any]) -> RenderableType:
 
     lines = [
         f"reference position {vector(data['reference']['position'])} m, "
-        f"quaternion x y z w {vector(data['reference']['quat_xyzw'])}; gravity {vector(data['gravity'])} m/s^2"
+        f"quaternion x y z w {vector(data['reference']['quat_xyzw'])}; "
+        f"gravity {vector(data['gravity'])} m/s^2"
     ]
     lines += [f"tool {tool['name']} on {tool['body']}" for tool in data["tools"]]
     lines += [f"payload {p['name']} on {p['body']}, {_short(p['mass'])} kg" for p in data["payload"]]

@@ -139,9 +139,18 @@ def where(condition: Scalar, a: Scalar, b: Scalar) -> Scalar:
     return _apply("where", condition, a, b)
 
 
+def divide(a: Scalar, b: Scalar) -> Scalar:
+    """Quotient a / b; a float divided by zero gives an infinity or NaN, as in every target."""
+    if isinstance(a, float | int) and isinstance(b, float | int):
+        with np.errstate(all="ignore"):
+            return float(np.float64(a) / np.float64(b))
+    return a / b
+
+
 def dot(a: Array, b: Array) -> Scalar:
     """Inner product of two vectors, sum of a_i b_i."""
-    return np.einsum("i...,i...->...", a, b)[()]
+    product = np.einsum("i...,i...->...", a, b)
+    return product[()] if isinstance(product, np.ndarray) else product
 
 
 def cross(a: Array, b: Array) -> Array:

@@ -1,0 +1,214 @@
+"""How a straight-line program is laid out for native code: fused, ordered, cut, and placed in memory.
+
+The plan is made once for a program and then written out for any vector width:
+
+1. *fuse*: a product whose every use is a sum becomes part of fused multiply-adds (one rounding less);
+2. *order*: the operations are listed so that few values are alive at a time;
+3. *cut*: the list is cut into chunks, each a function of its own, because the time that a compiler
+   takes grows faster than the length of a function;
+4. *place*: a value that outlives its chunk is given a slot of the tile, the block of memory that holds
+   one evaluation: the inputs, the slots, the results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from nacelle.emit.jit_order import order
+from nacelle.program.program import Instruction, Program
+
+# a b c: a * b + c, a * b - c, c - a * b
+FUSED = frozenset(("fma", "fms", "fnma"))
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """A part of the program that becomes one function.
+
+    Attributes:
+        operations: indices of the values that it makes, in order.
+        stores: for some of them, the indices in the tile where the value is kept.
+    """
+
+    operations: tuple[int, ...]
+    stores: dict[int, tuple[int, ...]]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The layout of a program for native code.
+
+    Attributes:
+        code: the instructions; some are fused, and those no longer needed are None.
+        chunks: the order of the operations, cut into functions.
+        home: for every value that a chunk may have to load, its index in the tile.
+        inputs: number of scalars that are read; they come first in the tile.
+        slots: number of values between chunks, which come next.
+        outputs: number of scalars that are made, which come last.
+        operations: number of operations after fusing.
+    """
+
+    code: tuple[Instruction | None, ...]
+    chunks: tuple[Chunk, ...]
+    home: dict[int, int]
+    inputs: int
+    slots: int
+    outputs: int
+    operations: int
+
+    @property
+    def size(self) -> int:
+        """Number of values in a tile."""
+        return self.inputs + self.slots + self.outputs
+
+    @property
+    def result(self) -> int:
+        """Index in the tile of the first result."""
+        return self.inputs + self.slots
+
+
+def plan(program: Program, *, fma: bool, chunk: int, registers: int) -> Plan:
+    """Lay out a program.
+
+    Args:
+        program: what is laid out.
+        fma: fuse products into sums.
+        chunk: about how many operations one function may have.
+        registers: how many values the machine holds, for the order.
+    """
+    code = fuse(program, enabled=fma)
+    listed = order(code, program.results, registers)
+    parts = _cut(listed, code, chunk)
+    return _place(program, code, parts)
+
+
+def fuse(program: Program, *, enabled: bool = True) -> tuple[Instruction | None, ...]:
+    """Drop what no result needs and fuse the products that only sums use.
+
+    A product with several uses is fused if all of its uses are, so that it is never made on its own.
+    """
+    code: list[Instruction | None] = [None] * len(program.code)
+    stack = list(program.results)
+    while stack:
+        k = stack.pop()
+        if code[k] is None:
+            code[k] = program.code[k]
+            stack.extend(operands(program.code[k]))
+    if not enabled:
+        return tuple(code)
+
+    users: dict[int, list[int]] = {k: [] for k, step in enumerate(code) if step and step[0] == "mul"}
+    for k, step in enumerate(code):
+        if step:
+            for a in operands(step):
+                if a in users:
+                    users[a].append(k)
+    for k in program.results:
+        if k in users:
+            users[k].append(-1)
+    # Products with one use first: fusing those costs nothing, the others keep two operands alive longer.
+    for single in (True, False):
+        for product, sums in users.items():
+            if (len(sums) == 1) == single and all(_can_take(code, k, product) for k in sums):
+                for k in sums:
+                    code[k] = _fused(code, k, product)
+                code[product] = None
+    return tuple(code)
+
+
+def _can_take(code: Sequence[Instruction | None], k: int, product: int) -> bool:
+    """Say whether the instruction `k` is a sum of this product and something else."""
+    step = code[k] if k >= 0 else None
+    return step is not None and step[0] in ("add", "sub") and (step[1] == product) != (step[2] == product)
+
+
+def _fused(code: Sequence[Instruction | None], k: int, product: int) -> Instruction:
+    step, factors = code[k], code[product]
+    assert step is not None
+    assert factors is not None
+    _, a, b = factors
+    if step[0] == "add":
+        return ("fma", a, b, step[2] if step[1] == product else step[1])
+    return ("fms", a, b, step[2]) if step[1] == product else ("fnma", a, b, step[1])
+
+
+def operands(step: Instruction) -> tuple[int, ...]:
+    """Indices of the values that an instruction uses."""
+    return () if step[0] in ("const", "input") else step[1:]
+
+
+def _cut(listed: Sequence[int], code: Sequence[Instruction | None], chunk: int) -> list[Sequence[int]]:
+    """Cut the list into parts of about `chunk` operations, where the fewest values are alive."""
+    count = max(1, round(len(listed) / chunk))
+    if count == 1:
+        return [listed] if listed else []
+    last: dict[int, int] = {}
+    for position, k in enumerate(listed):
+        for a in operands(code[k] or ()):
+            last[a] = position
+    alive = [0] * (len(listed) + 1)
+    made = {k: position for position, k in enumerate(listed)}
+    for k, position in made.items():
+        if k in last:
+            alive[position + 1] += 1
+            alive[last[k] + 1] -= 1
+    for position in range(len(listed)):
+        alive[position + 1] += alive[position]
+    length = len(listed) / count
+    cuts = [0]
+    for i in range(1, count):
+        middle, reach = i * length, length / 5
+        near = range(max(cuts[-1] + 1, int(middle - reach)), int(middle + reach))
+        # alive[p] values cross the cut before position p.
+        cuts.append(min(near, key=lambda p: (alive[p], abs(p - middle))))
+    cuts.append(len(listed))
+    return [listed[a:b] for a, b in zip(cuts, cuts[1:], strict=False)]
+
+
+def _place(program: Program, code: tuple[Instruction | None, ...], parts: list[Sequence[int]]) -> Plan:
+    """Give every value that outlives its chunk an index in the tile."""
+    born = {k: c for c, part in enumerate(parts) for k in part}
+    dies: dict[int, int] = {}
+    for c, part in enumerate(parts):
+        for k in part:
+            for a in operands(code[k] or ()):
+                if a in born and born[a] < c:
+                    dies[a] = c
+    wanted: dict[int, list[int]] = {}
+    for position, k in enumerate(program.results):
+        wanted.setdefault(k, []).append(position)
+
+    # Slots are handed on from chunk to chunk, so that the tile stays in the nearest cache. A value that
+    # is also a result lives with the results.
+    slot: dict[int, int] = {}
+    free: list[int] = []
+    slots = 0
+    expire: list[list[int]] = [[] for _ in parts]
+    for c, part in enumerate(parts):
+        for k in part:
+            if k in dies and k not in wanted:
+                if not free:
+                    free.append(slots)
+                    slots += 1
+                slot[k] = free.pop()
+                expire[dies[k]].append(slot[k])
+        free.extend(sorted(expire[c], reverse=True))
+
+    inputs = program.input_size
+    home = {k: step[1] for k, step in enumerate(code) if step and step[0] == "input"}
+    home |= {k: inputs + s for k, s in slot.items()}
+    home |= {k: inputs + slots + wanted[k][0] for k in dies if k in wanted}
+    stores: dict[int, tuple[int, ...]] = {k: (inputs + s,) for k, s in slot.items()}
+    stores |= {k: tuple(inputs + slots + p for p in places) for k, places in wanted.items()}
+
+    chunks = [Chunk(tuple(part), {k: stores[k] for k in part if k in stores}) for part in parts]
+    # Results that are inputs or constants belong to no chunk yet.
+    plain = {k: stores[k] for k in wanted if k not in born}
+    if plain:
+        if not chunks:
+            chunks = [Chunk((), {})]
+        chunks[0] = Chunk(chunks[0].operations, chunks[0].stores | plain)
+    return Plan(
+        code, tuple(chunks), home, inputs, slots, len(program.results), sum(len(part) for part in parts)
+    )

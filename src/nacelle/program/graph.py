@@ -1,0 +1,273 @@
+"""The expression graph: hash-consed, folded as it grows.
+
+Every node is a tuple of an operation and the indices of earlier nodes; equal tuples are one node. While
+it grows, constants are folded (x 0 = 0, x 1 = x, x - x = 0), signs are pulled outwards (negations are
+free in every target), and commutative arguments are ordered, so that equal expressions meet.
+
+Beside the operations of a `Program` a graph has
+
+    ("solve", kind, n, *A, *b)      the solution of A x = b, A row by row, and
+    ("entry", solve, k)             its k-th component,
+
+which are lowered late (`nacelle.program.solve`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+Node = tuple[Any, ...]
+
+_ODD = frozenset(("sin", "tanh", "sign"))
+_EVEN = frozenset(("cos", "abs"))
+
+
+class Graph:
+    """An expression graph; nodes are indices into `nodes`."""
+
+    __slots__ = ("_table", "nodes", "values")
+
+    def __init__(self) -> None:
+        """Start empty."""
+        self.nodes: list[Node] = []
+        # The value of a node that is a constant, else None.
+        self.values: list[float | None] = []
+        self._table: dict[Node, int] = {}
+
+    def node(self, *node: Any) -> int:
+        """Give the index of a node, new or old."""
+        found = self._table.get(node)
+        if found is None:
+            found = self._table[node] = len(self.nodes)
+            self.nodes.append(node)
+            self.values.append(node[1] if node[0] == "const" else None)
+        return found
+
+    def const(self, value: float) -> int:
+        """A constant; -0.0 is taken as 0.0, and all NaN are one."""
+        number = float(value) + 0.0
+        key: Node = ("const", number) if number == number else ("const", math.nan)
+        return self.node(*key)
+
+    def input(self, k: int) -> int:
+        """The k-th input scalar."""
+        return self.node("input", k)
+
+    def neg(self, a: int) -> int:
+        """Negation: -(-x) is x."""
+        value = self.values[a]
+        if value is not None:
+            return self.const(-value)
+        node = self.nodes[a]
+        return int(node[1]) if node[0] == "neg" else self.node("neg", a)
+
+    def _positive(self, a: int) -> tuple[int, bool]:
+        """Split off a negation: the node without it, and whether there was one."""
+        node = self.nodes[a]
+        if node[0] == "neg":
+            return node[1], True
+        value = self.values[a]
+        if value is not None and value < 0.0:
+            return self.const(-value), True
+        return a, False
+
+    def add(self, a: int, b: int) -> int:
+        """Sum."""
+        u, v = self.values[a], self.values[b]
+        if u is not None and v is not None:
+            return self.const(u + v)
+        if u == 0.0:
+            return b
+        if v == 0.0:
+            return a
+        x, x_negative = self._positive(a)
+        y, y_negative = self._positive(b)
+        if x_negative and y_negative:
+            return self.neg(self.add(x, y))
+        if y_negative:
+            return self.sub(x, y)
+        if x_negative:
+            return self.sub(y, x)
+        if a == b:
+            return self.mul(self.const(2.0), a)
+        return self.node("add", a, b) if a < b else self.node("add", b, a)
+
+    def sub(self, a: int, b: int) -> int:
+        """Difference; a - b and b - a share a node."""
+        u, v = self.values[a], self.values[b]
+        if u is not None and v is not None:
+            return self.const(u - v)
+        if a == b:
+            return self.const(0.0)
+        if v == 0.0:
+            return a
+        if u == 0.0:
+            return self.neg(b)
+        x, x_negative = self._positive(a)
+        y, y_negative = self._positive(b)
+        if x_negative and y_negative:
+            return self.sub(y, x)
+        if y_negative:
+            return self.add(x, y)
+        if x_negative:
+            return self.neg(self.add(x, y))
+        return self.node("sub", a, b) if a < b else self.neg(self.node("sub", b, a))
+
+    def mul(self, a: int, b: int) -> int:
+        """Product; a chain of constants is one constant."""
+        u, v = self.values[a], self.values[b]
+        if u is not None and v is not None:
+            return self.const(u * v)
+        if v is not None:
+            a, b, u, v = b, a, v, u
+        if u is not None:
+            if u == 0.0:
+                return a
+            if u == 1.0:
+                return b
+            if u < 0.0:
+                return self.neg(self.mul(self.const(-u), b))
+            node = self.nodes[b]
+            if node[0] == "neg":
+                return self.neg(self.mul(a, node[1]))
+            if node[0] == "mul" and self.values[node[1]] is not None:
+                return self.mul(self.const(u * float(self.values[node[1]] or 0.0)), node[2])
+            return self.node("mul", a, b)
+        x, x_negative = self._positive(a)
+        y, y_negative = self._positive(b)
+        if x_negative or y_negative:
+            product = self.mul(x, y)
+            return product if x_negative and y_negative else self.neg(product)
+        return self.node("mul", a, b) if a < b else self.node("mul", b, a)
+
+    def div(self, a: int, b: int) -> int:
+        """Quotient; a constant divisor becomes a factor."""
+        u, v = self.values[a], self.values[b]
+        if v is not None and v != 0.0 and math.isfinite(1.0 / v):
+            return self.const(u / v) if u is not None else self.mul(a, self.const(1.0 / v))
+        if u == 0.0 and v is None:
+            return a
+        if a == b:
+            return self.const(1.0)
+        x, x_negative = self._positive(a)
+        y, y_negative = self._positive(b)
+        if x_negative or y_negative:
+            quotient = self.div(x, y)
+            return quotient if x_negative and y_negative else self.neg(quotient)
+        return self.node("div", a, b)
+
+    def unary(self, op: str, a: int) -> int:
+        """A function of one argument; odd ones pass a sign on, even ones drop it."""
+        value = self.values[a]
+        if value is not None:
+            folded = _fold(op, value)
+            if folded is not None:
+                return self.const(folded)
+        if op in _ODD or op in _EVEN:
+            x, negative = self._positive(a)
+            if negative:
+                return self.neg(self.unary(op, x)) if op in _ODD else self.unary(op, x)
+        if op == "abs" and self.nodes[a][0] in ("abs", "sqrt", "exp"):
+            return a
+        return self.node(op, a)
+
+    def binary(self, op: str, a: int, b: int) -> int:
+        """Smaller, larger, or angle of two arguments."""
+        u, v = self.values[a], self.values[b]
+        if op == "atan2":
+            return self.const(math.atan2(u, v)) if u is not None and v is not None else self.node(op, a, b)
+        if a == b:
+            return a
+        if u is not None and v is not None and u == u and v == v:
+            return self.const(min(u, v) if op == "min" else max(u, v))
+        return self.node(op, a, b) if a < b else self.node(op, b, a)
+
+    def where(self, condition: int, a: int, b: int) -> int:
+        """`a` if condition > 0, else `b`."""
+        value = self.values[condition]
+        if value is not None:
+            return a if value > 0.0 else b
+        return a if a == b else self.node("where", condition, a, b)
+
+    def solve(self, kind: str, A: list[int], b: list[int]) -> list[int]:
+        """Entries of the solution of A x = b, A row by row."""
+        if all(self.values[k] == 0.0 for k in b):
+            return [self.const(0.0)] * len(b)
+        solution = self.node("solve", kind, len(b), *A, *b)
+        return [self.node("entry", solution, k) for k in range(len(b))]
+
+    def apply(self, op: str, *arguments: int) -> int:
+        """Apply an operation of a `Program` by name."""
+        if len(arguments) == 1:
+            return self.neg(arguments[0]) if op == "neg" else self.unary(op, arguments[0])
+        if op == "where":
+            return self.where(*arguments)
+        method = {"add": self.add, "sub": self.sub, "mul": self.mul, "div": self.div}.get(op)
+        return method(*arguments) if method is not None else self.binary(op, *arguments)
+
+
+def _fold(op: str, value: float) -> float | None:
+    """Value of a function at a constant; None where it is not a number there."""
+    if op == "sqrt":
+        return math.sqrt(value) if value >= 0.0 else None
+    if op == "sign":
+        return float((value > 0) - (value < 0)) if value == value else None
+    if not math.isfinite(value):
+        return None
+    try:
+        return float(_FUNCTIONS[op](value))
+    except OverflowError:
+        return None
+
+
+_FUNCTIONS: dict[str, Callable[[float], float]] = {
+    "sin": math.sin,
+    "cos": math.cos,
+    "tanh": math.tanh,
+    "exp": math.exp,
+    "abs": abs,
+}
+
+
+def children(node: Node) -> tuple[int, ...]:
+    """Nodes that a node is made of."""
+    op = node[0]
+    if op in ("const", "input"):
+        return ()
+    if op == "solve":
+        return node[3:]
+    if op == "entry":
+        return (node[1],)
+    return node[1:]
+
+
+def reachable(graph: Graph, roots: list[int]) -> list[int]:
+    """All nodes that some roots need, in the order in which they were made."""
+    seen = set(roots)
+    stack = list(seen)
+    while stack:
+        for child in children(graph.nodes[stack.pop()]):
+            if child not in seen:
+                seen.add(child)
+                stack.append(child)
+    return sorted(seen)
+
+
+def rebuild(graph: Graph, roots: list[int], target: Graph) -> list[int]:
+    """Copy what some roots need into another graph, folding on the way; give the new roots."""
+    place: dict[int, int] = {}
+    for k in reachable(graph, roots):
+        op, *rest = graph.nodes[k]
+        if op == "const":
+            place[k] = target.const(rest[0])
+        elif op == "input":
+            place[k] = target.input(rest[0])
+        elif op == "solve":
+            place[k] = target.node("solve", rest[0], rest[1], *(place[c] for c in rest[2:]))
+        elif op == "entry":
+            place[k] = target.node("entry", place[rest[0]], rest[1])
+        else:
+            place[k] = target.apply(op, *(place[c] for c in rest))
+    return [place[k] for k in roots]
