@@ -1,0 +1,228 @@
+"""Derivatives on the graph: forward, reverse, and Jacobians with their structural zeros.
+
+A solve x = A^-1 b is differentiated as a whole, not through its elimination:
+
+    forward   dx = A^-1 (db - dA x)
+    reverse   b_bar = A^-T x_bar,   A_bar = -b_bar x^T
+
+so that derivatives keep the kind of the solve and share its factorisation after lowering. Functions with
+kinks (abs, min, max, where, sign) have the derivative of the branch that is taken, sign has 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from nacelle.program.graph import Graph, reachable
+from nacelle.program.program import Variable
+from nacelle.program.trace import Trace
+
+
+def partials(g: Graph, k: int) -> list[tuple[int, int]]:
+    """Children of an elementary node with the node's partial derivatives by them."""
+    op, *c = g.nodes[k]
+    one = g.const(1.0)
+    if op == "add":
+        return [(c[0], one), (c[1], one)]
+    if op == "sub":
+        return [(c[0], one), (c[1], g.const(-1.0))]
+    if op == "mul":
+        return [(c[0], c[1]), (c[1], c[0])]
+    if op == "div":
+        reciprocal = g.div(one, c[1])
+        return [(c[0], reciprocal), (c[1], g.neg(g.mul(k, reciprocal)))]
+    if op == "neg":
+        return [(c[0], g.const(-1.0))]
+    if op == "sqrt":
+        return [(c[0], g.div(g.const(0.5), k))]
+    if op == "sin":
+        return [(c[0], g.unary("cos", c[0]))]
+    if op == "cos":
+        return [(c[0], g.neg(g.unary("sin", c[0])))]
+    if op == "tanh":
+        return [(c[0], g.sub(one, g.mul(k, k)))]
+    if op == "exp":
+        return [(c[0], k)]
+    if op == "abs":
+        return [(c[0], g.unary("sign", c[0]))]
+    if op == "sign":
+        return []
+    if op == "atan2":
+        y, x = c
+        scale = g.div(one, g.add(g.mul(x, x), g.mul(y, y)))
+        return [(y, g.mul(x, scale)), (x, g.neg(g.mul(y, scale)))]
+    zero = g.const(0.0)
+    if op in ("min", "max"):
+        first = g.sub(c[1], c[0]) if op == "min" else g.sub(c[0], c[1])
+        return [(c[0], g.where(first, one, zero)), (c[1], g.where(first, zero, one))]
+    if op == "where":
+        return [(c[1], g.where(c[0], one, zero)), (c[2], g.where(c[0], zero, one))]
+    return []
+
+
+def forward(g: Graph, roots: Sequence[int], seeds: dict[int, int]) -> list[int | None]:
+    """Directional derivative of some roots; None where it is structurally zero.
+
+    Args:
+        g: the graph; it grows.
+        roots: what is differentiated.
+        seeds: nodes with their derivatives in the direction.
+    """
+    dot: dict[int, int] = dict(seeds)
+    solved: dict[int, list[int]] = {}
+    for k in reachable(g, list(roots)):
+        if k in dot:
+            continue
+        op = g.nodes[k][0]
+        if op == "solve":
+            derivative = _solve_forward(g, k, dot)
+            if derivative is not None:
+                solved[k] = derivative
+        elif op == "entry":
+            _, solution, place = g.nodes[k]
+            if solution in solved:
+                _store(g, dot, k, solved[solution][place])
+        elif op not in ("const", "input"):
+            total: int | None = None
+            if any(child in dot for child in g.nodes[k][1:]):
+                for child, slope in partials(g, k):
+                    if child in dot:
+                        term = g.mul(slope, dot[child])
+                        total = term if total is None else g.add(total, term)
+            if total is not None:
+                _store(g, dot, k, total)
+    return [dot.get(k) for k in roots]
+
+
+def _store(g: Graph, dot: dict[int, int], k: int, value: int) -> None:
+    if g.values[value] != 0.0:
+        dot[k] = value
+
+
+def _entries(g: Graph, k: int) -> tuple[str, int, list[list[int]], list[int]]:
+    _, kind, n, *rest = g.nodes[k]
+    return kind, n, [rest[n * i : n * i + n] for i in range(n)], rest[n * n :]
+
+
+def _solve_forward(g: Graph, k: int, dot: dict[int, int]) -> list[int] | None:
+    """Dx = A^-1 (db - dA x); None if neither A nor b moves."""
+    kind, n, A, b = _entries(g, k)
+    if not any(entry in dot for row in A for entry in row) and not any(entry in dot for entry in b):
+        return None
+    zero = g.const(0.0)
+    x = [g.node("entry", k, i) for i in range(n)]
+    right = []
+    for i in range(n):
+        value = dot.get(b[i], zero)
+        for j in range(n):
+            if A[i][j] in dot:
+                value = g.sub(value, g.mul(dot[A[i][j]], x[j]))
+        right.append(value)
+    return g.solve(kind, [entry for row in A for entry in row], right)
+
+
+def reverse(g: Graph, seeds: dict[int, int], wanted: Sequence[int]) -> list[int | None]:
+    """Gradient of a weighted sum of nodes by some others; None where it is structurally zero.
+
+    Args:
+        g: the graph; it grows.
+        seeds: nodes with their weights.
+        wanted: nodes by which is differentiated.
+    """
+    needs = _depends_on(g, list(seeds), set(wanted))
+    bar: dict[int, int] = {}
+    entries: dict[int, dict[int, int]] = {}
+
+    def give(k: int, value: int) -> None:
+        if k in needs and g.values[value] != 0.0:
+            bar[k] = g.add(bar[k], value) if k in bar else value
+
+    for k, weight in seeds.items():
+        give(k, weight)
+    for k in sorted(needs, reverse=True):
+        op = g.nodes[k][0]
+        if op == "solve":
+            if k in entries:
+                _solve_reverse(g, k, entries[k], give)
+        elif k in bar:
+            if op == "entry":
+                _, solution, place = g.nodes[k]
+                entries.setdefault(solution, {})[place] = bar[k]
+            elif op not in ("const", "input"):
+                for child, slope in partials(g, k):
+                    if child in needs:
+                        give(child, g.mul(slope, bar[k]))
+    return [bar.get(k) for k in wanted]
+
+
+def _depends_on(g: Graph, roots: list[int], wanted: set[int]) -> set[int]:
+    """Nodes below some roots that depend on wanted ones."""
+    result: set[int] = set()
+    for k in reachable(g, roots):
+        node = g.nodes[k]
+        below: Any = node[3:] if node[0] == "solve" else node[1:2] if node[0] == "entry" else node[1:]
+        if k in wanted or (node[0] not in ("const", "input") and any(c in result for c in below)):
+            result.add(k)
+    return result
+
+
+def _solve_reverse(g: Graph, k: int, x_bar: dict[int, int], give: Any) -> None:
+    """b_bar = A^-T x_bar, A_bar = -b_bar x^T."""
+    kind, n, A, b = _entries(g, k)
+    zero = g.const(0.0)
+    transposed = [A[j][i] for i in range(n) for j in range(n)]
+    b_bar = g.solve(kind, transposed, [x_bar.get(i, zero) for i in range(n)])
+    for i in range(n):
+        give(b[i], b_bar[i])
+        for j in range(n):
+            give(A[i][j], g.neg(g.mul(b_bar[i], g.node("entry", k, j))))
+
+
+def jacobian(trace: Trace, output: str, by: str, mode: str = "auto") -> list[list[int | None]]:
+    """Jacobian of an output by an input: nodes, row by row, None for structural zeros.
+
+    Args:
+        trace: the traced function; its graph grows.
+        output: name of the output (m scalars).
+        by: name of the input (n scalars).
+        mode: "forward" (a sweep a column), "reverse" (a sweep a row), or "auto": the fewer sweeps.
+    """
+    g = trace.graph
+    rows = _scalars(trace.outputs, output, trace.roots)
+    start, size = _place(trace.inputs, by)
+    columns = [g.input(start + k) for k in range(size)]
+    if mode == "auto":
+        mode = "forward" if len(columns) <= len(rows) else "reverse"
+    one = g.const(1.0)
+    if mode == "reverse":
+        return [reverse(g, {row: one}, columns) for row in rows]
+    if mode != "forward":
+        raise ValueError(f"mode {mode!r}: forward, reverse or auto")
+    by_column = [forward(g, rows, {column: one}) for column in columns]
+    return [[column[i] for column in by_column] for i in range(len(rows))]
+
+
+def with_jacobians(trace: Trace, pairs: Sequence[tuple[str, str]], mode: str = "auto") -> Trace:
+    """Add Jacobians to a trace as outputs named "d_OUTPUT_d_INPUT", of shape (m, n), zeros written out."""
+    outputs, roots = list(trace.outputs), list(trace.roots)
+    zero = trace.graph.const(0.0)
+    for output, by in pairs:
+        rows = jacobian(trace, output, by, mode)
+        outputs.append(Variable(f"d_{output}_d_{by}", (len(rows), len(rows[0]) if rows else 0)))
+        roots += [zero if entry is None else entry for row in rows for entry in row]
+    return Trace(trace.name, trace.graph, trace.inputs, outputs, roots)
+
+
+def _place(variables: Sequence[Variable], name: str) -> tuple[int, int]:
+    start = 0
+    for variable in variables:
+        if variable.name == name:
+            return start, variable.size
+        start += variable.size
+    raise KeyError(f"no variable {name!r}; known: {', '.join(v.name for v in variables)}")
+
+
+def _scalars(variables: Sequence[Variable], name: str, roots: list[int]) -> list[int]:
+    start, size = _place(variables, name)
+    return roots[start : start + size]
