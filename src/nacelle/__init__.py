@@ -5,6 +5,8 @@ This is the public door: what users call is named here.
 
 from typing import Any
 
+from nacelle.compile import Compiled, CompileError
+from nacelle.compile import compile_function as compile
 from nacelle.errors import (
     AssemblyError,
     DescriptionError,
@@ -19,6 +21,7 @@ from nacelle.kinematics.mobility import Mobility, mobility
 from nacelle.library import build, check, load, loads
 from nacelle.model.robot import Actuator, Robot
 from nacelle.robots import names as robot_names
+from nacelle.spatial.physics import physics
 
 __version__ = "0.1.0"
 
@@ -26,6 +29,8 @@ __all__ = [
     "Actuator",
     "AssemblyError",
     "Check",
+    "CompileError",
+    "Compiled",
     "DescriptionError",
     "LegType",
     "Mobility",
@@ -37,10 +42,12 @@ __all__ = [
     "__version__",
     "build",
     "check",
+    "compile",
     "leg_type",
     "load",
     "loads",
     "mobility",
+    "physics",
     "robot_elements",
     "robot_names",
     "schema",

@@ -48,16 +48,16 @@ class Layout:
         values = [value for group in self.chosen(groups) for value in _READ[group](robot)]
         return np.array(values, dtype=float)
 
-    def write(self, robot: Robot, vector: Any, *groups: str) -> Robot:
-        """Put a vector in the place of some groups."""
-        values = np.asarray(vector, dtype=float)
+    def write(self, robot: Robot, vector: Any, *groups: str, symbolic: bool = False) -> Robot:
+        """Put a vector in the place of some groups; symbols are taken as they are."""
+        values = np.asarray(vector, dtype=object if symbolic else float)
         names = self.names(*groups)
         if values.shape != (len(names),):
             raise ParameterError(
                 f"the vector has shape {values.shape}, the parameters of {robot.name} "
                 f"({', '.join(self.chosen(groups))}) are {len(names)}"
             )
-        bad = np.flatnonzero(~np.isfinite(values))
+        bad = np.zeros(0, dtype=int) if symbolic else np.flatnonzero(~np.isfinite(values))
         if bad.size:
             raise ParameterError(f"{names[int(bad[0])]} is not finite: {values[bad[0]]}")
         start = 0
@@ -92,13 +92,13 @@ def _geometry(robot: Robot) -> list[float]:
 
 
 def _with_geometry(robot: Robot, values: list[float]) -> Robot:
-    blocks = np.array(values).reshape(-1, 12)
     joints = []
-    for joint, pair in zip(robot.joints, blocks.reshape(-1, 2, 12), strict=True):
+    for joint, pair in zip(robot.joints, np.array(values).reshape(-1, 2, 12), strict=True):
         frames = []
         for block in pair:
             R = block[:9].reshape(3, 3)
-            if np.max(np.abs(R.T @ R - np.eye(3))) > 1e-9 or np.linalg.det(R) < 0:
+            is_number = R.dtype != object
+            if is_number and (np.max(np.abs(R.T @ R - np.eye(3))) > 1e-9 or np.linalg.det(R) < 0):
                 raise ParameterError(f"the frame of joint {joint.name} is not a rotation any more")
             frames.append(Pose(R, block[9:]))
         joints.append(dataclasses.replace(joint, frame_predecessor=frames[0], frame_successor=frames[1]))

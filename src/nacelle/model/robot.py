@@ -226,6 +226,13 @@ class Robot:
         """
         return self.layout.write(self, vector, *groups)
 
+    def with_symbols(self, symbols: Any, *groups: str) -> Robot:
+        """Give the same robot with traced symbols in the place of some numbers.
+
+        Such a robot serves to trace physics with its numbers as inputs; it has no hash and no text.
+        """
+        return self.layout.write(self, symbols, *groups, symbolic=True)
+
     def to_yaml(self) -> str:
         """Write the robot in full, joint by joint; reading it back gives the same hash."""
         from nacelle.model.write import write_yaml

@@ -1,0 +1,487 @@
+"""Compiling physics: trace, minimise, emit, keep.
+
+    inverse = nacelle.compile(function, robot)
+    inverse.count            # operations, by class
+    inverse(x, v, a)         # NumPy arrays with leading batch dimensions
+    step = inverse.bind(x=x, v=v, a=a)     # prebound buffers for a control loop
+    inverse.source("c")      # the same program as C99
+
+The physics is an argument: nothing here knows any. A compiled program is kept in the user's cache under
+a key made of the robot's hash, the function, the options, the package's source and the machine, so that a
+second process loads it without tracing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import types
+import warnings
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nacelle.emit.registry import Kernel, Target, TargetError, target
+from nacelle.emit.store import Store
+from nacelle.errors import NacelleError, did_you_mean
+from nacelle.model.parameters import GROUPS
+from nacelle.model.robot import Robot
+from nacelle.program.cost import Count, cost, count
+from nacelle.program.minimise import minimise
+from nacelle.program.program import Program, Variable
+from nacelle.program.trace import trace
+from nacelle.spatial.physics import input_shapes
+
+# Below this many samples a second thread costs more than it saves.
+_SAMPLES_PER_THREAD = 2048
+
+
+class CompileError(NacelleError):
+    """A function cannot be compiled, or a compiled one is called wrongly."""
+
+
+class Compiled:
+    """A compiled physics function.
+
+    Attributes:
+        target: name of the target that runs it.
+        inputs: names and shapes of its arguments.
+        outputs: names and shapes of its results.
+        from_cache: whether it was loaded from the user's cache.
+    """
+
+    def __init__(
+        self, signature: Program, kernel: Kernel, target_name: str, packed: bytes | None = None
+    ) -> None:
+        """Keep a kernel with its signature; `packed` is the program's code where it came from the cache."""
+        self.name = signature.name
+        self.target = target_name
+        self.inputs = {variable.name: variable.shape for variable in signature.inputs}
+        self.outputs = {variable.name: variable.shape for variable in signature.outputs}
+        self.from_cache = packed is not None
+        self._signature = signature
+        self._packed = packed
+        self._kernel = kernel
+
+    @cached_property
+    def program(self) -> Program:
+        """The straight-line program that runs."""
+        return self._signature if self._packed is None else _with_code(self._signature, self._packed)
+
+    @property
+    def count(self) -> Count:
+        """Operations by class, by the plain counting rule."""
+        return count(self.program)
+
+    @property
+    def cost(self) -> float:
+        """Weighted cost, in products."""
+        return cost(self.program)
+
+    def source(self, language: str = "c") -> str:
+        """The program as source text of another target: "c", "python", "numpy" or "jit" (LLVM)."""
+        return target(language).source(self.program)
+
+    def __call__(self, *arrays: Any, threads: int | None = None, **named: Any) -> Any:
+        """Evaluate on arrays with leading batch dimensions (..., *shape), which broadcast.
+
+        Args:
+            *arrays: the inputs in order; or by name.
+            threads: how many threads share the samples; as many as cores for large batches if None.
+            **named: inputs by name.
+
+        Returns:
+            One array (..., *shape) if the function has one output, else a dict of arrays by name.
+        """
+        values = self._arguments(arrays, named)
+        batch, flat = self._flatten(values)
+        number = math.prod(batch)
+        results = [np.empty((number, variable.size)) for variable in self._signature.outputs]
+        if number:
+            self._kernel.run(flat, results, threads or _threads(number))
+        shaped = {
+            variable.name: result.reshape(batch + variable.shape)
+            for variable, result in zip(self._signature.outputs, results, strict=True)
+        }
+        return next(iter(shaped.values())) if len(shaped) == 1 else shaped
+
+    def bind(self, **buffers: NDArray[Any]) -> Bound:
+        """Give a function without arguments that reads and writes fixed buffers.
+
+        Args:
+            **buffers: arrays by input or output name, C-contiguous float64 of their exact shape; those
+                not given are made.
+        """
+        arrays: dict[str, NDArray[Any]] = {}
+        known = {**self.inputs, **self.outputs}
+        for name, buffer in buffers.items():
+            if name not in known:
+                raise CompileError(
+                    f"{self.name} has no input or output {name!r}; {did_you_mean(name, known)}"
+                )
+            if buffer.dtype != np.float64 or not buffer.flags.c_contiguous or buffer.shape != known[name]:
+                raise CompileError(
+                    f"the buffer {name!r} must be a C-contiguous float64 array of shape {known[name]}"
+                )
+            arrays[name] = buffer
+        for name, shape in known.items():
+            arrays.setdefault(name, np.zeros(shape))
+        rows = [arrays[variable.name].reshape(1, variable.size) for variable in self._signature.inputs]
+        results = [arrays[variable.name].reshape(1, variable.size) for variable in self._signature.outputs]
+        return Bound(self._kernel.bind(rows, results), arrays)
+
+    def _arguments(self, arrays: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
+        names = list(self.inputs)
+        if len(arrays) > len(names):
+            raise CompileError(
+                f"{self.name} takes {len(names)} inputs ({', '.join(names)}), got {len(arrays)}"
+            )
+        values = dict(zip(names, arrays, strict=False))
+        for name, value in named.items():
+            if name not in self.inputs:
+                raise CompileError(f"{self.name} has no input {name!r}; {did_you_mean(name, names)}")
+            if name in values:
+                raise CompileError(f"the input {name!r} of {self.name} is given twice")
+            values[name] = value
+        missing = [name for name in names if name not in values]
+        if missing:
+            raise CompileError(f"{self.name} needs the inputs {', '.join(missing)}")
+        return [values[name] for name in names]
+
+    def _flatten(self, values: Sequence[Any]) -> tuple[tuple[int, ...], list[NDArray[Any]]]:
+        """Bring the inputs to (N, size), or (1, size) where they have no batch of their own."""
+        arrays, batches = [], []
+        for variable, value in zip(self._signature.inputs, values, strict=True):
+            array = np.asarray(value, dtype=np.float64)
+            rank = len(variable.shape)
+            if array.shape[array.ndim - rank :] != variable.shape or array.ndim < rank:
+                raise CompileError(
+                    f"the input {variable.name!r} of {self.name} has shape (..., "
+                    f"{', '.join(map(str, variable.shape))}), got {array.shape}"
+                )
+            arrays.append(array)
+            batches.append(array.shape[: array.ndim - rank])
+        try:
+            batch = np.broadcast_shapes(*batches) if batches else ()
+        except ValueError:
+            told = ", ".join(f"{v.name} {b}" for v, b in zip(self._signature.inputs, batches, strict=True))
+            raise CompileError(f"the batch dimensions do not broadcast: {told}") from None
+        flat = []
+        for variable, array, own in zip(self._signature.inputs, arrays, batches, strict=True):
+            if math.prod(own) == 1:
+                rows = array.reshape(1, variable.size)
+            else:
+                rows = np.broadcast_to(array, batch + variable.shape).reshape(-1, variable.size)
+            flat.append(np.ascontiguousarray(rows))
+        return batch, flat
+
+    def __repr__(self) -> str:
+        """Give name, target and count."""
+        return f"<Compiled {self.name} ({self.target}): {self.count}>"
+
+
+class Bound:
+    """A compiled function on fixed buffers: call it, read the outputs.
+
+    Attributes:
+        arrays: the buffers by name.
+    """
+
+    __slots__ = ("arrays", "call")
+
+    def __init__(self, function: Callable[[], None], arrays: dict[str, NDArray[Any]]) -> None:
+        # The bare function, for the tightest loops.
+        self.call = function
+        self.arrays = arrays
+
+    def __call__(self) -> None:
+        """Evaluate once."""
+        self.call()
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        """The buffer of an input or output."""
+        return self.arrays[name]
+
+
+def _threads(number: int) -> int:
+    return max(1, min(os.cpu_count() or 1, number // _SAMPLES_PER_THREAD))
+
+
+def compile_function(
+    function: Callable[..., Any],
+    robot: Robot | None = None,
+    *,
+    inputs: Mapping[str, tuple[int, ...]] | None = None,
+    parameters: str | Sequence[str] = "constant",
+    target: str = "jit",
+    minimised: bool = True,
+    use_cache: bool = True,
+    store: Store | None = None,
+) -> Compiled:
+    """Compile a physics function.
+
+    Args:
+        function: called as function(robot, *arrays), or function(*arrays) if there is no robot; its
+            inputs are declared by `@physics` or given.
+        robot: the robot; its numbers are folded into the program.
+        inputs: names and shapes of the arrays, if the function does not declare them.
+        parameters: "constant": the robot's numbers are constants; "input": all of them are the first
+            input, "parameters"; or a list of groups ("inertia", ...) that are.
+        target: "jit", or "numpy", which needs no compiler and is taken with a warning where llvmlite is
+            missing.
+        minimised: whether to minimise the program.
+        use_cache: whether to look into and write to the user's cache.
+        store: another cache.
+
+    Raises:
+        CompileError: if the function cannot be traced.
+    """
+    groups = _groups(parameters)
+    shapes = _shapes(function, robot, inputs, groups)
+    chosen = _target(target)
+    store = (store or Store()) if use_cache else None
+    key = _key(function, robot, shapes, groups, chosen.name, minimised) if store is not None else None
+    if store is not None and key is not None:
+        loaded = _load(store, key, chosen)
+        if loaded is not None:
+            return loaded
+    program = make_program(function, robot, shapes, groups, minimised)
+    if chosen.name != "jit":
+        assert chosen.kernel is not None
+        return Compiled(program, chosen.kernel(program), chosen.name)
+    from nacelle.emit import jit
+
+    image = jit.compile_object(program)
+    if store is not None and key is not None:
+        store.put(key, _pack(program, image))
+    return Compiled(program, jit.load_object(image, program), "jit")
+
+
+def make_program(
+    function: Callable[..., Any],
+    robot: Robot | None,
+    shapes: Mapping[str, tuple[int, ...]],
+    groups: tuple[str, ...] = (),
+    minimised: bool = True,
+) -> Program:
+    """Trace a function to a program, and minimise it."""
+
+    def call(*arrays: Any) -> Any:
+        if robot is None:
+            return function(*arrays)
+        if groups:
+            return function(robot.with_symbols(arrays[0], *groups), *arrays[1:])
+        return function(robot, *arrays)
+
+    name = getattr(function, "__name__", "program")
+    try:
+        program = trace(call, shapes, name).program()
+    except (TypeError, ValueError, IndexError, AttributeError) as error:
+        raise CompileError(f"{name} cannot be traced: {error}") from error
+    return minimise(program) if minimised else program
+
+
+def _groups(parameters: str | Sequence[str]) -> tuple[str, ...]:
+    if parameters == "constant":
+        return ()
+    if parameters == "input":
+        return GROUPS
+    groups = (parameters,) if isinstance(parameters, str) else tuple(parameters)
+    for group in groups:
+        if group not in GROUPS:
+            known = ["constant", "input", *GROUPS]
+            raise CompileError(f"parameters={group!r}; {did_you_mean(group, known)}")
+    return groups
+
+
+def _shapes(
+    function: Callable[..., Any],
+    robot: Robot | None,
+    inputs: Mapping[str, tuple[int, ...]] | None,
+    groups: tuple[str, ...],
+) -> dict[str, tuple[int, ...]]:
+    shapes = dict(inputs) if inputs is not None else input_shapes(function, robot)
+    if shapes is None:
+        raise CompileError(
+            f"{getattr(function, '__name__', function)!r} does not declare its inputs: decorate it with "
+            "@physics(name=shape, ...) or give inputs={name: shape}"
+        )
+    if not groups:
+        return shapes
+    if robot is None:
+        raise CompileError("parameters as inputs need a robot")
+    return {"parameters": (len(robot.parameter_names(*groups)),), **shapes}
+
+
+_warned = False
+
+
+def _target(name: str) -> Target:
+    """Find a target that runs; without llvmlite, NumPy serves for the JIT, with one warning."""
+    global _warned  # noqa: PLW0603
+    try:
+        found = target(name)
+    except TargetError as error:
+        if name != "jit":
+            raise CompileError(str(error)) from None
+        if not _warned:
+            _warned = True
+            warnings.warn(f"programs run as NumPy, far slower: {error}", RuntimeWarning, stacklevel=4)
+        return target("numpy")
+    if found.kernel is None:
+        raise CompileError(
+            f"the target {name!r} gives source only; compile for 'jit', then .source({name!r})"
+        )
+    return found
+
+
+# ---- the cache
+
+
+def _key(
+    function: Callable[..., Any],
+    robot: Robot | None,
+    shapes: Mapping[str, tuple[int, ...]],
+    groups: tuple[str, ...],
+    target_name: str,
+    minimised: bool,
+) -> str | None:
+    """Everything that a compiled program depends on; None if the function cannot be told from others."""
+    fingerprint = _fingerprint(function)
+    if target_name != "jit" or fingerprint is None:
+        return None
+    from nacelle.emit import jit
+
+    return json.dumps(
+        [
+            robot.hash if robot is not None else None,
+            fingerprint,
+            list(shapes.items()),
+            groups,
+            minimised,
+            _package_hash(),
+            jit.host_key(),
+        ]
+    )
+
+
+@cache
+def _package_hash() -> str:
+    """Hash of the package's own source."""
+    digest = hashlib.sha256()
+    folder = Path(__file__).parent
+    for path in sorted(folder.rglob("*.py")):
+        digest.update(str(path.relative_to(folder)).encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def _fingerprint(function: Callable[..., Any]) -> str | None:
+    """Hash of a function's code and of the functions and numbers of its module that it uses.
+
+    Functions of this package are covered by the hash of its source. None for functions whose
+    behaviour depends on things that cannot be seen: closures, bound objects, unusual globals.
+    """
+    module = getattr(function, "__module__", "") or ""
+    name = f"{module}.{getattr(function, '__qualname__', '')}"
+    if module == "nacelle" or module.startswith("nacelle."):
+        return None if "<" in name else name
+    digest = hashlib.sha256(name.encode())
+    return digest.hexdigest() if _digest_function(function, digest, set()) else None
+
+
+def _digest_function(function: Any, digest: Any, seen: set[int]) -> bool:
+    if not isinstance(function, types.FunctionType) or function.__closure__:
+        return False
+    if id(function) in seen:
+        return True
+    seen.add(id(function))
+    digest.update(repr((function.__defaults__, function.__kwdefaults__)).encode())
+    return _digest_code(function.__code__, function.__globals__, digest, seen)
+
+
+def _digest_code(code: types.CodeType, scope: dict[str, Any], digest: Any, seen: set[int]) -> bool:
+    digest.update(code.co_code)
+    digest.update(repr((code.co_names, code.co_varnames, code.co_freevars)).encode())
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            if not _digest_code(constant, scope, digest, seen):
+                return False
+        else:
+            digest.update(repr(constant).encode())
+    for name in code.co_names:
+        if name not in scope:
+            continue
+        value = scope[name]
+        if isinstance(value, types.ModuleType) or getattr(value, "__module__", "").startswith("nacelle"):
+            if isinstance(value, types.ModuleType) and not _is_settled(value):
+                return False
+            continue
+        if isinstance(value, types.FunctionType):
+            if not _digest_function(value, digest, seen):
+                return False
+        elif isinstance(value, int | float | str | tuple | bool | None):
+            digest.update(repr(value).encode())
+        elif isinstance(value, np.ndarray) and value.dtype != object:
+            digest.update(value.tobytes() + repr(value.shape).encode())
+        elif not isinstance(value, type):
+            return False
+    return True
+
+
+def _is_settled(module: types.ModuleType) -> bool:
+    """Whether a module is one that does not change between runs of one installation."""
+    top = module.__name__.partition(".")[0]
+    return top in ("numpy", "math", "nacelle", "functools", "itertools", "operator")
+
+
+def _pack(program: Program, image: bytes) -> bytes:
+    """Signature, code and native object as one; the code is read only when it is asked for."""
+    signature = json.dumps(
+        {
+            "name": program.name,
+            "inputs": [[v.name, v.shape] for v in program.inputs],
+            "outputs": [[v.name, v.shape] for v in program.outputs],
+        }
+    ).encode()
+    code = zlib.compress(json.dumps([program.code, program.results]).encode(), 1)
+    head = len(signature).to_bytes(8, "little") + len(code).to_bytes(8, "little")
+    return head + signature + code + image
+
+
+def _unpack(payload: bytes) -> tuple[Program, bytes, bytes]:
+    """Signature (a program without code), packed code, native object."""
+    first, second = (int.from_bytes(payload[k : k + 8], "little") for k in (0, 8))
+    data = json.loads(payload[16 : 16 + first])
+    inputs = tuple(Variable(name, tuple(shape)) for name, shape in data["inputs"])
+    outputs = tuple(Variable(name, tuple(shape)) for name, shape in data["outputs"])
+    signature = Program(data["name"], inputs, outputs, (), ())
+    start = 16 + first
+    return signature, payload[start : start + second], payload[start + second :]
+
+
+def _with_code(signature: Program, packed: bytes) -> Program:
+    code, results = json.loads(zlib.decompress(packed))
+    return replace(signature, code=tuple(tuple(entry) for entry in code), results=tuple(results))
+
+
+def _load(store: Store, key: str, chosen: Target) -> Compiled | None:
+    """Load a kept program; None if there is none or it cannot be used."""
+    payload = store.get(key)
+    if payload is None or chosen.name != "jit":
+        return None
+    from nacelle.emit import jit
+
+    try:
+        signature, packed, image = _unpack(payload)
+        return Compiled(signature, jit.load_object(image, signature), "jit", packed)
+    except (ValueError, KeyError, TypeError, RuntimeError, OSError, NacelleError):
+        return None

@@ -1,0 +1,34 @@
+"""Physics functions: how they declare what they take.
+
+A physics function is called with a robot and arrays of scalars and returns arrays of scalars, by name or
+as a tuple. `@physics` declares the names and shapes of its arrays, so that it can be traced:
+
+    @physics(x=(3,), q=lambda robot: (robot.nq,))
+    def something(robot, x, q): ...
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+Shape = tuple[int, ...] | Callable[[Any], tuple[int, ...]]
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+def physics(**inputs: Shape) -> Callable[[_F], _F]:
+    """Declare the inputs of a physics function, in the order of its arguments after the robot."""
+
+    def declare(function: _F) -> _F:
+        function.physics_inputs = inputs  # type: ignore[attr-defined]
+        return function
+
+    return declare
+
+
+def input_shapes(function: Callable[..., Any], robot: Any) -> dict[str, tuple[int, ...]] | None:
+    """Names and shapes of the inputs that a function declares, for a robot; None if it declares none."""
+    declared: Mapping[str, Shape] | None = getattr(function, "physics_inputs", None)
+    if declared is None:
+        return None
+    return {name: tuple(shape(robot) if callable(shape) else shape) for name, shape in declared.items()}
