@@ -1,0 +1,181 @@
+"""Passes keep the value, save operations, and do the same on every run."""
+
+import subprocess
+import sys
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nacelle.program.cost import cost, count
+from nacelle.program.minimise import STRATEGIES, apply, minimise
+from nacelle.program.program import Program, Variable
+from nacelle.program.trace import trace
+from nacelle.spatial.rotation import rotation_quat
+from nacelle.spatial.scalar import cross, pack
+
+
+def random_dag(seed, size):
+    """A smooth random program: sums and products, quotients by and roots of numbers above one."""
+    rng = np.random.default_rng(seed)
+    code = [("input", k) for k in range(6)] + [("const", c) for c in (2.0, -1.5, 0.25, 1.0)]
+    for _ in range(size):
+        op = str(
+            rng.choice(
+                ["add", "sub", "mul", "neg", "div", "sqrt", "sin"], p=[0.3, 0.2, 0.34, 0.04, 0.05, 0.05, 0.02]
+            )
+        )
+        a, b = (
+            int(v) for v in rng.integers(max(0, len(code) - 20) if rng.random() < 0.7 else 0, len(code), 2)
+        )
+        if op in ("neg", "sin"):
+            code.append((op, a))
+        elif op in ("div", "sqrt"):
+            code.append(("mul", b, b))
+            code.append(("add", len(code) - 1, 9))
+            code.append(("div", a, len(code) - 1) if op == "div" else ("sqrt", len(code) - 1))
+        else:
+            code.append((op, a, b))
+    results = tuple(int(v) for v in rng.integers(len(code) // 2, len(code), 8))
+    return Program("dag", (Variable("x", (6,)),), (Variable("y", (8,)),), tuple(code), results)
+
+
+def assert_same_value(first, second, seed):
+    """Equal in sixty digits, to what rounding of folded constants leaves."""
+    rng = np.random.default_rng(seed)
+    with mpmath.workdps(60):
+        x = [mpmath.mpf(float(v)) for v in rng.normal(size=first.input_size)]
+        for a, b in zip(first.evaluate(x), second.evaluate(x), strict=True):
+            assert abs(a - b) <= 1e-13 * max(abs(a), 1)
+
+
+@given(st.integers(0, 2**32), st.integers(1, 120))
+def test_every_strategy_keeps_the_value(seed, size):
+    program = random_dag(seed, size)
+    program.check()
+    for strategy in STRATEGIES:
+        candidate = apply(program, strategy)
+        candidate.check()
+        assert_same_value(program, candidate, seed)
+
+
+@given(st.integers(0, 2**32), st.integers(1, 200))
+def test_minimise_keeps_the_value_and_never_costs_more(seed, size):
+    program = random_dag(seed, size)
+    smaller = minimise(program)
+    smaller.check()
+    assert_same_value(program, smaller, seed)
+    assert cost(smaller) <= cost(program)
+    assert (smaller.inputs, smaller.outputs) == (program.inputs, program.outputs)
+
+
+def small(function, **inputs):
+    program = minimise(trace(function, inputs).program())
+    rng = np.random.default_rng(0)
+    values = [rng.normal(size=shape) for shape in inputs.values()]
+    flat = [entry for value in values for entry in np.ravel(value)]
+    np.testing.assert_allclose(
+        program.evaluate(flat), np.ravel(np.asarray(function(*values), dtype=float)), rtol=1e-12
+    )
+    return count(program)
+
+
+def test_factoring():
+    assert small(lambda x: x[0] * x[1] + x[0] * x[2], x=(3,)).total == 2
+    assert small(lambda x: x[0] * x[1] - x[2] * x[0] + x[0] * x[3], x=(4,)).total == 3
+    # Horner: a x^3 + b x^2 + c x + d.
+    assert small(lambda a, x: a[0] * x**3 + a[1] * x**2 + a[2] * x + a[3], a=(4,), x=()).total == 6
+
+
+def test_pairing():
+    def sums(x):
+        return pack([x[0] + x[1] + x[2], x[0] + x[1] + x[3], x[0] + x[1] - x[2], x[3] - x[1] - x[0]])
+
+    # x0 + x1 once, then one sum each.
+    assert small(sums, x=(4,)).total == 5
+
+    def products(x):
+        return pack([x[0] * x[2] * x[1], x[1] * x[3] * x[0], x[0] * x[1] * x[2] * x[3]])
+
+    assert small(products, x=(4,)).total == 4
+
+
+def test_shared_reciprocals():
+    counted = small(lambda x: pack([x[0] / x[3], x[1] / x[3], x[2] / (x[3] * x[3])]), x=(4,))
+    assert counted.div == 1
+    assert counted.total <= 5
+    assert small(lambda x: x[0] / x[1], x=(2,)).div == 1
+
+
+def test_roots_and_their_squares():
+    def f(r):
+        l = (r[0] * r[0] + r[1] * r[1]).sqrt() if not isinstance(r[0], float) else np.hypot(r[0], r[1])
+        return pack([r[2] * l * l, l])
+
+    counted = small(f, r=(3,))
+    assert (counted.add, counted.mul, counted.sqrt) == (1, 3, 1)
+
+
+def test_constant_chains():
+    assert small(lambda x: 2.0 * (3.0 * x) * 0.5, x=()).total == 1
+    assert small(lambda x: 2.0 * x[0] + 3.0 * x[0] + x[1] * 4.0 - 5.0 * x[0], x=(2,)).total == 1
+    assert small(lambda x: (x[0] + 1.0) - (x[0] - 2.0) + x[1], x=(2,)).total == 1
+    # Equal coefficients are taken out: 3 (a + b - c).
+    assert small(lambda x: 3.0 * x[0] + 3.0 * x[1] - 3.0 * x[2], x=(3,)).total == 3
+
+
+def test_dead_code_is_left_out():
+    def f(x):
+        unused = x[0].sin() if not isinstance(x[0], float) else 0.0
+        return x[1] + 0.0 * unused
+
+    assert small(f, x=(2,)).total == 0
+
+
+@pytest.mark.parametrize(
+    ("function", "inputs", "most"),
+    [
+        # Cofactors, determinant, one reciprocal, nine products: 42 in textbooks.
+        (
+            lambda A: (
+                pack([cross(A[1], A[2]), cross(A[2], A[0]), cross(A[0], A[1])]) / (A[0] @ cross(A[1], A[2]))
+            ),
+            {"A": (3, 3)},
+            42,
+        ),
+        # v + 2 w (q x v) + 2 q x (q x v): 18 products and 12 sums.
+        (
+            lambda q, v: v + 2.0 * cross(q[:3], cross(q[:3], v) + q[3] * v),
+            {"q": (4,), "v": (3,)},
+            30,
+        ),
+        # The matrix of a quaternion: 9 products with doubled factors and 12 sums, 3 doublings.
+        (rotation_quat, {"quat": (4,)}, 24),
+    ],
+)
+def test_common_identities(function, inputs, most):
+    assert small(function, **inputs).total <= most
+
+
+def test_deterministic_byte_for_byte():
+    """The same program comes out whatever the seed of Python's hashes."""
+    script = (
+        "import sys; sys.path.insert(0, 'tests/program'); import importlib.util as u;"
+        "s = u.spec_from_file_location('m', 'tests/program/test_minimise.py'); m = u.module_from_spec(s);"
+        "s.loader.exec_module(m); print(hash(str(m.minimise(m.random_dag(5, 300)).code)) if 0 else"
+        " __import__('hashlib').sha256(repr(m.minimise(m.random_dag(5, 300))).encode()).hexdigest())"
+    )
+    digests = {
+        subprocess.run(
+            [sys.executable, "-c", script],
+            env={"PYTHONHASHSEED": seed, "PYTHONPATH": ":".join(["tests", *sys.path])},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("0", "1", "12345")
+    }
+    assert len(digests) == 1
+    assert digests.pop().strip()
