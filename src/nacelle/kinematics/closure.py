@@ -24,7 +24,7 @@ from nacelle.model.joint import Joint, JointKind
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import skew
-from nacelle.spatial.scalar import Array, cross, dot, matvec, pack, transpose
+from nacelle.spatial.scalar import Array, cross, dot, pack
 
 _KEEPS_Z = (JointKind.REVOLUTE, JointKind.CYLINDRICAL)
 _KEEPS_ALL = (JointKind.PRISMATIC, JointKind.FIXED)
@@ -64,23 +64,23 @@ def closure_state(robot: Robot, motion: TreeMotion) -> ClosureState:
         J1 = motion.point_jacobian(joint.predecessor, first.p)
         J2 = motion.point_jacobian(joint.successor, second.p)
         # v_2 - v_1 - w_1 x d, per rate: w_1 x d = -d x w_1.
-        slip = J2[:3] - J1[:3] + np.einsum("ij...,jk...->ik...", skew(d), J1[3:])
+        slip = J2[:3] - J1[:3] + skew(d) @ J1[3:]
         turn = J2[3:] - J1[3:]
         start = len(residual)
         for lock in joint.locks:
             e = first.R[:, lock[1]]
             if len(lock) == 2:
                 residual.append(dot(e, d))
-                blocks.append(matvec(transpose(slip), e))
+                blocks.append(slip.T @ e)
             else:
                 f = second.R[:, lock[2]]
                 residual.append(dot(e, f))
-                blocks.append(matvec(transpose(turn), cross(f, e)))
+                blocks.append(turn.T @ cross(f, e))
         rows.append(slice(start, len(residual)))
     width = motion.columns.shape[1]
     if not residual:
         return ClosureState(np.zeros(0), np.zeros((0, width)), tuple(rows))
-    return ClosureState(pack(residual), np.stack(np.broadcast_arrays(*blocks)), tuple(rows))
+    return ClosureState(pack(residual), np.stack(blocks), tuple(rows))
 
 
 def is_flipped(joint: Joint, motion: TreeMotion) -> bool:

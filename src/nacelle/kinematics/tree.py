@@ -44,8 +44,7 @@ class TreeMotion:
         """Jacobian of the twist [v; w] of a body at a point given in base axes: v = v0 + w x point."""
         v0, w = self.columns[:3], self.columns[3:]
         J = np.concatenate([v0 + cross(w, point), w])
-        mask = self.movers[body].reshape(1, -1, *([1] * (J.ndim - 2)))
-        return np.where(mask, J, 0.0)
+        return np.where(self.movers[body], J, 0.0)
 
 
 def joint_motion(primitive: Primitive, q: Array) -> Pose:
@@ -97,9 +96,7 @@ def tree_motion(robot: Robot, platform: Pose, q: Array) -> TreeMotion:
     for body, rates in movers.items():
         mask[body, rates] = True
     count = len(robot.bodies)
-    return TreeMotion(
-        tuple(poses[k] for k in range(count)), np.stack(np.broadcast_arrays(*columns), axis=1), mask
-    )
+    return TreeMotion(tuple(poses[k] for k in range(count)), np.stack(columns, axis=1), mask)
 
 
 def _column(pose: Pose, axis: int, turns: bool) -> Array:

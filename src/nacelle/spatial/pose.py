@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.spatial.scalar import Array, matmul, matvec, transpose
+from nacelle.spatial.scalar import Array
 
 
 class Pose(NamedTuple):
@@ -17,12 +17,11 @@ class Pose(NamedTuple):
 
     def __matmul__(self, other: Pose) -> Pose:
         """Compose: the pose of c in a from b in a and c in b."""
-        return Pose(matmul(self.R, other.R), matvec(self.R, other.p) + self.p)
+        return Pose(self.R @ other.R, self.R @ other.p + self.p)
 
     def inverse(self) -> Pose:
         """Pose of a in b."""
-        R = transpose(self.R)
-        return Pose(R, -matvec(R, self.p))
+        return Pose(self.R.T, -(self.R.T @ self.p))
 
 
 def identity() -> Pose:

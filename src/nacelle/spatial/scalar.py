@@ -3,18 +3,17 @@
 Physics is written with arrays of *scalars*. A scalar is
 
 - a float,
-- a *lane*, a NumPy array of samples: an array of scalars then has its structural axes first and the
-  samples last, so a vector of lanes has shape (3, N),
+- a *lane*, many samples as one scalar (`nacelle.spatial.lane`),
 - an object of any class with arithmetic operators and with methods named as the primitives below
   (a traced symbol),
 - an mpmath number.
 
-Physics never writes in place and never branches on a value: `where` chooses.
+Arrays of floats are plain NumPy arrays, arrays of the others have the type object; their shapes are the
+same. Physics never writes in place and never branches on a value: `where` chooses.
 """
 
 from __future__ import annotations
 
-import math
 import sys
 from collections.abc import Callable
 from typing import Any, TypeAlias
@@ -30,26 +29,9 @@ _METHOD_NAMES = {"absolute": "__abs__", "arctan2": "atan2"}
 
 
 def pack(entries: Any) -> Array:
-    """Stack nested sequences of scalars to one array, structural axes first.
-
-    Lanes and floats may be mixed: the floats are repeated over the lane.
-    """
-    if isinstance(entries, np.ndarray):
-        return entries
-    items = [pack(entry) if isinstance(entry, list | tuple) else entry for entry in entries]
-    if all(isinstance(item, float | int | np.floating) for item in items):
-        return np.array(items, dtype=float)
-    arrays = [item if isinstance(item, np.ndarray) else _as_cell(item) for item in items]
-    return np.stack(np.broadcast_arrays(*arrays))
-
-
-def _as_cell(item: Scalar) -> Array:
-    """Wrap one scalar as an array of no dimension, of type object unless it is a float."""
-    if isinstance(item, float | int | np.floating):
-        return np.asarray(item, dtype=float)
-    cell = np.empty((), dtype=object)
-    cell[()] = item
-    return cell
+    """Make an array from nested sequences of scalars: of floats if all of them are, else of objects."""
+    array = np.array(entries)
+    return array if array.dtype == object else array.astype(float, copy=False)
 
 
 def _apply(name: str, *arguments: Scalar) -> Scalar:
@@ -149,8 +131,7 @@ def divide(a: Scalar, b: Scalar) -> Scalar:
 
 def dot(a: Array, b: Array) -> Scalar:
     """Inner product of two vectors, sum of a_i b_i."""
-    product = np.einsum("i...,i...->...", a, b)
-    return product[()] if isinstance(product, np.ndarray) else product
+    return a @ b
 
 
 def cross(a: Array, b: Array) -> Array:
@@ -164,28 +145,6 @@ def cross(a: Array, b: Array) -> Array:
     )
 
 
-def matvec(A: Array, v: Array) -> Array:
-    """Product of a matrix and a vector."""
-    product: Array = np.einsum("ij...,j...->i...", A, v)
-    return product
-
-
-def matmul(A: Array, B: Array) -> Array:
-    """Product of two matrices."""
-    product: Array = np.einsum("ij...,jk...->ik...", A, B)
-    return product
-
-
-def transpose(A: Array) -> Array:
-    """Swap the two structural axes of a matrix."""
-    return np.swapaxes(A, 0, 1)
-
-
 def norm(v: Array) -> Scalar:
     """Euclidean length of a vector."""
     return sqrt(dot(v, v))
-
-
-def is_finite(values: Array) -> bool:
-    """Say whether every entry of an array of floats is finite."""
-    return all(math.isfinite(float(value)) for value in np.ravel(values))

@@ -1,11 +1,12 @@
 """Solving small linear systems over any scalar.
 
-For traced symbols a solve is one node of the graph, lowered late; for floats and lanes it is done
-here by LAPACK, for other numbers by elimination with pivoting.
+For traced symbols a solve is one node of the graph, lowered late; for floats and lanes LAPACK does it, for
+other numbers elimination with pivoting.
 """
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import numpy as np
@@ -29,37 +30,26 @@ def solve(A: Array, b: Array, kind: str = "general") -> Array:
     """
     if kind not in KINDS:
         raise ValueError(f"unknown kind of solve {kind!r}; known: {', '.join(KINDS)}")
-    rows = np.shape(A)[0]
-    # Lanes trail: b is (n, ...) for a vector and (n, k, ...) for several right-hand sides.
-    lanes = max(np.ndim(A) - 2, 0)
     if A.dtype == object or b.dtype == object:
         return _solve_objects(A, b, kind)
-    many = np.ndim(b) - lanes > 1 if lanes else np.ndim(b) > 1
-    A_last = np.moveaxis(np.asarray(A, dtype=float), (0, 1), (-2, -1))
     if kind == "spd":
-        lower = np.tril(A_last)
-        A_last = lower + np.swapaxes(np.tril(A_last, -1), -1, -2)
-    if many:
-        x = _guarded(A_last, np.moveaxis(np.asarray(b, dtype=float), (0, 1), (-2, -1)))
-        return np.moveaxis(x, (-2, -1), (0, 1))
-    b_last = np.moveaxis(np.asarray(b, dtype=float), 0, -1)
-    x = _guarded(A_last, b_last[..., None])[..., 0]
-    assert x.shape[-1] == rows
-    return np.moveaxis(x, -1, 0)
+        A = np.tril(A) + np.tril(A, -1).T
+    if b.ndim > 1:
+        return solve_batch(A, b)
+    return solve_batch(A, b[:, None])[:, 0]
 
 
-def _guarded(A: Array, b: Array) -> Array:
-    """Solve a batch; singular samples give NaN and leave the others alone."""
-    A = np.broadcast_to(A, np.broadcast_shapes(A.shape[:-2], b.shape[:-2]) + A.shape[-2:])
+def solve_batch(A: Array, b: Array) -> Array:
+    """Solve a batch (..., n, n), (..., n, k) of floats; singular samples give NaN."""
     try:
         return np.linalg.solve(A, b)
     except np.linalg.LinAlgError:
-        result = np.full(np.broadcast_shapes(A.shape[:-2], b.shape[:-2]) + b.shape[-2:], np.nan)
-        for place in np.ndindex(result.shape[:-2]):
-            try:
-                result[place] = np.linalg.solve(A[place], np.broadcast_to(b, result.shape)[place])
-            except np.linalg.LinAlgError:
-                continue
+        batch = np.broadcast_shapes(A.shape[:-2], b.shape[:-2])
+        result = np.full(batch + b.shape[-2:], np.nan)
+        A_all, b_all = np.broadcast_to(A, batch + A.shape[-2:]), np.broadcast_to(b, result.shape)
+        for place in np.ndindex(batch):
+            with contextlib.suppress(np.linalg.LinAlgError):
+                result[place] = np.linalg.solve(A_all[place], b_all[place])
         return result
 
 

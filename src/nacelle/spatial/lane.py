@@ -1,0 +1,158 @@
+"""Lanes: many samples as one scalar, so that physics runs over a batch without being compiled.
+
+A lane holds one float a sample. Arrays of lanes are arrays of objects, like arrays of symbols, so a vector
+has shape (3,) whatever its scalars are, and constants and lanes mix freely. It is the uncompiled path: the
+reference for compiled programs.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+_NUMBERS = (int, float, np.floating, np.integer)
+
+
+class Lane:
+    """A scalar that is an array of samples; arithmetic is sample by sample."""
+
+    __slots__ = ("samples",)
+    # NumPy leaves arithmetic between arrays and lanes to the lane.
+    __array_ufunc__ = None
+
+    def __init__(self, samples: Any) -> None:
+        self.samples: NDArray[np.float64] = np.asarray(samples, dtype=np.float64)
+
+    def _binary(self, function: Any, other: Any, swapped: bool = False) -> Any:
+        if isinstance(other, Lane):
+            value: Any = other.samples
+        elif isinstance(other, _NUMBERS):
+            value = other
+        elif isinstance(other, np.ndarray):
+            result = np.empty(other.shape, dtype=object)
+            for place, entry in np.ndenumerate(other):
+                result[place] = self._binary(function, entry, swapped)
+            return result
+        else:
+            return NotImplemented
+        with np.errstate(all="ignore"):
+            return Lane(function(value, self.samples) if swapped else function(self.samples, value))
+
+    def __add__(self, other: Any) -> Any:
+        return self._binary(np.add, other)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Any:
+        return self._binary(np.subtract, other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return self._binary(np.subtract, other, True)
+
+    def __mul__(self, other: Any) -> Any:
+        return self._binary(np.multiply, other)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> Any:
+        return self._binary(np.divide, other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return self._binary(np.divide, other, True)
+
+    def __neg__(self) -> Lane:
+        return Lane(-self.samples)
+
+    def __abs__(self) -> Lane:
+        return Lane(np.abs(self.samples))
+
+    def __bool__(self) -> bool:
+        raise TypeError("a lane cannot decide a branch: use where(condition, a, b)")
+
+    def __repr__(self) -> str:
+        """Give the samples."""
+        return f"Lane({self.samples})"
+
+    def _unary(self, function: Any) -> Lane:
+        with np.errstate(all="ignore"):
+            return Lane(function(self.samples))
+
+    def sqrt(self) -> Lane:
+        """Square root."""
+        return self._unary(np.sqrt)
+
+    def sin(self) -> Lane:
+        """Sine."""
+        return self._unary(np.sin)
+
+    def cos(self) -> Lane:
+        """Cosine."""
+        return self._unary(np.cos)
+
+    def tanh(self) -> Lane:
+        """Hyperbolic tangent."""
+        return self._unary(np.tanh)
+
+    def exp(self) -> Lane:
+        """Exponential."""
+        return self._unary(np.exp)
+
+    def sign(self) -> Lane:
+        """Sign, 0 at 0."""
+        return self._unary(np.sign)
+
+    def atan2(self: Any, x: Any) -> Lane:
+        """Angle of the point (x, self)."""
+        return Lane(np.arctan2(_samples(self), _samples(x)))
+
+    def minimum(self: Any, other: Any) -> Lane:
+        """Smaller of two scalars."""
+        return Lane(np.minimum(_samples(self), _samples(other)))
+
+    def maximum(self: Any, other: Any) -> Lane:
+        """Larger of two scalars."""
+        return Lane(np.maximum(_samples(self), _samples(other)))
+
+    def where(self: Any, a: Any, b: Any) -> Lane:
+        """`a` where self > 0, `b` elsewhere."""
+        return Lane(np.where(_samples(self) > 0, _samples(a), _samples(b)))
+
+    @staticmethod
+    def solve(A: NDArray[Any], b: NDArray[Any], kind: str) -> NDArray[Any]:
+        """Solve A x = b sample by sample; singular samples give NaN."""
+        from nacelle.spatial.solve import solve_batch
+
+        A_batch, b_batch = from_lanes(A), from_lanes(b)
+        if kind == "spd":
+            A_batch = np.tril(A_batch) + np.swapaxes(np.tril(A_batch, -1), -1, -2)
+        many = b.ndim > 1
+        x = solve_batch(A_batch, b_batch if many else b_batch[..., None])
+        return lanes(x if many else x[..., 0], b.ndim)
+
+
+def _samples(value: Any) -> Any:
+    return value.samples if isinstance(value, Lane) else value
+
+
+def lanes(batch: Any, rank: int) -> NDArray[Any]:
+    """Make an array of lanes from samples that lead: (N, *shape) to shape, with `rank` axes of shape."""
+    array = np.asarray(batch, dtype=np.float64)
+    shape = array.shape[array.ndim - rank :]
+    flat = array.reshape(*array.shape[: array.ndim - rank], -1)
+    result = np.empty(flat.shape[-1], dtype=object)
+    for k in range(flat.shape[-1]):
+        result[k] = Lane(flat[..., k])
+    return result.reshape(shape)
+
+
+def from_lanes(array: Any) -> NDArray[np.float64]:
+    """Give an array of lanes and numbers as samples that lead: shape to (N, *shape)."""
+    cells = np.asarray(array, dtype=object)
+    flat = [_samples(cell) for cell in cells.ravel()]
+    shapes = [np.shape(samples) for samples in flat]
+    batch = np.broadcast_shapes(*shapes) if shapes else ()
+    columns = [np.broadcast_to(samples, batch) for samples in flat]
+    stacked = np.stack(columns, axis=-1) if columns else np.zeros((*batch, 0))
+    return np.asarray(stacked, dtype=np.float64).reshape(batch + cells.shape)
