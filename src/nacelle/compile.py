@@ -421,7 +421,7 @@ def _digest_code(code: types.CodeType, scope: dict[str, Any], digest: Any, seen:
         if name not in scope:
             continue
         value = scope[name]
-        if isinstance(value, types.ModuleType) or getattr(value, "__module__", "").startswith("nacelle"):
+        if isinstance(value, types.ModuleType) or str(getattr(value, "__module__", "")).startswith("nacelle"):
             if isinstance(value, types.ModuleType) and not _is_settled(value):
                 return False
             continue

@@ -87,9 +87,9 @@ def test_symbols_in_array_code():
     [
         lambda x: x if x > 0 else -x,
         lambda x: x and x,
-        lambda x: float(x),
+        float,
         lambda x: x**0.5,
-        lambda x: math.sin(x),
+        math.sin,
         lambda x: max(x, 1.0),
     ],
 )

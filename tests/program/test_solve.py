@@ -6,6 +6,7 @@ import pytest
 
 from nacelle.program.cost import count
 from nacelle.program.trace import trace
+from nacelle.spatial.lane import from_lanes, lanes
 from nacelle.spatial.scalar import pack
 from nacelle.spatial.solve import solve
 
@@ -35,8 +36,8 @@ def test_pivoting_survives_zeros_on_the_diagonal():
     b = np.arange(1.0, 6.0)
     x = program(5, "general").evaluate([*A.ravel(), *b])
     np.testing.assert_allclose(x, np.linalg.solve(A, b), rtol=0, atol=1e-14)
-    lanes = [np.array([value, value]) for value in (*A.ravel(), *b)]
-    np.testing.assert_allclose(program(5, "general").evaluate(lanes), np.array([x, x]).T, rtol=0, atol=0)
+    twice = [np.array([value, value]) for value in (*A.ravel(), *b)]
+    np.testing.assert_allclose(program(5, "general").evaluate(twice), np.array([x, x]).T, rtol=0, atol=0)
 
 
 def test_structural_zeros_cost_nothing():
@@ -79,9 +80,9 @@ def test_all_scalars_solve_alike():
     A, b = rng.normal(size=(4, 4)), rng.normal(size=4)
     reference = np.linalg.solve(A, b)
     np.testing.assert_allclose(solve(A, b), reference, rtol=1e-13)
-    lanes_A = np.repeat(A[:, :, None], 3, axis=2)
-    lanes_b = np.repeat(b[:, None], 3, axis=1)
-    np.testing.assert_allclose(solve(lanes_A, lanes_b), np.repeat(reference[:, None], 3, axis=1), rtol=1e-13)
+    batch = rng.normal(size=(3, 4, 4))
+    x = from_lanes(solve(lanes(batch, 2), b))
+    np.testing.assert_allclose(x, np.linalg.solve(batch, np.stack([b] * 3)[..., None])[..., 0], rtol=1e-12)
     many = solve(A, np.stack([b, 2 * b], axis=1))
     np.testing.assert_allclose(many, np.stack([reference, 2 * reference], axis=1), rtol=1e-13)
     to_mp = np.vectorize(mpmath.mpf, otypes=[object])
@@ -92,8 +93,7 @@ def test_all_scalars_solve_alike():
 
 
 def test_singular_samples_leave_the_others_alone():
-    A = np.zeros((2, 2, 3))
-    A[0, 0], A[1, 1] = [1.0, 0.0, 2.0], 1.0
-    x = solve(A, np.ones((2, 3)))
-    np.testing.assert_array_equal(np.isnan(x).any(axis=0), [False, True, False])
-    np.testing.assert_allclose(x[:, 2], [0.5, 1.0])
+    A = np.stack([np.diag([first, 1.0]) for first in (1.0, 0.0, 2.0)])
+    x = from_lanes(solve(lanes(A, 2), np.ones(2)))
+    np.testing.assert_array_equal(np.isnan(x).any(axis=1), [False, True, False])
+    np.testing.assert_allclose(x[2], [0.5, 1.0])

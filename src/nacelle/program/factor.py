@@ -68,10 +68,16 @@ def _take_out(
     if total != ONE:
         factors[total] = factors.get(total, 0) + 1
     product = algebra.add_power(factors)
-    form[product] = form.get(product, 0.0) + scale
-    uses[product] += 1
-    if uses[product] == 1:
-        for child in algebra.power.get(product, ()):
-            uses[child] += 1
+    if product in form:
+        form[product] += scale
+    else:
+        form[product] = scale
+        uses[product] += 1
+        if uses[product] == 1:
+            for child in algebra.power.get(product, ()):
+                uses[child] += 1
+    if form[product] == 0.0:
+        del form[product]
+        uses[product] -= 1
     new = [total] if total in algebra.linear else []
     return len(terms) - 1, new

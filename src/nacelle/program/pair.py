@@ -38,6 +38,8 @@ def pair_sums(algebra: Algebra, budget: int) -> int:
         c = form.pop(first)
         form.pop(second)
         form[item] = form.get(item, 0.0) + c
+        if form[item] == 0.0:
+            del form[item]
 
     return _extract(algebra.linear, keys, make, replace, budget)
 
