@@ -428,13 +428,24 @@ def _digest_code(code: types.CodeType, scope: dict[str, Any], digest: Any, seen:
         if isinstance(value, types.FunctionType):
             if not _digest_function(value, digest, seen):
                 return False
-        elif isinstance(value, int | float | str | tuple | bool | None):
-            digest.update(repr(value).encode())
-        elif isinstance(value, np.ndarray) and value.dtype != object:
-            digest.update(value.tobytes() + repr(value.shape).encode())
-        elif not isinstance(value, type):
+        elif not isinstance(value, type) and not _digest_value(value, digest):
             return False
     return True
+
+
+def _digest_value(value: Any, digest: Any) -> bool:
+    """Take up a number, a text, an array, or a collection of them; False for anything else."""
+    if isinstance(value, np.ndarray) and value.dtype != object:
+        digest.update(repr((value.shape, value.dtype.str)).encode() + value.tobytes())
+        return True
+    if isinstance(value, list | tuple):
+        digest.update(repr((type(value).__name__, len(value))).encode())
+        return all(_digest_value(entry, digest) for entry in value)
+    if isinstance(value, dict):
+        digest.update(repr(list(value)).encode())
+        return all(isinstance(key, str) for key in value) and _digest_value(list(value.values()), digest)
+    digest.update(repr(value).encode())
+    return value is None or isinstance(value, int | float | str | bool | np.number)
 
 
 def _is_settled(module: types.ModuleType) -> bool:

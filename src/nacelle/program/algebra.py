@@ -12,6 +12,7 @@ as a graph after the passes have worked on it.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
@@ -56,6 +57,10 @@ class Algebra:
             kept = {item: c / scale for item, c in kept.items()}
         return scale, self._intern("linear", kept)
 
+    def add_scaled(self, scale: float, item: int) -> int:
+        """An item that is another one scaled, computed once."""
+        return self._intern("linear", {item: scale})
+
     def add_power(self, factors: dict[int, int]) -> int:
         """A product of powers."""
         kept = {item: k for item, k in factors.items() if k and item != ONE}
@@ -81,6 +86,30 @@ class Algebra:
             self.atom[found] = atom
         return found
 
+    def below(self, item: int) -> list[int]:
+        """Items that an item is made of."""
+        if item in self.linear:
+            return list(self.linear[item])
+        if item in self.power:
+            return list(self.power[item])
+        if item == ONE:
+            return []
+        return [entry[1] for entry in self.atom[item][1:] if isinstance(entry, tuple)]
+
+    def prune(self) -> None:
+        """Forget items that the roots do not need: merged sums and products, and what passes replaced."""
+        needed = {item for _, item in self.roots}
+        stack = list(needed)
+        while stack:
+            for child in self.below(stack.pop()):
+                if child not in needed:
+                    needed.add(child)
+                    stack.append(child)
+        for kind in (self.linear, self.power, self.atom):
+            for item in [item for item in kind if item not in needed]:
+                del kind[item]
+        self._known = {key: item for key, item in self._known.items() if item in needed}
+
     def uses(self) -> Counter[int]:
         """How often each item is used by others and by the roots."""
         result: Counter[int] = Counter(item for _, item in self.roots)
@@ -93,8 +122,21 @@ class Algebra:
         return result
 
 
-def read(graph: Graph, roots: list[int]) -> Algebra:
-    """Read what some roots of a graph need; sums and products used once are merged."""
+# A product of no more factors than this may be merged into all its users.
+_SHORT = 3
+
+
+def read(graph: Graph, roots: list[int], keep: bool = True, spread: bool = False) -> Algebra:
+    """Read what some roots of a graph need; sums and products used once are merged.
+
+    Args:
+        graph: the graph.
+        roots: what is needed.
+        keep: whether a scaled value that is used several times stays one item. Otherwise its factor moves
+            into all its users, where it may meet others, or cost a product each.
+        spread: whether short products that are used several times are merged into their users too, so
+            that factoring sees through them; pairing finds them again.
+    """
     order = reachable(graph, roots)
     uses: Counter[int] = Counter(roots)
     for k in order:
@@ -102,8 +144,12 @@ def read(graph: Graph, roots: list[int]) -> Algebra:
     algebra = Algebra()
     place: dict[int, Scaled] = {}
     for k in order:
-        place[k] = _read_node(graph, algebra, k, place, uses)
+        scale, item = _read_node(graph, algebra, k, place, uses, spread)
+        if keep and uses[k] > 1 and abs(scale) != 1.0 and item != ONE:
+            scale, item = math.copysign(1.0, scale), algebra.add_scaled(abs(scale), item)
+        place[k] = scale, item
     algebra.roots = [place[k] for k in roots]
+    algebra.prune()
     return algebra
 
 
@@ -121,7 +167,7 @@ def _alone(graph: Graph, k: int, uses: Counter[int]) -> bool:
 
 
 def _read_node(
-    graph: Graph, algebra: Algebra, k: int, place: dict[int, Scaled], uses: Counter[int]
+    graph: Graph, algebra: Algebra, k: int, place: dict[int, Scaled], uses: Counter[int], spread: bool
 ) -> Scaled:
     op, *c = graph.nodes[k]
     if op == "const":
@@ -149,7 +195,8 @@ def _read_node(
             if power < 0 and own == 0.0:
                 return 1.0, algebra.add_atom("div", place[c[0]], place[c[1]])
             scale = scale * own if power > 0 else scale / own
-            if item in algebra.power and _alone(graph, child, uses):
+            short = spread and len(algebra.power.get(item, ())) <= _SHORT
+            if item in algebra.power and (short or _alone(graph, child, uses)):
                 for inner, exponent in algebra.power[item].items():
                     factors[inner] = factors.get(inner, 0) + power * exponent
             elif item != ONE:
@@ -212,7 +259,7 @@ class _Writer:
             if state.get(item):
                 stack.pop()
                 continue
-            below = [child for child in self._below(item) if not state.get(child)]
+            below = [child for child in self.algebra.below(item) if not state.get(child)]
             if below and item not in state:
                 state[item] = False
                 stack.extend(reversed(below))
@@ -221,14 +268,6 @@ class _Writer:
             order.append(item)
             stack.pop()
         return order
-
-    def _below(self, item: int) -> list[int]:
-        algebra = self.algebra
-        if item in algebra.linear:
-            return list(algebra.linear[item])
-        if item in algebra.power:
-            return list(algebra.power[item])
-        return [entry[1] for entry in algebra.atom[item][1:] if isinstance(entry, tuple)]
 
     def _scaled(self, scaled: Scaled) -> int:
         scale, item = scaled

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 
 from nacelle.program.algebra import ONE, Algebra
 
@@ -11,15 +11,15 @@ def factor(algebra: Algebra) -> int:
     """Factor all linear forms as far as it saves products; give the number of products saved."""
     uses = algebra.uses()
     saved = 0
-    queue = sorted(algebra.linear)
+    queue = deque(sorted(algebra.linear))
     while queue:
-        item = queue.pop(0)
+        item = queue.popleft()
         step = _best_factor(algebra, item, uses)
         if step is None:
             continue
         number, new = _take_out(algebra, item, *step, uses)
         saved += number
-        queue[:0] = [item, *new]
+        queue.extendleft(reversed([item, *new]))
     return saved
 
 

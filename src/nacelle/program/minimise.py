@@ -2,12 +2,13 @@
 
 Each strategy is a sequence of passes over the algebraic form (`nacelle.program.algebra`); all of them
 are tried, the cheapest result is taken, and they are tried again on it until nothing improves. The search
-is deterministic and its budget is a number of programs evaluated, not a time.
+is deterministic and its budget is a number of instructions read, not a time.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from nacelle.program.algebra import Algebra, read, write
 from nacelle.program.cost import cost
@@ -29,32 +30,43 @@ def _products(algebra: Algebra) -> int:
     return pair_products(algebra, _PAIRS)
 
 
-STRATEGIES: tuple[tuple[Pass, ...], ...] = (
-    (),
-    (factor, _sums, _products),
-    (_products, factor, _sums),
-    (_sums, factor, _products),
-    (_sums, _products, factor),
+@dataclass(frozen=True)
+class Strategy:
+    """How a program is read, and the passes over it."""
+
+    keep: bool
+    spread: bool
+    passes: tuple[Pass, ...]
+
+
+STRATEGIES = (
+    Strategy(True, False, (factor, _sums, _products)),
+    Strategy(False, False, (factor, _sums, _products)),
+    Strategy(False, True, (factor, _sums, _products)),
+    Strategy(False, True, (_sums, factor, _products)),
+    Strategy(True, True, (_products, factor, _sums)),
+    Strategy(True, False, (_products, _sums, factor)),
 )
 
 
-def minimise(program: Program, budget: int = 24) -> Program:
+def minimise(program: Program, budget: int = 60_000) -> Program:
     """Give a program of the same value and the least weighted cost that was found.
 
     Args:
         program: any program.
-        budget: how many candidate programs may be made.
+        budget: how many instructions may be read into candidates; at least two candidates are made.
     """
     best, best_cost = program, cost(program)
-    evaluations = 0
+    spent = made = 0
     improved = True
-    while improved and evaluations < budget:
+    while improved:
         improved = False
         start = best
         for strategy in STRATEGIES:
-            if evaluations >= budget:
+            if made >= 2 and spent + len(start.code) > budget:
                 break
-            evaluations += 1
+            made += 1
+            spent += len(start.code)
             candidate = apply(start, strategy)
             candidate_cost = cost(candidate)
             if candidate_cost < best_cost:
@@ -62,10 +74,11 @@ def minimise(program: Program, budget: int = 24) -> Program:
     return best
 
 
-def apply(program: Program, passes: tuple[Pass, ...]) -> Program:
+def apply(program: Program, strategy: Strategy) -> Program:
     """Read a program into its algebraic form, run passes over it, write it back."""
-    algebra = read(*graph_of(program))
-    for step in passes:
+    algebra = read(*graph_of(program), keep=strategy.keep, spread=strategy.spread)
+    for step in strategy.passes:
         step(algebra)
+        algebra.prune()
     graph, roots = write(algebra)
     return linear(program.name, graph, program.inputs, program.outputs, roots)
