@@ -27,26 +27,23 @@ _C_KEYWORDS = """
     typeof_unqual union unsigned using virtual void volatile wchar_t while xor xor_eq
 """
 
-# Names of the standard headers that the sources include, macros that compilers define, and names that
-# the targets use for themselves.
-_C_LIBRARY = """
-    abs acos acosh asin asinh assert atan atan2 atanh cbrt ceil copysign cos cosh erf erfc errno exp exp2 expm1
-    fabs fdim floor fma fmax fmin fmod fpclassify frexp gamma hypot ilogb isfinite isgreater isgreaterequal isinf
-    isless islessequal islessgreater isnan isnormal isunordered j0 j1 jn ldexp lgamma llrint llround log log10
-    log1p log2 logb lrint lround main modf nan nearbyint nextafter nexttoward offsetof pow remainder remquo rint
-    round scalb scalbln scalbn signbit signgam significand sin sincos sinh sqrt tan tanh tgamma trunc y0 y1 yn
-    div memcpy memset max_align_t ptrdiff_t size_t double_t float_t null nan infinity huge_val eof
-    linux unix i386 arm near far interrupt huge vector pixel bool m_pi m_e
+# What the sources call or include, and macros that compilers define.
+_USED = """
+    assert atan2 cos double_t eof errno exp fabs float_t huge_val i386 infinity linux m_e m_pi
+    max_align_t nan null offsetof ptrdiff_t sin size_t sqrt tanh unix
+    math np numpy abs float int range len print self
 """
-_C_FLOATS = ("f", "l")
-_PYTHON = "math np numpy print self inf nan float int range len"
+
+
+def _with_floats(text: str) -> set[str]:
+    """Split words, and add the names for float and long double."""
+    return {word + ending for word in text.split() for ending in ("", "f", "l")}
+
 
 RESERVED = frozenset(
     set(_C_KEYWORDS.split())
-    | set(_C_LIBRARY.split())
-    | {name + ending for name in _C_LIBRARY.split() for ending in _C_FLOATS}
+    | _with_floats(_USED)
     | {word.lower() for word in (*keyword.kwlist, *keyword.softkwlist)}
-    | set(_PYTHON.split())
 )
 """Names that no variable or function may have, in lower case."""
 
@@ -59,10 +56,9 @@ _WORDS = {
     "−": "-",
     "–": "-",
     "—": "-",
-    "‐": "-",
     "′": "'",
     "″": "''",
-    "Ω": "Ohm",
+    "\u2126": "Ohm",
     "ß": "ss",
     "æ": "ae",
     "œ": "oe",
@@ -121,6 +117,16 @@ def identifier(text: str, fallback: str = "x") -> str:
     return name
 
 
+def entry_name(text: str) -> str:
+    """Turn any text into the name of a C function that others link with.
+
+    A plain word gets an ending: the C library has some two thousand of them (`random`, `step`, `link`), and
+    a linker would take one for the other without a word.
+    """
+    name = identifier(text, "program")
+    return name if "_" in name else f"{name}_eval"
+
+
 class Names:
     """Identifiers of one scope, no two alike."""
 
@@ -132,20 +138,21 @@ class Names:
         """Mark names as taken."""
         self._taken.update(names)
 
-    def unique(self, text: str, fallback: str = "x", endings: Iterable[str] = ("",)) -> str:
-        """Give an identifier that is not taken, and take it.
+    def counted(self, word: str) -> str:
+        """Give a prefix with which, followed by a digit, no name taken begins: the word, maybe with _."""
+        prefix = word
+        while any(name[len(prefix) :][:1].isdigit() for name in self._taken if name.startswith(prefix)):
+            prefix += "_"
+        return prefix
 
-        Args:
-            text: any text.
-            fallback: as in `identifier`.
-            endings: the identifier followed by each of these must be free; all are taken.
-        """
+    def unique(self, text: str, fallback: str = "x") -> str:
+        """Give an identifier that is not taken, and take it."""
         base = identifier(text, fallback)
         name, number = base, 1
-        while any(name + ending in self._taken for ending in endings):
+        while name in self._taken:
             number += 1
             name = f"{base.rstrip('_')}_{number}"
-        self._taken.update(name + ending for ending in endings)
+        self._taken.add(name)
         return name
 
 

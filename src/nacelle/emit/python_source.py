@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from nacelle.emit.names import Names, remark
+from nacelle.emit.names import Names, identifier, remark
 from nacelle.emit.registry import Target, register
 from nacelle.emit.schedule import arguments, schedule
 from nacelle.program.program import Program, Variable
@@ -96,15 +96,14 @@ def elements(variables: tuple[Variable, ...], names: list[str]) -> list[str]:
 
 def describe(variable: Variable) -> str:
     """Say name and shape of a variable in words for a docstring."""
-    if not variable.shape:
-        return f"{remark(variable.name)}, 1 number"
     shape = " x ".join(str(n) for n in variable.shape)
-    return f"{remark(variable.name)}, {shape} numbers" + (", row by row" if len(variable.shape) > 1 else "")
+    size = "1 number" if variable.size == 1 else f"{variable.size} numbers"
+    return f"{remark(variable.name)}, {size}" + (f", {shape} row by row" if len(variable.shape) > 1 else "")
 
 
 def function_name(program: Program) -> str:
     """Give the name that the program's function has in the source."""
-    return Names(("math", *(f"_{op}" for op in _FUNCTIONS))).unique(program.name, "program")
+    return identifier(program.name, "program")
 
 
 def source(program: Program) -> str:
@@ -117,10 +116,8 @@ def source(program: Program) -> str:
     names = Names(("math", own))
     inputs = [names.unique(variable.name, "x") for variable in program.inputs]
     order = schedule(program)
-    names.take(*(f"v{k}" for k in range(len(order))))
-    # An input may be called v7.
-    inputs_taken = set(inputs)
-    local = {k: f"v{p}" if f"v{p}" not in inputs_taken else f"v{p}_" for p, k in enumerate(order)}
+    prefix = names.counted("v")
+    local = {k: f"{prefix}{place}" for place, k in enumerate(order)}
     scalars = elements(program.inputs, inputs)
 
     def value(k: int) -> str:

@@ -1,0 +1,35 @@
+"""Names that a description may hold and that emitted source must survive."""
+
+from __future__ import annotations
+
+HOSTILE = (
+    "",
+    " ",
+    "0",
+    "3-RPS",
+    "int",
+    "restrict",
+    "lambda",
+    "None",
+    "_Bool",
+    "__init__",
+    "sin",
+    "NAN",
+    "main",
+    "x; system('rm')",
+    "*/ int evil; /*",
+    "a\nb",
+    "a\\",
+    "??/",
+    "θ₁",
+    "Ångström",
+    "机器人",
+    "\u202egnirts\u202c",
+    "\x00",
+    "\ud800",
+    "x" * 500,
+    "é" * 500,
+    '"""',
+    "{0}",
+    "%s",
+)
