@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import nacelle
 from nacelle.kinematics.tree import place_bodies, tree_motion
 from nacelle.model.robot import Robot
 from nacelle.spatial.inertia import inertia_about_com, spatial_inertia, transform_parameters
 from nacelle.spatial.pose import Pose
 from support.compare import assert_same
+from support.library import NAMES, library_robot
 from support.random_robots import RandomRobot, any_tree, any_trees, random_coordinates, random_pose
 
 pin = pytest.importorskip("pinocchio")
@@ -50,12 +50,8 @@ def check_twists(robot: Robot, seed: int) -> None:
     theirs = tree_for(robot, platform).state(platform, q, u)
     motion = tree_motion(robot, platform, q)
     bodies = range(len(robot.bodies))
-    assert_same(
-        [motion.jacobian(k) @ u for k in bodies], [theirs.twist(k) for k in bodies], what="twists"
-    )
-    assert_same(
-        [motion.jacobian(k) for k in bodies], [theirs.jacobian(k) for k in bodies], what="Jacobians"
-    )
+    assert_same([motion.jacobian(k) @ u for k in bodies], [theirs.twist(k) for k in bodies], what="twists")
+    assert_same([motion.jacobian(k) for k in bodies], [theirs.jacobian(k) for k in bodies], what="Jacobians")
     point = rng.normal(size=3)
     assert_same(
         [motion.point_jacobian(k, point) for k in bodies],
@@ -74,10 +70,10 @@ def check_movers(robot: Robot, seed: int) -> None:
         np.testing.assert_array_equal(motion.movers[k], moved)
 
 
-@pytest.mark.parametrize("name", nacelle.robot_names())
+@pytest.mark.parametrize("name", NAMES)
 class TestLibrary:
     def test_sizes(self, name: str) -> None:
-        robot = nacelle.load(name)
+        robot = library_robot(name)
         model = pinocchio_tree(robot).model
         platform_nq = 3 if robot.nacelle.kind == "point" else 7
         assert model.nv == robot.platform_nv + robot.nv
@@ -85,18 +81,18 @@ class TestLibrary:
 
     @pytest.mark.parametrize("seed", range(3))
     def test_poses(self, name: str, seed: int) -> None:
-        check_poses(nacelle.load(name), seed)
+        check_poses(library_robot(name), seed)
 
     @pytest.mark.parametrize("seed", range(3))
     def test_twists(self, name: str, seed: int) -> None:
-        check_twists(nacelle.load(name), seed)
+        check_twists(library_robot(name), seed)
 
     def test_movers(self, name: str) -> None:
-        check_movers(nacelle.load(name), 0)
+        check_movers(library_robot(name), 0)
 
     def test_inertias_in_the_base(self, name: str) -> None:
         """The ten parameters seen from the base: Steiner and rotation done by Pinocchio."""
-        robot = nacelle.load(name)
+        robot = library_robot(name)
         platform, q, _, _ = random_state(robot, 1)
         theirs = tree_for(robot, platform).state(platform, q)
         ours, expected = [], []
@@ -113,25 +109,25 @@ class TestLibrary:
         assert_same(ours, expected, what="inertias in the base")
 
 
-@settings(max_examples=40)
+@settings(max_examples=30)
 @given(any_trees(), seeds)
 def test_poses_of_random_trees(made: RandomRobot, seed: int) -> None:
     check_poses(made.robot, seed)
 
 
-@settings(max_examples=40)
+@settings(max_examples=30)
 @given(any_trees(), seeds)
 def test_twists_of_random_trees(made: RandomRobot, seed: int) -> None:
     check_twists(made.robot, seed)
 
 
-@settings(max_examples=20)
+@settings(max_examples=15)
 @given(any_trees(), seeds)
 def test_movers_of_random_trees(made: RandomRobot, seed: int) -> None:
     check_movers(made.robot, seed)
 
 
-@settings(max_examples=40)
+@settings(max_examples=30)
 @given(any_trees(), seeds)
 def test_inertias_of_random_trees(made: RandomRobot, seed: int) -> None:
     """What was drawn, told to Pinocchio, against what the reader made of the description."""

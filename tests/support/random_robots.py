@@ -332,7 +332,8 @@ def _joint(
             written["axes"] = [R[:, 0].tolist(), R[:, 1].tolist()]
     elif kind not in ("spherical", "fixed"):
         written["axis"] = _any_axis(work)
-    guess = _coordinates(kind, work.rng)
+    # A C5 joint is written as two slides and a quaternion, whichever body has the plane.
+    guess = _coordinates("planar-spherical" if kind == "spherical-planar" else kind, work.rng)
     if guess and not closes:
         written["guess"] = guess if len(guess) > 1 else guess[0]
     if driven:

@@ -227,6 +227,7 @@ def assemble(robot: Robot, platform: Pose | None = None, q: Array | None = None,
     """
     pose = robot.reference if platform is None else platform
     q = guess_coordinates(robot) if q is None else np.array(q)
+    start = q.copy()
     rng = np.random.default_rng(seed)
     unreached: list[int] = []
     missed: list[int] = []
@@ -238,9 +239,16 @@ def assemble(robot: Robot, platform: Pose | None = None, q: Array | None = None,
             unreached.append(k)
         elif not on_branch:
             missed.append(k)
-    final_pose, final_q, motion, state = solve_closures(robot, pose, q, held_rates(robot))
-    gaps = _gaps(robot, motion, state)
-    return Assembly(final_pose, final_q, motion, state, gaps, tuple(unreached) if gaps else (), tuple(missed))
+    held = held_rates(robot)
+    found = solve_closures(robot, pose, q, held)
+    gaps = _gaps(robot, *found[2:])
+    if gaps:
+        # Legs that share a nacelle with joints of its own may only close all together.
+        together = solve_closures(robot, pose, start, held)
+        gaps_together = _gaps(robot, *together[2:])
+        if not gaps_together:
+            found, gaps = together, gaps_together
+    return Assembly(*found, gaps, tuple(unreached) if gaps else (), tuple(missed))
 
 
 def _close_part(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from nacelle.model.drive import Drive, DriveReader, ball_first, units_for_bare_n
 from nacelle.model.graph import Edge, Graph, Part
 from nacelle.model.joint import Joint, JointKind
 from nacelle.model.leg import BASE, PLATFORM, Body, Leg, Nacelle
-from nacelle.model.placement import clean, joint_mirror, mirror_coordinates, placed_display, sides
+from nacelle.model.placement import clean, joint_mirror, mirror_drive, placed_display, sides
 from nacelle.model.platform import (
     AXES,
     Mode,
@@ -152,7 +153,7 @@ class _Builder:
             reference=reference,
             tools=self.tools(index),
             payload=self.payload(index),
-            modes=self.modes(motion, reference, legs, joints),
+            modes=self.modes(motion, reference, legs, joints, [*tree, *closing]),
             title=self.description.title,
             notes=self.description.notes,
             sources=tuple(self.description.sources),
@@ -242,20 +243,10 @@ class _Builder:
             kind = JointKind.PLANAR_SPHERICAL
             frames.reverse()
             ends.reverse()
-        written = JointKind.PLANAR_SPHERICAL if kind is JointKind.SPHERICAL_PLANAR else kind
-        drive = self.read.drive(draft.drive, written, draft.path)
-        if part.spec is not None and draft.name in part.spec.guess:
-            given = part.spec.guess[draft.name]
-            guess = self.read.guess(given, written, (*part.path, "guess", draft.name))
-            drive = dataclasses.replace(drive, guess=guess)
-        if kind is not written:
-            drive = ball_first(drive)
-        guess = drive.guess
+        drive = self.drive(edge, kind)
         limits = drive.limits
-        if limits and limits[0] == (-np.inf, np.inf):
-            limits = (drive.position, *limits[1:]) if len(limits) == 1 else limits
-        if part.mirror is not None:
-            guess, limits = mirror_coordinates(kind, guess, limits)
+        if len(limits) == 1 and limits[0] == (-np.inf, np.inf):
+            limits = (drive.position,)
         joint = Joint(
             name=f"{part.name}.{draft.name}" if part.spec is not None else draft.name,
             kind=kind,
@@ -268,10 +259,29 @@ class _Builder:
             rotor_inertia=drive.rotor_inertia,
             gear_ratio=drive.gear_ratio,
             limits=limits,
-            guess=guess,
+            guess=drive.guess,
             at_point=at_point,
         )
         return joint, drive
+
+    def drive(self, edge: Edge, kind: JointKind, guess: tuple[Any, Path] | None = None) -> Drive:
+        """Read what a joint has beside its geometry, in the order of its kind, mirrored with its leg.
+
+        Args:
+            edge: the joint.
+            kind: its kind in the robot.
+            guess: another guess than its own, as written, and where that stands.
+        """
+        draft, part = edge.draft, edge.part
+        written = JointKind.PLANAR_SPHERICAL if kind is JointKind.SPHERICAL_PLANAR else kind
+        drive = self.read.drive(draft.drive, written, draft.path)
+        if guess is None and part.spec is not None and draft.name in part.spec.guess:
+            guess = part.spec.guess[draft.name], (*part.path, "guess", draft.name)
+        if guess is not None:
+            drive = dataclasses.replace(drive, guess=self.read.guess(guess[0], written, guess[1]))
+        if kind is not written:
+            drive = ball_first(drive)
+        return drive if part.mirror is None else mirror_drive(kind, drive)
 
     def point_kind(self, draft: Draft) -> JointKind:
         """A joint on a point locks the position; its friction belongs between the last bodies."""
@@ -390,7 +400,12 @@ class _Builder:
         return tuple(loads)
 
     def modes(
-        self, motion: Motion, reference: Pose, legs: list[Leg], joints: list[Joint]
+        self,
+        motion: Motion,
+        reference: Pose,
+        legs: list[Leg],
+        joints: list[Joint],
+        edges: list[Edge],
     ) -> tuple[Mode, ...]:
         result = []
         leg_names = [leg.name for leg in legs]
@@ -414,7 +429,8 @@ class _Builder:
                     self.report((*path, "guess", joint), f"no joint is called {joint!r}", hint)
                     continue
                 k = joint_names.index(joint)
-                guess.append((k, self.read.guess(value, joints[k].kind, (*path, "guess", joint))))
+                drive = self.drive(edges[k], joints[k].kind, (value, (*path, "guess", joint)))
+                guess.append((k, drive.guess))
             pose = reference if spec.reference is None else _reference_pose(spec.reference)
             result.append(Mode(name, own, pose, tuple(branch), tuple(guess)))
         return tuple(result)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from nacelle.model.description import DisplaySpec, PlacementSpec
+from nacelle.model.drive import Drive
 from nacelle.model.joint import MOTION, JointKind
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
@@ -32,20 +34,35 @@ def joint_mirror(kind: JointKind) -> Array:
     return np.diag([-1.0, 1.0, 1.0]) if kind is JointKind.PRISMATIC else -np.eye(3)
 
 
-def mirror_coordinates(
-    kind: JointKind, coordinates: tuple[float, ...], limits: tuple[tuple[float, float], ...]
-) -> tuple[tuple[float, ...], tuple[tuple[float, float], ...]]:
-    """Change the sign of the slides of cylindrical and C5 joints in a mirrored leg."""
+def mirror_drive(kind: JointKind, drive: Drive) -> Drive:
+    """Change the sign of the slides of cylindrical and C5 joints in a mirrored leg.
+
+    With the coordinate its guess, its limits, the rest of its spring and a constant force change sign;
+    all other friction is odd in the rate and stays.
+    """
     if kind is JointKind.PRISMATIC:
-        return coordinates, limits
-    values, start = list(coordinates), 0
-    pairs = list(limits)
+        return drive
+    guess, start = list(drive.guess), 0
+    limits, springs, friction = list(drive.limits), list(drive.springs), list(drive.friction)
     for k, primitive in enumerate(MOTION[kind]):
         if not primitive.turns:
-            values[start] = -values[start] + 0.0
-            pairs[k] = (-pairs[k][1], -pairs[k][0])
+            guess[start] = -guess[start] + 0.0
+            limits[k] = (-limits[k][1], -limits[k][0])
+            spring = springs[k]
+            if spring is not None:
+                springs[k] = replace(spring, rest=-spring.rest + 0.0)
+            friction[k] = tuple(
+                replace(term, coefficient=-term.coefficient) if term.basis == "constant" else term
+                for term in friction[k]
+            )
         start += primitive.nq
-    return tuple(values), tuple(pairs)
+    return replace(
+        drive,
+        guess=tuple(guess),
+        limits=tuple(limits),
+        springs=tuple(springs),
+        friction=tuple(friction),
+    )
 
 
 def clean(R: Array) -> Array:

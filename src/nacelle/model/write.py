@@ -201,12 +201,20 @@ class _Writer:
         if branch:
             data["branch"] = branch
         if mode.guess:
-            data["guess"] = {self.joint_name(j): list(values) for j, values in mode.guess}
+            data["guess"] = {
+                self.joint_name(j): _written_guess(self.robot.joints[j].kind, values)
+                for j, values in mode.guess
+            }
         return data
 
 
 def _written(kind: JointKind) -> JointKind:
     return JointKind.PLANAR_SPHERICAL if kind is JointKind.SPHERICAL_PLANAR else kind
+
+
+def _written_guess(kind: JointKind, values: tuple[float, ...]) -> list[float]:
+    """Coordinates in the order in which they are written: of a C5 joint u, v, ball."""
+    return [*values[4:], *values[:4]] if kind is JointKind.SPHERICAL_PLANAR else list(values)
 
 
 def _ball_last(joint: Joint) -> Joint:

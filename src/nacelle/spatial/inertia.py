@@ -82,7 +82,8 @@ def inertia_faults(parameters: Array, tolerance: float = 1e-9) -> list[str]:
             return ["the mass is zero but the first moment or the inertia is not"]
         return []
     moments = np.linalg.eigvalsh(inertia_about_com(parameters))
-    scale = max(float(np.max(np.abs(moments))), 1e-300)
+    # Moving the inertia to the centre of mass loses digits when the frame is far from it.
+    scale = max(float(np.max(np.abs(moments))), float(np.max(np.abs(parameters[4:]))) * 1e-6, 1e-300)
     listing = ", ".join(f"{moment:.6g}" for moment in moments)
     if moments[0] < -tolerance * scale:
         return [f"the inertia about the centre of mass is not positive: principal moments {listing} kg m^2"]

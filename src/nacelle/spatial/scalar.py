@@ -24,9 +24,6 @@ from numpy.typing import NDArray
 Scalar: TypeAlias = Any
 Array: TypeAlias = NDArray[Any]
 
-_MPMATH_NAMES = {"absolute": "fabs", "arctan2": "atan2"}
-_METHOD_NAMES = {"absolute": "__abs__", "arctan2": "atan2"}
-
 
 def pack(entries: Any) -> Array:
     """Make an array from nested sequences of scalars: of floats if all of them are, else of objects."""
@@ -34,20 +31,57 @@ def pack(entries: Any) -> Array:
     return array if array.dtype == object else array.astype(float, copy=False)
 
 
+_FLOATS = (float, int, np.floating, np.integer)
+
+
 def _apply(name: str, *arguments: Scalar) -> Scalar:
-    """Call the primitive `name` on scalars of one kind, or entry by entry on arrays of objects."""
-    if any(isinstance(a, np.ndarray) and a.dtype == object for a in arguments):
-        return np.frompyfunc(lambda *entries: _apply(name, *entries), len(arguments), 1)(*arguments)
-    if all(isinstance(a, float | int | np.floating | np.integer | np.ndarray) for a in arguments):
-        function: Callable[..., Any] = getattr(np, name)
-        return function(*arguments)
+    """Call the primitive `name` on scalars, or entry by entry on arrays of them."""
+    if all(isinstance(a, _FLOATS) or (isinstance(a, np.ndarray) and a.dtype != object) for a in arguments):
+        return _FUNCTIONS[name](*arguments)
+    if any(isinstance(a, np.ndarray) for a in arguments):
+        return _each(name, arguments)
     mpmath = sys.modules.get("mpmath")
-    if mpmath is not None and any(isinstance(a, mpmath.mpf) for a in arguments):
-        return getattr(mpmath, _MPMATH_NAMES.get(name, name))(*arguments)
-    owner = next(a for a in arguments if hasattr(a, _METHOD_NAMES.get(name, name)))
-    if arguments[0] is owner:
-        return getattr(owner, _METHOD_NAMES.get(name, name))(*arguments[1:])
-    return getattr(type(owner), _METHOD_NAMES.get(name, name))(*arguments)
+    if mpmath is not None and all(isinstance(a, mpmath.mpf | float | int) for a in arguments):
+        return _mpmath(mpmath, name, *arguments)
+    method = _METHODS.get(name, name)
+    if hasattr(arguments[0], method):
+        return getattr(arguments[0], method)(*arguments[1:])
+    owner = next(type(a) for a in arguments if hasattr(a, method))
+    return getattr(owner, method)(*arguments)
+
+
+def _each(name: str, arguments: tuple[Scalar, ...]) -> Array:
+    """Apply a primitive entry by entry; single scalars go with every entry."""
+    shape = np.broadcast_shapes(*(a.shape for a in arguments if isinstance(a, np.ndarray)))
+    spread = [np.broadcast_to(a, shape) if isinstance(a, np.ndarray) else a for a in arguments]
+    result = np.empty(shape, dtype=object)
+    for place in np.ndindex(shape):
+        result[place] = _apply(name, *(a[place] if isinstance(a, np.ndarray) else a for a in spread))
+    return result
+
+
+def _choose(condition: Any, a: Any, b: Any) -> Any:
+    if any(isinstance(value, np.ndarray) for value in (condition, a, b)):
+        return np.where(condition > 0, a, b)
+    return a if condition > 0 else b
+
+
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    name: getattr(np, name)
+    for name in ("sqrt", "sin", "cos", "tanh", "exp", "arctan2", "absolute", "sign", "minimum", "maximum")
+} | {"where": _choose}
+_METHODS = {"absolute": "__abs__", "arctan2": "atan2"}
+
+
+def _mpmath(mpmath: Any, name: str, *arguments: Any) -> Any:
+    """A primitive on mpmath numbers, under the names that mpmath has for it."""
+    if name == "where":
+        return _choose(*arguments)
+    if name in ("minimum", "maximum"):
+        if any(mpmath.isnan(a) for a in arguments):
+            return mpmath.nan
+        return (min if name == "minimum" else max)(arguments)
+    return getattr(mpmath, {"absolute": "fabs", "arctan2": "atan2"}.get(name, name))(*arguments)
 
 
 def sqrt(x: Scalar) -> Scalar:
@@ -91,33 +125,17 @@ def sign(x: Scalar) -> Scalar:
 
 
 def minimum(a: Scalar, b: Scalar) -> Scalar:
-    """Return the smaller of two scalars."""
-    return _apply2("minimum", a, b, min)
+    """Return the smaller of two scalars; NaN if either is NaN."""
+    return _apply("minimum", a, b)
 
 
 def maximum(a: Scalar, b: Scalar) -> Scalar:
-    """Return the larger of two scalars."""
-    return _apply2("maximum", a, b, max)
-
-
-def _apply2(name: str, a: Scalar, b: Scalar, fallback: Callable[[Any, Any], Any]) -> Scalar:
-    """Call a two-sided primitive; numbers that know no such method are compared."""
-    mpmath = sys.modules.get("mpmath")
-    if mpmath is not None and (isinstance(a, mpmath.mpf) or isinstance(b, mpmath.mpf)):
-        return fallback(a, b)
-    return _apply(name, a, b)
+    """Return the larger of two scalars; NaN if either is NaN."""
+    return _apply("maximum", a, b)
 
 
 def where(condition: Scalar, a: Scalar, b: Scalar) -> Scalar:
     """Choose `a` where `condition` > 0 and `b` elsewhere; both are evaluated."""
-    numbers = (float, int, np.floating, np.integer)
-    if isinstance(condition, numbers) and isinstance(a, numbers) and isinstance(b, numbers):
-        return a if condition > 0 else b
-    if isinstance(condition, np.ndarray) and condition.dtype != object:
-        return np.where(condition > 0, a, b)
-    mpmath = sys.modules.get("mpmath")
-    if mpmath is not None and isinstance(condition, mpmath.mpf | float | int):
-        return a if condition > 0 else b
     return _apply("where", condition, a, b)
 
 

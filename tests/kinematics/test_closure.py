@@ -1,0 +1,471 @@
+"""Closures: their Jacobian by differences, their residual after assembly, and every kind of scalar."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nacelle.kinematics.assembly import advance, assemble, guess_coordinates, held_rates, rate_scale
+from nacelle.kinematics.closure import ClosureState, closure_state, is_flipped
+from nacelle.kinematics.tree import TreeMotion, tree_motion
+from nacelle.model.joint import JointKind
+from nacelle.model.robot import Robot
+from nacelle.spatial.lane import from_lanes, lanes
+from nacelle.spatial.pose import Pose
+from support.compare import assert_same
+from support.library import NAMES, library_robot
+from support.random_robots import (
+    RandomRobot,
+    any_tree,
+    any_trees,
+    closing,
+    closings,
+    random_coordinates,
+    random_pose,
+    relative_pose,
+)
+from support.symbol import Symbol, symbols, values
+
+seeds = st.integers(0, 2**32 - 1)
+
+
+def states(robot: Robot, seed: int, count: int = 1) -> Iterator[tuple[Pose, np.ndarray]]:
+    rng = np.random.default_rng(seed)
+    for _ in range(count):
+        yield random_pose(rng), random_coordinates(robot, rng)
+
+
+def evaluate(robot: Robot, platform: Pose, q: np.ndarray) -> ClosureState:
+    return closure_state(robot, tree_motion(robot, platform, q))
+
+
+# ------------------------------------------------------------------------------- finite differences
+
+
+def difference_jacobian(robot: Robot, platform: Pose, q: np.ndarray) -> np.ndarray:
+    """Derivative of the residual along `advance`, column by column.
+
+    Central differences with steps h, h/2, h/4, h/8, extrapolated three times (Richardson): the error is
+    of the order h^8 and stays at rounding over h.
+    """
+    h, levels = 0.08, 4
+    count = robot.platform_nv + robot.nv
+    columns = []
+    for k in range(count):
+        unit = np.eye(count)[k]
+        table = []
+        for level in range(levels):
+            step = h / 2**level
+            ends = [evaluate(robot, *advance(robot, platform, q, s * step * unit)).residual for s in (1, -1)]
+            table.append((ends[0] - ends[1]) / (2 * step))
+        for order in range(1, levels):
+            table = [(4**order * b - a) / (4**order - 1) for a, b in itertools.pairwise(table)]
+        columns.append(table[0])
+    return np.array(columns).T
+
+
+def check_jacobian_by_differences(robot: Robot, seed: int) -> None:
+    for platform, q in states(robot, seed):
+        state = evaluate(robot, platform, q)
+        # Rounding is 1e-16 over the smallest step, 0.01, times the weights of the extrapolation.
+        assert_same(state.jacobian, difference_jacobian(robot, platform, q), 1e-12)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_jacobian_by_differences(name: str) -> None:
+    check_jacobian_by_differences(library_robot(name), 0)
+
+
+@settings(max_examples=6)
+@given(any_trees(), seeds)
+def test_jacobian_by_differences_random(made: RandomRobot, seed: int) -> None:
+    check_jacobian_by_differences(made.robot, seed)
+
+
+# -------------------------------------------------------------------------------------- mpmath
+
+
+def precise(array: np.ndarray) -> np.ndarray:
+    """The same numbers as mpmath numbers."""
+    return np.array([mpmath.mpf(float(v)) for v in np.ravel(array)], dtype=object).reshape(np.shape(array))
+
+
+def rounded(array: np.ndarray) -> np.ndarray:
+    return np.array(np.vectorize(float)(array), dtype=float) if np.size(array) else np.zeros(np.shape(array))
+
+
+def precise_turn(vector: np.ndarray) -> np.ndarray:
+    """Quaternion (x y z w) of a rotation vector."""
+    angle = mpmath.sqrt(sum(v * v for v in vector))
+    if angle == 0:
+        return np.array([mpmath.mpf(0)] * 3 + [mpmath.mpf(1)], dtype=object)
+    return np.array(
+        [*(mpmath.sin(angle / 2) / angle * v for v in vector), mpmath.cos(angle / 2)], dtype=object
+    )
+
+
+def precise_matrix(quat: np.ndarray) -> np.ndarray:
+    """R = (w^2 - v.v) 1 + 2 v v^T + 2 w v^: not the form used in the package."""
+    v, w = quat[:3], quat[3]
+    hat = np.array([[0, -v[2], v[1]], [v[2], 0, -v[0]], [-v[1], v[0], 0]], dtype=object)
+    eye = np.array([[mpmath.mpf(int(i == j)) for j in range(3)] for i in range(3)], dtype=object)
+    return (w * w - v.dot(v)) * eye + 2 * np.outer(v, v) + 2 * w * hat
+
+
+def precise_product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    va, vb = a[:3], b[:3]
+    cross = np.array(
+        [va[1] * vb[2] - va[2] * vb[1], va[2] * vb[0] - va[0] * vb[2], va[0] * vb[1] - va[1] * vb[0]],
+        dtype=object,
+    )
+    return np.append(a[3] * vb + b[3] * va + cross, a[3] * b[3] - va.dot(vb))
+
+
+def precise_advance(robot: Robot, platform: Pose, q: np.ndarray, step: np.ndarray) -> tuple[Pose, np.ndarray]:
+    """Move the tree in many digits: the platform in base axes, balls in the axes of the successor."""
+    m = robot.platform_nv
+    R = platform.R
+    if m == 6:
+        R = precise_matrix(precise_turn(step[3:6])).dot(R)
+    moved = [Pose(R, platform.p + step[:3])]
+    result, i, k = list(q), 0, m
+    for joint in robot.tree_joints:
+        for primitive in joint.primitives:
+            if primitive.nq == 4:
+                result[i : i + 4] = precise_product(q[i : i + 4], precise_turn(step[k : k + 3]))
+            else:
+                result[i] = q[i] + step[k]
+            i, k = i + primitive.nq, k + primitive.nv
+    return moved[0], np.array(result, dtype=object)
+
+
+def precise_state(robot: Robot, seed: int) -> tuple[Pose, np.ndarray, Pose, np.ndarray]:
+    """A random state as floats and as mpmath numbers, rotations exact in both as far as they can be."""
+    platform, q = next(states(robot, seed))
+    return platform, q, Pose(precise(platform.R), precise(platform.p)), precise(q)
+
+
+def check_jacobian_in_many_digits(robot: Robot, seed: int) -> None:
+    platform, q, platform_mp, q_mp = precise_state(robot, seed)
+    jacobian = evaluate(robot, platform, q).jacobian
+    count = robot.platform_nv + robot.nv
+    with mpmath.workdps(50):
+        h = mpmath.mpf(10) ** -15
+        columns = []
+        for k in range(count):
+            step = np.array([h if j == k else mpmath.mpf(0) for j in range(count)], dtype=object)
+            ends = [
+                evaluate(robot, *precise_advance(robot, platform_mp, q_mp, s * step)).residual
+                for s in (1, -1)
+            ]
+            columns.append([float((a - b) / (2 * h)) for a, b in zip(*ends, strict=True)])
+    # Rounding alone is left: a dozen products of rotations that are rotations to 1e-16.
+    assert_same(jacobian, np.array(columns).T.reshape(jacobian.shape), 2e-14)
+
+
+@pytest.mark.parametrize("name", ["fivebar", "c5"])
+def test_jacobian_in_many_digits(name: str) -> None:
+    check_jacobian_in_many_digits(library_robot(name), 3)
+
+
+@pytest.mark.parametrize("seed", range(1, 4))
+def test_jacobian_in_many_digits_random(seed: int) -> None:
+    check_jacobian_in_many_digits(any_tree(seed).robot, seed)
+
+
+def check_precise_values(robot: Robot, seed: int) -> None:
+    platform, q, platform_mp, q_mp = precise_state(robot, seed)
+    ours = tree_motion(robot, platform, q)
+    with mpmath.workdps(40):
+        theirs = tree_motion(robot, platform_mp, q_mp)
+        closed = closure_state(robot, theirs)
+        compare_motion(ours, [(rounded(p.R), rounded(p.p)) for p in theirs.poses], rounded(theirs.columns))
+        state = closure_state(robot, ours)
+        assert_same(state.residual, rounded(closed.residual), 1e-14)
+        assert_same(state.jacobian, rounded(closed.jacobian), 1e-14)
+        assert state.rows == closed.rows
+        moving = [v for v in np.ravel(theirs.columns) if isinstance(v, mpmath.mpf)]
+        assert moving, "nothing was computed in many digits"
+
+
+def compare_motion(ours: TreeMotion, poses: list[tuple[np.ndarray, np.ndarray]], columns: np.ndarray) -> None:
+    assert_same([pose.R for pose in ours.poses], [R for R, _ in poses], 1e-14, "rotations")
+    assert_same([pose.p for pose in ours.poses], [p for _, p in poses], 1e-14, "positions")
+    assert_same(ours.columns, columns, 1e-14, "columns")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_mpmath_library(name: str) -> None:
+    check_precise_values(library_robot(name), 5)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_mpmath_random(seed: int) -> None:
+    check_precise_values(any_tree(100 + seed).robot, seed)
+
+
+# -------------------------------------------------------------------------------------- symbols
+
+
+def check_symbols(robot: Robot, seed: int) -> None:
+    """A scalar that cannot be compared, converted or written in place gives the same numbers."""
+    platform, q = next(states(robot, seed))
+    ours = tree_motion(robot, platform, q)
+    motion = tree_motion(robot, Pose(symbols(platform.R), symbols(platform.p)), symbols(q))
+    state = closure_state(robot, motion)
+    compare_motion(ours, [(values(p.R), values(p.p)) for p in motion.poses], values(motion.columns))
+    expected = closure_state(robot, ours)
+    assert_same(values(state.residual), expected.residual, 1e-14)
+    assert_same(values(state.jacobian), expected.jacobian, 1e-14)
+    assert any(isinstance(v, Symbol) for v in np.ravel(state.residual)) or not robot.closures
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_symbols_library(name: str) -> None:
+    check_symbols(library_robot(name), 7)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_symbols_random(seed: int) -> None:
+    check_symbols(any_tree(200 + seed).robot, seed)
+
+
+# -------------------------------------------------------------------------------------- lanes
+
+
+def check_lanes(robot: Robot, seed: int, count: int, one_pose: bool = False) -> None:
+    """All samples at once against one after the other."""
+    samples = list(states(robot, seed, count))
+    if one_pose:
+        samples = [(samples[0][0], q) for _, q in samples]
+        platform = samples[0][0]
+    else:
+        platform = Pose(lanes([pose.R for pose, _ in samples], 2), lanes([pose.p for pose, _ in samples], 1))
+    q = lanes([q for _, q in samples], 1)
+    motion = tree_motion(robot, platform, q)
+    state = closure_state(robot, motion)
+    assert motion.columns.shape == (6, robot.platform_nv + robot.nv)
+    singles = [tree_motion(robot, pose, q_sample) for pose, q_sample in samples]
+    expected = [closure_state(robot, single) for single in singles]
+    for body in range(len(robot.bodies)):
+        assert_same(over(motion.poses[body].R, count), [single.poses[body].R for single in singles], 1e-14)
+        assert_same(over(motion.poses[body].p, count), [single.poses[body].p for single in singles], 1e-14)
+        assert_same(over(motion.jacobian(body), count), [single.jacobian(body) for single in singles], 1e-14)
+    assert_same(over(state.residual, count), [e.residual for e in expected], 1e-14)
+    assert_same(over(state.jacobian, count), [e.jacobian for e in expected], 1e-14)
+
+
+def over(array: np.ndarray, count: int) -> np.ndarray:
+    """An array of lanes with the samples first; numbers stand for all samples."""
+    return np.broadcast_to(from_lanes(array), (count, *np.shape(array)))
+
+
+@pytest.mark.parametrize("count", [1, 3])
+@pytest.mark.parametrize("name", NAMES)
+def test_lanes_library(name: str, count: int) -> None:
+    check_lanes(library_robot(name), count, count)
+
+
+@settings(max_examples=10)
+@given(any_trees(), seeds, st.integers(1, 4))
+def test_lanes_random(made: RandomRobot, seed: int, count: int) -> None:
+    check_lanes(made.robot, seed, count)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_lanes_of_joints_alone(name: str) -> None:
+    """The platform stands still for all samples: its pose is one of floats."""
+    check_lanes(library_robot(name), 11, 2, one_pose=True)
+
+
+# -------------------------------------------------------------------------------------- assembly
+
+
+def closed(robot: Robot, state: ClosureState, tolerance: float) -> bool:
+    return float(np.max(np.abs(state.residual), initial=0.0)) <= tolerance * max(robot.size, 1.0)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_library_assembles(name: str) -> None:
+    found = assemble(library_robot(name))
+    assert found.open == {}
+    assert found.unreached == ()
+    assert found.missed == ()
+    assert closed(library_robot(name), found.closures, 1e-14)
+
+
+@settings(max_examples=25)
+@given(closings())
+def test_reference_is_closed(made: RandomRobot) -> None:
+    """The closure equations hold where the frames were put onto each other, and nothing is flipped."""
+    robot = made.robot
+    motion = tree_motion(robot, robot.reference, guess_coordinates(robot))
+    state = closure_state(robot, motion)
+    assert closed(robot, state, 1e-14)
+    assert not any(is_flipped(joint, motion) for joint in robot.closures)
+
+
+def check_assembly_of_a_disturbed_robot(robot: Robot, seed: int, size: float = 0.03) -> None:
+    """From joints that are a few degrees and millimetres off the loops close again."""
+    rng = np.random.default_rng(seed)
+    kick = size * rng.uniform(-1, 1, robot.platform_nv + robot.nv) * rate_scale(robot)
+    kick[: robot.platform_nv] = 0.0
+    kick[held_rates(robot)] = 0.0
+    pose, q = advance(robot, robot.reference, guess_coordinates(robot), kick)
+    found = assemble(robot, pose, q)
+    assert found.open == {}
+    assert closed(robot, found.closures, 1e-10)
+    assert not any(is_flipped(joint, found.motion) for joint in robot.closures)
+    again = evaluate(robot, found.platform, found.q)
+    np.testing.assert_array_equal(again.residual, found.closures.residual)
+    # Quaternions keep their length.
+    for place, joint in zip(robot.q_slices, robot.tree_joints, strict=True):
+        ball = {"spherical": slice(0, 4), "spherical-planar": slice(0, 4), "planar-spherical": slice(2, 6)}
+        if str(joint.kind) in ball:
+            quat = found.q[place][ball[str(joint.kind)]]
+            assert abs(np.linalg.norm(quat) - 1.0) < 1e-14
+    # The independent coordinates are held.
+    slides = [axis for axis in robot.motion.twist_axes if axis < 3]
+    np.testing.assert_array_equal(found.platform.p[slides], robot.reference.p[slides])
+    for name in robot.motion.joint_names:
+        place = robot.q_slices[robot.joint(name)]
+        np.testing.assert_array_equal(found.q[place], guess_coordinates(robot)[place])
+
+
+@settings(max_examples=25)
+@given(closings(), seeds)
+def test_assembly_closes_a_disturbed_robot(made: RandomRobot, seed: int) -> None:
+    check_assembly_of_a_disturbed_robot(made.robot, seed)
+
+
+@pytest.mark.parametrize(("seed", "size"), [(1105, 0.03), (1118, 0.01), (1391, 0.03), (1583, 0.03)])
+def test_assembly_with_a_loose_nacelle(seed: int, size: float) -> None:
+    """Nacelles with more joints than the motion declares: legs cannot be closed one by one.
+
+    The nacelle's joints are passive here, so a leg reaches only after they have moved; a solution over
+    all loops at once from the same start exists.
+    """
+    check_assembly_of_a_disturbed_robot(closing(seed).robot, seed, size)
+
+
+@settings(max_examples=15)
+@given(closings(), seeds)
+def test_broken_closure_is_seen(made: RandomRobot, seed: int) -> None:
+    """Every lock is a demand: a step along a motion that a closure forbids opens it at first order.
+
+    Take any rates u: the residual moves by jacobian @ u, and vanishes to first order exactly for the
+    rates in the null space of the Jacobian.
+    """
+    robot = made.robot
+    q = guess_coordinates(robot)
+    state = evaluate(robot, robot.reference, q)
+    if not state.residual.size:
+        return
+    rng = np.random.default_rng(seed)
+    u = rng.normal(size=state.jacobian.shape[1])
+    h = 1e-6
+    moved = evaluate(robot, *advance(robot, robot.reference, q, h * u)).residual
+    # Second order: h^2 |u|^2 times a few.
+    np.testing.assert_allclose(moved, h * state.jacobian @ u, rtol=0.0, atol=200 * h * h)
+
+
+@pytest.mark.parametrize("kind", [k for k in JointKind if k not in ("point", "spherical-planar")])
+def test_locks_allow_the_joint_and_nothing_else(kind: JointKind) -> None:
+    """For one closure between base and platform: zero for the joint's own motion, and no more solutions.
+
+    The number of locks is 6 minus the freedoms of the joint, and they are independent.
+    """
+    robot = one_closure(kind)
+    rng = np.random.default_rng(4)
+    freedoms = {"revolute": 1, "prismatic": 1, "cylindrical": 2, "universal": 2, "spherical": 3, "fixed": 0}
+    freedoms["planar-spherical"] = 5
+    for _ in range(5):
+        q = random_coordinates_of(kind, rng)
+        joint = robot.closures[0]
+        platform = joint.frame_predecessor @ relative_pose(str(kind), q) @ joint.frame_successor.inverse()
+        state = evaluate(robot, platform, np.zeros(robot.nq))
+        assert closed(robot, state, 1e-15)
+        assert np.linalg.matrix_rank(state.jacobian[:, :6], 1e-9) == 6 - freedoms[str(kind)]
+        assert len(state.residual) == 6 - freedoms[str(kind)]
+
+
+def random_coordinates_of(kind: JointKind, rng: np.random.Generator) -> list[float]:
+    angle, slide = rng.uniform(-3, 3, 2), rng.uniform(-0.3, 0.3, 2)
+    quat = rng.normal(size=4)
+    quat /= np.linalg.norm(quat)
+    return {
+        "revolute": [angle[0]],
+        "prismatic": [slide[0]],
+        "cylindrical": [slide[0], angle[0]],
+        "universal": [*angle],
+        "spherical": [*quat],
+        "planar-spherical": [*slide, *quat],
+        "fixed": [],
+    }[str(kind)]
+
+
+def one_closure(kind: JointKind) -> Robot:
+    """A slider that is fixed to the platform by the closure under test.
+
+    The tree joint is needed for an actuator; its body is held at zero.
+    """
+    from nacelle.model.read import read_data
+
+    rng = np.random.default_rng(9)
+    rotations = [list(map(float, rng.normal(size=3))) for _ in range(2)]
+    robot, _ = read_data(
+        {
+            "name": "one",
+            "motion": "se3",
+            "nacelle": {"name": "plate", "mass": 1.0},
+            "legs": [
+                {
+                    "name": "leg",
+                    "bodies": {"slider": {}},
+                    "joints": {
+                        "slide": {"type": "prismatic", "parent": "base", "child": "slider", "active": True}
+                    },
+                    "closures": {
+                        "end": {
+                            "type": str(kind),
+                            "parent": "slider",
+                            "child": "plate",
+                            "at": {"translation": [0.1, 0.2, 0.3], "rotation": {"rpy": rotations[0]}},
+                            "child_at": {"translation": [-0.2, 0.1, 0.1], "rotation": {"rpy": rotations[1]}},
+                        }
+                    },
+                }
+            ],
+        }
+    )
+    return robot
+
+
+def test_flipped_axes_are_told() -> None:
+    """A revolute closure turned by half a turn about x satisfies its equations but is flipped."""
+    robot = one_closure(JointKind.REVOLUTE)
+    joint = robot.closures[0]
+    over = Pose(np.diag([1.0, -1.0, -1.0]), np.zeros(3))
+    platform = joint.frame_predecessor @ over @ joint.frame_successor.inverse()
+    motion = tree_motion(robot, platform, np.zeros(1))
+    assert closed(robot, closure_state(robot, motion), 1e-15)
+    assert is_flipped(joint, motion)
+    straight = joint.frame_predecessor @ joint.frame_successor.inverse()
+    assert not is_flipped(joint, tree_motion(robot, straight, np.zeros(1)))
+
+
+@pytest.mark.parametrize("turn", [[1.0, -1.0, -1.0], [-1.0, 1.0, -1.0], [-1.0, -1.0, 1.0]])
+@pytest.mark.parametrize("kind", [JointKind.PRISMATIC, JointKind.FIXED])
+def test_half_turns_of_aligned_frames_are_flipped(kind: JointKind, turn: list[float]) -> None:
+    robot = one_closure(kind)
+    joint = robot.closures[0]
+    platform = joint.frame_predecessor @ Pose(np.diag(turn), np.zeros(3)) @ joint.frame_successor.inverse()
+    motion = tree_motion(robot, platform, np.zeros(1))
+    assert closed(robot, closure_state(robot, motion), 1e-15)
+    assert is_flipped(joint, motion)
