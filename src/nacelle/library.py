@@ -47,14 +47,15 @@ def check(name_or_file: str | os.PathLike[str]) -> Check:
     """
     text = os.fspath(name_or_file)
     if looks_like_file(text):
-        if not Path(text).is_file():
-            raise UnknownRobotError(f"there is no file {text!r}")
+        if not _is_file(text):
+            raise UnknownRobotError(f"there is no file {_short(text)}")
         robot, source = read_file(text)
     elif text in robots.names():
         robot, source = read_text(robots.text(text), f"{text}.yaml")
     else:
         raise UnknownRobotError(
-            f"no robot of the library and no file is called {text!r}; {did_you_mean(text, robots.names())}"
+            f"no robot of the library and no file is called {_short(text)}; "
+            + did_you_mean(text, robots.names())
         )
     return check_robot(robot, source)
 
@@ -63,4 +64,15 @@ def looks_like_file(text: str) -> bool:
     """Whether a text names a file: it has a folder or a YAML ending, or the file exists."""
     path = Path(text)
     ending = path.suffix.lower() in (".yaml", ".yml")
-    return ending or len(path.parts) > 1 or (path.is_file() and text not in robots.names())
+    return ending or len(path.parts) > 1 or (_is_file(text) and text not in robots.names())
+
+
+def _is_file(text: str) -> bool:
+    try:
+        return Path(text).is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def _short(text: str) -> str:
+    return repr(text if len(text) <= 80 else text[:77] + "...")

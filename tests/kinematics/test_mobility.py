@@ -305,7 +305,7 @@ def test_universal_elbows_take_the_spin_away() -> None:
 def test_spinning_axis_is_that_of_the_rod() -> None:
     found = mobility(library_robot("delta"))
     assert len(found.spinning) == 6
-    for body, axis in found.spinning:
+    for body, axis in ((spin.body, spin.axis) for spin in found.spinning):
         assert "rod" in library_robot("delta").bodies[body].name
         np.testing.assert_allclose(np.abs(axis), [1.0, 0.0, 0.0], atol=1e-12)
 
@@ -449,10 +449,17 @@ def test_uneven_rods_that_spin_are_an_error() -> None:
     assert all("spins idly" in line and "universal" in line for line in told)
 
 
-def test_idle_struts_warn() -> None:
+def test_struts_on_balls_spin_as_a_whole() -> None:
+    """Tube and rod of a strut between two balls spin together; uneven inertia is refused."""
     found = check(mechanisms.gough_stewart())
-    warnings = [str(problem) for problem in found.problems if problem.severity == "warning"]
-    assert any("6 motions of legs leave the nacelle at rest" in line for line in warnings)
+    assert found.errors == ()
+    assert found.mobility is not None
+    assert found.mobility.idle_count == 6
+    assert all("spin together about their axis" in words for words in found.mobility.idle)
+    uneven = mechanisms.gough_stewart()
+    rods = [body for leg in uneven["legs"] for body in leg["bodies"].values()]
+    rods[1]["com"] = [0.05, 0.0, -0.2]
+    assert any("spins idly" in problem.message for problem in check(uneven).errors)
 
 
 def test_singular_reference_is_told() -> None:

@@ -248,7 +248,18 @@ def assemble(robot: Robot, platform: Pose | None = None, q: Array | None = None,
         gaps_together = _gaps(robot, *together[2:])
         if not gaps_together:
             found, gaps = together, gaps_together
+            missed = [k for k, leg in enumerate(robot.legs) if not _on_branch(robot, leg, *found[:2])]
     return Assembly(*found, gaps, tuple(unreached) if gaps else (), tuple(missed))
+
+
+def _on_branch(robot: Robot, leg: Leg, platform: Pose, q: Array) -> bool:
+    """Whether a leg is on its branch in a closed configuration."""
+    if not leg.branch:
+        return True
+    part, places = leg_part(robot, leg)
+    state = closure_state(part, tree_motion(part, platform, q[places]))
+    nacelle_nv = sum(robot.joints[j].nv for j in robot.nacelle.joints)
+    return leg_branch(part, state, nacelle_nv) == leg.branch
 
 
 def _close_part(

@@ -170,28 +170,28 @@ class _Checker:
 
     def idle(self, m: Mobility) -> None:
         """A body that spins idly needs an inertia that does not feel it."""
-        for body, axis in m.spinning:
-            ten = np.array(self.robot.bodies[body].inertia)
+        for spin in m.spinning:
+            ten = np.array(self.robot.bodies[spin.body].inertia)
             if not ten[0]:
                 continue
-            R = frame_with_z(np.array(axis))
+            R = frame_with_z(np.array(spin.axis))
             J = R.T @ inertia_about_com(ten) @ R
             size = max(float(np.max(np.abs(J))), 1e-300)
-            off_axis = float(np.linalg.norm((R.T @ ten[1:4])[:2])) / ten[0] / self.robot.size
+            offset = R.T @ (ten[1:4] / ten[0] - np.array(spin.point))
+            off_axis = float(np.linalg.norm(offset[:2])) / self.robot.size
             uneven = max(abs(J[0, 0] - J[1, 1]), *np.abs([J[0, 1], J[0, 2], J[1, 2]])) / size
-            if off_axis > 1e-9 or uneven > 1e-9:
+            if off_axis > 1e-7 or uneven > 1e-7:
                 self.report(
-                    self.body_path(body),
-                    f"{self.robot.bodies[body].name!r} spins idly about its axis, but its inertia is not "
-                    "symmetric about it, so its motion is not determined",
+                    self.body_path(spin.body),
+                    f"{self.robot.bodies[spin.body].name!r} spins idly about its axis, but its inertia is "
+                    "not symmetric about it, so its motion is not determined",
                     "make one of its ball joints universal, or its inertia axisymmetric",
                 )
-        inside = m.idle_count - len(m.spinning)
-        if inside > 0:
+        inside = [words for words in m.idle if "inside leg" in words]
+        if inside:
             self.report(
                 ("legs",),
-                f"{inside} motions of legs leave the nacelle at rest and are driven by nothing: "
-                + ", ".join(words for words in m.idle if "inside" in words),
+                f"motions of legs leave the nacelle at rest and are driven by nothing: {', '.join(inside)}",
                 "lock a joint, or make one active",
                 "warning",
             )

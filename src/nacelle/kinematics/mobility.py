@@ -46,6 +46,15 @@ _WORDS = {
 
 
 @dataclass(frozen=True)
+class Spin:
+    """A body that spins idly: the axis and a point of it in the frame of the body."""
+
+    body: int
+    axis: tuple[float, ...]
+    point: tuple[float, ...]
+
+
+@dataclass(frozen=True)
 class Mobility:
     """What a robot can do.
 
@@ -72,7 +81,7 @@ class Mobility:
         fits_reference: whether it also fits in the reference pose itself.
         reference_left: motions left with all actuators locked in a singular reference pose, in words.
         declared: the declared motion type.
-        spinning: bodies that spin idly, with the axis in their frame.
+        spinning: bodies that spin idly, with their axes.
     """
 
     counted: int
@@ -97,7 +106,7 @@ class Mobility:
     fits_reference: bool = True
     reference_left: tuple[str, ...] = ()
     declared: str = ""
-    spinning: tuple[tuple[int, tuple[float, ...]], ...] = ()
+    spinning: tuple[Spin, ...] = ()
 
     @property
     def actuation(self) -> int:
@@ -140,7 +149,7 @@ class Mobility:
             lines.append(f"The actuation is redundant: {_count(self.actuation, 'actuator')} to spare.")
         elif self.actuation < 0:
             lines.append(
-                f"There are {self.actuators} actuators for {_count(self.platform, 'motion')}: too few."
+                f"The actuators are too few: {self.actuators} for {_count(self.platform, 'motion')}."
             )
         if self.uncontrolled:
             lines.append(f"With the actuators locked there remains: {_list(self.uncontrolled)}.")
@@ -329,42 +338,62 @@ def _leg_columns(robot: Robot, leg: Leg) -> Array:
     return np.array([m + k for k in columns], dtype=int)
 
 
-def _idle_motions(
-    robot: Robot, J: Array, motion: TreeMotion
-) -> tuple[tuple[str, ...], tuple[tuple[int, tuple[float, ...]], ...]]:
-    """Name the idle motions leg by leg: bodies that spin alone, then what is left."""
+def _idle_motions(robot: Robot, J: Array, motion: TreeMotion) -> tuple[tuple[str, ...], tuple[Spin, ...]]:
+    """Name the idle motions leg by leg: bodies that spin alone or together, then what is left."""
     words: list[str] = []
-    spinning: list[tuple[int, tuple[float, ...]]] = []
+    spinning: list[Spin] = []
     for leg in robot.legs:
         columns = _leg_columns(robot, leg)
         idle = null_space(J[:, columns]).shape[1] if columns.size else 0
-        for body in leg.bodies if idle else ():
-            axis = _spin_axis(robot, J, motion, body)
-            if axis is not None:
-                words.append(f"{robot.bodies[body].name} spins about its own axis")
-                spinning.append((body, axis))
+        for group in _spin_groups(robot, leg) if idle else ():
+            spins = _spins(robot, J, motion, group)
+            if spins:
+                names = ", ".join(robot.bodies[spin.body].name for spin in spins)
+                verb = "spins about its own axis" if len(spins) == 1 else "spin together about their axis"
+                words.append(f"{names} {verb}")
+                spinning += spins
                 idle -= 1
         if idle > 0:
             words.append(f"{_count(idle, 'motion')} inside leg {leg.name}")
     return tuple(words), tuple(spinning)
 
 
-def _spin_axis(robot: Robot, J: Array, motion: TreeMotion, body: int) -> tuple[float, ...] | None:
-    """Axis, in its frame, about which a body turns while all others stand still; None if it cannot."""
-    index = next(j for j, joint in enumerate(robot.tree_joints) if joint.successor == body)
-    if any(joint.predecessor == body for joint in robot.tree_joints):
-        return None
-    place = robot.v_slices[index]
-    own = np.arange(robot.platform_nv + place.start, robot.platform_nv + place.stop)
+def _spin_groups(robot: Robot, leg: Leg) -> list[list[int]]:
+    """Bodies that may spin: single ones without others on them, or the whole of an unbranched leg."""
+    carriers = {robot.joints[j].predecessor for j in leg.joints}
+    single = [[body] for body in leg.bodies if body not in carriers]
+    chain = len(single) == 1 and len(leg.bodies) > 1
+    return [list(leg.bodies)] if chain else single
+
+
+def _spins(robot: Robot, J: Array, motion: TreeMotion, bodies: list[int]) -> list[Spin]:
+    """Spins of bodies while all others stand still; empty if the motion is not one spin about one line."""
+    joints = [j for j, joint in enumerate(robot.tree_joints) if joint.successor in bodies]
+    m = robot.platform_nv
+    places = [np.arange(m + robot.v_slices[j].start, m + robot.v_slices[j].stop) for j in joints]
+    own = np.concatenate(places)
     alone = null_space(J[:, own]) if own.size else np.zeros((0, 0))
     if alone.shape[1] != 1:
-        return None
-    turn = motion.columns[3:, own] @ (alone[:, 0] * rate_scale(robot)[own])
-    size = float(np.linalg.norm(turn))
-    if size < 1e-9:
-        return None
-    axis = motion.poses[body].R.T @ turn / size
-    return tuple(float(c) for c in axis)
+        return []
+    rates = np.zeros(motion.columns.shape[1])
+    rates[own] = alone[:, 0] * rate_scale(robot)[own]
+    twists = {b: motion.columns @ np.where(motion.movers[b], rates, 0.0) for b in bodies}
+    moving = [b for b in bodies if np.linalg.norm(twists[b][3:]) > 1e-9]
+    if not moving:
+        return []
+    v0, w = twists[moving[0]][:3], twists[moving[0]][3:]
+    size = float(np.linalg.norm(w))
+    same = all(np.linalg.norm(twists[b] - twists[moving[0]]) < 1e-7 * size for b in moving)
+    still = all(np.linalg.norm(twists[b]) < 1e-7 * size for b in bodies if b not in moving)
+    if not same or not still or abs(float(v0 @ w)) > 1e-7 * size * size * robot.size:
+        return []
+    point = np.cross(w, v0) / size**2
+    spins = []
+    for b in moving:
+        pose = motion.poses[b]
+        axis, place = pose.R.T @ w / size, pose.R.T @ (point - pose.p)
+        spins.append(Spin(b, tuple(float(c) for c in axis), tuple(float(c) for c in place)))
+    return spins
 
 
 def _redundant_words(robot: Robot, J: Array, state: ClosureState) -> tuple[str, ...]:

@@ -234,7 +234,14 @@ class _Builder:
         ]
         ends = [index[edge.predecessor], index[edge.successor]]
         at_point = False
-        if self.description.nacelle.type == "point" and edge.closes:
+        if self.description.nacelle.type == "point" and not edge.closes and PLATFORM in ends:
+            if kind is not JointKind.SPHERICAL:
+                self.report(
+                    draft.path,
+                    f"a {kind} joint cannot hang a body on a point, which has no axes",
+                    "write it as the leg's closure, from the leg's last body to the point",
+                )
+        elif self.description.nacelle.type == "point" and edge.closes:
             if PLATFORM in ends:
                 kind = self.point_kind(draft)
             elif part.spec is None:
@@ -288,6 +295,8 @@ class _Builder:
         if draft.kind not in _AT_A_POINT:
             self.report(draft.path, f"a {draft.kind} joint cannot end on a point", "use a revolute")
         drive = draft.drive
+        if np.any(draft.frame_child.p):
+            self.report((*draft.path, "child_at"), "a joint on a point is at the point", "remove child_at")
         if drive.active or drive.actuator or drive.friction or drive.spring:
             self.report(
                 draft.path,

@@ -7,7 +7,7 @@ The models hold what the file says, in SI units. Quantities whose unit depends o
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import BeforeValidator, Field, ValidationInfo, WithJsonSchema, model_validator
@@ -36,6 +36,7 @@ from nacelle.model.fields import (
     Strict,
     fault,
     raise_all,
+    raise_at,
     read_vector,
     units_of,
 )
@@ -98,17 +99,15 @@ class RotationSpec(Strict):
             raise fault("axis and angle belong together", "write {axis: z, angle: 30 deg}")
         _one_of(self, "matrix", "rpy", "angle", "quat_xyzw")
         if self.quat_xyzw is not None and abs(np.linalg.norm(self.quat_xyzw) - 1.0) > 1e-6:
-            raise fault(
-                f"the quaternion has length {np.linalg.norm(self.quat_xyzw):.6g}, not 1",
-                "scalar last: x y z w",
-            )
+            length = np.linalg.norm(self.quat_xyzw)
+            raise_at("quat_xyzw", f"the quaternion has length {length:.6g}, not 1", "scalar last: x y z w")
         if self.matrix is not None:
             R = np.array(self.matrix)
             error = float(np.max(np.abs(R.T @ R - np.eye(3))))
             if not error < 1e-3:
-                raise fault(f"not a rotation matrix: R^T R differs from 1 by {error:.2g}")
+                raise_at("matrix", f"not a rotation matrix: R^T R differs from 1 by {error:.2g}")
             if np.linalg.det(R) < 0:
-                raise fault("not a rotation matrix: its determinant is -1, a reflection")
+                raise_at("matrix", "not a rotation matrix: its determinant is -1, a reflection")
         return self
 
     def rotation(self) -> Array:
@@ -335,7 +334,7 @@ class BodySpec(Strict):
     @model_validator(mode="after")
     def _check(self) -> BodySpec:
         if self.com is not None and self.first_moment is not None:
-            raise fault("com and first_moment say the same", "give one of them")
+            raise_at("first_moment", "com and first_moment say the same", "give one of them")
         raise_all([(("inertia",), words, "check units and axes") for words in inertia_faults(self.ten())])
         return self
 
@@ -463,13 +462,13 @@ class JointSpec(DriveSpec):
     def _check(self, info: ValidationInfo) -> JointSpec:
         if self.type == "universal":
             if self.axis is not None:
-                raise fault("a universal joint has two axes", "write axes: [x, y]")
+                raise_at("axis", "a universal joint has two axes", "write axes: [x, y]")
             if self.axes is not None and abs(np.dot(self.axes[0], self.axes[1])) > 1e-9:
-                raise fault("the axes of a universal joint are square to each other")
+                raise_at("axes", "the axes of a universal joint are square to each other")
         elif self.axes is not None:
-            raise fault(f"a {self.type} joint has one axis", "write axis: z")
+            raise_at("axes", f"a {self.type} joint has one axis", "write axis: z")
         elif self.axis is not None and self.type in ("spherical", "fixed"):
-            raise fault(f"a {self.type} joint has no axis", "remove axis")
+            raise_at("axis", f"a {self.type} joint has no axis", "remove axis")
         self.check_drive(JointKind(self.type), info)
         return self
 
@@ -602,6 +601,11 @@ class ChainSpec(Strict):
 class LegSpec(ChainSpec):
     """A leg: a chain of bodies and joints, or of kinematic elements."""
 
+    also: ClassVar[tuple[str, ...]] = (
+        *("template", "with", "parameters", "table"),
+        *("repeat", "count", "angles", "placements", "names", "prefix"),
+    )
+
     name: Name
     title: str | None = None
     elements: list[ElementSpec] = []
@@ -680,6 +684,8 @@ class ModeSpec(Strict):
 
 class Description(Strict):
     """A robot, as described. All legs stand in full; templates are expanded before."""
+
+    also: ClassVar[tuple[str, ...]] = ("constants", "templates")
 
     format: Literal["nacelle/1"]
     name: Name

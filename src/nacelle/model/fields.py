@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from pydantic import (
@@ -36,6 +36,11 @@ def raise_all(faults: list[tuple[tuple[str | int, ...], str, str]]) -> None:
     if faults:
         details = [InitErrorDetails(type=fault(m, h), loc=path, input=None) for path, m, h in faults]
         raise ValidationError.from_exception_data("description", details)
+
+
+def raise_at(key: str, message: str, hint: str = "") -> None:
+    """Raise an error at one key of the model."""
+    raise_all([((key,), message, hint)])
 
 
 class Strict(BaseModel):
@@ -74,9 +79,12 @@ class Strict(BaseModel):
             reason = fault(_words(kind, error))
         return InitErrorDetails(type=reason, loc=path, input=None)
 
+    # Keys that are understood before the models see the data; they are suggested too.
+    also: ClassVar[tuple[str, ...]] = ()
+
     @classmethod
     def _keys(cls) -> list[str]:
-        return [info.alias or name for name, info in cls.model_fields.items()]
+        return [*(info.alias or name for name, info in cls.model_fields.items()), *cls.also]
 
 
 _EXPECTED = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,12 @@ from nacelle.model.build import build_robot
 from nacelle.model.description import Description
 from nacelle.model.drive import units_for_bare_numbers
 from nacelle.model.robot import Robot
-from nacelle.model.source import Node, Source, node_from_python, read_yaml
+from nacelle.model.source import Failed, Node, Source, node_from_python, read_yaml
 from nacelle.model.template import Expander
 from nacelle.model.units import check_default_units
+
+# More problems than this are counted, not listed.
+_MOST = 100
 
 
 def read_file(path: str | Path) -> tuple[Robot, Source]:
@@ -65,7 +69,7 @@ def read_source(source: Source) -> tuple[Robot, Source]:
             problems += [
                 expanded.problem(error["loc"], *_message(error))
                 for error in errors.errors(include_url=False)
-                if error["loc"][:1] != ("units",)
+                if error["loc"][:1] != ("units",) and not _only_follows(expanded, error)
             ]
     if description is not None and not problems:
         try:
@@ -73,6 +77,14 @@ def read_source(source: Source) -> tuple[Robot, Source]:
         except DescriptionError as error:
             problems += error.problems
     raise DescriptionError(unique(problems))
+
+
+def _only_follows(source: Source, error: Any) -> bool:
+    """Whether an error only follows from a value that could not be found, which is reported already."""
+    if _message(error)[0].startswith("unknown key"):
+        return False
+    _, node = source.root.find(error["loc"])
+    return any(isinstance(below.value, Failed) for below in node.walk())
 
 
 def _units(source: Source, problems: list[Problem]) -> dict[str, str] | None:
@@ -105,4 +117,9 @@ def unique(problems: list[Problem]) -> list[Problem]:
     for problem in problems:
         key = (problem.line, problem.column, problem.message if problem.line else str(problem))
         seen.setdefault(key, problem)
-    return sorted(seen.values(), key=lambda p: (p.line, p.column))
+    listed = sorted(seen.values(), key=lambda p: (p.line, p.column))
+    if len(listed) <= _MOST:
+        return listed
+    last = listed[_MOST - 1]
+    more = replace(last, path="", message=f"and {len(listed) - _MOST} problems more", hint="")
+    return [*listed[:_MOST], more]

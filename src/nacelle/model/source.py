@@ -34,6 +34,12 @@ MAX_DEPTH = 24
 PlainScalar = str | int | float | bool | None
 
 
+class Failed(str):
+    """What stands in the place of a value that could not be found; errors about it are not repeated."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True)
 class Mark:
     """Where a node stands: line and column, counted from 1; 0 if made in Python."""

@@ -15,10 +15,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import NamedTuple
 
 from nacelle.errors import Problem, did_you_mean
 from nacelle.model.khalil_kleinfinger import expand_table
-from nacelle.model.source import Mark, Node, Source
+from nacelle.model.source import Failed, Mark, Node, Source
 from nacelle.model.units import NUMBER
 
 Path = tuple[str | int, ...]
@@ -43,6 +44,14 @@ _REPEAT_KEYS = (
 )
 _TEXTS = ("name", "title", "notes", "sources")
 _SINGLE_KEYS = ("template", "with")
+
+
+class Given(NamedTuple):
+    """A parameter's value, and where it is given."""
+
+    value: Node
+    path: Path
+    mark: Mark
 
 
 class Expander:
@@ -137,16 +146,16 @@ class Expander:
                 "write $name, -$name, 2*$name or $name/2",
                 node.mark,
             )
-            return Node(None, node.mark)
+            return Node(Failed(), node.mark)
         name = match["name"]
         if name not in scope:
             self.report(path, f"nothing is called ${name}", did_you_mean(name, scope), node.mark)
-            return Node(None, node.mark)
+            return Node(Failed(), node.mark)
         factor = float(match["factor"] or 1) * (-1.0 if match["sign"] == "-" else 1.0)
         divisor = float(match["divisor"] or 1)
         if divisor == 0.0:
             self.report(path, "division by zero", mark=node.mark)
-            return Node(None, node.mark)
+            return Node(Failed(), node.mark)
         target = scope[name]
         return target if (factor, divisor) == (1.0, 1.0) else self.scaled(target, factor, divisor, path)
 
@@ -163,7 +172,7 @@ class Expander:
                 texts = [repr(float(number) * factor / divisor) for number in numbers]
                 return Node(" ".join(texts) + " " + node.value[match.end() :].strip(), node.mark)
         self.report(path, "this constant cannot be scaled", "scale numbers with units, or lists of them")
-        return Node(None, node.mark)
+        return Node(Failed(), node.mark)
 
     def legs(self, node: Node, constants: Scope, templates: Mapping[str, Node]) -> Node:
         """Expand the list of legs."""
@@ -204,7 +213,7 @@ class Expander:
         return None
 
     def scope(
-        self, template: Node, given: Mapping[str, Node], constants: Scope, path: Path
+        self, template: Node, given: Mapping[str, Given], constants: Scope, path: Path, mark: Mark
     ) -> dict[str, Node]:
         """Values of a template's parameters: as given, or the defaults."""
         assert isinstance(template.value, dict)
@@ -215,15 +224,14 @@ class Expander:
         scope = dict(constants)
         for name, default in declared.items():
             if name not in given and default.value is None:
-                self.report(path, f"the template's parameter {name!r} is not given", f"write {name}: ...")
-            scope[name] = self.substitute(given.get(name, default), constants, (*path, name))
-        for name in given:
+                hint = f"write {name}: ..."
+                self.report(path, f"the template's parameter {name!r} is not given", hint, mark)
+            value = given[name].value if name in given else default
+            scope[name] = self.substitute(value, constants, (*path, name))
+        for name, (_, own_path, own_mark) in given.items():
             if name not in declared:
-                self.report(
-                    (*path, name),
-                    f"the template has no parameter {name!r}",
-                    did_you_mean(name, declared),
-                )
+                hint = did_you_mean(name, declared)
+                self.report(own_path, f"the template has no parameter {name!r}", hint, own_mark)
         return scope
 
     def single(self, node: Node, constants: Scope, templates: Mapping[str, Node], path: Path) -> list[Node]:
@@ -232,30 +240,38 @@ class Expander:
         template = self.template(node, "template", templates, path)
         if template is None:
             return []
-        given = node.value.get("with", Node({})).value
-        if not isinstance(given, dict):
-            self.report((*path, "with"), "'with' is a mapping of parameters to values")
-            given = {}
         own = {k: n for k, n in node.value.items() if k not in _SINGLE_KEYS}
-        return [self.instance(template, own, node, given, constants, path)]
+        return [self.instance(template, own, node, self.given(node, path), constants, path)]
+
+    def given(self, node: Node, path: Path) -> dict[str, Given]:
+        """Parameters under the key `with` of a leg."""
+        assert isinstance(node.value, dict)
+        values = node.value.get("with", Node({}))
+        if not isinstance(values.value, dict):
+            self.report((*path, "with"), "'with' is a mapping of parameters to values")
+            return {}
+        return {
+            name: Given(value, (*path, "with", name), values.keys.get(name, values.mark))
+            for name, value in values.value.items()
+        }
 
     def instance(
         self,
         template: Node,
         own: Mapping[str, Node],
         node: Node,
-        given: Mapping[str, Node],
+        given: Mapping[str, Given],
         constants: Scope,
         path: Path,
     ) -> Node:
         """Make one leg of a template; keys that the leg has itself replace the template's."""
         assert isinstance(template.value, dict)
-        scope = self.scope(template, given, constants, path)
+        scope = self.scope(template, given, constants, path, node.mark)
         items = {k: n for k, n in template.value.items() if k != "parameters"}
         keys = dict(template.keys)
         for key, value in own.items():
             items[key] = value
-            keys[key] = node.keys.get(key, node.mark)
+            keys[key] = node.keys.get(key) or (value.mark if value.mark.line else node.mark)
         return self.leg(Node(items, node.mark, keys), scope, path)
 
     def repeat(self, node: Node, constants: Scope, templates: Mapping[str, Node], path: Path) -> list[Node]:
@@ -284,10 +300,7 @@ class Expander:
         if not isinstance(prefix, str):
             self.report((*path, "prefix"), "the prefix is a text", "prefix: leg")
             prefix = "leg"
-        shared = node.value.get("with", Node({})).value
-        if not isinstance(shared, dict):
-            self.report((*path, "with"), "'with' is a mapping of parameters to values")
-            shared = {}
+        shared = self.given(node, path)
         legs = []
         for k in range(number):
             own, given, place = self.row(node, lists, k, number, path)
@@ -322,10 +335,10 @@ class Expander:
 
     def row(
         self, node: Node, lists: Mapping[str, list[Node]], k: int, number: int, path: Path
-    ) -> tuple[dict[str, Node], dict[str, Node], Node]:
+    ) -> tuple[dict[str, Node], dict[str, Given], Node]:
         """Own keys and parameters of the k-th of the repeated legs, and the node that gives them."""
         own: dict[str, Node] = {}
-        given: dict[str, Node] = {}
+        given: dict[str, Given] = {}
         place = node
         if "names" in lists:
             own["name"] = lists["names"][k]
@@ -345,7 +358,7 @@ class Expander:
                 if key in ("name", "placement", "branch", "guess"):
                     own[key] = value
                 else:
-                    given[key] = value
+                    given[key] = Given(value, (*path, key), entry.keys.get(key, entry.mark))
         return own, given, place
 
 

@@ -73,7 +73,7 @@ def summary(check: Check) -> dict[str, Any]:
 def mobility_data(m: Mobility) -> dict[str, Any]:
     """Mobility as plain data, with its sentences."""
     data = dataclasses.asdict(m)
-    data["spinning"] = [body for body, _ in m.spinning]
+    data["spinning"] = [spin.body for spin in m.spinning]
     return {**data, "sentences": m.sentences()}
 
 
