@@ -12,14 +12,15 @@ The plan is made once for a program and then written out for any vector width:
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from nacelle.emit.jit_order import order
 from nacelle.program.program import Instruction, Program
 
-# a b c: a * b + c, a * b - c, c - a * b
-FUSED = frozenset(("fma", "fms", "fnma"))
+# A program of up to so many chunks is not cut.
+_WHOLE = 5
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,8 @@ def plan(program: Program, *, fma: bool, chunk: int, registers: int) -> Plan:
 def fuse(program: Program, *, enabled: bool = True) -> tuple[Instruction | None, ...]:
     """Drop what no result needs and fuse the products that only sums use.
 
-    A product with several uses is fused if all of its uses are, so that it is never made on its own.
+    The fused operations on a, b, c are fma: a * b + c, fms: a * b - c, fnma: c - a * b. A product with
+    several uses is fused if all of its uses are, so that it is never made on its own.
     """
     code: list[Instruction | None] = [None] * len(program.code)
     stack = list(program.results)
@@ -139,10 +141,14 @@ def operands(step: Instruction) -> tuple[int, ...]:
 
 
 def _cut(listed: Sequence[int], code: Sequence[Instruction | None], chunk: int) -> list[Sequence[int]]:
-    """Cut the list into parts of about `chunk` operations, where the fewest values are alive."""
-    count = max(1, round(len(listed) / chunk))
-    if count == 1:
+    """Cut the list into parts of about `chunk` operations, where the fewest values are alive.
+
+    LLVM holds values in registers better in short functions than in long ones, and makes them sooner, but
+    a program that one function can hold without much harm stays whole.
+    """
+    if len(listed) <= _WHOLE * chunk:
         return [listed] if listed else []
+    count = round(len(listed) / chunk)
     last: dict[int, int] = {}
     for position, k in enumerate(listed):
         for a in operands(code[k] or ()):
@@ -163,7 +169,7 @@ def _cut(listed: Sequence[int], code: Sequence[Instruction | None], chunk: int) 
         # alive[p] values cross the cut before position p.
         cuts.append(min(near, key=lambda p: (alive[p], abs(p - middle))))
     cuts.append(len(listed))
-    return [listed[a:b] for a, b in zip(cuts, cuts[1:], strict=False)]
+    return [listed[a:b] for a, b in itertools.pairwise(cuts)]
 
 
 def _place(program: Program, code: tuple[Instruction | None, ...], parts: list[Sequence[int]]) -> Plan:

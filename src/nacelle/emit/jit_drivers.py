@@ -1,0 +1,315 @@
+"""Drivers in native code: loops around straight-line programs that run without Python.
+
+A program cannot branch or repeat; a driver repeats it for every sample:
+
+- `newton` solves f(y, p) = 0, given a program that makes the step dy and an error;
+- `rk4` integrates ẋ = f(x, u, p) with a fixed step.
+
+Both work on many samples at a time, one in each lane of a vector, and share them among threads.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nacelle.emit import llvm_drivers
+from nacelle.emit.jit import (
+    DEFAULT,
+    Library,
+    Options,
+    address,
+    aligned_memory,
+    compile_text,
+    library_table,
+    make_plan,
+    module,
+    split,
+    vector_width,
+)
+from nacelle.emit.jit_plan import Plan
+from nacelle.emit.llvm_ir import stride
+from nacelle.program.program import Program
+
+CONVERGED, ITERATION_CAP, NOT_FINITE = 0, 1, 2
+
+_POINTER, _INTEGER, _REAL = ctypes.c_void_p, ctypes.c_int64, ctypes.c_double
+
+
+def _rows(array: Any, size: int, name: str) -> NDArray[np.float64]:
+    """Give a C-contiguous array (N, size)."""
+    rows = np.ascontiguousarray(np.atleast_2d(np.asarray(array, dtype=np.float64)))
+    if rows.ndim != 2 or rows.shape[1] != size:
+        raise ValueError(f"{name} has the shape {rows.shape}, not (N, {size})")
+    return rows
+
+
+def _step(rows: NDArray[np.float64]) -> int:
+    """Distance between two rows; 0 if all samples share one."""
+    return 0 if len(rows) == 1 else rows.shape[1]
+
+
+def _count(*arrays: NDArray[np.float64]) -> int:
+    """Give the number of samples of arrays with N rows or one."""
+    counts = {len(array) for array in arrays if len(array) != 1} or {1}
+    if len(counts) > 1:
+        raise ValueError(f"the arrays have different numbers of rows: {sorted(counts)}")
+    return counts.pop()
+
+
+def _share(part: Callable[[int, int], None], count: int, width: int, threads: int) -> None:
+    """Run the parts of the samples in threads."""
+    spans = split(count, width, threads)
+    if len(spans) <= 1:
+        for span in spans:
+            part(*span)
+    else:
+        with ThreadPoolExecutor(len(spans)) as pool:
+            list(pool.map(lambda span: part(*span), spans))
+
+
+def _info(plan: Plan, width: int, extra: int) -> str:
+    """Write what the loader must know: the width, and the bytes of memory that an entry works in."""
+    numbers = [width, *(stride(plan, w) + extra * 8 * w for w in (width, 1))]
+    listed = ", ".join(f"i64 {number}" for number in numbers)
+    return f"@nacelle_info = constant [{len(numbers)} x i64] [{listed}]"
+
+
+@dataclass(frozen=True)
+class NewtonResult:
+    """What Newton's method found for every sample.
+
+    Attributes:
+        y: the unknowns (N, n); where the status is not 0, the last values that were tried.
+        iterations: steps taken (N,).
+        status: 0 converged, 1 the iteration cap was reached, 2 a step or an error was not finite (N,).
+    """
+
+    y: NDArray[np.float64]
+    iterations: NDArray[np.int64]
+    status: NDArray[np.int64]
+
+
+class Newton:
+    """Newton's method around a step program, for many samples.
+
+    The program has the inputs y (n) and p (k) and the outputs dy (n) and error (): for f(y, p) = 0 it
+    computes dy = -(∂f/∂y)⁻¹ f and, say, error = |f|, both at y. For every sample
+
+        y ← y + min(1, L / |dy|) dy     until error(y) <= tolerance,
+
+    L the longest step. The error belongs to the y that is returned: no step is taken after the test.
+    """
+
+    def __init__(self, image: bytes, program: Program) -> None:
+        self.program = program
+        self.n, self.k = _newton_sizes(program)
+        self._library = Library(image, ("nacelle_info", "nacelle_v_newton", "nacelle_s_newton"))
+        self.width, self._many_bytes, self._one_bytes = self._library.numbers("nacelle_info", 3)
+        kind = ctypes.CFUNCTYPE(
+            None,
+            *(_POINTER, _INTEGER, _POINTER, _INTEGER, _POINTER, _POINTER, _POINTER),
+            *(_INTEGER, _INTEGER, _REAL, _REAL, _INTEGER, _INTEGER, _POINTER, _POINTER),
+        )
+        self._many = kind(self._library.address("nacelle_v_newton"))
+        self._one = kind(self._library.address("nacelle_s_newton"))
+
+    def solve(
+        self,
+        y0: Any,
+        p: Any,
+        *,
+        tolerance: float,
+        max_iterations: int = 50,
+        max_step: float = np.inf,
+        follow: bool = False,
+        threads: int = 1,
+    ) -> NewtonResult:
+        """Solve for every sample.
+
+        Args:
+            y0: where to start (N, n) or (1, n).
+            p: parameters (N, k) or (1, k).
+            tolerance: the error at which a sample is solved.
+            max_iterations: the most steps that are taken.
+            max_step: Euclidean length of the longest step.
+            follow: start each sample from the solution of the one before it, if that was solved, as
+                along a path; samples are then solved one after the other, and each thread's first
+                sample starts from y0.
+            threads: how many threads share the samples.
+        """
+        guess, parameters = _rows(y0, self.n, "y0"), _rows(p, self.k, "p")
+        count = _count(guess, parameters)
+        width = 1 if follow else self.width
+        y = np.empty((count, self.n))
+        # Whole vectors are stored, so there is room for the lanes beyond the last sample.
+        iterations = np.zeros(count + width, dtype=np.int64)
+        status = np.full(count + width, ITERATION_CAP, dtype=np.int64)
+        entry, size = (self._one, self._one_bytes) if follow else (self._many, self._many_bytes)
+
+        def part(start: int, stop: int) -> None:
+            tile = aligned_memory(size)
+            entry(
+                *(address(guess), _step(guess), address(parameters), _step(parameters)),
+                *(address(y), address(iterations), address(status), start, stop),
+                *(tolerance, max_step, max_iterations, int(follow), address(tile), library_table()),
+            )
+
+        _share(part, count, width, threads)
+        return NewtonResult(y, iterations[:count], status[:count])
+
+
+def _newton_sizes(program: Program) -> tuple[int, int]:
+    """Check the form of a step program; give the numbers of unknowns and of parameters."""
+    inputs = [variable.size for variable in program.inputs]
+    outputs = [variable.size for variable in program.outputs]
+    if len(inputs) != 2 or outputs != [inputs[0], 1]:
+        raise ValueError(
+            f"{program.name} is not a step program: inputs (y, p), outputs (dy, error), got the sizes "
+            f"{inputs} and {outputs}"
+        )
+    return inputs[0], inputs[1]
+
+
+def compile_newton(program: Program, options: Options = DEFAULT) -> bytes:
+    """Compile Newton's method around a step program, as bytes that `load_newton` takes."""
+    program.check()
+    n, k = _newton_sizes(program)
+    width, plan = vector_width(options), make_plan(program, options)
+    parts = [_info(plan, width, 0)]
+    for lanes, prefix in ((width, "v_"), (1, "s_")):
+        parts += [
+            llvm_drivers.around(plan, lanes, prefix),
+            llvm_drivers.newton(plan, n, k, lanes, prefix),
+        ]
+    return compile_text(module(parts, width), options.level)
+
+
+def load_newton(image: bytes, program: Program) -> Newton:
+    """Load what `compile_newton` has made of this program on such a machine."""
+    return Newton(image, program)
+
+
+def newton(program: Program, options: Options = DEFAULT) -> Newton:
+    """Compile and load Newton's method around a step program."""
+    return load_newton(compile_newton(program, options), program)
+
+
+@dataclass(frozen=True)
+class Rk4Result:
+    """Motions from many initial states.
+
+    Attributes:
+        x: the states after every so many steps (N, stored, n); NaN from where one was not finite.
+        final: the last finite states (N, n).
+        completed: steps to the last finite state (N,).
+        status: 0 all steps were completed, 2 a state was not finite (N,).
+    """
+
+    x: NDArray[np.float64]
+    final: NDArray[np.float64]
+    completed: NDArray[np.int64]
+    status: NDArray[np.int64]
+
+
+class Rk4:
+    """The classical Runge-Kutta method with a fixed step, for many initial states.
+
+    The program has the inputs x (n), u (m) and p (k) and the output dx (n) = f(x, u, p). Each step of
+    length h, with u held,
+
+        k1 = f(x)   k2 = f(x + h/2 k1)   k3 = f(x + h/2 k2)   k4 = f(x + h k3)
+        x ← x + h/6 (k1 + 2 k2 + 2 k3 + k4).
+    """
+
+    def __init__(self, image: bytes, program: Program) -> None:
+        self.program = program
+        self.n, self.m, self.k = _rk4_sizes(program)
+        self._library = Library(image, ("nacelle_info", "nacelle_v_rk4"))
+        self.width, self._bytes, _ = self._library.numbers("nacelle_info", 3)
+        self._entry = ctypes.CFUNCTYPE(
+            None,
+            *itertools.chain.from_iterable([(_POINTER, _INTEGER)] * 4),
+            *(_POINTER, _POINTER, _INTEGER, _INTEGER, _REAL, _INTEGER, _INTEGER, _POINTER, _POINTER),
+        )(self._library.address("nacelle_v_rk4"))
+
+    def integrate(
+        self, x0: Any, u: Any, p: Any, *, h: float, steps: int, every: int = 1, threads: int = 1
+    ) -> Rk4Result:
+        """Integrate from every initial state.
+
+        Args:
+            x0: initial states (N, n).
+            u: inputs (steps, m), each held over its step, or (1, m), held throughout; the same for all
+                samples.
+            p: parameters (N, k) or (1, k).
+            h: length of a step in seconds.
+            steps: number of steps.
+            every: a state is stored after so many steps, so there are steps // every of them.
+            threads: how many threads share the samples.
+        """
+        start_states, parameters = _rows(x0, self.n, "x0"), _rows(p, self.k, "p")
+        held = _rows(u, self.m, "u")
+        if len(held) not in (1, steps):
+            raise ValueError(f"u has {len(held)} rows for {steps} steps")
+        if steps < 0 or every < 1:
+            raise ValueError(f"steps = {steps} and every = {every} must be positive")
+        count = _count(start_states, parameters)
+        stored = np.full((count, steps // every, self.n), np.nan)
+        final = np.empty((count, self.n))
+        completed = np.zeros(count + self.width, dtype=np.int64)
+
+        def part(start: int, stop: int) -> None:
+            tile = aligned_memory(self._bytes)
+            self._entry(
+                *(address(start_states), _step(start_states), address(held), _step(held)),
+                *(address(parameters), _step(parameters), address(stored), stored.shape[1] * self.n),
+                *(address(final), address(completed), start, stop, h, steps, every),
+                *(address(tile), library_table()),
+            )
+
+        _share(part, count, self.width, threads)
+        completed = completed[:count]
+        return Rk4Result(stored, final, completed, np.where(completed < steps, NOT_FINITE, CONVERGED))
+
+
+def _rk4_sizes(program: Program) -> tuple[int, int, int]:
+    """Check the form of a derivative program; give the numbers of states, inputs and parameters."""
+    inputs = [variable.size for variable in program.inputs]
+    outputs = [variable.size for variable in program.outputs]
+    if len(inputs) != 3 or outputs != inputs[:1]:
+        raise ValueError(
+            f"{program.name} is not a derivative program: inputs (x, u, p), output dx, got the sizes "
+            f"{inputs} and {outputs}"
+        )
+    return inputs[0], inputs[1], inputs[2]
+
+
+def compile_rk4(program: Program, options: Options = DEFAULT) -> bytes:
+    """Compile the Runge-Kutta method around a derivative program, as bytes that `load_rk4` takes."""
+    program.check()
+    n, m, k = _rk4_sizes(program)
+    width, plan = vector_width(options), make_plan(program, options)
+    parts = [
+        _info(plan, width, n),
+        llvm_drivers.around(plan, width, "v_"),
+        llvm_drivers.rk4(plan, n, m, k, width, "v_"),
+    ]
+    return compile_text(module(parts, width), options.level)
+
+
+def load_rk4(image: bytes, program: Program) -> Rk4:
+    """Load what `compile_rk4` has made of this program on such a machine."""
+    return Rk4(image, program)
+
+
+def rk4(program: Program, options: Options = DEFAULT) -> Rk4:
+    """Compile and load the Runge-Kutta method around a derivative program."""
+    return load_rk4(compile_rk4(program, options), program)
