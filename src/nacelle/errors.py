@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -52,7 +53,10 @@ class Problem:
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Suggest the nearest known name, or list what is known."""
-    names = list(known)
+    # Comparing takes time that grows with both: a long list or name is not worth it.
+    names = list(itertools.islice(known, 100))
+    if len(name) > 80:
+        return ""
     near = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
     near = near or [known_name for known_name in names if known_name.lower() == name.lower()]
     if near:

@@ -234,7 +234,9 @@ def assemble(robot: Robot, platform: Pose | None = None, q: Array | None = None,
     if robot.nacelle.closures and robot.nacelle.joints:
         _close_part(robot, None, pose, q, rng)
     for k, leg in enumerate(robot.legs):
-        reached, on_branch = _close_part(robot, leg, pose, q, rng)
+        # Where several legs fail the pose is out of reach, and searching long for the others is in vain.
+        starts = _STARTS if len(unreached) < 2 else 2
+        reached, on_branch = _close_part(robot, leg, pose, q, rng, starts)
         if not reached:
             unreached.append(k)
         elif not on_branch:
@@ -263,7 +265,12 @@ def _on_branch(robot: Robot, leg: Leg, platform: Pose, q: Array) -> bool:
 
 
 def _close_part(
-    robot: Robot, leg: Leg | None, pose: Pose, q: Array, rng: np.random.Generator
+    robot: Robot,
+    leg: Leg | None,
+    pose: Pose,
+    q: Array,
+    rng: np.random.Generator,
+    starts: int = _STARTS,
 ) -> tuple[bool, bool]:
     """Close one leg (or the nacelle's loops) with the platform held; put the solution into q."""
     part, places = leg_part(robot, leg)
@@ -285,7 +292,7 @@ def _close_part(
         rank = (gap, wrong, _outside(part, q_part))
         if rank < best_rank:
             best, best_rank = q_part, rank
-        if best_rank == (0.0, False, False) or (attempt >= _STARTS and not (gap == 0.0 and wrong)):
+        if best_rank == (0.0, False, False) or (attempt >= starts and not (gap == 0.0 and wrong)):
             break
     q[places] = best
     return best_rank[0] == 0.0, not best_rank[1]

@@ -7,6 +7,7 @@ The models hold what the file says, in SI units. Quantities whose unit depends o
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -205,7 +206,8 @@ class InertiaSpec(Strict):
 
 def _inertia(value: Any) -> Any:
     if isinstance(value, str):
-        match = re.fullmatch(rf"\s*({NUMBER}(?:[\s,]+{NUMBER})*)\s*(.*)", value)
+        short = value if len(value) < 300 else ""
+        match = re.fullmatch(rf"\s*({NUMBER}(?:[\s,]+{NUMBER})*)\s*(.*)", short)
         if match is None:
             raise fault(f"{value[:60]!r} is not an inertia", "write '0.01 0.02 0.02 kg*m^2'")
         value = [f"{number} {match[2]}".strip() for number in re.split(r"[\s,]+", match[1])]
@@ -335,6 +337,8 @@ class BodySpec(Strict):
     def _check(self) -> BodySpec:
         if self.com is not None and self.first_moment is not None:
             raise_at("first_moment", "com and first_moment say the same", "give one of them")
+        if self.first_moment is not None and np.linalg.norm(self.first_moment) > 1e6 * self.mass > 0.0:
+            raise_at("first_moment", "the centre of mass is more than 1000 km away", "check the units")
         raise_all([(("inertia",), words, "check units and axes") for words in inertia_faults(self.ten())])
         return self
 
@@ -441,6 +445,19 @@ class DriveSpec(Strict):
         raise_all([((*place, *path), message, hint) for path, message, hint in faults])
 
 
+def check_axes(kind: str, axis: tuple[float, ...] | None, axes: Sequence[tuple[float, ...]] | None) -> None:
+    """Demand the axes that a kind of joint has."""
+    if kind == "universal":
+        if axis is not None:
+            raise_at("axis", "a universal joint has two axes", "write axes: [x, y]")
+        if axes is not None and abs(np.dot(axes[0], axes[1])) > 1e-9:
+            raise_at("axes", "the axes of a universal joint are square to each other")
+    elif axes is not None:
+        raise_at("axes", f"a {kind} joint has one axis", "write axis: z")
+    elif axis is not None and kind in ("spherical", "fixed"):
+        raise_at("axis", f"a {kind} joint has no axis", "remove axis")
+
+
 class JointSpec(DriveSpec):
     """A joint between two bodies.
 
@@ -460,15 +477,7 @@ class JointSpec(DriveSpec):
 
     @model_validator(mode="after")
     def _check(self, info: ValidationInfo) -> JointSpec:
-        if self.type == "universal":
-            if self.axis is not None:
-                raise_at("axis", "a universal joint has two axes", "write axes: [x, y]")
-            if self.axes is not None and abs(np.dot(self.axes[0], self.axes[1])) > 1e-9:
-                raise_at("axes", "the axes of a universal joint are square to each other")
-        elif self.axes is not None:
-            raise_at("axes", f"a {self.type} joint has one axis", "write axis: z")
-        elif self.axis is not None and self.type in ("spherical", "fixed"):
-            raise_at("axis", f"a {self.type} joint has no axis", "remove axis")
+        check_axes(self.type, self.axis, self.axes)
         self.check_drive(JointKind(self.type), info)
         return self
 
@@ -546,6 +555,7 @@ class EndSpec(DriveSpec):
 
     @model_validator(mode="after")
     def _check(self, info: ValidationInfo) -> EndSpec:
+        check_axes(self.type, self.axis, self.axes)
         self.check_drive(JointKind(self.type), info)
         return self
 

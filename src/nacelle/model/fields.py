@@ -22,6 +22,10 @@ from nacelle.errors import did_you_mean
 from nacelle.model.units import NUMBER, QUANTITIES, Quantity, UnitError, parse_quantity
 
 SI = {"*": "SI"}
+# No quantity or vector is a text longer than this; searching such texts could take long.
+_LONGEST = 300
+# Only the first errors of a mapping get suggestions, which take time.
+_SUGGESTIONS = 50
 _NAME = re.compile(r"\w[\w\-]*")
 _VECTOR_TEXT = re.compile(rf"\s*(?P<numbers>{NUMBER}(?:[\s,]+{NUMBER})+)\s*(?P<unit>.*)")
 
@@ -55,15 +59,15 @@ class Strict(BaseModel):
         try:
             return handler(data)
         except ValidationError as errors:
-            raise ValidationError.from_exception_data(
-                cls.__name__, [cls._detail(error) for error in errors.errors(include_url=False)]
-            ) from None
+            found = errors.errors(include_url=False)
+            details = [cls._detail(error, k < _SUGGESTIONS) for k, error in enumerate(found)]
+            raise ValidationError.from_exception_data(cls.__name__, details) from None
 
     @classmethod
-    def _detail(cls, error: Any) -> InitErrorDetails:
+    def _detail(cls, error: Any, suggest: bool) -> InitErrorDetails:
         path, kind, context = error["loc"], error["type"], error.get("ctx", {})
         if kind == "extra_forbidden" and len(path) == 1:
-            hint = did_you_mean(str(path[0]), cls._keys())
+            hint = did_you_mean(str(path[0]), cls._keys()) if suggest else ""
             reason = fault(f"unknown key {str(path[0])[:60]!r}", hint)
         elif kind == "missing":
             reason = fault(f"missing key {path[-1]!r}")
@@ -148,7 +152,7 @@ def read_vector(
     """Read a list of quantities, or a text such as "0 0 300 mm"."""
     example = " ".join(["0"] * (length - 1) + [quantity.example])
     if isinstance(value, str):
-        match = _VECTOR_TEXT.fullmatch(value)
+        match = _VECTOR_TEXT.fullmatch(value) if len(value) <= _LONGEST else None
         if match is None:
             raise fault(f"expected {length} numbers, got {_short(value)}", f"write {example!r}")
         numbers = re.split(r"[\s,]+", match["numbers"])
@@ -229,7 +233,7 @@ def _read_axis(value: Any, info: ValidationInfo) -> tuple[float, ...]:
     if isinstance(value, str) and value.lstrip("+-") in _AXES and len(value) <= 2:
         sign = -1.0 if value.startswith("-") else 1.0
         return tuple(sign * c + 0.0 for c in _AXES[value[-1]])
-    if isinstance(value, str) and not _VECTOR_TEXT.fullmatch(value):
+    if isinstance(value, str) and not (len(value) <= _LONGEST and _VECTOR_TEXT.fullmatch(value)):
         raise fault(f"expected an axis, got {_short(value)}", "x, y, z, -x, -y, -z or three numbers")
     if isinstance(value, list | tuple) and len(value) != 3:
         raise fault(f"expected an axis, got {_short(value)}", "x, y, z, -x, -y, -z or three numbers")

@@ -14,6 +14,9 @@ from nacelle.spatial.scalar import Array
 Path = tuple[str | int, ...]
 Report = Callable[[Path, str, str], None]
 
+# A mechanism of more bodies than this is no robot, and its checks would take long.
+MAX_BODIES = 80
+
 
 @dataclass
 class Part:
@@ -65,6 +68,10 @@ class Graph:
         for part in self.legs:
             for name, (spec, path) in part.chain.bodies.items():
                 self.bodies[f"{part.name}.{name}"] = Body(spec, path, part)
+        drafts_number = sum(len(part.chain.joints) + len(part.chain.closures) for part in parts)
+        if max(len(self.bodies), drafts_number // 2) > MAX_BODIES:
+            self.report(("legs",), f"more than {MAX_BODIES} bodies or {2 * MAX_BODIES} joints", "")
+            parts = []
         edges = [
             self.edge(part, draft, closes)
             for part in parts
@@ -73,8 +80,8 @@ class Graph:
         ]
         self.edges = [edge for edge in edges if edge is not None]
         self.closing = [edge for edge in self.edges if edge.closes]
-        self.tree = self.order()
-        self.groups = self.components()
+        self.tree = self.order() if parts else []
+        self.groups = self.components() if parts else []
         self.group_of = {body: k for k, group in enumerate(self.groups) for body in group}
 
     def report(self, path: Path, message: str, hint: str = "") -> None:

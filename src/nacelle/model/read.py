@@ -58,7 +58,10 @@ def read_data(data: Any) -> tuple[Robot, Source]:
 def read_source(source: Source) -> tuple[Robot, Source]:
     """Expand templates, check the shape, build the robot; give it with the expanded source."""
     expander = Expander(source)
-    expanded = Source(source.file, expander.expand())
+    try:
+        expanded = Source(source.file, expander.expand())
+    except DescriptionError as error:
+        raise DescriptionError(unique(list(error.problems))) from None
     problems = list(expander.problems)
     description: Description | None = None
     units = _units(expanded, problems)

@@ -27,8 +27,8 @@ from ruamel.yaml.events import (
 
 from nacelle.errors import DescriptionError, Problem
 
-MAX_BYTES = 256 * 1024
-MAX_NODES = 10_000
+MAX_BYTES = 128 * 1024
+MAX_NODES = 6_000
 MAX_DEPTH = 24
 
 PlainScalar = str | int | float | bool | None

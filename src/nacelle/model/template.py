@@ -12,21 +12,23 @@ A scalar "$L" stands for the constant or parameter L; "-$L", "2*$L", "$L/2" scal
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
-from nacelle.errors import Problem, did_you_mean
+from nacelle.errors import DescriptionError, Problem, did_you_mean
 from nacelle.model.khalil_kleinfinger import expand_table
-from nacelle.model.source import Failed, Mark, Node, Source
-from nacelle.model.units import NUMBER
+from nacelle.model.source import MAX_DEPTH, Failed, Mark, Node, Source
+from nacelle.model.units import LARGEST, NUMBER
 
 Path = tuple[str | int, ...]
 Scope = Mapping[str, Node]
 
 MAX_LEGS = 64
-MAX_EXPANDED = 60_000
+MAX_PROBLEMS = 150
+MAX_EXPANDED = 30_000
 
 _REFERENCE = re.compile(
     rf"(?P<sign>[-+]?)\s*(?:(?P<factor>{NUMBER})\s*\*\s*)?\$(?P<name>\w+)\s*(?:/\s*(?P<divisor>{NUMBER}))?"
@@ -43,6 +45,8 @@ _REPEAT_KEYS = (
     "with",
 )
 _TEXTS = ("name", "title", "notes", "sources")
+# Keys that a line of a table may have beside parameters.
+_OWN_KEYS = ("name", "placement", "branch", "guess")
 _SINGLE_KEYS = ("template", "with")
 
 
@@ -62,10 +66,14 @@ class Expander:
         self.source = source
         self.problems: list[Problem] = []
         self.count = 0
+        self.sizes: dict[int, tuple[int, int]] = {}
+        self.kept: list[Node] = []
         self.on_nacelle = _nacelle_names(source.root)
 
     def report(self, path: Path, message: str, hint: str = "", mark: Mark | None = None) -> None:
         """Note a problem at a path, or at a mark where the path has moved."""
+        if len(self.problems) >= MAX_PROBLEMS:
+            raise DescriptionError(self.problems)
         problem = self.source.problem(path, message, hint)
         if mark is not None and mark.line:
             problem = replace(problem, line=mark.line, column=mark.column)
@@ -121,11 +129,30 @@ class Expander:
                 self.report(("templates", name), "a template is a mapping, written like a leg")
         return good
 
+    def grow(self, number: int, path: Path) -> None:
+        """Count values that the expanded description holds; too many end the reading at once."""
+        self.count += number
+        if self.count > MAX_EXPANDED:
+            message = f"with templates and constants expanded there are more than {MAX_EXPANDED} values"
+            raise DescriptionError([self.source.problem(path[:2], message, "a robot needs a few thousand")])
+
+    def measure(self, node: Node) -> tuple[int, int]:
+        """Number of values below a node, and its depth."""
+        found = self.sizes.get(id(node))
+        if found is None:
+            value = node.value
+            below = (
+                list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
+            )
+            parts = [self.measure(child) for child in below]
+            found = 1 + sum(size for size, _ in parts), 1 + max((depth for _, depth in parts), default=0)
+            self.sizes[id(node)] = found
+            self.kept.append(node)
+        return found
+
     def substitute(self, node: Node, scope: Scope, path: Path) -> Node:
         """Replace every "$name" below a node."""
-        self.count += 1
-        if self.count > MAX_EXPANDED:
-            return node
+        self.grow(1, path)
         if isinstance(node.value, dict):
             items = {k: self.substitute(n, scope, (*path, k)) for k, n in node.value.items()}
             return Node(items, node.mark, node.keys)
@@ -157,6 +184,11 @@ class Expander:
             self.report(path, "division by zero", mark=node.mark)
             return Node(Failed(), node.mark)
         target = scope[name]
+        size, depth = self.measure(target)
+        self.grow(size, path)
+        if depth > MAX_DEPTH:
+            self.report(path, f"${name} is nested deeper than {MAX_DEPTH} levels", mark=node.mark)
+            return Node(Failed(), node.mark)
         return target if (factor, divisor) == (1.0, 1.0) else self.scaled(target, factor, divisor, path)
 
     def scaled(self, node: Node, factor: float, divisor: float, path: Path) -> Node:
@@ -164,7 +196,8 @@ class Expander:
         if isinstance(node.value, list):
             return Node([self.scaled(n, factor, divisor, path) for n in node.value], node.mark)
         if isinstance(node.value, int | float) and not isinstance(node.value, bool):
-            return Node(float(node.value) * factor / divisor, node.mark)
+            number = float(node.value) if abs(node.value) < LARGEST else math.inf
+            return Node(number * factor / divisor, node.mark)
         if isinstance(node.value, str):
             match = _LEADING_NUMBERS.match(node.value)
             if match:
@@ -190,7 +223,7 @@ class Expander:
                 legs.extend(self.single(item, constants, templates, path))
             else:
                 legs.append(self.leg(item, constants, path))
-            if len(legs) > MAX_LEGS or self.count > MAX_EXPANDED:
+            if len(legs) > MAX_LEGS:
                 self.report(path, f"too many legs: at most {MAX_LEGS}")
                 break
         return Node(legs, node.mark)
@@ -230,7 +263,7 @@ class Expander:
             scope[name] = self.substitute(value, constants, (*path, name))
         for name, (_, own_path, own_mark) in given.items():
             if name not in declared:
-                hint = did_you_mean(name, declared)
+                hint = did_you_mean(name, [*declared, *_OWN_KEYS])
                 self.report(own_path, f"the template has no parameter {name!r}", hint, own_mark)
         return scope
 
@@ -355,7 +388,7 @@ class Expander:
                 return own, given, place
             place = entry
             for key, value in entry.value.items():
-                if key in ("name", "placement", "branch", "guess"):
+                if key in _OWN_KEYS:
                     own[key] = value
                 else:
                     given[key] = Given(value, (*path, key), entry.keys.get(key, entry.mark))
