@@ -719,4 +719,4 @@ class Description(Strict):
     actuators: list[Reference] | None = None
     tools: dict[Name, ToolSpec] = {}
     payload: dict[Name, PayloadSpec] = {}
-    modes: dict[Name, ModeSpec] = {}
+    modes: Annotated[dict[Name, ModeSpec], Field(max_length=8)] = {}

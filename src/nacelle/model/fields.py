@@ -24,7 +24,7 @@ from nacelle.model.units import NUMBER, QUANTITIES, Quantity, UnitError, parse_q
 SI = {"*": "SI"}
 # No quantity or vector is a text longer than this; searching such texts could take long.
 _LONGEST = 300
-# Only the first errors of a mapping get suggestions, which take time.
+# Only the first unknown keys of a mapping get suggestions, which take time.
 _SUGGESTIONS = 50
 _NAME = re.compile(r"\w[\w\-]*")
 _VECTOR_TEXT = re.compile(rf"\s*(?P<numbers>{NUMBER}(?:[\s,]+{NUMBER})+)\s*(?P<unit>.*)")
@@ -60,7 +60,9 @@ class Strict(BaseModel):
             return handler(data)
         except ValidationError as errors:
             found = errors.errors(include_url=False)
-            details = [cls._detail(error, k < _SUGGESTIONS) for k, error in enumerate(found)]
+            unknown = [k for k, error in enumerate(found) if error["type"] == "extra_forbidden"]
+            suggest = set(unknown[:_SUGGESTIONS])
+            details = [cls._detail(error, k in suggest) for k, error in enumerate(found)]
             raise ValidationError.from_exception_data(cls.__name__, details) from None
 
     @classmethod

@@ -73,7 +73,7 @@ class Expander:
     def report(self, path: Path, message: str, hint: str = "", mark: Mark | None = None) -> None:
         """Note a problem at a path, or at a mark where the path has moved."""
         if len(self.problems) >= MAX_PROBLEMS:
-            raise DescriptionError(self.problems)
+            return
         problem = self.source.problem(path, message, hint)
         if mark is not None and mark.line:
             problem = replace(problem, line=mark.line, column=mark.column)
@@ -176,7 +176,8 @@ class Expander:
             return Node(Failed(), node.mark)
         name = match["name"]
         if name not in scope:
-            self.report(path, f"nothing is called ${name}", did_you_mean(name, scope), node.mark)
+            hint = did_you_mean(name, scope) if len(self.problems) < MAX_PROBLEMS else ""
+            self.report(path, f"nothing is called ${name[:60]}", hint, node.mark)
             return Node(Failed(), node.mark)
         factor = float(match["factor"] or 1) * (-1.0 if match["sign"] == "-" else 1.0)
         divisor = float(match["divisor"] or 1)

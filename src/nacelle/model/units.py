@@ -302,8 +302,10 @@ def _convert(number: float, text: str, quantity: Quantity) -> float:
 
 def check_default_units(units: dict[str, str]) -> list[tuple[str, UnitError]]:
     """Check a `units:` mapping of kinds of quantity to units; give key and fault of each bad one."""
-    faults = []
+    faults: list[tuple[str, UnitError]] = []
     for name, unit in units.items():
+        if len(faults) == 20:  # more of them tell nothing new, and suggestions take time
+            break
         if name not in QUANTITIES:
             near = difflib.get_close_matches(name, QUANTITIES, n=1)
             hint = f"did you mean {near[0]!r}?" if near else "known: " + ", ".join(QUANTITIES)

@@ -1,0 +1,421 @@
+"""The command line: what it prints, its exit codes, and that nothing breaks it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import Result
+from typer.testing import CliRunner
+
+import nacelle
+from nacelle import robots
+from nacelle.cli import app
+
+NAMES = robots.names()
+ANSI = re.compile(r"\x1b\[[0-9;]*m")
+
+pytestmark = pytest.mark.filterwarnings("error")
+
+
+@pytest.fixture(autouse=True)
+def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def run(*arguments: str, code: int = 0) -> Result:
+    """Run a command in this process; demand its exit code and that it ends on purpose."""
+    result = CliRunner().invoke(app, list(arguments))
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    assert result.exit_code == code, result.output
+    assert "Traceback" not in result.output
+    return result
+
+
+def run_json(*arguments: str, code: int = 0) -> Any:
+    """Run a command with --json; demand one JSON text without NaN, and nothing else."""
+    result = run(*arguments, "--json", code=code)
+    assert result.stderr == ""
+    return json.loads(result.stdout, parse_constant=pytest.fail)
+
+
+def run_process(*arguments: str | bytes, code: int = 0, **settings: Any) -> subprocess.CompletedProcess[str]:
+    """Run the program itself; demand its exit code and that no traceback is shown."""
+    command = [sys.executable, "-W", "error", "-m", "nacelle.cli", *arguments]
+    environment = os.environ | settings.pop("env", {})
+    result = subprocess.run(
+        command, capture_output=True, text=True, errors="replace", env=environment, timeout=120, check=False
+    )
+    assert "Traceback" not in result.stderr
+    assert "Error" not in result.stderr
+    assert result.returncode == code, result.stderr
+    return result
+
+
+BROKEN = "format: nacelle/1\nname: a\nmoton: xyz\nnacelle: {mass: 1}\nlegs: [{name: b}]\n"
+
+
+def broken(file: str = "broken.yaml") -> str:
+    """Write a robot with mistakes on lines 1, 3 and 4."""
+    Path(file).write_text(BROKEN, encoding="utf-8")
+    return file
+
+
+# ---------------------------------------------------------------------------- robots, show
+
+
+def test_robots() -> None:
+    lines = run("robots").stdout.splitlines()
+    assert lines[0].split()[:3] == ["name", "legs", "bodies"]
+    assert [line.split()[0] for line in lines[1:]] == list(NAMES)
+
+
+def test_robots_by_name() -> None:
+    assert run("robots", "--names").stdout.split() == list(NAMES)
+
+
+def test_robots_as_json() -> None:
+    rows = run_json("robots")
+    assert [row["name"] for row in rows] == list(NAMES)
+    for row in rows:
+        robot = nacelle.load(row["name"])
+        assert (row["legs"], row["actuators"]) == (len(robot.legs), len(robot.actuators))
+        assert row["motion"] == robot.motion.name
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_show(name: str) -> None:
+    robot = nacelle.load(name)
+    text = run("show", name).stdout
+    assert robot.title in text
+    assert robot.hash[:16] in text
+    assert robot.motion.name in text
+    for body in robot.bodies:
+        assert body.name in text
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_show_as_json(name: str) -> None:
+    robot = nacelle.load(name)
+    data = run_json("show", name)
+    assert data["name"] == name
+    assert data["hash"] == robot.hash
+    assert [joint["name"] for joint in data["joints"]] == [joint.name for joint in robot.joints]
+    assert data["problems"] == []
+
+
+def test_show_texts_with_markup() -> None:
+    """Brackets in texts are no colours."""
+    title = "[red]x[/] [/foo] [bold"
+    text = re.sub(r"(?m)^title: .*", f'title: "{title}"', robots.text("fivebar"))
+    Path("markup.yaml").write_text(text, encoding="utf-8")
+    assert title in run("show", "markup.yaml").stdout
+    assert run_json("show", "markup.yaml")["title"] == title
+
+
+def test_show_does_not_break_on_tiny_masses() -> None:
+    text = robots.text("fivebar").replace("mass: 0.4 kg", "mass: 1e-300 kg")
+    Path("tiny.yaml").write_text(text, encoding="utf-8")
+    run("show", "tiny.yaml")
+    run_json("show", "tiny.yaml")
+
+
+@pytest.mark.parametrize("command", ["show", "check"])
+@pytest.mark.parametrize("name", ["delt", "", "nowhere/x.yaml", "x.yaml", "/", "a" * 5000, "\0", "[/x]", "-"])
+def test_robots_that_do_not_exist(command: str, name: str) -> None:
+    result = run(command, name, code=1)
+    assert result.stdout == ""
+    assert result.stderr.startswith("error: ")
+    data = run_json(command, name, code=1)
+    assert data["ok"] is False
+    assert data["error"]
+
+
+def test_the_nearest_name_is_suggested() -> None:
+    assert "did you mean 'delta'?" in run("check", "delt", code=1).stderr
+
+
+def test_show_a_broken_file() -> None:
+    result = run("show", broken(), code=1)
+    assert result.stdout == ""
+    assert "broken.yaml:3:1: moton: unknown key 'moton' (did you mean 'motion'?)" in result.stderr
+    data = run_json("show", "broken.yaml", code=1)
+    assert data["ok"] is False
+    assert {problem["line"] for problem in data["problems"]} == {1, 3, 4}
+
+
+# ---------------------------------------------------------------------------- check
+
+
+def test_check_the_library() -> None:
+    lines = run("check", *NAMES).stdout.splitlines()
+    assert len(lines) == len(NAMES)
+    for line, name in zip(lines, NAMES, strict=True):
+        robot = nacelle.load(name)
+        assert line.startswith(f"ok {name}: ")
+        assert f"motion {robot.motion.name}," in line
+        assert line.endswith(robot.hash[:16])
+
+
+def test_check_a_broken_file() -> None:
+    result = run("check", broken(), code=1)
+    assert result.stdout == ""
+    lines = result.stderr.splitlines()
+    assert "broken.yaml:3:1: moton: unknown key 'moton' (did you mean 'motion'?)" in lines
+    assert [line.split(" ")[0] for line in lines[:-1]] == [
+        f"broken.yaml:{p}:" for p in ("1:1", "3:1", "4:11")
+    ]
+    assert lines[-1] == "3 problems in broken.yaml"
+
+
+def test_check_as_json() -> None:
+    assert run_json("check", "delta") == {"file": "delta", "ok": True, "problems": []}
+    data = run_json("check", broken(), code=1)
+    assert (data["file"], data["ok"]) == ("broken.yaml", False)
+    assert [(p["line"], p["column"]) for p in data["problems"]] == [(1, 1), (3, 1), (4, 11)]
+    assert set(data["problems"][0]) == {"file", "line", "column", "path", "message", "hint", "severity"}
+
+
+def test_check_several_as_json() -> None:
+    data = run_json("check", "delta", "nope", broken(), code=1)
+    assert [entry["ok"] for entry in data] == [True, False, False]
+    assert [bool(entry["problems"]) for entry in data] == [False, False, True]
+
+
+def test_check_several_goes_on_after_an_error() -> None:
+    result = run("check", "nope", broken(), "fivebar", code=1)
+    assert result.stdout.startswith("ok fivebar: ")
+    assert "'nope'" in result.stderr
+    assert "broken.yaml:3:1" in result.stderr
+
+
+def test_check_warns_without_failing() -> None:
+    text = robots.text("delta").replace("position: [-50 deg, 95 deg]", "position: [80 deg, 95 deg]")
+    Path("warned.yaml").write_text(text, encoding="utf-8")
+    found = run_json("check", "warned.yaml")
+    assert found["ok"] is True
+    if found["problems"]:
+        assert {problem["severity"] for problem in found["problems"]} == {"warning"}
+        assert "warning: " in run("check", "warned.yaml").stderr
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"\xff\xfe",
+        b"\x00" * 10,
+        b"\xef\xbb\xbf",
+        b"[" * 10_000,
+        b"&a [*a]",
+        b"x" * 5_000_000,
+        b"a: 1\n" * 200_000,
+        b'title: "\\ud800"\n',
+        "é".encode("latin-1"),
+    ],
+)
+def test_check_any_content(content: bytes) -> None:
+    Path("any.yaml").write_bytes(content)
+    result = run("check", "any.yaml", code=1)
+    assert result.stderr.startswith("any.yaml:")
+    assert result.stderr.splitlines()[-1] == "1 problem in any.yaml"
+    data = run_json("check", "any.yaml", code=1)
+    assert len(data["problems"]) == 1
+
+
+def test_check_thousands_of_problems() -> None:
+    text = "format: nacelle/1\n" + "".join(f"k{k}: 1\n" for k in range(2500))
+    Path("many.yaml").write_text(text, encoding="utf-8")
+    lines = run("check", "many.yaml", code=1).stderr.splitlines()
+    assert len(lines) < 110
+    assert len(run_json("check", "many.yaml", code=1)["problems"]) < 110
+
+
+def test_check_files_with_odd_names() -> None:
+    Path("[").mkdir()
+    for name in ("[/b].yaml", "a b.yml", "[bold]x.yaml", "é😀.YAML", "-x.yaml"):
+        Path(name).write_text(robots.text("fivebar"), encoding="utf-8")
+        assert run("check", "--", name).stdout.startswith("ok fivebar")
+        broken(name)
+        assert f"{name}:3:1: moton" in run("check", "--", name, code=1).stderr
+
+
+def test_check_folders() -> None:
+    Path("folder.yaml").mkdir()
+    assert "there is no file" in run("check", "folder.yaml", code=1).stderr
+
+
+# ---------------------------------------------------------------------------- new
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_new_from_the_library(name: str) -> None:
+    result = run("new", "mine", "--from", name)
+    assert "wrote mine.yaml" in result.stdout
+    robot = nacelle.load("mine.yaml")
+    assert robot.name == "mine"
+    assert robot.hash == nacelle.load(name).hash
+    assert os.listdir() == ["mine.yaml"]
+
+
+def test_new_as_json() -> None:
+    data = run_json("new", "mine", "--from", "delta", "--out", "other.yaml")
+    assert data == {"ok": True, "file": "other.yaml", "name": "mine", "from": "delta"}
+    assert nacelle.load("other.yaml").name == "mine"
+
+
+@pytest.mark.parametrize(
+    "name", ["null", "true", "False", "1e5", "007", "1", "_x", "é", "a-b", "on", "0x1F", "a" * 64]
+)
+def test_new_robots_of_any_name(name: str) -> None:
+    run("new", name, "--out", "new.yaml")
+    assert nacelle.load("new.yaml").name == name
+
+
+@pytest.mark.parametrize(
+    "name", ["", "a b", "a/b", "../a", "a.b", "-", "a\nb", "\\1", "a" * 65, "a:", "\0", "[/x]"]
+)
+def test_new_refuses_what_is_no_name(name: str) -> None:
+    result = run("new", "--", name, code=1)
+    assert "is not a name" in result.stderr
+    assert os.listdir() == []
+
+
+def test_new_overwrites_nothing() -> None:
+    Path("mine.yaml").write_text("precious", encoding="utf-8")
+    for arguments in (["mine"], ["other", "--out", "mine.yaml"], ["mine", "--from", "delta"]):
+        assert "exists already" in run("new", *arguments, code=1).stderr
+        assert run_json("new", *arguments, code=1)["ok"] is False
+    assert Path("mine.yaml").read_text(encoding="utf-8") == "precious"
+    assert os.listdir() == ["mine.yaml"]
+
+
+def test_new_overwrites_no_dangling_link() -> None:
+    Path("mine.yaml").symlink_to("elsewhere.yaml")
+    assert "exists already" in run("new", "mine", code=1).stderr
+    assert os.listdir() == ["mine.yaml"]
+
+
+def test_new_into_folders() -> None:
+    Path("folder").mkdir()
+    assert "there is no folder" in run("new", "mine", "--out", "nowhere/mine.yaml", code=1).stderr
+    assert "exists already" in run("new", "mine", "--out", "folder", code=1).stderr
+    run("new", "mine", "--out", "folder/mine.yaml")
+    assert os.listdir("folder") == ["mine.yaml"]
+
+
+def test_new_with_a_name_too_long_for_a_file() -> None:
+    assert run("new", "mine", "--out", "a" * 5000, code=1).stderr.startswith("error: ")
+    assert os.listdir() == []
+
+
+@pytest.mark.parametrize("source", ["nope", "nope.yaml", "", ".", "a" * 5000, "a" * 5000 + ".yaml", "\0"])
+def test_new_from_nothing(source: str) -> None:
+    assert run("new", "mine", "--from", source, code=1).stderr.startswith("error: ")
+    assert os.listdir() == []
+
+
+def test_new_from_a_file() -> None:
+    Path("first.yaml").write_text("# mine\n" + robots.text("palida"), encoding="utf-8")
+    run("new", "second", "--from", "first.yaml")
+    assert Path("second.yaml").read_text(encoding="utf-8").startswith("# mine\n")
+    assert nacelle.load("second.yaml") == nacelle.load("palida")
+
+
+def test_new_from_a_broken_file() -> None:
+    broken()
+    assert "broken.yaml:3:1" in run("new", "mine", "--from", "broken.yaml", code=1).stderr
+    assert os.listdir() == ["broken.yaml"]
+
+
+@pytest.mark.parametrize(
+    "line", ['"name": fivebar', "'name': fivebar", "name : fivebar", "? name\n: fivebar"]
+)
+def test_new_never_keeps_the_old_name(line: str) -> None:
+    """However the name is written in the file, the new robot has the new name, or there is none."""
+    text = robots.text("fivebar").replace("name: fivebar", line)
+    Path("first.yaml").write_text(text, encoding="utf-8")
+    assert nacelle.load("first.yaml").name == "fivebar"
+    result = CliRunner().invoke(app, ["new", "second", "--from", "first.yaml"])
+    assert isinstance(result.exception, SystemExit | None)
+    if result.exit_code == 0:
+        assert nacelle.load("second.yaml").name == "second"
+    else:
+        assert result.stderr.startswith("error: ")
+        assert os.listdir() == ["first.yaml"]
+
+
+# ---------------------------------------------------------------------------- the rest
+
+
+def test_schema() -> None:
+    result = run("schema")
+    data = json.loads(result.stdout)
+    assert data == nacelle.schema()
+    assert data["$schema"].startswith("https://json-schema.org/")
+
+
+def test_version_and_help() -> None:
+    assert run("--version").stdout.strip() == f"nacelle {nacelle.__version__}"
+    text = ANSI.sub("", run("--help").stdout)
+    for command in ("robots", "show", "check", "new", "schema"):
+        assert command in text
+        assert "Usage" in ANSI.sub("", run(command, "--help").stdout)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["foo"],
+        ["check"],
+        ["show"],
+        ["new"],
+        ["show", "delta", "fivebar"],
+        ["check", "--bogus"],
+        ["robots", "x"],
+    ],
+)
+def test_wrong_use(arguments: list[str]) -> None:
+    result = run(*arguments, code=2)
+    assert result.stdout == ""
+    assert "Usage" in ANSI.sub("", result.stderr)
+
+
+def test_the_program_itself() -> None:
+    broken()
+    assert run_process("robots", "--names").stdout.split() == list(NAMES)
+    assert "broken.yaml:3:1: moton" in run_process("check", "broken.yaml", code=1).stderr
+    assert run_process("check", "a" * 5000, code=1).stderr.startswith("error: ")
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+def test_terminals_of_any_encoding(encoding: str) -> None:
+    text = re.sub(r"(?m)^title: .*", 'title: "é😀 µ θ"', robots.text("palida"))
+    Path("palida.yaml").write_text(text, encoding="utf-8")
+    result = run_process("show", "palida.yaml", env={"PYTHONIOENCODING": encoding})
+    assert "6 actuators" in result.stdout
+
+
+def test_file_names_that_are_no_text() -> None:
+    name = b"\xff.yaml"
+    Path(os.fsdecode(name)).write_text("name: 5\n", encoding="utf-8")
+    assert "missing key" in run_process("check", name, code=1).stderr
+    data = json.loads(run_process("check", name, "--json", code=1).stdout)
+    assert data["ok"] is False
+
+
+def test_output_that_nobody_reads() -> None:
+    """As in `nacelle schema | head -1`."""
+    command = [sys.executable, "-m", "nacelle.cli", "schema"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.readline()
+        process.stdout.close()
+        assert "Traceback" not in process.stderr.read()
