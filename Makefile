@@ -18,7 +18,7 @@ JOBS ?= 2
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup check test test-all demo format docs lock upgrade clean
+.PHONY: help setup check test test-all demo bench format docs lock upgrade clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -42,9 +42,14 @@ demo: setup ## Check and show every robot of the library
 	@set -e; robots=$$($(BIN)/nacelle robots --names); \
 	for r in $$robots; do $(BIN)/nacelle check $$r; $(BIN)/nacelle show $$r; done
 
+bench: setup ## Measure the program tower beside gcc, CasADi and NumPy; nothing is asserted
+	@$(UV_SETTINGS) $(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements/bench.txt
+	$(BIN)/python benchmarks/program.py
+
 format: setup ## Format, and mend what the linter can mend
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+	$(BIN)/python -m nacelle.model.schema
 
 docs: setup ## Build the pages into site/
 	$(BIN)/zensical build --clean
@@ -57,6 +62,8 @@ lock upgrade: $(BIN)/uv
 	@$(UV_SETTINGS) $(COMPILE) pyproject.toml -o requirements/runtime.txt
 	@$(UV_SETTINGS) $(COMPILE) pyproject.toml --extra verify requirements/dev.in \
 		--constraint requirements/runtime.txt -o requirements/dev.txt
+	@$(UV_SETTINGS) $(COMPILE) requirements/bench.in --constraint requirements/dev.txt \
+		-o requirements/bench.txt
 
 COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" $(UPGRADE)

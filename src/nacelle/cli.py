@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -193,8 +194,7 @@ def new_command(
             text = Path(from_robot).read_text(encoding="utf-8")
         else:
             text = robots.text(from_robot)
-        written = re.sub(r"(?m)^name:.*$", f"name: {name}", text, count=1)
-        write_new(target, written)
+        write_new(target, renamed(text, name))
     except OSError as error:
         fail(NacelleError(f"cannot write {target}: {error.strerror or error}"), as_json)
     except NacelleError as error:
@@ -203,6 +203,17 @@ def new_command(
         print_json({"ok": True, "file": str(target), "name": name, "from": from_robot})
     else:
         console().print(f"wrote {target}; next: nacelle check {target}", markup=False)
+
+
+def renamed(text: str, name: str) -> str:
+    """Give a description another name; comments stay unless the name is written in an unusual way."""
+    import dataclasses
+
+    from nacelle.model.read import read_text
+
+    written = re.sub(r"(?m)^name:.*$", f'name: "{name}"', text, count=1)
+    robot, _ = read_text(written)
+    return written if robot.name == name else dataclasses.replace(robot, name=name).to_yaml()
 
 
 def write_new(target: Path, text: str) -> None:
@@ -243,6 +254,10 @@ def version_option(
 
 def main() -> None:
     """Run the command line."""
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal that lacks a letter gets a question mark in its place.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
     app()
 
 

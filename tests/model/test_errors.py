@@ -447,6 +447,17 @@ def test_all_mistakes_of_a_file_are_told_at_once() -> None:
     ]
 
 
+def test_a_bad_reference_hides_no_missing_key() -> None:
+    """Errors that only follow from a bad reference are left out, others are not."""
+    text = BENCH.replace("motion: xy+rz\n", "").replace("[$arm, 0, 0]", "[$amr, 0, 0]")
+    text = text.replace("        type: revolute # passive\n", "")
+    assert [(p.line, p.column, p.message) for p in problems_of(text)] == [
+        (1, 1, "missing key 'motion'"),
+        (35, 7, "missing key 'type'"),
+        (38, 14, "nothing is called $amr"),
+    ]
+
+
 def test_mistakes_of_a_template_are_told_once() -> None:
     """Not once for each leg."""
     text = BENCH.replace("parent: arm", "parent: amr").replace("child: plate", "child: plaet")
@@ -462,6 +473,15 @@ def test_many_mistakes_are_counted() -> None:
     assert len(problems) == 101
     assert problems[-1].message == "and 400 problems more"
     assert (problems[0].line, problems[0].message) == (54, "unknown key 'key0'")
+
+
+def test_too_many_entries_are_counted() -> None:
+    modes = ", ".join(f"m{k}: {{}}" for k in range(20))
+    (problem,) = problems_of(
+        BENCH.replace("modes: {upper: {motion: xy+rz, branch: {leg1: 1}}}", f"modes: {{{modes}}}")
+    )
+    assert (problem.line, problem.path) == (14, "modes")
+    assert "None" not in str(problem)
 
 
 def test_problems_sort_and_print() -> None:

@@ -67,8 +67,8 @@ def cut_short() -> Iterator[None]:
 
 
 def error_of(action: Callable[[], object]) -> DescriptionError | None:
-    """Call, and give the error; a second of processor time must do, at the second try at least."""
-    for attempt in (1, 2):
+    """Call, and give the error; a second of processor time must do, at the third try at least."""
+    for attempt in (1, 2, 3):
         error = None
         start = time.process_time()
         try:
@@ -79,7 +79,7 @@ def error_of(action: Callable[[], object]) -> DescriptionError | None:
         spent = time.process_time() - start
         if spent < LIMIT_S:
             break
-        assert attempt == 1, f"took {spent:.2f} s of processor time"
+        assert attempt < 3, f"took {spent:.2f} s of processor time"
     return error
 
 

@@ -54,8 +54,8 @@ def cut_short() -> Iterator[None]:
 
 
 def keeps_promise(data: Any) -> DescriptionError | None:
-    """Build; a second of processor time must do, at the second try at least."""
-    for attempt in (1, 2):
+    """Build; a second of processor time must do, at the third try at least."""
+    for attempt in (1, 2, 3):
         error = None
         start = time.process_time()
         try:
@@ -66,7 +66,7 @@ def keeps_promise(data: Any) -> DescriptionError | None:
         spent = time.process_time() - start
         if spent < LIMIT_S:
             break
-        assert attempt == 1, f"took {spent:.2f} s of processor time"
+        assert attempt < 3, f"took {spent:.2f} s of processor time"
     if error is not None:
         assert error.problems
         assert len(error.problems) <= 101
