@@ -64,7 +64,7 @@ def test_reads(text, kind, value):
         ([1], "length", "expected a length"),
         (None, "length", "expected a length"),
         (10**400, "number", "is not finite"),
-        ("pi/0", "angle", "is not a angle"),
+        ("pi/0", "angle", "is not an angle"),
     ],
 )
 def test_refuses(text, kind, words):

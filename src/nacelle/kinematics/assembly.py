@@ -27,9 +27,9 @@ from nacelle.spatial.scalar import Array
 # A closure counts as closed below this part of the robot's size (or this angle in radians).
 CLOSED = 1e-9
 # Starts of a leg that does not close, and of one that closes on another branch than the given one.
-_STARTS = 8
+_STARTS = 6
 _BRANCH_STARTS = 24
-_STEPS = 50
+_STEPS = 40
 
 
 @dataclass(frozen=True)
@@ -143,7 +143,7 @@ def solve_closures(
     for _ in range(_STEPS):
         r = state.residual / scale
         error = float(np.linalg.norm(r))
-        if not np.isfinite(error) or error < 1e-15 or free.size == 0 or stalled >= 3:
+        if not np.isfinite(error) or error < 1e-15 or free.size == 0 or stalled >= 4:
             break
         A = state.jacobian[:, free] / scale[:, None] * units
         weight = np.sqrt(min(damping, error * error) if error < 1e-3 else damping)
@@ -156,7 +156,7 @@ def solve_closures(
         new_state = closure_state(robot, new_motion)
         new_error = float(np.linalg.norm(new_state.residual / scale))
         if new_error < error:
-            stalled = stalled + 1 if new_error > 0.9999 * error else 0
+            stalled = stalled + 1 if new_error > 0.99 * error else 0
             platform, q, motion, state = new_platform, new_q, new_motion, new_state
             damping = max(damping / 8.0, 1e-14)
         else:
