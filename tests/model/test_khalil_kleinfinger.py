@@ -210,3 +210,23 @@ def test_rows_as_lists_and_as_mappings_agree():
 """,
     )
     assert nacelle.loads(as_lists) == nacelle.loads(PRRRP) == nacelle.loads(as_mappings)
+
+
+def test_a_second_row_for_a_frame_is_a_closure_line():
+    """The closure of leg 2 at P as a line of the table: frame 3 is also reached from body 5."""
+    row = "      5  4     0     0     0     0     π/2   0         q_5   0\n"
+    closing_row = "      3  5     0     0     0     0     0     l = 0.4m  q_6   0\n"
+    closure = "    closures:\n      P: {type: revolute, parent: 5, at: 400 0 0 mm, child: 3}\n"
+    assert row in PRRRP
+    assert closure in PRRRP
+    with_line = PRRRP.replace(row, row + closing_row).replace(closure, "")
+    assert nacelle.loads(with_line) == nacelle.loads(PRRRP)
+
+
+def test_latex_as_converted_from_the_paper():
+    """Symbols in LaTeX and the long minus sign are read as plain ones."""
+    latex = (
+        SPACE.replace("μ_ji", "$\\mu_{ji}$").replace("σ_ji", "$\\sigma_{ji}$").replace("-π/2", "$−\\pi/2$")
+    )
+    assert latex != SPACE
+    assert nacelle.loads(latex) == nacelle.loads(SPACE)
