@@ -253,21 +253,3 @@ def reachable(graph: Graph, roots: list[int]) -> list[int]:
                 seen.add(child)
                 stack.append(child)
     return sorted(seen)
-
-
-def rebuild(graph: Graph, roots: list[int], target: Graph) -> list[int]:
-    """Copy what some roots need into another graph, folding on the way; give the new roots."""
-    place: dict[int, int] = {}
-    for k in reachable(graph, roots):
-        op, *rest = graph.nodes[k]
-        if op == "const":
-            place[k] = target.const(rest[0])
-        elif op == "input":
-            place[k] = target.input(rest[0])
-        elif op == "solve":
-            place[k] = target.node("solve", rest[0], rest[1], *(place[c] for c in rest[2:]))
-        elif op == "entry":
-            place[k] = target.node("entry", place[rest[0]], rest[1])
-        else:
-            place[k] = target.apply(op, *(place[c] for c in rest))
-    return [place[k] for k in roots]
