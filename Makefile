@@ -16,6 +16,9 @@ PYTHON ?= $(firstword $(shell for p in python3 python3.13 python3.12 python3.11;
 # How many tests run at once.
 JOBS ?= 2
 
+# The matrices here are small: threads inside the linear algebra only wait for each other.
+export OPENBLAS_NUM_THREADS ?= 1
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help setup check test test-all demo bench format docs lock upgrade clean

@@ -115,7 +115,7 @@ def _words(kind: str, error: Any) -> str:
         context = error["ctx"]
         wanted = context.get("min_length", context.get("max_length"))
         bound = "at least" if kind == "too_short" else "at most"
-        return f"expected {bound} {wanted} entries, got {context['actual_length']}"
+        return f"expected {bound} {wanted} entries, got {len(error['input'])}"
     if kind in _EXPECTED:
         return f"expected {_EXPECTED[kind]}, got {_short(error['input'])}"
     return str(error["msg"])

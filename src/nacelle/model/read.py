@@ -84,7 +84,7 @@ def read_source(source: Source) -> tuple[Robot, Source]:
 
 def _only_follows(source: Source, error: Any) -> bool:
     """Whether an error only follows from a value that could not be found, which is reported already."""
-    if _message(error)[0].startswith("unknown key"):
+    if _message(error)[0].startswith(("unknown key", "missing key")):
         return False
     _, node = source.root.find(error["loc"])
     return any(isinstance(below.value, Failed) for below in node.walk())
