@@ -19,6 +19,9 @@ from nacelle.program.program import Instruction
 
 Code = Sequence[Instruction | None]
 
+# For longer programs only one order is made: comparing them would take as long as compiling.
+_LONG = 8000
+
 
 def order(code: Code, results: Sequence[int], registers: int) -> list[int]:
     """List the operations so that each comes after its operands and few moves are needed.
@@ -36,6 +39,8 @@ def order(code: Code, results: Sequence[int], registers: int) -> list[int]:
     for k in given:
         for a in needs[k]:
             users[a].append(k)
+    if len(given) > _LONG:
+        return _eager(given, needs, users)
     starts = (given, _late(given, needs, users), _upward(given, needs, users))
     candidates = [given, *(_eager(listed, needs, users) for listed in starts)]
     # Some registers hold constants and what is just being loaded.
