@@ -195,7 +195,9 @@ class DriveReader:
                 for end, default in zip(pair, (-math.inf, math.inf), strict=True)
             )
             if not low < high:
-                self.report(path, f"the lower limit {low:g} is not below the upper {high:g}", "")
+                scale, unit = (180.0 / math.pi, "deg") if axis.turns else (1.0, "m")
+                ends = [f"{end * scale:.6g} {unit}" for end in (low, high)]
+                self.report(path, f"the lower limit {ends[0]} is not below the upper {ends[1]}", "")
             result.append((low, high))
         return tuple(result)
 
