@@ -107,7 +107,7 @@ def _tree(robot: Robot) -> Tree:
 
 
 def _leg_table(data: dict[str, Any]) -> Table:
-    table = _table("leg", "type", "solved by", "elements", "bodies>", "closures>", "branch>")
+    table = _table("leg", "type", "inverse kinematics", "elements", "bodies>", "closures>", "branch>")
     for leg in data["legs"]:
         table.add_row(
             escape(leg["name"]),
