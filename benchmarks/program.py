@@ -10,6 +10,7 @@ multiply-adds. Nothing is asserted: machines are noisy, ratios within a run are 
 import argparse
 import ctypes
 import gc
+import importlib.util
 import json
 import os
 import shutil
@@ -252,12 +253,7 @@ def main():
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--samples", type=int, default=32_768)
     options = parser.parse_args()
-    try:
-        import casadi  # noqa: F401
-
-        with_casadi = bool(shutil.which("gcc"))
-    except ImportError:
-        with_casadi = False
+    with_casadi = bool(shutil.which("gcc") and importlib.util.find_spec("casadi"))
 
     def small():
         return trace(hexapod.inverse_dynamics, hexapod.INPUTS)

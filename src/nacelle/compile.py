@@ -321,20 +321,20 @@ def _shapes(
     return {"parameters": (len(robot.parameter_names(*groups)),), **shapes}
 
 
-_warned = False
+@cache
+def _warn_once(reason: str) -> None:
+    """Warn, the first time only, that NumPy serves for the JIT."""
+    warnings.warn(f"programs run as NumPy, far slower: {reason}", RuntimeWarning, stacklevel=4)
 
 
 def _target(name: str) -> Target:
     """Find a target that runs; without llvmlite, NumPy serves for the JIT, with one warning."""
-    global _warned  # noqa: PLW0603
     try:
         found = target(name)
     except TargetError as error:
         if name != "jit":
             raise CompileError(str(error)) from None
-        if not _warned:
-            _warned = True
-            warnings.warn(f"programs run as NumPy, far slower: {error}", RuntimeWarning, stacklevel=4)
+        _warn_once(str(error))
         return target("numpy")
     if found.kernel is None:
         raise CompileError(

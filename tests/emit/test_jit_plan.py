@@ -7,7 +7,7 @@ import pytest
 
 from nacelle.emit.jit_order import moves, order, values_read
 from nacelle.emit.jit_plan import fuse, operands, plan
-from nacelle.program.program import Program, Variable
+from nacelle.program.program import Instruction, Program, Variable
 from support.random_programs import random_program
 
 
@@ -59,11 +59,11 @@ def test_order_respects_needs_and_saves_moves(seed: int, registers: int) -> None
 
 def test_moves_of_a_chain() -> None:
     # x0 * x1, then as many sums: two loads, and nothing is ever put aside.
-    code: list[tuple[object, ...]] = [*INPUTS[:2], ("mul", 0, 1)]
+    code: list[Instruction] = [*INPUTS[:2], ("mul", 0, 1)]
     for _ in range(20):
         code.append(("add", len(code) - 1, 0))
     listed = range(2, len(code))
-    assert moves(listed, values_read(code, listed), {0, 1, len(code) - 1}, 4) == 2  # type: ignore[arg-type]
+    assert moves(listed, values_read(code, listed), {0, 1, len(code) - 1}, 4) == 2
 
 
 @pytest.mark.parametrize("chunk", [7, 50, 10_000])

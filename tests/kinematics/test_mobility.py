@@ -20,11 +20,8 @@ from nacelle.model.read import read_data
 from nacelle.model.robot import Robot
 from support import mechanisms
 from support.library import NAMES, library_robot
+from support.pinocchio_tree import pinocchio_tree
 from support.random_robots import RandomRobot, closings
-
-pin = pytest.importorskip("pinocchio")
-
-from support.pinocchio_tree import pinocchio_tree  # noqa: E402
 
 ALL = {"x", "y", "z", "rx", "ry", "rz"}
 

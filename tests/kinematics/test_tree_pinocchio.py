@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pinocchio as pin
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,11 +14,8 @@ from nacelle.spatial.inertia import inertia_about_com, spatial_inertia, transfor
 from nacelle.spatial.pose import Pose
 from support.compare import assert_same
 from support.library import NAMES, library_robot
+from support.pinocchio_tree import PinocchioTree, pinocchio_tree
 from support.random_robots import RandomRobot, any_tree, any_trees, random_coordinates, random_pose
-
-pin = pytest.importorskip("pinocchio")
-
-from support.pinocchio_tree import PinocchioTree, pinocchio_tree  # noqa: E402
 
 seeds = st.integers(0, 2**32 - 1)
 

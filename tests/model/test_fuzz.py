@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import math
 import re
-import signal
 import string
 import time
 import tracemalloc
@@ -22,13 +20,13 @@ import nacelle
 from nacelle import DescriptionError, robots
 from nacelle.model.source import MAX_BYTES, MAX_NODES, read_yaml
 from nacelle.model.units import QUANTITIES, UnitError, parse_quantity
+from support.hanging import cut_short
 
 pytestmark = pytest.mark.filterwarnings("error")
 
 TEXTS = {name: robots.text(name) for name in robots.names()}
 DATA = {name: read_yaml(text, name).root.plain() for name, text in TEXTS.items()}
 LIMIT_S = 1.0
-HANGS_S = 10.0
 LINE_BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
 
 SMALL = """\
@@ -48,22 +46,6 @@ legs:
 few = settings(max_examples=50, derandomize=True, deadline=None, database=None)
 some = settings(few, max_examples=100)
 many = settings(few, max_examples=200)
-
-
-@contextlib.contextmanager
-def cut_short() -> Iterator[None]:
-    """Raise TimeoutError in what takes HANGS_S of processor time, so that a test fails and not hangs."""
-
-    def stop(*_: object) -> None:
-        raise TimeoutError(f"still busy after {HANGS_S:g} s of processor time")
-
-    before = signal.signal(signal.SIGPROF, stop)
-    signal.setitimer(signal.ITIMER_PROF, HANGS_S)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_PROF, 0.0)
-        signal.signal(signal.SIGPROF, before)
 
 
 def error_of(action: Callable[[], object]) -> DescriptionError | None:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import collections
-import contextlib
 import copy
 import datetime
 import decimal
 import enum
 import fractions
 import math
-import signal
 import time
 import types
 from collections.abc import Iterator
@@ -24,33 +22,17 @@ from hypothesis import strategies as st
 import nacelle
 from nacelle import DescriptionError, robots
 from nacelle.model.source import MAX_BYTES, MAX_NODES, read_yaml
+from support.hanging import cut_short
 
 pytestmark = pytest.mark.filterwarnings("error")
 
 LIMIT_S = 1.0
-HANGS_S = 10.0
 # The robots of the library in full and in SI units, as `to_yaml` writes them, and as they are written.
 FULL = {name: read_yaml(nacelle.load(name).to_yaml(), name).root.plain() for name in robots.names()}
 WRITTEN = {name: read_yaml(robots.text(name), name).root.plain() for name in robots.names()}
 
 some = settings(max_examples=80, derandomize=True, deadline=None, database=None)
 many = settings(some, max_examples=200)
-
-
-@contextlib.contextmanager
-def cut_short() -> Iterator[None]:
-    """Raise TimeoutError in what takes HANGS_S of processor time, so that a test fails and not hangs."""
-
-    def stop(*_: object) -> None:
-        raise TimeoutError(f"still busy after {HANGS_S:g} s of processor time")
-
-    before = signal.signal(signal.SIGPROF, stop)
-    signal.setitimer(signal.ITIMER_PROF, HANGS_S)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_PROF, 0.0)
-        signal.signal(signal.SIGPROF, before)
 
 
 def keeps_promise(data: Any) -> DescriptionError | None:

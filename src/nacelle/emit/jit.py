@@ -331,7 +331,7 @@ class JitKernel:
         call = array.array("q", [address(tile), self._table, *places])
         # The function keeps alive what it was given.
         bound = functools.partial(self._single, ctypes.c_void_p(call.buffer_info()[0]))
-        bound.keep = (self, tile, call, inputs, outputs)  # type: ignore[attr-defined]
+        vars(bound)["keep"] = (self, tile, call, inputs, outputs)
         return bound
 
     def _check(

@@ -16,7 +16,6 @@ import struct
 from collections.abc import Iterator
 
 from nacelle.emit.jit_plan import Chunk, Plan, operands
-from nacelle.program.program import Instruction
 
 # The functions of the mathematics library, in the order of their addresses in the table.
 LIBRARY = ("sin", "cos", "tanh", "exp", "atan2")
@@ -224,8 +223,3 @@ def stride(plan: Plan, width: int) -> int:
     if vectors % 8 == 0:
         vectors += 1
     return vectors * 8 * width
-
-
-def uses_library(code: tuple[Instruction | None, ...]) -> bool:
-    """Say whether any function of the mathematics library is called."""
-    return any(step and step[0] in LIBRARY for step in code)

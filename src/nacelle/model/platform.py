@@ -5,10 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from nacelle.spatial.pose import Pose, identity
-from nacelle.spatial.scalar import Array
 
 AXES = ("x", "y", "z", "rx", "ry", "rz")
 NAMED_MOTIONS: dict[str, tuple[str, ...]] = {
@@ -62,14 +59,6 @@ class Motion:
     def joint_names(self) -> tuple[str, ...]:
         """Names of the nacelle's joints among the coordinates."""
         return tuple(name for name in self.coordinates if name not in AXES)
-
-    def selection(self) -> Array:
-        """Constant part of S (6, n): unit columns for the independent components of the twist."""
-        S = np.zeros((6, self.n))
-        for column, axis in enumerate(self.coordinates):
-            if axis in AXES:
-                S[AXES.index(axis), column] = 1.0
-        return S
 
 
 def parse_motion(value: str | list[str]) -> Motion:

@@ -20,7 +20,7 @@ def physics(**inputs: Shape) -> Callable[[_F], _F]:
     """Declare the inputs of a physics function, in the order of its arguments after the robot."""
 
     def declare(function: _F) -> _F:
-        function.physics_inputs = inputs  # type: ignore[attr-defined]
+        vars(function)["physics_inputs"] = inputs
         return function
 
     return declare
