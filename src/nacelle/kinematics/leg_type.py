@@ -1,8 +1,8 @@
 """Leg types: which legs have a closed form, and their kinematic elements.
 
 A leg is read from the base to the nacelle. Single joints whose axes meet (within 1e-12 of the robot's
-size) count as universal or spherical joints. A leg of a known type is solved in closed form, any other
-by Newton's iteration on its own closure.
+size) count as universal or spherical joints. A leg of a known type has a closed form, any other needs
+Newton's iteration on its own closure.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class LegType:
 
     @property
     def method(self) -> str:
-        """How the leg is solved: "closed form" or "Newton"."""
+        """How the leg can be solved: "closed form" or "Newton"."""
         return "closed form" if self.closed_form else "Newton"
 
 
