@@ -74,7 +74,10 @@ def test_without_fusing_arithmetic_is_exact(chunk: int, width: int) -> None:
         assert_same(actual, expected, 0.0, zeros=False)
 
 
-def test_a_sample_alone_is_the_same_as_in_a_batch() -> None:
+@pytest.mark.parametrize("long", [6000, 20])
+def test_a_sample_alone_is_the_same_as_in_a_batch(long: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    # A long program has no code of its own for one sample.
+    monkeypatch.setattr(jit, "_LONG", long)
     program = random_program(11, 200)
     inputs = random_inputs(program, 30)
     kernel = jit.kernel(program)

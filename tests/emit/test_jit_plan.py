@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nacelle.emit.jit_order import moves, order, values_read
+from nacelle.emit.jit_order import moves, order, residence, values_read
 from nacelle.emit.jit_plan import fuse, operands, plan
 from nacelle.program.program import Instruction, Program, Variable
 from support.random_programs import random_program
@@ -55,6 +55,32 @@ def test_order_respects_needs_and_saves_moves(seed: int, registers: int) -> None
     reads = values_read(code, given)
     inputs = {k for k, step in enumerate(code) if step and step[0] == "input"} | set(program.results)
     assert moves(listed, reads, inputs, registers - 2) <= moves(given, reads, inputs, registers - 2)
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("registers", [3, 12])
+def test_no_more_values_are_held_than_registers(seed: int, registers: int) -> None:
+    program = random_program(seed, 300)
+    code = fuse(program)
+    listed = order(code, program.results, registers)
+    reads = values_read(code, listed)
+    ends = {100, 200}
+    fetched = residence(listed, reads, registers, ends)
+    last = {a: position for position, k in enumerate(listed) for a in reads[k]}
+    # What was not fetched must have been in a register since it was made or read last.
+    since: dict[int, int] = {}
+    spans = [0] * len(listed)
+    for position, k in enumerate(listed):
+        if position in ends:
+            since.clear()
+        for a in reads[k]:
+            if a not in fetched[position]:
+                for between in range(since[a], position):
+                    spans[between] += 1
+            since[a] = position
+        if k in last:
+            since[k] = position
+    assert max(spans, default=0) <= registers
 
 
 def test_moves_of_a_chain() -> None:

@@ -35,7 +35,7 @@ from llvmlite.binding import orcjit
 from numpy.typing import NDArray
 
 from nacelle.emit.jit_plan import Plan, plan
-from nacelle.emit.llvm_batch import batch, single
+from nacelle.emit.llvm_batch import batch, single, single_in_tile
 from nacelle.emit.llvm_ir import LIBRARY, attributes, evaluation, stride
 from nacelle.emit.registry import Target, TargetError, register
 from nacelle.program.program import Program
@@ -43,7 +43,9 @@ from nacelle.program.program import Program
 _ALIGNMENT = 64
 _FLOAT64 = np.dtype(np.float64)
 # Changes when the entries or the layout of what they are given change.
-_VERSION = 1
+_VERSION = 2
+# Operations from which on one sample is evaluated as a vector of equal ones.
+_LONG = 6000
 _MAGIC = b"nacelle1"
 _HEAD = struct.Struct("<8sQQ")
 
@@ -62,7 +64,7 @@ class Options:
 
     width: int | None = None
     fma: bool | None = None
-    chunk: int = 200
+    chunk: int = 300
     tiles: int = 1
     level: int = 1
 
@@ -134,7 +136,11 @@ def module(parts: Sequence[str], width: int) -> str:
 
 
 def module_texts(program: Program, options: Options = DEFAULT) -> tuple[str, str]:
-    """Write the two LLVM modules of a program: for a batch, and for one sample."""
+    """Write the two LLVM modules of a program: for a batch, and for one sample.
+
+    A long program takes as long for one sample as for a vector of them, and seconds to compile: it has one
+    module, and the second is empty.
+    """
     program.check()
     width, layout = vector_width(options), make_plan(program, options)
     inputs = [variable.size for variable in program.inputs]
@@ -144,6 +150,8 @@ def module_texts(program: Program, options: Options = DEFAULT) -> tuple[str, str
         evaluation(layout, width, "v_"),
         batch(layout, inputs, outputs, width, options.tiles),
     ]
+    if layout.operations > _LONG:
+        return module([*many, single_in_tile(layout, inputs, outputs, width)], width), ""
     one = [
         _info([_VERSION, stride(layout, 1)]),
         evaluation(layout, 1, "s_"),
@@ -194,7 +202,8 @@ def compile_text(text: str, level: int = DEFAULT.level) -> bytes:
 
 def compile_object(program: Program, options: Options = DEFAULT) -> bytes:
     """Compile a program to an object for this machine, as bytes that `load_object` takes."""
-    many, one = (compile_text(text, options.level) for text in module_texts(program, options))
+    texts = module_texts(program, options)
+    many, one = (compile_text(text, options.level) if text else b"" for text in texts)
     return _HEAD.pack(_MAGIC, len(many), len(one)) + many + one
 
 
@@ -274,10 +283,10 @@ class JitKernel:
     def __init__(self, image: bytes, program: Program) -> None:
         self.program = program
         many, one = _objects(image)
-        self._many = Library(many, ("nacelle_info", "nacelle_batch"))
-        self._one = Library(one, ("nacelle_info", "nacelle_single"))
+        self._many = Library(many, ("nacelle_info", "nacelle_batch", *(() if one else ("nacelle_single",))))
+        self._one = Library(one, ("nacelle_info", "nacelle_single")) if one else self._many
         version, self.width, self._tiles, self._stride = self._many.numbers("nacelle_info", 4)
-        also, self._single_stride = self._one.numbers("nacelle_info", 2)
+        also, self._single_stride = self._one.numbers("nacelle_info", 2) if one else (version, self._stride)
         if not version == also == _VERSION:
             raise TargetError(f"the object is of version {version}, not {_VERSION}")
         pointer, integer = ctypes.c_void_p, ctypes.c_int64

@@ -19,6 +19,9 @@ from nacelle.program.program import Instruction
 
 Code = Sequence[Instruction | None]
 
+# Registers that hold constants and what is just being made.
+SPARE = 2
+
 # For longer programs only one order is made: comparing them would take as long as compiling.
 _LONG = 8000
 
@@ -43,9 +46,8 @@ def order(code: Code, results: Sequence[int], registers: int) -> list[int]:
         return _eager(given, needs, users)
     starts = (given, _late(given, needs, users), _upward(given, needs, users))
     candidates = [given, *(_eager(listed, needs, users) for listed in starts)]
-    # Some registers hold constants and what is just being loaded.
     kept = {k for k, step in enumerate(code) if step and step[0] == "input"} | set(results)
-    return min(candidates, key=lambda listed: moves(listed, reads, kept, registers - 2))
+    return min(candidates, key=lambda listed: moves(listed, reads, kept, registers - SPARE))
 
 
 Needs = Mapping[int, tuple[int, ...]]
@@ -136,27 +138,31 @@ def _upward(given: Sequence[int], needs: Needs, users: Mapping[int, list[int]]) 
     return list(done)[::-1]
 
 
-def moves(listed: Sequence[int], reads: Needs, in_memory: Collection[int], registers: int) -> int:
-    """Count the loads and stores of an order, if the value needed last always makes room (Belady).
+def residence(
+    listed: Sequence[int], reads: Needs, registers: int, ends: Collection[int] = ()
+) -> list[tuple[int, ...]]:
+    """Tell for every operation which of its values must come from memory.
+
+    A value stays in a register until it makes room: the one needed last goes first (Belady).
 
     Args:
         listed: the order.
         reads: the values that each operation reads.
-        in_memory: inputs and results, which have a place in memory; other values are stored the first
-            time they make room. A store counts twice: processors store half as fast as they load.
         registers: how many values the machine holds.
+        ends: positions before which no value stays in a register.
     """
     uses: dict[int, list[int]] = {}
     for position in range(len(listed) - 1, -1, -1):
         for a in reads[listed[position]]:
             uses.setdefault(a, []).append(position)
-    kept = set(in_memory)
     held: dict[int, int] = {}
     farthest: list[tuple[int, int]] = []
-    count = 0
-    for k in listed:
+    fetched: list[tuple[int, ...]] = []
+    for position, k in enumerate(listed):
+        if position in ends:
+            held.clear()
+        fetched.append(tuple(a for a in reads[k] if a not in held))
         for a in reads[k]:
-            count += a not in held
             later = uses[a]
             later.pop()
             if later:
@@ -168,10 +174,22 @@ def moves(listed: Sequence[int], reads: Needs, in_memory: Collection[int], regis
             held[k] = uses[k][-1]
             heapq.heappush(farthest, (-held[k], k))
         while len(held) > registers:
-            position, a = heapq.heappop(farthest)
-            if held.get(a) == -position:
+            last, a = heapq.heappop(farthest)
+            if held.get(a) == -last:
                 del held[a]
-                if a not in kept:
-                    kept.add(a)
-                    count += 2
-    return count
+    return fetched
+
+
+def moves(listed: Sequence[int], reads: Needs, in_memory: Collection[int], registers: int) -> int:
+    """Count the loads and stores of an order.
+
+    Args:
+        listed: the order.
+        reads: the values that each operation reads.
+        in_memory: inputs and results, which have a place in memory; other values that are loaded are stored
+            once. A store counts twice: processors store half as fast as they load.
+        registers: how many values the machine holds.
+    """
+    fetched = residence(listed, reads, registers)
+    stored = {a for values in fetched for a in values}.difference(in_memory)
+    return sum(map(len, fetched)) + 2 * len(stored)

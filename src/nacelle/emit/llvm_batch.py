@@ -6,7 +6,7 @@ in registers, W x W numbers at a time, into vectors over the samples; results go
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from nacelle.emit.jit_plan import Plan
 from nacelle.emit.llvm_ir import stride, type_name
@@ -387,6 +387,32 @@ def single(plan: Plan, inputs: Sequence[int], outputs: Sequence[int]) -> str:
 
     `call` points at the addresses of the tile, of the table, of the inputs and of the outputs.
     """
+
+    def move(array: str, place: str, size: int, into: bool) -> str:
+        ends = f"ptr {array}, ptr {place}" if into else f"ptr {place}, ptr {array}"
+        return f"call void @copy({ends}, i64 {size})"
+
+    return _COPY + "\n" + _single(plan, inputs, outputs, 1, "s_", move)
+
+
+def single_in_tile(plan: Plan, inputs: Sequence[int], outputs: Sequence[int], width: int) -> str:
+    """Write `@nacelle_single(call)` by the evaluation of a vector of equal samples."""
+
+    def move(array: str, place: str, size: int, into: bool) -> str:
+        verb = "pack" if into else "unpack"
+        return f"call void @v_{verb}_few(ptr {array}, ptr {place}, i64 {size}, i64 0, i64 1)"
+
+    return _single(plan, inputs, outputs, width, "v_", move)
+
+
+def _single(
+    plan: Plan,
+    inputs: Sequence[int],
+    outputs: Sequence[int],
+    width: int,
+    prefix: str,
+    move: Callable[[str, str, int, bool], str],
+) -> str:
     lines = [
         "define void @nacelle_single(ptr %call) #0 {",
         "%tile = load ptr, ptr %call, align 8",
@@ -394,23 +420,21 @@ def single(plan: Plan, inputs: Sequence[int], outputs: Sequence[int]) -> str:
         "%table = load ptr, ptr %q, align 8",
     ]
 
-    def variable(number: int, place: int) -> None:
-        lines.append(f"%g{number} = getelementptr ptr, ptr %call, i64 {number + 2}")
-        lines.append(f"%a{number} = load ptr, ptr %g{number}, align 8")
-        lines.append(f"%t{number} = getelementptr double, ptr %tile, i64 {place}")
+    def variable(number: int, place: int, size: int, into: bool) -> None:
+        if size:
+            lines.append(f"%g{number} = getelementptr ptr, ptr %call, i64 {number + 2}")
+            lines.append(f"%a{number} = load ptr, ptr %g{number}, align 8")
+            lines.append(f"%t{number} = getelementptr i8, ptr %tile, i64 {place * 8 * width}")
+            lines.append(move(f"%a{number}", f"%t{number}", size, into))
 
     place = 0
     for number, size in enumerate(inputs):
-        if size:
-            variable(number, place)
-            lines.append(f"call void @copy(ptr %a{number}, ptr %t{number}, i64 {size})")
+        variable(number, place, size, True)
         place += size
-    lines.append("call void @s_tiles(ptr %tile, i64 1, ptr %table)")
+    lines.append(f"call void @{prefix}tiles(ptr %tile, i64 1, ptr %table)")
     place = plan.result
     for number, size in enumerate(outputs, start=len(inputs)):
-        if size:
-            variable(number, place)
-            lines.append(f"call void @copy(ptr %t{number}, ptr %a{number}, i64 {size})")
+        variable(number, place, size, False)
         place += size
     lines += ["ret void", "}"]
-    return _COPY + "\n" + "\n".join(lines)
+    return "\n".join(lines)

@@ -21,6 +21,12 @@ from nacelle.emit.jit_plan import Chunk, Plan, operands
 LIBRARY = ("sin", "cos", "tanh", "exp", "atan2")
 
 
+# A load or store is short (a byte for the offset) within so many vectors of a pointer, to both sides.
+_WINDOW = 128
+# Most pointers into the tile that a chunk uses: what general registers hold.
+_POINTERS = 10
+
+
 def constant(value: float) -> str:
     """Write a double, bit for bit."""
     return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
@@ -54,7 +60,12 @@ def attributes(width: int) -> str:
 
 
 class Writer:
-    """Writes the lines of one chunk: values are named after their index in the program."""
+    """Writes the lines of one chunk: values are named after their index in the program.
+
+    Loads of one value go in turn through pointers that LLVM takes for different ones, so that it does not
+    make one load of several and then keep or spill the value in between. The pointers stand in the midst
+    of windows of the tile, so that offsets from them are short.
+    """
 
     def __init__(self, plan: Plan, width: int, prefix: str) -> None:
         self.code = plan.code
@@ -63,45 +74,64 @@ class Writer:
         self.prefix = prefix
         self.type = type_name(width)
         self.lines: list[str] = []
-        self._known: set[int] = set()
+        self._loads: dict[int, int] = {}
+        self._windows = min(-(-plan.size // (2 * _WINDOW)), _POINTERS // 2) or 1
+        self._turns = _POINTERS // self._windows
+        self._pointers: dict[tuple[int, int], str] = {}
 
     def chunk(self, chunk: Chunk) -> list[str]:
         """Write the body of a function that makes the values of a chunk."""
         listed = set(chunk.operations)
         for k, places in chunk.stores.items():
             if k not in listed:
+                self._load(k)
                 self._store(k, places)
-        for k in chunk.operations:
+        for k, fetched in zip(chunk.operations, chunk.fetched, strict=True):
             step = self.code[k]
             assert step is not None
+            for a in fetched:
+                self._load(a)
             names = [self._value(a) for a in operands(step)]
-            self._known.add(k)
             self.lines.extend(_operation(step[0], f"%v{k}", names, self.width, self.prefix))
             self._store(k, chunk.stores.get(k, ()))
-        return self.lines
+        return [*self._heads(), *self.lines]
+
+    def _load(self, k: int) -> None:
+        """Load a value from the tile; constants need none."""
+        if k in self.home:
+            count = self._loads.get(k, 0)
+            self._loads[k] = count + 1
+            pointer = f"%p{k}.{count}"
+            self.lines.append(self._address(pointer, self.home[k], count))
+            self.lines.append(f"%l{k}.{count} = load {self.type}, ptr {pointer}, align {8 * self.width}")
 
     def _value(self, k: int) -> str:
-        """Name a value, loading it first if another chunk made it."""
+        """Name a value: a constant, what was loaded last, or what was made here."""
         step = self.code[k]
         assert step is not None
         if step[0] == "const":
             return splat(step[1], self.width)
-        if k not in self._known:
-            self._known.add(k)
-            pointer = f"%p{k}"
-            self.lines.append(self._address(pointer, self.home[k]))
-            self.lines.append(f"%v{k} = load {self.type}, ptr {pointer}, align {8 * self.width}")
-        return f"%v{k}"
+        return f"%l{k}.{self._loads[k] - 1}" if k in self._loads else f"%v{k}"
 
     def _store(self, k: int, places: tuple[int, ...]) -> None:
-        name = self._value(k) if places else ""
         for place in places:
             pointer = f"%s{k}.{place}"
             self.lines.append(self._address(pointer, place))
-            self.lines.append(f"store {self.type} {name}, ptr {pointer}, align {8 * self.width}")
+            self.lines.append(f"store {self.type} {self._value(k)}, ptr {pointer}, align {8 * self.width}")
 
-    def _address(self, name: str, place: int) -> str:
-        return f"{name} = getelementptr i8, ptr %tile, i64 {place * 8 * self.width}"
+    def _address(self, name: str, place: int, turn: int = 0) -> str:
+        """Write the address of a place in the tile, by one of the pointers into its window."""
+        window = min(place // (2 * _WINDOW), self._windows - 1)
+        pointer = self._pointers.setdefault((window, turn % self._turns), f"%t{len(self._pointers)}")
+        offset = (place - (2 * window + 1) * _WINDOW) * 8 * self.width
+        return f"{name} = getelementptr i8, ptr {pointer}, i64 {offset}"
+
+    def _heads(self) -> Iterator[str]:
+        """Write the pointers; an empty piece of assembly hides from LLVM where each of them comes from."""
+        for (window, _), pointer in self._pointers.items():
+            offset = (2 * window + 1) * _WINDOW * 8 * self.width
+            yield f"{pointer}.m = getelementptr i8, ptr %tile, i64 {offset}"
+            yield f'{pointer} = call ptr asm "", "=r,0"(ptr {pointer}.m)'
 
 
 def _operation(op: str, name: str, arguments: list[str], width: int, prefix: str) -> Iterator[str]:
@@ -192,7 +222,7 @@ def evaluation(plan: Plan, width: int, prefix: str) -> str:
     for number, chunk in enumerate(plan.chunks):
         body = "\n".join(Writer(plan, width, prefix).chunk(chunk))
         texts.append(
-            f"define internal void @{prefix}chunk{number}(ptr noalias %tile, ptr %table) noinline #0 {{\n"
+            f"define internal void @{prefix}chunk{number}(ptr %tile, ptr %table) noinline #0 {{\n"
             f"{body}\nret void\n}}"
         )
     lines = [f"define internal void @{prefix}tiles(ptr %tile, i64 %tiles, ptr %table) #0 {{", "start:"]
