@@ -85,6 +85,29 @@ def compare(found: Mobility, expected: Expected) -> None:
 
 
 LIBRARY = {
+    "3rps": Expected(
+        "6 + 3 x 2 = 12 rates, 3 balls lock 9: 3; the balls stay in vertical planes, so z is free, and "
+        "every tilt brings x, y and rz with it",
+        counted=3,
+        true=3,
+        platform=3,
+        overconstrained=0,
+        free="z",
+        coupled="x y rx ry rz",
+        words=("2 motions that couple x y rx ry rz",),
+        absent=("Locked", "overconstrained", "idle"),
+    ),
+    "3rrr": Expected(
+        "6 (8 - 1 - 9) + 9 = -3 in space, 3 (8 - 1 - 9) + 9 = 3 in the plane; two planar loops: 6 too many",
+        counted=-3,
+        true=3,
+        platform=3,
+        overconstrained=6,
+        free="x y rz",
+        locked="z rx ry",
+        planar=3,
+        words=("overconstrained 6 times",),
+    ),
     "c5": Expected(
         "12 rates (platform 6, sliders 6), a C5 closure locks 1: 12 - 6 = 6",
         counted=6,
@@ -108,6 +131,39 @@ LIBRARY = {
         words=("6 idle motions", "leg2.rod-b spins about its own axis", "Locked: rotation about x"),
         absent=("overconstrained", "redundant"),
     ),
+    "delta-codourey": Expected(
+        "3 + 3 (1 + 2) = 12 rates, 3 points lock 9: 3",
+        counted=3,
+        true=3,
+        platform=3,
+        overconstrained=0,
+        free="x y z",
+        absent=("overconstrained", "idle", "rotation"),
+    ),
+    "delta4": Expected(
+        "6 + 1 (tool) + 3 x 7 + 1 + 2 + 1 = 32 rates, 6 balls lock 18 and the cardan joint at the tool 4: 10, "
+        "of which 6 rods spin; the fourth leg has six freedoms and locks nothing",
+        counted=10,
+        true=10,
+        platform=4,
+        overconstrained=0,
+        free="x y z",
+        locked="rx ry rz",
+        idle=6,
+        inside=1,
+        words=("1 motion inside the nacelle", "Tool tip moves by"),
+        absent=("overconstrained",),
+    ),
+    "dymo": Expected(
+        "6 + 3 x 3 = 15 rates, 3 cardan joints lock 12: 3, in this mode the translations",
+        counted=3,
+        true=3,
+        platform=3,
+        overconstrained=0,
+        free="x y z",
+        locked="rx ry rz",
+        absent=("overconstrained", "idle"),
+    ),
     "fivebar": Expected(
         "6 (5 - 1 - 5) + 5 = -1 in space, 3 (5 - 1 - 5) + 5 = 2 in the plane; one planar loop: 3 equations "
         "too many",
@@ -120,6 +176,47 @@ LIBRARY = {
         planar=2,
         words=("overconstrained 3 times", "translation along x, translation along y"),
         absent=("idle", "rotation"),
+    ),
+    "gough-stewart": Expected(
+        "6 + 6 x 3 = 24 rates, 6 balls lock 18: 6",
+        counted=6,
+        true=6,
+        platform=6,
+        overconstrained=0,
+        free="x y z rx ry rz",
+        absent=("overconstrained", "idle", "redundant"),
+    ),
+    "h4": Expected(
+        "6 + 2 (nacelle) + 4 x 7 = 36 rates, 8 balls lock 24: 12, of which 8 rods spin; four pairs of rods lock "
+        "two common rotations and those of the two sides about z, none too many",
+        counted=12,
+        true=12,
+        platform=4,
+        overconstrained=0,
+        free="x y z",
+        locked="rx ry rz",
+        idle=8,
+        inside=1,
+        words=("1 motion inside the nacelle", "Tool gripper moves by"),
+        absent=("overconstrained",),
+    ),
+    "hexa": Expected(
+        "6 + 6 (1 + 2) = 24 rates, 6 balls lock 18: 6",
+        counted=6,
+        true=6,
+        platform=6,
+        overconstrained=0,
+        free="x y z rx ry rz",
+        absent=("overconstrained", "idle", "redundant"),
+    ),
+    "hexaglide": Expected(
+        "6 + 6 (1 + 2) = 24 rates, 6 balls lock 18: 6",
+        counted=6,
+        true=6,
+        platform=6,
+        overconstrained=0,
+        free="x y z rx ry rz",
+        absent=("overconstrained", "idle", "redundant"),
     ),
     "orthoglide": Expected(
         "6 + 3 x 5 = 21 rates, 6 revolute closures lock 30: -9; each parallelogram is a planar loop (3 too "
@@ -142,6 +239,18 @@ LIBRARY = {
         free="x y z rx ry rz",
         absent=("overconstrained", "idle", "redundant"),
     ),
+    "prrrp": Expected(
+        "3 + 2 x 2 = 7 rates, 2 points lock 6: 1 in space; one of the six, y, is locked twice",
+        counted=1,
+        true=2,
+        platform=2,
+        overconstrained=1,
+        free="x z",
+        locked="y",
+        planar=2,
+        words=("overconstrained once",),
+        absent=("idle", "rotation"),
+    ),
     "quattro": Expected(
         "6 + 3 (nacelle) + 4 x 7 = 37 rates, 5 + 8 x 3 = 29 equations: 8; the nacelle's planar loop has 3 "
         "too many, and four pairs of rods lock three rotations (the plates turn together): 1 too many",
@@ -160,6 +269,15 @@ LIBRARY = {
             "gripper",
         ),
     ),
+    "space": Expected(
+        "6 + 3 x 3 = 15 rates, 3 balls lock 9: 6",
+        counted=6,
+        true=6,
+        platform=6,
+        overconstrained=0,
+        free="x y z rx ry rz",
+        absent=("overconstrained", "idle", "redundant"),
+    ),
 }
 
 
@@ -172,10 +290,11 @@ def test_library(name: str) -> None:
     compare(mobility(library_robot(name)), LIBRARY[name])
 
 
-def test_quattro_tool_turns() -> None:
-    """The half plates only translate; the tool on the link turns too."""
-    found = mobility(library_robot("quattro"))
-    assert dict(found.tools)["gripper"] == ("x", "y", "z", "rz")
+@pytest.mark.parametrize(("name", "tool"), [("quattro", "gripper"), ("h4", "gripper"), ("delta4", "tip")])
+def test_tools_turn(name: str, tool: str) -> None:
+    """The first body of the nacelle only translates; the tool turns too."""
+    found = mobility(library_robot(name))
+    assert dict(found.tools)[tool] == ("x", "y", "z", "rz")
 
 
 KNOWN = {

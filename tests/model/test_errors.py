@@ -536,7 +536,7 @@ def test_bytes_that_are_no_text(tmp_path: Path) -> None:
     ("name", "words"),
     [
         ("delt", "did you mean 'delta'?"),
-        ("nothing-like-it", "known: c5, delta"),
+        ("nothing-like-it", "known: 3rps, 3rrr"),
         ("", "no file is called ''"),
         ("nowhere/robot.yaml", "there is no file"),
         ("robot.yaml", "there is no file"),
