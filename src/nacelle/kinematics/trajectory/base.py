@@ -1,0 +1,150 @@
+"""What a trajectory is: reduced pose, twist and its derivative as exact functions of time."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from nacelle.kinematics.trajectory.error import TrajectoryError
+from nacelle.model.platform import Motion
+from nacelle.model.reduced import Layout, layout_of
+from nacelle.spatial.rotation_path import RotationMotion
+from nacelle.spatial.scalar import Array
+
+if TYPE_CHECKING:
+    from nacelle.kinematics.trajectory.compose import Chain, Reversed
+
+
+class Sample(NamedTuple):
+    """The platform at one time or at many.
+
+    Attributes:
+        x: reduced pose (..., nx): m, rad, unit quaternions quat_xyzw.
+        v: reduced twist (..., n): m/s, rad/s; angular velocities in base axes.
+        a: time derivative of v (..., n): m/s^2, rad/s^2.
+    """
+
+    x: Array
+    v: Array
+    a: Array
+
+
+class Trajectory(ABC):
+    """The motion of a platform over time: x(t), v(t) and a(t) = dv/dt, with exact derivatives.
+
+    For plain coordinates v = dx/dt; where x holds a quaternion, v holds the angular velocity w in base axes
+    and a its derivative (`nacelle.model.reduced` says where). Before 0 the platform rests at the start, after
+    `duration` at the end. At a time where a jumps, it is the later value.
+    """
+
+    def __init__(self, motion: Motion, duration: float, knots: Array) -> None:
+        self._motion = motion
+        self._duration = duration
+        self._knots = np.array(knots, dtype=float)
+        self._knots.flags.writeable = False
+
+    @property
+    def motion(self) -> Motion:
+        """The motion type of the platform."""
+        return self._motion
+
+    @property
+    def duration(self) -> float:
+        """Time from start to end, s."""
+        return self._duration
+
+    @property
+    def knots(self) -> Array:
+        """Rising times (s) from 0 to `duration` between which the motion is smooth and bends little."""
+        return self._knots
+
+    @property
+    def layout(self) -> Layout:
+        """Places of the coordinates in x, v and a."""
+        return layout_of(self._motion)
+
+    @abstractmethod
+    def inside(self, t: Array) -> Sample:
+        """The motion at times (m,) that lie in [0, duration]."""
+
+    def __call__(self, t: ArrayLike) -> Sample:
+        """The motion at times t (...), in seconds; not-finite times give NaN."""
+        times = np.asarray(t, dtype=float)
+        flat, resting = clipped(times.reshape(-1), self._duration)
+        x, v, a = self.inside(flat)
+        v = np.where(resting[:, None], 0.0, v)
+        a = np.where(resting[:, None], 0.0, a)
+        bad = ~np.isfinite(times.reshape(-1, 1))
+        parts = (np.where(bad, np.nan, part).reshape(*times.shape, part.shape[-1]) for part in (x, v, a))
+        return Sample(*parts)
+
+    def sample(self, n: int | None = None, *, rate: float | None = None) -> tuple[Array, Sample]:
+        """Times and the motion at them.
+
+        Args:
+            n: number of times, equally spaced from 0 to `duration`; or
+            rate: times a second. The last time is the first of these at or after `duration`.
+        """
+        if (n is None) == (rate is None):
+            raise TrajectoryError("sample takes a number of times n or a rate, one of the two")
+        if rate is not None:
+            if not (math.isfinite(rate) and rate > 0):
+                raise TrajectoryError(f"the rate {rate} is not a positive number of samples a second")
+            times = np.arange(math.ceil(self._duration * rate - 1e-9) + 1) / rate
+        else:
+            if n is None or n < 2:
+                raise TrajectoryError(f"n = {n} samples do not span a trajectory (write 2 or more)")
+            times = np.linspace(0.0, self._duration, n)
+        return times, self(times)
+
+    def to_csv(self, path: str | Path, *, n: int | None = None, rate: float | None = None) -> None:
+        """Write t, x, v and a as CSV with units in the header; `read_waypoints` reads it back.
+
+        Args:
+            path: the file.
+            n: number of rows, or
+            rate: rows a second, as in `sample`.
+        """
+        from nacelle.kinematics.trajectory.table import write_table
+
+        times, (x, v, a) = self.sample(n, rate=rate)
+        layout = self.layout
+        units = ["s", *layout.units]
+        for power in ("s", "s^2"):
+            units += [f"{unit}/{power}" if unit else "" for unit in layout.v_units]
+        names = ["t", *layout.x_names, *layout.v_names, *layout.a_names]
+        write_table(Path(path), names, units, np.column_stack([times, x, v, a]))
+
+    def then(self, *others: Trajectory) -> Chain:
+        """This trajectory, and the others after it."""
+        from nacelle.kinematics.trajectory.compose import Chain
+
+        return Chain(self, *others)
+
+    def reversed(self) -> Reversed:
+        """The same way backwards."""
+        from nacelle.kinematics.trajectory.compose import Reversed
+
+        return Reversed(self)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._motion.name}, {self._duration:g} s)"
+
+
+def clipped(t: Array, duration: float) -> tuple[Array, Array]:
+    """Times moved into [0, duration] (not-finite ones to 0), and which of them had to be."""
+    inside = (t >= 0.0) & (t <= duration)
+    return np.clip(np.where(np.isfinite(t), t, 0.0), 0.0, duration), ~inside
+
+
+def joined(
+    layout: Layout, linear: tuple[Array, Array, Array], rotation: RotationMotion | None = None
+) -> Sample:
+    """The sample of plain coordinates with two derivatives, (m, count) each, and a rotation."""
+    q, w, dw = rotation if rotation is not None else (None, None, None)
+    return Sample(layout.join_x(linear[0], q), layout.join_v(linear[1], w), layout.join_v(linear[2], dw))
