@@ -24,11 +24,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nacelle.emit.newton import NewtonResult, NumpyNewton
 from nacelle.emit.registry import Kernel, Target, TargetError, target
 from nacelle.emit.store import Store
 from nacelle.errors import NacelleError, did_you_mean
@@ -247,22 +248,94 @@ def compile_function(
     groups = _groups(parameters)
     shapes = _shapes(function, robot, inputs, groups)
     chosen = _target(target)
-    store = (store or Store()) if use_cache else None
-    key = _key(function, robot, shapes, groups, chosen.name, minimised) if store is not None else None
-    if store is not None and key is not None:
-        loaded = _load(store, key, chosen)
-        if loaded is not None:
-            return loaded
-    program = make_program(function, robot, shapes, groups, minimised)
     if chosen.name != "jit":
         assert chosen.kernel is not None
+        program = make_program(function, robot, shapes, groups, minimised)
         return Compiled(program, chosen.kernel(program), chosen.name)
     from nacelle.emit import jit
 
-    image = jit.compile_object(program)
-    if store is not None and key is not None:
+    key = _key("function", function, robot, shapes, groups, minimised) if use_cache else None
+
+    def load(image: bytes, signature: Program, packed: bytes | None) -> Compiled:
+        return Compiled(signature, jit.load_object(image, signature), "jit", packed)
+
+    return _kept(
+        store or Store(),
+        key,
+        lambda: make_program(function, robot, shapes, groups, minimised),
+        jit.compile_object,
+        load,
+    )
+
+
+_T = TypeVar("_T")
+
+
+def _kept(
+    store: Store,
+    key: str | None,
+    make: Callable[[], Program],
+    emit: Callable[[Program], bytes],
+    load: Callable[[bytes, Program, bytes | None], _T],
+) -> _T:
+    """Load what the cache keeps under a key, or make it anew and keep it."""
+    payload = store.get(key) if key is not None else None
+    if payload is not None:
+        try:
+            signature, packed, image = _unpack(payload)
+            return load(image, signature, packed)
+        except (ValueError, KeyError, TypeError, RuntimeError, OSError, NacelleError):
+            pass  # damaged or foreign: made anew
+    program = make()
+    image = emit(program)
+    if key is not None:
         store.put(key, _pack(program, image))
-    return Compiled(program, jit.load_object(image, program), "jit")
+    return load(image, program, None)
+
+
+class Solver(Protocol):
+    """Newton's iteration around a step program; see `nacelle.emit.jit_drivers.Newton`."""
+
+    def solve(
+        self,
+        y0: Any,
+        p: Any,
+        *,
+        tolerance: float,
+        max_iterations: int = 50,
+        max_step: float = np.inf,
+        follow: bool = False,
+        threads: int = 1,
+    ) -> NewtonResult:
+        """Solve for every sample."""
+
+
+def compile_newton(
+    function: Callable[..., Any],
+    robot: Robot,
+    *,
+    use_cache: bool = True,
+    store: Store | None = None,
+) -> Solver:
+    """Compile Newton's iteration around a step function of (robot, y, p) that gives dy and error.
+
+    Without llvmlite the same iteration runs in NumPy.
+    """
+    shapes = _shapes(function, robot, None, ())
+    if _target("jit").name != "jit":
+        program, tiles = make_program(function, robot, shapes), target("numpy").kernel
+        assert tiles is not None
+        return NumpyNewton(program, tiles(program))
+    from nacelle.emit import jit_drivers
+
+    key = _key("newton", function, robot, shapes, (), True) if use_cache else None
+    return _kept(
+        store or Store(),
+        key,
+        lambda: make_program(function, robot, shapes),
+        jit_drivers.compile_newton,
+        lambda image, signature, _: jit_drivers.load_newton(image, signature),
+    )
 
 
 def make_program(
@@ -347,21 +420,22 @@ def _target(name: str) -> Target:
 
 
 def _key(
+    kind: str,
     function: Callable[..., Any],
     robot: Robot | None,
     shapes: Mapping[str, tuple[int, ...]],
     groups: tuple[str, ...],
-    target_name: str,
     minimised: bool,
 ) -> str | None:
-    """Everything that a compiled program depends on; None if the function cannot be told from others."""
+    """Everything that native code depends on; None if the function cannot be told from others."""
     fingerprint = _fingerprint(function)
-    if target_name != "jit" or fingerprint is None:
+    if fingerprint is None:
         return None
     from nacelle.emit import jit
 
     return json.dumps(
         [
+            kind,
             robot.hash if robot is not None else None,
             fingerprint,
             list(shapes.items()),
@@ -482,17 +556,3 @@ def _unpack(payload: bytes) -> tuple[Program, bytes, bytes]:
 def _with_code(signature: Program, packed: bytes) -> Program:
     code, results = json.loads(zlib.decompress(packed))
     return replace(signature, code=tuple(tuple(entry) for entry in code), results=tuple(results))
-
-
-def _load(store: Store, key: str, chosen: Target) -> Compiled | None:
-    """Load a kept program; None if there is none or it cannot be used."""
-    payload = store.get(key)
-    if payload is None or chosen.name != "jit":
-        return None
-    from nacelle.emit import jit
-
-    try:
-        signature, packed, image = _unpack(payload)
-        return Compiled(signature, jit.load_object(image, signature), "jit", packed)
-    except (ValueError, KeyError, TypeError, RuntimeError, OSError, NacelleError):
-        return None

@@ -98,3 +98,33 @@ class AssemblyError(NacelleError):
         """Keep the open closures beside the message."""
         self.gaps = gaps
         super().__init__(message)
+
+
+class KinematicsError(NacelleError):
+    """A pose, a twist or joint coordinates cannot be used: wrong shape, not finite, not determined."""
+
+
+class UnreachableError(KinematicsError):
+    """A pose is out of reach, or joint coordinates belong to no pose.
+
+    Attributes:
+        legs: names of the legs that do not reach; empty where that cannot be told.
+    """
+
+    def __init__(self, message: str, legs: Iterable[str] = ()) -> None:
+        """Keep the legs beside the message."""
+        self.legs = tuple(legs)
+        super().__init__(message)
+
+
+class SingularError(KinematicsError):
+    """A configuration is singular: what is asked for is not determined there, or not finite.
+
+    Attributes:
+        kind: "serial", "parallel" or "constraint".
+    """
+
+    def __init__(self, message: str, kind: str) -> None:
+        """Keep the kind beside the message."""
+        self.kind = kind
+        super().__init__(message)

@@ -36,9 +36,8 @@ from nacelle.emit.jit import (
 )
 from nacelle.emit.jit_plan import Plan
 from nacelle.emit.llvm_ir import stride
+from nacelle.emit.newton import CONVERGED, ITERATION_CAP, NOT_FINITE, NewtonResult
 from nacelle.program.program import Program
-
-CONVERGED, ITERATION_CAP, NOT_FINITE = 0, 1, 2
 
 _POINTER, _INTEGER, _REAL = ctypes.c_void_p, ctypes.c_int64, ctypes.c_double
 
@@ -80,21 +79,6 @@ def _info(plan: Plan, width: int, extra: int) -> str:
     numbers = [width, *(stride(plan, w) + extra * 8 * w for w in (width, 1))]
     listed = ", ".join(f"i64 {number}" for number in numbers)
     return f"@nacelle_info = constant [{len(numbers)} x i64] [{listed}]"
-
-
-@dataclass(frozen=True)
-class NewtonResult:
-    """What Newton's method found for every sample.
-
-    Attributes:
-        y: the unknowns (N, n); where the status is not 0, the last values that were tried.
-        iterations: steps taken (N,).
-        status: 0 converged, 1 the iteration cap was reached, 2 a step or an error was not finite (N,).
-    """
-
-    y: NDArray[np.float64]
-    iterations: NDArray[np.int64]
-    status: NDArray[np.int64]
 
 
 class Newton:

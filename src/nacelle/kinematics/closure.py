@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nacelle.kinematics.tree import TreeMotion
+from nacelle.kinematics.tree import TreeMotion, TreeVelocity, point_acceleration, point_velocity
 from nacelle.model.joint import Joint, JointKind
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
@@ -81,6 +81,35 @@ def closure_state(robot: Robot, motion: TreeMotion) -> ClosureState:
     if not residual:
         return ClosureState(np.zeros(0), np.zeros((0, width)), tuple(rows))
     return ClosureState(pack(residual), np.stack(blocks), tuple(rows))
+
+
+def closure_drift(robot: Robot, motion: TreeMotion, velocity: TreeVelocity) -> Array:
+    """Second derivatives of the closures where the rates stay constant, one number a lock.
+
+    With d' = v_2 - v_1, w the angular velocities, accelerations at constant rates:
+
+        offset i:     e_i . (d'' - w_1' x d - 2 w_1 x d' + w_1 x (w_1 x d))
+        square i, j:  (f_j x e_i) . (w_2' - w_1') + (f_j' x e_i + f_j x e_i') . (w_2 - w_1)
+    """
+    drift: list[Array] = []
+    for joint in robot.closures:
+        first, second = closure_frames(joint, motion)
+        V1, V2 = velocity.twists[joint.predecessor], velocity.twists[joint.successor]
+        A1, A2 = velocity.drifts[joint.predecessor], velocity.drifts[joint.successor]
+        w1, w2 = V1[3:], V2[3:]
+        d = second.p - first.p
+        d_rate = point_velocity(V2, second.p) - point_velocity(V1, first.p)
+        d_drift = point_acceleration(V2, A2, second.p) - point_acceleration(V1, A1, first.p)
+        slip = d_drift - cross(A1[3:], d) - 2.0 * cross(w1, d_rate) + cross(w1, cross(w1, d))
+        for lock in joint.locks:
+            e = first.R[:, lock[1]]
+            if len(lock) == 2:
+                drift.append(dot(e, slip))
+            else:
+                f = second.R[:, lock[2]]
+                turn = cross(cross(w2, f), e) + cross(f, cross(w1, e))
+                drift.append(dot(cross(f, e), A2[3:] - A1[3:]) + dot(turn, w2 - w1))
+    return pack(drift) if drift else np.zeros(0)
 
 
 def is_flipped(joint: Joint, motion: TreeMotion) -> bool:

@@ -7,18 +7,29 @@ origin of the platform frame in base axes, then the rates of the tree joints in 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from nacelle.model.joint import Primitive
+from nacelle.model.joint import Joint, Primitive
 from nacelle.model.leg import BASE, PLATFORM
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose, identity
-from nacelle.spatial.rotation import rotation_quat, rotation_x, rotation_y, rotation_z
-from nacelle.spatial.scalar import Array, Scalar, cross, pack
+from nacelle.spatial.rotation import rotation_quat
+from nacelle.spatial.scalar import Array, Scalar, atan2, cos, cross, pack, sin
 
-_TURNS = {Primitive.RX: rotation_x, Primitive.RY: rotation_y, Primitive.RZ: rotation_z}
+
+class Turn(NamedTuple):
+    """An angle by its cosine and sine: a closed form finds these, and nobody needs the angle itself."""
+
+    c: Scalar
+    s: Scalar
+
+
+Step: TypeAlias = Any
+"""Where one primitive of a joint stands: a Turn, the length of a slide, or the quat_xyzw of a ball."""
 
 
 @dataclass(frozen=True)
@@ -47,15 +58,50 @@ class TreeMotion:
         return np.where(self.movers[body], J, 0.0)
 
 
-def joint_motion(primitive: Primitive, q: Array) -> Pose:
-    """Motion of one primitive from its coordinates."""
+def joint_steps(joint: Joint, q: Array) -> list[Step]:
+    """Steps of a joint's primitives from its coordinates."""
+    steps: list[Step] = []
+    start = 0
+    for primitive in joint.primitives:
+        if primitive is Primitive.BALL:
+            steps.append(q[start : start + 4])
+        else:
+            steps.append(Turn(cos(q[start]), sin(q[start])) if primitive.turns else q[start])
+        start += primitive.nq
+    return steps
+
+
+def steps_from_coordinates(robot: Robot, q: Array) -> list[Step]:
+    """Steps of all primitives of the tree, joint by joint, from the coordinates (nq,)."""
+    joints = zip(robot.tree_joints, robot.q_slices, strict=True)
+    return [step for joint, place in joints for step in joint_steps(joint, q[place])]
+
+
+def coordinates_from_steps(steps: Sequence[Step]) -> Array:
+    """Coordinates (nq,) of steps: angles in (-pi, pi], metres, quat_xyzw."""
+    q: list[Scalar] = []
+    for step in steps:
+        if isinstance(step, Turn):
+            q.append(atan2(step.s, step.c))
+        else:
+            q += list(step) if isinstance(step, np.ndarray) and step.ndim else [step]
+    return pack(q)
+
+
+def step_motion(primitive: Primitive, step: Step) -> Pose:
+    """Motion of one primitive."""
     if primitive is Primitive.BALL:
-        return Pose(rotation_quat(q), np.zeros(3))
-    if primitive.turns:
-        return Pose(_TURNS[primitive](q[0]), np.zeros(3))
-    zeros: list[Scalar] = [0.0, 0.0, 0.0]
-    zeros[primitive.axis] = q[0]
-    return Pose(np.eye(3), pack(zeros))
+        return Pose(rotation_quat(step), np.zeros(3))
+    if isinstance(step, Turn):
+        # Rows and columns of the plane turn, cyclically after the axis.
+        k, i, j = primitive.axis, (primitive.axis + 1) % 3, (primitive.axis + 2) % 3
+        R: list[list[Scalar]] = [[0.0] * 3 for _ in range(3)]
+        R[k][k] = 1.0
+        R[i][i], R[i][j], R[j][i], R[j][j] = step.c, -step.s, step.s, step.c
+        return Pose(pack(R), np.zeros(3))
+    slide: list[Scalar] = [0.0, 0.0, 0.0]
+    slide[primitive.axis] = step
+    return Pose(np.eye(3), pack(slide))
 
 
 def place_bodies(robot: Robot, platform: Pose, q: Array) -> tuple[Pose, ...]:
@@ -77,17 +123,20 @@ def tree_motion(robot: Robot, platform: Pose, q: Array) -> TreeMotion:
         platform: pose of the platform body in the base.
         q: coordinates of the tree joints, shape (nq,); balls as quat_xyzw.
     """
+    return motion_of_steps(robot, platform, steps_from_coordinates(robot, q))
+
+
+def motion_of_steps(robot: Robot, platform: Pose, steps: Sequence[Step]) -> TreeMotion:
+    """Poses of all bodies and the twists of all rates, from the steps of the tree's primitives."""
     poses: dict[int, Pose] = {BASE: identity(), PLATFORM: platform}
     columns = _platform_columns(robot, platform)
     movers: dict[int, list[int]] = {BASE: [], PLATFORM: list(range(len(columns)))}
-    for joint, place in zip(robot.tree_joints, robot.q_slices, strict=True):
+    left = iter(steps)
+    for joint in robot.tree_joints:
         pose = poses[joint.predecessor] @ joint.frame_predecessor
-        coordinates = q[place]
         first = len(columns)
-        start = 0
         for primitive in joint.primitives:
-            pose = pose @ joint_motion(primitive, coordinates[start : start + primitive.nq])
-            start += primitive.nq
+            pose = pose @ step_motion(primitive, next(left))
             for axis in range(3) if primitive is Primitive.BALL else (primitive.axis,):
                 columns.append(_column(pose, axis, primitive.turns))
         poses[joint.successor] = pose @ joint.frame_successor.inverse()
@@ -97,6 +146,66 @@ def tree_motion(robot: Robot, platform: Pose, q: Array) -> TreeMotion:
         mask[body, rates] = True
     count = len(robot.bodies)
     return TreeMotion(tuple(poses[k] for k in range(count)), np.stack(columns, axis=1), mask)
+
+
+@dataclass(frozen=True)
+class TreeVelocity:
+    """How the bodies move at rates u, and accelerate while the rates stay constant.
+
+    Twists are spatial: [v0; w], v0 the velocity of the point of the body that passes through the base's
+    origin; their derivatives [a0; w_dot] likewise. A point fixed at r of a body has
+
+        velocity      v0 + w x r
+        acceleration  a0 + w_dot x r + w x (v0 + w x r)
+
+    Attributes:
+        twists: for every body [v0; w].
+        drifts: for every body the derivative of its twist where du/dt = 0.
+    """
+
+    twists: tuple[Array, ...]
+    drifts: tuple[Array, ...]
+
+
+def cross_motion(a: Array, b: Array) -> Array:
+    """Spatial cross product of motions: the rate of b, fixed to a body that moves with the twist a."""
+    return np.concatenate([cross(a[3:], b[:3]) + cross(a[:3], b[3:]), cross(a[3:], b[3:])])
+
+
+def point_velocity(twist: Array, point: Array) -> Array:
+    """Velocity of the point of a body that passes through `point`, base axes."""
+    return np.asarray(twist[:3] + cross(twist[3:], point))
+
+
+def point_acceleration(twist: Array, rate: Array, point: Array) -> Array:
+    """Acceleration of the point of a body that passes through `point`; `rate` is the twist's derivative."""
+    w = twist[3:]
+    return np.asarray(rate[:3] + cross(rate[3:], point) + cross(w, point_velocity(twist, point)))
+
+
+def tree_velocity(robot: Robot, motion: TreeMotion, u: Array) -> TreeVelocity:
+    """Twists of all bodies at rates u (rates,), and their derivatives at constant rates.
+
+    Along the tree V_i = V_j + C_i u_i and dV_i/dt = dV_j/dt + C_i du_i/dt + V_j x (C_i u_i), for every
+    primitive; the platform's own part is d/dt (v + p x w) = dv/dt + p x dw/dt + v x w.
+    """
+    m = robot.platform_nv
+    zero = np.zeros(6)
+    platform = motion.columns[:, :m] @ u[:m]
+    drift = zero if m == 3 else np.concatenate([cross(u[:3], u[3:6]), np.zeros(3)])
+    twists: dict[int, Array] = {BASE: zero, PLATFORM: platform}
+    drifts: dict[int, Array] = {BASE: zero, PLATFORM: drift}
+    start = m
+    for joint in robot.tree_joints:
+        twist, drift = twists[joint.predecessor], drifts[joint.predecessor]
+        for primitive in joint.primitives:
+            own = motion.columns[:, start : start + primitive.nv] @ u[start : start + primitive.nv]
+            drift = drift + cross_motion(twist, own)
+            twist = twist + own
+            start += primitive.nv
+        twists[joint.successor], drifts[joint.successor] = twist, drift
+    count = range(len(robot.bodies))
+    return TreeVelocity(tuple(twists[k] for k in count), tuple(drifts[k] for k in count))
 
 
 def _column(pose: Pose, axis: int, turns: bool) -> Array:

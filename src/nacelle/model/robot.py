@@ -231,7 +231,14 @@ class Robot:
 
         Such a robot serves to trace physics with its numbers as inputs; it has no hash and no text.
         """
-        return self.layout.write(self, symbols, *groups, symbolic=True)
+        robot = self.layout.write(self, symbols, *groups, symbolic=True)
+        object.__setattr__(robot, "numeric", self.numeric)
+        return robot
+
+    @cached_property
+    def numeric(self) -> Robot:
+        """The robot with its own numbers, where this one has symbols in their place."""
+        return self
 
     def to_yaml(self) -> str:
         """Write the robot in full, joint by joint; reading it back gives the same hash."""

@@ -1,0 +1,247 @@
+"""The pose of the platform from its reduced pose x, and back.
+
+Translations among the motion's coordinates are coordinates of the platform frame's origin in the base.
+Rotations depend on how many of them there are:
+
+    three   R = R(quat_xyzw)
+    one     R = exp(tilt) Rot_k(angle) R_0            k the axis, the angle is the coordinate
+    two     R = exp(tilt) Rot_k(torsion) R_0          k the missing axis, the tilt vector across k is
+    none    R = exp(turn) R_0
+
+The other numbers (translations that are not coordinates, tilt, torsion, turn) are zero or those of the
+reference, except for parasitic motion: then they depend on x, and the closures give them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from nacelle.model.platform import AXES
+from nacelle.model.reduced import Layout, layout_of
+from nacelle.model.robot import Robot
+from nacelle.spatial.pose import Pose
+from nacelle.spatial.rotation import quat_from_rotation, rotation_quat, skew
+from nacelle.spatial.scalar import Array, Scalar, cos, dot, pack, sin, sqrt, where
+
+# Below this square of an angle the series of sin(a)/a is exact to rounding.
+_SMALL = 1e-3
+
+
+def _sinc(square: Scalar) -> tuple[Scalar, Scalar, Scalar]:
+    """Give sin(a)/a, (1 - cos(a))/a^2 and (1 - sin(a)/a)/a^2 from a^2, smooth at zero."""
+    small = _SMALL - square
+    safe = where(small, 1.0, square)
+    angle = sqrt(safe)
+    ratio = sin(angle) / angle
+    t = where(small, square, 0.0)
+    s = where(small, 1.0 - t / 6.0 * (1.0 - t / 20.0 * (1.0 - t / 42.0 * (1.0 - t / 72.0))), ratio)
+    c = where(
+        small,
+        0.5 - t / 24.0 * (1.0 - t / 30.0 * (1.0 - t / 56.0 * (1.0 - t / 90.0))),
+        (1.0 - cos(angle)) / safe,
+    )
+    d = where(
+        small,
+        (1.0 - t / 20.0 * (1.0 - t / 42.0 * (1.0 - t / 72.0 * (1.0 - t / 110.0)))) / 6.0,
+        (1.0 - ratio) / safe,
+    )
+    return s, c, d
+
+
+def rotation_vector(r: Array) -> Array:
+    """Rotation by a rotation vector r (rad): 1 + sin(a)/a K + (1 - cos(a))/a^2 K K, K = skew(r), a = |r|."""
+    s, c, _ = _sinc(dot(r, r))
+    K = skew(r)
+    R: Array = np.eye(3) + s * K + c * (K @ K)
+    return R
+
+
+def left_jacobian(r: Array) -> Array:
+    """Matrix (3, 3) from the rate of a rotation vector to the angular velocity, in the fixed axes."""
+    _, c, d = _sinc(dot(r, r))
+    K = skew(r)
+    J: Array = np.eye(3) + c * K + d * (K @ K)
+    return J
+
+
+def log_rotation(R: Array) -> Array:
+    """Rotation vector of a rotation matrix of floats."""
+    quat = quat_from_rotation(R)
+    length = float(np.linalg.norm(quat[:3]))
+    if length < 1e-300:
+        return 2.0 * quat[:3]
+    return np.asarray(2.0 * np.arctan2(length, quat[3]) / length * quat[:3])
+
+
+@dataclass(frozen=True, eq=False)
+class Chart:
+    """How the numbers of x and the dependent ones place the platform of a robot."""
+
+    robot: Robot
+
+    @property
+    def layout(self) -> Layout:
+        """Places of the coordinates in x."""
+        return layout_of(self.robot.motion)
+
+    @cached_property
+    def moves(self) -> tuple[int, ...]:
+        """Translations that are coordinates."""
+        return tuple(axis for axis in self.robot.motion.twist_axes if axis < 3)
+
+    @cached_property
+    def turns(self) -> tuple[int, ...]:
+        """Rotations that are coordinates, 0 to 2."""
+        return tuple(axis - 3 for axis in self.robot.motion.twist_axes if axis >= 3)
+
+    @cached_property
+    def axis(self) -> int:
+        """The axis k of one or two rotations."""
+        if len(self.turns) == 1:
+            return self.turns[0]
+        return next(k for k in range(3) if k not in self.turns)
+
+    @cached_property
+    def across(self) -> tuple[int, ...]:
+        """The two axes across k, in ascending order."""
+        return tuple(k for k in range(3) if k != self.axis)
+
+    @cached_property
+    def _split(self) -> tuple[Array, float, Array]:
+        """R_0, and torsion and tilt vector of the reference."""
+        R = self.robot.reference.R
+        if len(self.turns) not in (1, 2):
+            return R, 0.0, np.zeros(3)
+        k = self.axis
+        quat = quat_from_rotation(R)
+        angle = 2.0 * float(np.arctan2(quat[k], quat[3])) if abs(quat[k]) + abs(quat[3]) > 1e-9 else 0.0
+        angle = (angle + np.pi) % (2.0 * np.pi) - np.pi
+        turn = np.zeros(3)
+        turn[k] = angle
+        if len(self.turns) == 1:
+            return rotation_vector(turn).T @ R, angle, np.zeros(3)
+        # exp(tilt) Rot_k(torsion): the tilt takes the axis to its image.
+        axis, image = np.eye(3)[k], R[:, k]
+        if image[k] < -1.0 + 1e-9:
+            return R, 0.0, np.zeros(3)
+        n = np.cross(axis, image)
+        length = float(np.linalg.norm(n))
+        tilt = n * (np.arctan2(length, image[k]) / length) if length > 1e-300 else np.zeros(3)
+        left = log_rotation(rotation_vector(tilt).T @ R)
+        return np.eye(3), float(left[k]), tilt
+
+    @cached_property
+    def dependent(self) -> int:
+        """How many numbers place the platform beside those in x: 3 or 6 less the coordinates."""
+        return self.robot.platform_nv - len(self.moves) - len(self.turns)
+
+    @cached_property
+    def reference(self) -> tuple[Array, Array]:
+        """The reference pose as x without the nacelle's joints (they are zero here), and the rest."""
+        _, torsion, tilt = self._split
+        x = np.zeros(self.layout.nx)
+        for axis in self.moves:
+            x[self.layout.x_index(AXES[axis])] = self.robot.reference.p[axis]
+        rest = [self.robot.reference.p[axis] for axis in range(3) if axis not in self.moves]
+        if self.layout.quaternion is not None:
+            x[self.layout.quaternion] = quat_from_rotation(self.robot.reference.R)
+        elif len(self.turns) == 1:
+            x[self.layout.x_index(AXES[3 + self.axis])] = torsion
+            rest += [0.0, 0.0]
+        elif len(self.turns) == 2:
+            for axis in self.turns:
+                x[self.layout.x_index(AXES[3 + axis])] = tilt[axis]
+            rest.append(torsion)
+        elif self.robot.platform_nv == 6:
+            rest += [0.0, 0.0, 0.0]
+        return x, np.array(rest)
+
+    def pose(self, x: Array, rest: Array | None = None) -> Pose:
+        """Pose of the platform body.
+
+        Args:
+            x: reduced pose (nx,).
+            rest: the dependent numbers; those of the reference if None.
+        """
+        fixed = rest is None
+        rest = self.reference[1] if rest is None else rest
+        left = iter(rest)
+        p = [x[self.layout.x_index(AXES[axis])] if axis in self.moves else next(left) for axis in range(3)]
+        if self.robot.platform_nv == 3:
+            return Pose(np.eye(3), pack(p))
+        R_0 = self._split[0]
+        if self.layout.quaternion is not None:
+            return Pose(rotation_quat(x[self.layout.quaternion]), pack(p))
+        if not self.turns:
+            return Pose(R_0 if fixed else rotation_vector(pack(list(left))) @ R_0, pack(p))
+        torsion, tilt = self._torsion_and_tilt(x, list(left))
+        R = _about(self.axis, torsion) @ R_0
+        # Without parasitic motion the tilt of a single rotation is zero, and costs nothing.
+        if len(self.turns) == 2 or not fixed:
+            R = rotation_vector(tilt) @ R
+        return Pose(R, pack(p))
+
+    def _torsion_and_tilt(self, x: Array, left: list[Scalar]) -> tuple[Scalar, Array]:
+        given = [x[self.layout.x_index(AXES[3 + axis])] for axis in sorted(self.turns)]
+        torsion, across = (given[0], left) if len(self.turns) == 1 else (left[0], given)
+        tilt: list[Scalar] = [0.0, 0.0, 0.0]
+        for axis, value in zip(self.across, across, strict=True):
+            tilt[axis] = value
+        return torsion, pack(tilt)
+
+    def dependent_twists(self, x: Array, rest: Array) -> Array:
+        """Twists (6 or 3, dependent) of the platform at unit rates of the dependent numbers."""
+        m = self.robot.platform_nv
+        columns: list[Array] = [
+            pack([1.0 if k == axis else 0.0 for k in range(m)]) for axis in range(3) if axis not in self.moves
+        ]
+        if m == 6 and len(self.turns) < 3:
+            left = list(rest[len(columns) :])
+            if not self.turns:
+                J = left_jacobian(pack(left))
+            else:
+                _, tilt = self._torsion_and_tilt(x, left)
+                if len(self.turns) == 1:
+                    J = left_jacobian(tilt)[:, list(self.across)]
+                else:
+                    J = rotation_vector(tilt)[:, [self.axis]]
+            columns += [pack([0.0, 0.0, 0.0, *J[:, k]]) for k in range(J.shape[1])]
+        return np.stack(columns, axis=1) if columns else np.zeros((m, 0))
+
+    def coordinates(self, pose: Pose) -> tuple[Array, Array]:
+        """Reduced pose x (joints of the nacelle zero) and dependent numbers of a pose of floats."""
+        x = np.zeros(self.layout.nx)
+        for axis in self.moves:
+            x[self.layout.x_index(AXES[axis])] = pose.p[axis]
+        rest = [float(pose.p[axis]) for axis in range(3) if axis not in self.moves]
+        if self.robot.platform_nv == 3:
+            return x, np.array(rest)
+        if self.layout.quaternion is not None:
+            x[self.layout.quaternion] = quat_from_rotation(pose.R)
+            return x, np.array(rest)
+        R = pose.R @ self._split[0].T
+        if not self.turns:
+            return x, np.array([*rest, *log_rotation(R)])
+        k = self.axis
+        image = R[:, k]
+        n = np.cross(np.eye(3)[k], image)
+        length = float(np.linalg.norm(n))
+        tilt = n * (np.arctan2(length, image[k]) / length) if length > 1e-300 else np.zeros(3)
+        torsion = log_rotation(rotation_vector(tilt).T @ R)[k]
+        for axis in self.turns:
+            x[self.layout.x_index(AXES[3 + axis])] = torsion if axis == k else tilt[axis]
+        rest += [tilt[axis] for axis in self.across] if len(self.turns) == 1 else [torsion]
+        return x, np.array(rest)
+
+
+def _about(axis: int, angle: Scalar) -> Array:
+    """Turn by an angle about a coordinate axis."""
+    c, s = cos(angle), sin(angle)
+    i, j = (axis + 1) % 3, (axis + 2) % 3
+    R: list[list[Scalar]] = [[0.0] * 3 for _ in range(3)]
+    R[axis][axis] = 1.0
+    R[i][i], R[i][j], R[j][i], R[j][j] = c, -s, s, c
+    return pack(R)

@@ -1,0 +1,63 @@
+"""Solving small linear systems that have more rows than unknowns, over any scalar."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from nacelle.spatial.scalar import Array, Scalar, divide, dot
+
+
+class Eliminated(NamedTuple):
+    """The least-squares solution of M X = B, and what of B is left.
+
+    Attributes:
+        X: (unknowns, columns).
+        left: (rows, columns): the part of B across the range of M; zero where M X = B can be met.
+    """
+
+    X: Array
+    left: Array
+
+
+def eliminate(M: Array, B: Array) -> Eliminated:
+    """Solve M X = B by modified Gram-Schmidt without roots; M has full column rank.
+
+    Column by column of M = Q R with Q's columns square to each other, not of unit length. For equations
+    that can be met the error grows with the condition of M, not with its square.
+
+    Args:
+        M: matrix (rows, unknowns), rows >= unknowns.
+        B: right-hand sides (rows, columns).
+    """
+    unknowns = M.shape[1]
+    columns = [M[:, k] for k in range(unknowns)] + [B[:, k] for k in range(B.shape[1])]
+    factors: list[list[Scalar]] = []
+    for k in range(unknowns):
+        q = columns[k]
+        share = divide(1.0, dot(q, q))
+        row: list[Scalar] = [0.0] * len(columns)
+        for j in range(k + 1, len(columns)):
+            row[j] = dot(q, columns[j]) * share
+            columns[j] = columns[j] - row[j] * q
+        factors.append(row)
+    X: list[list[Scalar]] = [[0.0] * B.shape[1] for _ in range(unknowns)]
+    for k in reversed(range(unknowns)):
+        for c in range(B.shape[1]):
+            value = factors[k][unknowns + c]
+            for j in range(k + 1, unknowns):
+                value = value - factors[k][j] * X[j][c]
+            X[k][c] = value
+    shape = (unknowns, B.shape[1])
+    left = np.stack(columns[unknowns:], axis=1) if B.shape[1] else np.zeros((len(M), 0))
+    return Eliminated(_array(X, shape), left)
+
+
+def _array(rows: list[list[Scalar]], shape: tuple[int, int]) -> Array:
+    flat = [entry for row in rows for entry in row]
+    plain = all(isinstance(entry, float | int) for entry in flat)
+    result = np.empty(len(flat), dtype=float if plain else object)
+    for k, entry in enumerate(flat):
+        result[k] = entry
+    return result.reshape(shape)

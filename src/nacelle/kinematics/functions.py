@@ -1,0 +1,300 @@
+"""Kinematics as physics functions: what is traced, minimised and run.
+
+All of them take the reduced pose x and what iteration has found, y (empty for robots in closed form).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from nacelle.kinematics.configuration import (
+    Configuration,
+    active_coordinates,
+    configuration,
+)
+from nacelle.kinematics.eliminate import eliminate
+from nacelle.kinematics.mechanism import Mechanism, mechanism
+from nacelle.kinematics.rates import Response, equations, moving, rate_map, respond, selections
+from nacelle.kinematics.tree import (
+    Step,
+    Turn,
+    motion_of_steps,
+    point_acceleration,
+    point_velocity,
+    steps_from_coordinates,
+)
+from nacelle.model.joint import Primitive
+from nacelle.model.robot import Robot
+from nacelle.spatial.physics import physics
+from nacelle.spatial.pose import Pose
+from nacelle.spatial.rotation import quat_product, rotation_quat
+from nacelle.spatial.scalar import (
+    Array,
+    Scalar,
+    absolute,
+    cos,
+    divide,
+    dot,
+    maximum,
+    pack,
+    sin,
+    sqrt,
+)
+from nacelle.spatial.solve import solve
+
+
+def _nx(robot: Robot) -> tuple[int]:
+    return (mechanism(robot).layout.nx,)
+
+
+def _ny(robot: Robot) -> tuple[int]:
+    return (mechanism(robot).ny,)
+
+
+def _n(robot: Robot) -> tuple[int]:
+    return (robot.motion.n,)
+
+
+def _now(robot: Robot, x: Array, y: Array) -> tuple[Mechanism, Configuration]:
+    known = mechanism(robot)
+    return known, configuration(robot, known, x, y)
+
+
+def active_rates(robot: Robot) -> list[int]:
+    """Places in u of the actuators' rates."""
+    return [robot.platform_nv + robot.v_slices[actuator.joint].start for actuator in robot.actuators]
+
+
+@physics(x=_nx, y=_ny)
+def joint_positions(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
+    """Coordinates of all tree joints, and the smallest gate of each leg."""
+    _, now = _now(robot, x, y)
+    return {"q": now.q, "gates": now.leg_gates()}
+
+
+@physics(x=_nx, y=_ny)
+def actuator_positions(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
+    """Coordinates of the actuators, and the smallest gate of each leg."""
+    _, now = _now(robot, x, y)
+    return {"q": active_coordinates(robot, now.steps), "gates": now.leg_gates()}
+
+
+@physics(x=_nx, y=_ny)
+def body_poses(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
+    """Orientation R (bodies, 3, 3) and origin p (bodies, 3) of all bodies in the base."""
+    _, now = _now(robot, x, y)
+    return {
+        "R": np.stack([pose.R for pose in now.motion.poses]),
+        "p": np.stack([pose.p for pose in now.motion.poses]),
+    }
+
+
+@physics(x=_nx, y=_ny)
+def inverse_jacobian(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
+    """Coordinates of the actuators, and J_r^-1 (actuators, n): their rates from the reduced twist."""
+    known, now = _now(robot, x, y)
+    return {
+        "q": active_coordinates(robot, now.steps),
+        "J": rate_map(robot, known, now)[active_rates(robot)],
+        "gates": now.leg_gates(),
+    }
+
+
+@physics(x=_nx, y=_ny)
+def rate_maps(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
+    """U (rates, n): platform twist and all joint rates from the reduced twist."""
+    known, now = _now(robot, x, y)
+    return {"U": rate_map(robot, known, now), "gates": now.leg_gates()}
+
+
+@physics(x=_nx, y=_ny)
+def body_jacobians(robot: Robot, x: Array, y: Array) -> Array:
+    """Twists [v; w] of all bodies at their origins from the reduced twist, (bodies, 6, n)."""
+    known, now = _now(robot, x, y)
+    U = rate_map(robot, known, now)
+    return np.stack([now.motion.jacobian(k) @ U for k in range(len(robot.bodies))])
+
+
+@physics(x=_nx, y=_ny)
+def closure_equations(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
+    """What the closures leave open, and their Jacobian by all rates; idle spins follow as rows."""
+    known, now = _now(robot, x, y)
+    system = equations(robot, known, now.motion)
+    spins = [row for rows in system.spins for row in rows]
+    width = system.closures.jacobian.shape[1]
+    return {
+        "residual": system.closures.residual,
+        "jacobian": system.closures.jacobian,
+        "spins": np.stack(spins) if spins else np.zeros((0, width)),
+    }
+
+
+@physics(x=_nx, y=_ny, v=_n, a=_n)
+def body_motions(robot: Robot, x: Array, y: Array, v: Array, a: Array) -> dict[str, Array]:
+    """Twists and their derivatives of all bodies at their origins, [v; w] and [dv/dt; dw/dt] in base axes."""
+    known, now = _now(robot, x, y)
+    state = moving(robot, known, now, v)
+    u_dot = state.U @ a + state.drift
+    twists, rates = [], []
+    for k, pose in enumerate(now.motion.poses):
+        V = state.velocity.twists[k]
+        movers = now.motion.movers[k]
+        A = state.velocity.drifts[k] + now.motion.columns[:, movers] @ u_dot[movers]
+        twists.append(pack([*point_velocity(V, pose.p), *V[3:]]))
+        rates.append(pack([*point_acceleration(V, A, pose.p), *A[3:]]))
+    return {"twist": np.stack(twists), "acceleration": np.stack(rates), "gates": now.leg_gates()}
+
+
+@physics(x=_nx, y=_ny, v=_n, a=_n)
+def joint_motions(robot: Robot, x: Array, y: Array, v: Array, a: Array) -> dict[str, Array]:
+    """Coordinates, rates and accelerations of all tree joints; rates of balls in the successor's axes."""
+    known, now = _now(robot, x, y)
+    state = moving(robot, known, now, v)
+    m = robot.platform_nv
+    return {
+        "q": now.q,
+        "rate": state.u[m:],
+        "acceleration": (state.U @ a + state.drift)[m:],
+        "gates": now.leg_gates(),
+    }
+
+
+# ---- steps of Newton's iterations: (y, p) to (dy, error)
+
+
+def _largest(values: Sequence[Scalar]) -> Scalar:
+    largest: Scalar = 0.0
+    for value in values:
+        largest = maximum(largest, absolute(value))
+    return largest
+
+
+def _unit(quat: Array) -> Array:
+    return np.asarray(quat * divide(1.0, sqrt(dot(quat, quat))))
+
+
+def _turned(quat: Array, w: Array, *, before: bool) -> Array:
+    """Change of a quaternion turned by a small rotation, in the fixed axes (before) or in its own."""
+    small = pack([0.5 * w[0], 0.5 * w[1], 0.5 * w[2], 1.0])
+    return np.asarray(_unit(quat_product(small, quat) if before else quat_product(quat, small)) - quat)
+
+
+def _coordinate_steps(robot: Robot, joints: Sequence[int], q: Array, u: Array) -> list[Scalar]:
+    """Changes of the coordinates q of some joints at steps u of all rates."""
+    changes: list[Scalar] = []
+    start = 0
+    for j in joints:
+        rate = robot.platform_nv + robot.v_slices[j].start
+        for primitive in robot.joints[j].primitives:
+            if primitive is Primitive.BALL:
+                changes += list(_turned(q[start : start + 4], u[rate : rate + 3], before=False))
+            else:
+                changes.append(u[rate])
+            start, rate = start + primitive.nq, rate + primitive.nv
+    return changes
+
+
+@physics(y=_ny, x=_nx)
+def closing_step(robot: Robot, y: Array, x: Array) -> dict[str, Array]:
+    """A step of the unknowns y towards closed loops at the pose x, and what is open, over the size."""
+    known, now = _now(robot, x, y)
+    system = equations(robot, known, now.motion)
+    _, joints = selections(known)
+    nothing = np.zeros((known.nw, 0))
+    basis = joints[:, joints.shape[1] - _width(robot, known.dependent_joints) :]
+    if known.parasitic:
+        twists = known.chart.dependent_twists(x, y[: known.chart_size])
+        tail = np.zeros((known.nw - robot.platform_nv, twists.shape[1]))
+        basis = np.concatenate([np.concatenate([twists, tail]), basis], axis=1)
+    found: Response = respond(
+        known, system, nothing, basis, system.closures.residual, legs=known.iterated_legs
+    )
+    u = found.u[:, -1]
+    dy = [found.dependent[k, -1] for k in range(known.chart_size)]
+    dy += _coordinate_steps(robot, known.iterated_joints, y[known.chart_size :], u)
+    rows = [*known.nacelle_rows, *(row for k in known.iterated_legs for row in known.legs[k].rows)]
+    return {
+        "dy": pack(dy),
+        "error": _largest([system.closures.residual[row] / known.row_scale[row] for row in rows]),
+    }
+
+
+def _width(robot: Robot, joints: Sequence[int]) -> int:
+    return sum(robot.joints[j].nv for j in joints)
+
+
+def _open_by(robot: Robot, wanted: Array, steps: Sequence[Step]) -> list[Scalar]:
+    """How far actuators are from wanted coordinates: radians (2 tan of half the angle) or metres."""
+    starts = np.cumsum([0, *(len(joint.primitives) for joint in robot.tree_joints)])
+    result: list[Scalar] = []
+    for value, actuator in zip(wanted, robot.actuators, strict=True):
+        step = steps[starts[actuator.joint]]
+        if isinstance(step, Turn):
+            c, s = cos(value), sin(value)
+            result.append(2.0 * (s * step.c - c * step.s) / (1.0 + c * step.c + s * step.s))
+        else:
+            result.append(value - step)
+    return result
+
+
+@physics(x=_nx, q=lambda robot: (len(robot.actuators),))
+def forward_step(robot: Robot, x: Array, q: Array) -> dict[str, Array]:
+    """A step of the pose towards actuator coordinates q, for robots in closed form: J_r (q - q(x))."""
+    known, now = _now(robot, x, np.zeros(0))
+    J = rate_map(robot, known, now)[active_rates(robot)]
+    gap = _open_by(robot, q, now.steps)
+    right = pack(gap).reshape(-1, 1)
+    v = (solve(J, right) if J.shape[0] == J.shape[1] else eliminate(J, right).X)[:, 0]
+    dx: list[Scalar] = []
+    layout = known.layout
+    for name in layout.x_names:
+        if layout.quaternion is not None and name == "qx":
+            dx += list(_turned(x[layout.quaternion], v[layout.angular], before=True))
+        elif layout.quaternion is None or name not in ("qy", "qz", "qw"):
+            dx.append(v[layout.v_index(name)])
+    scale = [
+        1.0 if robot.joints[actuator.joint].primitives[0].turns else robot.numeric.size
+        for actuator in robot.actuators
+    ]
+    return {"dy": pack(dx), "error": _largest([g / s for g, s in zip(gap, scale, strict=True)])}
+
+
+def _pose_size(robot: Robot) -> int:
+    return 3 if robot.platform_nv == 3 else 7
+
+
+@physics(
+    y=lambda robot: (_pose_size(robot) + robot.nq,),
+    q=lambda robot: (len(robot.actuators),),
+)
+def assembling_step(robot: Robot, y: Array, q: Array) -> dict[str, Array]:
+    """A step of the whole robot towards closed loops with its actuators held, for every robot.
+
+    Unknowns are the platform's pose (position, quat_xyzw) and the coordinates of all tree joints; those
+    of actuators are taken from q.
+    """
+    known = mechanism(robot)
+    size = _pose_size(robot)
+    coordinates = list(y[size:])
+    for value, actuator in zip(q, robot.actuators, strict=True):
+        coordinates[robot.q_slices[actuator.joint].start] = value
+    R = np.eye(3) if size == 3 else rotation_quat(y[3:7])
+    tree = pack(coordinates)
+    motion = motion_of_steps(robot, Pose(R, y[:3]), steps_from_coordinates(robot, tree))
+    system = equations(robot, known, motion)
+    frozen = frozenset(active_rates(robot))
+    basis = np.concatenate(selections(known), axis=1)
+    nothing = np.zeros((known.nw, 0))
+    u = respond(known, system, nothing, basis, system.closures.residual, frozen=frozen).u[:, -1]
+    dy = list(u[:3])
+    if size == 7:
+        dy += list(_turned(y[3:7], u[3:6], before=True))
+    changes = _coordinate_steps(robot, range(robot.tree), tree, u)
+    # An actuator's unknown moves to the value that was taken for it.
+    for k, (new, old) in enumerate(zip(coordinates, y[size:], strict=True)):
+        changes[k] = changes[k] + (new - old)
+    rows = [*known.nacelle_rows, *(row for plan in known.legs for row in plan.rows)]
+    gaps = [system.closures.residual[row] / known.row_scale[row] for row in rows]
+    return {"dy": pack([*dy, *changes]), "error": _largest(gaps)}

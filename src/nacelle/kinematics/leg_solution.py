@@ -1,0 +1,629 @@
+"""Legs in closed form: the coordinates of a leg's joints from the pose of the nacelle.
+
+A leg from the base to the nacelle is flattened to a chain of single turns and slides about z (R, P), and
+balls (S), with constant frames between them; its last joint, the closure, puts its end W on the nacelle:
+
+    W = X_0 M_1(q_1) X_1 ... M_k(q_k) X_k
+
+Two turns whose axes meet at right angles act as a universal joint (U). Chains with a closed form:
+
+    U P, S P             telescopic legs: the length is a distance            UPS, SPS
+    R U, P U, R S, P S   a driven elbow at a constant distance from W         RUS, PUS, RSS, PSS
+    R R, P R, R P        the same in a plane                                  RRR, PRR, RPR
+    U R                  a plane that turns, with two links in it             URU
+    P to a plane         a ball that slides on a face                         P-C5
+
+and two legs that branch: an arm or slider with rods between ball joints side by side, and one with a
+parallelogram. The form is recognised from numbers once; the solution runs over any scalar.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from nacelle.kinematics.subproblem import (
+    balance,
+    ball_aim,
+    circle_to_point,
+    line_to_point,
+    stretch,
+    turn_back,
+    turn_onto,
+    turn_vector,
+    two_turns,
+)
+from nacelle.kinematics.tree import Step, Turn
+from nacelle.model.joint import Joint, JointKind, Primitive
+from nacelle.model.leg import BASE, Leg
+from nacelle.model.robot import Robot
+from nacelle.spatial.pose import Pose, identity
+from nacelle.spatial.scalar import Array, Scalar, cross, divide, dot, norm, pack
+
+# Axes meet and stand square within this part of the robot's size.
+MEET = 1e-12
+_C5 = (JointKind.PLANAR_SPHERICAL, JointKind.SPHERICAL_PLANAR)
+_HOLDS_POINT = (
+    JointKind.REVOLUTE,
+    JointKind.UNIVERSAL,
+    JointKind.SPHERICAL,
+    JointKind.POINT,
+)
+# The cyclic permutation that takes z to the axis of a primitive.
+_TO_Z = {
+    0: np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]),
+    1: np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]]),
+    2: np.eye(3),
+}
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How a leg is solved.
+
+    Attributes:
+        form: name of the closed form, a key of `_FORMS`.
+        signs: which root is taken, in the order in which roots are met.
+        balls: for each ball joint of the leg its reference orientation, quat_xyzw.
+    """
+
+    form: str
+    signs: tuple[int, ...]
+    balls: Mapping[int, tuple[float, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Solution:
+    """A solved leg.
+
+    Attributes:
+        steps: for each tree joint of the leg the steps of its primitives.
+        gates: the gates of all roots (`subproblem`).
+    """
+
+    steps: dict[int, list[Step]]
+    gates: list[Scalar]
+
+
+@dataclass
+class _Chain:
+    """A leg, or a part of one, as turns, slides and balls with constant frames between them.
+
+    Attributes:
+        letters: "R", "P" or "S" for each.
+        owners: the joint that each belongs to.
+        X: frames before, between and behind them.
+        target: the closure at the end.
+    """
+
+    letters: str
+    owners: list[int]
+    X: list[Pose]
+    target: Joint
+
+
+def _end_frames(closure: Joint, body: int) -> tuple[Pose, int, Pose]:
+    """A closure from a leg's last body: frame there, body on the other side, frame there."""
+    if closure.predecessor == body:
+        return closure.frame_predecessor, closure.successor, closure.frame_successor
+    return closure.frame_successor, closure.predecessor, closure.frame_predecessor
+
+
+def _flatten(robot: Robot, joints: Sequence[int], closure: Joint, start: Pose) -> _Chain:
+    """Flatten joints that follow one another, from a frame `start` before the first one's body."""
+    letters = ""
+    owners: list[int] = []
+    X: list[Pose] = []
+    pose = start
+    for j in joints:
+        joint = robot.joints[j]
+        pose = pose @ joint.frame_predecessor
+        for primitive in joint.primitives:
+            if primitive is Primitive.BALL:
+                letters, owners, X = letters + "S", [*owners, j], [*X, pose]
+                pose = identity()
+                continue
+            P = Pose(_TO_Z[primitive.axis], np.zeros(3))
+            letters, owners = letters + ("R" if primitive.turns else "P"), [*owners, j]
+            X.append(pose @ P)
+            pose = P.inverse()
+        pose = pose @ joint.frame_successor.inverse()
+    frame, _, _ = _end_frames(closure, robot.joints[joints[-1]].successor)
+    return _Chain(letters, owners, [*X, pose @ frame], closure)
+
+
+def _serial_chain(robot: Robot, leg: Leg) -> _Chain | None:
+    """The chain of a leg whose tree runs from the base through all its bodies to one closure."""
+    if len(leg.closures) != 1 or not leg.joints:
+        return None
+    body = BASE
+    for j in leg.joints:
+        if robot.joints[j].predecessor != body:
+            return None
+        body = robot.joints[j].successor
+    closure = robot.joints[leg.closures[0]]
+    if body not in (closure.predecessor, closure.successor):
+        return None
+    return _flatten(robot, leg.joints, closure, identity())
+
+
+def _centred(chain: _Chain, i: int) -> _Chain:
+    """Move the frames of turns i and i + 1 along their axes to the point where these meet.
+
+    X_i = Tz(s1) (C, 0) Tz(-s2), and a slide along the axis of a turn may pass it.
+    """
+    C, t = chain.X[i + 1]
+    s1, s2 = t[2], -dot(C[:, 2], t)
+    X = list(chain.X)
+    X[i] = X[i] @ Pose(np.eye(3), pack([0.0, 0.0, s1]))
+    X[i + 1] = Pose(C, np.zeros(3))
+    X[i + 2] = Pose(np.eye(3), pack([0.0, 0.0, -s2])) @ X[i + 2]
+    return _Chain(chain.letters, chain.owners, X, chain.target)
+
+
+def _meet(X: Pose, size: float) -> bool:
+    """Whether the axes of two turns with X between them meet and stand square."""
+    n = np.cross([0.0, 0.0, 1.0], X.R[:, 2])
+    return abs(float(X.R[2, 2])) < MEET and abs(float(n @ X.p)) < MEET * size
+
+
+def _parallel(X: Pose) -> bool:
+    return float(np.hypot(X.R[0, 2], X.R[1, 2])) < MEET
+
+
+def _square(X: Pose) -> bool:
+    return abs(float(X.R[2, 2])) < MEET
+
+
+# ---- the forms: each takes a chain, the target point W in the base, and iterators over signs and balls
+
+
+class _Roots:
+    """Signs that are left, gates that were met, and the references of balls."""
+
+    def __init__(self, recipe: Recipe) -> None:
+        self._signs = iter(recipe.signs)
+        self._balls = recipe.balls
+        self.gates: list[Scalar] = []
+
+    def sign(self) -> int:
+        return next(self._signs)
+
+    def ball(self, joint: int) -> Array:
+        return np.array(self._balls[joint])
+
+    def take(self, found: tuple[Scalar, Scalar]) -> Scalar:
+        """Note the gate of a solution and give its value."""
+        self.gates.append(found[1])
+        return found[0]
+
+
+def _elbow(letter: str, X: Pose, e: Array, W: Array, length2: Scalar, roots: _Roots) -> tuple[Step, Pose]:
+    """Solve the driven joint of an elbow e: the joint's step, and the frame behind the joint."""
+    w = X.inverse() @ Pose(np.eye(3), W)
+    solve = circle_to_point if letter == "R" else line_to_point
+    step: Step = roots.take(solve(e, w.p, length2, roots.sign()))
+    return step, X @ _moved(step)
+
+
+def _moved(step: Step) -> Pose:
+    """Motion of a turn about or a slide along z."""
+    if isinstance(step, Turn):
+        c, s = step
+        return Pose(pack([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]]), np.zeros(3))
+    return Pose(np.eye(3), pack([0.0, 0.0, step]))
+
+
+def _seen(frame: Pose, W: Array) -> Array:
+    """A point of the base, seen from a frame."""
+    return np.asarray(frame.R.T @ (W - frame.p))
+
+
+def _elbow_pair(chain: _Chain, W: Array, roots: _Roots) -> list[Step]:
+    chain = _centred(chain, 1)
+    X0, X1, X2, X3 = chain.X
+    step, frame = _elbow(chain.letters[0], X0, X1.p, W, dot(X3.p, X3.p), roots)
+    first, second, gate = two_turns(X2.R, X3.p, _seen(frame @ X1, W), roots.sign())
+    roots.gates.append(gate)
+    return [step, first, second]
+
+
+def _elbow_ball(chain: _Chain, W: Array, roots: _Roots) -> list[Step]:
+    X0, X1, X2 = chain.X
+    step, frame = _elbow(chain.letters[0], X0, X1.p, W, dot(X2.p, X2.p), roots)
+    return [step, ball_aim(X2.p, _seen(frame @ X1, W), roots.ball(chain.owners[1]))]
+
+
+def _elbow_turn(chain: _Chain, W: Array, roots: _Roots) -> list[Step]:
+    X0, X1, X2 = chain.X
+    step, frame = _elbow(chain.letters[0], X0, X1.p, W, dot(X2.p, X2.p), roots)
+    return [step, turn_onto(X2.p, _seen(frame @ X1, W))]
+
+
+def _pair_slide(chain: _Chain, W: Array, roots: _Roots) -> list[Step]:
+    chain = _centred(chain, 0)
+    X0, X1, X2, X3 = chain.X
+    u = _seen(X0, W)
+    o, z = X2.p + X2.R @ X3.p, X2.R[:, 2]
+    length = roots.take(stretch(o, z, dot(u, u), roots.sign()))
+    first, second, gate = two_turns(X1.R, o + length * z, u, roots.sign())
+    roots.gates.append(gate)
+    return [first, second, length]
+
+
+def _ball_slide(chain: _Chain, W: Array, roots: _Roots) -> list[Step]:
+    X0, X1, X2 = chain.X
+    u = _seen(X0, W)
+    o, z = X1.p + X1.R @ X2.p, X1.R[:, 2]
+    length = roots.take(stretch(o, z, dot(u, u), roots.sign()))
+    return [ball_aim(o + length * z, u, roots.ball(chain.owners[0])), length]
+
+
+def _turn_slide(chain: _Chain, W: Array, roots: _Roots) -> list[Step]:
+    X0, X1, X2 = chain.X
+    flat = np.array([1.0, 1.0, 0.0])
+    u, o, z = _seen(X0, W) * flat, (X1.p + X1.R @ X2.p) * flat, X1.R[:, 2] * flat
+    length = roots.take(stretch(o, z, dot(u, u), roots.sign()))
+    return [turn_onto(o + length * z, u), length]
+
+
+def _pair_turn(chain: _Chain, W: Array, roots: _Roots) -> list[Step]:
+    chain = _centred(chain, 0)
+    X0, X1, X2, X3 = chain.X
+    u, n = _seen(X0, W), X1.R[:, 2]
+    across = X2.p[2] + X2.R[2, 2] * X3.p[2]
+    first = roots.take(
+        balance(
+            n[0] * u[0] + n[1] * u[1],
+            n[0] * u[1] - n[1] * u[0],
+            across - n[2] * u[2],
+            roots.sign(),
+        )
+    )
+    u2 = X1.R.T @ turn_back(first, u)
+    h, g = X2.R.T @ X2.p, X3.p
+    flat = u2[0] * u2[0] + u2[1] * u2[1] - (h[0] * h[0] + h[1] * h[1]) - (g[0] * g[0] + g[1] * g[1])
+    third = roots.take(
+        balance(h[0] * g[0] + h[1] * g[1], h[1] * g[0] - h[0] * g[1], 0.5 * flat, roots.sign())
+    )
+    return [first, turn_onto(X2.p + X2.R @ turn_vector(third, g), u2), third]
+
+
+_FORMS = {
+    "elbow-pair": (_elbow_pair, 2),
+    "elbow-ball": (_elbow_ball, 1),
+    "elbow-turn": (_elbow_turn, 1),
+    "pair-slide": (_pair_slide, 2),
+    "ball-slide": (_ball_slide, 1),
+    "turn-slide": (_turn_slide, 1),
+    "pair-turn": (_pair_turn, 2),
+}
+
+
+def _chain_form(chain: _Chain, size: float) -> str:
+    """Name of the closed form of a chain of floats, or nothing."""
+    X, kind = chain.X, chain.target.kind
+    match chain.letters:
+        case "P" if kind in _C5:
+            return "slide-plane"
+        case _ if kind not in _HOLDS_POINT:
+            return ""
+        case "RRR" if _meet(X[2], size):
+            return "elbow-pair"
+        case "PRR" if _meet(X[2], size):
+            return "elbow-pair"
+        case "RRR" if _meet(X[1], size) and _parallel(X[2]):
+            return "pair-turn"
+        case "RRP" if _meet(X[1], size):
+            return "pair-slide"
+        case "RS" | "PS":
+            return "elbow-ball"
+        case "SP":
+            return "ball-slide"
+        case "RR" if _parallel(X[1]) and _planar_end(chain):
+            return "elbow-turn"
+        case "PR" if _square(X[1]) and _planar_end(chain):
+            return "elbow-turn"
+        case "RP" if _square(X[1]) and _planar_end(chain, 1):
+            return "turn-slide"
+    return ""
+
+
+def _planar_end(chain: _Chain, turn: int | None = None) -> bool:
+    """Whether the end of a planar chain is a point, or turns about an axis across the plane."""
+    if chain.target.kind is JointKind.POINT:
+        return True
+    if chain.target.kind is not JointKind.REVOLUTE:
+        return False
+    X = chain.X[-1] if turn is None else chain.X[-2] @ chain.X[-1]
+    return _parallel(X)
+
+
+# ---- legs that are not one chain
+
+
+@dataclass(frozen=True)
+class _Rods:
+    """An arm or slider with rods side by side: the root joint, and a chain for each rod."""
+
+    root: int
+    letter: str
+    X: Pose
+    chains: tuple[_Chain, ...]
+
+
+def _rods(robot: Robot, leg: Leg) -> _Rods | None:
+    """Read a leg as an arm or slider with rods; the chains begin in the frame behind the root joint."""
+    roots = [j for j in leg.joints if robot.joints[j].predecessor == BASE]
+    others = [j for j in leg.joints if j not in roots]
+    if len(roots) != 1 or len(others) < 2 or len(leg.closures) != len(others):
+        return None
+    root = robot.joints[roots[0]]
+    if root.kind not in (JointKind.REVOLUTE, JointKind.PRISMATIC):
+        return None
+    chains = []
+    for j in others:
+        rod = robot.joints[j]
+        ends = [
+            robot.joints[c]
+            for c in leg.closures
+            if rod.successor in (robot.joints[c].predecessor, robot.joints[c].successor)
+        ]
+        if rod.predecessor != root.successor or len(ends) != 1 or ends[0].kind is not JointKind.SPHERICAL:
+            return None
+        if rod.kind not in (JointKind.SPHERICAL, JointKind.UNIVERSAL):
+            return None
+        chains.append(_flatten(robot, [j], ends[0], root.frame_successor.inverse()))
+    letter = "R" if root.kind is JointKind.REVOLUTE else "P"
+    return _Rods(roots[0], letter, root.frame_predecessor, tuple(chains))
+
+
+def _solve_rods(rods: _Rods, points: Sequence[Array], roots: _Roots) -> dict[int, list[Step]]:
+    """The first rod gives the root joint's coordinate, then every rod is aimed."""
+    first = rods.chains[0]
+    d = first.X[-1].p
+    step, frame = _elbow(rods.letter, rods.X, first.X[0].p, points[0], dot(d, d), roots)
+    steps: dict[int, list[Step]] = {rods.root: [step]}
+    for chain, W in zip(rods.chains, points, strict=True):
+        u = _seen(frame @ chain.X[0], W)
+        owner = chain.owners[0]
+        if chain.letters == "S":
+            steps[owner] = [ball_aim(chain.X[1].p, u, roots.ball(owner))]
+        else:
+            one, two, gate = two_turns(chain.X[1].R, chain.X[2].p, u, roots.sign())
+            roots.gates.append(gate)
+            steps[owner] = [one, two]
+    return steps
+
+
+@dataclass(frozen=True)
+class Parallelogram:
+    """A leg with a hub, two rods and an end: its joints by their part."""
+
+    root: int
+    hub: int
+    rod_a: int
+    rod_b: int
+    end: int
+    fold: int
+    wrist: int
+
+
+def parallelogram(robot: Robot, leg: Leg) -> Parallelogram | None:
+    """Read a leg as arm or slider, hub, parallelogram and a hinge on the nacelle parallel to the hub's.
+
+    The two rods are equal and the two hinge lines as well, the hubs' axes lie along the short sides, so the
+    end moves parallel to the hub, and the middle of the parallelogram's sides form an arm on a universal
+    joint.
+    """
+    joints, size = robot.joints, robot.size
+    roots = [j for j in leg.joints if joints[j].predecessor == BASE]
+    if len(roots) != 1 or joints[roots[0]].kind not in (JointKind.PRISMATIC, JointKind.REVOLUTE):
+        return None
+    tree = [j for j in leg.joints if j != roots[0]]
+    if len(tree) != 4 or len(leg.closures) != 2:
+        return None
+    if any(joints[j].kind is not JointKind.REVOLUTE for j in (*tree, *leg.closures)):
+        return None
+    hubs = [j for j in tree if joints[j].predecessor == joints[roots[0]].successor]
+    if len(hubs) != 1:
+        return None
+    rods = [j for j in tree if joints[j].predecessor == joints[hubs[0]].successor]
+    ends = [j for j in tree if joints[j].predecessor in {joints[r].successor for r in rods}]
+    if len(rods) != 2 or len(ends) != 1:
+        return None
+    end = joints[ends[0]]
+    folds = [
+        c
+        for c in leg.closures
+        if joints[c].successor == end.successor and joints[c].predecessor in leg.bodies
+    ]
+    wrists = [c for c in leg.closures if joints[c].predecessor == end.successor]
+    if len(folds) != 1 or len(wrists) != 1:
+        return None
+    rod_a = next(r for r in rods if joints[r].successor == end.predecessor)
+    rod_b = next(r for r in rods if joints[r].successor != end.predecessor)
+    if joints[folds[0]].predecessor != joints[rod_b].successor:
+        return None
+    found = Parallelogram(roots[0], hubs[0], rod_a, rod_b, ends[0], folds[0], wrists[0])
+    return found if _folds(robot, found, size) else None
+
+
+def _folds(robot: Robot, p: Parallelogram, size: float) -> bool:
+    """Whether equal sides and parallel axes make the leg a parallelogram indeed."""
+    hub, rod_a, rod_b = (robot.joints[j] for j in (p.hub, p.rod_a, p.rod_b))
+    end, fold, wrist = (robot.joints[j] for j in (p.end, p.fold, p.wrist))
+    width_hub = rod_a.frame_predecessor.p - rod_b.frame_predecessor.p
+    width_end = end.frame_successor.p - fold.frame_successor.p
+    length_a = end.frame_predecessor.p - rod_a.frame_successor.p
+    length_b = fold.frame_predecessor.p - rod_b.frame_successor.p
+    equal = (
+        abs(float(np.linalg.norm(width_hub) - np.linalg.norm(width_end))) < 1e-9 * size
+        and abs(float(np.linalg.norm(length_a) - np.linalg.norm(length_b))) < 1e-9 * size
+    )
+    hub_axis, end_axis = hub.frame_successor.R[:, 2], wrist.frame_predecessor.R[:, 2]
+    across = (
+        abs(float(hub_axis @ rod_a.frame_predecessor.R[:, 2])) < MEET
+        and float(np.linalg.norm(np.cross(rod_a.frame_predecessor.R[:, 2], rod_b.frame_predecessor.R[:, 2])))
+        < MEET
+    )
+
+    def along(axis: Array, width: Array) -> bool:
+        return float(np.linalg.norm(np.cross(axis, width))) < 1e-9 * float(np.linalg.norm(width))
+
+    return equal and across and along(hub_axis, width_hub) and along(end_axis, width_end)
+
+
+def _arm_offset(robot: Robot, p: Parallelogram) -> tuple[Array, Array]:
+    """Orientation of the end in the hub, and where the wrist would stand in the hub for rods of no length."""
+    rod_a, rod_b = robot.joints[p.rod_a], robot.joints[p.rod_b]
+    end, fold, wrist = (robot.joints[j] for j in (p.end, p.fold, p.wrist))
+    width_hub = rod_a.frame_predecessor.p - rod_b.frame_predecessor.p
+    width_end = end.frame_successor.p - fold.frame_successor.p
+
+    def frame(x: Array, z: Array) -> Array:
+        x = x * divide(1.0, norm(x))
+        return np.stack([x, cross(z, x), z], axis=1)
+
+    # The end's hinge axis seen in the hub: the rods keep the axes of their two hinges parallel.
+    turned = rod_a.frame_successor.R.T @ end.frame_predecessor.R[:, 2]
+    z_hub = rod_a.frame_predecessor.R @ turned
+    R_hub_end = frame(width_hub, z_hub) @ frame(width_end, end.frame_successor.R[:, 2]).T
+    offset = rod_a.frame_predecessor.p + R_hub_end @ (wrist.frame_predecessor.p - end.frame_successor.p)
+    return R_hub_end, offset
+
+
+def _solve_parallelogram(robot: Robot, p: Parallelogram, W: Array, roots: _Roots) -> dict[int, list[Step]]:
+    root, hub, rod_a, rod_b, end = (robot.joints[j] for j in (p.root, p.hub, p.rod_a, p.rod_b, p.end))
+    letter = "R" if root.kind is JointKind.REVOLUTE else "P"
+    R_hub_end, offset = _arm_offset(robot, p)
+    # Behind the hub's turn its axis is z; the wrist stands at a constant height over it.
+    X_hub = root.frame_successor.inverse() @ hub.frame_predecessor
+    to_hub = hub.frame_successor.inverse()
+    c = to_hub.R @ offset + to_hub.p
+    X_centre = X_hub @ Pose(np.eye(3), c)
+    X_rod = to_hub.R @ rod_a.frame_predecessor.R
+    d = rod_a.frame_successor.R.T @ (end.frame_predecessor.p - rod_a.frame_successor.p)
+    step, frame = _elbow(letter, root.frame_predecessor, X_centre.p, W, dot(d, d), roots)
+    turn_hub, turn_a, gate = two_turns(X_rod, d, _seen(frame @ X_centre, W), roots.sign())
+    roots.gates.append(gate)
+    rod = rod_a.frame_predecessor.R @ turn_vector(turn_a, d)
+    fold = robot.joints[p.fold]
+    d_b = rod_b.frame_successor.R.T @ (fold.frame_predecessor.p - rod_b.frame_successor.p)
+    turn_b = turn_onto(d_b, rod_b.frame_predecessor.R.T @ rod)
+    R_rod = rod_a.frame_predecessor.R @ _moved(turn_a).R @ rod_a.frame_successor.R.T
+    R = (R_rod @ end.frame_predecessor.R).T @ R_hub_end @ end.frame_successor.R
+    turn_end = Turn(R[0, 0], R[1, 0])
+    return {
+        p.root: [step],
+        p.hub: [turn_hub],
+        p.rod_a: [turn_a],
+        p.rod_b: [turn_b],
+        p.end: [turn_end],
+    }
+
+
+# ---- the door
+
+
+def leg_form(robot: Robot, leg: Leg) -> str:
+    """Name the closed form of a leg; empty if it has none."""
+    chain = _serial_chain(robot, leg)
+    if chain is not None:
+        return _chain_form(chain, robot.size)
+    if _rods(robot, leg) is not None:
+        return "rods"
+    found = parallelogram(robot, leg)
+    if found is not None:
+        _, offset = _arm_offset(robot, found)
+        hub = robot.joints[found.hub].frame_successor
+        c = hub.R.T @ (offset - hub.p)
+        if float(np.hypot(c[0], c[1])) < MEET * robot.size:
+            return "parallelogram"
+    return ""
+
+
+def _sign_count(robot: Robot, leg: Leg, form: str) -> int:
+    if form == "slide-plane":
+        return 0
+    if form == "parallelogram":
+        return 2
+    if form == "rods":
+        rods = _rods(robot, leg)
+        assert rods is not None
+        return 1 + sum(chain.letters != "S" for chain in rods.chains)
+    return _FORMS[form][1]
+
+
+def recipes(robot: Robot, leg: Leg, q: Array) -> Iterator[Recipe]:
+    """List the recipes of a leg's closed form, one for each choice of roots.
+
+    Args:
+        robot: the robot, of floats.
+        leg: the leg.
+        q: coordinates of the tree, from which the reference orientations of balls are taken.
+    """
+    form = leg_form(robot, leg)
+    if not form:
+        return
+    balls = {
+        j: tuple(float(value) for value in q[robot.q_slices[j]])
+        for j in leg.joints
+        if robot.joints[j].kind is JointKind.SPHERICAL
+    }
+    for signs in itertools.product((1, -1), repeat=_sign_count(robot, leg, form)):
+        yield Recipe(form, signs, balls)
+
+
+def solve_leg(robot: Robot, leg: Leg, recipe: Recipe, poses: Mapping[int, Pose]) -> Solution:
+    """Solve a leg.
+
+    Args:
+        robot: the robot; its numbers may be symbols.
+        leg: the leg.
+        recipe: how to solve it.
+        poses: poses of the nacelle's bodies in the base.
+    """
+    roots = _Roots(recipe)
+
+    def target(closure: Joint) -> Array:
+        own = {robot.joints[j].successor for j in leg.joints}
+        body = closure.predecessor if closure.predecessor in own else closure.successor
+        _, other, frame = _end_frames(closure, body)
+        return (poses[other] @ frame).p
+
+    if recipe.form == "rods":
+        rods = _rods(robot, leg)
+        assert rods is not None
+        points = [target(chain.target) for chain in rods.chains]
+        return Solution(_solve_rods(rods, points, roots), roots.gates)
+    if recipe.form == "parallelogram":
+        found = parallelogram(robot.numeric, leg)
+        assert found is not None
+        W = target(robot.joints[found.wrist])
+        return Solution(_solve_parallelogram(robot, found, W, roots), roots.gates)
+    chain = _serial_chain(robot, leg)
+    assert chain is not None
+    if recipe.form == "slide-plane":
+        return Solution({leg.joints[0]: [_slide_plane(robot, chain, poses)]}, [])
+    listed = _FORMS[recipe.form][0](chain, target(chain.target), roots)
+    steps: dict[int, list[Step]] = {}
+    for owner, step in zip(chain.owners, listed, strict=True):
+        steps.setdefault(owner, []).append(step)
+    for j in leg.joints:
+        steps.setdefault(j, [])
+    return Solution(steps, roots.gates)
+
+
+def _slide_plane(robot: Robot, chain: _Chain, poses: Mapping[int, Pose]) -> Scalar:
+    """Slide until the two frames of a C5 joint lie in its plane: n . (W - X_0 (q z) X_1) = 0."""
+    X0, X1 = chain.X
+    closure = chain.target
+    own = robot.joints[chain.owners[0]].successor
+    _, other, frame = _end_frames(closure, own)
+    there, here = poses[other] @ frame, X0 @ X1
+    n = here.R[:, 2] if closure.predecessor == own else there.R[:, 2]
+    return divide(dot(n, there.p - here.p), dot(n, X0.R[:, 2]))

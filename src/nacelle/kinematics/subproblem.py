@@ -1,0 +1,96 @@
+"""Small geometric problems in closed form: what the inverse kinematics of legs is made of.
+
+Angles are found as cosine and sine (`Turn`), without trigonometry. Where two solutions exist `sign` picks
+one. A `gate` comes with every root: the radicand over the square of the length that it belongs to. It is
+below zero where there is no solution and zero where two solutions meet, a serial singularity.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from nacelle.kinematics.tree import Turn
+from nacelle.spatial.rotation import quat_product
+from nacelle.spatial.scalar import Array, Scalar, cross, divide, dot, pack, sqrt
+
+
+class Found(NamedTuple):
+    """A solution and its gate."""
+
+    value: Scalar
+    gate: Scalar
+
+
+def turn_vector(turn: Turn, v: Array) -> Array:
+    """Rz(q) v."""
+    return pack([turn.c * v[0] - turn.s * v[1], turn.s * v[0] + turn.c * v[1], v[2]])
+
+
+def turn_back(turn: Turn, v: Array) -> Array:
+    """Rz(-q) v."""
+    return turn_vector(Turn(turn.c, -turn.s), v)
+
+
+def balance(a: Scalar, b: Scalar, c: Scalar, sign: int) -> Found:
+    """Solve a cos q + b sin q = c.
+
+    With h = a^2 + b^2 and w = sign sqrt(h - c^2): cos q = (a c - b w) / h, sin q = (b c + a w) / h.
+    """
+    h = a * a + b * b
+    rest = h - c * c
+    w = sqrt(rest) * float(sign)
+    share = divide(1.0, h)
+    return Found(Turn((a * c - b * w) * share, (b * c + a * w) * share), rest * share)
+
+
+def turn_onto(d: Array, u: Array) -> Turn:
+    """The turn about z that takes d to u, for vectors with the same component along z and equal length."""
+    share = divide(1.0, d[0] * d[0] + d[1] * d[1])
+    return Turn((d[0] * u[0] + d[1] * u[1]) * share, (d[0] * u[1] - d[1] * u[0]) * share)
+
+
+def circle_to_point(e: Array, w: Array, length2: Scalar, sign: int) -> Found:
+    """Solve |w - Rz(q) e|^2 = length2: a point e on a turning arm at a given distance from a point w."""
+    c = 0.5 * (dot(w, w) + dot(e, e) - length2) - w[2] * e[2]
+    return balance(w[0] * e[0] + w[1] * e[1], w[1] * e[0] - w[0] * e[1], c, sign)
+
+
+def line_to_point(e: Array, w: Array, length2: Scalar, sign: int) -> Found:
+    """Solve |w - e - q z|^2 = length2: a point e on a slide along z at a given distance from a point w."""
+    f = w - e
+    rest = length2 - f[0] * f[0] - f[1] * f[1]
+    return Found(f[2] + sqrt(rest) * float(sign), divide(rest, length2))
+
+
+def stretch(o: Array, z: Array, length2: Scalar, sign: int) -> Found:
+    """Solve |o + l z|^2 = length2 for l, z of unit length: a slide that makes a given distance."""
+    along = dot(o, z)
+    rest = along * along - dot(o, o) + length2
+    return Found(sqrt(rest) * float(sign) - along, divide(rest, length2))
+
+
+def two_turns(C: Array, d: Array, u: Array, sign: int) -> tuple[Turn, Turn, Scalar]:
+    """Solve Rz(q1) C Rz(q2) d = u for vectors of equal length: aim a universal joint.
+
+    The component along the first axis does not depend on q1, which gives q2. The gate is zero where u
+    lies along the first axis.
+    """
+    n = C[2]
+    second, gate = balance(n[0] * d[0] + n[1] * d[1], n[1] * d[0] - n[0] * d[1], u[2] - n[2] * d[2], sign)
+    return turn_onto(C @ turn_vector(second, d), u), second, gate
+
+
+def ball_aim(d: Array, u: Array, quat_xyzw: Array) -> Array:
+    """Quaternion that takes d to u, vectors of equal length: the shortest turn from a reference.
+
+    Args:
+        d: vector in the moving frame.
+        u: where it shall point, in the fixed frame.
+        quat_xyzw: reference orientation of the moving frame (4,), of floats.
+    """
+    x, y, z, w = quat_xyzw
+    # The reference direction, then the half-way quaternion [d0 x u; d.d + d0.u].
+    t = 2.0 * cross(quat_xyzw[:3], d)
+    d0 = d + w * t + cross(pack([x, y, z]), t)
+    half = pack([*cross(d0, u), dot(d, d) + dot(d0, u)])
+    return quat_product(half * divide(1.0, sqrt(dot(half, half))), quat_xyzw)
