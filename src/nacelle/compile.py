@@ -180,7 +180,8 @@ class Compiled:
             if math.prod(own) == 1:
                 rows = array.reshape(1, variable.size)
             else:
-                rows = np.broadcast_to(array, batch + variable.shape).reshape(-1, variable.size)
+                rows = np.broadcast_to(array, batch + variable.shape)
+                rows = rows.reshape(math.prod(batch), variable.size)
             flat.append(np.ascontiguousarray(rows))
         return batch, flat
 

@@ -17,6 +17,7 @@ from nacelle.kinematics.configuration import (
 from nacelle.kinematics.eliminate import eliminate
 from nacelle.kinematics.mechanism import Mechanism, mechanism
 from nacelle.kinematics.rates import Response, equations, moving, rate_map, respond, selections
+from nacelle.kinematics.sphere import meet
 from nacelle.kinematics.tree import (
     Step,
     Turn,
@@ -259,6 +260,14 @@ def forward_step(robot: Robot, x: Array, q: Array) -> dict[str, Array]:
         for actuator in robot.actuators
     ]
     return {"dy": pack(dx), "error": _largest([g / s for g, s in zip(gap, scale, strict=True)])}
+
+
+@physics(q=lambda robot: (len(robot.actuators),))
+def sphere_forward(robot: Robot, q: Array) -> dict[str, Array]:
+    """The pose from the actuators where the legs' ends lie on spheres or circles; see `sphere`."""
+    known = mechanism(robot)
+    x, gate = meet(robot, known, q)
+    return {"x": x, "gate": gate}
 
 
 def _pose_size(robot: Robot) -> int:

@@ -22,6 +22,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -496,17 +497,23 @@ def _arm_offset(robot: Robot, p: Parallelogram) -> tuple[Array, Array]:
     return R_hub_end, offset
 
 
+def _arm(robot: Robot, p: Parallelogram) -> tuple[Pose, Array]:
+    """The centre of the arm behind the root joint, and the rod as a vector in the axes of its joint."""
+    root, hub, rod_a, end = (robot.joints[j] for j in (p.root, p.hub, p.rod_a, p.end))
+    _, offset = _arm_offset(robot, p)
+    to_hub = hub.frame_successor.inverse()
+    # Behind the hub's turn its axis is z; the wrist stands at a constant height over it.
+    centre = Pose(np.eye(3), to_hub.R @ offset + to_hub.p)
+    d = rod_a.frame_successor.R.T @ (end.frame_predecessor.p - rod_a.frame_successor.p)
+    return root.frame_successor.inverse() @ hub.frame_predecessor @ centre, np.asarray(d)
+
+
 def _solve_parallelogram(robot: Robot, p: Parallelogram, W: Array, roots: _Roots) -> dict[int, list[Step]]:
     root, hub, rod_a, rod_b, end = (robot.joints[j] for j in (p.root, p.hub, p.rod_a, p.rod_b, p.end))
     letter = "R" if root.kind is JointKind.REVOLUTE else "P"
-    R_hub_end, offset = _arm_offset(robot, p)
-    # Behind the hub's turn its axis is z; the wrist stands at a constant height over it.
-    X_hub = root.frame_successor.inverse() @ hub.frame_predecessor
-    to_hub = hub.frame_successor.inverse()
-    c = to_hub.R @ offset + to_hub.p
-    X_centre = X_hub @ Pose(np.eye(3), c)
-    X_rod = to_hub.R @ rod_a.frame_predecessor.R
-    d = rod_a.frame_successor.R.T @ (end.frame_predecessor.p - rod_a.frame_successor.p)
+    R_hub_end, _ = _arm_offset(robot, p)
+    X_centre, d = _arm(robot, p)
+    X_rod = hub.frame_successor.R.T @ rod_a.frame_predecessor.R
     step, frame = _elbow(letter, root.frame_predecessor, X_centre.p, W, dot(d, d), roots)
     turn_hub, turn_a, gate = two_turns(X_rod, d, _seen(frame @ X_centre, W), roots.sign())
     roots.gates.append(gate)
@@ -616,6 +623,58 @@ def solve_leg(robot: Robot, leg: Leg, recipe: Recipe, poses: Mapping[int, Pose])
     for j in leg.joints:
         steps.setdefault(j, [])
     return Solution(steps, roots.gates)
+
+
+class Sphere(NamedTuple):
+    """Where the end of a leg can be at given coordinates of its driven joint.
+
+    Attributes:
+        centre: in the base, m.
+        radius2: square of the radius.
+        closure: the closure at the leg's end.
+    """
+
+    centre: Array
+    radius2: Scalar
+    closure: Joint
+
+
+def driven_joint(robot: Robot, leg: Leg, form: str) -> int | None:
+    """The joint whose coordinate sets the sphere of a leg's end; None if the form has no sphere."""
+    if form in ("elbow-pair", "elbow-ball", "elbow-turn"):
+        return leg.joints[0]
+    if form in ("pair-slide", "ball-slide", "turn-slide"):
+        return leg.joints[-1]
+    if form in ("rods", "parallelogram"):
+        return next(j for j in leg.joints if robot.joints[j].predecessor == BASE)
+    return None
+
+
+def leg_sphere(robot: Robot, leg: Leg, form: str, step: Step) -> Sphere:
+    """The sphere on which a leg's end lies, from the step of its driven joint (`driven_joint`)."""
+    if form == "rods":
+        rods = _rods(robot, leg)
+        assert rods is not None
+        first = rods.chains[0]
+        d = first.X[-1].p
+        return Sphere((rods.X @ _moved(step) @ first.X[0]).p, dot(d, d), first.target)
+    if form == "parallelogram":
+        found = parallelogram(robot.numeric, leg)
+        assert found is not None
+        X_centre, d = _arm(robot, found)
+        root = robot.joints[found.root]
+        centre = (root.frame_predecessor @ _moved(step) @ X_centre).p
+        return Sphere(centre, dot(d, d), robot.joints[found.wrist])
+    chain = _serial_chain(robot, leg)
+    assert chain is not None
+    if form in ("pair-slide", "elbow-pair"):
+        chain = _centred(chain, 0 if form == "pair-slide" else 1)
+    X = chain.X
+    if form in ("pair-slide", "ball-slide", "turn-slide"):
+        d = X[-2].p + X[-2].R @ X[-1].p + step * X[-2].R[:, 2]
+        return Sphere(X[0].p, dot(d, d), chain.target)
+    d = X[-1].p
+    return Sphere((X[0] @ _moved(step) @ X[1]).p, dot(d, d), chain.target)
 
 
 def _slide_plane(robot: Robot, chain: _Chain, poses: Mapping[int, Pose]) -> Scalar:

@@ -1,0 +1,34 @@
+"""Flags: what is wrong with a sample of a batch, or worth a word."""
+
+from __future__ import annotations
+
+from enum import IntFlag
+
+from nacelle.spatial.scalar import Array
+
+
+class Flag(IntFlag):
+    """What was found about a sample; several may hold at once.
+
+    The first three leave NaN in the sample's results; the others only tell.
+    """
+
+    INVALID = 1
+    """An input is not finite, or a quaternion has no length."""
+    UNREACHABLE = 2
+    """A leg does not reach the pose, or the actuators' coordinates belong to no pose that was found."""
+    SINGULAR = 4
+    """The configuration is singular, so that what was asked for is not determined."""
+    NEAR_SINGULAR = 8
+    """A singularity is near."""
+    OUT_OF_LIMITS = 16
+    """A joint is beyond its limits."""
+
+
+FAILED = Flag.INVALID | Flag.UNREACHABLE | Flag.SINGULAR
+
+
+def failed(flags: Array) -> Array:
+    """Which samples have no result."""
+    result: Array = (flags & int(FAILED)) != 0
+    return result

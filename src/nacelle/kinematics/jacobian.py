@@ -1,0 +1,194 @@
+"""Jacobians: from the motion of the nacelle to actuators, bodies, joints and legs.
+
+J_r^-1 takes the reduced twist to the rates of the actuators; it is made of the rows of the legs
+([KI2007] (80)) and needs no inversion. J_r is its inverse.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from nacelle.errors import SingularError
+from nacelle.kinematics import functions
+from nacelle.kinematics.closure import closure_frames
+from nacelle.kinematics.configuration import configuration
+from nacelle.kinematics.flags import Flag, failed
+from nacelle.kinematics.mechanism import mechanism
+from nacelle.kinematics.motion import settle, solved
+from nacelle.kinematics.native import native
+from nacelle.model.platform import AXES
+from nacelle.model.robot import Robot
+from nacelle.spatial.rotation import skew
+from nacelle.spatial.scalar import Array
+from nacelle.spatial.solve import solve_batch
+
+# Inverse condition of the scaled Jacobian below which a singularity is near, and below which it is met.
+NEAR = 1e-3
+SINGULAR = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Jacobian:
+    """The Jacobians between the nacelle and the actuators.
+
+    Attributes:
+        robot: the robot.
+        inverse: J_r^-1 (..., actuators, n): rates of the actuators from the reduced twist.
+        direct: J_r (..., n, actuators): the reduced twist from the rates of the actuators, its inverse; for
+            redundant actuation the one of least squares.
+        flags: for every pose what was found (`Flag`).
+    """
+
+    robot: Robot
+    inverse: Array
+    direct: Array
+    flags: Array
+
+    @cached_property
+    def scaled(self) -> Array:
+        """J_r^-1 without units: lengths counted in the robot's size."""
+        return scaled_inverse(self.robot, self.inverse)
+
+    @cached_property
+    def conditioning(self) -> Array:
+        """Inverse condition number (...) of the scaled Jacobian in the 2-norm: 1 at best, 0 if singular."""
+        return conditioning(self.scaled)
+
+
+def scaled_inverse(robot: Robot, inverse: Array) -> Array:
+    """J_r^-1 without units: slides over the size, translations times the size."""
+    rows = [1.0 if robot.joints[a.joint].primitives[0].turns else robot.size for a in robot.actuators]
+    columns = [robot.size if _is_length(robot, name) else 1.0 for name in robot.motion.coordinates]
+    return np.asarray(inverse / np.array(rows)[:, None] * np.array(columns))
+
+
+def _is_length(robot: Robot, coordinate: str) -> bool:
+    if coordinate in AXES:
+        return coordinate in AXES[:3]
+    return not robot.joints[robot.joint(coordinate)].primitives[0].turns
+
+
+def conditioning(matrices: Array) -> Array:
+    """Inverse condition numbers (...) of matrices in the 2-norm; NaN for those that are not finite."""
+    finite = np.all(np.isfinite(matrices), axis=(-1, -2))
+    s = np.linalg.svd(np.where(finite[..., None, None], matrices, 1.0), compute_uv=False)
+    with np.errstate(all="ignore"):
+        return np.asarray(np.where(finite, s[..., -1] / s[..., 0], np.nan))
+
+
+def jacobian(robot: Robot, x: Any) -> Jacobian:
+    """Jacobians between the reduced twist and the rates of the actuators.
+
+    Args:
+        robot: the robot.
+        x: reduced poses (..., nx).
+
+    Raises:
+        UnreachableError: if a single pose is out of reach; in a batch it is flagged.
+        SingularError: if a single pose is a parallel singularity, where J_r does not exist; in a batch it is
+            flagged, and J_r is NaN.
+    """
+    poses, y, flags = solved(robot, x)
+    found = settle(robot, poses, native(functions.inverse_jacobian, robot)(poses, y), flags)
+    inverse = found["J"]
+    scaled = scaled_inverse(robot, inverse)
+    square = inverse.shape[-1] == inverse.shape[-2]
+    with np.errstate(all="ignore"):
+        if square:
+            eye = np.broadcast_to(np.eye(inverse.shape[-1]), inverse.shape)
+            direct = solve_batch(inverse, eye)
+            opposite = solve_batch(scaled, eye)
+        else:
+            good = np.all(np.isfinite(inverse), axis=(-1, -2))[..., None, None]
+            direct = np.where(good, np.linalg.pinv(np.where(good, inverse, 1.0)), np.nan)
+            opposite = np.where(good, np.linalg.pinv(np.where(good, scaled, 1.0)), np.nan)
+        # 1 / (|A| |A^-1|), within a factor n of the inverse condition in the 2-norm, and cheap.
+        figure = 1.0 / (_norm(scaled) * _norm(opposite))
+        met = ~(figure >= SINGULAR) & ~failed(flags)
+        near = (figure < NEAR) & ~met & ~failed(flags)
+    flags |= np.where(met, int(Flag.SINGULAR), 0) | np.where(near, int(Flag.NEAR_SINGULAR), 0)
+    if poses.ndim == 1 and met:
+        raise SingularError(
+            f"{robot.name}: this pose is a parallel singularity: with all actuators locked the nacelle can "
+            "still move, so J_r does not exist",
+            "parallel",
+        )
+    direct[failed(flags)] = np.nan
+    return Jacobian(robot, inverse, direct, flags)
+
+
+def _norm(matrices: Array) -> Array:
+    return np.asarray(np.max(np.sum(np.abs(matrices), axis=-1), axis=-1))
+
+
+def platform_jacobian(robot: Robot, x: Any) -> Array:
+    """S(x) (..., 6 or 3, n): the platform's twist from the reduced twist ([KI2007] (9))."""
+    return np.asarray(_rates(robot, x)[..., : robot.platform_nv, :])
+
+
+def joint_jacobian(robot: Robot, x: Any) -> Array:
+    """Rates of all joints of the tree (..., nv, n) from the reduced twist."""
+    return np.asarray(_rates(robot, x)[..., robot.platform_nv :, :])
+
+
+def _rates(robot: Robot, x: Any) -> Array:
+    poses, y, flags = solved(robot, x)
+    return settle(robot, poses, native(functions.rate_maps, robot)(poses, y), flags)["U"]
+
+
+def body_jacobian(robot: Robot, x: Any) -> Array:
+    """Twists [v; w] of all bodies at their origins (..., bodies, 6, n) from the reduced twist."""
+    poses, y, _ = solved(robot, x)
+    return np.asarray(native(functions.body_jacobians, robot)(poses, y))
+
+
+@dataclass(frozen=True)
+class LegJacobian:
+    """One leg at one pose ([KI2007] (16)-(18)): at its end J_i q_i' = J_vi V_p.
+
+    Attributes:
+        name: of the leg.
+        J: J_i (6, leg rates): twist [v; w] of the leg's last body at the end of the leg from its own rates.
+        Jv: J_vi (6, 6 or 3): twist of the nacelle there from the platform's twist.
+        rates: places of the leg's rates among those of all joints.
+    """
+
+    name: str
+    J: Array
+    Jv: Array
+    rates: tuple[int, ...]
+
+
+def leg_jacobians(robot: Robot, x: Any) -> list[LegJacobian]:
+    """J_i and J_vi of all legs at one pose, base axes; for legs with one end on the nacelle.
+
+    The rows that the last joint leaves free do not agree between the two sides; a ball, for instance, holds
+    the first three alone.
+    """
+    poses, y, _ = solved(robot, x)
+    known = mechanism(robot)
+    now = configuration(robot, known, poses, y)
+    result = []
+    for leg in robot.legs:
+        ends = [robot.joints[c] for c in leg.closures if robot.joints[c].successor not in leg.bodies]
+        ends = ends or [robot.joints[c] for c in leg.closures]
+        joint = ends[0]
+        first, _ = closure_frames(joint, now.motion)
+        body = joint.predecessor if joint.predecessor in leg.bodies else joint.successor
+        rates = [k - robot.platform_nv for j in leg.joints for k in _leg_rates(robot, j)]
+        J = now.motion.point_jacobian(body, first.p)[:, [k + robot.platform_nv for k in rates]]
+        r = first.p - now.motion.poses[1].p
+        Jv = np.eye(6)
+        Jv[:3, 3:] = -skew(r)
+        Jv = Jv[:, :3] if robot.platform_nv == 3 else Jv
+        result.append(LegJacobian(leg.name, np.asarray(J, dtype=float), Jv, tuple(rates)))
+    return result
+
+
+def _leg_rates(robot: Robot, joint: int) -> range:
+    place = robot.v_slices[joint]
+    return range(robot.platform_nv + place.start, robot.platform_nv + place.stop)

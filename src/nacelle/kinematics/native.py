@@ -1,0 +1,22 @@
+"""Compiled kinematics: each physics function once for each robot, kept in memory and in the user's cache."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+from nacelle.compile import Compiled, Solver, compile_function, compile_newton
+from nacelle.model.robot import Robot
+
+
+@lru_cache(maxsize=512)
+def native(function: Callable[..., Any], robot: Robot) -> Compiled:
+    """A physics function, compiled for a robot."""
+    return compile_function(function, robot)
+
+
+@lru_cache(maxsize=128)
+def native_newton(function: Callable[..., Any], robot: Robot) -> Solver:
+    """Newton's iteration around a step function, compiled for a robot."""
+    return compile_newton(function, robot)

@@ -1,0 +1,163 @@
+"""Poses at the door: from the ways in which users write them to the reduced pose x."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from nacelle.errors import KinematicsError, did_you_mean
+from nacelle.kinematics.mechanism import mechanism
+from nacelle.model.reduced import layout_of
+from nacelle.model.robot import Robot
+from nacelle.spatial.rotation_path import quat_exp, quat_multiply
+from nacelle.spatial.scalar import Array
+
+
+def quat_from_matrices(R: Array) -> Array:
+    """Unit quaternions (..., 4), w >= 0, of rotation matrices (..., 3, 3).
+
+    Of the four ways to read the quaternion from the matrix the one with the largest component is taken.
+    """
+    R = np.asarray(R, dtype=float)
+    diagonal = np.diagonal(R, axis1=-2, axis2=-1)
+    trace = diagonal.sum(axis=-1)
+    squares = np.concatenate([1.0 - trace[..., None] + 2.0 * diagonal, 1.0 + trace[..., None]], axis=-1)
+    S, V = R + np.swapaxes(R, -1, -2), R - np.swapaxes(R, -1, -2)
+    vee = np.stack([V[..., 2, 1], V[..., 0, 2], V[..., 1, 0]], axis=-1)
+    table = np.empty((*squares.shape, 4))
+    table[..., :3, :3] = S
+    for k in range(3):
+        table[..., k, k] = squares[..., k]
+    table[..., :3, 3] = vee
+    table[..., 3, :3] = vee
+    table[..., 3, 3] = squares[..., 3]
+    pick = np.argmax(np.nan_to_num(squares, nan=-1.0), axis=-1)
+    quat = np.take_along_axis(table, pick[..., None, None], axis=-2)[..., 0, :]
+    quat = quat / np.linalg.norm(quat, axis=-1, keepdims=True)
+    return np.asarray(np.where(quat[..., 3:] < 0.0, -quat, quat))
+
+
+def pose(
+    robot: Robot,
+    position: Any = None,
+    *,
+    quat_xyzw: Any = None,
+    rotation_matrix: Any = None,
+    rotation_vector: Any = None,
+    cardan: Any = None,
+    **coordinates: Any,
+) -> Array:
+    """Make a reduced pose x (..., nx) of a robot.
+
+    Args:
+        robot: the robot.
+        position: origin of the platform frame (..., 3) in metres; coordinates that the motion does not have
+            are left out. The reference position if None.
+        quat_xyzw: orientation as a quaternion (..., 4), scalar last.
+        rotation_matrix: the same as a matrix (..., 3, 3).
+        rotation_vector: the same as axis times angle (..., 3), rad.
+        cardan: the same as angles (..., 3) about x, the new y and the newest z, rad: R = Rx Ry Rz.
+        **coordinates: single coordinates by name: "x", "rz", a joint of the nacelle.
+
+    Raises:
+        KinematicsError: if an orientation is given twice, or a name is not a coordinate.
+    """
+    layout = layout_of(robot.motion)
+    orientation = [
+        name
+        for name, value in (
+            ("quat_xyzw", quat_xyzw),
+            ("rotation_matrix", rotation_matrix),
+            ("rotation_vector", rotation_vector),
+            ("cardan", cardan),
+        )
+        if value is not None
+    ]
+    if len(orientation) > 1:
+        raise KinematicsError(f"the orientation is given twice: {' and '.join(orientation)}")
+    if orientation and layout.quaternion is None:
+        raise KinematicsError(
+            f"the motion {robot.motion.name} of {robot.name} has no free orientation; give its angles by name"
+        )
+    values: dict[str, Array] = {}
+    if position is not None:
+        p = np.asarray(position, dtype=float)
+        if p.shape[-1:] != (3,):
+            raise KinematicsError(f"position has shape (..., 3), got {p.shape}")
+        values |= {axis: p[..., k] for k, axis in enumerate("xyz") if axis in layout.x_names}
+    if orientation:
+        quat = _orientation(quat_xyzw, rotation_matrix, rotation_vector, cardan)
+        values |= {name: quat[..., k] for k, name in enumerate(("qx", "qy", "qz", "qw"))}
+    for name, value in coordinates.items():
+        if name not in layout.x_names or name in ("qx", "qy", "qz", "qw"):
+            known = [name for name in layout.x_names if name not in ("qx", "qy", "qz", "qw")]
+            raise KinematicsError(f"{robot.name} has no coordinate {name!r}; {did_you_mean(name, known)}")
+        values[name] = np.asarray(value, dtype=float)
+    batch = np.broadcast_shapes(*(value.shape for value in values.values()))
+    x = np.broadcast_to(reference_pose(robot), (*batch, layout.nx)).copy()
+    for name, value in values.items():
+        x[..., layout.x_names.index(name)] = value
+    return x
+
+
+def _orientation(quat_xyzw: Any, rotation_matrix: Any, rotation_vector: Any, cardan: Any) -> Array:
+    if quat_xyzw is not None:
+        return np.asarray(quat_xyzw, dtype=float)
+    if rotation_matrix is not None:
+        return quat_from_matrices(rotation_matrix)
+    if rotation_vector is not None:
+        return quat_exp(np.asarray(rotation_vector, dtype=float))
+    angles = np.asarray(cardan, dtype=float)
+    parts = [quat_exp(angles[..., k : k + 1] * np.eye(3)[k]) for k in range(3)]
+    return quat_multiply(quat_multiply(parts[0], parts[1]), parts[2])
+
+
+def reference_pose(robot: Robot) -> Array:
+    """The reference pose as x (nx,)."""
+    return mechanism(robot).reference[0].copy()
+
+
+def checked_poses(robot: Robot, x: Any) -> tuple[Array, Array]:
+    """Take poses (..., nx): quaternions are normalised, and samples that cannot be poses are told.
+
+    Returns:
+        The poses, and for each whether it is valid; invalid ones are NaN.
+
+    Raises:
+        KinematicsError: if the shape is wrong, or a single pose is invalid.
+    """
+    layout = layout_of(robot.motion)
+    poses = np.array(x, dtype=float)
+    if poses.shape[-1:] != (layout.nx,):
+        raise KinematicsError(
+            f"a pose of {robot.name} has {layout.nx} numbers ({', '.join(layout.x_names)}), so x has the "
+            f"shape (..., {layout.nx}), got {poses.shape}"
+        )
+    valid = np.all(np.isfinite(poses), axis=-1)
+    if layout.quaternion is not None:
+        with np.errstate(all="ignore"):
+            length = np.linalg.norm(poses[..., layout.quaternion], axis=-1)
+            valid &= length > 1e-12
+            poses[..., layout.quaternion] /= length[..., None]
+    if poses.ndim == 1 and not valid:
+        bad = [name for name, value in zip(layout.x_names, poses, strict=True) if not np.isfinite(value)]
+        reason = f"{', '.join(bad)} not finite" if bad else "its quaternion has no length"
+        raise KinematicsError(f"this is no pose of {robot.name}: {reason}")
+    poses[~valid] = np.nan
+    return poses, valid
+
+
+def checked_rates(robot: Robot, name: str, values: Any) -> Array:
+    """Take reduced twists or accelerations (..., n).
+
+    Raises:
+        KinematicsError: if the shape is wrong.
+    """
+    rates = np.asarray(values, dtype=float)
+    if rates.shape[-1:] != (robot.motion.n,):
+        raise KinematicsError(
+            f"{name} of {robot.name} has {robot.motion.n} numbers ({', '.join(robot.motion.coordinates)}), "
+            f"so its shape is (..., {robot.motion.n}), got {rates.shape}"
+        )
+    return rates

@@ -1,0 +1,133 @@
+"""Singularities of three kinds, told apart by properly scaled matrices.
+
+With u_l the rates of leg l and w those of the nacelle, the closures say M_l u_l + N_l w = 0; lengths are
+counted in the robot's size, so all entries are pure numbers.
+
+- *serial*: M_l loses rank. The leg moves while the nacelle rests; it is stretched or folded.
+- *parallel*: with the actuators locked the nacelle moves. The rows of N_l across the passive joints of
+  M_l, of all legs together, lose rank: wrenches of the actuators and of the constraints.
+- *constraint*: the nacelle gains a motion that its legs should lock. The same with all joints of the legs
+  free: wrenches of the constraints alone.
+
+The measure of each is the smallest singular value that should not be zero over the largest one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from nacelle.kinematics import functions
+from nacelle.kinematics.assembly import rate_scale
+from nacelle.kinematics.flags import Flag, failed
+from nacelle.kinematics.mechanism import Mechanism, mechanism
+from nacelle.kinematics.motion import solved
+from nacelle.kinematics.native import native
+from nacelle.model.robot import Robot
+from nacelle.spatial.scalar import Array
+
+KINDS = ("serial", "parallel", "constraint")
+NEAR = 1e-2
+MET = 1e-7
+
+
+@dataclass(frozen=True, eq=False)
+class Singularities:
+    """How far poses are from singularities.
+
+    Attributes:
+        robot: the robot.
+        serial: measure of each leg (..., legs); NaN out of reach.
+        parallel: measure (...).
+        constraint: measure (...); 1 where the legs lock nothing.
+        flags: for every pose what was found (`Flag`).
+    """
+
+    robot: Robot
+    serial: Array
+    parallel: Array
+    constraint: Array
+    flags: Array
+
+    def kinds(self) -> Any:
+        """Names of the singularities met: for one pose a tuple of them, for a batch an array of tuples."""
+        worst = np.min(self.serial, axis=-1) if self.serial.shape[-1] else np.ones(self.parallel.shape)
+        result = np.empty(self.parallel.shape, dtype=object)
+        for place in np.ndindex(self.parallel.shape):
+            values = (worst[place], self.parallel[place], self.constraint[place])
+            result[place] = tuple(kind for kind, value in zip(KINDS, values, strict=True) if value < MET)
+        return result[()]
+
+
+def singularities(robot: Robot, x: Any) -> Singularities:
+    """Measure the distance of poses from serial, parallel and constraint singularities.
+
+    Args:
+        robot: the robot.
+        x: reduced poses (..., nx). A pose beyond a serial singularity is out of reach: flagged, with NaN.
+    """
+    poses, y, flags = solved(robot, x)
+    known = mechanism(robot)
+    found = native(functions.closure_equations, robot)(poses, y)
+    J = found["jacobian"] / known.row_scale[:, None] * rate_scale(robot)
+    spins = found["spins"] * rate_scale(robot)
+    finite = np.all(np.isfinite(J), axis=(-1, -2))
+    flags |= np.where(finite | failed(flags), 0, int(Flag.UNREACHABLE))
+    good = ~failed(flags)
+    J = np.where(good[..., None, None], J, 0.0)
+    spins = np.where(good[..., None, None], spins, 0.0)
+    serial, constraint, parallel = _measures(known, J, spins)
+    worst = np.min(np.stack([np.min(serial, axis=-1, initial=1.0), parallel, constraint]), axis=0)
+    flags |= np.where(good & (worst < MET), int(Flag.SINGULAR), 0)
+    flags |= np.where(good & (worst < NEAR) & (worst >= MET), int(Flag.NEAR_SINGULAR), 0)
+    serial[~good] = np.nan
+    parallel, constraint = np.where(good, parallel, np.nan), np.where(good, constraint, np.nan)
+    return Singularities(robot, serial, parallel, constraint, flags)
+
+
+def _measures(known: Mechanism, J: Array, spins: Array) -> tuple[Array, Array, Array]:
+    """Serial, constraint and parallel measures of scaled closure Jacobians (..., rows, rates)."""
+    robot = known.robot
+    batch = J.shape[:-2]
+    w = list(known.w_rates)
+    rows = known.assembly.closures.rows
+    active = set(functions.active_rates(robot))
+    own = [k for c in robot.nacelle.closures for k in _span(rows[c - robot.tree])]
+    locked, driven = ([J[..., own, :][..., w]] if own else [] for _ in range(2))
+    serial = np.ones((*batch, len(robot.legs)))
+    first_spin = 0
+    for k, (leg, plan) in enumerate(zip(robot.legs, known.legs, strict=True)):
+        listed = [row for c in leg.closures for row in _span(rows[c - robot.tree])]
+        idle = range(first_spin, first_spin + len(plan.spins))
+        first_spin += len(plan.spins)
+        A = np.concatenate([J[..., listed, :], spins[..., list(idle), :]], axis=-2)
+        M, N = A[..., list(plan.rates)], A[..., w]
+        serial[..., k] = _ratio(M, M.shape[-1])
+        locked.append(_across(M, N))
+        driven.append(_across(A[..., [rate for rate in plan.rates if rate not in active]], N))
+    free = len(w) - robot.motion.n
+    constraint = _ratio(np.concatenate(locked, axis=-2), free) if free else np.ones(batch)
+    return serial, constraint, _ratio(np.concatenate(driven, axis=-2), len(w))
+
+
+def _span(place: slice) -> range:
+    return range(place.start, place.stop)
+
+
+def _ratio(A: Array, rank: int) -> Array:
+    """The singular value that makes the rank over the largest one; zero if there are too few rows."""
+    if min(A.shape[-2:]) < rank:
+        return np.zeros(A.shape[:-2])
+    s = np.linalg.svd(A, compute_uv=False)
+    with np.errstate(all="ignore"):
+        return np.nan_to_num(s[..., rank - 1] / s[..., 0])
+
+
+def _across(M: Array, N: Array) -> Array:
+    """The part of N's rows that no motion of M's columns can follow: Q^T N, Q across the range of M."""
+    if not M.shape[-1]:
+        return N
+    U = np.linalg.svd(M, full_matrices=True)[0]
+    return np.asarray(np.swapaxes(U[..., :, M.shape[-1] :], -1, -2) @ N)

@@ -1,0 +1,228 @@
+"""Workspaces: where the nacelle can go, and how well conditioned it is there.
+
+On a grid over two or three coordinates of the pose (a slice, or a volume), or along rays from a centre,
+where the boundary is found by bisection.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from nacelle.errors import KinematicsError, did_you_mean
+from nacelle.kinematics import functions
+from nacelle.kinematics.flags import Flag, failed
+from nacelle.kinematics.inverse import inverse_kinematics
+from nacelle.kinematics.jacobian import conditioning, scaled_inverse
+from nacelle.kinematics.native import native
+from nacelle.kinematics.pose_input import checked_poses, reference_pose
+from nacelle.model.platform import AXES
+from nacelle.model.reduced import QUATERNION, layout_of
+from nacelle.model.robot import Robot
+from nacelle.spatial.scalar import Array
+
+# Poses of a grid that are solved at a time: keeps memory bounded.
+_BLOCK = 1 << 16
+
+
+@dataclass(frozen=True, eq=False)
+class Workspace:
+    """A grid of poses and what is known there.
+
+    Attributes:
+        robot: the robot.
+        names: the coordinates of x that vary.
+        values: the values of each, ascending.
+        at: the pose in which the others stand.
+        flags: for every point of the grid what was found (`Flag`), one axis for each name.
+        conditioning: inverse condition number of the scaled Jacobian; NaN out of reach.
+    """
+
+    robot: Robot
+    names: tuple[str, ...]
+    values: tuple[Array, ...]
+    at: Array
+    flags: Array
+    conditioning: Array
+
+    @property
+    def reachable(self) -> Array:
+        """Which points can be reached, limits left aside."""
+        return np.asarray(~failed(self.flags))
+
+    @property
+    def inside_limits(self) -> Array:
+        """Which points are reached within all limits."""
+        return np.asarray(self.reachable & ((self.flags & int(Flag.OUT_OF_LIMITS)) == 0))
+
+    @property
+    def cell(self) -> float:
+        """Size of a cell of the grid: m, rad, or their products."""
+        return float(np.prod([(v[-1] - v[0]) / (len(v) - 1) for v in self.values]))
+
+    @property
+    def volume(self) -> float:
+        """Area or volume of what is reached within limits, counted in cells."""
+        return float(np.count_nonzero(self.inside_limits)) * self.cell
+
+    @property
+    def title(self) -> str:
+        """What is shown, in words."""
+        return f"{self.robot.name}: {' '.join(self.names)}"
+
+    @cached_property
+    def x(self) -> Array:
+        """The poses (..., nx)."""
+        return _grid(self.robot, self.names, self.values, self.at)
+
+
+def workspace(
+    robot: Robot,
+    over: Mapping[str, tuple[float, float] | tuple[float, float, int]],
+    *,
+    at: Any = None,
+    conditioned: bool = True,
+) -> Workspace:
+    """Map reach, limits and conditioning over a grid.
+
+    Args:
+        robot: the robot.
+        over: for one, two or three coordinates of x (lowest, highest) or (lowest, highest, points), m or rad;
+            61 points for two coordinates, 31 for three, if not said.
+        at: the pose (nx,) in which the other coordinates stand; the reference pose if None.
+        conditioned: whether to compute the conditioning too.
+
+    Raises:
+        KinematicsError: if a coordinate is not one of the robot, or a range is empty.
+    """
+    layout = layout_of(robot.motion)
+    start = checked_poses(robot, reference_pose(robot) if at is None else at)[0]
+    free = [name for name in layout.x_names if name not in QUATERNION or layout.quaternion is None]
+    if not 1 <= len(over) <= 3:
+        raise KinematicsError(f"a workspace has one to three coordinates, got {len(over)}")
+    values = []
+    for name, given in over.items():
+        if name not in free:
+            raise KinematicsError(
+                f"{robot.name} has no coordinate {name!r} to vary; {did_you_mean(name, free)}"
+            )
+        low, high = float(given[0]), float(given[1])
+        count = int(given[2]) if len(given) > 2 else (31 if len(over) == 3 else 61)
+        if not (np.isfinite(low) and np.isfinite(high) and low < high) or count < 2:
+            raise KinematicsError(
+                f"the range of {name} is empty: lowest {low:g}, highest {high:g}, {count} points; it takes "
+                "lowest < highest and at least 2 points"
+            )
+        values.append(np.linspace(low, high, count))
+    names = tuple(over)
+    poses = _grid(robot, names, tuple(values), start)
+    shape = poses.shape[:-1]
+    rows = poses.reshape(-1, layout.nx)
+    flags = np.empty(len(rows), dtype=np.int64)
+    figure = np.full(len(rows), np.nan)
+    for first in range(0, len(rows), _BLOCK):
+        part = slice(first, first + _BLOCK)
+        found = inverse_kinematics(robot, rows[part])
+        flags[part] = found.flags
+        if conditioned:
+            J = native(functions.inverse_jacobian, robot)(found.x, found.y)["J"]
+            figure[part] = np.where(failed(found.flags), np.nan, conditioning(scaled_inverse(robot, J)))
+    return Workspace(robot, names, tuple(values), start, flags.reshape(shape), figure.reshape(shape))
+
+
+def _grid(robot: Robot, names: tuple[str, ...], values: tuple[Array, ...], at: Array) -> Array:
+    layout = layout_of(robot.motion)
+    mesh = np.meshgrid(*values, indexing="ij")
+    poses = np.broadcast_to(at, (*mesh[0].shape, layout.nx)).copy()
+    for name, coordinate in zip(names, mesh, strict=True):
+        poses[..., layout.x_names.index(name)] = coordinate
+    return poses
+
+
+@dataclass(frozen=True, eq=False)
+class Reach:
+    """How far the nacelle reaches from a centre.
+
+    Attributes:
+        robot: the robot.
+        names: the translations that span the directions.
+        centre: the pose from which the rays start (nx,).
+        directions: unit vectors (rays, 2 or 3).
+        distance: how far each ray goes before the first pose that cannot be taken (rays,), m.
+    """
+
+    robot: Robot
+    names: tuple[str, ...]
+    centre: Array
+    directions: Array
+    distance: Array
+
+    @property
+    def volume(self) -> float:
+        """Area (two directions) or volume (three) of what is seen from the centre; rays share it equally."""
+        if len(self.names) == 2:
+            return float(np.pi * np.mean(self.distance**2))
+        return float(4.0 / 3.0 * np.pi * np.mean(self.distance**3))
+
+
+def reach(
+    robot: Robot, *, at: Any = None, names: tuple[str, ...] | None = None, rays: int = 2000, steps: int = 200
+) -> Reach:
+    """Find the boundary of the workspace along rays from a pose, limits kept.
+
+    Each ray is walked in steps to the first pose that cannot be taken, and the boundary is then found by
+    bisection to 1e-9 of the robot's size.
+
+    Args:
+        robot: the robot.
+        at: the pose (nx,) from which the rays start; the reference pose if None.
+        names: the translations that span the directions; all that the motion has if None.
+        rays: how many rays, spread evenly over the circle or (spiral of Fibonacci) the sphere.
+        steps: how many steps a ray may take, each a fiftieth of the robot's size.
+    """
+    layout = layout_of(robot.motion)
+    spanned = names or tuple(name for name in layout.x_names if name in AXES[:3])
+    if len(spanned) not in (2, 3) or any(name not in layout.x_names for name in spanned):
+        raise KinematicsError(f"rays take two or three of the translations of {robot.name}")
+    start = checked_poses(robot, reference_pose(robot) if at is None else at)[0]
+    directions = _directions(rays, len(spanned))
+    places = [layout.x_names.index(name) for name in spanned]
+
+    def good(distance: Array, chosen: Array) -> Array:
+        poses = np.broadcast_to(start, (len(chosen), layout.nx)).copy()
+        poses[:, places] += distance[:, None] * directions[chosen]
+        return inverse_kinematics(robot, poses).ok
+
+    if not good(np.zeros(1), np.zeros(1, dtype=int))[0]:
+        raise KinematicsError(f"{robot.name} cannot take the pose from which the rays start")
+    step = robot.size / 50.0
+    low = np.zeros(rays)
+    left = np.arange(rays)
+    for k in range(1, steps + 1):
+        fine = good(np.full(left.size, k * step), left)
+        left = left[fine]
+        low[left] = k * step
+        if not left.size:
+            break
+    high = low + step
+    everyone = np.arange(rays)
+    while np.max(high - low) > 1e-9 * robot.size:
+        middle = 0.5 * (low + high)
+        fine = good(middle, everyone)
+        low, high = np.where(fine, middle, low), np.where(fine, high, middle)
+    return Reach(robot, spanned, start, directions, low)
+
+
+def _directions(count: int, size: int) -> Array:
+    turn = np.arange(count) + 0.5
+    if size == 2:
+        angle = 2.0 * np.pi * turn / count
+        return np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    height = 1.0 - 2.0 * turn / count
+    angle = np.pi * (1.0 + np.sqrt(5.0)) * turn
+    radius = np.sqrt(1.0 - height**2)
+    return np.stack([radius * np.cos(angle), radius * np.sin(angle), height], axis=1)
