@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from dataclasses import dataclass
 
@@ -236,18 +235,7 @@ class _Checker:
     def modes(self) -> None:
         """Check that every mode closes its loops and has the motion that it declares."""
         for mode in self.robot.modes:
-            guess = dict(mode.guess)
-            joints = tuple(
-                dataclasses.replace(joint, guess=guess.get(k, joint.guess))
-                for k, joint in enumerate(self.robot.joints)
-            )
-            legs = tuple(
-                dataclasses.replace(leg, branch=branch or leg.branch)
-                for leg, branch in zip(self.robot.legs, mode.branch, strict=True)
-            )
-            own = dataclasses.replace(
-                self.robot, joints=joints, legs=legs, motion=mode.motion, reference=mode.reference
-            )
+            own = self.robot.in_mode(mode.name)
             found = assemble(own)
             path: Path = ("modes", mode.name)
             if found.open:

@@ -12,6 +12,7 @@ Two turns whose axes meet at right angles act as a universal joint (U). Chains w
     R R, P R, R P        the same in a plane                                  RRR, PRR, RPR
     U R                  a plane that turns, with two links in it             URU
     P to a plane         a ball that slides on a face                         P-C5
+    P and P P            the same with cross slides on the nacelle            PSPP
 
 and two legs that branch: an arm or slider with rods between ball joints side by side, and one with a
 parallelogram. The form is recognised from numbers once; the solution runs over any scalar.
@@ -43,6 +44,7 @@ from nacelle.model.leg import BASE, Leg
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose, identity
 from nacelle.spatial.scalar import Array, Scalar, cross, divide, dot, norm, pack
+from nacelle.spatial.solve import solve
 
 # Axes meet and stand square within this part of the robot's size.
 MEET = 1e-12
@@ -538,6 +540,8 @@ def _solve_parallelogram(robot: Robot, p: Parallelogram, W: Array, roots: _Roots
 
 def leg_form(robot: Robot, leg: Leg) -> str:
     """Name the closed form of a leg; empty if it has none."""
+    if _is_cross_slide(robot, leg):
+        return "cross-slide"
     chain = _serial_chain(robot, leg)
     if chain is not None:
         return _chain_form(chain, robot.size)
@@ -554,7 +558,7 @@ def leg_form(robot: Robot, leg: Leg) -> str:
 
 
 def _sign_count(robot: Robot, leg: Leg, form: str) -> int:
-    if form == "slide-plane":
+    if form in ("slide-plane", "cross-slide"):
         return 0
     if form == "parallelogram":
         return 2
@@ -612,6 +616,8 @@ def solve_leg(robot: Robot, leg: Leg, recipe: Recipe, poses: Mapping[int, Pose])
         assert found is not None
         W = target(robot.joints[found.wrist])
         return Solution(_solve_parallelogram(robot, found, W, roots), roots.gates)
+    if recipe.form == "cross-slide":
+        return Solution(_solve_cross_slide(robot, leg, poses), roots.gates)
     chain = _serial_chain(robot, leg)
     assert chain is not None
     if recipe.form == "slide-plane":
@@ -675,6 +681,36 @@ def leg_sphere(robot: Robot, leg: Leg, form: str, step: Step) -> Sphere:
         return Sphere(X[0].p, dot(d, d), chain.target)
     d = X[-1].p
     return Sphere((X[0] @ _moved(step) @ X[1]).p, dot(d, d), chain.target)
+
+
+def _is_cross_slide(robot: Robot, leg: Leg) -> bool:
+    """Whether a leg is three slides and a ball: everything is linear in their lengths."""
+    joints = [robot.joints[j] for j in leg.joints]
+    if len(leg.closures) != 1 or robot.joints[leg.closures[0]].kind is not JointKind.SPHERICAL:
+        return False
+    slides = [joint for joint in joints if joint.kind is JointKind.PRISMATIC]
+    return len(slides) == 3 and all(joint.kind in (JointKind.PRISMATIC, JointKind.FIXED) for joint in joints)
+
+
+def _solve_cross_slide(robot: Robot, leg: Leg, poses: Mapping[int, Pose]) -> dict[int, list[Step]]:
+    """Three slides, some on the base and some on the nacelle, bring the two sides of a ball together."""
+    placed = dict(poses)
+    moved: dict[int, dict[int, Array]] = {}
+    for j in leg.joints:
+        joint = robot.joints[j]
+        frame = placed[joint.predecessor] @ joint.frame_predecessor
+        placed[joint.successor] = frame @ joint.frame_successor.inverse()
+        own = {j: frame.R[:, 2]} if joint.kind is JointKind.PRISMATIC else {}
+        moved[joint.successor] = moved.get(joint.predecessor, {}) | own
+    closure = robot.joints[leg.closures[0]]
+    first = (placed[closure.predecessor] @ closure.frame_predecessor).p
+    second = (placed[closure.successor] @ closure.frame_successor).p
+    before, behind = moved.get(closure.predecessor, {}), moved.get(closure.successor, {})
+    slides = [j for j in leg.joints if robot.joints[j].kind is JointKind.PRISMATIC]
+    none = np.zeros(3)
+    A = np.stack([before.get(j, none) - behind.get(j, none) for j in slides], axis=1)
+    lengths = dict(zip(slides, solve(A, second - first), strict=True))
+    return {j: [lengths[j]] if j in lengths else [] for j in leg.joints}
 
 
 def _slide_plane(robot: Robot, chain: _Chain, poses: Mapping[int, Pose]) -> Scalar:

@@ -1,8 +1,8 @@
 """Leg types: which legs have a closed form, and their kinematic elements.
 
 A leg is read from the base to the nacelle. Single joints whose axes meet (within 1e-12 of the robot's
-size) count as universal or spherical joints. A leg of a known type has a closed form, any other needs
-Newton's iteration on its own closure.
+size) count as universal or spherical joints. A leg whose form is known (`leg_solution`) is solved in closed
+form, any other needs Newton's iteration.
 """
 
 from __future__ import annotations
@@ -11,13 +11,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from nacelle.kinematics.leg_solution import MEET, leg_form, parallelogram
 from nacelle.model.joint import LETTERS, Joint, JointKind
 from nacelle.model.leg import BASE, Leg
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
-
-MEET = 1e-12
 
 
 @dataclass(frozen=True)
@@ -58,9 +57,6 @@ class _Group:
     behind: Pose
 
 
-_CLOSED = {"UPS", "PUS", "RUS", "RSS", "PSS", "SPS", "PC5", "PSPP", "URU"}
-
-
 def leg_type(robot: Robot, leg: Leg) -> LegType:
     """Recognise a leg."""
     path = _serial_path(robot, leg)
@@ -69,11 +65,10 @@ def leg_type(robot: Robot, leg: Leg) -> LegType:
     steps = _without_fixed([_step(robot, j, body) for j, body in path])
     if _is_planar(steps, robot.size):
         name = "".join("P" if step.kind is JointKind.PRISMATIC else "R" for step in steps)
-        return LegType(name, name in ("RRR", "PRR", "RPR"), _elements(name))
+        return LegType(name, bool(leg_form(robot, leg)), _elements(name))
     groups = _groups(steps, robot.size)
     name = "".join(group.letter for group in groups)
-    closed = name in _CLOSED and (name not in ("UPS", "SPS") or _is_straight(groups, robot.size))
-    return LegType(name, closed, _elements(name))
+    return LegType(name, bool(leg_form(robot, leg)), _elements(name))
 
 
 def robot_elements(types: list[LegType]) -> str:
@@ -237,19 +232,6 @@ def _centres(run: list[_Step]) -> tuple[Array, Array]:
     return before, behind
 
 
-def _is_straight(groups: list[_Group], size: float) -> bool:
-    """Whether the slide of a UPS leg points from the centre of U to that of S."""
-    first, slide, last = groups
-    z = slide.before.R[:, 2]
-    offset = slide.before.p - first.behind.p
-    to_end = last.before.p - slide.behind.p
-    z_behind = slide.behind.R[:, 2]
-    return bool(
-        np.linalg.norm(np.cross(z, offset)) < MEET * size
-        and np.linalg.norm(np.cross(z_behind, to_end)) < MEET * size
-    )
-
-
 _ELEMENTS = {
     "RRR": "BB",
     "PRR": "TB",
@@ -297,11 +279,11 @@ def _branched(robot: Robot, leg: Leg) -> LegType:
         first = {"R": "B", "P": "T"}.get(driver, "")
         return LegType(
             f"{driver}[{'|'.join(names)}]",
-            ball_ended and driver in ("R", "P"),
+            bool(leg_form(robot, leg)),
             f"{first}{bars}" if first and ball_ended else "",
         )
-    if _is_parallelogram_leg(robot, leg, root[0]):
-        return LegType(f"{driver}RPaR", True, {"R": "B[B|B]", "P": "T[B|B]"}[driver])
+    if parallelogram(robot, leg) is not None:
+        return LegType(f"{driver}RPaR", bool(leg_form(robot, leg)), {"R": "B[B|B]", "P": "T[B|B]"}[driver])
     return LegType(_letters(robot, leg), False, "")
 
 
@@ -309,47 +291,3 @@ def _letters(robot: Robot, leg: Leg) -> str:
     """Letters of a leg that is neither a chain nor known: tree joints, then closures."""
     tree = "".join(LETTERS[robot.joints[j].kind] for j in leg.joints)
     return f"{tree}-{''.join(LETTERS[robot.joints[c].kind] for c in leg.closures)}"
-
-
-def _is_parallelogram_leg(robot: Robot, leg: Leg, root: int) -> bool:
-    """Slider or arm, hub, two rods, end, and a hinge on the nacelle parallel to the hub's."""
-    joints, size = robot.joints, robot.size
-    tree = [joints[j] for j in leg.joints if j != root]
-    closures = [joints[c] for c in leg.closures]
-    if joints[root].kind not in (JointKind.PRISMATIC, JointKind.REVOLUTE):
-        return False
-    if len(tree) != 4 or len(closures) != 2:
-        return False
-    if any(joint.kind is not JointKind.REVOLUTE for joint in (*tree, *closures)):
-        return False
-    hubs = [joint for joint in tree if joint.predecessor == joints[root].successor]
-    if len(hubs) != 1:
-        return False
-    hub = hubs[0]
-    rods = [joint for joint in tree if joint.predecessor == hub.successor]
-    ends = [joint for joint in tree if joint.predecessor in {rod.successor for rod in rods}]
-    if len(rods) != 2 or len(ends) != 1:
-        return False
-    end = ends[0]
-    folds = [c for c in closures if c.successor == end.successor and c.predecessor in leg.bodies]
-    wrists = [c for c in closures if c.predecessor == end.successor]
-    if len(folds) != 1 or len(wrists) != 1:
-        return False
-    fold, wrist = folds[0], wrists[0]
-    rod_a = next(rod for rod in rods if rod.successor == end.predecessor)
-    rod_b = next(rod for rod in rods if rod.successor == fold.predecessor)
-    width_hub = rod_a.frame_predecessor.p - rod_b.frame_predecessor.p
-    width_end = end.frame_successor.p - fold.frame_successor.p
-    length_a = end.frame_predecessor.p - rod_a.frame_successor.p
-    length_b = fold.frame_predecessor.p - rod_b.frame_successor.p
-    equal = (
-        abs(float(np.linalg.norm(width_hub) - np.linalg.norm(width_end))) < 1e-9 * size
-        and abs(float(np.linalg.norm(length_a) - np.linalg.norm(length_b))) < 1e-9 * size
-    )
-    across = abs(float(hub.frame_successor.R[:, 2] @ rod_a.frame_predecessor.R[:, 2])) < 1e-12
-    parallel = float(np.linalg.norm(np.cross(hub.frame_successor.R[:, 2], width_hub))) < 1e-9 * float(
-        np.linalg.norm(width_hub)
-    ) and float(np.linalg.norm(np.cross(wrist.frame_predecessor.R[:, 2], width_end))) < 1e-9 * float(
-        np.linalg.norm(width_end)
-    )
-    return equal and across and parallel

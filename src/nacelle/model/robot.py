@@ -240,6 +240,31 @@ class Robot:
         """The robot with its own numbers, where this one has symbols in their place."""
         return self
 
+    def in_mode(self, name: str) -> Robot:
+        """Give the robot in one of its modes: with its motion, reference pose, branches and guesses.
+
+        Raises:
+            KeyError: if it has no such mode.
+        """
+        modes = {mode.name: mode for mode in self.modes}
+        if name not in modes:
+            raise KeyError(f"{self.name} has no mode {name!r}; {did_you_mean(name, modes)}")
+        mode = modes[name]
+        guess = dict(mode.guess)
+        return dataclasses.replace(
+            self,
+            joints=tuple(
+                dataclasses.replace(joint, guess=guess.get(k, joint.guess))
+                for k, joint in enumerate(self.joints)
+            ),
+            legs=tuple(
+                dataclasses.replace(leg, branch=branch or leg.branch)
+                for leg, branch in zip(self.legs, mode.branch, strict=True)
+            ),
+            motion=mode.motion,
+            reference=mode.reference,
+        )
+
     def to_yaml(self) -> str:
         """Write the robot in full, joint by joint; reading it back gives the same hash."""
         from nacelle.model.write import write_yaml

@@ -1,1 +1,1 @@
-"""What is shown to people: summaries of robots as data and as text."""
+"""What is shown to people: summaries of robots as data and as text, pictures."""

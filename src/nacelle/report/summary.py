@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from nacelle.errors import NacelleError
 from nacelle.kinematics.check import Check
 from nacelle.kinematics.leg_type import leg_type, robot_elements
+from nacelle.kinematics.mechanism import mechanism
 from nacelle.kinematics.mobility import Mobility
 from nacelle.model.joint import Joint
 from nacelle.model.leg import BASE, PLATFORM
@@ -23,6 +25,7 @@ def summary(check: Check) -> dict[str, Any]:
     """Give everything that `nacelle show` prints, as plain data ready for JSON."""
     robot = check.robot
     types = [leg_type(robot, leg) for leg in robot.legs]
+    methods = _methods(check)
     return {
         "name": robot.name,
         "title": robot.title,
@@ -40,14 +43,14 @@ def summary(check: Check) -> dict[str, Any]:
             {
                 "name": leg.name,
                 "type": kind.name,
-                "method": kind.method,
+                "method": method,
                 "elements": kind.elements,
                 "bodies": [robot.bodies[b].name for b in leg.bodies],
                 "joints": [robot.joints[j].name for j in leg.joints],
                 "closures": [robot.joints[c].name for c in leg.closures],
                 "branch": leg.branch or None,
             }
-            for leg, kind in zip(robot.legs, types, strict=True)
+            for leg, kind, method in zip(robot.legs, types, methods, strict=True)
         ],
         "nacelle": {
             "kind": robot.nacelle.kind,
@@ -68,6 +71,15 @@ def summary(check: Check) -> dict[str, Any]:
         "mobility": None if check.mobility is None else mobility_data(check.mobility),
         "problems": [problem.as_dict() for problem in check.problems],
     }
+
+
+def _methods(check: Check) -> list[str]:
+    """How each leg is solved: "closed form" or "Newton"; parasitic motion leaves all legs to Newton."""
+    try:
+        plans = mechanism(check.robot).legs
+    except NacelleError:
+        return [leg_type(check.robot, leg).method for leg in check.robot.legs]
+    return ["Newton" if plan.recipe is None else "closed form" for plan in plans]
 
 
 def mobility_data(m: Mobility) -> dict[str, Any]:

@@ -1,0 +1,116 @@
+"""Pictures of all robots of the library, and the page that shows them.
+
+`python -m nacelle.report.gallery FOLDER [--page FILE]` draws them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from nacelle import robots
+from nacelle.library import load
+from nacelle.model.robot import Robot
+from nacelle.report import draw
+from nacelle.report.scene import scene
+
+# Inches; with `draw.DPI` 704 x 592 pixels.
+_SIZE = (4.4, 3.7)
+_COLOURS = 128
+
+
+def write_gallery(folder: str | os.PathLike[str], names: Iterable[str] | None = None) -> list[Path]:
+    """Draw robots of the library at their reference poses, one PNG each.
+
+    Args:
+        folder: where the pictures go; made if it is not there.
+        names: names of robots; all of the library if None.
+
+    Returns:
+        The files, in the order of the names.
+
+    Raises:
+        NacelleError: if matplotlib is missing.
+        UnknownRobotError: if a name is not in the library.
+    """
+    found = [load(name) for name in (robots.names() if names is None else names)]
+    return [draw_robot(robot, Path(folder) / f"{robot.name}.png") for robot in found]
+
+
+def draw_robot(robot: Robot, path: str | os.PathLike[str]) -> Path:
+    """Draw a robot at its reference pose to a small file without a title."""
+    ax = draw.new_axes(flat=scene(robot).across is not None, size=_SIZE, shown=False)
+    draw.plot_robot(robot, ax=ax, title="")
+    draw.fit(ax)
+    return draw.save(ax.figure.figure, path, tight=False, colours=_COLOURS)
+
+
+def draw_workspaces(folder: str | os.PathLike[str], workspaces: Iterable[draw.Workspace]) -> list[Path]:
+    """Draw workspaces, one PNG each, named by the robot and the coordinates.
+
+    Args:
+        folder: where the pictures go; made if it is not there.
+        workspaces: what to draw.
+
+    Returns:
+        The files, in the order of the workspaces.
+
+    Raises:
+        NacelleError: if matplotlib is missing, or a workspace cannot be drawn.
+    """
+    paths = []
+    for workspace in workspaces:
+        ax = draw.new_axes(flat=len(workspace.names) == 2, shown=False)
+        draw.plot_workspace(workspace, ax=ax)
+        draw.fit(ax)
+        name = "-".join([workspace.robot.name, "workspace", *workspace.names])
+        file = re.sub(r"[^\w.-]+", "_", name) + ".png"
+        paths.append(draw.save(ax.figure.figure, Path(folder) / file, colours=256))
+    return paths
+
+
+def gallery_page(found: Sequence[Robot], pictures: str) -> str:
+    """The page: a grid of pictures, names and titles.
+
+    Args:
+        found: the robots.
+        pictures: folder of the pictures, as seen from the page.
+    """
+    cells = [
+        f"<figure markdown>\n![{robot.name}]({pictures}/{robot.name}.png)\n"
+        f"<figcaption markdown>`{robot.name}`: {robot.title}</figcaption>\n</figure>\n"
+        for robot in found
+    ]
+    return (
+        "# Gallery\n\n"
+        "The robots of the library at their reference poses. Each leg has its own colour and the nacelle is\n"
+        "orange; joints with a drive are red, the others dark; lengths are in metres. `make gallery` draws them\n"
+        "again, and `nacelle.report.draw.plot_robot` draws any robot at any pose.\n\n"
+        '<div style="display: grid; grid-template-columns: repeat(auto-fill, minmax(18rem, 1fr)); gap: 1rem" '
+        "markdown>\n\n" + "\n".join(cells) + "\n</div>\n"
+    )
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Draw the library, and write its page if asked to."""
+    parser = argparse.ArgumentParser(
+        prog="python -m nacelle.report.gallery", description="Draw every robot of the library."
+    )
+    parser.add_argument("folder", type=Path, help="where the pictures go")
+    parser.add_argument("--page", type=Path, help="write the page that shows them to this file")
+    parser.add_argument("--robot", action="append", help="draw this one alone; may stand several times")
+    chosen = parser.parse_args(arguments)
+    paths = write_gallery(chosen.folder, chosen.robot)
+    print(f"{len(paths)} pictures of robots in {chosen.folder}/")
+    if chosen.page is not None:
+        pictures = os.path.relpath(chosen.folder, chosen.page.parent).replace(os.sep, "/")
+        page = gallery_page([load(path.stem) for path in paths], pictures)
+        chosen.page.write_text(page, encoding="utf-8", newline="\n")
+        print(f"the page is {chosen.page}")
+
+
+if __name__ == "__main__":
+    main()
