@@ -11,8 +11,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from nacelle.kinematics.leg_solution import solve_leg
 from nacelle.kinematics.mechanism import Mechanism
 from nacelle.kinematics.tree import (
@@ -104,9 +102,3 @@ def placed(robot: Robot, known: Mechanism, platform: Pose, x: Array, y: Array) -
         gates.append(tuple(solution.gates))
     listed = tuple(step for j in range(robot.tree) for step in steps[j])
     return Configuration(listed, motion_of_steps(robot, platform, listed), tuple(gates))
-
-
-def active_coordinates(robot: Robot, steps: Sequence[Step]) -> Array:
-    """Coordinates of the actuators (actuators,), in their order, from the steps of the tree."""
-    starts = np.cumsum([0, *(len(joint.primitives) for joint in robot.tree_joints)])
-    return coordinates_from_steps([steps[starts[actuator.joint]] for actuator in robot.actuators])

@@ -20,7 +20,6 @@ from nacelle.kinematics.flags import Flag
 from nacelle.kinematics.inverse import (
     CLOSED,
     InverseKinematics,
-    actuator_places,
     inverse_kinematics,
     polished,
 )
@@ -174,7 +173,7 @@ class _Reduced:
         first = self.reference()[None] if starts is None else self.start(starts)
         found = iterate(first[:1] if follow else first, q, follow)
         y, steps, good = found.y, found.iterations.copy(), found.status == 0
-        q0 = self.known.assembly.q[actuator_places(robot)]
+        q0 = inverse_kinematics(robot, self.known.reference[0], limits=False).actuators
         for stages in _STAGES if starts is None or follow else ():
             left = np.flatnonzero(~good)
             now = np.broadcast_to(self.reference(), (left.size, y.shape[1])).copy()

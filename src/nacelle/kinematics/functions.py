@@ -9,18 +9,23 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from nacelle.kinematics.configuration import (
-    Configuration,
-    active_coordinates,
-    configuration,
+from nacelle.kinematics.actuation import (
+    actuator_drifts,
+    actuator_rows,
+    actuator_steps,
+    closing_actuators,
+    joint_rate_row,
+    locked_in_tree,
 )
+from nacelle.kinematics.configuration import Configuration, configuration
 from nacelle.kinematics.eliminate import eliminate
 from nacelle.kinematics.mechanism import Mechanism, mechanism
-from nacelle.kinematics.rates import Response, equations, moving, rate_map, respond, selections
+from nacelle.kinematics.rates import Equations, Response, equations, moving, rate_map, respond, selections
 from nacelle.kinematics.sphere import meet
 from nacelle.kinematics.tree import (
     Step,
     Turn,
+    coordinates_from_steps,
     motion_of_steps,
     point_acceleration,
     point_velocity,
@@ -63,23 +68,22 @@ def _now(robot: Robot, x: Array, y: Array) -> tuple[Mechanism, Configuration]:
     return known, configuration(robot, known, x, y)
 
 
-def active_rates(robot: Robot) -> list[int]:
-    """Places in u of the actuators' rates."""
-    return [robot.platform_nv + robot.v_slices[actuator.joint].start for actuator in robot.actuators]
-
-
 @physics(x=_nx, y=_ny)
 def joint_positions(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
-    """Coordinates of all tree joints, and the smallest gate of each leg."""
+    """Coordinates of all tree joints and of the actuators, and the smallest gate of each leg."""
     _, now = _now(robot, x, y)
-    return {"q": now.q, "gates": now.leg_gates()}
+    return {"q": now.q, "active": _active(robot, now), "gates": now.leg_gates()}
+
+
+def _active(robot: Robot, now: Configuration) -> Array:
+    return coordinates_from_steps(actuator_steps(robot, now.motion, now.steps))
 
 
 @physics(x=_nx, y=_ny)
 def actuator_positions(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """Coordinates of the actuators, and the smallest gate of each leg."""
     _, now = _now(robot, x, y)
-    return {"q": active_coordinates(robot, now.steps), "gates": now.leg_gates()}
+    return {"q": _active(robot, now), "gates": now.leg_gates()}
 
 
 @physics(x=_nx, y=_ny)
@@ -97,10 +101,15 @@ def inverse_jacobian(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """Coordinates of the actuators, and J_r^-1 (actuators, n): their rates from the reduced twist."""
     known, now = _now(robot, x, y)
     return {
-        "q": active_coordinates(robot, now.steps),
-        "J": rate_map(robot, known, now)[active_rates(robot)],
+        "q": _active(robot, now),
+        "J": _inverse(robot, known, now),
         "gates": now.leg_gates(),
     }
+
+
+def _inverse(robot: Robot, known: Mechanism, now: Configuration) -> Array:
+    """J_r^-1 (actuators, n)."""
+    return np.asarray(actuator_rows(robot, now.motion) @ rate_map(robot, known, now))
 
 
 @physics(x=_nx, y=_ny)
@@ -123,12 +132,13 @@ def closure_equations(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """What the closures leave open, and their Jacobian by all rates; idle spins follow as rows."""
     known, now = _now(robot, x, y)
     system = equations(robot, known, now.motion)
-    spins = [row for rows in system.spins for row in rows]
+    spins = [row for rows in system.rows for row in rows]
     width = system.closures.jacobian.shape[1]
     return {
         "residual": system.closures.residual,
         "jacobian": system.closures.jacobian,
         "spins": np.stack(spins) if spins else np.zeros((0, width)),
+        "actuators": actuator_rows(robot, now.motion),
     }
 
 
@@ -154,10 +164,15 @@ def joint_motions(robot: Robot, x: Array, y: Array, v: Array, a: Array) -> dict[
     known, now = _now(robot, x, y)
     state = moving(robot, known, now, v)
     m = robot.platform_nv
+    rows = actuator_rows(robot, now.motion)
+    drifts = actuator_drifts(robot, now.motion, state.velocity, state.drift)
     return {
         "q": now.q,
         "rate": state.u[m:],
         "acceleration": (state.U @ a + state.drift)[m:],
+        "active": _active(robot, now),
+        "active_rate": rows @ state.u,
+        "active_acceleration": (rows @ state.U) @ a + pack(drifts),
         "gates": now.leg_gates(),
     }
 
@@ -226,12 +241,10 @@ def _width(robot: Robot, joints: Sequence[int]) -> int:
     return sum(robot.joints[j].nv for j in joints)
 
 
-def _open_by(robot: Robot, wanted: Array, steps: Sequence[Step]) -> list[Scalar]:
+def _open_by(wanted: Array, steps: Sequence[Step]) -> list[Scalar]:
     """How far actuators are from wanted coordinates: radians (2 tan of half the angle) or metres."""
-    starts = np.cumsum([0, *(len(joint.primitives) for joint in robot.tree_joints)])
     result: list[Scalar] = []
-    for value, actuator in zip(wanted, robot.actuators, strict=True):
-        step = steps[starts[actuator.joint]]
+    for value, step in zip(wanted, steps, strict=True):
         if isinstance(step, Turn):
             c, s = cos(value), sin(value)
             result.append(2.0 * (s * step.c - c * step.s) / (1.0 + c * step.c + s * step.s))
@@ -244,8 +257,8 @@ def _open_by(robot: Robot, wanted: Array, steps: Sequence[Step]) -> list[Scalar]
 def forward_step(robot: Robot, x: Array, q: Array) -> dict[str, Array]:
     """A step of the pose towards actuator coordinates q, for robots in closed form: J_r (q - q(x))."""
     known, now = _now(robot, x, np.zeros(0))
-    J = rate_map(robot, known, now)[active_rates(robot)]
-    gap = _open_by(robot, q, now.steps)
+    J = _inverse(robot, known, now)
+    gap = _open_by(q, actuator_steps(robot, now.motion, now.steps))
     right = pack(gap).reshape(-1, 1)
     v = (solve(J, right) if J.shape[0] == J.shape[1] else eliminate(J, right).X)[:, 0]
     dx: list[Scalar] = []
@@ -255,11 +268,13 @@ def forward_step(robot: Robot, x: Array, q: Array) -> dict[str, Array]:
             dx += list(_turned(x[layout.quaternion], v[layout.angular], before=True))
         elif layout.quaternion is None or name not in ("qy", "qz", "qw"):
             dx.append(v[layout.v_index(name)])
-    scale = [
-        1.0 if robot.joints[actuator.joint].primitives[0].turns else robot.numeric.size
-        for actuator in robot.actuators
-    ]
-    return {"dy": pack(dx), "error": _largest([g / s for g, s in zip(gap, scale, strict=True)])}
+    return {"dy": pack(dx), "error": _largest(_over_size(robot, gap))}
+
+
+def _over_size(robot: Robot, gaps: Sequence[Scalar]) -> list[Scalar]:
+    """Gaps of the actuators as pure numbers."""
+    turns = [robot.joints[actuator.joint].primitives[0].turns for actuator in robot.actuators]
+    return [gap if turn else gap / robot.numeric.size for gap, turn in zip(gaps, turns, strict=True)]
 
 
 @physics(q=lambda robot: (len(robot.actuators),))
@@ -288,15 +303,33 @@ def assembling_step(robot: Robot, y: Array, q: Array) -> dict[str, Array]:
     size = _pose_size(robot)
     coordinates = list(y[size:])
     for value, actuator in zip(q, robot.actuators, strict=True):
-        coordinates[robot.q_slices[actuator.joint].start] = value
+        if actuator.joint < robot.tree:
+            coordinates[robot.q_slices[actuator.joint].start] = value
     R = np.eye(3) if size == 3 else rotation_quat(y[3:7])
     tree = pack(coordinates)
-    motion = motion_of_steps(robot, Pose(R, y[:3]), steps_from_coordinates(robot, tree))
-    system = equations(robot, known, motion)
-    frozen = frozenset(active_rates(robot))
+    steps = steps_from_coordinates(robot, tree)
+    motion = motion_of_steps(robot, Pose(R, y[:3]), steps)
+    # Actuators where a loop is cut are held by further rows of their leg.
+    gaps = _open_by(q, actuator_steps(robot, motion, steps))
+    system, right = equations(robot, known, motion), []
+    rows = []
+    for leg, spins in zip(robot.legs, system.rows, strict=True):
+        held = closing_actuators(robot, leg.closures)
+        rows.append((*spins, *(joint_rate_row(robot, motion, robot.actuators[k].joint) for k in held)))
+        right.append((*(0.0,) * len(spins), *(-gaps[k] for k in held)))
+    system = Equations(system.closures, tuple(rows))
     basis = np.concatenate(selections(known), axis=1)
     nothing = np.zeros((known.nw, 0))
-    u = respond(known, system, nothing, basis, system.closures.residual, frozen=frozen).u[:, -1]
+    u = respond(
+        known,
+        system,
+        nothing,
+        basis,
+        system.closures.residual,
+        tuple(right),
+        frozen=locked_in_tree(robot),
+        hold=True,
+    ).u[:, -1]
     dy = list(u[:3])
     if size == 7:
         dy += list(_turned(y[3:7], u[3:6], before=True))
@@ -304,6 +337,6 @@ def assembling_step(robot: Robot, y: Array, q: Array) -> dict[str, Array]:
     # An actuator's unknown moves to the value that was taken for it.
     for k, (new, old) in enumerate(zip(coordinates, y[size:], strict=True)):
         changes[k] = changes[k] + (new - old)
-    rows = [*known.nacelle_rows, *(row for plan in known.legs for row in plan.rows)]
-    gaps = [system.closures.residual[row] / known.row_scale[row] for row in rows]
-    return {"dy": pack([*dy, *changes]), "error": _largest(gaps)}
+    listed = [*known.nacelle_rows, *(row for plan in known.legs for row in plan.rows)]
+    open_loops = [system.closures.residual[row] / known.row_scale[row] for row in listed]
+    return {"dy": pack([*dy, *changes]), "error": _largest([*open_loops, *_over_size(robot, gaps)])}

@@ -50,6 +50,7 @@ class InverseKinematics:
         x: the poses (..., nx).
         y: what was found by iteration (..., ny); empty for robots in closed form.
         q: coordinates of all tree joints (..., nq); NaN where a pose has none.
+        actuators: coordinates of the actuators (..., actuators), rad or m.
         gates: for every leg how far it is from a serial singularity (..., legs): the square of a sine or
             of a ratio of lengths, 0 where two solutions meet, below 0 out of reach.
         flags: for every pose what was found (`Flag`).
@@ -59,6 +60,7 @@ class InverseKinematics:
     x: Array
     y: Array
     q: Array
+    actuators: Array
     gates: Array
     flags: Array
 
@@ -71,11 +73,6 @@ class InverseKinematics:
     def reachable(self) -> Array:
         """Whether each pose has a solution."""
         return np.asarray(~failed(self.flags))
-
-    @property
-    def actuators(self) -> Array:
-        """Coordinates of the actuators (..., actuators), rad or m."""
-        return np.asarray(self.q[..., actuator_places(self.robot)])
 
     @cached_property
     def bodies(self) -> BodyPoses:
@@ -95,11 +92,6 @@ class InverseKinematics:
     def joints(self) -> dict[str, Array]:
         """Coordinates of all joints, active and passive, by name."""
         return {joint.name: self.joint(joint.name) for joint in self.robot.joints}
-
-
-def actuator_places(robot: Robot) -> list[int]:
-    """Places of the actuators' coordinates in q."""
-    return [robot.q_slices[actuator.joint].start for actuator in robot.actuators]
 
 
 def inverse_kinematics(
@@ -126,15 +118,15 @@ def inverse_kinematics(
     y, closed = unknowns(known, poses, None if guess is None else guess.y)
     flags |= np.where(closed | ~valid, 0, int(Flag.UNREACHABLE))
     found = native(functions.joint_positions, robot)(poses, y)
-    q, gates = found["q"], found["gates"]
+    q, active, gates = found["q"], found["active"], found["gates"]
     finite = np.all(np.isfinite(q), axis=-1)
     with np.errstate(invalid="ignore"):
         reached = finite & np.all(gates >= 0.0, axis=-1)
         near = reached & np.any(gates < NEAR_GATE, axis=-1)
     flags |= np.where(reached | ~valid, 0, int(Flag.UNREACHABLE)) | np.where(near, int(Flag.NEAR_SINGULAR), 0)
     bad = failed(flags)
-    q[bad] = np.nan
-    result = InverseKinematics(robot, poses, y, q, gates, flags)
+    q[bad], active[bad] = np.nan, np.nan
+    result = InverseKinematics(robot, poses, y, q, active, gates, flags)
     if poses.ndim == 1 and bad:
         raise unreachable(robot, poses, gates, closed=bool(closed))
     if limits:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from nacelle.kinematics.actuation import actuator_rows
 from nacelle.kinematics.assembly import (
     Assembly,
     advance,
@@ -231,7 +232,7 @@ def mobility(robot: Robot, start: Assembly | None = None) -> Mobility:
     platform_rank = rank_of(N[top].T)
     F = _range(N[: robot.platform_nv])
     free, locked, coupled = _axes(F)
-    A = _actuator_rows(robot, motion) * rate_scale(robot)
+    A = actuator_rows(robot, motion) * rate_scale(robot)
     idle = _idle(robot, J, top)
     idle_words, spinning = _idle_motions(robot, J, motion)
     left = _locked(J, A)
@@ -239,7 +240,7 @@ def mobility(robot: Robot, start: Assembly | None = None) -> Mobility:
     independent = _independent_rates(robot)
     reference_J = scaled_closures(robot, at_reference[1])
     reference_N = null_space(reference_J)
-    reference_A = _actuator_rows(robot, at_reference[0]) * rate_scale(robot)
+    reference_A = actuator_rows(robot, at_reference[0]) * rate_scale(robot)
     return Mobility(
         counted=J.shape[1] - J.shape[0],
         counted_planar=_planar_count(robot, motion),
@@ -419,29 +420,6 @@ def _redundant_words(robot: Robot, J: Array, state: ClosureState) -> tuple[str, 
     if total > sum(counts.values()):
         words.append(f"{total - sum(counts.values())} between the legs")
     return tuple(words)
-
-
-def _actuator_rows(robot: Robot, motion: TreeMotion) -> Array:
-    """Rate of every actuated joint as a row over the rates of the tree."""
-    rows = np.zeros((len(robot.actuators), motion.columns.shape[1]))
-    for row, actuator in zip(rows, robot.actuators, strict=True):
-        row[:] = joint_rate_row(robot, motion, actuator.joint)
-    return rows
-
-
-def joint_rate_row(robot: Robot, motion: TreeMotion, index: int) -> Array:
-    """Rate of a revolute or prismatic joint, in the tree or closing a loop, over the tree's rates."""
-    joint = robot.joints[index]
-    row = np.zeros(motion.columns.shape[1])
-    if index < robot.tree:
-        row[robot.platform_nv + robot.v_slices[index].start] = 1.0
-        return row
-    first, second = closure_frames(joint, motion)
-    J1 = motion.point_jacobian(joint.predecessor, second.p)
-    J2 = motion.point_jacobian(joint.successor, second.p)
-    z = first.R[:, 2]
-    part = slice(3, 6) if joint.kind is JointKind.REVOLUTE else slice(0, 3)
-    return np.asarray(z @ (J2[part] - J1[part]))
 
 
 def _motion_words(robot: Robot, left: Array, top: Array) -> tuple[str, ...]:

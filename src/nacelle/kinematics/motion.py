@@ -10,7 +10,7 @@ import numpy as np
 from nacelle.errors import KinematicsError
 from nacelle.kinematics import functions
 from nacelle.kinematics.flags import Flag, failed
-from nacelle.kinematics.inverse import NEAR_GATE, actuator_places, unknowns, unreachable
+from nacelle.kinematics.inverse import NEAR_GATE, unknowns, unreachable
 from nacelle.kinematics.mechanism import mechanism
 from nacelle.kinematics.native import native
 from nacelle.kinematics.pose_input import checked_poses, checked_rates
@@ -38,25 +38,18 @@ class JointMotion:
     """How all joints of the tree move.
 
     Attributes:
-        robot: the robot.
         q: coordinates (..., nq).
         rate: rates (..., nv); of balls the angular velocity in the successor's frame.
         acceleration: derivatives of the rates.
+        actuators: coordinates, rates and accelerations of the actuators (..., actuators).
         flags: for every sample what was found (`Flag`).
     """
 
-    robot: Robot
     q: Array
     rate: Array
     acceleration: Array
+    actuators: tuple[Array, Array, Array]
     flags: Array
-
-    @property
-    def actuators(self) -> tuple[Array, Array, Array]:
-        """Coordinates, rates and accelerations of the actuators (..., actuators)."""
-        places = [self.robot.v_slices[actuator.joint].start for actuator in self.robot.actuators]
-        q = self.q[..., actuator_places(self.robot)]
-        return q, self.rate[..., places], self.acceleration[..., places]
 
 
 def solved(robot: Robot, x: Any, *others: Array) -> tuple[Array, Array, Array]:
@@ -132,4 +125,5 @@ def joint_motion(robot: Robot, x: Any, v: Any = None, a: Any = None) -> JointMot
     a = checked_rates(robot, "the acceleration a", np.zeros(n) if a is None else a)
     poses, y, flags = solved(robot, x, v, a)
     found = settle(robot, poses, native(functions.joint_motions, robot)(poses, y, v, a), flags)
-    return JointMotion(robot, found["q"], found["rate"], found["acceleration"], flags)
+    active = (found["active"], found["active_rate"], found["active_acceleration"])
+    return JointMotion(found["q"], found["rate"], found["acceleration"], active, flags)

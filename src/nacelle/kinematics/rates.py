@@ -32,23 +32,23 @@ class Equations:
 
     Attributes:
         closures: residual and Jacobian of all closures.
-        spins: for each leg, the rows of its idle spins over all rates.
+        rows: for each leg, further rows over all rates that are zero: its idle spins.
     """
 
     closures: ClosureState
-    spins: tuple[tuple[Array, ...], ...]
+    rows: tuple[tuple[Array, ...], ...]
 
 
 def equations(robot: Robot, known: Mechanism, motion: TreeMotion) -> Equations:
     """Closure equations, and rows that set idle spins to zero: axis . w_body = 0."""
-    spins = tuple(
+    rows = tuple(
         tuple(
             motion.jacobian(spin.body)[3:].T @ (motion.poses[spin.body].R @ np.array(spin.axis))
             for spin in plan.spins
         )
         for plan in known.legs
     )
-    return Equations(closure_state(robot, motion), spins)
+    return Equations(closure_state(robot, motion), rows)
 
 
 class Response(NamedTuple):
@@ -70,9 +70,10 @@ def respond(
     given: Array,
     dependent: Array,
     right: Array | None = None,
-    spin_right: tuple[tuple[Scalar, ...], ...] | None = None,
+    rows_right: tuple[tuple[Scalar, ...], ...] | None = None,
     frozen: frozenset[int] = frozenset(),
     legs: Sequence[int] | None = None,
+    hold: bool = False,
 ) -> Response:
     """Solve all closure equations J u + right = 0 for the rates.
 
@@ -82,8 +83,9 @@ def respond(
         given: (nw, n): the nacelle's rates w for unit values of n given numbers.
         dependent: (nw, d): w for unit values of d unknown ones.
         right: one number a closure equation; none if None.
-        spin_right: the same for the idle spins.
+        rows_right: the same for the further rows of each leg.
         frozen: rates of legs that are zero.
+        hold: whether actuators are held, so that the legs decide all dependent numbers.
         legs: the legs to solve; all of them if None. The rates of the others stay zero.
     """
     J, scale = system.closures.jacobian, known.row_scale
@@ -99,7 +101,7 @@ def respond(
             N = np.concatenate([N, right[list(rows)].reshape(-1, 1)], axis=1)
         return np.asarray(N / scale[list(rows)].reshape(-1, 1))
 
-    legs_decide = d > 0 and (known.parasitic or bool(frozen))
+    legs_decide = d > 0 and (known.parasitic or hold)
     left: list[Array] = [block(known.nacelle_rows)] if d and known.nacelle_rows else []
     solved: list[tuple[LegPlan, Array]] = []
     for k in range(len(known.legs)) if legs is None else legs:
@@ -107,17 +109,15 @@ def respond(
         rates = [rate for rate in plan.rates if rate not in frozen]
         M = J[list(plan.rows)][:, rates] / scale[list(plan.rows)].reshape(-1, 1)
         N = block(plan.rows)
-        if plan.square and not frozen:
+        more = system.rows[k]
+        if plan.square and not hold and not more:
             solved.append((plan, solve(np.asarray(M), N)))
             continue
-        if plan.spins:
-            spin_rows = np.stack(system.spins[k])
-            M = np.concatenate([M, spin_rows[:, rates]])
-            S = spin_rows[:, w] @ basis
+        if more:
+            M = np.concatenate([M, np.stack(more)[:, rates]])
+            S = np.stack(more)[:, w] @ basis
             if extra:
-                values: Sequence[Scalar] = (
-                    spin_right[k] if spin_right is not None else (0.0,) * len(plan.spins)
-                )
+                values: Sequence[Scalar] = (0.0,) * len(more) if rows_right is None else rows_right[k]
                 S = np.concatenate([S, np.array(values).reshape(-1, 1)], axis=1)
             N = np.concatenate([N, S])
         X, rest = eliminate(np.asarray(M), N) if rates else (np.zeros((0, N.shape[1])), N)
@@ -188,8 +188,8 @@ def moving(robot: Robot, known: Mechanism, now: Configuration, v: Array) -> Movi
     velocity = tree_velocity(robot, now.motion, u)
     right = closure_drift(robot, now.motion, velocity)
     # The spin's derivative is axis . dw/dt, since the axis turns with the body.
-    spin_right = tuple(_spin_drift(plan, now.motion, velocity) for plan in known.legs)
-    extended = respond(known, system, given, dependent, right, spin_right).u
+    rows_right = tuple(_spin_drift(plan, now.motion, velocity) for plan in known.legs)
+    extended = respond(known, system, given, dependent, right, rows_right).u
     return Moving(U, u, extended[:, -1], velocity)
 
 

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from nacelle.kinematics import functions
+from nacelle.kinematics.actuation import closing_actuators, locked_in_tree
 from nacelle.kinematics.assembly import rate_scale
 from nacelle.kinematics.flags import Flag, failed
 from nacelle.kinematics.mechanism import Mechanism, mechanism
@@ -78,7 +79,9 @@ def singularities(robot: Robot, x: Any) -> Singularities:
     good = ~failed(flags)
     J = np.where(good[..., None, None], J, 0.0)
     spins = np.where(good[..., None, None], spins, 0.0)
-    serial, constraint, parallel = _measures(known, J, spins)
+    active = found["actuators"] * rate_scale(robot)
+    active = np.where(good[..., None, None], active, 0.0)
+    serial, constraint, parallel = _measures(known, J, spins, active)
     worst = np.min(np.stack([np.min(serial, axis=-1, initial=1.0), parallel, constraint]), axis=0)
     flags |= np.where(good & (worst < MET), int(Flag.SINGULAR), 0)
     flags |= np.where(good & (worst < NEAR) & (worst >= MET), int(Flag.NEAR_SINGULAR), 0)
@@ -87,13 +90,13 @@ def singularities(robot: Robot, x: Any) -> Singularities:
     return Singularities(robot, serial, parallel, constraint, flags)
 
 
-def _measures(known: Mechanism, J: Array, spins: Array) -> tuple[Array, Array, Array]:
+def _measures(known: Mechanism, J: Array, spins: Array, active: Array) -> tuple[Array, Array, Array]:
     """Serial, constraint and parallel measures of scaled closure Jacobians (..., rows, rates)."""
     robot = known.robot
     batch = J.shape[:-2]
     w = list(known.w_rates)
     rows = known.assembly.closures.rows
-    active = set(functions.active_rates(robot))
+    locked_rates = locked_in_tree(robot)
     own = [k for c in robot.nacelle.closures for k in _span(rows[c - robot.tree])]
     locked, driven = ([J[..., own, :][..., w]] if own else [] for _ in range(2))
     serial = np.ones((*batch, len(robot.legs)))
@@ -106,7 +109,11 @@ def _measures(known: Mechanism, J: Array, spins: Array) -> tuple[Array, Array, A
         M, N = A[..., list(plan.rates)], A[..., w]
         serial[..., k] = _ratio(M, M.shape[-1])
         locked.append(_across(M, N))
-        driven.append(_across(A[..., [rate for rate in plan.rates if rate not in active]], N))
+        held = closing_actuators(robot, leg.closures)
+        if held:
+            A = np.concatenate([A, active[..., held, :]], axis=-2)
+            N = A[..., w]
+        driven.append(_across(A[..., [rate for rate in plan.rates if rate not in locked_rates]], N))
     free = len(w) - robot.motion.n
     constraint = _ratio(np.concatenate(locked, axis=-2), free) if free else np.ones(batch)
     return serial, constraint, _ratio(np.concatenate(driven, axis=-2), len(w))

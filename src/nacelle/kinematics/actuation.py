@@ -1,0 +1,91 @@
+"""Actuators: their coordinates, rates and accelerations, in the tree or where a loop is cut."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from nacelle.kinematics.closure import closure_frames, slip_drift
+from nacelle.kinematics.tree import Step, TreeMotion, TreeVelocity, Turn
+from nacelle.model.joint import JointKind
+from nacelle.model.robot import Robot
+from nacelle.spatial.scalar import Array, Scalar, cross, dot
+
+
+def joint_rate_row(robot: Robot, motion: TreeMotion, index: int) -> Array:
+    """Rate of a revolute or prismatic joint, in the tree or closing a loop, over the tree's rates."""
+    joint = robot.joints[index]
+    row = np.zeros(motion.columns.shape[1])
+    if index < robot.tree:
+        row[robot.platform_nv + robot.v_slices[index].start] = 1.0
+        return row
+    first, second = closure_frames(joint, motion)
+    J1 = motion.point_jacobian(joint.predecessor, second.p)
+    J2 = motion.point_jacobian(joint.successor, second.p)
+    z = first.R[:, 2]
+    part = slice(3, 6) if joint.kind is JointKind.REVOLUTE else slice(0, 3)
+    return np.asarray(z @ (J2[part] - J1[part]))
+
+
+def actuator_rows(robot: Robot, motion: TreeMotion) -> Array:
+    """Rate of every actuator as a row over the tree's rates (actuators, rates)."""
+    return np.stack([joint_rate_row(robot, motion, actuator.joint) for actuator in robot.actuators])
+
+
+def actuator_steps(robot: Robot, motion: TreeMotion, steps: Sequence[Step]) -> list[Step]:
+    """Where every actuator stands, from the steps of the tree and, for closures, the poses of bodies."""
+    starts = np.cumsum([0, *(len(joint.primitives) for joint in robot.tree_joints)])
+    result: list[Step] = []
+    for actuator in robot.actuators:
+        if actuator.joint < robot.tree:
+            result.append(steps[starts[actuator.joint]])
+            continue
+        first, second = closure_frames(robot.joints[actuator.joint], motion)
+        if robot.joints[actuator.joint].kind is JointKind.REVOLUTE:
+            x = second.R[:, 0]
+            result.append(Turn(dot(first.R[:, 0], x), dot(first.R[:, 1], x)))
+        else:
+            result.append(dot(first.R[:, 2], second.p - first.p))
+    return result
+
+
+def actuator_drifts(robot: Robot, motion: TreeMotion, velocity: TreeVelocity, drift: Array) -> list[Scalar]:
+    """Accelerations of the actuators where dv/dt = 0, beside those of the tree's rates.
+
+    Args:
+        robot: the robot.
+        motion: poses of bodies.
+        velocity: their twists, and derivatives at constant rates.
+        drift: derivatives of the tree's rates where dv/dt = 0.
+    """
+    result: list[Scalar] = []
+    for actuator in robot.actuators:
+        row = joint_rate_row(robot, motion, actuator.joint)
+        value = row @ drift
+        if actuator.joint >= robot.tree:
+            joint = robot.joints[actuator.joint]
+            first, _ = closure_frames(joint, motion)
+            z = first.R[:, 2]
+            if joint.kind is JointKind.REVOLUTE:
+                V1, V2 = velocity.twists[joint.predecessor], velocity.twists[joint.successor]
+                A1, A2 = velocity.drifts[joint.predecessor], velocity.drifts[joint.successor]
+                value = value + dot(z, A2[3:] - A1[3:]) + dot(cross(V1[3:], z), V2[3:] - V1[3:])
+            else:
+                value = value + dot(z, slip_drift(joint, motion, velocity))
+        result.append(value)
+    return result
+
+
+def locked_in_tree(robot: Robot) -> frozenset[int]:
+    """Places in u of the rates of actuators that are tree joints."""
+    return frozenset(
+        robot.platform_nv + robot.v_slices[actuator.joint].start
+        for actuator in robot.actuators
+        if actuator.joint < robot.tree
+    )
+
+
+def closing_actuators(robot: Robot, closures: Sequence[int]) -> list[int]:
+    """Actuators (by their number) that are among some closures."""
+    return [k for k, actuator in enumerate(robot.actuators) if actuator.joint in closures]
