@@ -24,7 +24,7 @@ from nacelle.model.reduced import Layout, layout_of
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import quat_from_rotation, rotation_quat, skew
-from nacelle.spatial.scalar import Array, Scalar, cos, dot, pack, sin, sqrt, where
+from nacelle.spatial.scalar import Array, Scalar, cos, cross, dot, pack, sin, sqrt, where
 
 # Below this square of an angle the series of sin(a)/a is exact to rounding.
 _SMALL = 1e-3
@@ -65,6 +65,19 @@ def left_jacobian(r: Array) -> Array:
     K = skew(r)
     J: Array = np.eye(3) + c * K + d * (K @ K)
     return J
+
+
+def left_jacobian_drift(r: Array, r_rate: Array) -> Array:
+    """Derivative of the angular velocity J(r) r' where r'' = 0, J the left Jacobian."""
+    square = dot(r, r)
+    s, c, d = _sinc(square)
+    small = _SMALL - square
+    safe, t = where(small, 1.0, square), where(small, square, 0.0)
+    # Derivatives of the factors of K and K K over r . r'.
+    c_rate = where(small, -(1.0 - t / 15.0 * (1.0 - t / 37.33333333333333)) / 12.0, (s - 2.0 * c) / safe)
+    d_rate = where(small, -(1.0 - t / 21.0 * (1.0 - t / 48.0)) / 60.0, (c - 3.0 * d) / safe)
+    along, n = dot(r, r_rate), cross(r, r_rate)
+    return np.asarray((c_rate * along) * n + (d_rate * along) * cross(r, n) + d * cross(r_rate, n))
 
 
 def log_rotation(R: Array) -> Array:
@@ -210,6 +223,46 @@ class Chart:
                     J = rotation_vector(tilt)[:, [self.axis]]
             columns += [pack([0.0, 0.0, 0.0, *J[:, k]]) for k in range(J.shape[1])]
         return np.stack(columns, axis=1) if columns else np.zeros((m, 0))
+
+    def twists(self, x: Array, rest: Array) -> Array:
+        """Twists (6 or 3, coordinates) of the platform at unit rates of the coordinates.
+
+        For the quaternion these are the components of the angular velocity.
+        """
+        m = self.robot.platform_nv
+        J = np.eye(3)
+        left = list(rest[3 - len(self.moves) :])
+        if 0 < len(self.turns) < 3:
+            _, tilt = self._torsion_and_tilt(x, left)
+            J = rotation_vector(tilt) if len(self.turns) == 1 else left_jacobian(tilt)
+        columns: list[Array] = []
+        for name in self.robot.motion.coordinates:
+            if name in self.robot.motion.joint_names:
+                columns.append(np.zeros(m))
+            elif AXES.index(name) < 3:
+                columns.append(pack([1.0 if k == AXES.index(name) else 0.0 for k in range(m)]))
+            else:
+                columns.append(pack([0.0, 0.0, 0.0, *J[:, AXES.index(name) - 3]]))
+        return np.stack(columns, axis=1)
+
+    def drift(self, x: Array, rest: Array, x_rate: Array, rest_rate: Array) -> Array:
+        """Derivative (6 or 3,) of the platform's twist where the rates of all numbers stay constant."""
+        m = self.robot.platform_nv
+        first = 3 - len(self.moves)
+        if m == 3 or len(self.turns) == 3:
+            return np.zeros(m)
+        left, left_rate = list(rest[first:]), list(rest_rate[first:])
+        if not self.turns:
+            return pack([0.0, 0.0, 0.0, *left_jacobian_drift(pack(left), pack(left_rate))])
+        _, tilt = self._torsion_and_tilt(x, left)
+        given = [x_rate[self.robot.motion.coordinates.index(AXES[3 + axis])] for axis in sorted(self.turns)]
+        torsion_rate, across = (given[0], left_rate) if len(self.turns) == 1 else (left_rate[0], given)
+        tilt_rate: list[Scalar] = [0.0, 0.0, 0.0]
+        for axis, value in zip(self.across, across, strict=True):
+            tilt_rate[axis] = value
+        w = left_jacobian(tilt) @ pack(tilt_rate)
+        axis_turn = cross(w, rotation_vector(tilt)[:, self.axis]) * torsion_rate
+        return pack([0.0, 0.0, 0.0, *(left_jacobian_drift(tilt, pack(tilt_rate)) + axis_turn)])
 
     def coordinates(self, pose: Pose) -> tuple[Array, Array]:
         """Reduced pose x (joints of the nacelle zero) and dependent numbers of a pose of floats."""

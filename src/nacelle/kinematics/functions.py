@@ -17,10 +17,20 @@ from nacelle.kinematics.actuation import (
     joint_rate_row,
     locked_in_tree,
 )
+from nacelle.kinematics.closure import closure_drift
 from nacelle.kinematics.configuration import Configuration, configuration
 from nacelle.kinematics.eliminate import eliminate
 from nacelle.kinematics.mechanism import Mechanism, mechanism
-from nacelle.kinematics.rates import Equations, Response, equations, moving, rate_map, respond, selections
+from nacelle.kinematics.rates import (
+    Equations,
+    Response,
+    equations,
+    moving,
+    rate_map,
+    respond,
+    selections,
+    spin_drifts,
+)
 from nacelle.kinematics.sphere import meet
 from nacelle.kinematics.tree import (
     Step,
@@ -30,6 +40,7 @@ from nacelle.kinematics.tree import (
     point_acceleration,
     point_velocity,
     steps_from_coordinates,
+    tree_velocity,
 )
 from nacelle.model.joint import Primitive
 from nacelle.model.robot import Robot
@@ -177,6 +188,53 @@ def joint_motions(robot: Robot, x: Array, y: Array, v: Array, a: Array) -> dict[
     }
 
 
+@physics(x=_nx, y=_ny, dx=_n, ddx=_n)
+def coordinate_motions(robot: Robot, x: Array, y: Array, dx: Array, ddx: Array) -> dict[str, Array]:
+    """The reduced twist and its derivative from the rates of the coordinates in x, with parasitic motion.
+
+    V_p = B x' + D r', r the dependent numbers; the derivative has the drift of the chart beside.
+    """
+    known, now = _now(robot, x, y)
+    chart, size = known.chart, known.chart_size
+    rest = y[:size]
+    place = {rate: k for k, rate in enumerate(known.w_rates)}
+    joints = np.zeros((known.nw - robot.platform_nv, robot.motion.n))
+    for column, rate in enumerate(known.independent):
+        if rate >= robot.platform_nv:
+            joints[place[rate] - robot.platform_nv, column] = 1.0
+    given = np.concatenate([chart.twists(x, rest), joints])
+    dependent = _chart_basis(robot, known, x, rest)
+    system = equations(robot, known, now.motion)
+    found = respond(known, system, given, dependent)
+    u = found.u @ dx
+    velocity = tree_velocity(robot, now.motion, u)
+    own = chart.drift(x, rest, dx, (found.dependent @ dx)[:size])
+    own = pack([*own, *(0.0,) * (known.nw - robot.platform_nv)])
+    w = list(known.w_rates)
+    right = closure_drift(robot, now.motion, velocity) + system.closures.jacobian[:, w] @ own
+    rows_right = tuple(
+        tuple(value + row[w] @ own for value, row in zip(values, rows, strict=True))
+        for values, rows in zip(spin_drifts(known, now.motion, velocity), system.rows, strict=True)
+    )
+    again = respond(known, system, given, dependent, right, rows_right).u
+    u_dot = again[:, :-1] @ ddx + again[:, -1]
+    return {
+        "v": pack([u[rate] for rate in known.independent]),
+        "a": pack([u_dot[rate] + own[place[rate]] for rate in known.independent]),
+    }
+
+
+def _chart_basis(robot: Robot, known: Mechanism, x: Array, rest: Array) -> Array:
+    """The nacelle's rates for unit rates of the dependent numbers of the pose and of dependent joints."""
+    joints = selections(known)[1]
+    basis = joints[:, joints.shape[1] - _width(robot, known.dependent_joints) :]
+    if not known.parasitic:
+        return basis
+    twists = known.chart.dependent_twists(x, rest)
+    tail = np.zeros((known.nw - robot.platform_nv, twists.shape[1]))
+    return np.concatenate([np.concatenate([twists, tail]), basis], axis=1)
+
+
 # ---- steps of Newton's iterations: (y, p) to (dy, error)
 
 
@@ -217,13 +275,8 @@ def closing_step(robot: Robot, y: Array, x: Array) -> dict[str, Array]:
     """A step of the unknowns y towards closed loops at the pose x, and what is open, over the size."""
     known, now = _now(robot, x, y)
     system = equations(robot, known, now.motion)
-    _, joints = selections(known)
     nothing = np.zeros((known.nw, 0))
-    basis = joints[:, joints.shape[1] - _width(robot, known.dependent_joints) :]
-    if known.parasitic:
-        twists = known.chart.dependent_twists(x, y[: known.chart_size])
-        tail = np.zeros((known.nw - robot.platform_nv, twists.shape[1]))
-        basis = np.concatenate([np.concatenate([twists, tail]), basis], axis=1)
+    basis = _chart_basis(robot, known, x, y[: known.chart_size])
     found: Response = respond(
         known, system, nothing, basis, system.closures.residual, legs=known.iterated_legs
     )

@@ -187,14 +187,19 @@ def moving(robot: Robot, known: Mechanism, now: Configuration, v: Array) -> Movi
     u = U @ v
     velocity = tree_velocity(robot, now.motion, u)
     right = closure_drift(robot, now.motion, velocity)
-    # The spin's derivative is axis . dw/dt, since the axis turns with the body.
-    rows_right = tuple(_spin_drift(plan, now.motion, velocity) for plan in known.legs)
+    rows_right = spin_drifts(known, now.motion, velocity)
     extended = respond(known, system, given, dependent, right, rows_right).u
     return Moving(U, u, extended[:, -1], velocity)
 
 
-def _spin_drift(plan: LegPlan, motion: TreeMotion, velocity: TreeVelocity) -> tuple[Scalar, ...]:
+def spin_drifts(
+    known: Mechanism, motion: TreeMotion, velocity: TreeVelocity
+) -> tuple[tuple[Scalar, ...], ...]:
+    """Derivatives of the idle spins of each leg at constant rates: axis . dw/dt."""
     return tuple(
-        dot(motion.poses[spin.body].R @ np.array(spin.axis), velocity.drifts[spin.body][3:])
-        for spin in plan.spins
+        tuple(
+            dot(motion.poses[spin.body].R @ np.array(spin.axis), velocity.drifts[spin.body][3:])
+            for spin in plan.spins
+        )
+        for plan in known.legs
     )
