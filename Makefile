@@ -21,7 +21,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup check test test-all demo bench format docs lock upgrade clean
+.PHONY: help setup check test test-all demo bench format gallery docs lock upgrade clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -41,9 +41,10 @@ test: setup check ## The checks, then the tests that are not slow
 test-all: setup check ## The checks, then all tests
 	$(BIN)/pytest -n $(JOBS)
 
-demo: setup ## Check and show every robot of the library
+demo: setup ## Check, show and draw every robot of the library
 	@set -e; robots=$$($(BIN)/nacelle robots --names); \
 	for r in $$robots; do $(BIN)/nacelle check $$r; $(BIN)/nacelle show $$r; done
+	@$(BIN)/python -m nacelle.report.gallery demo
 
 bench: setup ## Measure the program tower beside gcc, CasADi and NumPy; nothing is asserted
 	@$(UV_SETTINGS) $(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements/bench.txt
@@ -54,6 +55,9 @@ format: setup ## Format, and mend what the linter can mend
 	$(BIN)/ruff format .
 	$(BIN)/python -m nacelle.model.schema
 
+gallery: setup ## Draw every robot of the library again for the pages
+	$(BIN)/python -m nacelle.report.gallery docs/pictures --page docs/gallery.md
+
 docs: setup ## Build the pages into site/
 	$(BIN)/zensical build --clean
 
@@ -63,7 +67,7 @@ upgrade: UPGRADE := --upgrade
 lock upgrade: $(BIN)/uv
 	@$(UV_SETTINGS) $(COMPILE) --no-annotate requirements/uv.in -o requirements/uv.txt
 	@$(UV_SETTINGS) $(COMPILE) pyproject.toml -o requirements/runtime.txt
-	@$(UV_SETTINGS) $(COMPILE) pyproject.toml --extra verify requirements/dev.in \
+	@$(UV_SETTINGS) $(COMPILE) pyproject.toml --extra plot --extra verify requirements/dev.in \
 		--constraint requirements/runtime.txt -o requirements/dev.txt
 	@$(UV_SETTINGS) $(COMPILE) requirements/bench.in --constraint requirements/dev.txt \
 		-o requirements/bench.txt
@@ -72,7 +76,7 @@ COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gene
 	--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" $(UPGRADE)
 
 clean: ## Remove everything that make has built, .venv too
-	rm -rf $(VENV) build dist site .cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) build demo dist site .cache .hypothesis .import_linter_cache
 	rm -rf .mypy_cache .pytest_cache .ruff_cache
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 

@@ -100,6 +100,19 @@ class AssemblyError(NacelleError):
         super().__init__(message)
 
 
+class TableError(NacelleError):
+    """A table of numbers cannot be used.
+
+    Attributes:
+        problems: everything that is wrong, each with file, line and column.
+    """
+
+    def __init__(self, message: str, problems: Iterable[Problem] = ()) -> None:
+        """Keep the problems beside the message."""
+        self.problems = tuple(problems)
+        super().__init__("\n".join([message, *(f"  {problem}" for problem in self.problems)]))
+
+
 class KinematicsError(NacelleError):
     """A pose, a twist or joint coordinates cannot be used: wrong shape, not finite, not determined."""
 

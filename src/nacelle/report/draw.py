@@ -35,29 +35,39 @@ _FLAT_AXES = {0: (1, 2), 1: (0, 2), 2: (0, 1)}
 
 
 class Workspace(Protocol):
-    """What a picture of a workspace needs; `volume` (m^3) is read as well where it is there.
+    """What a picture of a workspace needs; `volume` is read as well where it is there."""
 
-    Attributes:
-        robot: the robot.
-        names: the two or three entries of x that were varied.
-        values: their values, one array each.
-        reachable: for every point of the grid whether the robot reaches it.
-        inside_limits: whether its joints are within their limits there.
-        conditioning: inverse condition number, 0 to 1; NaN where it is not reached.
-        title: what the workspace is of.
-    """
+    @property
+    def robot(self) -> Robot:
+        """The robot."""
 
-    robot: Robot
-    names: tuple[str, ...]
-    values: tuple[Array, ...]
-    reachable: Array
-    inside_limits: Array
-    conditioning: Array
-    title: str
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The two or three entries of x that were varied."""
+
+    @property
+    def values(self) -> tuple[Array, ...]:
+        """Their values, one array each."""
+
+    @property
+    def reachable(self) -> Array:
+        """For every point of the grid whether the robot reaches it."""
+
+    @property
+    def inside_limits(self) -> Array:
+        """Whether its joints are within their limits there."""
+
+    @property
+    def conditioning(self) -> Array:
+        """Inverse condition number, 0 to 1; NaN where it is not reached."""
+
+    @property
+    def title(self) -> str:
+        """What the workspace is of."""
 
 
 def _load(name: str) -> Any:
-    """A module of matplotlib.
+    """A module of matplotlib, or of what it needs.
 
     Raises:
         NacelleError: if matplotlib is missing.
@@ -65,8 +75,6 @@ def _load(name: str) -> Any:
     try:
         return importlib.import_module(name)
     except ImportError as error:
-        if name.split(".")[0] not in ("matplotlib", "mpl_toolkits"):
-            raise
         raise NacelleError('pictures need matplotlib: pip install "nacelle[plot]"') from error
 
 
@@ -85,11 +93,8 @@ def new_axes(*, flat: bool, size: tuple[float, float] = (6.4, 5.2), shown: bool 
         figure = _load("matplotlib.pyplot").figure(figsize=size)
     else:
         figure = _load("matplotlib.figure").Figure(figsize=size)
-    if flat:
-        axes: Axes = figure.add_subplot()
-        return axes
     _load("mpl_toolkits.mplot3d")
-    axes = figure.add_axes((0.0, 0.0, 1.0, 1.0), projection="3d")
+    axes: Axes = figure.add_subplot() if flat else figure.add_axes((0.0, 0.0, 1.0, 1.0), projection="3d")
     return axes
 
 
@@ -157,18 +162,26 @@ def plot_robot(
     """
     view = scene(robot, x, frames=frames)
     own = ax is None
-    if ax is None:
-        ax = new_axes(flat=view.across is not None)
-    if not hasattr(ax, "get_zlim"):
-        if view.across is None:
-            raise NacelleError(f'{robot.name} moves in space: it needs axes with projection="3d"')
-        _draw_flat(ax, view, view.across, names)
-    else:
-        _draw_in_space(ax, view, names)
+    ax = ax or new_axes(flat=view.across is not None)
+    plot_scene(view, ax, names=names)
     ax.set_title(_wrapped(robot.title if title is None else title), fontsize=9, color=_INK)
     if own:
         fit(ax)
     return ax
+
+
+def plot_scene(view: Scene, ax: Axes, *, names: bool = False) -> None:
+    """Draw a scene on axes, flat or in space.
+
+    Raises:
+        NacelleError: if the axes are flat and the robot is not, or a colour does not exist.
+    """
+    if hasattr(ax, "get_zlim"):
+        _draw_in_space(ax, view, names)
+    elif view.across is not None:
+        _draw_flat(ax, view, view.across, names)
+    else:
+        raise NacelleError('the robot moves in space: it needs axes with projection="3d"')
 
 
 def _draw_flat(ax: Axes, view: Scene, across: int, names: bool) -> None:
@@ -236,7 +249,7 @@ def _add_faces(ax: Any, faces: Array, colours: Array, gid: str) -> None:
     """Put faces (faces, 4, 3) with colours on axes in space; their edges close the seams."""
     art3d = _load("mpl_toolkits.mplot3d.art3d")
     collection = art3d.Poly3DCollection(
-        faces, facecolors=colours, edgecolors=colours, linewidths=0.25, zsort="average"
+        faces, facecolors=colours, edgecolors=colours, linewidths=0.4, zsort="average"
     )
     collection.set_gid(gid)
     ax.add_collection3d(collection, autolim=False)
@@ -245,7 +258,7 @@ def _add_faces(ax: Any, faces: Array, colours: Array, gid: str) -> None:
 def _set_view(
     ax: Any, low: Array, high: Array, elevation: float, azimuth: float, *, equal: bool = True
 ) -> None:
-    """Look at a box from an elevation and an azimuth in degrees, with equal scales on all axes or as a cube."""
+    """Look at a box from an elevation and an azimuth in degrees; without equal scales it is a cube."""
     ax.set_proj_type("ortho")
     ax.view_init(elev=elevation, azim=azimuth)
     ax.set_xlim(low[0], high[0])
@@ -254,7 +267,9 @@ def _set_view(
     size = high - low if equal else np.ones(3)
     ax.set_box_aspect(size)
     e, a = np.radians([elevation, azimuth])
-    seen = np.array([[-np.sin(a), np.cos(a), 0.0], [-np.sin(e) * np.cos(a), -np.sin(e) * np.sin(a), np.cos(e)]])
+    seen = np.array(
+        [[-np.sin(a), np.cos(a), 0.0], [-np.sin(e) * np.cos(a), -np.sin(e) * np.sin(a), np.cos(e)]]
+    )
     lengths = size * np.linalg.norm(seen, axis=0) / np.max(np.abs(seen) @ size)
     for axis, length in zip((ax.xaxis, ax.yaxis, ax.zaxis), lengths, strict=True):
         _plain_axis(axis, max(2, round(8.0 * float(length))))
@@ -326,7 +341,7 @@ def _rgb(colour: str) -> Array:
 def _shaded(fill: Array, normals: Array) -> Array:
     """Colours (faces, 3) of a fill under one light and the sky."""
     lit = 0.58 + 0.34 * np.maximum(normals @ _LIGHT, 0.0) + 0.12 * normals[:, 2]
-    return np.clip(fill * lit[:, None] + 0.08, 0.0, 1.0)
+    return np.asarray(np.clip(fill * lit[:, None] + 0.08, 0.0, 1.0))
 
 
 # ------------------------------------------------------------------------------ workspaces
@@ -362,10 +377,11 @@ def plot_workspace(workspace: Workspace, quantity: str = "conditioning", *, ax: 
     inside = np.asarray(workspace.inside_limits, dtype=bool)
     numbers = np.asarray(found, dtype=float)
     if not reachable.shape == inside.shape == numbers.shape == shape:
-        raise NacelleError(f"the values of the workspace make a grid {shape}, its arrays do not have this shape")
+        raise NacelleError(
+            f"the values of the workspace make a grid {shape}, its arrays do not have this shape"
+        )
     own = ax is None
-    if ax is None:
-        ax = new_axes(flat=count == 2)
+    ax = ax or new_axes(flat=count == 2)
     if hasattr(ax, "get_zlim") != (count == 3):
         raise NacelleError('a workspace over 3 coordinates needs axes with projection="3d", over 2 flat ones')
     draw = _draw_map if count == 2 else _draw_voxels
@@ -406,9 +422,10 @@ def _edges(values: Array) -> Array:
     """Edges of the cells around values, half way between them."""
     values = np.asarray(values, dtype=float)
     if len(values) < 2:
-        return values[0] + np.array([-0.5, 0.5])
+        return np.asarray(values[0] + np.array([-0.5, 0.5]))
     middle = 0.5 * (values[1:] + values[:-1])
-    return np.concatenate([[2.0 * values[0] - middle[0]], middle, [2.0 * values[-1] - middle[-1]]])
+    ends = 2.0 * values[[0, -1]] - middle[[0, -1]]
+    return np.concatenate([ends[:1], middle, ends[1:]])
 
 
 def _scale(numbers: Array) -> tuple[Any, Any]:
@@ -556,14 +573,15 @@ def boundary_faces(solid: Array, edges: list[Array]) -> tuple[Array, Array]:
 # ------------------------------------------------------------------------------ files
 
 
-def save(figure: Figure, path: str | os.PathLike[str], *, tight: bool = True, colours: int = 0) -> Path:
+def save(figure: Figure, path: str | os.PathLike[str], *, tight: bool = True, step: int = 1) -> Path:
     """Write a figure to a file; the same figure gives the same bytes.
 
     Args:
         figure: the figure.
         path: the file; its ending says the kind: png, svg, pdf.
         tight: whether to cut the margins off.
-        colours: for a PNG, how many colours it has at most, up to 256; 0 for all.
+        step: for a PNG, a divisor of 255 whose multiples its colours are rounded to: 5 cannot be seen and
+            makes it a third smaller.
 
     Returns:
         The path.
@@ -581,12 +599,13 @@ def save(figure: Figure, path: str | os.PathLike[str], *, tight: bool = True, co
     matplotlib = _load("matplotlib")
     path.parent.mkdir(parents=True, exist_ok=True)
     with matplotlib.rc_context({"svg.hashsalt": "nacelle"}):
-        if kind == "png" and colours:
+        if kind == "png" and step > 1:
             image = _load("PIL.Image")
             buffer = io.BytesIO()
             figure.savefig(buffer, format="png", **options)
-            picture = image.open(buffer).convert("RGB").quantize(colours, method=image.Quantize.MEDIANCUT, dither=0)
-            picture.save(path, format="png", optimize=True)
+            levels = np.asarray(image.open(buffer).convert("RGB"), dtype=int)
+            rounded = (levels + step // 2) // step * step
+            image.fromarray(rounded.astype(np.uint8)).save(path, format="png", optimize=True)
         else:
             figure.savefig(path, **options)
     return path

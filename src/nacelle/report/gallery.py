@@ -13,13 +13,13 @@ from pathlib import Path
 
 from nacelle import robots
 from nacelle.library import load
+from nacelle.model.read import read_text
 from nacelle.model.robot import Robot
 from nacelle.report import draw
 from nacelle.report.scene import scene
 
 # Inches; with `draw.DPI` 704 x 592 pixels.
 _SIZE = (4.4, 3.7)
-_COLOURS = 128
 
 
 def write_gallery(folder: str | os.PathLike[str], names: Iterable[str] | None = None) -> list[Path]:
@@ -42,10 +42,11 @@ def write_gallery(folder: str | os.PathLike[str], names: Iterable[str] | None = 
 
 def draw_robot(robot: Robot, path: str | os.PathLike[str]) -> Path:
     """Draw a robot at its reference pose to a small file without a title."""
-    ax = draw.new_axes(flat=scene(robot).across is not None, size=_SIZE, shown=False)
-    draw.plot_robot(robot, ax=ax, title="")
+    view = scene(robot)
+    ax = draw.new_axes(flat=view.across is not None, size=_SIZE, shown=False)
+    draw.plot_scene(view, ax)
     draw.fit(ax)
-    return draw.save(ax.figure.figure, path, tight=False, colours=_COLOURS)
+    return draw.save(ax.figure.figure, path, tight=False, step=5)
 
 
 def draw_workspaces(folder: str | os.PathLike[str], workspaces: Iterable[draw.Workspace]) -> list[Path]:
@@ -68,7 +69,7 @@ def draw_workspaces(folder: str | os.PathLike[str], workspaces: Iterable[draw.Wo
         draw.fit(ax)
         name = "-".join([workspace.robot.name, "workspace", *workspace.names])
         file = re.sub(r"[^\w.-]+", "_", name) + ".png"
-        paths.append(draw.save(ax.figure.figure, Path(folder) / file, colours=256))
+        paths.append(draw.save(ax.figure.figure, Path(folder) / file, step=5))
     return paths
 
 
@@ -87,11 +88,16 @@ def gallery_page(found: Sequence[Robot], pictures: str) -> str:
     return (
         "# Gallery\n\n"
         "The robots of the library at their reference poses. Each leg has its own colour and the nacelle is\n"
-        "orange; joints with a drive are red, the others dark; lengths are in metres. `make gallery` draws them\n"
-        "again, and `nacelle.report.draw.plot_robot` draws any robot at any pose.\n\n"
+        "orange; joints with a drive are red, the others dark; lengths are in metres. `make gallery` draws\n"
+        "them again, and `nacelle.report.draw.plot_robot` draws any robot at any pose.\n\n"
         '<div style="display: grid; grid-template-columns: repeat(auto-fill, minmax(18rem, 1fr)); gap: 1rem" '
         "markdown>\n\n" + "\n".join(cells) + "\n</div>\n"
     )
+
+
+def _read(name: str) -> Robot:
+    """A robot of the library; its check has been made already."""
+    return read_text(robots.text(name), f"{name}.yaml")[0]
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -107,7 +113,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     print(f"{len(paths)} pictures of robots in {chosen.folder}/")
     if chosen.page is not None:
         pictures = os.path.relpath(chosen.folder, chosen.page.parent).replace(os.sep, "/")
-        page = gallery_page([load(path.stem) for path in paths], pictures)
+        page = gallery_page([_read(path.stem) for path in paths], pictures)
         chosen.page.write_text(page, encoding="utf-8", newline="\n")
         print(f"the page is {chosen.page}")
 

@@ -116,7 +116,9 @@ class _Placed:
 
     def scene(self, frames: bool) -> Scene:
         robot = self.robot
-        colour = {b: LEG_COLOURS[k % len(LEG_COLOURS)] for k, leg in enumerate(robot.legs) for b in leg.bodies}
+        colour = {
+            b: LEG_COLOURS[k % len(LEG_COLOURS)] for k, leg in enumerate(robot.legs) for b in leg.bodies
+        }
         colour |= dict.fromkeys(robot.nacelle.bodies, NACELLE_COLOUR)
         nacelle = set(robot.nacelle.bodies)
         order = sorted(range(1, len(robot.bodies)), key=lambda b: (b in nacelle, b))
@@ -147,8 +149,8 @@ class _Placed:
         thin, face = _THIN * self.extent, _FACE * self.extent
         if "cylinder" in shape:
             data = shape["cylinder"]
-            ends = [pose.R @ np.array(data[end]) + pose.p for end in ("from", "to")]
-            return cylinder(*ends, max(data["radius"], thin), face)
+            start, stop = (pose.R @ np.array(data[end]) + pose.p for end in ("from", "to"))
+            return cylinder(start, stop, max(data["radius"], thin), face)
         if "sphere" in shape:
             data = shape["sphere"]
             return sphere(pose.R @ np.array(data.get("at", (0.0, 0.0, 0.0))) + pose.p, data["radius"])
@@ -272,11 +274,13 @@ class _Placed:
         stroke = float(axis @ (moving.p - fixed.p))
         r, reach = 1.3 * _JOINT * self.extent, 1.3 * _JOINT * self.extent
         if joint.predecessor == BASE:
-            r = 0.75 * _JOINT * self.extent
-            shapes = [self.solid(shape, self.poses[joint.successor]) for shape in self.shapes(joint.successor)]
+            r = 0.95 * _JOINT * self.extent
+            shapes = [
+                self.solid(shape, self.poses[joint.successor]) for shape in self.shapes(joint.successor)
+            ]
             spans = [(solid.reshape(-1, 3) - moving.p) @ axis for solid in shapes if solid is not None]
             if spans:
-                reach = min(max(float(np.max(np.abs(span))) for span in spans), 0.1 * self.extent) + 1.5 * r
+                reach = min(max(float(np.max(np.abs(span))) for span in spans), 0.1 * self.extent) + 2.5 * r
             return cylinder(moving.p - reach * axis, moving.p + reach * axis, r, r)
         mouth = 0.5 * stroke
         for shape in self.shapes(joint.predecessor):
@@ -353,7 +357,8 @@ def cylinder(start: Array, stop: Array, radius: float, face: float, *, end: floa
     circle = radius * (np.cos(turn) * across + np.sin(turn) * np.cross(axis, across))
     steps = max(1, int(np.ceil(length / face)))
     rings = [
-        start + t * (stop - start) + (1.0 + t * (end - 1.0)) * circle for t in np.linspace(0.0, 1.0, steps + 1)
+        start + t * (stop - start) + (1.0 + t * (end - 1.0)) * circle
+        for t in np.linspace(0.0, 1.0, steps + 1)
     ]
     discs = max(1, int(np.ceil(radius / (2.0 * face))))
     first = [start + t * circle for t in np.linspace(0.0, 1.0, discs + 1)]

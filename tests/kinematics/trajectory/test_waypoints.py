@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
+from nacelle.errors import TableError
 from nacelle.kinematics.trajectory import Polyline, TrajectoryError, Waypoints, read_waypoints
 
 
@@ -73,8 +74,8 @@ def test_through_them() -> None:
     [
         ("\n", "xy", [(1, 1, "", "the file is empty")]),
         ("", "xy", [(1, 1, "", "the file is empty")]),
-        ("x,y\n", "xy", [(1, 1, "", "0 waypoint(s) make no way")]),
-        ("x,y\n1,2\n", "xy", [(2, 1, "", "1 waypoint(s) make no way")]),
+        ("x,y\n", "xy", [(1, 1, "", "0 pose(s) are too few")]),
+        ("x,y\n1,2\n", "xy", [(2, 1, "", "1 pose(s) are too few")]),
         ("t,x\n0,1\n1,2\n", "xy", [(1, 1, "y", "the column is missing")]),
         ("x,y,w\n0,1,2\n1,2,3\n", "xy", [(1, 5, "", "unknown column 'w'")]),
         ("x,y,x\n0,1,2\n1,2,3\n", "xy", [(1, 5, "x", "the column stands twice")]),
@@ -118,7 +119,7 @@ def test_through_them() -> None:
     ],
 )
 def test_mistakes(text: str, motion: str, problems: list[tuple[int, int, str, str]]) -> None:
-    with pytest.raises(TrajectoryError) as caught:
+    with pytest.raises(TableError) as caught:
         read_waypoints(text, motion)
     found = caught.value.problems
     assert [(p.line, p.column, p.path) for p in found] == [problem[:3] for problem in problems]
@@ -132,13 +133,13 @@ def test_mistakes(text: str, motion: str, problems: list[tuple[int, int, str, st
 def test_the_file_is_named(tmp_path: Path) -> None:
     file = tmp_path / "way.csv"
     file.write_text("x\n0\nfar\n", encoding="utf-8")
-    with pytest.raises(TrajectoryError, match=r"way\.csv:3:1: x: 'far' is not a finite number"):
+    with pytest.raises(TableError, match=r"way\.csv:3:1: x: 'far' is not a finite number"):
         read_waypoints(file, "x")
-    with pytest.raises(TrajectoryError, match=r"none\.csv: cannot be read"):
+    with pytest.raises(TableError, match=r"none\.csv: cannot be read"):
         read_waypoints(tmp_path / "none.csv", "x")
 
 
 def test_only_the_first_mistakes_are_told() -> None:
-    with pytest.raises(TrajectoryError) as caught:
+    with pytest.raises(TableError) as caught:
         read_waypoints("x\n" + "?\n" * 1000, "x")
     assert len(caught.value.problems) == 20

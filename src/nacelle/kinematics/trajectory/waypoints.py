@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nacelle.errors import Problem, did_you_mean
+from nacelle.errors import did_you_mean
+from nacelle.kinematics.columns import ANGLE, LENGTH, TIME, Columns, Dimension
+from nacelle.kinematics.table import Row, Table, read_table
 from nacelle.kinematics.trajectory.arguments import read_layout, read_points
 from nacelle.kinematics.trajectory.bspline import BSpline
-from nacelle.kinematics.trajectory.error import TrajectoryError
 from nacelle.kinematics.trajectory.polyline import Polyline
-from nacelle.kinematics.trajectory.table import Row, Table, read_table
 from nacelle.model.platform import Motion
 from nacelle.model.reduced import QUATERNION, ROTATIONS, Layout
-from nacelle.model.units import QUANTITIES, Unit, UnitError, parse_number, parse_unit
 from nacelle.spatial.rotation_path import quat_exp, quat_multiply
 from nacelle.spatial.scalar import Array
 
 _RPY = ("roll", "pitch", "yaw")
-_TIME = (0, 0, 1, 0, 0)
-_MOST = 20  # more problems tell nothing new
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,31 +86,35 @@ def read_waypoints(source: str | Path, motion: Motion | str | list[str]) -> Wayp
     `Trajectory.to_csv` writes them are read over.
 
     Raises:
-        TrajectoryError: with all problems, each with file, line and column, and what would be right.
+        TableError: with all problems, each with file, line and column, and what would be right.
     """
+    return _read(source, motion, 2)
+
+
+def read_poses(source: str | Path, motion: Motion | str | list[str]) -> Waypoints:
+    """Read poses, one or more, from a CSV file or its text, as `read_waypoints` does."""
+    return _read(source, motion, 1)
+
+
+def _read(source: str | Path, motion: Motion | str | list[str], least: int) -> Waypoints:
     layout = read_layout(motion)
-    table = read_table(source)
-    reader = _Reader(layout, table)
+    reader = _Reader(layout, read_table(source))
     reader.check()
-    points, times = reader.values()
+    points, times = reader.values(least)
     return Waypoints(layout.motion, read_points(layout, points), times)
 
 
-class _Reader:
+class _Reader(Columns):
     """A table on its way to waypoints, with the problems found."""
 
     def __init__(self, layout: Layout, table: Table) -> None:
+        dimensions: dict[str, tuple[Dimension, ...]] = {"t": (TIME,)}
+        dimensions.update(dict.fromkeys("xyz", (LENGTH,)))
+        dimensions.update(dict.fromkeys((*ROTATIONS, *_RPY), (ANGLE,)))
+        dimensions.update(dict.fromkeys(QUATERNION, ()))
+        super().__init__(table, dimensions)
         self.layout = layout
-        self.table = table
-        self.problems: list[Problem] = []
-        self.columns: dict[str, int] = {}
-        self.units: dict[str, Unit] = {}
         self.rotation: tuple[str, ...] = ()
-
-    def add(self, row: Row, k: int, path: str, message: str, hint: str) -> None:
-        """Keep a problem at entry k of a row."""
-        column = row.cells[k].column if k < len(row.cells) else row.cells[-1].column
-        self.problems.append(Problem(self.table.file, row.line, column, path, message, hint))
 
     def check(self) -> None:
         """Find the columns and their units."""
@@ -133,17 +131,12 @@ class _Reader:
             if name not in known:
                 hint = did_you_mean(name, known)
                 self.add(table.header, k, "", f"unknown column {name!r}", hint)
-            elif name in self.columns:
-                self.add(table.header, k, name, "the column stands twice", "leave one out")
             else:
-                self.columns[name] = k
-                self._unit(name, k)
+                self.take(name, k)
         if forms:
             self._choose_rotation(forms)
-        for name in wanted:
-            if name not in self.columns:
-                self.add(table.header, 0, name, "the column is missing", f"columns: {', '.join(wanted)}")
-        self.stop()
+        self.require(wanted)
+        self.stop("poses")
 
     def _choose_rotation(self, forms: tuple[tuple[str, ...], ...]) -> None:
         """Find in which form orientations are given."""
@@ -158,69 +151,23 @@ class _Reader:
             self.add(header, 0, "", "columns of the orientation are missing", told)
             return
         self.rotation = begun[0]
-        for name in self.rotation:
-            if name not in self.columns:
-                self.add(header, 0, name, "the column is missing", f"columns: {', '.join(self.rotation)}")
+        self.require(list(self.rotation))
 
-    def _unit(self, name: str, k: int) -> None:
-        """Read the unit of a column."""
-        text = self.table.units[k]
-        if not text:
-            return
-        length, angle = QUANTITIES["length"], QUANTITIES["angle"]
-        allowed = {"t": [_TIME]} | {axis: [length.dimension] for axis in "xyz"}
-        allowed |= {axis: [angle.dimension] for axis in (*ROTATIONS, *_RPY)} | {q: [] for q in QUATERNION}
-        dimensions = allowed.get(name, [length.dimension, angle.dimension])
-        example = {"t": "s or ms"} | dict.fromkeys("xyz", "m or mm") | dict.fromkeys(QUATERNION, "no unit")
-        try:
-            unit = parse_unit(text)
-        except UnitError as fault:
-            self.add(self.table.header, k, name, str(fault), fault.hint)
-            return
-        if unit.dimension not in dimensions:
-            hint = f"write {example.get(name, 'rad or deg')}"
-            self.add(self.table.header, k, name, f"{text!r} is not a unit of this column", hint)
-            return
-        self.units[name] = unit
-
-    def values(self) -> tuple[Array, Array | None]:
-        """Read the rows: poses (N, nx) and times, if there are any."""
-        rows = [row for row in self.table.rows if self._whole(row)]
-        entries = {name: self._column(rows, name) for name in self.columns}
+    def values(self, least: int) -> tuple[Array, Array | None]:
+        """Read the rows, at least so many: poses (N, nx) and times, if there are any."""
+        rows = self.whole_rows()
+        entries = {name: self.column(rows, name) for name in self.columns}
         times = entries.get("t")
         if times is not None:
             self._check_times(rows, times)
-        if len(self.table.rows) < 2:
+        if len(self.table.rows) < least:
             row = self.table.rows[-1] if self.table.rows else self.table.header
             count = len(self.table.rows)
-            self.add(row, 0, "", f"{count} waypoint(s) make no way", "write 2 or more, one a line")
+            self.add(row, 0, "", f"{count} pose(s) are too few", f"write {least} or more, one a line")
         quats = self._quats(rows, entries) if self.rotation else None
-        self.stop()
+        self.stop("poses")
         linear = np.stack([entries[self.layout.x_names[k]] for k in self.layout.linear_x], axis=-1)
         return self.layout.join_x(linear, quats), None if times is None else times - times[0]
-
-    def _whole(self, row: Row) -> bool:
-        """Whether a row has as many entries as the header."""
-        have, want = len(row.cells), len(self.table.names)
-        if have != want:
-            self.add(row, have - 1, "", f"{have} entries in the line", f"the header names {want} columns")
-        return have == want
-
-    def _column(self, rows: list[Row], name: str) -> Array:
-        """Read the numbers of a column in SI units; NaN where there is none."""
-        k = self.columns[name]
-        convert = _conversion(self.units.get(name))
-        values = np.full(len(rows), np.nan)
-        for i, row in enumerate(rows):
-            text = row.cells[k].text
-            number = parse_number(text)
-            value = math.nan if number is None else convert(number)
-            if math.isfinite(value):
-                values[i] = value
-            elif len(self.problems) < _MOST:
-                told = repr(text if len(text) <= 40 else text[:37] + "...") if text else "nothing"
-                self.add(row, k, name, f"{told} is not a finite number", "write a number such as 0.25")
-        return values
 
     def _check_times(self, rows: list[Row], times: Array) -> None:
         """Times must rise."""
@@ -245,22 +192,3 @@ class _Reader:
             quat_exp(angle[:, None] * axis) for angle, axis in zip(parts, np.eye(3), strict=True)
         )
         return quat_multiply(yaw, quat_multiply(pitch, roll))
-
-    def stop(self) -> None:
-        """Raise what has been found, in the order of the file."""
-        if self.problems:
-            found = sorted(self.problems)
-            count = len(found)
-            head = "1 problem" if count == 1 else f"{count} problems"
-            raise TrajectoryError(f"{head} in the waypoints:", found[:_MOST])
-
-
-def _conversion(unit: Unit | None) -> Callable[[float], float]:
-    """The function that takes numbers of a unit to SI; decimal factors are exact."""
-    if unit is None:
-        return float
-    if unit.exact == 1:
-        return lambda number: number * unit.irrational
-    return lambda number: (
-        float(Fraction(repr(number)) * unit.exact) * unit.irrational if math.isfinite(number) else number
-    )

@@ -6,8 +6,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from nacelle.errors import Problem
-from nacelle.kinematics.trajectory.error import TrajectoryError
+from nacelle.errors import Problem, TableError
 from nacelle.spatial.scalar import Array
 
 _HEADER = re.compile(r"(?P<name>[^\[\]()]*?)\s*(?:\[(?P<square>[^\]]*)\]|\((?P<round>[^)]*)\))?")
@@ -55,7 +54,7 @@ def read_table(source: str | Path) -> Table:
     start with # are left out.
 
     Raises:
-        TrajectoryError: if the file cannot be read or has no header.
+        TableError: if the file cannot be read or has no header.
     """
     file, text = _text(source)
     rows = []
@@ -68,7 +67,7 @@ def read_table(source: str | Path) -> Table:
         rows.append(Row(number, _cells(line, separator)))
     if not rows:
         problem = Problem(file, 1, 1, "", "the file is empty", "the first line names the columns: t, x, y, z")
-        raise TrajectoryError("no waypoints:", [problem])
+        raise TableError("no table:", [problem])
     names, units = [], []
     for cell in rows[0].cells:
         match = _HEADER.fullmatch(cell.text)
@@ -92,7 +91,7 @@ def _text(source: str | Path) -> tuple[str, str]:
         return str(source), Path(source).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as fault:
         problem = Problem(str(source), 0, 0, "", f"cannot be read: {fault}", "name a CSV file in UTF-8")
-        raise TrajectoryError("no waypoints:", [problem]) from fault
+        raise TableError("no table:", [problem]) from fault
 
 
 def _cells(line: str, separator: str) -> tuple[Cell, ...]:

@@ -1,0 +1,339 @@
+"""Pictures: what is on them, that nothing is cut off, and that the same picture gives the same bytes."""
+
+import subprocess
+import sys
+import warnings
+from dataclasses import dataclass, replace
+from functools import cache
+
+import matplotlib
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from nacelle.errors import NacelleError, UnreachableError
+from nacelle.kinematics.pose_input import reference_pose
+from nacelle.report import draw, gallery
+from nacelle.report.scene import NACELLE_COLOUR, box, cylinder, outward, scene, sphere
+from nacelle.spatial.pose import identity
+from support.library import NAMES, library_robot
+
+matplotlib.use("Agg")
+
+FLAT = {"3rrr": 2, "fivebar": 2, "prrrp": 1}
+
+
+@cache
+def scene_of(name):
+    return scene(library_robot(name))
+
+
+def figure_axes(flat):
+    return draw.new_axes(flat=flat, size=(4.4, 3.7), shown=False)
+
+
+def by_gid(ax, gid):
+    return [artist for artist in ax.get_children() if artist.get_gid() == gid]
+
+
+@dataclass
+class Grid:
+    robot: object
+    names: tuple
+    values: tuple
+    reachable: np.ndarray
+    inside_limits: np.ndarray
+    conditioning: np.ndarray
+    title: str = "A workspace"
+
+
+def disc(count=21):
+    line = np.linspace(-0.2, 0.2, count)
+    X, Y = np.meshgrid(line, line + 0.2, indexing="ij")
+    reached = np.hypot(X, Y - 0.2) < 0.15
+    numbers = np.where(reached, 0.5 + X, np.nan)
+    return Grid(library_robot("fivebar"), ("x", "y"), (line, line + 0.2), reached, Y < 0.25, numbers)
+
+
+def ball(count=11):
+    line = np.linspace(-0.2, 0.2, count)
+    X, Y, Z = np.meshgrid(line, line, line - 0.6, indexing="ij")
+    reached = X**2 + Y**2 + (Z + 0.6) ** 2 < 0.03
+    numbers = np.where(reached, 0.5 + X, np.nan)
+    return Grid(
+        library_robot("delta"), ("x", "y", "z"), (line, line, line - 0.6), reached, Z < -0.55, numbers
+    )
+
+
+# ------------------------------------------------------------------------------ robots
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_robot_is_drawn_whole_and_without_warnings(name):
+    robot, view = library_robot(name), scene_of(name)
+    ax = figure_axes(view.across is not None)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        draw.plot_scene(view, ax)
+        draw.fit(ax)
+        ax.figure.draw_without_rendering()
+    assert sorted(part.name for part in view.bodies) == sorted(body.name for body in robot.bodies[1:])
+    assert all(np.all(np.isfinite(part.points)) for part in view.parts)
+    active = {robot.joints[actuator.joint].name for actuator in robot.actuators}
+    assert {part.name for part in view.parts if part.active} == active
+    if view.across is None:
+        (collection,) = by_gid(ax, "robot")
+        faces = sum(len(solid) for part in view.parts for solid in part.solids)
+        assert len(collection.get_facecolor()) == faces
+        limits = np.array([ax.get_xlim(), ax.get_ylim(), ax.get_zlim()])
+        used = [0, 1, 2]
+    else:
+        patches = {patch.get_gid() for patch in ax.patches}
+        assert {f"body:{body.name}" for body in robot.bodies[1:]} <= patches
+        limits = np.array([ax.get_xlim(), ax.get_ylim()])
+        used = [k for k in range(3) if k != view.across]
+    low, high = view.box
+    assert np.all(limits[:, 0] < low[used])
+    assert np.all(limits[:, 1] > high[used])
+    # Labels included, nothing is cut off, and the picture is filled.
+    shown, size = ax.figure.get_tightbbox(), ax.figure.get_size_inches()
+    assert min(shown.p0) > -1e-6
+    assert np.all(shown.p1 <= size + 1e-6)
+    assert max(np.array([shown.width, shown.height]) / size) > 0.85
+
+
+def test_robots_in_a_plane_are_seen_flat():
+    assert {name: scene_of(name).across for name in NAMES if name in FLAT} == FLAT
+    assert all(scene_of(name).across is None for name in NAMES if name not in FLAT)
+    ax = draw.plot_robot(library_robot("prrrp"), ax=figure_axes(True))
+    assert (ax.get_xlabel(), ax.get_ylabel(), ax.get_aspect()) == ("x (m)", "z (m)", 1.0)
+
+
+def test_a_robot_in_a_plane_on_axes_in_space_is_looked_at_squarely():
+    ax = draw.plot_robot(library_robot("fivebar"), ax=figure_axes(False))
+    assert (ax.elev, ax.azim) == (90.0, -90.0)
+    assert len(ax.get_zticks()) == 0
+
+
+def test_scales_are_equal_in_space():
+    ax = draw.plot_robot(library_robot("delta"), ax=figure_axes(False))
+    limits = np.array([ax.get_xlim(), ax.get_ylim(), ax.get_zlim()])
+    ratio = ax.get_box_aspect() / (limits[:, 1] - limits[:, 0])
+    np.testing.assert_allclose(ratio, ratio[0])
+
+
+def test_a_robot_in_space_needs_axes_in_space():
+    with pytest.raises(NacelleError, match="3d"):
+        draw.plot_robot(library_robot("delta"), ax=figure_axes(True))
+
+
+def test_new_axes_titles_and_names():
+    from matplotlib import pyplot
+
+    ax = draw.plot_robot(library_robot("fivebar"), names=True, frames=True)
+    try:
+        assert ax.get_title() == library_robot("fivebar").title
+        written = {text.get_text() for text in ax.texts}
+        assert written == {body.name for body in library_robot("fivebar").bodies[1:]}
+        frames = {patch.get_gid() for patch in ax.patches if patch.get_gid().startswith("frame:")}
+        assert len(frames) == len(library_robot("fivebar").bodies)
+    finally:
+        pyplot.close(ax.figure)
+    assert draw.plot_robot(library_robot("fivebar"), ax=figure_axes(True), title="Mine").get_title() == "Mine"
+
+
+def test_a_robot_moves_with_its_pose():
+    robot = library_robot("delta")
+    x = reference_pose(robot)
+    moved = scene(robot, x + np.array([0.05, 0.0, 0.0]))
+    before, after = (
+        next(part for part in view.bodies if part.name == robot.bodies[1].name)
+        for view in (scene_of("delta"), moved)
+    )
+    np.testing.assert_allclose(
+        after.points - before.points, np.broadcast_to([0.05, 0.0, 0.0], before.points.shape), atol=1e-9
+    )
+    with pytest.raises(UnreachableError):
+        draw.plot_robot(robot, x + np.array([5.0, 0.0, 0.0]), ax=figure_axes(False))
+
+
+def test_bodies_without_shapes_are_lines_between_their_joints():
+    robot = library_robot("delta")
+    bare = replace(robot, bodies=tuple(replace(body, display=()) for body in robot.bodies))
+    view = scene(bare)
+    assert [part.name for part in view.bodies] == [part.name for part in scene_of("delta").bodies]
+    rod = next(part for part in view.bodies if "rod" in part.name)
+    assert len(rod.solids) == 1
+    meshes = tuple(replace(body, display=({"mesh": {"file": "a.stl"}},)) for body in robot.bodies)
+    assert len(scene(replace(robot, bodies=meshes)).bodies) == len(view.bodies)
+
+
+def test_colours_of_the_description_are_used():
+    robot = library_robot("delta")
+
+    def painted(colour):
+        shapes = tuple({**shape, "color": colour} for shape in robot.bodies[1].display)
+        bodies = (robot.bodies[0], replace(robot.bodies[1], display=shapes), *robot.bodies[2:])
+        return replace(robot, bodies=bodies)
+
+    part = next(p for p in scene(painted("teal")).bodies if p.name == robot.bodies[1].name)
+    assert set(part.colours) == {"teal"}
+    part = next(p for p in scene_of("delta").bodies if p.name == robot.bodies[1].name)
+    assert set(part.colours) == {NACELLE_COLOUR}
+    with pytest.raises(NacelleError, match="no colour"):
+        draw.plot_robot(painted("greenish"), ax=figure_axes(False))
+
+
+@pytest.mark.parametrize(
+    "solid",
+    [
+        cylinder(np.zeros(3), np.array([0.0, 0.3, 0.4]), 0.05, 0.1),
+        cylinder(np.zeros(3), np.array([0.0, 0.3, 0.4]), 0.05, 0.1, end=0.0),
+        sphere(np.array([1.0, 2.0, 3.0]), 0.2),
+        box(identity(), np.array([0.1, 0.2, 0.3]), 0.07),
+    ],
+)
+def test_solids_are_closed(solid):
+    # The vector areas of the faces of a closed surface add up to nothing.
+    areas = 0.5 * np.cross(solid[:, 2] - solid[:, 0], solid[:, 3] - solid[:, 1])
+    out = outward(solid)
+    total = np.linalg.norm(areas, axis=1)[:, None] * out
+    np.testing.assert_allclose(total.sum(axis=0), 0.0, atol=1e-12)
+
+
+# ------------------------------------------------------------------------------ workspaces
+
+
+def test_a_map_has_colours_a_boundary_and_hatching():
+    ax = draw.plot_workspace(disc(), ax=figure_axes(True))
+    grid = disc()
+    mesh = ax.collections[0].get_array()
+    assert np.ma.count(mesh) == grid.reachable.sum()
+    (rim,) = by_gid(ax, "boundary")
+    changes = np.sum(grid.reachable[1:] != grid.reachable[:-1]) * 2
+    assert len(rim.get_segments()) == changes
+    assert len(by_gid(ax, "beyond limits")) == 1
+    assert (ax.get_xlabel(), ax.get_aspect()) == ("x (m)", 1.0)
+
+
+@pytest.mark.parametrize("case", ["nothing", "everything", "no numbers", "one row"])
+def test_maps_at_the_edge(case):
+    grid = disc()
+    if case == "nothing":
+        grid = replace(grid, reachable=np.zeros_like(grid.reachable), conditioning=np.full((21, 21), np.nan))
+    elif case == "everything":
+        full = np.ones_like(grid.reachable)
+        grid = replace(grid, reachable=full, inside_limits=full, conditioning=np.full((21, 21), 0.3))
+    elif case == "no numbers":
+        grid = replace(grid, conditioning=np.full((21, 21), np.nan))
+    else:
+        parts = {name: getattr(grid, name)[:1] for name in ("reachable", "inside_limits", "conditioning")}
+        grid = replace(grid, values=(grid.values[0][:1], grid.values[1]), **parts)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ax = draw.plot_workspace(grid, ax=figure_axes(True))
+        ax.figure.draw_without_rendering()
+    assert ("nothing is reached" in [text.get_text() for text in ax.texts]) == (
+        case in ("nothing", "one row")
+    )
+    assert (len(by_gid(ax, "beyond limits")) == 1) == (case == "no numbers")
+
+
+@pytest.mark.parametrize("empty", [False, True])
+def test_a_volume_is_drawn_by_its_outer_faces(empty):
+    grid = ball()
+    if empty:
+        grid = replace(grid, reachable=np.zeros_like(grid.reachable))
+    grid.volume = 0.0123
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ax = draw.plot_workspace(grid, ax=figure_axes(False))
+        draw.fit(ax)
+        ax.figure.draw_without_rendering()
+    solid = np.pad(grid.reachable & grid.inside_limits, 1).astype(int)
+    faces = sum(int(np.abs(np.diff(solid, axis=k)).sum()) for k in range(3))
+    drawn = by_gid(ax, "workspace")
+    assert sum(len(c.get_facecolor()) for c in drawn) == faces
+    assert ax.get_title() == "A workspace, 0.0123 m³"
+
+
+def test_the_faces_of_a_volume_look_outwards():
+    edges = [np.arange(4.0), np.arange(4.0), np.arange(4.0)]
+    solid = np.zeros((3, 3, 3), dtype=bool)
+    solid[1, 1, 1] = True
+    faces, cells = draw.boundary_faces(solid, edges)
+    assert faces.shape == (6, 4, 3)
+    assert np.all(cells == 1)
+    out = np.cross(faces[:, 2] - faces[:, 0], faces[:, 3] - faces[:, 1])
+    assert np.all(np.sum(out * (faces.mean(axis=1) - 1.5), axis=1) > 0.0)
+
+
+def test_workspaces_that_cannot_be_drawn_are_refused():
+    grid = disc()
+    with pytest.raises(NacelleError, match=r"'conditoning'.*did you mean 'conditioning'"):
+        draw.plot_workspace(grid, "conditoning", ax=figure_axes(True))
+    with pytest.raises(NacelleError, match="2 or 3"):
+        draw.plot_workspace(replace(grid, names=("x",), values=grid.values[:1]))
+    with pytest.raises(NacelleError, match=r"grid \(21, 21\)"):
+        draw.plot_workspace(replace(grid, reachable=grid.reachable[:3]))
+    with pytest.raises(NacelleError, match="3d"):
+        draw.plot_workspace(grid, ax=figure_axes(False))
+
+
+def test_workspaces_go_to_files(tmp_path):
+    paths = gallery.draw_workspaces(tmp_path / "new", [disc(), ball()])
+    assert [path.name for path in paths] == ["fivebar-workspace-x-y.png", "delta-workspace-x-y-z.png"]
+    assert all(path.stat().st_size > 5000 for path in paths)
+
+
+# ------------------------------------------------------------------------------ files
+
+
+@pytest.mark.parametrize("kind", ["png", "svg", "pdf"])
+def test_the_same_picture_gives_the_same_bytes(kind, tmp_path):
+    saved = []
+    for k in range(2):
+        ax = draw.plot_robot(library_robot("fivebar"), ax=figure_axes(True))
+        saved.append(draw.save(ax.figure, tmp_path / str(k) / f"a.{kind}").read_bytes())
+    assert saved[0] == saved[1]
+    assert not any(word in saved[0] for word in (b"Software", b"dc:date", b"CreationDate"))
+
+
+def test_the_gallery(tmp_path):
+    first = gallery.write_gallery(tmp_path / "1", ["delta", "fivebar"])
+    again = gallery.write_gallery(tmp_path / "2", ["delta", "fivebar"])
+    assert [path.read_bytes() for path in first] == [path.read_bytes() for path in again]
+    from matplotlib.image import imread
+
+    assert imread(first[0]).shape[:2] == (592, 704)
+
+
+def test_the_page_of_the_gallery_shows_the_library(request):
+    page = request.config.rootpath / "docs" / "gallery.md"
+    text = page.read_text(encoding="utf-8")
+    assert text == gallery.gallery_page([library_robot(name) for name in NAMES], "pictures")
+    pictures = list((page.parent / "pictures").glob("*.png"))
+    assert {path.stem for path in pictures} == set(NAMES)
+    assert all(path.stat().st_size < 60_000 for path in pictures)
+
+
+def test_the_command_writes_pictures_and_page(tmp_path, capsys):
+    gallery.main([str(tmp_path / "p"), "--page", str(tmp_path / "page.md"), "--robot", "fivebar"])
+    assert "1 pictures" in capsys.readouterr().out
+    assert "![fivebar](p/fivebar.png)" in (tmp_path / "page.md").read_text(encoding="utf-8")
+
+
+def test_without_matplotlib_the_error_says_what_to_install(monkeypatch):
+    figure = Figure()
+    for name in [name for name in sys.modules if name.split(".")[0] in ("matplotlib", "mpl_toolkits")]:
+        monkeypatch.setitem(sys.modules, name, None)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(NacelleError, match=r'pip install "nacelle\[plot\]"'):
+        draw.plot_robot(library_robot("fivebar"))
+    with pytest.raises(NacelleError, match=r'pip install "nacelle\[plot\]"'):
+        draw.save(figure, "never.png")
+
+
+def test_matplotlib_is_loaded_only_for_a_picture():
+    code = "import sys, nacelle.report.draw, nacelle.report.gallery; assert 'matplotlib' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)
