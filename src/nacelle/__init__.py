@@ -10,14 +10,54 @@ from nacelle.compile import compile_function as compile
 from nacelle.errors import (
     AssemblyError,
     DescriptionError,
+    KinematicsError,
     NacelleError,
     ParameterError,
     Problem,
+    SingularError,
+    TableError,
     UnknownRobotError,
+    UnreachableError,
 )
+from nacelle.kinematics.along import along
 from nacelle.kinematics.check import Check
+from nacelle.kinematics.flags import Flag
+from nacelle.kinematics.forward import ForwardKinematics, forward_kinematics
+from nacelle.kinematics.inverse import BodyPoses, InverseKinematics, inverse_kinematics
+from nacelle.kinematics.jacobian import (
+    Jacobian,
+    body_jacobian,
+    jacobian,
+    joint_jacobian,
+    leg_jacobians,
+    platform_jacobian,
+)
 from nacelle.kinematics.leg_type import LegType, leg_type, robot_elements
 from nacelle.kinematics.mobility import Mobility, mobility
+from nacelle.kinematics.motion import BodyMotion, JointMotion, body_motion, joint_motion
+from nacelle.kinematics.pose_input import pose, reference_pose
+from nacelle.kinematics.singularity import Singularities, singularities
+from nacelle.kinematics.trajectory import (
+    BangBang,
+    BSpline,
+    Chain,
+    Circle,
+    Cubic,
+    Fourier,
+    Line,
+    Polyline,
+    Quintic,
+    Sample,
+    Trajectory,
+    TrajectoryError,
+    Trapezoid,
+    Uniform,
+    Waypoints,
+    read_waypoints,
+    scale_to_limits,
+    time_scaled,
+)
+from nacelle.kinematics.workspace import Reach, Workspace, reach, workspace
 from nacelle.library import build, check, load, loads
 from nacelle.model.robot import Actuator, Robot
 from nacelle.robots import names as robot_names
@@ -28,29 +68,76 @@ __version__ = "0.1.0"
 __all__ = [
     "Actuator",
     "AssemblyError",
+    "BSpline",
+    "BangBang",
+    "BodyMotion",
+    "BodyPoses",
+    "Chain",
     "Check",
+    "Circle",
     "CompileError",
     "Compiled",
+    "Cubic",
     "DescriptionError",
+    "Flag",
+    "ForwardKinematics",
+    "Fourier",
+    "InverseKinematics",
+    "Jacobian",
+    "JointMotion",
+    "KinematicsError",
     "LegType",
+    "Line",
     "Mobility",
     "NacelleError",
     "ParameterError",
+    "Polyline",
     "Problem",
+    "Quintic",
+    "Reach",
     "Robot",
+    "Sample",
+    "SingularError",
+    "Singularities",
+    "TableError",
+    "Trajectory",
+    "TrajectoryError",
+    "Trapezoid",
+    "Uniform",
     "UnknownRobotError",
+    "UnreachableError",
+    "Waypoints",
+    "Workspace",
     "__version__",
+    "along",
+    "body_jacobian",
+    "body_motion",
     "build",
     "check",
     "compile",
+    "forward_kinematics",
+    "inverse_kinematics",
+    "jacobian",
+    "joint_jacobian",
+    "joint_motion",
+    "leg_jacobians",
     "leg_type",
     "load",
     "loads",
     "mobility",
     "physics",
+    "platform_jacobian",
+    "pose",
+    "reach",
+    "read_waypoints",
+    "reference_pose",
     "robot_elements",
     "robot_names",
+    "scale_to_limits",
     "schema",
+    "singularities",
+    "time_scaled",
+    "workspace",
 ]
 
 
@@ -59,3 +146,22 @@ def schema() -> dict[str, Any]:
     from nacelle.model.schema import shipped_schema
 
     return shipped_schema()
+
+
+def _plot_robot(self: Robot, x: Any = None, **options: Any) -> Any:
+    """Draw the robot at a pose (the reference if None); options as in `nacelle.report.draw.plot_robot`."""
+    from nacelle.report.draw import plot_robot
+
+    return plot_robot(self, x, **options)
+
+
+def _plot_workspace(self: Workspace, quantity: str = "conditioning", **options: Any) -> Any:
+    """Draw the workspace; options as in `nacelle.report.draw.plot_workspace`."""
+    from nacelle.report.draw import plot_workspace
+
+    return plot_workspace(self, quantity, **options)
+
+
+# Pictures are registered here, at the door: the floors below know nothing of them.
+Robot.plot = _plot_robot
+Workspace.plot = _plot_workspace

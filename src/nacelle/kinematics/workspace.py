@@ -6,10 +6,10 @@ where the boundary is found by bisection.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -48,6 +48,9 @@ class Workspace:
     at: Array
     flags: Array
     conditioning: Array
+
+    # Drawing is bound at the public door.
+    plot: ClassVar[Callable[..., Any]]
 
     @property
     def reachable(self) -> Array:

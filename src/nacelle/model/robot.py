@@ -6,9 +6,10 @@ import dataclasses
 import hashlib
 import itertools
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -89,6 +90,9 @@ class Robot:
     title: str = ""
     notes: str = ""
     sources: tuple[str, ...] = ()
+
+    # Drawing is bound at the public door.
+    plot: ClassVar[Callable[..., Any]]
 
     @property
     def tree_joints(self) -> tuple[Joint, ...]:

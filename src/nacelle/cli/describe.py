@@ -1,65 +1,15 @@
-"""The command line: `nacelle robots | show | check | new | schema`."""
+"""Commands about descriptions: `robots`, `show`, `check`, `new`, `schema`."""
 
 from __future__ import annotations
 
-import io
-import json
-import os
 import re
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import Annotated, Any
 
 import typer
 
+from nacelle.cli.common import JsonOption, RobotArgument, app, console, fail, print_json, write_new
 from nacelle.errors import DescriptionError, NacelleError
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-app = typer.Typer(
-    name="nacelle",
-    help="Dynamics of parallel robots, from one description to the controller.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-)
-
-RobotArgument = Annotated[str, typer.Argument(help="Name of a robot of the library, or a YAML file.")]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
-
-
-def console(stderr: bool = False) -> Console:
-    """A console that keeps long lines whole where it does not write to a terminal."""
-    from rich.console import Console
-
-    width = None if (sys.stderr if stderr else sys.stdout).isatty() else 160
-    return Console(stderr=stderr, width=width, highlight=False, soft_wrap=stderr)
-
-
-def fail(error: NacelleError, as_json: bool) -> NoReturn:
-    """Print an error, one line a problem, and leave with status 1."""
-    if isinstance(error, DescriptionError):
-        if as_json:
-            print_json({"ok": False, "problems": [problem.as_dict() for problem in error.problems]})
-        else:
-            from nacelle.report.text import problem_line
-
-            err = console(stderr=True)
-            for problem in error.problems:
-                err.print(problem_line(problem))
-            count = len(error.problems)
-            err.print(f"[bold red]{count} {'problem' if count == 1 else 'problems'}[/]")
-    elif as_json:
-        print_json({"ok": False, "error": str(error)})
-    else:
-        console(stderr=True).print(f"error: {error}", style="red", markup=False)
-    raise typer.Exit(1)
-
-
-def print_json(data: Any) -> None:
-    """Print plain data as JSON."""
-    print(json.dumps(data, indent=2, allow_nan=False))
 
 
 @app.command("robots")
@@ -216,50 +166,9 @@ def renamed(text: str, name: str) -> str:
     return written if robot.name == name else dataclasses.replace(robot, name=name).to_yaml()
 
 
-def write_new(target: Path, text: str) -> None:
-    """Write a file that does not exist yet, whole or not at all."""
-    if target.exists():
-        raise NacelleError(f"{target} exists already; it is left as it is")
-    if not target.parent.is_dir():
-        raise NacelleError(f"there is no folder {target.parent}")
-    part = target.with_name(f".{target.name}.{os.getpid()}")
-    try:
-        part.write_text(text, encoding="utf-8")
-        os.link(part, target)
-    except FileExistsError:
-        raise NacelleError(f"{target} exists already; it is left as it is") from None
-    finally:
-        part.unlink(missing_ok=True)
-
-
 @app.command("schema")
 def schema_command() -> None:
     """Print the JSON schema of descriptions, for editors."""
     from nacelle.model.schema import shipped_schema
 
     print_json(shipped_schema())
-
-
-@app.callback(invoke_without_command=True)
-def version_option(
-    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
-) -> None:
-    """Dynamics of parallel robots, from one description to the controller."""
-    if version:
-        from nacelle import __version__
-
-        print(f"nacelle {__version__}")
-        raise typer.Exit
-
-
-def main() -> None:
-    """Run the command line."""
-    for stream in (sys.stdout, sys.stderr):
-        # A terminal that lacks a letter gets a question mark in its place.
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")
-    app()
-
-
-if __name__ == "__main__":
-    main()

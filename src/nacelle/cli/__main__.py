@@ -1,0 +1,5 @@
+"""`python -m nacelle.cli`."""
+
+from nacelle.cli import main
+
+main()
