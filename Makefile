@@ -41,14 +41,15 @@ test: setup check ## The checks, then the tests that are not slow
 test-all: setup check ## The checks, then all tests
 	$(BIN)/pytest -n $(JOBS)
 
-demo: setup ## Check, show and draw every robot of the library
+demo: setup ## Check, show and draw every robot of the library, and some workspaces
 	@set -e; robots=$$($(BIN)/nacelle robots --names); \
 	for r in $$robots; do $(BIN)/nacelle check $$r; $(BIN)/nacelle show $$r; done
 	@$(BIN)/python -m nacelle.report.gallery demo
 
-bench: setup ## Measure the program tower beside gcc, CasADi and NumPy; nothing is asserted
+bench: setup ## Measure beside gcc, CasADi, NumPy and Pinocchio; nothing is asserted
 	@$(UV_SETTINGS) $(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements/bench.txt
 	$(BIN)/python benchmarks/program.py
+	$(BIN)/python benchmarks/kinematics.py
 
 format: setup ## Format, and mend what the linter can mend
 	$(BIN)/ruff check --fix .

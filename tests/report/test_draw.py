@@ -311,10 +311,11 @@ def test_the_gallery(tmp_path):
 def test_the_page_of_the_gallery_shows_the_library(request):
     page = request.config.rootpath / "docs" / "gallery.md"
     text = page.read_text(encoding="utf-8")
-    assert text == gallery.gallery_page([library_robot(name) for name in NAMES], "pictures")
+    maps = [(f"{name}-workspace-{'-'.join(over)}.png", name) for name, over in gallery.WORKSPACES]
+    assert text == gallery.gallery_page([library_robot(name) for name in NAMES], "pictures", maps)
     pictures = list((page.parent / "pictures").glob("*.png"))
-    assert {path.stem for path in pictures} == set(NAMES)
-    assert all(path.stat().st_size < 60_000 for path in pictures)
+    assert {path.name for path in pictures} == {f"{name}.png" for name in NAMES} | {file for file, _ in maps}
+    assert all(path.stat().st_size < 110_000 for path in pictures)
 
 
 def test_the_command_writes_pictures_and_page(tmp_path, capsys):

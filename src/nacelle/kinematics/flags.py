@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from enum import IntFlag
+from typing import Any
+
+import numpy as np
 
 from nacelle.spatial.scalar import Array
 
@@ -23,6 +26,11 @@ class Flag(IntFlag):
     """A singularity is near."""
     OUT_OF_LIMITS = 16
     """A joint is beyond its limits."""
+
+    @classmethod
+    def _missing_(cls, value: object) -> Any:
+        """Take entries of integer arrays as integers."""
+        return cls(int(value)) if isinstance(value, np.integer) else super()._missing_(value)
 
 
 FAILED = Flag.INVALID | Flag.UNREACHABLE | Flag.SINGULAR

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from nacelle import robots
+from nacelle.kinematics.workspace import Workspace, workspace
 from nacelle.library import load
 from nacelle.model.read import read_text
 from nacelle.model.robot import Robot
@@ -63,36 +64,69 @@ def draw_workspaces(folder: str | os.PathLike[str], workspaces: Iterable[draw.Wo
         NacelleError: if matplotlib is missing, or a workspace cannot be drawn.
     """
     paths = []
-    for workspace in workspaces:
-        ax = draw.new_axes(flat=len(workspace.names) == 2, shown=False)
-        draw.plot_workspace(workspace, ax=ax)
+    for shown in workspaces:
+        ax = draw.new_axes(flat=len(shown.names) == 2, shown=False)
+        draw.plot_workspace(shown, ax=ax)
         draw.fit(ax)
-        name = "-".join([workspace.robot.name, "workspace", *workspace.names])
+        name = "-".join([shown.robot.name, "workspace", *shown.names])
         file = re.sub(r"[^\w.-]+", "_", name) + ".png"
         paths.append(draw.save(ax.figure.figure, Path(folder) / file, step=5))
     return paths
 
 
-def gallery_page(found: Sequence[Robot], pictures: str) -> str:
-    """The page: a grid of pictures, names and titles.
+_Range = tuple[float, float, int]
+# Slices and volumes that show what a workspace is: coordinates with lowest, highest, points.
+WORKSPACES: tuple[tuple[str, dict[str, _Range]], ...] = (
+    ("fivebar", {"x": (-0.5, 0.5, 161), "y": (-0.2, 0.55, 121)}),
+    ("delta", {"x": (-0.5, 0.5, 101), "y": (-0.5, 0.5, 101)}),
+    ("gough-stewart", {"x": (-0.5, 0.5, 101), "y": (-0.5, 0.5, 101)}),
+    ("orthoglide", {"x": (-0.3, 0.3, 41), "y": (-0.3, 0.3, 41), "z": (-0.3, 0.3, 41)}),
+)
+
+
+def library_workspaces() -> list[Workspace]:
+    """Workspaces of some robots of the library around their reference poses."""
+    return [workspace(load(name), over) for name, over in WORKSPACES]
+
+
+def _grid(cells: Iterable[str]) -> str:
+    return (
+        '<div style="display: grid; grid-template-columns: repeat(auto-fill, minmax(18rem, 1fr)); gap: 1rem" '
+        "markdown>\n\n" + "\n".join(cells) + "\n</div>\n"
+    )
+
+
+def _cell(picture: str, name: str, words: str) -> str:
+    return (
+        f"<figure markdown>\n![{name}]({picture})\n"
+        f"<figcaption markdown>`{name}`: {words}</figcaption>\n</figure>\n"
+    )
+
+
+def gallery_page(found: Sequence[Robot], pictures: str, maps: Sequence[tuple[str, str]] = ()) -> str:
+    """The page: a grid of pictures, names and titles, and one of workspaces.
 
     Args:
         found: the robots.
         pictures: folder of the pictures, as seen from the page.
+        maps: for each picture of a workspace its file name and the robot's name.
     """
-    cells = [
-        f"<figure markdown>\n![{robot.name}]({pictures}/{robot.name}.png)\n"
-        f"<figcaption markdown>`{robot.name}`: {robot.title}</figcaption>\n</figure>\n"
-        for robot in found
-    ]
-    return (
+    cells = [_cell(f"{pictures}/{robot.name}.png", robot.name, robot.title) for robot in found]
+    text = (
         "# Gallery\n\n"
         "The robots of the library at their reference poses. Each leg has its own colour and the nacelle is\n"
         "orange; joints with a drive are red, the others dark; lengths are in metres. `make gallery` draws\n"
-        "them again, and `nacelle.report.draw.plot_robot` draws any robot at any pose.\n\n"
-        '<div style="display: grid; grid-template-columns: repeat(auto-fill, minmax(18rem, 1fr)); gap: 1rem" '
-        "markdown>\n\n" + "\n".join(cells) + "\n</div>\n"
+        "them again, and `robot.plot(x)` draws any robot at any pose.\n\n" + _grid(cells)
     )
+    if maps:
+        text += (
+            "\n## Workspaces\n\n"
+            "Slices through the reference pose, coloured by the inverse condition number, hatched beyond\n"
+            "the limits of joints and drives; and a volume within all limits. `nacelle workspace` draws\n"
+            "others.\n\n"
+            + _grid(_cell(f"{pictures}/{file}", name, "workspace") for file, name in maps)
+        )
+    return text
 
 
 def _read(name: str) -> Robot:
@@ -111,9 +145,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     chosen = parser.parse_args(arguments)
     paths = write_gallery(chosen.folder, chosen.robot)
     print(f"{len(paths)} pictures of robots in {chosen.folder}/")
+    maps: list[tuple[str, str]] = []
+    if not chosen.robot:
+        drawn = draw_workspaces(chosen.folder, library_workspaces())
+        maps = [(path.name, name) for path, (name, _) in zip(drawn, WORKSPACES, strict=True)]
+        print(f"{len(maps)} pictures of workspaces in {chosen.folder}/")
     if chosen.page is not None:
         pictures = os.path.relpath(chosen.folder, chosen.page.parent).replace(os.sep, "/")
-        page = gallery_page([_read(path.stem) for path in paths], pictures)
+        page = gallery_page([_read(path.stem) for path in paths], pictures, maps)
         chosen.page.write_text(page, encoding="utf-8", newline="\n")
         print(f"the page is {chosen.page}")
 

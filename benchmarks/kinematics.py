@@ -1,0 +1,190 @@
+"""Benchmark of kinematics: `make bench`.
+
+For some robots, in one run on this machine and on one thread: the time per pose of the inverse kinematics
+with the inverse Jacobian, and of the forward kinematics along a trajectory; beside Pinocchio's loop
+closure on the same tree: Newton's iteration on the closures (forward kinematics, Jacobians of the joints and
+of the ends of the loops, a least-squares step, integration), as in Pinocchio's examples, started from the
+pose before, to the same tolerance. It is driven from Python; so the time spent inside Pinocchio's own calls,
+a lower bound for any program around them, is given beside. Nothing is asserted: ratios within a run are what
+counts.
+"""
+
+import argparse
+import json
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+
+import nacelle
+from nacelle.kinematics import functions
+from nacelle.kinematics.forward import _Whole
+from nacelle.kinematics.mechanism import mechanism
+from nacelle.kinematics.native import native, native_newton
+from nacelle.spatial.pose import Pose
+
+ROBOTS = ("palida", "gough-stewart", "delta", "fivebar", "hexa")
+TOLERANCE = 1e-12
+
+
+def path(robot, count):
+    """Poses, one after the other, on a smooth closed path around the reference."""
+    x0 = nacelle.reference_pose(robot)
+    rng = np.random.default_rng(1)
+    n = robot.motion.n
+    scale = np.array([robot.size if name in "xyz" else 1.0 for name in robot.motion.coordinates])
+    a, b = 0.03 * scale * rng.uniform(-1, 1, (2, n)), 0.03 * scale * rng.uniform(-1, 1, (2, n))
+    course = nacelle.Fourier(x0, a, b, motion=robot.motion, frequency=1.0)
+    return course(np.linspace(0.0, course.duration, count)).x
+
+
+def best(function, repeat=5):
+    times = []
+    for _ in range(repeat):
+        start = time.perf_counter()
+        function()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+class Pinocchio:
+    """Newton's iteration on the closures of a robot in Pinocchio."""
+
+    def __init__(self, robot):
+        import pinocchio as pin
+
+        from support.pinocchio_tree import pinocchio_tree, se3
+
+        self.pin, self.robot = pin, robot
+        self.tree = pinocchio_tree(robot)
+        self.model = self.tree.model
+        self.ends = []
+        for number, joint in enumerate(robot.closures):
+            if joint.at_point:
+                continue
+            frames = []
+            for body, frame in (
+                (joint.predecessor, joint.frame_predecessor),
+                (joint.successor, joint.frame_successor),
+            ):
+                own = self.model.frames[self.tree.frames[body]]
+                made = pin.Frame(
+                    f"end-{number}-{body}", own.parentJoint, 0, own.placement * se3(frame), pin.OP_FRAME
+                )
+                frames.append(self.model.addFrame(made))
+            self.ends.append(frames)
+        self.data = self.model.createData()
+        m = robot.platform_nv
+        self.platform = list(range(m))
+        self.active = [m + robot.v_slices[a.joint].start for a in robot.actuators]
+        self.active_q = [(3 if m == 3 else 7) + robot.q_slices[a.joint].start for a in robot.actuators]
+        self.inside = 0.0
+        self.iterations = 0
+
+    def solve(self, q, held):
+        """Close the loops from q; the velocities `held` do not move."""
+        pin = self.pin
+        free = [k for k in range(self.model.nv) if k not in held]
+        for _ in range(30):
+            start = time.perf_counter()
+            pin.computeJointJacobians(self.model, self.data, q)
+            pin.updateFramePlacements(self.model, self.data)
+            J = [
+                [pin.getFrameJacobian(self.model, self.data, k, pin.LOCAL_WORLD_ALIGNED) for k in pair]
+                for pair in self.ends
+            ]
+            self.inside += time.perf_counter() - start
+            oMf = self.data.oMf
+            r = np.concatenate(
+                [oMf[second].translation - oMf[first].translation for first, second in self.ends]
+            )
+            J = np.concatenate([second[:3] - first[:3] for first, second in J])
+            if np.max(np.abs(r)) < TOLERANCE * self.robot.size:
+                return q
+            self.iterations += 1
+            step = np.zeros(self.model.nv)
+            step[free] = np.linalg.lstsq(J[:, free], -r, rcond=1e-12)[0]
+            q = pin.integrate(self.model, q, step)
+        raise RuntimeError("Pinocchio's iteration does not converge")
+
+    def along(self, starts, wanted, held):
+        """Solve for all samples, each from the one before with its held coordinates replaced."""
+        self.inside, self.iterations = 0.0, 0
+        q = starts.copy()
+        start = time.perf_counter()
+        for values, places in wanted:
+            q = q.copy()
+            q[places] = values
+            q = self.solve(q, held)
+        return time.perf_counter() - start, q
+
+
+def measure(name, count):
+    robot = nacelle.load(name)
+    known = mechanism(robot)
+    x = path(robot, count)
+    found = nacelle.inverse_kinematics(robot, x)
+    y = found.y
+    inverse = native(functions.inverse_jacobian, robot)
+    row = {"robot": name, "operations (inverse and Jacobian)": inverse.count.total}
+    row["inverse, ns"] = 1e9 / count * best(lambda: inverse(x, y, threads=1))
+    active = np.ascontiguousarray(found.actuators)
+    if known.closed_form:
+        solver, start = native_newton(functions.forward_step, robot), x[:1]
+    else:
+        whole = _Whole(known)
+        solver, start = whole.solver, whole.start(x[:1])
+
+    def run():
+        return solver.solve(start, active, tolerance=TOLERANCE, follow=True)
+
+    row["forward, ns"] = 1e9 / count * best(run)
+    result = run()
+    row["forward, steps"] = float(np.mean(result.iterations))
+    few = min(count, 300)
+    pinocchio = Pinocchio(robot)
+    size = 3 if robot.platform_nv == 3 else 7
+    bodies = found.bodies
+
+    def configuration(k):
+        return pinocchio.tree.configuration(Pose(bodies.R[k, 1], bodies.p[k, 1]), found.q[k])
+
+    poses = [configuration(k)[:size] for k in range(few)]
+    places = list(range(size))
+    seconds, q = pinocchio.along(configuration(0), [(p, places) for p in poses], set(pinocchio.platform))
+    row["Pinocchio inverse, ns"] = 1e9 * seconds / few
+    row["Pinocchio inverse, inside, ns"] = 1e9 * pinocchio.inside / few
+    row["Pinocchio inverse, steps"] = pinocchio.iterations / few
+    assert np.max(np.abs(q[pinocchio.active_q] - active[few - 1])) < 1e-9
+    wanted = [(active[k], pinocchio.active_q) for k in range(few)]
+    seconds, q = pinocchio.along(configuration(0), wanted, set(pinocchio.active))
+    row["Pinocchio forward, ns"] = 1e9 * seconds / few
+    row["Pinocchio forward, inside, ns"] = 1e9 * pinocchio.inside / few
+    row["Pinocchio forward, steps"] = pinocchio.iterations / few
+    assert np.max(np.abs(q[:3] - bodies.p[few - 1, 1])) < 1e-9
+    for kind in ("inverse", "forward"):
+        row[f"Pinocchio / nacelle, {kind}"] = row[f"Pinocchio {kind}, ns"] / row[f"{kind}, ns"]
+        row[f"the same, inside only, {kind}"] = row[f"Pinocchio {kind}, inside, ns"] / row[f"{kind}, ns"]
+    return row
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--samples", type=int, default=20_000)
+    options = parser.parse_args()
+    rows = [measure(name, options.samples) for name in ROBOTS]
+    if options.json:
+        print(json.dumps(rows, indent=2))
+        return
+    for row in rows:
+        print()
+        for key, value in row.items():
+            print(f"  {key:36} {value:.4g}" if isinstance(value, float) else f"  {key:36} {value}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,123 @@
+"""The commands about poses: ik, fk, workspace, draw."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import nacelle
+from nacelle.cli import app
+
+pytestmark = pytest.mark.filterwarnings("error")
+
+
+@pytest.fixture(autouse=True)
+def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def run(*arguments: str, code: int = 0) -> Any:
+    result = CliRunner().invoke(app, list(arguments))
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    assert result.exit_code == code, result.output
+    return result
+
+
+def run_json(*arguments: str, code: int = 0) -> Any:
+    return json.loads(run(*arguments, "--json", code=code).stdout, parse_constant=pytest.fail)
+
+
+def test_ik_of_one_pose() -> None:
+    found = run_json("ik", "delta", "--at", "x=100mm", "--at", "z=-0.55")
+    robot = nacelle.load("delta")
+    expected = nacelle.inverse_kinematics(robot, [0.1, 0.0, -0.55])
+    assert list(found["actuators"].values()) == expected.actuators.tolist()
+    assert set(found["joints"]) == {joint.name for joint in robot.joints}
+    assert found["ok"] is True
+    text = run("ik", "delta", "--at", "x=100mm", "--at", "z=-0.55").stdout
+    assert f"{math.degrees(expected.actuators[0]):.4f} deg" in text
+
+
+def test_ik_takes_rotations_and_modes() -> None:
+    found = run_json("ik", "palida", "--at", "rz=10deg")
+    assert found["pose"]["qz"] == pytest.approx(math.sin(math.radians(5)))
+    assert run_json("ik", "quattro", "--at", "swing=20deg")["pose"]["swing"] == pytest.approx(
+        math.radians(20)
+    )
+    assert set(run_json("ik", "dymo", "--mode", "planar")["pose"]) == {"x", "y", "rz"}
+
+
+def test_tables_go_through_ik_and_fk() -> None:
+    Path("poses.csv").write_text("t,x [mm],y,z\n0,0,0,-0.6\n1,100,0.02,-0.62\n2,3000,0,-0.6\n")
+    result = run("ik", "delta", "--csv", "poses.csv", "--out", "joints.csv")
+    assert "1 of 3 poses are flagged" in result.stderr
+    lines = Path("joints.csv").read_text().splitlines()
+    assert lines[0].startswith("t [s],x [m],y [m],z [m],leg1.motor [rad]")
+    assert lines[3].endswith(",nan,nan,nan,2")
+    Path("good.csv").write_text("\n".join(lines[:3]) + "\n")
+    back = run_json("fk", "delta", "--csv", "good.csv")
+    np.testing.assert_allclose(back["x"], [[0, 0, -0.6], [0.1, 0.02, -0.62]], atol=1e-14)
+    assert "joints.csv:4" in run("fk", "delta", "--csv", "joints.csv", code=1).stderr
+    assert "exists already" in run("ik", "delta", "--csv", "poses.csv", "--out", "good.csv", code=1).stderr
+
+
+def test_fk_of_one_set_of_actuators() -> None:
+    robot = nacelle.load("hexaglide")
+    x = nacelle.reference_pose(robot)
+    q = nacelle.inverse_kinematics(robot, x).actuators
+    options = [
+        f"--q={actuator.name}={value!r}" for actuator, value in zip(robot.actuators, q.tolist(), strict=True)
+    ]
+    found = run_json("fk", "hexaglide", *options)
+    np.testing.assert_allclose(list(found["pose"].values()), x, atol=1e-12)
+    assert "steps" in run("fk", "hexaglide", *options, "--guess", "x=10mm").stdout
+
+
+def test_workspace_prints_and_writes() -> None:
+    found = run_json("workspace", "fivebar", "--over", "x=-0.4:0.4:21", "--over", "y=0:400mm:11")
+    assert found["points"] == 231
+    assert 0 < found["inside_limits"] <= found["reachable"] <= 231
+    run("workspace", "fivebar", "--over", "x=-0.4:0.4:21", "--over", "y=0:0.4:11", "--out", "w.png")
+    assert Path("w.png").read_bytes().startswith(b"\x89PNG")
+    run("workspace", "fivebar", "--over", "x=-0.4:0.4:21", "--out", "w.csv")
+    assert len(Path("w.csv").read_text().splitlines()) == 22
+    assert run_json("workspace", "fivebar", "--rays", "90")["volume"] > 0.01
+
+
+def test_draw() -> None:
+    run("draw", "delta", "--out", "d.svg", "--at", "x=50mm", "--names", "--frames")
+    assert "<svg" in Path("d.svg").read_text()
+    assert "exists already" in run("draw", "delta", "--out", "d.svg", code=1).stderr
+    assert ".png" in run("draw", "delta", "--out", "d.bmp", code=1).stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("ik", "delta", "--at", "w=1"), "no coordinate is called 'w'; known: x, y, z"),
+        (("ik", "delta", "--at", "x"), "'x' is not NAME=VALUE"),
+        (("ik", "delta", "--at", "x=1deg"), "'1deg'"),
+        (("ik", "delta", "--at", "x=0.1", "--at", "x=0.2"), "x is given twice"),
+        (("ik", "delta", "--at", "z=-5"), "legs 'leg1', 'leg2', 'leg3' do not reach the pose [0, 0, -5]"),
+        (("ik", "delta", "--mode", "upside"), "delta has no mode 'upside'"),
+        (("ik", "delta", "--csv", "none.csv"), "none.csv: cannot be read"),
+        (("fk", "delta", "--q", "leg1.motor=1"), "--q leg2.motor=VALUE and 1 more"),
+        (("fk", "delta", "--q", "leg1.moter=1"), "did you mean 'leg1.motor'?"),
+        (("workspace", "delta"), "--over NAME=LOW:HIGH"),
+        (("workspace", "delta", "--over", "x=1:0"), "the range of x is empty"),
+        (("workspace", "delta", "--over", "x=0"), "is not NAME=LOW:HIGH"),
+        (("workspace", "delta", "--over", "x=0:1:many"), "'many' is not a number of points"),
+        (("workspace", "delta", "--over", "q=0:1"), "no coordinate is called 'q'"),
+    ],
+)
+def test_mistakes(arguments: tuple[str, ...], words: str) -> None:
+    result = run(*arguments, code=1)
+    assert words in result.stderr
+    assert result.stdout == ""
+    assert run_json(*arguments, code=1)["ok"] is False
