@@ -50,8 +50,22 @@ def actuator_steps(robot: Robot, motion: TreeMotion, steps: Sequence[Step]) -> l
     return result
 
 
+def rate_drift(robot: Robot, motion: TreeMotion, velocity: TreeVelocity, index: int) -> Scalar:
+    """Acceleration of a revolute or prismatic joint at constant rates of the tree: zero in the tree itself."""
+    if index < robot.tree:
+        return 0.0
+    joint = robot.joints[index]
+    first, _ = closure_frames(joint, motion)
+    z = first.R[:, 2]
+    if joint.kind is not JointKind.REVOLUTE:
+        return dot(z, slip_drift(joint, motion, velocity))
+    V1, V2 = velocity.twists[joint.predecessor], velocity.twists[joint.successor]
+    A1, A2 = velocity.drifts[joint.predecessor], velocity.drifts[joint.successor]
+    return dot(z, A2[3:] - A1[3:]) + dot(cross(V1[3:], z), V2[3:] - V1[3:])
+
+
 def actuator_drifts(robot: Robot, motion: TreeMotion, velocity: TreeVelocity, drift: Array) -> list[Scalar]:
-    """Accelerations of the actuators where dv/dt = 0, beside those of the tree's rates.
+    """Accelerations of the actuators where dv/dt = 0.
 
     Args:
         robot: the robot.
@@ -59,22 +73,11 @@ def actuator_drifts(robot: Robot, motion: TreeMotion, velocity: TreeVelocity, dr
         velocity: their twists, and derivatives at constant rates.
         drift: derivatives of the tree's rates where dv/dt = 0.
     """
-    result: list[Scalar] = []
-    for actuator in robot.actuators:
-        row = joint_rate_row(robot, motion, actuator.joint)
-        value = row @ drift
-        if actuator.joint >= robot.tree:
-            joint = robot.joints[actuator.joint]
-            first, _ = closure_frames(joint, motion)
-            z = first.R[:, 2]
-            if joint.kind is JointKind.REVOLUTE:
-                V1, V2 = velocity.twists[joint.predecessor], velocity.twists[joint.successor]
-                A1, A2 = velocity.drifts[joint.predecessor], velocity.drifts[joint.successor]
-                value = value + dot(z, A2[3:] - A1[3:]) + dot(cross(V1[3:], z), V2[3:] - V1[3:])
-            else:
-                value = value + dot(z, slip_drift(joint, motion, velocity))
-        result.append(value)
-    return result
+    return [
+        joint_rate_row(robot, motion, actuator.joint) @ drift
+        + rate_drift(robot, motion, velocity, actuator.joint)
+        for actuator in robot.actuators
+    ]
 
 
 def locked_in_tree(robot: Robot) -> frozenset[int]:

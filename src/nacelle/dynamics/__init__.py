@@ -1,0 +1,1 @@
+"""Rigid dynamics: inverse and forward, in several formulations that agree, with friction in every joint."""

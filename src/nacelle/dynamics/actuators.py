@@ -1,0 +1,60 @@
+"""Actuator forces from the generalised force: A^T Gamma = F, with A = J_r^-1.
+
+A's columns are made square to each other, A = Q R (Gram and Schmidt), so Gamma = Q D^-1 R^-T F with D the
+squares of Q's columns: for as many actuators as motions the solution, for more of them the one of least
+norm. What is left of a column after the others were taken out, over its length, is a cheap measure of
+how near a parallel singularity is: the square of a sine.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from nacelle.spatial.scalar import Array, Scalar, divide, dot, minimum, pack
+
+
+class Balanced(NamedTuple):
+    """Actuator forces (actuators,), and the smallest pivot: 1 at best, 0 at a parallel singularity."""
+
+    force: Array
+    pivot: Scalar
+
+
+def balance(A: Array, F: Array, weights: Array | None = None, preload: Array | None = None) -> Balanced:
+    """Find the actuator forces that make up a generalised force.
+
+    Args:
+        A: rates of the actuators from the reduced twist (actuators, n).
+        F: generalised force (n,).
+        weights: for redundant actuation, sum of weight Gamma^2 is least; all 1 if None.
+        preload: forces (actuators,) whose internal part, which does not move the nacelle, is added.
+    """
+    if preload is not None:
+        rest = balance(A, F - A.T @ preload, weights)
+        return Balanced(rest.force + preload, rest.pivot)
+    count, n = A.shape
+    # With s^2 = 1 / weight, Gamma = s Gamma' has the least norm in Gamma'.
+    scale = np.ones(count) if weights is None else 1.0 / np.sqrt(weights)
+    columns = [A[:, k] * scale for k in range(n)]
+    R: list[list[Scalar]] = [[0.0] * n for _ in range(n)]
+    shares: list[Scalar] = []
+    pivot: Scalar = 1.0
+    for k in range(n):
+        before = dot(A[:, k] * scale, A[:, k] * scale)
+        left = dot(columns[k], columns[k])
+        pivot = minimum(pivot, divide(left, before))
+        shares.append(divide(1.0, left))
+        for j in range(k + 1, n):
+            R[k][j] = dot(columns[k], columns[j]) * shares[k]
+            columns[j] = columns[j] - R[k][j] * columns[k]
+    force: Array = np.zeros(count)
+    values: list[Scalar] = []
+    for k in range(n):
+        value = F[k]
+        for j in range(k):
+            value = value - R[j][k] * values[j]
+        values.append(value)
+        force = force + (value * shares[k]) * columns[k]
+    return Balanced(pack([entry * s for entry, s in zip(force, scale, strict=True)]), pivot)

@@ -1,0 +1,71 @@
+"""Friction as a sum of basis functions of the joint's rate ([AGH2005] (24)-(27)).
+
+    viscous    r              coulomb    sign(r), 0 at rest      coulomb-smooth   tanh(r / scale)
+    quadratic  r |r|          cubic      r^3                     stribeck         exp(-(r / scale)^2) sign(r)
+    constant   1
+
+Forces are those that the motion has to overcome: positive against a positive rate. In a ball friction
+acts along the relative angular velocity, with its length as the rate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from nacelle.model.joint import FrictionTerm
+from nacelle.spatial.scalar import Array, Scalar, absolute, dot, exp, sign, sqrt, tanh, where
+
+
+def basis(term: FrictionTerm, rate: Scalar, smooth: float | None = None) -> Scalar:
+    """The basis function of a friction term at a rate (rad/s or m/s).
+
+    Args:
+        term: the term.
+        rate: of the joint.
+        smooth: if given, sign(r) becomes tanh(r / smooth) in every term.
+    """
+    side = sign(rate) if smooth is None else tanh(rate / smooth)
+    match term.basis:
+        case "viscous":
+            return rate
+        case "coulomb":
+            return side
+        case "coulomb-smooth":
+            return tanh(rate / term.scale)
+        case "stribeck":
+            bend = rate / term.scale
+            return exp(-(bend * bend)) * side
+        case "quadratic":
+            return rate * absolute(rate)
+        case "cubic":
+            return rate * rate * rate
+        case "constant":
+            return 1.0
+    raise ValueError(f"unknown friction {term.basis!r}")
+
+
+def axis_friction(terms: Sequence[FrictionTerm], rate: Scalar, smooth: float | None = None) -> Scalar:
+    """Friction force (N or N m) along an axis at a rate."""
+    force: Scalar = 0.0
+    for term in terms:
+        force = force + term.coefficient * basis(term, rate, smooth)
+    return force
+
+
+def ball_friction(terms: Sequence[FrictionTerm], w: Array, smooth: float | None = None) -> Array:
+    """Friction moment (3,) in a ball at a relative angular velocity w (3,), along it."""
+    viscous: Scalar = 0.0
+    others = [term for term in terms if term.basis != "viscous"]
+    for term in terms:
+        if term.basis == "viscous":
+            viscous = viscous + term.coefficient
+    if not others:
+        return np.asarray(viscous * w)
+    square = dot(w, w)
+    moves = where(square, 1.0, 0.0)
+    rate = sqrt(where(square, square, 1.0))
+    # At rest there is no direction, and no Coulomb friction.
+    along = axis_friction(others, rate, smooth) * moves / rate
+    return np.asarray((viscous + along) * w)

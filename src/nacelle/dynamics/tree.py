@@ -1,0 +1,48 @@
+"""The tree formulation: Gamma = G^T Gamma_tr ([KI2007] (1)).
+
+The generalised forces of the tree are found by the recursion of Newton and Euler, from the ends to the
+base and the platform; the map from the reduced twist to the tree's rates projects them. It holds for
+every mechanism, and is the reference of the others.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nacelle.dynamics.demand import Settings, body_wrenches, joint_efforts
+from nacelle.dynamics.state import State
+from nacelle.model.leg import PLATFORM
+from nacelle.spatial.scalar import Array, cross, pack
+
+
+def tree_forces(state: State, u_dot: Array, settings: Settings) -> Array:
+    """Generalised forces of the tree (rates,) at accelerations u_dot of its rates."""
+    robot, motion = state.robot, state.now.motion
+    # Wrenches [f; n] about the base's origin, so that they add up along the tree as they are.
+    carried: dict[int, Array] = {}
+    for body, (f, n) in body_wrenches(state, u_dot, settings.external).items():
+        carried[body] = pack([*f, *(n + cross(motion.poses[body].p, f))])
+    forces: list[Array | float] = [0.0] * motion.columns.shape[1]
+    for j in reversed(range(robot.tree)):
+        joint = robot.joints[j]
+        if joint.successor not in carried:
+            continue
+        wrench = carried.pop(joint.successor)
+        place = robot.v_slices[j]
+        for k in range(robot.platform_nv + place.start, robot.platform_nv + place.stop):
+            forces[k] = motion.columns[:, k] @ wrench
+        before = carried.get(joint.predecessor)
+        carried[joint.predecessor] = wrench if before is None else before + wrench
+    if PLATFORM in carried:
+        for k in range(robot.platform_nv):
+            forces[k] = motion.columns[:, k] @ carried[PLATFORM]
+    total = pack(forces)
+    for effort in joint_efforts(state, u_dot, settings):
+        total = total + effort.rows.T @ effort.values
+    return np.asarray(total)
+
+
+def generalised_force(state: State, a: Array, settings: Settings) -> Array:
+    """Force (n,) along the reduced twist that the motion asks for: U^T Gamma_tr."""
+    u_dot = state.moving.U @ a + state.moving.drift
+    return np.asarray(state.moving.U.T @ tree_forces(state, u_dot, settings))
