@@ -223,6 +223,7 @@ def compile_function(
     *,
     inputs: Mapping[str, tuple[int, ...]] | None = None,
     parameters: str | Sequence[str] = "constant",
+    options: Mapping[str, Any] | None = None,
     target: str = "jit",
     minimised: bool = True,
     use_cache: bool = True,
@@ -237,6 +238,7 @@ def compile_function(
         inputs: names and shapes of the arrays, if the function does not declare them.
         parameters: "constant": the robot's numbers are constants; "input": all of them are the first
             input, "parameters"; or a list of groups ("inertia", ...) that are.
+        options: keyword arguments for the function: plain numbers and texts that shape the program.
         target: "jit", or "numpy", which needs no compiler and is taken with a warning where llvmlite is
             missing.
         minimised: whether to minimise the program.
@@ -251,11 +253,12 @@ def compile_function(
     chosen = _target(target)
     if chosen.name != "jit":
         assert chosen.kernel is not None
-        program = make_program(function, robot, shapes, groups, minimised)
+        program = make_program(function, robot, shapes, groups, minimised, dict(options or {}))
         return Compiled(program, chosen.kernel(program), chosen.name)
     from nacelle.emit import jit
 
-    key = _key("function", function, robot, shapes, groups, minimised) if use_cache else None
+    settings = dict(options or {})
+    key = _key("function", function, robot, shapes, groups, minimised, settings) if use_cache else None
 
     def load(image: bytes, signature: Program, packed: bytes | None) -> Compiled:
         return Compiled(signature, jit.load_object(image, signature), "jit", packed)
@@ -263,7 +266,7 @@ def compile_function(
     return _kept(
         store or Store(),
         key,
-        lambda: make_program(function, robot, shapes, groups, minimised),
+        lambda: make_program(function, robot, shapes, groups, minimised, settings),
         jit.compile_object,
         load,
     )
@@ -329,7 +332,7 @@ def compile_newton(
         return NumpyNewton(program, tiles(program))
     from nacelle.emit import jit_drivers
 
-    key = _key("newton", function, robot, shapes, (), True) if use_cache else None
+    key = _key("newton", function, robot, shapes, (), True, {}) if use_cache else None
     return _kept(
         store or Store(),
         key,
@@ -345,15 +348,17 @@ def make_program(
     shapes: Mapping[str, tuple[int, ...]],
     groups: tuple[str, ...] = (),
     minimised: bool = True,
+    options: Mapping[str, Any] | None = None,
 ) -> Program:
     """Trace a function to a program, and minimise it."""
+    settings = options or {}
 
     def call(*arrays: Any) -> Any:
         if robot is None:
-            return function(*arrays)
+            return function(*arrays, **settings)
         if groups:
-            return function(robot.with_symbols(arrays[0], *groups), *arrays[1:])
-        return function(robot, *arrays)
+            return function(robot.with_symbols(arrays[0], *groups), *arrays[1:], **settings)
+        return function(robot, *arrays, **settings)
 
     name = getattr(function, "__name__", "program")
     try:
@@ -427,6 +432,7 @@ def _key(
     shapes: Mapping[str, tuple[int, ...]],
     groups: tuple[str, ...],
     minimised: bool,
+    options: Mapping[str, Any],
 ) -> str | None:
     """Everything that native code depends on; None if the function cannot be told from others."""
     fingerprint = _fingerprint(function)
@@ -442,6 +448,7 @@ def _key(
             list(shapes.items()),
             groups,
             minimised,
+            sorted(options.items()),
             _package_hash(),
             jit.host_key(),
         ]

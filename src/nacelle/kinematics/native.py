@@ -11,9 +11,9 @@ from nacelle.model.robot import Robot
 
 
 @lru_cache(maxsize=512)
-def native(function: Callable[..., Any], robot: Robot) -> Compiled:
-    """A physics function, compiled for a robot."""
-    return compile_function(function, robot)
+def native(function: Callable[..., Any], robot: Robot, options: tuple[tuple[str, Any], ...] = ()) -> Compiled:
+    """A physics function, compiled for a robot; options are keyword arguments that shape the program."""
+    return compile_function(function, robot, options=dict(options))
 
 
 @lru_cache(maxsize=128)

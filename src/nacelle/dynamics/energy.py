@@ -1,0 +1,56 @@
+"""Energies and what friction takes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nacelle.dynamics.joint_effort import axis_coordinate, friction_efforts, rotors
+from nacelle.dynamics.state import State, body_parameters, has_mass
+from nacelle.kinematics.actuation import joint_rate_row
+from nacelle.kinematics.tree import point_velocity
+from nacelle.spatial.inertia import inertia_matrix
+from nacelle.spatial.scalar import Scalar, cross, dot
+
+
+def kinetic(state: State) -> Scalar:
+    """Kinetic energy (J): of every body m v.v / 2 + v . (w x h) + w . I w / 2, and of the rotors."""
+    robot, motion = state.robot, state.now.motion
+    total: Scalar = 0.0
+    for body, pose in enumerate(motion.poses):
+        if body == 0 or not has_mass(robot, body):
+            continue
+        twist = state.moving.velocity.twists[body]
+        v, w = pose.R.T @ point_velocity(twist, pose.p), pose.R.T @ twist[3:]
+        p = body_parameters(robot, body)
+        total = (
+            total + 0.5 * p[0] * dot(v, v) + dot(v, cross(w, p[1:4])) + 0.5 * dot(w, inertia_matrix(p) @ w)
+        )
+    for index, inertia in rotors(robot):
+        rate = joint_rate_row(robot, motion, index) @ state.moving.u
+        total = total + 0.5 * inertia * rate * rate
+    return total
+
+
+def potential(state: State) -> Scalar:
+    """Potential energy (J) of gravity, zero at the base's origin, and of springs."""
+    robot, motion = state.robot, state.now.motion
+    g = np.asarray(robot.gravity)
+    total: Scalar = 0.0
+    for body, pose in enumerate(motion.poses):
+        if body and has_mass(robot, body):
+            p = body_parameters(robot, body)
+            total = total - dot(g, p[0] * pose.p + pose.R @ p[1:4])
+    for index, joint in enumerate(robot.joints):
+        for number, spring in enumerate(joint.springs):
+            if spring is not None:
+                stretch = axis_coordinate(state, index, number) - spring.rest
+                total = total + 0.5 * spring.stiffness * stretch * stretch
+    return total
+
+
+def dissipated_power(state: State, smooth: float | None = None) -> Scalar:
+    """Power (W) that friction takes from the motion: sum of force times rate."""
+    total: Scalar = 0.0
+    for effort in friction_efforts(state, smooth):
+        total = total + dot(effort.rows @ state.moving.u, effort.values)
+    return total

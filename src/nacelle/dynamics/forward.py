@@ -1,0 +1,160 @@
+"""Forward dynamics, mass matrix, bias, gravity and energies at the door."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from nacelle.dynamics import functions
+from nacelle.dynamics.inverse import external_load, rates_of
+from nacelle.errors import KinematicsError
+from nacelle.kinematics.motion import settle, solved
+from nacelle.kinematics.native import native
+from nacelle.model.robot import Robot
+from nacelle.spatial.scalar import Array
+from nacelle.spatial.solve import solve_batch
+
+Coordinates = Literal["platform", "actuators"]
+
+
+@dataclass(frozen=True, eq=False)
+class ForwardDynamics:
+    """Accelerations of the nacelle.
+
+    Attributes:
+        acceleration: derivative of the reduced twist (..., n).
+        flags: for every state what was found (`Flag`).
+    """
+
+    acceleration: Array
+    flags: Array
+
+
+def forward_dynamics(
+    robot: Robot,
+    x: Any,
+    v: Any,
+    tau: Any,
+    *,
+    external: Mapping[str, Any] | None = None,
+    friction: bool = True,
+    smooth: float | None = None,
+) -> ForwardDynamics:
+    """Find the acceleration of the nacelle under actuator forces.
+
+    Args:
+        robot: the robot.
+        x: reduced poses (..., nx).
+        v: reduced twists (..., n); zero if None.
+        tau: forces of the actuators (..., actuators), N or N m.
+        external: wrenches on bodies, as in `inverse_dynamics`.
+        friction: whether friction counts.
+        smooth: rate over which Coulomb friction changes its sign smoothly.
+
+    Raises:
+        KinematicsError, UnreachableError: as in `inverse_dynamics`.
+    """
+    v, _ = rates_of(robot, v, None)
+    forces = np.asarray(tau, dtype=float)
+    if forces.shape[-1:] != (len(robot.actuators),):
+        names = ", ".join(actuator.name for actuator in robot.actuators)
+        raise KinematicsError(
+            f"{robot.name} has {len(robot.actuators)} actuators ({names}), so tau has the shape "
+            f"(..., {len(robot.actuators)}), got {forces.shape}"
+        )
+    poses, y, flags = solved(robot, x, v, forces)
+    load = external_load(robot, poses, y, external)
+    options: dict[str, Any] = {"friction": bool(friction)} | (
+        {} if smooth is None else {"smooth": float(smooth)}
+    )
+    found = native(functions.forward, robot, tuple(options.items()))(poses, y, v, forces, load)
+    flags = np.broadcast_to(flags, found["acceleration"].shape[:-1]).copy()
+    return ForwardDynamics(settle(robot, poses, found, flags)["acceleration"], flags)
+
+
+def mass_matrix(robot: Robot, x: Any, *, coordinates: Coordinates = "platform") -> Array:
+    """Mass matrix (..., n, n) along the reduced twist, or seen from the actuators: J_r^T M J_r."""
+    poses, y, flags = solved(robot, x)
+    found = settle(robot, poses, native(functions.inertia, robot)(poses, y), flags)
+    if _platform(coordinates):
+        return np.asarray(found["M"])
+    J = _direct(robot, found["A"])
+    return np.asarray(np.swapaxes(J, -1, -2) @ found["M"] @ J)
+
+
+def bias_forces(
+    robot: Robot,
+    x: Any,
+    v: Any,
+    *,
+    coordinates: Coordinates = "platform",
+    friction: bool = True,
+    smooth: float | None = None,
+) -> Array:
+    """What a state asks for without acceleration: gravity, Coriolis forces, springs, friction.
+
+    In platform coordinates (..., n) at dv/dt = 0, in those of the actuators (..., actuators) at q'' = 0.
+    """
+    v, _ = rates_of(robot, v, None)
+    poses, y, flags = solved(robot, x, v)
+    options: dict[str, Any] = {"friction": bool(friction)} | (
+        {} if smooth is None else {"smooth": float(smooth)}
+    )
+    found = native(functions.bias, robot, tuple(options.items()))(poses, y, v)
+    flags = np.broadcast_to(flags, found["h"].shape[:-1]).copy()
+    found = settle(robot, poses, found, flags)
+    if _platform(coordinates):
+        return np.asarray(found["h"])
+    J = _direct(robot, found["A"])
+    # At q'' = 0 the twist changes by dv/dt = -J_r d, d the actuators' drift.
+    held = np.einsum("...ij,...jk,...k->...i", found["M"], J, found["drift"])
+    return np.asarray(np.einsum("...ij,...i->...j", J, found["h"] - held))
+
+
+def gravity_forces(robot: Robot, x: Any, *, coordinates: Coordinates = "platform") -> Array:
+    """What holds the robot at rest against gravity: along the reduced twist, or by the actuators."""
+    poses, y, flags = solved(robot, x)
+    found = settle(robot, poses, native(functions.gravity, robot)(poses, y), flags)
+    if _platform(coordinates):
+        return np.asarray(found["g"])
+    return np.asarray(np.einsum("...ij,...i->...j", _direct(robot, found["A"]), found["g"]))
+
+
+def kinetic_energy(robot: Robot, x: Any, v: Any) -> Array:
+    """Kinetic energy (...), J."""
+    return _energies(robot, x, v)["kinetic"]
+
+
+def potential_energy(robot: Robot, x: Any) -> Array:
+    """Potential energy (...) of gravity (zero at the base's origin) and of springs, J."""
+    return _energies(robot, x, np.zeros(robot.motion.n))["potential"]
+
+
+def dissipation(robot: Robot, x: Any, v: Any, *, smooth: float | None = None) -> Array:
+    """Power (...) that friction in all joints takes from the motion, W."""
+    return _energies(robot, x, v, smooth)["dissipation"]
+
+
+def _energies(robot: Robot, x: Any, v: Any, smooth: float | None = None) -> dict[str, Array]:
+    v, _ = rates_of(robot, v, None)
+    poses, y, flags = solved(robot, x, v)
+    options = () if smooth is None else (("smooth", float(smooth)),)
+    found = native(functions.energies, robot, options)(poses, y, v)
+    flags = np.broadcast_to(flags, np.shape(found["kinetic"])).copy()
+    return settle(robot, poses, found, flags)
+
+
+def _platform(coordinates: str) -> bool:
+    if coordinates not in ("platform", "actuators"):
+        raise KinematicsError(f"coordinates are 'platform' or 'actuators', not {coordinates!r}")
+    return coordinates == "platform"
+
+
+def _direct(robot: Robot, A: Array) -> Array:
+    """J_r from its inverse."""
+    if A.shape[-1] == A.shape[-2]:
+        return solve_batch(A, np.broadcast_to(np.eye(A.shape[-1]), A.shape))
+    return np.asarray(np.linalg.pinv(A))

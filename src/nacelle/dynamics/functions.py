@@ -1,0 +1,137 @@
+"""Dynamics as physics functions: what is traced, minimised and run.
+
+All take the reduced pose x with what iteration found, y; `load` (n,) is a force along the reduced twist from
+outside (external wrenches, projected).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nacelle.dynamics.actuators import balance
+from nacelle.dynamics.bodies import gravity_force, mass_matrix
+from nacelle.dynamics.demand import Settings
+from nacelle.dynamics.energy import dissipated_power, kinetic, potential
+from nacelle.dynamics.formulations import generalised_force
+from nacelle.dynamics.state import state_at
+from nacelle.kinematics.actuation import actuator_drifts, actuator_rows
+from nacelle.kinematics.mechanism import mechanism
+from nacelle.model.robot import Robot
+from nacelle.spatial.physics import physics
+from nacelle.spatial.scalar import Array, pack
+from nacelle.spatial.solve import solve
+
+
+def _nx(robot: Robot) -> tuple[int]:
+    return (mechanism(robot).layout.nx,)
+
+
+def _ny(robot: Robot) -> tuple[int]:
+    return (mechanism(robot).ny,)
+
+
+def _n(robot: Robot) -> tuple[int]:
+    return (robot.motion.n,)
+
+
+def _actuators(robot: Robot) -> tuple[int]:
+    return (len(robot.actuators),)
+
+
+@physics(x=_nx, y=_ny, v=_n, a=_n, load=_n)
+def inverse(
+    robot: Robot,
+    x: Array,
+    y: Array,
+    v: Array,
+    a: Array,
+    load: Array,
+    *,
+    formulation: str = "tree",
+    friction: bool = True,
+    smooth: float | None = None,
+    weights: tuple[float, ...] | None = None,
+) -> dict[str, Array]:
+    """Actuator forces, generalised force, smallest pivot and gates."""
+    state = state_at(robot, x, y, v)
+    F = generalised_force(formulation, state, a, Settings(friction, smooth)) - load
+    A = actuator_rows(robot, state.now.motion) @ state.moving.U
+    force, pivot = balance(A, F, None if weights is None else np.array(weights))
+    return {"force": force, "generalised": F, "pivot": pack([pivot])[0], "gates": state.now.leg_gates()}
+
+
+@physics(x=_nx, y=_ny, v=_n, tau=_actuators, load=_n)
+def forward(
+    robot: Robot,
+    x: Array,
+    y: Array,
+    v: Array,
+    tau: Array,
+    load: Array,
+    *,
+    friction: bool = True,
+    smooth: float | None = None,
+) -> dict[str, Array]:
+    """The derivative of the reduced twist at actuator forces tau: M dv/dt = A^T tau + load - h."""
+    state = state_at(robot, x, y, v)
+    zero = np.zeros(robot.motion.n)
+    h = generalised_force("tree", state, zero, Settings(friction, smooth))
+    A = actuator_rows(robot, state.now.motion) @ state.moving.U
+    a = solve(mass_matrix(state), A.T @ tau + load - h, "spd")
+    return {"acceleration": a, "gates": state.now.leg_gates()}
+
+
+@physics(x=_nx, y=_ny)
+def inertia(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
+    """Mass matrix (n, n) along the reduced twist, and J_r^-1 (actuators, n)."""
+    state = state_at(robot, x, y, np.zeros(robot.motion.n))
+    A = actuator_rows(robot, state.now.motion) @ state.moving.U
+    return {"M": mass_matrix(state), "A": A, "gates": state.now.leg_gates()}
+
+
+@physics(x=_nx, y=_ny, v=_n)
+def bias(
+    robot: Robot, x: Array, y: Array, v: Array, *, friction: bool = True, smooth: float | None = None
+) -> dict[str, Array]:
+    """Force along the reduced twist at dv/dt = 0; with M, J_r^-1 and the actuators' drift beside."""
+    state = state_at(robot, x, y, v)
+    h = generalised_force("tree", state, np.zeros(robot.motion.n), Settings(friction, smooth))
+    A = actuator_rows(robot, state.now.motion) @ state.moving.U
+    drift = actuator_drifts(robot, state.now.motion, state.moving.velocity, state.moving.drift)
+    return {
+        "h": h,
+        "M": mass_matrix(state),
+        "A": A,
+        "drift": pack(drift),
+        "gates": state.now.leg_gates(),
+    }
+
+
+@physics(x=_nx, y=_ny)
+def gravity(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
+    """Force along the reduced twist that holds the robot against gravity, and J_r^-1."""
+    state = state_at(robot, x, y, np.zeros(robot.motion.n))
+    A = actuator_rows(robot, state.now.motion) @ state.moving.U
+    return {"g": gravity_force(state), "A": A, "gates": state.now.leg_gates()}
+
+
+@physics(x=_nx, y=_ny, v=_n)
+def energies(robot: Robot, x: Array, y: Array, v: Array, *, smooth: float | None = None) -> dict[str, Array]:
+    """Kinetic and potential energy (J), and the power that friction takes (W)."""
+    state = state_at(robot, x, y, v)
+    return {
+        "kinetic": pack([kinetic(state)])[0],
+        "potential": pack([potential(state)])[0],
+        "dissipation": pack([dissipated_power(state, smooth)])[0],
+        "gates": state.now.leg_gates(),
+    }
+
+
+@physics(x=_nx, y=_ny, wrench=lambda robot: (len(robot.bodies), 6))
+def projected(robot: Robot, x: Array, y: Array, wrench: Array) -> Array:
+    """Wrenches [f; n] on all bodies about their origins, base axes, as a force along the reduced twist."""
+    state = state_at(robot, x, y, np.zeros(robot.motion.n))
+    total: Array = np.zeros(robot.motion.n)
+    for body in range(1, len(robot.bodies)):
+        total = total + (state.now.motion.jacobian(body) @ state.moving.U).T @ wrench[body]
+    return np.asarray(total)

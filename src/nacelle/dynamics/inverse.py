@@ -1,0 +1,164 @@
+"""Inverse dynamics: the actuator forces that a motion needs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from nacelle.dynamics import formulations, functions
+from nacelle.errors import KinematicsError, SingularError, did_you_mean
+from nacelle.kinematics.flags import Flag, failed
+from nacelle.kinematics.functions import inverse_jacobian
+from nacelle.kinematics.jacobian import conditioning, scaled_inverse
+from nacelle.kinematics.mechanism import mechanism
+from nacelle.kinematics.motion import settle, solved
+from nacelle.kinematics.native import native
+from nacelle.kinematics.pose_input import checked_rates
+from nacelle.model.robot import Robot
+from nacelle.spatial.scalar import Array
+
+# Squares of sines: below the first a parallel singularity is near, below the second it is met.
+NEAR_PIVOT = 1e-6
+MET_PIVOT = 1e-22
+
+
+@dataclass(frozen=True, eq=False)
+class InverseDynamics:
+    """Forces of the actuators.
+
+    Attributes:
+        robot: the robot.
+        x: poses (..., nx).
+        y: what was found by iteration (..., ny).
+        force: force or torque of every actuator (..., actuators), N or N m, positive along the joint's axis.
+        generalised: force along the reduced twist (..., n) that the motion asks for.
+        pivot: how far the pose is from a parallel singularity (...): square of a sine, 1 at best.
+        flags: for every state what was found (`Flag`).
+    """
+
+    robot: Robot
+    x: Array
+    y: Array
+    force: Array
+    generalised: Array
+    pivot: Array
+    flags: Array
+
+    @cached_property
+    def condition(self) -> Array:
+        """Condition number (...) of the scaled Jacobian, exactly; forces have lost so much precision."""
+        J = native(inverse_jacobian, self.robot)(self.x, self.y)["J"]
+        with np.errstate(divide="ignore"):
+            return np.asarray(1.0 / conditioning(scaled_inverse(self.robot, J)))
+
+
+def inverse_dynamics(
+    robot: Robot,
+    x: Any,
+    v: Any = None,
+    a: Any = None,
+    *,
+    external: Mapping[str, Any] | None = None,
+    formulation: str = "tree",
+    friction: bool = True,
+    smooth: float | None = None,
+    weights: Any = None,
+    preload: Any = None,
+) -> InverseDynamics:
+    """Find the actuator forces that give the nacelle a motion.
+
+    Args:
+        robot: the robot.
+        x: reduced poses (..., nx).
+        v: reduced twists (..., n); zero if None.
+        a: their derivatives (..., n); zero if None.
+        external: wrenches [f; n] (..., 6) that act on bodies from outside, by body name, about the body's
+            origin in base axes, N and N m.
+        formulation: "tree", "bodies", "legs", "jourdain" or "elements"; they agree.
+        friction: whether friction counts.
+        smooth: rate (rad/s, m/s) over which Coulomb friction changes its sign smoothly; at once if None.
+        weights: of the actuators (actuators,), for redundant actuation: sum of weight force^2 is least.
+        preload: forces (..., actuators) whose internal part is added, for redundant actuation.
+
+    Raises:
+        KinematicsError: if shapes or names are wrong, or a single state is not finite.
+        UnreachableError: if a single pose is out of reach; in a batch it is flagged, with NaN.
+        SingularError: if a single pose is a parallel singularity; in a batch it is flagged, with NaN.
+    """
+    v, a = rates_of(robot, v, a)
+    poses, y, flags = solved(robot, x, v, a)
+    load = external_load(robot, poses, y, external)
+    _check_formulation(robot, formulation)
+    options: dict[str, Any] = {"formulation": formulation, "friction": bool(friction)}
+    if smooth is not None:
+        options["smooth"] = _positive(smooth, "smooth")
+    if weights is not None:
+        options["weights"] = tuple(_positive(w, "a weight") for w in np.ravel(weights))
+        if len(options["weights"]) != len(robot.actuators):
+            raise KinematicsError(f"{robot.name} has {len(robot.actuators)} actuators, so as many weights")
+    if preload is not None:
+        held = np.asarray(preload, dtype=float)
+        if held.shape[-1:] != (len(robot.actuators),):
+            raise KinematicsError(f"preload has the shape (..., {len(robot.actuators)}), got {held.shape}")
+        A = native(inverse_jacobian, robot)(poses, y)["J"]
+        load = load + np.einsum("...ij,...i->...j", A, held)
+    found = native(functions.inverse, robot, tuple(options.items()))(poses, y, v, a, load)
+    flags = np.broadcast_to(flags, np.shape(found["pivot"])).copy()
+    pivot = found.pop("pivot")
+    with np.errstate(invalid="ignore"):
+        met = (pivot <= MET_PIVOT) & ~failed(flags)
+        near = (pivot < NEAR_PIVOT) & ~met & ~failed(flags)
+    if np.ndim(pivot) == 0 and met:
+        raise SingularError(
+            f"{robot.name}: this pose is a parallel singularity, where no actuator forces hold the nacelle",
+            "parallel",
+        )
+    found = settle(robot, poses, found, flags)
+    flags |= np.where(met, int(Flag.SINGULAR), 0) | np.where(near, int(Flag.NEAR_SINGULAR), 0)
+    force = found["force"] if preload is None else found["force"] + held
+    force[failed(flags)] = np.nan
+    return InverseDynamics(robot, poses, y, force, found["generalised"], pivot, flags)
+
+
+def rates_of(robot: Robot, v: Any, a: Any) -> tuple[Array, Array]:
+    """Take a twist and an acceleration; zero where there is none."""
+    n = robot.motion.n
+    v = checked_rates(robot, "the twist v", np.zeros(n) if v is None else v)
+    return v, checked_rates(robot, "the acceleration a", np.zeros(n) if a is None else a)
+
+
+def external_load(robot: Robot, x: Array, y: Array, external: Mapping[str, Any] | None) -> Array:
+    """External wrenches as a force along the reduced twist (..., n)."""
+    if not external:
+        return np.zeros(robot.motion.n)
+    names = [body.name for body in robot.bodies]
+    given: dict[int, Array] = {}
+    for name, value in external.items():
+        if name not in names or names.index(name) == 0:
+            raise KinematicsError(f"{robot.name} has no body {name!r}; {did_you_mean(name, names[1:])}")
+        wrench = np.asarray(value, dtype=float)
+        if wrench.shape[-1:] != (6,):
+            raise KinematicsError(f"a wrench [f; n] has the shape (..., 6), that on {name} {wrench.shape}")
+        given[names.index(name)] = wrench
+    batch = np.broadcast_shapes(*(wrench.shape[:-1] for wrench in given.values()))
+    stacked = np.zeros((*batch, len(names), 6))
+    for body, wrench in given.items():
+        stacked[..., body, :] = wrench
+    return np.asarray(native(functions.projected, robot)(x, y, stacked))
+
+
+def _positive(value: Any, what: str) -> float:
+    number = float(value)
+    if not np.isfinite(number) or number <= 0.0:
+        raise KinematicsError(f"{what} must be above zero, got {number:g}")
+    return number
+
+
+def _check_formulation(robot: Robot, name: str) -> None:
+    reason = formulations.why_not(name, mechanism(robot))
+    if reason:
+        raise KinematicsError(f"the formulation {name!r} does not serve {robot.name}: {reason}")

@@ -1,0 +1,193 @@
+"""What another engine has to tell about a robot's tree, and how engines are found.
+
+The tree is the robot cut open at its closures: the platform body moves freely, legs grow from the base, and
+bodies beyond a cut hang on the nacelle. Its rates are
+
+    u = [platform twist [v; w] at its origin, base axes (a point: v alone); rates of the tree's joints]
+
+with the rate of a ball in the axes of its second frame. Every engine takes and gives its numbers in these.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+
+from nacelle.errors import NacelleError, did_you_mean
+from nacelle.model.robot import Robot
+from nacelle.spatial.pose import Pose
+from nacelle.spatial.scalar import Array
+
+
+class VerifyError(NacelleError):
+    """A robot cannot be compared with another engine."""
+
+
+class MissingEngineError(VerifyError):
+    """The package of an engine is not installed."""
+
+
+@dataclass(frozen=True, eq=False)
+class TreeState:
+    """A state of the tree.
+
+    Attributes:
+        platform: pose of the platform body.
+        q: coordinates of the tree's joints.
+        u: its rates.
+        u_dot: their derivatives.
+        external: wrenches [f; n] (bodies, 6) about the bodies' origins, base axes.
+    """
+
+    platform: Pose
+    q: Array
+    u: Array
+    u_dot: Array
+    external: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Snapshot:
+    """What an engine says of a state of the tree; base axes, twists and wrenches at the bodies' origins.
+
+    Attributes:
+        R: orientations (bodies, 3, 3).
+        p: origins (bodies, 3).
+        jacobian: twists [v; w] (bodies, 6, rates) over the rates of the tree.
+        twist: twists (bodies, 6).
+        drift: their derivatives (bodies, 6) where the rates of the tree are constant.
+        acceleration: their derivatives (bodies, 6).
+        mass_matrix: of the tree (rates, rates).
+        force: of the tree (rates,): inertia less gravity less external wrenches.
+        bias: the same where the rates of the tree are constant.
+        kinetic: kinetic energy, J.
+        potential: potential energy of gravity, J.
+        heavy: the largest weight times distance of a body, J: the scale of the potential energy.
+    """
+
+    R: Array
+    p: Array
+    jacobian: Array
+    twist: Array
+    drift: Array
+    acceleration: Array
+    mass_matrix: Array
+    force: Array
+    bias: Array
+    kinetic: float
+    potential: float
+    heavy: float
+
+    def frame(self, body: int, local: Pose) -> Pose:
+        """A frame of a body in the base."""
+        return Pose(self.R[body] @ local.R, self.R[body] @ local.p + self.p[body])
+
+
+@dataclass(frozen=True, eq=False)
+class Loaded:
+    """What an engine's own closed-loop solver is given: forces of the tree, beside its bodies and gravity.
+
+    Attributes:
+        state: the state; its u_dot does not count.
+        force: along the rates of the tree (rates,), external wrenches included.
+    """
+
+    state: TreeState
+    force: Array
+
+
+class Engine(Protocol):
+    """A robot rebuilt in another engine.
+
+    Attributes:
+        name: of the engine.
+        version: of the engine.
+        rotors_inside: whether mass matrix, forces and kinetic energy have the rotors of tree joints.
+        notes: what the user should know.
+    """
+
+    name: str
+    version: str
+    rotors_inside: bool
+    notes: list[str]
+
+    def at(self, state: TreeState) -> Snapshot:
+        """Evaluate a state."""
+
+    def closed_loop(self, loaded: Loaded) -> Array | None:
+        """Accelerations (rates,) by the engine's own solver of closed loops; None if it has none."""
+
+
+@dataclass(frozen=True)
+class Home:
+    """Where an engine lives: the module that builds it, the package that it needs, and its name there."""
+
+    module: str
+    package: str
+    pip: str
+
+
+ENGINES = {
+    "pinocchio": Home("nacelle.verify.pinocchio_engine", "pinocchio", "pin"),
+    "mujoco": Home("nacelle.verify.mujoco_engine", "mujoco", "mujoco"),
+}
+
+
+def builder(name: str) -> Callable[[Robot], Engine]:
+    """The function that rebuilds a robot in an engine.
+
+    Raises:
+        VerifyError: if there is no such engine.
+        MissingEngineError: if its package is not installed.
+    """
+    if name not in ENGINES:
+        raise VerifyError(f"nacelle knows no engine {name!r}; {did_you_mean(name, ENGINES)}")
+    home = ENGINES[name]
+    try:
+        importlib.import_module(home.package)
+    except ImportError as error:
+        raise MissingEngineError(
+            f"comparing with {name} needs the package {home.pip!r}, which cannot be loaded ({error}): "
+            'pip install "nacelle[verify]"'
+        ) from None
+    build: Callable[[Robot], Engine] = importlib.import_module(home.module).build
+    return build
+
+
+@dataclass(frozen=True, eq=False)
+class Lump:
+    """A rigid piece of a body: mass, centre of mass and inertia about it, in the body's frame."""
+
+    mass: float
+    com: Array
+    about_com: Array = field(repr=False)
+
+
+def lumps(robot: Robot, body: int) -> list[Lump]:
+    """The pieces of a body: its own, and the payload on it; those without mass and inertia are left out.
+
+    Raises:
+        VerifyError: if a piece has no mass but a first moment, which no engine can take.
+    """
+    listed = [robot.bodies[body].inertia, *(load.inertia for load in robot.payload if load.body == body)]
+    found = []
+    for ten in listed:
+        numbers = np.asarray(ten, dtype=float)
+        if not np.any(numbers):
+            continue
+        mass, moment = float(numbers[0]), numbers[1:4]
+        xx, xy, yy, xz, yz, zz = numbers[4:]
+        I = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        if mass == 0.0 and np.any(moment):
+            raise VerifyError(
+                f"body {robot.bodies[body].name!r} of {robot.name} has a first moment but no mass, as base "
+                "parameters may; other engines take a mass and its centre alone"
+            )
+        com = moment / mass if mass else np.zeros(3)
+        # Steiner.
+        found.append(Lump(mass, com, I - mass * ((com @ com) * np.eye(3) - np.outer(com, com))))
+    return found

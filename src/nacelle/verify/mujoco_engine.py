@@ -1,0 +1,245 @@
+"""A robot in MuJoCo: one MuJoCo body for each joint of the tree, made from the description alone.
+
+MuJoCo's compiler refuses moving bodies without mass, inertias that no mass distribution has (a planar robot
+gives only one moment), and may simplify bodies whose inertia is diagonal. So every body is compiled with the
+same general inertia, and the true mass, centre and inertia are written into the compiled model afterwards; its
+recursions take them as they are, zero included. Nothing that inverts the tree's mass matrix is called, and
+no dummy mass is left.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import mujoco as mj
+import numpy as np
+
+from nacelle.model.joint import JointKind
+from nacelle.model.leg import BASE, PLATFORM
+from nacelle.model.robot import Robot
+from nacelle.spatial.pose import Pose
+from nacelle.spatial.scalar import Array
+from nacelle.verify.engine import Loaded, Snapshot, TreeState, lumps
+
+_X, _Y, _Z = np.eye(3).tolist()
+_HINGE, _SLIDE, _BALL = mj.mjtJoint.mjJNT_HINGE, mj.mjtJoint.mjJNT_SLIDE, mj.mjtJoint.mjJNT_BALL
+
+# The motion of a joint's second frame in its first: joints of one MuJoCo body, each in the axes that those
+# before it have moved.
+_STEPS: dict[JointKind, tuple[tuple[mj.mjtJoint, list[float]], ...]] = {
+    JointKind.REVOLUTE: ((_HINGE, _Z),),
+    JointKind.PRISMATIC: ((_SLIDE, _Z),),
+    JointKind.CYLINDRICAL: ((_SLIDE, _Z), (_HINGE, _Z)),
+    JointKind.UNIVERSAL: ((_HINGE, _X), (_HINGE, _Y)),
+    JointKind.SPHERICAL: ((_BALL, _Z),),
+    JointKind.PLANAR_SPHERICAL: ((_SLIDE, _X), (_SLIDE, _Y), (_BALL, _Z)),
+    JointKind.SPHERICAL_PLANAR: ((_BALL, _Z), (_SLIDE, _X), (_SLIDE, _Y)),
+    JointKind.FIXED: (),
+}
+
+
+def _quat_wxyz(R: Array) -> Array:
+    quat = np.zeros(4)
+    mj.mju_mat2Quat(quat, np.ascontiguousarray(R, dtype=float).reshape(9))
+    return quat
+
+
+@dataclass
+class MujocoEngine:
+    """The tree of a robot as a MuJoCo model.
+
+    Attributes:
+        robot: the robot.
+        model: a MuJoCo body for the platform and for every joint of the tree; a site for every body.
+        balls: places in q of the quaternions of balls.
+    """
+
+    robot: Robot
+    model: mj.MjModel
+    balls: tuple[int, ...]
+    notes: list[str] = field(default_factory=list)
+    name: str = "mujoco"
+    version: str = str(mj.__version__)
+    rotors_inside: bool = True
+
+    @property
+    def _point(self) -> bool:
+        return self.robot.nacelle.kind == "point"
+
+    def _configuration(self, state: TreeState) -> Array:
+        q = np.array(state.q, dtype=float)
+        for start in self.balls:
+            q[start : start + 4] = np.roll(q[start : start + 4], 1)
+        turn = np.zeros(0) if self._point else _quat_wxyz(state.platform.R)
+        return np.concatenate([state.platform.p, turn, q])
+
+    def _axes(self, state: TreeState) -> Array:
+        """Matrix from the rates of the tree to MuJoCo's: the platform's rotation is in its own axes there."""
+        D = np.eye(self.model.nv)
+        if not self._point:
+            D[3:6, 3:6] = state.platform.R.T
+        return D
+
+    def at(self, state: TreeState) -> Snapshot:
+        """Evaluate a state of the tree."""
+        m, d = self.model, mj.MjData(self.model)
+        D = self._axes(state)
+        d.qpos[:] = self._configuration(state)
+        d.qvel[:] = D @ state.u
+        mj.mj_kinematics(m, d)
+        mj.mj_comPos(m, d)
+        mj.mj_makeM(m, d)
+        mj.mj_comVel(m, d)
+        M = np.zeros((m.nv, m.nv))
+        mj.mj_fullM(m, d, M)
+        bodies = len(self.robot.bodies)
+        J = np.zeros((bodies, 6, m.nv))
+        for k in range(bodies):
+            linear, angular = np.zeros((3, m.nv)), np.zeros((3, m.nv))
+            mj.mj_jacSite(m, d, linear, angular, k)
+            J[k] = np.vstack([linear, angular])
+        outside = self._external(d, state)
+        drift, bias = self._accelerated(d, np.zeros(m.nv))
+        # The derivative of w in the platform's own axes is that in the base's: w x w = 0.
+        acceleration, force = self._accelerated(d, D @ state.u_dot)
+        mj.mj_energyPos(m, d)
+        mj.mj_energyVel(m, d)
+        weights = np.abs(m.body_mass) * np.linalg.norm(d.xipos, axis=1)
+        return Snapshot(
+            R=np.array(d.site_xmat).reshape(bodies, 3, 3),
+            p=np.array(d.site_xpos),
+            jacobian=J @ D,
+            twist=np.stack([self._motion(mj.mj_objectVelocity, d, k) for k in range(bodies)]),
+            drift=drift,
+            acceleration=acceleration,
+            mass_matrix=np.asarray(D.T @ M @ D),
+            force=D.T @ (force - outside),
+            bias=D.T @ (bias - outside),
+            kinetic=float(d.energy[1]),
+            potential=float(d.energy[0]),
+            heavy=float(np.linalg.norm(self.robot.gravity)) * float(np.max(weights)),
+        )
+
+    def _accelerated(self, d: mj.MjData, rates: Array) -> tuple[Array, Array]:
+        """Accelerations of all bodies, and forces of the tree, at derivatives of MuJoCo's velocities."""
+        m = self.model
+        d.qacc[:] = rates
+        mj.mj_rnePostConstraint(m, d)
+        bodies = range(len(self.robot.bodies))
+        found = np.stack([self._motion(mj.mj_objectAcceleration, d, k) for k in bodies])
+        # MuJoCo lets the base fall upwards in the place of gravity.
+        found[:, :3] += np.array(self.robot.gravity)
+        force = np.zeros(m.nv)
+        mj.mj_rne(m, d, 1, force)
+        return found, force + m.dof_armature * rates
+
+    def _motion(self, told: object, d: mj.MjData, body: int) -> Array:
+        result = np.zeros(6)
+        assert callable(told)
+        told(self.model, d, mj.mjtObj.mjOBJ_SITE, body, result, 0)
+        return np.concatenate([result[3:], result[:3]])
+
+    def _external(self, d: mj.MjData, state: TreeState) -> Array:
+        """External wrenches as forces along MuJoCo's velocities."""
+        total = np.zeros(self.model.nv)
+        for k, wrench in enumerate(state.external):
+            carrier = int(self.model.site_bodyid[k])
+            if carrier:
+                mj.mj_applyFT(self.model, d, wrench[:3], wrench[3:], d.site_xpos[k], carrier, total)
+        return total
+
+    def closed_loop(self, loaded: Loaded) -> Array | None:
+        """MuJoCo's loops are soft: its own solver is not compared."""
+        del loaded
+
+
+def _carried(made: mj.MjsBody) -> mj.MjsBody:
+    """Give a body a general inertia, so that the compiler neither refuses nor simplifies it."""
+    made.explicitinertial = True
+    made.mass, made.ipos = 1.0, [0.1, 0.2, 0.3]
+    made.iquat, made.inertia = [0.8, 0.0, 0.36, 0.48], [0.3, 0.4, 0.5]
+    return made
+
+
+def build(robot: Robot) -> MujocoEngine:
+    """Rebuild the tree of a robot in MuJoCo."""
+    spec = mj.MjSpec()
+    spec.compiler.degree = False
+    spec.compiler.balanceinertia = False
+    spec.compiler.fusestatic = False
+    spec.option.gravity = np.array(robot.gravity, dtype=float)
+    platform = _carried(spec.worldbody.add_body(name="platform"))
+    if robot.nacelle.kind == "point":
+        for k, axis in enumerate((_X, _Y, _Z)):
+            platform.add_joint(name=f"platform.{k}", type=_SLIDE, axis=axis)
+    else:
+        platform.add_freejoint(align=False)
+    # For each body the MuJoCo body that carries it, and its pose there.
+    here = Pose(np.eye(3), np.zeros(3))
+    carriers = {BASE: (spec.worldbody, here), PLATFORM: (platform, here)}
+    for number, joint in enumerate(robot.tree_joints):
+        carrier, placement = carriers[joint.predecessor]
+        placement = placement @ joint.frame_predecessor
+        made = _carried(
+            carrier.add_body(name=f"joint {number}", pos=placement.p, quat=_quat_wxyz(placement.R))
+        )
+        for step, (kind, axis) in enumerate(_STEPS[joint.kind]):
+            reflected = joint.gear_ratio**2 * joint.rotor_inertia
+            made.add_joint(name=f"{number}.{step}", type=kind, axis=axis, armature=reflected)
+        carriers[joint.successor] = (made, joint.frame_successor.inverse())
+    for body in range(len(robot.bodies)):
+        carrier, placement = carriers[body]
+        carrier.add_site(name=f"body {body}", pos=placement.p, quat=_quat_wxyz(placement.R))
+    model = spec.compile()
+    _write_inertias(robot, model)
+    return MujocoEngine(robot, model, tuple(_balls(robot)))
+
+
+def _balls(robot: Robot) -> list[int]:
+    """Places in q of the quaternions of balls."""
+    starts = []
+    for joint, place in zip(robot.tree_joints, robot.q_slices, strict=True):
+        start = place.start
+        for kind, _ in _STEPS[joint.kind]:
+            if kind == _BALL:
+                starts.append(start)
+            start += 4 if kind == _BALL else 1
+    return starts
+
+
+def _write_inertias(robot: Robot, model: mj.MjModel) -> None:
+    """Write the true inertias into the compiled model."""
+    total: dict[int, Array] = {k: np.zeros((4, 4)) for k in range(model.nbody)}
+    for body in range(1, len(robot.bodies)):
+        site = body
+        assert model.site(site).name == f"body {body}"
+        carrier = int(model.site_bodyid[site])
+        R = np.zeros(9)
+        mj.mju_quat2Mat(R, model.site_quat[site])
+        T = np.eye(4)
+        T[:3, :3], T[:3, 3] = R.reshape(3, 3), model.site_pos[site]
+        if carrier == 0:
+            continue
+        for lump in lumps(robot, body):
+            # Pseudo-inertia: moments of the mass distribution, which move with a frame as T P T^T.
+            second = 0.5 * np.trace(lump.about_com) * np.eye(3) - lump.about_com
+            P = np.zeros((4, 4))
+            P[:3, :3] = second + lump.mass * np.outer(lump.com, lump.com)
+            P[:3, 3] = P[3, :3] = lump.mass * lump.com
+            P[3, 3] = lump.mass
+            total[carrier] += T @ P @ T.T
+    model.body_mass[0] = 0.0
+    for k in range(1, model.nbody):
+        P = total[k]
+        mass = P[3, 3]
+        com = P[:3, 3] / mass if mass else np.zeros(3)
+        second = P[:3, :3] - mass * np.outer(com, com)
+        about_com = np.trace(second) * np.eye(3) - second
+        moments, axes = np.linalg.eigh(0.5 * (about_com + about_com.T))
+        axes[:, 0] *= np.linalg.det(axes)
+        model.body_mass[k], model.body_ipos[k] = mass, com
+        model.body_inertia[k], model.body_iquat[k] = moments, _quat_wxyz(axes)
+    below = np.array(model.body_mass)
+    for k in range(model.nbody - 1, 0, -1):
+        below[model.body_parentid[k]] += below[k]
+    model.body_subtreemass[:] = below

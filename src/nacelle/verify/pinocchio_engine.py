@@ -1,0 +1,240 @@
+"""A robot in Pinocchio: the tree as joints and frames, made from the description alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import pinocchio as pin
+
+from nacelle.model.joint import JointKind
+from nacelle.model.leg import BASE, PLATFORM
+from nacelle.model.robot import Robot
+from nacelle.spatial.pose import Pose
+from nacelle.spatial.scalar import Array
+from nacelle.verify.engine import Loaded, Snapshot, TreeState, VerifyError, lumps
+
+# The motion of a joint's second frame in its first, as Pinocchio's joints one after the other.
+_STEPS: dict[JointKind, tuple[str, ...]] = {
+    JointKind.REVOLUTE: ("RZ",),
+    JointKind.PRISMATIC: ("PZ",),
+    JointKind.CYLINDRICAL: ("PZ", "RZ"),
+    JointKind.UNIVERSAL: ("RX", "RY"),
+    JointKind.SPHERICAL: ("Spherical",),
+    JointKind.PLANAR_SPHERICAL: ("PX", "PY", "Spherical"),
+    JointKind.SPHERICAL_PLANAR: ("Spherical", "PX", "PY"),
+    JointKind.FIXED: (),
+}
+_ANCHORS = {
+    JointKind.SPHERICAL: pin.ContactType.CONTACT_3D,
+    JointKind.POINT: pin.ContactType.CONTACT_3D,
+    JointKind.FIXED: pin.ContactType.CONTACT_6D,
+}
+
+
+def _se3(pose: Pose) -> pin.SE3:
+    return pin.SE3(np.array(pose.R, dtype=float), np.array(pose.p, dtype=float))
+
+
+@dataclass
+class PinocchioEngine:
+    """The tree of a robot as a Pinocchio model.
+
+    Attributes:
+        robot: the robot.
+        model: base, platform and the joints of the tree in their order.
+        frames: for each body the index of its frame.
+        anchors: the closures as Pinocchio's constraints; None where it has none for a joint, or where its
+            solver cannot be used.
+    """
+
+    robot: Robot
+    model: pin.Model
+    frames: tuple[int, ...]
+    anchors: list[pin.RigidConstraintModel] | None
+    notes: list[str] = field(default_factory=list)
+    name: str = "pinocchio"
+    version: str = str(pin.__version__)
+    rotors_inside: bool = False
+
+    @property
+    def _point(self) -> bool:
+        return self.robot.nacelle.kind == "point"
+
+    def _configuration(self, state: TreeState) -> Array:
+        place = state.platform.p if self._point else pin.SE3ToXYZQUAT(_se3(state.platform))
+        return np.concatenate([place, state.q])
+
+    def _axes(self, state: TreeState) -> Array:
+        """Matrix from the rates of the tree to Pinocchio's: the platform's twist is in its own axes there."""
+        D = np.eye(self.model.nv)
+        if not self._point:
+            D[:3, :3] = D[3:6, 3:6] = state.platform.R.T
+        return D
+
+    def _accelerations(self, state: TreeState, u_dot: Array) -> Array:
+        """Pinocchio's accelerations: derivatives of its velocities, so of components in moving axes."""
+        rate = np.array(u_dot, dtype=float)
+        if not self._point:
+            rate[:3] -= np.cross(state.u[3:6], state.u[:3])
+        return self._axes(state) @ rate
+
+    def at(self, state: TreeState) -> Snapshot:
+        """Evaluate a state of the tree."""
+        model, data = self.model, self.model.createData()
+        D = self._axes(state)
+        q, v = self._configuration(state), D @ state.u
+        still, moving = (self._accelerations(state, u_dot) for u_dot in (0.0 * state.u, state.u_dot))
+        drift = self._classical(data, q, v, still)
+        acceleration = self._classical(data, q, v, moving)
+        pin.computeJointJacobians(model, data, q)
+        pin.updateFramePlacements(model, data)
+        world = pin.LOCAL_WORLD_ALIGNED
+        poses = [data.oMf[frame] for frame in self.frames]
+        J = np.stack([pin.getFrameJacobian(model, data, frame, world) for frame in self.frames]) @ D
+        twist = np.stack([pin.getFrameVelocity(model, data, frame, world).vector for frame in self.frames])
+        external = self._external(data, state)
+        force, bias = (D.T @ pin.rnea(model, data, q, v, a, external) for a in (moving, still))
+        half = pin.crba(model, data, q)
+        M = np.triu(half) + np.triu(half, 1).T
+        kinetic = float(pin.computeKineticEnergy(model, data, q, v))
+        potential = float(pin.computePotentialEnergy(model, data, q))
+        weights = [
+            abs(model.inertias[k].mass) * float(np.linalg.norm(data.oMi[k].act(model.inertias[k].lever)))
+            for k in range(1, model.njoints)
+        ]
+        return Snapshot(
+            R=np.stack([pose.rotation for pose in poses]),
+            p=np.stack([pose.translation for pose in poses]),
+            jacobian=J,
+            twist=twist,
+            drift=drift,
+            acceleration=acceleration,
+            mass_matrix=np.asarray(D.T @ M @ D),
+            force=force,
+            bias=bias,
+            kinetic=kinetic,
+            potential=potential,
+            heavy=float(np.linalg.norm(self.robot.gravity)) * max(weights, default=0.0),
+        )
+
+    def _classical(self, data: pin.Data, q: Array, v: Array, a: Array) -> Array:
+        model = self.model
+        pin.forwardKinematics(model, data, q, v, a)
+        pin.updateFramePlacements(model, data)
+        return np.stack(
+            [
+                pin.getFrameClassicalAcceleration(model, data, frame, pin.LOCAL_WORLD_ALIGNED).vector
+                for frame in self.frames
+            ]
+        )
+
+    def _external(self, data: pin.Data, state: TreeState) -> pin.StdVec_Force:
+        """External wrenches in the frames of Pinocchio's joints."""
+        forces = [pin.Force.Zero() for _ in range(self.model.njoints)]
+        for frame, wrench in zip(self.frames[1:], state.external[1:], strict=True):
+            joint = self.model.frames[frame].parentJoint
+            arm = data.oMf[frame].translation - data.oMi[joint].translation
+            moment = wrench[3:] + np.cross(arm, wrench[:3])
+            R = data.oMi[joint].rotation
+            forces[joint] += pin.Force(R.T @ wrench[:3], R.T @ moment)
+        return pin.StdVec_Force(forces)
+
+    def closed_loop(self, loaded: Loaded) -> Array | None:
+        """Accelerations by `constraintDynamics`, where the closures are balls and the tree has inertia."""
+        if self.anchors is None:
+            return None
+        state, model = loaded.state, self.model
+        data = model.createData()
+        D = self._axes(state)
+        anchors = pin.StdVec_RigidConstraintModel()
+        anchors.extend(self.anchors)
+        datas = pin.StdVec_RigidConstraintData()
+        datas.extend([anchor.createData() for anchor in self.anchors])
+        pin.initConstraintDynamics(model, data, anchors)
+        settings = pin.ProximalSettings(1e-13, 1e-12, 100)
+        q, v = self._configuration(state), D @ state.u
+        # D has orthonormal blocks, so it takes forces as it takes rates.
+        rate = np.asarray(
+            pin.constraintDynamics(model, data, q, v, D @ loaded.force, anchors, datas, settings)
+        )
+        u_dot = D.T @ rate
+        if not self._point:
+            u_dot[:3] += np.cross(state.u[3:6], state.u[:3])
+        return np.asarray(u_dot)
+
+
+def build(robot: Robot) -> PinocchioEngine:
+    """Rebuild the tree of a robot in Pinocchio.
+
+    Raises:
+        VerifyError: if an inertia is such that Pinocchio refuses it.
+    """
+    model = pin.Model()
+    model.gravity = pin.Motion(np.array(robot.gravity, dtype=float), np.zeros(3))
+    here = pin.SE3.Identity()
+    point = robot.nacelle.kind == "point"
+    made = pin.JointModelTranslation() if point else pin.JointModelFreeFlyer()
+    # For each body the Pinocchio joint that carries it, and its pose there.
+    carriers = {BASE: (0, here), PLATFORM: (model.addJoint(0, made, here, "platform"), here)}
+    for number, joint in enumerate(robot.tree_joints):
+        carrier, placement = carriers[joint.predecessor]
+        placement = placement * _se3(joint.frame_predecessor)
+        for step, name in enumerate(_STEPS[joint.kind]):
+            made = getattr(pin, f"JointModel{name}")()
+            carrier = model.addJoint(carrier, made, placement, f"{number}.{step}")
+            placement = here
+        carriers[joint.successor] = (carrier, placement * _se3(joint.frame_successor).inverse())
+    frames = []
+    for body in range(len(robot.bodies)):
+        carrier, placement = carriers[body]
+        frames.append(model.addFrame(pin.Frame(f"body {body}", carrier, 0, placement, pin.BODY)))
+        for lump in lumps(robot, body) if body != BASE else []:
+            try:
+                inertia = pin.Inertia(lump.mass, lump.com, lump.about_com)
+            except (ValueError, RuntimeError) as error:
+                raise VerifyError(
+                    f"Pinocchio refuses the inertia of body {robot.bodies[body].name!r} of {robot.name}: {error}"
+                ) from None
+            model.appendBodyToJoint(carrier, inertia, placement)
+    engine = PinocchioEngine(robot, model, tuple(frames), None)
+    reason = _why_no_anchors(robot, engine)
+    if reason:
+        engine.notes.append(f"constraintDynamics is left out: {reason}")
+        return engine
+    engine.anchors = [
+        pin.RigidConstraintModel(
+            _ANCHORS[joint.kind],
+            model,
+            carriers[joint.predecessor][0],
+            carriers[joint.predecessor][1] * _se3(joint.frame_predecessor),
+            carriers[joint.successor][0],
+            carriers[joint.successor][1] * _se3(joint.frame_successor),
+            pin.LOCAL,
+        )
+        for joint in robot.closures
+    ]
+    return engine
+
+
+def _why_no_anchors(robot: Robot, engine: PinocchioEngine) -> str:
+    """Why `constraintDynamics` cannot be used; empty if it can."""
+    others = [joint.kind.value for joint in robot.closures if joint.kind not in _ANCHORS or joint.at_point]
+    if others:
+        return f"it has no constraint for a {others[0]} closure"
+    if any(joint.rotor_inertia for joint in robot.joints):
+        return "rotors are added to Pinocchio's tree apart"
+    model = engine.model
+    data = model.createData()
+    q = engine._configuration(
+        TreeState(robot.reference, _neutral(robot), np.zeros(0), np.zeros(0), np.zeros(0))
+    )
+    half = pin.crba(model, data, q)
+    values = np.linalg.eigvalsh(np.triu(half) + np.triu(half, 1).T)
+    if values[0] < 1e-10 * values[-1]:
+        return "bodies without inertia make the mass matrix of the tree singular"
+    return ""
+
+
+def _neutral(robot: Robot) -> Array:
+    return np.concatenate([np.array(joint.guess, dtype=float) for joint in robot.tree_joints])
