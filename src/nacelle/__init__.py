@@ -7,6 +7,19 @@ from typing import Any
 
 from nacelle.compile import Compiled, CompileError
 from nacelle.compile import compile_function as compile
+from nacelle.dynamics.formulations import NAMES as FORMULATIONS
+from nacelle.dynamics.forward import (
+    ForwardDynamics,
+    bias_forces,
+    dissipation,
+    forward_dynamics,
+    gravity_forces,
+    kinetic_energy,
+    mass_matrix,
+    potential_energy,
+)
+from nacelle.dynamics.inverse import InverseDynamics, inverse_dynamics
+from nacelle.dynamics.sizing import Sizing, size_motors
 from nacelle.errors import (
     AssemblyError,
     DescriptionError,
@@ -66,6 +79,7 @@ from nacelle.spatial.physics import physics
 __version__ = "0.1.0"
 
 __all__ = [
+    "FORMULATIONS",
     "Actuator",
     "AssemblyError",
     "BSpline",
@@ -80,8 +94,10 @@ __all__ = [
     "Cubic",
     "DescriptionError",
     "Flag",
+    "ForwardDynamics",
     "ForwardKinematics",
     "Fourier",
+    "InverseDynamics",
     "InverseKinematics",
     "Jacobian",
     "JointMotion",
@@ -99,6 +115,7 @@ __all__ = [
     "Sample",
     "SingularError",
     "Singularities",
+    "Sizing",
     "TableError",
     "Trajectory",
     "TrajectoryError",
@@ -110,24 +127,32 @@ __all__ = [
     "Workspace",
     "__version__",
     "along",
+    "bias_forces",
     "body_jacobian",
     "body_motion",
     "build",
     "check",
     "compile",
+    "dissipation",
+    "forward_dynamics",
     "forward_kinematics",
+    "gravity_forces",
+    "inverse_dynamics",
     "inverse_kinematics",
     "jacobian",
     "joint_jacobian",
     "joint_motion",
+    "kinetic_energy",
     "leg_jacobians",
     "leg_type",
     "load",
     "loads",
+    "mass_matrix",
     "mobility",
     "physics",
     "platform_jacobian",
     "pose",
+    "potential_energy",
     "reach",
     "read_waypoints",
     "reference_pose",
@@ -136,6 +161,7 @@ __all__ = [
     "scale_to_limits",
     "schema",
     "singularities",
+    "size_motors",
     "time_scaled",
     "workspace",
 ]

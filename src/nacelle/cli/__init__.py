@@ -1,4 +1,7 @@
-"""The command line: `nacelle robots | show | check | new | schema | ik | fk | workspace | draw`."""
+"""The command line.
+
+`nacelle robots | show | check | new | schema | ik | fk | workspace | draw | dynamics | verify`
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,10 @@ from typing import Annotated
 
 import typer
 
-from nacelle.cli import describe, pose
+from nacelle.cli import describe, motion, pose
 from nacelle.cli.common import app
 
-__all__ = ["app", "describe", "main", "pose"]
+__all__ = ["app", "describe", "main", "motion", "pose"]
 
 
 @app.callback(invoke_without_command=True)

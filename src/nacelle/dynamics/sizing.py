@@ -1,0 +1,123 @@
+"""Motor sizing: what a motion asks of each actuator, against its limits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from nacelle.dynamics.inverse import inverse_dynamics
+from nacelle.kinematics.along import along
+from nacelle.kinematics.flags import failed
+from nacelle.kinematics.motion import joint_motion
+from nacelle.kinematics.trajectory import Sample, Trajectory
+from nacelle.model.robot import Robot
+from nacelle.spatial.scalar import Array
+
+
+@dataclass(frozen=True)
+class Load:
+    """What one actuator has to do along a motion.
+
+    Attributes:
+        name: of the actuator.
+        turns: whether it turns (N m, rad/s) or slides (N, m/s).
+        peak_force: largest force or torque, absolute.
+        rms_force: root of the mean of its square over time.
+        peak_speed: largest speed, absolute.
+        peak_power: largest mechanical power, W; positive drives.
+        lowest_power: smallest one; negative brakes.
+        range: lowest and highest coordinate.
+        force_limit: limit of the drive, infinite if there is none.
+        speed_limit: limit of the drive, infinite if there is none.
+        position_limit: limits of the drive.
+    """
+
+    name: str
+    turns: bool
+    peak_force: float
+    rms_force: float
+    peak_speed: float
+    peak_power: float
+    lowest_power: float
+    range: tuple[float, float]
+    force_limit: float
+    speed_limit: float
+    position_limit: tuple[float, float]
+
+    @property
+    def within(self) -> bool:
+        """Whether force, speed and position stay within the limits."""
+        low, high = self.position_limit
+        return (
+            self.peak_force <= self.force_limit
+            and self.peak_speed <= self.speed_limit
+            and low <= self.range[0]
+            and self.range[1] <= high
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Sizing:
+    """A motion and what it asks of the actuators.
+
+    Attributes:
+        robot: the robot.
+        times: (N,), s.
+        sample: poses, twists and accelerations of the nacelle.
+        q: coordinates of the actuators (N, actuators).
+        rate: their rates.
+        force: their forces.
+        flags: for every sample what was found (`Flag`).
+        loads: the figures of each actuator, over the samples that could be solved.
+    """
+
+    robot: Robot
+    times: Array
+    sample: Sample
+    q: Array
+    rate: Array
+    force: Array
+    flags: Array
+    loads: tuple[Load, ...]
+
+
+def size_motors(
+    robot: Robot, trajectory: Trajectory, *, rate: float = 1000.0, friction: bool = True
+) -> Sizing:
+    """Find forces, speeds and powers of the actuators along a trajectory.
+
+    Args:
+        robot: the robot.
+        trajectory: of its motion.
+        rate: samples a second.
+        friction: whether friction counts.
+    """
+    count = max(2, int(np.ceil(trajectory.duration * rate)) + 1)
+    times = np.linspace(0.0, trajectory.duration, count)
+    sample = along(robot, trajectory, times)
+    found = inverse_dynamics(robot, sample.x, sample.v, sample.a, friction=friction)
+    motion = joint_motion(robot, sample.x, sample.v, sample.a)
+    q, speed, _ = motion.actuators
+    good = ~failed(found.flags)
+    loads = []
+    for k, actuator in enumerate(robot.actuators):
+        f, s, p = found.force[good, k], speed[good, k], q[good, k]
+        power = f * s
+        some = bool(f.size)
+        loads.append(
+            Load(
+                actuator.name,
+                robot.joints[actuator.joint].primitives[0].turns,
+                float(np.max(np.abs(f))) if some else float("nan"),
+                float(np.sqrt(np.mean(f**2))) if some else float("nan"),
+                float(np.max(np.abs(s))) if some else float("nan"),
+                float(np.max(power)) if some else float("nan"),
+                float(np.min(power)) if some else float("nan"),
+                (float(np.min(p)), float(np.max(p))) if some else (float("nan"), float("nan")),
+                actuator.force,
+                actuator.speed,
+                actuator.position,
+            )
+        )
+    return Sizing(robot, times, sample, q, speed, found.force, found.flags, tuple(loads))
