@@ -2,8 +2,8 @@
 
 A's columns are made square to each other, A = Q R (Gram and Schmidt), so Gamma = Q D^-1 R^-T F with D the
 squares of Q's columns: for as many actuators as motions the solution, for more of them the one of least
-norm. What is left of a column after the others were taken out, over its length, is a cheap measure of
-how near a parallel singularity is: the square of a sine.
+norm. What is left of a column after the others were taken out, over the longest column, is a cheap measure of
+how near a parallel singularity is; columns count without units, translations in the robot's size.
 """
 
 from __future__ import annotations
@@ -12,17 +12,26 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.spatial.scalar import Array, Scalar, divide, dot, minimum, pack
+from nacelle.spatial.scalar import Array, Scalar, divide, dot, maximum, minimum, pack
 
 
 class Balanced(NamedTuple):
-    """Actuator forces (actuators,), and the smallest pivot: 1 at best, 0 at a parallel singularity."""
+    """Actuator forces (actuators,), and the smallest pivot: 1 at best, 0 at a parallel singularity.
+
+    The pivot is the square of a ratio of lengths, an upper bound of the squared inverse condition number.
+    """
 
     force: Array
     pivot: Scalar
 
 
-def balance(A: Array, F: Array, weights: Array | None = None, preload: Array | None = None) -> Balanced:
+def balance(
+    A: Array,
+    F: Array,
+    weights: Array | None = None,
+    preload: Array | None = None,
+    units: Array | None = None,
+) -> Balanced:
     """Find the actuator forces that make up a generalised force.
 
     Args:
@@ -30,9 +39,11 @@ def balance(A: Array, F: Array, weights: Array | None = None, preload: Array | N
         F: generalised force (n,).
         weights: for redundant actuation, sum of weight Gamma^2 is least; all 1 if None.
         preload: forces (actuators,) whose internal part, which does not move the nacelle, is added.
+        units: what a column of A (a coordinate of the twist) counts in the pivot: the robot's size for
+            translations, 1 for rotations; all 1 if None.
     """
     if preload is not None:
-        rest = balance(A, F - A.T @ preload, weights)
+        rest = balance(A, F - A.T @ preload, weights, None, units)
         return Balanced(rest.force + preload, rest.pivot)
     count, n = A.shape
     # With s^2 = 1 / weight, Gamma = s Gamma' has the least norm in Gamma'.
@@ -40,11 +51,14 @@ def balance(A: Array, F: Array, weights: Array | None = None, preload: Array | N
     columns = [A[:, k] * scale for k in range(n)]
     R: list[list[Scalar]] = [[0.0] * n for _ in range(n)]
     shares: list[Scalar] = []
-    pivot: Scalar = 1.0
+    squares = np.ones(n) if units is None else units * units
+    longest: Scalar = 0.0
+    shortest: Scalar = np.inf
     for k in range(n):
-        before = dot(A[:, k] * scale, A[:, k] * scale)
+        longest = maximum(longest, squares[k] * dot(columns[k], columns[k]))
+    for k in range(n):
         left = dot(columns[k], columns[k])
-        pivot = minimum(pivot, divide(left, before))
+        shortest = minimum(shortest, squares[k] * left)
         shares.append(divide(1.0, left))
         for j in range(k + 1, n):
             R[k][j] = dot(columns[k], columns[j]) * shares[k]
@@ -57,4 +71,5 @@ def balance(A: Array, F: Array, weights: Array | None = None, preload: Array | N
             value = value - R[j][k] * values[j]
         values.append(value)
         force = force + (value * shares[k]) * columns[k]
-    return Balanced(pack([entry * s for entry, s in zip(force, scale, strict=True)]), pivot)
+    balanced = pack([entry * s for entry, s in zip(force, scale, strict=True)])
+    return Balanced(balanced, divide(shortest, longest))

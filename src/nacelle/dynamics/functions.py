@@ -15,6 +15,7 @@ from nacelle.dynamics.energy import dissipated_power, kinetic, potential
 from nacelle.dynamics.formulations import generalised_force
 from nacelle.dynamics.state import state_at
 from nacelle.kinematics.actuation import actuator_drifts, actuator_rows
+from nacelle.kinematics.jacobian import twist_units
 from nacelle.kinematics.mechanism import mechanism
 from nacelle.model.robot import Robot
 from nacelle.spatial.physics import physics
@@ -56,7 +57,9 @@ def inverse(
     state = state_at(robot, x, y, v)
     F = generalised_force(formulation, state, a, Settings(friction, smooth)) - load
     A = actuator_rows(robot, state.now.motion) @ state.moving.U
-    force, pivot = balance(A, F, None if weights is None else np.array(weights))
+    force, pivot = balance(
+        A, F, None if weights is None else np.array(weights), units=twist_units(robot.numeric)
+    )
     return {"force": force, "generalised": F, "pivot": pack([pivot])[0], "gates": state.now.leg_gates()}
 
 

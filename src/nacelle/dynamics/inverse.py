@@ -21,7 +21,7 @@ from nacelle.kinematics.pose_input import checked_rates
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 
-# Squares of sines: below the first a parallel singularity is near, below the second it is met.
+# Squared ratios: below the first a parallel singularity is near, below the second it is met.
 NEAR_PIVOT = 1e-6
 MET_PIVOT = 1e-22
 
@@ -36,7 +36,7 @@ class InverseDynamics:
         y: what was found by iteration (..., ny).
         force: force or torque of every actuator (..., actuators), N or N m, positive along the joint's axis.
         generalised: force along the reduced twist (..., n) that the motion asks for.
-        pivot: how far the pose is from a parallel singularity (...): square of a sine, 1 at best.
+        pivot: how far the pose is from a parallel singularity (...): a squared ratio, 1 at best.
         flags: for every state what was found (`Flag`).
     """
 

@@ -40,7 +40,7 @@ def applies(known: Mechanism) -> str:
 
 
 class Rates(NamedTuple):
-    """Rates of a primitive (k,), their derivatives (k,), and their partial derivatives (k, n) after theta'."""
+    """Rates of a primitive (k,), their time derivatives, and their partial ones (k, n) after theta'."""
 
     rate: Array
     acceleration: Array
@@ -169,9 +169,10 @@ def tree_axes(state: State, u_dot: Array) -> Iterator[Axis]:
 
 
 def closure_axes(state: State, bodies: dict[int, Local], index: int) -> Iterator[Axis]:
-    """Axes of a joint where a loop is cut, from the motions of its two bodies, in the axes of its second frame.
+    """Axes of a joint where a loop is cut, from the motions of its two bodies.
 
-    A massless point has no orientation, so a joint to it has no axes.
+    They are compared in the axes of the joint's second frame, at its origin. A massless point has no
+    orientation, so a joint to it has no axes.
     """
     joint, poses = state.robot.joints[index], state.now.motion.poses
     first = poses[joint.predecessor] @ joint.frame_predecessor
@@ -180,18 +181,15 @@ def closure_axes(state: State, bodies: dict[int, Local], index: int) -> Iterator
     two = bodies[joint.successor].seen(joint.frame_successor)
     # The first body's motion in the axes of the second frame, at its origin.
     one = bodies[joint.predecessor].seen(joint.frame_predecessor).seen(gap)
-    if joint.kind is JointKind.SPHERICAL_PLANAR:
-        # Seen from the second frame the first origin slides.
-        back = Pose(np.eye(3), -(gap.R.T @ gap.p))
-        one, two = one.seen(back), two.seen(back)
-    spin, slip = two.w - one.w, two.v - one.v
-    turn = Rates(spin, two.dw - one.dw - cross(one.w, spin), two.JR - one.JR)
-    slide = Rates(slip, two.dv - one.dv - 2.0 * cross(one.w, slip), two.JT - one.JT)
+    # Accelerations are asked for where there are rotors, on revolute and prismatic joints: what the axis' own
+    # motion adds is across the axis.
+    turn = Rates(two.w - one.w, two.dw - one.dw, two.JR - one.JR)
+    slide = Rates(two.v - one.v, two.dv - one.dv, two.JT - one.JT)
     for number, primitive in enumerate(joint.primitives if joint.kind is not JointKind.POINT else ()):
         own = turn if primitive.turns else slide
         axes = primitive_axes(primitive)
-        turns_along = number > 0 and joint.kind in (JointKind.UNIVERSAL, JointKind.SPHERICAL_PLANAR)
-        if primitive is not Primitive.BALL and not turns_along:
+        # The second axis of a universal joint turns with the second frame.
+        if primitive is not Primitive.BALL and not (number and joint.kind is JointKind.UNIVERSAL):
             axes = gap.R.T @ axes
         yield Axis(index, number, Rates(axes.T @ own.rate, axes.T @ own.acceleration, axes.T @ own.partial))
 

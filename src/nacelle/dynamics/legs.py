@@ -8,8 +8,8 @@ wrench that the platform asks for (12). The last joint of a leg is no part of q_
 friction of a joint between legs at a point, is added beside F_p.
 
 Everything is in base axes, with velocities and accelerations of points, and is found here from the poses of
-the bodies: of the kinematics of velocities only S(x) and dS/dt V_r are taken, which [KI2007] (9), (13) takes as
-given too. J_i has one row an equation of the leg's closures; where there are more equations than rates (they
+the bodies: of the kinematics of velocities only S(x) and dS/dt V_r are taken, as given in [KI2007] (9), (13)
+too. J_i has one row an equation of the leg's closures; where there are more equations than rates (they
 agree) or a rod with an idle spin (one equation more: no spin), J_i^-1 is the left inverse.
 """
 
@@ -59,7 +59,7 @@ def applies(known: Mechanism) -> str:
 
 
 class Freedom(NamedTuple):
-    """One primitive of a joint: its directions as columns (3, rates), a point of its axis, its kind; base axes."""
+    """One primitive of a joint, base axes: directions as columns (3, k), a point of its axis, its kind."""
 
     axes: Array
     point: Array
@@ -268,7 +268,7 @@ def _equations(state: State, leg: int) -> list[tuple[Joint, list[Lock]]]:
 
 
 def leg_drift(state: State, leg: int, dq: Array, V: Array) -> Array:
-    """dJ_vi/dt V_p - dJ_i/dt q_i' (equations,) ([KI2007] (25), (26)), one number an equation of the closures."""
+    """dJ_vi/dt V_p - dJ_i/dt q_i' (equations,) ([KI2007] (25), (26)): one number an equation."""
     motion = state.now.motion
     bodies = leg_motions(state, leg, dq, np.zeros(len(dq)))
     bodies[PLATFORM] = platform_motion(V, np.zeros(len(V)))
@@ -415,7 +415,10 @@ def platform_inertia(state: State) -> Array:
 
 
 def platform_dynamics(state: State, dV: Array, settings: Settings) -> Array:
-    """F_p (6 or 3,): I_s [dv/dt - g; dw/dt] + [w x (w x MS); w x I w], less external wrenches ([KI2007] (12))."""
+    """F_p (6 or 3,) at dV_p/dt, less the external wrench ([KI2007] (12)).
+
+    F_p = I_s [dv/dt - g; dw/dt] + [w x (w x MS); w x I w], about the platform's origin, base axes.
+    """
     nv = state.robot.platform_nv
     _, MS, I = _inertia(state, PLATFORM)
     rest = np.concatenate([np.asarray(state.robot.gravity), np.zeros(nv - 3)])
@@ -431,7 +434,14 @@ def platform_dynamics(state: State, dV: Array, settings: Settings) -> Array:
 
 @dataclass(frozen=True)
 class EndAxis:
-    """An axis of a joint that closes a loop: number, rates (k, 6 or 3) from V_p, and the acceleration's drift."""
+    """An axis of a joint that closes a loop.
+
+    Attributes:
+        index: of the joint.
+        number: of the axis in the joint.
+        rows: its rates from V_p (k, 6 or 3); three for a ball.
+        drift: their derivatives (k,) where dV_p/dt = 0, for revolute and prismatic joints.
+    """
 
     index: int
     number: int
@@ -463,10 +473,9 @@ def end_axes(state: State, legs: list[LegState]) -> list[EndAxis]:
             to, off = (columns(body, freedom.point) for body in ends)
             two, one = (bodies[body].at(freedom.point - motion.poses[body].p) for body in ends)
             half = slice(3, 6) if freedom.turns else slice(0, 3)
-            if freedom.turns:
-                drift = two.dw - one.dw - cross(one.w, two.w - one.w)
-            else:
-                drift = two.a - one.a - 2.0 * cross(one.w, two.v - one.v)
+            # Of revolute and prismatic joints, which alone have rotors: what the axis' own motion adds is
+            # across the axis.
+            drift = two.dw - one.dw if freedom.turns else two.a - one.a
             rows = freedom.axes.T @ (to - off)[half]
             axes.append(EndAxis(index, number, rows, freedom.axes.T @ drift))
     return axes

@@ -62,8 +62,12 @@ class Jacobian:
 def scaled_inverse(robot: Robot, inverse: Array) -> Array:
     """J_r^-1 without units: slides over the size, translations times the size."""
     rows = [1.0 if robot.joints[a.joint].primitives[0].turns else robot.size for a in robot.actuators]
-    columns = [robot.size if _is_length(robot, name) else 1.0 for name in robot.motion.coordinates]
-    return np.asarray(inverse / np.array(rows)[:, None] * np.array(columns))
+    return np.asarray(inverse / np.array(rows)[:, None] * twist_units(robot))
+
+
+def twist_units(robot: Robot) -> Array:
+    """What the entries of the reduced twist (n,) count in: the robot's size for lengths, 1 for angles."""
+    return np.array([robot.size if _is_length(robot, name) else 1.0 for name in robot.motion.coordinates])
 
 
 def _is_length(robot: Robot, coordinate: str) -> bool:

@@ -18,6 +18,7 @@ from typing import Protocol
 import numpy as np
 
 from nacelle.errors import NacelleError, did_you_mean
+from nacelle.model.leg import BASE, PLATFORM
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
@@ -156,6 +157,29 @@ def builder(name: str) -> Callable[[Robot], Engine]:
         ) from None
     build: Callable[[Robot], Engine] = importlib.import_module(home.module).build
     return build
+
+
+@dataclass(frozen=True, eq=False)
+class Places:
+    """Where an engine keeps the tree's joints: for every entry of q and of their rates its place there."""
+
+    q: Array
+    u: Array
+
+
+def depth_first(robot: Robot) -> list[int]:
+    """The joints of the tree branch by branch, the platform's branch first, as engines want them."""
+    order: list[int] = []
+    waiting = [j for root in (BASE, PLATFORM) for j in reversed(_children(robot, root))]
+    while waiting:
+        j = waiting.pop()
+        order.append(j)
+        waiting += reversed(_children(robot, robot.joints[j].successor))
+    return order
+
+
+def _children(robot: Robot, body: int) -> list[int]:
+    return [j for j, joint in enumerate(robot.tree_joints) if joint.predecessor == body]
 
 
 @dataclass(frozen=True, eq=False)

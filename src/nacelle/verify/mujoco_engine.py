@@ -9,6 +9,7 @@ no dummy mass is left.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import mujoco as mj
@@ -19,7 +20,7 @@ from nacelle.model.leg import BASE, PLATFORM
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
-from nacelle.verify.engine import Loaded, Snapshot, TreeState, lumps
+from nacelle.verify.engine import Loaded, Places, Snapshot, TreeState, lumps
 
 _X, _Y, _Z = np.eye(3).tolist()
 _HINGE, _SLIDE, _BALL = mj.mjtJoint.mjJNT_HINGE, mj.mjtJoint.mjJNT_SLIDE, mj.mjtJoint.mjJNT_BALL
@@ -51,12 +52,14 @@ class MujocoEngine:
     Attributes:
         robot: the robot.
         model: a MuJoCo body for the platform and for every joint of the tree; a site for every body.
-        balls: places in q of the quaternions of balls.
+        sites: for each body the number of its site.
+        places: of the tree's joints in MuJoCo's vectors; quaternions have their scalar first there.
     """
 
     robot: Robot
     model: mj.MjModel
-    balls: tuple[int, ...]
+    sites: tuple[int, ...]
+    places: Places
     notes: list[str] = field(default_factory=list)
     name: str = "mujoco"
     version: str = str(mj.__version__)
@@ -67,17 +70,19 @@ class MujocoEngine:
         return self.robot.nacelle.kind == "point"
 
     def _configuration(self, state: TreeState) -> Array:
-        q = np.array(state.q, dtype=float)
-        for start in self.balls:
-            q[start : start + 4] = np.roll(q[start : start + 4], 1)
-        turn = np.zeros(0) if self._point else _quat_wxyz(state.platform.R)
-        return np.concatenate([state.platform.p, turn, q])
+        q = np.zeros(self.model.nq)
+        q[:3] = state.platform.p
+        if not self._point:
+            q[3:7] = _quat_wxyz(state.platform.R)
+        q[self.places.q] = state.q
+        return q
 
     def _axes(self, state: TreeState) -> Array:
         """Matrix from the rates of the tree to MuJoCo's: the platform's rotation is in its own axes there."""
-        D = np.eye(self.model.nv)
-        if not self._point:
-            D[3:6, 3:6] = state.platform.R.T
+        m, D = self.robot.platform_nv, np.zeros((self.model.nv, self.model.nv))
+        D[:3, :3] = np.eye(3)
+        D[3:m, 3:m] = state.platform.R.T[: m - 3, : m - 3]
+        D[self.places.u, m + np.arange(len(self.places.u))] = 1.0
         return D
 
     def at(self, state: TreeState) -> Snapshot:
@@ -92,11 +97,11 @@ class MujocoEngine:
         mj.mj_comVel(m, d)
         M = np.zeros((m.nv, m.nv))
         mj.mj_fullM(m, d, M)
-        bodies = len(self.robot.bodies)
-        J = np.zeros((bodies, 6, m.nv))
-        for k in range(bodies):
+        sites = list(self.sites)
+        J = np.zeros((len(sites), 6, m.nv))
+        for k, site in enumerate(sites):
             linear, angular = np.zeros((3, m.nv)), np.zeros((3, m.nv))
-            mj.mj_jacSite(m, d, linear, angular, k)
+            mj.mj_jacSite(m, d, linear, angular, site)
             J[k] = np.vstack([linear, angular])
         outside = self._external(d, state)
         drift, bias = self._accelerated(d, np.zeros(m.nv))
@@ -106,10 +111,10 @@ class MujocoEngine:
         mj.mj_energyVel(m, d)
         weights = np.abs(m.body_mass) * np.linalg.norm(d.xipos, axis=1)
         return Snapshot(
-            R=np.array(d.site_xmat).reshape(bodies, 3, 3),
-            p=np.array(d.site_xpos),
+            R=np.array(d.site_xmat).reshape(-1, 3, 3)[sites],
+            p=np.array(d.site_xpos)[sites],
             jacobian=J @ D,
-            twist=np.stack([self._motion(mj.mj_objectVelocity, d, k) for k in range(bodies)]),
+            twist=np.stack([self._motion(mj.mj_objectVelocity, d, site) for site in sites]),
             drift=drift,
             acceleration=acceleration,
             mass_matrix=np.asarray(D.T @ M @ D),
@@ -125,27 +130,25 @@ class MujocoEngine:
         m = self.model
         d.qacc[:] = rates
         mj.mj_rnePostConstraint(m, d)
-        bodies = range(len(self.robot.bodies))
-        found = np.stack([self._motion(mj.mj_objectAcceleration, d, k) for k in bodies])
+        found = np.stack([self._motion(mj.mj_objectAcceleration, d, site) for site in self.sites])
         # MuJoCo lets the base fall upwards in the place of gravity.
         found[:, :3] += np.array(self.robot.gravity)
         force = np.zeros(m.nv)
         mj.mj_rne(m, d, 1, force)
         return found, force + m.dof_armature * rates
 
-    def _motion(self, told: object, d: mj.MjData, body: int) -> Array:
+    def _motion(self, told: Callable[..., None], d: mj.MjData, site: int) -> Array:
         result = np.zeros(6)
-        assert callable(told)
-        told(self.model, d, mj.mjtObj.mjOBJ_SITE, body, result, 0)
+        told(self.model, d, mj.mjtObj.mjOBJ_SITE, site, result, 0)
         return np.concatenate([result[3:], result[:3]])
 
     def _external(self, d: mj.MjData, state: TreeState) -> Array:
         """External wrenches as forces along MuJoCo's velocities."""
         total = np.zeros(self.model.nv)
-        for k, wrench in enumerate(state.external):
-            carrier = int(self.model.site_bodyid[k])
+        for site, wrench in zip(self.sites, state.external, strict=True):
+            carrier = int(self.model.site_bodyid[site])
             if carrier:
-                mj.mj_applyFT(self.model, d, wrench[:3], wrench[3:], d.site_xpos[k], carrier, total)
+                mj.mj_applyFT(self.model, d, wrench[:3], wrench[3:], d.site_xpos[site], carrier, total)
         return total
 
     def closed_loop(self, loaded: Loaded) -> Array | None:
@@ -192,27 +195,33 @@ def build(robot: Robot) -> MujocoEngine:
         carrier.add_site(name=f"body {body}", pos=placement.p, quat=_quat_wxyz(placement.R))
     model = spec.compile()
     _write_inertias(robot, model)
-    return MujocoEngine(robot, model, tuple(_balls(robot)))
+    sites = tuple(_site(model, body) for body in range(len(robot.bodies)))
+    return MujocoEngine(robot, model, sites, _places(robot, model))
 
 
-def _balls(robot: Robot) -> list[int]:
-    """Places in q of the quaternions of balls."""
-    starts = []
-    for joint, place in zip(robot.tree_joints, robot.q_slices, strict=True):
-        start = place.start
-        for kind, _ in _STEPS[joint.kind]:
-            if kind == _BALL:
-                starts.append(start)
-            start += 4 if kind == _BALL else 1
-    return starts
+def _site(model: mj.MjModel, body: int) -> int:
+    """The site of a body: MuJoCo numbers them in its own order."""
+    return int(mj.mj_name2id(model, mj.mjtObj.mjOBJ_SITE, f"body {body}"))
+
+
+def _places(robot: Robot, model: mj.MjModel) -> Places:
+    """Where MuJoCo, which orders bodies branch by branch, keeps the tree's joints."""
+    q: list[int] = []
+    u: list[int] = []
+    for number, joint in enumerate(robot.tree_joints):
+        for step, (kind, _) in enumerate(_STEPS[joint.kind]):
+            made = mj.mj_name2id(model, mj.mjtObj.mjOBJ_JOINT, f"{number}.{step}")
+            first_q, first_u = int(model.jnt_qposadr[made]), int(model.jnt_dofadr[made])
+            q += [first_q + 1, first_q + 2, first_q + 3, first_q] if kind == _BALL else [first_q]
+            u += range(first_u, first_u + (3 if kind == _BALL else 1))
+    return Places(np.array(q, dtype=int), np.array(u, dtype=int))
 
 
 def _write_inertias(robot: Robot, model: mj.MjModel) -> None:
     """Write the true inertias into the compiled model."""
     total: dict[int, Array] = {k: np.zeros((4, 4)) for k in range(model.nbody)}
     for body in range(1, len(robot.bodies)):
-        site = body
-        assert model.site(site).name == f"body {body}"
+        site = _site(model, body)
         carrier = int(model.site_bodyid[site])
         R = np.zeros(9)
         mj.mju_quat2Mat(R, model.site_quat[site])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import pinocchio as pin
@@ -12,7 +13,7 @@ from nacelle.model.leg import BASE, PLATFORM
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
-from nacelle.verify.engine import Loaded, Snapshot, TreeState, VerifyError, lumps
+from nacelle.verify.engine import Loaded, Places, Snapshot, TreeState, VerifyError, depth_first, lumps
 
 # The motion of a joint's second frame in its first, as Pinocchio's joints one after the other.
 _STEPS: dict[JointKind, tuple[str, ...]] = {
@@ -43,6 +44,7 @@ class PinocchioEngine:
     Attributes:
         robot: the robot.
         model: base, platform and the joints of the tree in their order.
+        places: of the tree's joints in Pinocchio's vectors.
         frames: for each body the index of its frame.
         anchors: the closures as Pinocchio's constraints; None where it has none for a joint, or where its
             solver cannot be used.
@@ -50,6 +52,7 @@ class PinocchioEngine:
 
     robot: Robot
     model: pin.Model
+    places: Places
     frames: tuple[int, ...]
     anchors: list[pin.RigidConstraintModel] | None
     notes: list[str] = field(default_factory=list)
@@ -57,19 +60,33 @@ class PinocchioEngine:
     version: str = str(pin.__version__)
     rotors_inside: bool = False
 
+    @cached_property
+    def with_rotors(self) -> pin.Model:
+        """The model with rotors: Pinocchio's recursions differ in whether they take them, its solver does."""
+        model = pin.Model(self.model)
+        armature = np.zeros(model.nv)
+        for joint, place in zip(self.robot.tree_joints, self.robot.v_slices, strict=True):
+            armature[self.places.u[place]] = joint.gear_ratio**2 * joint.rotor_inertia
+        model.armature = armature
+        return model
+
     @property
     def _point(self) -> bool:
         return self.robot.nacelle.kind == "point"
 
     def _configuration(self, state: TreeState) -> Array:
+        q = np.zeros(self.model.nq)
         place = state.platform.p if self._point else pin.SE3ToXYZQUAT(_se3(state.platform))
-        return np.concatenate([place, state.q])
+        q[: len(place)] = place
+        q[self.places.q] = state.q
+        return q
 
     def _axes(self, state: TreeState) -> Array:
         """Matrix from the rates of the tree to Pinocchio's: the platform's twist is in its own axes there."""
-        D = np.eye(self.model.nv)
-        if not self._point:
-            D[:3, :3] = D[3:6, 3:6] = state.platform.R.T
+        m, D = self.robot.platform_nv, np.zeros((self.model.nv, self.model.nv))
+        D[:3, :3] = np.eye(3) if self._point else state.platform.R.T
+        D[3:m, 3:m] = state.platform.R.T[: m - 3, : m - 3]
+        D[self.places.u, m + np.arange(len(self.places.u))] = 1.0
         return D
 
     def _accelerations(self, state: TreeState, u_dot: Array) -> Array:
@@ -98,7 +115,10 @@ class PinocchioEngine:
         half = pin.crba(model, data, q)
         M = np.triu(half) + np.triu(half, 1).T
         kinetic = float(pin.computeKineticEnergy(model, data, q, v))
+        # Bodies that are fixed to the base are left out by Pinocchio.
+        fixed = model.inertias[0]
         potential = float(pin.computePotentialEnergy(model, data, q))
+        potential -= fixed.mass * float(np.dot(self.robot.gravity, fixed.lever)) if fixed.mass else 0.0
         weights = [
             abs(model.inertias[k].mass) * float(np.linalg.norm(data.oMi[k].act(model.inertias[k].lever)))
             for k in range(1, model.njoints)
@@ -144,17 +164,17 @@ class PinocchioEngine:
         """Accelerations by `constraintDynamics`, where the closures are balls and the tree has inertia."""
         if self.anchors is None:
             return None
-        state, model = loaded.state, self.model
+        state, model = loaded.state, self.with_rotors
         data = model.createData()
         D = self._axes(state)
         anchors = pin.StdVec_RigidConstraintModel()
         anchors.extend(self.anchors)
         datas = pin.StdVec_RigidConstraintData()
         datas.extend([anchor.createData() for anchor in self.anchors])
-        pin.initConstraintDynamics(model, data, anchors)
+        pin.initConstraintDynamics(model, data, anchors, datas)
         settings = pin.ProximalSettings(1e-13, 1e-12, 100)
         q, v = self._configuration(state), D @ state.u
-        # D has orthonormal blocks, so it takes forces as it takes rates.
+        # D is orthonormal, so it takes forces as it takes rates.
         rate = np.asarray(
             pin.constraintDynamics(model, data, q, v, D @ loaded.force, anchors, datas, settings)
         )
@@ -177,13 +197,18 @@ def build(robot: Robot) -> PinocchioEngine:
     made = pin.JointModelTranslation() if point else pin.JointModelFreeFlyer()
     # For each body the Pinocchio joint that carries it, and its pose there.
     carriers = {BASE: (0, here), PLATFORM: (model.addJoint(0, made, here, "platform"), here)}
-    for number, joint in enumerate(robot.tree_joints):
+    # Pinocchio's recursions take the joints of a branch one after the other.
+    made_of: dict[int, list[int]] = {}
+    for number in depth_first(robot):
+        joint = robot.joints[number]
         carrier, placement = carriers[joint.predecessor]
         placement = placement * _se3(joint.frame_predecessor)
+        made_of[number] = []
         for step, name in enumerate(_STEPS[joint.kind]):
             made = getattr(pin, f"JointModel{name}")()
             carrier = model.addJoint(carrier, made, placement, f"{number}.{step}")
             placement = here
+            made_of[number].append(carrier)
         carriers[joint.successor] = (carrier, placement * _se3(joint.frame_successor).inverse())
     frames = []
     for body in range(len(robot.bodies)):
@@ -197,7 +222,7 @@ def build(robot: Robot) -> PinocchioEngine:
                     f"Pinocchio refuses the inertia of body {robot.bodies[body].name!r} of {robot.name}: {error}"
                 ) from None
             model.appendBodyToJoint(carrier, inertia, placement)
-    engine = PinocchioEngine(robot, model, tuple(frames), None)
+    engine = PinocchioEngine(robot, model, _places(robot, model, made_of), tuple(frames), None)
     reason = _why_no_anchors(robot, engine)
     if reason:
         engine.notes.append(f"constraintDynamics is left out: {reason}")
@@ -217,13 +242,23 @@ def build(robot: Robot) -> PinocchioEngine:
     return engine
 
 
+def _places(robot: Robot, model: pin.Model, made_of: dict[int, list[int]]) -> Places:
+    q: list[int] = []
+    u: list[int] = []
+    for number in range(robot.tree):
+        for joint in (model.joints[k] for k in made_of[number]):
+            q += range(joint.idx_q, joint.idx_q + joint.nq)
+            u += range(joint.idx_v, joint.idx_v + joint.nv)
+    return Places(np.array(q, dtype=int), np.array(u, dtype=int))
+
+
 def _why_no_anchors(robot: Robot, engine: PinocchioEngine) -> str:
     """Why `constraintDynamics` cannot be used; empty if it can."""
     others = [joint.kind.value for joint in robot.closures if joint.kind not in _ANCHORS or joint.at_point]
     if others:
         return f"it has no constraint for a {others[0]} closure"
-    if any(joint.rotor_inertia for joint in robot.joints):
-        return "rotors are added to Pinocchio's tree apart"
+    if any(joint.rotor_inertia for joint in robot.closures):
+        return "it has no rotors in closures"
     model = engine.model
     data = model.createData()
     q = engine._configuration(

@@ -1,0 +1,860 @@
+"""A robot as kinematic elements, on a page: the pen-and-paper view of [OAM].
+
+The tables list the elements of each leg with their states ([OAM] section 3), the dynamic parameters of each in
+its own axes, the kinematic coordinates ([OAM] Table 1) and the local forces and torques ([OAM] Table 2); the
+equations run from the motion basis to A Gamma + b = 0 ([OAM] (58)). Formulas are written once, in LaTeX; text
+on a terminal is derived from them. Signs are those of [OAM], with its errata: y = z x x, friction on both
+bodies.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from nacelle.dynamics import elements
+from nacelle.dynamics.element_motion import bar_direction, part_direction, part_input, rod_ends, tip_point
+from nacelle.dynamics.element_structure import ElementLeg, Part, centre, direction, element_legs, frame, welds
+from nacelle.dynamics.state import body_parameters, has_mass
+from nacelle.errors import KinematicsError
+from nacelle.kinematics.leg_type import leg_type, robot_elements
+from nacelle.kinematics.mechanism import mechanism
+from nacelle.model.joint import JointKind
+from nacelle.model.leg import BASE
+from nacelle.model.robot import Robot
+from nacelle.spatial.inertia import transform_parameters
+from nacelle.spatial.pose import Pose
+from nacelle.spatial.scalar import Array
+
+_LETTERS = {"B": "bar", "Sp": "spindle", "T": "telescopic", "S": "screw"}
+
+
+@dataclass(frozen=True)
+class Maths:
+    """A formula in LaTeX, without dollars."""
+
+    latex: str
+
+    def __str__(self) -> str:
+        """Give the formula as plain text."""
+        return plain(self.latex)
+
+
+Cell = str | Maths
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table."""
+
+    header: tuple[Cell, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading with a sentence, tables and equations."""
+
+    title: str
+    sentence: str = ""
+    grids: tuple[Grid, ...] = ()
+    equations: tuple[str, ...] = field(default=())
+
+
+@dataclass(frozen=True)
+class ElementReport:
+    """A robot as kinematic elements.
+
+    Attributes:
+        name: of the robot.
+        title: one line about it.
+        grammar: its elements, "2BB".
+        sections: what there is to say.
+    """
+
+    name: str
+    title: str
+    grammar: str
+    sections: tuple[Section, ...]
+
+    def text(self) -> str:
+        """The report as plain text."""
+        lines = [f"{self.name}  {self.title}", f"kinematic elements {self.grammar}"]
+        for section in self.sections:
+            lines += ["", section.title, "-" * len(section.title)]
+            lines += [section.sentence] if section.sentence else []
+            for grid in section.grids:
+                lines += ["", *_text_table(grid)]
+            lines += [""] * bool(section.equations) + ["  " + plain(line) for line in section.equations]
+        return "\n".join(line.rstrip() for line in lines) + "\n"
+
+    def latex(self) -> str:
+        """The report as a LaTeX document."""
+        lines = [
+            r"\documentclass[a4paper,10pt]{article}",
+            r"\usepackage[utf8]{inputenc}",
+            r"\usepackage[margin=15mm,landscape]{geometry}",
+            r"\usepackage{amsmath,booktabs,longtable}",
+            r"\setlength{\parindent}{0pt}",
+            r"\begin{document}",
+            rf"\section*{{{escaped(self.name)}: {escaped(self.title)}}}",
+            rf"Kinematic elements {escaped(self.grammar)}.",
+        ]
+        for section in self.sections:
+            lines += [rf"\subsection*{{{escaped(section.title)}}}", escaped(section.sentence)]
+            for grid in section.grids:
+                lines += _latex_table(grid)
+            if section.equations:
+                body = [rf"& {line}" for line in section.equations]
+                lines += [r"\begin{align*}", " \\\\\n".join(body), r"\end{align*}"]
+        return "\n".join([*lines, r"\end{document}", ""])
+
+
+def element_report(robot: Robot) -> ElementReport:
+    """Write a robot as kinematic elements.
+
+    Raises:
+        KinematicsError: if its elements are not covered; the message says why.
+    """
+    known = mechanism(robot)
+    reason = elements.applies(known)
+    if reason:
+        raise KinematicsError(f"{robot.name} cannot be written as kinematic elements: {reason}")
+    legs = element_legs(known)
+    poses = known.assembly.motion.poses
+    pages = [_LegPage(robot, poses, k, leg) for k, leg in enumerate(legs, start=1)]
+    sections = [_element_section(pages), _parameter_section(pages), _motion_section(robot)]
+    for members in _alike(pages):
+        sections += members[0].sections(members)
+    sections.append(_sum_section(robot, pages))
+    grammar = robot_elements([leg_type(robot, leg) for leg in robot.legs])
+    return ElementReport(robot.name, robot.title, grammar, tuple(sections))
+
+
+# ---- what a leg is made of
+
+
+class _Line(NamedTuple):
+    """An element in the reference pose: input point, direction, third axis; label of its indices."""
+
+    label: str
+    A: Array
+    x: Array
+    z: Array
+
+
+class _Member(NamedTuple):
+    """A body of an element.
+
+    Attributes:
+        body: index.
+        line: index of the element among all of the leg.
+        role: "body", "cross", "moving", "end" or "part".
+        origin: point from which its parameters count (3,).
+        mark: index of its symbols.
+    """
+
+    body: int
+    line: int
+    role: str
+    origin: Array
+    mark: str
+
+
+class _Entry(NamedTuple):
+    """A partial velocity K as it stands in the table, and what it makes of a force in K^T f."""
+
+    K: str
+    force: str
+
+
+class _LegPage:
+    """What is to be said of a leg, in the reference pose."""
+
+    def __init__(self, robot: Robot, poses: tuple[Pose, ...], number: int, leg: ElementLeg) -> None:
+        self.robot, self.poses, self.leg, self.number = robot, poses, leg, number
+        self.lines = [*self._own_lines(), *(self._part_line(k) for k in range(len(leg.parts)))]
+        self.members = self._members()
+
+    @property
+    def first(self) -> int:
+        """Place of the first rod or strut among the elements."""
+        return 0 if self.leg.form == "strut" else 1
+
+    @property
+    def slides(self) -> bool:
+        """Whether the leg starts with a slider."""
+        return self.leg.elements[0].basis == ("d",)
+
+    @property
+    def signature(self) -> tuple[object, ...]:
+        """What legs have in common that are written with the same equations."""
+        return (
+            self.leg.form,
+            tuple((e.letter, e.basis) for e in self.leg.all_elements),
+            tuple((rod.hold.letter, rod.hold.cross is None, rod.end.letter) for rod in self.leg.rods),
+            tuple((m.line, m.role, self.off_line(m)) for m in self.members),
+            tuple(part.neighbour for part in self.leg.parts),
+            tuple(self.drives()),
+        )
+
+    def _own_lines(self) -> list[_Line]:
+        leg, robot, poses = self.leg, self.robot, self.poses
+        found: list[_Line] = []
+        if leg.driver is not None:
+            F = frame(robot, poses, leg.driver, on_successor=False)
+            if robot.joints[leg.driver].kind is not JointKind.REVOLUTE or leg.form == "shaft":
+                found.append(_Line("1", F.p, F.R[:, 2], _across(F.R[:, 2])))
+            else:
+                E, _ = rod_ends(robot, poses, leg.rods[0].hold, leg.rods[0].tip, leg)
+                x = bar_direction(robot, poses, leg.driver, E)
+                found.append(_Line("1", E - x * (x @ (E - F.p)), x, F.R[:, 2]))
+        if leg.form in ("strut", "shaft"):
+            assert leg.slide is not None
+            x = frame(robot, poses, leg.slide, on_successor=False).R[:, 2] * leg.flip
+            A = centre(robot, poses, leg.rods[0].hold)
+            found.append(_Line(str(len(found) + 1), A, x, self._third(0, x)))
+        elif leg.form != "plane":
+            for k, rod in enumerate(leg.rods):
+                E, B = rod_ends(robot, poses, rod.hold, rod.tip, leg)
+                x = (B - E) / np.linalg.norm(B - E)
+                if leg.fold is not None:
+                    joint = (leg.fold.rod_a, leg.fold.rod_b)[k]
+                    E = np.asarray(frame(robot, poses, joint, on_successor=False).p)
+                found.append(_Line(str(len(found) + 1), E, x, self._third(k, x)))
+        return found
+
+    def _third(self, k: int, x: Array) -> Array:
+        """The third axis of a rod: across its direction, in the plane of its joint's axis behind."""
+        axis = self.leg.rods[k].hold.behind
+        if axis is None:
+            return _across(x)
+        b = direction(self.robot, self.poses, axis)
+        across = b - x * (x @ b)
+        return np.asarray(across / np.linalg.norm(across))
+
+    def _part_line(self, k: int) -> _Line:
+        part = self.leg.parts[k]
+        x = part_direction(self.robot, self.poses, part)
+        label = "n" if k == 0 else f"n{k + 1}"
+        return _Line(label, part_input(self.robot, self.poses, part), x, _across(x))
+
+    def _members(self) -> list[_Member]:
+        leg, found = self.leg, list[_Member]()
+        if leg.driver is not None:
+            found.append(_Member(leg.elements[0].body, 0, "body", self.lines[0].A, "1"))
+        for k, rod in enumerate(leg.rods if leg.form != "plane" else (), start=self.first):
+            line = self.lines[k]
+            if rod.hold.cross is not None and (leg.fold is None or k == self.first):
+                found.append(_Member(rod.hold.cross, k, "cross", line.A, f"{line.label}c"))
+            found.append(_Member(rod.body, k, "body", line.A, line.label))
+        if leg.moving is not None:
+            line = self.lines[self.first]
+            B = tip_point(self.robot, self.poses, leg)
+            P = line.A + line.x * (line.x @ (B - line.A))
+            found.append(_Member(leg.moving, self.first, "moving", P, f"{line.label}m"))
+        if leg.fold is not None:
+            tip = frame(self.robot, self.poses, leg.fold.end, on_successor=False).p
+            end = self.robot.joints[leg.fold.end].successor
+            found.append(_Member(end, self.first, "end", np.asarray(tip), f"{self.lines[1].label}e"))
+        stem = welds(self.robot)
+        for body in leg.leg.bodies:
+            if stem[body] not in (body, BASE):
+                base = next(m for m in found if m.body == stem[body])
+                found.append(base._replace(body=body, mark=f"{base.mark}{body}"))
+        for k, part in enumerate(leg.parts, start=len(leg.elements)):
+            found.append(_Member(part.element.body, k, "part", self.lines[k].A, self.lines[k].label))
+        return [m for m in found if has_mass(self.robot, m.body)]
+
+    def axes(self, member: _Member) -> Array:
+        """Axes of a body's element (3, 3): columns x, y = z x x, z."""
+        line = self.lines[member.line]
+        return np.stack([line.x, np.cross(line.z, line.x), line.z], axis=1)
+
+    def parameters(self, member: _Member) -> Array:
+        """Ten parameters of a body, or of the element's share of it, in the element's axes."""
+        R, pose = self.axes(member), self.poses[member.body]
+        ten = transform_parameters(
+            R.T @ pose.R, R.T @ (pose.p - member.origin), body_parameters(self.robot, member.body)
+        )
+        return np.asarray(ten * self.leg.all_elements[member.line].share)
+
+    def off_line(self, member: _Member) -> bool:
+        """Whether a body's centre of mass lies off its element's line."""
+        ten = self.parameters(member)
+        return bool(np.linalg.norm(ten[2:4]) > 1e-9 * self.robot.size * max(ten[0], 1e-300))
+
+    def drives(self) -> list[str]:
+        """Where the leg's actuators act: "q" on its first joint, "d" along a strut, "a" on its first axis."""
+        active = {actuator.joint for actuator in self.robot.actuators}
+        found = ["q"] * (self.leg.driver in active) + ["d"] * (self.leg.slide in active)
+        passive = {j for rod in self.leg.rods for j in (*rod.hold.joints, rod.tip)}
+        return found + ["a"] * bool(passive & active)
+
+    # ---- tables and equations of all legs that are alike
+
+    def basis(self, leg: str = "i") -> list[tuple[int, str, str]]:
+        """The motion basis: element, state and symbol."""
+        codes = {"A": "<A'#>", "x": "<x'#>", "d": "<d'#>", "theta": "<t'#>"}
+        return [
+            (k, name, tex(codes[name], self.lines[k].label, leg))
+            for k, element in enumerate(self.leg.all_elements)
+            for name in element.basis
+        ]
+
+    def sections(self, members: list[_LegPage]) -> list[Section]:
+        """All that is to be said of these legs."""
+        numbers = ", ".join(f"{page.number} ({page.leg.leg.name})" for page in members)
+        title = f"Legs i = {numbers}" if len(members) > 1 else f"Leg i = {numbers}"
+        kinds = " ".join(element.letter for element in self.leg.elements)
+        motion = f"Elements {kinds}, with the nacelle's part n; a leg's end is B, its input on the base P."
+        partial = "Partial velocities of centres of mass S and angular velocities ([OAM] Table 1)."
+        local = "What acts on each body ([OAM] Table 2); friction of a joint acts on both its bodies."
+        along = "Forces along the motion basis ([OAM] (52), (53))."
+        return [
+            Section(f"{title}: motion constraints", motion, equations=tuple(self.constraints())),
+            Section(f"{title}: kinematic coordinates", partial, (self.coordinates(),)),
+            Section(f"{title}: forces and torques", local, (self.forces(),)),
+            Section(f"{title}: dynamic coordinates", along, equations=tuple(self.dynamics())),
+        ]
+
+    def constraints(self) -> list[str]:
+        """From the motion of the leg's end B to the rates of its elements."""
+        leg, label = self.leg, self.lines[self.first].label if self.leg.form != "plane" else "1"
+        found: list[str] = []
+        match leg.form:
+            case "bars" | "parallelogram":
+                found += self._bar_constraints()
+            case "strut" | "shaft":
+                found += [
+                    tex("<B> = <P> + <d#> <x#>", label),
+                    tex(r"<d'#> = <x#>^{T} <B'>", label),
+                    tex(r"<x'#> = \frac{<B'> - <d'#> <x#>}{<d#>}", label),
+                    *self._spin(self.first, tex("<wn>") if leg.form == "shaft" else ""),
+                ]
+                if leg.form == "shaft":
+                    found.append(
+                        tex(r"<t'1> = \frac{<n1>^{T} <w2>}{<n1>^{T} <x1>}, \quad <n1> = <a1> \times <b1>")
+                    )
+            case "plane":
+                found += [
+                    tex(r"<n>^{T} (<P> + <d1> <x1> - <B>) = 0"),
+                    tex(r"<d'1> = \frac{<n>^{T} <B'> - <n'>^{T} (<P> + <d1> <x1> - <B>)}{<n>^{T} <x1>}"),
+                ]
+        for k, part in enumerate(leg.parts, start=len(leg.elements)):
+            if "x" in part.element.basis:
+                name = escaped(self.robot.bodies[part.element.body].name)
+                turn = r"\boldsymbol{\omega}_{\text{" + name + "}}"
+                line = tex(r"<x'#> = @ \times <x#>, \quad <t'#> = @^{T} <x#>", self.lines[k].label)
+                found.append(line.replace("@", turn))
+        return found
+
+    def _bar_constraints(self) -> list[str]:
+        leg = self.leg
+        several = len(leg.rods) > 1 and leg.fold is None
+        end = "2" if several else ""
+        if self.slides:
+            found = [
+                tex("<B#> = <P> + <d1> <x1> + <l2> <x2>", end),
+                tex(r"<d'1> = \frac{<x2>^{T} <B'#>}{<x2>^{T} <x1>}", end),
+            ]
+        else:
+            found = [
+                tex("<B#> = <P> + <l1> <x1> + <l2> <x2>", end),
+                tex(r"<y1> = <z1> \times <x1>"),
+                tex(r"<q'> = \frac{<x2>^{T} <B'#>}{<l1> <x2>^{T} <y1>}, \quad <x'1> = <y1> <q'>", end),
+            ]
+        for k in range(1, len(leg.elements)):
+            label = self.lines[k].label
+            arm = "<d'1> <x1>" if self.slides else "<l1> <x'1>"
+            if several and k > 1 and not self.slides:
+                # Its input lies at c from the end of the bar.
+                arm += r" - <w1> \times <c#>"
+            ball = "<B'#>" if several else "<B'>"
+            found.append(tex(rf"<x'#> = \frac{{{ball} - {arm}}}{{<l#>}}", label))
+            if "theta" in leg.elements[k].basis:
+                inner = leg.rods[k - 1].hold.letter == "U"
+                before = "" if self.slides and inner else tex("<w1>" if inner else "<wn>")
+                found += self._spin(k, before)
+        return found
+
+    def _spin(self, k: int, before: str) -> list[str]:
+        """The spin of an element about its direction; `before` is the rotation of the joint's other body."""
+        letter = self.leg.rods[max(0, k - self.first)].hold.letter
+        label = self.lines[k].label
+        if not before and letter != "U":
+            where = r" \quad \text{(the hinge stands square to the element)}" if letter == "R" else ""
+            return [tex("<t'#> = 0", label) + where]
+        turn = before + tex(r" - <x#> \times <x'#>", label)
+        line = tex(r"<t'#> = \frac{<n#>^{T} (@)}{<n#>^{T} <x#>}, \quad <n#> = <a#> \times <b#>", label)
+        return [line.replace("@", turn.strip())]
+
+    def entries(self, member: _Member) -> dict[tuple[int, str], tuple[_Entry | None, _Entry | None]]:
+        """Partial velocities of a body: of its centre of mass and of its rotation, by entry of the basis."""
+        found: dict[tuple[int, str], tuple[_Entry | None, _Entry | None]] = {}
+        names = [element.basis for element in self.leg.all_elements]
+        for j in self._upstream(member):
+            label = self.lines[j].label
+            if "x" in names[j]:
+                length = tex("<d#>" if "d" in names[j] else "<l#>", label)
+                found[j, "x"] = _Entry(length + r" \mathbf{I}", length), None
+            if "d" in names[j]:
+                found[j, "d"] = _Entry(tex("<x#>", label), tex("<x#>^{T}", label)), None
+        if member.role in ("cross", "end"):
+            return found | self._cross_entries(member, found)
+        k, label = member.line, self.lines[member.line].label
+        hat, x = tex(r"[<x#>]_{\times}", label), tex("<x#>", label)
+        s, e = tex("<s#>", member.mark), tex(r"[<e#>]_{\times}", member.mark)
+        if member.role == "moving":
+            s = "(" + tex("<d#>", label) + f" + {s})"
+        off = self.off_line(member)
+        for name in names[k]:
+            match name:
+                case "x":
+                    lin = _Entry(s + r" \mathbf{I}", s)
+                    if off:
+                        lin = _Entry(rf"{lin.K} - {e} {hat}", rf"({s} + {hat}^{{T}} {e})")
+                    found[k, name] = lin, _Entry(hat, hat + "^{T}")
+                case "theta":
+                    turn = _Entry(x, x + "^{T}")
+                    found[k, name] = (_Entry(f"-{e} {x}", rf"{x}^{{T}} {e}") if off else None), turn
+                case "d":
+                    if member.role == "moving" or k == 0:
+                        found[k, name] = _Entry(x, x + "^{T}"), None
+                case "A":
+                    found[k, name] = _Entry(r"\mathbf{I}", ""), None
+        return found
+
+    def _cross_entries(
+        self, member: _Member, upstream: dict[tuple[int, str], tuple[_Entry | None, _Entry | None]]
+    ) -> dict[tuple[int, str], tuple[_Entry | None, _Entry | None]]:
+        """Of a body between two axes a and b, which turns with its element about a alone: w_1 + a a^T (w - w_1)."""
+        k, label = member.line, self.lines[member.line].label
+        share = tex("<a#> <a#>^{T}", label)
+        rest = r"(\mathbf{I} - " + share + ")"
+        e = tex(r"[<e#>]_{\times}", member.mark)
+        hat, x = tex(r"[<x#>]_{\times}", label), tex("<x#>", label)
+        turns = {(k, "x"): (share, hat), (k, "theta"): (share, x)}
+        if self.leg.driver is not None and self.leg.elements[0].basis == ("x",):
+            turns[0, "x"] = (rest, tex(r"[<x1>]_{\times}"))
+        if self.leg.driver is not None and self.leg.elements[0].basis == ("theta",):
+            turns[0, "theta"] = (rest, tex("<x1>"))
+        found: dict[tuple[int, str], tuple[_Entry | None, _Entry | None]] = {}
+        for place, (projector, own) in turns.items():
+            lin = upstream.get(place, (None, None))[0]
+            if member.role == "end" and place == (k, "x"):
+                lin = _Entry(tex(r"<l#> \mathbf{I}", label), tex("<l#>", label))
+            if self.off_line(member):
+                K, force = f"-{e} {projector} {own}", rf"{own}^{{T}} {projector} {e}"
+                lin = _Entry(f"{lin.K} {K}", f"({lin.force} + {force})") if lin else _Entry(K, force)
+            found[place] = lin, _Entry(f"{projector} {own}", rf"{own}^{{T}} {projector}")
+        return found
+
+    def _upstream(self, member: _Member) -> list[int]:
+        """Elements whose ends carry a body."""
+        leg = self.leg
+        if member.role != "part":
+            return [0] if member.line > 0 and leg.form not in ("strut", "shaft") else []
+        part = leg.parts[member.line - len(leg.elements)]
+        if "A" in part.element.basis:
+            return []
+        chain = [0] if leg.form == "strut" else [1] if leg.form == "shaft" else [0, 1]
+        while part.neighbour is not None:
+            k = next(j for j, other in enumerate(leg.parts) if other.element.body == part.neighbour)
+            chain.append(len(leg.elements) + k)
+            part = leg.parts[k]
+        return chain
+
+    def coordinates(self) -> Grid:
+        """Kinematic coordinates of all bodies with mass."""
+        basis = self.basis()
+        rows: list[tuple[Cell, ...]] = []
+        for member in self.members:
+            entries = self.entries(member)
+            for part, symbol in enumerate(("<S'#>", "<w#>")):
+                cells = [entries.get((k, name), (None, None))[part] for k, name, _ in basis]
+                shown = (Maths(entry.K if entry else "0") for entry in cells)
+                rows.append((Maths(tex(symbol, member.mark)), *shown))
+        return Grid(("", *(Maths(symbol) for _, _, symbol in basis)), tuple(rows))
+
+    def forces(self) -> Grid:
+        """Local forces and torques of all bodies with mass."""
+        rows: list[tuple[Cell, ...]] = []
+        for member in self.members:
+            drive, friction, reaction, rotor = self._joint_forces(member.body)
+            weight = tex(r"<m#> \mathbf{g}", member.mark)
+            inertia = tex(r"<f#>^{*}, <T#>^{*}", member.mark)
+            cells = (drive, weight, friction, reaction, rotor, inertia)
+            rows.append((self.robot.bodies[member.body].name, *(Maths(text) for text in cells)))
+        header = ("body", "actuator", "gravity", "friction", "reaction of friction", "rotor", "inertia")
+        return Grid(header, tuple(rows))
+
+    def _joint_forces(self, body: int) -> tuple[str, str, str, str]:
+        """What the joints of a body do to it: actuators, friction as driven and as driving body, rotors."""
+        active = {actuator.joint for actuator in self.robot.actuators}
+        found: tuple[list[str], ...] = ([], [], [], [])
+        own = {*self.leg.leg.joints, *self.leg.leg.closures, *self.robot.nacelle.joints}
+        for j in sorted(own):
+            joint = self.robot.joints[j]
+            if body not in (joint.predecessor, joint.successor):
+                continue
+            behind = joint.successor == body
+            letter = "f" if joint.kind is JointKind.PRISMATIC else r"\tau"
+            place = r"_{\text{" + _short(joint.name) + "}}"
+            if j in active:
+                found[0].append(("" if behind else "-") + letter + place)
+                if joint.rotor_inertia:
+                    found[3].append(("-" if behind else "") + letter + "^{*}" + place)
+            if any(joint.friction):
+                bar = r"\bar{" + letter + "}" + place
+                found[1 if behind else 2].append(f"-{bar}" if behind else bar)
+        drive, friction, reaction, rotor = (", ".join(words) or "0" for words in found)
+        return drive, friction, reaction, rotor
+
+    def dynamics(self) -> list[str]:
+        """Inertia of each body, and the dynamic coordinates."""
+        found = [
+            r"\mathbf{f}^{*} = -m \ddot{S}, \quad \boldsymbol{\tau}^{*} = -\mathbf{I} \dot{\boldsymbol{\omega}} - "
+            r"\boldsymbol{\omega} \times \mathbf{I} \boldsymbol{\omega}"
+        ]
+        listed = [(member, self.entries(member)) for member in self.members]
+        for k, name, symbol in self.basis():
+            terms = []
+            for member, entries in listed:
+                pair = entries.get((k, name), (None, None))
+                for entry, force in zip(pair, ("<f#>", "<T#>"), strict=True):
+                    if entry is not None:
+                        terms.append(f"{entry.force} {tex(force, member.mark)}".strip())
+            found.append(f"F_{{{_state(symbol)}}} = {' + '.join(terms) or '0'}")
+        return found
+
+
+_BOLD = dict.fromkeys("xyzabcnefI", r"\mathbf{%s}") | {
+    "w": r"\boldsymbol{\omega}",
+    "T": r"\boldsymbol{\tau}",
+    "t": r"\theta",
+    "l": r"\ell",
+}
+_CODE = re.compile(r"<([A-Za-z])('*)([A-Za-z0-9#]*)>")
+
+
+def tex(template: str, label: str = "", leg: str = "i") -> str:
+    """A formula from a template: <x'2> is the rate of x of element 2 in a leg, # the label."""
+
+    def symbol(found: re.Match[str]) -> str:
+        letter, primes, index = found.groups()
+        base = _BOLD.get(letter, letter)
+        base = base % letter if "%s" in base else base
+        index = index.replace("#", label)
+        dotted = rf"\{'d' * len(primes)}ot{{{base}}}" if primes else base
+        return f"{dotted}_{{{leg},{index}}}" if index else f"{dotted}_{{{leg}}}"
+
+    return _CODE.sub(symbol, template)
+
+
+def _state(rate: str) -> str:
+    """The symbol of a state from that of its rate."""
+    return rate.replace(r"\dot{", "{", 1)
+
+
+def _across(x: Array) -> Array:
+    """A unit vector across another, the same for the same direction."""
+    other = np.eye(3)[int(np.argmin(np.abs(x)))]
+    across = np.cross(x, other)
+    return np.asarray(across / np.linalg.norm(across))
+
+
+def _alike(pages: list[_LegPage]) -> list[list[_LegPage]]:
+    """Legs that are written with the same equations."""
+    found: dict[tuple[object, ...], list[_LegPage]] = {}
+    for page in pages:
+        found.setdefault(page.signature, []).append(page)
+    return list(found.values())
+
+
+def _short(name: str) -> str:
+    return escaped(name.rpartition(".")[2])
+
+
+# ---- sections of the whole robot
+
+
+def _element_section(pages: list[_LegPage]) -> Section:
+    rows: list[tuple[Cell, ...]] = []
+    for page in pages:
+        i, leg = str(page.number), page.leg
+        for k, element in enumerate(leg.all_elements):
+            states = {"A": "<A#>", "x": "<x#>", "d": "<d#>", "theta": "<t#>"}
+            moving = [tex(states[name], page.lines[k].label, i) for name in element.basis]
+            place, joint = _attachment(page, k)
+            share = "" if element.share == 1.0 else f" (1/{round(1.0 / element.share)})"
+            rows.append(
+                (
+                    leg.leg.name,
+                    Maths(tex("<E#>", page.lines[k].label, i)),
+                    element.name + share,
+                    f"{element.letter} {_LETTERS[element.letter]}",
+                    place,
+                    joint,
+                    Maths(", ".join(moving) or r"\text{-}"),
+                )
+            )
+    header = ("leg", "element", "bodies", "type", "attached to", "by", "varying state")
+    sentence = (
+        "An element goes from its input point A along its direction x over its length d and turns by theta "
+        "about it ([OAM] section 3); the nacelle is split evenly among the legs that hold it."
+    )
+    return Section("Kinematic elements", sentence, (Grid(header, tuple(rows)),))
+
+
+def _attachment(page: _LegPage, k: int) -> tuple[str, str]:
+    """What an element is attached to at its input, and by which joints."""
+    leg, robot = page.leg, page.robot
+    count = len(leg.elements)
+    if k >= count:
+        part = leg.parts[k - count]
+        if part.neighbour is not None:
+            return robot.bodies[part.neighbour].name, robot.joints[part.joint].name
+        last = leg.rods[0].body if leg.moving is None else leg.moving
+        if leg.fold is not None:
+            last = robot.joints[leg.fold.end].successor
+        return robot.bodies[last].name, f"{robot.joints[part.joint].name} ({robot.joints[part.joint].kind})"
+    if k == 0 and leg.driver is not None:
+        return "base", f"{robot.joints[leg.driver].name} ({robot.joints[leg.driver].kind})"
+    hold = leg.rods[k - page.first].hold
+    before = "base" if leg.driver is None else leg.elements[0].name
+    if leg.fold is not None:
+        joint = (leg.fold.rod_a, leg.fold.rod_b)[k - page.first]
+        return robot.bodies[
+            robot.joints[leg.fold.hub].successor
+        ].name, f"{robot.joints[joint].name} (revolute)"
+    return before, " + ".join(f"{robot.joints[j].name} ({robot.joints[j].kind})" for j in hold.joints)
+
+
+def _parameter_section(pages: list[_LegPage]) -> Section:
+    rows: list[tuple[Cell, ...]] = []
+    for page in pages:
+        for member in page.members:
+            m, hx, hy, hz, xx, xy, yy, xz, yz, zz = page.parameters(member)
+            about = "output end" if member.role in ("moving", "end") else "A"
+            rows.append(
+                (
+                    Maths(tex("<E#>", page.lines[member.line].label, str(page.number))),
+                    page.robot.bodies[member.body].name,
+                    about,
+                    *(_number(value) for value in (m, hx, hy, hz, xx, yy, zz, xy, xz, yz)),
+                )
+            )
+    unit = {"h": "kg m", "I": "kg m^2"}
+    names = ["mx", "my", "mz", "xx", "yy", "zz", "xy", "xz", "yz"]
+    header: list[Cell] = ["element", "body", "about", "m kg"]
+    header += [f"{name} {unit['h'] if name[0] == 'm' else unit['I']}" for name in names]
+    sentence = (
+        "Mass, first moment and inertia of each body, or of the share of it, in the element's axes: x along "
+        "its direction, z along its joint's axis where it has one, y = z x x; about its input point A, or its "
+        "output end."
+    )
+    return Section("Dynamic parameters", sentence, (Grid(tuple(header), tuple(rows)),))
+
+
+def _motion_section(robot: Robot) -> Section:
+    entries = ", ".join(robot.motion.coordinates)
+    turn = "" if robot.nacelle.kind == "point" else r" + \boldsymbol{\omega} \times (B_{i} - E)"
+    return Section(
+        "Motion of the nacelle",
+        f"The reduced twist v has the entries {entries}; E is the platform frame's origin, B a leg's end.",
+        equations=(rf"\dot{{B}}_{{i}} = \dot{{E}}{turn} = \mathbf{{M}}_{{B_{{i}}}} \mathbf{{v}}",),
+    )
+
+
+def _sum_section(robot: Robot, pages: list[_LegPage]) -> Section:
+    """All legs together: A Gamma + b = 0."""
+    columns, free = [], []
+    for page in pages:
+        for drive in page.drives():
+            k = 0 if drive == "q" else page.first
+            code = r"\mathbf{M}_{<d#>}^{T}"
+            if drive == "a":
+                code = r"\mathbf{M}_{<w#>}^{T} <a#>"
+            elif page.leg.elements[k].basis == ("x",):
+                code = r"\mathbf{M}_{<x#>}^{T} <y#>"
+            elif page.leg.elements[k].basis == ("theta",):
+                code = r"\mathbf{M}_{<t#>}^{T}"
+            columns.append(tex(code, page.lines[k].label, str(page.number)))
+        for _, _, symbol in page.basis(str(page.number)):
+            free.append(r"\mathbf{M}_{@}^{T} \tilde{F}_{@}".replace("@", _state(symbol)))
+    size = rf"\quad \mathbf{{A}}: {robot.motion.n} \times {len(robot.actuators)}"
+    lines = [
+        r"\dot{\mathbf{x}}_{i,j} = \mathbf{M}_{\mathbf{x}_{i,j}} \mathbf{v}, \quad \dot{d}_{i,j} = "
+        r"\mathbf{M}_{d_{i,j}} \mathbf{v}, \quad \dot{\theta}_{i,j} = \mathbf{M}_{\theta_{i,j}} \mathbf{v}",
+        r"\mathbf{A} \boldsymbol{\Gamma} + \mathbf{b} = 0, " + size,
+        r"\mathbf{A} = [ " + ", ".join(columns) + " ]",
+    ]
+    for first, terms in enumerate(_batches(free, 4)):
+        lines.append((r"\mathbf{b} = " if not first else r"\quad + ") + " + ".join(terms))
+    names = ", ".join(actuator.name for actuator in robot.actuators)
+    sentence = (
+        f"Sum over all elements ([OAM] (56), (58)); Gamma are the forces of {names}, and F with a tilde are "
+        "the dynamic coordinates without them."
+    )
+    return Section("The model", sentence, equations=tuple(lines))
+
+
+def _batches(items: list[str], size: int) -> list[list[str]]:
+    return [items[k : k + size] for k in range(0, len(items), size)]
+
+
+def _number(value: float) -> Maths:
+    """A number with four digits; zero where it is rounding."""
+    text = f"{0.0 if abs(value) < 1e-12 else value:.4g}"
+    digits, e, power = text.partition("e")
+    return Maths(rf"{digits} \cdot 10^{{{int(power)}}}" if e else digits)
+
+
+# ---- writing
+
+
+_SPECIAL = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "$": r"\$",
+    "&": r"\&",
+    "#": r"\#",
+    "%": r"\%",
+    "_": r"\_",
+    "^": r"\textasciicircum{}",
+    "~": r"\textasciitilde{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': "''",
+}
+_SIGNS = {
+    "textbackslash": "\\",
+    "textasciicircum": "^",
+    "textasciitilde": "~",
+    "textless": "<",
+    "textgreater": ">",
+    "textbar": "|",
+    "times": "×",
+    "cdot": "·",
+    "quad": "  ",
+    "ell": "l",
+    "theta": "θ",
+    "omega": "ω",
+    "tau": "τ",
+    "Gamma": "Γ",
+}
+_AFTER = {"dot": "'", "ddot": "''", "tilde": "~", "bar": "\u0304"}
+
+
+def escaped(text: str) -> str:
+    """Text for LaTeX: special characters escaped, Greek letters as formulas, what it cannot set as "?"."""
+    return "".join(_letter(character) for character in " ".join(text.split()))
+
+
+def _letter(character: str) -> str:
+    if character in _SPECIAL:
+        return _SPECIAL[character]
+    if character.isascii():
+        return character if character.isprintable() else "?"
+    words = unicodedata.name(character, "").split()
+    if words[:3] == ["GREEK", "SMALL", "LETTER"] and len(words) == 4 and words[3] in _GREEK:
+        return rf"\ensuremath{{\{_GREEK[words[3]]}}}"
+    return character if words[:1] == ["LATIN"] and ord(character) < 0x180 else "?"
+
+
+_GREEK = {
+    letter.upper(): letter
+    for letter in (
+        *("alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa", "mu", "nu"),
+        *("xi", "pi", "rho", "sigma", "tau", "upsilon", "phi", "chi", "psi", "omega"),
+    )
+} | {"LAMDA": "lambda"}
+
+
+def plain(latex: str) -> str:
+    """A formula of this page as plain text."""
+    text = " ".join(_read(latex, 0)[0].split())
+    return text.replace(" · 10^", "e").replace("( ", "(").replace(" )", ")").replace("[ ", "[")
+
+
+def _read(s: str, i: int) -> tuple[str, int]:
+    """Read up to the end of a group."""
+    out = ""
+    while i < len(s) and s[i] != "}":
+        if s[i] == "\\":
+            word, i = _command(s, i + 1)
+            out += word
+        elif s[i] in "_^":
+            mark = s[i]
+            inner, i = _argument(s, i + 1)
+            inner = inner.replace(" ", "")
+            if inner in ("×", "*"):
+                out += inner
+            else:
+                out += "ᵀ" if (mark, inner) == ("^", "T") else mark + inner
+        elif s[i] == "{":
+            inner, i = _argument(s, i)
+            out += inner
+        else:
+            out += s[i]
+            i += 1
+    return out, i
+
+
+def _argument(s: str, i: int) -> tuple[str, int]:
+    """Read a group in braces, or one character."""
+    if s[i] != "{":
+        return s[i], i + 1
+    inner, i = _read(s, i + 1)
+    return inner, i + 1
+
+
+def _command(s: str, i: int) -> tuple[str, int]:
+    """Read a command behind its backslash."""
+    end = i
+    while end < len(s) and s[end].isalpha():
+        end += 1
+    if end == i:
+        return s[i], i + 1
+    name = s[i:end]
+    if name == "frac":
+        above, end = _argument(s, end)
+        below, end = _argument(s, end)
+        return f"({above}) / ({below})", end
+    if name in _SIGNS:
+        return _SIGNS[name], end + 2 if s[end : end + 2] == "{}" else end
+    inner, end = _argument(s, end)
+    return inner + _AFTER.get(name, ""), end
+
+
+def _text_table(grid: Grid) -> list[str]:
+    rows = [[str(cell) for cell in row] for row in (grid.header, *grid.rows)]
+    widths = [max(len(row[k]) for row in rows) for k in range(len(grid.header))]
+    lines = ["  " + "  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)) for row in rows]
+    return [lines[0], "  " + "  ".join("-" * w for w in widths), *lines[1:]]
+
+
+def _latex_table(grid: Grid) -> list[str]:
+    def row(cells: tuple[Cell, ...]) -> str:
+        shown = [f"${cell.latex}$" if isinstance(cell, Maths) else escaped(cell) for cell in cells]
+        return " & ".join(shown) + r" \\"
+
+    return [
+        r"{\footnotesize",
+        rf"\begin{{longtable}}{{{'l' * len(grid.header)}}}",
+        r"\toprule",
+        row(grid.header),
+        r"\midrule",
+        r"\endhead",
+        *(row(cells) for cells in grid.rows),
+        r"\bottomrule",
+        r"\end{longtable}",
+        "}",
+    ]

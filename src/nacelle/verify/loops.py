@@ -1,0 +1,222 @@
+"""The loops of a robot as another engine sees them: what closures forbid, and how their axes move.
+
+A closure joins two frames, each placed by the engine. The twist of the second frame against the first, taken
+at a pivot, must be a combination of the motions S that the joint allows, so its part in the complement C of
+their span vanishes:
+
+    V = J u,   V = S r,   C^T J u = 0,   C^T (J u' + drift - S' r) = 0
+
+and the rates of the joint's own axes are r = S^+ V. J and drift come from the engine.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from nacelle.model.joint import Joint, JointKind
+from nacelle.model.robot import Robot
+from nacelle.spatial.pose import Pose
+from nacelle.spatial.scalar import Array
+from nacelle.verify.engine import Snapshot
+
+
+@dataclass(frozen=True, eq=False)
+class Axis:
+    """One axis of a joint, or its ball, in the tree or in a closure.
+
+    Attributes:
+        rows: its rate over the rates of the tree: (1, rates), for a ball (3, rates).
+        drift: derivative of the rate where the rates of the tree are constant.
+        coordinate: rad or m; NaN for a ball.
+    """
+
+    rows: Array
+    drift: Array
+    coordinate: float
+
+
+@dataclass(frozen=True, eq=False)
+class Loop:
+    """A closure at a state.
+
+    Attributes:
+        forbidden: rates that are zero, over the rates of the tree (k, rates).
+        drift: their derivatives where the rates of the tree are constant.
+        axes: the axes of the joint.
+        gap: what is left open (entries of a rotation matrix, metres over the robot's size).
+    """
+
+    forbidden: Array
+    drift: Array
+    axes: tuple[Axis, ...]
+    gap: Array
+
+
+def skew(r: Array) -> Array:
+    """Matrix of the cross product with r."""
+    return np.array([[0.0, -r[2], r[1]], [r[2], 0.0, -r[0]], [-r[1], r[0], 0.0]])
+
+
+def loop(robot: Robot, joint: Joint, now: Snapshot, u: Array) -> Loop:
+    """A closure from an engine's snapshot at rates u of the tree."""
+    one, two = joint.predecessor, joint.successor
+    first, second = now.frame(one, joint.frame_predecessor), now.frame(two, joint.frame_successor)
+    # The pivot is fixed to the body beside the ball or the turn: to the plane's other side.
+    carrier = one if joint.kind is JointKind.SPHERICAL_PLANAR else two
+    pivot = first.p if carrier == one else second.p
+    pivot_rate = now.twist[carrier][:3] + np.cross(now.twist[carrier][3:], pivot - now.p[carrier])
+
+    def at_pivot(body: int) -> tuple[Array, Array]:
+        """Jacobian and drift of the twist of a body at the pivot."""
+        arm = pivot - now.p[body]
+        J = now.jacobian[body]
+        moved = np.vstack([J[:3] - skew(arm) @ J[3:], J[3:]])
+        a, alpha = now.drift[body][:3], now.drift[body][3:]
+        v, w = now.twist[body][:3], now.twist[body][3:]
+        return moved, np.concatenate([a + np.cross(alpha, arm) + np.cross(w, pivot_rate - v), alpha])
+
+    J_one, drift_one = at_pivot(one)
+    J_two, drift_two = at_pivot(two)
+    J, drift = J_two - J_one, drift_two - drift_one
+    S, S_rate, groups = _allowed(joint, first.R, second.R, now.twist[one][3:], now.twist[two][3:])
+    inverse = np.linalg.pinv(S)
+    turning = S_rate @ (inverse @ (J @ u))
+    U, s, _ = np.linalg.svd(S)
+    complement = U[:, int(np.sum(s > 1e-9)) :]
+    rows, rate_drift = inverse @ J, inverse @ (drift - turning)
+    coordinates = _coordinates(joint, first.R.T @ second.R, first.R.T @ (second.p - first.p))
+    axes = tuple(
+        Axis(rows[group], rate_drift[group], coordinate)
+        for group, coordinate in zip(groups, coordinates, strict=True)
+    )
+    return Loop(complement.T @ J, complement.T @ (drift - turning), axes, _gap(robot, joint, first, second))
+
+
+def _allowed(
+    joint: Joint, R_one: Array, R_two: Array, w_one: Array, w_two: Array
+) -> tuple[Array, Array, list[slice]]:
+    """Motions [v; w] that a joint allows at the pivot as columns, their derivatives, and the axes' places."""
+    none = np.zeros(3)
+    columns: list[Array] = []
+    rates: list[Array] = []
+    groups: list[slice] = []
+
+    def turn(axis: Array, w: Array) -> None:
+        groups.append(slice(len(columns), len(columns) + 1))
+        columns.append(np.concatenate([none, axis]))
+        rates.append(np.concatenate([none, np.cross(w, axis)]))
+
+    def slide(axis: Array, w: Array) -> None:
+        groups.append(slice(len(columns), len(columns) + 1))
+        columns.append(np.concatenate([axis, none]))
+        rates.append(np.concatenate([np.cross(w, axis), none]))
+
+    def ball() -> None:
+        groups.append(slice(len(columns), len(columns) + 3))
+        for axis in np.eye(3):
+            columns.append(np.concatenate([none, axis]))
+            rates.append(np.zeros(6))
+
+    x, y, z = R_one.T
+    match joint.kind:
+        case JointKind.REVOLUTE:
+            turn(z, w_one)
+        case JointKind.PRISMATIC:
+            slide(z, w_one)
+        case JointKind.CYLINDRICAL:
+            slide(z, w_one)
+            turn(z, w_one)
+        case JointKind.UNIVERSAL:
+            turn(x, w_one)
+            turn(R_two[:, 1], w_two)
+        case JointKind.SPHERICAL | JointKind.POINT:
+            ball()
+        case JointKind.PLANAR_SPHERICAL:
+            slide(x, w_one)
+            slide(y, w_one)
+            ball()
+        case JointKind.SPHERICAL_PLANAR:
+            ball()
+            slide(R_two[:, 0], w_two)
+            slide(R_two[:, 1], w_two)
+    if joint.at_point:
+        # The point locks the position already.
+        for axis in np.eye(3):
+            columns.append(np.concatenate([axis, none]))
+            rates.append(np.zeros(6))
+    S, S_rate = (np.array(listed).reshape(-1, 6).T for listed in (columns, rates))
+    return S, S_rate, groups
+
+
+def _coordinates(joint: Joint, R: Array, p: Array) -> list[float]:
+    """Coordinates of the axes of a joint from the pose of its second frame in its first."""
+    about_z = float(np.arctan2(R[1, 0], R[0, 0]))
+    nothing = float("nan")
+    match joint.kind:
+        case JointKind.REVOLUTE:
+            return [about_z]
+        case JointKind.PRISMATIC:
+            return [float(p[2])]
+        case JointKind.CYLINDRICAL:
+            return [float(p[2]), about_z]
+        case JointKind.UNIVERSAL:
+            # R = Rx Ry.
+            return [float(np.arctan2(R[2, 1], R[1, 1])), float(np.arctan2(R[0, 2], R[0, 0]))]
+        case JointKind.SPHERICAL | JointKind.POINT:
+            return [nothing]
+        case JointKind.PLANAR_SPHERICAL:
+            return [float(p[0]), float(p[1]), nothing]
+        case JointKind.SPHERICAL_PLANAR:
+            own = R.T @ p
+            return [nothing, float(own[0]), float(own[1])]
+    return []
+
+
+def _gap(robot: Robot, joint: Joint, first: Pose, second: Pose) -> Array:
+    """What a closure leaves open: the second frame against where the joint's best coordinates put it."""
+    R, p = first.R.T @ second.R, first.R.T @ (second.p - first.p)
+    q = _coordinates(joint, R, p)
+    best_R, best_p = np.eye(3), np.zeros(3)
+    match joint.kind:
+        case JointKind.REVOLUTE:
+            best_R = _turned(2, q[0])
+        case JointKind.PRISMATIC:
+            best_p[2] = q[0]
+        case JointKind.CYLINDRICAL:
+            best_R, best_p[2] = _turned(2, q[1]), q[0]
+        case JointKind.UNIVERSAL:
+            best_R = _turned(0, q[0]) @ _turned(1, q[1])
+        case JointKind.SPHERICAL | JointKind.POINT:
+            best_R = R
+        case JointKind.PLANAR_SPHERICAL:
+            best_R, best_p[:2] = R, q[:2]
+        case JointKind.SPHERICAL_PLANAR:
+            best_R, best_p = R, R[:, :2] @ q[1:]
+    position = np.zeros(3) if joint.at_point else (p - best_p) / robot.size
+    return np.concatenate([(R - best_R).ravel(), position])
+
+
+def _turned(axis: int, angle: float) -> Array:
+    c, s = np.cos(angle), np.sin(angle)
+    i, j = (axis + 1) % 3, (axis + 2) % 3
+    R = np.eye(3)
+    R[i, i], R[i, j], R[j, i], R[j, j] = c, -s, s, c
+    return R
+
+
+def tree_axes(robot: Robot, index: int, q: Array) -> tuple[Axis, ...]:
+    """The axes of a joint of the tree: their rates are rates of the tree."""
+    joint = robot.joints[index]
+    rates = robot.platform_nv + robot.nv
+    start = robot.platform_nv + robot.v_slices[index].start
+    place = robot.q_slices[index].start
+    axes = []
+    for primitive in joint.primitives:
+        rows = np.zeros((primitive.nv, rates))
+        rows[range(primitive.nv), range(start, start + primitive.nv)] = 1.0
+        coordinate = float(q[place]) if primitive.nv == 1 else float("nan")
+        axes.append(Axis(rows, np.zeros(primitive.nv), coordinate))
+        start, place = start + primitive.nv, place + primitive.nq
+    return tuple(axes)

@@ -1,0 +1,123 @@
+"""What nacelle says of random states, through the functions that users call."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from nacelle.dynamics.forward import (
+    dissipation,
+    forward_dynamics,
+    kinetic_energy,
+    mass_matrix,
+    potential_energy,
+)
+from nacelle.dynamics.inverse import inverse_dynamics
+from nacelle.kinematics.inverse import inverse_kinematics
+from nacelle.kinematics.jacobian import jacobian, joint_jacobian, platform_jacobian
+from nacelle.kinematics.motion import body_motion, joint_motion
+from nacelle.model.leg import PLATFORM
+from nacelle.model.robot import Robot
+from nacelle.spatial.pose import Pose
+from nacelle.spatial.scalar import Array
+from nacelle.verify.engine import TreeState
+from nacelle.verify.states import States
+
+
+@dataclass(frozen=True, eq=False)
+class Kinematics:
+    """Kinematics of all states; the first dimension is the state.
+
+    Attributes:
+        R: orientations of bodies.
+        p: origins of bodies.
+        twist: their twists.
+        acceleration: their accelerations.
+        q: coordinates of the tree's joints.
+        u: rates of the tree.
+        u_dot: their derivatives.
+        U: rates of the tree from the reduced twist.
+        A: rates of the actuators from the reduced twist.
+        actuators: coordinates, rates and accelerations of the actuators.
+    """
+
+    R: Array
+    p: Array
+    twist: Array
+    acceleration: Array
+    q: Array
+    u: Array
+    u_dot: Array
+    U: Array
+    A: Array
+    actuators: tuple[Array, Array, Array]
+
+    def tree_state(self, k: int, states: States) -> TreeState:
+        """The state of the tree at state number k."""
+        platform = Pose(self.R[k, PLATFORM], self.p[k, PLATFORM])
+        return TreeState(platform, self.q[k], self.u[k], self.u_dot[k], states.external[k])
+
+
+def kinematics(robot: Robot, states: States) -> Kinematics:
+    """All positions, rates and accelerations."""
+    x, v, a = states.x, states.v, states.a
+    bodies = inverse_kinematics(robot, x).bodies
+    moved = body_motion(robot, x, v, a)
+    joints = joint_motion(robot, x, v, a)
+    m = robot.platform_nv
+    return Kinematics(
+        R=bodies.R,
+        p=bodies.p,
+        twist=moved.twist,
+        acceleration=moved.acceleration,
+        q=joints.q,
+        u=np.concatenate([moved.twist[:, PLATFORM, :m], joints.rate], axis=1),
+        u_dot=np.concatenate([moved.acceleration[:, PLATFORM, :m], joints.acceleration], axis=1),
+        U=np.concatenate([platform_jacobian(robot, x), joint_jacobian(robot, x)], axis=1),
+        A=jacobian(robot, x).inverse,
+        actuators=joints.actuators,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Dynamics:
+    """Dynamics of all states; the first dimension is the state.
+
+    Attributes:
+        mass_matrix: along the reduced twist.
+        force: of the actuators, by inverse dynamics.
+        tau: forces of the actuators for forward dynamics.
+        forward: accelerations under them.
+        kinetic: kinetic energy.
+        potential: potential energy.
+        dissipation: power that friction takes.
+    """
+
+    mass_matrix: Array
+    force: Array
+    tau: Array
+    forward: Array
+    kinetic: Array
+    potential: Array
+    dissipation: Array
+
+
+def dynamics(robot: Robot, states: States, smooth: float | None) -> Dynamics:
+    """Forces, accelerations and energies, with friction and external wrenches on all bodies."""
+    x, v, a = states.x, states.v, states.a
+    names = [body.name for body in robot.bodies]
+    external = {name: states.external[:, k] for k, name in enumerate(names) if k}
+    force = inverse_dynamics(robot, x, v, a, external=external, smooth=smooth).force
+    tau = force * states.push
+    with np.errstate(all="ignore"):
+        forward = forward_dynamics(robot, x, v, tau, external=external, smooth=smooth).acceleration
+    return Dynamics(
+        mass_matrix=mass_matrix(robot, x),
+        force=force,
+        tau=tau,
+        forward=forward,
+        kinetic=kinetic_energy(robot, x, v),
+        potential=potential_energy(robot, x),
+        dissipation=dissipation(robot, x, v, smooth=smooth),
+    )

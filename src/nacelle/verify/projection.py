@@ -1,0 +1,126 @@
+"""All rates of the tree from the independent ones, by an engine's own closure Jacobian.
+
+The independent rates v are entries of u (components of the platform's twist, rates of the nacelle's joints).
+With the rows of the closures, of idle spins, and the choice of v on top of each other,
+
+    K u = [0; 0; v],    K u' = [-drift; -drift; a]
+
+K has full column rank where the mechanism has the motion that its description says, and least squares give
+G, u and u'.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from nacelle.model.leg import Leg
+from nacelle.model.platform import AXES
+from nacelle.model.robot import Robot
+from nacelle.spatial.scalar import Array
+from nacelle.verify.engine import Snapshot, VerifyError
+from nacelle.verify.loops import Loop
+
+_RANK = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Projection:
+    """The map from the independent rates, G (rates, n), and the drift of the tree's rates (rates,)."""
+
+    G: Array
+    drift: Array
+
+
+def projection(robot: Robot, now: Snapshot, loops: Sequence[Loop], u: Array) -> Projection:
+    """Find the map from the independent rates to all rates of the tree.
+
+    Raises:
+        VerifyError: if the closures do not determine all rates.
+    """
+    count = len(u)
+    closing = np.concatenate([np.zeros((0, count)), *(entry.forbidden for entry in loops)])
+    closing_drift = np.concatenate([np.zeros(0), *(entry.drift for entry in loops)])
+    spins, spin_drifts = _spins(robot, now, closing)
+    chosen = np.zeros((robot.motion.n, count))
+    for row, place in zip(chosen, independent(robot), strict=True):
+        row[place] = 1.0
+    K = np.concatenate([closing, spins, chosen])
+    right = np.zeros((len(K), robot.motion.n + 1))
+    right[len(closing) + len(spins) :, :-1] = np.eye(robot.motion.n)
+    right[: len(closing), -1] = -closing_drift
+    right[len(closing) : len(closing) + len(spins), -1] = -spin_drifts
+    # Lengths in the robot's size: so the rank does not hang on the units.
+    unit = rate_units(robot)
+    found, _, rank, _ = np.linalg.lstsq(K * unit, right, rcond=1e-12)
+    if rank < count:
+        raise VerifyError(
+            f"the closures of {robot.name} leave {count - rank} of {count} rates of the tree undetermined"
+        )
+    solution = unit[:, None] * found
+    return Projection(solution[:, :-1], solution[:, -1])
+
+
+def rate_units(robot: Robot) -> Array:
+    """For every rate of the tree the robot's size if it is a length over time, or 1."""
+    units = [robot.size] * 3 + [1.0] * (robot.platform_nv - 3)
+    for joint in robot.tree_joints:
+        for primitive in joint.primitives:
+            units += [1.0 if primitive.turns else robot.size] * primitive.nv
+    return np.array(units)
+
+
+def independent(robot: Robot) -> list[int]:
+    """Places in u of the independent rates."""
+    places = []
+    for name in robot.motion.coordinates:
+        if name in robot.motion.joint_names:
+            places.append(robot.platform_nv + robot.v_slices[robot.joint(name)].start)
+        else:
+            places.append(AXES.index(name))
+    return places
+
+
+def _spins(robot: Robot, now: Snapshot, closing: Array) -> tuple[Array, Array]:
+    """Idle spins, which are zero by convention: rows over the rates, and drifts.
+
+    A leg that can move while the nacelle rests has bodies that spin; of each such motion the first body that
+    turns in it does not turn about that axis.
+    """
+    rows: list[Array] = []
+    drifts: list[float] = []
+    for leg in robot.legs:
+        own, own_drifts = _leg_spins(robot, leg, now, closing)
+        rows += own
+        drifts += own_drifts
+    return np.array(rows).reshape(-1, closing.shape[1]), np.array(drifts)
+
+
+def _leg_spins(robot: Robot, leg: Leg, now: Snapshot, closing: Array) -> tuple[list[Array], list[float]]:
+    places = [robot.platform_nv + k for j in leg.joints for k in range(*robot.v_slices[j].indices(robot.nv))]
+    if not places:
+        return [], []
+    unit = rate_units(robot)[places]
+    _, s, Vt = np.linalg.svd(closing[:, places] * unit)
+    rank = int(np.sum(s > _RANK * max(float(np.max(s, initial=0.0)), 1.0)))
+    idle = unit[:, None] * Vt[rank:].T
+    rows: list[Array] = []
+    drifts: list[float] = []
+    felt = np.zeros((0, idle.shape[1]))
+    for body in leg.bodies:
+        if len(rows) == idle.shape[1]:
+            break
+        J = now.jacobian[body][3:]
+        U, turns, _ = np.linalg.svd(J[:, places] @ idle)
+        if turns[0] < _RANK:
+            continue
+        row = U[:, 0] @ J
+        more = np.vstack([felt, row[places] @ idle])
+        if np.linalg.matrix_rank(more, _RANK) > len(felt):
+            felt = more
+            rows.append(row)
+            # The axis is fixed to the body, so its own derivative does no work: (w x axis) . w = 0.
+            drifts.append(float(U[:, 0] @ now.drift[body][3:]))
+    return rows, drifts

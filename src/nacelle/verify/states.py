@@ -1,0 +1,146 @@
+"""Random states in a robot's workspace: poses ever further from the reference, as long as the robot follows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from nacelle.kinematics.flags import Flag, failed
+from nacelle.kinematics.inverse import inverse_kinematics
+from nacelle.kinematics.jacobian import jacobian
+from nacelle.kinematics.pose_input import reference_pose
+from nacelle.model.platform import AXES
+from nacelle.model.reduced import layout_of
+from nacelle.model.robot import Robot
+from nacelle.spatial.rotation_path import quat_exp, quat_multiply
+from nacelle.spatial.scalar import Array
+from nacelle.verify.engine import VerifyError
+
+# The condition number of the scaled Jacobian beyond which a state is left out: what is lost there is
+# precision, not truth.
+CONDITION = 1e3
+# How far poses are sought, over the robot's size and in radians, and the share of good ones below which the
+# search goes no further out.
+_FIRST, _GROWTH, _LAST = 0.01, 1.6, 1.2
+_LEAST_SHARE = 0.15
+_REASONS = ("out of reach", "beyond limits", "near a singularity")
+
+
+@dataclass(frozen=True, eq=False)
+class States:
+    """Random states, and what was left out on the way.
+
+    Attributes:
+        x: reduced poses (states, nx).
+        v: reduced twists (states, n).
+        a: their derivatives (states, n).
+        external: wrenches [f; n] on all bodies (states, bodies, 6), about their origins, base axes.
+        push: numbers near 1 (states, actuators), by which forces differ from those of the motion.
+        condition: of the scaled Jacobian (states,).
+        rejected: how many poses were left out, by reason.
+    """
+
+    x: Array
+    v: Array
+    a: Array
+    external: Array
+    push: Array
+    condition: Array
+    rejected: dict[str, int]
+
+    def __len__(self) -> int:
+        """Number of states."""
+        return len(self.x)
+
+
+def random_states(robot: Robot, count: int, seed: int) -> States:
+    """Draw states in the workspace.
+
+    Raises:
+        VerifyError: if hardly any pose near the reference can be used.
+    """
+    rng = np.random.default_rng(seed)
+    rejected = dict.fromkeys(_REASONS, 0)
+    poses: list[Array] = []
+    conditions: list[Array] = []
+    # The smallest reach is drawn from until there are enough poses, in case the others give none.
+    reach, found, tries = _FIRST, 0, 0
+    batch = max(count, 16)
+    while reach <= _LAST or (found < count and tries < 40):
+        tries += 1
+        x = _shifted(robot, min(reach, _LAST), batch, rng)
+        good, condition, reasons = _judged(robot, x)
+        for reason, number in reasons.items():
+            rejected[reason] += number
+        poses.append(x[good])
+        conditions.append(condition[good])
+        found += int(np.sum(good))
+        share = float(np.mean(good))
+        if share < _LEAST_SHARE:
+            if found >= count or tries >= 40:
+                break
+            reach = max(reach / _GROWTH**2, 1e-6)
+        else:
+            reach *= _GROWTH
+    x, condition = np.concatenate(poses), np.concatenate(conditions)
+    if len(x) < count:
+        told = ", ".join(f"{number} {reason}" for reason, number in rejected.items() if number)
+        raise VerifyError(
+            f"{robot.name}: of the poses near the reference {len(x)} can be used, not {count}: {told}"
+        )
+    # As many from every reach, by chance.
+    pick = np.sort(rng.permutation(len(x))[:count])
+    n, unit = robot.motion.n, twist_units(robot)
+    weight = sum(body.mass for body in robot.bodies) * 9.81 or 1.0
+    wrench = np.array([1.0] * 3 + [robot.size] * 3) * (0.05 * weight)
+    external = rng.normal(size=(count, len(robot.bodies), 6)) * wrench
+    external[:, 0] = 0.0
+    return States(
+        x=x[pick],
+        v=rng.normal(size=(count, n)) * unit,
+        a=rng.normal(size=(count, n)) * unit * 10.0,
+        external=external,
+        push=1.0 + 0.3 * rng.normal(size=(count, len(robot.actuators))),
+        condition=condition[pick],
+        rejected={reason: number for reason, number in rejected.items() if number},
+    )
+
+
+def twist_units(robot: Robot) -> Array:
+    """For every entry of the reduced twist the robot's size if it is a length over time, or 1."""
+    return np.array([robot.size if _is_length(robot, name) else 1.0 for name in robot.motion.coordinates])
+
+
+def _is_length(robot: Robot, name: str) -> bool:
+    if name in AXES:
+        return name in AXES[:3]
+    return not robot.joints[robot.joint(name)].primitives[0].turns
+
+
+def _shifted(robot: Robot, reach: float, count: int, rng: np.random.Generator) -> Array:
+    """Poses around the reference, moved and turned by up to `reach` in every coordinate."""
+    layout = layout_of(robot.motion)
+    x = np.tile(reference_pose(robot), (count, 1))
+    step = rng.uniform(-reach, reach, (count, robot.motion.n)) * twist_units(robot)
+    linear, turn = layout.split_v(step)
+    plain, quat = layout.split_x(x)
+    if turn is not None and quat is not None:
+        quat = quat_multiply(quat_exp(turn), quat)
+    return layout.join_x(plain + linear, quat)
+
+
+def _judged(robot: Robot, x: Array) -> tuple[Array, Array, dict[str, int]]:
+    """Which poses are good, their condition numbers, and how many are not, by reason."""
+    flags = inverse_kinematics(robot, x).flags
+    found = jacobian(robot, x)
+    with np.errstate(all="ignore"):
+        condition = 1.0 / found.conditioning
+        singular = (found.flags & int(Flag.SINGULAR)) != 0
+        near = ((flags | found.flags) & int(Flag.NEAR_SINGULAR)) != 0
+        poor = near | singular | ~(condition < CONDITION)
+    lost = failed(flags)
+    beyond = ~lost & ((flags & int(Flag.OUT_OF_LIMITS)) != 0)
+    poor &= ~lost & ~beyond
+    counts = [int(np.sum(mask)) for mask in (lost, beyond, poor)]
+    return ~(lost | beyond | poor), condition, dict(zip(_REASONS, counts, strict=True))

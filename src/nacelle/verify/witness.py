@@ -1,0 +1,275 @@
+"""Compare a robot with the same robot in other engines.
+
+The engine's side is made from the description and from the engine alone. Of nacelle's it takes the state at
+which to look: coordinates of the tree's joints, its rates and their derivatives. These are then found again
+from the engine's closures, so they are compared too. Projection on the closures
+
+    A^T Gamma = G^T tau,    G^T M G a = A^T Gamma - G^T (tau at a = 0)
+
+uses the engine's forces tau and mass matrix M of the tree, and G from its closures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from nacelle.errors import NacelleError
+from nacelle.kinematics.mechanism import mechanism
+from nacelle.model.robot import Robot
+from nacelle.spatial.scalar import Array
+from nacelle.verify import ours
+from nacelle.verify.efforts import Efforts, efforts
+from nacelle.verify.engine import ENGINES, Engine, Loaded, Snapshot, TreeState, VerifyError, builder
+from nacelle.verify.loops import Axis, Loop, loop, tree_axes
+from nacelle.verify.projection import Projection, independent, projection
+from nacelle.verify.report import EngineReport, Quantity, Report, WorstState
+from nacelle.verify.states import States, random_states, twist_units
+
+KINEMATICS = 1e-11
+DYNAMICS = 1e-9
+# Rate over which Coulomb friction is made smooth where a joint that has it does not move.
+_SMOOTH = 1e-3
+
+
+def verify(
+    robot: Robot, against: str | Iterable[str] = ("pinocchio", "mujoco"), states: int = 20, seed: int = 0
+) -> Report:
+    """Compare kinematics, inverse and forward dynamics and energies with other engines at random states.
+
+    Args:
+        robot: the robot.
+        against: engines: "pinocchio", "mujoco", several of them, or "all".
+        states: number of states.
+        seed: of the states.
+
+    Raises:
+        VerifyError: if there is no such engine, its package is missing, or the robot cannot be compared.
+        AssemblyError: if the robot's loops do not close.
+        KinematicsError: if its motion does not fit.
+    """
+    return compared(robot, robot, against, states, seed)
+
+
+def compared(robot: Robot, other: Robot, against: str | Iterable[str], states: int, seed: int) -> Report:
+    """Compare a robot with another one in the engines; the same one, but for tests of the comparison."""
+    names = _names(against)
+    builders = [builder(name) for name in names]
+    if states < 1:
+        raise VerifyError(f"a comparison needs at least one state, not {states}")
+    mechanism(robot)
+    if len(robot.actuators) < robot.motion.n:
+        raise VerifyError(
+            f"{robot.name} has {len(robot.actuators)} actuators for {robot.motion.n} motions: its actuator "
+            "forces are not determined"
+        )
+    engines = [build(other) for build in builders]
+    drawn = random_states(robot, states, seed)
+    kinematics = ours.kinematics(robot, drawn)
+    seen = [_all_seen(engine, other, kinematics, drawn) for engine in engines]
+    idle = _undecided(other, engines, seen)
+    smooth = _SMOOTH if idle else None
+    dynamics = ours.dynamics(robot, drawn, smooth)
+    reports = []
+    for engine, views in zip(engines, seen, strict=True):
+        errors = _Errors()
+        for k, view in enumerate(views):
+            _kinematics(errors, k, view, other, kinematics, drawn)
+            _dynamics(errors, k, view, other, engine, dynamics, drawn, smooth)
+        notes = list(engine.notes)
+        if errors.inert:
+            notes.append("forward dynamics is left out: the robot has no inertia in some direction")
+        if idle:
+            notes.append(
+                f"Coulomb friction is compared smooth, tanh(rate / {_SMOOTH:g}): {', '.join(idle[:3])} "
+                f"{'and others do' if len(idle) > 3 else 'do' if len(idle) > 1 else 'does'} not move"
+            )
+        reports.append(EngineReport(engine.name, engine.version, errors.quantities(), tuple(notes)))
+    return Report(
+        robot=robot.name,
+        hash=robot.hash,
+        states=states,
+        seed=seed,
+        rejected=drawn.rejected,
+        engines=tuple(reports),
+        worst=_worst(reports, drawn),
+        condition=float(np.max(drawn.condition)),
+    )
+
+
+def _names(against: str | Iterable[str]) -> list[str]:
+    names = [against] if isinstance(against, str) else list(against)
+    if "all" in names:
+        return list(ENGINES)
+    if not names:
+        raise VerifyError(f"no engine is named; known: {', '.join(ENGINES)}")
+    return list(dict.fromkeys(names))
+
+
+def _worst(reports: Sequence[EngineReport], drawn: States) -> WorstState:
+    def badness(quantity: Quantity) -> float:
+        return quantity.error / quantity.tolerance if np.isfinite(quantity.error) else np.inf
+
+    engine, quantity = max(
+        ((report.engine, quantity) for report in reports for quantity in report.quantities),
+        key=lambda pair: badness(pair[1]),
+    )
+    k = quantity.state
+    return WorstState(
+        engine, quantity.name, k, drawn.x[k], drawn.v[k], drawn.a[k], float(drawn.condition[k])
+    )
+
+
+# ---------------------------------------------------------------------------------- the engine's side
+
+
+@dataclass(frozen=True, eq=False)
+class _Seen:
+    """A state as an engine sees it: the tree, its loops, the axes of all joints, and the projection."""
+
+    state: TreeState
+    now: Snapshot
+    loops: tuple[Loop, ...]
+    axes: tuple[tuple[Axis, ...], ...]
+    projection: Projection
+
+    def actuator_rows(self, robot: Robot) -> Array:
+        """Rates of the actuators over the rates of the tree."""
+        return np.stack([self.axes[actuator.joint][0].rows[0] for actuator in robot.actuators])
+
+
+def _all_seen(engine: Engine, robot: Robot, kinematics: ours.Kinematics, drawn: States) -> list[_Seen]:
+    result = []
+    for k in range(len(drawn)):
+        state = kinematics.tree_state(k, drawn)
+        now = engine.at(state)
+        loops = tuple(loop(robot, joint, now, state.u) for joint in robot.closures)
+        in_tree = (tree_axes(robot, j, state.q) for j in range(robot.tree))
+        axes = (*in_tree, *(entry.axes for entry in loops))
+        result.append(_Seen(state, now, loops, axes, projection(robot, now, loops, state.u)))
+    return result
+
+
+def _undecided(robot: Robot, engines: Sequence[Engine], seen: Sequence[Sequence[_Seen]]) -> list[str]:
+    """Joints with Coulomb friction that do not move: the sign of rounding errors is no friction."""
+    names: dict[str, None] = {}
+    for engine, views in zip(engines, seen, strict=True):
+        for view in views:
+            found = efforts(robot, view.axes, view.state.u, engine.rotors_inside, None)
+            names |= dict.fromkeys(found.undecided)
+    return list(names)
+
+
+# ---------------------------------------------------------------------------------- the comparison
+
+
+class _Errors:
+    """The largest errors, collected state by state."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, Quantity] = {}
+        self.inert = False
+
+    def add(
+        self, name: str, k: int, tolerance: float, mine: object, theirs: object, scale: float | None = None
+    ) -> None:
+        """Compare two sets of numbers: the largest difference over the largest entry, or over a scale."""
+        one, two = np.asarray(mine, dtype=float), np.asarray(theirs, dtype=float)
+        if one.size == 0:
+            return
+        top = float(np.max(np.abs(two))) if scale is None else scale
+        with np.errstate(all="ignore"):
+            error = float(np.max(np.abs(one - two))) / (top if top > 1e-300 else 1.0)
+        error = error if np.isfinite(error) else np.inf
+        before = self._found.get(name)
+        if before is None or error > before.error:
+            self._found[name] = Quantity(name, error, tolerance, k)
+
+    def quantities(self) -> tuple[Quantity, ...]:
+        """All of them, in the order in which they came."""
+        return tuple(self._found.values())
+
+
+def _kinematics(
+    errors: _Errors, k: int, view: _Seen, robot: Robot, mine: ours.Kinematics, drawn: States
+) -> None:
+    now, found = view.now, view.projection
+
+    def add(name: str, one: object, two: object, scale: float | None = None) -> None:
+        errors.add(name, k, KINEMATICS, one, two, scale)
+
+    gaps = np.concatenate([np.zeros(1), *(entry.gap for entry in view.loops)])
+    add("gaps of the closures", gaps, np.zeros(gaps.shape), 1.0)
+    add("orientations of bodies", mine.R[k], now.R)
+    add("positions of bodies", mine.p[k], now.p)
+    add("twists of bodies", mine.twist[k], now.twist)
+    add("accelerations of bodies", mine.acceleration[k], now.acceleration)
+    add("rates from the twist", mine.U[k], found.G)
+    add("rates of joints", mine.u[k], found.G @ drawn.v[k])
+    u_dot = found.G @ drawn.a[k] + found.drift
+    add("accelerations of joints", mine.u_dot[k], u_dot)
+    axes = [view.axes[actuator.joint][0] for actuator in robot.actuators]
+    turns = np.array([robot.joints[actuator.joint].primitives[0].turns for actuator in robot.actuators])
+    apart = mine.actuators[0][k] - np.array([axis.coordinate for axis in axes])
+    apart = np.where(turns, np.remainder(apart + np.pi, 2.0 * np.pi) - np.pi, apart / robot.size)
+    add("coordinates of actuators", apart, np.zeros(len(axes)), 1.0)
+    rows = view.actuator_rows(robot)
+    add("Jacobian of actuators", mine.A[k], rows @ found.G)
+    add("rates of actuators", mine.actuators[1][k], rows @ found.G @ drawn.v[k])
+    drift = np.array([axis.drift[0] for axis in axes])
+    add("accelerations of actuators", mine.actuators[2][k], rows @ u_dot + drift)
+
+
+def _dynamics(
+    errors: _Errors,
+    k: int,
+    view: _Seen,
+    robot: Robot,
+    engine: Engine,
+    mine: ours.Dynamics,
+    drawn: States,
+    smooth: float | None,
+) -> None:
+    now, G, state = view.now, view.projection.G, view.state
+    extra = efforts(robot, view.axes, state.u, engine.rotors_inside, smooth)
+
+    def add(name: str, one: object, two: object, scale: float | None = None) -> None:
+        errors.add(name, k, DYNAMICS, one, two, scale)
+
+    A = view.actuator_rows(robot) @ G
+    beside = extra.friction + extra.springs + extra.rotor_drift
+    force = now.force + extra.rotor_matrix @ state.u_dot + beside
+    # For more actuators than motions the forces of least norm, as in nacelle.
+    add("inverse dynamics", mine.force[k], np.linalg.lstsq(A.T, G.T @ force, rcond=None)[0])
+    tree = now.mass_matrix + extra.rotor_matrix
+    M = G.T @ tree @ G
+    add("mass matrix", mine.mass_matrix[k], M)
+    unit = twist_units(robot)
+    values = np.linalg.eigvalsh(M * np.outer(unit, unit))
+    if values[0] > 1e-12 * values[-1]:
+        h = G.T @ (now.bias + tree @ view.projection.drift + beside)
+        a = np.linalg.solve(M, A.T @ mine.tau[k] - h)
+        add("forward dynamics", mine.forward[k], a)
+        loaded = Loaded(state, _applied(view, robot, extra, mine.tau[k]))
+        own = engine.closed_loop(loaded)
+        if own is not None:
+            add("forward dynamics, own solver", mine.forward[k], own[independent(robot)])
+    else:
+        errors.inert = True
+    kinetic = now.kinetic + 0.5 * float(state.u @ extra.rotor_matrix @ state.u)
+    add("kinetic energy", mine.kinetic[k], kinetic)
+    potential = now.potential + extra.spring_energy
+    scale = max(abs(potential), now.heavy, extra.spring_energy)
+    add("potential energy", mine.potential[k], potential, scale)
+    add("power of friction", mine.dissipation[k], extra.dissipation)
+
+
+def _applied(view: _Seen, robot: Robot, extra: Efforts, tau: Array) -> Array:
+    """Forces along the rates of the tree: actuators less friction and springs, and external wrenches."""
+    outside = np.einsum("bij,bi->j", view.now.jacobian, view.state.external)
+    return np.asarray(view.actuator_rows(robot).T @ tau - extra.friction - extra.springs + outside)
+
+
+__all__ = ["DYNAMICS", "KINEMATICS", "NacelleError", "compared", "verify"]
