@@ -609,3 +609,35 @@ def save(figure: Figure, path: str | os.PathLike[str], *, tight: bool = True, st
         else:
             figure.savefig(path, **options)
     return path
+
+
+def plot_curves(
+    x: Array,
+    curves: dict[str, Array],
+    *,
+    labels: tuple[str, str],
+    title: str = "",
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw curves over one axis.
+
+    Args:
+        x: values along the axis (N,).
+        curves: for each name its values (N,); the first is drawn boldest.
+        labels: of the two axes.
+        title: above the picture.
+        ax: where to draw; new axes if None.
+    """
+    ax = new_axes(flat=True) if ax is None else ax
+    ax.set_aspect("auto")
+    for k, (name, values) in enumerate(curves.items()):
+        ax.plot(
+            x, values, label=name, linewidth=2.0 if k == 0 else 1.3, linestyle=("-", "--", "-.", ":")[k % 4]
+        )
+    ax.set_xlabel(labels[0])
+    ax.set_ylabel(labels[1])
+    if title:
+        ax.set_title(_wrapped(title), fontsize=10, color=_INK)
+    # Below the picture, where it hides nothing.
+    ax.legend(fontsize=8, frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.12))
+    return ax

@@ -17,6 +17,7 @@ from nacelle.library import load
 from nacelle.model.read import read_text
 from nacelle.model.robot import Robot
 from nacelle.report import draw
+from nacelle.report.lumping import draw_lumping
 from nacelle.report.scene import scene
 
 # Inches; with `draw.DPI` 704 x 592 pixels.
@@ -74,6 +75,9 @@ def draw_workspaces(folder: str | os.PathLike[str], workspaces: Iterable[draw.Wo
     return paths
 
 
+# The picture on the page of dynamics.
+LUMPING = "delta-lumping.png"
+
 _Range = tuple[float, float, int]
 # Slices and volumes that show what a workspace is: coordinates with lowest, highest, points.
 WORKSPACES: tuple[tuple[str, dict[str, _Range]], ...] = (
@@ -123,8 +127,7 @@ def gallery_page(found: Sequence[Robot], pictures: str, maps: Sequence[tuple[str
             "\n## Workspaces\n\n"
             "Slices through the reference pose, coloured by the inverse condition number, hatched beyond\n"
             "the limits of joints and drives; and a volume within all limits. `nacelle workspace` draws\n"
-            "others.\n\n"
-            + _grid(_cell(f"{pictures}/{file}", name, "workspace") for file, name in maps)
+            "others.\n\n" + _grid(_cell(f"{pictures}/{file}", name, "workspace") for file, name in maps)
         )
     return text
 
@@ -150,6 +153,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         drawn = draw_workspaces(chosen.folder, library_workspaces())
         maps = [(path.name, name) for path, (name, _) in zip(drawn, WORKSPACES, strict=True)]
         print(f"{len(maps)} pictures of workspaces in {chosen.folder}/")
+        draw_lumping(chosen.folder / LUMPING)
     if chosen.page is not None:
         pictures = os.path.relpath(chosen.folder, chosen.page.parent).replace(os.sep, "/")
         page = gallery_page([_read(path.stem) for path in paths], pictures, maps)

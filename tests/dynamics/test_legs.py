@@ -1,0 +1,424 @@
+"""Legs and platform: against the tree, against the equations of [KI2007], over several kinds of scalars."""
+
+from __future__ import annotations
+
+import dataclasses
+from functools import cache
+from pathlib import Path
+
+import mpmath
+import numpy as np
+import pytest
+
+import nacelle
+from nacelle.dynamics import bodies, legs, tree
+from nacelle.dynamics.actuators import balance
+from nacelle.dynamics.demand import Settings
+from nacelle.dynamics.inverse import inverse_dynamics
+from nacelle.dynamics.state import State, state_at
+from nacelle.dynamics.wrench import Wrench
+from nacelle.kinematics.actuation import actuator_rows
+from nacelle.kinematics.closure import closure_frames
+from nacelle.kinematics.configuration import Configuration
+from nacelle.kinematics.jacobian import leg_jacobians
+from nacelle.kinematics.mechanism import mechanism
+from nacelle.kinematics.rates import Moving
+from nacelle.kinematics.tree import (
+    motion_of_steps,
+    point_acceleration,
+    point_velocity,
+    steps_from_coordinates,
+    tree_velocity,
+)
+from nacelle.model.joint import FrictionTerm, Joint, JointKind, Primitive, Spring
+from nacelle.model.leg import Body, Leg, Nacelle
+from nacelle.model.platform import AXES, Motion, Payload
+from nacelle.model.robot import Robot
+from nacelle.spatial.inertia import inertia_faults, parameters_from_com
+from nacelle.spatial.lane import from_lanes, lanes
+from nacelle.spatial.pose import Pose
+from nacelle.spatial.scalar import Array
+from support.compare import assert_same
+from support.library import NAMES, library_robot
+from support.random_robots import random_rotation
+
+ROBOTS = Path(__file__).parents[1] / "robots"
+FILES = ("c5-slides", "everything", "fivebar-mirror", "redundant", "shared")
+MODES = tuple(f"{name}/{mode.name}" for name in NAMES for mode in library_robot(name).modes[1:])
+ALL = (*NAMES, *MODES, *FILES)
+
+# Which robots the formulation does not serve, and a word of the reason.
+REFUSED = {
+    "delta4": "joints of its own",
+    "h4": "joints of its own",
+    "quattro": "joints of its own",
+    "c5-slides": "hangs on the nacelle",
+}
+SERVED = tuple(name for name in ALL if name not in REFUSED)
+# Those with square J_i; the others have more equations than rates, or idle spins.
+NOT_SQUARE = ("3rps", "delta", "delta4", "h4", "orthoglide", "quattro")
+
+
+# ---------------------------------------------------------------------------- robots and states in general
+
+
+@cache
+def any_robot(name: str) -> Robot:
+    if name in FILES:
+        return nacelle.load(ROBOTS / f"{name}.yaml")
+    robot, _, mode = name.partition("/")
+    return library_robot(robot).in_mode(mode) if mode else library_robot(robot)
+
+
+def random_inertia(rng: np.random.Generator, mass: float, size: float) -> Array:
+    """Six point masses anywhere: products of inertia, and a centre of mass off every axis."""
+    points = size * rng.normal(size=(6, 3))
+    weights = rng.uniform(0.1, 1.0, 6)
+    weights *= mass / weights.sum()
+    com = weights @ points
+    about = sum(m * (p @ p * np.eye(3) - np.outer(p, p)) for m, p in zip(weights, points - com, strict=True))
+    return parameters_from_com(mass, com, about)
+
+
+def random_rod(rng: np.random.Generator, mass: float, axis: Array, point: Array, size: float) -> Array:
+    """A body that is symmetric about an axis, which it may spin about idly."""
+    e = axis / np.linalg.norm(axis)
+    along, across = mass * size**2 * rng.uniform([0.01, 0.05], [0.02, 0.1])
+    about = across * np.eye(3) + (along - across) * np.outer(e, e)
+    return parameters_from_com(mass, point + size * rng.uniform(0.2, 0.8) * e, about)
+
+
+@cache
+def general(name: str, seed: int = 1) -> Robot:
+    """A robot with general inertias, gravity and payload, with friction, springs and rotors in its joints."""
+    robot = any_robot(name)
+    rng = np.random.default_rng(seed)
+    idle = {spin.body: spin for spin in mechanism(robot).mobility.spinning}
+    inertias = []
+    for k in range(1, len(robot.bodies)):
+        mass = rng.uniform(0.5, 2.0)
+        if k in idle:
+            axis, point = np.array(idle[k].axis), np.array(idle[k].point)
+            inertias.append(random_rod(rng, mass, axis, point, robot.size))
+        else:
+            inertias.append(random_inertia(rng, mass, 0.3 * robot.size))
+        assert not inertia_faults(inertias[-1])
+    robot = robot.with_parameters(np.concatenate(inertias), "inertia")
+    robot = robot.with_parameters(6.0 * rng.normal(size=3), "gravity")
+    driven = {actuator.joint for actuator in robot.actuators}
+    joints = []
+    for k, joint in enumerate(robot.joints):
+        if joint.kind is JointKind.POINT:
+            joints.append(joint)
+            continue
+        friction = tuple(
+            (
+                FrictionTerm("viscous", rng.uniform(0.5, 2.0)),
+                FrictionTerm("coulomb", rng.uniform(0.5, 2.0)),
+                FrictionTerm("quadratic", rng.uniform(0.5, 1.0)),
+                FrictionTerm("stribeck", rng.uniform(0.5, 1.0), 0.3),
+            )
+            for _ in joint.primitives
+        )
+        springs = tuple(
+            None if primitive is Primitive.BALL else Spring(rng.uniform(1.0, 3.0), rng.uniform(-0.3, 0.3))
+            for primitive in joint.primitives
+        )
+        joint = dataclasses.replace(joint, friction=friction, springs=springs)
+        # A rotor may also sit on a passive joint, and on one where a loop is cut.
+        if k in driven or (joint.nv == 1 and rng.random() < 0.5):
+            rotor, gear = rng.uniform(0.01, 0.02), rng.uniform(3.0, 6.0)
+            joint = dataclasses.replace(joint, rotor_inertia=rotor, gear_ratio=gear)
+        joints.append(joint)
+    load = Payload("load", robot.nacelle.bodies[-1], tuple(random_inertia(rng, 0.7, 0.2 * robot.size)))
+    return dataclasses.replace(robot, joints=tuple(joints), payload=(load,))
+
+
+def motions(name: str, count: int, seed: int = 0) -> tuple[Array, Array, Array, Array]:
+    """x, y, v and a (count, ...) around the reference pose."""
+    robot = any_robot(name)
+    known, rng = mechanism(robot), np.random.default_rng(seed)
+    n = robot.motion.n
+    x = known.reference[0] + 0.03 * min(robot.size, 1.0) * rng.uniform(-1.0, 1.0, (count, known.layout.nx))
+    place = known.layout.quaternion
+    if place is not None:
+        x[:, place] /= np.linalg.norm(x[:, place], axis=1, keepdims=True)
+    found = nacelle.inverse_kinematics(robot, x, limits=False)
+    assert np.all(found.reachable)
+    return x, found.y, rng.normal(size=(count, n)), 3.0 * rng.normal(size=(count, n))
+
+
+def everywhere(robot: Robot, smooth: float | None = None, seed: int = 7) -> Settings:
+    """External wrenches on all bodies, friction on."""
+    rng = np.random.default_rng(seed)
+    external = {k: Wrench(*(5.0 * rng.normal(size=(2, 3)))) for k in range(1, len(robot.bodies))}
+    return Settings(friction=True, smooth=smooth, external=external)
+
+
+def cases(name: str, count: int = 2) -> list[tuple[State, Array]]:
+    """States of the general robot, and accelerations."""
+    robot = general(name)
+    return [(state_at(robot, x, y, v), a) for x, y, v, a in zip(*motions(name, count), strict=True)]
+
+
+# ---------------------------------------------------------------------------- which robots
+
+
+def test_which_robots_are_served() -> None:
+    for name in ALL:
+        reason = legs.applies(mechanism(any_robot(name)))
+        assert (REFUSED[name] in reason) if name in REFUSED else not reason, name
+    told = legs.applies(mechanism(any_robot("delta4")))
+    assert (
+        told == "its nacelle has joints of its own (turn), and F_p of [KI2007] (12) is that of one rigid body"
+    )
+    told = legs.applies(mechanism(any_robot("c5-slides")))
+    assert told == "body leg1.outer hangs on the nacelle, and the legs of [KI2007] start from the base"
+
+
+def test_which_legs_are_square() -> None:
+    found = [n for n in NAMES if not all(plan.square for plan in mechanism(any_robot(n)).legs)]
+    assert tuple(found) == NOT_SQUARE
+
+
+# ---------------------------------------------------------------------------- against the tree
+
+
+@pytest.mark.parametrize("name", SERVED)
+def test_force_is_that_of_the_tree(name: str) -> None:
+    for state, a in cases(name):
+        for settings in (Settings(friction=False), everywhere(state.robot), everywhere(state.robot, 0.2)):
+            expected = tree.generalised_force(state, a, settings)
+            assert_same(legs.generalised_force(state, a, settings), expected, 1e-12, name)
+
+
+@pytest.mark.parametrize("name", SERVED)
+def test_rates_of_the_legs_are_those_of_the_kinematics(name: str) -> None:
+    for state, a in cases(name):
+        robot, moving = state.robot, state.moving
+        S, drift = legs.platform_map(state)
+        u_dot = moving.U @ a + moving.drift
+        for leg in legs.leg_states(state):
+            joints = robot.legs[leg.leg].joints
+            slices = [robot.v_slices[j] for j in joints]
+            places = [robot.platform_nv + k for s in slices for k in range(s.start, s.stop)]
+            assert_same(leg.dq, moving.u[places], 1e-12, f"{name} q_i'")
+            assert_same(leg.accelerations(S @ a + drift), u_dot[places], 1e-12, f"{name} q_i''")
+
+
+@pytest.mark.parametrize("name", SERVED)
+def test_mass_matrix_and_bias(name: str) -> None:
+    for state, a in cases(name):
+        settings = everywhere(state.robot)
+        M, h = legs.mass_matrix(state), legs.bias(state, settings)
+        assert_same(M, bodies.mass_matrix(state), 1e-12, f"{name} A_robot")
+        assert_same(M, M.T, 1e-13, f"{name} symmetry")
+        assert np.linalg.eigvalsh(M)[0] > 0.0
+        assert_same(M @ a + h, tree.generalised_force(state, a, settings), 1e-12, f"{name} A a + h")
+
+
+@pytest.mark.parametrize("name", ["space", "gough-stewart", "fivebar", "delta", "redundant", "orthoglide"])
+def test_active_forces_need_no_projection(name: str) -> None:
+    """Gamma = H^a + J_r^T (the rest) ([KI2007] (22))."""
+    for state, a in cases(name):
+        settings = everywhere(state.robot)
+        A = actuator_rows(state.robot, state.now.motion) @ state.moving.U
+        F = legs.generalised_force(state, a, settings)
+        own, rest = legs.split_force(state, a, settings)
+        assert_same(A.T @ own + rest, F, 1e-12, name)
+        assert np.all(own != 0.0)
+        if len(A) == len(F):
+            assert_same(own + balance(A, rest).force, balance(A, F).force, 1e-11, name)
+
+
+def chain_of_all_joints(seed: int = 3) -> tuple[State, Array]:
+    """A chain with a joint of every kind, whose rates are all free (U = 1): only a tree, with no loops."""
+    rng = np.random.default_rng(seed)
+    kinds = [kind for kind in JointKind if kind is not JointKind.POINT]
+
+    def frame() -> Pose:
+        return Pose(random_rotation(rng), rng.normal(size=3))
+
+    joints, bodies_ = [], [Body("base"), Body("plate", tuple(random_inertia(rng, 2.0, 0.3)))]
+    for k, kind in enumerate(kinds):
+        parent = 0 if k == 0 else k + 1
+        joints.append(Joint(f"j{k}", kind, parent, k + 2, frame(), frame()))
+        bodies_.append(Body(f"b{k}", tuple(random_inertia(rng, 1.0, 0.3))))
+    count = len(kinds)
+    leg = Leg("leg", tuple(range(2, count + 2)), tuple(range(count)), ())
+    robot = Robot(
+        "chain",
+        tuple(bodies_),
+        tuple(joints),
+        count,
+        (leg,),
+        Nacelle("rigid", (1,), (), ()),
+        Motion(AXES),
+        (),
+        gravity=(1.0, 2.0, -9.0),
+    )
+    q = np.concatenate([random_coordinates(rng, joint) for joint in joints])
+    steps = steps_from_coordinates(robot, q)
+    motion = motion_of_steps(robot, frame(), steps)
+    rates = robot.platform_nv + robot.nv
+    u, a = rng.normal(size=(2, rates))
+    moving = Moving(np.eye(rates), u, np.zeros(rates), tree_velocity(robot, motion, u))
+    state = State(robot, mechanism(any_robot("c5")), Configuration(tuple(steps), motion, ()), moving)
+    return state, a
+
+
+def random_coordinates(rng: np.random.Generator, joint: Joint) -> Array:
+    values = rng.normal(size=joint.nq)
+    start = 0
+    for primitive in joint.primitives:
+        if primitive is Primitive.BALL:
+            values[start : start + 4] /= np.linalg.norm(values[start : start + 4])
+        start += primitive.nq
+    return values
+
+
+def test_every_kind_of_joint_in_a_leg() -> None:
+    """Jacobian, motions and forces of a chain with all kinds of joints are those of the tree."""
+    state, a = chain_of_all_joints()
+    robot, motion, m = state.robot, state.now.motion, state.robot.platform_nv
+    dq, ddq = state.moving.u[m:], a[m:]
+    motions_ = legs.leg_motions(state, 0, dq, ddq)
+    for body in robot.legs[0].bodies:
+        pose, V = motion.poses[body], state.moving.velocity.twists[body]
+        J = legs.leg_columns(state, 0, body, pose.p)
+        assert_same(J, motion.jacobian(body)[:, m:], 1e-13, "J_i")
+        dV = (
+            state.moving.velocity.drifts[body]
+            + motion.columns[:, motion.movers[body]] @ a[motion.movers[body]]
+        )
+        found = motions_[body]
+        assert_same(found.v, point_velocity(V, pose.p), 1e-12, "v")
+        assert_same(found.a, point_acceleration(V, dV, pose.p), 1e-12, "a")
+        assert_same(found.w, V[3:], 1e-12, "w")
+        assert_same(found.dw, dV[3:], 1e-12, "dw")
+    settings = everywhere(robot)
+    H = legs.leg_dynamics(state, 0, dq, ddq, settings)
+    assert_same(H, tree.tree_forces(state, a, settings)[m:], 1e-12, "H_i")
+
+
+# ---------------------------------------------------------------------------- against the paper
+
+
+def test_jacobians_of_the_gough_stewart_robot() -> None:
+    """J_i = [a_1 x BP, a_2 x BP, a_3] (35) and J_vi = [1, -PP_i^] (49), in the axes of the ball's frame."""
+    name = "gough-stewart"
+    x, y, v, _ = (part[0] for part in motions(name, 1))
+    state = state_at(any_robot(name), x, y, v)
+    for k, expected in enumerate(leg_jacobians(state.robot, x)):
+        J, Jv = legs.leg_jacobian(state, k)
+        ball = state.robot.joints[state.robot.legs[k].closures[0]]
+        R = closure_frames(ball, state.now.motion)[0].R
+        assert_same(R @ J, expected.J[:3], 1e-13, "J_i")
+        assert_same(R @ Jv, expected.Jv[:3], 1e-13, "J_vi")
+
+
+def test_inverse_jacobian_of_the_space_robot() -> None:
+    """J_1^-1 in the base's axes is (36), as corrected."""
+    x, y, v, _ = (part[0] for part in motions("space", 1))
+    state = state_at(any_robot("space"), x, y, v)
+    leg = legs.leg_states(state)[0]
+    ball = state.robot.joints[state.robot.legs[0].closures[0]]
+    R = closure_frames(ball, state.now.motion)[0].R
+    q1, q2, L = state.now.q[:3]
+    C1, S1, C2, S2 = np.cos(q1), np.sin(q1), np.cos(q2), np.sin(q2)
+    expected = [
+        [-S1 / (L * S2), 0.0, -C1 / (L * S2)],
+        [C1 * C2 / L, S2 / L, -C2 * S1 / L],
+        [C1 * S2, -C2, -S1 * S2],
+    ]
+    assert_same(leg.inverse @ R.T, expected, 1e-12, "(36)")
+
+
+def test_accelerations_of_the_c5_slide_on_its_faces() -> None:
+    """(64), which lacks terms, as corrected, with v_rel = a q' - v - w x PP:
+
+    r.a q'' = r.(dv + dw x PP + w x (w x PP) + 2 w x v_rel)
+    """
+    for x, y, v, a in zip(*motions("c5", 2), strict=True):
+        state = state_at(any_robot("c5"), x, y, v)
+        robot, w, dw = state.robot, v[3:], a[3:]
+        for leg in legs.leg_states(state):
+            face = robot.joints[robot.legs[leg.leg].closures[0]]
+            slide = robot.joints[robot.legs[leg.leg].joints[0]]
+            first, second = closure_frames(face, state.now.motion)
+            r, axis = first.R[:, 2], closure_frames(slide, state.now.motion)[0].R[:, 2]
+            PP = second.p - state.now.motion.poses[1].p
+            slip = axis * leg.dq[0] - v[:3] - np.cross(w, PP)
+            right = a[:3] + np.cross(dw, PP) + np.cross(w, np.cross(w, PP)) + 2.0 * np.cross(w, slip)
+            assert_same(leg.accelerations(a), [r @ right / (r @ axis)], 1e-12, "q''")
+
+
+def test_friction_of_the_last_joint_counts() -> None:
+    """Friction in the balls alone, which q_i does not hold: its power is what friction takes, and no less."""
+    robot = any_robot("gough-stewart")
+    joints = tuple(
+        dataclasses.replace(
+            joint,
+            friction=(
+                ((FrictionTerm("viscous", 2.0),),) if k >= robot.tree else ((),) * len(joint.primitives)
+            ),
+        )
+        for k, joint in enumerate(robot.joints)
+    )
+    robot = dataclasses.replace(robot, joints=joints)
+    x, y, v, _ = (part[0] for part in motions("gough-stewart", 1))
+    state = state_at(robot, x, y, v)
+    zero = np.zeros(6)
+    with_it, without = (legs.generalised_force(state, zero, Settings(friction=on)) for on in (True, False))
+    power = 0.0
+    for joint in robot.closures:
+        spins = [state.moving.velocity.twists[body][3:] for body in (joint.predecessor, joint.successor)]
+        power += 2.0 * float(np.sum((spins[1] - spins[0]) ** 2))
+    assert_same([(with_it - without) @ v], [power], 1e-12, "power of friction")
+
+
+# ---------------------------------------------------------------------------- scalars
+
+
+@pytest.mark.parametrize("name", ["hexa", "orthoglide", "fivebar", "delta"])
+def test_lanes_are_samples(name: str) -> None:
+    robot = general(name)
+    x, y, v, a = motions(name, 4)
+    settings = everywhere(robot)
+    state = state_at(robot, *(lanes(part, 1) for part in (x, y, v)))
+    F = from_lanes(legs.generalised_force(state, lanes(a, 1), settings))
+    M = from_lanes(legs.mass_matrix(state))
+    h = from_lanes(legs.bias(state, settings))
+    for k in range(4):
+        one = state_at(robot, x[k], y[k], v[k])
+        assert_same(F[k], legs.generalised_force(one, a[k], settings), 1e-13, name)
+        assert_same(M[k], legs.mass_matrix(one), 1e-13, name)
+        assert_same(h[k], legs.bias(one, settings), 1e-13, name)
+
+
+def mp(array: Array) -> Array:
+    return np.array([mpmath.mpf(float(entry)) for entry in array], dtype=object)
+
+
+@pytest.mark.parametrize("name", ["space", "delta-codourey", "3rrr"])
+def test_forty_digits(name: str) -> None:
+    robot = general(name)
+    x, y, v, a = (part[0] for part in motions(name, 1))
+    with mpmath.workdps(40):
+        state = state_at(robot, mp(x), mp(y), mp(v))
+        settings = everywhere(robot)
+        expected = tree.generalised_force(state, mp(a), settings)
+        found = legs.generalised_force(state, mp(a), settings)
+        largest = max(abs(value) for value in expected)
+        # Rotations of the description are known to sixteen digits, so frames of joints are not quite square.
+        assert max(abs(p - q) for p, q in zip(found, expected, strict=True)) < 1e-13 * largest
+    floats = legs.generalised_force(state_at(robot, x, y, v), a, settings)
+    assert_same(floats, [float(value) for value in found], 1e-12, name)
+
+
+@pytest.mark.parametrize("name", ["c5", "delta-codourey"])
+def test_compiled(name: str) -> None:
+    robot = any_robot(name)
+    x, _, v, a = motions(name, 3)
+    found = inverse_dynamics(robot, x, v, a, formulation="legs").force
+    assert_same(found, inverse_dynamics(robot, x, v, a).force, 1e-11, name)

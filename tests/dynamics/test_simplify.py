@@ -1,0 +1,217 @@
+"""Simpler robots: rods left out or lumped, and what that costs."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import nacelle
+from nacelle.dynamics.demand import Settings
+from nacelle.dynamics.simplify import (
+    actuator_forces,
+    lumped,
+    neglected,
+    rods,
+    simplification_error,
+)
+from nacelle.errors import KinematicsError, ParameterError
+from nacelle.kinematics.mechanism import mechanism
+from nacelle.model.robot import Robot
+from nacelle.spatial.inertia import inertia_faults
+from nacelle.spatial.scalar import Array
+from support.compare import assert_same
+from support.library import NAMES, library_robot
+from support.mechanisms import rod_pairs
+
+# How many rods each robot has.
+RODS = {"delta": 6, "delta-codourey": 3, "delta4": 6, "h4": 8, "hexa": 6, "hexaglide": 6, "quattro": 8}
+DRY = Settings(friction=False)
+
+
+def total_mass(robot: Robot) -> float:
+    return float(sum(body.mass for body in robot.bodies))
+
+
+def pick_and_place(duration: float, samples: int = 101) -> tuple[Array, Array, Array]:
+    """x, v and a of the DELTA's nacelle over 316 mm and back down 25 mm, rest to rest by a quintic."""
+    t = np.linspace(0.0, 1.0, samples)[:, None]
+    s = t**3 * (10.0 - 15.0 * t + 6.0 * t**2)
+    ds = 30.0 * t**2 * (1.0 - t) ** 2 / duration
+    dds = 60.0 * t * (1.0 - t) * (1.0 - 2.0 * t) / duration**2
+    start, way, up = np.array([-0.15, -0.05, -0.62]), np.array([0.3, 0.1, 0.0]), np.array([0.0, 0.0, 0.025])
+    c, h = np.cos(np.pi * s), np.sin(np.pi * s)
+    x = start + way * s + up * h
+    v = way * ds + up * np.pi * c * ds
+    a = way * dds + up * np.pi * (c * dds - np.pi * h * ds**2)
+    return x, v, a
+
+
+def state(robot: Robot, seed: int = 0) -> tuple[Array, Array, Array]:
+    rng = np.random.default_rng(seed)
+    v, a = rng.normal(size=(2, 3, robot.motion.n))
+    return np.broadcast_to(mechanism(robot).reference[0], (3, mechanism(robot).layout.nx)), v, a
+
+
+def test_which_bodies_are_rods() -> None:
+    assert {name: len(rods(library_robot(name))) for name in NAMES} == {n: RODS.get(n, 0) for n in NAMES}
+    for rod in rods(library_robot("delta")):
+        names = [library_robot("delta").bodies[end.body].name for end in (rod.inner, rod.outer)]
+        assert names[0].endswith(".arm")
+        assert names[1] == "plate"
+
+
+@pytest.mark.parametrize("name", RODS)
+def test_lumping_keeps_the_mass_and_moves_it_to_the_ends(name: str) -> None:
+    robot = library_robot(name)
+    simple = lumped(robot)
+    assert_same([total_mass(simple)], [total_mass(robot)], 1e-14, name)
+    for rod in rods(robot):
+        assert simple.bodies[rod.body].massless
+    for body in simple.bodies:
+        assert not inertia_faults(np.asarray(body.inertia)), body.name
+    # What each end gains: mass and first moment about its own frame.
+    gained = {end.body: np.zeros(4) for rod in rods(robot) for end in rod[1:]}
+    for rod in rods(robot):
+        mass = robot.bodies[rod.body].mass
+        gained[rod.inner.body] += 2.0 / 3.0 * mass * np.array([1.0, *rod.inner.point])
+        gained[rod.outer.body] += 1.0 / 3.0 * mass * np.array([1.0, *rod.outer.point])
+    for k, gain in gained.items():
+        before, after = (np.asarray(one.bodies[k].inertia) for one in (robot, simple))
+        assert np.max(np.abs(after[:4] - before[:4] - gain)) < 1e-14 * total_mass(robot)
+
+
+@pytest.mark.parametrize("name", RODS)
+def test_neglected_rods_have_no_mass(name: str) -> None:
+    robot = library_robot(name)
+    simple = neglected(robot)
+    lost = sum(robot.bodies[rod.body].mass for rod in rods(robot))
+    assert_same([total_mass(simple)], [total_mass(robot) - lost], 1e-13, name)
+    assert_same(simple.parameter_vector("geometry"), robot.parameter_vector("geometry"), 0.0)
+
+
+def test_neglected_bodies_by_name_and_index() -> None:
+    robot = library_robot("fivebar")
+    by_name, by_index = neglected(robot, ["left.distal"]), neglected(robot, [robot.body("left.distal")])
+    assert by_name == by_index
+    assert by_name.bodies[robot.body("left.distal")].massless
+    assert not by_name.bodies[robot.body("right.distal")].massless
+
+
+def test_a_rod_that_hangs_on_the_nacelle_is_lumped_the_same_way() -> None:
+    """The same DELTA, its loops cut at the elbows in place of the wrists."""
+    data = rod_pairs()
+    ordinary = nacelle.build(data)
+    guess = [0.0, float(np.sin(0.9)), 0.0, float(np.cos(0.9))]
+    for leg in data["legs"]:
+        for side in "ab":
+            elbow, wrist = leg["joints"].pop(f"elbow-{side}"), leg["closures"].pop(f"wrist-{side}")
+            ends = {
+                "parent": "plate",
+                "at": wrist["child_at"],
+                "child": f"rod-{side}",
+                "child_at": wrist["at"],
+            }
+            leg["joints"][f"wrist-{side}"] = {"type": "spherical", "guess": guess, **ends}
+            del elbow["guess"]
+            leg["closures"][f"elbow-{side}"] = elbow
+    hanging = nacelle.build(data)
+    for rod in rods(hanging):
+        assert hanging.bodies[rod.inner.body].name.endswith(".arm")
+        assert rod.outer.body == 1
+    assert len(rods(hanging)) == len(rods(ordinary)) == 6
+    x, v, a = state(ordinary)
+    forces = [actuator_forces(lumped(robot), x, v, a, Settings()) for robot in (ordinary, hanging)]
+    assert_same(forces[1], forces[0], 1e-12)
+
+
+# ---------------------------------------------------------------------------- what it costs
+
+
+def test_lumped_delta_is_the_delta_of_codourey() -> None:
+    """Rods lumped by 2/3 and 1/3, the plate only translates: three arms and a point ([CB1997] (45))."""
+    simple, codourey = lumped(library_robot("delta")), library_robot("delta-codourey")
+    for duration in (0.3, 1.0):
+        found = simplification_error(simple, codourey, *pick_and_place(duration), DRY)
+        assert found.maximum < 1e-13
+    # The full DELTA also has friction in its balls, which the reduced one leaves out: next to nothing.
+    assert 0.0 < simplification_error(simple, codourey, *pick_and_place(0.4)).rms < 0.005
+
+
+def test_error_on_the_delta() -> None:
+    """Of the order of 2.7 % rms of the torque for the split by thirds; without the rods ten times that."""
+    robot = library_robot("delta")
+    for duration, friction in ((0.4, False), (0.4, True), (1.0, False)):
+        motion, settings = pick_and_place(duration), Settings(friction=friction)
+        thirds = simplification_error(robot, lumped(robot), *motion, settings)
+        none = simplification_error(robot, neglected(robot), *motion, settings)
+        assert 0.01 < thirds.rms < 0.03
+        assert 0.01 < thirds.maximum < 0.04
+        assert 0.15 < none.rms < 0.3
+        assert thirds.force.shape == thirds.difference.shape == (101, 3)
+    # Fast motions like thirds, rest likes halves.
+    fast = [
+        simplification_error(robot, lumped(robot, s), *pick_and_place(0.2), DRY).rms for s in (2 / 3, 0.5)
+    ]
+    slow = [
+        simplification_error(robot, lumped(robot, s), *pick_and_place(20.0), DRY).rms for s in (2 / 3, 0.5)
+    ]
+    assert fast[0] < fast[1] / 3.0
+    assert slow[1] < slow[0] / 100.0
+
+
+def test_halves_hold_the_weight_exactly() -> None:
+    robot = library_robot("hexaglide")
+    x, v, a = state(robot)
+    share = 0.5
+    coms = [np.asarray(robot.bodies[rod.body].inertia) for rod in rods(robot)]
+    assert all(p[0] > 0.0 for p in coms)
+    still = simplification_error(robot, lumped(robot, share), x, 0.0 * v, 0.0 * a, DRY)
+    moving = simplification_error(robot, lumped(robot, share), x, v, a, DRY)
+    assert still.maximum < 1e-12
+    assert moving.maximum > 1e-4
+
+
+def test_one_state_and_no_simplification() -> None:
+    robot = library_robot("delta")
+    x, v, a = (part[40] for part in pick_and_place(0.4))
+    found = simplification_error(robot, robot, x, v, a)
+    assert found.force.shape == (3,)
+    assert (found.maximum, found.rms) == (0.0, 0.0)
+    expected = nacelle.inverse_kinematics(robot, x)
+    assert np.all(expected.ok)
+    many = actuator_forces(robot, *pick_and_place(0.4), Settings())
+    assert_same(found.force, many[40], 1e-13)
+
+
+# ---------------------------------------------------------------------------- errors
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in RODS])
+def test_a_robot_without_rods_says_so(name: str) -> None:
+    for simplify in (lumped, neglected):
+        with pytest.raises(
+            ParameterError, match=f"no leg of {name} has a rod: a rod is a leg body between two"
+        ):
+            simplify(library_robot(name))
+
+
+def test_errors() -> None:
+    robot = library_robot("delta")
+    with pytest.raises(ParameterError, match=r"between 0 and 1, got 1\.5"):
+        lumped(robot, 1.5)
+    with pytest.raises(ParameterError, match=r"no leg of delta has a body 'leg1\.arn'.*leg1\.arm"):
+        neglected(robot, ["leg1.arn"])
+    with pytest.raises(ParameterError, match="no leg of delta has a body 'plate'"):
+        neglected(robot, ["plate"])
+    with pytest.raises(ParameterError, match="no leg of delta has a body 99"):
+        neglected(robot, [99])
+    x, v, a = pick_and_place(0.4, 3)
+    with pytest.raises(ParameterError, match="differ in their motion or their actuators"):
+        simplification_error(robot, library_robot("hexa"), x, v, a)
+    with pytest.raises(KinematicsError, match="cannot be reached"):
+        simplification_error(robot, lumped(robot), x + 10.0, v, a)
+    turned = dataclasses.replace(robot, actuators=robot.actuators[:2])
+    with pytest.raises(ParameterError, match="differ"):
+        simplification_error(robot, turned, x, v, a)
