@@ -52,12 +52,28 @@ def robots_command(
 
 
 @app.command("show")
-def show_command(robot: RobotArgument, as_json: JsonOption = False) -> None:
+def show_command(
+    robot: RobotArgument,
+    elements: Annotated[
+        bool, typer.Option("--elements", help="Kinematic elements and their equations, the view on paper.")
+    ] = False,
+    latex: Annotated[bool, typer.Option("--latex", help="With --elements: as LaTeX.")] = False,
+    as_json: JsonOption = False,
+) -> None:
     """Show a robot: tree, joints, loops, mobility, parameters, closed forms, elements."""
     from nacelle.library import check
 
     try:
         found = check(robot)
+        if elements or latex:
+            from nacelle.report.elements import element_report
+
+            report = element_report(found.robot)
+            if as_json:
+                print_json({"robot": found.robot.name, "text": report.text(), "latex": report.latex()})
+            else:
+                print(report.latex() if latex else report.text())
+            return
     except NacelleError as error:
         fail(error, as_json)
     if as_json:
