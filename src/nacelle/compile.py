@@ -24,12 +24,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nacelle.emit.newton import NewtonResult, NumpyNewton
+from nacelle.emit.newton import NumpyNewton, Solver
 from nacelle.emit.registry import Kernel, Target, TargetError, target
 from nacelle.emit.store import Store
 from nacelle.errors import NacelleError, did_you_mean
@@ -295,23 +295,6 @@ def _kept(
     if key is not None:
         store.put(key, _pack(program, image))
     return load(image, program, None)
-
-
-class Solver(Protocol):
-    """Newton's iteration around a step program; see `nacelle.emit.jit_drivers.Newton`."""
-
-    def solve(
-        self,
-        y0: Any,
-        p: Any,
-        *,
-        tolerance: float,
-        max_iterations: int = 50,
-        max_step: float = np.inf,
-        follow: bool = False,
-        threads: int = 1,
-    ) -> NewtonResult:
-        """Solve for every sample."""
 
 
 def compile_newton(

@@ -2,9 +2,9 @@
 
 Every body has its own wrench, inertia less weight less what acts from outside; every joint with friction, a
 spring or a rotor has a force or moment e along each of its axes, which acts on the body behind the joint and,
-with the opposite sign, on the body before it. [OAM] (61) and Table 2 leave the second one out: the friction of
-a passive joint acts on the proximal bar too. All wrenches are those that the motion asks for, so [OAM]'s have
-the other sign.
+with the opposite sign, on the body before it. [OAM] (61) and Table 2 leave the second one out: the friction
+of a passive joint acts on the proximal bar too. All wrenches are those that the motion asks for, so [OAM]'s
+have the other sign.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Motion constraints: how every element moves with the nacelle ([OAM] section 5.3).
 
 The end B of an element is a point of the nacelle, so B' is known; r is the vector from the element's input A
-(of a rod: E, on the driven bar) to B. Lengths that do not change and axes that stay square give one rate after
-the other:
+(of a rod: E, on the driven bar) to B. Lengths that do not change and axes that stay square give one rate
+after the other:
 
     r . (B' - q' e) = 0                       the driven joint, e = dE/dq               [OAM] (39)-(41), (45)
     x' = (B' - q' e) / |r|                    a rod                                     [OAM] (42), (43)
@@ -11,8 +11,9 @@ the other:
     w = x x x' + theta' x                     its angular velocity                      [OAM] (12)
 
 With a on the base and b square to x the spin is theta' = (a . x) ((a x x) . x') / |a x x|^2, which [OAM] (7)
-leaves out. Instead of [OAM] (10) y = z x x with the joint's own axis z, so q' may have either sign, or be zero.
-What the legs' equations leave over (`Solved.locks`) determines motions of the nacelle that depend on others.
+leaves out. Instead of [OAM] (10) y = z x x with the joint's own axis z, so q' may have either sign, or be
+zero. What the legs' equations leave over (`Solved.locks`) determines motions of the nacelle that depend on
+others.
 """
 
 from __future__ import annotations

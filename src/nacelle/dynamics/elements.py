@@ -45,11 +45,11 @@ _SAME = 1e-7
 def applies(known: Mechanism) -> str:
     """Say in one sentence why a robot cannot be written as kinematic elements; empty if it can.
 
-    Covered are legs of a driven bar or slider with rods, with a parallelogram or with a ball on a plane, struts
-    on the base, and shafts that a motor turns. Not covered are legs without elements (`leg_type`), spindles
-    between universal joint and hinge (URS), screws on cylindrical joints, slides on the nacelle (PSPP), legs
-    that share bodies, and nacelles with other joints than revolutes and slides. As a safeguard the motions of
-    all bodies in the reference pose are compared with those of the tree.
+    Covered are legs of a driven bar or slider with rods, with a parallelogram or with a ball on a plane,
+    struts on the base, and shafts that a motor turns. Not covered are legs without elements (`leg_type`),
+    spindles between universal joint and hinge (URS), screws on cylindrical joints, slides on the nacelle
+    (PSPP), legs that share bodies, and nacelles with other joints than revolutes and slides. As a safeguard
+    the motions of all bodies in the reference pose are compared with those of the tree.
     """
     robot = known.robot
     for leg in robot.legs:

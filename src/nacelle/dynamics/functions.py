@@ -16,30 +16,14 @@ from nacelle.dynamics.formulations import generalised_force
 from nacelle.dynamics.state import state_at
 from nacelle.kinematics.actuation import actuator_drifts, actuator_rows
 from nacelle.kinematics.jacobian import twist_units
-from nacelle.kinematics.mechanism import mechanism
+from nacelle.kinematics.shapes import of_actuators, of_pose, of_twist, of_unknowns
 from nacelle.model.robot import Robot
 from nacelle.spatial.physics import physics
 from nacelle.spatial.scalar import Array, pack
 from nacelle.spatial.solve import solve
 
 
-def _nx(robot: Robot) -> tuple[int]:
-    return (mechanism(robot).layout.nx,)
-
-
-def _ny(robot: Robot) -> tuple[int]:
-    return (mechanism(robot).ny,)
-
-
-def _n(robot: Robot) -> tuple[int]:
-    return (robot.motion.n,)
-
-
-def _actuators(robot: Robot) -> tuple[int]:
-    return (len(robot.actuators),)
-
-
-@physics(x=_nx, y=_ny, v=_n, a=_n, load=_n)
+@physics(x=of_pose, y=of_unknowns, v=of_twist, a=of_twist, load=of_twist)
 def inverse(
     robot: Robot,
     x: Array,
@@ -63,7 +47,7 @@ def inverse(
     return {"force": force, "generalised": F, "pivot": pack([pivot])[0], "gates": state.now.leg_gates()}
 
 
-@physics(x=_nx, y=_ny, v=_n, tau=_actuators, load=_n)
+@physics(x=of_pose, y=of_unknowns, v=of_twist, tau=of_actuators, load=of_twist)
 def forward(
     robot: Robot,
     x: Array,
@@ -84,7 +68,7 @@ def forward(
     return {"acceleration": a, "gates": state.now.leg_gates()}
 
 
-@physics(x=_nx, y=_ny)
+@physics(x=of_pose, y=of_unknowns)
 def inertia(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """Mass matrix (n, n) along the reduced twist, and J_r^-1 (actuators, n)."""
     state = state_at(robot, x, y, np.zeros(robot.motion.n))
@@ -92,7 +76,7 @@ def inertia(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     return {"M": mass_matrix(state), "A": A, "gates": state.now.leg_gates()}
 
 
-@physics(x=_nx, y=_ny, v=_n)
+@physics(x=of_pose, y=of_unknowns, v=of_twist)
 def bias(
     robot: Robot, x: Array, y: Array, v: Array, *, friction: bool = True, smooth: float | None = None
 ) -> dict[str, Array]:
@@ -110,7 +94,7 @@ def bias(
     }
 
 
-@physics(x=_nx, y=_ny)
+@physics(x=of_pose, y=of_unknowns)
 def gravity(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """Force along the reduced twist that holds the robot against gravity, and J_r^-1."""
     state = state_at(robot, x, y, np.zeros(robot.motion.n))
@@ -118,7 +102,7 @@ def gravity(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     return {"g": gravity_force(state), "A": A, "gates": state.now.leg_gates()}
 
 
-@physics(x=_nx, y=_ny, v=_n)
+@physics(x=of_pose, y=of_unknowns, v=of_twist)
 def energies(robot: Robot, x: Array, y: Array, v: Array, *, smooth: float | None = None) -> dict[str, Array]:
     """Kinetic and potential energy (J), and the power that friction takes (W)."""
     state = state_at(robot, x, y, v)
@@ -130,7 +114,7 @@ def energies(robot: Robot, x: Array, y: Array, v: Array, *, smooth: float | None
     }
 
 
-@physics(x=_nx, y=_ny, wrench=lambda robot: (len(robot.bodies), 6))
+@physics(x=of_pose, y=of_unknowns, wrench=lambda robot: (len(robot.bodies), 6))
 def projected(robot: Robot, x: Array, y: Array, wrench: Array) -> Array:
     """Wrenches [f; n] on all bodies about their origins, base axes, as a force along the reduced twist."""
     state = state_at(robot, x, y, np.zeros(robot.motion.n))

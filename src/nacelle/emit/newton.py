@@ -6,7 +6,7 @@ The native form is in `nacelle.emit.jit_drivers`; both follow the same rules.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,23 @@ class NewtonResult:
     y: NDArray[np.float64]
     iterations: NDArray[np.int64]
     status: NDArray[np.int64]
+
+
+class Solver(Protocol):
+    """Newton's iteration around a step program; see `nacelle.emit.jit_drivers.Newton`."""
+
+    def solve(
+        self,
+        y0: Any,
+        p: Any,
+        *,
+        tolerance: float,
+        max_iterations: int = 50,
+        max_step: float = np.inf,
+        follow: bool = False,
+        threads: int = 1,
+    ) -> NewtonResult:
+        """Solve for every sample."""
 
 
 class NumpyNewton:

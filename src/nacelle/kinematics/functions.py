@@ -31,6 +31,7 @@ from nacelle.kinematics.rates import (
     selections,
     spin_drifts,
 )
+from nacelle.kinematics.shapes import of_actuators, of_pose, of_twist, of_unknowns
 from nacelle.kinematics.sphere import meet
 from nacelle.kinematics.tree import (
     Step,
@@ -62,24 +63,12 @@ from nacelle.spatial.scalar import (
 from nacelle.spatial.solve import solve
 
 
-def _nx(robot: Robot) -> tuple[int]:
-    return (mechanism(robot).layout.nx,)
-
-
-def _ny(robot: Robot) -> tuple[int]:
-    return (mechanism(robot).ny,)
-
-
-def _n(robot: Robot) -> tuple[int]:
-    return (robot.motion.n,)
-
-
 def _now(robot: Robot, x: Array, y: Array) -> tuple[Mechanism, Configuration]:
     known = mechanism(robot)
     return known, configuration(robot, known, x, y)
 
 
-@physics(x=_nx, y=_ny)
+@physics(x=of_pose, y=of_unknowns)
 def joint_positions(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """Coordinates of all tree joints and of the actuators, and the smallest gate of each leg."""
     _, now = _now(robot, x, y)
@@ -90,14 +79,14 @@ def _active(robot: Robot, now: Configuration) -> Array:
     return coordinates_from_steps(actuator_steps(robot, now.motion, now.steps))
 
 
-@physics(x=_nx, y=_ny)
+@physics(x=of_pose, y=of_unknowns)
 def actuator_positions(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """Coordinates of the actuators, and the smallest gate of each leg."""
     _, now = _now(robot, x, y)
     return {"q": _active(robot, now), "gates": now.leg_gates()}
 
 
-@physics(x=_nx, y=_ny)
+@physics(x=of_pose, y=of_unknowns)
 def body_poses(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """Orientation R (bodies, 3, 3) and origin p (bodies, 3) of all bodies in the base."""
     _, now = _now(robot, x, y)
@@ -107,7 +96,7 @@ def body_poses(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     }
 
 
-@physics(x=_nx, y=_ny)
+@physics(x=of_pose, y=of_unknowns)
 def inverse_jacobian(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """Coordinates of the actuators, and J_r^-1 (actuators, n): their rates from the reduced twist."""
     known, now = _now(robot, x, y)
@@ -123,14 +112,14 @@ def _inverse(robot: Robot, known: Mechanism, now: Configuration) -> Array:
     return np.asarray(actuator_rows(robot, now.motion) @ rate_map(robot, known, now))
 
 
-@physics(x=_nx, y=_ny)
+@physics(x=of_pose, y=of_unknowns)
 def rate_maps(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """U (rates, n): platform twist and all joint rates from the reduced twist."""
     known, now = _now(robot, x, y)
     return {"U": rate_map(robot, known, now), "gates": now.leg_gates()}
 
 
-@physics(x=_nx, y=_ny)
+@physics(x=of_pose, y=of_unknowns)
 def body_jacobians(robot: Robot, x: Array, y: Array) -> Array:
     """Twists [v; w] of all bodies at their origins from the reduced twist, (bodies, 6, n)."""
     known, now = _now(robot, x, y)
@@ -138,7 +127,7 @@ def body_jacobians(robot: Robot, x: Array, y: Array) -> Array:
     return np.stack([now.motion.jacobian(k) @ U for k in range(len(robot.bodies))])
 
 
-@physics(x=_nx, y=_ny)
+@physics(x=of_pose, y=of_unknowns)
 def closure_equations(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """What the closures leave open, and their Jacobian by all rates; idle spins follow as rows."""
     known, now = _now(robot, x, y)
@@ -153,7 +142,7 @@ def closure_equations(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     }
 
 
-@physics(x=_nx, y=_ny, v=_n, a=_n)
+@physics(x=of_pose, y=of_unknowns, v=of_twist, a=of_twist)
 def body_motions(robot: Robot, x: Array, y: Array, v: Array, a: Array) -> dict[str, Array]:
     """Twists and their derivatives of all bodies at their origins, [v; w] and [dv/dt; dw/dt] in base axes."""
     known, now = _now(robot, x, y)
@@ -169,7 +158,7 @@ def body_motions(robot: Robot, x: Array, y: Array, v: Array, a: Array) -> dict[s
     return {"twist": np.stack(twists), "acceleration": np.stack(rates), "gates": now.leg_gates()}
 
 
-@physics(x=_nx, y=_ny, v=_n, a=_n)
+@physics(x=of_pose, y=of_unknowns, v=of_twist, a=of_twist)
 def joint_motions(robot: Robot, x: Array, y: Array, v: Array, a: Array) -> dict[str, Array]:
     """Coordinates, rates and accelerations of all tree joints; rates of balls in the successor's axes."""
     known, now = _now(robot, x, y)
@@ -188,7 +177,7 @@ def joint_motions(robot: Robot, x: Array, y: Array, v: Array, a: Array) -> dict[
     }
 
 
-@physics(x=_nx, y=_ny, dx=_n, ddx=_n)
+@physics(x=of_pose, y=of_unknowns, dx=of_twist, ddx=of_twist)
 def coordinate_motions(robot: Robot, x: Array, y: Array, dx: Array, ddx: Array) -> dict[str, Array]:
     """The reduced twist and its derivative from the rates of the coordinates in x, with parasitic motion.
 
@@ -270,7 +259,7 @@ def _coordinate_steps(robot: Robot, joints: Sequence[int], q: Array, u: Array) -
     return changes
 
 
-@physics(y=_ny, x=_nx)
+@physics(y=of_unknowns, x=of_pose)
 def closing_step(robot: Robot, y: Array, x: Array) -> dict[str, Array]:
     """A step of the unknowns y towards closed loops at the pose x, and what is open, over the size."""
     known, now = _now(robot, x, y)
@@ -306,7 +295,7 @@ def _open_by(wanted: Array, steps: Sequence[Step]) -> list[Scalar]:
     return result
 
 
-@physics(x=_nx, q=lambda robot: (len(robot.actuators),))
+@physics(x=of_pose, q=of_actuators)
 def forward_step(robot: Robot, x: Array, q: Array) -> dict[str, Array]:
     """A step of the pose towards actuator coordinates q, for robots in closed form: J_r (q - q(x))."""
     known, now = _now(robot, x, np.zeros(0))
@@ -330,7 +319,7 @@ def _over_size(robot: Robot, gaps: Sequence[Scalar]) -> list[Scalar]:
     return [gap if turn else gap / robot.numeric.size for gap, turn in zip(gaps, turns, strict=True)]
 
 
-@physics(q=lambda robot: (len(robot.actuators),))
+@physics(q=of_actuators)
 def sphere_forward(robot: Robot, q: Array) -> dict[str, Array]:
     """The pose from the actuators where the legs' ends lie on spheres or circles; see `sphere`."""
     known = mechanism(robot)
@@ -344,7 +333,7 @@ def _pose_size(robot: Robot) -> int:
 
 @physics(
     y=lambda robot: (_pose_size(robot) + robot.nq,),
-    q=lambda robot: (len(robot.actuators),),
+    q=of_actuators,
 )
 def assembling_step(robot: Robot, y: Array, q: Array) -> dict[str, Array]:
     """A step of the whole robot towards closed loops with its actuators held, for every robot.

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nacelle.compile import Solver
+from nacelle.emit.newton import Solver
 from nacelle.errors import UnreachableError
 from nacelle.kinematics import functions
 from nacelle.kinematics.flags import Flag, failed

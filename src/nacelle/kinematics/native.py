@@ -6,7 +6,8 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-from nacelle.compile import Compiled, Solver, compile_function, compile_newton
+from nacelle.compile import Compiled, compile_function, compile_newton
+from nacelle.emit.newton import Solver
 from nacelle.model.robot import Robot
 
 

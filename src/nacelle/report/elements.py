@@ -1,8 +1,8 @@
 """A robot as kinematic elements, on a page: the pen-and-paper view of [OAM].
 
-The tables list the elements of each leg with their states ([OAM] section 3), the dynamic parameters of each in
-its own axes, the kinematic coordinates ([OAM] Table 1) and the local forces and torques ([OAM] Table 2); the
-equations run from the motion basis to A Gamma + b = 0 ([OAM] (58)). Formulas are written once, in LaTeX; text
+The tables list the elements of each leg with their states ([OAM] section 3), the dynamic parameters of each
+in its own axes, the kinematic coordinates ([OAM] Table 1) and the local forces and torques ([OAM] Table 2);
+the equations run from the motion basis to A Gamma + b = 0 ([OAM] (58)). Formulas are written once, in LaTeX; text
 on a terminal is derived from them. Signs are those of [OAM], with its errata: y = z x x, friction on both
 bodies.
 """
@@ -10,6 +10,7 @@ bodies.
 from __future__ import annotations
 
 import re
+import textwrap
 import unicodedata
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -18,7 +19,7 @@ import numpy as np
 
 from nacelle.dynamics import elements
 from nacelle.dynamics.element_motion import bar_direction, part_direction, part_input, rod_ends, tip_point
-from nacelle.dynamics.element_structure import ElementLeg, Part, centre, direction, element_legs, frame, welds
+from nacelle.dynamics.element_structure import ElementLeg, centre, direction, element_legs, frame, welds
 from nacelle.dynamics.state import body_parameters, has_mass
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.leg_type import leg_type, robot_elements
@@ -86,7 +87,7 @@ class ElementReport:
         lines = [f"{self.name}  {self.title}", f"kinematic elements {self.grammar}"]
         for section in self.sections:
             lines += ["", section.title, "-" * len(section.title)]
-            lines += [section.sentence] if section.sentence else []
+            lines += textwrap.wrap(section.sentence, 110)
             for grid in section.grids:
                 lines += ["", *_text_table(grid)]
             lines += [""] * bool(section.equations) + ["  " + plain(line) for line in section.equations]
@@ -100,6 +101,7 @@ class ElementReport:
             r"\usepackage[margin=15mm,landscape]{geometry}",
             r"\usepackage{amsmath,booktabs,longtable}",
             r"\setlength{\parindent}{0pt}",
+            r"\allowdisplaybreaks",
             r"\begin{document}",
             rf"\section*{{{escaped(self.name)}: {escaped(self.title)}}}",
             rf"Kinematic elements {escaped(self.grammar)}.",
@@ -199,7 +201,7 @@ class _LegPage:
             tuple((rod.hold.letter, rod.hold.cross is None, rod.end.letter) for rod in self.leg.rods),
             tuple((m.line, m.role, self.off_line(m)) for m in self.members),
             tuple(part.neighbour for part in self.leg.parts),
-            tuple(self.drives()),
+            len(self.drives()),
         )
 
     def _own_lines(self) -> list[_Line]:
@@ -250,7 +252,12 @@ class _LegPage:
         for k, rod in enumerate(leg.rods if leg.form != "plane" else (), start=self.first):
             line = self.lines[k]
             if rod.hold.cross is not None and (leg.fold is None or k == self.first):
-                found.append(_Member(rod.hold.cross, k, "cross", line.A, f"{line.label}c"))
+                hub = (
+                    line.A
+                    if leg.fold is None
+                    else rod_ends(self.robot, self.poses, rod.hold, rod.tip, leg)[0]
+                )
+                found.append(_Member(rod.hold.cross, k, "cross", hub, f"{line.label}c"))
             found.append(_Member(rod.body, k, "body", line.A, line.label))
         if leg.moving is not None:
             line = self.lines[self.first]
@@ -284,16 +291,40 @@ class _LegPage:
         return np.asarray(ten * self.leg.all_elements[member.line].share)
 
     def off_line(self, member: _Member) -> bool:
-        """Whether a body's centre of mass lies off its element's line."""
+        """Whether a body's centre of mass lies off its element's line, or a cross' off its centre."""
         ten = self.parameters(member)
-        return bool(np.linalg.norm(ten[2:4]) > 1e-9 * self.robot.size * max(ten[0], 1e-300))
+        off = ten[1:4] if member.role in ("cross", "end") else ten[2:4]
+        return bool(np.linalg.norm(off) > 1e-9 * self.robot.size * max(ten[0], 1e-300))
 
-    def drives(self) -> list[str]:
-        """Where the leg's actuators act: "q" on its first joint, "d" along a strut, "a" on its first axis."""
-        active = {actuator.joint for actuator in self.robot.actuators}
-        found = ["q"] * (self.leg.driver in active) + ["d"] * (self.leg.slide in active)
-        passive = {j for rod in self.leg.rods for j in (*rod.hold.joints, rod.tip)}
-        return found + ["a"] * bool(passive & active)
+    @property
+    def tip_off(self) -> bool:
+        """Whether a strut's output lies off its line."""
+        if self.leg.moving is None:
+            return False
+        line = self.lines[self.first]
+        across = np.cross(line.x, tip_point(self.robot, self.poses, self.leg) - line.A)
+        return bool(np.linalg.norm(across) > 1e-9 * self.robot.size)
+
+    def drives(self) -> dict[int, str]:
+        """Columns of the leg's actuators: on its first joint, along a strut, on a strut's first axis."""
+        codes: dict[int | None, str] = {}
+        hold = self.leg.rods[0].hold
+        if self.leg.form == "strut" and hold.letter in ("U", "R"):
+            codes[hold.joints[0]] = r"\mathbf{M}_{<w1>}^{T} <a1>"
+        codes[self.leg.slide] = r"\mathbf{M}_{<d#>}^{T}"
+        first = {
+            "x": r"\mathbf{M}_{<x1>}^{T} <y1>",
+            "d": r"\mathbf{M}_{<d1>}^{T}",
+            "theta": r"\mathbf{M}_{<t1>}^{T}",
+        }
+        codes[self.leg.driver] = first[self.leg.elements[0].basis[0]]
+        codes.pop(None, None)
+        label = self.lines[len(self.leg.elements) - 1].label
+        return {
+            number: tex(codes[actuator.joint], label, str(self.number))
+            for number, actuator in enumerate(self.robot.actuators)
+            if actuator.joint in codes
+        }
 
     # ---- tables and equations of all legs that are alike
 
@@ -314,11 +345,11 @@ class _LegPage:
         motion = f"Elements {kinds}, with the nacelle's part n; a leg's end is B, its input on the base P."
         partial = "Partial velocities of centres of mass S and angular velocities ([OAM] Table 1)."
         local = "What acts on each body ([OAM] Table 2); friction of a joint acts on both its bodies."
-        along = "Forces along the motion basis ([OAM] (52), (53))."
+        along = "Forces along the motion basis ([OAM] (52), (53)); f, tau: the sums of what acts on a body."
         return [
             Section(f"{title}: motion constraints", motion, equations=tuple(self.constraints())),
             Section(f"{title}: kinematic coordinates", partial, (self.coordinates(),)),
-            Section(f"{title}: forces and torques", local, (self.forces(),)),
+            Section(f"{title}: forces and torques", local, (_forces(members),)),
             Section(f"{title}: dynamic coordinates", along, equations=tuple(self.dynamics())),
         ]
 
@@ -330,12 +361,19 @@ class _LegPage:
             case "bars" | "parallelogram":
                 found += self._bar_constraints()
             case "strut" | "shaft":
-                found += [
-                    tex("<B> = <P> + <d#> <x#>", label),
-                    tex(r"<d'#> = <x#>^{T} <B'>", label),
-                    tex(r"<x'#> = \frac{<B'> - <d'#> <x#>}{<d#>}", label),
-                    *self._spin(self.first, tex("<wn>") if leg.form == "shaft" else ""),
+                lines = [
+                    "<B> = <P> + <d#> <x#>",
+                    r"<d'#> = <x#>^{T} <B'>",
+                    r"<x'#> = \frac{<B'> - <d'#> <x#>}{<d#>}",
                 ]
+                if self.tip_off:
+                    lines = [
+                        r"<B> = <P> + <r>, \quad <r> = <d#> <x#> + <c#>",
+                        r"<d'#> = \frac{<r>^{T} <B'>}{<r>^{T} <x#>}",
+                        r"<w#> \times <r> = <B'> - <d'#> <x#>, \quad <x'#> = <w#> \times <x#>",
+                    ]
+                found += [tex(line, label) for line in lines]
+                found += self._spin(self.first, tex("<wn>") if leg.form == "shaft" else "")
                 if leg.form == "shaft":
                     found.append(
                         tex(r"<t'1> = \frac{<n1>^{T} <w2>}{<n1>^{T} <x1>}, \quad <n1> = <a1> \times <b1>")
@@ -389,9 +427,9 @@ class _LegPage:
         if not before and letter != "U":
             where = r" \quad \text{(the hinge stands square to the element)}" if letter == "R" else ""
             return [tex("<t'#> = 0", label) + where]
-        turn = before + tex(r" - <x#> \times <x'#>", label)
+        turn = (f"{before} - " if before else "-") + tex(r"<x#> \times <x'#>", label)
         line = tex(r"<t'#> = \frac{<n#>^{T} (@)}{<n#>^{T} <x#>}, \quad <n#> = <a#> \times <b#>", label)
-        return [line.replace("@", turn.strip())]
+        return [line.replace("@", turn)]
 
     def entries(self, member: _Member) -> dict[tuple[int, str], tuple[_Entry | None, _Entry | None]]:
         """Partial velocities of a body: of its centre of mass and of its rotation, by entry of the basis."""
@@ -402,6 +440,13 @@ class _LegPage:
             if "x" in names[j]:
                 length = tex("<d#>" if "d" in names[j] else "<l#>", label)
                 found[j, "x"] = _Entry(length + r" \mathbf{I}", length), None
+                c = self._beside(member, j)
+                if c:
+                    hat, x = tex(r"[<x#>]_{\times}", label), tex("<x#>", label)
+                    K, force = rf"{length} \mathbf{{I}} - {c} {hat}", rf"({length} + {hat}^{{T}} {c})"
+                    found[j, "x"] = _Entry(K, force), None
+                    if "theta" in names[j]:
+                        found[j, "theta"] = _Entry(f"-{c} {x}", rf"{x}^{{T}} {c}"), None
             if "d" in names[j]:
                 found[j, "d"] = _Entry(tex("<x#>", label), tex("<x#>^{T}", label)), None
         if member.role in ("cross", "end"):
@@ -423,7 +468,7 @@ class _LegPage:
                     turn = _Entry(x, x + "^{T}")
                     found[k, name] = (_Entry(f"-{e} {x}", rf"{x}^{{T}} {e}") if off else None), turn
                 case "d":
-                    if member.role == "moving" or k == 0:
+                    if member.role == "moving" or (k == 0 and self.slides):
                         found[k, name] = _Entry(x, x + "^{T}"), None
                 case "A":
                     found[k, name] = _Entry(r"\mathbf{I}", ""), None
@@ -432,7 +477,10 @@ class _LegPage:
     def _cross_entries(
         self, member: _Member, upstream: dict[tuple[int, str], tuple[_Entry | None, _Entry | None]]
     ) -> dict[tuple[int, str], tuple[_Entry | None, _Entry | None]]:
-        """Of a body between two axes a and b, which turns with its element about a alone: w_1 + a a^T (w - w_1)."""
+        """Of a body between two axes a and b, that turns with its element about a alone.
+
+        Its angular velocity is w_1 + a a^T (w - w_1), with w_1 that of the body before and a square to b.
+        """
         k, label = member.line, self.lines[member.line].label
         share = tex("<a#> <a#>^{T}", label)
         rest = r"(\mathbf{I} - " + share + ")"
@@ -449,7 +497,7 @@ class _LegPage:
             if member.role == "end" and place == (k, "x"):
                 lin = _Entry(tex(r"<l#> \mathbf{I}", label), tex("<l#>", label))
             if self.off_line(member):
-                K, force = f"-{e} {projector} {own}", rf"{own}^{{T}} {projector} {e}"
+                K, force = f"- {e} {projector} {own}", rf"{own}^{{T}} {projector} {e}"
                 lin = _Entry(f"{lin.K} {K}", f"({lin.force} + {force})") if lin else _Entry(K, force)
             found[place] = lin, _Entry(f"{projector} {own}", rf"{own}^{{T}} {projector}")
         return found
@@ -469,6 +517,14 @@ class _LegPage:
             part = leg.parts[k]
         return chain
 
+    def _beside(self, member: _Member, j: int) -> str:
+        """The skew matrix of c if a body's input lies at c from the end of an element's line; else empty."""
+        if j == self.first and self.tip_off:
+            return tex(r"[<c#>]_{\times}", self.lines[j].label)
+        several = len(self.leg.rods) > 1 and member.role in ("body", "end")
+        aside = several and j == 0 and member.line > (0 if self.leg.fold is not None else 1)
+        return tex(r"[<c#>]_{\times}", self.lines[member.line].label) if aside else ""
+
     def coordinates(self) -> Grid:
         """Kinematic coordinates of all bodies with mass."""
         basis = self.basis()
@@ -481,23 +537,12 @@ class _LegPage:
                 rows.append((Maths(tex(symbol, member.mark)), *shown))
         return Grid(("", *(Maths(symbol) for _, _, symbol in basis)), tuple(rows))
 
-    def forces(self) -> Grid:
-        """Local forces and torques of all bodies with mass."""
-        rows: list[tuple[Cell, ...]] = []
-        for member in self.members:
-            drive, friction, reaction, rotor = self._joint_forces(member.body)
-            weight = tex(r"<m#> \mathbf{g}", member.mark)
-            inertia = tex(r"<f#>^{*}, <T#>^{*}", member.mark)
-            cells = (drive, weight, friction, reaction, rotor, inertia)
-            rows.append((self.robot.bodies[member.body].name, *(Maths(text) for text in cells)))
-        header = ("body", "actuator", "gravity", "friction", "reaction of friction", "rotor", "inertia")
-        return Grid(header, tuple(rows))
-
-    def _joint_forces(self, body: int) -> tuple[str, str, str, str]:
+    def joint_forces(self, body: int) -> tuple[str, str, str, str]:
         """What the joints of a body do to it: actuators, friction as driven and as driving body, rotors."""
         active = {actuator.joint for actuator in self.robot.actuators}
         found: tuple[list[str], ...] = ([], [], [], [])
-        own = {*self.leg.leg.joints, *self.leg.leg.closures, *self.robot.nacelle.joints}
+        nacelle = self.robot.nacelle
+        own = {*self.leg.leg.joints, *self.leg.leg.closures, *nacelle.joints, *nacelle.closures}
         for j in sorted(own):
             joint = self.robot.joints[j]
             if body not in (joint.predecessor, joint.successor):
@@ -518,8 +563,8 @@ class _LegPage:
     def dynamics(self) -> list[str]:
         """Inertia of each body, and the dynamic coordinates."""
         found = [
-            r"\mathbf{f}^{*} = -m \ddot{S}, \quad \boldsymbol{\tau}^{*} = -\mathbf{I} \dot{\boldsymbol{\omega}} - "
-            r"\boldsymbol{\omega} \times \mathbf{I} \boldsymbol{\omega}"
+            r"\mathbf{f}^{*} = -m \ddot{S}, \quad \boldsymbol{\tau}^{*} = -\mathbf{I} "
+            r"\dot{\boldsymbol{\omega}} - \boldsymbol{\omega} \times \mathbf{I} \boldsymbol{\omega}"
         ]
         listed = [(member, self.entries(member)) for member in self.members]
         for k, name, symbol in self.basis():
@@ -533,7 +578,7 @@ class _LegPage:
         return found
 
 
-_BOLD = dict.fromkeys("xyzabcnefI", r"\mathbf{%s}") | {
+_BOLD = dict.fromkeys("xyzabcnefrI", r"\mathbf{%s}") | {
     "w": r"\boldsymbol{\omega}",
     "T": r"\boldsymbol{\tau}",
     "t": r"\theta",
@@ -559,6 +604,21 @@ def tex(template: str, label: str = "", leg: str = "i") -> str:
 def _state(rate: str) -> str:
     """The symbol of a state from that of its rate."""
     return rate.replace(r"\dot{", "{", 1)
+
+
+def _forces(pages: list[_LegPage]) -> Grid:
+    """Local forces and torques of all bodies with mass."""
+    rows: list[tuple[Cell, ...]] = []
+    for page in pages:
+        leg = str(page.number)
+        for member in page.members:
+            drive, friction, reaction, rotor = page.joint_forces(member.body)
+            weight = tex(r"<m#> \mathbf{g}", member.mark, leg)
+            inertia = tex(r"<f#>^{*}, <T#>^{*}", member.mark, leg)
+            cells = (drive, weight, friction, reaction, rotor, inertia)
+            rows.append((page.robot.bodies[member.body].name, *(Maths(text) for text in cells)))
+    header = ("body", "actuator", "gravity", "friction", "reaction of friction", "rotor", "inertia")
+    return Grid(header, tuple(rows))
 
 
 def _across(x: Array) -> Array:
@@ -655,8 +715,8 @@ def _parameter_section(pages: list[_LegPage]) -> Section:
     header += [f"{name} {unit['h'] if name[0] == 'm' else unit['I']}" for name in names]
     sentence = (
         "Mass, first moment and inertia of each body, or of the share of it, in the element's axes: x along "
-        "its direction, z along its joint's axis where it has one, y = z x x; about its input point A, or its "
-        "output end."
+        "its direction, z along its joint's axis where it has one, y = z x x; about its input point A, or "
+        "its output end."
     )
     return Section("Dynamic parameters", sentence, (Grid(tuple(header), tuple(rows)),))
 
@@ -673,18 +733,12 @@ def _motion_section(robot: Robot) -> Section:
 
 def _sum_section(robot: Robot, pages: list[_LegPage]) -> Section:
     """All legs together: A Gamma + b = 0."""
-    columns, free = [], []
+    # An actuator elsewhere is written by the rate of its own joint.
+    columns = [r"\mathbf{M}_{q_{\text{" + _short(drive.name) + "}}}^{T}" for drive in robot.actuators]
+    free = []
     for page in pages:
-        for drive in page.drives():
-            k = 0 if drive == "q" else page.first
-            code = r"\mathbf{M}_{<d#>}^{T}"
-            if drive == "a":
-                code = r"\mathbf{M}_{<w#>}^{T} <a#>"
-            elif page.leg.elements[k].basis == ("x",):
-                code = r"\mathbf{M}_{<x#>}^{T} <y#>"
-            elif page.leg.elements[k].basis == ("theta",):
-                code = r"\mathbf{M}_{<t#>}^{T}"
-            columns.append(tex(code, page.lines[k].label, str(page.number)))
+        for number, column in page.drives().items():
+            columns[number] = column
         for _, _, symbol in page.basis(str(page.number)):
             free.append(r"\mathbf{M}_{@}^{T} \tilde{F}_{@}".replace("@", _state(symbol)))
     size = rf"\quad \mathbf{{A}}: {robot.motion.n} \times {len(robot.actuators)}"
@@ -732,6 +786,9 @@ _SPECIAL = {
     "<": r"\textless{}",
     ">": r"\textgreater{}",
     "|": r"\textbar{}",
+    # After a line's end a bracket would be read as its option.
+    "[": "{[}",
+    "]": "{]}",
     '"': "''",
 }
 _SIGNS = {
@@ -781,7 +838,9 @@ _GREEK = {
 def plain(latex: str) -> str:
     """A formula of this page as plain text."""
     text = " ".join(_read(latex, 0)[0].split())
-    return text.replace(" · 10^", "e").replace("( ", "(").replace(" )", ")").replace("[ ", "[")
+    for spaced, tight in ((" · 10^", "e"), ("( ", "("), (" )", ")"), ("[ ", "["), (" ]", "]")):
+        text = text.replace(spaced, tight)
+    return text
 
 
 def _read(s: str, i: int) -> tuple[str, int]:

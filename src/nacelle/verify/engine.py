@@ -150,12 +150,12 @@ def builder(name: str) -> Callable[[Robot], Engine]:
     home = ENGINES[name]
     try:
         importlib.import_module(home.package)
-    except ImportError as error:
+        build: Callable[[Robot], Engine] = importlib.import_module(home.module).build
+    except (ImportError, AttributeError) as error:
         raise MissingEngineError(
             f"comparing with {name} needs the package {home.pip!r}, which cannot be loaded ({error}): "
             'pip install "nacelle[verify]"'
         ) from None
-    build: Callable[[Robot], Engine] = importlib.import_module(home.module).build
     return build
 
 

@@ -99,7 +99,7 @@ def _spins(robot: Robot, now: Snapshot, closing: Array) -> tuple[Array, Array]:
 
 
 def _leg_spins(robot: Robot, leg: Leg, now: Snapshot, closing: Array) -> tuple[list[Array], list[float]]:
-    places = [robot.platform_nv + k for j in leg.joints for k in range(*robot.v_slices[j].indices(robot.nv))]
+    places = [robot.platform_nv + k for j in leg.joints for k in _range(robot.v_slices[j])]
     if not places:
         return [], []
     unit = rate_units(robot)[places]
@@ -124,3 +124,7 @@ def _leg_spins(robot: Robot, leg: Leg, now: Snapshot, closing: Array) -> tuple[l
             # The axis is fixed to the body, so its own derivative does no work: (w x axis) . w = 0.
             drifts.append(float(U[:, 0] @ now.drift[body][3:]))
     return rows, drifts
+
+
+def _range(place: slice) -> range:
+    return range(place.start, place.stop)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -161,7 +162,7 @@ class Report:
                     "quantities": [
                         {
                             "name": q.name,
-                            "error": q.error,
+                            "error": q.error if math.isfinite(q.error) else None,
                             "tolerance": q.tolerance,
                             "state": q.state,
                             "ok": q.ok,

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nacelle.errors import NacelleError
 from nacelle.kinematics.mechanism import mechanism
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
@@ -270,6 +269,3 @@ def _applied(view: _Seen, robot: Robot, extra: Efforts, tau: Array) -> Array:
     """Forces along the rates of the tree: actuators less friction and springs, and external wrenches."""
     outside = np.einsum("bij,bi->j", view.now.jacobian, view.state.external)
     return np.asarray(view.actuator_rows(robot).T @ tau - extra.friction - extra.springs + outside)
-
-
-__all__ = ["DYNAMICS", "KINEMATICS", "NacelleError", "compared", "verify"]
