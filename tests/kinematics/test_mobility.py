@@ -11,10 +11,11 @@ import pytest
 from hypothesis import given, settings
 
 import nacelle
+from nacelle.kinematics.actuation import joint_rate_row
 from nacelle.kinematics.assembly import Assembly, advance, assemble, row_scale
 from nacelle.kinematics.check import Check, check_robot
 from nacelle.kinematics.closure import closure_frames
-from nacelle.kinematics.mobility import Mobility, joint_rate_row, mobility, null_space
+from nacelle.kinematics.mobility import Mobility, mobility, null_space
 from nacelle.kinematics.tree import TreeMotion, tree_motion
 from nacelle.model.read import read_data
 from nacelle.model.robot import Robot
@@ -141,8 +142,8 @@ LIBRARY = {
         absent=("overconstrained", "idle", "rotation"),
     ),
     "delta4": Expected(
-        "6 + 1 (tool) + 3 x 7 + 1 + 2 + 1 = 32 rates, 6 balls lock 18 and the cardan joint at the tool 4: 10, "
-        "of which 6 rods spin; the fourth leg has six freedoms and locks nothing",
+        "6 + 1 (tool) + 3 x 7 + 1 + 2 + 1 = 32 rates, 6 balls lock 18 and the cardan joint at the tool 4: "
+        "10, of which 6 rods spin; the fourth leg has six freedoms and locks nothing",
         counted=10,
         true=10,
         platform=4,
@@ -187,8 +188,8 @@ LIBRARY = {
         absent=("overconstrained", "idle", "redundant"),
     ),
     "h4": Expected(
-        "6 + 2 (nacelle) + 4 x 7 = 36 rates, 8 balls lock 24: 12, of which 8 rods spin; four pairs of rods lock "
-        "two common rotations and those of the two sides about z, none too many",
+        "6 + 2 (nacelle) + 4 x 7 = 36 rates, 8 balls lock 24: 12, of which 8 rods spin; four pairs of rods "
+        "lock two common rotations and those of the two sides about z, none too many",
         counted=12,
         true=12,
         platform=4,

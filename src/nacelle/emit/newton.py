@@ -76,10 +76,9 @@ class NumpyNewton:
         iterations = np.zeros(count, dtype=np.int64)
         status = np.full(count, ITERATION_CAP, dtype=np.int64)
         if follow:
-            start = y[0] if count else None
+            first = y[0].copy() if count else None
             for row in range(count):
-                if row and status[row - 1] == CONVERGED:
-                    start = y[row - 1]
+                start = y[row - 1] if row and status[row - 1] == CONVERGED else first
                 one = self.solve(
                     start,
                     parameters[row],

@@ -51,7 +51,7 @@ def actuator_steps(robot: Robot, motion: TreeMotion, steps: Sequence[Step]) -> l
 
 
 def rate_drift(robot: Robot, motion: TreeMotion, velocity: TreeVelocity, index: int) -> Scalar:
-    """Acceleration of a revolute or prismatic joint at constant rates of the tree: zero in the tree itself."""
+    """Acceleration of a revolute or prismatic joint at constant rates of the tree: zero in the tree."""
     if index < robot.tree:
         return 0.0
     joint = robot.joints[index]

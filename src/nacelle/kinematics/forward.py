@@ -25,7 +25,7 @@ from nacelle.kinematics.inverse import (
 )
 from nacelle.kinematics.mechanism import Mechanism, mechanism
 from nacelle.kinematics.native import native, native_newton
-from nacelle.kinematics.pose_input import checked_poses, quat_from_matrices
+from nacelle.kinematics.pose_input import broadcast_guess, checked_poses, quat_from_matrices
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import rotation_quat
@@ -106,7 +106,7 @@ def forward_kinematics(robot: Robot, q: Any, guess: Any = None, *, follow: bool 
     else:
         starts = None if guess is None else checked_poses(robot, guess)[0]
         if starts is not None:
-            starts = np.broadcast_to(starts, (*batch, known.layout.nx)).reshape(-1, known.layout.nx)
+            starts = broadcast_guess(starts, (*batch, known.layout.nx)).reshape(-1, known.layout.nx)
         iteration = _Reduced(known) if known.closed_form else _Whole(known)
         x[valid], iterations[valid], met_valid = iteration.solve(
             rows[valid], None if starts is None else starts[valid], follow

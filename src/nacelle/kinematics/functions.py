@@ -120,11 +120,14 @@ def rate_maps(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
 
 
 @physics(x=of_pose, y=of_unknowns)
-def body_jacobians(robot: Robot, x: Array, y: Array) -> Array:
+def body_jacobians(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """Twists [v; w] of all bodies at their origins from the reduced twist, (bodies, 6, n)."""
     known, now = _now(robot, x, y)
     U = rate_map(robot, known, now)
-    return np.stack([now.motion.jacobian(k) @ U for k in range(len(robot.bodies))])
+    return {
+        "J": np.stack([now.motion.jacobian(k) @ U for k in range(len(robot.bodies))]),
+        "gates": now.leg_gates(),
+    }
 
 
 @physics(x=of_pose, y=of_unknowns)

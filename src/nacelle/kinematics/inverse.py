@@ -21,7 +21,7 @@ from nacelle.kinematics.limits import (
 )
 from nacelle.kinematics.mechanism import Mechanism, mechanism
 from nacelle.kinematics.native import native, native_newton
-from nacelle.kinematics.pose_input import checked_poses
+from nacelle.kinematics.pose_input import broadcast_guess, checked_poses
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 
@@ -172,7 +172,7 @@ def unknowns(known: Mechanism, x: Array, guess: Array | None = None) -> tuple[Ar
     solver = native_newton(functions.closing_step, known.robot)
     x0, y0 = known.reference
     if guess is not None:
-        start = np.broadcast_to(guess, (*batch, known.ny)).reshape(-1, known.ny)
+        start = broadcast_guess(guess, (*batch, known.ny)).reshape(-1, known.ny)
         found = solver.solve(start, rows, tolerance=CLOSED, max_iterations=_ITERATIONS)
         y, done = polished(solver, found.y, rows), np.asarray(found.status == 0)
         return y.reshape(*batch, known.ny), done.reshape(batch)

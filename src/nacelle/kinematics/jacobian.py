@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from nacelle.errors import SingularError
+from nacelle.errors import KinematicsError, SingularError
 from nacelle.kinematics import functions
 from nacelle.kinematics.closure import closure_frames
 from nacelle.kinematics.configuration import configuration
 from nacelle.kinematics.flags import Flag, failed
+from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.mechanism import mechanism
 from nacelle.kinematics.motion import settle, solved
 from nacelle.kinematics.native import native
@@ -146,8 +147,8 @@ def _rates(robot: Robot, x: Any) -> Array:
 
 def body_jacobian(robot: Robot, x: Any) -> Array:
     """Twists [v; w] of all bodies at their origins (..., bodies, 6, n) from the reduced twist."""
-    poses, y, _ = solved(robot, x)
-    return np.asarray(native(functions.body_jacobians, robot)(poses, y))
+    poses, y, flags = solved(robot, x)
+    return settle(robot, poses, native(functions.body_jacobians, robot)(poses, y), flags)["J"]
 
 
 @dataclass(frozen=True)
@@ -172,10 +173,16 @@ def leg_jacobians(robot: Robot, x: Any) -> list[LegJacobian]:
 
     The rows that the last joint leaves free do not agree between the two sides; a ball, for instance, holds
     the first three alone.
+
+    Raises:
+        KinematicsError: if x is not one pose.
+        UnreachableError: if it is out of reach.
     """
-    poses, y, _ = solved(robot, x)
+    if np.ndim(x) != 1:
+        raise KinematicsError(f"leg_jacobians takes one pose (nx,), got the shape {np.shape(x)}")
+    found = inverse_kinematics(robot, x, limits=False)
     known = mechanism(robot)
-    now = configuration(robot, known, poses, y)
+    now = configuration(robot, known, found.x, found.y)
     result = []
     for leg in robot.legs:
         ends = [robot.joints[c] for c in leg.closures if robot.joints[c].successor not in leg.bodies]

@@ -199,15 +199,19 @@ def generic_poses(robot: Robot, start: Assembly, seed: int = 1) -> list[tuple[Tr
     rng = np.random.default_rng(seed)
     held = held_rates(robot)
     result: list[tuple[TreeMotion, ClosureState]] = []
+    scale = rate_scale(robot)
+    nacelle = held.copy()
+    nacelle[_nacelle_rates(robot)] = True
     for reach in (0.07, 0.03, 0.01, 0.003):
         if len(result) >= _POSES:
             break
         step = np.where(held, rng.uniform(0.4, 1.0, held.size) * rng.choice([-1, 1], held.size), 0.0)
-        pose, q = advance(robot, start.platform, start.q, reach * step * rate_scale(robot))
         # Idle motions and passive joints are shaken too: a special posture of theirs must not count.
-        shake = np.where(held, 0.0, 1e-2 * rng.normal(size=held.size)) * rate_scale(robot)
-        shake[: robot.platform_nv] = 0.0
-        pose, q = advance(robot, pose, q, shake)
+        shake = np.where(nacelle, 0.0, 1e-2 * rng.normal(size=held.size))
+        pose, q = advance(robot, start.platform, start.q, (reach * step + shake) * scale)
+        # The legs come to the nacelle before it comes to them, so that the loops stay in the assembly of the
+        # reference pose.
+        pose, q, _, _ = solve_closures(robot, pose, q, nacelle)
         _, _, motion, state = solve_closures(robot, pose, q, held)
         if np.max(np.abs(state.residual / row_scale(robot)), initial=0.0) < 1e-11:
             result.append((motion, state))

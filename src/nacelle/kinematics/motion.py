@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from nacelle.errors import KinematicsError
+from nacelle.errors import KinematicsError, SingularError
 from nacelle.kinematics import functions
 from nacelle.kinematics.flags import Flag, failed
 from nacelle.kinematics.inverse import NEAR_GATE, unknowns, unreachable
@@ -73,9 +73,11 @@ def settle(robot: Robot, x: Array, found: dict[str, Array], flags: Array) -> dic
 
     Raises:
         UnreachableError: if there is only one sample, and it is out of reach.
+        SingularError: if there is only one sample, and a leg is at a serial singularity.
         KinematicsError: if there is only one sample, and it is not finite.
     """
     gates = found.pop("gates")
+    open_loops = bool(np.any((flags & int(Flag.UNREACHABLE)) != 0))
     results = list(found.values())
     finite = np.ones(flags.shape, dtype=bool)
     for value in results:
@@ -85,13 +87,21 @@ def settle(robot: Robot, x: Array, found: dict[str, Array], flags: Array) -> dic
         near = np.any(gates < NEAR_GATE, axis=-1)
     invalid = (flags & int(Flag.INVALID)) != 0
     flags |= np.where(reached | invalid, 0, int(Flag.UNREACHABLE))
-    flags |= np.where(reached & ~finite & ~invalid, int(Flag.SINGULAR), 0)
+    flags |= np.where(reached & ~finite & ~failed(flags), int(Flag.SINGULAR), 0)
     flags |= np.where(near & ~failed(flags), int(Flag.NEAR_SINGULAR), 0)
     bad = failed(flags)
     if flags.ndim == 0 and bad:
         if invalid:
-            raise KinematicsError("a velocity or acceleration is not finite")
-        raise unreachable(robot, x, gates, closed=bool(np.all(np.isfinite(gates))))
+            raise KinematicsError("a velocity, an acceleration or a force is not finite")
+        if reached and not open_loops:
+            legs = [leg.name for leg, gate in zip(robot.legs, gates, strict=True) if not gate > 0.0]
+            who = f"leg {legs[0]!r}" if len(legs) == 1 else "a leg"
+            raise SingularError(
+                f"{robot.name}: {who} is at a serial singularity, stretched or folded, where its rates are "
+                "not determined",
+                "serial",
+            )
+        raise unreachable(robot, x, gates, closed=not open_loops)
     for value in results:
         value[bad] = np.nan
     return found

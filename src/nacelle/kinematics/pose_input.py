@@ -94,7 +94,11 @@ def pose(
             known = [name for name in layout.x_names if name not in ("qx", "qy", "qz", "qw")]
             raise KinematicsError(f"{robot.name} has no coordinate {name!r}; {did_you_mean(name, known)}")
         values[name] = np.asarray(value, dtype=float)
-    batch = np.broadcast_shapes(*(value.shape for value in values.values()))
+    try:
+        batch = np.broadcast_shapes(*(value.shape for value in values.values()))
+    except ValueError:
+        told = ", ".join(f"{name} {value.shape}" for name, value in values.items())
+        raise KinematicsError(f"the coordinates do not broadcast: {told}") from None
     x = np.broadcast_to(reference_pose(robot), (*batch, layout.nx)).copy()
     for name, value in values.items():
         x[..., layout.x_names.index(name)] = value
@@ -103,14 +107,37 @@ def pose(
 
 def _orientation(quat_xyzw: Any, rotation_matrix: Any, rotation_vector: Any, cardan: Any) -> Array:
     if quat_xyzw is not None:
-        return np.asarray(quat_xyzw, dtype=float)
+        return _shaped("quat_xyzw", quat_xyzw, (4,))
     if rotation_matrix is not None:
-        return quat_from_matrices(rotation_matrix)
+        return quat_from_matrices(_shaped("rotation_matrix", rotation_matrix, (3, 3)))
     if rotation_vector is not None:
-        return quat_exp(np.asarray(rotation_vector, dtype=float))
-    angles = np.asarray(cardan, dtype=float)
+        return quat_exp(_shaped("rotation_vector", rotation_vector, (3,)))
+    angles = _shaped("cardan", cardan, (3,))
     parts = [quat_exp(angles[..., k : k + 1] * np.eye(3)[k]) for k in range(3)]
     return quat_multiply(quat_multiply(parts[0], parts[1]), parts[2])
+
+
+def _shaped(name: str, value: Any, shape: tuple[int, ...]) -> Array:
+    array = np.asarray(value, dtype=float)
+    if array.shape[-len(shape) :] != shape:
+        wanted = ", ".join(map(str, shape))
+        raise KinematicsError(f"{name} has the shape (..., {wanted}), got {array.shape}")
+    return array
+
+
+def broadcast_guess(values: Array, shape: tuple[int, ...]) -> Array:
+    """Spread guesses over a batch.
+
+    Raises:
+        KinematicsError: if they do not fit.
+    """
+    try:
+        return np.broadcast_to(values, shape)
+    except ValueError:
+        raise KinematicsError(
+            f"the guess is for a batch {values.shape[:-1]}, the samples are a batch {shape[:-1]}; give one "
+            "guess, or one for each"
+        ) from None
 
 
 def reference_pose(robot: Robot) -> Array:
@@ -134,14 +161,15 @@ def checked_poses(robot: Robot, x: Any) -> tuple[Array, Array]:
             f"a pose of {robot.name} has {layout.nx} numbers ({', '.join(layout.x_names)}), so x has the "
             f"shape (..., {layout.nx}), got {poses.shape}"
         )
-    valid = np.all(np.isfinite(poses), axis=-1)
+    finite = np.isfinite(poses)
+    valid = np.all(finite, axis=-1)
     if layout.quaternion is not None:
         with np.errstate(all="ignore"):
             length = np.linalg.norm(poses[..., layout.quaternion], axis=-1)
             valid &= length > 1e-12
             poses[..., layout.quaternion] /= length[..., None]
     if poses.ndim == 1 and not valid:
-        bad = [name for name, value in zip(layout.x_names, poses, strict=True) if not np.isfinite(value)]
+        bad = [name for name, good in zip(layout.x_names, finite, strict=True) if not good]
         reason = f"{', '.join(bad)} not finite" if bad else "its quaternion has no length"
         raise KinematicsError(f"this is no pose of {robot.name}: {reason}")
     poses[~valid] = np.nan

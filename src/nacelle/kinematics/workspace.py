@@ -113,6 +113,8 @@ def workspace(
             raise KinematicsError(
                 f"{robot.name} has no coordinate {name!r} to vary; {did_you_mean(name, free)}"
             )
+        if len(given) not in (2, 3):
+            raise KinematicsError(f"the range of {name} is (lowest, highest) or (lowest, highest, points)")
         low, high = float(given[0]), float(given[1])
         count = int(given[2]) if len(given) > 2 else (31 if len(over) == 3 else 61)
         if not (np.isfinite(low) and np.isfinite(high) and low < high) or count < 2:
@@ -189,8 +191,13 @@ def reach(
     """
     layout = layout_of(robot.motion)
     spanned = names or tuple(name for name in layout.x_names if name in AXES[:3])
-    if len(spanned) not in (2, 3) or any(name not in layout.x_names for name in spanned):
-        raise KinematicsError(f"rays take two or three of the translations of {robot.name}")
+    translations = [name for name in layout.x_names if name in AXES[:3]]
+    if len(spanned) not in (2, 3) or any(name not in translations for name in spanned):
+        raise KinematicsError(
+            f"rays take two or three of the translations of {robot.name}: {', '.join(translations) or 'none'}"
+        )
+    if rays < 1 or steps < 1:
+        raise KinematicsError(f"rays = {rays} and steps = {steps} must be above zero")
     start = checked_poses(robot, reference_pose(robot) if at is None else at)[0]
     directions = _directions(rays, len(spanned))
     places = [layout.x_names.index(name) for name in spanned]

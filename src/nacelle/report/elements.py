@@ -2,9 +2,9 @@
 
 The tables list the elements of each leg with their states ([OAM] section 3), the dynamic parameters of each
 in its own axes, the kinematic coordinates ([OAM] Table 1) and the local forces and torques ([OAM] Table 2);
-the equations run from the motion basis to A Gamma + b = 0 ([OAM] (58)). Formulas are written once, in LaTeX; text
-on a terminal is derived from them. Signs are those of [OAM], with its errata: y = z x x, friction on both
-bodies.
+the equations run from the motion basis to A Gamma + b = 0 ([OAM] (58)). Formulas are written once, in LaTeX;
+text on a terminal is derived from them. Signs are those of [OAM], with its errata: y = z x x, friction on
+both bodies.
 """
 
 from __future__ import annotations
@@ -199,7 +199,8 @@ class _LegPage:
             self.leg.form,
             tuple((e.letter, e.basis) for e in self.leg.all_elements),
             tuple((rod.hold.letter, rod.hold.cross is None, rod.end.letter) for rod in self.leg.rods),
-            tuple((m.line, m.role, self.off_line(m)) for m in self.members),
+            tuple((m.line, m.role, self.off_line(m), self._askew(m)) for m in self.members),
+            self.tip_off,
             tuple(part.neighbour for part in self.leg.parts),
             len(self.drives()),
         )
@@ -414,6 +415,9 @@ class _LegPage:
                 arm += r" - <w1> \times <c#>"
             ball = "<B'#>" if several else "<B'>"
             found.append(tex(rf"<x'#> = \frac{{{ball} - {arm}}}{{<l#>}}", label))
+            if leg.rods[k - 1].hold.cross is not None and not self._square(k):
+                line = r"<g#> = \frac{<a#> - (<a#>^{T} <b#>) <b#>}{1 - (<a#>^{T} <b#>)^{2}}"
+                found.append(tex(line, label))
             if "theta" in leg.elements[k].basis:
                 inner = leg.rods[k - 1].hold.letter == "U"
                 before = "" if self.slides and inner else tex("<w1>" if inner else "<wn>")
@@ -444,11 +448,15 @@ class _LegPage:
                 if c:
                     hat, x = tex(r"[<x#>]_{\times}", label), tex("<x#>", label)
                     K, force = rf"{length} \mathbf{{I}} - {c} {hat}", rf"({length} + {hat}^{{T}} {c})"
+                    if j >= len(self.leg.elements):
+                        K, force = f"-{c} {hat}", rf"{hat}^{{T}} {c}"
                     found[j, "x"] = _Entry(K, force), None
                     if "theta" in names[j]:
                         found[j, "theta"] = _Entry(f"-{c} {x}", rf"{x}^{{T}} {c}"), None
             if "d" in names[j]:
                 found[j, "d"] = _Entry(tex("<x#>", label), tex("<x#>^{T}", label)), None
+        if self._askew(member):
+            found |= self._hub_entries(member, found)
         if member.role in ("cross", "end"):
             return found | self._cross_entries(member, found)
         k, label = member.line, self.lines[member.line].label
@@ -463,10 +471,12 @@ class _LegPage:
                     lin = _Entry(s + r" \mathbf{I}", s)
                     if off:
                         lin = _Entry(rf"{lin.K} - {e} {hat}", rf"({s} + {hat}^{{T}} {e})")
-                    found[k, name] = lin, _Entry(hat, hat + "^{T}")
+                    before = found.get((k, name), (None, None))[0]
+                    found[k, name] = _sum(lin, before), _Entry(hat, hat + "^{T}")
                 case "theta":
                     turn = _Entry(x, x + "^{T}")
-                    found[k, name] = (_Entry(f"-{e} {x}", rf"{x}^{{T}} {e}") if off else None), turn
+                    spun = _Entry(f"- {e} {x}", rf"{x}^{{T}} {e}") if off else None
+                    found[k, name] = _sum(spun, found.get((k, name), (None, None))[0]), turn
                 case "d":
                     if member.role == "moving" or (k == 0 and self.slides):
                         found[k, name] = _Entry(x, x + "^{T}"), None
@@ -479,28 +489,69 @@ class _LegPage:
     ) -> dict[tuple[int, str], tuple[_Entry | None, _Entry | None]]:
         """Of a body between two axes a and b, that turns with its element about a alone.
 
-        Its angular velocity is w_1 + a a^T (w - w_1), with w_1 that of the body before and a square to b.
+        Its angular velocity is w_1 + a a^T (w - w_1), with w_1 that of the body before and a square to b;
+        otherwise a g^T stands for a a^T, g = (a - (a . b) b) / (1 - (a . b)^2).
         """
         k, label = member.line, self.lines[member.line].label
-        share = tex("<a#> <a#>^{T}", label)
-        rest = r"(\mathbf{I} - " + share + ")"
         e = tex(r"[<e#>]_{\times}", member.mark)
-        hat, x = tex(r"[<x#>]_{\times}", label), tex("<x#>", label)
-        turns = {(k, "x"): (share, hat), (k, "theta"): (share, x)}
-        if self.leg.driver is not None and self.leg.elements[0].basis == ("x",):
-            turns[0, "x"] = (rest, tex(r"[<x1>]_{\times}"))
-        if self.leg.driver is not None and self.leg.elements[0].basis == ("theta",):
-            turns[0, "theta"] = (rest, tex("<x1>"))
         found: dict[tuple[int, str], tuple[_Entry | None, _Entry | None]] = {}
-        for place, (projector, own) in turns.items():
+        for place, turn in self._hub_turns(k).items():
             lin = upstream.get(place, (None, None))[0]
             if member.role == "end" and place == (k, "x"):
-                lin = _Entry(tex(r"<l#> \mathbf{I}", label), tex("<l#>", label))
+                lin = _sum(_Entry(tex(r"<l#> \mathbf{I}", label), tex("<l#>", label)), lin)
             if self.off_line(member):
-                K, force = f"- {e} {projector} {own}", rf"{own}^{{T}} {projector} {e}"
-                lin = _Entry(f"{lin.K} {K}", f"({lin.force} + {force})") if lin else _Entry(K, force)
-            found[place] = lin, _Entry(f"{projector} {own}", rf"{own}^{{T}} {projector}")
+                lin = _sum(lin, _Entry(f"- {e} {turn.K}", f"{turn.force} {e}"))
+            found[place] = lin, turn
         return found
+
+    def _hub_turns(self, k: int) -> dict[tuple[int, str], _Entry]:
+        """Partial angular velocities of the body between the two axes at the input of an element."""
+        label = self.lines[k].label
+        share, back = tex("<a#> <a#>^{T}", label), tex("<a#> <a#>^{T}", label)
+        if not self._square(k):
+            share, back = tex("<a#> <g#>^{T}", label), tex("<g#> <a#>^{T}", label)
+        rest, rest_back = (r"(\mathbf{I} - " + text + ")" for text in (share, back))
+        hat, x = tex(r"[<x#>]_{\times}", label), tex("<x#>", label)
+        listed = {(k, "x"): (share, back, hat), (k, "theta"): (share, back, x)}
+        if self.leg.driver is not None and self.leg.elements[0].basis == ("x",):
+            listed[0, "x"] = (rest, rest_back, tex(r"[<x1>]_{\times}"))
+        if self.leg.driver is not None and self.leg.elements[0].basis == ("theta",):
+            listed[0, "theta"] = (rest, rest_back, tex("<x1>"))
+        return {
+            place: _Entry(f"{one} {own}", f"{own}^{{T}} {other}")
+            for place, (one, other, own) in listed.items()
+        }
+
+    def _square(self, k: int) -> bool:
+        """Whether the two axes at the input of an element stand square."""
+        hold = self.leg.rods[k - self.first].hold
+        assert hold.before is not None
+        assert hold.behind is not None
+        a, b = (direction(self.robot, self.poses, axis) for axis in (hold.before, hold.behind))
+        return abs(float(a @ b)) < 1e-9
+
+    def _askew(self, member: _Member) -> bool:
+        """Whether a body hangs on the hub of a parallelogram beside the hub's axis."""
+        fold, axis = self.leg.fold, self.leg.rods[0].hold.before
+        if fold is None or axis is None or member.role not in ("body", "end") or member.line < self.first:
+            return False
+        E, _ = rod_ends(self.robot, self.poses, self.leg.rods[0].hold, fold.wrist, self.leg)
+        c = self.lines[member.line].A - E
+        off = np.cross(direction(self.robot, self.poses, axis), c)
+        return bool(np.linalg.norm(off) > 1e-9 * self.robot.size)
+
+    def _hub_entries(
+        self, member: _Member, upstream: dict[tuple[int, str], tuple[_Entry | None, _Entry | None]]
+    ) -> dict[tuple[int, str], tuple[_Entry | None, _Entry | None]]:
+        """What the hub's rotation adds to a body that hangs on it at c from its centre."""
+        c = tex(r"[<c#>]_{\times}", self.lines[member.line].label)
+        return {
+            place: (
+                _sum(upstream.get(place, (None, None))[0], _Entry(f"- {c} {turn.K}", f"{turn.force} {c}")),
+                None,
+            )
+            for place, turn in self._hub_turns(self.first).items()
+        }
 
     def _upstream(self, member: _Member) -> list[int]:
         """Elements whose ends carry a body."""
@@ -518,10 +569,15 @@ class _LegPage:
         return chain
 
     def _beside(self, member: _Member, j: int) -> str:
-        """The skew matrix of c if a body's input lies at c from the end of an element's line; else empty."""
+        """The skew matrix of c if a body's input lies at c from the end of an element's line; else empty.
+
+        On a part of the nacelle c counts from its input.
+        """
+        if j >= len(self.leg.elements):
+            return tex(r"[<c#>]_{\times}", self.lines[member.line].label)
         if j == self.first and self.tip_off:
             return tex(r"[<c#>]_{\times}", self.lines[j].label)
-        several = len(self.leg.rods) > 1 and member.role in ("body", "end")
+        several = len(self.leg.rods) > 1 and member.role in ("body", "end") and not self._askew(member)
         aside = several and j == 0 and member.line > (0 if self.leg.fold is not None else 1)
         return tex(r"[<c#>]_{\times}", self.lines[member.line].label) if aside else ""
 
@@ -578,7 +634,7 @@ class _LegPage:
         return found
 
 
-_BOLD = dict.fromkeys("xyzabcnefrI", r"\mathbf{%s}") | {
+_BOLD = dict.fromkeys("xyzabcnefgrI", r"\mathbf{%s}") | {
     "w": r"\boldsymbol{\omega}",
     "T": r"\boldsymbol{\tau}",
     "t": r"\theta",
@@ -619,6 +675,13 @@ def _forces(pages: list[_LegPage]) -> Grid:
             rows.append((page.robot.bodies[member.body].name, *(Maths(text) for text in cells)))
     header = ("body", "actuator", "gravity", "friction", "reaction of friction", "rotor", "inertia")
     return Grid(header, tuple(rows))
+
+
+def _sum(first: _Entry | None, second: _Entry | None) -> _Entry | None:
+    """The sum of two partial velocities; the second one starts with its sign, or is the first one."""
+    if first is None or second is None:
+        return first or second
+    return _Entry(f"{first.K} {second.K}", f"({first.force} + {second.force})")
 
 
 def _across(x: Array) -> Array:

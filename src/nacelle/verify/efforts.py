@@ -21,30 +21,24 @@ from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 from nacelle.verify.loops import Axis
 
-_BASIS: dict[str, Callable[[float, float, float], float]] = {
-    "viscous": lambda r, side, scale: r,
-    "coulomb": lambda r, side, scale: side,
-    "coulomb-smooth": lambda r, side, scale: math.tanh(r / scale),
-    "stribeck": lambda r, side, scale: math.exp(-((r / scale) ** 2)) * side,
-    "quadratic": lambda r, side, scale: r * abs(r),
-    "cubic": lambda r, side, scale: r**3,
-    "constant": lambda r, side, scale: 1.0,
+_BASIS: dict[str, Callable[[float, float], float]] = {
+    "viscous": lambda r, scale: r,
+    "coulomb": lambda r, scale: float(np.sign(r)),
+    "coulomb-smooth": lambda r, scale: math.tanh(r / scale),
+    "stribeck": lambda r, scale: math.exp(-((r / scale) ** 2)) * float(np.sign(r)),
+    "quadratic": lambda r, scale: r * abs(r),
+    "cubic": lambda r, scale: r**3,
+    "constant": lambda r, scale: 1.0,
 }
 
 
-def friction(terms: Sequence[FrictionTerm], rate: Array, smooth: float | None) -> Array:
+def friction(terms: Sequence[FrictionTerm], rate: Array) -> Array:
     """Friction force (1,) along an axis, or moment (3,) in a ball, at its rate."""
     length = float(rate[0]) if len(rate) == 1 else float(np.linalg.norm(rate))
     if len(rate) == 3 and length == 0.0:
         return np.zeros(3)
-    side = float(np.sign(length)) if smooth is None else math.tanh(length / smooth)
-    force = sum(term.coefficient * _BASIS[term.basis](length, side, term.scale) for term in terms)
+    force = sum(term.coefficient * _BASIS[term.basis](length, term.scale) for term in terms)
     return np.array([force]) if len(rate) == 1 else force * rate / length
-
-
-def jumps(terms: Sequence[FrictionTerm]) -> bool:
-    """Whether a friction law jumps where the motion changes its direction."""
-    return any(term.basis in ("coulomb", "stribeck") and term.coefficient for term in terms)
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +52,6 @@ class Efforts:
         rotor_drift: what rotors ask for where the rates of the tree are constant (rates,).
         dissipation: power that friction takes, W.
         spring_energy: J.
-        undecided: names of joints with Coulomb friction that do not move, or hardly.
     """
 
     friction: Array
@@ -67,12 +60,9 @@ class Efforts:
     rotor_drift: Array
     dissipation: float
     spring_energy: float
-    undecided: tuple[str, ...]
 
 
-def efforts(
-    robot: Robot, axes: Sequence[tuple[Axis, ...]], u: Array, rotors_inside: bool, smooth: float | None
-) -> Efforts:
+def efforts(robot: Robot, axes: Sequence[tuple[Axis, ...]], u: Array, rotors_inside: bool) -> Efforts:
     """Friction, springs and rotors of all joints.
 
     Args:
@@ -80,24 +70,19 @@ def efforts(
         axes: for every joint its axes.
         u: rates of the tree.
         rotors_inside: whether the engine has the rotors of tree joints already.
-        smooth: rate over which Coulomb friction changes its sign smoothly.
     """
     n = len(u)
     rubbing, sprung, reflected = np.zeros(n), np.zeros(n), np.zeros(n)
     matrix = np.zeros((n, n))
     power = stored = 0.0
-    undecided = []
-    least = 1e-10 * float(np.max(np.abs(u), initial=0.0))
     for index, joint in enumerate(robot.joints):
         for number, axis in enumerate(axes[index]):
             rate = axis.rows @ u
             terms = joint.friction[number] if joint.friction else ()
             if terms:
-                force = friction(terms, rate, smooth)
+                force = friction(terms, rate)
                 rubbing += axis.rows.T @ force
                 power += float(force @ rate)
-                if jumps(terms) and float(np.linalg.norm(rate)) <= least:
-                    undecided.append(joint.name)
             spring = joint.springs[number] if joint.springs else None
             if spring is not None:
                 stretch = axis.coordinate - spring.rest
@@ -108,4 +93,4 @@ def efforts(
             axis = axes[index][0]
             matrix += inertia * np.outer(axis.rows[0], axis.rows[0])
             reflected += inertia * axis.rows[0] * axis.drift[0]
-    return Efforts(rubbing, sprung, matrix, reflected, power, stored, tuple(undecided))
+    return Efforts(rubbing, sprung, matrix, reflected, power, stored)

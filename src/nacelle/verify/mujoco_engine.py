@@ -1,10 +1,10 @@
 """A robot in MuJoCo: one MuJoCo body for each joint of the tree, made from the description alone.
 
-MuJoCo's compiler refuses moving bodies without mass, inertias that no mass distribution has (a planar robot
-gives only one moment), and may simplify bodies whose inertia is diagonal. So every body is compiled with the
-same general inertia, and the true mass, centre and inertia are written into the compiled model afterwards; its
-recursions take them as they are, zero included. Nothing that inverts the tree's mass matrix is called, and
-no dummy mass is left.
+MuJoCo's compiler refuses moving bodies without mass and inertias that no body has (a planar robot
+gives one moment alone), and may simplify bodies whose inertia is diagonal. So every body is compiled with the
+same general inertia, and the true mass, centre and inertia are written into the compiled model afterwards:
+its recursions take them as they are, zero included. Nothing that inverts the tree's mass matrix is called,
+and no dummy mass is left.
 """
 
 from __future__ import annotations
@@ -152,8 +152,9 @@ class MujocoEngine:
         return total
 
     def closed_loop(self, loaded: Loaded) -> Array | None:
-        """MuJoCo's loops are soft: its own solver is not compared."""
+        """Give nothing: MuJoCo's loops are soft, so its own solver is not compared."""
         del loaded
+        return None
 
 
 def _carried(made: mj.MjsBody) -> mj.MjsBody:

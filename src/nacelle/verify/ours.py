@@ -103,15 +103,15 @@ class Dynamics:
     dissipation: Array
 
 
-def dynamics(robot: Robot, states: States, smooth: float | None) -> Dynamics:
+def dynamics(robot: Robot, states: States) -> Dynamics:
     """Forces, accelerations and energies, with friction and external wrenches on all bodies."""
     x, v, a = states.x, states.v, states.a
     names = [body.name for body in robot.bodies]
     external = {name: states.external[:, k] for k, name in enumerate(names) if k}
-    force = inverse_dynamics(robot, x, v, a, external=external, smooth=smooth).force
+    force = inverse_dynamics(robot, x, v, a, external=external).force
     tau = force * states.push
     with np.errstate(all="ignore"):
-        forward = forward_dynamics(robot, x, v, tau, external=external, smooth=smooth).acceleration
+        forward = forward_dynamics(robot, x, v, tau, external=external).acceleration
     return Dynamics(
         mass_matrix=mass_matrix(robot, x),
         force=force,
@@ -119,5 +119,5 @@ def dynamics(robot: Robot, states: States, smooth: float | None) -> Dynamics:
         forward=forward,
         kinetic=kinetic_energy(robot, x, v),
         potential=potential_energy(robot, x),
-        dissipation=dissipation(robot, x, v, smooth=smooth),
+        dissipation=dissipation(robot, x, v),
     )

@@ -94,7 +94,7 @@ class PinocchioEngine:
         rate = np.array(u_dot, dtype=float)
         if not self._point:
             rate[:3] -= np.cross(state.u[3:6], state.u[:3])
-        return self._axes(state) @ rate
+        return np.asarray(self._axes(state) @ rate)
 
     def at(self, state: TreeState) -> Snapshot:
         """Evaluate a state of the tree."""
@@ -219,7 +219,8 @@ def build(robot: Robot) -> PinocchioEngine:
                 inertia = pin.Inertia(lump.mass, lump.com, lump.about_com)
             except (ValueError, RuntimeError) as error:
                 raise VerifyError(
-                    f"Pinocchio refuses the inertia of body {robot.bodies[body].name!r} of {robot.name}: {error}"
+                    f"Pinocchio refuses the inertia of body {robot.bodies[body].name!r} of {robot.name}: "
+                    f"{error}"
                 ) from None
             model.appendBodyToJoint(carrier, inertia, placement)
     engine = PinocchioEngine(robot, model, _places(robot, model, made_of), tuple(frames), None)

@@ -136,7 +136,10 @@ class Report:
             "",
             f"worst: {worst.quantity} with {worst.engine} in state {worst.number}, "
             f"scaled condition {worst.condition:.3g}",
-            *(f"  {name} = {_vector(value)}" for name, value in (("x", worst.x), ("v", worst.v), ("a", worst.a))),
+            *(
+                f"  {name} = {_vector(value)}"
+                for name, value in (("x", worst.x), ("v", worst.v), ("a", worst.a))
+            ),
         ]
         for engine in self.engines:
             lines += [f"{engine.engine}: {note}" for note in engine.notes]

@@ -1,4 +1,4 @@
-"""Random states in a robot's workspace: poses ever further from the reference, as long as the robot follows."""
+"""Random states in a robot's workspace: poses ever further from the reference, while the robot follows."""
 
 from __future__ import annotations
 

@@ -15,8 +15,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from nacelle.kinematics.mechanism import mechanism
+from nacelle.model.platform import AXES
+from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 from nacelle.verify import ours
@@ -29,8 +32,6 @@ from nacelle.verify.states import States, random_states, twist_units
 
 KINEMATICS = 1e-11
 DYNAMICS = 1e-9
-# Rate over which Coulomb friction is made smooth where a joint that has it does not move.
-_SMOOTH = 1e-3
 
 
 def verify(
@@ -67,24 +68,17 @@ def compared(robot: Robot, other: Robot, against: str | Iterable[str], states: i
     engines = [build(other) for build in builders]
     drawn = random_states(robot, states, seed)
     kinematics = ours.kinematics(robot, drawn)
-    seen = [_all_seen(engine, other, kinematics, drawn) for engine in engines]
-    idle = _undecided(other, engines, seen)
-    smooth = _SMOOTH if idle else None
-    dynamics = ours.dynamics(robot, drawn, smooth)
+    dynamics = ours.dynamics(robot, drawn)
     reports = []
-    for engine, views in zip(engines, seen, strict=True):
+    for engine in engines:
         errors = _Errors()
-        for k, view in enumerate(views):
+        for k in range(states):
+            view = _seen(engine, other, kinematics.tree_state(k, drawn))
             _kinematics(errors, k, view, other, kinematics, drawn)
-            _dynamics(errors, k, view, other, engine, dynamics, drawn, smooth)
+            _dynamics(errors, k, view, other, engine, dynamics)
         notes = list(engine.notes)
         if errors.inert:
             notes.append("forward dynamics is left out: the robot has no inertia in some direction")
-        if idle:
-            notes.append(
-                f"Coulomb friction is compared smooth, tanh(rate / {_SMOOTH:g}): {', '.join(idle[:3])} "
-                f"{'and others do' if len(idle) > 3 else 'do' if len(idle) > 1 else 'does'} not move"
-            )
         reports.append(EngineReport(engine.name, engine.version, errors.quantities(), tuple(notes)))
     return Report(
         robot=robot.name,
@@ -116,9 +110,7 @@ def _worst(reports: Sequence[EngineReport], drawn: States) -> WorstState:
         key=lambda pair: badness(pair[1]),
     )
     k = quantity.state
-    return WorstState(
-        engine, quantity.name, k, drawn.x[k], drawn.v[k], drawn.a[k], float(drawn.condition[k])
-    )
+    return WorstState(engine, quantity.name, k, drawn.x[k], drawn.v[k], drawn.a[k], float(drawn.condition[k]))
 
 
 # ---------------------------------------------------------------------------------- the engine's side
@@ -139,26 +131,12 @@ class _Seen:
         return np.stack([self.axes[actuator.joint][0].rows[0] for actuator in robot.actuators])
 
 
-def _all_seen(engine: Engine, robot: Robot, kinematics: ours.Kinematics, drawn: States) -> list[_Seen]:
-    result = []
-    for k in range(len(drawn)):
-        state = kinematics.tree_state(k, drawn)
-        now = engine.at(state)
-        loops = tuple(loop(robot, joint, now, state.u) for joint in robot.closures)
-        in_tree = (tree_axes(robot, j, state.q) for j in range(robot.tree))
-        axes = (*in_tree, *(entry.axes for entry in loops))
-        result.append(_Seen(state, now, loops, axes, projection(robot, now, loops, state.u)))
-    return result
-
-
-def _undecided(robot: Robot, engines: Sequence[Engine], seen: Sequence[Sequence[_Seen]]) -> list[str]:
-    """Joints with Coulomb friction that do not move: the sign of rounding errors is no friction."""
-    names: dict[str, None] = {}
-    for engine, views in zip(engines, seen, strict=True):
-        for view in views:
-            found = efforts(robot, view.axes, view.state.u, engine.rotors_inside, None)
-            names |= dict.fromkeys(found.undecided)
-    return list(names)
+def _seen(engine: Engine, robot: Robot, state: TreeState) -> _Seen:
+    now = engine.at(state)
+    loops = tuple(loop(robot, joint, now, state.u) for joint in robot.closures)
+    in_tree = (tree_axes(robot, j, state.q) for j in range(robot.tree))
+    axes = (*in_tree, *(entry.axes for entry in loops))
+    return _Seen(state, now, loops, axes, projection(robot, now, loops, state.u))
 
 
 # ---------------------------------------------------------------------------------- the comparison
@@ -199,6 +177,7 @@ def _kinematics(
     def add(name: str, one: object, two: object, scale: float | None = None) -> None:
         errors.add(name, k, KINEMATICS, one, two, scale)
 
+    add("pose from x", *_placed(robot, view.state, drawn.x[k]), 1.0)
     gaps = np.concatenate([np.zeros(1), *(entry.gap for entry in view.loops)])
     add("gaps of the closures", gaps, np.zeros(gaps.shape), 1.0)
     add("orientations of bodies", mine.R[k], now.R)
@@ -221,6 +200,27 @@ def _kinematics(
     add("accelerations of actuators", mine.actuators[2][k], rows @ u_dot + drift)
 
 
+def _placed(robot: Robot, state: TreeState, x: Array) -> tuple[Array, Array]:
+    """What x says of the pose, and what the platform and the nacelle's joints show; lengths over the size.
+
+    One or two rotations are left out: their convention is nacelle's own.
+    """
+    layout = layout_of(robot.motion)
+    said: list[float] = []
+    shown: list[float] = []
+    for name in robot.motion.coordinates:
+        if name in AXES[:3]:
+            said.append(x[layout.x_index(name)] / robot.size)
+            shown.append(state.platform.p[AXES.index(name)] / robot.size)
+        elif name in robot.motion.joint_names:
+            said.append(x[layout.x_index(name)])
+            shown.append(state.q[robot.q_slices[robot.joint(name)].start])
+    if layout.quaternion is not None:
+        said += Rotation.from_quat(x[layout.quaternion]).as_matrix().ravel().tolist()
+        shown += state.platform.R.ravel().tolist()
+    return np.array(said), np.array(shown)
+
+
 def _dynamics(
     errors: _Errors,
     k: int,
@@ -228,11 +228,9 @@ def _dynamics(
     robot: Robot,
     engine: Engine,
     mine: ours.Dynamics,
-    drawn: States,
-    smooth: float | None,
 ) -> None:
     now, G, state = view.now, view.projection.G, view.state
-    extra = efforts(robot, view.axes, state.u, engine.rotors_inside, smooth)
+    extra = efforts(robot, view.axes, state.u, engine.rotors_inside)
 
     def add(name: str, one: object, two: object, scale: float | None = None) -> None:
         errors.add(name, k, DYNAMICS, one, two, scale)

@@ -1,0 +1,154 @@
+"""Newton's iteration in NumPy against the native driver: the same statuses, steps and unknowns."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+from nacelle.compile import make_program
+from nacelle.emit import jit_drivers
+from nacelle.emit.newton import CONVERGED, ITERATION_CAP, NOT_FINITE, NewtonResult, NumpyNewton
+from nacelle.emit.registry import target
+from nacelle.kinematics import functions
+from nacelle.kinematics.inverse import inverse_kinematics
+from nacelle.kinematics.mechanism import mechanism
+from nacelle.spatial.physics import input_shapes
+from nacelle.spatial.scalar import Array, absolute, divide, maximum, pack
+from support.lane_kinematics import any_robot, poses_around
+
+
+def root_step(y: Array, p: Array) -> dict[str, Array]:
+    """y^2 = p, and y z = 1: from zero the step is not finite; for p < 0 there is no root."""
+    f = y[0] * y[0] - p[0]
+    g = y[0] * y[1] - 1.0
+    d0 = -divide(f, 2.0 * y[0])
+    d1 = -divide(g + d0 * y[1], y[0])
+    return {"dy": pack([d0, d1]), "error": maximum(absolute(f), absolute(g))}
+
+
+@cache
+def solvers(name: str) -> tuple[jit_drivers.Newton, NumpyNewton]:
+    """Both drivers around one program: the root, or the forward step of a robot."""
+    if name == "root":
+        program = make_program(root_step, None, {"y": (2,), "p": (1,)})
+    else:
+        robot = any_robot(name)
+        step = functions.closing_step if mechanism(robot).ny else functions.forward_step
+        program = make_program(step, robot, input_shapes(step, robot))
+    kernel = target("numpy").kernel
+    assert kernel is not None
+    return jit_drivers.newton(program), NumpyNewton(program, kernel(program))
+
+
+def assert_alike(one: NewtonResult, two: NewtonResult, tolerance: float = 1e-12) -> None:
+    np.testing.assert_array_equal(one.status, two.status)
+    np.testing.assert_array_equal(one.iterations, two.iterations)
+    good = one.status == CONVERGED
+    np.testing.assert_allclose(one.y[good], two.y[good], rtol=0, atol=tolerance)
+
+
+def test_statuses() -> None:
+    native, plain = solvers("root")
+    p = np.array([[4.0], [2.0], [-1.0], [np.nan], [9.0], [0.25], [np.inf]])
+    start = np.array([[1.0, 1.0], [1.0, 1.0], [1.0, 1.0], [1.0, 1.0], [0.0, 1.0], [0.5, 2.0], [1.0, 1.0]])
+    results = [solver.solve(start, p, tolerance=1e-13, max_iterations=20) for solver in (native, plain)]
+    assert_alike(*results)
+    assert list(results[0].status) == [
+        CONVERGED,
+        CONVERGED,
+        results[0].status[2],
+        NOT_FINITE,
+        NOT_FINITE,
+        CONVERGED,
+        NOT_FINITE,
+    ]
+    assert results[0].status[2] != CONVERGED
+    assert results[0].iterations[5] == 0
+    np.testing.assert_allclose(results[0].y[:2], [[2.0, 0.5], [np.sqrt(2), np.sqrt(0.5)]], atol=1e-12)
+
+
+@pytest.mark.parametrize("cap", [0, 1, 2, 3, 5])
+def test_iteration_cap(cap: int) -> None:
+    native, plain = solvers("root")
+    p = np.linspace(0.5, 30.0, 13)[:, None]
+    results = [
+        solver.solve([[1.0, 1.0]], p, tolerance=1e-13, max_iterations=cap) for solver in (native, plain)
+    ]
+    assert_alike(*results)
+    np.testing.assert_allclose(results[0].y, results[1].y, rtol=1e-13)
+    assert ITERATION_CAP in results[0].status
+    assert np.max(results[0].iterations) <= cap
+
+
+@pytest.mark.parametrize("longest", [0.1, 0.7, np.inf])
+def test_longest_step(longest: float) -> None:
+    """Steps are cut, so more of them are taken; where they lead does not change."""
+    native, plain = solvers("root")
+    p = np.linspace(0.3, 16.0, 21)[:, None]
+    results = [
+        solver.solve([[1.0, 1.0]], p, tolerance=1e-13, max_iterations=60, max_step=longest)
+        for solver in (native, plain)
+    ]
+    assert_alike(*results)
+    assert np.all(results[0].status == CONVERGED)
+    free = native.solve([[1.0, 1.0]], p, tolerance=1e-13)
+    assert np.sum(results[0].iterations) >= np.sum(free.iterations)
+    one = [
+        solver.solve([[1.0, 1.0]], [[16.0]], tolerance=0.0, max_iterations=1, max_step=0.1)
+        for solver in (native, plain)
+    ]
+    for result in one:
+        assert np.linalg.norm(result.y[0] - 1.0) == pytest.approx(0.1, rel=1e-12)
+
+
+def test_follow_a_path() -> None:
+    native, plain = solvers("root")
+    p = np.linspace(1.0, 3.0, 12)[:, None]
+    results = [solver.solve([[1.0, 1.0]], p, tolerance=1e-12, follow=True) for solver in (native, plain)]
+    assert_alike(*results)
+    alone = native.solve([[1.0, 1.0]], p, tolerance=1e-12)
+    assert np.sum(results[0].iterations) < np.sum(alone.iterations)
+
+
+def test_follow_a_path_past_a_sample_that_fails() -> None:
+    """Behind a sample that was not solved both start from the same place."""
+    native, plain = solvers("root")
+    p = np.linspace(1.0, 3.0, 12)[:, None]
+    p[4] = np.nan
+    results = [solver.solve([[1.0, 1.0]], p, tolerance=1e-12, follow=True) for solver in (native, plain)]
+    assert_alike(*results)
+    assert results[0].status[4] == NOT_FINITE
+    assert np.all(np.delete(results[0].status, 4) == CONVERGED)
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 7, 64, 1001])
+def test_numbers_of_samples(count: int) -> None:
+    native, plain = solvers("root")
+    p = np.linspace(0.5, 9.0, count)[:, None] if count else np.zeros((0, 1))
+    results = [solver.solve([[1.0, 1.0]], p, tolerance=1e-13) for solver in (native, plain)]
+    assert results[0].y.shape == results[1].y.shape == (count, 2)
+    assert_alike(*results)
+    shared = [
+        solver.solve(np.ones((max(count, 1), 2)), [[2.0]], tolerance=1e-13) for solver in (native, plain)
+    ]
+    assert_alike(*shared)
+
+
+@pytest.mark.parametrize("name", ["3rps", "3rrr", "fivebar"])
+def test_robots(name: str) -> None:
+    """The steps of real robots: unknowns beside the pose, or the pose from the actuators."""
+    robot = any_robot(name)
+    known = mechanism(robot)
+    native, plain = solvers(name)
+    x = poses_around(robot, 19, seed=4)
+    if known.ny:
+        start, wanted = known.reference[1], x
+    else:
+        start, wanted = known.reference[0], inverse_kinematics(robot, x, limits=False).actuators
+    for how in ({}, {"max_step": 0.01}, {"follow": True}):
+        # Below 1e-12 the last step is decided by rounding, which differs between the two.
+        results = [solver.solve(start, wanted, tolerance=1e-9, **how) for solver in (native, plain)]
+        assert_alike(*results, tolerance=1e-9)
+        assert np.all(results[0].status == CONVERGED)

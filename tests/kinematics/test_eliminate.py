@@ -1,0 +1,60 @@
+"""Elimination against NumPy's least squares."""
+
+from __future__ import annotations
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nacelle.kinematics.eliminate import eliminate
+from nacelle.spatial.lane import from_lanes, lanes
+from support.compare import assert_same
+
+
+@given(st.integers(1, 6), st.integers(0, 5), st.integers(0, 4), st.integers(0, 2**32 - 1))
+def test_least_squares(unknowns: int, more: int, columns: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    M = rng.normal(size=(unknowns + more, unknowns))
+    B = rng.normal(size=(unknowns + more, columns))
+    X, left = eliminate(M, B)
+    assert X.shape == (unknowns, columns)
+    assert left.shape == B.shape
+    if not columns:
+        return
+    condition = np.linalg.cond(M)
+    assert_same(X, np.linalg.lstsq(M, B)[0], 1e-14 * condition**2)
+    scale = np.max(np.abs(B))
+    assert np.max(np.abs(left - (B - M @ X))) < 1e-14 * condition * scale
+    # What is left stands across the range of M.
+    assert np.max(np.abs(M.T @ left)) < 1e-13 * condition * scale
+
+
+@given(st.integers(1, 5), st.integers(0, 4), st.integers(0, 2**32 - 1))
+def test_equations_that_can_be_met(unknowns: int, more: int, seed: int) -> None:
+    """Consistent equations: nothing is left, and the error grows with the condition, not with its square."""
+    rng = np.random.default_rng(seed)
+    M = rng.normal(size=(unknowns + more, unknowns)) * 10.0 ** rng.uniform(-4, 0, unknowns)
+    expected = rng.normal(size=(unknowns, 3))
+    X, left = eliminate(M, M @ expected)
+    condition = np.linalg.cond(M)
+    assert_same(X, expected, 1e-14 * condition)
+    assert np.max(np.abs(left)) < 1e-14 * np.max(np.abs(M @ expected)) * 10
+
+
+@pytest.mark.parametrize("columns", [1, 3])
+def test_over_other_scalars(columns: int) -> None:
+    rng = np.random.default_rng(3)
+    M, B = rng.normal(size=(4, 5, 3)), rng.normal(size=(4, 5, columns))
+    X, left = eliminate(lanes(M, 2), lanes(B, 2))
+    for k in range(4):
+        one = eliminate(M[k], B[k])
+        assert_same(from_lanes(X)[k], one.X, 1e-14)
+        assert_same(from_lanes(left)[k], one.left, 1e-13)
+    with mpmath.workdps(40):
+        high = [np.vectorize(mpmath.mpf, otypes=[object])(A[0]) for A in (M, B)]
+        exact = eliminate(*high)
+        residual = high[0].T @ (high[1] - high[0] @ exact.X)
+        assert max(abs(entry) for entry in residual.ravel()) < mpmath.mpf("1e-37")
+    assert_same(eliminate(M[0], B[0]).X, exact.X.astype(float), 1e-14)

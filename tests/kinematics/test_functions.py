@@ -1,0 +1,112 @@
+"""The physics functions of kinematics give the same over lanes, compiled, and with parameters as inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nacelle
+from nacelle.kinematics import functions
+from nacelle.kinematics.mechanism import mechanism
+from nacelle.kinematics.native import native
+from nacelle.model.robot import Robot
+from support.compare import assert_same
+from support.lane_kinematics import any_robot, by_time, poses_around, run_lanes, solve_lanes
+from support.library import NAMES
+
+OF_POSES = (
+    functions.joint_positions,
+    functions.actuator_positions,
+    functions.body_poses,
+    functions.inverse_jacobian,
+    functions.rate_maps,
+    functions.body_jacobians,
+    functions.closure_equations,
+)
+OF_MOTIONS = (functions.body_motions, functions.joint_motions)
+# All functions of a robot take up to 20 s to compile: most robots are for `make test-all`.
+QUICK = ("3rps", "c5", "fivebar", "prrrp")
+
+
+def check_compiled(robot: Robot, function: Callable[..., Any]) -> None:
+    """As many samples as fill no whole number of vectors, in the shape of a batch of two dimensions."""
+    x = poses_around(robot, 14, seed=6)
+    y = solve_lanes(robot, x)
+    rng = np.random.default_rng(7)
+    motions = rng.normal(size=(2, 14, robot.motion.n)) if function in OF_MOTIONS else ()
+    expected = run_lanes(function, robot, x, y, *motions)
+    found = native(function, robot)(*(a.reshape(2, 7, -1) for a in (x, y, *motions)))
+    found = found if isinstance(found, dict) else {"": found}
+    assert set(found) == set(expected)
+    for key, value in expected.items():
+        # Open loops are rounding themselves: compared with the size, not with each other.
+        floor = robot.size * np.eye(1, value.size).reshape(value.shape) if key == "residual" else 0.0
+        assert_same(found[key].reshape(value.shape) + floor, value + floor, 1e-12, key)
+
+
+@pytest.mark.parametrize("name", by_time(NAMES, long=set(NAMES) - set(QUICK)))
+def test_compiled_equals_lanes(name: str) -> None:
+    for function in (*OF_POSES, *OF_MOTIONS):
+        check_compiled(any_robot(name), function)
+
+
+@pytest.mark.parametrize("name", ["dymo", "hexaglide", "palida"])
+def test_compiled_jacobian_equals_lanes(name: str) -> None:
+    check_compiled(any_robot(name), functions.inverse_jacobian)
+
+
+def other_lengths(robot: Robot, seed: int = 2, part: float = 0.01) -> Robot:
+    """The robot with every length of its frames changed by up to one per cent."""
+    names = robot.parameter_names("geometry")
+    vector = robot.parameter_vector("geometry").copy()
+    rng = np.random.default_rng(seed)
+    for k, name in enumerate(names):
+        if name.rpartition(".")[2] in ("px", "py", "pz") and not name.startswith("reference"):
+            vector[k] *= 1.0 + part * rng.uniform(-1.0, 1.0)
+    return robot.with_parameters(vector, "geometry")
+
+
+@pytest.mark.parametrize("name", by_time(["3rps", "c5", "fivebar", "gough-stewart", "hexa"], long=["hexa"]))
+def test_parameters_as_inputs(name: str) -> None:
+    """One program for all lengths: with the robot's own numbers, and with others."""
+    robot = any_robot(name)
+    compiled = nacelle.compile(functions.inverse_jacobian, robot, parameters="input")
+    for other in (robot, other_lengths(robot)):
+        known = mechanism(other)
+        assert [plan.recipe for plan in known.legs] == [plan.recipe for plan in mechanism(robot).legs]
+        x = poses_around(other, 5, seed=3)
+        y = solve_lanes(other, x)
+        found = compiled(other.parameter_vector(), x, y)
+        expected = run_lanes(functions.inverse_jacobian, other, x, y)
+        for key in ("q", "J", "gates"):
+            assert_same(found[key], expected[key], 1e-12, key)
+    changed = compiled(other.parameter_vector(), x, y)["J"] - compiled(robot.parameter_vector(), x, y)["J"]
+    assert np.max(np.abs(changed)) > 1e-4
+
+
+def test_parameters_of_a_group_as_inputs() -> None:
+    robot = any_robot("fivebar")
+    compiled = nacelle.compile(functions.body_motions, robot, parameters=["geometry"])
+    other = other_lengths(robot)
+    x = poses_around(other, 3)
+    v, a = np.random.default_rng(0).normal(size=(2, 3, 2))
+    found = compiled(other.parameter_vector("geometry"), x, np.zeros((3, 0)), v, a)
+    expected = run_lanes(functions.body_motions, other, x, np.zeros((3, 0)), v, a)
+    assert_same(found["twist"], expected["twist"], 1e-12)
+    assert_same(found["acceleration"], expected["acceleration"], 1e-12)
+
+
+@pytest.mark.parametrize("name", ["fivebar", "delta-codourey", "3rps"])
+def test_one_float_at_a_time(name: str) -> None:
+    """Plain floats are scalars as well: the same as lanes to rounding."""
+    robot = any_robot(name)
+    x = poses_around(robot, 3, seed=9)
+    y = solve_lanes(robot, x)
+    expected = run_lanes(functions.inverse_jacobian, robot, x, y)
+    for k in range(3):
+        found = functions.inverse_jacobian(robot, x[k], y[k])
+        for key in found:
+            assert_same(found[key], expected[key][k], 1e-13, key)

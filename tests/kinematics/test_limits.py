@@ -1,0 +1,172 @@
+"""Coordinates of closures from poses that were made with them, and limits."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from nacelle.kinematics.flags import Flag
+from nacelle.kinematics.inverse import inverse_kinematics
+from nacelle.kinematics.limits import actuator_outside, closure_coordinates, limited, outside, relative_pose
+from nacelle.kinematics.pose_input import reference_pose
+from nacelle.model.joint import Joint, JointKind
+from nacelle.model.robot import Robot
+from support.lane_kinematics import any_robot, poses_around
+from support.leg_robots import CASES, made_joint
+from support.random_robots import random_pose, random_rotation
+from support.random_robots import relative_pose as motion_of
+
+TAU = 2.0 * np.pi
+KINDS = [str(kind) for kind in JointKind]
+
+
+def coordinates(kind: str, rng: np.random.Generator) -> np.ndarray:
+    angles, slides = rng.uniform(-3.1, 3.1, 2), rng.uniform(-0.5, 0.5, 2)
+    quat = rng.normal(size=4)
+    quat *= np.sign(quat[3]) / np.linalg.norm(quat)
+    return np.array(
+        {
+            "revolute": [angles[0]],
+            "prismatic": [slides[0]],
+            "cylindrical": [slides[0], angles[0]],
+            "universal": [*angles],
+            "spherical": [*quat],
+            "point": [*quat],
+            "planar-spherical": [*slides, *quat],
+            "spherical-planar": [*quat, *slides],
+            "fixed": [],
+        }[kind]
+    )
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_coordinates_of_every_kind(kind: str) -> None:
+    """Frames on two bodies somewhere, at coordinates q: q is found again, in a batch."""
+    rng = np.random.default_rng(1)
+    first, second = random_pose(rng), random_pose(rng)
+    joint = made_joint("j", kind, 0, 1, first, second)
+    expected, R, p = [], [], []
+    for _ in range(20):
+        q = coordinates(kind, rng)
+        body = random_pose(rng)
+        other = body @ first @ motion_of(kind, q) @ second.inverse()
+        expected.append(q)
+        R.append([body.R, other.R])
+        p.append([body.p, other.p])
+    found = closure_coordinates(joint, *relative_pose(joint, np.array(R), np.array(p)))
+    assert found.shape == (20, joint.nq)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-13)
+    one = closure_coordinates(joint, *relative_pose(joint, np.array(R)[3], np.array(p)[3]))
+    np.testing.assert_array_equal(one, found[3])
+
+
+@pytest.mark.parametrize(
+    "name", ["6 UPS", "6 P-C5", "6 UPS cut at the slide", "6 RUS cut at the arm", "3 URU", "planar RRR"]
+)
+def test_closures_of_random_robots(name: str) -> None:
+    """In the reference pose every closure stands at the coordinates with which it was made."""
+    robot = CASES[name](2).robot
+    from nacelle.kinematics.mechanism import mechanism
+
+    poses = mechanism(robot).assembly.motion.poses
+    R, p = np.stack([pose.R for pose in poses]), np.stack([pose.p for pose in poses])
+    for joint in robot.closures:
+        found = closure_coordinates(joint, *relative_pose(joint, R, p))
+        expected = np.array(joint.guess)
+        if joint.kind == "spherical" and found @ expected < 0.0:
+            expected = -expected
+        if joint.kind == "planar-spherical" and found[2:] @ expected[2:] < 0.0:
+            expected[2:] *= -1.0
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-10)
+
+
+def limited_joint(kind: str, *limits: tuple[float, float]) -> Joint:
+    return dataclasses.replace(
+        made_joint("j", kind, 0, 1, *(random_pose(np.random.default_rng(0)),) * 2), limits=limits
+    )
+
+
+def test_limits_of_slides() -> None:
+    joint = limited_joint("prismatic", (0.2, 0.5))
+    q = np.array([[0.1], [0.2], [0.3], [0.5], [0.51], [0.2 - 1e-10], [TAU + 0.3]])
+    assert list(outside(joint, q)) == [True, False, False, False, True, False, True]
+    assert limited(joint)
+    assert not limited(limited_joint("prismatic", (-np.inf, np.inf)))
+    half = limited_joint("prismatic", (-np.inf, 0.5))
+    assert limited(half)
+    assert list(outside(half, np.array([[-9.0], [0.6]]))) == [False, True]
+
+
+def test_limits_of_turns() -> None:
+    """Angles are known up to full turns: 200 degrees is within [90, 250] although it is told as -160."""
+    joint = limited_joint("revolute", tuple(np.deg2rad([90.0, 250.0])))
+    q = np.deg2rad([[100.0], [-160.0], [-100.0], [0.0], [240.0]])
+    assert list(outside(joint, q)) == [False, False, True, True, False]
+    joint = limited_joint("revolute", tuple(np.deg2rad([-250.0, -90.0])))
+    assert list(outside(joint, np.deg2rad([[-100.0], [160.0], [100.0]]))) == [False, False, True]
+
+
+def test_limits_of_several_axes() -> None:
+    joint = limited_joint("universal", (-0.5, 0.5), (-np.inf, np.inf))
+    assert list(outside(joint, np.array([[0.4, 3.0], [0.6, 0.0]]))) == [False, True]
+    joint = limited_joint("cylindrical", (-np.inf, np.inf), (0.0, 1.0))
+    assert list(outside(joint, np.array([[5.0, 0.5], [5.0, 1.5]]))) == [False, True]
+
+
+@pytest.mark.parametrize("kind", ["spherical", "planar-spherical"])
+def test_tilt_of_balls(kind: str) -> None:
+    """Of a ball the angle between the two z axes counts, not the turn about them."""
+    rng = np.random.default_rng(2)
+    free = ((-np.inf, np.inf),) * 2 if kind == "planar-spherical" else ()
+    joint = limited_joint(kind, *free, (-np.inf, 0.5))
+    for tilt, beyond in ((0.3, False), (0.49, False), (0.51, True), (2.0, True)):
+        from scipy.spatial.transform import Rotation
+
+        axis = Rotation.from_euler("z", rng.uniform(-3, 3)).apply([1.0, 0.0, 0.0])
+        R = Rotation.from_rotvec(tilt * axis) * Rotation.from_euler("z", rng.uniform(-3, 3))
+        q = np.concatenate([rng.normal(size=len(free)), R.as_quat()])
+        assert bool(outside(joint, q)) == beyond
+
+
+def with_limits(robot: Robot, name: str, *limits: tuple[float, float]) -> Robot:
+    j = robot.joint(name)
+    joints = list(robot.joints)
+    joints[j] = dataclasses.replace(joints[j], limits=limits)
+    return dataclasses.replace(robot, joints=tuple(joints))
+
+
+def test_limits_of_closures_are_kept() -> None:
+    """A limit on the ball where a loop is cut: poses that tilt it further are flagged."""
+    robot = any_robot("gough-stewart")
+    head = robot.joints[robot.legs[0].closures[0]].name
+    x = poses_around(robot, 30, seed=2)
+    free = inverse_kinematics(robot, x)
+    quat = free.joint(head)
+    tilt = np.arccos(1.0 - 2.0 * (quat[:, 0] ** 2 + quat[:, 1] ** 2))
+    bound = float(np.median(tilt))
+    found = inverse_kinematics(with_limits(robot, head, (-np.inf, bound)), x)
+    before = free.flags & Flag.OUT_OF_LIMITS != 0
+    np.testing.assert_array_equal(found.flags & Flag.OUT_OF_LIMITS != 0, before | (tilt > bound))
+    assert np.all(found.reachable)
+
+
+def test_limits_of_drives() -> None:
+    robot = any_robot("fivebar")
+    q0 = inverse_kinematics(robot, reference_pose(robot)).actuators
+    actuators = tuple(
+        dataclasses.replace(a, position=(q - 0.1, q + 0.1)) for a, q in zip(robot.actuators, q0, strict=True)
+    )
+    tight = dataclasses.replace(robot, actuators=actuators)
+    q = q0 + np.array([[0.0, 0.0], [0.09, -0.09], [0.11, 0.0], [TAU, 0.0], [0.0, np.nan]])
+    assert list(actuator_outside(tight, q)) == [False, False, True, False, True]
+
+
+def test_matrices_are_rotations() -> None:
+    """relative_pose is a pose: used by the flags of every batch."""
+    rng = np.random.default_rng(4)
+    joint = made_joint("j", "spherical", 0, 1, random_pose(rng), random_pose(rng))
+    R = np.stack([random_rotation(rng) for _ in range(2)])
+    found, _ = relative_pose(joint, R, rng.normal(size=(2, 3)))
+    np.testing.assert_allclose(found @ found.T, np.eye(3), atol=1e-15)

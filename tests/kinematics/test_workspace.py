@@ -1,0 +1,197 @@
+"""Workspaces against areas that are known, and the two ways to map them against each other."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from nacelle.errors import KinematicsError
+from nacelle.kinematics.flags import Flag
+from nacelle.kinematics.inverse import inverse_kinematics
+from nacelle.kinematics.jacobian import jacobian
+from nacelle.kinematics.pose_input import pose, reference_pose
+from nacelle.kinematics.workspace import reach, workspace
+from nacelle.model.robot import Robot
+from support.compare import assert_same
+from support.lane_kinematics import any_robot
+
+INF = (-np.inf, np.inf)
+
+
+def without_limits(robot: Robot) -> Robot:
+    joints = tuple(dataclasses.replace(joint, limits=(INF,) * len(joint.limits)) for joint in robot.joints)
+    actuators = tuple(dataclasses.replace(actuator, position=INF) for actuator in robot.actuators)
+    return dataclasses.replace(robot, joints=joints, actuators=actuators)
+
+
+def fivebar(first: float = 0.2, second: float = 0.25) -> Robot:
+    """The five-bar with links of other lengths, and a reference pose on the boundary of nothing."""
+    robot = without_limits(any_robot("fivebar"))
+    joints = []
+    for joint in robot.joints:
+        frames = {}
+        for side in ("frame_predecessor", "frame_successor"):
+            frame = getattr(joint, side)
+            p = frame.p.copy()
+            if "distal-input" in joint.name and side == "frame_predecessor":
+                p[0] = first
+            if joint.name in ("left.end", "right.end", "hinge") and p[0] > 0.2:
+                p[0] = second
+            frames[side] = type(frame)(frame.R, p)
+        joints.append(dataclasses.replace(joint, **frames))
+    return dataclasses.replace(robot, joints=tuple(joints))
+
+
+def lens(radius: float, half_distance: float) -> float:
+    """Area common to two circles of equal radius."""
+    d = 2.0 * half_distance
+    return 2.0 * radius**2 * np.arccos(d / (2 * radius)) - 0.5 * d * np.sqrt(4 * radius**2 - d**2)
+
+
+def test_area_of_two_discs() -> None:
+    """Equal links reach every point of a disc: the five-bar's workspace is where two discs overlap."""
+    robot = fivebar(0.2, 0.2)
+    expected = lens(0.4, 0.1)
+    found = workspace(robot, {"x": (-0.45, 0.45, 601), "y": (-0.45, 0.45, 601)}, conditioned=False)
+    # Cells are counted along a boundary of 1.9 m with cells of 1.5 mm: a few parts in ten thousand.
+    assert found.volume == pytest.approx(expected, rel=1e-3)
+    assert np.all(np.isnan(found.conditioning))
+    # By rays the area is as exact as the sum over them: the radius is smooth but for two kinks.
+    assert reach(robot, rays=4000).volume == pytest.approx(expected, rel=1e-5)
+
+
+def test_area_of_two_rings() -> None:
+    """Unequal links leave a hole around each foot: outer circles of the sum, inner ones of the difference."""
+    robot = fivebar(0.2, 0.25)
+    found = workspace(robot, {"x": (-0.5, 0.5, 701), "y": (-0.5, 0.5, 701)}, conditioned=False)
+    # By an independent count over plain distances on a finer grid.
+    fine = np.linspace(-0.5, 0.5, 2801)
+    X, Y = np.meshgrid(fine, fine, indexing="ij")
+    inside = np.ones(X.shape, dtype=bool)
+    for foot in (-0.1, 0.1):
+        r = np.hypot(X - foot, Y)
+        inside &= (r < 0.45) & (r > 0.05)
+    exact = lens(0.45, 0.1) - 2 * np.pi * 0.05**2
+    assert np.count_nonzero(inside) * (fine[1] - fine[0]) ** 2 == pytest.approx(exact, rel=1e-4)
+    assert found.volume == pytest.approx(exact, rel=1e-3)
+    # Every point of the grid is judged as plain distances judge it, but on the boundary itself.
+    grid = found.x
+    rings = [np.hypot(grid[..., 0] - foot, grid[..., 1]) for foot in (-0.1, 0.1)]
+    margin = np.min([np.minimum(0.45 - r, r - 0.05) for r in rings], axis=0)
+    clear = np.abs(margin) > 1e-9
+    np.testing.assert_array_equal(found.reachable[clear], margin[clear] > 0)
+
+
+def test_slice_of_a_prrrp() -> None:
+    """Two rods on vertical rails: the height is free, so the reach is a strip as wide as the rods allow."""
+    robot = without_limits(any_robot("prrrp"))
+    x0 = reference_pose(robot)
+    over = {"x": (-0.7, 0.7, 281), "z": (x0[1] - 0.05, x0[1] + 0.05, 3)}
+    found = workspace(robot, over, conditioned=False)
+    assert np.all(found.reachable == found.reachable[:, :1])
+    widths = []
+    for leg in robot.legs:
+        # Distance of the rail from the point across the rail, rod lengths apart.
+        rod = np.linalg.norm(robot.joints[leg.closures[0]].frame_predecessor.p)
+        elbow = robot.joints[leg.joints[1]].frame_predecessor.p
+        rail = robot.joints[leg.joints[0]].frame_predecessor
+        centre = (rail.R @ elbow + rail.p)[0]
+        widths.append((centre - rod, centre + rod))
+    low, high = max(w[0] for w in widths), min(w[1] for w in widths)
+    inside = (found.values[0] > low + 1e-9) & (found.values[0] < high - 1e-9)
+    outside = (found.values[0] < low - 1e-9) | (found.values[0] > high + 1e-9)
+    assert np.all(found.reachable[inside])
+    assert not np.any(found.reachable[outside])
+
+
+def test_volume_two_ways() -> None:
+    """A DELTA: cells counted, and rays from the middle, which see all of its workspace."""
+    robot = any_robot("delta-codourey")
+    x0 = reference_pose(robot)
+    by_rays = reach(robot, rays=600)
+    box = {n: (x0[k] - 0.8, x0[k] + 0.8, 41) for k, n in enumerate(("x", "y", "z"))}
+    counted = workspace(robot, box, conditioned=False)
+    assert by_rays.volume == pytest.approx(counted.volume, rel=0.1)
+    # No ray leaves what is within limits, and just beyond its end nothing is.
+    ends = x0 + by_rays.distance[:, None] * by_rays.directions
+    assert np.all(inverse_kinematics(robot, ends).ok)
+    beyond = x0 + (by_rays.distance + 1e-6 * robot.size)[:, None] * by_rays.directions
+    assert not np.any(inverse_kinematics(robot, beyond).ok)
+
+
+def test_grid_and_conditioning() -> None:
+    robot = any_robot("fivebar")
+    x0 = reference_pose(robot)
+    found = workspace(robot, {"y": (0.1, 0.4, 7), "x": (-0.2, 0.2)}, at=x0)
+    assert found.names == ("y", "x")
+    assert found.flags.shape == found.conditioning.shape == (7, 61)
+    assert found.x.shape == (7, 61, 2)
+    assert_same(found.x[2, 5], [found.values[1][5], found.values[0][2]], 1e-16)
+    assert found.cell == pytest.approx(0.05 * 0.4 / 60)
+    for place in ((0, 30), (3, 10), (6, 60)):
+        if found.reachable[place]:
+            expected = jacobian(robot, found.x[place]).conditioning
+            assert found.conditioning[place] == pytest.approx(expected, rel=1e-10)
+        else:
+            assert np.isnan(found.conditioning[place])
+    flags = inverse_kinematics(robot, found.x).flags
+    np.testing.assert_array_equal(found.flags, flags)
+    assert found.volume == pytest.approx(np.count_nonzero(flags & ~int(Flag.NEAR_SINGULAR) == 0) * found.cell)
+    assert "fivebar" in found.title
+
+
+def test_large_grids_in_blocks() -> None:
+    """More points than are solved at a time: the same as a small grid where they share points."""
+    robot = any_robot("fivebar")
+    large = workspace(robot, {"x": (-0.4, 0.4, 401), "y": (0.0, 0.4, 201)}, conditioned=False)
+    small = workspace(robot, {"x": (-0.4, 0.4, 41), "y": (0.0, 0.4, 21)}, conditioned=False)
+    assert large.flags.size > 1 << 16
+    np.testing.assert_array_equal(large.reachable[::10, ::10], small.reachable)
+
+
+def test_one_coordinate_and_an_angle() -> None:
+    robot = any_robot("3rrr")
+    found = workspace(robot, {"rz": (-1.0, 1.0, 21)})
+    assert found.flags.shape == (21,)
+    assert found.inside_limits[10] == bool(inverse_kinematics(robot, pose(robot, rz=0.0)).ok)
+
+
+@pytest.mark.parametrize(
+    ("over", "words"),
+    [
+        ({"x": (0.1, -0.1)}, r"the range of x is empty: lowest 0\.1, highest -0\.1, 61 points"),
+        ({"x": (0.1, 0.1)}, "the range of x is empty"),
+        ({"x": (0.0, 0.1, 1)}, "1 points; it takes lowest < highest and at least 2 points"),
+        ({"x": (np.nan, 0.1)}, "the range of x is empty"),
+        ({"x": (0.0, np.inf)}, "the range of x is empty"),
+        ({"zz": (0.0, 0.1)}, r"palida has no coordinate 'zz' to vary; did you mean 'z'"),
+        ({"qx": (0.0, 0.1)}, "palida has no coordinate 'qx' to vary"),
+        ({}, "a workspace has one to three coordinates, got 0"),
+        ({"x": (0.0,)}, "range of x"),
+    ],
+)
+def test_wrong_ranges(over: dict[str, tuple[float, ...]], words: str) -> None:
+    with pytest.raises(KinematicsError, match=words):
+        workspace(any_robot("palida"), over)
+
+
+def test_wrong_rays() -> None:
+    robot = any_robot("fivebar")
+    with pytest.raises(KinematicsError, match="rays take two or three of the translations of fivebar"):
+        reach(robot, names=("x",))
+    with pytest.raises(KinematicsError, match="rays take two or three of the translations of fivebar"):
+        reach(robot, names=("x", "z"))
+    with pytest.raises(KinematicsError, match="fivebar cannot take the pose from which the rays start"):
+        reach(robot, at=[3.0, 0.0])
+
+
+def test_rays_take_no_quaternion() -> None:
+    with pytest.raises(KinematicsError, match="rays take two or three of the translations of palida"):
+        reach(any_robot("palida"), names=("x", "qx"), rays=4)
+
+
+def test_no_rays() -> None:
+    with pytest.raises(KinematicsError, match="ray"):
+        reach(any_robot("fivebar"), rays=0)
