@@ -186,9 +186,7 @@ def test_random_legs(name: str, seed: int) -> None:
 @settings(max_examples=25)
 @given(st.sampled_from(sorted(CASES)), st.integers(100, 100_000))
 def test_more_random_legs(name: str, seed: int) -> None:
-    # Rods between balls at an arm: the analysis may be misled, see test_mobility_stays_on_the_branch.
-    if "R[SS|SS]" not in name:
-        check_random(name, seed)
+    check_random(name, seed)
 
 
 @pytest.mark.parametrize("seed", [0, 2])
