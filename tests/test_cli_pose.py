@@ -1,4 +1,4 @@
-"""The commands about poses: ik, fk, workspace, draw."""
+"""The commands about poses and motion: ik, fk, workspace, draw, dynamics, verify, show --elements."""
 
 from __future__ import annotations
 
@@ -97,6 +97,36 @@ def test_draw() -> None:
     assert ".png" in run("draw", "delta", "--out", "d.bmp", code=1).stderr
 
 
+def test_dynamics_sizes_motors() -> None:
+    found = run_json("dynamics", "fivebar", "--radius", "50mm", "--duration", "0.4", "--rate", "200")
+    assert found["samples"] == 81
+    assert [row["unit"] for row in found["actuators"]] == ["N*m", "N*m"]
+    robot = nacelle.load("fivebar")
+    course = nacelle.Circle(nacelle.reference_pose(robot), 0.05, motion=robot.motion, duration=0.4)
+    loads = nacelle.size_motors(robot, course, rate=200.0).loads
+    assert [row["peak_force"] for row in found["actuators"]] == [load.peak_force for load in loads]
+    text = run("dynamics", "fivebar", "--trajectory", "line", "--to", "x=50mm", "--csv", "out.csv").stdout
+    assert "rad/s" in text
+    lines = Path("out.csv").read_text().splitlines()
+    assert lines[0].startswith("t [s],x [m],y [m],v_x,v_y,a_x,a_y,")
+    assert len(lines) == 1002
+    Path("way.csv").write_text("t,x,y\n0,0,0.28\n0.5,0.05,0.3\n1,0,0.28\n")
+    assert run_json("dynamics", "fivebar", "--trajectory", "way.csv")["duration"] == 1.0
+
+
+def test_verify_agrees() -> None:
+    found = run_json("verify", "prrrp", "--states", "3")
+    assert found["ok"] is True
+    assert "agrees" in run("verify", "prrrp", "--against", "pinocchio", "--states", "2").stdout
+    assert "pinocchio" in run("verify", "prrrp", "--against", "drake", code=1).stderr
+
+
+def test_show_elements() -> None:
+    assert "Kinematic elements" in run("show", "fivebar", "--elements").stdout
+    assert "\\begin" in run("show", "fivebar", "--latex").stdout
+    assert run("show", "dymo", "--elements", code=1).stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -114,6 +144,9 @@ def test_draw() -> None:
         (("workspace", "delta", "--over", "x=0"), "is not NAME=LOW:HIGH"),
         (("workspace", "delta", "--over", "x=0:1:many"), "'many' is not a number of points"),
         (("workspace", "delta", "--over", "q=0:1"), "no coordinate is called 'q'"),
+        (("dynamics", "delta", "--trajectory", "loop"), "'loop' is no trajectory"),
+        (("dynamics", "delta", "--trajectory", "line"), "a line needs its end"),
+        (("dynamics", "delta", "--duration", "-1"), "the duration must be above zero"),
     ],
 )
 def test_mistakes(arguments: tuple[str, ...], words: str) -> None:

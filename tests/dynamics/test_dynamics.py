@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from functools import partial
 
 import numpy as np
@@ -9,12 +11,13 @@ import pytest
 
 import nacelle
 from nacelle.dynamics import functions
+from nacelle.dynamics.formulations import why_not
 from nacelle.kinematics import functions as kinematics
 from nacelle.kinematics.mechanism import mechanism
 from support.compare import relative_error
 from support.lane_kinematics import ALL, any_robot, difference, run_lanes, solve_lanes, stencil, wave
 from support.leg_robots import CASES
-from support.library import library_robot
+from support.library import NAMES, library_robot
 from support.random_inertia import with_random_friction, with_random_inertias
 
 Array = np.ndarray
@@ -39,6 +42,24 @@ def states(robot: nacelle.Robot, times: Array) -> tuple[Array, Array, Array, Arr
     return sample.x, y, v, a
 
 
+def served(robot: nacelle.Robot) -> list[str]:
+    """The other formulations that serve a robot."""
+    known = mechanism(robot)
+    return [name for name in nacelle.FORMULATIONS if name != "tree" and not why_not(name, known)]
+
+
+def test_every_formulation_serves_many() -> None:
+    counts = {name: 0 for name in nacelle.FORMULATIONS if name != "tree"}
+    for name in (*NAMES, *RANDOM):
+        robot = CASES[name](1).robot if name in CASES else any_robot(name)
+        for formulation in served(robot):
+            counts[formulation] += 1
+    everyone = len(NAMES) + len(RANDOM)
+    assert counts["bodies"] == counts["jourdain"] == everyone
+    assert counts["legs"] > 0.7 * everyone
+    assert counts["elements"] > 0.6 * everyone
+
+
 @pytest.mark.parametrize("name", [*ALL, *RANDOM])
 def test_power_forms_and_returns(name: str) -> None:
     """The change of energy is the power of actuators less what friction takes; formulations agree."""
@@ -47,10 +68,10 @@ def test_power_forms_and_returns(name: str) -> None:
     x, y, v, a = states(robot, times)
     load = np.zeros_like(v)
     tree = run_lanes(functions.inverse, robot, x, y, v, a, load)
-    by_bodies = partial(functions.inverse, formulation="bodies")
-    found = run_lanes(by_bodies, robot, x, y, v, a, load)
-    assert relative_error(found["generalised"], tree["generalised"]) < 1e-12
-    assert relative_error(found["force"], tree["force"]) < 1e-10
+    for formulation in served(robot):
+        found = run_lanes(partial(functions.inverse, formulation=formulation), robot, x, y, v, a, load)
+        assert relative_error(found["generalised"], tree["generalised"]) < 1e-11, formulation
+        assert relative_error(found["force"], tree["force"]) < 1e-10, formulation
 
     motion = run_lanes(kinematics.joint_motions, robot, x, y, v, a)
     energy = run_lanes(functions.energies, robot, x, y, v)
@@ -195,6 +216,34 @@ def test_bad_rows_are_flagged() -> None:
     assert np.array_equal(np.isnan(found.force).all(axis=1), [False, True, True, True, False, False])
     forward = nacelle.forward_dynamics(robot, x, v, np.zeros(3))
     assert np.array_equal(np.isnan(forward.acceleration).all(axis=1), [False, True, True, True, False, False])
+
+
+@pytest.mark.slow
+def test_a_million_states_in_one_call() -> None:
+    """Bad rows among them are flagged, the others right, and memory stays bounded."""
+    script = """
+import resource
+import numpy as np
+import nacelle
+
+robot, count = nacelle.load("palida"), 10**6
+rng = np.random.default_rng(0)
+x = np.tile(nacelle.reference_pose(robot), (count, 1))
+x[:, :3] += rng.uniform(-0.05, 0.05, (count, 3))
+v, a = rng.normal(size=(2, count, 6))
+bad = np.arange(0, count, 1000)
+x[bad, 0] = np.nan
+few = nacelle.inverse_dynamics(robot, x[1:50], v[1:50], a[1:50]).force
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+found = nacelle.inverse_dynamics(robot, x, v, a)
+grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
+assert np.array_equal(found.force[1:50], few)
+assert np.array_equal(np.flatnonzero(found.flags), bad)
+assert np.all(np.isnan(found.force[bad])) and np.isfinite(np.delete(found.force, bad, axis=0)).all()
+# Forces, generalised forces, gates, pivots and flags are 170 MB; poses are copied once, 56 MB.
+assert grown < 500.0, grown
+"""
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=300)
 
 
 def test_at_a_parallel_singularity_nothing_huge_is_given() -> None:

@@ -81,8 +81,8 @@ def check_closed(robot: Robot, x: Array, R: Array, p: Array, q: Array) -> None:
             again[place] *= -1.0
         # An angle comes back within half a turn.
         gap = again - x[k]
-        if "rz" in robot.motion.coordinates and len(robot.motion.coordinates) < 6:
-            place = mechanism(robot).layout.x_index("rz")
+        if "rz" in known.layout.x_names:
+            place = known.layout.x_index("rz")
             gap[place] = wrapped(gap[place])
         assert np.max(np.abs(gap)) < 1e-13 * max(1.0, robot.size)
         motion = tree_motion(robot, platform, q[k])
