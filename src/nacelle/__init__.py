@@ -74,6 +74,10 @@ from nacelle.kinematics.workspace import Reach, Workspace, reach, workspace
 from nacelle.library import build, check, load, loads
 from nacelle.model.robot import Actuator, Robot
 from nacelle.robots import names as robot_names
+from nacelle.simulation.events import Event, standard_events, user_event
+from nacelle.simulation.plant import RigidPlant
+from nacelle.simulation.result import Simulation
+from nacelle.simulation.simulate import simulate
 from nacelle.spatial.physics import physics
 
 __version__ = "0.1.0"
@@ -93,6 +97,7 @@ __all__ = [
     "Compiled",
     "Cubic",
     "DescriptionError",
+    "Event",
     "Flag",
     "ForwardDynamics",
     "ForwardKinematics",
@@ -111,8 +116,10 @@ __all__ = [
     "Problem",
     "Quintic",
     "Reach",
+    "RigidPlant",
     "Robot",
     "Sample",
+    "Simulation",
     "SingularError",
     "Singularities",
     "Sizing",
@@ -160,9 +167,12 @@ __all__ = [
     "robot_names",
     "scale_to_limits",
     "schema",
+    "simulate",
     "singularities",
     "size_motors",
+    "standard_events",
     "time_scaled",
+    "user_event",
     "workspace",
 ]
 

@@ -325,6 +325,34 @@ def compile_newton(
     )
 
 
+def compile_rk4(
+    function: Callable[..., Any],
+    robot: Robot,
+    *,
+    options: Mapping[str, Any] | None = None,
+    use_cache: bool = True,
+    store: Store | None = None,
+) -> Any:
+    """Compile the fixed-step Runge-Kutta method around a function of (robot, x, u, p) that gives dx.
+
+    Raises:
+        TargetError: without llvmlite.
+    """
+    target("jit")
+    from nacelle.emit import jit_drivers
+
+    shapes = _shapes(function, robot, None, ())
+    settings = dict(options or {})
+    key = _key("rk4", function, robot, shapes, (), True, settings) if use_cache else None
+    return _kept(
+        store or Store(),
+        key,
+        lambda: make_program(function, robot, shapes, options=settings),
+        jit_drivers.compile_rk4,
+        lambda image, signature, _: jit_drivers.load_rk4(image, signature),
+    )
+
+
 def make_program(
     function: Callable[..., Any],
     robot: Robot | None,

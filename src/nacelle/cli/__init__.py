@@ -1,6 +1,6 @@
 """The command line.
 
-`nacelle robots | show | check | new | schema | ik | fk | workspace | draw | dynamics | verify`
+`nacelle robots | show | check | new | schema | ik | fk | workspace | draw | dynamics | verify | simulate`
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from typing import Annotated
 
 import typer
 
-from nacelle.cli import describe, motion, pose
+from nacelle.cli import describe, motion, pose, simulate
 from nacelle.cli.common import app
 
-__all__ = ["app", "describe", "main", "motion", "pose"]
+__all__ = ["app", "describe", "main", "motion", "pose", "simulate"]
 
 
 @app.callback(invoke_without_command=True)

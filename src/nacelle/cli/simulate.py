@@ -1,0 +1,162 @@
+"""The command `simulate`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from nacelle.cli.common import JsonOption, RobotArgument, app, console, fail, print_json
+from nacelle.cli.pose import AtOption, ModeOption, coordinate_kinds, load_robot, pose_at
+from nacelle.errors import NacelleError, did_you_mean
+
+if TYPE_CHECKING:
+    from nacelle.model.robot import Robot
+
+
+def numbers_by_name(given: list[str] | None, known: list[str], what: str) -> dict[str, float]:
+    """Read NAME=NUMBER settings in SI units."""
+    values: dict[str, float] = {}
+    for text in given or []:
+        name, sign, value = text.partition("=")
+        if not sign:
+            raise NacelleError(f"{text!r} is not NAME=NUMBER")
+        if name not in known:
+            raise NacelleError(f"no {what} is called {name!r}; {did_you_mean(name, known)}")
+        try:
+            values[name] = float(value)
+        except ValueError:
+            raise NacelleError(f"{value!r} is not a number (SI units)") from None
+    return values
+
+
+def forces_from_table(robot: Robot, path: Path) -> Any:
+    """Forces over time from a table with the columns t and one for each actuator; linear in between."""
+    import numpy as np
+
+    from nacelle.kinematics.columns import TIME, Columns
+    from nacelle.kinematics.table import read_table
+
+    table = read_table(path)
+    names = [actuator.name for actuator in robot.actuators]
+    columns = Columns(table, {"t": (TIME,)} | dict.fromkeys(names, ()))
+    for k, name in enumerate(table.names):
+        if name == "t" or name in names:
+            columns.take(name, k)
+    columns.require(["t", *names])
+    columns.stop("forces")
+    rows = columns.whole_rows()
+    t = columns.column(rows, "t")
+    values = np.stack([columns.column(rows, name) for name in names], axis=-1)
+    columns.stop("forces")
+    if len(t) < 1 or np.any(np.diff(t) <= 0.0):
+        raise NacelleError(f"{path}: times must rise from line to line")
+    return lambda now: np.array([np.interp(now, t, values[:, k]) for k in range(len(names))])
+
+
+@app.command("simulate")
+def simulate_command(
+    robot: RobotArgument,
+    until: Annotated[float, typer.Option("--until", help="When the run ends, s.")],
+    at: AtOption = None,
+    twist: Annotated[
+        list[str] | None, typer.Option("--twist", metavar="NAME=NUMBER", help="Rate at the start; repeat.")
+    ] = None,
+    force: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--force", metavar="NAME=NUMBER", help="Constant force of an actuator, N or N m; repeat."
+        ),
+    ] = None,
+    table: Annotated[
+        Path | None, typer.Option("--input", help="Table of forces: t and the actuators.")
+    ] = None,
+    hold: Annotated[
+        bool, typer.Option("--hold", help="Add the forces that hold the first pose against gravity.")
+    ] = False,
+    method: Annotated[str, typer.Option("--method", help="rk4, dop853 or radau.")] = "dop853",
+    step: Annotated[float, typer.Option("--step", help="Step of rk4, s.")] = 1e-3,
+    smooth: Annotated[
+        float,
+        typer.Option("--smooth", help="Rate over which Coulomb friction turns, rad/s, m/s; 0: at once."),
+    ] = 1e-3,
+    no_friction: Annotated[bool, typer.Option("--no-friction", help="Leave friction out.")] = False,
+    no_limits: Annotated[
+        bool, typer.Option("--no-limits", help="Do not end at limits of the drives.")
+    ] = False,
+    samples: Annotated[int, typer.Option("--samples", help="How many results.")] = 1001,
+    csv: Annotated[Path | None, typer.Option("--csv", help="Table to write; never overwritten.")] = None,
+    mode: ModeOption = "",
+    as_json: JsonOption = False,
+) -> None:
+    """Simulate a robot under forces of its actuators; limits, full stretch and singularities end the run."""
+    import numpy as np
+
+    try:
+        from nacelle.dynamics.forward import gravity_forces
+        from nacelle.simulation.events import standard_events
+        from nacelle.simulation.plant import RigidPlant
+        from nacelle.simulation.simulate import simulate
+
+        found = load_robot(robot, mode)
+        start = pose_at(found, at)
+        rates = numbers_by_name(twist, list(coordinate_kinds(found)), "coordinate")
+        v = np.array([rates.get(name, 0.0) for name in found.motion.coordinates])
+        names = [actuator.name for actuator in found.actuators]
+        given = numbers_by_name(force, names, "actuator")
+        constant = np.array([given.get(name, 0.0) for name in names])
+        if hold:
+            constant = constant + gravity_forces(found, start, coordinates="actuators")
+        forces: Any = constant
+        if table is not None:
+            over_time = forces_from_table(found, table)
+
+            def forces(t: float) -> Any:
+                return constant + over_time(t)
+
+        if csv is not None and csv.exists():
+            raise NacelleError(f"{csv} exists already; it is left as it is")
+        plant = RigidPlant(found, friction=not no_friction, smooth=smooth or None)
+        run = simulate(
+            plant,
+            start,
+            v,
+            forces,
+            until=until,
+            method=method,
+            step=step,
+            samples=samples,
+            rtol=1e-9,
+            atol=1e-11,
+            events=standard_events(plant, limits=not no_limits),
+            progress=console(stderr=True).is_terminal and not as_json,
+        )
+        if csv is not None:
+            run.to_csv(csv)
+    except NacelleError as error:
+        fail(error, as_json)
+    energy = run.energy
+    data = {
+        "robot": found.name,
+        "method": run.method,
+        "status": run.status,
+        "message": run.message,
+        "time": [float(run.t[0]), float(run.t[-1])],
+        "samples": len(run.t),
+        "pose": run.x[-1].tolist(),
+        "twist": run.v[-1].tolist(),
+        "energy": [float(energy[0]), float(energy[-1])],
+        "closure_error": run.closure_error,
+    }
+    if as_json:
+        print_json(data)
+        return
+    lines = [
+        f"{found.name}: {run.method}, {run.t[0]:g} to {run.t[-1]:.6g} s; {run.status}: {run.message}",
+        "pose   " + " ".join(f"{value:.6g}" for value in run.x[-1]),
+        "twist  " + " ".join(f"{value:.6g}" for value in run.v[-1]),
+        f"energy {energy[0]:.6g} J to {energy[-1]:.6g} J; loops open by {run.closure_error:.1e} of the size",
+    ]
+    for line in lines:
+        console().print(line, markup=False)

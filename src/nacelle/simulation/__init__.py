@@ -1,0 +1,1 @@
+"""Simulation: integrators over any plant, events, and what comes out."""

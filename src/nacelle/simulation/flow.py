@@ -1,0 +1,114 @@
+"""The flow of a rigid robot: the derivative of its state, over any scalar.
+
+The state is s = [c; v; y]: n coordinates of the pose, the reduced twist, and what iteration finds (joints
+of legs without a closed form). The coordinates c are those of x, with a rotation vector r against a fixed
+orientation in the place of the quaternion, quat = exp(r) quat_0, so that quaternions have unit length by
+construction. Loops are closed at every evaluation: in closed form, or by a Newton step on y, which starts
+from a y that was integrated and so is left with the square of a rounding.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nacelle.dynamics.functions import forward
+from nacelle.kinematics.chart import left_jacobian
+from nacelle.kinematics.configuration import configuration
+from nacelle.kinematics.functions import closing_step
+from nacelle.kinematics.mechanism import Mechanism, mechanism
+from nacelle.kinematics.rates import rate_map
+from nacelle.kinematics.shapes import of_actuators
+from nacelle.model.joint import Primitive
+from nacelle.model.robot import Robot
+from nacelle.spatial.physics import physics
+from nacelle.spatial.rotation import quat_product
+from nacelle.spatial.scalar import Array, Scalar, cos, dot, pack, sin, sqrt, where
+from nacelle.spatial.solve import solve
+
+
+def state_size(robot: Robot) -> tuple[int]:
+    """Shape of the state s."""
+    return (2 * robot.motion.n + mechanism(robot).ny,)
+
+
+def half_turn(r: Array) -> Array:
+    """Unit quaternion (x y z w) of a rotation vector, smooth at zero."""
+    square = 0.25 * dot(r, r)
+    small = 1e-6 - square
+    half = sqrt(where(small, 1.0, square))
+    series = 1.0 - square / 6.0 * (1.0 - square / 20.0)
+    s = 0.5 * where(small, series, sin(half) / half)
+    c = where(small, 1.0 - square / 2.0 * (1.0 - square / 12.0), cos(half))
+    return pack([s * r[0], s * r[1], s * r[2], c])
+
+
+def pose_of(known: Mechanism, c: Array, quat_0: Array) -> Array:
+    """The reduced pose x (nx,) of coordinates c (n,)."""
+    layout = known.layout
+    if layout.quaternion is None or layout.angular is None:
+        return c
+    quat = quat_product(half_turn(c[layout.angular]), quat_0)
+    first = layout.angular.start
+    return pack([*c[:first], *quat, *c[first + 3 :]])
+
+
+@physics(s=state_size, tau=of_actuators, quat_0=(4,))
+def flow(
+    robot: Robot,
+    s: Array,
+    tau: Array,
+    quat_0: Array,
+    *,
+    friction: bool = True,
+    smooth: float | None = None,
+) -> Array:
+    """Derivative of the state at actuator forces tau (actuators,)."""
+    known = mechanism(robot)
+    n = robot.motion.n
+    c, v, y = s[:n], s[n : 2 * n], s[2 * n :]
+    x = pose_of(known, c, quat_0)
+    if known.ny:
+        y = y + closing_step(robot, y, x)["dy"]
+    a = forward(robot, x, y, v, tau, np.zeros(n), friction=friction, smooth=smooth)["acceleration"]
+    c_rate, y_rate = _rates(robot, known, x, y, v, c)
+    return pack([*c_rate, *a, *y_rate])
+
+
+def _rates(
+    robot: Robot, known: Mechanism, x: Array, y: Array, v: Array, c: Array
+) -> tuple[list[Scalar], list[Scalar]]:
+    """Rates of the coordinates and of what iteration finds."""
+    layout = known.layout
+    rates = list(v)
+    if layout.angular is not None:
+        turn = layout.angular
+        rates[turn] = list(solve(left_jacobian(c[turn]), v[turn]))
+    if not known.ny:
+        return rates, []
+    u = rate_map(robot, known, configuration(robot, known, x, y)) @ v
+    found: list[Scalar] = []
+    if known.parasitic:
+        # The platform's twist as rates of the coordinates in x and of the dependent numbers.
+        size, m = known.chart_size, robot.platform_nv
+        rest = y[:size]
+        own = [k for k, rate in enumerate(known.independent) if rate < m]
+        basis = np.concatenate(
+            [known.chart.twists(x, rest)[:, own], known.chart.dependent_twists(x, rest)], axis=1
+        )
+        numbers = solve(basis, u[:m])
+        if layout.angular is None:
+            for place, k in enumerate(own):
+                rates[k] = numbers[place]
+        found += list(numbers[len(own) :])
+    start = known.chart_size
+    for j in known.iterated_joints:
+        rate = robot.platform_nv + robot.v_slices[j].start
+        for primitive in robot.joints[j].primitives:
+            if primitive is Primitive.BALL:
+                w = u[rate : rate + 3]
+                quat = y[start : start + 4]
+                found += list(0.5 * quat_product(quat, pack([w[0], w[1], w[2], 0.0])))
+            else:
+                found.append(u[rate])
+            start, rate = start + primitive.nq, rate + primitive.nv
+    return rates, found

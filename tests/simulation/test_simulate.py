@@ -1,0 +1,194 @@
+"""Simulation: energy, closures, orders, inputs, events; against another engine's accelerations."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+import nacelle
+from nacelle.model.joint import Spring
+from nacelle.simulation.events import Event, user_event
+from nacelle.simulation.plant import RigidPlant
+from nacelle.simulation.simulate import simulate
+from support.library import library_robot
+
+Array = np.ndarray
+
+
+def sprung(name: str, stiffness: float) -> tuple[nacelle.Robot, Array]:
+    """A robot whose actuators hold it on springs at its reference pose, and that pose."""
+    robot = library_robot(name)
+    x = nacelle.reference_pose(robot)
+    q = nacelle.inverse_kinematics(robot, x).actuators
+    hold = nacelle.gravity_forces(robot, x, coordinates="actuators")
+    joints = list(robot.joints)
+    for actuator, value, force in zip(robot.actuators, q, hold, strict=True):
+        spring = Spring(stiffness, float(value + force / stiffness))
+        joints[actuator.joint] = dataclasses.replace(joints[actuator.joint], springs=(spring,))
+    return dataclasses.replace(robot, joints=tuple(joints)), x
+
+
+CASES = [("fivebar", 20.0), ("delta-codourey", 200.0), ("3rps", 2e4)]
+HEAVY = [("gough-stewart", 2e4), ("delta", 200.0), ("quattro", 300.0)]
+
+
+def shaken(robot: nacelle.Robot) -> Array:
+    v = np.zeros(robot.motion.n)
+    v[: min(3, len(v))] = [0.2, 0.1, -0.05][: min(3, len(v))]
+    return v
+
+
+def kept_energy(name: str, stiffness: float, until: float) -> None:
+    robot, x = sprung(name, stiffness)
+    run = simulate(RigidPlant(robot, friction=False), x, shaken(robot), until=until, samples=201, events=[])
+    assert run.ok
+    assert np.ptp(run.energy) < 1e-9 * np.max(run.energies["kinetic"])
+    assert run.closure_error < 1e-13
+    if run.x.shape[1] == 7:
+        np.testing.assert_allclose(np.linalg.norm(run.x[:, 3:], axis=1), 1.0, rtol=1e-15)
+
+
+@pytest.mark.parametrize(("name", "stiffness"), CASES)
+def test_energy_is_kept(name: str, stiffness: float) -> None:
+    kept_energy(name, stiffness, 2.0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "stiffness"), HEAVY)
+def test_energy_is_kept_over_ten_seconds(name: str, stiffness: float) -> None:
+    kept_energy(name, stiffness, 10.0)
+
+
+@pytest.mark.parametrize("name", ["fivebar", "3rps"])
+def test_order_of_the_fixed_step(name: str) -> None:
+    robot, x = sprung(name, 20.0 if name == "fivebar" else 2e4)
+    plant = RigidPlant(robot, friction=False)
+    exact = simulate(plant, x, shaken(robot), until=0.2, events=[]).states[-1]
+    errors = []
+    for step in (2e-3, 1e-3):
+        end = simulate(plant, x, shaken(robot), until=0.2, method="rk4", step=step, events=[]).states[-1]
+        errors.append(np.max(np.abs(end - exact)))
+    assert 14.0 < errors[0] / errors[1] < 18.5
+
+
+def test_native_and_python_steps_are_the_same() -> None:
+    robot, x = sprung("fivebar", 20.0)
+    plant = RigidPlant(robot)
+    force = np.array([0.3, -0.2])
+    native = simulate(plant, x, force=force, until=0.3, method="rk4", step=1e-3, events=[])
+    asked = simulate(plant, x, force=lambda t: force, until=0.3, method="rk4", step=1e-3, events=[])
+    rows = simulate(plant, x, force=np.tile(force, (300, 1)), until=0.3, method="rk4", step=1e-3, events=[])
+    np.testing.assert_allclose(asked.states, native.states, rtol=1e-12, atol=1e-14)
+    np.testing.assert_array_equal(rows.states, native.states)
+
+
+def test_the_same_motion_by_other_accelerations() -> None:
+    """Accelerations from the floats' own mass matrix and bias, with SciPy's integrator."""
+    robot, x = sprung("fivebar", 20.0)
+    v = shaken(robot)
+
+    def f(t: float, s: Array) -> Array:
+        M = nacelle.mass_matrix(robot, s[:2])
+        h = nacelle.bias_forces(robot, s[:2], s[2:], friction=False)
+        return np.concatenate([s[2:], np.linalg.solve(M, -h)])
+
+    theirs = solve_ivp(f, (0.0, 0.5), np.concatenate([x, v]), method="RK45", rtol=1e-10, atol=1e-12)
+    ours = simulate(RigidPlant(robot, friction=False), x, v, until=0.5, events=[])
+    np.testing.assert_allclose(ours.states[-1], theirs.y[:, -1], atol=1e-7)
+
+
+def test_friction_takes_what_is_missing() -> None:
+    robot, x = sprung("fivebar", 20.0)
+    run = simulate(RigidPlant(robot, smooth=1e-2), x, shaken(robot), until=0.5, samples=20_001, events=[])
+    lost = run.energy[0] - run.energy[-1]
+    power = run.energies["dissipation"]
+    taken = np.sum(0.5 * (power[1:] + power[:-1]) * np.diff(run.t))
+    assert lost > 0.0
+    assert lost == pytest.approx(taken, rel=1e-6)
+    stiff = simulate(
+        RigidPlant(robot, smooth=1e-2),
+        x,
+        shaken(robot),
+        until=0.5,
+        method="radau",
+        rtol=1e-8,
+        atol=1e-10,
+        events=[],
+    )
+    np.testing.assert_allclose(stiff.states[-1], run.states[-1], atol=1e-6)
+
+
+def test_feedback_holds_a_pose() -> None:
+    robot = library_robot("fivebar")
+    x = nacelle.reference_pose(robot)
+    target = nacelle.inverse_kinematics(robot, x).actuators
+    moved = x + np.array([0.02, 0.01])
+
+    def control(t: float, pose: Array, v: Array) -> Array:
+        q = nacelle.joint_motion(robot, pose, v).actuators
+        weight = nacelle.gravity_forces(robot, pose, coordinates="actuators")
+        return weight - 60.0 * (q[0] - target) - 3.0 * q[1]
+
+    run = simulate(robot, moved, force=control, until=0.5, method="rk4", step=2e-3)
+    assert np.linalg.norm(run.x[-1] - x) < 0.2 * np.linalg.norm(moved - x)
+
+
+def test_events_end_the_run_and_keep_it() -> None:
+    robot = library_robot("fivebar")
+    x = nacelle.reference_pose(robot)
+    plant = RigidPlant(robot, friction=False)
+    v = np.array([0.0, 1.5])
+    for method in ("dop853", "rk4"):
+        run = simulate(plant, x, v, until=2.0, method=method, step=1e-4)
+        assert run.status == "event"
+        assert "stretch" in run.message or "limit" in run.message or "singularity" in run.message
+        assert 0.0 < run.t[-1] < 2.0
+        assert len(run.t) == len(run.x) == len(run.inputs)
+        assert np.all(np.isfinite(run.x))
+    own = user_event(plant, "the tip is high", lambda t, x, v: 0.3 - x[1])
+    run = simulate(plant, x, v, until=2.0, events=[own])
+    assert run.message.endswith("the tip is high")
+    assert run.x[-1, 1] == pytest.approx(0.3, abs=1e-12)
+    with pytest.raises(nacelle.KinematicsError, match="at the start already never"):
+        simulate(plant, x, v, until=1.0, events=[Event("never", lambda t, s: -np.ones(len(t)))])
+
+
+def test_resume_and_files(tmp_path: Path) -> None:
+    robot, x = sprung("fivebar", 20.0)
+    plant = RigidPlant(robot, friction=False)
+    whole = simulate(plant, x, shaken(robot), until=0.4, events=[])
+    first = simulate(plant, x, shaken(robot), until=0.2, events=[])
+    both = first.resume(0.4, events=[])
+    np.testing.assert_allclose(both.x[-1], whole.x[-1], atol=1e-10)
+    assert np.all(np.diff(both.t) > 0.0)
+    path = tmp_path / "run"
+    whole.to_csv(f"{path}.csv")
+    whole.to_npz(f"{path}.npz")
+    lines = Path(f"{path}.csv").read_text(encoding="utf-8").splitlines()
+    poses = "\n".join(",".join(line.split(",")[:3]) for line in lines)
+    back = nacelle.read_waypoints(poses, robot.motion)
+    np.testing.assert_allclose(back.points, whole.x)
+    with np.load(f"{path}.npz") as saved:
+        np.testing.assert_array_equal(saved["x"], whole.x)
+    assert "dop853" in whole._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"until": -1.0}, "must end after it begins"),
+        ({"until": 1.0, "method": "euler"}, "no method is called 'euler'"),
+        ({"until": 1.0, "force": [1.0, 2.0, 3.0]}, "has 2 actuators"),
+        ({"until": 1.0, "method": "rk4", "step": 0.0}, "the step must be above zero"),
+        ({"until": 1.0, "method": "rk4", "step": 0.5, "force": np.zeros((3, 2))}, "forces for 2 steps"),
+        ({"until": 1.0, "v0": [np.nan, 0.0]}, "not finite"),
+    ],
+)
+def test_mistakes(options: dict, words: str) -> None:
+    robot = library_robot("fivebar")
+    with pytest.raises(nacelle.KinematicsError, match=words):
+        simulate(robot, nacelle.reference_pose(robot), **options)
