@@ -10,7 +10,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import nacelle
-from nacelle.model.joint import Spring
+from nacelle.model.joint import FrictionTerm, Spring
 from nacelle.simulation.events import Event, user_event
 from nacelle.simulation.plant import RigidPlant
 from nacelle.simulation.simulate import simulate
@@ -192,3 +192,25 @@ def test_mistakes(options: dict, words: str) -> None:
     robot = library_robot("fivebar")
     with pytest.raises(nacelle.KinematicsError, match=words):
         simulate(robot, nacelle.reference_pose(robot), **options)
+
+
+def test_stiction_holds_and_lets_go() -> None:
+    """Dry friction in the drives alone: each holds up to its Coulomb torque, and not beyond."""
+    robot = library_robot("delta-codourey")
+    joints = list(robot.joints)
+    for actuator in robot.actuators:
+        dry = ((FrictionTerm("coulomb", 0.6),),)
+        joints[actuator.joint] = dataclasses.replace(joints[actuator.joint], friction=dry)
+    robot = dataclasses.replace(robot, joints=tuple(joints))
+    x = nacelle.pose(robot, [0.1, 0.05, -0.62])
+    hold = nacelle.gravity_forces(robot, x, coordinates="actuators")
+    plant = RigidPlant(robot, smooth=1e-8)
+    settings = {"method": "radau", "rtol": 1e-6, "atol": 1e-12}
+    rest = simulate(plant, x, force=hold + np.array([0.5, -0.4, 0.3]), until=5.0, samples=11, **settings)
+    assert np.max(np.abs(rest.x[-1] - x)) < 1e-7
+    moves = user_event(plant, "it moves", lambda t, pose, v: 1e-6 - np.max(np.abs(v)))
+    away = simulate(
+        plant, x, force=lambda t: hold + np.array([0.4 * t, 0.0, 0.0]), until=2.0, events=[moves], **settings
+    )
+    assert away.message.endswith("it moves")
+    assert 0.4 * away.t[-1] == pytest.approx(0.6, abs=2e-3)
