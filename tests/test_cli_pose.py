@@ -63,7 +63,10 @@ def test_tables_go_through_ik_and_fk() -> None:
     Path("good.csv").write_text("\n".join(lines[:3]) + "\n")
     back = run_json("fk", "delta", "--csv", "good.csv")
     np.testing.assert_allclose(back["x"], [[0, 0, -0.6], [0.1, 0.02, -0.62]], atol=1e-14)
-    assert "joints.csv:4" in run("fk", "delta", "--csv", "joints.csv", code=1).stderr
+    # A line without a result keeps its place.
+    assert run_json("fk", "delta", "--csv", "joints.csv")["x"][2] == [None, None, None]
+    Path("bad.csv").write_text("\n".join(lines[:2]).replace("0.518", "oops") + "\n")
+    assert "bad.csv:2" in run("fk", "delta", "--csv", "bad.csv", code=1).stderr
     assert "exists already" in run("ik", "delta", "--csv", "poses.csv", "--out", "good.csv", code=1).stderr
 
 
@@ -146,6 +149,7 @@ def test_show_elements() -> None:
         (("workspace", "delta", "--over", "q=0:1"), "no coordinate is called 'q'"),
         (("dynamics", "delta", "--trajectory", "loop"), "'loop' is no trajectory"),
         (("dynamics", "delta", "--trajectory", "line"), "a line needs its end"),
+        (("dynamics", "delta", "--radius", "2m", "--rate", "50"), "reaches no pose of this trajectory"),
         (("dynamics", "delta", "--duration", "-1"), "the duration must be above zero"),
     ],
 )

@@ -19,6 +19,7 @@ from nacelle.dynamics.forward import (
     potential_energy,
 )
 from nacelle.dynamics.inverse import InverseDynamics, inverse_dynamics
+from nacelle.dynamics.reactions import PeakReactions, Reactions, joint_reactions, peak_reactions
 from nacelle.dynamics.sizing import Sizing, size_motors
 from nacelle.errors import (
     AssemblyError,
@@ -112,10 +113,12 @@ __all__ = [
     "Mobility",
     "NacelleError",
     "ParameterError",
+    "PeakReactions",
     "Polyline",
     "Problem",
     "Quintic",
     "Reach",
+    "Reactions",
     "RigidPlant",
     "Robot",
     "Sample",
@@ -149,6 +152,7 @@ __all__ = [
     "jacobian",
     "joint_jacobian",
     "joint_motion",
+    "joint_reactions",
     "kinetic_energy",
     "leg_jacobians",
     "leg_type",
@@ -156,6 +160,7 @@ __all__ = [
     "loads",
     "mass_matrix",
     "mobility",
+    "peak_reactions",
     "physics",
     "platform_jacobian",
     "pose",

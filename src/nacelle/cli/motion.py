@@ -154,7 +154,7 @@ def _dynamics(
             f"{load.peak_speed:.4g} {speed}",
             f"{load.speed_limit:.4g} {speed}" if math.isfinite(load.speed_limit) else "",
             f"{load.peak_power:.4g} W",
-            f"{load.lowest_power:.4g} W",
+            f"{load.lowest_power + 0.0:.4g} W",
         )
     console().print(
         f"{robot.name}: {path.duration:g} s, {len(found.times)} samples"
@@ -162,6 +162,9 @@ def _dynamics(
         markup=False,
     )
     console().print(table)
+    for load in found.loads:
+        if load.beyond:
+            console().print(f"[red]{load.name} goes beyond its limits: {', '.join(load.beyond)}[/]")
     if bad:
         console(stderr=True).print(f"[yellow]{bad} samples are out of reach or singular[/]")
 

@@ -63,7 +63,7 @@ def assignments(given: list[str] | None, known: dict[str, bool | None], what: st
         name, sign, value = text.partition("=")
         name = name.strip()
         if not sign:
-            raise NacelleError(f"{text!r} is not NAME=VALUE; names of {what}: {', '.join(known)}")
+            raise NacelleError(f"{text!r} is not NAME=VALUE; what can be set: {', '.join(known)}")
         if name not in known:
             raise NacelleError(f"no {what} is called {name!r}; {did_you_mean(name, known)}")
         if name in values:
@@ -320,6 +320,9 @@ def _fk_single(robot: Robot, q: list[str] | None, start: Array | None, as_json: 
         console().print(f"{name:>6} = {told(float(value), bool(kinds_x[name])) if known else f'{value:.8f}'}")
     way = f"Newton's iteration, {int(result.iterations)} steps" if result.iterations else "closed form"
     console().print(f"[dim]{way}[/]")
+    flags = flag_words(int(result.flags))
+    if flags:
+        console().print(f"[yellow]{', '.join(flags)}[/]")
 
 
 def _fk_table(
@@ -342,7 +345,7 @@ def _fk_table(
     columns.require(names)
     columns.stop("actuators")
     rows = columns.whole_rows()
-    wanted = np.stack([columns.column(rows, name) for name in names], axis=-1)
+    wanted = np.stack([columns.column(rows, name, gaps=True) for name in names], axis=-1)
     columns.stop("actuators")
     result = forward_kinematics(robot, wanted, start, follow=follow)
     layout = layout_of(robot.motion)
@@ -451,7 +454,7 @@ def _workspace(
     lines = [
         f"{robot.name} over {', '.join(grid.names)}: {data['points']} points",
         f"reachable {data['reachable']}, within limits {data['inside_limits']} ({share:.1f} %), "
-        f"size {grid.volume:.6g} (SI)",
+        f"size {grid.volume:.6g} {_size_unit(robot, grid.names)}",
     ]
     if finite.size:
         figures = data["conditioning"]
@@ -461,6 +464,14 @@ def _workspace(
         )
     for line in lines:
         console().print(line, markup=False)
+
+
+def _size_unit(robot: Robot, names: tuple[str, ...]) -> str:
+    """Unit of the size of a workspace over some coordinates."""
+    kinds = coordinate_kinds(robot)
+    lengths = sum(not kinds[name] for name in names)
+    parts = [f"m^{lengths}" if lengths > 1 else "m"] if lengths else []
+    return " ".join([*parts, *["rad"] * (len(names) - lengths)])
 
 
 def _varied(grid: Any) -> list[int]:

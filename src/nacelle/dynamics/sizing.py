@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from nacelle.dynamics.inverse import inverse_dynamics
+from nacelle.errors import UnreachableError
 from nacelle.kinematics.along import along
 from nacelle.kinematics.flags import failed
 from nacelle.kinematics.motion import joint_motion
@@ -46,15 +47,20 @@ class Load:
     position_limit: tuple[float, float]
 
     @property
+    def beyond(self) -> tuple[str, ...]:
+        """Which of force, speed and position go beyond the limits."""
+        low, high = self.position_limit
+        checks = {
+            "force": self.peak_force <= self.force_limit,
+            "speed": self.peak_speed <= self.speed_limit,
+            "position": low <= self.range[0] and self.range[1] <= high,
+        }
+        return tuple(name for name, fine in checks.items() if not fine)
+
+    @property
     def within(self) -> bool:
         """Whether force, speed and position stay within the limits."""
-        low, high = self.position_limit
-        return (
-            self.peak_force <= self.force_limit
-            and self.peak_speed <= self.speed_limit
-            and low <= self.range[0]
-            and self.range[1] <= high
-        )
+        return not self.beyond
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +87,11 @@ class Sizing:
     flags: Array
     loads: tuple[Load, ...]
 
+    def __repr__(self) -> str:
+        """Give robot, duration and the peak force of each actuator."""
+        peaks = ", ".join(f"{load.name} {load.peak_force:.4g}" for load in self.loads)
+        return f"<Sizing {self.robot.name}: {self.times[-1]:g} s, peak forces {peaks}>"
+
 
 def size_motors(
     robot: Robot, trajectory: Trajectory, *, rate: float = 1000.0, friction: bool = True
@@ -92,6 +103,9 @@ def size_motors(
         trajectory: of its motion.
         rate: samples a second.
         friction: whether friction counts.
+
+    Raises:
+        UnreachableError: if no pose of the trajectory is reached.
     """
     count = max(2, int(np.ceil(trajectory.duration * rate)) + 1)
     times = np.linspace(0.0, trajectory.duration, count)
@@ -100,21 +114,24 @@ def size_motors(
     motion = joint_motion(robot, sample.x, sample.v, sample.a)
     q, speed, _ = motion.actuators
     good = ~failed(found.flags)
+    if not np.any(good):
+        raise UnreachableError(
+            f"{robot.name} reaches no pose of this trajectory, or all of them are singular"
+        )
     loads = []
     for k, actuator in enumerate(robot.actuators):
         f, s, p = found.force[good, k], speed[good, k], q[good, k]
         power = f * s
-        some = bool(f.size)
         loads.append(
             Load(
                 actuator.name,
                 robot.joints[actuator.joint].primitives[0].turns,
-                float(np.max(np.abs(f))) if some else float("nan"),
-                float(np.sqrt(np.mean(f**2))) if some else float("nan"),
-                float(np.max(np.abs(s))) if some else float("nan"),
-                float(np.max(power)) if some else float("nan"),
-                float(np.min(power)) if some else float("nan"),
-                (float(np.min(p)), float(np.max(p))) if some else (float("nan"), float("nan")),
+                float(np.max(np.abs(f))),
+                float(np.sqrt(np.mean(f**2))),
+                float(np.max(np.abs(s))),
+                float(np.max(power)),
+                float(np.min(power)),
+                (float(np.min(p)), float(np.max(p))),
                 actuator.force,
                 actuator.speed,
                 actuator.position,

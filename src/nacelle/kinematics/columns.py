@@ -87,13 +87,18 @@ class Columns:
             self.add(row, have - 1, "", f"{have} entries in the line", f"the header names {want} columns")
         return have == want
 
-    def column(self, rows: list[Row], name: str) -> Array:
-        """Read the numbers of a column in SI units; NaN where there is none."""
+    def column(self, rows: list[Row], name: str, *, gaps: bool = False) -> Array:
+        """Read the numbers of a column in SI units; NaN where there is none.
+
+        With `gaps` an entry "nan" is no mistake: tables that commands write have it where there is no result.
+        """
         k = self.columns[name]
         convert = _conversion(self._units.get(name))
         values = np.full(len(rows), np.nan)
         for i, row in enumerate(rows):
             text = row.cells[k].text
+            if gaps and text.lower() == "nan":
+                continue
             number = parse_number(text)
             value = math.nan if number is None else convert(number)
             if math.isfinite(value):

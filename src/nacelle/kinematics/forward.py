@@ -23,6 +23,7 @@ from nacelle.kinematics.inverse import (
     inverse_kinematics,
     polished,
 )
+from nacelle.kinematics.limits import actuator_outside
 from nacelle.kinematics.mechanism import Mechanism, mechanism
 from nacelle.kinematics.native import native, native_newton
 from nacelle.kinematics.pose_input import broadcast_guess, checked_poses, quat_from_matrices
@@ -58,8 +59,9 @@ class ForwardKinematics:
 
     @property
     def ok(self) -> Array:
-        """Whether each sample has a pose."""
-        return np.asarray((self.flags & int(Flag.INVALID | Flag.UNREACHABLE)) == 0)
+        """Whether each sample has a pose, with the actuators within their limits."""
+        beyond = Flag.INVALID | Flag.UNREACHABLE | Flag.OUT_OF_LIMITS
+        return np.asarray((self.flags & int(beyond)) == 0)
 
     def inverse(self) -> InverseKinematics:
         """All joints at the poses."""
@@ -115,6 +117,7 @@ def forward_kinematics(robot: Robot, q: Any, guess: Any = None, *, follow: bool 
         met[valid] = met_valid
         x[~met] = np.nan
     flags |= np.where(met | ~valid, 0, int(Flag.UNREACHABLE))
+    flags |= np.where(met & actuator_outside(robot, rows), int(Flag.OUT_OF_LIMITS), 0)
     if not batch and not met[0]:
         told = ", ".join(f"{value:.6g}" for value in rows[0])
         raise UnreachableError(

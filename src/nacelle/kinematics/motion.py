@@ -81,7 +81,7 @@ def settle(robot: Robot, x: Array, found: dict[str, Array], flags: Array) -> dic
     results = list(found.values())
     finite = np.ones(flags.shape, dtype=bool)
     for value in results:
-        finite &= np.all(np.isfinite(value.reshape(*flags.shape, -1)), axis=-1)
+        finite &= np.all(np.isfinite(value), axis=tuple(range(flags.ndim, value.ndim)))
     with np.errstate(invalid="ignore"):
         reached = np.all(gates >= 0.0, axis=-1)
         near = np.any(gates < NEAR_GATE, axis=-1)

@@ -109,7 +109,15 @@ def _orientation(quat_xyzw: Any, rotation_matrix: Any, rotation_vector: Any, car
     if quat_xyzw is not None:
         return _shaped("quat_xyzw", quat_xyzw, (4,))
     if rotation_matrix is not None:
-        return quat_from_matrices(_shaped("rotation_matrix", rotation_matrix, (3, 3)))
+        R = _shaped("rotation_matrix", rotation_matrix, (3, 3))
+        with np.errstate(invalid="ignore"):
+            off = np.max(np.abs(R @ np.swapaxes(R, -1, -2) - np.eye(3)), axis=(-1, -2), initial=0.0)
+            if np.any(off > 1e-6) or np.any(np.linalg.det(np.nan_to_num(R, nan=1.0)) < -0.5):
+                raise KinematicsError(
+                    "rotation_matrix is no rotation: its columns must be of unit length, square to each "
+                    "other and right-handed"
+                )
+        return quat_from_matrices(R)
     if rotation_vector is not None:
         return quat_exp(_shaped("rotation_vector", rotation_vector, (3,)))
     angles = _shaped("cardan", cardan, (3,))

@@ -90,8 +90,9 @@ def _text(source: str | Path) -> tuple[str, str]:
     try:
         return str(source), Path(source).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as fault:
-        problem = Problem(str(source), 0, 0, "", f"cannot be read: {fault}", "name a CSV file in UTF-8")
-        raise TableError("no table:", [problem]) from fault
+        why = fault.strerror if isinstance(fault, OSError) and fault.strerror else str(fault)
+        problem = Problem(str(source), 0, 0, "", f"cannot be read: {why}", "name a CSV file in UTF-8")
+        raise TableError("the table is missing:", [problem]) from fault
 
 
 def _cells(line: str, separator: str) -> tuple[Cell, ...]:

@@ -252,7 +252,7 @@ class Robot:
         """
         modes = {mode.name: mode for mode in self.modes}
         if name not in modes:
-            raise KeyError(f"{self.name} has no mode {name!r}; {did_you_mean(name, modes)}")
+            raise KeyError(f"{self.name} has no mode {name!r}; {did_you_mean(name, modes) or 'it has none'}")
         mode = modes[name]
         guess = dict(mode.guess)
         return dataclasses.replace(

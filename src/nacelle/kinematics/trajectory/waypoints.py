@@ -126,7 +126,8 @@ class _Reader(Columns):
         ignored = {*layout.v_names, *layout.a_names}
         for k, name in enumerate(table.names):
             name = named.get(name, name)
-            if name in ignored:
+            # Columns that the commands add: flags, and figures of joints and actuators by their full names.
+            if name in ignored or name == "flags" or "." in name:
                 continue
             if name not in known:
                 hint = did_you_mean(name, known)

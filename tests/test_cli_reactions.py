@@ -1,0 +1,66 @@
+"""The command `reactions`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import nacelle
+from nacelle.cli import app
+from nacelle.cli import reactions as command
+from nacelle.dynamics.reactions import joint_reactions
+
+pytestmark = pytest.mark.filterwarnings("error")
+
+
+@pytest.fixture(autouse=True)
+def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def run(*arguments: str, code: int = 0) -> Any:
+    result = CliRunner().invoke(app, list(arguments))
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    assert result.exit_code == code, result.output
+    return result
+
+
+def run_json(*arguments: str, code: int = 0) -> Any:
+    return json.loads(run(*arguments, "--json", code=code).stdout, parse_constant=pytest.fail)
+
+
+def test_peaks_of_a_robot_at_rest() -> None:
+    found = run_json("reactions", "fivebar", "--trajectory", "rest", "--duration", "0.01")
+    robot = nacelle.load("fivebar")
+    expected = joint_reactions(robot, nacelle.reference_pose(robot))
+    assert [row["name"] for row in found["joints"]] == [joint.name for joint in robot.joints]
+    assert found["redundancy"] == expected.redundancy == 3
+    assert found["failed"] == 0
+    for row, wrench in zip(found["joints"], expected.wrench, strict=True):
+        assert row["force"] == pytest.approx(np.linalg.norm(wrench[:3]), abs=1e-12)
+        assert row["axial"] == pytest.approx(abs(wrench[2]), abs=1e-12)
+        assert row["moment"] == pytest.approx(np.linalg.norm(wrench[3:]), abs=1e-12)
+
+
+def test_table_and_text() -> None:
+    result = run("reactions", "fivebar", "--duration", "0.5", "--rate", "100", "--csv", "joints.csv")
+    assert "51 samples" in result.stdout
+    assert "inner stress" in result.stdout
+    lines = Path("joints.csv").read_text().splitlines()
+    robot = nacelle.load("fivebar")
+    assert len(lines) == 52
+    assert len(lines[0].split(",")) == 2 + 6 * len(robot.joints)
+    assert lines[0].startswith(f"t [s],{robot.joints[0].name}.{command.PARTS[0]} [N]")
+    assert "exists already" in run("reactions", "fivebar", "--csv", "joints.csv", code=1).stderr
+
+
+def test_faults_are_told() -> None:
+    assert "rate" in run_json("reactions", "fivebar", "--rate", "0", code=1)["error"]
+    assert "trajectory" in run_json("reactions", "fivebar", "--trajectory", "spiral", code=1)["error"]
+    far = run_json("reactions", "fivebar", "--radius", "5m", "--duration", "0.1", "--rate", "100")
+    assert far["failed"] > 0
