@@ -7,6 +7,8 @@ from typing import Any
 
 from nacelle.compile import Compiled, CompileError
 from nacelle.compile import compile_function as compile
+from nacelle.dynamics.derivatives import DynamicsDerivatives, dynamics_derivatives
+from nacelle.dynamics.equilibrium import equilibrium, equilibrium_pose, moved
 from nacelle.dynamics.formulations import NAMES as FORMULATIONS
 from nacelle.dynamics.forward import (
     ForwardDynamics,
@@ -19,6 +21,7 @@ from nacelle.dynamics.forward import (
     potential_energy,
 )
 from nacelle.dynamics.inverse import InverseDynamics, inverse_dynamics
+from nacelle.dynamics.linear import LinearModel, Pole, linearise
 from nacelle.dynamics.reactions import PeakReactions, Reactions, joint_reactions, peak_reactions
 from nacelle.dynamics.sizing import Sizing, size_motors
 from nacelle.errors import (
@@ -98,6 +101,7 @@ __all__ = [
     "Compiled",
     "Cubic",
     "DescriptionError",
+    "DynamicsDerivatives",
     "Event",
     "Flag",
     "ForwardDynamics",
@@ -110,10 +114,12 @@ __all__ = [
     "KinematicsError",
     "LegType",
     "Line",
+    "LinearModel",
     "Mobility",
     "NacelleError",
     "ParameterError",
     "PeakReactions",
+    "Pole",
     "Polyline",
     "Problem",
     "Quintic",
@@ -144,6 +150,9 @@ __all__ = [
     "check",
     "compile",
     "dissipation",
+    "dynamics_derivatives",
+    "equilibrium",
+    "equilibrium_pose",
     "forward_dynamics",
     "forward_kinematics",
     "gravity_forces",
@@ -156,10 +165,12 @@ __all__ = [
     "kinetic_energy",
     "leg_jacobians",
     "leg_type",
+    "linearise",
     "load",
     "loads",
     "mass_matrix",
     "mobility",
+    "moved",
     "peak_reactions",
     "physics",
     "platform_jacobian",

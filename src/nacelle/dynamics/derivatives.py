@@ -1,0 +1,486 @@
+"""Exact derivatives of the dynamics, from the traced program.
+
+The physics is traced and differentiated on its graph, where a solve is one node; the result is compiled and
+kept like any other function. With respect to the pose derivatives are along the tangent,
+
+    d f / d pose [:, k]  =  d/de f(x (+) e e_k),
+
+n columns for the n entries of the reduced twist: translations, small rotations about the base's axes, joints
+of the nacelle. What iteration finds moves with the pose, y = y(x): dy follows from the closing equations (the
+implicit function theorem), and that is what the joint rates say, since u = U v.
+
+One program serves all: the balance R = F(x, v, a) - A^T tau along the reduced twist, A = J_r^-1. Where R = 0,
+
+    inverse   A^T dtau = dR        forward   M da = -dR        a held pose   dR/dpose e = -R.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Literal
+
+import numpy as np
+
+from nacelle.compile import Compiled, compile_function
+from nacelle.dynamics.bodies import mass_matrix
+from nacelle.dynamics.demand import Settings
+from nacelle.dynamics.formulations import generalised_force
+from nacelle.dynamics.forward import forward_dynamics
+from nacelle.dynamics.inverse import inverse_dynamics, rates_of
+from nacelle.dynamics.state import state_at
+from nacelle.errors import KinematicsError
+from nacelle.kinematics.actuation import actuator_drifts, actuator_rows
+from nacelle.kinematics.configuration import configuration
+from nacelle.kinematics.flags import failed
+from nacelle.kinematics.functions import closing_step, inverse_jacobian
+from nacelle.kinematics.mechanism import Mechanism, mechanism
+from nacelle.kinematics.motion import solved
+from nacelle.kinematics.native import native
+from nacelle.kinematics.rates import equations, respond, selections
+from nacelle.kinematics.shapes import of_actuators, of_pose, of_twist, of_unknowns
+from nacelle.model.joint import FrictionTerm, Joint, Primitive
+from nacelle.model.robot import Robot
+from nacelle.program.derivative import forward, reverse
+from nacelle.program.graph import Graph
+from nacelle.program.symbol import Symbol, node_of
+from nacelle.spatial.physics import physics
+from nacelle.spatial.rotation import quat_product, skew
+from nacelle.spatial.scalar import Array, Scalar, pack
+from nacelle.spatial.solve import solve, solve_batch
+
+Kind = Literal["inverse", "forward"]
+
+
+# ---- the tangent
+
+
+def coordinate_rates(robot: Robot, known: Mechanism, x: Array, y: Array) -> tuple[Array, Array]:
+    """All rates u (rates, n) and those of the chart's dependent numbers (d, n) at unit rates of x.
+
+    For the quaternion these are the components of the angular velocity. Without tilts beside parasitic
+    motion they are the rates at unit entries of the reduced twist.
+    """
+    now = configuration(robot, known, x, y)
+    given, dependent = selections(known)
+    size = known.chart_size
+    if known.parasitic:
+        m = robot.platform_nv
+        rest = y[:size]
+        own = known.chart.dependent_twists(x, rest)
+        joints = [k for k, rate in enumerate(known.dependent) if rate >= m]
+        tail = np.zeros((known.nw - m, size))
+        dependent = np.concatenate([np.concatenate([own, tail]), dependent[:, joints]], axis=1)
+        given = np.concatenate([known.chart.twists(x, rest), given[m:]])
+    found = respond(known, equations(robot, known, now.motion), given, dependent)
+    return found.u, found.dependent[:size]
+
+
+def has_tilts(known: Mechanism) -> bool:
+    """Whether the rates of x are not the reduced twist: tilts as plain numbers beside parasitic motion."""
+    return known.parasitic and 0 < len(known.chart.turns) < 3
+
+
+@physics(x=of_pose, y=of_unknowns)
+def tangent(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
+    """How x (nx, n) and y (ny, n) change along the entries of the reduced twist; and T, v = T x'."""
+    known, layout, n = mechanism(robot), mechanism(robot).layout, robot.motion.n
+    T: Array = np.eye(n)
+    inverse: Array = np.eye(n)
+    changes: list[Array] = []
+    if known.ny or has_tilts(known):
+        u, rest = coordinate_rates(robot, known, x, y)
+        if has_tilts(known):
+            T = np.stack([u[rate] for rate in known.independent])
+            inverse = solve(T, np.eye(n))
+        changes = [*(rest @ inverse), *_joint_changes(robot, known, y, u @ inverse)]
+    rows: list[Array] = []
+    for name in layout.x_names:
+        if layout.quaternion is not None and name == "qx":
+            quat, w = x[layout.quaternion], np.eye(n)[layout.angular]
+            turned = [0.5 * quat_product(pack([*column, 0.0]), quat) for column in w.T]
+            rows += list(np.stack(turned, axis=1))
+        elif layout.quaternion is None or name not in ("qy", "qz", "qw"):
+            rows.append(inverse[layout.v_index(name)])
+    return {"x": np.stack(rows), "y": np.stack(changes) if changes else np.zeros((0, n)), "T": T}
+
+
+def _joint_changes(robot: Robot, known: Mechanism, y: Array, u: Array) -> list[Array]:
+    """Changes of the iterated joints' coordinates, rows (n,), at rates u (rates, n) of the tree."""
+    changes: list[Array] = []
+    start = known.chart_size
+    for j in known.iterated_joints:
+        rate = robot.platform_nv + robot.v_slices[j].start
+        for primitive in robot.joints[j].primitives:
+            if primitive is Primitive.BALL:
+                quat = y[start : start + 4]
+                turned = [0.5 * quat_product(quat, pack([*w, 0.0])) for w in u[rate : rate + 3].T]
+                changes += list(np.stack(turned, axis=1))
+            else:
+                changes.append(u[rate])
+            start, rate = start + primitive.nq, rate + primitive.nv
+    return changes
+
+
+# ---- derivatives of traced values
+
+
+class Tape:
+    """Derivatives on the graph of a trace: of values, by arrays of inputs or along the tangent of the pose.
+
+    Attributes:
+        seeds: for each entry of the reduced twist, how the inputs x and y move along it.
+    """
+
+    def __init__(self, robot: Robot, x: Array, y: Array) -> None:
+        """Start where x is an array of traced inputs."""
+        self.graph: Graph = x[0].graph
+        self.robot, self.x, self.y = robot, x, y
+        moves = tangent(robot, x, y)
+        self.T, self.X = moves["T"], moves["x"]
+        columns = np.concatenate([moves["x"], moves["y"]]).T
+        self.seeds = [self.seed(np.concatenate([x, y]), column) for column in columns]
+
+    def seed(self, inputs: Array, direction: Array) -> dict[int, int]:
+        """A direction in the space of some inputs."""
+        pairs = zip(inputs, (node_of(self.graph, entry) for entry in direction), strict=True)
+        return {symbol.index: node for symbol, node in pairs if self.graph.values[node] != 0.0}
+
+    def along(self, value: Array, seeds: Sequence[Mapping[int, int]]) -> Array:
+        """Derivatives of an array along directions, a last dimension."""
+        nodes = [node_of(self.graph, entry) for entry in np.ravel(value)]
+        columns = [forward(self.graph, nodes, dict(seed)) for seed in seeds]
+        rows = [[self._symbol(column[k]) for column in columns] for k in range(len(nodes))]
+        return np.array(rows, dtype=object).reshape(*np.shape(value), len(seeds))
+
+    def by_pose(self, value: Array) -> Array:
+        """Derivatives along the tangent of the pose."""
+        return self.along(value, self.seeds)
+
+    def by(self, value: Array, inputs: Array) -> Array:
+        """Derivatives by an array of inputs."""
+        return self.along(value, [self.seed(inputs[k : k + 1], np.ones(1)) for k in range(len(inputs))])
+
+    def by_parameters(self, value: Array, p: Array, geometry: bool) -> Array:
+        """Derivatives by many inputs, row by row; what iteration finds moves with the geometry."""
+        direct = self._rows(value, np.concatenate([p, self.y]))
+        J = direct[:, : len(p)]
+        if geometry and len(self.y):
+            # A step of Newton is -r_y^-1 r: where the loops are closed its derivative by p is dy/dp.
+            step = closing_step(self.robot, self.y, self.x)["dy"]
+            J = J + direct[:, len(p) :] @ self._rows(step, p)
+        return np.asarray(J)
+
+    def turn(self, v: Array) -> Array:
+        """K (n, n): along a motion the tangent turns, de/dt = dv + K e.
+
+        For rotation matrices K e = w x e; for tilts it follows from v = T x'.
+        """
+        n, layout = len(v), mechanism(self.robot).layout
+        K: Array = np.zeros((n, n))
+        if layout.angular is not None:
+            K = K.astype(object)
+            K[layout.angular, layout.angular] = skew(v[layout.angular])
+        elif has_tilts(mechanism(self.robot)):
+            slopes = self.by_pose(self.T)
+            rate = self.X @ v
+            K = (slopes @ v) @ self.X - np.stack([slopes[:, :, k] @ rate for k in range(n)], axis=1)
+        return K
+
+    def _rows(self, value: Array, inputs: Array) -> Array:
+        one = self.graph.const(1.0)
+        wanted = [symbol.index for symbol in inputs]
+        rows = [reverse(self.graph, {node_of(self.graph, entry): one}, wanted) for entry in value]
+        return np.array([[self._symbol(node) for node in row] for row in rows], dtype=object)
+
+    def _symbol(self, node: int | None) -> Scalar:
+        return 0.0 if node is None else Symbol(self.graph, node)
+
+
+def resting(robot: Robot, smooth: float | None) -> Robot:
+    """The robot with friction in balls as it is around rest: viscous, by its slope there.
+
+    Along an axis friction is a smooth function of the rate; in a ball it acts along a direction that rest
+    does not have, although its derivative exists.
+    """
+    return _with_joints(robot, tuple(_resting_joint(joint, smooth) for joint in robot.joints))
+
+
+def _with_joints(robot: Robot, joints: tuple[Joint, ...]) -> Robot:
+    changed = dataclasses.replace(robot, joints=joints)
+    object.__setattr__(changed, "numeric", robot.numeric)
+    return changed
+
+
+def _resting_joint(joint: Joint, smooth: float | None) -> Joint:
+    axes = []
+    for primitive, terms in zip(joint.friction_axes, joint.friction, strict=False):
+        changed = terms
+        if primitive is Primitive.BALL:
+            changed = tuple(
+                FrictionTerm("viscous", term.coefficient * _slope_at_rest(term, smooth)) for term in terms
+            )
+        axes.append(changed)
+    return dataclasses.replace(joint, friction=tuple(axes))
+
+
+def _slope_at_rest(term: FrictionTerm, smooth: float | None) -> float:
+    match term.basis:
+        case "viscous":
+            return 1.0
+        case "coulomb-smooth":
+            return 1.0 / term.scale
+        case "coulomb" | "stribeck":
+            return 0.0 if smooth is None else 1.0 / smooth
+    return 0.0
+
+
+def _dry_balls(robot: Robot) -> bool:
+    """Whether friction other than viscous acts in a ball."""
+    return any(
+        primitive is Primitive.BALL and any(term.basis != "viscous" for term in terms)
+        for joint in robot.joints
+        for primitive, terms in zip(joint.friction_axes, joint.friction, strict=False)
+    )
+
+
+# ---- what is compiled
+
+
+def balance_derivatives(
+    robot: Robot,
+    x: Array,
+    y: Array,
+    v: Array,
+    a: Array,
+    tau: Array,
+    z: Array,
+    p: Array,
+    *,
+    groups: tuple[str, ...] = (),
+    friction: bool = True,
+    smooth: float | None = None,
+    rest: bool = False,
+    active: bool = False,
+) -> dict[str, Array]:
+    """The balance R = F - A^T tau with M, A and its derivatives, and the derivatives of A z; traced only.
+
+    With `active` the derivatives of the actuators' accelerations A a + drift, and the turn of the tangent.
+    """
+    if groups:
+        robot = robot.with_symbols(p, *groups)
+    state = state_at(resting(robot, smooth) if rest else robot, x, y, v)
+    A = actuator_rows(robot, state.now.motion) @ state.moving.U
+    R = generalised_force("tree", state, a, Settings(friction, smooth)) - A.T @ tau
+    tape = Tape(robot, x, y)
+    found = {"R": R, "M": mass_matrix(state), "A": A, "gates": state.now.leg_gates()}
+    found |= {"pose": tape.by_pose(R), "twist": tape.by(R, v), "A_pose": tape.by_pose(A @ z)}
+    if groups:
+        geometry = "geometry" in groups
+        found["parameters"] = tape.by_parameters(R, p, geometry)
+        if geometry:
+            found["A_parameters"] = tape.by_parameters(A @ z, p, geometry)
+    if active:
+        drift = actuator_drifts(robot, state.now.motion, state.moving.velocity, state.moving.drift)
+        rates = A @ a + pack(drift)
+        found |= {"active": rates, "active_pose": tape.by_pose(rates), "active_twist": tape.by(rates, v)}
+        found["turn"] = tape.turn(v)
+    return found
+
+
+@lru_cache(maxsize=128)
+def _compiled(robot: Robot, options: tuple[tuple[str, Any], ...]) -> Compiled:
+    groups = dict(options).get("groups", ())
+    shapes = {
+        "x": of_pose(robot),
+        "y": of_unknowns(robot),
+        "v": of_twist(robot),
+        "a": of_twist(robot),
+        "tau": of_actuators(robot),
+        "z": of_twist(robot),
+        "p": (len(robot.parameter_names(*groups)) if groups else 0,),
+    }
+    # Minimising so long a program takes longer than it saves.
+    return compile_function(balance_derivatives, robot, inputs=shapes, options=dict(options), minimised=False)
+
+
+def differentiate(
+    robot: Robot,
+    x: Array,
+    y: Array,
+    v: Array,
+    a: Array,
+    tau: Array,
+    z: Array | None = None,
+    **options: Any,
+) -> dict[str, Array]:
+    """Run `balance_derivatives`; samples at rest take friction in balls as it is there."""
+    groups = options.get("groups", ())
+    p = robot.parameter_vector(*groups) if groups else np.zeros(0)
+    arrays = (x, y, v, a, tau, np.zeros(robot.motion.n) if z is None else z, p)
+    key = tuple((name, value) for name, value in options.items() if value is not None and value != ())
+    rest = ~np.any(v, axis=-1)
+    if not options.get("friction", True) or not _dry_balls(robot) or not np.any(rest):
+        return dict(_compiled(robot, key)(*arrays))
+    found = dict(_compiled(robot, (*key, ("rest", True)))(*arrays))
+    if not np.all(rest):
+        other = _compiled(robot, key)(*arrays)
+        rest = np.broadcast_to(rest, found["gates"].shape[:-1])
+        for name, value in found.items():
+            mask = rest.reshape(rest.shape + (1,) * (value.ndim - rest.ndim))
+            found[name] = np.where(mask, value, other[name])
+    return found
+
+
+# ---- at the door
+
+
+@dataclass(frozen=True, eq=False)
+class DynamicsDerivatives:
+    """Derivatives of inverse or forward dynamics.
+
+    m is the number of actuators (inverse) or n (forward).
+
+    Attributes:
+        kind: "inverse" or "forward".
+        value: actuator forces (..., actuators), or accelerations (..., n).
+        pose: (..., m, n), by translations, small rotations about the base's axes, joints of the nacelle.
+        twist: (..., m, n), by the reduced twist.
+        acceleration: (..., m, n), by the acceleration; None for forward dynamics.
+        force: (..., m, actuators), by the actuator forces; None for inverse dynamics.
+        parameters: (..., m, numbers), by the robot's numbers; None if none were asked for.
+        parameter_names: their names.
+        flags: for every state what was found (`Flag`).
+    """
+
+    kind: str
+    value: Array
+    pose: Array
+    twist: Array
+    acceleration: Array | None
+    force: Array | None
+    parameters: Array | None
+    parameter_names: tuple[str, ...]
+    flags: Array
+
+
+def dynamics_derivatives(
+    robot: Robot,
+    x: Any,
+    v: Any = None,
+    w: Any = None,
+    *,
+    kind: Kind = "inverse",
+    parameters: str | Sequence[str] | None = None,
+    friction: bool = True,
+    smooth: float | None = None,
+) -> DynamicsDerivatives:
+    """Differentiate inverse or forward dynamics, exactly.
+
+    Args:
+        robot: the robot.
+        x: reduced poses (..., nx).
+        v: reduced twists (..., n); zero if None.
+        w: what is given beside: the acceleration (..., n) for kind "inverse", the actuator forces
+            (..., actuators) for kind "forward"; zero if None.
+        kind: "inverse" (actuator forces are differentiated) or "forward" (accelerations are).
+        parameters: group or groups of the robot's numbers to differentiate by: "inertia", "friction",
+            "drive", "payload", "gravity", "geometry". Bodies without any inertia stay without; of the
+            geometry entries of rotation matrices count as independent numbers.
+        friction: whether friction counts.
+        smooth: rate over which Coulomb friction changes its sign smoothly; if None, its derivative is 0 at
+            every rate, and at rest there is none.
+
+    Raises:
+        KinematicsError: if shapes or names are wrong, or a single state is not finite.
+        UnreachableError, SingularError: as in `inverse_dynamics`.
+    """
+    if kind not in ("inverse", "forward"):
+        raise KinematicsError(f"kind is 'inverse' or 'forward', not {kind!r}")
+    groups = (parameters,) if isinstance(parameters, str) else tuple(parameters or ())
+    names = robot.parameter_names(*groups) if groups else ()
+    if smooth is not None:
+        smooth = checked_smooth(smooth)
+    options: dict[str, Any] = {"friction": bool(friction), "smooth": smooth}
+    z = None
+    if kind == "inverse":
+        v, a = rates_of(robot, v, w)
+        balanced = inverse_dynamics(robot, x, v, a, friction=friction, smooth=smooth)
+        poses, y, tau, flags = balanced.x, balanced.y, balanced.force, balanced.flags
+        if len(robot.actuators) > robot.motion.n:
+            # The forces of least norm are A z.
+            A = native(inverse_jacobian, robot)(poses, y)["J"]
+            z = np.einsum("...ij,...j->...i", np.linalg.pinv(np.nan_to_num(A)), tau)
+    else:
+        v, _ = rates_of(robot, v, None)
+        tau = checked_forces(robot, w)
+        moved = forward_dynamics(robot, x, v, tau, friction=friction, smooth=smooth)
+        a, flags = moved.acceleration, moved.flags
+        poses, y, _ = solved(robot, x, v, tau)
+    found = differentiate(robot, poses, y, v, a, tau, z, groups=groups, **options)
+    bad = failed(flags)
+    for value in found.values():
+        value[bad] = np.nan
+    A, M = found["A"], found["M"]
+    wanted = [name for name in ("pose", "twist", "parameters") if name in found]
+    by: dict[str, Array]
+    if kind == "inverse":
+        shifts = {} if z is None else {"pose": "A_pose", "parameters": "A_parameters"}
+        by = {name: _balanced(A, found[name], found.get(shifts.get(name, ""))) for name in wanted}
+        by["input"] = _balanced(A, M, None)
+    else:
+        by = {name: -solve_batch(M, found[name]) for name in wanted}
+        by["input"] = solve_batch(M, np.swapaxes(A, -1, -2))
+    return DynamicsDerivatives(
+        kind,
+        tau if kind == "inverse" else a,
+        by["pose"],
+        by["twist"],
+        by["input"] if kind == "inverse" else None,
+        by["input"] if kind == "forward" else None,
+        by.get("parameters"),
+        names,
+        flags,
+    )
+
+
+def _balanced(A: Array, dR: Array, shift: Array | None) -> Array:
+    """Changes of the actuator forces from those of the balance: A^T dtau = dR, of least norm.
+
+    Of redundant actuators tau = A z, so dtau = dA z + A dz, with dA z the shift.
+    """
+    A_T = np.swapaxes(A, -1, -2)
+    if A.shape[-2] == A.shape[-1]:
+        return solve_batch(A_T, dR)
+    if shift is None:
+        return np.asarray(A @ solve_batch(A_T @ A, dR))
+    return np.asarray(shift + A @ solve_batch(A_T @ A, dR - A_T @ shift))
+
+
+def checked_forces(robot: Robot, tau: Any) -> Array:
+    """Take actuator forces (..., actuators); zero if None.
+
+    Raises:
+        KinematicsError: if the shape is wrong.
+    """
+    count = len(robot.actuators)
+    forces = np.zeros(count) if tau is None else np.asarray(tau, dtype=float)
+    if forces.shape[-1:] != (count,):
+        raise KinematicsError(
+            f"{robot.name} has {count} actuators, so tau has the shape (..., {count}), got {forces.shape}"
+        )
+    return forces
+
+
+def checked_smooth(smooth: Any) -> float:
+    """Take the rate over which Coulomb friction changes its sign.
+
+    Raises:
+        KinematicsError: if it is not above zero.
+    """
+    value = float(smooth)
+    if not np.isfinite(value) or value <= 0.0:
+        raise KinematicsError(f"smooth must be above zero, got {value:g}")
+    return value

@@ -1,0 +1,114 @@
+"""Equilibrium: the actuator forces that hold a pose, and the pose that given forces hold."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from nacelle.dynamics.derivatives import checked_forces, differentiate, tangent
+from nacelle.dynamics.inverse import inverse_dynamics
+from nacelle.errors import KinematicsError, UnreachableError
+from nacelle.kinematics.jacobian import twist_units
+from nacelle.kinematics.motion import settle, solved
+from nacelle.kinematics.native import native
+from nacelle.kinematics.pose_input import reference_pose
+from nacelle.model.reduced import layout_of
+from nacelle.model.robot import Robot
+from nacelle.spatial.rotation_path import quat_exp, quat_multiply
+from nacelle.spatial.scalar import Array
+
+# A step goes no further than this part of the robot's size, or this angle (rad).
+_LONGEST = 0.1
+_ITERATIONS = 60
+# Where a step is this short (over the robot's size, rad) the pose is found.
+_FOUND = 1e-13
+# Below this inverse condition number the forces do not determine the pose.
+_FLAT = 1e-12
+
+
+def equilibrium(robot: Robot, x: Any) -> Array:
+    """Actuator forces (..., actuators) that hold the robot at rest in poses x, against gravity and springs.
+
+    Friction does not count: at rest it may take any value up to its limit. Redundant actuators share the load
+    with the least sum of squares.
+
+    Raises:
+        KinematicsError, UnreachableError, SingularError: as in `inverse_dynamics`.
+    """
+    return inverse_dynamics(robot, x, friction=False).force
+
+
+def equilibrium_pose(robot: Robot, tau: Any = None, *, guess: Any = None) -> Array:
+    """Pose (nx,) at which constant actuator forces balance gravity and springs; stable or not.
+
+    Newton's iteration on R(x) = h(x) - J_r^-T tau with the exact derivative along the tangent of the pose;
+    steps are shortened until what is out of balance becomes less.
+
+    Args:
+        robot: the robot.
+        tau: forces of the actuators (actuators,); zero if None.
+        guess: a pose (nx,) to start from; the reference pose if None.
+
+    Raises:
+        KinematicsError: if shapes are wrong, if the forces do not determine a pose, or if none is found.
+        UnreachableError: if the guess is out of reach.
+    """
+    forces = checked_forces(robot, tau)
+    if forces.ndim != 1:
+        raise KinematicsError(f"an equilibrium is found for one set of forces, got {forces.shape}")
+    units = twist_units(robot)
+    x = reference_pose(robot) if guess is None else np.asarray(guess, dtype=float)
+    if x.ndim != 1:
+        raise KinematicsError(f"the guess is one pose, got {x.shape}")
+    R, slope, x = _balance(robot, x, forces)
+    for _ in range(_ITERATIONS):
+        # Translations in the robot's size, so that all entries are energies.
+        scaled = slope * units[:, None] * units
+        if not np.linalg.cond(scaled) < 1.0 / _FLAT:
+            raise KinematicsError(
+                f"the forces do not determine a pose of {robot.name}: their balance does not change along "
+                "some motion, as without gravity and springs"
+            )
+        step = np.linalg.solve(scaled, -units * R)
+        size = float(np.max(np.abs(step)))
+        if size <= _FOUND:
+            return x
+        part = min(1.0, _LONGEST / size)
+        merit = float(np.linalg.norm(units * R))
+        for _ in range(30):
+            try:
+                trial = _balance(robot, moved(robot, x, units * step * part), forces)
+            except (UnreachableError, KinematicsError):
+                trial = None
+            if trial is not None and np.linalg.norm(units * trial[0]) < merit:
+                break
+            part *= 0.5
+        else:
+            # What is left is rounding, or there is no way down.
+            if size <= 1e-8:
+                return x
+            break
+        R, slope, x = trial
+    raise KinematicsError(f"no pose of {robot.name} was found at which these forces balance")
+
+
+def _balance(robot: Robot, x: Array, tau: Array) -> tuple[Array, Array, Array]:
+    """R (n,), its derivative along the tangent (n, n), and the pose with its quaternion normalised."""
+    poses, y, flags = solved(robot, x)
+    rest = np.zeros(robot.motion.n)
+    found = differentiate(robot, poses, y, rest, rest, tau, friction=False)
+    found = settle(robot, poses, {name: found[name] for name in ("R", "pose", "gates")}, flags)
+    return found["R"], found["pose"], poses
+
+
+def moved(robot: Robot, x: Array, step: Array) -> Array:
+    """Poses x (..., nx) moved by steps (..., n) along the tangent: translations, rotation vectors, joints."""
+    layout = layout_of(robot.motion)
+    poses, y, _ = solved(robot, x)
+    X = native(tangent, robot)(poses, y)["x"]
+    result = poses + np.einsum("...ij,...j->...i", X, step)
+    if layout.quaternion is not None and layout.angular is not None:
+        turned = quat_multiply(quat_exp(step[..., layout.angular]), poses[..., layout.quaternion])
+        result[..., layout.quaternion] = turned
+    return np.asarray(result)
