@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -327,3 +329,19 @@ def test_quaternions_are_normalised() -> None:
     x = pose(robot, [0.02, 0.01, 0.52], rotation_vector=[0.1, 0.0, -0.05])
     stretched = x * [1, 1, 1, -3, -3, -3, -3]
     assert_same(inverse_kinematics(robot, stretched).q, inverse_kinematics(robot, x).q, 1e-14)
+
+
+def test_robots_that_differ_in_names_keep_their_own() -> None:
+    """They are equal and share compiled code, but a coordinate is asked for by the name it has."""
+    robot = any_robot("quattro")
+    swing = robot.joint("swing")
+    joints = list(robot.joints)
+    joints[swing] = dataclasses.replace(joints[swing], name="twist")
+    motion = dataclasses.replace(robot.motion, coordinates=("x", "y", "z", "twist"))
+    renamed = dataclasses.replace(robot, joints=tuple(joints), motion=motion)
+    assert renamed == robot
+    x = reference_pose(robot)
+    found = inverse_kinematics(robot, x)
+    assert np.array_equal(inverse_kinematics(renamed, x).q, found.q)
+    assert mechanism(renamed).robot.joints[swing].name == "twist"
+    assert mechanism(robot).robot.joints[swing].name == "swing"

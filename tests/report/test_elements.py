@@ -15,7 +15,8 @@ from nacelle.dynamics.state import body_parameters, state_at
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.mechanism import mechanism
 from nacelle.model.robot import Robot
-from nacelle.report.elements import Maths, _LegPage, element_report, escaped, plain
+from nacelle.report.elements import _LegPage, element_report
+from nacelle.report.formula import Maths, escaped, plain
 from nacelle.spatial.rotation import skew
 from support.lane_kinematics import any_robot
 from support.leg_robots import CASES

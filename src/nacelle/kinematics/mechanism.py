@@ -177,11 +177,19 @@ def mechanism(robot: Robot) -> Mechanism:
         AssemblyError: if its loops do not close in the reference pose.
         KinematicsError: if its motion does not fit, or leaves joints undetermined.
     """
-    return _mechanism(robot.numeric)
+    own = robot.numeric
+    return _mechanism(own, _names(own))
+
+
+def _names(robot: Robot) -> tuple[str, ...]:
+    """All names: robots that differ in them alone are equal, but are not to get each other's."""
+    parts = (robot.bodies, robot.joints, robot.legs, robot.actuators)
+    return (robot.name, *(part.name for listed in parts for part in listed))
 
 
 @lru_cache(maxsize=64)
-def _mechanism(robot: Robot) -> Mechanism:
+def _mechanism(robot: Robot, names: tuple[str, ...]) -> Mechanism:
+    del names  # only tells robots apart
     with np.errstate(all="ignore"):
         found = require_assembly(robot)
         moves = mobility(robot, found)
