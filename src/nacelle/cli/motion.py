@@ -30,6 +30,18 @@ if TYPE_CHECKING:
 
 KINDS = ("circle", "line", "rest")
 
+TrajectoryOption = Annotated[
+    str, typer.Option("--trajectory", help="A CSV file of waypoints, or circle, line, rest.")
+]
+ToOption = Annotated[
+    list[str] | None, typer.Option("--to", metavar="NAME=VALUE", help="End of a line; repeat.")
+]
+RadiusOption = Annotated[str, typer.Option("--radius", help="Of a circle, such as 100mm.")]
+DurationOption = Annotated[float, typer.Option("--duration", help="Of the motion, s.")]
+RateOption = Annotated[float, typer.Option("--rate", help="Samples a second.")]
+NoFrictionOption = Annotated[bool, typer.Option("--no-friction", help="Leave friction out.")]
+TableOption = Annotated[Path | None, typer.Option("--csv", help="Table to write; never overwritten.")]
+
 
 def make_trajectory(
     robot: Robot, kind: str, at: list[str] | None, to: list[str] | None, radius: str, duration: float
@@ -60,21 +72,23 @@ def make_trajectory(
     return Circle(start, size, motion=robot.motion, duration=duration)
 
 
+def check_rate(rate: float) -> None:
+    """Demand a sensible number of samples a second."""
+    if not 1.0 <= rate <= 1e6:
+        raise NacelleError(f"the rate is between 1 and 1e6 samples a second, got {rate:g}")
+
+
 @app.command("dynamics")
 def dynamics_command(
     robot: RobotArgument,
-    trajectory: Annotated[
-        str, typer.Option("--trajectory", help="A CSV file of waypoints, or circle, line, rest.")
-    ] = "circle",
+    trajectory: TrajectoryOption = "circle",
     at: AtOption = None,
-    to: Annotated[
-        list[str] | None, typer.Option("--to", metavar="NAME=VALUE", help="End of a line; repeat.")
-    ] = None,
-    radius: Annotated[str, typer.Option("--radius", help="Of a circle, such as 100mm.")] = "",
-    duration: Annotated[float, typer.Option("--duration", help="Of the motion, s.")] = 1.0,
-    rate: Annotated[float, typer.Option("--rate", help="Samples a second.")] = 1000.0,
-    no_friction: Annotated[bool, typer.Option("--no-friction", help="Leave friction out.")] = False,
-    csv: Annotated[Path | None, typer.Option("--csv", help="Table to write; never overwritten.")] = None,
+    to: ToOption = None,
+    radius: RadiusOption = "",
+    duration: DurationOption = 1.0,
+    rate: RateOption = 1000.0,
+    no_friction: NoFrictionOption = False,
+    csv: TableOption = None,
     mode: ModeOption = "",
     as_json: JsonOption = False,
 ) -> None:
@@ -82,8 +96,7 @@ def dynamics_command(
     try:
         found = load_robot(robot, mode)
         path = make_trajectory(found, trajectory, at, to, radius, duration)
-        if not 1.0 <= rate <= 1e6:
-            raise NacelleError(f"the rate is between 1 and 1e6 samples a second, got {rate:g}")
+        check_rate(rate)
         _dynamics(found, path, rate, not no_friction, csv, as_json)
     except NacelleError as error:
         fail(error, as_json)

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from nacelle.cli.common import JsonOption, RobotArgument, app, console, fail, print_json
-from nacelle.cli.motion import make_trajectory
+from nacelle.cli.motion import (
+    DurationOption,
+    NoFrictionOption,
+    RadiusOption,
+    RateOption,
+    TableOption,
+    ToOption,
+    TrajectoryOption,
+    check_rate,
+    make_trajectory,
+)
 from nacelle.cli.pose import AtOption, ModeOption, deliver, load_robot, plain, table_text
 from nacelle.errors import NacelleError
 
@@ -22,18 +29,14 @@ PARTS = ("fx", "fy", "fz", "nx", "ny", "nz")
 @app.command("reactions")
 def reactions_command(
     robot: RobotArgument,
-    trajectory: Annotated[
-        str, typer.Option("--trajectory", help="A CSV file of waypoints, or circle, line, rest.")
-    ] = "circle",
+    trajectory: TrajectoryOption = "circle",
     at: AtOption = None,
-    to: Annotated[
-        list[str] | None, typer.Option("--to", metavar="NAME=VALUE", help="End of a line; repeat.")
-    ] = None,
-    radius: Annotated[str, typer.Option("--radius", help="Of a circle, such as 100mm.")] = "",
-    duration: Annotated[float, typer.Option("--duration", help="Of the motion, s.")] = 1.0,
-    rate: Annotated[float, typer.Option("--rate", help="Samples a second.")] = 1000.0,
-    no_friction: Annotated[bool, typer.Option("--no-friction", help="Leave friction out.")] = False,
-    csv: Annotated[Path | None, typer.Option("--csv", help="Table to write; never overwritten.")] = None,
+    to: ToOption = None,
+    radius: RadiusOption = "",
+    duration: DurationOption = 1.0,
+    rate: RateOption = 1000.0,
+    no_friction: NoFrictionOption = False,
+    csv: TableOption = None,
     mode: ModeOption = "",
     as_json: JsonOption = False,
 ) -> None:
@@ -41,8 +44,7 @@ def reactions_command(
     try:
         found = load_robot(robot, mode)
         path = make_trajectory(found, trajectory, at, to, radius, duration)
-        if not 1.0 <= rate <= 1e6:
-            raise NacelleError(f"the rate is between 1 and 1e6 samples a second, got {rate:g}")
+        check_rate(rate)
         from nacelle.dynamics.reactions import peak_reactions
 
         result = peak_reactions(found, path, rate, friction=not no_friction)

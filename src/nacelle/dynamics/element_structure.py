@@ -21,8 +21,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.kinematics.leg_solution import MEET, Parallelogram, leg_form, parallelogram
+from nacelle.kinematics.leg_solution import leg_form
 from nacelle.kinematics.mechanism import Mechanism
+from nacelle.kinematics.parallelogram import MEET, Parallelogram, parallelogram
 from nacelle.model.joint import JointKind
 from nacelle.model.leg import BASE, Leg
 from nacelle.model.robot import Robot

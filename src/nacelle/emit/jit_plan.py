@@ -12,7 +12,7 @@ The plan is made once for a program and then written out for any vector width:
    that holds one evaluation: the inputs, the slots, the results.
 
 Compilers allocate registers too, but not knowing that a value stands in the tile they store it again on
-the stack before they load it: explicit loads save a fifth of all instructions.
+the stack before they load it: explicit loads save those stores.
 """
 
 from __future__ import annotations

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nacelle.kinematics.leg_solution import MEET, leg_form, parallelogram
+from nacelle.kinematics.leg_solution import leg_form
+from nacelle.kinematics.parallelogram import MEET, parallelogram
 from nacelle.model.joint import LETTERS, Joint, JointKind
 from nacelle.model.leg import BASE, Leg
 from nacelle.model.robot import Robot

@@ -1,0 +1,124 @@
+"""Legs with a parallelogram: arm or slider, hub, two equal rods, an end that stays parallel to the hub."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from nacelle.model.joint import JointKind
+from nacelle.model.leg import BASE, Leg
+from nacelle.model.robot import Robot
+from nacelle.spatial.pose import Pose
+from nacelle.spatial.scalar import Array, cross, divide, norm
+
+# Axes meet and stand square within this part of the robot's size.
+MEET = 1e-12
+
+
+@dataclass(frozen=True)
+class Parallelogram:
+    """A leg with a hub, two rods and an end: its joints by their part."""
+
+    root: int
+    hub: int
+    rod_a: int
+    rod_b: int
+    end: int
+    fold: int
+    wrist: int
+
+
+def parallelogram(robot: Robot, leg: Leg) -> Parallelogram | None:
+    """Read a leg as arm or slider, hub, parallelogram and a hinge on the nacelle parallel to the hub's.
+
+    The two rods are equal and the two hinge lines as well, the hubs' axes lie along the short sides, so the
+    end moves parallel to the hub, and the middle of the parallelogram's sides form an arm on a universal
+    joint.
+    """
+    joints, size = robot.joints, robot.size
+    roots = [j for j in leg.joints if joints[j].predecessor == BASE]
+    if len(roots) != 1 or joints[roots[0]].kind not in (JointKind.PRISMATIC, JointKind.REVOLUTE):
+        return None
+    tree = [j for j in leg.joints if j != roots[0]]
+    if len(tree) != 4 or len(leg.closures) != 2:
+        return None
+    if any(joints[j].kind is not JointKind.REVOLUTE for j in (*tree, *leg.closures)):
+        return None
+    hubs = [j for j in tree if joints[j].predecessor == joints[roots[0]].successor]
+    if len(hubs) != 1:
+        return None
+    rods = [j for j in tree if joints[j].predecessor == joints[hubs[0]].successor]
+    ends = [j for j in tree if joints[j].predecessor in {joints[r].successor for r in rods}]
+    if len(rods) != 2 or len(ends) != 1:
+        return None
+    end = joints[ends[0]]
+    folds = [
+        c
+        for c in leg.closures
+        if joints[c].successor == end.successor and joints[c].predecessor in leg.bodies
+    ]
+    wrists = [c for c in leg.closures if joints[c].predecessor == end.successor]
+    if len(folds) != 1 or len(wrists) != 1:
+        return None
+    rod_a = next(r for r in rods if joints[r].successor == end.predecessor)
+    rod_b = next(r for r in rods if joints[r].successor != end.predecessor)
+    if joints[folds[0]].predecessor != joints[rod_b].successor:
+        return None
+    found = Parallelogram(roots[0], hubs[0], rod_a, rod_b, ends[0], folds[0], wrists[0])
+    return found if _folds(robot, found, size) else None
+
+
+def _folds(robot: Robot, p: Parallelogram, size: float) -> bool:
+    """Whether equal sides and parallel axes make the leg a parallelogram indeed."""
+    hub, rod_a, rod_b = (robot.joints[j] for j in (p.hub, p.rod_a, p.rod_b))
+    end, fold, wrist = (robot.joints[j] for j in (p.end, p.fold, p.wrist))
+    width_hub = rod_a.frame_predecessor.p - rod_b.frame_predecessor.p
+    width_end = end.frame_successor.p - fold.frame_successor.p
+    length_a = end.frame_predecessor.p - rod_a.frame_successor.p
+    length_b = fold.frame_predecessor.p - rod_b.frame_successor.p
+    equal = (
+        abs(float(np.linalg.norm(width_hub) - np.linalg.norm(width_end))) < 1e-9 * size
+        and abs(float(np.linalg.norm(length_a) - np.linalg.norm(length_b))) < 1e-9 * size
+    )
+    hub_axis, end_axis = hub.frame_successor.R[:, 2], wrist.frame_predecessor.R[:, 2]
+    across = (
+        abs(float(hub_axis @ rod_a.frame_predecessor.R[:, 2])) < MEET
+        and float(np.linalg.norm(np.cross(rod_a.frame_predecessor.R[:, 2], rod_b.frame_predecessor.R[:, 2])))
+        < MEET
+    )
+
+    def along(axis: Array, width: Array) -> bool:
+        return float(np.linalg.norm(np.cross(axis, width))) < 1e-9 * float(np.linalg.norm(width))
+
+    return equal and across and along(hub_axis, width_hub) and along(end_axis, width_end)
+
+
+def arm_offset(robot: Robot, p: Parallelogram) -> tuple[Array, Array]:
+    """Orientation of the end in the hub, and where the wrist would stand in the hub for rods of no length."""
+    rod_a, rod_b = robot.joints[p.rod_a], robot.joints[p.rod_b]
+    end, fold, wrist = (robot.joints[j] for j in (p.end, p.fold, p.wrist))
+    width_hub = rod_a.frame_predecessor.p - rod_b.frame_predecessor.p
+    width_end = end.frame_successor.p - fold.frame_successor.p
+
+    def frame(x: Array, z: Array) -> Array:
+        x = x * divide(1.0, norm(x))
+        return np.stack([x, cross(z, x), z], axis=1)
+
+    # The end's hinge axis seen in the hub: the rods keep the axes of their two hinges parallel.
+    turned = rod_a.frame_successor.R.T @ end.frame_predecessor.R[:, 2]
+    z_hub = rod_a.frame_predecessor.R @ turned
+    R_hub_end = frame(width_hub, z_hub) @ frame(width_end, end.frame_successor.R[:, 2]).T
+    offset = rod_a.frame_predecessor.p + R_hub_end @ (wrist.frame_predecessor.p - end.frame_successor.p)
+    return R_hub_end, offset
+
+
+def arm(robot: Robot, p: Parallelogram) -> tuple[Pose, Array]:
+    """The centre of the arm behind the root joint, and the rod as a vector in the axes of its joint."""
+    root, hub, rod_a, end = (robot.joints[j] for j in (p.root, p.hub, p.rod_a, p.end))
+    _, offset = arm_offset(robot, p)
+    to_hub = hub.frame_successor.inverse()
+    # Behind the hub's turn its axis is z; the wrist stands at a constant height over it.
+    centre = Pose(np.eye(3), to_hub.R @ offset + to_hub.p)
+    d = rod_a.frame_successor.R.T @ (end.frame_predecessor.p - rod_a.frame_successor.p)
+    return root.frame_successor.inverse() @ hub.frame_predecessor @ centre, np.asarray(d)
