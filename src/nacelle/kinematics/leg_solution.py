@@ -27,6 +27,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from nacelle.kinematics.chain import Chain, centred, end_frames, flatten, serial_chain
 from nacelle.kinematics.parallelogram import MEET, Parallelogram, arm, arm_offset, parallelogram
 from nacelle.kinematics.subproblem import (
     balance,
@@ -40,10 +41,10 @@ from nacelle.kinematics.subproblem import (
     two_turns,
 )
 from nacelle.kinematics.tree import Step, Turn
-from nacelle.model.joint import Joint, JointKind, Primitive
+from nacelle.model.joint import Joint, JointKind
 from nacelle.model.leg import BASE, Leg
 from nacelle.model.robot import Robot
-from nacelle.spatial.pose import Pose, identity
+from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array, Scalar, divide, dot, pack
 from nacelle.spatial.solve import solve
 
@@ -54,12 +55,6 @@ _HOLDS_POINT = (
     JointKind.SPHERICAL,
     JointKind.POINT,
 )
-# The cyclic permutation that takes z to the axis of a primitive.
-_TO_Z = {
-    0: np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]),
-    1: np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]]),
-    2: np.eye(3),
-}
 
 
 @dataclass(frozen=True)
@@ -88,82 +83,6 @@ class Solution:
 
     steps: dict[int, list[Step]]
     gates: list[Scalar]
-
-
-@dataclass
-class _Chain:
-    """A leg, or a part of one, as turns, slides and balls with constant frames between them.
-
-    Attributes:
-        letters: "R", "P" or "S" for each.
-        owners: the joint that each belongs to.
-        X: frames before, between and behind them.
-        target: the closure at the end.
-    """
-
-    letters: str
-    owners: list[int]
-    X: list[Pose]
-    target: Joint
-
-
-def _end_frames(closure: Joint, body: int) -> tuple[Pose, int, Pose]:
-    """A closure from a leg's last body: frame there, body on the other side, frame there."""
-    if closure.predecessor == body:
-        return closure.frame_predecessor, closure.successor, closure.frame_successor
-    return closure.frame_successor, closure.predecessor, closure.frame_predecessor
-
-
-def _flatten(robot: Robot, joints: Sequence[int], closure: Joint, start: Pose) -> _Chain:
-    """Flatten joints that follow one another, from a frame `start` before the first one's body."""
-    letters = ""
-    owners: list[int] = []
-    X: list[Pose] = []
-    pose = start
-    for j in joints:
-        joint = robot.joints[j]
-        pose = pose @ joint.frame_predecessor
-        for primitive in joint.primitives:
-            if primitive is Primitive.BALL:
-                letters, owners, X = letters + "S", [*owners, j], [*X, pose]
-                pose = identity()
-                continue
-            P = Pose(_TO_Z[primitive.axis], np.zeros(3))
-            letters, owners = letters + ("R" if primitive.turns else "P"), [*owners, j]
-            X.append(pose @ P)
-            pose = P.inverse()
-        pose = pose @ joint.frame_successor.inverse()
-    frame, _, _ = _end_frames(closure, robot.joints[joints[-1]].successor)
-    return _Chain(letters, owners, [*X, pose @ frame], closure)
-
-
-def _serial_chain(robot: Robot, leg: Leg) -> _Chain | None:
-    """The chain of a leg whose tree runs from the base through all its bodies to one closure."""
-    if len(leg.closures) != 1 or not leg.joints:
-        return None
-    body = BASE
-    for j in leg.joints:
-        if robot.joints[j].predecessor != body:
-            return None
-        body = robot.joints[j].successor
-    closure = robot.joints[leg.closures[0]]
-    if body not in (closure.predecessor, closure.successor):
-        return None
-    return _flatten(robot, leg.joints, closure, identity())
-
-
-def _centred(chain: _Chain, i: int) -> _Chain:
-    """Move the frames of turns i and i + 1 along their axes to the point where these meet.
-
-    X_i = Tz(s1) (C, 0) Tz(-s2), and a slide along the axis of a turn may pass it.
-    """
-    C, t = chain.X[i + 1]
-    s1, s2 = t[2], -dot(C[:, 2], t)
-    X = list(chain.X)
-    X[i] = X[i] @ Pose(np.eye(3), pack([0.0, 0.0, s1]))
-    X[i + 1] = Pose(C, np.zeros(3))
-    X[i + 2] = Pose(np.eye(3), pack([0.0, 0.0, -s2])) @ X[i + 2]
-    return _Chain(chain.letters, chain.owners, X, chain.target)
 
 
 def _meet(X: Pose, size: float) -> bool:
@@ -224,8 +143,8 @@ def _seen(frame: Pose, W: Array) -> Array:
     return np.asarray(frame.R.T @ (W - frame.p))
 
 
-def _elbow_pair(chain: _Chain, W: Array, roots: _Roots) -> list[Step]:
-    chain = _centred(chain, 1)
+def _elbow_pair(chain: Chain, W: Array, roots: _Roots) -> list[Step]:
+    chain = centred(chain, 1)
     X0, X1, X2, X3 = chain.X
     step, frame = _elbow(chain.letters[0], X0, X1.p, W, dot(X3.p, X3.p), roots)
     first, second, gate = two_turns(X2.R, X3.p, _seen(frame @ X1, W), roots.sign())
@@ -233,20 +152,20 @@ def _elbow_pair(chain: _Chain, W: Array, roots: _Roots) -> list[Step]:
     return [step, first, second]
 
 
-def _elbow_ball(chain: _Chain, W: Array, roots: _Roots) -> list[Step]:
+def _elbow_ball(chain: Chain, W: Array, roots: _Roots) -> list[Step]:
     X0, X1, X2 = chain.X
     step, frame = _elbow(chain.letters[0], X0, X1.p, W, dot(X2.p, X2.p), roots)
     return [step, ball_aim(X2.p, _seen(frame @ X1, W), roots.ball(chain.owners[1]))]
 
 
-def _elbow_turn(chain: _Chain, W: Array, roots: _Roots) -> list[Step]:
+def _elbow_turn(chain: Chain, W: Array, roots: _Roots) -> list[Step]:
     X0, X1, X2 = chain.X
     step, frame = _elbow(chain.letters[0], X0, X1.p, W, dot(X2.p, X2.p), roots)
     return [step, turn_onto(X2.p, _seen(frame @ X1, W))]
 
 
-def _pair_slide(chain: _Chain, W: Array, roots: _Roots) -> list[Step]:
-    chain = _centred(chain, 0)
+def _pair_slide(chain: Chain, W: Array, roots: _Roots) -> list[Step]:
+    chain = centred(chain, 0)
     X0, X1, X2, X3 = chain.X
     u = _seen(X0, W)
     o, z = X2.p + X2.R @ X3.p, X2.R[:, 2]
@@ -256,7 +175,7 @@ def _pair_slide(chain: _Chain, W: Array, roots: _Roots) -> list[Step]:
     return [first, second, length]
 
 
-def _ball_slide(chain: _Chain, W: Array, roots: _Roots) -> list[Step]:
+def _ball_slide(chain: Chain, W: Array, roots: _Roots) -> list[Step]:
     X0, X1, X2 = chain.X
     u = _seen(X0, W)
     o, z = X1.p + X1.R @ X2.p, X1.R[:, 2]
@@ -264,7 +183,7 @@ def _ball_slide(chain: _Chain, W: Array, roots: _Roots) -> list[Step]:
     return [ball_aim(o + length * z, u, roots.ball(chain.owners[0])), length]
 
 
-def _turn_slide(chain: _Chain, W: Array, roots: _Roots) -> list[Step]:
+def _turn_slide(chain: Chain, W: Array, roots: _Roots) -> list[Step]:
     X0, X1, X2 = chain.X
     flat = np.array([1.0, 1.0, 0.0])
     u, o, z = _seen(X0, W) * flat, (X1.p + X1.R @ X2.p) * flat, X1.R[:, 2] * flat
@@ -272,8 +191,8 @@ def _turn_slide(chain: _Chain, W: Array, roots: _Roots) -> list[Step]:
     return [turn_onto(o + length * z, u), length]
 
 
-def _pair_turn(chain: _Chain, W: Array, roots: _Roots) -> list[Step]:
-    chain = _centred(chain, 0)
+def _pair_turn(chain: Chain, W: Array, roots: _Roots) -> list[Step]:
+    chain = centred(chain, 0)
     X0, X1, X2, X3 = chain.X
     u, n = _seen(X0, W), X1.R[:, 2]
     across = X2.p[2] + X2.R[2, 2] * X3.p[2]
@@ -305,7 +224,7 @@ _FORMS = {
 }
 
 
-def _chain_form(chain: _Chain, size: float) -> str:
+def _chain_form(chain: Chain, size: float) -> str:
     """Name of the closed form of a chain of floats, or nothing."""
     X, kind = chain.X, chain.target.kind
     match chain.letters:
@@ -334,7 +253,7 @@ def _chain_form(chain: _Chain, size: float) -> str:
     return ""
 
 
-def _planar_end(chain: _Chain, turn: int | None = None) -> bool:
+def _planar_end(chain: Chain, turn: int | None = None) -> bool:
     """Whether the end of a planar chain is a point, or turns about an axis across the plane."""
     if chain.target.kind is JointKind.POINT:
         return True
@@ -354,7 +273,7 @@ class _Rods:
     root: int
     letter: str
     X: Pose
-    chains: tuple[_Chain, ...]
+    chains: tuple[Chain, ...]
 
 
 def _rods(robot: Robot, leg: Leg) -> _Rods | None:
@@ -378,7 +297,7 @@ def _rods(robot: Robot, leg: Leg) -> _Rods | None:
             return None
         if rod.kind not in (JointKind.SPHERICAL, JointKind.UNIVERSAL):
             return None
-        chains.append(_flatten(robot, [j], ends[0], root.frame_successor.inverse()))
+        chains.append(flatten(robot, [j], ends[0], root.frame_successor.inverse()))
     letter = "R" if root.kind is JointKind.REVOLUTE else "P"
     return _Rods(roots[0], letter, root.frame_predecessor, tuple(chains))
 
@@ -433,7 +352,7 @@ def leg_form(robot: Robot, leg: Leg) -> str:
     """Name the closed form of a leg; empty if it has none."""
     if _is_cross_slide(robot, leg):
         return "cross-slide"
-    chain = _serial_chain(robot, leg)
+    chain = serial_chain(robot, leg)
     if chain is not None:
         return _chain_form(chain, robot.size)
     if _rods(robot, leg) is not None:
@@ -494,7 +413,7 @@ def solve_leg(robot: Robot, leg: Leg, recipe: Recipe, poses: Mapping[int, Pose])
     def target(closure: Joint) -> Array:
         own = {robot.joints[j].successor for j in leg.joints}
         body = closure.predecessor if closure.predecessor in own else closure.successor
-        _, other, frame = _end_frames(closure, body)
+        _, other, frame = end_frames(closure, body)
         return (poses[other] @ frame).p
 
     if recipe.form == "rods":
@@ -509,7 +428,7 @@ def solve_leg(robot: Robot, leg: Leg, recipe: Recipe, poses: Mapping[int, Pose])
         return Solution(_solve_parallelogram(robot, found, W, roots), roots.gates)
     if recipe.form == "cross-slide":
         return Solution(_solve_cross_slide(robot, leg, poses), roots.gates)
-    chain = _serial_chain(robot, leg)
+    chain = serial_chain(robot, leg)
     assert chain is not None
     if recipe.form == "slide-plane":
         return Solution({leg.joints[0]: [_slide_plane(robot, chain, poses)]}, [])
@@ -562,10 +481,10 @@ def leg_sphere(robot: Robot, leg: Leg, form: str, step: Step) -> Sphere:
         root = robot.joints[found.root]
         centre = (root.frame_predecessor @ _moved(step) @ X_centre).p
         return Sphere(centre, dot(d, d), robot.joints[found.wrist])
-    chain = _serial_chain(robot, leg)
+    chain = serial_chain(robot, leg)
     assert chain is not None
     if form in ("pair-slide", "elbow-pair"):
-        chain = _centred(chain, 0 if form == "pair-slide" else 1)
+        chain = centred(chain, 0 if form == "pair-slide" else 1)
     X = chain.X
     if form in ("pair-slide", "ball-slide", "turn-slide"):
         d = X[-2].p + X[-2].R @ X[-1].p + step * X[-2].R[:, 2]
@@ -604,12 +523,12 @@ def _solve_cross_slide(robot: Robot, leg: Leg, poses: Mapping[int, Pose]) -> dic
     return {j: [lengths[j]] if j in lengths else [] for j in leg.joints}
 
 
-def _slide_plane(robot: Robot, chain: _Chain, poses: Mapping[int, Pose]) -> Scalar:
+def _slide_plane(robot: Robot, chain: Chain, poses: Mapping[int, Pose]) -> Scalar:
     """Slide until the two frames of a C5 joint lie in its plane: n . (W - X_0 (q z) X_1) = 0."""
     X0, X1 = chain.X
     closure = chain.target
     own = robot.joints[chain.owners[0]].successor
-    _, other, frame = _end_frames(closure, own)
+    _, other, frame = end_frames(closure, own)
     there, here = poses[other] @ frame, X0 @ X1
     n = here.R[:, 2] if closure.predecessor == own else there.R[:, 2]
     return divide(dot(n, there.p - here.p), dot(n, X0.R[:, 2]))

@@ -1,0 +1,131 @@
+"""A leg flattened to single turns and slides about z (R, P) and balls (S), with constant frames between.
+
+    W = X_0 M_1(q_1) X_1 ... M_k(q_k) X_k
+
+W is the leg's end, the frame of the closure on its last body. A joint with several axes gives several
+letters; a body hangs behind the last letter of the joint that carries it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from nacelle.model.joint import Joint, Primitive
+from nacelle.model.leg import BASE, Leg
+from nacelle.model.robot import Robot
+from nacelle.spatial.pose import Pose, identity
+from nacelle.spatial.scalar import Scalar, dot, pack
+
+# The cyclic permutation that takes z to the axis of a primitive.
+_TO_Z = {
+    0: np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]),
+    1: np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]]),
+    2: np.eye(3),
+}
+
+
+class Carried(NamedTuple):
+    """A body of a chain.
+
+    Attributes:
+        body: its index.
+        behind: how many letters move it.
+        pose: its frame in the moved frame of the last of these letters.
+    """
+
+    body: int
+    behind: int
+    pose: Pose
+
+
+@dataclass
+class Chain:
+    """A leg, or a part of one, as turns, slides and balls with constant frames between them.
+
+    Attributes:
+        letters: "R", "P" or "S" for each.
+        owners: the joint that each belongs to.
+        X: frames before, between and behind them.
+        target: the closure at the end.
+        bodies: the bodies that the letters move.
+    """
+
+    letters: str
+    owners: list[int]
+    X: list[Pose]
+    target: Joint
+    bodies: tuple[Carried, ...]
+
+
+def end_frames(closure: Joint, body: int) -> tuple[Pose, int, Pose]:
+    """A closure from a leg's last body: frame there, body on the other side, frame there."""
+    if closure.predecessor == body:
+        return closure.frame_predecessor, closure.successor, closure.frame_successor
+    return closure.frame_successor, closure.predecessor, closure.frame_predecessor
+
+
+def flatten(robot: Robot, joints: Sequence[int], closure: Joint, start: Pose) -> Chain:
+    """Flatten joints that follow one another, from a frame `start` before the first one's body."""
+    letters = ""
+    owners: list[int] = []
+    X: list[Pose] = []
+    bodies: list[Carried] = []
+    pose = start
+    for j in joints:
+        joint = robot.joints[j]
+        pose = pose @ joint.frame_predecessor
+        for primitive in joint.primitives:
+            if primitive is Primitive.BALL:
+                letters, owners, X = letters + "S", [*owners, j], [*X, pose]
+                pose = identity()
+                continue
+            P = Pose(_TO_Z[primitive.axis], np.zeros(3))
+            letters, owners = letters + ("R" if primitive.turns else "P"), [*owners, j]
+            X.append(pose @ P)
+            pose = P.inverse()
+        pose = pose @ joint.frame_successor.inverse()
+        bodies.append(Carried(joint.successor, len(letters), pose))
+    frame, _, _ = end_frames(closure, robot.joints[joints[-1]].successor)
+    return Chain(letters, owners, [*X, pose @ frame], closure, tuple(bodies))
+
+
+def serial_chain(robot: Robot, leg: Leg) -> Chain | None:
+    """The chain of a leg whose tree runs from the base through all its bodies to one closure."""
+    if len(leg.closures) != 1 or not leg.joints:
+        return None
+    body = BASE
+    for j in leg.joints:
+        if robot.joints[j].predecessor != body:
+            return None
+        body = robot.joints[j].successor
+    closure = robot.joints[leg.closures[0]]
+    if body not in (closure.predecessor, closure.successor):
+        return None
+    return flatten(robot, leg.joints, closure, identity())
+
+
+def centred(chain: Chain, i: int) -> Chain:
+    """Move the frames of turns i and i + 1 along their axes to the point where these meet.
+
+    X_i = Tz(s1) (C, 0) Tz(-s2), and a slide along the axis of a turn may pass it.
+    """
+    C, t = chain.X[i + 1]
+    s1, s2 = t[2], -dot(C[:, 2], t)
+    X = list(chain.X)
+    X[i] = X[i] @ _slide(s1)
+    X[i + 1] = Pose(C, np.zeros(3))
+    X[i + 2] = _slide(-s2) @ X[i + 2]
+    back = {i + 1: _slide(-s1), i + 2: _slide(-s2)}
+    bodies = tuple(
+        Carried(body, behind, back[behind] @ pose) if behind in back else Carried(body, behind, pose)
+        for body, behind, pose in chain.bodies
+    )
+    return Chain(chain.letters, chain.owners, X, chain.target, bodies)
+
+
+def _slide(s: Scalar) -> Pose:
+    return Pose(np.eye(3), pack([0.0, 0.0, s]))
