@@ -46,10 +46,11 @@ demo: setup ## Check, show and draw every robot of the library, and some workspa
 	for r in $$robots; do $(BIN)/nacelle check $$r; $(BIN)/nacelle show $$r; done
 	@$(BIN)/python -m nacelle.report.gallery demo
 
-bench: setup ## Measure beside gcc, CasADi, NumPy and Pinocchio; nothing is asserted
+bench: setup ## Measure beside gcc, CasADi, NumPy, Pinocchio and MuJoCo; nothing is asserted
 	@$(UV_SETTINGS) $(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements/bench.txt
 	$(BIN)/python benchmarks/program.py
 	$(BIN)/python benchmarks/kinematics.py
+	$(BIN)/python benchmarks/simulation.py
 
 format: setup ## Format, and mend what the linter can mend
 	$(BIN)/ruff check --fix .

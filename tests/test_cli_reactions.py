@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 import nacelle
 from nacelle.cli import app
-from nacelle.cli import reactions as command
+from nacelle.dynamics.peak_reactions import PARTS
 from nacelle.dynamics.reactions import joint_reactions
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -43,7 +43,11 @@ def test_peaks_of_a_robot_at_rest() -> None:
     assert found["failed"] == 0
     for row, wrench in zip(found["joints"], expected.wrench, strict=True):
         assert row["force"] == pytest.approx(np.linalg.norm(wrench[:3]), abs=1e-12)
-        assert row["axial"] == pytest.approx(abs(wrench[2]), abs=1e-12)
+        if row["kind"] == "point":
+            assert row["axial"] is None
+        else:
+            assert row["axial"] == pytest.approx(abs(wrench[2]), abs=1e-12)
+        assert row["determined"] is (row["open"] == [])
         assert row["moment"] == pytest.approx(np.linalg.norm(wrench[3:]), abs=1e-12)
 
 
@@ -51,16 +55,23 @@ def test_table_and_text() -> None:
     result = run("reactions", "fivebar", "--duration", "0.5", "--rate", "100", "--csv", "joints.csv")
     assert "51 samples" in result.stdout
     assert "inner stress" in result.stdout
+    for word in ("radial", "tilting", "torque", "mean", "open", "fz nx ny"):
+        assert word in result.stdout
+    # Leg by leg: the joint at the end of the first leg stands before the second leg.
+    order = [line.split()[0] for line in result.stdout.splitlines() if line.startswith(("left.", "right."))]
+    assert [name.split(".")[0] for name in order] == sorted(name.split(".")[0] for name in order)
     lines = Path("joints.csv").read_text().splitlines()
     robot = nacelle.load("fivebar")
     assert len(lines) == 52
     assert len(lines[0].split(",")) == 2 + 6 * len(robot.joints)
-    assert lines[0].startswith(f"t [s],{robot.joints[0].name}.{command.PARTS[0]} [N]")
+    assert lines[0].startswith(f"t [s],{robot.joints[0].name}.{PARTS[0]} [N]")
     assert "exists already" in run("reactions", "fivebar", "--csv", "joints.csv", code=1).stderr
 
 
 def test_faults_are_told() -> None:
     assert "rate" in run_json("reactions", "fivebar", "--rate", "0", code=1)["error"]
     assert "trajectory" in run_json("reactions", "fivebar", "--trajectory", "spiral", code=1)["error"]
-    far = run_json("reactions", "fivebar", "--radius", "5m", "--duration", "0.1", "--rate", "100")
-    assert far["failed"] > 0
+    far = run_json("reactions", "fivebar", "--radius", "400mm", "--duration", "0.1", "--rate", "100")
+    assert 0 < far["failed"] < far["samples"]
+    lost = run_json("reactions", "fivebar", "--radius", "5m", "--rate", "100", code=1)
+    assert "reaches no pose" in lost["error"]

@@ -7,6 +7,7 @@ from typing import Any
 
 from nacelle.compile import Compiled, CompileError
 from nacelle.compile import compile_function as compile
+from nacelle.dynamics.balancing import BalanceSpring, Counterweight, GravityBalance, balance_gravity
 from nacelle.dynamics.derivatives import DynamicsDerivatives, dynamics_derivatives
 from nacelle.dynamics.equilibrium import equilibrium, equilibrium_pose, moved
 from nacelle.dynamics.formulations import NAMES as FORMULATIONS
@@ -22,7 +23,8 @@ from nacelle.dynamics.forward import (
 )
 from nacelle.dynamics.inverse import InverseDynamics, inverse_dynamics
 from nacelle.dynamics.linear import LinearModel, Pole, linearise
-from nacelle.dynamics.reactions import PeakReactions, Reactions, joint_reactions, peak_reactions
+from nacelle.dynamics.peak_reactions import PeakReactions, peak_reactions
+from nacelle.dynamics.reactions import Reactions, joint_reactions
 from nacelle.dynamics.sizing import Sizing, size_motors
 from nacelle.errors import (
     AssemblyError,
@@ -78,9 +80,12 @@ from nacelle.kinematics.workspace import Reach, Workspace, reach, workspace
 from nacelle.library import build, check, load, loads
 from nacelle.model.robot import Actuator, Robot
 from nacelle.robots import names as robot_names
-from nacelle.simulation.events import Event, standard_events, user_event
+from nacelle.simulation.events import Event, user_event
+from nacelle.simulation.feedback import Feedback, feedback
 from nacelle.simulation.plant import RigidPlant
+from nacelle.simulation.protocol import Plant
 from nacelle.simulation.result import Simulation
+from nacelle.simulation.robot_events import standard_events
 from nacelle.simulation.simulate import simulate
 from nacelle.spatial.physics import physics
 
@@ -91,6 +96,7 @@ __all__ = [
     "Actuator",
     "AssemblyError",
     "BSpline",
+    "BalanceSpring",
     "BangBang",
     "BodyMotion",
     "BodyPoses",
@@ -99,14 +105,17 @@ __all__ = [
     "Circle",
     "CompileError",
     "Compiled",
+    "Counterweight",
     "Cubic",
     "DescriptionError",
     "DynamicsDerivatives",
     "Event",
+    "Feedback",
     "Flag",
     "ForwardDynamics",
     "ForwardKinematics",
     "Fourier",
+    "GravityBalance",
     "InverseDynamics",
     "InverseKinematics",
     "Jacobian",
@@ -119,6 +128,7 @@ __all__ = [
     "NacelleError",
     "ParameterError",
     "PeakReactions",
+    "Plant",
     "Pole",
     "Polyline",
     "Problem",
@@ -143,6 +153,7 @@ __all__ = [
     "Workspace",
     "__version__",
     "along",
+    "balance_gravity",
     "bias_forces",
     "body_jacobian",
     "body_motion",
@@ -153,6 +164,7 @@ __all__ = [
     "dynamics_derivatives",
     "equilibrium",
     "equilibrium_pose",
+    "feedback",
     "forward_dynamics",
     "forward_kinematics",
     "gravity_forces",
@@ -214,6 +226,14 @@ def _plot_workspace(self: Workspace, quantity: str = "conditioning", **options: 
     return plot_workspace(self, quantity, **options)
 
 
+def _plot_simulation(self: Simulation, *panels: str, **options: Any) -> Any:
+    """Draw the run over time; panels and options as in `nacelle.report.plots.plot_simulation`."""
+    from nacelle.report.plots import plot_simulation
+
+    return plot_simulation(self, panels, **options) if panels else plot_simulation(self, **options)
+
+
 # Pictures are registered here, at the door: the floors below know nothing of them.
 Robot.plot = _plot_robot
 Workspace.plot = _plot_workspace
+Simulation.plot = _plot_simulation

@@ -330,10 +330,20 @@ def compile_rk4(
     robot: Robot,
     *,
     options: Mapping[str, Any] | None = None,
+    control: Callable[..., Any] | None = None,
     use_cache: bool = True,
     store: Store | None = None,
 ) -> Any:
     """Compile the fixed-step Runge-Kutta method around a function of (robot, x, u, p) that gives dx.
+
+    Args:
+        function: the derivative.
+        robot: the robot.
+        options: keyword arguments for the derivative.
+        control: a function of (robot, x, w, p) that gives u at the begin of every step, held over it; with
+            one the driver is not kept in the cache.
+        use_cache: whether to look into and write to the user's cache.
+        store: another cache.
 
     Raises:
         TargetError: without llvmlite.
@@ -343,6 +353,10 @@ def compile_rk4(
 
     shapes = _shapes(function, robot, None, ())
     settings = dict(options or {})
+    if control is not None:
+        derivative = make_program(function, robot, shapes, options=settings)
+        law = make_program(control, robot, _shapes(control, robot, None, ()))
+        return jit_drivers.rk4(derivative, control=law)
     key = _key("rk4", function, robot, shapes, (), True, settings) if use_cache else None
     return _kept(
         store or Store(),
@@ -481,8 +495,13 @@ def _fingerprint(function: Callable[..., Any]) -> str | None:
     """Hash of a function's code and of the functions and numbers of its module that it uses.
 
     Functions of this package are covered by the hash of its source. None for functions whose
-    behaviour depends on things that cannot be seen: closures, bound objects, unusual globals.
+    behaviour depends on things that cannot be seen: closures, bound objects, unusual globals. A closure of
+    this package may name what it was made from, functions and plain values, as `made_from`.
     """
+    parts: tuple[Any, ...] | None = getattr(function, "made_from", None)
+    if parts is not None:
+        marks = [_fingerprint(part) if callable(part) else repr(part) for part in parts]
+        return None if None in marks else json.dumps([function.__qualname__, marks])
     module = getattr(function, "__module__", "") or ""
     name = f"{module}.{getattr(function, '__qualname__', '')}"
     if module == "nacelle" or module.startswith("nacelle."):

@@ -330,3 +330,101 @@ def test_a_linear_model_predicts_a_small_step() -> None:
     predicted = (vectors @ np.diag(np.exp(values * 0.05)) @ np.linalg.inv(vectors)).real @ s
     assert relative_error(np.concatenate([xs[0] - x, vs[0]]), predicted) < 1e-3
     assert model.state_names == ("x", "z", "v_x", "v_z")
+
+
+def test_loads_hold_in_equilibria_and_linear_models() -> None:
+    """A constant weight at the tip is what a mass there is, at rest and in the stiffness."""
+    plain, x, *_ = state("fivebar")
+    robot = dataclasses.replace(plain, gravity=(0.0, -9.81, 0.0))
+    name = robot.bodies[1].name
+    weight = {name: [0.0, -9.81 * 2.0, 0.0, 0.0, 0.0, 0.0]}
+    ten = robot.parameter_vector("inertia")
+    ten[0] += 2.0
+    heavy = robot.with_parameters(ten, "inertia")
+    held = equilibrium(robot, x, external=weight)
+    assert relative_error(held, equilibrium(heavy, x)) < 1e-12
+    guess = moved(robot, x, np.full(2, 0.005 * robot.size))
+    found = equilibrium_pose(robot, held, guess=guess, external=weight)
+    np.testing.assert_allclose(found, x, atol=1e-9)
+    # The same stiffness R_x = -M A_21, other masses.
+    stiffness = [
+        -nacelle.mass_matrix(one, x) @ linearise(one, x, friction=False, external=load).A[2:, :2]
+        for one, load in ((robot, weight), (heavy, None))
+    ]
+    assert relative_error(*stiffness) < 1e-10
+    push = {name: [3.0, -2.0, 0.0, 0.0, 0.0, 0.0]}
+    model = linearise(robot, x, external=push)
+    np.testing.assert_allclose(model.c, 0.0, atol=1e-12)
+    assert relative_error(model.tau, nacelle.inverse_dynamics(robot, x, external=push).force) < 1e-12
+
+
+@pytest.mark.parametrize("coordinates", ["platform", "actuators"])
+def test_linear_models_under_loads_are_those_of_differences(coordinates: str) -> None:
+    """On a rotating plate the load's share turns with the pose: its derivative counts."""
+    robot, x, v, _, tau = state("3rrr")
+    load = {robot.bodies[1].name: np.array([30.0, -20.0, 5.0, 0.3, 0.2, 4.0])}
+    arm = {robot.bodies[2].name: np.array([10.0, 7.0, 0.0, 0.0, 0.0, -2.0])}
+    external = load | arm
+    n = robot.motion.n
+    model = linearise(robot, x, v, tau, coordinates=coordinates, smooth=0.5, external=external)
+    still = linearise(robot, x, v, tau, coordinates=coordinates, smooth=0.5)
+    assert relative_error(model.A, still.A) > 1e-3
+    if coordinates == "platform":
+        by_pose = differences(
+            lambda e: (
+                nacelle.forward_dynamics(
+                    robot,
+                    moved(robot, np.broadcast_to(x, (9, n, x.size)), e),
+                    v,
+                    tau,
+                    smooth=0.5,
+                    external=external,
+                ).acceleration
+            ),
+            n,
+            2e-3,
+        )
+        assert relative_error(model.A[n:, :n], by_pose) < 1e-9
+    else:
+        plain = linearise(robot, x, v, tau, smooth=0.5, external=external)
+        assert model.c[n:] == pytest.approx(
+            nacelle.joint_motion(robot, x, v, plain.c[n:]).actuators[2], rel=1e-9
+        )
+
+
+def test_loads_in_batches() -> None:
+    robot, x, v, a, _ = state("fivebar")
+    name = robot.bodies[1].name
+    loads = np.array([[3.0, -2.0, 0.0, 0.0, 0.0, 0.0], [9.0, 4.0, 0.0, 0.0, 0.0, 0.0]])
+    found = dynamics_derivatives(robot, x, v, a, external={name: loads})
+    assert found.pose.shape == (2, 2, 2)
+    for k in range(2):
+        one = dynamics_derivatives(robot, x, v, a, external={name: loads[k]})
+        assert relative_error(found.pose[k], one.pose) < 1e-12
+    assert linearise(robot, x, external={name: loads}).A.shape == (2, 4, 4)
+    assert equilibrium(robot, x, external={name: loads}).shape == (2, 2)
+
+
+def test_faults_of_equilibria_are_told() -> None:
+    robot = any_robot("delta-codourey")
+    for arguments, words in (
+        ({"tau": [0.0, 0.0]}, "3 actuators"),
+        ({"tau": [0.0, 0.0, np.nan]}, "not finite"),
+        ({"tau": np.zeros((2, 3))}, "one set of forces"),
+        ({"guess": np.zeros((2, 3))}, "one pose"),
+        ({"guess": [0.0, np.nan, 0.0]}, "not finite"),
+        ({"guess": [0.0, 0.0]}, "shape"),
+        ({"external": {"plates": np.zeros(6)}}, "no body"),
+        ({"external": {"plate": np.zeros(3)}}, "shape"),
+        ({"external": {"plate": [np.inf, 0, 0, 0, 0, 0]}}, "not finite"),
+        ({"external": {"plate": np.zeros((2, 6))}}, "one set of wrenches"),
+    ):
+        with pytest.raises(nacelle.KinematicsError, match=words):
+            equilibrium_pose(robot, **arguments)
+    with pytest.raises(nacelle.UnreachableError):
+        equilibrium_pose(robot, guess=[5.0, 0.0, 0.0])
+    with pytest.raises(nacelle.UnreachableError):
+        equilibrium(robot, [5.0, 0.0, 0.0])
+    # Forces that nothing balances: a push far beyond the weight drives the plate out of reach.
+    with pytest.raises(nacelle.KinematicsError, match=r"no pose|do not determine"):
+        equilibrium_pose(robot, [500.0, 500.0, 500.0])

@@ -195,6 +195,41 @@ def test_rk4_refuses_other_programs(rk4: jit_drivers.Rk4) -> None:
         rk4.integrate(np.ones((3, 2)), np.ones((7, 1)), np.ones((1, 2)), h=0.1, steps=5)
 
 
+def test_rk4_with_inputs_at_the_stages(rk4: jit_drivers.Rk4) -> None:
+    """The equation θ̈ = t², which the method integrates exactly."""
+    h, steps = 0.05, 20
+    begin = h * np.arange(steps)
+    u = np.stack([begin, begin + h / 2, begin + h], axis=1)[..., None] ** 2
+    found = rk4.integrate([[0.0, 0.0]], u, [[0.0, 0.0]], h=h, steps=steps)
+    t = begin + h
+    np.testing.assert_allclose(found.x[0], np.stack([t**4 / 12, t**3 / 3], axis=1), rtol=1e-12, atol=1e-15)
+    with pytest.raises(ValueError, match=r"not \(steps, 3, 1\)"):
+        rk4.integrate([[0.0, 0.0]], u[:, :2], [[0.0, 0.0]], h=h, steps=steps)
+
+
+def test_rk4_with_a_control_that_is_held() -> None:
+    """The pendulum under u = w - θ, taken at the begin of every step."""
+    code = (*(("input", k) for k in range(5)), ("sub", 2, 0))
+    law = Program(
+        "law",
+        (Variable("x", (2,)), Variable("w", (1,)), Variable("p", (2,))),
+        (Variable("u", (1,)),),
+        code,
+        (5,),
+    )
+    driver = jit_drivers.rk4(pendulum(), control=law)
+    rng = np.random.default_rng(3)
+    x0, p, w = rng.normal(size=(5, 2)), rng.uniform(0.5, 2.0, (5, 2)), rng.normal(size=(20, 1))
+    found = driver.integrate(x0, w, p, h=0.05, steps=20)
+    for k in range(5):
+        x = x0[k]
+        for step in range(20):
+            x = plain_rk4(pendulum(), x, w[step : step + 1] - x[0], p[k], 0.05, 1)[0]
+            np.testing.assert_allclose(found.x[k, step], x, rtol=1e-11, atol=1e-12)
+    with pytest.raises(ValueError, match="no control program"):
+        jit_drivers.rk4(explosion(), control=law)
+
+
 def test_objects_reload() -> None:
     image = jit_drivers.compile_newton(square_roots())
     found = jit_drivers.load_newton(image, square_roots()).solve([[1.0, 1.0]], [[4.0, 9.0]], tolerance=1e-12)

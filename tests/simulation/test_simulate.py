@@ -182,7 +182,7 @@ def test_resume_and_files(tmp_path: Path) -> None:
     [
         ({"until": -1.0}, "must end after it begins"),
         ({"until": 1.0, "method": "euler"}, "no method is called 'euler'"),
-        ({"until": 1.0, "force": [1.0, 2.0, 3.0]}, "has 2 actuators"),
+        ({"until": 1.0, "force": [1.0, 2.0, 3.0]}, "have the shape"),
         ({"until": 1.0, "method": "rk4", "step": 0.0}, "the step must be above zero"),
         ({"until": 1.0, "method": "rk4", "step": 0.5, "force": np.zeros((3, 2))}, "forces for 2 steps"),
         ({"until": 1.0, "v0": [np.nan, 0.0]}, "not finite"),

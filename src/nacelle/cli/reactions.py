@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from typing import TYPE_CHECKING
 
 from nacelle.cli.common import JsonOption, RobotArgument, app, console, fail, print_json
@@ -21,9 +22,9 @@ from nacelle.cli.pose import AtOption, ModeOption, deliver, load_robot, plain, t
 from nacelle.errors import NacelleError
 
 if TYPE_CHECKING:
-    from nacelle.dynamics.reactions import PeakReactions
+    from rich.table import Table
 
-PARTS = ("fx", "fy", "fz", "nx", "ny", "nz")
+    from nacelle.dynamics.peak_reactions import Peak, PeakReactions
 
 
 @app.command("reactions")
@@ -45,7 +46,7 @@ def reactions_command(
         found = load_robot(robot, mode)
         path = make_trajectory(found, trajectory, at, to, radius, duration)
         check_rate(rate)
-        from nacelle.dynamics.reactions import peak_reactions
+        from nacelle.dynamics.peak_reactions import peak_reactions
 
         result = peak_reactions(found, path, rate, friction=not no_friction)
         if csv is not None:
@@ -57,6 +58,8 @@ def reactions_command(
 
 def _table(result: PeakReactions) -> str:
     """Wrenches of all joints at all times, as CSV."""
+    from nacelle.dynamics.peak_reactions import PARTS
+
     names, units, columns = ["t"], ["s"], [result.times]
     for j, joint in enumerate(result.robot.joints):
         names += [f"{joint.name}.{part}" for part in PARTS]
@@ -82,40 +85,67 @@ def _print(result: PeakReactions, duration: float, friction: bool, as_json: bool
                 "redundancy": redundancy,
                 "joints": [
                     {key: plain(value) for key, value in dataclasses.asdict(peak).items()}
+                    | {"determined": peak.determined}
                     for peak in result.peaks
                 ],
             }
         )
         return
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    for column in ("joint", "kind", "force", "at", "radial", "axial", "moment", "at", ""):
-        table.add_column(column, justify="left" if column in ("joint", "kind", "") else "right")
-    for peak in result.peaks:
-        table.add_row(
-            Text(peak.name),
-            peak.kind,
-            f"{peak.force:.4g} N",
-            f"{peak.force_time:.3f} s",
-            f"{peak.radial:.4g} N",
-            f"{peak.axial:.4g} N",
-            f"{peak.moment:.4g} N m",
-            f"{peak.moment_time:.3f} s",
-            "" if peak.determined else "*",
-        )
     console().print(
         f"{robot.name}: {duration:g} s, {len(result.times)} samples"
-        + ("" if friction else ", without friction"),
+        + ("" if friction else ", without friction")
+        + "; largest loads",
         markup=False,
     )
-    console().print(table)
+    console().print(_peaks(result))
     if redundancy:
         console().print(
-            f"* holds inner stress, which {redundancy} superfluous closure equations leave open; "
-            "the least-norm share is given",
+            f"open: {redundancy} superfluous closure equations leave inner stress in these components, which "
+            "tolerances and stiffness decide; the least-norm share is given",
             markup=False,
         )
     if bad:
         console(stderr=True).print(f"[yellow]{bad} samples are out of reach or singular[/]")
+
+
+def _peaks(result: PeakReactions) -> Table:
+    """The largest loads leg by leg."""
+    from rich.table import Table
+    from rich.text import Text
+
+    force = max(peak.force for peak in result.peaks)
+    moment = max(force * result.robot.size, *(peak.moment for peak in result.peaks))
+    redundant = bool(result.reactions.redundancy)
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    columns = ["joint", "kind", "force (N)", "at (s)", "mean", "radial", "axial"]
+    columns += ["moment (N m)", "at (s)", "tilting", "torque"]
+    for column in [*columns, "open"] if redundant else columns:
+        table.add_column(column, justify="left" if column in ("joint", "kind", "open") else "right")
+    for peak in _leg_by_leg(result):
+        row = [_shown(peak.force, force), f"{peak.force_time:.3f}"]
+        row += [_shown(value, force) for value in (peak.mean_force, peak.radial, peak.axial)]
+        row += [_shown(peak.moment, moment)]
+        row += [f"{peak.moment_time:.3f}" if _counts(peak.moment, moment) else ""]
+        row += [_shown(value, moment) for value in (peak.tilting, peak.torque)]
+        table.add_row(Text(peak.name), peak.kind, *row, *([" ".join(peak.open)] if redundant else []))
+    return table
+
+
+def _leg_by_leg(result: PeakReactions) -> list[Peak]:
+    """Peaks in the order of the legs, those of the nacelle's own joints last."""
+    robot = result.robot
+    order = [j for leg in robot.legs for j in (*leg.joints, *leg.closures)]
+    order += [j for j in range(len(robot.joints)) if j not in order]
+    return [result.peaks[j] for j in order]
+
+
+def _counts(value: float, largest: float) -> bool:
+    """Whether a load is more than rounding."""
+    return math.isfinite(value) and value > 1e-12 * largest
+
+
+def _shown(value: float, largest: float) -> str:
+    """A load; zero where it is rounding, nothing where there is none."""
+    if not math.isfinite(value):
+        return ""
+    return f"{value:.4g}" if _counts(value, largest) else "0"

@@ -83,10 +83,13 @@ def simulate_command(
     ] = 1e-3,
     no_friction: Annotated[bool, typer.Option("--no-friction", help="Leave friction out.")] = False,
     no_limits: Annotated[
-        bool, typer.Option("--no-limits", help="Do not end at limits of the drives.")
+        bool, typer.Option("--no-limits", help="Do not end at limits of joints and drives.")
     ] = False,
     samples: Annotated[int, typer.Option("--samples", help="How many results.")] = 1001,
     csv: Annotated[Path | None, typer.Option("--csv", help="Table to write; never overwritten.")] = None,
+    plot: Annotated[
+        Path | None, typer.Option("--plot", help="Picture to write (png, svg, pdf); never overwritten.")
+    ] = None,
     mode: ModeOption = "",
     as_json: JsonOption = False,
 ) -> None:
@@ -95,8 +98,8 @@ def simulate_command(
 
     try:
         from nacelle.dynamics.forward import gravity_forces
-        from nacelle.simulation.events import standard_events
         from nacelle.simulation.plant import RigidPlant
+        from nacelle.simulation.robot_events import standard_events
         from nacelle.simulation.simulate import simulate
 
         found = load_robot(robot, mode)
@@ -115,8 +118,9 @@ def simulate_command(
             def forces(t: float) -> Any:
                 return constant + over_time(t)
 
-        if csv is not None and csv.exists():
-            raise NacelleError(f"{csv} exists already; it is left as it is")
+        for file in (csv, plot):
+            if file is not None and file.exists():
+                raise NacelleError(f"{file} exists already; it is left as it is")
         plant = RigidPlant(found, friction=not no_friction, smooth=smooth or None)
         run = simulate(
             plant,
@@ -125,7 +129,7 @@ def simulate_command(
             forces,
             until=until,
             method=method,
-            step=step,
+            step=step if method == "rk4" else None,
             samples=samples,
             rtol=1e-9,
             atol=1e-11,
@@ -134,6 +138,11 @@ def simulate_command(
         )
         if csv is not None:
             run.to_csv(csv)
+        if plot is not None:
+            from nacelle.report.draw import save
+            from nacelle.report.plots import plot_simulation
+
+            save(plot_simulation(run, shown=False), plot)
     except NacelleError as error:
         fail(error, as_json)
     energy = run.energy
@@ -147,6 +156,9 @@ def simulate_command(
         "pose": run.x[-1].tolist(),
         "twist": run.v[-1].tolist(),
         "energy": [float(energy[0]), float(energy[-1])],
+        "work": float(run.work[-1]),
+        "dissipated": float(run.dissipated[-1]),
+        "balance": float(run.balance[-1]),
         "closure_error": run.closure_error,
     }
     if as_json:
@@ -156,7 +168,9 @@ def simulate_command(
         f"{found.name}: {run.method}, {run.t[0]:g} to {run.t[-1]:.6g} s; {run.status}: {run.message}",
         "pose   " + " ".join(f"{value:.6g}" for value in run.x[-1]),
         "twist  " + " ".join(f"{value:.6g}" for value in run.v[-1]),
-        f"energy {energy[0]:.6g} J to {energy[-1]:.6g} J; loops open by {run.closure_error:.1e} of the size",
+        f"energy {energy[0]:.6g} J to {energy[-1]:.6g} J; forces did {run.work[-1]:.6g} J, friction took "
+        f"{run.dissipated[-1]:.6g} J, missing {run.balance[-1]:.1e} J",
+        f"loops open by {run.closure_error:.1e} of the size",
     ]
     for line in lines:
         console().print(line, markup=False)

@@ -9,14 +9,14 @@ n columns for the n entries of the reduced twist: translations, small rotations 
 of the nacelle. What iteration finds moves with the pose, y = y(x): dy follows from the closing equations (the
 implicit function theorem), and that is what the joint rates say, since u = U v.
 
-One program serves all: the balance R = F(x, v, a) - A^T tau along the reduced twist, A = J_r^-1. Where R = 0,
+One program serves all: the balance R = F(x, v, a) - A^T tau - L(x) along the reduced twist, A = J_r^-1, L
+what external wrenches give (constant in base axes, so it changes with the pose alone). Where R = 0,
 
     inverse   A^T dtau = dR        forward   M da = -dR        a held pose   dR/dpose e = -R.
 """
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -27,6 +27,7 @@ import numpy as np
 from nacelle.compile import Compiled, compile_function
 from nacelle.dynamics.bodies import mass_matrix
 from nacelle.dynamics.demand import Settings
+from nacelle.dynamics.external import along_twist, checked_wrenches
 from nacelle.dynamics.formulations import generalised_force
 from nacelle.dynamics.forward import forward_dynamics
 from nacelle.dynamics.inverse import inverse_dynamics, rates_of
@@ -41,7 +42,7 @@ from nacelle.kinematics.motion import solved
 from nacelle.kinematics.native import native
 from nacelle.kinematics.rates import equations, respond, selections
 from nacelle.kinematics.shapes import of_actuators, of_pose, of_twist, of_unknowns
-from nacelle.model.joint import FrictionTerm, Joint, Primitive
+from nacelle.model.joint import Primitive
 from nacelle.model.robot import Robot
 from nacelle.program.derivative import forward, reverse
 from nacelle.program.graph import Graph
@@ -199,53 +200,6 @@ class Tape:
         return 0.0 if node is None else Symbol(self.graph, node)
 
 
-def resting(robot: Robot, smooth: float | None) -> Robot:
-    """The robot with friction in balls as it is around rest: viscous, by its slope there.
-
-    Along an axis friction is a smooth function of the rate; in a ball it acts along a direction that rest
-    does not have, although its derivative exists.
-    """
-    return _with_joints(robot, tuple(_resting_joint(joint, smooth) for joint in robot.joints))
-
-
-def _with_joints(robot: Robot, joints: tuple[Joint, ...]) -> Robot:
-    changed = dataclasses.replace(robot, joints=joints)
-    object.__setattr__(changed, "numeric", robot.numeric)
-    return changed
-
-
-def _resting_joint(joint: Joint, smooth: float | None) -> Joint:
-    axes = []
-    for primitive, terms in zip(joint.friction_axes, joint.friction, strict=False):
-        changed = terms
-        if primitive is Primitive.BALL:
-            changed = tuple(
-                FrictionTerm("viscous", term.coefficient * _slope_at_rest(term, smooth)) for term in terms
-            )
-        axes.append(changed)
-    return dataclasses.replace(joint, friction=tuple(axes))
-
-
-def _slope_at_rest(term: FrictionTerm, smooth: float | None) -> float:
-    match term.basis:
-        case "viscous":
-            return 1.0
-        case "coulomb-smooth":
-            return 1.0 / term.scale
-        case "coulomb" | "stribeck":
-            return 0.0 if smooth is None else 1.0 / smooth
-    return 0.0
-
-
-def _dry_balls(robot: Robot) -> bool:
-    """Whether friction other than viscous acts in a ball."""
-    return any(
-        primitive is Primitive.BALL and any(term.basis != "viscous" for term in terms)
-        for joint in robot.joints
-        for primitive, terms in zip(joint.friction_axes, joint.friction, strict=False)
-    )
-
-
 # ---- what is compiled
 
 
@@ -258,22 +212,25 @@ def balance_derivatives(
     tau: Array,
     z: Array,
     p: Array,
+    wrench: Array,
     *,
     groups: tuple[str, ...] = (),
     friction: bool = True,
     smooth: float | None = None,
-    rest: bool = False,
+    loaded: tuple[int, ...] = (),
     active: bool = False,
 ) -> dict[str, Array]:
-    """The balance R = F - A^T tau with M, A and its derivatives, and the derivatives of A z; traced only.
+    """The balance R = F - A^T tau - L with M, A and its derivatives, and the derivatives of A z; traced only.
 
-    With `active` the derivatives of the actuators' accelerations A a + drift, and the turn of the tangent.
+    `wrench` (k, 6) acts from outside on the k `loaded` bodies. With `active` the derivatives of the
+    actuators' accelerations A a + drift, and the turn of the tangent.
     """
     if groups:
         robot = robot.with_symbols(p, *groups)
-    state = state_at(resting(robot, smooth) if rest else robot, x, y, v)
+    state = state_at(robot, x, y, v)
     A = actuator_rows(robot, state.now.motion) @ state.moving.U
     R = generalised_force("tree", state, a, Settings(friction, smooth)) - A.T @ tau
+    R = R - along_twist(state, dict(zip(loaded, wrench, strict=True)))
     tape = Tape(robot, x, y)
     found = {"R": R, "M": mass_matrix(state), "A": A, "gates": state.now.leg_gates()}
     found |= {"pose": tape.by_pose(R), "twist": tape.by(R, v), "A_pose": tape.by_pose(A @ z)}
@@ -292,7 +249,8 @@ def balance_derivatives(
 
 @lru_cache(maxsize=128)
 def _compiled(robot: Robot, options: tuple[tuple[str, Any], ...]) -> Compiled:
-    groups = dict(options).get("groups", ())
+    chosen = dict(options)
+    groups = chosen.get("groups", ())
     shapes = {
         "x": of_pose(robot),
         "y": of_unknowns(robot),
@@ -301,9 +259,10 @@ def _compiled(robot: Robot, options: tuple[tuple[str, Any], ...]) -> Compiled:
         "tau": of_actuators(robot),
         "z": of_twist(robot),
         "p": (len(robot.parameter_names(*groups)) if groups else 0,),
+        "wrench": (len(chosen.get("loaded", ())), 6),
     }
     # Minimising so long a program takes longer than it saves.
-    return compile_function(balance_derivatives, robot, inputs=shapes, options=dict(options), minimised=False)
+    return compile_function(balance_derivatives, robot, inputs=shapes, options=chosen, minimised=False)
 
 
 def differentiate(
@@ -314,24 +273,21 @@ def differentiate(
     a: Array,
     tau: Array,
     z: Array | None = None,
+    *,
+    external: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> dict[str, Array]:
-    """Run `balance_derivatives`; samples at rest take friction in balls as it is there."""
+    """Run `balance_derivatives`, with external wrenches as in `inverse_dynamics`."""
     groups = options.get("groups", ())
     p = robot.parameter_vector(*groups) if groups else np.zeros(0)
-    arrays = (x, y, v, a, tau, np.zeros(robot.motion.n) if z is None else z, p)
+    given = checked_wrenches(robot, external)
+    options["loaded"] = tuple(sorted(given))
+    wrench = np.zeros((0, 6))
+    if given:
+        wrench = np.stack(np.broadcast_arrays(*(given[body] for body in sorted(given))), axis=-2)
+    arrays = (x, y, v, a, tau, np.zeros(robot.motion.n) if z is None else z, p, wrench)
     key = tuple((name, value) for name, value in options.items() if value is not None and value != ())
-    rest = ~np.any(v, axis=-1)
-    if not options.get("friction", True) or not _dry_balls(robot) or not np.any(rest):
-        return dict(_compiled(robot, key)(*arrays))
-    found = dict(_compiled(robot, (*key, ("rest", True)))(*arrays))
-    if not np.all(rest):
-        other = _compiled(robot, key)(*arrays)
-        rest = np.broadcast_to(rest, found["gates"].shape[:-1])
-        for name, value in found.items():
-            mask = rest.reshape(rest.shape + (1,) * (value.ndim - rest.ndim))
-            found[name] = np.where(mask, value, other[name])
-    return found
+    return dict(_compiled(robot, key)(*arrays))
 
 
 # ---- at the door
@@ -374,6 +330,7 @@ def dynamics_derivatives(
     *,
     kind: Kind = "inverse",
     parameters: str | Sequence[str] | None = None,
+    external: Mapping[str, Any] | None = None,
     friction: bool = True,
     smooth: float | None = None,
 ) -> DynamicsDerivatives:
@@ -389,6 +346,7 @@ def dynamics_derivatives(
         parameters: group or groups of the robot's numbers to differentiate by: "inertia", "friction",
             "drive", "payload", "gravity", "geometry". Bodies without any inertia stay without; of the
             geometry entries of rotation matrices count as independent numbers.
+        external: wrenches on bodies, as in `inverse_dynamics`; constant in base axes, whatever the pose.
         friction: whether friction counts.
         smooth: rate over which Coulomb friction changes its sign smoothly; if None, its derivative is 0 at
             every rate, and at rest there is none.
@@ -407,7 +365,7 @@ def dynamics_derivatives(
     z = None
     if kind == "inverse":
         v, a = rates_of(robot, v, w)
-        balanced = inverse_dynamics(robot, x, v, a, friction=friction, smooth=smooth)
+        balanced = inverse_dynamics(robot, x, v, a, external=external, friction=friction, smooth=smooth)
         poses, y, tau, flags = balanced.x, balanced.y, balanced.force, balanced.flags
         if len(robot.actuators) > robot.motion.n:
             # The forces of least norm are A z.
@@ -416,10 +374,10 @@ def dynamics_derivatives(
     else:
         v, _ = rates_of(robot, v, None)
         tau = checked_forces(robot, w)
-        moved = forward_dynamics(robot, x, v, tau, friction=friction, smooth=smooth)
+        moved = forward_dynamics(robot, x, v, tau, external=external, friction=friction, smooth=smooth)
         a, flags = moved.acceleration, moved.flags
         poses, y, _ = solved(robot, x, v, tau)
-    found = differentiate(robot, poses, y, v, a, tau, z, groups=groups, **options)
+    found = differentiate(robot, poses, y, v, a, tau, z, external=external, groups=groups, **options)
     bad = failed(flags)
     for value in found.values():
         value[bad] = np.nan
@@ -428,8 +386,8 @@ def dynamics_derivatives(
     by: dict[str, Array]
     if kind == "inverse":
         shifts = {} if z is None else {"pose": "A_pose", "parameters": "A_parameters"}
-        by = {name: _balanced(A, found[name], found.get(shifts.get(name, ""))) for name in wanted}
-        by["input"] = _balanced(A, M, None)
+        by = {name: balanced_forces(A, found[name], found.get(shifts.get(name, ""))) for name in wanted}
+        by["input"] = balanced_forces(A, M, None)
     else:
         by = {name: -solve_batch(M, found[name]) for name in wanted}
         by["input"] = solve_batch(M, np.swapaxes(A, -1, -2))
@@ -446,7 +404,7 @@ def dynamics_derivatives(
     )
 
 
-def _balanced(A: Array, dR: Array, shift: Array | None) -> Array:
+def balanced_forces(A: Array, dR: Array, shift: Array | None) -> Array:
     """Changes of the actuator forces from those of the balance: A^T dtau = dR, of least norm.
 
     Of redundant actuators tau = A z, so dtau = dA z + A dz, with dA z the shift.

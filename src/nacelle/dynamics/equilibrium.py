@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from nacelle.dynamics.derivatives import checked_forces, differentiate, tangent
+from nacelle.dynamics.external import checked_wrenches
 from nacelle.dynamics.inverse import inverse_dynamics
 from nacelle.errors import KinematicsError, UnreachableError
 from nacelle.kinematics.jacobian import twist_units
@@ -27,41 +29,58 @@ _FOUND = 1e-13
 _FLAT = 1e-12
 
 
-def equilibrium(robot: Robot, x: Any) -> Array:
+def equilibrium(robot: Robot, x: Any, *, external: Mapping[str, Any] | None = None) -> Array:
     """Actuator forces (..., actuators) that hold the robot at rest in poses x, against gravity and springs.
 
     Friction does not count: at rest it may take any value up to its limit. Redundant actuators share the load
     with the least sum of squares.
 
+    Args:
+        robot: the robot.
+        x: reduced poses (..., nx).
+        external: wrenches on bodies, as in `inverse_dynamics`.
+
     Raises:
         KinematicsError, UnreachableError, SingularError: as in `inverse_dynamics`.
     """
-    return inverse_dynamics(robot, x, friction=False).force
+    return inverse_dynamics(robot, x, external=external, friction=False).force
 
 
-def equilibrium_pose(robot: Robot, tau: Any = None, *, guess: Any = None) -> Array:
+def equilibrium_pose(
+    robot: Robot, tau: Any = None, *, guess: Any = None, external: Mapping[str, Any] | None = None
+) -> Array:
     """Pose (nx,) at which constant actuator forces balance gravity and springs; stable or not.
 
-    Newton's iteration on R(x) = h(x) - J_r^-T tau with the exact derivative along the tangent of the pose;
-    steps are shortened until what is out of balance becomes less.
+    Newton's iteration on R(x) = h(x) - J_r^-T tau - L(x) with the exact derivative along the tangent of the
+    pose; steps are shortened until what is out of balance becomes less.
 
     Args:
         robot: the robot.
         tau: forces of the actuators (actuators,); zero if None.
         guess: a pose (nx,) to start from; the reference pose if None.
+        external: wrenches (6,) on bodies, as in `inverse_dynamics`; constant in base axes, whatever the pose.
 
     Raises:
-        KinematicsError: if shapes are wrong, if the forces do not determine a pose, or if none is found.
+        KinematicsError: if shapes are wrong, numbers are not finite, the forces do not determine a pose, or
+            none is found.
         UnreachableError: if the guess is out of reach.
     """
     forces = checked_forces(robot, tau)
     if forces.ndim != 1:
         raise KinematicsError(f"an equilibrium is found for one set of forces, got {forces.shape}")
+    if not np.all(np.isfinite(forces)):
+        raise KinematicsError(f"the forces tau are not finite: {forces.tolist()}")
+    for body, wrench in checked_wrenches(robot, external).items():
+        if wrench.ndim != 1:
+            raise KinematicsError(
+                f"an equilibrium is found for one set of wrenches (6,), that on {robot.bodies[body].name} "
+                f"has the shape {wrench.shape}"
+            )
     units = twist_units(robot)
     x = reference_pose(robot) if guess is None else np.asarray(guess, dtype=float)
     if x.ndim != 1:
         raise KinematicsError(f"the guess is one pose, got {x.shape}")
-    R, slope, x = _balance(robot, x, forces)
+    R, slope, x = _balance(robot, x, forces, external)
     for _ in range(_ITERATIONS):
         # Translations in the robot's size, so that all entries are energies.
         scaled = slope * units[:, None] * units
@@ -78,7 +97,7 @@ def equilibrium_pose(robot: Robot, tau: Any = None, *, guess: Any = None) -> Arr
         merit = float(np.linalg.norm(units * R))
         for _ in range(30):
             try:
-                trial = _balance(robot, moved(robot, x, units * step * part), forces)
+                trial = _balance(robot, moved(robot, x, units * step * part), forces, external)
             except (UnreachableError, KinematicsError):
                 trial = None
             if trial is not None and np.linalg.norm(units * trial[0]) < merit:
@@ -93,11 +112,13 @@ def equilibrium_pose(robot: Robot, tau: Any = None, *, guess: Any = None) -> Arr
     raise KinematicsError(f"no pose of {robot.name} was found at which these forces balance")
 
 
-def _balance(robot: Robot, x: Array, tau: Array) -> tuple[Array, Array, Array]:
+def _balance(
+    robot: Robot, x: Array, tau: Array, external: Mapping[str, Any] | None
+) -> tuple[Array, Array, Array]:
     """R (n,), its derivative along the tangent (n, n), and the pose with its quaternion normalised."""
     poses, y, flags = solved(robot, x)
     rest = np.zeros(robot.motion.n)
-    found = differentiate(robot, poses, y, rest, rest, tau, friction=False)
+    found = differentiate(robot, poses, y, rest, rest, tau, external=external, friction=False)
     found = settle(robot, poses, {name: found[name] for name in ("R", "pose", "gates")}, flags)
     return found["R"], found["pose"], poses
 

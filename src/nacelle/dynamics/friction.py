@@ -5,7 +5,7 @@
     constant   1
 
 Forces are those that the motion has to overcome: positive against a positive rate. In a ball friction
-acts along the relative angular velocity, with its length as the rate.
+acts along the relative angular velocity, with its length as the rate: a constant is Coulomb friction there.
 """
 
 from __future__ import annotations
@@ -16,6 +16,11 @@ import numpy as np
 
 from nacelle.model.joint import FrictionTerm
 from nacelle.spatial.scalar import Array, Scalar, absolute, dot, exp, sign, sqrt, tanh, where
+
+# What changes at once where the rate changes its sign.
+_DRY = ("coulomb", "stribeck", "constant")
+# Part of the rate over which friction bends that counts as rest in a ball: its square is below rounding.
+_REST = 1e-9
 
 
 def basis(term: FrictionTerm, rate: Scalar, smooth: float | None = None) -> Scalar:
@@ -64,8 +69,20 @@ def ball_friction(terms: Sequence[FrictionTerm], w: Array, smooth: float | None 
     if not others:
         return np.asarray(viscous * w)
     square = dot(w, w)
-    moves = where(square, 1.0, 0.0)
-    rate = sqrt(where(square, square, 1.0))
-    # At rest there is no direction, and no Coulomb friction.
-    along = axis_friction(others, rate, smooth) * moves / rate
+    if smooth is None and any(term.basis in _DRY for term in others):
+        moves = where(square, 1.0, 0.0)
+        rate = sqrt(where(square, square, 1.0))
+        # At rest there is no direction, and no Coulomb friction.
+        along = axis_friction(others, rate) * moves / rate
+    else:
+        # Friction over the rate has a limit at rest, the slope there, which a rate of almost none gives.
+        bends = [term.scale for term in others if term.basis == "coulomb-smooth"]
+        rest = _REST * min(bends if smooth is None else [smooth, *bends], default=1.0)
+        rate = sqrt(square + rest * rest)
+        along = axis_friction([_turned(term) for term in others], rate, smooth) / rate
     return np.asarray((viscous + along) * w)
+
+
+def _turned(term: FrictionTerm) -> FrictionTerm:
+    """A term as it acts along a direction that turns with the motion: a constant as Coulomb friction."""
+    return FrictionTerm("coulomb", term.coefficient) if term.basis == "constant" else term

@@ -12,6 +12,7 @@ from nacelle.dynamics.actuators import balance
 from nacelle.dynamics.bodies import gravity_force, mass_matrix
 from nacelle.dynamics.demand import Settings
 from nacelle.dynamics.energy import dissipated_power, kinetic, potential
+from nacelle.dynamics.external import along_twist
 from nacelle.dynamics.formulations import generalised_force
 from nacelle.dynamics.state import state_at
 from nacelle.kinematics.actuation import actuator_drifts, actuator_rows
@@ -118,7 +119,4 @@ def energies(robot: Robot, x: Array, y: Array, v: Array, *, smooth: float | None
 def projected(robot: Robot, x: Array, y: Array, wrench: Array) -> Array:
     """Wrenches [f; n] on all bodies about their origins, base axes, as a force along the reduced twist."""
     state = state_at(robot, x, y, np.zeros(robot.motion.n))
-    total: Array = np.zeros(robot.motion.n)
-    for body in range(1, len(robot.bodies)):
-        total = total + (state.now.motion.jacobian(body) @ state.moving.U).T @ wrench[body]
-    return np.asarray(total)
+    return along_twist(state, dict(enumerate(wrench[1:], start=1)))

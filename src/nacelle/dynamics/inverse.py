@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from nacelle.dynamics import formulations, functions
-from nacelle.errors import KinematicsError, SingularError, did_you_mean
+from nacelle.dynamics.external import stacked_wrenches
+from nacelle.errors import KinematicsError, SingularError
 from nacelle.kinematics.flags import Flag, failed
 from nacelle.kinematics.functions import inverse_jacobian
 from nacelle.kinematics.jacobian import conditioning, scaled_inverse
@@ -135,20 +136,7 @@ def external_load(robot: Robot, x: Array, y: Array, external: Mapping[str, Any] 
     """External wrenches as a force along the reduced twist (..., n)."""
     if not external:
         return np.zeros(robot.motion.n)
-    names = [body.name for body in robot.bodies]
-    given: dict[int, Array] = {}
-    for name, value in external.items():
-        if name not in names or names.index(name) == 0:
-            raise KinematicsError(f"{robot.name} has no body {name!r}; {did_you_mean(name, names[1:])}")
-        wrench = np.asarray(value, dtype=float)
-        if wrench.shape[-1:] != (6,):
-            raise KinematicsError(f"a wrench [f; n] has the shape (..., 6), that on {name} {wrench.shape}")
-        given[names.index(name)] = wrench
-    batch = np.broadcast_shapes(*(wrench.shape[:-1] for wrench in given.values()))
-    stacked = np.zeros((*batch, len(names), 6))
-    for body, wrench in given.items():
-        stacked[..., body, :] = wrench
-    return np.asarray(native(functions.projected, robot)(x, y, stacked))
+    return np.asarray(native(functions.projected, robot)(x, y, stacked_wrenches(robot, external)))
 
 
 def _positive(value: Any, what: str) -> float:

@@ -98,10 +98,20 @@ def _closure_axes(robot: Robot, motion: TreeMotion, index: int) -> list[Axis]:
 
 @dataclass(frozen=True)
 class Effort:
-    """A force or moment along an axis: `rows` (k, rates) are the axis' rates, `values` (k,) N or N m."""
+    """What has to be held along an axis of a joint.
 
-    rows: Array
+    Attributes:
+        axis: the axis.
+        values: forces or moments along its rates (k,), N or N m.
+    """
+
+    axis: Axis
     values: Array
+
+    @property
+    def rows(self) -> Array:
+        """The axis' rates over the rates of the tree (k, rates)."""
+        return self.axis.rows
 
 
 def friction_efforts(state: State, smooth: float | None = None) -> list[Effort]:
@@ -117,9 +127,9 @@ def friction_efforts(state: State, smooth: float | None = None) -> list[Effort]:
                 continue
             rate = axis.rows @ state.moving.u
             if axis.is_ball:
-                efforts.append(Effort(axis.rows, ball_friction(terms, rate, smooth)))
+                efforts.append(Effort(axis, ball_friction(terms, rate, smooth)))
             else:
-                efforts.append(Effort(axis.rows, pack([axis_friction(terms, rate[0], smooth)])))
+                efforts.append(Effort(axis, pack([axis_friction(terms, rate[0], smooth)])))
     return efforts
 
 
@@ -132,7 +142,7 @@ def spring_efforts(state: State) -> list[Effort]:
             spring = joint.springs[axis.number]
             if spring is not None:
                 q = axis_coordinate(state, index, axis.number)
-                efforts.append(Effort(axis.rows, pack([spring.stiffness * (q - spring.rest)])))
+                efforts.append(Effort(axis, pack([spring.stiffness * (q - spring.rest)])))
     return efforts
 
 
@@ -178,5 +188,5 @@ def rotor_efforts(state: State, u_dot: Array) -> list[Effort]:
     for index, inertia in rotors(robot):
         row = joint_rate_row(robot, motion, index)
         acceleration = row @ u_dot + rate_drift(robot, motion, state.moving.velocity, index)
-        efforts.append(Effort(row.reshape(1, -1), pack([inertia * acceleration])))
+        efforts.append(Effort(Axis(index, 0, row.reshape(1, -1)), pack([inertia * acceleration])))
     return efforts

@@ -14,6 +14,7 @@ zero at rest). In actuator coordinates s = [dq; dq'], by the exact transformatio
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -134,6 +135,7 @@ def linearise(
     tau: Any = None,
     *,
     coordinates: Literal["platform", "actuators"] = "platform",
+    external: Mapping[str, Any] | None = None,
     friction: bool = True,
     smooth: float | None = None,
 ) -> LinearModel:
@@ -145,6 +147,7 @@ def linearise(
         v: reduced twists (..., n); zero if None.
         tau: actuator forces (..., actuators); those that keep v constant if None (at rest: an equilibrium).
         coordinates: "platform", or "actuators" for robots with as many actuators as motions.
+        external: wrenches on bodies, as in `inverse_dynamics`; constant in base axes, whatever the pose.
         friction: whether friction counts.
         smooth: rate (rad/s, m/s) over which Coulomb friction changes its sign smoothly. At rest the sign
             has no derivative, so there must be one: 0.01 if None.
@@ -163,14 +166,15 @@ def linearise(
     width = None if not friction else SMOOTH if smooth is None else checked_smooth(smooth)
     v, _ = rates_of(robot, v, None)
     if tau is None:
-        held = inverse_dynamics(robot, x, v, friction=friction, smooth=width)
+        held = inverse_dynamics(robot, x, v, external=external, friction=friction, smooth=width)
         forces, a, flags = held.force, np.zeros(n), held.flags
     else:
         forces = checked_forces(robot, tau)
-        driven = forward_dynamics(robot, x, v, forces, friction=friction, smooth=width)
+        driven = forward_dynamics(robot, x, v, forces, external=external, friction=friction, smooth=width)
         a, flags = driven.acceleration, driven.flags
     poses, y, _ = solved(robot, x, v, forces)
-    found = differentiate(robot, poses, y, v, a, forces, v, friction=friction, smooth=width, active=True)
+    options: dict[str, Any] = {"external": external, "friction": bool(friction), "smooth": width}
+    found = differentiate(robot, poses, y, v, a, forces, v, active=True, **options)
     for value in found.values():
         value[failed(flags)] = np.nan
     A, M = found["A"], found["M"]

@@ -21,11 +21,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from nacelle.dynamics.demand import body_wrenches
-from nacelle.dynamics.friction import axis_friction, ball_friction
-from nacelle.dynamics.joint_effort import axis_coordinate, joint_axes, rotors
+from nacelle.dynamics.demand import Settings, body_wrenches, joint_efforts
 from nacelle.dynamics.state import State, state_at
-from nacelle.kinematics.actuation import joint_rate_row, rate_drift
 from nacelle.kinematics.closure import closure_frames
 from nacelle.kinematics.mechanism import mechanism
 from nacelle.kinematics.mobility import Spin
@@ -55,6 +52,7 @@ def equilibrium(
     external: Array,
     *,
     friction: bool = True,
+    smooth: float | None = None,
 ) -> dict[str, Array]:
     """What the balance is made of, in a state with an acceleration and actuator forces.
 
@@ -72,7 +70,7 @@ def equilibrium(
         if body in inertial:
             f, n = f + inertial[body].f, n + inertial[body].n
         needs.append(_wrench(f, n, motion.poses[body].p))
-    efforts = axis_efforts(state, u_dot, tau, friction=friction)
+    efforts = axis_efforts(state, u_dot, tau, Settings(friction, smooth))
     along: list[Scalar] = [0.0] * robot.platform_nv
     for index, joint in enumerate(robot.tree_joints):
         for number, primitive in enumerate(joint.primitives):
@@ -121,36 +119,15 @@ def idle_spins(robot: Robot) -> list[Spin]:
     return [spin for plan in mechanism(robot).legs for spin in plan.spins]
 
 
-def axis_efforts(state: State, u_dot: Array, tau: Array, *, friction: bool) -> dict[tuple[int, int], Array]:
+def axis_efforts(state: State, u_dot: Array, tau: Array, settings: Settings) -> dict[tuple[int, int], Array]:
     """Efforts that act on the successor along axes of joints, by joint and axis: what drives less what holds.
 
     Actuator less friction, spring and rotor; of a ball three numbers, along the axes of its rates.
     """
-    robot, motion, u = state.robot, state.now.motion, state.moving.u
-    efforts: dict[tuple[int, int], Array] = {}
-
-    def add(joint: int, axis: int, values: Array) -> None:
-        before = efforts.get((joint, axis))
-        efforts[joint, axis] = values if before is None else before + values
-
-    for k, actuator in enumerate(robot.actuators):
-        add(actuator.joint, 0, tau[k : k + 1])
-    for index, inertia in rotors(robot):
-        row = joint_rate_row(robot, motion, index)
-        drift = rate_drift(robot, motion, state.moving.velocity, index)
-        add(index, 0, pack([-inertia * (row @ u_dot + drift)]))
-    for index, joint in enumerate(robot.joints):
-        rubs = friction and any(joint.friction)
-        for axis in joint_axes(robot, motion, index) if rubs or any(joint.springs) else []:
-            terms = joint.friction[axis.number] if rubs else ()
-            if terms and axis.is_ball:
-                add(index, axis.number, -ball_friction(terms, axis.rows @ u, None))
-            elif terms:
-                add(index, axis.number, pack([-axis_friction(terms, (axis.rows @ u)[0], None)]))
-            spring = joint.springs[axis.number] if joint.springs else None
-            if spring is not None:
-                q = axis_coordinate(state, index, axis.number)
-                add(index, axis.number, pack([-spring.stiffness * (q - spring.rest)]))
+    efforts = {(actuator.joint, 0): tau[k : k + 1] for k, actuator in enumerate(state.robot.actuators)}
+    for effort in joint_efforts(state, u_dot, settings):
+        place = effort.axis.joint, effort.axis.number
+        efforts[place] = efforts[place] - effort.values if place in efforts else -effort.values
     return efforts
 
 

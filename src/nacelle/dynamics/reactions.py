@@ -1,4 +1,4 @@
-"""Reactions: the force and moment that every joint transmits, and their peaks along a motion.
+"""Reactions: the force and moment that every joint transmits.
 
 The equations are in `nacelle.dynamics.reaction_balance`. Where closures are overconstrained the wrenches hold
 inner stress that depends on tolerances and stiffness, not on the load; of all solutions the one is given
@@ -13,16 +13,15 @@ from typing import Any
 
 import numpy as np
 
+from nacelle.dynamics.external import stacked_wrenches
 from nacelle.dynamics.forward import forward_dynamics
 from nacelle.dynamics.inverse import inverse_dynamics, rates_of
 from nacelle.dynamics.reaction_balance import equilibrium
 from nacelle.dynamics.reaction_solve import determination, sample_size, transmitted
 from nacelle.errors import KinematicsError, SingularError
-from nacelle.kinematics.along import along
 from nacelle.kinematics.flags import Flag, failed
 from nacelle.kinematics.motion import solved
 from nacelle.kinematics.native import native
-from nacelle.kinematics.trajectory import Sample, Trajectory
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 
@@ -73,6 +72,7 @@ def joint_reactions(
     *,
     external: Mapping[str, Any] | None = None,
     friction: bool = True,
+    smooth: float | None = None,
     force: Any = None,
 ) -> Reactions:
     """Find the force and moment that every joint transmits in a motion.
@@ -87,6 +87,7 @@ def joint_reactions(
         a: their derivatives (..., n); if None zero, or with `force` given what the forces make of it.
         external: wrenches on bodies, as in `inverse_dynamics`.
         friction: whether friction counts.
+        smooth: rate (rad/s, m/s) over which Coulomb friction changes its sign smoothly; at once if None.
         force: forces of the actuators (..., actuators); those of `inverse_dynamics` if None.
 
     Raises:
@@ -97,21 +98,22 @@ def joint_reactions(
     """
     if force is None:
         v, a = rates_of(robot, v, a)
-        needed = inverse_dynamics(robot, x, v, a, external=external, friction=friction)
+        needed = inverse_dynamics(robot, x, v, a, external=external, friction=friction, smooth=smooth)
         tau, flags = needed.force, needed.flags
         poses, y = needed.x, needed.y
     else:
-        v, a, tau, flags = _driven(robot, x, v, a, external, friction, force)
+        v, a, tau, flags = _driven(robot, x, v, a, force, external, friction, smooth)
         poses, y, _ = solved(robot, x, v, tau)
     batch = flags.shape
-    loads = _stacked(robot, external)
+    loads = stacked_wrenches(robot, external)
     rows = [_rows(array, batch, 1) for array in (poses, y, v, a, tau)] + [_rows(loads, batch, 2)]
     count = int(np.prod(batch))
     known = determination(robot)
     wrench = np.full((count, len(robot.joints), 6), np.nan)
     left, ratio = np.full(count, np.nan), np.ones(count)
     good = np.flatnonzero(~failed(flags).ravel())
-    program = native(equilibrium, robot, (("friction", bool(friction)),))
+    options = (("friction", bool(friction)), *([] if smooth is None else [("smooth", float(smooth))]))
+    program = native(equilibrium, robot, options)
     step = max(1, _BLOCK // sample_size(robot))
     for start in range(0, len(good), step):
         part = good[start : start + step]
@@ -141,12 +143,13 @@ def _driven(
     x: Any,
     v: Any,
     a: Any,
+    force: Any,
     external: Mapping[str, Any] | None,
     friction: bool,
-    force: Any,
+    smooth: float | None,
 ) -> tuple[Array, Array, Array, Array]:
     """Twist, acceleration, forces and flags where forces are given."""
-    found = forward_dynamics(robot, x, v, force, external=external, friction=friction)
+    found = forward_dynamics(robot, x, v, force, external=external, friction=friction, smooth=smooth)
     twist, given = rates_of(robot, v, a)
     if a is not None:
         scale = np.maximum(1.0, np.max(np.abs(given), initial=0.0))
@@ -163,112 +166,7 @@ def _driven(
     return twist, found.acceleration, np.asarray(force, dtype=float), found.flags
 
 
-def _stacked(robot: Robot, external: Mapping[str, Any] | None) -> Array:
-    """External wrenches on all bodies (..., bodies, 6); names and shapes have been checked."""
-    given = {robot.body(name): np.asarray(value, dtype=float) for name, value in (external or {}).items()}
-    batch = np.broadcast_shapes(*(wrench.shape[:-1] for wrench in given.values()))
-    stacked = np.zeros((*batch, len(robot.bodies), 6))
-    for body, wrench in given.items():
-        stacked[..., body, :] = wrench
-    return stacked
-
-
 def _rows(array: Array, batch: tuple[int, ...], own: int) -> Array:
     """An array as rows, one a sample; `own` dimensions at the end belong to a row."""
     shape = array.shape[array.ndim - own :]
     return np.broadcast_to(array, (*batch, *shape)).reshape(int(np.prod(batch)), *shape)
-
-
-@dataclass(frozen=True)
-class Peak:
-    """The largest loads of one joint along a motion.
-
-    Attributes:
-        name: of the joint.
-        kind: of the joint.
-        force: largest resultant force, N.
-        force_time: when, s.
-        radial: largest force square to the joint's z axis, N.
-        axial: largest force along it, absolute, N.
-        moment: largest resultant moment about the joint's origin, N m.
-        moment_time: when, s.
-        determined: whether the balance determines all of it; otherwise it is the least-norm share.
-    """
-
-    name: str
-    kind: str
-    force: float
-    force_time: float
-    radial: float
-    axial: float
-    moment: float
-    moment_time: float
-    determined: bool
-
-
-@dataclass(frozen=True, eq=False)
-class PeakReactions:
-    """A motion and what it asks of the joints.
-
-    Attributes:
-        robot: the robot.
-        times: (N,), s.
-        sample: poses, twists and accelerations of the nacelle.
-        reactions: at all times.
-        peaks: of every joint, over the samples that could be solved.
-    """
-
-    robot: Robot
-    times: Array
-    sample: Sample
-    reactions: Reactions
-    peaks: tuple[Peak, ...]
-
-    def joint(self, name: str) -> Peak:
-        """The peaks of a joint by name."""
-        return self.peaks[self.robot.joint(name)]
-
-
-def peak_reactions(
-    robot: Robot, trajectory: Trajectory, rate: float = 1000.0, *, friction: bool = True
-) -> PeakReactions:
-    """Find the largest loads of every joint along a trajectory, to size bearings.
-
-    Args:
-        robot: the robot.
-        trajectory: of its motion.
-        rate: samples a second.
-        friction: whether friction counts.
-    """
-    count = max(2, int(np.ceil(trajectory.duration * rate)) + 1)
-    times = np.linspace(0.0, trajectory.duration, count)
-    sample = along(robot, trajectory, times)
-    found = joint_reactions(robot, sample.x, sample.v, sample.a, friction=friction)
-    good = ~failed(found.flags)
-    wrench, when = found.wrench[good], times[good]
-    peaks = []
-    for j, joint in enumerate(robot.joints):
-        f, n = wrench[:, j, :3], wrench[:, j, 3:]
-        force, force_time = _largest(np.linalg.norm(f, axis=1), when)
-        moment, moment_time = _largest(np.linalg.norm(n, axis=1), when)
-        peaks.append(
-            Peak(
-                joint.name,
-                str(joint.kind),
-                force,
-                force_time,
-                _largest(np.hypot(f[:, 0], f[:, 1]), when)[0],
-                _largest(np.abs(f[:, 2]), when)[0],
-                moment,
-                moment_time,
-                bool(np.all(found.determined[j])),
-            )
-        )
-    return PeakReactions(robot, times, sample, found, tuple(peaks))
-
-
-def _largest(values: Array, times: Array) -> tuple[float, float]:
-    if not values.size:
-        return float("nan"), float("nan")
-    k = int(np.argmax(values))
-    return float(values[k]), float(times[k])

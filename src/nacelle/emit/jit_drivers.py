@@ -11,7 +11,6 @@ Both work on many samples at a time, one in each lane of a vector, and share the
 from __future__ import annotations
 
 import ctypes
-import itertools
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -35,7 +34,7 @@ from nacelle.emit.jit import (
     vector_width,
 )
 from nacelle.emit.jit_plan import Plan
-from nacelle.emit.llvm_ir import stride
+from nacelle.emit.llvm_ir import evaluation, stride
 from nacelle.emit.newton import CONVERGED, ITERATION_CAP, NOT_FINITE, NewtonResult
 from nacelle.program.program import Program
 
@@ -207,20 +206,25 @@ class Rk4:
     """The classical Runge-Kutta method with a fixed step, for many initial states.
 
     The program has the inputs x (n), u (m) and p (k) and the output dx (n) = f(x, u, p). Each step of
-    length h, with u held,
+    length h is
 
-        k1 = f(x)   k2 = f(x + h/2 k1)   k3 = f(x + h/2 k2)   k4 = f(x + h k3)
-        x ← x + h/6 (k1 + 2 k2 + 2 k3 + k4).
+        k1 = f(x, u0)   k2 = f(x + h/2 k1, u1)   k3 = f(x + h/2 k2, u1)   k4 = f(x + h k3, u2)
+        x ← x + h/6 (k1 + 2 k2 + 2 k3 + k4)
+
+    with u at its begin, middle and end, or held. With a control program, of inputs x (n), w (m) and p (k),
+    u is what that gives at the begin of the step, held, and rows of w take the place of those of u.
     """
 
-    def __init__(self, image: bytes, program: Program) -> None:
+    def __init__(self, image: bytes, program: Program, control: Program | None = None) -> None:
         self.program = program
         self.n, self.m, self.k = _rk4_sizes(program)
+        if control is not None:
+            self.m = _given(program, control)
         self._library = Library(image, ("nacelle_info", "nacelle_v_rk4"))
         self.width, self._bytes, _ = self._library.numbers("nacelle_info", 3)
         self._entry = ctypes.CFUNCTYPE(
             None,
-            *itertools.chain.from_iterable([(_POINTER, _INTEGER)] * 4),
+            *(_POINTER, _INTEGER, _POINTER, _INTEGER, _INTEGER, _POINTER, _INTEGER, _POINTER, _INTEGER),
             *(_POINTER, _POINTER, _INTEGER, _INTEGER, _REAL, _INTEGER, _INTEGER, _POINTER, _POINTER),
         )(self._library.address("nacelle_v_rk4"))
 
@@ -231,8 +235,8 @@ class Rk4:
 
         Args:
             x0: initial states (N, n).
-            u: inputs (steps, m), each held over its step, or (1, m), held throughout; the same for all
-                samples.
+            u: inputs (steps, m), each held over its step, (1, m), held throughout, or (steps, 3, m), at the
+                begin, middle and end of every step; the same for all samples.
             p: parameters (N, k) or (1, k).
             h: length of a step in seconds.
             steps: number of steps.
@@ -240,9 +244,14 @@ class Rk4:
             threads: how many threads share the samples.
         """
         start_states, parameters = _rows(x0, self.n, "x0"), _rows(p, self.k, "p")
-        held = _rows(u, self.m, "u")
-        if len(held) not in (1, steps):
-            raise ValueError(f"u has {len(held)} rows for {steps} steps")
+        staged = np.ndim(u) == 3
+        if staged and np.shape(u)[1] != 3:
+            raise ValueError(f"u has the shape {np.shape(u)}, not (steps, 3, {self.m})")
+        held = _rows(np.reshape(u, (-1, np.shape(u)[2])) if staged else u, self.m, "u")
+        stages = 3 if staged else 1
+        if len(held) not in (1, steps) if not staged else len(held) != 3 * steps:
+            raise ValueError(f"u has {len(held) // stages} rows for {steps} steps")
+        u_step, u_stage = (3 * self.m, self.m) if staged else (_step(held), 0)
         if steps < 0 or every < 1:
             raise ValueError(f"steps = {steps} and every = {every} must be positive")
         count = _count(start_states, parameters)
@@ -253,7 +262,7 @@ class Rk4:
         def part(start: int, stop: int) -> None:
             tile = aligned_memory(self._bytes)
             self._entry(
-                *(address(start_states), _step(start_states), address(held), _step(held)),
+                *(address(start_states), _step(start_states), address(held), u_step, u_stage),
                 *(address(parameters), _step(parameters), address(stored), stored.shape[1] * self.n),
                 *(address(final), address(completed), start, stop, h, steps, every),
                 *(address(tile), library_table()),
@@ -276,24 +285,39 @@ def _rk4_sizes(program: Program) -> tuple[int, int, int]:
     return inputs[0], inputs[1], inputs[2]
 
 
-def compile_rk4(program: Program, options: Options = DEFAULT) -> bytes:
+def _given(program: Program, control: Program) -> int:
+    """Check the form of a control program; give the number of inputs that it takes beside the state."""
+    n, m, k = _rk4_sizes(program)
+    inputs = [variable.size for variable in control.inputs]
+    outputs = [variable.size for variable in control.outputs]
+    if len(inputs) != 3 or [inputs[0], inputs[2]] != [n, k] or outputs != [m]:
+        raise ValueError(
+            f"{control.name} is no control program of {program.name}: inputs (x, w, p) and output u have the "
+            f"sizes {n}, any, {k} and {m}, got {inputs} and {outputs}"
+        )
+    return inputs[1]
+
+
+def compile_rk4(program: Program, options: Options = DEFAULT, control: Program | None = None) -> bytes:
     """Compile the Runge-Kutta method around a derivative program, as bytes that `load_rk4` takes."""
     program.check()
     n, m, k = _rk4_sizes(program)
     width, plan = vector_width(options), make_plan(program, options)
-    parts = [
-        _info(plan, width, n),
-        llvm_drivers.around(plan, width, "v_"),
-        llvm_drivers.rk4(plan, n, m, k, width, "v_"),
-    ]
+    parts, held, extra = [llvm_drivers.around(plan, width, "v_")], None, n
+    if control is not None:
+        control.check()
+        held = llvm_drivers.Control(make_plan(control, options), _given(program, control), "c_")
+        parts.append(evaluation(held.plan, width, "c_"))
+        extra += stride(held.plan, 1) // 8
+    parts = [_info(plan, width, extra), *parts, llvm_drivers.rk4(plan, n, m, k, width, "v_", held)]
     return compile_text(module(parts, width), options.level)
 
 
-def load_rk4(image: bytes, program: Program) -> Rk4:
-    """Load what `compile_rk4` has made of this program on such a machine."""
-    return Rk4(image, program)
+def load_rk4(image: bytes, program: Program, control: Program | None = None) -> Rk4:
+    """Load what `compile_rk4` has made of these programs on such a machine."""
+    return Rk4(image, program, control)
 
 
-def rk4(program: Program, options: Options = DEFAULT) -> Rk4:
+def rk4(program: Program, options: Options = DEFAULT, control: Program | None = None) -> Rk4:
     """Compile and load the Runge-Kutta method around a derivative program."""
-    return load_rk4(compile_rk4(program, options), program)
+    return load_rk4(compile_rk4(program, options, control), program, control)

@@ -5,6 +5,8 @@ Lanes whose work is done keep their values while the others go on.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from nacelle.emit.jit_plan import Plan
 from nacelle.emit.llvm_batch import move_few
 from nacelle.emit.llvm_ir import evaluation, splat, stride, suffix, type_name
@@ -226,24 +228,42 @@ def newton(plan: Plan, n: int, k: int, width: int, prefix: str) -> str:
 
 
 RK4_PARAMETERS = (
-    "ptr %x0, i64 %x0.step, ptr %u, i64 %u.step, ptr %p, i64 %p.step, ptr %stored, i64 %stored.step, "
-    "ptr %final, ptr %completed, i64 %start, i64 %stop, double %h, i64 %steps, i64 %every, ptr %tile, "
-    "ptr %table"
+    "ptr %x0, i64 %x0.step, ptr %u, i64 %u.step, i64 %u.stage, ptr %p, i64 %p.step, ptr %stored, "
+    "i64 %stored.step, ptr %final, ptr %completed, i64 %start, i64 %stop, double %h, i64 %steps, "
+    "i64 %every, ptr %tile, ptr %table"
 )
+# Where in a step each stage is, in rows of the inputs: at its begin, in its middle, at its end.
+_STAGE_ROWS = (0, 1, 1, 2)
 
 
-def rk4(plan: Plan, n: int, m: int, k: int, width: int, prefix: str) -> str:
+@dataclass(frozen=True)
+class Control:
+    """A program of inputs (x, w, p) that gives u at the begin of a step, to be held over it.
+
+    Attributes:
+        plan: its layout.
+        given: number of inputs w.
+        prefix: of the names of its functions.
+    """
+
+    plan: Plan
+    given: int
+    prefix: str
+
+
+def rk4(plan: Plan, n: int, m: int, k: int, width: int, prefix: str, control: Control | None = None) -> str:
     """Write `@nacelle_<prefix>rk4`, which integrates samples `start` to `stop`.
 
-    The states follow the tile in memory.
+    The states follow the tile in memory, and after them the tile of a control.
 
     Args:
         plan: layout of the derivative program, inputs (x, u, p), output dx.
         n: number of states.
-        m: number of inputs that are held over a step.
+        m: number of inputs.
         k: number of parameters.
         width: lanes of a vector.
         prefix: of the names of the functions of this width.
+        control: what gives the inputs at the begin of every step; if None they are rows of an array.
     """
     t = Text(width)
     t(f"define void @nacelle_{prefix}rk4({RK4_PARAMETERS}) #0 {{")
@@ -251,6 +271,11 @@ def rk4(plan: Plan, n: int, m: int, k: int, width: int, prefix: str) -> str:
     t(f"%state = getelementptr i8, ptr %tile, i64 {stride(plan, width)}")
     t.rows("pack", prefix, "%state", 0, "%x0", n, "%x0.step")
     t.rows("pack", prefix, "%tile", n + m, "%p", k, "%p.step")
+    given, rows = m, "%tile"
+    if control is not None:
+        given, rows = control.given, "%control"
+        t(f"%control = getelementptr i8, ptr %state, i64 {n * 8 * width}")
+        t.rows("pack", prefix, "%control", n + given, "%p", k, "%p.step")
     h = t.spread("%h")
     half = t.mul(h, splat(0.5, width))
     sixth = t.mul(h, splat(1 / 6, width))
@@ -266,17 +291,30 @@ def rk4(plan: Plan, n: int, m: int, k: int, width: int, prefix: str) -> str:
         "%until = phi i64 [ %every, %sample.begin ], [ %until.end, %step.end ]",
         "%step.next = add i64 %step, 1",
     )
-    row = t.value("mul i64 %step, %u.step")
-    for j in range(m):
-        entry = t.value(f"add i64 {row}, {j}")
-        pointer = t.value(f"getelementptr double, ptr %u, i64 {entry}")
-        t.store(t.spread(t.value(f"load double, ptr {pointer}, align 8")), "%tile", n + j)
+    first = t.value("mul i64 %step, %u.step")
+
+    def load_inputs(row: int) -> None:
+        begin = t.value(f"add i64 {first}, {t.value(f'mul i64 %u.stage, {row}')}")
+        for j in range(given):
+            entry = t.value(f"add i64 {begin}, {j}")
+            pointer = t.value(f"getelementptr double, ptr %u, i64 {entry}")
+            t.store(t.spread(t.value(f"load double, ptr {pointer}, align 8")), rows, n + j)
+
     start = [t.load("%state", j) for j in range(n)]
+    if control is not None:
+        load_inputs(0)
+        for j in range(n):
+            t.store(start[j], "%control", j)
+        t(f"call void @{control.prefix}tiles(ptr %control, i64 1, ptr %table)")
+        for j in range(m):
+            t.store(t.load("%control", control.plan.result + j), "%tile", n + j)
     total = [splat(0.0, width)] * n
     for stage, (weight, reach) in enumerate(((1.0, half), (2.0, half), (2.0, h), (1.0, h))):
         if stage == 0:
             for j in range(n):
                 t.store(start[j], "%tile", j)
+        if control is None and stage != 2:
+            load_inputs(_STAGE_ROWS[stage])
         t(f"call void @{prefix}tiles(ptr %tile, i64 1, ptr %table)")
         for j in range(n):
             rate = t.load("%tile", plan.result + j)

@@ -89,13 +89,23 @@ def new_axes(*, flat: bool, size: tuple[float, float] = (6.4, 5.2), shown: bool 
     Raises:
         NacelleError: if matplotlib is missing.
     """
-    if shown:
-        figure = _load("matplotlib.pyplot").figure(figsize=size)
-    else:
-        figure = _load("matplotlib.figure").Figure(figsize=size)
+    figure = new_figure(size, shown=shown)
     _load("mpl_toolkits.mplot3d")
     axes: Axes = figure.add_subplot() if flat else figure.add_axes((0.0, 0.0, 1.0, 1.0), projection="3d")
     return axes
+
+
+def new_figure(size: tuple[float, float], *, shown: bool = True) -> Figure:
+    """A new figure without axes; size and `shown` as in `new_axes`.
+
+    Raises:
+        NacelleError: if matplotlib is missing.
+    """
+    if shown:
+        figure: Figure = _load("matplotlib.pyplot").figure(figsize=size)
+        return figure
+    plain: Figure = _load("matplotlib.figure").Figure(figsize=size)
+    return plain
 
 
 def fit(ax: Any) -> None:
@@ -213,7 +223,7 @@ def _draw_flat(ax: Axes, view: Scene, across: int, names: bool) -> None:
     ax.set_aspect("equal")
     ax.set_xlabel(f"{'xyz'[right]} (m)")
     ax.set_ylabel(f"{'xyz'[up]} (m)")
-    _plain(ax)
+    plain_axes(ax)
     if names:
         for part in view.bodies:
             centre = _middle(part)
@@ -290,7 +300,7 @@ def _plain_axis(axis: Any, ticks: int) -> None:
     axis.label.set_color(_INK)
 
 
-def _plain(ax: Any) -> None:
+def plain_axes(ax: Any) -> None:
     """Quiet flat axes."""
     ax.set_axisbelow(True)
     ax.grid(color=_PALE, linewidth=0.5)
@@ -478,7 +488,7 @@ def _draw_map(
     labels = _labels(workspace)
     ax.set_xlabel(labels[0])
     ax.set_ylabel(labels[1])
-    _plain(ax)
+    plain_axes(ax)
     if not reachable.any():
         _nothing(ax)
     elif beyond.any():

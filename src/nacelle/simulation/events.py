@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from nacelle.kinematics import functions
-from nacelle.kinematics.jacobian import conditioning, scaled_inverse
-from nacelle.kinematics.native import native
-from nacelle.simulation.plant import RigidPlant
+from nacelle.simulation.protocol import Plant
 from nacelle.spatial.scalar import Array
 
-# Squared ratios below which a run ends: a leg near its stretched position, a pose near a singularity.
-STRETCHED = 1e-6
-SINGULAR = 1e-6
+# How often within a long step is looked, so that what crosses zero and comes back is seen.
+LOOKS = 8
 
 
 @dataclass(frozen=True)
@@ -32,51 +28,7 @@ class Event:
     value: Callable[[Array, Array], Array]
 
 
-def standard_events(plant: RigidPlant, *, limits: bool = True) -> list[Event]:
-    """Joint limits, legs at full stretch, and the approach to a parallel singularity."""
-    robot = plant.robot
-    events = [
-        Event("a leg is at full stretch", lambda t, s: _gates(plant, s) - STRETCHED),
-        Event("a parallel singularity is near", lambda t, s: _pivot(plant, s) - SINGULAR),
-    ]
-    if limits:
-        for k, actuator in enumerate(robot.actuators):
-            for bound, side in zip(actuator.position, (1.0, -1.0), strict=True):
-                if np.isfinite(bound):
-                    events.append(_limit(plant, k, actuator.name, bound, side))
-    return events
-
-
-def _limit(plant: RigidPlant, k: int, name: str, bound: float, side: float) -> Event:
-    def value(t: Array, s: Array) -> Array:
-        found = _positions(plant, s)["active"][..., k]
-        turns = plant.robot.joints[plant.robot.actuators[k].joint].primitives[0].turns
-        if turns:
-            found = bound + (found - bound + np.pi) % (2.0 * np.pi) - np.pi
-        return np.asarray(side * (found - bound))
-
-    return Event(f"{name} is at its {'lower' if side > 0 else 'upper'} limit", value)
-
-
-def _positions(plant: RigidPlant, s: Array) -> dict[str, Array]:
-    x, _ = plant.split(s)
-    found: dict[str, Array] = native(functions.joint_positions, plant.robot)(x, plant.unknowns(s))
-    return found
-
-
-def _gates(plant: RigidPlant, s: Array) -> Array:
-    gates = _positions(plant, s)["gates"]
-    return np.asarray(np.nan_to_num(np.min(gates, axis=-1, initial=1.0), nan=-1.0))
-
-
-def _pivot(plant: RigidPlant, s: Array) -> Array:
-    x, _ = plant.split(s)
-    J = native(functions.inverse_jacobian, plant.robot)(x, plant.unknowns(s))["J"]
-    figure = conditioning(scaled_inverse(plant.robot, J))
-    return np.asarray(np.nan_to_num(figure**2, nan=-1.0))
-
-
-def user_event(plant: RigidPlant, name: str, function: Callable[..., Any]) -> Event:
+def user_event(plant: Plant, name: str, function: Callable[..., Any]) -> Event:
     """An event of the user's: a function of (t, x, v) that is positive before it."""
 
     def value(t: Array, s: Array) -> Array:
@@ -84,3 +36,57 @@ def user_event(plant: RigidPlant, name: str, function: Callable[..., Any]) -> Ev
         return np.array([float(function(*sample)) for sample in zip(t, x, v, strict=True)])
 
     return Event(name, value)
+
+
+def first_bad(events: Sequence[Event], t: Array, s: Array) -> int | None:
+    """Place of the first of some states (N, size) at which an event has come or a number is not finite."""
+    fine = np.isfinite(s).all(axis=1)
+    place = len(t) if fine.all() else int(np.argmin(fine))
+    for event in events:
+        bad = np.flatnonzero(~(event.value(t[:place], s[:place]) > 0.0)) if place else np.zeros(0, int)
+        if bad.size:
+            place = int(bad[0])
+    return None if place == len(t) else place
+
+
+def boundary(
+    events: Sequence[Event], low: float, high: float, state: Callable[[float], Array]
+) -> tuple[float, str | None]:
+    """The last time, to rounding, before an event between a good time and a bad one.
+
+    Args:
+        events: what is watched.
+        low: a time at which all is well.
+        high: a later time at which it is not.
+        state: the state (size,) at a time between them.
+
+    Returns:
+        The time, and the event's name; None where the state is not finite just after.
+    """
+
+    def good(t: float) -> bool:
+        return first_bad(events, np.array([t]), state(t)[None]) is None
+
+    while True:
+        middle = 0.5 * (low + high)
+        if middle in (low, high) or high - low <= 4e-16 * max(abs(high), 1e-3):
+            break
+        low, high = (middle, high) if good(middle) else (low, middle)
+    after = state(high)
+    if not np.all(np.isfinite(after)):
+        return low, None
+    t, s = np.array([high]), after[None]
+    return low, next((event.name for event in events if not event.value(t, s)[0] > 0.0), None)
+
+
+def event_within(
+    events: Sequence[Event], begin: float, end: float, states: Callable[[Array], Array]
+) -> tuple[float, str | None] | None:
+    """The first event within a step, from its dense output; None if there is none."""
+    if not events:
+        return None
+    t = np.linspace(begin, end, LOOKS + 1)
+    place = first_bad(events, t[1:], states(t[1:]))
+    if place is None:
+        return None
+    return boundary(events, float(t[place]), float(t[place + 1]), lambda now: states(np.array([now]))[0])

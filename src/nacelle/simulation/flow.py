@@ -3,8 +3,8 @@
 The state is s = [c; v; y]: n coordinates of the pose, the reduced twist, and what iteration finds (joints
 of legs without a closed form). The coordinates c are those of x, with a rotation vector r against a fixed
 orientation in the place of the quaternion, quat = exp(r) quat_0, so that quaternions have unit length by
-construction. Loops are closed at every evaluation: in closed form, or by a Newton step on y, which starts
-from a y that was integrated and so is left with the square of a rounding.
+construction; quat_0 is that of the reference pose. Loops are closed at every evaluation: in closed form, or
+by a Newton step on y, which starts from a y that was integrated and so is left with the square of a rounding.
 """
 
 from __future__ import annotations
@@ -40,6 +40,16 @@ def half_turn(r: Array) -> Array:
     s = 0.5 * where(small, series, sin(half) / half)
     c = where(small, 1.0 - square / 2.0 * (1.0 - square / 12.0), cos(half))
     return pack([s * r[0], s * r[1], s * r[2], c])
+
+
+def turn_from(quat_0: Array, quat: Array) -> Array:
+    """The shortest rotation vector r of floats with quat = exp(r) quat_0."""
+    back = quat_0 * np.array([-1.0, -1.0, -1.0, 1.0])
+    turn = quat_product(quat, back)
+    turn = turn if turn[3] >= 0.0 else -turn
+    length = float(np.linalg.norm(turn[:3]))
+    scale = 2.0 if length < 1e-8 else 2.0 * np.arctan2(length, turn[3]) / length
+    return np.asarray(scale * turn[:3])
 
 
 def pose_of(known: Mechanism, c: Array, quat_0: Array) -> Array:

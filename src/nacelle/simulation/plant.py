@@ -1,47 +1,35 @@
-"""Plants: what an integrator drives.
-
-A plant has a state of `size` numbers and `inputs` inputs, and gives the state's derivative; it knows
-nothing of integrators, nor they of robots.
-"""
+"""A rigid robot under its actuators' forces, as a plant."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from nacelle.dynamics import functions
-from nacelle.kinematics.inverse import inverse_kinematics
+from nacelle.kinematics import functions as kinematics
+from nacelle.kinematics.inverse import InverseKinematics, inverse_kinematics
 from nacelle.kinematics.mechanism import mechanism
+from nacelle.kinematics.motion import JointMotion, joint_motion
 from nacelle.kinematics.native import native
 from nacelle.kinematics.pose_input import checked_poses, checked_rates
+from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
-from nacelle.simulation.flow import flow, pose_of
+from nacelle.simulation.events import Event
+from nacelle.simulation.feedback import Feedback
+from nacelle.simulation.flow import pose_of, turn_from
+from nacelle.simulation.protocol import Derivative, Labels
+from nacelle.simulation.rigid_loop import (
+    NativeDriver,
+    RigidLoop,
+    bound,
+    compiled_flow,
+    compiled_jacobian,
+    flow_driver,
+)
 from nacelle.spatial.lane import from_lanes, lanes
 from nacelle.spatial.scalar import Array
-
-
-class Plant(Protocol):
-    """Something that moves: ds/dt = f(s, u)."""
-
-    @property
-    def size(self) -> int:
-        """Number of states."""
-
-    @property
-    def inputs(self) -> int:
-        """Number of inputs."""
-
-    def state(self, x: Any, v: Any) -> Array:
-        """The state (size,) at a reduced pose and twist."""
-
-    def split(self, s: Array) -> tuple[Array, Array]:
-        """Reduced poses (..., nx) and twists (..., n) of states (..., size)."""
-
-    def derivative(self) -> Callable[[Array, Array], Array]:
-        """A function of a state (size,) and inputs (inputs,) that gives the state's derivative."""
 
 
 class RigidPlant:
@@ -51,9 +39,18 @@ class RigidPlant:
         robot: the robot.
         friction: whether friction counts.
         smooth: rate over which Coulomb friction changes its sign; needed by implicit methods.
+        exact_jacobian: whether implicit methods take the exact Jacobian of the traced flow, which saves them
+            some steps, but takes seconds to minutes to compile; else they take differences.
     """
 
-    def __init__(self, robot: Robot, *, friction: bool = True, smooth: float | None = None) -> None:
+    def __init__(
+        self,
+        robot: Robot,
+        *,
+        friction: bool = True,
+        smooth: float | None = None,
+        exact_jacobian: bool = False,
+    ) -> None:
         self.robot = robot
         self.known = mechanism(robot)
         self.options: tuple[tuple[str, Any], ...] = (("friction", bool(friction)),)
@@ -61,9 +58,17 @@ class RigidPlant:
             self.options += (("smooth", float(smooth)),)
         self.friction = bool(friction)
         self.smooth = smooth
+        self.exact_jacobian = exact_jacobian
         place = self.known.layout.quaternion
-        x0 = self.known.reference[0]
-        self.quat_0 = np.array([0.0, 0.0, 0.0, 1.0]) if place is None else x0[place].copy()
+        # Orientations are counted from that of the reference pose.
+        self.quat_0 = np.array([0.0, 0.0, 0.0, 1.0])
+        if place is not None:
+            self.quat_0 = np.array(self.known.reference[0][place])
+
+    @property
+    def name(self) -> str:
+        """The robot's name."""
+        return self.robot.name
 
     @property
     def size(self) -> int:
@@ -75,17 +80,30 @@ class RigidPlant:
         """Number of actuators."""
         return len(self.robot.actuators)
 
+    @cached_property
+    def labels(self) -> Labels:
+        """Names and units of pose, twist and forces."""
+        layout = layout_of(self.robot.motion)
+        joints = [self.robot.joints[actuator.joint].primitives[0] for actuator in self.robot.actuators]
+        units = ["N m" if primitive.turns else "N" for primitive in joints]
+        names = [f"{actuator.name}.force" for actuator in self.robot.actuators]
+        rates = [f"{unit}/s" if unit else "" for unit in layout.v_units]
+        return Labels(
+            tuple(zip(layout.x_names, layout.units, strict=True)),
+            tuple(zip(layout.v_names, rates, strict=True)),
+            tuple(zip(names, units, strict=True)),
+        )
+
     def state(self, x: Any, v: Any) -> Array:
-        """The state at a reduced pose and twist; orientations are counted from this pose on."""
+        """The state at a reduced pose and twist."""
         pose = checked_poses(self.robot, x)[0]
         twist = checked_rates(self.robot, "the twist v", v)
         found = inverse_kinematics(self.robot, pose, limits=False)
-        layout = self.known.layout
-        if layout.quaternion is None or layout.angular is None:
-            c = pose
-        else:
-            self.quat_0 = pose[layout.quaternion].copy()
-            c = np.concatenate([pose[: layout.quaternion.start], np.zeros(3), pose[layout.quaternion.stop :]])
+        place = self.known.layout.quaternion
+        c = pose
+        if place is not None:
+            turn = turn_from(self.quat_0, pose[place])
+            c = np.concatenate([pose[: place.start], turn, pose[place.stop :]])
         return np.concatenate([c, twist, found.y])
 
     def split(self, s: Array) -> tuple[Array, Array]:
@@ -101,28 +119,62 @@ class RigidPlant:
         """What iteration found, in states (..., size)."""
         return np.asarray(s[..., 2 * self.robot.motion.n :])
 
-    @cached_property
-    def compiled(self) -> Any:
+    # ---- what integrators run
+
+    def derivative(self) -> Derivative:
         """The flow as native code."""
-        return native(flow, self.robot, self.options)
+        return bound(compiled_flow(self.robot, self.options), self.quat_0)
 
-    def derivative(self) -> Callable[[Array, Array], Array]:
-        """The flow on fixed buffers: about a microsecond beside the evaluation."""
-        bound = self.compiled.bind(quat_0=self.quat_0)
-        s, tau, (name,) = bound["s"], bound["tau"], self.compiled.outputs
-        out = bound[name]
+    def jacobian(self) -> Derivative | None:
+        """The exact Jacobian of the flow by the state, if it is wanted."""
+        if not self.exact_jacobian:
+            return None
+        return bound(compiled_jacobian(self.robot, self.options), self.quat_0)
 
-        def evaluate(state: Array, inputs: Array) -> Array:
-            s[:], tau[:] = state, inputs
-            bound.call()
-            result: Array = out.copy()
-            return result
+    def driver(self) -> NativeDriver | None:
+        """The native loop of fixed steps; None without llvmlite."""
+        found = flow_driver(self.robot, self.options)
+        return None if found is None else NativeDriver(found, self.quat_0)
 
-        return evaluate
+    def closed(self, feedback: Feedback) -> RigidLoop:
+        """The robot under a feedback that is compiled with it."""
+        return RigidLoop(self.robot, self.options, self.quat_0, feedback, self.exact_jacobian)
+
+    def events(self) -> list[Event]:
+        """Limits of joints and actuators, legs at full stretch, and the approach to a singularity."""
+        from nacelle.simulation.robot_events import standard_events
+
+        return standard_events(self)
+
+    # ---- what results show
 
     def energies(self, s: Array) -> dict[str, Array]:
         """Kinetic and potential energy (J) and friction's power (W) of states (..., size)."""
         x, v = self.split(s)
         options = () if self.smooth is None else (("smooth", self.smooth),)
         found: dict[str, Array] = native(functions.energies, self.robot, options)(x, self.unknowns(s), v)
-        return found
+        lost = found["dissipation"]
+        return {
+            "kinetic": found["kinetic"],
+            "potential": found["potential"],
+            "dissipation": lost if self.friction else np.zeros_like(lost),
+        }
+
+    def power(self, s: Array, u: Array) -> Array:
+        """Power of the actuators' forces u (..., actuators) at states (..., size), W."""
+        x, v = self.split(s)
+        J = native(kinematics.inverse_jacobian, self.robot)(x, self.unknowns(s))["J"]
+        return np.asarray(np.einsum("...i,...ij,...j->...", u, J, v))
+
+    def joints(self, s: Array) -> InverseKinematics:
+        """All joints and bodies at states (..., size)."""
+        return inverse_kinematics(self.robot, self.split(s)[0], limits=False)
+
+    def motion(self, s: Array) -> JointMotion:
+        """Rates of all joints at states (..., size)."""
+        return joint_motion(self.robot, *self.split(s))
+
+    def closure_error(self, s: Array) -> float:
+        """What the loops leave open at the worst of some states, over the robot's size."""
+        found = native(kinematics.closure_equations, self.robot)(self.split(s)[0], self.unknowns(s))
+        return float(np.max(np.abs(found["residual"] / self.known.row_scale), initial=0.0))

@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from html import escape
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from nacelle.errors import NacelleError
-from nacelle.kinematics.inverse import InverseKinematics, inverse_kinematics
-from nacelle.kinematics.motion import JointMotion, joint_motion
+from nacelle.errors import KinematicsError, NacelleError
 from nacelle.kinematics.table import write_table
-from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
-from nacelle.simulation.plant import RigidPlant
+from nacelle.simulation.protocol import Jointed, Plant
+from nacelle.simulation.run import End, Settings, execute
+from nacelle.simulation.track import Track, along_tracks
 from nacelle.spatial.scalar import Array
+
+
+class Moment(NamedTuple):
+    """A run at times (...): poses (..., nx), twists (..., n), inputs (..., inputs), states (..., size)."""
+
+    t: Array
+    x: Array
+    v: Array
+    inputs: Array
+    state: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,22 +43,38 @@ class Simulation:
         inputs: the actuators' forces at these times (N, actuators).
         status: "done", "event", "interrupted" or "failed".
         message: how the run ended, in words.
-        evaluations: how often the plant's derivative was evaluated; 0 where nobody counted.
+        evaluations: how often the plant's derivative was evaluated.
+        tracks: the motion between the steps, of each part of a resumed run.
+        settings: what was asked for.
+        end: where the integrator stood at the end, for `resume`.
     """
 
-    plant: RigidPlant
+    # How a run is drawn is registered at the public door.
+    plot: ClassVar[Callable[..., Any]]
+
+    plant: Plant
     method: str
     t: Array
     states: Array
     inputs: Array
     status: str
     message: str
-    evaluations: int = 0
+    evaluations: int
+    tracks: tuple[Track, ...]
+    settings: Settings
+    end: End
 
     @property
     def robot(self) -> Robot:
-        """The robot."""
-        return self.plant.robot
+        """The robot.
+
+        Raises:
+            KinematicsError: if the plant is none.
+        """
+        found = getattr(self.plant, "robot", None)
+        if not isinstance(found, Robot):
+            raise KinematicsError(f"{self.plant.name} is a plant without a robot")
+        return found
 
     @cached_property
     def _split(self) -> tuple[Array, Array]:
@@ -67,15 +95,53 @@ class Simulation:
         """Whether the run came to its end."""
         return self.status == "done"
 
-    @cached_property
-    def joints(self) -> InverseKinematics:
-        """All joints and bodies."""
-        return inverse_kinematics(self.robot, self.x, limits=False)
+    def at(self, t: Any) -> Moment:
+        """The run at any times (...) within it: by the method's dense output, between fixed steps by cubics.
+
+        Raises:
+            KinematicsError: if a time is not within the run.
+        """
+        times = np.asarray(t, dtype=float)
+        flat = times.ravel()
+        first, last = self.t[0], self.t[-1]
+        if flat.size and not (np.min(flat) >= first and np.max(flat) <= last):
+            raise KinematicsError(f"the run is from {first:g} s to {last:g} s, got times beyond: {t}")
+        states = np.empty((flat.size, self.states.shape[1]))
+        inputs = np.empty((flat.size, self.inputs.shape[1]))
+        left = np.ones(flat.size, dtype=bool)
+        for track in self.tracks:
+            chosen = left & (flat <= track.breaks[-1])
+            if np.any(chosen):
+                states[chosen] = track.states(flat[chosen])
+                inputs[chosen] = track.inputs(flat[chosen], states[chosen])
+            left &= ~chosen
+        states = states.reshape(*times.shape, -1)
+        return Moment(times, *self.plant.split(states), inputs.reshape(*times.shape, -1), states)
+
+    # ---- joints and bodies
+
+    @property
+    def _jointed(self) -> Jointed:
+        if not isinstance(self.plant, Jointed):
+            raise KinematicsError(f"{self.plant.name} is a plant without joints")
+        return self.plant
 
     @cached_property
-    def motion(self) -> JointMotion:
-        """Rates of all joints."""
-        return joint_motion(self.robot, self.x, self.v)
+    def joints(self) -> Any:
+        """All joints and bodies (`InverseKinematics`)."""
+        return self._jointed.joints(self.states)
+
+    @cached_property
+    def motion(self) -> Any:
+        """Rates of all joints (`JointMotion`)."""
+        return self._jointed.motion(self.states)
+
+    @cached_property
+    def closure_error(self) -> float:
+        """What the loops leave open at the worst time, over the robot's size."""
+        return self._jointed.closure_error(self.states)
+
+    # ---- energy
 
     @cached_property
     def energies(self) -> dict[str, Array]:
@@ -88,20 +154,39 @@ class Simulation:
         return np.asarray(self.energies["kinetic"] + self.energies["potential"])
 
     @cached_property
-    def closure_error(self) -> float:
-        """What the loops leave open at the worst time, over the robot's size."""
-        from nacelle.kinematics import functions
-        from nacelle.kinematics.native import native
+    def _flows(self) -> Array:
+        """Work of the inputs and energy lost, (N, 2), J."""
 
-        y = self.plant.unknowns(self.states)
-        found = native(functions.closure_equations, self.robot)(self.x, y)
-        return float(np.max(np.abs(found["residual"] / self.plant.known.row_scale), initial=0.0))
+        def rate(s: Array, u: Array) -> Array:
+            lost = np.asarray(self.plant.energies(s)["dissipation"])
+            return np.stack([np.asarray(self.plant.power(s, u)), lost], axis=-1)
+
+        return along_tracks(self.tracks, self.t, rate)
+
+    @property
+    def work(self) -> Array:
+        """What the inputs have done since the start (N,), J."""
+        return np.asarray(self._flows[:, 0])
+
+    @property
+    def dissipated(self) -> Array:
+        """What friction has taken since the start (N,), J."""
+        return np.asarray(self._flows[:, 1])
+
+    @property
+    def balance(self) -> Array:
+        """What is missing in the balance of energy since the start (N,), J: zero but for errors.
+
+        The change of the energy, less the work of the inputs, and what friction has taken.
+        """
+        return np.asarray(self.energy - self.energy[0] - self.work + self.dissipated)
+
+    # ---- files
 
     def _columns(self) -> tuple[list[str], list[str], Array]:
-        layout = layout_of(self.robot.motion)
-        names = ["t", *layout.x_names, *layout.v_names]
-        names += [f"{actuator.name}.force" for actuator in self.robot.actuators]
-        units = ["s", *layout.units, *[""] * (layout.n + len(self.robot.actuators))]
+        x, v, inputs = self.plant.labels
+        names = ["t", *(name for name, _ in (*x, *v, *inputs))]
+        units = ["s", *(unit for _, unit in x), *[""] * (len(v) + len(inputs))]
         return names, units, np.column_stack([self.t, self.x, self.v, self.inputs])
 
     def to_csv(self, path: str | Path) -> None:
@@ -112,55 +197,67 @@ class Simulation:
         """Write the same arrays, with the raw states, as npz."""
         np.savez(path, t=self.t, x=self.x, v=self.v, inputs=self.inputs, states=self.states)
 
-    def resume(self, until: float, force: Any = None, **options: Any) -> Simulation:
-        """Go on from the last state to a later time; the two runs are joined."""
-        from nacelle.simulation.simulate import simulate
+    # ---- going on
 
+    def resume(self, until: float | None = None, force: Any = None, **options: Any) -> Simulation:
+        """Go on from the last state; the two runs are joined.
+
+        Args:
+            until: when the run ends; as it was asked for at first if None.
+            force: from now on; as it was if None. Rows of an array belong to the steps to come.
+            **options: others of `simulate` that change: events, step, samples, ...
+
+        Raises:
+            NacelleError: if the run failed.
+            KinematicsError: if an argument cannot be used.
+        """
         if self.status == "failed":
-            raise NacelleError("a run that failed cannot be resumed")
-        more = simulate(
-            self.plant,
-            self.x[-1],
-            self.v[-1],
-            force,
-            until=until,
-            start=float(self.t[-1]),
-            method=self.method,
-            **options,
-        )
-        again = self.plant
-        joined = [again.state(pose, twist) for pose, twist in zip(self.x[:-1], self.v[:-1], strict=True)]
-        # Orientations are counted from one pose in both parts.
-        first = np.array(joined).reshape(-1, self.states.shape[1])
-        again.state(more.x[0], more.v[0])
+            raise NacelleError(f"a run that failed cannot be resumed; it ended {self.message}")
+        t, s = float(self.t[-1]), self.states[-1]
+        changes = dict(options)
+        if force is not None:
+            changes["force"] = force
+        if until is not None and until != self.settings.until:
+            changes["until"] = float(until)
+        settings = self.settings.changed(**changes)
+        if settings.until != self.settings.until:
+            # Samples are spread over what is to come.
+            settings = dataclasses.replace(settings, start=t)
+        settings.check()
+        if settings.until <= t:
+            raise KinematicsError(
+                f"the run has come to {t:g} s already: until must be later, got {settings.until:g} s"
+            )
+        more, end = execute(self.plant, s, t, settings, self.end, new_force=force is not None)
         return Simulation(
-            again,
+            self.plant,
             self.method,
             np.concatenate([self.t[:-1], more.t]),
-            np.concatenate([first, more.states]),
+            np.concatenate([self.states[:-1], more.states]),
             np.concatenate([self.inputs[:-1], more.inputs]),
             more.status,
             more.message,
             self.evaluations + more.evaluations,
+            (*self.tracks, more.track),
+            settings,
+            end,
         )
 
     def _repr_html_(self) -> str:
         """A short table for notebooks."""
         rows = {
-            "robot": self.robot.name,
+            "plant": self.plant.name,
             "method": self.method,
             "time": f"{self.t[0]:g} to {self.t[-1]:g} s, {len(self.t)} samples",
             "status": f"{self.status}: {self.message}",
             "energy": f"{self.energy[0]:.6g} to {self.energy[-1]:.6g} J",
         }
-        from html import escape
-
         cells = "".join(f"<tr><th>{escape(k)}</th><td>{escape(v)}</td></tr>" for k, v in rows.items())
         return f"<table>{cells}</table>"
 
     def __repr__(self) -> str:
-        """Give robot, method, time and status."""
+        """Give plant, method, time and status."""
         return (
-            f"<Simulation {self.robot.name}: {self.method}, {self.t[0]:g} to {self.t[-1]:g} s, "
+            f"<Simulation {self.plant.name}: {self.method}, {self.t[0]:g} to {self.t[-1]:g} s, "
             f"{len(self.t)} samples, {self.status}>"
         )

@@ -21,6 +21,7 @@ from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
 from nacelle.verify.engine import Loaded, Places, Snapshot, TreeState, lumps
+from nacelle.verify.mujoco_loops import Bonds, bind, write_springs
 
 _X, _Y, _Z = np.eye(3).tolist()
 _HINGE, _SLIDE, _BALL = mj.mjtJoint.mjJNT_HINGE, mj.mjtJoint.mjJNT_SLIDE, mj.mjtJoint.mjJNT_BALL
@@ -69,7 +70,8 @@ class MujocoEngine:
     def _point(self) -> bool:
         return self.robot.nacelle.kind == "point"
 
-    def _configuration(self, state: TreeState) -> Array:
+    def configuration(self, state: TreeState) -> Array:
+        """The engine's coordinates of a state."""
         q = np.zeros(self.model.nq)
         q[:3] = state.platform.p
         if not self._point:
@@ -77,7 +79,7 @@ class MujocoEngine:
         q[self.places.q] = state.q
         return q
 
-    def _axes(self, state: TreeState) -> Array:
+    def axes(self, state: TreeState) -> Array:
         """Matrix from the rates of the tree to MuJoCo's: the platform's rotation is in its own axes there."""
         m, D = self.robot.platform_nv, np.zeros((self.model.nv, self.model.nv))
         D[:3, :3] = np.eye(3)
@@ -88,8 +90,8 @@ class MujocoEngine:
     def at(self, state: TreeState) -> Snapshot:
         """Evaluate a state of the tree."""
         m, d = self.model, mj.MjData(self.model)
-        D = self._axes(state)
-        d.qpos[:] = self._configuration(state)
+        D = self.axes(state)
+        d.qpos[:] = self.configuration(state)
         d.qvel[:] = D @ state.u
         mj.mj_kinematics(m, d)
         mj.mj_comPos(m, d)
@@ -165,20 +167,42 @@ def _carried(made: mj.MjsBody) -> mj.MjsBody:
     return made
 
 
-def build(robot: Robot) -> MujocoEngine:
-    """Rebuild the tree of a robot in MuJoCo."""
+def build(robot: Robot, bonds: Bonds | None = None) -> MujocoEngine:
+    """Rebuild the tree of a robot in MuJoCo; with bonds also its loops and its springs, to be stepped there.
+
+    Raises:
+        VerifyError: if bonds are asked for closures that are no balls.
+    """
     spec = mj.MjSpec()
     spec.compiler.degree = False
     spec.compiler.balanceinertia = False
     spec.compiler.fusestatic = False
     spec.option.gravity = np.array(robot.gravity, dtype=float)
+    carriers = _grown(robot, spec)
+    for body in range(len(robot.bodies)):
+        carrier, placement = carriers[body]
+        carrier.add_site(name=f"body {body}", pos=placement.p, quat=_quat_wxyz(placement.R))
+    if bonds is not None:
+        bind(robot, spec, carriers, bonds)
+    model = spec.compile()
+    _write_inertias(robot, model)
+    sites = tuple(_site(model, body) for body in range(len(robot.bodies)))
+    engine = MujocoEngine(robot, model, sites, _places(robot, model))
+    if bonds is not None:
+        write_springs(robot, model)
+        # What the compiler has derived from the inertias that stood in for the true ones.
+        mj.mj_setConst(model, mj.MjData(model))
+    return engine
+
+
+def _grown(robot: Robot, spec: mj.MjSpec) -> dict[int, tuple[mj.MjsBody, Pose]]:
+    """Grow the tree; give for each body the MuJoCo body that carries it, and its pose there."""
     platform = _carried(spec.worldbody.add_body(name="platform"))
     if robot.nacelle.kind == "point":
         for k, axis in enumerate((_X, _Y, _Z)):
             platform.add_joint(name=f"platform.{k}", type=_SLIDE, axis=axis)
     else:
         platform.add_freejoint(align=False)
-    # For each body the MuJoCo body that carries it, and its pose there.
     here = Pose(np.eye(3), np.zeros(3))
     carriers = {BASE: (spec.worldbody, here), PLATFORM: (platform, here)}
     for number, joint in enumerate(robot.tree_joints):
@@ -191,13 +215,7 @@ def build(robot: Robot) -> MujocoEngine:
             reflected = joint.gear_ratio**2 * joint.rotor_inertia
             made.add_joint(name=f"{number}.{step}", type=kind, axis=axis, armature=reflected)
         carriers[joint.successor] = (made, joint.frame_successor.inverse())
-    for body in range(len(robot.bodies)):
-        carrier, placement = carriers[body]
-        carrier.add_site(name=f"body {body}", pos=placement.p, quat=_quat_wxyz(placement.R))
-    model = spec.compile()
-    _write_inertias(robot, model)
-    sites = tuple(_site(model, body) for body in range(len(robot.bodies)))
-    return MujocoEngine(robot, model, sites, _places(robot, model))
+    return carriers
 
 
 def _site(model: mj.MjModel, body: int) -> int:

@@ -74,14 +74,15 @@ class PinocchioEngine:
     def _point(self) -> bool:
         return self.robot.nacelle.kind == "point"
 
-    def _configuration(self, state: TreeState) -> Array:
+    def configuration(self, state: TreeState) -> Array:
+        """The engine's coordinates of a state."""
         q = np.zeros(self.model.nq)
         place = state.platform.p if self._point else pin.SE3ToXYZQUAT(_se3(state.platform))
         q[: len(place)] = place
         q[self.places.q] = state.q
         return q
 
-    def _axes(self, state: TreeState) -> Array:
+    def axes(self, state: TreeState) -> Array:
         """Matrix from the rates of the tree to Pinocchio's: the platform's twist is in its own axes there."""
         m, D = self.robot.platform_nv, np.zeros((self.model.nv, self.model.nv))
         D[:3, :3] = np.eye(3) if self._point else state.platform.R.T
@@ -94,13 +95,13 @@ class PinocchioEngine:
         rate = np.array(u_dot, dtype=float)
         if not self._point:
             rate[:3] -= np.cross(state.u[3:6], state.u[:3])
-        return np.asarray(self._axes(state) @ rate)
+        return np.asarray(self.axes(state) @ rate)
 
     def at(self, state: TreeState) -> Snapshot:
         """Evaluate a state of the tree."""
         model, data = self.model, self.model.createData()
-        D = self._axes(state)
-        q, v = self._configuration(state), D @ state.u
+        D = self.axes(state)
+        q, v = self.configuration(state), D @ state.u
         still, moving = (self._accelerations(state, u_dot) for u_dot in (0.0 * state.u, state.u_dot))
         drift = self._classical(data, q, v, still)
         acceleration = self._classical(data, q, v, moving)
@@ -166,14 +167,14 @@ class PinocchioEngine:
             return None
         state, model = loaded.state, self.with_rotors
         data = model.createData()
-        D = self._axes(state)
+        D = self.axes(state)
         anchors = pin.StdVec_RigidConstraintModel()
         anchors.extend(self.anchors)
         datas = pin.StdVec_RigidConstraintData()
         datas.extend([anchor.createData() for anchor in self.anchors])
         pin.initConstraintDynamics(model, data, anchors, datas)
         settings = pin.ProximalSettings(1e-13, 1e-12, 100)
-        q, v = self._configuration(state), D @ state.u
+        q, v = self.configuration(state), D @ state.u
         # D is orthonormal, so it takes forces as it takes rates.
         rate = np.asarray(
             pin.constraintDynamics(model, data, q, v, D @ loaded.force, anchors, datas, settings)
@@ -262,7 +263,7 @@ def _why_no_anchors(robot: Robot, engine: PinocchioEngine) -> str:
         return "it has no rotors in closures"
     model = engine.model
     data = model.createData()
-    q = engine._configuration(
+    q = engine.configuration(
         TreeState(robot.reference, _neutral(robot), np.zeros(0), np.zeros(0), np.zeros(0))
     )
     half = pin.crba(model, data, q)

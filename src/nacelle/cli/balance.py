@@ -1,0 +1,117 @@
+"""The command `balance`: springs and counterweights that take the weight off the actuators."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from nacelle.cli.common import JsonOption, RobotArgument, app, console, fail, print_json
+from nacelle.cli.pose import ModeOption, deliver, load_robot, plain, quantity, told
+from nacelle.errors import NacelleError
+
+if TYPE_CHECKING:
+    from nacelle.dynamics.balancing import GravityBalance
+
+
+@app.command("balance")
+def balance_command(
+    robot: RobotArgument,
+    springs: Annotated[
+        list[str] | None,
+        typer.Option("--spring", metavar="JOINT", help="Joint that gets a spring; repeat. Else the drives."),
+    ] = None,
+    counterweights: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--counterweight",
+            metavar="BODY=X,Y,Z",
+            help="A place for a counterweight in the frame of a body, such as arm=-80mm,0,0; repeat.",
+        ),
+    ] = None,
+    csv: Annotated[
+        Path | None, typer.Option("--csv", help="Table of poses to balance; else 200 around the reference.")
+    ] = None,
+    alike: Annotated[bool, typer.Option("--alike", help="The same springs and weights in all legs.")] = False,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="File for the balanced robot; never overwritten.")
+    ] = None,
+    mode: ModeOption = "",
+    as_json: JsonOption = False,
+) -> None:
+    """Springs and counterweights that balance gravity best over a set of poses."""
+    try:
+        from nacelle.dynamics.balancing import balance_gravity
+
+        found = load_robot(robot, mode)
+        poses = None
+        if csv is not None:
+            from nacelle.kinematics.trajectory.waypoints import read_poses
+
+            poses = read_poses(csv, found.motion).points
+        places = dict(_place(text) for text in counterweights or [])
+        result = balance_gravity(found, poses, springs=springs, counterweights=places, alike=alike)
+        if out is not None:
+            deliver(result.robot.to_yaml(), out)
+    except NacelleError as error:
+        fail(error, as_json)
+    if as_json:
+        print_json(_data(result))
+    else:
+        _show(result)
+
+
+def _place(text: str) -> tuple[str, list[float]]:
+    """Read BODY=X,Y,Z."""
+    name, sign, place = text.partition("=")
+    parts = place.split(",")
+    if not sign or len(parts) != 3:
+        raise NacelleError(f"{text!r} is no place of a counterweight: write BODY=X,Y,Z, as arm=-80mm,0,0")
+    return name.strip(), [quantity(part.strip(), turns=False) for part in parts]
+
+
+def _data(result: GravityBalance) -> dict[str, Any]:
+    figures = ("rms_before", "rms_after", "max_before", "max_after")
+    return {
+        "robot": result.robot.name,
+        "poses": len(result.x),
+        "springs": [spring._asdict() for spring in result.springs],
+        "counterweights": [weight._asdict() for weight in result.counterweights],
+        "actuators": [actuator.name for actuator in result.robot.actuators],
+        **{name: getattr(result, name).tolist() for name in figures},
+        "condition": plain(result.condition),
+        "ill_conditioned": result.ill_conditioned,
+    }
+
+
+def _show(result: GravityBalance) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    out, robot = console(), result.robot
+    out.print(f"{robot.name} over {len(result.x)} poses", markup=False)
+    for spring in result.springs:
+        unit = "N m/rad" if spring.turns else "N/m"
+        out.print(
+            f"  spring in {spring.joint}: {spring.stiffness:.5g} {unit}, at rest at "
+            f"{told(spring.rest, spring.turns)}",
+            markup=False,
+        )
+    for weight in result.counterweights:
+        at = ", ".join(f"{1e3 * value:g}" for value in weight.place)
+        out.print(f"  counterweight on {weight.body}: {weight.mass:.5g} kg at ({at}) mm", markup=False)
+    if not result.springs and not result.counterweights:
+        out.print("  none of them helps: all stiffnesses and masses are best at zero", markup=False)
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for column in ("actuator", "rms before", "after", "largest before", "after"):
+        table.add_column(column, justify="left" if column == "actuator" else "right")
+    for k, actuator in enumerate(robot.actuators):
+        unit = "N m" if robot.joints[actuator.joint].primitives[0].turns else "N"
+        figures = (result.rms_before, result.rms_after, result.max_before, result.max_after)
+        table.add_row(Text(actuator.name), *(f"{values[k]:.4g} {unit}" for values in figures))
+    out.print(table)
+    if result.ill_conditioned:
+        out.print(
+            "[yellow]these poses do not tell the unknowns apart: others would balance as well[/]",
+        )

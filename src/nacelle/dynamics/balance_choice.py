@@ -1,0 +1,57 @@
+"""Which joints get springs to balance gravity, and where counterweights may sit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from nacelle.errors import KinematicsError, did_you_mean
+from nacelle.model.joint import Joint, Primitive
+from nacelle.model.robot import Robot
+
+
+def spring_axes(joint: Joint) -> tuple[int, ...]:
+    """The axes of a joint along which a spring may act: all but balls."""
+    return tuple(k for k, primitive in enumerate(joint.primitives) if primitive is not Primitive.BALL)
+
+
+def chosen_axes(
+    robot: Robot, names: Sequence[str] | None, counterweights: Mapping[str, Any] | None
+) -> tuple[tuple[int, int], ...]:
+    """Axes (joint, number) that get springs: all of the named joints, or the actuated ones."""
+    if names is None:
+        return () if counterweights else tuple((actuator.joint, 0) for actuator in robot.actuators)
+    if isinstance(names, str):
+        names = (names,)
+    known = [joint.name for joint in robot.joints]
+    axes: list[tuple[int, int]] = []
+    for name in names:
+        if name not in known:
+            raise KinematicsError(f"{robot.name} has no joint {name!r}; {did_you_mean(name, known)}")
+        own = spring_axes(robot.joints[known.index(name)])
+        if not own:
+            kind = robot.joints[known.index(name)].kind
+            raise KinematicsError(f"the joint {name} is {kind} and has no axis for a spring")
+        axes += [(known.index(name), number) for number in own]
+    if len(set(axes)) < len(axes):
+        raise KinematicsError(f"a joint is named twice in springs: {', '.join(names)}")
+    return tuple(axes)
+
+
+def chosen_places(
+    robot: Robot, counterweights: Mapping[str, Any] | None
+) -> tuple[tuple[int, float, float, float], ...]:
+    """Where counterweights may sit: body, and place in its frame."""
+    known = [body.name for body in robot.bodies]
+    places = []
+    for name, given in (counterweights or {}).items():
+        if name not in known[1:]:
+            raise KinematicsError(f"{robot.name} has no body {name!r}; {did_you_mean(name, known[1:])}")
+        place = np.asarray(given, dtype=float)
+        if place.shape != (3,) or not np.all(np.isfinite(place)):
+            raise KinematicsError(f"the place of the counterweight on {name} is three lengths, got {given}")
+        px, py, pz = place.tolist()
+        places.append((known.index(name), px, py, pz))
+    return tuple(places)

@@ -1,0 +1,91 @@
+"""Curves over time: a simulation's pose, twist, forces and energies, one panel above the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from nacelle.errors import NacelleError, did_you_mean
+from nacelle.report.draw import new_figure, plain_axes
+from nacelle.simulation.result import Simulation
+from nacelle.spatial.scalar import Array
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+PANELS = ("pose", "twist", "forces", "energies", "balance")
+_SHOWN = ("pose", "twist", "forces", "energies")
+_SI = {"m": "position", "rad": "angle", "m/s": "velocity", "rad/s": "angular velocity", "N": "force"}
+_SI |= {"N m": "torque"}
+
+
+def plot_simulation(
+    run: Simulation, panels: Sequence[str] = _SHOWN, *, title: str | None = None, shown: bool = True
+) -> Figure:
+    """Draw a simulation over time.
+
+    Args:
+        run: the simulation.
+        panels: what to draw, from above: "pose", "twist", "forces", "energies", "balance". Entries with
+            different units stand in panels of their own.
+        title: above the picture; plant, method and status if None.
+        shown: whether pyplot keeps the figure, for `pyplot.show`.
+
+    Raises:
+        NacelleError: if there is no such panel, or matplotlib is missing.
+    """
+    names = [panels] if isinstance(panels, str) else list(panels)
+    for name in names:
+        if name not in PANELS:
+            raise NacelleError(f"no panel is called {name!r}; {did_you_mean(name, PANELS)}")
+    drawn = [panel for name in names for panel in _panels(run, name)]
+    figure = new_figure((7.2, 0.8 + 1.75 * len(drawn)), shown=shown)
+    all_axes = np.ravel(figure.subplots(len(drawn), 1, sharex=True))
+    for ax, (label, curves) in zip(all_axes, drawn, strict=True):
+        for k, (name, values) in enumerate(curves):
+            style = ("-", "--", "-.", ":")[k // 6 % 4]
+            ax.plot(run.t, values, style, linewidth=1.2, color=f"C{k % 6}", label=name)
+        ax.set_ylabel(label)
+        plain_axes(ax)
+        ax.legend(fontsize=7, frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
+        low, high = ax.get_ylim()
+        middle, least = 0.5 * (low + high), 1e-9 * max(abs(low), abs(high))
+        if high - low < least:
+            # A curve that is constant but for rounding is drawn as a line.
+            ax.set_ylim(middle - 0.05 * abs(middle), middle + 0.05 * abs(middle))
+    all_axes[-1].set_xlabel("time (s)", fontsize=8)
+    all_axes[-1].set_xlim(run.t[0], run.t[-1])
+    told = f"{run.plant.name}: {run.method}, {run.status} at {run.t[-1]:.4g} s" if title is None else title
+    figure.suptitle(told, fontsize=10)
+    figure.align_ylabels()
+    figure.set_layout_engine("tight")
+    return figure
+
+
+def _panels(run: Simulation, name: str) -> Iterator[tuple[str, list[tuple[str, Array]]]]:
+    """Panels of one quantity: a label with its unit, and the curves by name."""
+    labels = run.plant.labels
+    if name == "energies":
+        found = run.energies
+        curves = [("kinetic", found["kinetic"]), ("potential", found["potential"]), ("together", run.energy)]
+        curves += [("work of forces", run.work), ("dissipated", run.dissipated)]
+        # Only changes mean something: heights are counted from anywhere.
+        yield "energy since start (J)", [(what, values - values[0]) for what, values in curves]
+        return
+    if name == "balance":
+        yield "missing energy (J)", [("balance", run.balance)]
+        return
+    entries, values = {
+        "pose": (labels.x, run.x),
+        "twist": (labels.v, run.v),
+        "forces": (labels.inputs, run.inputs),
+    }[name]
+    groups: dict[str, list[tuple[str, Array]]] = {}
+    for k, (entry, unit) in enumerate(entries):
+        groups.setdefault(unit, []).append((entry.removesuffix(".force"), values[:, k]))
+    for unit, curves in groups.items():
+        quaternion = [entry for entry, _ in curves] == ["qx", "qy", "qz", "qw"]
+        plain = "orientation (quat)" if quaternion else name
+        yield f"{_SI.get(unit, name)} ({unit})" if unit else plain, curves

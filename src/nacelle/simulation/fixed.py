@@ -1,0 +1,214 @@
+"""The classical Runge-Kutta method with a fixed step.
+
+Where the inputs are free of the state, or a feedback is compiled, the whole loop runs natively, a block of
+steps at a time; else every step asks in Python.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from nacelle.simulation.events import Event, boundary, first_bad
+from nacelle.simulation.inputs import Drive
+from nacelle.simulation.outcome import Outcome, stopped
+from nacelle.simulation.protocol import Derivative, Driver, HasDriver
+from nacelle.simulation.track import HermiteTrack, StillTrack
+from nacelle.spatial.scalar import Array
+
+# Steps of a native run between looks at events and at the user's wish to stop.
+_BLOCK = 1000
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Times origin + k h of fixed steps, of which those from `first` to `last` are taken.
+
+    A run may begin within the first step, where an earlier one has ended.
+    """
+
+    origin: float
+    h: float
+    first: int
+    last: int
+
+    def time(self, k: int) -> float:
+        """The time at which step k begins."""
+        return self.origin + self.h * k
+
+    def times(self, k: int, count: int) -> Array:
+        """Times (count + 1,) between steps."""
+        return self.origin + self.h * np.arange(k, k + count + 1)
+
+
+def one_step(f: Derivative, u: Callable[[int, Array], Array], s: Array, h: float) -> Array:
+    """A step; u gives the inputs at its begin, middle or end (0, 1, 2) and a state."""
+    k1 = f(s, u(0, s))
+    second = s + 0.5 * h * k1
+    k2 = f(second, u(1, second))
+    third = s + 0.5 * h * k2
+    k3 = f(third, u(1, third))
+    fourth = s + h * k3
+    k4 = f(fourth, u(2, fourth))
+    return np.asarray(s + h / 6.0 * (k1 + 2.0 * k2 + 2.0 * k3 + k4))
+
+
+class _Block(NamedTuple):
+    """Some steps: the states after them, the plant's inputs at their begin, and what cut them short."""
+
+    states: Array
+    used: Array
+    error: BaseException | None = None
+
+
+class Stepper:
+    """Steps of a drive, one at a time or in blocks."""
+
+    def __init__(self, drive: Drive) -> None:
+        self.drive = drive
+        self._plain, self._core = drive.plant.derivative(), drive.core.derivative()
+        self._driver = _driver(drive)
+
+    def step(self, s: Array, k: int, t: float, h: float, held: Array | None = None) -> tuple[Array, Array]:
+        """One step, of any length within step k: the state after it and the inputs at its begin.
+
+        Args:
+            s: the state.
+            k: number of the step, for rows of arrays.
+            t: when it begins.
+            h: its length.
+            held: the inputs that are held over it; asked for if None.
+        """
+        drive = self.drive
+        first = drive.forces(k, np.array([t]), s[None])[0] if held is None else held
+        if drive.held:
+            return one_step(self._plain, lambda stage, state: first, s, h), first
+
+        def given(stage: int, state: Array) -> Array:
+            return drive.source(k, t + 0.5 * h * stage, state)
+
+        return one_step(self._core, given, s, h), first
+
+    def block(self, s: Array, k: int, t: Array) -> _Block:
+        """Steps k and on between times t (count + 1,)."""
+        if self._driver is not None:
+            return self._native(self._driver, s, k, t)
+        count = len(t) - 1
+        states, used = np.empty((count, len(s))), np.empty((count, self.drive.plant.inputs))
+        h = (t[-1] - t[0]) / count
+        for i in range(count):
+            try:
+                s, used[i] = self.step(s, k + i, float(t[i]), h)
+            except (Exception, KeyboardInterrupt) as error:
+                return _Block(states[:i], used[:i], error)
+            states[i] = s
+        return _Block(states, used)
+
+    def _native(self, driver: Driver, s: Array, k: int, t: Array) -> _Block:
+        count = len(t) - 1
+        steps = np.arange(k, k + count)
+        table = self.drive.table(steps, t)
+        states = driver.integrate(s, table, h=(t[-1] - t[0]) / count, steps=count)
+        if self.drive.closed is None:
+            return _Block(states, table if table.ndim == 2 else table[:, 0])
+        begins = np.concatenate([s[None], states[:-1]])
+        given = table if table.ndim == 2 else table[:, 0]
+        return _Block(states, self.drive.closed.forces(begins, given))
+
+
+def _driver(drive: Drive) -> Driver | None:
+    """The native loop of a drive; None where the inputs must be asked for in Python."""
+    if not drive.free:
+        return None
+    if drive.closed is not None and drive.hold:
+        return drive.closed.held_driver()
+    return drive.core.driver() if isinstance(drive.core, HasDriver) else None
+
+
+def integrate_fixed(
+    drive: Drive,
+    s0: Array,
+    start: float,
+    grid: Grid,
+    events: Sequence[Event],
+    report: Callable[[float], None],
+    held: Array | None = None,
+) -> Outcome:
+    """Run fixed steps.
+
+    Args:
+        drive: the plant with its inputs.
+        s0: the state at the start.
+        start: when the run begins.
+        grid: the steps.
+        events: what ends the run.
+        report: is told the part that is done.
+        held: inputs that are held to the end of a first step that is cut short.
+    """
+    stepper = Stepper(drive)
+    until = grid.time(grid.last)
+    times, states, used, numbers = [np.array([start])], [s0[None]], [], []
+    now, k, t = s0, grid.first, start
+    status, message = "done", f"reached {until:g} s"
+    try:
+        while k < grid.last:
+            partial = t > grid.time(k)
+            count = 1 if partial else min(_BLOCK, grid.last - k)
+            at = np.concatenate([[t], grid.times(k + 1, count - 1)])
+            if partial:
+                found, u = stepper.step(now, k, t, float(at[1] - t), held if drive.held else None)
+                part, error = _Block(found[None], u[None]), None
+            else:
+                part = stepper.block(now, k, at)
+                error = part.error
+            done = len(part.states)
+            place = first_bad(events, at[1 : done + 1], part.states) if done else None
+            good = done if place is None else place
+            times.append(at[1 : good + 1])
+            states.append(part.states[:good])
+            used.append(part.used[:good])
+            numbers.append(np.arange(k, k + good))
+            if good:
+                now, t, k = part.states[good - 1], float(at[good]), k + good
+            if place is not None:
+                end, s, name = _cut(stepper, now, k, t, float(at[good + 1]), part.used[good], events)
+                if end > t:
+                    times.append(np.array([end]))
+                    states.append(s[None])
+                    used.append(part.used[good : good + 1])
+                    numbers.append(np.array([k]))
+                status = "failed" if name is None else "event"
+                message = f"at {end:.9g} s {name or 'the state is not finite'}"
+                break
+            if error is not None:
+                raise error
+            report((t - start) / (until - start))
+    except (Exception, KeyboardInterrupt) as error:
+        status, message = stopped(error, t, nothing=sum(map(len, times)) < 2)
+    breaks, values = np.concatenate(times), np.concatenate(states)
+    inputs = np.concatenate(used) if used else np.zeros((0, drive.plant.inputs))
+    if len(breaks) < 2:
+        track: HermiteTrack | StillTrack = StillTrack(drive, start, s0)
+        inputs = drive.forces(grid.first, breaks, values)
+    else:
+        track = HermiteTrack(drive, breaks, values, np.concatenate(numbers), inputs)
+        last = inputs[-1:]
+        if not drive.held:
+            last = drive.forces(track.steps[-1:], breaks[-1:], values[-1:])
+        inputs = np.concatenate([inputs, last])
+    return Outcome(breaks, values, inputs, track, status, message, 4 * (len(breaks) - 1))
+
+
+def _cut(
+    stepper: Stepper, s: Array, k: int, begin: float, end: float, used: Array, events: Sequence[Event]
+) -> tuple[float, Array, str | None]:
+    """Shorten a step so that it ends at the first event: its time, the state there, the event's name."""
+
+    def state(t: float) -> Array:
+        return stepper.step(s, k, begin, t - begin, used)[0] if t > begin else s
+
+    t, name = boundary(events, begin, end, state)
+    return t, state(t), name

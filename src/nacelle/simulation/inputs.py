@@ -1,0 +1,193 @@
+"""What drives a plant: constants, rows of an array, functions of time, feedback in Python or compiled."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from nacelle.errors import KinematicsError
+from nacelle.simulation.feedback import Feedback, feedback, is_law
+from nacelle.simulation.protocol import ClosedLoop, Core, Plant, Traceable
+from nacelle.spatial.scalar import Array
+
+Source = Callable[[int, float, Array], Array]
+
+
+@dataclass(frozen=True, eq=False)
+class Drive:
+    """A plant with its inputs.
+
+    Attributes:
+        plant: the plant.
+        core: what is integrated: the plant, or the plant under a compiled feedback.
+        source: the core's inputs at step k ("rk4"), time t and state s.
+        free: whether they do not depend on the state.
+        steady: whether they do not change within a step: constants, rows of an array.
+        hold: whether the plant's inputs are taken at the begin of a step and held over it.
+        rows: the rows of an array among them, if there are.
+    """
+
+    plant: Plant
+    core: Core
+    source: Source
+    free: bool
+    steady: bool
+    hold: bool
+    rows: Rows | None = None
+
+    @property
+    def closed(self) -> ClosedLoop | None:
+        """The loop, if a compiled feedback closes it."""
+        core: Any = self.core
+        return None if core is self.plant else core
+
+    @property
+    def held(self) -> bool:
+        """Whether the plant's inputs are the same throughout a step."""
+        return self.hold or (self.steady and self.closed is None)
+
+    def forces(self, k: Any, t: Array, s: Array) -> Array:
+        """The plant's inputs (N, inputs) at steps k, times t (N,) and states s (N, size)."""
+        steps = np.broadcast_to(np.asarray(k, dtype=int), np.shape(t))
+        given = self._given(steps, t, s)
+        return given if self.closed is None else self.closed.forces(s, given)
+
+    def table(self, k: Array, t: Array) -> Array:
+        """The core's inputs for steps k (N,) between times t (N + 1,), where they are free of the state.
+
+        (N, inputs) if they are held over each step, else (N, 3, inputs): at its begin, middle and end.
+        """
+        begin = self._given(k, t[:-1], None)
+        if self.hold or self.steady:
+            return begin
+        middle = self._given(k, 0.5 * (t[:-1] + t[1:]), None)
+        return np.stack([begin, middle, self._given(k, t[1:], None)], axis=1)
+
+    def _given(self, k: Array, t: Array, s: Array | None) -> Array:
+        if isinstance(self.source, Rows):
+            return self.source.many(k)
+        states = [np.zeros(0)] * len(t) if s is None else s
+        rows = [self.source(int(i), float(now), state) for i, now, state in zip(k, t, states, strict=True)]
+        return np.array(rows).reshape(len(t), self.core.inputs)
+
+
+class Rows:
+    """Rows of an array, one for each step from the first on, or one for all of them."""
+
+    def __init__(self, table: Array, first: int) -> None:
+        self.table, self.first = table, first
+
+    @property
+    def end(self) -> float:
+        """The step after the last one that has a row."""
+        return np.inf if len(self.table) == 1 else self.first + len(self.table)
+
+    def __call__(self, k: int, t: float, s: Array) -> Array:
+        """The row of step k."""
+        return np.asarray(self.table[0 if len(self.table) == 1 else k - self.first])
+
+    def many(self, k: Array) -> Array:
+        """The rows of steps k (N,), an array of its own."""
+        return np.asarray(self.table[np.zeros_like(k) if len(self.table) == 1 else k - self.first])
+
+
+def _arguments(function: Callable[..., Any]) -> int:
+    """How many arguments a function needs; 3 where that cannot be told."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return 3
+    if any(p.kind is p.VAR_POSITIONAL for p in parameters):
+        return 3
+    plain = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return sum(1 for p in parameters if p.kind in plain and p.default is inspect.Parameter.empty)
+
+
+def _sized(value: Any, size: int, what: str, t: float) -> Array:
+    """Check what a user's function gives."""
+    array = np.asarray(value, dtype=float)
+    if array.shape != (size,):
+        raise KinematicsError(f"{what} gives ({size},) numbers, got the shape {array.shape} at {t:g} s")
+    return array
+
+
+def _table(plant: Plant, given: Any, size: int, what: str, span: tuple[int, int] | None) -> Rows:
+    """Rows from an array; `span` has the first step and the number of steps, None without fixed steps."""
+    table = np.asarray(given, dtype=float)
+    if table.ndim == 1:
+        table = table[None]
+    counts = (1,) if span is None else (1, span[1])
+    if table.ndim != 2 or table.shape[1] != size or len(table) not in counts:
+        if span is None:
+            raise KinematicsError(
+                f"{what} of {plant.name} have the shape ({size},) or are a function, got {np.shape(given)}; "
+                "one row a step goes with the method 'rk4'"
+            )
+        raise KinematicsError(
+            f"{what} for {span[1]} steps of {plant.name} have the shape ({size},) or ({span[1]}, {size}), "
+            f"got {np.shape(given)}"
+        )
+    return Rows(np.ascontiguousarray(table), 0 if span is None else span[0])
+
+
+def make_drive(plant: Plant, force: Any, *, hold: bool = False, span: tuple[int, int] | None = None) -> Drive:
+    """Bring what the user gives as the force to one form.
+
+    Args:
+        plant: the plant.
+        force: None (zero), constant, rows, a function f(t) or f(t, x, v), a law or a `Feedback`.
+        hold: whether inputs are held over each step.
+        span: for fixed steps the number of the first one that has a row, and how many have one.
+
+    Raises:
+        KinematicsError: if the force does not fit the plant.
+    """
+    if is_law(force):
+        force = feedback(force)
+    if isinstance(force, Feedback):
+        return _traced(plant, force, hold, span)
+    count = plant.inputs
+    if not callable(force):
+        rows = _table(plant, np.zeros(count) if force is None else force, count, "forces", span)
+        return Drive(plant, plant, rows, free=True, steady=True, hold=hold, rows=rows)
+    if _arguments(force) == 1:
+
+        def of_time(k: int, t: float, s: Array) -> Array:
+            return _sized(force(t), count, "the force f(t)", t)
+
+        return Drive(plant, plant, of_time, free=True, steady=False, hold=hold)
+
+    def asked(k: int, t: float, s: Array) -> Array:
+        return _sized(force(t, *plant.split(s)), count, "the feedback f(t, x, v)", t)
+
+    return Drive(plant, plant, asked, free=False, steady=False, hold=hold)
+
+
+def _traced(plant: Plant, law: Feedback, hold: bool, span: tuple[int, int] | None) -> Drive:
+    """The drive of a compiled feedback."""
+    if not isinstance(plant, Traceable):
+        raise KinematicsError(
+            f"{plant.name} cannot be compiled with the feedback {law.name!r}: give a function f(t, x, v)"
+        )
+    core = plant.closed(law)
+    size = core.inputs - 1
+    what = f"the reference of {law.name!r}"
+    if size and law.reference is None:
+        raise KinematicsError(f"{what} is missing: {size} numbers, a function of time, or one row a step")
+    if callable(law.reference):
+        reference = law.reference
+
+        def follow(k: int, t: float, s: Array) -> Array:
+            return np.concatenate([[t], _sized(reference(t), size, what, t)])
+
+        return Drive(plant, core, follow, free=True, steady=False, hold=hold)
+    rows = _table(plant, np.zeros(size) if law.reference is None else law.reference, size, what, span)
+
+    def along(k: int, t: float, s: Array) -> Array:
+        return np.concatenate([[t], rows(k, t, s)])
+
+    return Drive(plant, core, along, free=True, steady=False, hold=hold, rows=rows)

@@ -1,0 +1,149 @@
+"""Tracks: the motion between the steps of a run, as its integrator knows it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+
+from nacelle.simulation.inputs import Drive
+from nacelle.spatial.scalar import Array
+
+
+class Track(Protocol):
+    """States and inputs of a run at any time."""
+
+    breaks: Array
+
+    def states(self, t: Array) -> Array:
+        """States (N, size) at times (N,) between the first break and the last."""
+
+    def inputs(self, t: Array, s: Array) -> Array:
+        """The plant's inputs (N, inputs) at times (N,) and the states there."""
+
+
+def _interval(breaks: Array, t: Array) -> Array:
+    """In which interval between breaks each time is."""
+    return np.clip(np.searchsorted(breaks, t, side="right") - 1, 0, len(breaks) - 2)
+
+
+class DenseTrack:
+    """Steps with the dense output of their method.
+
+    Args:
+        drive: the plant with its inputs.
+        breaks: times of the steps (K + 1,).
+        pieces: a function of times for each step, giving states (size, N).
+    """
+
+    def __init__(
+        self, drive: Drive, breaks: Sequence[float], pieces: Sequence[Callable[[Array], Array]]
+    ) -> None:
+        self.drive, self.breaks, self.pieces = drive, np.array(breaks), tuple(pieces)
+
+    def states(self, t: Array) -> Array:
+        """States at times."""
+        found = np.empty((len(t), self.drive.plant.size))
+        place = _interval(self.breaks, t)
+        for k in np.unique(place):
+            chosen = place == k
+            found[chosen] = self.pieces[k](t[chosen]).T
+        return found
+
+    def inputs(self, t: Array, s: Array) -> Array:
+        """Inputs at times and states."""
+        return self.drive.forces(0, t, s)
+
+
+class HermiteTrack:
+    """Fixed steps; between them a cubic with the states and their derivatives at both ends.
+
+    Args:
+        drive: the plant with its inputs.
+        breaks: times (K + 1,).
+        values: states (K + 1, size).
+        steps: number of the step that each interval belongs to (K,).
+        used: the plant's inputs at the begin of each interval (K, inputs).
+    """
+
+    def __init__(self, drive: Drive, breaks: Array, values: Array, steps: Array, used: Array) -> None:
+        self.drive, self.breaks, self.values = drive, breaks, values
+        self.steps, self.used = steps, used
+
+    @cached_property
+    def _slopes(self) -> tuple[Array, Array]:
+        """Derivatives (K, size) at the begin and at the end of each interval."""
+        f, t, s = self.drive.plant.derivative(), self.breaks, self.values
+        last = self.used if self.drive.held else self.drive.forces(self.steps, t[1:], s[1:])
+        begin = [f(state, u) for state, u in zip(s[:-1], self.used, strict=True)]
+        end = [f(state, u) for state, u in zip(s[1:], last, strict=True)]
+        shape = (len(self.steps), s.shape[1])
+        return np.array(begin).reshape(shape), np.array(end).reshape(shape)
+
+    def states(self, t: Array) -> Array:
+        """States at times."""
+        k = _interval(self.breaks, t)
+        h = (self.breaks[k + 1] - self.breaks[k])[:, None]
+        z = (t - self.breaks[k])[:, None] / h
+        first, last = self._slopes
+        a, b = self.values[k], self.values[k + 1]
+        bend = (1.0 - 2.0 * z) * (b - a) + h * ((z - 1.0) * first[k] + z * last[k])
+        return np.asarray((1.0 - z) * a + z * b + z * (z - 1.0) * bend)
+
+    def inputs(self, t: Array, s: Array) -> Array:
+        """Inputs at times and states."""
+        k = _interval(self.breaks, t)
+        return np.asarray(self.used[k]) if self.drive.held else self.drive.forces(self.steps[k], t, s)
+
+
+class StillTrack:
+    """A run without a step."""
+
+    def __init__(self, drive: Drive, t: float, s: Array) -> None:
+        self.drive, self.breaks, self._state = drive, np.array([t]), s
+
+    def states(self, t: Array) -> Array:
+        """The one state."""
+        return np.broadcast_to(self._state, (len(t), len(self._state))).copy()
+
+    def inputs(self, t: Array, s: Array) -> Array:
+        """Inputs at times and states."""
+        return self.drive.forces(0, t, s)
+
+
+# ---- quadrature along tracks
+
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(6)
+
+
+def along_tracks(tracks: Sequence[Track], times: Array, rate: Callable[[Array, Array], Array]) -> Array:
+    """Integrals (N, m) from the first time on of rates (K, m) of states and inputs, at rising times (N,).
+
+    Gauss's rule in every step and between every two times: of order 12.
+    """
+    total: Array | None = None
+    result: list[Array] = []
+    position = 0
+    for track in tracks:
+        begin, end = track.breaks[0], track.breaks[-1]
+        last = track is tracks[-1]
+        stop = len(times) if last else int(np.searchsorted(times, end, side="left"))
+        own = times[position:stop]
+        position = stop
+        edges = np.unique(np.concatenate([track.breaks, own, [begin, end]]))
+        half = 0.5 * np.diff(edges)
+        nodes = (edges[:-1] + half)[:, None] + half[:, None] * _NODES
+        if len(half):
+            s = track.states(nodes.ravel())
+            values = rate(s, track.inputs(nodes.ravel(), s))
+            parts = np.einsum("kq,kqm->km", half[:, None] * _WEIGHTS, values.reshape(*nodes.shape, -1))
+        else:
+            parts = np.zeros((0, 1 if total is None else len(total)))
+        if total is None:
+            total = np.zeros(parts.shape[1])
+        sums = np.concatenate([total[None], total + np.cumsum(parts, axis=0)])
+        result.append(sums[np.searchsorted(edges, own)])
+        total = sums[-1]
+    return np.concatenate(result)

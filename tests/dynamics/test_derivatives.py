@@ -1,0 +1,186 @@
+"""Derivatives of inverse and forward dynamics against differences over mpmath, by everything that there is.
+
+Differences with step 1e-18 and 50 digits are exact to far more than rounding; loops that iteration closes are
+closed to as many digits. Each is taken along a random direction, in which every number has its part.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from functools import cache
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+
+from nacelle.dynamics import functions
+from nacelle.dynamics.derivatives import dynamics_derivatives, tangent
+from nacelle.dynamics.external import stacked_wrenches
+from nacelle.kinematics.functions import closing_step
+from nacelle.kinematics.mechanism import mechanism
+from nacelle.kinematics.motion import solved
+from nacelle.model.joint import Spring
+from nacelle.model.parameters import GROUPS
+from nacelle.model.robot import Robot
+from support.compare import relative_error
+from support.lane_kinematics import any_robot, by_time, poses_around
+from support.leg_robots import CASES
+from support.random_inertia import with_random_friction, with_random_inertias
+
+Array = np.ndarray
+FEW = ("fivebar", "3rps", "redundant", "point RRR + PRR")
+MORE = (
+    "3rrr",
+    "delta-codourey",
+    "planar RPR",
+    "c5",
+    "gough-stewart",
+    "quattro",
+    "orthoglide",
+    "everything",
+    "6 P-C5",
+    "6 RSS",
+    "6 UPS cut at the slide",
+)
+MORE += ("3 R[SS|SS]", "3 PRPaR", "3 RPS")
+NAMES = by_time([*FEW, *MORE], long=MORE)
+STEP = "1e-18"
+
+
+@dataclasses.dataclass(frozen=True)
+class State:
+    """A robot in a motion, under actuator forces and a load."""
+
+    robot: Robot
+    x: Array
+    v: Array
+    a: Array
+    tau: Array
+    external: dict[str, Array]
+
+
+@cache
+def state(name: str) -> State:
+    """A robot with random inertias, friction of all kinds, rotors, springs and a load, off its reference."""
+    plain = CASES[name](1).robot if name in CASES else any_robot(name)
+    robot = with_random_friction(with_random_inertias(plain, 3), 4)
+    active = {actuator.joint for actuator in robot.actuators}
+    joints = []
+    for k, joint in enumerate(robot.joints):
+        if k in active:
+            joint = dataclasses.replace(
+                joint, rotor_inertia=0.02, gear_ratio=3.0, springs=(Spring(3.0, 0.2),)
+            )
+        joints.append(joint)
+    robot = dataclasses.replace(robot, joints=tuple(joints))
+    rng = np.random.default_rng(9)
+    n = robot.motion.n
+    wrench = rng.normal(size=6)
+    if robot.nacelle.kind == "point":
+        wrench[3:] = 0.0
+    return State(
+        robot,
+        poses_around(robot, 1, seed=2)[0],
+        rng.uniform(0.2, 0.8, n) * rng.choice([-1.0, 1.0], n),
+        rng.normal(size=n),
+        rng.normal(size=len(robot.actuators)),
+        {robot.bodies[1].name: wrench},
+    )
+
+
+def high(values: Any) -> Array:
+    """Numbers with 50 digits."""
+    array = np.asarray(values)
+    flat = [mpmath.mpf(value) for value in array.ravel().tolist()]
+    return np.array(flat, dtype=object).reshape(array.shape)
+
+
+class Exact:
+    """The dynamics of a state over mpmath, as a function of small changes of everything."""
+
+    def __init__(self, case: State, kind: str, options: dict[str, Any]) -> None:
+        self.case, self.kind, self.options = case, kind, options
+        self.x = high(case.x)
+        place = mechanism(case.robot).layout.quaternion
+        if place is not None:
+            self.x[place] = self.x[place] / mpmath.sqrt(sum(c * c for c in self.x[place]))
+        self.y = self.closed(case.robot, self.x, high(solved(case.robot, case.x)[1]))
+        self.X = tangent(case.robot, self.x, self.y)["x"]
+        self.p = high(case.robot.parameter_vector())
+
+    def closed(self, robot: Robot, x: Array, y: Array) -> Array:
+        for _ in range(4 if y.size else 0):
+            y = y + closing_step(robot, y, x)["dy"]
+        return y
+
+    def value(self, e: Any = None, dv: Any = None, dw: Any = None, dp: Any = None) -> Array:
+        case = self.case
+        robot = case.robot if dp is None else case.robot.with_symbols(self.p + dp)
+        x = self.x if e is None else self.x + self.X @ e
+        place = mechanism(case.robot).layout.quaternion
+        if e is not None and place is not None:
+            x[place] = x[place] / mpmath.sqrt(sum(c * c for c in x[place]))
+        y = self.y if e is None and dp is None else self.closed(robot, x, self.y)
+        v = high(case.v) if dv is None else high(case.v) + dv
+        w = high(case.a if self.kind == "inverse" else case.tau)
+        w = w if dw is None else w + dw
+        load = functions.projected(robot, x, y, high(stacked_wrenches(case.robot, case.external)))
+        physics = functions.inverse if self.kind == "inverse" else functions.forward
+        found = physics(robot, x, y, v, w, load, **self.options)
+        return np.asarray(found["force" if self.kind == "inverse" else "acceleration"])
+
+    def slope(self, name: str, direction: Array) -> Array:
+        """Derivative along a direction of one of the arguments of `value`."""
+        h = mpmath.mpf(STEP)
+        ends = [self.value(**{name: high(direction) * s}) for s in (h, -h)]
+        return np.asarray((ends[0] - ends[1]) / (2 * h)).astype(float)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("kind", ["inverse", "forward"])
+def test_derivatives_are_those_of_exact_differences(name: str, kind: str) -> None:
+    case = state(name)
+    robot, rng = case.robot, np.random.default_rng(11)
+    options = {"friction": True, "smooth": 0.3}
+    w = case.a if kind == "inverse" else case.tau
+    found = dynamics_derivatives(
+        robot, case.x, case.v, w, kind=kind, parameters=GROUPS, external=case.external, **options
+    )
+    given = found.acceleration if kind == "inverse" else found.force
+    assert found.parameters is not None
+    assert given is not None
+    assert found.parameter_names == robot.parameter_names()
+    matrices = {"e": found.pose, "dv": found.twist, "dw": given}
+    with mpmath.workdps(50):
+        exact = Exact(case, kind, options)
+        assert relative_error(found.value, exact.value().astype(float)) < 1e-9
+        for argument, matrix in matrices.items():
+            direction = rng.normal(size=matrix.shape[-1])
+            assert relative_error(matrix @ direction, exact.slope(argument, direction)) < 1e-9, argument
+        # Group by group, so that none hides behind another.
+        p = robot.parameter_vector()
+        start = 0
+        for group in GROUPS:
+            size = len(robot.parameter_names(group))
+            direction = np.zeros(len(p))
+            direction[start : start + size] = 0.1 * rng.normal(size=size)
+            start += size
+            if size:
+                slope = exact.slope("dp", direction)
+                assert relative_error(found.parameters @ direction, slope) < 1e-9, group
+
+
+@pytest.mark.parametrize("name", by_time(("3rps", "gough-stewart"), long=("gough-stewart",)))
+def test_smooth_friction_has_its_slope_at_rest(name: str) -> None:
+    """Also in balls, where friction acts along a direction that rest does not have."""
+    case = dataclasses.replace(state(name), v=np.zeros(state(name).robot.motion.n))
+    direction = np.random.default_rng(12).normal(size=case.v.size)
+    for smooth in (0.3, 1e-2):
+        options = {"friction": True, "smooth": smooth}
+        found = dynamics_derivatives(
+            case.robot, case.x, None, case.tau, kind="forward", external=case.external, **options
+        )
+        with mpmath.workdps(50):
+            slope = Exact(case, "forward", options).slope("dv", direction)
+        assert relative_error(found.twist @ direction, slope) < 1e-9

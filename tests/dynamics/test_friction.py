@@ -1,0 +1,57 @@
+"""Friction in a ball: along the motion, smooth where it is asked for, with a slope at rest."""
+
+from __future__ import annotations
+
+import mpmath
+import numpy as np
+import pytest
+
+from nacelle.dynamics.friction import axis_friction, ball_friction
+from nacelle.model.joint import FrictionTerm
+
+TERMS = {
+    "coulomb": FrictionTerm("coulomb", 0.7),
+    "coulomb-smooth": FrictionTerm("coulomb-smooth", 0.4, 0.05),
+    "stribeck": FrictionTerm("stribeck", 0.3, 0.2),
+    "quadratic": FrictionTerm("quadratic", 0.2),
+    "cubic": FrictionTerm("cubic", 0.1),
+    "viscous": FrictionTerm("viscous", 0.5),
+}
+W = np.array([0.3, -0.2, 0.6])
+
+
+@pytest.mark.parametrize("smooth", [None, 0.02])
+@pytest.mark.parametrize("basis", [*TERMS, "all"])
+def test_a_ball_rubs_along_its_motion_as_an_axis_does(basis: str, smooth: float | None) -> None:
+    terms = tuple(TERMS.values()) if basis == "all" else (TERMS[basis],)
+    for size in (1e-12, 1e-6, 1e-3, 0.05, 1.0):
+        w = size * W / np.linalg.norm(W)
+        along = axis_friction(terms, size, smooth)
+        np.testing.assert_allclose(ball_friction(terms, w, smooth), along * w / size, rtol=1e-9, atol=1e-15)
+    np.testing.assert_array_equal(ball_friction(terms, np.zeros(3), smooth), np.zeros(3))
+
+
+@pytest.mark.parametrize("basis", [*TERMS, "constant"])
+def test_the_slope_at_rest_is_that_of_an_axis(basis: str) -> None:
+    """Differences over mpmath through rest."""
+    smooth = 0.02
+    term = FrictionTerm("constant", 0.7) if basis == "constant" else TERMS[basis]
+    axis = FrictionTerm("coulomb", 0.7) if basis == "constant" else term
+    with mpmath.workdps(60):
+        h = mpmath.mpf("1e-30")
+        expected = (axis_friction((axis,), h, smooth) - axis_friction((axis,), -h, smooth)) / (2 * h)
+        for k in range(3):
+            w = np.array([h if j == k else mpmath.mpf(0) for j in range(3)], dtype=object)
+            slope = (ball_friction((term,), w, smooth) - ball_friction((term,), -w, smooth)) / (2 * h)
+            for j in range(3):
+                assert float(slope[j]) == pytest.approx(
+                    float(expected) if j == k else 0.0, rel=1e-12, abs=1e-9
+                )
+
+
+def test_a_term_that_bends_by_itself_needs_no_smooth() -> None:
+    term = TERMS["coulomb-smooth"]
+    with mpmath.workdps(60):
+        w = np.array([mpmath.mpf("1e-30"), mpmath.mpf(0), mpmath.mpf(0)], dtype=object)
+        slope = ball_friction((term,), w)[0] / w[0]
+        assert float(slope) == pytest.approx(term.coefficient / term.scale, rel=1e-12)

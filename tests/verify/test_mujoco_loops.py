@@ -1,0 +1,49 @@
+"""Loops and springs in MuJoCo: stepped there, a robot goes where it goes here."""
+
+from __future__ import annotations
+
+import mujoco as mj
+import numpy as np
+import pytest
+
+import nacelle
+from nacelle.spatial.pose import Pose
+from nacelle.verify import VerifyError, mujoco_engine
+from nacelle.verify.engine import TreeState
+from nacelle.verify.mujoco_loops import Bonds
+from support.library import library_robot
+from support.sprung import sprung
+
+STEP = 1e-4
+HARD = Bonds((2.0 * STEP, 1.0), (0.9999, 0.9999))
+
+
+@pytest.mark.parametrize(
+    ("name", "stiffness", "push"),
+    [("gough-stewart", 2e4, [0.8, -0.5, 0.4, 1.0, -1.5, 2.0]), ("delta", 60.0, [1.5, 0.9, 0.6])],
+)
+def test_hard_bonds_hold_the_loops(name: str, stiffness: float, push: list[float]) -> None:
+    robot, x = sprung(name, stiffness)
+    engine = mujoco_engine.build(robot, HARD)
+    model, data = engine.model, mj.MjData(engine.model)
+    model.opt.timestep, model.opt.integrator = STEP, mj.mjtIntegrator.mjINT_RK4
+    bodies, joints = nacelle.inverse_kinematics(robot, x).bodies, nacelle.joint_motion(robot, x, push)
+    rates = np.concatenate([nacelle.body_motion(robot, x, push).twist[1], joints.rate])
+    nothing = np.zeros(0)
+    start = TreeState(Pose(bodies.R[1], bodies.p[1]), joints.q, rates, nothing, nothing)
+    data.qpos[:], data.qvel[:] = engine.configuration(start), engine.axes(start) @ start.u
+    mj.mj_step(model, data, 2000)
+    mj.mj_kinematics(model, data)
+    for number in range(len(robot.closures)):
+        one, two = (data.site(f"closure {number}, end {end}").xpos for end in (1, 2))
+        assert np.max(np.abs(two - one)) < 1e-8 * robot.size
+    plant = nacelle.RigidPlant(robot, friction=False)
+    ours = nacelle.simulate(plant, x, push, until=0.2, events=[])
+    way = np.max(np.ptp(ours.x[:, :3], axis=0))
+    assert way > 0.05 * robot.size
+    assert np.max(np.abs(data.qpos[:3] - ours.x[-1, :3])) < 1e-7 * way
+
+
+def test_other_closures_are_refused() -> None:
+    with pytest.raises(VerifyError, match=r"fold-2.*is revolute"):
+        mujoco_engine.build(library_robot("quattro"), HARD)
