@@ -297,6 +297,25 @@ def _kept(
     return load(image, program, None)
 
 
+def remembered(kind: str, robot: Robot, parts: Any, make: Callable[[], str]) -> str:
+    """A text that was found by search for a robot, from the user's cache or made anew and kept.
+
+    Args:
+        kind: what it is.
+        robot: the robot.
+        parts: what else it depends on, as plain data.
+        make: the search.
+    """
+    store = Store()
+    key = json.dumps([kind, robot.hash, parts, _package_hash()])
+    kept = store.get(key)
+    if kept is not None:
+        return kept.decode()
+    found = make()
+    store.put(key, found.encode())
+    return found
+
+
 def compile_newton(
     function: Callable[..., Any],
     robot: Robot,

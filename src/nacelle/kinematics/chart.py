@@ -146,6 +146,11 @@ class Chart:
         left = log_rotation(rotation_vector(tilt).T @ R)
         return np.eye(3), float(left[k]), tilt
 
+    @property
+    def turned_from(self) -> Array:
+        """R_0, from which the rotations of x are counted."""
+        return self._split[0]
+
     @cached_property
     def dependent(self) -> int:
         """How many numbers place the platform beside those in x: 3 or 6 less the coordinates."""

@@ -79,13 +79,13 @@ def _side(known: Mechanism) -> int:
 def _meet(robot: Robot, known: Mechanism, q: Array, side: int) -> tuple[Array, Scalar]:
     spheres = _spheres(robot, known, q)
     if len(spheres) == 3:
-        p, gate = _three_spheres(spheres, side)
+        p, gate = three_spheres(spheres, side)
     else:
         p, gate = _two_circles(robot, spheres, side)
     return pack([p[AXES.index(name)] for name in robot.motion.coordinates]), gate
 
 
-def _three_spheres(spheres: list[tuple[Array, Scalar]], side: int) -> tuple[Array, Scalar]:
+def three_spheres(spheres: list[tuple[Array, Scalar]], side: int) -> tuple[Array, Scalar]:
     """P = c_1 + a e + b f + g e x f, e and f to the other centres; a and b from differences of spheres."""
     (c1, r1), (c2, r2), (c3, r3) = spheres
     e, f = c2 - c1, c3 - c1

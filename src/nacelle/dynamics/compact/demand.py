@@ -1,0 +1,82 @@
+"""What a leg asks of the platform and of its actuator, in the smallest form.
+
+A leg pulls the platform with f r - G at B: f is the force density, the only unknown of a leg, r = B - A, and
+G what the leg's own inertia, weight and passive friction ask for, up to a multiple of r. The actuator's force
+follows as gain f + own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from nacelle.dynamics.compact.reading import Drive
+from nacelle.dynamics.friction import axis_friction
+from nacelle.model.joint import FrictionTerm
+from nacelle.spatial.scalar import Array, Scalar, sign
+
+
+@dataclass(frozen=True)
+class Demand:
+    """What one leg asks for.
+
+    Attributes:
+        r: direction of the unknown (3,), base axes, m.
+        G: force at B (3,), base axes, N.
+        moment: on the platform (3,), from friction in the joint at B.
+        gain: actuator's force for a unit of force density.
+        own: actuator's force without it.
+        gates: radicands and squares that are positive where the leg can be closed.
+        share: 1 / gain.
+        scale: what B - A was multiplied with to make r.
+        turn: for a rod in a plane, its rate of turn about its axis.
+        lean: for a rod in a plane, the force at B (3,) that a moment of 1 about A asks for, and which the
+            drive does not feel.
+    """
+
+    r: Array
+    G: Array
+    moment: Array
+    gain: Scalar
+    own: Scalar
+    gates: tuple[Scalar, ...]
+    share: Scalar = 0.0
+    scale: Scalar = 1.0
+    turn: Scalar = 0.0
+    lean: Array = field(default_factory=lambda: np.zeros(3))
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What counts: friction, and the rate over which it changes its sign (None: at once)."""
+
+    friction: bool = True
+    smooth: float | None = None
+
+
+def friction_along(terms: tuple[FrictionTerm, ...], rate: Scalar, along: Scalar, counts: Counts) -> Scalar:
+    """Friction at a rate; `along` is any positive multiple of it, enough for dry friction."""
+    if not counts.friction or not terms:
+        return 0.0
+    total: Scalar = 0.0
+    for term in terms:
+        if term.basis == "coulomb" and counts.smooth is None:
+            total = total + term.coefficient * sign(along)
+        else:
+            total = total + axis_friction([term], rate, counts.smooth)
+    return total
+
+
+def drive_force(drive: Drive, q: Scalar, rate: Scalar, along: Scalar, counts: Counts) -> Scalar:
+    """Friction and spring of the driven joint; `along` is a positive multiple of its rate."""
+    total = friction_along(drive.friction(), rate, along, counts)
+    spring = drive.joint.springs[0] if drive.joint.springs else None
+    if spring is not None:
+        total = total + spring.stiffness * (q - spring.rest)
+    return total
+
+
+def is_zero(value: Scalar) -> bool:
+    """Whether a number is zero for good; symbols are not."""
+    return isinstance(value, float | int | np.floating) and value == 0.0

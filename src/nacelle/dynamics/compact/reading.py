@@ -1,0 +1,417 @@
+"""Reading legs as struts and driven rods: what the smallest form needs of a description.
+
+A *strut* stands on the base at A and changes its length; a *rod* of constant length hangs on an arm or
+slider at A. Both end on the platform at B, in a ball, a hinge or a point, and lie along r = B - A. A
+universal joint at A has a first axis a that is fixed in the base; the bodies on it are known in the axes
+
+    e_1 = a x r / |a x r|,   e_2 = e_3 x e_1,   e_3 = r / |r|
+
+and with a ball or a hinge at A in axes with the same e_3. Numbers may be symbols; what is decided is decided
+by the robot's own numbers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from nacelle.dynamics.state import body_parameters
+from nacelle.kinematics.chain import Chain, centred, end_frames, serial_chain
+from nacelle.kinematics.mechanism import Mechanism
+from nacelle.model.joint import FrictionTerm, Joint, JointKind
+from nacelle.model.leg import PLATFORM
+from nacelle.model.robot import Robot
+from nacelle.spatial.inertia import transform_parameters
+from nacelle.spatial.pose import Pose
+from nacelle.spatial.scalar import Array, Scalar, cross, divide, dot, norm, pack
+
+# Numbers below this part of their neighbours are rounding: sines of right angles, products of inertia.
+ROUNDING = 4e-15
+# Parts of a leg that must vanish for a form to hold, over the size of what they stand beside.
+NOTHING = 1e-12
+
+STRUTS = ("pair-slide", "ball-slide", "turn-slide")
+RODS = ("elbow-pair", "elbow-ball", "elbow-turn")
+
+
+class UnreadError(Exception):
+    """A leg is neither a strut nor a driven rod; the message says why."""
+
+
+@dataclass(frozen=True)
+class Drive:
+    """The actuated joint of a leg.
+
+    Attributes:
+        number: of the actuator.
+        joint: the joint: friction, rotor and spring.
+        turns: whether it is revolute.
+        zero: for a strut, q = length * side + zero.
+        side: for a strut, 1 if the joint's axis points from A to B, else -1.
+    """
+
+    number: int
+    joint: Joint
+    turns: bool
+    side: float = 1.0
+    zero: Scalar = 0.0
+
+    def friction(self) -> tuple[FrictionTerm, ...]:
+        """Friction terms of the axis."""
+        return self.joint.friction[0] if self.joint.friction else ()
+
+
+@dataclass(frozen=True)
+class Passive:
+    """Friction of the axes at A, and of the joint at B.
+
+    Attributes:
+        first: of the first axis of a universal joint, or of a hinge.
+        second: of its second axis.
+        ball: of a ball at A.
+        side: 1 if the second axis points along e_1, else -1.
+        end: of the joint at B.
+        end_kind: kind of the joint at B.
+        end_side: 1 if the platform follows the leg in the joint, else -1.
+    """
+
+    first: tuple[FrictionTerm, ...]
+    second: tuple[FrictionTerm, ...]
+    ball: tuple[FrictionTerm, ...]
+    side: float
+    end: tuple[FrictionTerm, ...]
+    end_kind: JointKind
+    end_side: float
+
+
+@dataclass(frozen=True)
+class LegForm:
+    """A leg as a strut or a driven rod.
+
+    Attributes:
+        name: of the leg.
+        kind: "strut" or "rod".
+        pivot: what stands at A: "U", "S" or "R".
+        A: the anchor of a strut; for a slider A at q = 0; for an arm the centre of the circle of A. Base.
+        B: the anchor on the platform, in its axes.
+        axis: of the drive (rods): direction of the slide or of the turn; base.
+        arm: for an arm, its length from the axis to A; else 0.
+        start: for an arm, its direction at q = 0; base.
+        first: first axis at A, or the axis of the hinge; base.
+        length: of a rod; 0 for a strut.
+        root: which root is taken (rods).
+        tube: ten parameters of the bodies of a strut that do not slide, about A, in e_1, e_2, e_3.
+        rod: ten parameters of the rod about A, of a strut's sliding bodies about B.
+        cross: inertia of bodies behind the first axis alone, about it.
+        carriage: ten parameters of the driven body: of an arm about the axis at the centre of the circle,
+            first axis along the arm and third along the axis.
+        drive: the actuator.
+        passive: friction.
+    """
+
+    name: str
+    kind: str
+    pivot: str
+    A: Array
+    B: Array
+    axis: Array
+    arm: Scalar
+    start: Array
+    first: Array
+    length: Scalar
+    root: float
+    tube: Array
+    rod: Array
+    cross: Scalar
+    carriage: Array
+    drive: Drive
+    passive: Passive
+
+
+def clean(values: Array, scale: float | None = None) -> Array:
+    """Set to zero what is rounding beside the largest entry (or a scale); symbols stay as they are."""
+    if values.dtype == object:
+        return values
+    size = float(np.max(np.abs(values), initial=0.0)) if scale is None else scale
+    rounded = np.where(np.abs(values) < ROUNDING * size, 0.0, values)
+    for whole in (1.0, -1.0):
+        rounded = np.where(np.abs(rounded - whole) < ROUNDING, whole, rounded)
+    return np.asarray(rounded)
+
+
+def clean_parameters(p: Array) -> Array:
+    """Clean mass, first moments and inertia, each beside its like."""
+    return np.concatenate([p[:1], clean(p[1:4]), clean(p[4:])]) if p.dtype != object else p
+
+
+def read_legs(robot: Robot, known: Mechanism) -> list[LegForm]:
+    """Read all legs, in the order of the actuators.
+
+    Raises:
+        UnreadError: if a leg is neither a strut nor a driven rod.
+    """
+    forms = [_read(robot, known, k) for k in range(len(robot.legs))]
+    return sorted(forms, key=lambda form: form.drive.number)
+
+
+def _read(robot: Robot, known: Mechanism, index: int) -> LegForm:
+    leg, plan = robot.legs[index], known.legs[index]
+    numbers = serial_chain(robot.numeric, leg)
+    chain = serial_chain(robot, leg)
+    if plan.recipe is None or chain is None or numbers is None:
+        raise UnreadError(f"leg {leg.name!r} is not one chain with a closed form")
+    own = {robot.joints[j].successor for j in leg.joints}
+    last = chain.target.predecessor if chain.target.predecessor in own else chain.target.successor
+    _, other, frame = end_frames(chain.target, last)
+    if other != PLATFORM:
+        raise UnreadError(f"leg {leg.name!r} does not end on the platform itself")
+    if any(any(robot.joints[j].springs) for j in (*leg.joints[1:], *leg.closures)):
+        raise UnreadError(f"leg {leg.name!r} has springs in passive joints")
+    actuators = [k for k, actuator in enumerate(robot.actuators) if actuator.joint in leg.joints]
+    if len(actuators) != 1:
+        raise UnreadError(f"leg {leg.name!r} has {len(actuators)} actuators")
+    driven = robot.actuators[actuators[0]].joint
+    end_side = 1.0 if chain.target.predecessor == last else -1.0
+    form = plan.recipe.form
+    if form in STRUTS and driven == chain.owners[-1]:
+        return _strut(robot, known, index, chain, numbers, frame, actuators[0], end_side)
+    if form in RODS and driven == chain.owners[0]:
+        return _rod(robot, known, index, chain, numbers, frame, actuators[0], end_side)
+    raise UnreadError(f"leg {leg.name!r} is neither a strut nor a rod on a driven arm or slider")
+
+
+def _pair(chain: Chain, form: str) -> Chain:
+    if form == "pair-slide":
+        return centred(chain, 0)
+    return centred(chain, 1) if form == "elbow-pair" else chain
+
+
+def _placed(known: Mechanism, chain: Chain, behind: int) -> Array:
+    """Orientation, in the reference, of the moved frame behind some letters."""
+    body, _, pose = next(c for c in chain.bodies if c.behind == behind)
+    return np.asarray(known.assembly.motion.poses[body].R @ pose.R.T)
+
+
+def _gather(robot: Robot, chain: Chain, behind: int, frame: Pose) -> Array:
+    """Ten parameters of all bodies behind so many letters, seen from a frame in the moved one."""
+    total: Array = np.zeros(10)
+    to = frame.inverse()
+    for carried in chain.bodies:
+        if carried.behind == behind:
+            seen = to @ carried.pose
+            total = total + transform_parameters(seen.R, seen.p, body_parameters(robot, carried.body))
+    return clean_parameters(total)
+
+
+def _axes(e1: Array, e3: Array) -> Array:
+    return np.stack([e1, cross(e3, e1), e3], axis=1)
+
+
+def _square_to(e3: Array) -> Array:
+    """A unit vector square to another one (of floats)."""
+    k = int(np.argmin(np.abs(e3.astype(float))))
+    e = np.cross(np.eye(3)[k], e3.astype(float))
+    return np.asarray(e / np.linalg.norm(e))
+
+
+def _friction(robot: Robot, chain: Chain, letter: int) -> tuple[FrictionTerm, ...]:
+    """Friction terms of the joint axis that a letter stands for."""
+    j = chain.owners[letter]
+    number = letter - chain.owners.index(j)
+    friction = robot.joints[j].friction
+    return friction[number] if friction else ()
+
+
+def _passive(robot: Robot, chain: Chain, pivot: str, start: int, side: float, end_side: float) -> Passive:
+    """Friction of the axes at A, which begin with the letter `start`, and at B."""
+    end = chain.target.friction[0] if chain.target.friction else ()
+    none: tuple[FrictionTerm, ...] = ()
+    first = _friction(robot, chain, start)
+    second = _friction(robot, chain, start + 1) if pivot == "U" else none
+    ball = first if pivot == "S" else none
+    return Passive(none if pivot == "S" else first, second, ball, side, end, chain.target.kind, end_side)
+
+
+def _in_plane(robot: Robot, name: str, axis: Array) -> None:
+    """A hinge at A serves motions in the plane across it alone."""
+    axes = robot.motion.twist_axes
+    k = int(np.argmax(np.abs(axis)))
+    flat = {(k + 1) % 3, (k + 2) % 3, 3 + k}
+    if not set(axes) <= flat or abs(abs(axis[k]) - 1.0) > NOTHING:
+        raise UnreadError(f"leg {name!r} turns in a plane, but the platform does not stay in it")
+
+
+def _strut(
+    robot: Robot,
+    known: Mechanism,
+    index: int,
+    chain: Chain,
+    numbers: Chain,
+    frame: Pose,
+    actuator: int,
+    end_side: float,
+) -> LegForm:
+    leg = robot.legs[index]
+    recipe = known.legs[index].recipe
+    assert recipe is not None
+    chain, numbers = _pair(chain, recipe.form), _pair(numbers, recipe.form)
+    pivot = {"pair-slide": "U", "ball-slide": "S", "turn-slide": "R"}[recipe.form]
+    Xn, count = numbers.X, len(numbers.letters)
+    X0, slide, end = chain.X[0], chain.X[-2], chain.X[-1]
+    z = Xn[-2].R[:, 2]
+    o = Xn[-2].p + Xn[-2].R @ Xn[-1].p
+    if pivot == "R":
+        _in_plane(robot, leg.name, Xn[0].R[:, 2])
+        o = o * np.array([1.0, 1.0, 0.0])
+    if np.linalg.norm(np.cross(o, z)) > NOTHING * robot.size:
+        raise UnreadError(f"the slide of leg {leg.name!r} does not pass through its joint on the base")
+    q = float(known.assembly.q[robot.q_slices[numbers.owners[-1]]][0])
+    side = 1.0 if float(o @ z) + q > 0.0 else -1.0
+    e3 = side * slide.R[:, 2]
+    sign = 1.0
+    a = clean(X0.R[:, 2])
+    if pivot == "U":
+        placed = _placed(known, numbers, count - 1)
+        r = placed @ (side * z)
+        sign = 1.0 if float(np.cross(Xn[0].R[:, 2], r) @ placed[:, 2]) > 0.0 else -1.0
+        e1: Array = pack([0.0, 0.0, sign])
+    elif pivot == "R":
+        e1 = np.array([0.0, 0.0, 1.0])
+    else:
+        e1 = _square_to(side * z)
+    E = _axes(e1, e3)
+    tube = _gather(robot, chain, count - 1, Pose(E, np.zeros(3)))
+    rod = _gather(robot, chain, count, Pose(slide.R.T @ E, end.p))
+    cross_inertia: Scalar = 0.0
+    if pivot == "U":
+        whole = _gather(robot, chain, 1, Pose(np.eye(3), np.zeros(3)))
+        number = _gather(robot.numeric, numbers, 1, Pose(np.eye(3), np.zeros(3)))
+        if np.max(np.abs(number[1:3])) > NOTHING * max(number[0] * robot.size, 1e-300):
+            raise UnreadError(f"the cross of leg {leg.name!r} has its centre of mass beside its axis")
+        cross_inertia = whole[9]
+    off = _gather(robot.numeric, numbers, count, Pose(Xn[-2].R.T @ _floats(E), Xn[-1].p))
+    if np.max(np.abs(off[1:3])) > NOTHING * max(off[0] * robot.size, 1e-300):
+        raise UnreadError(f"the slider of leg {leg.name!r} has its centre of mass beside its axis")
+    zero = -dot(o_of(chain, pivot), slide.R[:, 2])
+    drive = Drive(actuator, robot.joints[chain.owners[-1]], False, side, zero)
+    return LegForm(
+        name=leg.name,
+        kind="strut",
+        pivot=pivot,
+        A=X0.p,
+        B=frame.p,
+        axis=np.zeros(3),
+        arm=0.0,
+        start=np.zeros(3),
+        first=a,
+        length=0.0,
+        root=1.0,
+        tube=tube,
+        rod=rod,
+        cross=cross_inertia,
+        carriage=np.zeros(10),
+        drive=drive,
+        passive=_passive(robot, chain, pivot, 0, sign, end_side),
+    )
+
+
+def o_of(chain: Chain, pivot: str) -> Array:
+    """Where B stands behind A at q = 0, in the frame behind the joint at A."""
+    o = chain.X[-2].p + chain.X[-2].R @ chain.X[-1].p
+    return np.asarray(o * np.array([1.0, 1.0, 0.0])) if pivot == "R" else o
+
+
+def _floats(values: Array) -> Array:
+    return np.asarray(values, dtype=float)
+
+
+def _rod(
+    robot: Robot,
+    known: Mechanism,
+    index: int,
+    chain: Chain,
+    numbers: Chain,
+    frame: Pose,
+    actuator: int,
+    end_side: float,
+) -> LegForm:
+    leg = robot.legs[index]
+    recipe = known.legs[index].recipe
+    assert recipe is not None
+    chain, numbers = _pair(chain, recipe.form), _pair(numbers, recipe.form)
+    pivot = {"elbow-pair": "U", "elbow-ball": "S", "elbow-turn": "R"}[recipe.form]
+    Xn, count, turns = numbers.X, len(numbers.letters), numbers.letters[0] == "R"
+    X0, X1 = chain.X[0], chain.X[1]
+    n = clean(X0.R[:, 2])
+    # The first axis at A, seen behind the drive: fixed in the base behind a slider, or along an arm's axis.
+    first_n = Xn[1].R[:, 2]
+    if turns and pivot == "U" and np.hypot(first_n[0], first_n[1]) > NOTHING:
+        raise UnreadError(f"the first cardan axis of leg {leg.name!r} turns with its arm")
+    first = clean(X0.R @ X1.R[:, 2])
+    if turns and pivot != "S":
+        first = n * (1.0 if first_n[2] > 0.0 else -1.0)
+    flat = np.ones(3)
+    if pivot == "R":
+        _in_plane(robot, leg.name, Xn[0].R[:, 2] if turns else _floats(clean(Xn[0].R @ Xn[1].R[:, 2])))
+        flat = np.array([1.0, 1.0, 0.0])
+    d = chain.X[-1].p * flat
+    dn = Xn[-1].p * flat
+    length = norm(d)
+    if turns:
+        e = X1.p
+        arm = norm(e[:2])
+        A = X0.p + e[2] * X0.R[:, 2]
+        along = pack([e[0], e[1], 0.0]) * divide(1.0, arm)
+        C = np.stack([along, cross(np.array([0.0, 0.0, 1.0]), along), np.array([0.0, 0.0, 1.0])], axis=1)
+        start = X0.R @ along
+        carriage = _gather(robot, chain, 1, Pose(C, np.zeros(3)))
+    else:
+        arm, start, A = 0.0, np.zeros(3), X0.p + X0.R @ X1.p
+        carriage = _gather(robot, chain, 1, Pose(np.eye(3), np.zeros(3)))
+    sign = 1.0
+    e3 = d * divide(1.0, length)
+    if pivot == "U":
+        placed = _placed(known, numbers, count)
+        side = np.cross(_floats(first), placed @ dn) @ placed[:, 2]
+        sign = 1.0 if float(side) > 0.0 else -1.0
+        E = _axes(pack([0.0, 0.0, sign]), e3)
+    elif pivot == "R":
+        E = _axes(np.array([0.0, 0.0, 1.0]), e3)
+    else:
+        E = _axes(_square_to(dn / np.linalg.norm(dn)), e3)
+    rod = _gather(robot, chain, count, Pose(clean(E), np.zeros(3)))
+    cross_inertia: Scalar = 0.0
+    if pivot == "U":
+        here = Pose(np.eye(3), np.zeros(3))
+        ring, number = _gather(robot, chain, 2, here), _gather(robot.numeric, numbers, 2, here)
+        if np.max(np.abs(number[1:4])) > NOTHING * max(number[0] * robot.size, 1e-300):
+            raise UnreadError(f"the cross of leg {leg.name!r} has its centre of mass beside its centre")
+        cross_inertia = ring[9]
+        rod = rod + np.concatenate([ring[:1], np.zeros(9)])
+    if pivot == "S":
+        numeric = _gather(robot.numeric, numbers, count, Pose(_floats(E), np.zeros(3)))
+        sideways = np.max(np.abs(numeric[1:3])) / max(numeric[0] * robot.size, 1e-300)
+        unlike = max(abs(numeric[4] - numeric[6]), abs(numeric[5]), abs(numeric[7]), abs(numeric[8]))
+        if sideways > NOTHING or unlike > NOTHING * max(float(numeric[4]), 1e-300):
+            raise UnreadError(f"the rod of leg {leg.name!r} between balls is not axisymmetric")
+    drive = Drive(actuator, robot.joints[chain.owners[0]], turns)
+    return LegForm(
+        name=leg.name,
+        kind="rod",
+        pivot=pivot,
+        A=A,
+        B=frame.p,
+        axis=n,
+        arm=arm,
+        start=start,
+        first=first,
+        length=length,
+        root=float(recipe.signs[0]),
+        tube=np.zeros(10),
+        rod=rod,
+        cross=cross_inertia,
+        carriage=carriage,
+        drive=drive,
+        passive=_passive(robot, chain, pivot, 1, sign, end_side),
+    )
