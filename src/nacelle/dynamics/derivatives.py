@@ -30,6 +30,7 @@ from nacelle.dynamics.demand import Settings
 from nacelle.dynamics.external import along_twist, checked_wrenches
 from nacelle.dynamics.formulations import generalised_force
 from nacelle.dynamics.forward import forward_dynamics
+from nacelle.dynamics.friction import above_zero
 from nacelle.dynamics.inverse import inverse_dynamics, rates_of
 from nacelle.dynamics.state import state_at
 from nacelle.errors import KinematicsError
@@ -360,7 +361,7 @@ def dynamics_derivatives(
     groups = (parameters,) if isinstance(parameters, str) else tuple(parameters or ())
     names = robot.parameter_names(*groups) if groups else ()
     if smooth is not None:
-        smooth = checked_smooth(smooth)
+        smooth = above_zero(smooth, "smooth")
     options: dict[str, Any] = {"friction": bool(friction), "smooth": smooth}
     z = None
     if kind == "inverse":
@@ -430,15 +431,3 @@ def checked_forces(robot: Robot, tau: Any) -> Array:
             f"{robot.name} has {count} actuators, so tau has the shape (..., {count}), got {forces.shape}"
         )
     return forces
-
-
-def checked_smooth(smooth: Any) -> float:
-    """Take the rate over which Coulomb friction changes its sign.
-
-    Raises:
-        KinematicsError: if it is not above zero.
-    """
-    value = float(smooth)
-    if not np.isfinite(value) or value <= 0.0:
-        raise KinematicsError(f"smooth must be above zero, got {value:g}")
-    return value

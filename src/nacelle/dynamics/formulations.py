@@ -26,7 +26,9 @@ NAMES = tuple(SOURCES)
 @cache
 def _module(name: str) -> Any:
     if name not in SOURCES:
-        raise KinematicsError(f"no formulation is called {name!r}; {did_you_mean(name, NAMES)}")
+        raise KinematicsError(
+            f"no formulation is called {name!r}; {did_you_mean(name, ('auto', 'compact', *NAMES))}"
+        )
     return importlib.import_module(f"nacelle.dynamics.{name}")
 
 

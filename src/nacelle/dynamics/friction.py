@@ -11,9 +11,11 @@ acts along the relative angular velocity, with its length as the rate: a constan
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
+from nacelle.errors import KinematicsError
 from nacelle.model.joint import FrictionTerm
 from nacelle.spatial.scalar import Array, Scalar, absolute, dot, exp, sign, sqrt, tanh, where
 
@@ -21,6 +23,18 @@ from nacelle.spatial.scalar import Array, Scalar, absolute, dot, exp, sign, sqrt
 _DRY = ("coulomb", "stribeck", "constant")
 # Part of the rate over which friction bends that counts as rest in a ball: its square is below rounding.
 _REST = 1e-9
+
+
+def above_zero(value: Any, what: str) -> float:
+    """Take a number that must be above zero, such as the rate over which Coulomb friction changes its sign.
+
+    Raises:
+        KinematicsError: if it is not.
+    """
+    number = float(value)
+    if not np.isfinite(number) or number <= 0.0:
+        raise KinematicsError(f"{what} must be above zero, got {number:g}")
+    return number
 
 
 def basis(term: FrictionTerm, rate: Scalar, smooth: float | None = None) -> Scalar:

@@ -10,6 +10,8 @@ import numpy as np
 
 from nacelle.dynamics.actuators import balance
 from nacelle.dynamics.bodies import gravity_force, mass_matrix
+from nacelle.dynamics.compact import functions as compact
+from nacelle.dynamics.compact.model import applies
 from nacelle.dynamics.demand import Settings
 from nacelle.dynamics.energy import dissipated_power, kinetic, potential
 from nacelle.dynamics.external import along_twist
@@ -17,11 +19,15 @@ from nacelle.dynamics.formulations import generalised_force
 from nacelle.dynamics.state import state_at
 from nacelle.kinematics.actuation import actuator_drifts, actuator_rows
 from nacelle.kinematics.jacobian import twist_units
+from nacelle.kinematics.mechanism import mechanism
 from nacelle.kinematics.shapes import of_actuators, of_pose, of_twist, of_unknowns
 from nacelle.model.robot import Robot
 from nacelle.spatial.physics import physics
 from nacelle.spatial.scalar import Array, pack
 from nacelle.spatial.solve import solve
+
+# How the smallest form of forward dynamics is written: it needs no search.
+FORWARD = {"platform": "masses", "flat": False, "turned": False, "pole": 0}
 
 
 @physics(x=of_pose, y=of_unknowns, v=of_twist, a=of_twist, load=of_twist)
@@ -60,7 +66,13 @@ def forward(
     friction: bool = True,
     smooth: float | None = None,
 ) -> dict[str, Array]:
-    """The derivative of the reduced twist at actuator forces tau: M dv/dt = A^T tau + load - h."""
+    """The derivative of the reduced twist at actuator forces tau: M dv/dt = A^T tau + load - h.
+
+    In the smallest form where it serves; robots with symbols for numbers by the tree, because what is zero
+    in the one may not be in the other.
+    """
+    if robot.numeric is robot and not applies(mechanism(robot)):
+        return compact.forward(robot, x, y, v, tau, load, friction=friction, smooth=smooth, **FORWARD)
     state = state_at(robot, x, y, v)
     zero = np.zeros(robot.motion.n)
     h = generalised_force("tree", state, zero, Settings(friction, smooth))

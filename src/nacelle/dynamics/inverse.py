@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from nacelle.dynamics import formulations, functions
+from nacelle.dynamics import compact_form, formulations, functions
 from nacelle.dynamics.external import stacked_wrenches
+from nacelle.dynamics.friction import above_zero
 from nacelle.errors import KinematicsError, SingularError
 from nacelle.kinematics.flags import Flag, failed
 from nacelle.kinematics.functions import inverse_jacobian
@@ -36,18 +37,28 @@ class InverseDynamics:
         x: poses (..., nx).
         y: what was found by iteration (..., ny).
         force: force or torque of every actuator (..., actuators), N or N m, positive along the joint's axis.
-        generalised: force along the reduced twist (..., n) that the motion asks for.
         pivot: how far the pose is from a parallel singularity (...): a squared ratio, 1 at best.
         flags: for every state what was found (`Flag`).
+        formulation: which one found them.
+        projected: force along the reduced twist, where the formulation found it on the way.
     """
 
     robot: Robot
     x: Array
     y: Array
     force: Array
-    generalised: Array
     pivot: Array
     flags: Array
+    formulation: str
+    projected: Array | None = None
+
+    @cached_property
+    def generalised(self) -> Array:
+        """Force along the reduced twist (..., n) that the motion asks for."""
+        if self.projected is not None:
+            return self.projected
+        A = native(inverse_jacobian, self.robot)(self.x, self.y)["J"]
+        return np.asarray(np.einsum("...ij,...i->...j", A, self.force))
 
     @cached_property
     def condition(self) -> Array:
@@ -64,7 +75,7 @@ def inverse_dynamics(
     a: Any = None,
     *,
     external: Mapping[str, Any] | None = None,
-    formulation: str = "tree",
+    formulation: str = "auto",
     friction: bool = True,
     smooth: float | None = None,
     weights: Any = None,
@@ -79,7 +90,8 @@ def inverse_dynamics(
         a: their derivatives (..., n); zero if None.
         external: wrenches [f; n] (..., 6) that act on bodies from outside, by body name, about the body's
             origin in base axes, N and N m.
-        formulation: "tree", "bodies", "legs", "jourdain" or "elements"; they agree.
+        formulation: "compact", the smallest form, for robots of struts and driven rods; "tree", "bodies",
+            "legs", "jourdain" or "elements"; they agree. "auto" takes "compact" where it serves, else "tree".
         friction: whether friction counts.
         smooth: rate (rad/s, m/s) over which Coulomb friction changes its sign smoothly; at once if None.
         weights: of the actuators (actuators,), for redundant actuation: sum of weight force^2 is least.
@@ -93,12 +105,15 @@ def inverse_dynamics(
     v, a = rates_of(robot, v, a)
     poses, y, flags = solved(robot, x, v, a)
     load = external_load(robot, poses, y, external)
+    if formulation == "auto":
+        shared = weights is not None or preload is not None
+        formulation = "tree" if shared or compact_form.why_not(robot) else "compact"
     _check_formulation(robot, formulation)
-    options: dict[str, Any] = {"formulation": formulation, "friction": bool(friction)}
+    options: dict[str, Any] = {"friction": bool(friction)}
     if smooth is not None:
-        options["smooth"] = _positive(smooth, "smooth")
+        options["smooth"] = above_zero(smooth, "smooth")
     if weights is not None:
-        options["weights"] = tuple(_positive(w, "a weight") for w in np.ravel(weights))
+        options["weights"] = tuple(above_zero(w, "a weight") for w in np.ravel(weights))
         if len(options["weights"]) != len(robot.actuators):
             raise KinematicsError(f"{robot.name} has {len(robot.actuators)} actuators, so as many weights")
     if preload is not None:
@@ -107,7 +122,11 @@ def inverse_dynamics(
             raise KinematicsError(f"preload has the shape (..., {len(robot.actuators)}), got {held.shape}")
         A = native(inverse_jacobian, robot)(poses, y)["J"]
         load = load + np.einsum("...ij,...i->...j", A, held)
-    found = native(functions.inverse, robot, tuple(options.items()))(poses, y, v, a, load)
+    if formulation == "compact":
+        found = compact_form.evaluate(robot, poses, y, v, a, load, options)
+    else:
+        settings = (("formulation", formulation), *options.items())
+        found = native(functions.inverse, robot, settings)(poses, y, v, a, load)
     flags = np.broadcast_to(flags, np.shape(found["pivot"])).copy()
     pivot = found.pop("pivot")
     with np.errstate(invalid="ignore"):
@@ -122,7 +141,7 @@ def inverse_dynamics(
     flags |= np.where(met, int(Flag.SINGULAR), 0) | np.where(near, int(Flag.NEAR_SINGULAR), 0)
     force = found["force"] if preload is None else found["force"] + held
     force[failed(flags)] = np.nan
-    return InverseDynamics(robot, poses, y, force, found["generalised"], pivot, flags)
+    return InverseDynamics(robot, poses, y, force, pivot, flags, formulation, found.get("generalised"))
 
 
 def rates_of(robot: Robot, v: Any, a: Any) -> tuple[Array, Array]:
@@ -139,14 +158,10 @@ def external_load(robot: Robot, x: Array, y: Array, external: Mapping[str, Any] 
     return np.asarray(native(functions.projected, robot)(x, y, stacked_wrenches(robot, external)))
 
 
-def _positive(value: Any, what: str) -> float:
-    number = float(value)
-    if not np.isfinite(number) or number <= 0.0:
-        raise KinematicsError(f"{what} must be above zero, got {number:g}")
-    return number
-
-
 def _check_formulation(robot: Robot, name: str) -> None:
-    reason = formulations.why_not(name, mechanism(robot))
+    if name == "compact":
+        reason = compact_form.why_not(robot)
+    else:
+        reason = formulations.why_not(name, mechanism(robot))
     if reason:
         raise KinematicsError(f"the formulation {name!r} does not serve {robot.name}: {reason}")

@@ -20,8 +20,9 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from nacelle.dynamics.derivatives import checked_forces, checked_smooth, differentiate
+from nacelle.dynamics.derivatives import checked_forces, differentiate
 from nacelle.dynamics.forward import forward_dynamics
+from nacelle.dynamics.friction import above_zero
 from nacelle.dynamics.inverse import inverse_dynamics, rates_of
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.flags import failed
@@ -163,7 +164,7 @@ def linearise(
         raise KinematicsError(
             f"{robot.name} has {count} actuators for {n} motions, so their coordinates are no state"
         )
-    width = None if not friction else SMOOTH if smooth is None else checked_smooth(smooth)
+    width = None if not friction else SMOOTH if smooth is None else above_zero(smooth, "smooth")
     v, _ = rates_of(robot, v, None)
     if tau is None:
         held = inverse_dynamics(robot, x, v, external=external, friction=friction, smooth=width)

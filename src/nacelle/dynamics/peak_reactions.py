@@ -9,9 +9,7 @@ from typing import Any
 import numpy as np
 
 from nacelle.dynamics.reactions import Reactions, joint_reactions
-from nacelle.errors import KinematicsError, UnreachableError
-from nacelle.kinematics.along import along
-from nacelle.kinematics.flags import failed
+from nacelle.kinematics.along import sampled, solved_samples
 from nacelle.kinematics.trajectory import Sample, Trajectory
 from nacelle.model.joint import JointKind
 from nacelle.model.robot import Robot
@@ -126,19 +124,11 @@ def peak_reactions(
         KinematicsError: if the rate is not above zero, or names or shapes are wrong.
         UnreachableError: if no pose of the trajectory is reached.
     """
-    if not (np.isfinite(rate) and rate > 0.0):
-        raise KinematicsError(f"the rate must be above zero samples a second, got {rate:g}")
-    count = max(2, int(np.ceil(trajectory.duration * rate)) + 1)
-    times = np.linspace(0.0, trajectory.duration, count)
-    sample = along(robot, trajectory, times)
+    times, sample = sampled(robot, trajectory, rate)
     found = joint_reactions(
         robot, sample.x, sample.v, sample.a, external=external, friction=friction, smooth=smooth
     )
-    good = ~failed(found.flags)
-    if not np.any(good):
-        raise UnreachableError(
-            f"{robot.name} reaches no pose of this trajectory, or all of them are singular"
-        )
+    good = solved_samples(robot, found.flags)
     wrench, when = found.wrench[good], times[good]
     peaks = tuple(
         _peak(joint.name, joint.kind, wrench[:, j], when, found.determined[j])

@@ -7,9 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from nacelle.dynamics.inverse import inverse_dynamics
-from nacelle.errors import UnreachableError
-from nacelle.kinematics.along import along
-from nacelle.kinematics.flags import failed
+from nacelle.kinematics.along import sampled, solved_samples
 from nacelle.kinematics.motion import joint_motion
 from nacelle.kinematics.trajectory import Sample, Trajectory
 from nacelle.model.robot import Robot
@@ -105,19 +103,14 @@ def size_motors(
         friction: whether friction counts.
 
     Raises:
+        KinematicsError: if the rate is not above zero.
         UnreachableError: if no pose of the trajectory is reached.
     """
-    count = max(2, int(np.ceil(trajectory.duration * rate)) + 1)
-    times = np.linspace(0.0, trajectory.duration, count)
-    sample = along(robot, trajectory, times)
+    times, sample = sampled(robot, trajectory, rate)
     found = inverse_dynamics(robot, sample.x, sample.v, sample.a, friction=friction)
     motion = joint_motion(robot, sample.x, sample.v, sample.a)
     q, speed, _ = motion.actuators
-    good = ~failed(found.flags)
-    if not np.any(good):
-        raise UnreachableError(
-            f"{robot.name} reaches no pose of this trajectory, or all of them are singular"
-        )
+    good = solved_samples(robot, found.flags)
     loads = []
     for k, actuator in enumerate(robot.actuators):
         f, s, p = found.force[good, k], speed[good, k], q[good, k]

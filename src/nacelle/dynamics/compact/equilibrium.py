@@ -3,8 +3,8 @@
     sum over legs of f_j [r_j; arm_j x r_j] = wrench
 
 about a pole, arm_j from it to any point of the leg's line; at the end of a leg as pole this leg has no
-moments. Where all legs stand on the base in a plane, three of six rows are constants times the component of r_j across
-the plane: they are eliminated beforehand, and a 3 x 3 solve remains.
+moments. Where all legs stand on the base in a plane, three of six rows are constants times the component of
+r_j across the plane: they are eliminated beforehand, and a 3 x 3 solve remains.
 """
 
 from __future__ import annotations

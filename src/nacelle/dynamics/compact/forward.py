@@ -1,8 +1,9 @@
 """Forward dynamics in the smallest form.
 
-A leg at a given force of its actuator pulls its end with r (Gamma - own) / gain - G, and own and G are linear
-in the acceleration of the end: a leg is a 3 x 3 inertia at its end, G(e_k) + r own(e_k) / gain column by
-column, and a bias. The sum over all ends and the platform is one symmetric positive definite solve for the platform.
+A leg at a given force of its actuator pulls its end with r (Gamma - own) / gain - G, and own and G are
+linear in the acceleration of the end: a leg is a 3 x 3 inertia at its end, G(e_k) + r own(e_k) / gain
+column by column, and a bias. The sum over all ends and the platform is one symmetric positive definite
+solve for the platform.
 """
 
 from __future__ import annotations

@@ -236,7 +236,7 @@ def gates_of(demands: list[Demand]) -> Array:
 
 def _masses(robot: Robot, numbers: list[LegForm], places: list[Array]) -> Masses | None:
     turns = tuple(k - 3 for k in robot.motion.twist_axes if k >= 3)
-    if any(place.dtype == object for place in places):
+    if robot.numeric is not robot or any(place.dtype == object for place in places):
         return None
     parameters = augmented(robot.numeric, numbers, geared=True)
     if robot.platform_nv == 3:
@@ -390,7 +390,8 @@ def _solve(
         if load is not None:
             sum_n = sum_n - outside_n - cross(arm, outside_f)
         anchors = np.array([form.A for form in forms], dtype=float) - O
-        return balance_flat(anchors, [d.r for d in demands], total - outside_f, sum_n, normal)
+        solved = balance_flat(anchors, [d.r for d in demands], total - outside_f, sum_n, normal)
+        return Solved(solved.f, solved.pivot * _reference(known, choice, True))
     sum_n = moment
     if any(k >= 3 for k in axes):
         for demand, end in zip(demands, ends, strict=True):
@@ -399,8 +400,28 @@ def _solve(
     wrench = rows(total - outside_f, sum_n, axes)
     columns = [rows(d.r, cross(end.d, d.r), axes) for d, end in zip(demands, ends, strict=True)]
     if choice.cramer and len(axes) <= 3:
-        return balance(columns, wrench, None, _units(robot, forms))
+        solved = balance(columns, wrench, None, _units(robot, forms))
+        return Solved(solved.f, solved.pivot * _reference(known, choice, False))
     return balance(columns, wrench, _order(known, choice.pole), _units(robot, forms))
+
+
+@lru_cache(maxsize=256)
+def _reference(known: Mechanism, choice: Choice, flat: bool) -> float:
+    """What makes the size of a determinant 1 in the reference pose."""
+    robot, zero = known.robot, np.zeros(3)
+    forms, legs = read_legs(robot, known), _directions(known)[0]
+    up = upright(known)
+    columns = [r / r[up] if kind == "strut" else r for kind, r, _ in legs]
+    if flat:
+        anchors = np.array([form.A for form in forms], dtype=float)
+        anchors[:, up] = 0.0
+        found = balance_flat(anchors, columns, zero, zero, up).pivot
+    else:
+        pole = legs[choice.pole][2] if choice.pole >= 0 else 0.0
+        axes = robot.motion.twist_axes
+        rows_ = [rows(c, cross(d - pole, c), axes) for c, (_, _, d) in zip(columns, legs, strict=True)]
+        found = balance(rows_, np.zeros(len(axes)), None, _units(robot, forms)).pivot
+    return 1.0 / max(float(found), 1e-12)
 
 
 def _units(robot: Robot, forms: list[LegForm]) -> tuple[Array, Array]:

@@ -12,18 +12,18 @@ by the robot's own numbers.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from nacelle.dynamics.state import body_parameters
-from nacelle.kinematics.chain import Chain, centred, end_frames, serial_chain
+from nacelle.kinematics.chain import Chain, centred, end_frames, flatten, serial_chain
 from nacelle.kinematics.mechanism import Mechanism
 from nacelle.model.joint import FrictionTerm, Joint, JointKind
-from nacelle.model.leg import PLATFORM
+from nacelle.model.leg import PLATFORM, Leg
 from nacelle.model.robot import Robot
 from nacelle.spatial.inertia import transform_parameters
-from nacelle.spatial.pose import Pose
+from nacelle.spatial.pose import Pose, identity
 from nacelle.spatial.scalar import Array, Scalar, cross, divide, dot, norm, pack
 
 # Numbers below this part of their neighbours are rounding: sines of right angles, products of inertia.
@@ -157,28 +157,75 @@ def read_legs(robot: Robot, known: Mechanism) -> list[LegForm]:
 
 def _read(robot: Robot, known: Mechanism, index: int) -> LegForm:
     leg, plan = robot.legs[index], known.legs[index]
-    numbers = serial_chain(robot.numeric, leg)
-    chain = serial_chain(robot, leg)
-    if plan.recipe is None or chain is None or numbers is None:
-        raise UnreadError(f"leg {leg.name!r} is not one chain with a closed form")
-    own = {robot.joints[j].successor for j in leg.joints}
-    last = chain.target.predecessor if chain.target.predecessor in own else chain.target.successor
-    _, other, frame = end_frames(chain.target, last)
-    if other != PLATFORM:
-        raise UnreadError(f"leg {leg.name!r} does not end on the platform itself")
-    if any(any(robot.joints[j].springs) for j in (*leg.joints[1:], *leg.closures)):
-        raise UnreadError(f"leg {leg.name!r} has springs in passive joints")
+    if plan.recipe is None:
+        raise UnreadError(f"leg {leg.name!r} has no closed form")
     actuators = [k for k, actuator in enumerate(robot.actuators) if actuator.joint in leg.joints]
     if len(actuators) != 1:
         raise UnreadError(f"leg {leg.name!r} has {len(actuators)} actuators")
     driven = robot.actuators[actuators[0]].joint
-    end_side = 1.0 if chain.target.predecessor == last else -1.0
+    if any(any(robot.joints[j].springs) for j in (*leg.joints, *leg.closures) if j != driven):
+        raise UnreadError(f"leg {leg.name!r} has springs in passive joints")
     form = plan.recipe.form
+    if form == "rods":
+        return _side_by_side(robot, known, index, actuators[0])
+    chain, numbers = serial_chain(robot, leg), serial_chain(robot.numeric, leg)
+    if chain is None or numbers is None:
+        raise UnreadError(f"leg {leg.name!r} is not one chain")
     if form in STRUTS and driven == chain.owners[-1]:
-        return _strut(robot, known, index, chain, numbers, frame, actuators[0], end_side)
+        return _strut(robot, known, index, chain, numbers, actuators[0])
     if form in RODS and driven == chain.owners[0]:
-        return _rod(robot, known, index, chain, numbers, frame, actuators[0], end_side)
+        return _rod(robot, known, index, chain, numbers, actuators[0], form)
     raise UnreadError(f"leg {leg.name!r} is neither a strut nor a rod on a driven arm or slider")
+
+
+def _end(robot: Robot, leg: Leg, closure: Joint) -> tuple[Pose, float]:
+    """The frame of a leg's last joint on the platform, and 1 if the platform follows the leg in it, else -1.
+
+    Raises:
+        UnreadError: if the leg does not end on the platform itself.
+    """
+    own = {robot.joints[j].successor for j in leg.joints}
+    last = closure.predecessor if closure.predecessor in own else closure.successor
+    _, other, frame = end_frames(closure, last)
+    if other != PLATFORM:
+        raise UnreadError(f"leg {leg.name!r} does not end on the platform itself")
+    return frame, 1.0 if closure.predecessor == last else -1.0
+
+
+def _side_by_side(robot: Robot, known: Mechanism, index: int, actuator: int) -> LegForm:
+    """Rods between balls side by side, on a platform that does not turn: they move as one."""
+    leg = robot.legs[index]
+    if any(axis >= 3 for axis in robot.motion.twist_axes):
+        raise UnreadError(f"the rods of leg {leg.name!r} do not stay parallel, because the platform turns")
+    root = robot.actuators[actuator].joint
+    found = []
+    for j in leg.joints:
+        if j == root:
+            continue
+        ends = [
+            c
+            for c in leg.closures
+            if robot.joints[j].successor in (robot.joints[c].predecessor, robot.joints[c].successor)
+        ]
+        chains = [
+            flatten(source, [root, j], source.joints[ends[0]], identity())
+            for source in (robot, robot.numeric)
+        ]
+        if chains[1].letters[1:] != "S":
+            raise UnreadError(f"the rods of leg {leg.name!r} do not stand on balls")
+        found.append(_rod(robot, known, index, chains[0], chains[1], actuator, "elbow-ball"))
+    R = known.assembly.platform.R
+    one, *others = found
+    for other in others:
+        across = _floats(other.A - one.A) - R @ _floats(other.B - one.B)
+        sizes = (float(other.length) - float(one.length), float(other.arm) - float(one.arm))
+        if max(float(np.max(np.abs(across))), abs(sizes[0]), abs(sizes[1])) > 1e-9 * robot.size:
+            raise UnreadError(f"the rods of leg {leg.name!r} are not parallel")
+        passive = replace(
+            one.passive, ball=one.passive.ball + other.passive.ball, end=one.passive.end + other.passive.end
+        )
+        one = replace(one, rod=one.rod + other.rod, passive=passive)
+    return one
 
 
 def _pair(chain: Chain, form: str) -> Chain:
@@ -248,13 +295,12 @@ def _strut(
     index: int,
     chain: Chain,
     numbers: Chain,
-    frame: Pose,
     actuator: int,
-    end_side: float,
 ) -> LegForm:
     leg = robot.legs[index]
     recipe = known.legs[index].recipe
     assert recipe is not None
+    frame, end_side = _end(robot, leg, chain.target)
     chain, numbers = _pair(chain, recipe.form), _pair(numbers, recipe.form)
     pivot = {"pair-slide": "U", "ball-slide": "S", "turn-slide": "R"}[recipe.form]
     Xn, count = numbers.X, len(numbers.letters)
@@ -332,15 +378,15 @@ def _rod(
     index: int,
     chain: Chain,
     numbers: Chain,
-    frame: Pose,
     actuator: int,
-    end_side: float,
+    kind: str,
 ) -> LegForm:
     leg = robot.legs[index]
     recipe = known.legs[index].recipe
     assert recipe is not None
-    chain, numbers = _pair(chain, recipe.form), _pair(numbers, recipe.form)
-    pivot = {"elbow-pair": "U", "elbow-ball": "S", "elbow-turn": "R"}[recipe.form]
+    frame, end_side = _end(robot, leg, chain.target)
+    chain, numbers = _pair(chain, kind), _pair(numbers, kind)
+    pivot = {"elbow-pair": "U", "elbow-ball": "S", "elbow-turn": "R"}[kind]
     Xn, count, turns = numbers.X, len(numbers.letters), numbers.letters[0] == "R"
     X0, X1 = chain.X[0], chain.X[1]
     n = clean(X0.R[:, 2])

@@ -1,8 +1,9 @@
 """Rods of constant length on a driven slider or arm (PUS, RUS, PSS, RSS, PRR, RRR).
 
 The drive moves A along the line A_0 + q d, or on a circle about O, and |B - A| = L gives q without
-trigonometry. With r = B - A, g_1 and g_2 the accelerations of A and B less gravity, and the rod's mass m, first moment
-h and transverse inertia p about A, c_1 = h / L and c_2 = p / L^2, a rod is equal to masses at its ends:
+trigonometry. With r = B - A, g_1 and g_2 the accelerations of A and B less gravity, and the rod's mass m,
+first moment h and transverse inertia p about A, c_1 = h / L and c_2 = p / L^2, a rod is equal to masses at
+its ends:
 
     G = c_2 g_2 + (c_1 - c_2) g_1 + turning
     force on the drive = f r + (m - 2 c_1 + c_2) g_1 + (c_1 - c_2) g_2 - turning
