@@ -1,7 +1,7 @@
 """The command line.
 
 `nacelle robots | show | check | new | schema | ik | fk | workspace | draw | dynamics | verify | simulate |
-reactions | linearise | balance`
+reactions | linearise | balance | ops`
 """
 
 from __future__ import annotations
@@ -12,10 +12,21 @@ from typing import Annotated
 
 import typer
 
-from nacelle.cli import balance, describe, linearise, motion, pose, reactions, simulate
+from nacelle.cli import balance, describe, linearise, motion, ops, pose, reactions, simulate
 from nacelle.cli.common import app
 
-__all__ = ["app", "balance", "describe", "linearise", "main", "motion", "pose", "reactions", "simulate"]
+__all__ = [
+    "app",
+    "balance",
+    "describe",
+    "linearise",
+    "main",
+    "motion",
+    "ops",
+    "pose",
+    "reactions",
+    "simulate",
+]
 
 
 @app.callback(invoke_without_command=True)

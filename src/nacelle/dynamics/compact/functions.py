@@ -14,7 +14,7 @@ import numpy as np
 from nacelle.dynamics.compact.demand import Counts
 from nacelle.dynamics.compact.forward import forward as forward_form
 from nacelle.dynamics.compact.measured import element_shapes, inverse_from_elements, inverse_from_encoders
-from nacelle.dynamics.compact.model import Choice
+from nacelle.dynamics.compact.model import Choice, platform_wrench, read
 from nacelle.dynamics.compact.model import inverse as inverse_form
 from nacelle.dynamics.compact.points import Platform
 from nacelle.dynamics.compact.reading import clean
@@ -75,6 +75,20 @@ def inverse_dynamics(robot: Robot, *arrays: Array, **options: Any) -> dict[str, 
     *pose, v, a = arrays
     platform = platform_at(robot, dict(zip(pose_shapes(robot), pose, strict=True)), v, a)
     return {"force": inverse_form(robot, platform, None, *_settings(options))["force"]}
+
+
+def inverse_stage(robot: Robot, *arrays: Array, stage: str, **options: Any) -> dict[str, Any]:
+    """What inverse dynamics has found when it comes to a stage's end: "legs", or "platform" with the legs."""
+    *pose, v, a = arrays
+    platform = platform_at(robot, dict(zip(pose_shapes(robot), pose, strict=True)), v, a)
+    counts, choice = _settings(options)
+    legs = read(robot, platform, choice)
+    found: dict[str, Any] = {}
+    for k, demand in enumerate(legs.demands(robot, counts, choice)):
+        found |= {f"r{k}": demand.r, f"G{k}": demand.G, f"gain{k}": demand.gain, f"own{k}": demand.own}
+    if stage == "platform":
+        found["force"], found["moment"] = platform_wrench(robot, legs)
+    return found
 
 
 def guarded_inverse_dynamics(robot: Robot, *arrays: Array, **options: Any) -> dict[str, Any]:

@@ -1,0 +1,131 @@
+"""Counting the operations of a model, by class and by stage."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from nacelle.compile import make_program
+from nacelle.dynamics.compact.functions import inverse_stage
+from nacelle.dynamics.models import Model, model
+from nacelle.model.robot import Robot
+from nacelle.program.cost import Count, count
+from nacelle.report.published import Published, published
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Operations of a part of a model: +/- and x/÷."""
+
+    name: str
+    add: int
+    mul: int
+
+
+@dataclass(frozen=True)
+class Operations:
+    """Operations of a model of a robot.
+
+    Attributes:
+        robot: name of the robot.
+        model: name of the model.
+        input: what it takes: "pose", "elements" or "encoders".
+        friction: whether friction counts.
+        form: "compact" or "tree".
+        count: by class.
+        stages: by stage; empty where the form has none.
+        inputs: names and shapes of the inputs.
+        includes: what the count includes.
+        published: what others have published.
+    """
+
+    robot: str
+    model: str
+    input: str
+    friction: bool
+    form: str
+    count: Count
+    stages: tuple[Stage, ...]
+    inputs: dict[str, tuple[int, ...]]
+    includes: str
+    published: tuple[Published, ...]
+
+    @property
+    def total(self) -> int:
+        """Additions, subtractions, products and quotients."""
+        return self.count.total
+
+    def data(self) -> dict[str, Any]:
+        """The same as plain data."""
+        return {
+            "robot": self.robot,
+            "model": self.model,
+            "input": self.input,
+            "friction": self.friction,
+            "form": self.form,
+            "total": self.count.total,
+            **asdict(self.count),
+            "stages": [asdict(stage) for stage in self.stages],
+            "inputs": {name: list(shape) for name, shape in self.inputs.items()},
+            "includes": self.includes,
+            "published": [
+                {"total": entry.total, "source": entry.source, "contains": entry.contains}
+                for entry in self.published
+            ],
+        }
+
+
+def operation_count(
+    robot: Robot, name: str = "inverse_dynamics", *, input: str = "pose", friction: bool = False
+) -> Operations:
+    """Count the operations of a model in its smallest form.
+
+    Args:
+        robot: the robot.
+        name: of the model (`nacelle.dynamics.models.NAMES`).
+        input: "pose", "elements" or "encoders".
+        friction: whether friction counts.
+
+    Raises:
+        KinematicsError: if there is no such model of this robot.
+    """
+    found = model(robot, name, input=input, friction=friction)
+    total = count(found.program())
+    return Operations(
+        robot.name,
+        name,
+        input,
+        friction,
+        found.form,
+        total,
+        _stages(found, input, friction, total),
+        dict(found.inputs),
+        found.includes,
+        published(robot.name, name, input),
+    )
+
+
+def _stages(found: Model, source: str, friction: bool, total: Count) -> tuple[Stage, ...]:
+    """Stages by difference: legs, with the platform, with the solve, with friction; each minimised.
+
+    Only where the parts follow one after the other: inverse dynamics from the pose, in the compact form.
+    """
+    if found.form != "compact" or found.name != "inverse_dynamics" or source != "pose":
+        return ()
+    rigid = {**found.options, "friction": False}
+
+    def part(stage: str) -> Count:
+        options = {**rigid, "stage": stage}
+        return count(make_program(inverse_stage, found.robot, found.inputs, (), True, options))
+
+    counts = [Count(), part("legs"), part("platform")]
+    whole = make_program(found.function, found.robot, found.inputs, (), True, rigid) if friction else None
+    counts.append(total if whole is None else count(whole))
+    names = ["legs", "platform", "solve"]
+    if friction:
+        counts.append(total)
+        names.append("friction")
+    return tuple(
+        Stage(name, after.add - before.add, after.mul - before.mul)
+        for name, before, after in zip(names, counts, counts[1:], strict=False)
+    )

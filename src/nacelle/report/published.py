@@ -1,0 +1,64 @@
+"""Operation counts that others have published, to stand beside nacelle's own.
+
+Additions and subtractions, products and quotients where they are printed apart; what a figure contains is
+said with it.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Published(NamedTuple):
+    """A published count.
+
+    Attributes:
+        total: operations; additions and products together.
+        source: where it stands.
+        contains: what it contains, as far as that is said.
+        stages: by stage (+/-, x/÷), where they are printed.
+    """
+
+    total: int
+    source: str
+    contains: str
+    stages: tuple[tuple[str, int, int], ...] = ()
+
+
+_HYBRDYN = "HybrDyn (Maple, MATLAB)"
+_TABLE_2 = (
+    ("struts", 6 * 88, 6 * 151),
+    ("platform", 100, 116),
+    ("solve", 137, 110),
+    ("friction", 36, 54),
+)
+
+_KNOWN: dict[tuple[str, str, str], tuple[Published, ...]] = {
+    ("palida", "inverse_dynamics", "pose"): (
+        Published(1987, "[AGH2005] Table II", "inverse dynamics with 14 friction parameters", _TABLE_2),
+    ),
+    ("gough-stewart", "inverse_dynamics", "pose"): (
+        Published(2078, "Khalil and Guegan 2004, cited in [AGH2005]", "rigid, without friction"),
+        Published(2150, "Gosselin 1993, cited in [AGH2005]", "rigid, without friction"),
+    ),
+    ("fivebar", "inverse_dynamics", "elements"): (
+        Published(1060, "[OAM] Table 3, vision", "with friction; 404 + and 656 x"),
+    ),
+    ("fivebar", "inverse_dynamics", "encoders"): (
+        Published(1262, "[OAM] Table 3, encoders", "with friction; 484 + and 778 x, and 4 sines and cosines"),
+    ),
+    ("3rrr", "inverse_dynamics", "pose"): (
+        Published(667, _HYBRDYN, "the wrench alone: no inverse kinematics, Jacobian or solve"),
+    ),
+    ("hexaglide", "inverse_dynamics", "pose"): (
+        Published(9969, _HYBRDYN, "the wrench alone: no inverse kinematics, Jacobian or solve"),
+    ),
+    ("hexa", "inverse_dynamics", "pose"): (
+        Published(71165, _HYBRDYN, "the wrench alone: no inverse kinematics, Jacobian or solve"),
+    ),
+}
+
+
+def published(robot: str, model: str, source: str) -> tuple[Published, ...]:
+    """What is published for a robot of the library, a model and its input."""
+    return _KNOWN.get((robot, model, source), ())
