@@ -23,6 +23,7 @@ from nacelle.dynamics.forward import (
 )
 from nacelle.dynamics.inverse import InverseDynamics, inverse_dynamics
 from nacelle.dynamics.linear import LinearModel, Pole, linearise
+from nacelle.dynamics.models import Model, model
 from nacelle.dynamics.peak_reactions import PeakReactions, peak_reactions
 from nacelle.dynamics.reactions import Reactions, joint_reactions
 from nacelle.dynamics.sizing import Sizing, size_motors
@@ -38,6 +39,8 @@ from nacelle.errors import (
     UnknownRobotError,
     UnreachableError,
 )
+from nacelle.export.error import ExportError
+from nacelle.export.export import Export, export
 from nacelle.kinematics.along import along
 from nacelle.kinematics.check import Check
 from nacelle.kinematics.flags import Flag
@@ -80,7 +83,7 @@ from nacelle.kinematics.workspace import Reach, Workspace, reach, workspace
 from nacelle.library import build, check, load, loads
 from nacelle.model.robot import Actuator, Robot
 from nacelle.robots import names as robot_names
-from nacelle.simulation.events import Event, user_event
+from nacelle.simulation.events import Event, EventGroup, user_event
 from nacelle.simulation.feedback import Feedback, feedback
 from nacelle.simulation.plant import RigidPlant
 from nacelle.simulation.protocol import Plant
@@ -110,6 +113,9 @@ __all__ = [
     "DescriptionError",
     "DynamicsDerivatives",
     "Event",
+    "EventGroup",
+    "Export",
+    "ExportError",
     "Feedback",
     "Flag",
     "ForwardDynamics",
@@ -125,6 +131,7 @@ __all__ = [
     "Line",
     "LinearModel",
     "Mobility",
+    "Model",
     "NacelleError",
     "ParameterError",
     "PeakReactions",
@@ -164,6 +171,7 @@ __all__ = [
     "dynamics_derivatives",
     "equilibrium",
     "equilibrium_pose",
+    "export",
     "feedback",
     "forward_dynamics",
     "forward_kinematics",
@@ -182,7 +190,9 @@ __all__ = [
     "loads",
     "mass_matrix",
     "mobility",
+    "model",
     "moved",
+    "operation_count",
     "peak_reactions",
     "physics",
     "platform_jacobian",
@@ -203,6 +213,13 @@ __all__ = [
     "user_event",
     "workspace",
 ]
+
+
+def operation_count(robot: Robot, name: str = "inverse_dynamics", **options: Any) -> Any:
+    """Operations of a model by class and stage; options as in `nacelle.report.operations.operation_count`."""
+    from nacelle.report.operations import operation_count as counted
+
+    return counted(robot, name, **options)
 
 
 def schema() -> dict[str, Any]:

@@ -159,7 +159,7 @@ def _tree(robot: Robot, name: str, options: dict[str, Any]) -> Model:
     takes_friction = name in ("inverse_dynamics", "forward_dynamics", "bias_forces")
     shapes = input_shapes(function, robot)
     assert shapes is not None
-    includes = "everything, by the equivalent tree"
+    includes = "everything that the model needs"
     kept = options if takes_friction else {}
     return Model(name, robot, "tree", function, dict(shapes), kept, _meaning(robot, shapes), includes)
 

@@ -35,7 +35,7 @@ from nacelle.kinematics.mobility import generic_poses
 from nacelle.model.joint import Joint
 from nacelle.model.leg import PLATFORM
 from nacelle.model.robot import Robot
-from nacelle.spatial.inertia import inertia_matrix
+from nacelle.spatial.inertia import inertia_matrix, transform_parameters
 from nacelle.spatial.scalar import Array, Scalar, cross, dot, minimum, pack
 
 
@@ -72,8 +72,8 @@ def applies(known: Mechanism) -> str:
     if len(turns) == 2:
         return "it turns about two axes"
     for joint in robot.closures:
-        if joint.at_point and joint.springs and any(joint.springs):
-            return f"joint {joint.name} at the point has a spring"
+        if joint.at_point and (any(joint.springs) or joint.rotor_inertia):
+            return f"joint {joint.name} at the point has a spring or a rotor"
     try:
         read_legs(robot, known)
     except UnreadError as reason:
@@ -241,7 +241,12 @@ def _masses(robot: Robot, numbers: list[LegForm], places: list[Array]) -> Masses
     parameters = augmented(robot.numeric, numbers, geared=True)
     if robot.platform_nv == 3:
         turns = ()
-    return fit(np.array(places), parameters, turns, robot.numeric.size)
+    ends = np.array(places)
+    if len(turns) == 1:
+        # The axis of the turn is one of the base: seen from axes that turn with the platform but start there.
+        R = mechanism(robot).chart.turned_from
+        ends, parameters = ends @ R.T, transform_parameters(R, np.zeros(3), parameters)
+    return fit(ends, parameters, turns, robot.numeric.size)
 
 
 def augmented(robot: Robot, forms: list[LegForm], *, geared: bool = False) -> Array:
@@ -342,7 +347,8 @@ def platform_wrench(robot: Robot, legs: Legs) -> tuple[Array, Array]:
         return force, moment
     p = augmented(robot, forms)
     mass, first = p[0], p[1:4]
-    place = first / mass
+    # A platform without mass has no centre, and none is needed.
+    place = np.zeros(3) if is_zero(mass) else first / mass
     d = platform.R @ (clean(place) - pole)
     force = mass * (g + W @ d)
     I = inertia_matrix(p)
@@ -471,7 +477,7 @@ def _directions(known: Mechanism) -> list[list[tuple[str, Array, Array]]]:
         for form, end in zip(forms, ends, strict=True):
             u = end.p - form.A
             if form.kind == "rod":
-                u = (rods.arm(form, u) if form.drive.turns else rods.slider(form, u)).r
+                u = rods.placed(form, u).r
             legs.append((form.kind, u, end.d))
         found.append(legs)
     return found

@@ -165,6 +165,8 @@ def _read(robot: Robot, known: Mechanism, index: int) -> LegForm:
     driven = robot.actuators[actuators[0]].joint
     if any(any(robot.joints[j].springs) for j in (*leg.joints, *leg.closures) if j != driven):
         raise UnreadError(f"leg {leg.name!r} has springs in passive joints")
+    if any(robot.numeric.joints[j].rotor_inertia for j in (*leg.joints, *leg.closures) if j != driven):
+        raise UnreadError(f"leg {leg.name!r} has a rotor on a passive joint")
     form = plan.recipe.form
     if form == "rods":
         return _side_by_side(robot, known, index, actuators[0])
@@ -289,6 +291,20 @@ def _in_plane(robot: Robot, name: str, axis: Array) -> None:
         raise UnreadError(f"leg {name!r} turns in a plane, but the platform does not stay in it")
 
 
+def _square(name: str, direction: Array) -> None:
+    """Beyond a universal joint, whose second axis is z, a leg must lie square to it."""
+    if abs(float(direction[2])) > NOTHING:
+        raise UnreadError(f"leg {name!r} does not lie square to the second axis of its universal joint")
+
+
+def _even(name: str, what: str, parameters: Array, size: float) -> None:
+    """A body between balls, which may spin idly, must be axisymmetric about its third axis (floats)."""
+    sideways = np.max(np.abs(parameters[1:3])) / max(parameters[0] * size, 1e-300)
+    unlike = max(abs(parameters[4] - parameters[6]), *np.abs(parameters[[5, 7, 8]]))
+    if sideways > NOTHING or unlike > 1e-10 * max(float(parameters[4]), 1e-300):
+        raise UnreadError(f"the {what} of leg {name!r} between balls is not axisymmetric")
+
+
 def _strut(
     robot: Robot,
     known: Mechanism,
@@ -318,6 +334,7 @@ def _strut(
     sign = 1.0
     a = clean(X0.R[:, 2])
     if pivot == "U":
+        _square(leg.name, z)
         placed = _placed(known, numbers, count - 1)
         r = placed @ (side * z)
         sign = 1.0 if float(np.cross(Xn[0].R[:, 2], r) @ placed[:, 2]) > 0.0 else -1.0
@@ -336,6 +353,11 @@ def _strut(
         if np.max(np.abs(number[1:3])) > NOTHING * max(number[0] * robot.size, 1e-300):
             raise UnreadError(f"the cross of leg {leg.name!r} has its centre of mass beside its axis")
         cross_inertia = whole[9]
+    if pivot == "S":
+        whole = _gather(robot.numeric, numbers, count - 1, Pose(_floats(E), np.zeros(3)))
+        _even(leg.name, "tube", whole, robot.size)
+        end_n = Pose(Xn[-2].R.T @ _floats(E), Xn[-1].p)
+        _even(leg.name, "slider", _gather(robot.numeric, numbers, count, end_n), robot.size)
     off = _gather(robot.numeric, numbers, count, Pose(Xn[-2].R.T @ _floats(E), Xn[-1].p))
     if np.max(np.abs(off[1:3])) > NOTHING * max(off[0] * robot.size, 1e-300):
         raise UnreadError(f"the slider of leg {leg.name!r} has its centre of mass beside its axis")
@@ -418,6 +440,7 @@ def _rod(
     sign = 1.0
     e3 = d * divide(1.0, length)
     if pivot == "U":
+        _square(leg.name, dn / float(np.linalg.norm(dn)))
         placed = _placed(known, numbers, count)
         side = np.cross(_floats(first), placed @ dn) @ placed[:, 2]
         sign = 1.0 if float(side) > 0.0 else -1.0
@@ -437,10 +460,7 @@ def _rod(
         rod = rod + np.concatenate([ring[:1], np.zeros(9)])
     if pivot == "S":
         numeric = _gather(robot.numeric, numbers, count, Pose(_floats(E), np.zeros(3)))
-        sideways = np.max(np.abs(numeric[1:3])) / max(numeric[0] * robot.size, 1e-300)
-        unlike = max(abs(numeric[4] - numeric[6]), abs(numeric[5]), abs(numeric[7]), abs(numeric[8]))
-        if sideways > NOTHING or unlike > NOTHING * max(float(numeric[4]), 1e-300):
-            raise UnreadError(f"the rod of leg {leg.name!r} between balls is not axisymmetric")
+        _even(leg.name, "rod", numeric, robot.size)
     drive = Drive(actuator, robot.joints[chain.owners[0]], turns)
     return LegForm(
         name=leg.name,

@@ -133,13 +133,20 @@ def arm(form: LegForm, u: Array) -> Driven:
     return Driven(r, c * t2 - s * t1, -w, A, K, rest / (E2 * flat))
 
 
+def placed(form: LegForm, u: Array) -> Driven:
+    """Where the drive stands for an end u = B from A at q = 0, or from the centre of the circle."""
+    if form.pivot == "R":
+        u = _flat(u, form.first)
+    return arm(form, u) if form.drive.turns else slider(form, u)
+
+
 def from_end(form: LegForm, numeric: LegForm, u: Array, v2: Array, a2: Array, counts: Counts) -> Moved:
     """The motion of a rod from that of its end; u is B from A at q = 0, or from the centre of the circle."""
     turns = form.drive.turns
-    at = arm(form, u) if turns else slider(form, u)
-    r, reach = at.r, at.reach
+    at = placed(form, u)
     if form.pivot == "R":
         v2, a2 = _flat(v2, form.first), _flat(a2, form.first)
+    r, reach = at.r, at.reach
     share = divide(1.0, at.lever)
     q_dot = dot(r, v2) * share
     v = v2 - q_dot * reach

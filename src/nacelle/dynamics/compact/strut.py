@@ -85,12 +85,14 @@ def strut(
         return pack([0.0 if k == up else u[k] - column[k] * u[up] for k in range(3)])
 
     va, aa = across(v), across(a)
-    m2 = (2.0 * rv) * w
+    m = rv * w
+    m2 = m + m
     at_end = rotor(form) if geared else 0.0
     p = form.tube[4] + form.rod[4]
     s = form.rod[3] * il
     Y = p * w + s
-    N = Y + s - at_end
+    s = s - at_end
+    N = Y + s
     weight = (form.tube[3] + form.rod[3]) * il
     G = N * aa - (m2 * Y) * va
     moment: Array = np.zeros(3)
@@ -109,7 +111,7 @@ def strut(
         # Moment about e_1 over rho, that is -G along the first axis.
         T: Scalar = (D * y) * (rate * rate)
         if counts.friction and form.passive.second:
-            turn = form.passive.side * ((0.5 * m2) * y - along)
+            turn = form.passive.side * (m * y - along)
             irho = divide(1.0, sqrt(rho2))
             second = friction_along(form.passive.second, turn * irho, turn, counts)
             T = T + form.passive.side * second * irho
@@ -134,12 +136,12 @@ def strut(
     else:
         pull, moment = _free_end(form, r, v, w, w_platform, counts)
         G = G + across(pull - weight * gravity)
-    kappa = dot(G, r) + (s - at_end) * (dot(v, v) - (0.5 * m2) * rv)
+    kappa = dot(G, r) + s * (dot(v, v) - m * rv)
     side = form.drive.side
     own = drive_force(form.drive, side * l + form.drive.zero, (side * rv) * il, side * rv, counts)
     inertia = 0.0 if geared else rotor(form)
     if not is_zero(inertia):
-        own = own + (side * inertia) * (il * (dot(r, a) + dot(v, v) - (0.5 * m2) * rv))
+        own = own + (side * inertia) * (il * (dot(r, a) + dot(v, v) - m * rv))
     gain = (side * l) * iz
     own = own - (side * il) * kappa
     if not is_zero(extra):

@@ -1,0 +1,118 @@
+"""Operation counts of the smallest form, exactly, and against the figures that were published."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import nacelle
+from nacelle.cli import app
+from nacelle.dynamics.models import model
+from nacelle.program.cost import count
+from support import published_models as published
+from support.library import library_robot
+
+# Name, robot, model, input, friction, what must not be exceeded.
+BARS: list[tuple[str, Callable[[int], nacelle.Robot], str, str, bool, int]] = [
+    ("PaLiDA", published.palida, "inverse_dynamics", "pose", True, 1100),
+    ("PaLiDA, general anchors", published.palida_general, "inverse_dynamics", "pose", True, 1320),
+    ("Gough-Stewart", published.gough_stewart, "inverse_dynamics", "pose", False, 1280),
+    ("Gough-Stewart, forward", published.gough_stewart, "forward_dynamics", "pose", False, 1800),
+    ("five-bar, elements", published.fivebar, "inverse_dynamics", "elements", True, 110),
+    ("five-bar, encoders", published.fivebar, "inverse_dynamics", "encoders", True, 210),
+    ("DELTA", published.delta, "inverse_dynamics", "pose", False, 225),
+    ("3-RRR", published.planar, "inverse_dynamics", "pose", False, 450),
+    ("Hexaglide", published.hexaglide, "inverse_dynamics", "pose", False, 2200),
+    ("Hexa", published.hexa, "inverse_dynamics", "pose", False, 2800),
+]
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize(
+    ("robot", "name", "source", "friction", "bar"), [row[1:] for row in BARS], ids=[row[0] for row in BARS]
+)
+def test_bars(
+    robot: Callable[[int], nacelle.Robot], name: str, source: str, friction: bool, bar: int, seed: int
+) -> None:
+    """Counts after a change of every constant that keeps only the declared symmetries."""
+    found = model(robot(seed), name, input=source, friction=friction)
+    assert found.form == "compact"
+    assert count(found.program()).total <= bar
+
+
+@pytest.mark.parametrize(
+    "robot",
+    [row[1] for row in BARS if row[2] == "inverse_dynamics" and row[3] == "pose"],
+    ids=[row[0] for row in BARS if row[2] == "inverse_dynamics" and row[3] == "pose"],
+)
+def test_changed_robots_are_right(robot: Callable[[int], nacelle.Robot]) -> None:
+    """What is counted computes the right thing: the changed robots by the tree."""
+    own = robot(1)
+    rng = np.random.default_rng(3)
+    n = own.motion.n
+    x = nacelle.reference_pose(own)
+    v, a = rng.normal(size=(2, n))
+    for friction in (False, True):
+        exact = nacelle.inverse_dynamics(own, x, v, a, formulation="tree", friction=friction).force
+        found = nacelle.inverse_dynamics(own, x, v, a, formulation="compact", friction=friction).force
+        assert np.max(np.abs(found - exact)) < 1e-12 * np.max(np.abs(exact))
+
+
+# The library's own robots, exactly: a change here is a change of the form or of the passes.
+COUNTS = [
+    ("palida", "inverse_dynamics", "pose", True, 1078),
+    ("gough-stewart", "inverse_dynamics", "pose", False, 1263),
+    ("gough-stewart", "forward_dynamics", "pose", False, 1789),
+    ("fivebar", "inverse_dynamics", "elements", True, 103),
+    ("fivebar", "inverse_dynamics", "encoders", True, 171),
+    ("delta-codourey", "inverse_dynamics", "pose", False, 216),
+    ("delta", "inverse_dynamics", "pose", False, 273),
+    ("3rrr", "inverse_dynamics", "pose", False, 300),
+    ("hexaglide", "inverse_dynamics", "pose", False, 919),
+    ("hexa", "inverse_dynamics", "pose", False, 1336),
+]
+
+
+@pytest.mark.parametrize(("name", "kind", "source", "friction", "total"), COUNTS)
+def test_counts_of_the_library(name: str, kind: str, source: str, friction: bool, total: int) -> None:
+    found = nacelle.operation_count(library_robot(name), kind, input=source, friction=friction)
+    assert found.total == total
+    if found.stages:
+        assert sum(stage.add for stage in found.stages) == found.count.add
+        assert sum(stage.mul for stage in found.stages) == found.count.mul
+        assert all(stage.add >= 0 and stage.mul >= 0 for stage in found.stages)
+
+
+def test_the_command() -> None:
+    run = CliRunner().invoke(app, ["ops", "palida", "--friction", "--json"])
+    data = json.loads(run.stdout)
+    assert data["total"] == data["add"] + data["mul"] <= 1100
+    assert data["sqrt"] == 12
+    assert data["trig"] == 0
+    assert data["sign"] == 18
+    assert [stage["name"] for stage in data["stages"]] == ["legs", "platform", "solve", "friction"]
+    assert data["published"][0]["total"] == 1987
+    text = CliRunner().invoke(app, ["ops", "palida", "--friction"]).stdout
+    assert "528 + 906 = 1434" in text
+    assert "1078 operations" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["fivebar", "inverse"], "no model is called 'inverse'"),
+        (["fivebar", "--input", "camera"], "no input is called 'camera'"),
+        (["hexa", "--input", "elements"], "its platform turns"),
+        (["gough-stewart", "--input", "encoders"], "closed form"),
+        (["quattro", "--input", "encoders"], "its nacelle has joints of its own"),
+        (["fivebar", "forward_dynamics", "--input", "elements"], "takes the pose"),
+    ],
+)
+def test_mistakes(arguments: list[str], words: str) -> None:
+    run = CliRunner().invoke(app, ["ops", *arguments])
+    assert run.exit_code != 0
+    assert words in run.output
