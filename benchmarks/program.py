@@ -9,21 +9,21 @@ multiply-adds. Nothing is asserted: machines are noisy, ratios within a run are 
 
 import argparse
 import ctypes
-import gc
 import importlib.util
 import json
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent))
 import hexapod
+from casadi_code import CasadiProgram
+from native_code import fma_peak, gcc
+from timing import best, once, say, side_by_side
 
 from nacelle.compile import compile_function
 from nacelle.emit import jit
@@ -34,85 +34,6 @@ from nacelle.program.cost import count
 from nacelle.program.derivative import with_jacobians
 from nacelle.program.minimise import minimise
 from nacelle.program.trace import trace
-
-FLAGS = ["-O3", "-march=native", "-fno-math-errno", "-fno-trapping-math", "-shared", "-fPIC"]
-
-
-def best(function, repeat=7, least=0.02):
-    """Shortest time of one call, in seconds; calls are repeated until they take `least`."""
-    number = 1
-    while True:
-        start = time.perf_counter()
-        for _ in range(number):
-            function()
-        elapsed = time.perf_counter() - start
-        if elapsed > least:
-            break
-        number *= 4
-    times = []
-    gc.disable()
-    for _ in range(repeat):
-        start = time.perf_counter()
-        for _ in range(number):
-            function()
-        times.append((time.perf_counter() - start) / number)
-    gc.enable()
-    return min(times)
-
-
-def side_by_side(first, second, rounds=25):
-    """Shortest times of two functions, run in turn so that both meet the same machine."""
-    times = ([], [])
-    gc.disable()
-    for _ in range(rounds):
-        for function, found in zip((first, second), times, strict=True):
-            start = time.perf_counter()
-            function()
-            found.append(time.perf_counter() - start)
-    gc.enable()
-    return min(times[0]), min(times[1])
-
-
-def once(function):
-    start = time.perf_counter()
-    result = function()
-    return time.perf_counter() - start, result
-
-
-def gcc(text, folder, name):
-    source, library = Path(folder) / f"{name}.c", Path(folder) / f"{name}.so"
-    source.write_text(text)
-    seconds, _ = once(
-        lambda: subprocess.run(
-            ["gcc", *FLAGS, str(source), "-o", str(library), "-lm", f"-I{folder}"], check=True
-        )
-    )
-    return seconds, ctypes.CDLL(str(library))
-
-
-PEAK = r"""
-#define LANES 8
-typedef double vector __attribute__((vector_size(LANES * sizeof(double))));
-double peak(long n, double s)
-{
-    vector a[8], m, c;
-    for (int i = 0; i < LANES; ++i) { m[i] = 1.0 + s; c[i] = s; for (int k = 0; k < 8; ++k) a[k][i] = i + k; }
-    for (long i = 0; i < n; ++i)
-        for (int k = 0; k < 8; ++k) a[k] = a[k] * m + c;
-    double t = 0;
-    for (int k = 0; k < 8; ++k) for (int i = 0; i < LANES; ++i) t += a[k][i];
-    return t;
-}
-"""
-
-
-def fma_peak(folder):
-    """Operations per second of one core in independent fused multiply-adds, two operations each."""
-    _, library = gcc(PEAK, folder, "peak")
-    library.peak.restype = ctypes.c_double
-    library.peak.argtypes = [ctypes.c_long, ctypes.c_double]
-    n = 2_000_000
-    return 2 * 8 * 8 * n / best(lambda: library.peak(n, 1e-9))
 
 
 def gcc_batch(program, folder, arrays, results):
@@ -133,59 +54,13 @@ def gcc_batch(program, folder, arrays, results):
 
 def casadi_functions(program, folder, arrays):
     """The same program in CasADi: virtual machine, and its C under gcc; seconds per sample each."""
-    import casadi
-
-    x = casadi.SX.sym("x", program.input_size)
-    values = []
-    for op, *rest in program.code:
-        if op == "const":
-            values.append(casadi.SX(rest[0]))
-        elif op == "input":
-            values.append(x[rest[0]])
-        else:
-            arguments = [values[k] for k in rest]
-            values.append(CASADI[op](casadi, *arguments))
-    y = casadi.vertcat(*(values[k] for k in program.results))
-    seconds, function = once(lambda: casadi.Function("f", [x], [y]))
+    made = CasadiProgram(program)
     flat = np.concatenate(arrays, axis=1)
     few = flat[:1000].T.copy()
-    vm = best(lambda: function(few), repeat=3) / 1000
-    generator = casadi.CodeGenerator("casadi_model.c")
-    generator.add(function)
-    text = generator.dump()
-    n_out = program.output_size
-    text += f"""
-void run(long n, const double *x, double *y) {{
-  casadi_real w[{max(1, function.sz_w())}]; casadi_int iw[{max(1, function.sz_iw())}];
-  for (long k = 0; k < n; ++k) {{
-    const casadi_real *arg[{function.sz_arg()}] = {{x + k * {program.input_size}}};
-    casadi_real *res[{function.sz_res()}] = {{y + k * {n_out}}};
-    f(arg, res, iw, w, 0);
-  }}
-}}
-"""
-    compile_seconds, library = gcc(text, folder, "casadi_model")
-    out = np.empty((len(flat), n_out))
-    call = (ctypes.c_long(len(flat)), ctypes.c_void_p(flat.ctypes.data), ctypes.c_void_p(out.ctypes.data))
-    native = best(lambda: library.run(*call), repeat=3) / len(flat)
-    return {"casadi build": seconds, "casadi gcc compile": compile_seconds}, vm, native, out
-
-
-CASADI = {
-    "add": lambda c, a, b: a + b,
-    "sub": lambda c, a, b: a - b,
-    "mul": lambda c, a, b: a * b,
-    "div": lambda c, a, b: a / b,
-    "neg": lambda c, a: -a,
-    "sqrt": lambda c, a: c.sqrt(a),
-    "sign": lambda c, a: c.sign(a),
-    "abs": lambda c, a: c.fabs(a),
-}
-
-
-def say(*words):
-    """Tell on the error stream how far the run is."""
-    print(*words, file=sys.stderr, flush=True)
+    vm = best(lambda: made.function(few), repeat=3) / 1000
+    call, out = made.native_call(made.library(folder), flat)
+    native = best(call, repeat=3) / len(flat)
+    return {"casadi build": made.seconds, "casadi gcc compile": made.compile_seconds}, vm, native, out
 
 
 def measure(name, make_trace, samples, folder, peak, with_casadi):

@@ -239,6 +239,7 @@ def test_files_and_words(tmp_path: Path) -> None:
         _ = run.robot
     with pytest.raises(nacelle.KinematicsError, match="from 0 s to 2 s"):
         run.at(2.1)
+    assert run.at([]).x.shape == (0, 1)
 
 
 def test_plots() -> None:
@@ -321,17 +322,3 @@ def test_the_implicit_method_with_either_jacobian() -> None:
         for exact in (True, False)
     ]  # fmt: skip
     np.testing.assert_allclose(ends[0], ends[1], rtol=0.0, atol=1e-6)
-
-
-def test_the_command_draws(tmp_path: Path) -> None:
-    from typer.testing import CliRunner
-
-    from nacelle.cli import app
-
-    file = tmp_path / "run.png"
-    arguments = ["simulate", "fivebar", "--until", "0.02", "--hold", "--twist", "x=0.1", "--plot", str(file)]
-    done = CliRunner().invoke(app, arguments)
-    assert done.exit_code == 0, done.output
-    assert file.read_bytes().startswith(b"\x89PNG")
-    again = CliRunner().invoke(app, arguments)
-    assert again.exit_code == 1

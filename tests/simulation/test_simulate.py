@@ -10,36 +10,16 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import nacelle
-from nacelle.model.joint import FrictionTerm, Spring
+from nacelle.model.joint import FrictionTerm
 from nacelle.simulation.events import Event, user_event
 from nacelle.simulation.plant import RigidPlant
+from nacelle.simulation.robot_events import standard_events
 from nacelle.simulation.simulate import simulate
 from support.library import library_robot
+from support.sprung import HEAVY, shaken, sprung
 
 Array = np.ndarray
-
-
-def sprung(name: str, stiffness: float) -> tuple[nacelle.Robot, Array]:
-    """A robot whose actuators hold it on springs at its reference pose, and that pose."""
-    robot = library_robot(name)
-    x = nacelle.reference_pose(robot)
-    q = nacelle.inverse_kinematics(robot, x).actuators
-    hold = nacelle.gravity_forces(robot, x, coordinates="actuators")
-    joints = list(robot.joints)
-    for actuator, value, force in zip(robot.actuators, q, hold, strict=True):
-        spring = Spring(stiffness, float(value + force / stiffness))
-        joints[actuator.joint] = dataclasses.replace(joints[actuator.joint], springs=(spring,))
-    return dataclasses.replace(robot, joints=tuple(joints)), x
-
-
 CASES = [("fivebar", 20.0), ("delta-codourey", 200.0), ("3rps", 2e4)]
-HEAVY = [("gough-stewart", 2e4), ("delta", 200.0), ("quattro", 300.0)]
-
-
-def shaken(robot: nacelle.Robot) -> Array:
-    v = np.zeros(robot.motion.n)
-    v[: min(3, len(v))] = [0.2, 0.1, -0.05][: min(3, len(v))]
-    return v
 
 
 def kept_energy(name: str, stiffness: float, until: float) -> None:
@@ -186,12 +166,34 @@ def test_resume_and_files(tmp_path: Path) -> None:
         ({"until": 1.0, "method": "rk4", "step": 0.0}, "the step must be above zero"),
         ({"until": 1.0, "method": "rk4", "step": 0.5, "force": np.zeros((3, 2))}, "forces for 2 steps"),
         ({"until": 1.0, "v0": [np.nan, 0.0]}, "not finite"),
+        ({"until": 1.0, "force": [np.nan, 0.0]}, "forces of fivebar are not finite"),
+        ({"until": 1.0, "force": "strong"}, "are numbers or a function, got 'strong'"),
+        ({"until": 1.0, "force": lambda t: [np.nan, 0.0]}, r"the force f\(t\) is not finite at 0 s"),
+        ({"until": 1.0, "force": lambda t, x, v: [np.nan, 0.0]}, "the derivative of the state"),
     ],
 )
 def test_mistakes(options: dict, words: str) -> None:
     robot = library_robot("fivebar")
     with pytest.raises(nacelle.KinematicsError, match=words):
         simulate(robot, nacelle.reference_pose(robot), **options)
+
+
+def test_what_is_no_plant() -> None:
+    with pytest.raises(nacelle.KinematicsError, match="'fivebar' is no plant"):
+        simulate("fivebar", [0.0, 0.28], until=1.0)
+    with pytest.raises(nacelle.KinematicsError, match="smooth must be above zero"):
+        RigidPlant(library_robot("fivebar"), smooth=-1.0)
+
+
+def test_a_singularity_ends_the_run_at_its_condition() -> None:
+    """A five-bar falls into its parallel singularity; limits are left out."""
+    robot = library_robot("fivebar")
+    plant = RigidPlant(robot, friction=False)
+    run = simulate(
+        plant, nacelle.reference_pose(robot), until=1.0, events=standard_events(plant, limits=False)
+    )
+    assert run.message.endswith("a parallel singularity is near")
+    assert nacelle.jacobian(robot, run.x[-1]).conditioning == pytest.approx(1e-3, rel=1e-6)
 
 
 def test_stiction_holds_and_lets_go() -> None:

@@ -1,7 +1,7 @@
 """The command line.
 
 `nacelle robots | show | check | new | schema | ik | fk | workspace | draw | dynamics | verify | simulate |
-reactions | linearise | balance | ops`
+reactions | linearise | balance | ops | export`
 """
 
 from __future__ import annotations
@@ -12,13 +12,14 @@ from typing import Annotated
 
 import typer
 
-from nacelle.cli import balance, describe, linearise, motion, ops, pose, reactions, simulate
+from nacelle.cli import balance, describe, export, linearise, motion, ops, pose, reactions, simulate
 from nacelle.cli.common import app
 
 __all__ = [
     "app",
     "balance",
     "describe",
+    "export",
     "linearise",
     "main",
     "motion",

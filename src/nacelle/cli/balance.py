@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nacelle.cli.common import JsonOption, RobotArgument, app, console, fail, print_json
+from nacelle.cli.common import JsonOption, RobotArgument, app, check_new, console, fail, print_json
 from nacelle.cli.pose import ModeOption, deliver, load_robot, plain, quantity, told
 from nacelle.errors import NacelleError
 
@@ -45,6 +45,7 @@ def balance_command(
         from nacelle.dynamics.balancing import balance_gravity
 
         found = load_robot(robot, mode)
+        check_new(out)
         poses = None
         if csv is not None:
             from nacelle.kinematics.trajectory.waypoints import read_poses

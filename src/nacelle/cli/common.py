@@ -24,6 +24,7 @@ app = typer.Typer(
 )
 
 RobotArgument = Annotated[str, typer.Argument(help="Name of a robot of the library, or a YAML file.")]
+PICTURES = (".png", ".svg", ".pdf")
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 
 
@@ -60,12 +61,26 @@ def print_json(data: Any) -> None:
     print(json.dumps(data, indent=2, allow_nan=False))
 
 
-def write_new(target: Path, text: str) -> None:
-    """Write a file that does not exist yet, whole or not at all."""
+def check_new(target: Path | None, endings: tuple[str, ...] = ()) -> None:
+    """Say before the work is done that a file cannot be written; None needs none.
+
+    Args:
+        target: the file.
+        endings: what its name must end with, such as ".png"; anything if none are given.
+    """
+    if target is None:
+        return
+    if endings and target.suffix.lower() not in endings:
+        raise NacelleError(f"{target.name}: write {', '.join(endings[:-1])} or {endings[-1]}")
     if target.exists():
         raise NacelleError(f"{target} exists already; it is left as it is")
     if not target.parent.is_dir():
         raise NacelleError(f"there is no folder {target.parent}")
+
+
+def write_new(target: Path, text: str) -> None:
+    """Write a file that does not exist yet, whole or not at all."""
+    check_new(target)
     part = target.with_name(f".{target.name}.{os.getpid()}")
     try:
         part.write_text(text, encoding="utf-8")

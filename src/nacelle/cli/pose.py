@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nacelle.cli.common import JsonOption, RobotArgument, app, console, fail, print_json, write_new
+from nacelle.cli.common import (
+    PICTURES,
+    JsonOption,
+    RobotArgument,
+    app,
+    check_new,
+    console,
+    fail,
+    print_json,
+    write_new,
+)
 from nacelle.errors import NacelleError, did_you_mean
 
 if TYPE_CHECKING:
@@ -41,13 +52,24 @@ def load_robot(name: str, mode: str = "") -> Robot:
         raise NacelleError(str(error.args[0])) from None
 
 
-def quantity(text: str, *, turns: bool | None) -> float:
-    """Read a value with or without a unit: an angle, a length, or (None) either; bare numbers are SI."""
+# Quantities of a coordinate that slides and of one that turns.
+POSITION = ("length", "angle")
+RATE = ("speed", "angular speed")
+FORCE = ("force", "torque")
+
+
+def quantity(text: str, *, turns: bool | None, of: tuple[str, str] = POSITION) -> float:
+    """Read a value with or without a unit, bare numbers being SI.
+
+    Args:
+        text: what was written.
+        turns: whether it belongs to something that turns or slides; either if None.
+        of: the quantities of what slides and of what turns.
+    """
     from nacelle.model.units import QUANTITIES, UnitError, parse_quantity
 
-    kinds = ["angle"] if turns else ["length"] if turns is not None else ["length", "angle"]
     fault = None
-    for kind in kinds:
+    for kind in of if turns is None else of[turns : turns + 1]:
         try:
             return parse_quantity(text, QUANTITIES[kind], {"*": "SI"})
         except UnitError as error:
@@ -56,8 +78,13 @@ def quantity(text: str, *, turns: bool | None) -> float:
     raise NacelleError(f"{text!r}: {fault}; {fault.hint}")
 
 
-def assignments(given: list[str] | None, known: dict[str, bool | None], what: str) -> dict[str, float]:
-    """Read NAME=VALUE settings; `known` tells for each name whether it is an angle."""
+def assignments(
+    given: list[str] | None,
+    known: Mapping[str, bool | None],
+    what: str,
+    of: tuple[str, str] = POSITION,
+) -> dict[str, float]:
+    """Read NAME=VALUE settings of quantities; `known` tells for each name whether it turns."""
     values: dict[str, float] = {}
     for text in given or []:
         name, sign, value = text.partition("=")
@@ -68,7 +95,7 @@ def assignments(given: list[str] | None, known: dict[str, bool | None], what: st
             raise NacelleError(f"no {what} is called {name!r}; {did_you_mean(name, known)}")
         if name in values:
             raise NacelleError(f"{name} is given twice")
-        values[name] = quantity(value.strip(), turns=known[name])
+        values[name] = quantity(value.strip(), turns=known[name], of=of)
     return values
 
 
@@ -421,6 +448,7 @@ def _workspace(
         raise NacelleError(
             f"name what to vary: --over NAME=LOW:HIGH, of {', '.join(robot.motion.coordinates)}"
         )
+    check_new(out, (".csv", *PICTURES))
     grid = workspace(robot, _ranges(robot, over), at=start)
     if out is not None and out.suffix == ".csv":
         columns = [grid.x[..., k].ravel() for k in _varied(grid)]
@@ -506,12 +534,7 @@ def _picture(draw: Any, out: Path) -> None:
     """Draw into a new file."""
     from nacelle.report import draw as pictures
 
-    if out.suffix not in (".png", ".svg", ".pdf"):
-        raise NacelleError(f"{out.name}: write .csv, .png, .svg or .pdf")
-    if out.exists():
-        raise NacelleError(f"{out} exists already; it is left as it is")
-    if not out.parent.is_dir():
-        raise NacelleError(f"there is no folder {out.parent}")
+    check_new(out, PICTURES)
     pictures.save(draw(pictures).figure, out)
     console(stderr=True).print(f"wrote {out}", markup=False)
 

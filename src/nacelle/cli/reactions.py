@@ -6,7 +6,7 @@ import dataclasses
 import math
 from typing import TYPE_CHECKING
 
-from nacelle.cli.common import JsonOption, RobotArgument, app, console, fail, print_json
+from nacelle.cli.common import JsonOption, RobotArgument, app, check_new, console, fail, print_json
 from nacelle.cli.motion import (
     DurationOption,
     NoFrictionOption,
@@ -44,6 +44,7 @@ def reactions_command(
     """Forces and moments in all joints along a motion: peaks, radial and axial, to size bearings."""
     try:
         found = load_robot(robot, mode)
+        check_new(csv)
         path = make_trajectory(found, trajectory, at, to, radius, duration)
         check_rate(rate)
         from nacelle.dynamics.peak_reactions import peak_reactions

@@ -7,28 +7,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nacelle.cli.common import JsonOption, RobotArgument, app, console, fail, print_json
-from nacelle.cli.pose import AtOption, ModeOption, coordinate_kinds, load_robot, pose_at
-from nacelle.errors import NacelleError, did_you_mean
+from nacelle.cli.common import PICTURES, JsonOption, RobotArgument, app, check_new, console, fail, print_json
+from nacelle.cli.pose import (
+    FORCE,
+    RATE,
+    AtOption,
+    ModeOption,
+    assignments,
+    coordinate_kinds,
+    load_robot,
+    pose_at,
+)
+from nacelle.errors import NacelleError
 
 if TYPE_CHECKING:
     from nacelle.model.robot import Robot
-
-
-def numbers_by_name(given: list[str] | None, known: list[str], what: str) -> dict[str, float]:
-    """Read NAME=NUMBER settings in SI units."""
-    values: dict[str, float] = {}
-    for text in given or []:
-        name, sign, value = text.partition("=")
-        if not sign:
-            raise NacelleError(f"{text!r} is not NAME=NUMBER")
-        if name not in known:
-            raise NacelleError(f"no {what} is called {name!r}; {did_you_mean(name, known)}")
-        try:
-            values[name] = float(value)
-        except ValueError:
-            raise NacelleError(f"{value!r} is not a number (SI units)") from None
-    return values
 
 
 def forces_from_table(robot: Robot, path: Path) -> Any:
@@ -61,12 +54,15 @@ def simulate_command(
     until: Annotated[float, typer.Option("--until", help="When the run ends, s.")],
     at: AtOption = None,
     twist: Annotated[
-        list[str] | None, typer.Option("--twist", metavar="NAME=NUMBER", help="Rate at the start; repeat.")
+        list[str] | None,
+        typer.Option(
+            "--twist", metavar="NAME=VALUE", help="Rate at the start, such as x=0.2 or x=200mm/s; repeat."
+        ),
     ] = None,
     force: Annotated[
         list[str] | None,
         typer.Option(
-            "--force", metavar="NAME=NUMBER", help="Constant force of an actuator, N or N m; repeat."
+            "--force", metavar="NAME=VALUE", help="Constant force of an actuator, N or N m; repeat."
         ),
     ] = None,
     table: Annotated[
@@ -103,12 +99,14 @@ def simulate_command(
         from nacelle.simulation.simulate import simulate
 
         found = load_robot(robot, mode)
+        check_new(csv)
+        check_new(plot, PICTURES)
         start = pose_at(found, at)
-        rates = numbers_by_name(twist, list(coordinate_kinds(found)), "coordinate")
+        rates = assignments(twist, coordinate_kinds(found), "coordinate", RATE)
         v = np.array([rates.get(name, 0.0) for name in found.motion.coordinates])
-        names = [actuator.name for actuator in found.actuators]
-        given = numbers_by_name(force, names, "actuator")
-        constant = np.array([given.get(name, 0.0) for name in names])
+        drives = {a.name: found.joints[a.joint].primitives[0].turns for a in found.actuators}
+        given = assignments(force, drives, "actuator", FORCE)
+        constant = np.array([given.get(name, 0.0) for name in drives])
         if hold:
             constant = constant + gravity_forces(found, start, coordinates="actuators")
         forces: Any = constant
@@ -118,9 +116,6 @@ def simulate_command(
             def forces(t: float) -> Any:
                 return constant + over_time(t)
 
-        for file in (csv, plot):
-            if file is not None and file.exists():
-                raise NacelleError(f"{file} exists already; it is left as it is")
         plant = RigidPlant(found, friction=not no_friction, smooth=smooth or None)
         run = simulate(
             plant,

@@ -37,6 +37,7 @@ class COptions:
         lanes: samples of a tile; 0 for 64 bytes of them.
         units: what to say of each variable in the header, by the variable's name: a unit, a frame.
         about: what to say of the function in the header.
+        plain: whether numbers are of the type itself, not of one named after the function.
     """
 
     real: Literal["double", "float"] = "double"
@@ -46,6 +47,7 @@ class COptions:
     lanes: int = 0
     units: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     about: str = ""
+    plain: bool = False
 
     @property
     def tile(self) -> int:
@@ -75,7 +77,7 @@ class Interface:
         self.program = program
         self.options = options
         self.name = entry_name(options.name or program.name)
-        self.real = f"{self.name}_real"
+        self.real: str = options.real if options.plain else f"{self.name}_real"
         self.guard = f"{self.name}_h_included"
         own = ("batch", "real", "h_included", "inline", "apart", "min", "max", "sign", "newton", "rk4")
         self.names = Names((self.name, *(f"{self.name}_{word}" for word in own), *"hijknsw"))
@@ -321,8 +323,7 @@ def _header(interface: Interface, writer: _Writer) -> str:
         'extern "C" {',
         "#endif",
         "",
-        f"typedef {options.real} {interface.real};",
-        "",
+        *(() if options.plain else (f"typedef {options.real} {interface.real};", "")),
         "/* Evaluate one sample. */",
         f"{interface.single(restrict=False)};",
         "",
@@ -389,6 +390,19 @@ def c_source(program: Program, options: COptions | None = None) -> dict[str, str
     }
 
 
+def c_definition(program: Program, options: COptions, header: str) -> tuple[str, int]:
+    """Write the source alone, for a header of the caller's, and give the bytes of its arrays on the stack.
+
+    Args:
+        program: the program.
+        options: how C is written; `plain`, as the header names no types.
+        header: file name of the header that declares the entries.
+    """
+    interface = Interface(program, options)
+    writer = _Writer(program, interface)
+    return _source(interface, writer, f'#include "{header}"\n'), writer.stack(1)
+
+
 def source(program: Program) -> str:
     """Write a program as one text, header first."""
     interface = Interface(program, COptions())
@@ -398,4 +412,4 @@ def source(program: Program) -> str:
 
 register(Target("c", source))
 
-__all__ = ["COptions", "Interface", "c_source", "source"]
+__all__ = ["COptions", "Interface", "c_definition", "c_source", "source"]

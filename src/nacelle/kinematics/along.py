@@ -11,13 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from nacelle.errors import KinematicsError
+from nacelle.errors import KinematicsError, UnreachableError
 from nacelle.kinematics import functions
+from nacelle.kinematics.flags import failed
 from nacelle.kinematics.mechanism import mechanism
 from nacelle.kinematics.motion import solved
 from nacelle.kinematics.native import native
 from nacelle.kinematics.trajectory import Sample, Trajectory
 from nacelle.model.robot import Robot
+from nacelle.spatial.scalar import Array
 
 
 def along(robot: Robot, trajectory: Trajectory, t: Any) -> Sample:
@@ -37,3 +39,35 @@ def along(robot: Robot, trajectory: Trajectory, t: Any) -> Sample:
     poses, y, _ = solved(robot, sample.x)
     found = native(functions.coordinate_motions, robot)(poses, y, sample.v, sample.a)
     return Sample(sample.x, np.asarray(found["v"]), np.asarray(found["a"]))
+
+
+def sampled(robot: Robot, trajectory: Trajectory, rate: float) -> tuple[Array, Sample]:
+    """Times (N,) over a whole trajectory, both ends among them, and the robot's motion at them.
+
+    Args:
+        robot: the robot.
+        trajectory: of its motion.
+        rate: samples a second, or a little more.
+
+    Raises:
+        KinematicsError: if the rate is not above zero, or the trajectory is for another motion.
+    """
+    if not (np.isfinite(rate) and rate > 0.0):
+        raise KinematicsError(f"the rate must be above zero samples a second, got {rate:g}")
+    count = max(2, int(np.ceil(trajectory.duration * rate)) + 1)
+    times = np.linspace(0.0, trajectory.duration, count)
+    return times, along(robot, trajectory, times)
+
+
+def solved_samples(robot: Robot, flags: Array) -> Array:
+    """Which samples of a trajectory were solved, from their flags.
+
+    Raises:
+        UnreachableError: if none was.
+    """
+    good = ~failed(flags)
+    if not np.any(good):
+        raise UnreachableError(
+            f"{robot.name} reaches no pose of this trajectory, or all of them are singular"
+        )
+    return np.asarray(good)

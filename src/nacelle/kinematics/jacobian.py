@@ -62,8 +62,14 @@ class Jacobian:
 
 def scaled_inverse(robot: Robot, inverse: Array) -> Array:
     """J_r^-1 without units: slides over the size, translations times the size."""
+    rows, columns = scales(robot)
+    return np.asarray(inverse / rows[:, None] * columns)
+
+
+def scales(robot: Robot) -> tuple[Array, Array]:
+    """What the rows (actuators,) and columns (n,) of J_r^-1 count in: the robot's size for lengths."""
     rows = [1.0 if robot.joints[a.joint].primitives[0].turns else robot.size for a in robot.actuators]
-    return np.asarray(inverse / np.array(rows)[:, None] * twist_units(robot))
+    return np.array(rows), twist_units(robot)
 
 
 def twist_units(robot: Robot) -> Array:

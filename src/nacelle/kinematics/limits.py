@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from nacelle.kinematics.closure import closure_frames
 from nacelle.kinematics.pose_input import quat_from_matrices
+from nacelle.kinematics.tree import Step, TreeMotion, Turn
 from nacelle.model.joint import Joint, JointKind, Primitive
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
@@ -20,26 +22,43 @@ def closure_coordinates(joint: Joint, R: Array, p: Array) -> Array:
         R: orientation (..., 3, 3) of the second frame in the first.
         p: origin (..., 3) of the second frame in the first.
     """
-    z_turn = np.arctan2(R[..., 1, 0], R[..., 0, 0])
-    match joint.kind:
+    found = [np.zeros((*p.shape[:-1], 0))]
+    for step in _steps(joint.kind, R, p):
+        if step is None:
+            found.append(quat_from_matrices(R))
+        else:
+            angle_or_length = np.arctan2(step.s, step.c) if isinstance(step, Turn) else step
+            found.append(np.asarray(angle_or_length)[..., None])
+    return np.concatenate(found, axis=-1)
+
+
+def closure_steps(joint: Joint, motion: TreeMotion) -> list[Step]:
+    """Where the primitives of a closure stand, over any scalar; of a ball the cosine of its tilt."""
+    first, second = closure_frames(joint, motion)
+    R, p = first.R.T @ second.R, first.R.T @ (second.p - first.p)
+    return [R[2, 2] if step is None else step for step in _steps(joint.kind, R, p)]
+
+
+def _steps(kind: JointKind, R: Array, p: Array) -> list[Step | None]:
+    """Where the primitives of a joint stand, from its relative pose; None for a ball."""
+    turn = Turn(R[..., 0, 0], R[..., 1, 0])
+    match kind:
         case JointKind.REVOLUTE:
-            return z_turn[..., None]
+            return [turn]
         case JointKind.PRISMATIC:
-            return p[..., 2:3]
+            return [p[..., 2]]
         case JointKind.CYLINDRICAL:
-            return np.stack([p[..., 2], z_turn], axis=-1)
+            return [p[..., 2], turn]
         case JointKind.UNIVERSAL:
             # Rx(a) Ry(b) has the rows [cb, 0, sb], [sa sb, ca, -sa cb], [-ca sb, sa, ca cb].
-            a = np.arctan2(R[..., 2, 1], R[..., 1, 1])
-            return np.stack([a, np.arctan2(R[..., 0, 2], R[..., 0, 0])], axis=-1)
+            return [Turn(R[..., 1, 1], R[..., 2, 1]), Turn(R[..., 0, 0], R[..., 0, 2])]
         case JointKind.SPHERICAL | JointKind.POINT:
-            return quat_from_matrices(R)
+            return [None]
         case JointKind.PLANAR_SPHERICAL:
-            return np.concatenate([p[..., :2], quat_from_matrices(R)], axis=-1)
+            return [p[..., 0], p[..., 1], None]
         case JointKind.SPHERICAL_PLANAR:
-            on_plane = np.einsum("...ji,...j->...i", R, p)[..., :2]
-            return np.concatenate([quat_from_matrices(R), on_plane], axis=-1)
-    return np.zeros((*p.shape[:-1], 0))
+            return [None, *(sum(R[..., k, i] * p[..., k] for k in range(3)) for i in range(2))]
+    return []
 
 
 def relative_pose(joint: Joint, R: Array, p: Array) -> tuple[Array, Array]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from scipy.integrate import DOP853, Radau
 
-from nacelle.simulation.events import Event, event_within
+from nacelle.errors import KinematicsError
+from nacelle.simulation.events import Events, event_within
 from nacelle.simulation.inputs import Drive
 from nacelle.simulation.outcome import Outcome, stopped
 from nacelle.simulation.protocol import HasJacobian
@@ -27,6 +28,11 @@ def make_solver(
     def f(t: float, s: Array) -> Array:
         return derivative(s, drive.source(0, t, s))
 
+    first = f(start, s0)
+    if not np.isfinite(first).all():
+        raise KinematicsError(
+            f"at {start:g} s the derivative of the state of {drive.plant.name} is not finite: {first}"
+        )
     settings = {name: value for name, value in options.items() if value is not None}
     if method == "radau" and drive.free and isinstance(drive.core, HasJacobian):
         slope = drive.core.jacobian()
@@ -47,7 +53,7 @@ def integrate_adaptive(
     until: float,
     method: str,
     wanted: Array | None,
-    events: Sequence[Event],
+    events: Events,
     report: Callable[[float], None],
     options: dict[str, Any],
 ) -> Outcome:

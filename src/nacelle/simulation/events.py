@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from nacelle.simulation.protocol import Plant
 from nacelle.spatial.scalar import Array
 
-# How often within a long step is looked, so that what crosses zero and comes back is seen.
-LOOKS = 8
+# Where within a long step is looked, in parts of it, so that what crosses zero and comes back is seen.
+_PARTS = np.linspace(0.0, 1.0, 9)
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,32 @@ class Event:
     name: str
     value: Callable[[Array, Array], Array]
 
+    @property
+    def names(self) -> tuple[str]:
+        """Its name."""
+        return (self.name,)
+
+    def values(self, t: Array, s: Array) -> Array:
+        """Numbers (N, 1), positive before it."""
+        return np.broadcast_to(self.value(t, s), len(t))[:, None]
+
+
+@dataclass(frozen=True)
+class EventGroup:
+    """Events that are evaluated together.
+
+    Attributes:
+        names: what they are, in words.
+        values: function of times (N,) and states (N, size) that gives (N, events) numbers, positive before
+            each.
+    """
+
+    names: tuple[str, ...]
+    values: Callable[[Array, Array], Array]
+
+
+Events: TypeAlias = Sequence[Event | EventGroup]
+
 
 def user_event(plant: Plant, name: str, function: Callable[..., Any]) -> Event:
     """An event of the user's: a function of (t, x, v) that is positive before it."""
@@ -38,19 +64,19 @@ def user_event(plant: Plant, name: str, function: Callable[..., Any]) -> Event:
     return Event(name, value)
 
 
-def first_bad(events: Sequence[Event], t: Array, s: Array) -> int | None:
+def first_bad(events: Events, t: Array, s: Array) -> int | None:
     """Place of the first of some states (N, size) at which an event has come or a number is not finite."""
     fine = np.isfinite(s).all(axis=1)
     place = len(t) if fine.all() else int(np.argmin(fine))
     for event in events:
-        bad = np.flatnonzero(~(event.value(t[:place], s[:place]) > 0.0)) if place else np.zeros(0, int)
-        if bad.size:
-            place = int(bad[0])
+        if place:
+            good = np.all(event.values(t[:place], s[:place]) > 0.0, axis=1)
+            place = place if good.all() else int(np.argmin(good))
     return None if place == len(t) else place
 
 
 def boundary(
-    events: Sequence[Event], low: float, high: float, state: Callable[[float], Array]
+    events: Events, low: float, high: float, state: Callable[[float], Array]
 ) -> tuple[float, str | None]:
     """The last time, to rounding, before an event between a good time and a bad one.
 
@@ -75,17 +101,26 @@ def boundary(
     after = state(high)
     if not np.all(np.isfinite(after)):
         return low, None
-    t, s = np.array([high]), after[None]
-    return low, next((event.name for event in events if not event.value(t, s)[0] > 0.0), None)
+    return low, met(events, high, after)
+
+
+def met(events: Events, t: float, s: Array) -> str | None:
+    """The name of the first event that has come at a time and a state (size,); None if none has."""
+    for event in events:
+        good = event.values(np.array([t]), s[None])[0] > 0.0
+        if not good.all():
+            return event.names[int(np.argmin(good))]
+    return None
 
 
 def event_within(
-    events: Sequence[Event], begin: float, end: float, states: Callable[[Array], Array]
+    events: Events, begin: float, end: float, states: Callable[[Array], Array]
 ) -> tuple[float, str | None] | None:
     """The first event within a step, from its dense output; None if there is none."""
     if not events:
         return None
-    t = np.linspace(begin, end, LOOKS + 1)
+    t = begin + (end - begin) * _PARTS
+    t[-1] = end
     place = first_bad(events, t[1:], states(t[1:]))
     if place is None:
         return None

@@ -6,13 +6,13 @@ steps at a time; else every step asks in Python.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.simulation.events import Event, boundary, first_bad
+from nacelle.simulation.events import Events, boundary, first_bad
 from nacelle.simulation.inputs import Drive
 from nacelle.simulation.outcome import Outcome, stopped
 from nacelle.simulation.protocol import Derivative, Driver, HasDriver
@@ -133,7 +133,7 @@ def integrate_fixed(
     s0: Array,
     start: float,
     grid: Grid,
-    events: Sequence[Event],
+    events: Events,
     report: Callable[[float], None],
     held: Array | None = None,
 ) -> Outcome:
@@ -203,7 +203,7 @@ def integrate_fixed(
 
 
 def _cut(
-    stepper: Stepper, s: Array, k: int, begin: float, end: float, used: Array, events: Sequence[Event]
+    stepper: Stepper, s: Array, k: int, begin: float, end: float, used: Array, events: Events
 ) -> tuple[float, Array, str | None]:
     """Shorten a step so that it ends at the first event: its time, the state there, the event's name."""
 

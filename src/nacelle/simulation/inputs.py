@@ -115,9 +115,19 @@ def _sized(value: Any, size: int, what: str, t: float) -> Array:
     return array
 
 
+def _finite(array: Array, what: str, t: float) -> Array:
+    """Check what does not depend on the state; a feedback may be asked at states that are out of reach."""
+    if not np.isfinite(array).all():
+        raise KinematicsError(f"{what} is not finite at {t:g} s: {array}")
+    return array
+
+
 def _table(plant: Plant, given: Any, size: int, what: str, span: tuple[int, int] | None) -> Rows:
     """Rows from an array; `span` has the first step and the number of steps, None without fixed steps."""
-    table = np.asarray(given, dtype=float)
+    try:
+        table = np.asarray(given, dtype=float)
+    except (TypeError, ValueError):
+        raise KinematicsError(f"{what} of {plant.name} are numbers or a function, got {given!r}") from None
     if table.ndim == 1:
         table = table[None]
     counts = (1,) if span is None else (1, span[1])
@@ -131,7 +141,14 @@ def _table(plant: Plant, given: Any, size: int, what: str, span: tuple[int, int]
             f"{what} for {span[1]} steps of {plant.name} have the shape ({size},) or ({span[1]}, {size}), "
             f"got {np.shape(given)}"
         )
+    if not np.isfinite(table).all():
+        raise KinematicsError(f"{what} of {plant.name} are not finite: row {_first_row(table)}")
     return Rows(np.ascontiguousarray(table), 0 if span is None else span[0])
+
+
+def _first_row(table: Array) -> str:
+    row = int(np.argmin(np.isfinite(table).all(axis=1)))
+    return f"{row}, {table[row]}"
 
 
 def make_drive(plant: Plant, force: Any, *, hold: bool = False, span: tuple[int, int] | None = None) -> Drive:
@@ -157,7 +174,7 @@ def make_drive(plant: Plant, force: Any, *, hold: bool = False, span: tuple[int,
     if _arguments(force) == 1:
 
         def of_time(k: int, t: float, s: Array) -> Array:
-            return _sized(force(t), count, "the force f(t)", t)
+            return _finite(_sized(force(t), count, "the force f(t)", t), "the force f(t)", t)
 
         return Drive(plant, plant, of_time, free=True, steady=False, hold=hold)
 
@@ -182,7 +199,7 @@ def _traced(plant: Plant, law: Feedback, hold: bool, span: tuple[int, int] | Non
         reference = law.reference
 
         def follow(k: int, t: float, s: Array) -> Array:
-            return np.concatenate([[t], _sized(reference(t), size, what, t)])
+            return np.concatenate([[t], _finite(_sized(reference(t), size, what, t), what, t)])
 
         return Drive(plant, core, follow, free=True, steady=False, hold=hold)
     rows = _table(plant, np.zeros(size) if law.reference is None else law.reference, size, what, span)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from nacelle.dynamics import functions
+from nacelle.dynamics.friction import above_zero
 from nacelle.kinematics import functions as kinematics
 from nacelle.kinematics.inverse import InverseKinematics, inverse_kinematics
 from nacelle.kinematics.mechanism import mechanism
@@ -16,7 +17,7 @@ from nacelle.kinematics.native import native
 from nacelle.kinematics.pose_input import checked_poses, checked_rates
 from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
-from nacelle.simulation.events import Event
+from nacelle.simulation.events import EventGroup
 from nacelle.simulation.feedback import Feedback
 from nacelle.simulation.flow import pose_of, turn_from
 from nacelle.simulation.protocol import Derivative, Labels
@@ -55,7 +56,8 @@ class RigidPlant:
         self.known = mechanism(robot)
         self.options: tuple[tuple[str, Any], ...] = (("friction", bool(friction)),)
         if smooth is not None:
-            self.options += (("smooth", float(smooth)),)
+            smooth = above_zero(smooth, "smooth")
+            self.options += (("smooth", smooth),)
         self.friction = bool(friction)
         self.smooth = smooth
         self.exact_jacobian = exact_jacobian
@@ -140,7 +142,7 @@ class RigidPlant:
         """The robot under a feedback that is compiled with it."""
         return RigidLoop(self.robot, self.options, self.quat_0, feedback, self.exact_jacobian)
 
-    def events(self) -> list[Event]:
+    def events(self) -> list[EventGroup]:
         """Limits of joints and actuators, legs at full stretch, and the approach to a singularity."""
         from nacelle.simulation.robot_events import standard_events
 

@@ -12,13 +12,13 @@ offer it:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 from nacelle.spatial.scalar import Array
 
 if TYPE_CHECKING:
-    from nacelle.simulation.events import Event
+    from nacelle.simulation.events import Events
     from nacelle.simulation.feedback import Feedback
 
 Derivative = Callable[[Array, Array], Array]
@@ -72,7 +72,7 @@ class Plant(Core, Protocol):
     def power(self, s: Array, u: Array) -> Array:
         """Power (...,) of inputs (..., inputs) at states (..., size), W."""
 
-    def events(self) -> Sequence[Event]:
+    def events(self) -> Events:
         """What ends a run unless the user says otherwise."""
 
 

@@ -115,8 +115,10 @@ class Simulation:
                 states[chosen] = track.states(flat[chosen])
                 inputs[chosen] = track.inputs(flat[chosen], states[chosen])
             left &= ~chosen
-        states = states.reshape(*times.shape, -1)
-        return Moment(times, *self.plant.split(states), inputs.reshape(*times.shape, -1), states)
+        states = states.reshape(*times.shape, self.plant.size)
+        return Moment(
+            times, *self.plant.split(states), inputs.reshape(*times.shape, self.plant.inputs), states
+        )
 
     # ---- joints and bodies
 
@@ -186,7 +188,7 @@ class Simulation:
     def _columns(self) -> tuple[list[str], list[str], Array]:
         x, v, inputs = self.plant.labels
         names = ["t", *(name for name, _ in (*x, *v, *inputs))]
-        units = ["s", *(unit for _, unit in x), *[""] * (len(v) + len(inputs))]
+        units = ["s", *(unit.replace(" ", "*") for _, unit in (*x, *v, *inputs))]
         return names, units, np.column_stack([self.t, self.x, self.v, self.inputs])
 
     def to_csv(self, path: str | Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +10,7 @@ import numpy as np
 
 from nacelle.errors import KinematicsError, did_you_mean
 from nacelle.simulation.adaptive import integrate_adaptive
-from nacelle.simulation.events import Event
+from nacelle.simulation.events import Events, met
 from nacelle.simulation.fixed import Grid, integrate_fixed
 from nacelle.simulation.inputs import make_drive
 from nacelle.simulation.outcome import Outcome
@@ -39,7 +38,7 @@ class Settings:
     samples: int | None
     rtol: float
     atol: float
-    events: Sequence[Event]
+    events: Events
     progress: Progress
 
     def changed(self, **options: Any) -> Settings:
@@ -131,9 +130,9 @@ def execute(
         new_force: whether rows of the force belong to the steps to come; else to those of the earlier run.
     """
     watched = settings.events
-    for event in watched:
-        if not event.value(np.array([t]), s0[None])[0] > 0.0:
-            raise KinematicsError(f"at the start already {event.name}")
+    already = met(watched, t, s0)
+    if already is not None:
+        raise KinematicsError(f"at the start already {already}")
     with shown(settings.progress, plant.name) as report:
         if settings.method == "rk4":
             return _fixed(plant, s0, t, settings, before, new_force, report)

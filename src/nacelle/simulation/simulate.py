@@ -8,14 +8,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from nacelle.errors import KinematicsError
 from nacelle.model.robot import Robot
-from nacelle.simulation.events import Event
+from nacelle.simulation.events import Events
 from nacelle.simulation.plant import RigidPlant
 from nacelle.simulation.progress import Progress
 from nacelle.simulation.protocol import Plant
@@ -38,7 +37,7 @@ def simulate(
     samples: int | None = None,
     rtol: float = 1e-12,
     atol: float = 1e-14,
-    events: Sequence[Event] | None = None,
+    events: Events | None = None,
     progress: Progress = False,
 ) -> Simulation:
     """Simulate a plant from a pose and a twist.
@@ -68,7 +67,11 @@ def simulate(
         KinematicsError: if an argument cannot be used.
         UnreachableError: if the first pose is out of reach.
     """
-    driven: Plant = RigidPlant(plant) if isinstance(plant, Robot) else plant
+    driven: Any = RigidPlant(plant) if isinstance(plant, Robot) else plant
+    if not isinstance(driven, Plant):
+        raise KinematicsError(
+            f"{plant!r} is no plant: give a robot (nacelle.load), a RigidPlant, or what follows nacelle.Plant"
+        )
     watched = tuple(driven.events() if events is None else events)
     settings = Settings(
         force,

@@ -47,8 +47,9 @@ class DenseTrack:
         """States at times."""
         found = np.empty((len(t), self.drive.plant.size))
         place = _interval(self.breaks, t)
-        for k in np.unique(place):
-            chosen = place == k
+        order = np.argsort(place, kind="stable")
+        steps, starts = np.unique(place[order], return_index=True)
+        for k, chosen in zip(steps, np.split(order, starts[1:]), strict=True):
             found[chosen] = self.pieces[k](t[chosen]).T
         return found
 

@@ -120,7 +120,12 @@ def arm(form: LegForm, u: Array) -> Driven:
     t1, t2 = plane_axes(n)
     x, y = dot(u, t1), dot(u, t2)
     flat = x * x + y * y
-    square = flat if form.pivot == "R" else flat + dot(u, n) * dot(u, n)
+    if form.pivot == "R":
+        u, square = x * t1 + y * t2, flat
+    elif n.dtype != object and np.count_nonzero(n) == 1:
+        square = flat + dot(u, n) * dot(u, n)
+    else:
+        square = dot(u, u)
     E2, L2 = form.arm * form.arm, form.length * form.length
     K = 0.5 * square + 0.5 * (E2 - L2)
     rest = E2 * flat - K * K
@@ -128,9 +133,7 @@ def arm(form: LegForm, u: Array) -> Driven:
     share = divide(1.0, flat)
     c, s = (x * K - y * w) * share, (y * K + x * w) * share
     A = c * t1 + s * t2
-    planar = x * t1 + y * t2
-    r = planar - A if form.pivot == "R" else planar - A + dot(u, n) * n
-    return Driven(r, c * t2 - s * t1, -w, A, K, rest / (E2 * flat))
+    return Driven(u - A, c * t2 - s * t1, -w, A, K, rest / (E2 * flat))
 
 
 def placed(form: LegForm, u: Array) -> Driven:

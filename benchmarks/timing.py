@@ -1,0 +1,57 @@
+"""Taking times: the shortest of several, and of several things in turn."""
+
+import gc
+import sys
+import time
+
+
+def best(function, repeat=7, least=0.02):
+    """Shortest time of one call, in seconds; calls are repeated until they take `least`."""
+    number = 1
+    while True:
+        start = time.perf_counter()
+        for _ in range(number):
+            function()
+        elapsed = time.perf_counter() - start
+        if elapsed > least:
+            break
+        number *= 4
+    times = []
+    gc.disable()
+    for _ in range(repeat):
+        start = time.perf_counter()
+        for _ in range(number):
+            function()
+        times.append((time.perf_counter() - start) / number)
+    gc.enable()
+    return min(times)
+
+
+def in_turn(functions, rounds=25):
+    """Times of some functions by name, run in turn so that all meet the same machine: a list for each."""
+    times = {name: [] for name in functions}
+    gc.disable()
+    for _ in range(rounds):
+        for name, function in functions.items():
+            start = time.perf_counter()
+            function()
+            times[name].append(time.perf_counter() - start)
+    gc.enable()
+    return times
+
+
+def side_by_side(first, second, rounds=25):
+    """Shortest times of two functions, run in turn."""
+    times = in_turn({1: first, 2: second}, rounds)
+    return min(times[1]), min(times[2])
+
+
+def once(function):
+    start = time.perf_counter()
+    result = function()
+    return time.perf_counter() - start, result
+
+
+def say(*words):
+    """Tell on the error stream how far the run is."""
+    print(*words, file=sys.stderr, flush=True)

@@ -1,0 +1,81 @@
+"""The command `export`: models of a robot as a package of source."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from nacelle.cli.common import JsonOption, RobotArgument, app, console, fail, print_json
+from nacelle.cli.pose import ModeOption, load_robot
+from nacelle.errors import NacelleError
+
+
+@app.command("export")
+def export_command(
+    robot: RobotArgument,
+    out: Annotated[Path, typer.Option("--out", help="Folder to write; it must be empty or missing.")],
+    models: Annotated[
+        str, typer.Option("--model", help="Models, with commas: inverse_dynamics, forward_dynamics, ...")
+    ] = "inverse_dynamics",
+    target: Annotated[str, typer.Option("--target", help="c, numpy or casadi.")] = "c",
+    source: Annotated[
+        str, typer.Option("--input", help="Of inverse dynamics: pose, elements or encoders.")
+    ] = "pose",
+    no_friction: Annotated[bool, typer.Option("--no-friction", help="Leave friction out.")] = False,
+    smooth: Annotated[
+        float | None,
+        typer.Option("--smooth", help="Rate over which Coulomb friction changes its sign, rad/s or m/s."),
+    ] = None,
+    bare: Annotated[
+        bool, typer.Option("--bare", help="Leave out what a controller watches: pivot and gates.")
+    ] = False,
+    precision: Annotated[str, typer.Option("--precision", help="Of C: double, float or both.")] = "both",
+    batch: Annotated[bool, typer.Option("--batch", help="C functions for many samples too.")] = False,
+    name: Annotated[str | None, typer.Option("--name", help="Prefix of all names in the package.")] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace the package in a folder that is not empty.")
+    ] = False,
+    mode: ModeOption = "",
+    as_json: JsonOption = False,
+) -> None:
+    """Export models as a package: source, documentation, self-test with reference vectors."""
+    try:
+        from nacelle.export.export import export
+
+        done = export(
+            load_robot(robot, mode),
+            models,
+            out=out,
+            target=target,
+            input=source,
+            friction=not no_friction,
+            smooth=smooth,
+            bare=bare,
+            precision=precision,
+            batch=batch,
+            name=name,
+            force=force,
+        )
+    except NacelleError as error:
+        fail(error, as_json)
+    if as_json:
+        print_json(
+            {
+                "ok": True,
+                "out": str(done.out),
+                "name": done.name,
+                "target": done.target,
+                "files": list(done.files),
+                "functions": {
+                    label: {"total": count.total, **asdict(count)} for label, count in done.counts.items()
+                },
+            }
+        )
+        return
+    shown = console()
+    for label, count in done.counts.items():
+        shown.print(f"{done.name} {label}: {count}", markup=False)
+    shown.print(f"wrote {len(done.files)} files to {done.out}; see README.md there", markup=False)

@@ -1,0 +1,89 @@
+"""What a package says of itself, in every target: robot, conventions, functions, counts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from nacelle.emit.names import remark
+from nacelle.export.entries import Entry, Wanted
+from nacelle.model.robot import Robot
+from nacelle.program.cost import Count
+
+CONVENTIONS = (
+    "SI units and radians; right-handed frames; all vectors in the axes of the base.",
+    "Twists are [v; w]: velocity of the platform's origin, then angular velocity. Accelerations are their "
+    "time derivatives. Of a reduced twist the entries that the motion does not have are left out.",
+    "Quaternions are quat_xyzw, scalar last, and must have unit length. A rotation matrix takes vectors "
+    "from the platform's axes to those of the base.",
+    "Forces and torques of actuators are positive along the joint's axis: power = force times rate.",
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Package:
+    """What is written.
+
+    Attributes:
+        name: prefix of all names.
+        robot: the robot.
+        version: of nacelle.
+        wanted: what was asked for.
+        entries: the functions.
+    """
+
+    name: str
+    robot: Robot
+    version: str
+    wanted: Wanted
+    entries: Sequence[Entry]
+
+    @property
+    def origin(self) -> str:
+        """Where the package comes from, in a line of a comment."""
+        return f"nacelle {self.version}, robot {remark(self.robot.name)}, hash {self.robot.hash[:16]}"
+
+    @property
+    def iterated(self) -> Entry | None:
+        """The step that closes the legs, where iteration finds them."""
+        return next((entry for entry in self.entries if entry.model is None), None)
+
+
+def counted(count: Count) -> str:
+    """A count in plain ASCII: "1023 operations: 480 +/-, 543 x or / (12 /), 6 sqrt"."""
+    text = f"{count.total} operations: {count.add} + or -, {count.mul} * or /"
+    if count.div:
+        text += f" ({count.div} of them /)"
+    for name in ("sqrt", "trig", "sign", "other"):
+        if getattr(count, name):
+            text += f", {getattr(count, name)} {name}"
+    return text
+
+
+def friction_words(wanted: Wanted) -> str:
+    """Say what friction counts."""
+    if not wanted.friction:
+        return "Friction is left out."
+    if wanted.smooth is None:
+        return "Friction counts; the sign of a rate changes at once, and is 0 at rest."
+    return (
+        f"Friction counts; its sign changes smoothly, tanh(rate / {wanted.smooth:g}), rates in rad/s or m/s."
+    )
+
+
+def watch_words(entry: Entry) -> list[str]:
+    """What a controller has to know of the outputs that it watches."""
+    names = {variable.name for variable in entry.program.outputs}
+    told = []
+    if "pivot" in names:
+        weak = "1e-3" if entry.model is not None and entry.model.form == "compact" else "1e-6"
+        told.append(
+            f"pivot: below {weak} the pose is near a parallel singularity and forces lose precision; at 0 "
+            "they do not exist."
+        )
+    if "gates" in names:
+        told.append(
+            "gates: below 1e-4 a leg is near full stretch (serial singularity); below 0 it does not reach, "
+            "and results are NaN."
+        )
+    return told

@@ -1,0 +1,256 @@
+"""What a package holds: models of a robot, each as one function with named inputs and outputs.
+
+An entry is a model of `nacelle.dynamics.models` told as a controller wants it: inputs that are empty or zero
+are folded away, and of the outputs the one that the model is named after comes first, followed by what is to
+be watched.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+
+from nacelle.compile import make_program
+from nacelle.dynamics.models import INPUTS, NAMES, Model, model
+from nacelle.emit.names import identifier
+from nacelle.emit.schedule import last_uses, schedule
+from nacelle.errors import did_you_mean
+from nacelle.export.error import ExportError
+from nacelle.kinematics.functions import closing_step
+from nacelle.kinematics.mechanism import mechanism
+from nacelle.model.reduced import layout_of
+from nacelle.model.robot import Robot
+from nacelle.program.cost import Count, count
+from nacelle.program.program import Program
+from nacelle.spatial.physics import input_shapes
+
+LONGEST = 20
+"""Length of the longest prefix of a package: endings are added, and C tells 63 characters apart."""
+
+# The output that a model is named after, and those to be watched.
+_MAIN = {
+    "inverse_dynamics": "force",
+    "forward_dynamics": "acceleration",
+    "inverse_kinematics": "active",
+    "jacobian": "J",
+    "mass_matrix": "M",
+    "bias_forces": "h",
+    "gravity_forces": "g",
+}
+_WATCHED = ("pivot", "gates")
+CLOSING = "close_legs"
+
+_TITLES = {
+    "inverse_dynamics": "forces of the actuators that a motion of the platform needs",
+    "forward_dynamics": "acceleration of the platform from the forces of the actuators",
+    "inverse_kinematics": "coordinates of the actuators at a pose of the platform",
+    "jacobian": "rates of the actuators from the reduced twist, q' = J v",
+    "mass_matrix": "mass matrix along the reduced twist",
+    "bias_forces": "force along the reduced twist at zero acceleration: velocity, gravity, friction",
+    "gravity_forces": "force along the reduced twist that holds the robot against gravity",
+    CLOSING: "one step of Newton's iteration for what the legs leave open at a pose",
+}
+
+
+# Headers of C that a file of the same name would hide, and targets of CMake; modules of Python go with them.
+_WORDS = """
+    assert complex ctype errno fenv features float inttypes iso646 limits locale math setjmp signal stdarg
+    stdbool stddef stdint stdio stdlib string tgmath time wchar wctype
+    all clean edit_cache help install package rebuild_cache test
+    casadi numpy scipy
+"""
+_TAKEN = frozenset(_WORDS.split()) | {name.lower() for name in sys.stdlib_module_names}
+
+
+@dataclass(frozen=True, eq=False)
+class Entry:
+    """A function of a package.
+
+    Attributes:
+        label: what it is called behind the package's name.
+        title: what it computes, in words.
+        program: its program, under the name of the function.
+        words: for every input and output what it is, with units.
+        model: the model that it is; None for the step that closes the legs.
+    """
+
+    label: str
+    title: str
+    program: Program
+    words: Mapping[str, str]
+    model: Model | None
+
+    @property
+    def count(self) -> Count:
+        """Operations by class."""
+        return count(self.program)
+
+    @property
+    def alive(self) -> int:
+        """The most intermediate values that are needed at once, in the order in which they are written."""
+        order = schedule(self.program)
+        last = last_uses(self.program, order)
+        change = [0] * (len(order) + 1)
+        for place, k in enumerate(order):
+            change[place] += 1
+            change[last[k]] -= 1
+        return max(accumulate(change), default=0)
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is to be exported.
+
+    Attributes:
+        models: names of models.
+        input: what inverse dynamics starts from: "pose", "elements" or "encoders".
+        friction: whether friction counts.
+        smooth: rate over which Coulomb friction changes its sign smoothly.
+        bare: whether the outputs to be watched are left out.
+    """
+
+    models: tuple[str, ...]
+    input: str = "pose"
+    friction: bool = True
+    smooth: float | None = None
+    bare: bool = False
+
+    def check(self) -> None:
+        """Refuse what there is not.
+
+        Raises:
+            ExportError: if a model or an input is unknown, a model is named twice, or there is none.
+        """
+        if not self.models:
+            raise ExportError(f"name at least one model: {', '.join(NAMES)}")
+        for name in self.models:
+            if name not in NAMES:
+                raise ExportError(f"no model is called {name!r}; {did_you_mean(name, NAMES)}")
+            if self.models.count(name) > 1:
+                raise ExportError(f"the model {name} is named twice")
+        if self.input not in INPUTS:
+            raise ExportError(f"no input is called {self.input!r}; {did_you_mean(self.input, INPUTS)}")
+        if self.input != "pose" and "inverse_dynamics" not in self.models:
+            raise ExportError(
+                f"the input {self.input} serves inverse_dynamics, which is not among the models"
+            )
+        if self.smooth is not None and not (np.isfinite(self.smooth) and self.smooth > 0.0):
+            raise ExportError(f"smooth is a rate above zero, got {self.smooth}")
+
+
+def package_name(robot: Robot, name: str | None) -> str:
+    """The prefix of all names of a package.
+
+    Raises:
+        ExportError: if a name is given that cannot be one.
+    """
+    if name is not None:
+        if not name or identifier(name, "robot") != name or len(name) > LONGEST or name.lower() in _TAKEN:
+            raise ExportError(
+                f"{name!r} cannot be the name of a package: use at most {LONGEST} letters, digits and _, a "
+                "letter first, and no word of C, Python or CMake"
+            )
+        return name
+    made = identifier(robot.name, "robot")
+    if made.lower() in _TAKEN:
+        made = f"{made}_robot"
+    if len(made) <= LONGEST:
+        return made
+    digest = hashlib.sha256(robot.name.encode("utf-8", "surrogatepass")).hexdigest()[:6]
+    return f"{made[: LONGEST - 7].rstrip('_')}_{digest}"
+
+
+def entries(robot: Robot, prefix: str, wanted: Wanted) -> list[Entry]:
+    """The functions of a package; for legs found by iteration the step that closes them comes first."""
+    made = [_entry(robot, prefix, name, wanted) for name in wanted.models]
+    if not any(variable.name == "y" for entry in made for variable in entry.program.inputs):
+        return made
+    return [_closing(robot, prefix), *made]
+
+
+def _entry(robot: Robot, prefix: str, name: str, wanted: Wanted) -> Entry:
+    source = wanted.input if name == "inverse_dynamics" else "pose"
+    found = model(
+        robot,
+        name,
+        input=source,
+        friction=wanted.friction,
+        smooth=wanted.smooth,
+        guarded=name == "inverse_dynamics" and source == "pose" and not wanted.bare,
+    )
+    label = name if source == "pose" else f"{name}_{source}"
+    main = _MAIN[name]
+    keep = (main,) if wanted.bare else (main, *_WATCHED)
+    shapes = {key: shape for key, shape in found.inputs.items() if key != "load" and 0 not in shape}
+    function = _told(found, shapes, keep)
+    program = make_program(function, robot, shapes, options=found.options)
+    program = Program(f"{prefix}_{label}", program.inputs, program.outputs, program.code, program.results)
+    title = _TITLES[name] + ("" if source == "pose" else f", from {source}")
+    return Entry(label, title, program, words(found), found)
+
+
+def _told(
+    found: Model, shapes: Mapping[str, tuple[int, ...]], keep: tuple[str, ...]
+) -> Callable[..., dict[str, Any]]:
+    """The model's function of the inputs that are left, with the outputs that are kept."""
+
+    def told(robot: Robot, *arrays: Any, **options: Any) -> dict[str, Any]:
+        given = dict(zip(shapes, arrays, strict=True))
+        values = [given.get(key, np.zeros(shape)) for key, shape in found.inputs.items()]
+        results = found.function(robot, *values, **options)
+        return {key: results[key] for key in keep if key in results}
+
+    return told
+
+
+def _closing(robot: Robot, prefix: str) -> Entry:
+    shapes = input_shapes(closing_step, robot)
+    assert shapes is not None
+    made = make_program(closing_step, robot, shapes)
+    program = Program(f"{prefix}_{CLOSING}", made.inputs, made.outputs, made.code, made.results)
+    said = {
+        "y": "what iteration finds: joints of legs without a closed form",
+        "x": _pose_words(robot),
+        "dy": "step of y",
+        "error": "how far the loops are open, relative to their size",
+    }
+    return Entry(CLOSING, _TITLES[CLOSING], program, said, None)
+
+
+def _pose_words(robot: Robot) -> str:
+    layout = layout_of(robot.motion)
+    unit = "; quaternion of unit length" if layout.quaternion is not None else ""
+    return f"reduced pose {', '.join(layout.x_names)}; m, rad{unit}"
+
+
+def words(found: Model) -> dict[str, str]:
+    """What the inputs and outputs of a model are; frames and units."""
+    robot = found.robot
+    layout = layout_of(robot.motion)
+    drives = ", ".join(actuator.name for actuator in robot.actuators)
+    columns = ", ".join(layout.v_names)
+    said = dict(found.meaning)
+    said |= {
+        "x": _pose_words(robot),
+        "y": f"what {CLOSING} finds at the pose x",
+        "active": f"coordinates of the actuators {drives}; rad, m",
+        "J": f"a row for each actuator ({drives}), a column for each of {columns}",
+        "M": f"rows and columns {columns}; kg, kg m, kg m^2",
+        "h": f"along {columns}; N, N m",
+        "g": f"along {columns}; N, N m",
+        "a": "derivative of the reduced twist; m/s^2, rad/s^2",
+        "acceleration": "derivative of the reduced twist; m/s^2, rad/s^2",
+    }
+    legs = ", ".join(leg.name for leg in robot.legs)
+    said["gates"] = f"for each leg ({legs}): above 0 where it can be closed, 0 at a serial singularity"
+    if found.form == "tree":
+        said["pivot"] = "squared ratio, 1 at best; near a parallel singularity below 1e-6"
+    if found.form == "tree" and not mechanism(robot).closed_form:
+        said["gates"] += "; legs found by iteration give 1"
+    return said

@@ -1,0 +1,144 @@
+"""Exporting models of a robot as a package of source, with documentation and self-test."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from nacelle.errors import did_you_mean
+from nacelle.export.about import Package
+from nacelle.export.entries import Wanted, entries, package_name
+from nacelle.export.error import ExportError
+from nacelle.export.folder import MANIFEST, check_folder, write_folder
+from nacelle.model.robot import Robot
+from nacelle.program.cost import Count
+
+TARGETS = ("c", "numpy", "casadi")
+PRECISIONS: dict[str, tuple[str, ...]] = {
+    "double": ("double",),
+    "float": ("float",),
+    "both": ("double", "float"),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Export:
+    """What was written.
+
+    Attributes:
+        robot: the robot.
+        name: prefix of all names in the package.
+        target: "c", "numpy" or "casadi".
+        out: the folder.
+        files: paths in it.
+        counts: operations of every function, by its name behind the prefix.
+    """
+
+    robot: Robot
+    name: str
+    target: str
+    out: Path
+    files: tuple[str, ...]
+    counts: Mapping[str, Count]
+
+
+def export(
+    robot: Robot,
+    models: str | Sequence[str],
+    *,
+    out: str | Path,
+    target: str = "c",
+    input: str = "pose",
+    friction: bool = True,
+    smooth: float | None = None,
+    bare: bool = False,
+    precision: str = "both",
+    batch: bool = False,
+    name: str | None = None,
+    force: bool = False,
+) -> Export:
+    """Write models of a robot as a package: source, documentation, and a self-test with reference vectors.
+
+    Args:
+        robot: the robot.
+        models: names of models ("inverse_dynamics", ...), a sequence or one text with commas.
+        out: folder to write; it must be empty or missing unless `force`.
+        target: "c", "numpy" or "casadi".
+        input: what inverse dynamics starts from: "pose", "elements" or "encoders".
+        friction: whether friction counts.
+        smooth: rate (rad/s, m/s) over which Coulomb friction changes its sign smoothly; at once if None.
+        bare: whether to leave out what a controller watches beside the result (pivot, gates).
+        precision: of C: "double", "float" or "both"; the other targets compute in double.
+        batch: whether C has entries for many samples too.
+        name: prefix of all names; made from the robot's if None.
+        force: whether to replace a package in a folder that holds something; other files in it stay.
+
+    Raises:
+        ExportError: if a model, target or option is unknown, or the folder cannot be written.
+        KinematicsError: if the robot has no such model.
+    """
+    if target not in TARGETS:
+        raise ExportError(f"no target is called {target!r}; {did_you_mean(target, TARGETS)}")
+    if precision not in PRECISIONS:
+        raise ExportError(f"no precision is called {precision!r}; {did_you_mean(precision, PRECISIONS)}")
+    if target != "c" and (precision == "float" or batch):
+        raise ExportError(f"precision and batch are options of C; the target {target} computes in double")
+    asked = [part.strip() for part in models.split(",")] if isinstance(models, str) else list(models)
+    wanted = Wanted(tuple(asked), input, bool(friction), smooth, bool(bare))
+    wanted.check()
+    prefix = package_name(robot, name)
+    folder = Path(out)
+    check_folder(folder, force)
+    package = Package(prefix, robot, _version(), wanted, entries(robot, prefix, wanted))
+    files = _files(package, target, PRECISIONS[precision], batch)
+    files[MANIFEST] = json.dumps(_manifest(package, target, precision, files), indent=2) + "\n"
+    write_folder(folder, files, force)
+    counts = {entry.label: entry.count for entry in package.entries}
+    return Export(robot, prefix, target, folder, tuple(sorted(files)), counts)
+
+
+def _version() -> str:
+    from importlib.metadata import version
+
+    return version("nacelle")
+
+
+def _files(package: Package, target: str, precisions: Sequence[str], batch: bool) -> dict[str, str]:
+    """Compute the reference vectors and write the texts."""
+    from nacelle.export.states import sample_states
+    from nacelle.export.vectors import vectors
+
+    wanted = package.wanted
+    states = sample_states(package.robot, friction=wanted.friction, smooth=wanted.smooth)
+    found = {entry.label: vectors(entry, states) for entry in package.entries}
+    if target == "c":
+        from nacelle.export.c_package import c_files
+
+        return c_files(package, found, precisions, batch)
+    if target == "numpy":
+        from nacelle.export.numpy_package import numpy_files
+
+        return numpy_files(package, found)
+    from nacelle.export.casadi_package import casadi_files
+
+    return casadi_files(package, found)
+
+
+def _manifest(package: Package, target: str, precision: str, files: Mapping[str, str]) -> dict[str, Any]:
+    return {
+        "nacelle": package.version,
+        "robot": package.robot.name,
+        "hash": package.robot.hash,
+        "name": package.name,
+        "target": target,
+        "precision": precision if target == "c" else "double",
+        "friction": package.wanted.friction,
+        "smooth": package.wanted.smooth,
+        "functions": {
+            entry.label: {"total": entry.count.total, **asdict(entry.count)} for entry in package.entries
+        },
+        "files": sorted([*files, MANIFEST]),
+    }

@@ -1,0 +1,134 @@
+"""Programs evaluated with 50 digits, by the decimal arithmetic of Python's own library.
+
+Reference vectors of a package come from here. NaN and infinities pass through as in every target.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from decimal import ROUND_HALF_EVEN, Context, Decimal, localcontext
+
+from nacelle.program.program import Program
+
+DIGITS = 50
+_GUARD = 12  # digits beyond, lost in series
+_SMALLEST = Decimal(10) ** -(DIGITS + _GUARD)
+
+
+def evaluate(program: Program, inputs: Sequence[float]) -> list[float]:
+    """Evaluate a program with 50 digits and round the results to double.
+
+    Args:
+        program: the program.
+        inputs: the scalars of all inputs, counted through, taken as exact.
+    """
+    with localcontext(Context(prec=DIGITS + _GUARD, rounding=ROUND_HALF_EVEN, traps=[])):
+        values: list[Decimal] = []
+        for op, *arguments in program.code:
+            if op == "const":
+                values.append(Decimal(arguments[0]))
+            elif op == "input":
+                values.append(Decimal(float(inputs[arguments[0]])))
+            else:
+                values.append(_APPLY[op](*(values[k] for k in arguments)))
+        return [float(values[k]) for k in program.results]
+
+
+def _pi() -> Decimal:
+    """Machin: pi = 16 atan(1/5) - 4 atan(1/239)."""
+    return 16 * _atan_series(Decimal(1) / 5) - 4 * _atan_series(Decimal(1) / 239)
+
+
+def _sin(x: Decimal) -> Decimal:
+    if not x.is_finite():
+        return Decimal("nan")
+    # More digits where whole turns are taken off.
+    with localcontext() as context:
+        context.prec += max(0, x.adjusted() + 1)
+        turn = 2 * _pi()
+        x = x - turn * (x / turn).to_integral_value()
+    # Of a third of the angle thrice: sin 3u = 3 sin u - 4 sin^3 u.
+    u = x / 27
+    term = total = u
+    k = 1
+    while abs(term) > _SMALLEST * abs(u):
+        k += 2
+        term = -term * u * u / (k * (k - 1))
+        total += term
+    for _ in range(3):
+        total = 3 * total - 4 * total * total * total
+    return total
+
+
+def _cos(x: Decimal) -> Decimal:
+    return _sin(x + _pi() / 2)
+
+
+def _tanh(x: Decimal) -> Decimal:
+    if x.is_nan():
+        return x
+    if abs(x) > 100:
+        return Decimal(1).copy_sign(x)
+    if abs(x) < Decimal("1e-15"):
+        return x - x * x * x / 3
+    with localcontext() as context:
+        context.prec += 20
+        up = (2 * x).exp()
+        value = (up - 1) / (up + 1)
+    return +value
+
+
+def _atan_series(t: Decimal) -> Decimal:
+    power = total = t
+    k = 1
+    while abs(power) > _SMALLEST * abs(t):
+        power = -power * t * t
+        k += 2
+        total += power / k
+    return total
+
+
+def _atan2(y: Decimal, x: Decimal) -> Decimal:
+    if y.is_nan() or x.is_nan() or not (y.is_finite() and x.is_finite()) or (not y and not x):
+        return Decimal(math.atan2(float(y), float(x)))
+    length = (x * x + y * y).sqrt()
+    c, s = x / length, y / length
+    # What is missing to the angle in double is small, and its tangent is known.
+    near = Decimal(math.atan2(float(s), float(c)))
+    cn, sn = _cos(near), _sin(near)
+    return near + _atan_series((s * cn - c * sn) / (c * cn + s * sn))
+
+
+def _sign(x: Decimal) -> Decimal:
+    if x.is_nan() or not x:
+        return x if x.is_nan() else Decimal(0)
+    return Decimal(1).copy_sign(x)
+
+
+def _least(a: Decimal, b: Decimal) -> Decimal:
+    return Decimal("nan") if a.is_nan() or b.is_nan() else min(a, b)
+
+
+def _largest(a: Decimal, b: Decimal) -> Decimal:
+    return Decimal("nan") if a.is_nan() or b.is_nan() else max(a, b)
+
+
+_APPLY: dict[str, Callable[..., Decimal]] = {
+    "add": lambda a, b: a + b,
+    "sub": lambda a, b: a - b,
+    "mul": lambda a, b: a * b,
+    "div": lambda a, b: a / b,
+    "neg": lambda a: -a,
+    "abs": abs,
+    "sqrt": lambda a: a.sqrt(),
+    "sin": _sin,
+    "cos": _cos,
+    "tanh": _tanh,
+    "exp": lambda a: a.exp(),
+    "atan2": _atan2,
+    "min": _least,
+    "max": _largest,
+    "where": lambda c, a, b: b if c.is_nan() or not c > 0 else a,
+    "sign": _sign,
+}

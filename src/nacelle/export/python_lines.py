@@ -1,0 +1,57 @@
+"""Programs as lines of Python, for the targets whose functions are written in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from nacelle.emit.schedule import arguments, assign_slots, last_uses, schedule
+from nacelle.program.program import Program
+from nacelle.spatial.scalar import Array
+
+
+def statements(
+    program: Program,
+    forms: Mapping[str, str],
+    inputs: Sequence[str],
+    number: Callable[[float], str],
+    prefix: str,
+) -> tuple[list[str], list[str]]:
+    """Write the operations of a program, each as an assignment to a local name that is used again when dead.
+
+    Args:
+        program: the program.
+        forms: how an operation is written, by its name.
+        inputs: how every scalar of the inputs is written, counted through.
+        number: how a constant is written.
+        prefix: with which local names begin.
+
+    Returns:
+        The lines, and how every result is written, counted through.
+    """
+    order = schedule(program)
+    last = last_uses(program, order)
+    # Results live to the end.
+    last |= {k: len(order) for k in program.results if k in last}
+    slots = assign_slots(list(enumerate(order)), last).slot
+
+    def value(k: int) -> str:
+        op, *rest = program.code[k]
+        if op == "const":
+            return number(rest[0])
+        return inputs[rest[0]] if op == "input" else f"{prefix}{slots[k]}"
+
+    lines = []
+    for k in order:
+        texts = [value(a) for a in arguments(program, k)]
+        lines.append(f"{value(k)} = {forms[program.code[k][0]].format(*texts)}")
+    return lines, [value(k) for k in program.results]
+
+
+def table(name: str, values: Array) -> list[str]:
+    """Write a table of numbers as a list of lists."""
+    lines = [f"{name} = ["]
+    for row in values.tolist():
+        texts = [repr(value) for value in row]
+        pieces = [", ".join(texts[k : k + 4]) for k in range(0, len(texts), 4)]
+        lines.append("    [" + ",\n     ".join(pieces) + "],")
+    return [*lines, "]"]

@@ -1,0 +1,151 @@
+"""States of a robot around its reference, as the inputs of its models."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from nacelle.dynamics.compact.functions import pose_shapes
+from nacelle.dynamics.compact.measured import flat_axes
+from nacelle.dynamics.compact.reading import LegForm, read_legs
+from nacelle.dynamics.inverse import inverse_dynamics
+from nacelle.dynamics.poses import sample_poses
+from nacelle.kinematics.inverse import unknowns
+from nacelle.kinematics.jacobian import twist_units
+from nacelle.kinematics.mechanism import mechanism
+from nacelle.kinematics.motion import joint_motion
+from nacelle.model.reduced import layout_of
+from nacelle.model.robot import Robot
+from nacelle.spatial.rotation import rotation_quat
+from nacelle.spatial.scalar import Array
+
+STATES = 12
+# Largest rates: the robot's size, or 1 rad, per second; and their derivatives.
+_RATE, _ACCELERATION = 1.0, 5.0
+
+
+@dataclass(frozen=True, eq=False)
+class States:
+    """States of a robot, a row each: pose x, unknowns y, twist v, its derivative a, forces tau."""
+
+    robot: Robot
+    x: Array
+    y: Array
+    v: Array
+    a: Array
+    options: Mapping[str, Any]
+
+    @cached_property
+    def tau(self) -> Array:
+        """Forces of the actuators that the motion needs."""
+        return inverse_dynamics(self.robot, self.x, self.v, self.a, **self.options).force
+
+
+def sample_states(robot: Robot, count: int = STATES, *, seed: int = 0, **options: Any) -> States:
+    """Seeded states around the reference pose, far from singularities.
+
+    Args:
+        robot: the robot.
+        count: how many.
+        seed: of the random numbers.
+        **options: `friction` and `smooth` of the forces.
+    """
+    rng = np.random.default_rng([seed, 7])
+    x = sample_poses(robot, count, seed=seed)
+    units = twist_units(robot)
+    v = rng.uniform(-_RATE, _RATE, (count, robot.motion.n)) * units
+    a = rng.uniform(-_ACCELERATION, _ACCELERATION, (count, robot.motion.n)) * units
+    y, _ = unknowns(mechanism(robot), x)
+    return States(robot, x, y, v, a, options)
+
+
+def inputs_at(states: States, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, Array]:
+    """The inputs of a model at some states, by name, a row each."""
+    known = {
+        "x": states.x,
+        "y": states.y,
+        "v": states.v,
+        "a": states.a,
+        "twist": states.v,
+        "acceleration": states.a,
+    }
+    known |= {name: states.tau for name in ("tau", "force") if name in shapes}
+    robot = states.robot
+    if "rotation" in shapes or "position" in shapes:
+        known |= _pose(robot, states.x)
+    elif not set(shapes) <= set(known):
+        known |= _encoders(states) if "q_ddot" in shapes else _elements(states)
+    return {name: np.asarray(known[name]).reshape(len(states.x), -1) for name in shapes}
+
+
+def _pose(robot: Robot, x: Array) -> dict[str, Array]:
+    """Rotation and position as the smallest form takes them."""
+    layout, shapes = layout_of(robot.motion), pose_shapes(robot)
+    found: dict[str, Array] = {}
+    if shapes.get("rotation") == (3, 3):
+        found["rotation"] = np.array([rotation_quat(quat) for quat in x[:, layout.quaternion]])
+    elif "rotation" in shapes:
+        angle = next(k for k, name in enumerate(layout.x_names) if name in ("rx", "ry", "rz"))
+        found["rotation"] = np.stack([np.cos(x[:, angle]), np.sin(x[:, angle])], axis=1)
+    places = [layout.x_names.index(name) for name in "xyz" if name in layout.x_names]
+    return found | {"position": x[:, places]}
+
+
+def _encoders(states: States) -> dict[str, Array]:
+    q, q_dot, q_ddot = joint_motion(states.robot, states.x, states.v, states.a).actuators
+    return {"q": q, "q_dot": q_dot, "q_ddot": q_ddot}
+
+
+def _elements(states: States) -> dict[str, Array]:
+    """Directions and lengths of the elements of all legs with two derivatives; the platform does not turn."""
+    robot = states.robot
+    known, axes = mechanism(robot), list(flat_axes(robot))
+    reference = known.assembly.platform
+    motion: list[Array] = [np.tile(np.asarray(reference.p, dtype=float), (len(states.x), 1))]
+    motion += [np.zeros_like(motion[0]), np.zeros_like(motion[0])]
+    for column, axis in enumerate(robot.motion.twist_axes):
+        for rows, values in zip(motion, (states.x, states.v, states.a), strict=True):
+            rows[:, axis] = values[:, column]
+    drives = joint_motion(robot, states.x, states.v, states.a).actuators
+    found: dict[str, Array] = {}
+    for form in read_legs(robot.numeric, known):
+        q = [values[:, form.drive.number, None] for values in drives]
+        end = [motion[0] + np.asarray(reference.R) @ form.B - form.A, motion[1], motion[2]]
+        found |= _leg_elements(form, end, q, axes)
+    return found
+
+
+def _leg_elements(form: LegForm, end: list[Array], q: list[Array], axes: list[int]) -> dict[str, Array]:
+    if form.kind == "strut":
+        u = _direction(end)
+        return {
+            f"{form.name}_strut": np.stack(u, axis=1)[:, :, axes],
+            f"{form.name}_length": np.concatenate(q, axis=1),
+        }
+    if form.drive.turns:
+        side = np.cross(form.axis, form.start)
+        u = np.cos(q[0]) * form.start + np.sin(q[0]) * side
+        turned = np.cos(q[0]) * side - np.sin(q[0]) * form.start
+        arm = [u, q[1] * turned, q[2] * turned - q[1] * q[1] * u]
+        found = {f"{form.name}_arm": np.stack(arm, axis=1)[:, :, axes]}
+        reach = [form.arm * part for part in arm]
+    else:
+        found = {f"{form.name}_slide": np.concatenate(q, axis=1)}
+        reach = [part * form.axis for part in q]
+    rod = [(b - a) / form.length for a, b in zip(reach, end, strict=True)]
+    return found | {f"{form.name}_rod": np.stack(rod, axis=1)[:, :, axes]}
+
+
+def _direction(r: list[Array]) -> list[Array]:
+    """The unit vector along r with its two derivatives, from r with its own."""
+    length = np.linalg.norm(r[0], axis=1, keepdims=True)
+    u = r[0] / length
+    rate = np.sum(u * r[1], axis=1, keepdims=True)
+    du = (r[1] - rate * u) / length
+    second = np.sum(du * r[1] + u * r[2], axis=1, keepdims=True)
+    ddu = (r[2] - second * u - 2.0 * rate * du) / length
+    return [u, du, ddu]

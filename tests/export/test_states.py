@@ -1,0 +1,56 @@
+"""Inputs of models at states: every kind of input gives the forces of `inverse_dynamics`."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import nacelle
+from nacelle.export.entries import Wanted, entries
+from nacelle.export.states import inputs_at, sample_states
+from nacelle.export.vectors import rounded, vectors
+from support.library import library_robot
+
+CASES = [
+    ("palida", "pose"),
+    ("3rrr", "pose"),
+    ("fivebar", "pose"),
+    ("fivebar", "elements"),
+    ("fivebar", "encoders"),
+    ("delta-codourey", "elements"),
+    ("delta-codourey", "encoders"),
+    ("prrrp", "elements"),
+    ("orthoglide", "pose"),
+    ("3rps", "pose"),
+]
+
+
+@pytest.mark.parametrize(("name", "source"), CASES)
+def test_forces_are_those_of_the_api(name: str, source: str) -> None:
+    robot = library_robot(name)
+    states = sample_states(robot)
+    entry = entries(robot, "p", Wanted(("inverse_dynamics",), source))[-1]
+    inputs = inputs_at(states, {variable.name: variable.shape for variable in entry.program.inputs})
+    rows = np.concatenate(list(inputs.values()), axis=1)
+    found = rounded(entry.program, rows, np.float64)[:, : len(robot.actuators)]
+    wanted = nacelle.inverse_dynamics(robot, states.x, states.v, states.a).force
+    assert np.max(np.abs(found - wanted)) < 1e-12 * np.max(np.abs(wanted))
+
+
+def test_states_are_seeded_and_apart() -> None:
+    robot = library_robot("fivebar")
+    first, again, other = sample_states(robot), sample_states(robot), sample_states(robot, seed=1)
+    assert np.array_equal(first.x, again.x)
+    assert np.array_equal(first.v, again.v)
+    assert not np.any(np.isclose(first.x, other.x))
+    assert len(np.unique(first.x, axis=0)) == len(first.x) == 12
+
+
+def test_vectors_are_numbers_of_single_precision() -> None:
+    robot = library_robot("fivebar")
+    entry = entries(robot, "p", Wanted(("inverse_dynamics",)))[0]
+    found = vectors(entry, sample_states(robot))
+    for values in found.inputs.values():
+        assert np.array_equal(values, values.astype(np.float32))
+    assert 0 < found.tolerance["double"]["force"] < 1e-12
+    assert 0 < found.tolerance["float"]["force"] < 1e-3

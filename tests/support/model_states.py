@@ -1,0 +1,127 @@
+"""States of the workspace as the inputs of named models: pose, elements, encoders, or the tree's own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from nacelle.dynamics.compact.measured import flat_axes
+from nacelle.dynamics.compact.reading import LegForm, read_legs
+from nacelle.dynamics.forward import mass_matrix
+from nacelle.dynamics.inverse import inverse_dynamics
+from nacelle.dynamics.models import Model
+from nacelle.kinematics.jacobian import conditioning, twist_units
+from nacelle.kinematics.mechanism import mechanism
+from nacelle.kinematics.motion import joint_motion, solved
+from nacelle.model.reduced import layout_of
+from nacelle.model.robot import Robot
+from nacelle.verify.states import random_states
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Random states of a robot's workspace.
+
+    Attributes:
+        robot: the robot.
+        x: reduced poses.
+        y: what iteration found.
+        v: reduced twists.
+        a: their derivatives.
+        tau: actuator forces: those of the motion, each changed by about 30 %.
+        condition: of the scaled Jacobian.
+    """
+
+    robot: Robot
+    x: Array
+    y: Array
+    v: Array
+    a: Array
+    tau: Array
+    condition: Array
+
+    def inertia_condition(self) -> Array:
+        """Condition number of the mass matrix, lengths counted in the robot's size."""
+        unit = twist_units(self.robot)
+        return np.asarray(1.0 / conditioning(mass_matrix(self.robot, self.x) * np.outer(unit, unit)))
+
+
+def sample(robot: Robot, count: int, seed: int = 0, *, friction: bool = True) -> Sample:
+    """Draw states, ten thousand at a time."""
+    drawn = [
+        random_states(robot, min(10_000, count - start), seed + start) for start in range(0, count, 10_000)
+    ]
+    x, v, a, push, condition = (
+        np.concatenate([getattr(d, name) for d in drawn]) for name in ("x", "v", "a", "push", "condition")
+    )
+    y = solved(robot, x)[1]
+    tau = inverse_dynamics(robot, x, v, a, formulation="tree", friction=friction).force * push
+    return Sample(robot, x, np.broadcast_to(y, (count, y.shape[-1])), v, a, tau, condition)
+
+
+def inputs_of(model: Model, states: Sample) -> dict[str, Array]:
+    """The inputs of a model at states, by name."""
+    robot, x = states.robot, states.x
+    told = {
+        "x": x,
+        "y": states.y,
+        "v": states.v,
+        "a": states.a,
+        "tau": states.tau,
+        "load": np.zeros_like(states.v),
+        "twist": states.v,
+        "acceleration": states.a,
+        "force": states.tau,
+    }
+    if "position" in model.inputs or "rotation" in model.inputs:
+        told |= _pose(robot, x)
+    if "q" in model.inputs:
+        moved = joint_motion(robot, x, states.v, states.a).actuators
+        told |= dict(zip(("q", "q_dot", "q_ddot"), moved, strict=True))
+    if any(name.endswith("_rod") for name in model.inputs):
+        told |= _elements(robot, states)
+    return {name: told[name] for name in model.inputs}
+
+
+def _pose(robot: Robot, x: Array) -> dict[str, Array]:
+    """Rotation and position of the platform, as few numbers as its motion has."""
+    layout = layout_of(robot.motion)
+    moves = [name for name in robot.motion.coordinates if name in ("x", "y", "z")]
+    told = {"position": x[:, [layout.x_index(name) for name in moves]]}
+    if layout.quaternion is not None:
+        told["rotation"] = Rotation.from_quat(x[:, layout.quaternion]).as_matrix()
+    elif robot.motion.n > len(moves):
+        angle = x[:, layout.x_index(next(n for n in robot.motion.coordinates if n not in moves))]
+        told["rotation"] = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    return told
+
+
+def _elements(robot: Robot, states: Sample) -> dict[str, Array]:
+    """Directions of arms and rods of a planar robot with their derivatives."""
+    q, q_dot, q_ddot = joint_motion(robot, states.x, states.v, states.a).actuators
+    axes = flat_axes(robot)
+    p = [np.zeros((len(states.x), 3)) for _ in range(3)]
+    for one, values in zip(p, (states.x, states.v, states.a), strict=True):
+        one[:, list(axes)] = values
+    told = {}
+    for form in read_legs(robot, mechanism(robot)):
+        k = form.drive.number
+        arm = _arm(form, q[:, k, None], q_dot[:, k, None], q_ddot[:, k, None])
+        anchor = np.asarray(form.A - robot.reference.R @ form.B, dtype=float)
+        rod = [
+            (one - form.arm * u) / form.length for one, u in zip((p[0] - anchor, *p[1:]), arm, strict=True)
+        ]
+        for name, directions in (("arm", arm), ("rod", rod)):
+            told[f"{form.name}_{name}"] = np.stack(directions, axis=1)[:, :, list(axes)]
+    return told
+
+
+def _arm(form: LegForm, q: Array, q_dot: Array, q_ddot: Array) -> list[Array]:
+    start = np.asarray(form.start, dtype=float)
+    across = np.cross(np.asarray(form.axis, dtype=float), start)
+    u, n = np.cos(q) * start + np.sin(q) * across, np.cos(q) * across - np.sin(q) * start
+    return [u, q_dot * n, q_ddot * n - q_dot**2 * u]

@@ -1,0 +1,46 @@
+"""The command export."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import nacelle
+from nacelle.cli import app
+
+pytestmark = pytest.mark.filterwarnings("error")
+
+
+def run(*arguments: str, code: int = 0) -> str:
+    result = CliRunner().invoke(app, ["export", *arguments])
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    assert result.exit_code == code, result.output
+    return result.output
+
+
+def test_a_users_own_robot(tmp_path: Path) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text(nacelle.robots.text("fivebar").replace("name: fivebar", "name: mine"), encoding="utf-8")
+    out = str(tmp_path / "package")
+    told = run(str(file), "--model", "inverse_dynamics, jacobian", "--bare", "--out", out)
+    assert "mine inverse_dynamics:" in told
+    assert "wrote 10 files" in told
+    assert (tmp_path / "package" / "include" / "mine.h").is_file()
+    assert "not empty" in run(str(file), "--out", out, code=1)
+    again = run(str(file), "--out", out, "--force", "--target", "numpy", "--json")
+    data = json.loads(again)
+    assert data["files"] == ["README.md", "mine.py", "mine_self_test.py", "nacelle.json"]
+    assert data["functions"]["inverse_dynamics"]["total"] > 100
+    assert not list((tmp_path / "package").rglob("*.h"))
+
+
+def test_mistakes_are_told(tmp_path: Path) -> None:
+    out = str(tmp_path / "package")
+    assert "did you mean" in run("fivebar", "--model", "inverse_dynamic", "--out", out, code=1)
+    assert "no target" in run("fivebar", "--target", "d", "--out", out, code=1)
+    assert "there is no folder" in run("fivebar", "--out", str(tmp_path / "a" / "b"), code=1)
+    assert json.loads(run("fivebra", "--out", out, "--json", code=1))["ok"] is False
+    assert not list(tmp_path.iterdir())
