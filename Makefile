@@ -51,6 +51,8 @@ bench: setup ## Measure beside gcc, CasADi, NumPy, Pinocchio and MuJoCo; nothing
 	$(BIN)/python benchmarks/program.py
 	$(BIN)/python benchmarks/kinematics.py
 	$(BIN)/python benchmarks/simulation.py
+	$(BIN)/python benchmarks/dynamics.py
+	$(BIN)/python benchmarks/accuracy.py
 
 format: setup ## Format, and mend what the linter can mend
 	$(BIN)/ruff check --fix .

@@ -31,6 +31,7 @@ CASES = [
     ("fivebar", "encoders", "inverse_dynamics"),
     ("delta-codourey", "pose", "inverse_dynamics,forward_dynamics"),
     ("orthoglide", "pose", "inverse_dynamics"),
+    pytest.param("quattro", "pose", "inverse_dynamics,jacobian", marks=pytest.mark.slow),
 ]
 
 
@@ -43,6 +44,7 @@ def test_self_test_and_python_api(tmp_path: Path, robot_name: str, source: str, 
     assert printed.endswith("all is well\n")
     assert "BAD" not in printed
     assert f"{done.name}_inverse_dynamics" in printed
+    assert_nothing_allocated(done.out)
     # Double to 1e-12, float to what it can hold.
     library = compiled(done.out, QUICK)
     states = sample_states(robot, seed=5)
@@ -109,7 +111,7 @@ def test_other_models_are_those_of_the_api(tmp_path: Path) -> None:
 @needs_compiler
 def test_legs_found_by_iteration_come_with_newton(tmp_path: Path) -> None:
     robot = library_robot("3rps")
-    done = nacelle.export(robot, "inverse_dynamics", out=tmp_path / "package")
+    done = nacelle.export(robot, "inverse_dynamics", out=tmp_path / "package", batch=True)
     printed = run_self_test(done.out, QUICK)
     assert "3rps_close_legs_newton" in printed
     assert "3rps_close_legs_f_newton" in printed
@@ -117,24 +119,23 @@ def test_legs_found_by_iteration_come_with_newton(tmp_path: Path) -> None:
     readme = (done.out / "README.md").read_text()
     assert "found by iteration" in readme
     assert "close_legs" in done.counts
+    assert_nothing_allocated(done.out)
 
 
-@needs_compiler
-def test_nothing_is_allocated(tmp_path: Path) -> None:
+def assert_nothing_allocated(folder: Path) -> None:
+    """The library calls functions of mathematics and nothing else."""
+    compiled(folder, ("-O0",))
+    sources = "".join(path.read_text() for path in (folder / "src").glob("*.c"))
+    assert not re.search(r"\b(malloc|calloc|realloc|alloca|free)\b", sources)
     nm = shutil.which("nm")
     if nm is None:
-        pytest.skip("nm is not installed")
-    done = nacelle.export(library_robot("3rps"), "inverse_dynamics", out=tmp_path / "package", batch=True)
-    compiled(done.out, ("-O0",))
-    listed = subprocess.run(
-        [nm, "-D", "--undefined-only", "library.so"], cwd=done.out, capture_output=True, text=True, check=True
-    ).stdout
+        return
+    command = [nm, "-D", "--undefined-only", "library.so"]
+    listed = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stdout
     used = {line.split()[-1].partition("@")[0] for line in listed.splitlines()}
     allowed = {"sin", "cos", "sqrt", "atan2", "fabs", "tanh", "exp"}
     own = {name for name in used if not name.startswith("_")}
     assert own <= allowed | {f"{name}f" for name in allowed}
-    sources = "".join(path.read_text() for path in (done.out / "src").glob("*.c"))
-    assert not re.search(r"\b(malloc|calloc|realloc|alloca|free)\b", sources)
 
 
 @needs_compiler

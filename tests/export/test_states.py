@@ -12,7 +12,6 @@ from nacelle.export.vectors import rounded, vectors
 from support.library import library_robot
 
 CASES = [
-    ("palida", "pose"),
     ("3rrr", "pose"),
     ("fivebar", "pose"),
     ("fivebar", "elements"),
@@ -20,8 +19,9 @@ CASES = [
     ("delta-codourey", "elements"),
     ("delta-codourey", "encoders"),
     ("prrrp", "elements"),
-    ("orthoglide", "pose"),
-    ("3rps", "pose"),
+    pytest.param("palida", "pose", marks=pytest.mark.slow),
+    pytest.param("orthoglide", "pose", marks=pytest.mark.slow),
+    pytest.param("3rps", "pose", marks=pytest.mark.slow),
 ]
 
 

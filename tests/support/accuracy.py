@@ -133,13 +133,16 @@ def errors_of(row: Row, count: int, seed: int = 0, *, confirmed: int = 3) -> Err
     forward = row.name == "forward_dynamics"
     unit = twist_units(robot) if forward else np.ones(values.shape[1])
     literal, flat = _first_output(found.program(minimised=False)), _flat(list(inputs.values()))
-    errors = {"own": _errors(values, _exact(literal, flat), unit)}
+    errors = {"own": relative_errors(values, _exact(literal, flat), unit)}
     few = np.linspace(0, count - 1, confirmed).astype(int)
     agreement = wide.disagreement(literal, flat[few])
     if row.input == "pose":
         program, flat = _tree(found, states, row)
         exact = _exact(program, flat)
-        errors |= {"tree": _errors(values, exact, unit), "door": _errors(_door(row, states), exact, unit)}
+        errors |= {
+            "tree": relative_errors(values, exact, unit),
+            "door": relative_errors(_door(row, states), exact, unit),
+        }
         agreement = max(agreement, wide.disagreement(program, flat[few]))
     condition = states.condition
     if forward:
@@ -197,7 +200,7 @@ def _exact(program: Program, inputs: Array) -> Array:
         return np.concatenate(list(pool.map(lambda part: wide.evaluate(program, part), parts)))
 
 
-def _errors(values: Array, exact: Array, unit: Array) -> Array:
+def relative_errors(values: Array, exact: Array, unit: Array) -> Array:
     """The largest difference over the largest entry."""
     apart = np.max(np.abs(wide.difference(values, exact)) / unit, axis=1)
     return np.asarray(apart / np.max(np.abs(exact[..., 0]) / unit, axis=1))

@@ -49,7 +49,8 @@ def _run(body, inputs, outputs):
     batch = np.broadcast_shapes(*(lead for _, _, lead in arrays))
     samples = int(np.prod(batch, dtype=int))
     columns = [
-        np.broadcast_to(array, batch + shape).reshape(samples, -1) for array, shape, _ in arrays
+        np.broadcast_to(array, batch + shape).reshape(samples, int(np.prod(shape, dtype=int)))
+        for array, shape, _ in arrays
     ]
     flat = np.concatenate(columns, axis=1).T if columns else np.empty((0, samples))
     out = np.empty((sum(int(np.prod(shape, dtype=int)) for _, shape in outputs), samples))
