@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import nacelle
 from nacelle.dynamics import functions
 from nacelle.dynamics.compact import functions as compact
-from nacelle.dynamics.compact import measured
+from nacelle.dynamics.compact import measured, mixed
 from nacelle.dynamics.compact.choose import ways
 from nacelle.dynamics.compact.demand import Counts
 from nacelle.dynamics.compact.masses import felt, fit, second_moments
@@ -276,11 +276,43 @@ def test_masses_are_the_body() -> None:
             assert_same(felt(P, turns), felt(second_moments(parameters), turns), 1e-12)
 
 
+@pytest.mark.parametrize("name", ["quattro", "delta4", "gough-stewart", "hexa", "delta"])
+def test_beside_the_tree(name: str) -> None:
+    """Articulated nacelles, and legs of other kinds: the served legs in the smallest form."""
+    robot = library_robot(name)
+    known = mechanism(robot)
+    assert not mixed.applies(known)
+    x, _, v, a, load = state(robot, 4)
+    y = nacelle.inverse_kinematics(robot, x, limits=False).y
+    for options in ({"friction": False}, {"friction": True}, {"friction": True, "smooth": 0.3}):
+        exact = functions.inverse(robot, x, y, v, a, load, formulation="tree", **options)["force"]
+        for turned in (False, True):
+            found = mixed.inverse(robot, x, y, v, a, load, turned=turned, **options)["force"]
+            assert_same(found, exact, 1e-12)
+
+
+@pytest.mark.parametrize("name", sorted(name for name in CASES if " + " in name))
+def test_mixed_legs(name: str) -> None:
+    """Random robots with legs of several kinds, as many of them in the smallest form as can be."""
+    robot = slid_on_axis(with_random_friction(with_random_inertias(CASES[name](1).robot, 1), 1), 1)
+    known = mechanism(robot)
+    if mixed.applies(known):
+        assert not mixed.served_legs(known) or mixed.applies(known) == "its legs are joined at a point"
+        return
+    x, _, v, a, load = state(robot, 5)
+    y = nacelle.inverse_kinematics(robot, x, limits=False).y
+    condition = np.linalg.cond(functions.inertia(robot, x, y)["A"])
+    exact = functions.inverse(robot, x, y, v, a, load, formulation="tree")["force"]
+    assert_same(mixed.inverse(robot, x, y, v, a, load)["force"], exact, 1e-13 * max(condition, 100.0), name)
+
+
 def test_refusals() -> None:
-    robot = library_robot("quattro")
-    with pytest.raises(nacelle.KinematicsError, match=r"'compact' does not serve quattro: its nacelle has"):
+    robot = library_robot("c5")
+    with pytest.raises(nacelle.KinematicsError, match=r"'compact' does not serve c5: leg 'leg1' is neither"):
         nacelle.inverse_dynamics(robot, nacelle.reference_pose(robot), formulation="compact")
     assert nacelle.inverse_dynamics(robot, nacelle.reference_pose(robot)).formulation == "tree"
+    quattro = library_robot("quattro")
+    assert nacelle.inverse_dynamics(quattro, nacelle.reference_pose(quattro)).formulation == "compact"
     strut = library_robot("gough-stewart")
     joints = list(strut.joints)
     spring = (Spring(1.0, 0.0),) * len(joints[0].primitives)

@@ -52,7 +52,8 @@ def _show(found: Operations) -> None:
     out.print(f"{found.robot}: {found.model}, {with_friction}, from {found.input}", highlight=False)
     shapes = ", ".join(f"{name} {list(shape)}" for name, shape in found.inputs.items())
     out.print(f"  inputs    {shapes}", highlight=False, markup=False)
-    form = "the smallest form" if found.form == "compact" else "the equivalent tree"
+    forms = {"compact": "the smallest form", "mixed": "the smallest form where it serves"}
+    form = forms.get(found.form, "the equivalent tree")
     out.print(f"  contains  {found.includes} ({form})", highlight=False)
     out.print(f"  {found.count}", highlight=False)
     theirs = {name: (add, mul) for entry in found.published for name, add, mul in entry.stages}

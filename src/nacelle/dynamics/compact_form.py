@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from nacelle.dynamics import functions
+from nacelle.dynamics.compact import mixed
 from nacelle.dynamics.compact.choose import chosen
 from nacelle.dynamics.compact.functions import inverse
 from nacelle.dynamics.compact.model import applies
@@ -21,8 +22,10 @@ WEAK_PIVOT = 1e-2
 
 
 def why_not(robot: Robot) -> str:
-    """Why the smallest form does not serve a robot, in a sentence; empty if it does."""
-    return applies(mechanism(robot))
+    """Why the smallest form does not serve a robot, not even for some of its legs; empty if it does."""
+    known = mechanism(robot)
+    reason = applies(known)
+    return reason if reason and mixed.applies(known) else ""
 
 
 def evaluate(
@@ -39,6 +42,8 @@ def evaluate(
         load: force along the reduced twist from outside (..., n).
         options: "friction" and "smooth".
     """
+    if applies(mechanism(robot)):
+        return _mixed(robot, x, y, v, a, load, options)
     shapes = input_shapes(inverse, robot)
     assert shapes is not None
     settings = chosen(inverse, robot, shapes, options)
@@ -56,4 +61,12 @@ def evaluate(
         whole = np.array(found[name])
         whole[weak] = again[name]
         found[name] = whole
+    return found
+
+
+def _mixed(
+    robot: Robot, x: Array, y: Array, v: Array, a: Array, load: Array, options: dict[str, Any]
+) -> dict[str, Array]:
+    """The same by `mixed`, whose solve changes its pivots with the state."""
+    found: dict[str, Array] = native(mixed.inverse, robot, tuple(options.items()))(x, y, v, a, load)
     return found

@@ -13,7 +13,7 @@ from typing import Any
 from nacelle.compile import Compiled, compile_function, make_program
 from nacelle.dynamics import functions as general
 from nacelle.dynamics.compact import functions as compact
-from nacelle.dynamics.compact import measured
+from nacelle.dynamics.compact import measured, mixed
 from nacelle.dynamics.compact.choose import chosen
 from nacelle.dynamics.compact.model import applies
 from nacelle.errors import KinematicsError, did_you_mean
@@ -43,7 +43,7 @@ class Model:
     Attributes:
         name: one of `NAMES`.
         robot: the robot.
-        form: "compact" (the smallest form) or "tree".
+        form: "compact" (the smallest form), "mixed" (for some of the legs) or "tree".
         function: physics function of (robot, *inputs, **options).
         inputs: names and shapes.
         options: keyword arguments of the function.
@@ -111,7 +111,20 @@ def model(
             return _compact(robot, name, input, options, guarded)
         if input != "pose":
             raise KinematicsError(f"no model of {robot.name} from {input}: {reason}")
+        if name == "inverse_dynamics" and not mixed.applies(mechanism(robot)):
+            return _mixed(robot, options)
     return _tree(robot, name, options)
+
+
+def _mixed(robot: Robot, options: dict[str, Any]) -> Model:
+    shapes = input_shapes(mixed.inverse, robot)
+    assert shapes is not None
+    inputs = {name: shapes[name] for name in ("x", "y", "v", "a") if shapes[name] != (0,)}
+    function = mixed.inverse_dynamics
+    includes = "struts and rods in the smallest form, nacelle and other legs by the tree, and the solve"
+    return Model(
+        "inverse_dynamics", robot, "mixed", function, inputs, options, _meaning(robot, inputs), includes
+    )
 
 
 def _compact(robot: Robot, name: str, source: str, options: dict[str, Any], guarded: bool) -> Model:

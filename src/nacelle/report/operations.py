@@ -31,7 +31,7 @@ class Operations:
         model: name of the model.
         input: what it takes: "pose", "elements" or "encoders".
         friction: whether friction counts.
-        form: "compact" or "tree".
+        form: "compact", "mixed" or "tree".
         count: by class.
         stages: by stage; empty where the form has none.
         inputs: names and shapes of the inputs.

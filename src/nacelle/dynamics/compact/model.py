@@ -489,5 +489,9 @@ def upright(known: Mechanism) -> int:
     struts_r = [r for legs in _directions(known) for kind, r, _ in legs if kind == "strut"]
     if not struts_r:
         return 2
-    r = np.array(struts_r)
+    return steepest(np.array(struts_r))
+
+
+def steepest(r: Array) -> int:
+    """The axis to which directions (N, 3) of floats are never nearly square, as far as that can be."""
     return int(np.argmax(np.min(np.abs(r) / np.linalg.norm(r, axis=1, keepdims=True), axis=0)))

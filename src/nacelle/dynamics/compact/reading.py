@@ -13,12 +13,15 @@ by the robot's own numbers.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 
 from nacelle.dynamics.state import body_parameters
 from nacelle.kinematics.chain import Chain, centred, end_frames, flatten, serial_chain
 from nacelle.kinematics.mechanism import Mechanism
+from nacelle.kinematics.mobility import generic_poses
+from nacelle.kinematics.tree import TreeMotion
 from nacelle.model.joint import FrictionTerm, Joint, JointKind
 from nacelle.model.leg import PLATFORM, Leg
 from nacelle.model.robot import Robot
@@ -94,7 +97,8 @@ class LegForm:
         kind: "strut" or "rod".
         pivot: what stands at A: "U", "S" or "R".
         A: the anchor of a strut; for a slider A at q = 0; for an arm the centre of the circle of A. Base.
-        B: the anchor on the platform, in its axes.
+        B: the anchor on the nacelle, in the axes of its body.
+        body: the nacelle's body that carries it.
         axis: of the drive (rods): direction of the slide or of the turn; base.
         arm: for an arm, its length from the axis to A; else 0.
         start: for an arm, its direction at q = 0; base.
@@ -115,6 +119,7 @@ class LegForm:
     pivot: str
     A: Array
     B: Array
+    body: int
     axis: Array
     arm: Scalar
     start: Array
@@ -149,13 +154,21 @@ def read_legs(robot: Robot, known: Mechanism) -> list[LegForm]:
     """Read all legs, in the order of the actuators.
 
     Raises:
-        UnreadError: if a leg is neither a strut nor a driven rod.
+        UnreadError: if a leg is neither a strut nor a driven rod, or does not end on the platform itself.
     """
-    forms = [_read(robot, known, k) for k in range(len(robot.legs))]
+    forms = [read_leg(robot, known, k) for k in range(len(robot.legs))]
+    for form in forms:
+        if form.body != PLATFORM:
+            raise UnreadError(f"leg {form.name!r} does not end on the platform itself")
     return sorted(forms, key=lambda form: form.drive.number)
 
 
-def _read(robot: Robot, known: Mechanism, index: int) -> LegForm:
+def read_leg(robot: Robot, known: Mechanism, index: int) -> LegForm:
+    """Read one leg.
+
+    Raises:
+        UnreadError: if it is neither a strut nor a driven rod.
+    """
     leg, plan = robot.legs[index], known.legs[index]
     if plan.recipe is None:
         raise UnreadError(f"leg {leg.name!r} has no closed form")
@@ -180,25 +193,29 @@ def _read(robot: Robot, known: Mechanism, index: int) -> LegForm:
     raise UnreadError(f"leg {leg.name!r} is neither a strut nor a rod on a driven arm or slider")
 
 
-def _end(robot: Robot, leg: Leg, closure: Joint) -> tuple[Pose, float]:
-    """The frame of a leg's last joint on the platform, and 1 if the platform follows the leg in it, else -1.
-
-    Raises:
-        UnreadError: if the leg does not end on the platform itself.
-    """
+def _end(robot: Robot, leg: Leg, closure: Joint) -> tuple[Pose, int, float]:
+    """A leg's last joint: frame and body on the nacelle, 1 if the nacelle follows the leg in it, else -1."""
     own = {robot.joints[j].successor for j in leg.joints}
     last = closure.predecessor if closure.predecessor in own else closure.successor
     _, other, frame = end_frames(closure, last)
-    if other != PLATFORM:
-        raise UnreadError(f"leg {leg.name!r} does not end on the platform itself")
-    return frame, 1.0 if closure.predecessor == last else -1.0
+    return frame, other, 1.0 if closure.predecessor == last else -1.0
+
+
+@lru_cache(maxsize=64)
+def around(known: Mechanism) -> tuple[TreeMotion, ...]:
+    """The reference and poses around it."""
+    return (known.assembly.motion, *(motion for motion, _ in generic_poses(known.robot, known.assembly)))
+
+
+def _turns(known: Mechanism, body: int) -> bool:
+    """Whether a body of the nacelle turns when the robot moves."""
+    orientations = [motion.poses[body].R for motion in around(known)]
+    return any(float(np.max(np.abs(R - orientations[0]))) > 1e-9 for R in orientations)
 
 
 def _side_by_side(robot: Robot, known: Mechanism, index: int, actuator: int) -> LegForm:
     """Rods between balls side by side, on a platform that does not turn: they move as one."""
     leg = robot.legs[index]
-    if any(axis >= 3 for axis in robot.motion.twist_axes):
-        raise UnreadError(f"the rods of leg {leg.name!r} do not stay parallel, because the platform turns")
     root = robot.actuators[actuator].joint
     found = []
     for j in leg.joints:
@@ -216,8 +233,10 @@ def _side_by_side(robot: Robot, known: Mechanism, index: int, actuator: int) -> 
         if chains[1].letters[1:] != "S":
             raise UnreadError(f"the rods of leg {leg.name!r} do not stand on balls")
         found.append(_rod(robot, known, index, chains[0], chains[1], actuator, "elbow-ball"))
-    R = known.assembly.platform.R
     one, *others = found
+    if any(other.body != one.body for other in others) or _turns(known, one.body):
+        raise UnreadError(f"the rods of leg {leg.name!r} do not stay parallel, because their end turns")
+    R = known.assembly.motion.poses[one.body].R
     for other in others:
         across = _floats(other.A - one.A) - R @ _floats(other.B - one.B)
         sizes = (float(other.length) - float(one.length), float(other.arm) - float(one.arm))
@@ -316,7 +335,7 @@ def _strut(
     leg = robot.legs[index]
     recipe = known.legs[index].recipe
     assert recipe is not None
-    frame, end_side = _end(robot, leg, chain.target)
+    frame, body, end_side = _end(robot, leg, chain.target)
     chain, numbers = _pair(chain, recipe.form), _pair(numbers, recipe.form)
     pivot = {"pair-slide": "U", "ball-slide": "S", "turn-slide": "R"}[recipe.form]
     Xn, count = numbers.X, len(numbers.letters)
@@ -369,6 +388,7 @@ def _strut(
         pivot=pivot,
         A=X0.p,
         B=frame.p,
+        body=body,
         axis=np.zeros(3),
         arm=0.0,
         start=np.zeros(3),
@@ -406,7 +426,7 @@ def _rod(
     leg = robot.legs[index]
     recipe = known.legs[index].recipe
     assert recipe is not None
-    frame, end_side = _end(robot, leg, chain.target)
+    frame, body, end_side = _end(robot, leg, chain.target)
     chain, numbers = _pair(chain, kind), _pair(numbers, kind)
     pivot = {"elbow-pair": "U", "elbow-ball": "S", "elbow-turn": "R"}[kind]
     Xn, count, turns = numbers.X, len(numbers.letters), numbers.letters[0] == "R"
@@ -468,6 +488,7 @@ def _rod(
         pivot=pivot,
         A=A,
         B=frame.p,
+        body=body,
         axis=n,
         arm=arm,
         start=start,
