@@ -19,11 +19,12 @@ from nacelle.dynamics.compact.masses import felt, fit, second_moments
 from nacelle.dynamics.compact.model import applies
 from nacelle.dynamics.compact.reading import read_legs
 from nacelle.kinematics.mechanism import mechanism
+from nacelle.kinematics.parallelogram import parallelogram
 from nacelle.model.joint import JointKind, Spring
 from nacelle.model.robot import Payload
 from nacelle.spatial.inertia import parameters_from_com
 from support.compare import assert_same
-from support.leg_robots import CASES
+from support.leg_robots import CASES, translating
 from support.library import NAMES, library_robot
 from support.random_inertia import with_random_friction, with_random_inertias
 
@@ -36,6 +37,7 @@ SERVED = (
     "gough-stewart",
     "hexa",
     "hexaglide",
+    "orthoglide",
     "palida",
     "prrrp",
 )
@@ -100,6 +102,35 @@ def general(name: str, seed: int) -> nacelle.Robot:
     load = Payload("load", 1, tuple(np.array(robot.bodies[1].inertia) * 0.3))
     payload = (load,) if robot.platform_nv == 6 else ()
     return dataclasses.replace(robot, joints=tuple(joints), payload=payload, gravity=(1.0, -2.0, -9.0))
+
+
+def parallelograms(root: str, seed: int) -> nacelle.Robot:
+    """Three legs with straight parallelograms; hubs and ends have their masses on their axes."""
+    robot = translating(seed, [f"{root}RPaR"], straight=True)
+    robot = with_random_friction(with_random_inertias(robot, seed), seed)
+    rng = np.random.default_rng(seed)
+    bodies = list(robot.bodies)
+    for leg in robot.legs:
+        found = parallelogram(robot, leg)
+        assert found is not None
+        hub, wrist = robot.joints[found.hub], robot.joints[found.wrist]
+        for body, frame in (
+            (hub.successor, hub.frame_successor),
+            (wrist.predecessor, wrist.frame_predecessor),
+        ):
+            com = frame.p + 0.1 * rng.uniform(-1.0, 1.0) * frame.R[:, 2]
+            about = np.diag(rng.uniform(0.002, 0.003, 3))
+            own = tuple(parameters_from_com(rng.uniform(0.1, 0.5), com, about))
+            bodies[body] = dataclasses.replace(bodies[body], inertia=own)
+    return dataclasses.replace(robot, bodies=tuple(bodies), gravity=(1.0, -2.0, -9.0))
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("root", ["P", "R"])
+def test_parallelograms(root: str, seed: int) -> None:
+    robot = parallelograms(root, seed)
+    assert not applies(mechanism(robot)), applies(mechanism(robot))
+    check(robot, seed)
 
 
 def state(robot: nacelle.Robot, seed: int) -> tuple[Array, Array, Array, Array, Array]:

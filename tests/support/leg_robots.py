@@ -457,15 +457,18 @@ def rods(d: Draft, A: Array, W: Array, *, root: str, ball: bool) -> None:
         d.socket(rod, PLATE, W + step, cut=True)
 
 
-def parallelogram(d: Draft, A: Array, W: Array, *, root: str) -> None:
-    """Arm or slider, hub, parallelogram, wrist; the hub's axis is the arm's where the arm turns."""
+def parallelogram(d: Draft, A: Array, W: Array, *, root: str, straight: bool = False) -> None:
+    """Arm or slider, hub, parallelogram, wrist; the hub's axis is the arm's where the arm turns.
+
+    With `straight` the rods start on the hub's axis and stand square to their hinges.
+    """
     arm, E = _driven_elbow(d, A, W, root)
     axis = (d.poses[BASE].R @ d.joints[-1].frame_predecessor.R)[:, 2]
     rod = W - E
     h = axis if root == "R" else d.across(d.near(rod, 0.5))
     # The hinges of the rods, square to the hub's axis, off it by any vector; the rod may be oblique.
-    g = unit(np.cross(h, d.near(rod, 0.4)))
-    off = d.rng.uniform(-0.05, 0.05, 3)
+    g = unit(np.cross(h, rod if straight else d.near(rod, 0.4)))
+    off = np.zeros(3) if straight else d.rng.uniform(-0.05, 0.05, 3)
     hub, rod_a, rod_b, end = d.body(), d.body(), d.body(), d.body()
     widths = (0.08 * h, -0.07 * h)
     d.turn(arm, hub, E, d.sign() * h)
@@ -506,12 +509,13 @@ TRANSLATING_LEGS: dict[str, tuple[Callable[..., None], dict[str, object], str | 
 }
 
 
-def translating(seed: int, kinds: Sequence[str]) -> Robot:
+def translating(seed: int, kinds: Sequence[str], **more: Any) -> Robot:
     """Three legs, of the given types in turn, that keep the orientation of the nacelle."""
     rng = np.random.default_rng(seed)
     d = draft(rng)
     for k in range(3):
         make, how, _ = TRANSLATING_LEGS[kinds[k % len(kinds)]]
+        how = how | more
         around = 2 * np.pi / 3 * k + rng.uniform(-0.3, 0.3)
         A = np.array([0.5 * np.cos(around), 0.5 * np.sin(around), 0.0]) + rng.uniform(-0.1, 0.1, 3)
         own = np.array([0.1 * np.cos(around), 0.1 * np.sin(around), 0.0]) + rng.uniform(-0.03, 0.03, 3)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from nacelle.dynamics.compact.reading import Drive
+from nacelle.dynamics.compact.form import Drive
 from nacelle.dynamics.friction import axis_friction
 from nacelle.model.joint import FrictionTerm
 from nacelle.spatial.scalar import Array, Scalar, sign

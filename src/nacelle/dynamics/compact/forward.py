@@ -13,9 +13,9 @@ from dataclasses import replace
 import numpy as np
 
 from nacelle.dynamics.compact.demand import Counts, Demand, is_zero
+from nacelle.dynamics.compact.form import clean
 from nacelle.dynamics.compact.model import Choice, Legs, demand_of, gates_of, platform_wrench, read, upright
 from nacelle.dynamics.compact.points import Platform, Point, turning
-from nacelle.dynamics.compact.reading import clean
 from nacelle.dynamics.compact.strut import strut_inertia
 from nacelle.kinematics.mechanism import mechanism
 from nacelle.model.robot import Robot

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from nacelle.dynamics.compact.demand import Counts
+from nacelle.dynamics.compact.form import clean
 from nacelle.dynamics.compact.forward import forward as forward_form
 from nacelle.dynamics.compact.measured import element_shapes, inverse_from_elements, inverse_from_encoders
 from nacelle.dynamics.compact.model import Choice, platform_wrench, read
 from nacelle.dynamics.compact.model import inverse as inverse_form
 from nacelle.dynamics.compact.points import Platform
-from nacelle.dynamics.compact.reading import clean
 from nacelle.kinematics.mechanism import mechanism
 from nacelle.kinematics.shapes import of_actuators, of_pose, of_twist, of_unknowns
 from nacelle.model.robot import Robot

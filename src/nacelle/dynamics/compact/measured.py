@@ -13,9 +13,10 @@ import numpy as np
 
 from nacelle.dynamics.compact import rod as rods
 from nacelle.dynamics.compact.demand import Counts, Demand
+from nacelle.dynamics.compact.form import LegForm, clean
 from nacelle.dynamics.compact.model import Choice, finish, joined, read_still, upright
 from nacelle.dynamics.compact.points import Point
-from nacelle.dynamics.compact.reading import LegForm, clean, read_legs
+from nacelle.dynamics.compact.reading import read_legs
 from nacelle.dynamics.compact.strut import strut
 from nacelle.errors import KinematicsError
 from nacelle.kinematics import sphere

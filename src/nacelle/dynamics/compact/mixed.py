@@ -17,9 +17,11 @@ import numpy as np
 
 from nacelle.dynamics.actuators import balance
 from nacelle.dynamics.compact.demand import Counts
+from nacelle.dynamics.compact.form import LegForm, UnreadError
 from nacelle.dynamics.compact.model import Choice, demand_of, steepest
+from nacelle.dynamics.compact.parallel_rods import around
 from nacelle.dynamics.compact.points import Point
-from nacelle.dynamics.compact.reading import LegForm, UnreadError, around, read_leg
+from nacelle.dynamics.compact.reading import read_leg
 from nacelle.dynamics.demand import Settings, body_wrenches, joint_efforts
 from nacelle.dynamics.state import State, state_at
 from nacelle.kinematics.actuation import actuator_rows

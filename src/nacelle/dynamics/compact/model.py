@@ -18,6 +18,7 @@ from nacelle.dynamics.compact.equilibrium import (
     pivot_order,
     rows,
 )
+from nacelle.dynamics.compact.form import LegForm, UnreadError, clean
 from nacelle.dynamics.compact.masses import Masses, fit
 from nacelle.dynamics.compact.points import (
     Platform,
@@ -28,7 +29,7 @@ from nacelle.dynamics.compact.points import (
     points,
     turning,
 )
-from nacelle.dynamics.compact.reading import LegForm, UnreadError, clean, read_legs
+from nacelle.dynamics.compact.reading import read_legs
 from nacelle.dynamics.state import body_parameters
 from nacelle.kinematics.mechanism import Mechanism, mechanism
 from nacelle.kinematics.mobility import generic_poses

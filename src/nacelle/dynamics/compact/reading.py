@@ -1,153 +1,36 @@
 """Reading legs as struts and driven rods: what the smallest form needs of a description.
 
-A *strut* stands on the base at A and changes its length; a *rod* of constant length hangs on an arm or
-slider at A. Both end on the platform at B, in a ball, a hinge or a point, and lie along r = B - A. A
-universal joint at A has a first axis a that is fixed in the base; the bodies on it are known in the axes
-
-    e_1 = a x r / |a x r|,   e_2 = e_3 x e_1,   e_3 = r / |r|
-
-and with a ball or a hinge at A in axes with the same e_3. Numbers may be symbols; what is decided is decided
-by the robot's own numbers.
+What is decided is decided by the robot's own numbers; the numbers of the result may be symbols.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from dataclasses import replace
 
 import numpy as np
 
+from nacelle.dynamics.compact.form import (
+    NOTHING,
+    Drive,
+    LegForm,
+    Passive,
+    UnreadError,
+    clean,
+    clean_parameters,
+)
+from nacelle.dynamics.compact.parallel_rods import parallelogram_form, turns_with
 from nacelle.dynamics.state import body_parameters
 from nacelle.kinematics.chain import Chain, centred, end_frames, flatten, serial_chain
 from nacelle.kinematics.mechanism import Mechanism
-from nacelle.kinematics.mobility import generic_poses
-from nacelle.kinematics.tree import TreeMotion
-from nacelle.model.joint import FrictionTerm, Joint, JointKind
+from nacelle.model.joint import FrictionTerm, Joint
 from nacelle.model.leg import PLATFORM, Leg
 from nacelle.model.robot import Robot
 from nacelle.spatial.inertia import transform_parameters
 from nacelle.spatial.pose import Pose, identity
 from nacelle.spatial.scalar import Array, Scalar, cross, divide, dot, norm, pack
 
-# Numbers below this part of their neighbours are rounding: sines of right angles, products of inertia.
-ROUNDING = 4e-15
-# Parts of a leg that must vanish for a form to hold, over the size of what they stand beside.
-NOTHING = 1e-12
-
 STRUTS = ("pair-slide", "ball-slide", "turn-slide")
 RODS = ("elbow-pair", "elbow-ball", "elbow-turn")
-
-
-class UnreadError(Exception):
-    """A leg is neither a strut nor a driven rod; the message says why."""
-
-
-@dataclass(frozen=True)
-class Drive:
-    """The actuated joint of a leg.
-
-    Attributes:
-        number: of the actuator.
-        joint: the joint: friction, rotor and spring.
-        turns: whether it is revolute.
-        zero: for a strut, q = length * side + zero.
-        side: for a strut, 1 if the joint's axis points from A to B, else -1.
-    """
-
-    number: int
-    joint: Joint
-    turns: bool
-    side: float = 1.0
-    zero: Scalar = 0.0
-
-    def friction(self) -> tuple[FrictionTerm, ...]:
-        """Friction terms of the axis."""
-        return self.joint.friction[0] if self.joint.friction else ()
-
-
-@dataclass(frozen=True)
-class Passive:
-    """Friction of the axes at A, and of the joint at B.
-
-    Attributes:
-        first: of the first axis of a universal joint, or of a hinge.
-        second: of its second axis.
-        ball: of a ball at A.
-        side: 1 if the second axis points along e_1, else -1.
-        end: of the joint at B.
-        end_kind: kind of the joint at B.
-        end_side: 1 if the platform follows the leg in the joint, else -1.
-    """
-
-    first: tuple[FrictionTerm, ...]
-    second: tuple[FrictionTerm, ...]
-    ball: tuple[FrictionTerm, ...]
-    side: float
-    end: tuple[FrictionTerm, ...]
-    end_kind: JointKind
-    end_side: float
-
-
-@dataclass(frozen=True)
-class LegForm:
-    """A leg as a strut or a driven rod.
-
-    Attributes:
-        name: of the leg.
-        kind: "strut" or "rod".
-        pivot: what stands at A: "U", "S" or "R".
-        A: the anchor of a strut; for a slider A at q = 0; for an arm the centre of the circle of A. Base.
-        B: the anchor on the nacelle, in the axes of its body.
-        body: the nacelle's body that carries it.
-        axis: of the drive (rods): direction of the slide or of the turn; base.
-        arm: for an arm, its length from the axis to A; else 0.
-        start: for an arm, its direction at q = 0; base.
-        first: first axis at A, or the axis of the hinge; base.
-        length: of a rod; 0 for a strut.
-        root: which root is taken (rods).
-        tube: ten parameters of the bodies of a strut that do not slide, about A, in e_1, e_2, e_3.
-        rod: ten parameters of the rod about A, of a strut's sliding bodies about B.
-        cross: inertia of bodies behind the first axis alone, about it.
-        carriage: ten parameters of the driven body: of an arm about the axis at the centre of the circle,
-            first axis along the arm and third along the axis.
-        drive: the actuator.
-        passive: friction.
-    """
-
-    name: str
-    kind: str
-    pivot: str
-    A: Array
-    B: Array
-    body: int
-    axis: Array
-    arm: Scalar
-    start: Array
-    first: Array
-    length: Scalar
-    root: float
-    tube: Array
-    rod: Array
-    cross: Scalar
-    carriage: Array
-    drive: Drive
-    passive: Passive
-
-
-def clean(values: Array, scale: float | None = None) -> Array:
-    """Set to zero what is rounding beside the largest entry (or a scale); symbols stay as they are."""
-    if values.dtype == object:
-        return values
-    size = float(np.max(np.abs(values), initial=0.0)) if scale is None else scale
-    rounded = np.where(np.abs(values) < ROUNDING * size, 0.0, values)
-    for whole in (1.0, -1.0):
-        rounded = np.where(np.abs(rounded - whole) < ROUNDING, whole, rounded)
-    return np.asarray(rounded)
-
-
-def clean_parameters(p: Array) -> Array:
-    """Clean mass, first moments and inertia, each beside its like."""
-    return np.concatenate([p[:1], clean(p[1:4]), clean(p[4:])]) if p.dtype != object else p
 
 
 def read_legs(robot: Robot, known: Mechanism) -> list[LegForm]:
@@ -183,6 +66,8 @@ def read_leg(robot: Robot, known: Mechanism, index: int) -> LegForm:
     form = plan.recipe.form
     if form == "rods":
         return _side_by_side(robot, known, index, actuators[0])
+    if form == "parallelogram":
+        return parallelogram_form(robot, known, index, actuators[0])
     chain, numbers = serial_chain(robot, leg), serial_chain(robot.numeric, leg)
     if chain is None or numbers is None:
         raise UnreadError(f"leg {leg.name!r} is not one chain")
@@ -199,18 +84,6 @@ def _end(robot: Robot, leg: Leg, closure: Joint) -> tuple[Pose, int, float]:
     last = closure.predecessor if closure.predecessor in own else closure.successor
     _, other, frame = end_frames(closure, last)
     return frame, other, 1.0 if closure.predecessor == last else -1.0
-
-
-@lru_cache(maxsize=64)
-def around(known: Mechanism) -> tuple[TreeMotion, ...]:
-    """The reference and poses around it."""
-    return (known.assembly.motion, *(motion for motion, _ in generic_poses(known.robot, known.assembly)))
-
-
-def _turns(known: Mechanism, body: int) -> bool:
-    """Whether a body of the nacelle turns when the robot moves."""
-    orientations = [motion.poses[body].R for motion in around(known)]
-    return any(float(np.max(np.abs(R - orientations[0]))) > 1e-9 for R in orientations)
 
 
 def _side_by_side(robot: Robot, known: Mechanism, index: int, actuator: int) -> LegForm:
@@ -234,7 +107,7 @@ def _side_by_side(robot: Robot, known: Mechanism, index: int, actuator: int) -> 
             raise UnreadError(f"the rods of leg {leg.name!r} do not stand on balls")
         found.append(_rod(robot, known, index, chains[0], chains[1], actuator, "elbow-ball"))
     one, *others = found
-    if any(other.body != one.body for other in others) or _turns(known, one.body):
+    if any(other.body != one.body for other in others) or turns_with(known, one.body):
         raise UnreadError(f"the rods of leg {leg.name!r} do not stay parallel, because their end turns")
     R = known.assembly.motion.poses[one.body].R
     for other in others:

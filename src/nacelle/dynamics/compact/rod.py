@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nacelle.dynamics.compact.demand import Counts, Demand, drive_force, friction_along, is_zero
-from nacelle.dynamics.compact.reading import NOTHING, LegForm
+from nacelle.dynamics.compact.form import NOTHING, LegForm
 from nacelle.dynamics.friction import ball_friction
 from nacelle.model.joint import JointKind
 from nacelle.spatial.scalar import Array, Scalar, atan2, cross, divide, dot, pack, sqrt
@@ -314,6 +314,7 @@ def _turning(
     moment: Array = zero
     M_a: Scalar = friction_along(form.passive.first, rate - turned, rate - turned, counts)
     reaction: Scalar = -(dot(form.axis, first) * M_a) if form.drive.turns else 0.0
+    M_a = M_a + friction_along(form.passive.still, rate, h, counts)
     T: Scalar = 0.0
     force = zero
     inertia, p = numeric.rod, form.rod

@@ -24,7 +24,7 @@ from dataclasses import replace
 import numpy as np
 
 from nacelle.dynamics.compact.demand import Counts, Demand, drive_force, friction_along, is_zero
-from nacelle.dynamics.compact.reading import NOTHING, LegForm, clean
+from nacelle.dynamics.compact.form import NOTHING, LegForm, clean
 from nacelle.dynamics.compact.rod import rotor
 from nacelle.dynamics.compact.spin import Turning, residual_moments
 from nacelle.dynamics.friction import ball_friction

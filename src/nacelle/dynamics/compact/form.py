@@ -1,0 +1,138 @@
+"""A leg as a strut or a driven rod: the data of the smallest form.
+
+A *strut* stands on the base at A and changes its length; a *rod* of constant length hangs on an arm or
+slider at A. Both end on the nacelle at B and lie along r = B - A. A universal joint at A has a first axis a
+that is fixed in the base; the bodies on it are known in the axes
+
+    e_1 = a x r / |a x r|,   e_2 = e_3 x e_1,   e_3 = r / |r|
+
+and with a ball or a hinge at A in axes with the same e_3. Numbers may be symbols.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from nacelle.model.joint import FrictionTerm, Joint, JointKind
+from nacelle.spatial.scalar import Array, Scalar
+
+# Numbers below this part of their neighbours are rounding: sines of right angles, products of inertia.
+ROUNDING = 4e-15
+# Parts of a leg that must vanish for a form to hold, over the size of what they stand beside.
+NOTHING = 1e-12
+
+
+class UnreadError(Exception):
+    """A leg is neither a strut nor a driven rod; the message says why."""
+
+
+@dataclass(frozen=True)
+class Drive:
+    """The actuated joint of a leg.
+
+    Attributes:
+        number: of the actuator.
+        joint: the joint: friction, rotor and spring.
+        turns: whether it is revolute.
+        zero: for a strut, q = length * side + zero.
+        side: for a strut, 1 if the joint's axis points from A to B, else -1.
+    """
+
+    number: int
+    joint: Joint
+    turns: bool
+    side: float = 1.0
+    zero: Scalar = 0.0
+
+    def friction(self) -> tuple[FrictionTerm, ...]:
+        """Friction terms of the axis."""
+        return self.joint.friction[0] if self.joint.friction else ()
+
+
+@dataclass(frozen=True)
+class Passive:
+    """Friction of the axes at A, and of the joint at B.
+
+    Attributes:
+        first: of the first axis of a universal joint, or of a hinge.
+        second: of its second axis.
+        ball: of a ball at A.
+        side: 1 if the second axis points along e_1, else -1.
+        end: of the joint at B.
+        end_kind: kind of the joint at B.
+        end_side: 1 if the platform follows the leg in the joint, else -1.
+        still: of joints that turn about the first axis against what does not turn (wrist of a parallelogram).
+    """
+
+    first: tuple[FrictionTerm, ...]
+    second: tuple[FrictionTerm, ...]
+    ball: tuple[FrictionTerm, ...]
+    side: float
+    end: tuple[FrictionTerm, ...]
+    end_kind: JointKind
+    end_side: float
+    still: tuple[FrictionTerm, ...] = ()
+
+
+@dataclass(frozen=True)
+class LegForm:
+    """A leg as a strut or a driven rod.
+
+    Attributes:
+        name: of the leg.
+        kind: "strut" or "rod".
+        pivot: what stands at A: "U", "S" or "R".
+        A: the anchor of a strut; for a slider A at q = 0; for an arm the centre of the circle of A. Base.
+        B: the anchor on the nacelle, in the axes of its body.
+        body: the nacelle's body that carries it.
+        axis: of the drive (rods): direction of the slide or of the turn; base.
+        arm: for an arm, its length from the axis to A; else 0.
+        start: for an arm, its direction at q = 0; base.
+        first: first axis at A, or the axis of the hinge; base.
+        length: of a rod; 0 for a strut.
+        root: which root is taken (rods).
+        tube: ten parameters of the bodies of a strut that do not slide, about A, in e_1, e_2, e_3.
+        rod: ten parameters of the rod about A, of a strut's sliding bodies about B.
+        cross: inertia of bodies behind the first axis alone, about it.
+        carriage: ten parameters of the driven body: of an arm about the axis at the centre of the circle,
+            first axis along the arm and third along the axis.
+        drive: the actuator.
+        passive: friction.
+    """
+
+    name: str
+    kind: str
+    pivot: str
+    A: Array
+    B: Array
+    body: int
+    axis: Array
+    arm: Scalar
+    start: Array
+    first: Array
+    length: Scalar
+    root: float
+    tube: Array
+    rod: Array
+    cross: Scalar
+    carriage: Array
+    drive: Drive
+    passive: Passive
+
+
+def clean(values: Array, scale: float | None = None) -> Array:
+    """Set to zero what is rounding beside the largest entry (or a scale); symbols stay as they are."""
+    if values.dtype == object:
+        return values
+    size = float(np.max(np.abs(values), initial=0.0)) if scale is None else scale
+    rounded = np.where(np.abs(values) < ROUNDING * size, 0.0, values)
+    for whole in (1.0, -1.0):
+        rounded = np.where(np.abs(rounded - whole) < ROUNDING, whole, rounded)
+    return np.asarray(rounded)
+
+
+def clean_parameters(p: Array) -> Array:
+    """Clean mass, first moments and inertia, each beside its like."""
+    return np.concatenate([p[:1], clean(p[1:4]), clean(p[4:])]) if p.dtype != object else p

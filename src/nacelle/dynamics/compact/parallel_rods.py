@@ -1,0 +1,174 @@
+"""Legs with a parallelogram, read as a rod on a universal joint (PRPaR, RRPaR).
+
+Hub and end turn together about the hub's axis, the two rods about axes square to it: the parallelogram moves
+as one rod from the hub's centre to the wrist on a universal joint, with the hub as its cross, the inertia of
+the end about the axis added to it, and the end's mass at B.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from nacelle.dynamics.compact.form import (
+    NOTHING,
+    Drive,
+    LegForm,
+    Passive,
+    UnreadError,
+    clean,
+    clean_parameters,
+)
+from nacelle.dynamics.state import body_parameters
+from nacelle.kinematics.mechanism import Mechanism
+from nacelle.kinematics.mobility import generic_poses
+from nacelle.kinematics.parallelogram import Parallelogram, arm, parallelogram
+from nacelle.kinematics.tree import TreeMotion
+from nacelle.model.joint import FrictionTerm, JointKind
+from nacelle.model.robot import Robot
+from nacelle.spatial.inertia import transform_parameters
+from nacelle.spatial.pose import Pose
+from nacelle.spatial.scalar import Array, Scalar, cross, divide, norm, pack
+
+
+@lru_cache(maxsize=64)
+def around(known: Mechanism) -> tuple[TreeMotion, ...]:
+    """The reference and poses around it."""
+    return (known.assembly.motion, *(motion for motion, _ in generic_poses(known.robot, known.assembly)))
+
+
+def turns_with(known: Mechanism, body: int) -> bool:
+    """Whether a body of the nacelle turns when the robot moves."""
+    orientations = [motion.poses[body].R for motion in around(known)]
+    return any(float(np.max(np.abs(R - orientations[0]))) > 1e-9 for R in orientations)
+
+
+def parallelogram_form(robot: Robot, known: Mechanism, index: int, actuator: int) -> LegForm:
+    """Read a leg with a parallelogram.
+
+    Raises:
+        UnreadError: if it does not move as one rod on a universal joint.
+    """
+    leg = robot.legs[index]
+    recipe = known.legs[index].recipe
+    p = parallelogram(robot.numeric, leg)
+    if p is None or recipe is None or p.root != robot.actuators[actuator].joint:
+        raise UnreadError(f"leg {leg.name!r} is not driven at the root of its parallelogram")
+    _check(robot, known, leg.name, p)
+    root, wrist = robot.joints[p.root], robot.joints[p.wrist]
+    turns = root.kind is JointKind.REVOLUTE
+    X0, (centre, d) = root.frame_predecessor, arm(robot, p)
+    n = clean(X0.R[:, 2])
+    hub_n = arm(robot.numeric, p)[0].R[:, 2]
+    if turns and np.hypot(hub_n[0], hub_n[1]) > NOTHING:
+        raise UnreadError(f"the hub's axis of leg {leg.name!r} turns with its arm")
+    first = n * (1.0 if hub_n[2] > 0.0 else -1.0) if turns else clean(X0.R @ centre.R[:, 2])
+    length = norm(d)
+    rods, sign = _rods(robot, known, p, np.asarray(first, dtype=float))
+    hub = _seen(robot, robot.joints[p.hub].successor, robot.joints[p.hub].frame_successor)
+    end = _seen(robot, wrist.predecessor, wrist.frame_predecessor)
+    tip = pack([end[0], 0.0, 0.0, end[0] * length, *_point(end[0] * length * length)])
+    whole = rods + tip + np.concatenate([hub[:1], np.zeros(9)])
+    if turns:
+        e = centre.p
+        size = norm(e[:2])
+        along = pack([e[0], e[1], 0.0]) * divide(1.0, size)
+        up = np.array([0.0, 0.0, 1.0])
+        C = np.stack([along, cross(up, along), up], axis=1)
+        A, start = X0.p + e[2] * X0.R[:, 2], X0.R @ along
+        frame = root.frame_successor @ Pose(C, np.zeros(3))
+    else:
+        size, start, A = 0.0, np.zeros(3), X0.p + X0.R @ centre.p
+        frame = root.frame_successor
+    terms = [_friction(robot, j) for j in (p.rod_a, p.rod_b, p.end, p.fold)]
+    passive = Passive(
+        first=_friction(robot, p.hub),
+        second=tuple(term for listed in terms for term in listed),
+        ball=(),
+        side=sign,
+        end=(),
+        end_kind=JointKind.REVOLUTE,
+        end_side=1.0,
+        still=_friction(robot, p.wrist),
+    )
+    return LegForm(
+        name=leg.name,
+        kind="rod",
+        pivot="U",
+        A=A,
+        B=wrist.frame_successor.p,
+        body=wrist.successor,
+        axis=n,
+        arm=size,
+        start=start,
+        first=first,
+        length=length,
+        root=float(recipe.signs[0]),
+        tube=np.zeros(10),
+        rod=clean_parameters(whole),
+        cross=hub[9] + end[9],
+        carriage=_seen(robot, root.successor, frame),
+        drive=Drive(actuator, root, turns),
+        passive=passive,
+    )
+
+
+def _point(second: Scalar) -> list[Scalar]:
+    """Inertia of a mass on the third axis."""
+    return [second, 0.0, second, 0.0, 0.0, 0.0]
+
+
+def _seen(robot: Robot, body: int, frame: Pose) -> Array:
+    """Ten parameters of a body, seen from a frame on it."""
+    to = frame.inverse()
+    return clean_parameters(transform_parameters(to.R, to.p, body_parameters(robot, body)))
+
+
+def _friction(robot: Robot, joint: int) -> tuple[FrictionTerm, ...]:
+    friction = robot.joints[joint].friction
+    return friction[0] if friction else ()
+
+
+def _rods(robot: Robot, known: Mechanism, p: Parallelogram, first: Array) -> tuple[Array, float]:
+    """Both rods about their own hinges in e_1, e_2, e_3; 1 if the first one's axis is along e_1, else -1."""
+    total: Array = np.zeros(10)
+    poses = known.assembly.motion.poses
+    sign = 1.0
+    for number, (near, far) in enumerate(((p.rod_a, p.end), (p.rod_b, p.fold))):
+        joint, other = robot.joints[near], robot.joints[far]
+        own, own_far = robot.numeric.joints[near], robot.numeric.joints[far]
+        d = joint.frame_successor.R.T @ (other.frame_predecessor.p - joint.frame_successor.p)
+        along = poses[own.successor].R @ (own_far.frame_predecessor.p - own.frame_successor.p)
+        axis = poses[own.successor].R @ own.frame_successor.R[:, 2]
+        side = 1.0 if float(np.cross(first, along) @ axis) > 0.0 else -1.0
+        sign = side if number == 0 else sign
+        e1, e3 = np.array([0.0, 0.0, side]), d * divide(1.0, norm(d))
+        E = np.stack([e1, cross(e3, e1), e3], axis=1)
+        frame = joint.frame_successor
+        total = total + _seen(robot, joint.successor, Pose(frame.R @ E, frame.p))
+    return total, sign
+
+
+def _check(robot: Robot, known: Mechanism, name: str, p: Parallelogram) -> None:
+    """Refuse what is not one rod on a universal joint."""
+    own = robot.numeric
+    hub, wrist = own.joints[p.hub], own.joints[p.wrist]
+    near = hub.frame_successor.R.T @ (own.joints[p.rod_a].frame_predecessor.p - hub.frame_successor.p)
+    if np.hypot(near[0], near[1]) > NOTHING * robot.size:
+        raise UnreadError(f"the rods of leg {name!r} do not start on the hub's axis")
+    d = arm(own, p)[1]
+    if abs(float(d[2])) > NOTHING * robot.size:
+        raise UnreadError(f"the rods of leg {name!r} are oblique to their hinges")
+    for what, body, frame in (
+        ("hub", hub.successor, hub.frame_successor),
+        ("end", wrist.predecessor, wrist.frame_predecessor),
+    ):
+        seen = _seen(own, body, frame)
+        if np.max(np.abs(seen[1:3])) > NOTHING * max(seen[0] * robot.size, 1e-300):
+            raise UnreadError(f"the {what} of leg {name!r} has its centre of mass beside its axis")
+    if turns_with(known, wrist.successor):
+        raise UnreadError(f"the nacelle turns at the end of leg {name!r}")
+    for j in (p.hub, p.rod_a, p.rod_b, p.end, p.fold, p.wrist):
+        if any(term.basis == "constant" for term in _friction(robot, j)):
+            raise UnreadError(f"leg {name!r} has constant friction in a passive joint")
