@@ -320,6 +320,8 @@ def test_beside_the_tree(name: str) -> None:
         for turned in (False, True):
             found = mixed.inverse(robot, x, y, v, a, load, turned=turned, **options)["force"]
             assert_same(found, exact, 1e-12)
+        back = mixed.forward(robot, x, y, v, exact, load, **options)["acceleration"]
+        assert_same(back, a, 1e-11)
 
 
 @pytest.mark.parametrize("name", sorted(name for name in CASES if " + " in name))

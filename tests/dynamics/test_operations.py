@@ -74,6 +74,9 @@ COUNTS = [
     ("3rrr", "inverse_dynamics", "pose", False, 300),
     ("hexaglide", "inverse_dynamics", "pose", False, 919),
     ("hexa", "inverse_dynamics", "pose", False, 1336),
+    ("orthoglide", "inverse_dynamics", "pose", False, 191),
+    ("quattro", "inverse_dynamics", "pose", True, 780),
+    ("quattro", "forward_dynamics", "pose", True, 979),
 ]
 
 

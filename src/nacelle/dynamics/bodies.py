@@ -5,6 +5,8 @@ sum over bodies of J_b^T w_b  +  sum over axes of C^T e  =  J_a^T Gamma         
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import numpy as np
 
 from nacelle.dynamics.demand import Settings, body_wrenches, joint_efforts
@@ -29,13 +31,18 @@ def generalised_force(state: State, a: Array, settings: Settings) -> Array:
     return np.asarray(total)
 
 
-def mass_matrix(state: State) -> Array:
-    """Mass matrix (n, n) along the reduced twist: sum of J_b^T I_b J_b, and rotors."""
+def mass_matrix(state: State, without: Collection[int] = ()) -> Array:
+    """Mass matrix (n, n) along the reduced twist: sum of J_b^T I_b J_b, and rotors.
+
+    Args:
+        state: where the robot is.
+        without: bodies that are left out, and with them the rotors of joints that carry them.
+    """
     robot, motion, U = state.robot, state.now.motion, state.moving.U
     n = U.shape[1]
     total: Array = np.zeros((n, n))
     for body, pose in enumerate(motion.poses):
-        if body == 0 or not has_mass(robot, body):
+        if body == 0 or body in without or not has_mass(robot, body):
             continue
         # In the body's axes, where the parameters are constant.
         J = motion.jacobian(body) @ U
@@ -45,6 +52,8 @@ def mass_matrix(state: State) -> Array:
         momentum, spin = p[0] * V - h @ W, h @ V + inertia_matrix(p) @ W
         total = total + V.T @ momentum + W.T @ spin
     for index, inertia in rotors(robot):
+        if robot.joints[index].successor in without:
+            continue
         row = joint_rate_row(robot, motion, index) @ U
         total = total + inertia * np.outer(row, row)
     return np.asarray(total)

@@ -11,6 +11,7 @@ import numpy as np
 from nacelle.dynamics.actuators import balance
 from nacelle.dynamics.bodies import gravity_force, mass_matrix
 from nacelle.dynamics.compact import functions as compact
+from nacelle.dynamics.compact import mixed
 from nacelle.dynamics.compact.model import applies
 from nacelle.dynamics.demand import Settings
 from nacelle.dynamics.energy import dissipated_power, kinetic, potential
@@ -71,8 +72,12 @@ def forward(
     In the smallest form where it serves; robots with symbols for numbers by the tree, because what is zero
     in the one may not be in the other.
     """
-    if robot.numeric is robot and not applies(mechanism(robot)):
-        return compact.forward(robot, x, y, v, tau, load, friction=friction, smooth=smooth, **FORWARD)
+    if robot.numeric is robot:
+        known = mechanism(robot)
+        if not applies(known):
+            return compact.forward(robot, x, y, v, tau, load, friction=friction, smooth=smooth, **FORWARD)
+        if not mixed.applies(known):
+            return mixed.forward(robot, x, y, v, tau, load, friction=friction, smooth=smooth)
     state = state_at(robot, x, y, v)
     zero = np.zeros(robot.motion.n)
     h = generalised_force("tree", state, zero, Settings(friction, smooth))

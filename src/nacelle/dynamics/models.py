@@ -111,20 +111,20 @@ def model(
             return _compact(robot, name, input, options, guarded)
         if input != "pose":
             raise KinematicsError(f"no model of {robot.name} from {input}: {reason}")
-        if name == "inverse_dynamics" and not mixed.applies(mechanism(robot)):
-            return _mixed(robot, options)
+        if not mixed.applies(mechanism(robot)):
+            return _mixed(robot, name, options)
     return _tree(robot, name, options)
 
 
-def _mixed(robot: Robot, options: dict[str, Any]) -> Model:
-    shapes = input_shapes(mixed.inverse, robot)
+def _mixed(robot: Robot, name: str, options: dict[str, Any]) -> Model:
+    forward = name == "forward_dynamics"
+    shapes = input_shapes(mixed.forward if forward else mixed.inverse, robot)
     assert shapes is not None
-    inputs = {name: shapes[name] for name in ("x", "y", "v", "a") if shapes[name] != (0,)}
-    function = mixed.inverse_dynamics
+    wanted = ("x", "y", "v", "tau" if forward else "a")
+    inputs = {key: shapes[key] for key in wanted if shapes[key] != (0,)}
+    function = mixed.forward_dynamics if forward else mixed.inverse_dynamics
     includes = "struts and rods in the smallest form, nacelle and other legs by the tree, and the solve"
-    return Model(
-        "inverse_dynamics", robot, "mixed", function, inputs, options, _meaning(robot, inputs), includes
-    )
+    return Model(name, robot, "mixed", function, inputs, options, _meaning(robot, inputs), includes)
 
 
 def _compact(robot: Robot, name: str, source: str, options: dict[str, Any], guarded: bool) -> Model:

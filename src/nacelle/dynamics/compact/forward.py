@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from nacelle.dynamics.compact.demand import Counts, Demand, is_zero
-from nacelle.dynamics.compact.form import clean
+from nacelle.dynamics.compact.form import LegForm, clean
 from nacelle.dynamics.compact.model import Choice, Legs, demand_of, gates_of, platform_wrench, read, upright
 from nacelle.dynamics.compact.points import Platform, Point, turning
 from nacelle.dynamics.compact.strut import strut_inertia
@@ -94,9 +94,12 @@ def _inertia(robot: Robot, legs: Legs, demands: list[Demand], choice: Choice) ->
     axes = robot.motion.twist_axes
     total: Array = np.zeros((6, 6))
     turns = any(k >= 3 for k in axes)
+    up = upright(mechanism(robot))
     for k in range(len(legs.forms)):
-        A = _end_inertia(robot, legs, k, demands[k], choice)
-        d = legs.ends[k].d
+        end, mass = legs.ends[k], legs.at_ends[k]
+        pair = legs.forms[k], legs.numbers[k]
+        A = end_inertia(*pair, end, mass, up, demands[k], choice, geared=legs.geared)
+        d = end.d
         total = _add(total, A, d, turns)
     return _platform_inertia(robot, legs, total)
 
@@ -113,23 +116,29 @@ def _add(total: Array, A: Array, d: Array, turns: bool) -> Array:
     return np.concatenate([np.concatenate([upper, low.T], axis=1), np.concatenate([low, right], axis=1)])
 
 
-def _end_inertia(robot: Robot, legs: Legs, k: int, demand: Demand, choice: Choice) -> Array:
-    """Inertia (3, 3) of a leg at its end, with the platform's mass there."""
-    known = mechanism(robot)
+def end_inertia(
+    form: LegForm,
+    number: LegForm,
+    end: Point,
+    mass: Scalar,
+    up: int,
+    demand: Demand,
+    choice: Choice,
+    *,
+    geared: bool,
+) -> Array:
+    """Inertia (3, 3) of a leg at its end, with a mass of the platform there."""
     quiet, zero, unit = Counts(False), np.zeros(3), np.eye(3)
-    up = upright(known)
-    mass: Scalar = 0.0 if legs.masses is None else legs.masses.at_ends[k]
-    columns = []
-    form, number = legs.forms[k], legs.numbers[k]
     if form.kind == "strut":
-        found = strut_inertia(form, number, legs.ends[k].p - clean(form.A), mass, geared=legs.geared)
+        found = strut_inertia(form, number, end.p - clean(form.A), mass, geared=geared)
         if found is not None:
             return found
     # Springs ask for forces at rest: not here.
     bare = replace(form, drive=replace(form.drive, joint=replace(form.drive.joint, springs=())))
+    columns = []
     for axis in range(3):
-        end = Point(legs.ends[k].d, legs.ends[k].p, zero, unit[axis])
-        at = demand_of(bare, number, end, zero, zero, mass, up, quiet, choice, legs.geared)
+        moved = Point(end.d, end.p, zero, unit[axis])
+        at = demand_of(bare, number, moved, zero, zero, mass, up, quiet, choice, geared)
         columns.append(at.G + demand.r * (at.own * demand.share))
     A = np.stack(columns, axis=1)
     # Symmetric: each entry is written once, from the lower triangle.

@@ -16,8 +16,10 @@ from typing import Any
 import numpy as np
 
 from nacelle.dynamics.actuators import balance
+from nacelle.dynamics.bodies import mass_matrix
 from nacelle.dynamics.compact.demand import Counts
 from nacelle.dynamics.compact.form import LegForm, UnreadError
+from nacelle.dynamics.compact.forward import end_inertia
 from nacelle.dynamics.compact.model import Choice, demand_of, steepest
 from nacelle.dynamics.compact.parallel_rods import around
 from nacelle.dynamics.compact.points import Point
@@ -27,7 +29,7 @@ from nacelle.dynamics.state import State, state_at
 from nacelle.kinematics.actuation import actuator_rows
 from nacelle.kinematics.jacobian import twist_units
 from nacelle.kinematics.mechanism import Mechanism, mechanism
-from nacelle.kinematics.shapes import of_pose, of_twist, of_unknowns
+from nacelle.kinematics.shapes import of_actuators, of_pose, of_twist, of_unknowns
 from nacelle.kinematics.tree import point_acceleration
 from nacelle.model.robot import Robot
 from nacelle.spatial.physics import physics
@@ -122,6 +124,49 @@ def inverse(
     return {"force": pack(force), "pivot": pack([pivot])[0], "gates": listed}
 
 
+@physics(x=of_pose, y=of_unknowns, v=of_twist, tau=of_actuators, load=of_twist)
+def forward(
+    robot: Robot,
+    x: Array,
+    y: Array,
+    v: Array,
+    tau: Array,
+    load: Array,
+    *,
+    friction: bool = True,
+    smooth: float | None = None,
+) -> dict[str, Any]:
+    """Derivative of the reduced twist at actuator forces; served legs are inertia and bias at their ends."""
+    known = mechanism(robot)
+    state = state_at(robot, x, y, v)
+    still, gravity = np.zeros(robot.motion.n), np.asarray(robot.gravity)
+    served = served_legs(known)
+    counts, choice = Counts(friction, smooth), Choice("body", flat=False, turned=False)
+    right = load - _rest(state, still, Settings(friction, smooth), set(served))
+    M = mass_matrix(state, without={body for k in served for body in robot.legs[k].bodies})
+    driven = set()
+    gates = dict(enumerate(state.now.leg_gates()))
+    for k in served:
+        form, number = read_leg(robot, known, k), read_leg(robot.numeric, known, k)
+        J, turn, end = _end(state, form, v, still)
+        up = _up(known, k)
+        demand = demand_of(form, number, end, gravity, turn @ v, 0.0, up, counts, choice, False)
+        mass = form.rod[0] if form.kind == "strut" else 0.0
+        pull = demand.r * ((tau[form.drive.number] - demand.own) * demand.share) - demand.G
+        right = right + J.T @ (pull - mass * (end.a - gravity)) - turn.T @ demand.moment
+        A = end_inertia(form, number, end, 0.0, up, demand, choice, geared=False) + mass * np.eye(3)
+        M = M + J.T @ A @ J
+        driven.add(form.drive.number)
+        if demand.gates:
+            gates[k] = demand.gates[0]
+    others = [k for k in range(len(robot.actuators)) if k not in driven]
+    if others:
+        rows = actuator_rows(robot, state.now.motion) @ state.moving.U
+        right = right + rows[others].T @ tau[others]
+    listed = pack([gates[k] for k in range(len(robot.legs))])
+    return {"acceleration": solve(M, right, "spd"), "gates": listed}
+
+
 def _end(state: State, form: LegForm, v: Array, a: Array) -> tuple[Array, Array, Point]:
     """Jacobian (3, n) of a leg's end, that (3, n) of the turn of the body it is on, and its motion."""
     motion, moving = state.now.motion, state.moving
@@ -157,3 +202,10 @@ def inverse_dynamics(robot: Robot, *arrays: Array, **options: Any) -> dict[str, 
     x, *found, v, a = arrays
     y = found[0] if found else np.zeros(0)
     return {"force": inverse(robot, x, y, v, a, np.zeros(len(v)), **options)["force"]}
+
+
+def forward_dynamics(robot: Robot, *arrays: Array, **options: Any) -> dict[str, Any]:
+    """The derivative of the reduced twist alone, from x, y, v and actuator forces."""
+    x, *found, v, tau = arrays
+    y = found[0] if found else np.zeros(0)
+    return {"acceleration": forward(robot, x, y, v, tau, np.zeros(len(v)), **options)["acceleration"]}
