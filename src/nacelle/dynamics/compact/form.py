@@ -12,11 +12,13 @@ and with a ball or a hinge at A in axes with the same e_3. Numbers may be symbol
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from nacelle.model.joint import FrictionTerm, Joint, JointKind
-from nacelle.spatial.scalar import Array, Scalar
+from nacelle.spatial.pose import Pose
+from nacelle.spatial.scalar import Array, Scalar, cross, divide, norm, pack
 
 # Numbers below this part of their neighbours are rounding: sines of right angles, products of inertia.
 ROUNDING = 4e-15
@@ -136,3 +138,21 @@ def clean(values: Array, scale: float | None = None) -> Array:
 def clean_parameters(p: Array) -> Array:
     """Clean mass, first moments and inertia, each beside its like."""
     return np.concatenate([p[:1], clean(p[1:4]), clean(p[4:])]) if p.dtype != object else p
+
+
+class Circle(NamedTuple):
+    """The circle of an arm's end: radius, centre, direction at q = 0, and the arm's axes behind the drive."""
+
+    radius: Scalar
+    centre: Array
+    start: Array
+    axes: Array
+
+
+def circle(frame: Pose, e: Array) -> Circle:
+    """The circle of a point e behind a turn about z of a frame in the base."""
+    radius = norm(e[:2])
+    along = pack([e[0], e[1], 0.0]) * divide(1.0, radius)
+    up = np.array([0.0, 0.0, 1.0])
+    axes = np.stack([along, cross(up, along), up], axis=1)
+    return Circle(radius, frame.p + e[2] * frame.R[:, 2], frame.R @ along, axes)

@@ -17,6 +17,7 @@ from nacelle.dynamics.compact.form import (
     LegForm,
     Passive,
     UnreadError,
+    circle,
     clean,
     clean_parameters,
 )
@@ -71,13 +72,8 @@ def parallelogram_form(robot: Robot, known: Mechanism, index: int, actuator: int
     tip = pack([end[0], 0.0, 0.0, end[0] * length, *_point(end[0] * length * length)])
     whole = rods + tip + np.concatenate([hub[:1], np.zeros(9)])
     if turns:
-        e = centre.p
-        size = norm(e[:2])
-        along = pack([e[0], e[1], 0.0]) * divide(1.0, size)
-        up = np.array([0.0, 0.0, 1.0])
-        C = np.stack([along, cross(up, along), up], axis=1)
-        A, start = X0.p + e[2] * X0.R[:, 2], X0.R @ along
-        frame = root.frame_successor @ Pose(C, np.zeros(3))
+        size, A, start, axes = circle(X0, centre.p)
+        frame = root.frame_successor @ Pose(axes, np.zeros(3))
     else:
         size, start, A = 0.0, np.zeros(3), X0.p + X0.R @ centre.p
         frame = root.frame_successor

@@ -15,6 +15,7 @@ from nacelle.dynamics.compact.form import (
     LegForm,
     Passive,
     UnreadError,
+    circle,
     clean,
     clean_parameters,
 )
@@ -320,13 +321,8 @@ def _rod(
     dn = Xn[-1].p * flat
     length = norm(d)
     if turns:
-        e = X1.p
-        arm = norm(e[:2])
-        A = X0.p + e[2] * X0.R[:, 2]
-        along = pack([e[0], e[1], 0.0]) * divide(1.0, arm)
-        C = np.stack([along, cross(np.array([0.0, 0.0, 1.0]), along), np.array([0.0, 0.0, 1.0])], axis=1)
-        start = X0.R @ along
-        carriage = _gather(robot, chain, 1, Pose(C, np.zeros(3)))
+        arm, A, start, axes = circle(X0, X1.p)
+        carriage = _gather(robot, chain, 1, Pose(axes, np.zeros(3)))
     else:
         arm, start, A = 0.0, np.zeros(3), X0.p + X0.R @ X1.p
         carriage = _gather(robot, chain, 1, Pose(np.eye(3), np.zeros(3)))

@@ -83,11 +83,6 @@ class Moved(NamedTuple):
     by_end: bool
 
 
-def end_mass(form: LegForm) -> Scalar:
-    """Mass that may be counted at B: c_2."""
-    return form.rod[4] / (form.length * form.length)
-
-
 def plane_axes(axis: Array) -> tuple[Array, Array]:
     """Two unit vectors with the axis of a turn: t_1 x t_2 = axis; along the base's axes where it is one."""
     if axis.dtype != object:
