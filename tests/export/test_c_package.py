@@ -203,7 +203,7 @@ def test_the_page_tells_everything(tmp_path: Path) -> None:
         robot.hash,
         nacelle.__version__,
         "quat_xyzw",
-        "1e-3",
+        "1e-2",
         "1e-4",
         "no heap",
         "left.motor",

@@ -188,7 +188,7 @@ def _meaning(robot: Robot, inputs: Mapping[str, tuple[int, ...]]) -> dict[str, s
         "twist": f"reduced twist {', '.join(layout.v_names)}; m/s, rad/s",
         "acceleration": "derivative of the reduced twist; m/s^2, rad/s^2",
         "force": f"actuators' forces {drives}; N, N m",
-        "pivot": "smallest scaled pivot of the solve: weak below 1e-3, 0 at a parallel singularity",
+        "pivot": "smallest scaled pivot of the solve: weak below 1e-2, 0 at a parallel singularity",
         "gates": "for every leg: positive where it can be closed, 0 at a serial singularity",
         "q": f"coordinates of the actuators {drives}; rad, m",
         "q_dot": "their rates",
