@@ -243,4 +243,5 @@ def test_builds_with_its_own_files(tmp_path: Path, tool: str) -> None:
     for step in steps[tool]:
         ran = subprocess.run(step.split(), cwd=done.out, capture_output=True, text=True, check=False)
         assert ran.returncode == 0, ran.stdout + ran.stderr
-    assert ran.stdout.endswith("all is well\n")
+    # Under make, a make of its own says where it was at the end.
+    assert "all is well\n" in ran.stdout

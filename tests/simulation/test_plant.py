@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -132,6 +133,15 @@ def test_resumed_after_the_end(method: str) -> None:
     assert np.max(np.abs(both.balance)) < 1e-7
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Ctrl-C raises, also where the tests run in the background and their shell has it ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize("method", METHODS)
 def test_resumed_after_an_interruption(method: str) -> None:
     calls = 0
