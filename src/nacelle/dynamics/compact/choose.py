@@ -17,7 +17,7 @@ import numpy as np
 
 from nacelle.compile import make_program, remembered
 from nacelle.dynamics.compact.equilibrium import flat_anchors
-from nacelle.dynamics.compact.model import Choice, leg_axes
+from nacelle.dynamics.compact.model import Choice
 from nacelle.dynamics.compact.reading import read_legs
 from nacelle.kinematics.mechanism import mechanism
 from nacelle.model.robot import Robot
@@ -31,7 +31,7 @@ def ways(robot: Robot) -> list[Choice]:
     own = robot.numeric
     forms = read_legs(own, mechanism(own))
     n = own.motion.n
-    turnable = any(not np.array_equal(leg_axes(form), np.eye(3)) for form in forms)
+    turnable = any(not np.array_equal(form.own_axes, np.eye(3)) for form in forms)
     struts = all(form.kind == "strut" for form in forms)
     anchors = np.array([form.A for form in forms], dtype=float)
     flat = struts and n == 6 and flat_anchors(anchors) is not None

@@ -11,7 +11,7 @@ and with a ball or a hinge at A in axes with the same e_3. Numbers may be symbol
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -102,6 +102,7 @@ class LegForm:
             first axis along the arm and third along the axis.
         drive: the actuator.
         passive: friction.
+        own_axes: axes (columns, in the base) in which the leg may be written: along its first axis.
     """
 
     name: str
@@ -122,6 +123,7 @@ class LegForm:
     carriage: Array
     drive: Drive
     passive: Passive
+    own_axes: Array = field(default_factory=lambda: np.eye(3))
 
 
 def clean(values: Array, scale: float | None = None) -> Array:
@@ -138,6 +140,36 @@ def clean(values: Array, scale: float | None = None) -> Array:
 def clean_parameters(p: Array) -> Array:
     """Clean mass, first moments and inertia, each beside its like."""
     return np.concatenate([p[:1], clean(p[1:4]), clean(p[4:])]) if p.dtype != object else p
+
+
+def leg_axes(form: LegForm) -> Array:
+    """Axes (columns) in which a leg is written: the base's where they fit, else along its first axis."""
+    a = form.axis if form.pivot == "S" and form.kind == "rod" else form.first
+    if a.dtype == object or (form.pivot == "S" and form.kind == "strut"):
+        return np.eye(3)
+    k = int(np.argmax(np.abs(a)))
+    if abs(abs(a[k]) - 1.0) < 1e-12:
+        return np.eye(3)
+    level = [j for j in range(3) if abs(a[j]) < 1e-12]
+    up = np.eye(3)[level[-1]] if level else np.cross(a, np.eye(3)[int(np.argmin(np.abs(a)))])
+    up = up / np.linalg.norm(up)
+    return np.stack([np.cross(a, up), a, up], axis=1)
+
+
+def alike(axes: list[Array]) -> list[Array]:
+    """Entries of several axes that differ by rounding alone become equal: legs share products with them."""
+    sizes: list[float] = []
+    found = []
+    for Q in axes:
+        entries = []
+        for value in np.ravel(clean(Q)):
+            same = next((size for size in sizes if abs(size - abs(value)) < ROUNDING), None)
+            if same is None:
+                same = abs(float(value))
+                sizes.append(same)
+            entries.append(float(np.copysign(same, value)))
+        found.append(np.array(entries).reshape(3, 3))
+    return found
 
 
 class Circle(NamedTuple):

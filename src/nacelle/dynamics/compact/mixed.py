@@ -10,6 +10,7 @@ reduced twist:
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -18,7 +19,7 @@ import numpy as np
 from nacelle.dynamics.actuators import balance
 from nacelle.dynamics.bodies import mass_matrix
 from nacelle.dynamics.compact.demand import Counts
-from nacelle.dynamics.compact.form import LegForm, UnreadError
+from nacelle.dynamics.compact.form import LegForm, UnreadError, leg_axes
 from nacelle.dynamics.compact.forward import end_inertia
 from nacelle.dynamics.compact.model import Choice, demand_of, steepest
 from nacelle.dynamics.compact.parallel_rods import around
@@ -90,6 +91,8 @@ def inverse(
     known = mechanism(robot)
     state = state_at(robot, x, y, v)
     forms = {k: read_leg(robot, known, k) for k in served_legs(known)}
+    if turned:
+        forms = {k: replace(form, own_axes=leg_axes(form)) for k, form in forms.items()}
     numbers = {k: read_leg(robot.numeric, known, k) for k in served_legs(known)}
     counts, choice = Counts(friction, smooth), Choice("body", flat=False, turned=turned)
     F = _rest(state, a, Settings(friction, smooth), set(forms)) - load

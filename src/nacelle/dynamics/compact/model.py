@@ -82,36 +82,6 @@ def applies(known: Mechanism) -> str:
     return ""
 
 
-def leg_axes(form: LegForm) -> Array:
-    """Axes (columns) in which a leg is written: the base's where they fit, else along its first axis."""
-    a = form.axis if form.pivot == "S" and form.kind == "rod" else form.first
-    if a.dtype == object or (form.pivot == "S" and form.kind == "strut"):
-        return np.eye(3)
-    k = int(np.argmax(np.abs(a)))
-    if abs(abs(a[k]) - 1.0) < 1e-12:
-        return np.eye(3)
-    level = [j for j in range(3) if abs(a[j]) < 1e-12]
-    up = np.eye(3)[level[-1]] if level else np.cross(a, np.eye(3)[int(np.argmin(np.abs(a)))])
-    up = up / np.linalg.norm(up)
-    return np.stack([np.cross(a, up), a, up], axis=1)
-
-
-_KNOWN: list[float] = []
-
-
-def _shared(Q: Array) -> Array:
-    """Entries that differ by rounding alone become equal: products with them are shared between legs."""
-    entries = []
-    for value in np.ravel(Q):
-        size = abs(float(value))
-        same = next((k for k in _KNOWN if abs(k - size) < 4e-16), None)
-        if same is None:
-            _KNOWN.append(size)
-            same = size
-        entries.append(float(np.copysign(same, value)) if value else 0.0)
-    return np.array(entries).reshape(Q.shape)
-
-
 def turned(form: LegForm, Q: Array) -> LegForm:
     """A leg seen from turned axes."""
     if np.array_equal(Q, np.eye(3)):
@@ -275,11 +245,10 @@ def demand_of(
     geared: bool,
 ) -> Demand:
     """What a leg asks for at the motion of its end, base axes; `geared` as for `strut`."""
-    Q = leg_axes(form) if choice.turned else np.eye(3)
+    Q = form.own_axes if choice.turned else np.eye(3)
     if Q[up, up] != 1.0 and form.kind == "strut":
         Q = np.eye(3)
     own = np.array_equal(Q, np.eye(3))
-    Q = _shared(clean(Q))
 
     def into(vector: Array) -> Array:
         return vector if own else Q.T @ vector

@@ -15,9 +15,11 @@ from nacelle.dynamics.compact.form import (
     LegForm,
     Passive,
     UnreadError,
+    alike,
     circle,
     clean,
     clean_parameters,
+    leg_axes,
 )
 from nacelle.dynamics.compact.parallel_rods import parallelogram_form, turns_with
 from nacelle.dynamics.state import body_parameters
@@ -44,7 +46,9 @@ def read_legs(robot: Robot, known: Mechanism) -> list[LegForm]:
     for form in forms:
         if form.body != PLATFORM:
             raise UnreadError(f"leg {form.name!r} does not end on the platform itself")
-    return sorted(forms, key=lambda form: form.drive.number)
+    forms = sorted(forms, key=lambda form: form.drive.number)
+    axes = alike([leg_axes(form) for form in forms])
+    return [replace(form, own_axes=Q) for form, Q in zip(forms, axes, strict=True)]
 
 
 def read_leg(robot: Robot, known: Mechanism, index: int) -> LegForm:
