@@ -117,7 +117,7 @@ class PinocchioMotion:
                     drift = lever @ (A_one.angular - A_two.angular)
                     drifts.append(np.array([drift + lever_rate @ (V_one.angular - V_two.angular)]))
             elif joint.kind is not JointKind.SPHERICAL:
-                raise NotImplementedError(joint.kind)
+                raise NotImplementedError(f"no robot of these tests closes a loop with a {joint.kind} joint")
         return Loops(np.concatenate(gaps), np.concatenate(rows), np.concatenate(drifts))
 
     def accelerations(self, q: Array, v: Array) -> Array:

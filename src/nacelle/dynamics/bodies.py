@@ -18,15 +18,29 @@ from nacelle.spatial.rotation import skew
 from nacelle.spatial.scalar import Array, pack
 
 
-def generalised_force(state: State, a: Array, settings: Settings) -> Array:
-    """Force (n,) along the reduced twist that the motion asks for."""
+def generalised_force(
+    state: State, a: Array, settings: Settings, without: Collection[int] = (), idle: Collection[int] = ()
+) -> Array:
+    """Force (n,) along the reduced twist that the motion asks for.
+
+    Args:
+        state: where the robot is and how it moves.
+        a: derivative of the reduced twist (n,).
+        settings: what counts.
+        without: bodies that are left out.
+        idle: joints whose friction, springs and rotors are left out.
+    """
     U = state.moving.U
     u_dot = U @ a + state.moving.drift
     total: Array = np.zeros(U.shape[1])
     for body, wrench in body_wrenches(state, u_dot, settings.external).items():
+        if body in without:
+            continue
         J = state.now.motion.jacobian(body) @ U
         total = total + J.T @ pack([*wrench.f, *wrench.n])
     for effort in joint_efforts(state, u_dot, settings):
+        if effort.axis.joint in idle:
+            continue
         total = total + (effort.rows @ U).T @ effort.values
     return np.asarray(total)
 

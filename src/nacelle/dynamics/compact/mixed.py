@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from nacelle.dynamics.actuators import balance
-from nacelle.dynamics.bodies import mass_matrix
+from nacelle.dynamics.bodies import generalised_force, mass_matrix
 from nacelle.dynamics.compact.demand import Counts
 from nacelle.dynamics.compact.form import LegForm, UnreadError, leg_axes
 from nacelle.dynamics.compact.forward import end_inertia
@@ -25,7 +25,7 @@ from nacelle.dynamics.compact.model import Choice, demand_of, steepest
 from nacelle.dynamics.compact.parallel_rods import around
 from nacelle.dynamics.compact.points import Point
 from nacelle.dynamics.compact.reading import read_leg
-from nacelle.dynamics.demand import Settings, body_wrenches, joint_efforts
+from nacelle.dynamics.demand import Settings
 from nacelle.dynamics.state import State, state_at
 from nacelle.kinematics.actuation import actuator_rows
 from nacelle.kinematics.jacobian import twist_units
@@ -186,18 +186,10 @@ def _end(state: State, form: LegForm, v: Array, a: Array) -> tuple[Array, Array,
 
 def _rest(state: State, a: Array, settings: Settings, served: set[int]) -> Array:
     """Force (n,) along the reduced twist of all bodies and joints that are not in the served legs."""
-    robot, U = state.robot, state.moving.U
-    bodies = {body for k in served for body in robot.legs[k].bodies}
-    joints = {j for k in served for j in (*robot.legs[k].joints, *robot.legs[k].closures)}
-    u_dot = U @ a + state.moving.drift
-    total: Array = np.zeros(U.shape[1])
-    for body, wrench in body_wrenches(state, u_dot, settings.external).items():
-        if body not in bodies:
-            total = total + (state.now.motion.jacobian(body) @ U).T @ pack([*wrench.f, *wrench.n])
-    for effort in joint_efforts(state, u_dot, settings):
-        if effort.axis.joint not in joints:
-            total = total + (effort.rows @ U).T @ effort.values
-    return np.asarray(total)
+    legs = [state.robot.legs[k] for k in served]
+    bodies = {body for leg in legs for body in leg.bodies}
+    joints = {j for leg in legs for j in (*leg.joints, *leg.closures)}
+    return generalised_force(state, a, settings, bodies, joints)
 
 
 def inverse_dynamics(robot: Robot, *arrays: Array, **options: Any) -> dict[str, Any]:
