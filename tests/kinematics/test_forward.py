@@ -138,7 +138,7 @@ def test_random_legs_as_a_whole(name: str) -> None:
     x = poses_around(robot, 3, seed=2, length=0.01, angle=0.02)
     there = run_lanes(functions.joint_positions, robot, x, solve_lanes(robot, x))
     poses = run_lanes(functions.body_poses, robot, x, solve_lanes(robot, x))
-    from nacelle.kinematics.pose_input import quat_from_matrices
+    from nacelle.spatial.rotation_path import quat_from_matrices
 
     start = np.concatenate(
         [known.assembly.platform.p, quat_from_matrices(known.assembly.platform.R), known.assembly.q]

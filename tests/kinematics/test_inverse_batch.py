@@ -116,7 +116,8 @@ x, _ = mixed_poses(robot, {count})
 before = peak()
 found = inverse_kinematics(robot, x)
 grown = peak() - before
-outputs = sum(part.nbytes for part in (found.x, found.y, found.q, found.actuators, found.gates, found.flags))
+parts = (found.x, found.y, found.q, found.actuators, found.margins, found.flags)
+outputs = sum(part.nbytes for part in parts)
 print(grown, (outputs + x.nbytes) / 2**20)
 check_batch(robot, {count})
 """

@@ -233,7 +233,7 @@ def balance_derivatives(
     R = generalised_force("tree", state, a, Settings(friction, smooth)) - A.T @ tau
     R = R - along_twist(state, dict(zip(loaded, wrench, strict=True)))
     tape = Tape(robot, x, y)
-    found = {"R": R, "M": mass_matrix(state), "A": A, "gates": state.now.leg_gates()}
+    found = {"R": R, "M": mass_matrix(state), "A": A, "gates": state.margins()}
     found |= {"pose": tape.by_pose(R), "twist": tape.by(R, v), "A_pose": tape.by_pose(A @ z)}
     if groups:
         geometry = "geometry" in groups

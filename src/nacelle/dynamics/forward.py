@@ -27,10 +27,12 @@ class ForwardDynamics:
 
     Attributes:
         acceleration: derivative of the reduced twist (..., n).
+        margins: how far every leg is from a serial singularity (..., legs), as in `inverse_kinematics`.
         flags: for every state what was found (`Flag`).
     """
 
     acceleration: Array
+    margins: Array
     flags: Array
 
 
@@ -73,7 +75,8 @@ def forward_dynamics(
     )
     found = native(functions.forward, robot, tuple(options.items()))(poses, y, v, forces, load)
     flags = np.broadcast_to(flags, found["acceleration"].shape[:-1]).copy()
-    return ForwardDynamics(settle(robot, poses, found, flags)["acceleration"], flags)
+    found = settle(robot, poses, found, flags)
+    return ForwardDynamics(found["acceleration"], found["gates"], flags)
 
 
 def mass_matrix(robot: Robot, x: Any, *, coordinates: Coordinates = "platform") -> Array:

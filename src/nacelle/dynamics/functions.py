@@ -52,7 +52,7 @@ def inverse(
     force, pivot = balance(
         A, F, None if weights is None else np.array(weights), units=twist_units(robot.numeric)
     )
-    return {"force": force, "generalised": F, "pivot": pack([pivot])[0], "gates": state.now.leg_gates()}
+    return {"force": force, "generalised": F, "pivot": pack([pivot])[0], "gates": state.margins()}
 
 
 @physics(x=of_pose, y=of_unknowns, v=of_twist, tau=of_actuators, load=of_twist)
@@ -83,7 +83,7 @@ def forward(
     h = generalised_force("tree", state, zero, Settings(friction, smooth))
     A = actuator_rows(robot, state.now.motion) @ state.moving.U
     a = solve(mass_matrix(state), A.T @ tau + load - h, "spd")
-    return {"acceleration": a, "gates": state.now.leg_gates()}
+    return {"acceleration": a, "gates": state.margins()}
 
 
 @physics(x=of_pose, y=of_unknowns)
@@ -91,7 +91,7 @@ def inertia(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """Mass matrix (n, n) along the reduced twist, and J_r^-1 (actuators, n)."""
     state = state_at(robot, x, y, np.zeros(robot.motion.n))
     A = actuator_rows(robot, state.now.motion) @ state.moving.U
-    return {"M": mass_matrix(state), "A": A, "gates": state.now.leg_gates()}
+    return {"M": mass_matrix(state), "A": A, "gates": state.margins()}
 
 
 @physics(x=of_pose, y=of_unknowns, v=of_twist)
@@ -108,7 +108,7 @@ def bias(
         "M": mass_matrix(state),
         "A": A,
         "drift": pack(drift),
-        "gates": state.now.leg_gates(),
+        "gates": state.margins(),
     }
 
 
@@ -117,7 +117,7 @@ def gravity(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """Force along the reduced twist that holds the robot against gravity, and J_r^-1."""
     state = state_at(robot, x, y, np.zeros(robot.motion.n))
     A = actuator_rows(robot, state.now.motion) @ state.moving.U
-    return {"g": gravity_force(state), "A": A, "gates": state.now.leg_gates()}
+    return {"g": gravity_force(state), "A": A, "gates": state.margins()}
 
 
 @physics(x=of_pose, y=of_unknowns, v=of_twist)
@@ -128,7 +128,7 @@ def energies(robot: Robot, x: Array, y: Array, v: Array, *, smooth: float | None
         "kinetic": pack([kinetic(state)])[0],
         "potential": pack([potential(state)])[0],
         "dissipation": pack([dissipated_power(state, smooth)])[0],
-        "gates": state.now.leg_gates(),
+        "gates": state.margins(),
     }
 
 

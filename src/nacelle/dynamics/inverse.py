@@ -15,6 +15,7 @@ from nacelle.dynamics.friction import above_zero
 from nacelle.errors import KinematicsError, SingularError
 from nacelle.kinematics.flags import Flag, failed
 from nacelle.kinematics.functions import inverse_jacobian
+from nacelle.kinematics.inverse import leg_condition
 from nacelle.kinematics.jacobian import conditioning, scaled_inverse
 from nacelle.kinematics.mechanism import mechanism
 from nacelle.kinematics.motion import settle, solved
@@ -37,6 +38,8 @@ class InverseDynamics:
         x: poses (..., nx).
         y: what was found by iteration (..., ny).
         force: force or torque of every actuator (..., actuators), N or N m, positive along the joint's axis.
+        margins: how far every leg, and the nacelle where it has dependent coordinates, is from a serial
+            singularity (..., legs), as in `inverse_kinematics`.
         pivot: how far the pose is from a parallel singularity (...): a squared ratio, 1 at best.
         flags: for every state what was found (`Flag`).
         formulation: which one found them.
@@ -47,6 +50,7 @@ class InverseDynamics:
     x: Array
     y: Array
     force: Array
+    margins: Array
     pivot: Array
     flags: Array
     formulation: str
@@ -62,10 +66,15 @@ class InverseDynamics:
 
     @cached_property
     def condition(self) -> Array:
-        """Condition number (...) of the scaled Jacobian, exactly; forces have lost so much precision."""
+        """Condition number (...): the larger of that of the scaled Jacobian and of the worst leg's own.
+
+        Forces have lost so much precision beside a parallel singularity, and its square beside a serial one,
+        where a rounding of a length already moves the joints by its condition.
+        """
         J = native(inverse_jacobian, self.robot)(self.x, self.y)["J"]
         with np.errstate(divide="ignore"):
-            return np.asarray(1.0 / conditioning(scaled_inverse(self.robot, J)))
+            parallel = 1.0 / conditioning(scaled_inverse(self.robot, J))
+        return np.maximum(parallel, leg_condition(self.margins))
 
 
 def inverse_dynamics(
@@ -141,7 +150,9 @@ def inverse_dynamics(
     flags |= np.where(met, int(Flag.SINGULAR), 0) | np.where(near, int(Flag.NEAR_SINGULAR), 0)
     force = found["force"] if preload is None else found["force"] + held
     force[failed(flags)] = np.nan
-    return InverseDynamics(robot, poses, y, force, pivot, flags, formulation, found.get("generalised"))
+    return InverseDynamics(
+        robot, poses, y, force, found["gates"], pivot, flags, formulation, found.get("generalised")
+    )
 
 
 def rates_of(robot: Robot, v: Any, a: Any) -> tuple[Array, Array]:

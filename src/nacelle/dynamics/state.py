@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from nacelle.kinematics.configuration import Configuration, configuration
+from nacelle.kinematics.margins import margins
 from nacelle.kinematics.mechanism import Mechanism, mechanism
 from nacelle.kinematics.rates import Moving, moving
 from nacelle.model.robot import Robot
@@ -28,6 +29,10 @@ class State:
     known: Mechanism
     now: Configuration
     moving: Moving
+
+    def margins(self) -> Array:
+        """How far every leg is from a serial singularity; see `nacelle.kinematics.margins`."""
+        return margins(self.robot, self.known, self.now)
 
 
 def state_at(robot: Robot, x: Array, y: Array, v: Array) -> State:

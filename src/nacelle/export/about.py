@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from nacelle.emit.names import remark
 from nacelle.export.entries import Entry, Wanted
+from nacelle.kinematics.margins import MET_MARGIN, NEAR_MARGIN
 from nacelle.model.robot import Robot
 from nacelle.program.cost import Count
 
@@ -83,7 +84,13 @@ def watch_words(entry: Entry) -> list[str]:
         )
     if "gates" in names:
         told.append(
-            "gates: below 1e-4 a leg is near full stretch (serial singularity); below 0 it does not reach, "
-            "and results are NaN."
+            f"gates: below {NEAR_MARGIN:g} a leg is near a serial singularity (stretched, folded, an inner "
+            f"loop flat), below {MET_MARGIN:g} its results mean nothing, below 0 it does not reach, and they "
+            "are NaN."
+        )
+    if "branch" in names:
+        told.append(
+            "branch: a negative number says that the legs have come to another assembly than that of the "
+            "reference pose."
         )
     return told

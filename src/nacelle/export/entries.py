@@ -22,7 +22,9 @@ from nacelle.emit.names import identifier
 from nacelle.emit.schedule import last_uses, schedule
 from nacelle.errors import did_you_mean
 from nacelle.export.error import ExportError
-from nacelle.kinematics.functions import closing_step
+from nacelle.kinematics.branch import branch_of
+from nacelle.kinematics.functions import branch_signs, closing_step
+from nacelle.kinematics.margins import margin_names
 from nacelle.kinematics.mechanism import mechanism
 from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
@@ -43,7 +45,7 @@ _MAIN = {
     "bias_forces": "h",
     "gravity_forces": "g",
 }
-_WATCHED = ("pivot", "gates")
+_WATCHED = ("pivot", "gates", "branch")
 CLOSING = "close_legs"
 
 _TITLES = {
@@ -203,7 +205,9 @@ def _told(
     def told(robot: Robot, *arrays: Any, **options: Any) -> dict[str, Any]:
         given = dict(zip(shapes, arrays, strict=True))
         values = [given.get(key, np.zeros(shape)) for key, shape in found.inputs.items()]
-        results = found.function(robot, *values, **options)
+        results = dict(found.function(robot, *values, **options))
+        if "y" in given and "branch" in keep and branch_of(robot).size:
+            results["branch"] = branch_signs(robot, given["x"], given["y"])["branch"]
         return {key: results[key] for key in keep if key in results}
 
     return told
@@ -247,10 +251,10 @@ def words(found: Model) -> dict[str, str]:
         "a": "derivative of the reduced twist; m/s^2, rad/s^2",
         "acceleration": "derivative of the reduced twist; m/s^2, rad/s^2",
     }
-    legs = ", ".join(leg.name for leg in robot.legs)
-    said["gates"] = f"for each leg ({legs}): above 0 where it can be closed, 0 at a serial singularity"
+    owners = ", ".join(margin_names(mechanism(robot)))
+    said["gates"] = f"margins ({owners}): above 0 where the leg can be closed, 0 at a serial singularity"
+    loops = ", ".join(branch_of(robot).names)
+    said["branch"] = f"above 0 on the branch of the reference pose, 1 in it ({loops})"
     if found.form == "tree":
         said["pivot"] = "squared ratio, 1 at best; near a parallel singularity below 1e-6"
-    if found.form == "tree" and not mechanism(robot).closed_form:
-        said["gates"] += "; legs found by iteration give 1"
     return said

@@ -70,7 +70,7 @@ def export(
         input: what inverse dynamics starts from: "pose", "elements" or "encoders".
         friction: whether friction counts.
         smooth: rate (rad/s, m/s) over which Coulomb friction changes its sign smoothly; at once if None.
-        bare: whether to leave out what a controller watches beside the result (pivot, gates).
+        bare: whether to leave out what a controller watches beside the result (pivot, gates, branch).
         precision: of C: "double", "float" or "both"; the other targets compute in double.
         batch: whether C has entries for many samples too.
         name: prefix of all names; made from the robot's if None.

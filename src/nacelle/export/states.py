@@ -15,10 +15,10 @@ from nacelle.dynamics.compact.measured import flat_axes
 from nacelle.dynamics.compact.reading import read_legs
 from nacelle.dynamics.inverse import inverse_dynamics
 from nacelle.dynamics.poses import sample_poses
-from nacelle.kinematics.inverse import unknowns
 from nacelle.kinematics.jacobian import twist_units
 from nacelle.kinematics.mechanism import mechanism
 from nacelle.kinematics.motion import joint_motion
+from nacelle.kinematics.unknowns import unknowns
 from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
 from nacelle.spatial.rotation import rotation_quat

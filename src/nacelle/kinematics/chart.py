@@ -24,6 +24,14 @@ from nacelle.model.reduced import Layout, layout_of
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import quat_from_rotation, rotation_quat, skew
+from nacelle.spatial.rotation_path import (
+    quat_conjugate,
+    quat_exp,
+    quat_from_matrices,
+    quat_log,
+    quat_multiply,
+    quat_rotate,
+)
 from nacelle.spatial.scalar import Array, Scalar, cos, cross, dot, pack, sin, sqrt, where
 
 # Below this square of an angle the series of sin(a)/a is exact to rounding.
@@ -270,29 +278,35 @@ class Chart:
         return pack([0.0, 0.0, 0.0, *(left_jacobian_drift(tilt, pack(tilt_rate)) + axis_turn)])
 
     def coordinates(self, pose: Pose) -> tuple[Array, Array]:
-        """Reduced pose x (joints of the nacelle zero) and dependent numbers of a pose of floats."""
-        x = np.zeros(self.layout.nx)
+        """Reduced poses x (..., nx) (joints of the nacelle zero) and dependent numbers of poses of floats."""
+        p = np.asarray(pose.p, dtype=float)
+        batch = p.shape[:-1]
+        x = np.zeros((*batch, self.layout.nx))
         for axis in self.moves:
-            x[self.layout.x_index(AXES[axis])] = pose.p[axis]
-        rest = [float(pose.p[axis]) for axis in range(3) if axis not in self.moves]
-        if self.robot.platform_nv == 3:
-            return x, np.array(rest)
+            x[..., self.layout.x_index(AXES[axis])] = p[..., axis]
+        dependent = [p[..., axis] for axis in range(3) if axis not in self.moves]
+        if self.robot.platform_nv == 6:
+            dependent += self._turned(np.asarray(pose.R, dtype=float), x)
+        return x, np.stack(dependent, axis=-1) if dependent else np.zeros((*batch, 0))
+
+    def _turned(self, R: Array, x: Array) -> list[Array]:
+        """Write orientations (..., 3, 3) into x, and give the dependent numbers of them."""
         if self.layout.quaternion is not None:
-            x[self.layout.quaternion] = quat_from_rotation(pose.R)
-            return x, np.array(rest)
-        R = pose.R @ self._split[0].T
+            x[..., self.layout.quaternion] = quat_from_matrices(R)
+            return []
+        quat = quat_from_matrices(R @ self._split[0].T)
         if not self.turns:
-            return x, np.array([*rest, *log_rotation(R)])
-        k = self.axis
-        image = R[:, k]
-        n = np.cross(np.eye(3)[k], image)
-        length = float(np.linalg.norm(n))
-        tilt = n * (np.arctan2(length, image[k]) / length) if length > 1e-300 else np.zeros(3)
-        torsion = log_rotation(rotation_vector(tilt).T @ R)[k]
-        for axis in self.turns:
-            x[self.layout.x_index(AXES[3 + axis])] = torsion if axis == k else tilt[axis]
-        rest += [tilt[axis] for axis in self.across] if len(self.turns) == 1 else [torsion]
-        return x, np.array(rest)
+            return list(np.moveaxis(quat_log(quat), -1, 0))
+        k, axis = self.axis, np.eye(3)[self.axis]
+        image = quat_rotate(quat, np.broadcast_to(axis, (*quat.shape[:-1], 3)))
+        n = np.cross(axis, image)
+        length = np.linalg.norm(n, axis=-1)
+        share = np.arctan2(length, image[..., k]) / np.where(length > 1e-300, length, 1.0)
+        tilt = n * share[..., None]
+        torsion = quat_log(quat_multiply(quat_conjugate(quat_exp(tilt)), quat))[..., k]
+        for turn in self.turns:
+            x[..., self.layout.x_index(AXES[3 + turn])] = torsion if turn == k else tilt[..., turn]
+        return [tilt[..., turn] for turn in self.across] if len(self.turns) == 1 else [torsion]
 
 
 def _about(axis: int, angle: Scalar) -> Array:

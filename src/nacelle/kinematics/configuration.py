@@ -8,7 +8,6 @@ which is empty for most robots.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from nacelle.kinematics.leg_solution import solve_leg
@@ -24,7 +23,7 @@ from nacelle.kinematics.tree import (
 from nacelle.model.leg import BASE, PLATFORM
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose, identity
-from nacelle.spatial.scalar import Array, Scalar, minimum, pack
+from nacelle.spatial.scalar import Array, Scalar
 
 
 @dataclass(frozen=True)
@@ -45,19 +44,6 @@ class Configuration:
     def q(self) -> Array:
         """Coordinates of the tree (nq,)."""
         return coordinates_from_steps(self.steps)
-
-    def leg_gates(self) -> Array:
-        """The smallest gate of each leg (legs,): below zero out of reach, zero at a serial singularity."""
-        return pack([_smallest(gates) for gates in self.gates])
-
-
-def _smallest(gates: Sequence[Scalar]) -> Scalar:
-    if not gates:
-        return 1.0
-    value = gates[0]
-    for gate in gates[1:]:
-        value = minimum(value, gate)
-    return value
 
 
 def configuration(robot: Robot, known: Mechanism, x: Array, y: Array) -> Configuration:

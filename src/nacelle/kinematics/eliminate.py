@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.spatial.scalar import Array, Scalar, divide, dot
+from nacelle.spatial.scalar import Array, Scalar, divide, dot, maximum, minimum
 
 
 class Eliminated(NamedTuple):
@@ -52,6 +52,28 @@ def eliminate(M: Array, B: Array) -> Eliminated:
     shape = (unknowns, B.shape[1])
     left = np.stack(columns[unknowns:], axis=1) if B.shape[1] else np.zeros((len(M), 0))
     return Eliminated(_array(X, shape), left)
+
+
+def independence(M: Array, scale: Array) -> Scalar:
+    """How independent the columns of M are: min_k |q_k|^2 / max_k |m_k|^2, M = Q R as in `eliminate`.
+
+    Args:
+        M: matrix (rows, unknowns), rows >= unknowns > 0.
+        scale: a positive factor (unknowns,) for each column, so that they are of one unit.
+    """
+    columns = [M[:, k] for k in range(M.shape[1])]
+    squares = scale * scale
+    largest: Scalar = dot(columns[0], columns[0]) * squares[0]
+    smallest = largest
+    for k in range(1, len(columns)):
+        largest = maximum(largest, dot(columns[k], columns[k]) * squares[k])
+    for k, q in enumerate(columns):
+        length = dot(q, q)
+        smallest = minimum(smallest, length * squares[k])
+        share = divide(1.0, length)
+        for j in range(k + 1, len(columns)):
+            columns[j] = columns[j] - (dot(q, columns[j]) * share) * q
+    return divide(smallest, largest)
 
 
 def _array(rows: list[list[Scalar]], shape: tuple[int, int]) -> Array:

@@ -26,6 +26,8 @@ class Flag(IntFlag):
     """A singularity is near."""
     OUT_OF_LIMITS = 16
     """A joint is beyond its limits."""
+    OTHER_BRANCH = 32
+    """The loops are closed, but on a branch that is not connected with the reference pose."""
 
     @classmethod
     def _missing_(cls, value: object) -> Any:

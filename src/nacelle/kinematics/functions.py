@@ -17,9 +17,11 @@ from nacelle.kinematics.actuation import (
     joint_rate_row,
     locked_in_tree,
 )
+from nacelle.kinematics.branch import branch_numbers
 from nacelle.kinematics.closure import closure_drift
 from nacelle.kinematics.configuration import Configuration, configuration
 from nacelle.kinematics.eliminate import eliminate
+from nacelle.kinematics.margins import margins
 from nacelle.kinematics.mechanism import Mechanism, mechanism
 from nacelle.kinematics.rates import (
     Equations,
@@ -70,9 +72,9 @@ def _now(robot: Robot, x: Array, y: Array) -> tuple[Mechanism, Configuration]:
 
 @physics(x=of_pose, y=of_unknowns)
 def joint_positions(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
-    """Coordinates of all tree joints and of the actuators, and the smallest gate of each leg."""
-    _, now = _now(robot, x, y)
-    return {"q": now.q, "active": _active(robot, now), "gates": now.leg_gates()}
+    """Coordinates of all tree joints and of the actuators, and the margins of the legs."""
+    known, now = _now(robot, x, y)
+    return {"q": now.q, "active": _active(robot, now), "gates": margins(robot, known, now)}
 
 
 def _active(robot: Robot, now: Configuration) -> Array:
@@ -80,10 +82,17 @@ def _active(robot: Robot, now: Configuration) -> Array:
 
 
 @physics(x=of_pose, y=of_unknowns)
+def branch_signs(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
+    """Numbers that are positive on the branch of the reference pose; see `branch`."""
+    known, now = _now(robot, x, y)
+    return {"branch": branch_numbers(robot, known, now, y)}
+
+
+@physics(x=of_pose, y=of_unknowns)
 def actuator_positions(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
-    """Coordinates of the actuators, and the smallest gate of each leg."""
-    _, now = _now(robot, x, y)
-    return {"q": _active(robot, now), "gates": now.leg_gates()}
+    """Coordinates of the actuators, and the margins of the legs."""
+    known, now = _now(robot, x, y)
+    return {"q": _active(robot, now), "gates": margins(robot, known, now)}
 
 
 @physics(x=of_pose, y=of_unknowns)
@@ -103,7 +112,7 @@ def inverse_jacobian(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     return {
         "q": _active(robot, now),
         "J": _inverse(robot, known, now),
-        "gates": now.leg_gates(),
+        "gates": margins(robot, known, now),
     }
 
 
@@ -116,7 +125,7 @@ def _inverse(robot: Robot, known: Mechanism, now: Configuration) -> Array:
 def rate_maps(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """U (rates, n): platform twist and all joint rates from the reduced twist."""
     known, now = _now(robot, x, y)
-    return {"U": rate_map(robot, known, now), "gates": now.leg_gates()}
+    return {"U": rate_map(robot, known, now), "gates": margins(robot, known, now)}
 
 
 @physics(x=of_pose, y=of_unknowns)
@@ -126,7 +135,7 @@ def body_jacobians(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     U = rate_map(robot, known, now)
     return {
         "J": np.stack([now.motion.jacobian(k) @ U for k in range(len(robot.bodies))]),
-        "gates": now.leg_gates(),
+        "gates": margins(robot, known, now),
     }
 
 
@@ -158,7 +167,7 @@ def body_motions(robot: Robot, x: Array, y: Array, v: Array, a: Array) -> dict[s
         A = state.velocity.drifts[k] + now.motion.columns[:, movers] @ u_dot[movers]
         twists.append(pack([*point_velocity(V, pose.p), *V[3:]]))
         rates.append(pack([*point_acceleration(V, A, pose.p), *A[3:]]))
-    return {"twist": np.stack(twists), "acceleration": np.stack(rates), "gates": now.leg_gates()}
+    return {"twist": np.stack(twists), "acceleration": np.stack(rates), "gates": margins(robot, known, now)}
 
 
 @physics(x=of_pose, y=of_unknowns, v=of_twist, a=of_twist)
@@ -176,7 +185,7 @@ def joint_motions(robot: Robot, x: Array, y: Array, v: Array, a: Array) -> dict[
         "active": _active(robot, now),
         "active_rate": rows @ state.u,
         "active_acceleration": (rows @ state.U) @ a + pack(drifts),
-        "gates": now.leg_gates(),
+        "gates": margins(robot, known, now),
     }
 
 

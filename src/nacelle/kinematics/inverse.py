@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nacelle.emit.newton import Solver
-from nacelle.errors import UnreachableError
+from nacelle.errors import SingularError, UnreachableError
 from nacelle.kinematics import functions
 from nacelle.kinematics.flags import Flag, failed
 from nacelle.kinematics.limits import (
@@ -19,19 +18,13 @@ from nacelle.kinematics.limits import (
     outside,
     relative_pose,
 )
-from nacelle.kinematics.mechanism import Mechanism, mechanism
-from nacelle.kinematics.native import native, native_newton
-from nacelle.kinematics.pose_input import broadcast_guess, checked_poses
+from nacelle.kinematics.margins import MET_MARGIN, NEAR_MARGIN, margin_names
+from nacelle.kinematics.mechanism import mechanism
+from nacelle.kinematics.native import native
+from nacelle.kinematics.pose_input import checked_poses
+from nacelle.kinematics.unknowns import Start, unknowns
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
-
-# A leg within half a degree of its stretched or folded position is near a serial singularity.
-NEAR_GATE = 1e-4
-# What the loops may leave open where they were closed by iteration, over the robot's size.
-CLOSED = 2e-14
-_ITERATIONS = 30
-# Poses between the reference and a pose that is asked for, on which the iteration rests.
-_STAGES = (8, 48)
 
 
 class BodyPoses(NamedTuple):
@@ -51,8 +44,9 @@ class InverseKinematics:
         y: what was found by iteration (..., ny); empty for robots in closed form.
         q: coordinates of all tree joints (..., nq); NaN where a pose has none.
         actuators: coordinates of the actuators (..., actuators), rad or m.
-        gates: for every leg how far it is from a serial singularity (..., legs): the square of a sine or
-            of a ratio of lengths, 0 where two solutions meet, below 0 out of reach.
+        margins: how far every leg, and the nacelle where it has dependent coordinates, is from a serial
+            singularity (..., legs): about the squared inverse condition of the leg's own Jacobian
+            (`nacelle.kinematics.margins`); 0 where two solutions meet, below 0 out of reach.
         flags: for every pose what was found (`Flag`).
     """
 
@@ -61,13 +55,24 @@ class InverseKinematics:
     y: Array
     q: Array
     actuators: Array
-    gates: Array
+    margins: Array
     flags: Array
 
     @property
+    def gates(self) -> Array:
+        """The margins, under their old name."""
+        return self.margins
+
+    @property
+    def leg_condition(self) -> Array:
+        """Condition number (...) of the worst leg's own Jacobian, up to a small factor."""
+        return leg_condition(self.margins)
+
+    @property
     def ok(self) -> Array:
-        """Whether each pose has a solution within the limits."""
-        return np.asarray(~failed(self.flags) & ((self.flags & int(Flag.OUT_OF_LIMITS)) == 0))
+        """Whether each pose has a solution within the limits, on the branch of the reference pose."""
+        beyond = int(Flag.OUT_OF_LIMITS | Flag.OTHER_BRANCH)
+        return np.asarray(~failed(self.flags) & ((self.flags & beyond) == 0))
 
     @property
     def reachable(self) -> Array:
@@ -95,56 +100,94 @@ class InverseKinematics:
 
 
 def inverse_kinematics(
-    robot: Robot, x: Any, *, guess: InverseKinematics | None = None, limits: bool = True
+    robot: Robot,
+    x: Any,
+    *,
+    guess: InverseKinematics | None = None,
+    follow: bool = False,
+    limits: bool = True,
 ) -> InverseKinematics:
     """Find all joints at poses of the nacelle.
 
-    Legs with a closed form are solved by it, on the branch of the reference pose; others by Newton's
-    iteration from the reference pose, or from the solution `guess` at nearby poses.
+    Legs with a closed form are solved by it, on the branch of the reference pose; others by continuation from
+    the reference pose, or from the solution `guess`. Solutions that are not connected with the reference are
+    flagged `OTHER_BRANCH`.
 
     Args:
         robot: the robot.
         x: reduced poses (..., nx); see `nacelle.pose`.
-        guess: solutions at one pose, or at as many poses, to start the iteration from.
+        guess: solutions at one pose, or at as many poses, to start from.
+        follow: whether the poses, in order, are a path: each starts from the solution before it.
         limits: whether to check the limits of joints and actuators.
 
     Raises:
         KinematicsError: if x has the wrong shape, or a single pose is not finite.
         UnreachableError: if a single pose is out of reach; in a batch it is flagged, and its numbers are NaN.
+        SingularError: if a single pose is a serial singularity; likewise.
     """
     poses, valid = checked_poses(robot, x)
-    known = mechanism(robot)
-    flags = np.where(valid, 0, int(Flag.INVALID))
-    y, closed = unknowns(known, poses, None if guess is None else guess.y)
-    flags |= np.where(closed | ~valid, 0, int(Flag.UNREACHABLE))
+    start = None if guess is None else Start(guess.x, guess.y)
+    y, branch = unknowns(mechanism(robot), poses, start, follow=follow)
+    flags = np.where(valid, branch, int(Flag.INVALID))
     found = native(functions.joint_positions, robot)(poses, y)
-    q, active, gates = found["q"], found["active"], found["gates"]
-    finite = np.all(np.isfinite(q), axis=-1)
-    with np.errstate(invalid="ignore"):
-        reached = finite & np.all(gates >= 0.0, axis=-1)
-        near = reached & np.any(gates < NEAR_GATE, axis=-1)
-    flags |= np.where(reached | ~valid, 0, int(Flag.UNREACHABLE)) | np.where(near, int(Flag.NEAR_SINGULAR), 0)
+    q, active, margins = found["q"], found["active"], found["gates"]
+    flags |= margin_flags(margins, flags)
+    flags |= np.where(np.all(np.isfinite(q), axis=-1) | failed(flags), 0, int(Flag.SINGULAR))
     bad = failed(flags)
     q[bad], active[bad] = np.nan, np.nan
-    result = InverseKinematics(robot, poses, y, q, active, gates, flags)
+    result = InverseKinematics(robot, poses, y, q, active, margins, flags)
     if poses.ndim == 1 and bad:
-        raise unreachable(robot, poses, gates, closed=bool(closed))
+        raise failure(robot, poses, margins, flags)
     if limits:
         flags |= np.where(_outside(result) & ~bad, int(Flag.OUT_OF_LIMITS), 0)
     return result
 
 
-def unreachable(robot: Robot, x: Array, gates: Array, *, closed: bool) -> UnreachableError:
-    """The error for a single pose, with the legs that do not reach."""
+def leg_condition(margins: Array) -> Array:
+    """Condition number (...) of the worst leg from margins (..., margins); infinite out of reach."""
+    with np.errstate(all="ignore"):
+        worst = np.min(margins, axis=-1, initial=1.0)
+        return np.asarray(np.where(worst > 0.0, 1.0 / np.sqrt(np.abs(worst)), np.inf))
+
+
+def margin_flags(margins: Array, flags: Array) -> Array:
+    """What the margins of legs (..., margins) say of samples that have not failed: flags (...)."""
     with np.errstate(invalid="ignore"):
-        legs = [leg.name for leg, gate in zip(robot.legs, gates, strict=True) if not gate >= 0.0]
-    told = ", ".join(f"{value:.6g}" for value in x)
-    if not closed:
-        return UnreachableError(
-            f"{robot.name}: the loops do not close at the pose [{told}] on the branch of the reference pose"
+        reached = np.all(margins >= 0.0, axis=-1)
+        met = np.any(margins < MET_MARGIN, axis=-1)
+        near = np.any(margins < NEAR_MARGIN, axis=-1)
+    result = np.where(met, int(Flag.SINGULAR), np.where(near, int(Flag.NEAR_SINGULAR), 0))
+    # An undetermined margin is that of a leg which cannot be solved.
+    result = np.where(reached, result, int(Flag.UNREACHABLE))
+    return np.asarray(np.where(failed(flags), 0, result))
+
+
+def failure(robot: Robot, x: Array, margins: Array, flags: Array) -> UnreachableError | SingularError:
+    """The error for a single pose, with the legs that do not reach or are singular there."""
+    names = margin_names(mechanism(robot))
+    place = ", ".join(f"{value:.6g}" for value in x)
+    legs = [leg.name for leg in robot.legs]
+    with np.errstate(invalid="ignore"):
+        missed = [k for k, margin in enumerate(margins) if not margin >= 0.0]
+        met = [k for k, margin in enumerate(margins) if not margin >= MET_MARGIN]
+    if flags & int(Flag.SINGULAR):
+        who = " and ".join(names[k] for k in met) or "a leg"
+        verb = "are" if len(met) > 1 else "is"
+        return SingularError(
+            f"{robot.name}: {who} {verb} at a serial singularity at the pose [{place}]: stretched, folded, "
+            "or with a flat inner loop, so that the motion of the nacelle does not determine all joints",
+            "serial",
         )
-    who = f"leg {legs[0]!r} does" if len(legs) == 1 else f"legs {', '.join(map(repr, legs))} do"
-    return UnreachableError(f"{robot.name}: {who} not reach the pose [{told}]", legs)
+    if not missed or not mechanism(robot).closed_form:
+        return UnreachableError(
+            f"{robot.name}: the loops do not close at the pose [{place}] on the branch of the reference pose"
+        )
+    who = (
+        f"leg {legs[missed[0]]!r} does"
+        if len(missed) == 1
+        else (f"legs {', '.join(repr(legs[k]) for k in missed)} do")
+    )
+    return UnreachableError(f"{robot.name}: {who} not reach the pose [{place}]", [legs[k] for k in missed])
 
 
 def _outside(result: InverseKinematics) -> Array:
@@ -155,59 +198,3 @@ def _outside(result: InverseKinematics) -> Array:
             q = result.q[..., robot.q_slices[j]] if j < robot.tree else result.joint(joint.name)
             beyond |= outside(joint, q)
     return np.asarray(beyond)
-
-
-def unknowns(known: Mechanism, x: Array, guess: Array | None = None) -> tuple[Array, Array]:
-    """Find what needs iteration at poses (..., nx).
-
-    From the reference the pose is approached in stages, so that the iteration stays on its branch.
-
-    Returns:
-        y (..., ny), and whether the loops were closed; trivial for robots in closed form.
-    """
-    batch = x.shape[:-1]
-    if known.closed_form:
-        return np.zeros((*batch, 0)), np.ones(batch, dtype=bool)
-    rows = np.ascontiguousarray(x.reshape(-1, known.layout.nx))
-    solver = native_newton(functions.closing_step, known.robot)
-    x0, y0 = known.reference
-    if guess is not None:
-        start = broadcast_guess(guess, (*batch, known.ny)).reshape(-1, known.ny)
-        found = solver.solve(start, rows, tolerance=CLOSED, max_iterations=_ITERATIONS)
-        y, done = polished(solver, found.y, rows), np.asarray(found.status == 0)
-        return y.reshape(*batch, known.ny), done.reshape(batch)
-    y = np.full((len(rows), known.ny), np.nan)
-    done = np.zeros(len(rows), dtype=bool)
-    for stages in _STAGES:
-        left = np.flatnonzero(~done & np.all(np.isfinite(rows), axis=1))
-        now = np.broadcast_to(y0, (left.size, known.ny)).copy()
-        good = np.ones(left.size, dtype=bool)
-        for stage in range(1, stages + 1):
-            if not left.size:
-                break
-            target = _between(known, x0, rows[left], stage / stages)
-            found = solver.solve(now, target, tolerance=CLOSED, max_iterations=_ITERATIONS)
-            good &= found.status == 0
-            now = found.y
-            left, now, good = left[good], now[good], good[good]
-        y[left] = polished(solver, now, rows[left])
-        done[left] = True
-    return y.reshape(*batch, known.ny), done.reshape(batch)
-
-
-def polished(solver: Solver, y: Array, p: Array) -> Array:
-    """Take one step more: convergence is quadratic, so what is left open then is rounding."""
-    return solver.solve(y, p, tolerance=0.0, max_iterations=1).y if len(y) else y
-
-
-def _between(known: Mechanism, x0: Array, x: Array, part: float) -> Array:
-    """Poses on the way from one pose to others; the last ones exactly."""
-    if part == 1.0:
-        return x
-    mixed = (1.0 - part) * x0 + part * x
-    place = known.layout.quaternion
-    if place is not None:
-        quat = x[:, place] * np.where(x[:, place] @ x0[place] < 0.0, -1.0, 1.0)[:, None]
-        turned = (1.0 - part) * x0[place] + part * quat
-        mixed[:, place] = turned / np.linalg.norm(turned, axis=1, keepdims=True)
-    return np.asarray(mixed)

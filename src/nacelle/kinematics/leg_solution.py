@@ -45,7 +45,7 @@ from nacelle.model.joint import Joint, JointKind
 from nacelle.model.leg import BASE, Leg
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
-from nacelle.spatial.scalar import Array, Scalar, divide, dot, pack
+from nacelle.spatial.scalar import Array, Scalar, cross, divide, dot, pack
 from nacelle.spatial.solve import solve
 
 _C5 = (JointKind.PLANAR_SPHERICAL, JointKind.SPHERICAL_PLANAR)
@@ -103,11 +103,16 @@ def _square(X: Pose) -> bool:
 
 
 class _Roots:
-    """Signs that are left, gates that were met, and the references of balls."""
+    """Signs that are left, gates that were met, and the references of balls.
 
-    def __init__(self, recipe: Recipe) -> None:
+    Beside the gates of roots, which are squared sines, the squares of lever arms count, over that of the
+    leg's or, beside slides, of the robot's size: an axis through the leg's end does not move it.
+    """
+
+    def __init__(self, recipe: Recipe, size: float) -> None:
         self._signs = iter(recipe.signs)
         self._balls = recipe.balls
+        self.size = size
         self.gates: list[Scalar] = []
 
     def sign(self) -> int:
@@ -121,12 +126,18 @@ class _Roots:
         self.gates.append(found[1])
         return found[0]
 
+    def lever(self, square: Scalar, size2: Scalar) -> None:
+        """Note the square of a lever arm, and of the size that it counts in, m^2."""
+        self.gates.append(divide(square, size2))
+
 
 def _elbow(letter: str, X: Pose, e: Array, W: Array, length2: Scalar, roots: _Roots) -> tuple[Step, Pose]:
     """Solve the driven joint of an elbow e: the joint's step, and the frame behind the joint."""
     w = X.inverse() @ Pose(np.eye(3), W)
     solve = circle_to_point if letter == "R" else line_to_point
     step: Step = roots.take(solve(e, w.p, length2, roots.sign()))
+    if letter == "R":
+        roots.lever(w.p[0] * w.p[0] + w.p[1] * w.p[1], dot(e, e) + length2)
     return step, X @ _moved(step)
 
 
@@ -169,7 +180,9 @@ def _pair_slide(chain: Chain, W: Array, roots: _Roots) -> list[Step]:
     X0, X1, X2, X3 = chain.X
     u = _seen(X0, W)
     o, z = X2.p + X2.R @ X3.p, X2.R[:, 2]
-    length = roots.take(stretch(o, z, dot(u, u), roots.sign()))
+    square = dot(u, u)
+    length = roots.take(stretch(o, z, square, roots.sign()))
+    roots.lever(square, roots.size**2)
     first, second, gate = two_turns(X1.R, o + length * z, u, roots.sign())
     roots.gates.append(gate)
     return [first, second, length]
@@ -179,7 +192,9 @@ def _ball_slide(chain: Chain, W: Array, roots: _Roots) -> list[Step]:
     X0, X1, X2 = chain.X
     u = _seen(X0, W)
     o, z = X1.p + X1.R @ X2.p, X1.R[:, 2]
-    length = roots.take(stretch(o, z, dot(u, u), roots.sign()))
+    square = dot(u, u)
+    length = roots.take(stretch(o, z, square, roots.sign()))
+    roots.lever(square, roots.size**2)
     return [ball_aim(o + length * z, u, roots.ball(chain.owners[0])), length]
 
 
@@ -187,7 +202,9 @@ def _turn_slide(chain: Chain, W: Array, roots: _Roots) -> list[Step]:
     X0, X1, X2 = chain.X
     flat = np.array([1.0, 1.0, 0.0])
     u, o, z = _seen(X0, W) * flat, (X1.p + X1.R @ X2.p) * flat, X1.R[:, 2] * flat
-    length = roots.take(stretch(o, z, dot(u, u), roots.sign()))
+    square = dot(u, u)
+    length = roots.take(stretch(o, z, square, roots.sign()))
+    roots.lever(square, roots.size**2)
     return [turn_onto(o + length * z, u), length]
 
 
@@ -206,7 +223,11 @@ def _pair_turn(chain: Chain, W: Array, roots: _Roots) -> list[Step]:
     )
     u2 = X1.R.T @ turn_back(first, u)
     h, g = X2.R.T @ X2.p, X3.p
-    flat = u2[0] * u2[0] + u2[1] * u2[1] - (h[0] * h[0] + h[1] * h[1]) - (g[0] * g[0] + g[1] * g[1])
+    h2, g2 = h[0] * h[0] + h[1] * h[1], g[0] * g[0] + g[1] * g[1]
+    square = u2[0] * u2[0] + u2[1] * u2[1]
+    roots.lever(u[0] * u[0] + u[1] * u[1], h2 + g2)
+    roots.lever(square, h2 + g2)
+    flat = square - h2 - g2
     third = roots.take(
         balance(h[0] * g[0] + h[1] * g[1], h[1] * g[0] - h[0] * g[1], 0.5 * flat, roots.sign())
     )
@@ -328,6 +349,7 @@ def _solve_parallelogram(robot: Robot, p: Parallelogram, W: Array, roots: _Roots
     X_rod = hub.frame_successor.R.T @ rod_a.frame_predecessor.R
     step, frame = _elbow(letter, root.frame_predecessor, X_centre.p, W, dot(d, d), roots)
     turn_hub, turn_a, gate = two_turns(X_rod, d, _seen(frame @ X_centre, W), roots.sign())
+    # The hub's axis lies along the short sides: where the rods do so, too, the parallelogram is flat.
     roots.gates.append(gate)
     rod = rod_a.frame_predecessor.R @ turn_vector(turn_a, d)
     fold = robot.joints[p.fold]
@@ -408,7 +430,7 @@ def solve_leg(robot: Robot, leg: Leg, recipe: Recipe, poses: Mapping[int, Pose])
         recipe: how to solve it.
         poses: poses of the nacelle's bodies in the base.
     """
-    roots = _Roots(recipe)
+    roots = _Roots(recipe, robot.numeric.size)
 
     def target(closure: Joint) -> Array:
         own = {robot.joints[j].successor for j in leg.joints}
@@ -427,11 +449,12 @@ def solve_leg(robot: Robot, leg: Leg, recipe: Recipe, poses: Mapping[int, Pose])
         W = target(robot.joints[found.wrist])
         return Solution(_solve_parallelogram(robot, found, W, roots), roots.gates)
     if recipe.form == "cross-slide":
-        return Solution(_solve_cross_slide(robot, leg, poses), roots.gates)
+        return _solve_cross_slide(robot, leg, poses)
     chain = serial_chain(robot, leg)
     assert chain is not None
     if recipe.form == "slide-plane":
-        return Solution({leg.joints[0]: [_slide_plane(robot, chain, poses)]}, [])
+        length, gate = _slide_plane(robot, chain, poses)
+        return Solution({leg.joints[0]: [length]}, [gate])
     listed = _FORMS[recipe.form][0](chain, target(chain.target), roots)
     steps: dict[int, list[Step]] = {}
     for owner, step in zip(chain.owners, listed, strict=True):
@@ -502,8 +525,11 @@ def _is_cross_slide(robot: Robot, leg: Leg) -> bool:
     return len(slides) == 3 and all(joint.kind in (JointKind.PRISMATIC, JointKind.FIXED) for joint in joints)
 
 
-def _solve_cross_slide(robot: Robot, leg: Leg, poses: Mapping[int, Pose]) -> dict[int, list[Step]]:
-    """Three slides, some on the base and some on the nacelle, bring the two sides of a ball together."""
+def _solve_cross_slide(robot: Robot, leg: Leg, poses: Mapping[int, Pose]) -> Solution:
+    """Three slides, some on the base and some on the nacelle, bring the two sides of a ball together.
+
+    The gate is the square of the volume that their directions span.
+    """
     placed = dict(poses)
     moved: dict[int, dict[int, Array]] = {}
     for j in leg.joints:
@@ -520,15 +546,21 @@ def _solve_cross_slide(robot: Robot, leg: Leg, poses: Mapping[int, Pose]) -> dic
     none = np.zeros(3)
     A = np.stack([before.get(j, none) - behind.get(j, none) for j in slides], axis=1)
     lengths = dict(zip(slides, solve(A, second - first), strict=True))
-    return {j: [lengths[j]] if j in lengths else [] for j in leg.joints}
+    volume = dot(A[:, 0], cross(A[:, 1], A[:, 2]))
+    steps: dict[int, list[Step]] = {j: [lengths[j]] if j in lengths else [] for j in leg.joints}
+    return Solution(steps, [volume * volume])
 
 
-def _slide_plane(robot: Robot, chain: Chain, poses: Mapping[int, Pose]) -> Scalar:
-    """Slide until the two frames of a C5 joint lie in its plane: n . (W - X_0 (q z) X_1) = 0."""
+def _slide_plane(robot: Robot, chain: Chain, poses: Mapping[int, Pose]) -> tuple[Scalar, Scalar]:
+    """Slide until the two frames of a C5 joint lie in its plane: n . (W - X_0 (q z) X_1) = 0.
+
+    The gate is the square of n . z, zero where the slide runs along the plane.
+    """
     X0, X1 = chain.X
     closure = chain.target
     own = robot.joints[chain.owners[0]].successor
     _, other, frame = end_frames(closure, own)
     there, here = poses[other] @ frame, X0 @ X1
     n = here.R[:, 2] if closure.predecessor == own else there.R[:, 2]
-    return divide(dot(n, there.p - here.p), dot(n, X0.R[:, 2]))
+    along = dot(n, X0.R[:, 2])
+    return divide(dot(n, there.p - here.p), along), along * along

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from nacelle.kinematics.closure import closure_frames
-from nacelle.kinematics.pose_input import quat_from_matrices
 from nacelle.kinematics.tree import Step, TreeMotion, Turn
 from nacelle.model.joint import Joint, JointKind, Primitive
 from nacelle.model.robot import Robot
+from nacelle.spatial.rotation_path import quat_from_matrices
 from nacelle.spatial.scalar import Array
 
 _SLACK = 1e-9

@@ -154,10 +154,10 @@ class Mechanism:
         return x, self.unknowns(rest, self.assembly.q)
 
     def unknowns(self, rest: Array, q: Array) -> Array:
-        """Collect y from the dependent numbers of the pose and the tree's coordinates."""
+        """Collect y (..., ny) from the dependent numbers of poses and the tree's coordinates (..., nq)."""
         parts = [rest] if self.parasitic else []
-        parts += [q[self.robot.q_slices[j]] for j in self.iterated_joints]
-        return np.concatenate(parts) if parts else np.zeros(0)
+        parts += [q[..., self.robot.q_slices[j]] for j in self.iterated_joints]
+        return np.concatenate(parts, axis=-1) if parts else np.zeros((*q.shape[:-1], 0))
 
     @property
     def closed_form(self) -> bool:

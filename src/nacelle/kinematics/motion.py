@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from nacelle.errors import KinematicsError, SingularError
+from nacelle.errors import KinematicsError
 from nacelle.kinematics import functions
 from nacelle.kinematics.flags import Flag, failed
-from nacelle.kinematics.inverse import NEAR_GATE, unknowns, unreachable
+from nacelle.kinematics.inverse import failure, margin_flags
 from nacelle.kinematics.mechanism import mechanism
 from nacelle.kinematics.native import native
 from nacelle.kinematics.pose_input import checked_poses, checked_rates
+from nacelle.kinematics.unknowns import unknowns
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 
@@ -60,8 +61,8 @@ def solved(robot: Robot, x: Any, *others: Array) -> tuple[Array, Array, Array]:
     except ValueError:
         shapes = ", ".join(str(array.shape) for array in (poses, *others))
         raise KinematicsError(f"the batch dimensions do not broadcast: {shapes}") from None
-    y, closed = unknowns(mechanism(robot), poses)
-    flags = np.where(valid, np.where(closed, 0, int(Flag.UNREACHABLE)), int(Flag.INVALID))
+    y, branch = unknowns(mechanism(robot), poses)
+    flags = np.where(valid, branch, int(Flag.INVALID))
     for other in others:
         finite = np.all(np.isfinite(other), axis=-1)
         flags = flags | np.where(finite, 0, int(Flag.INVALID))
@@ -76,32 +77,18 @@ def settle(robot: Robot, x: Array, found: dict[str, Array], flags: Array) -> dic
         SingularError: if there is only one sample, and a leg is at a serial singularity.
         KinematicsError: if there is only one sample, and it is not finite.
     """
-    gates = found.pop("gates")
-    open_loops = bool(np.any((flags & int(Flag.UNREACHABLE)) != 0))
-    results = list(found.values())
+    margins = found["gates"]
+    results = [value for name, value in found.items() if name != "gates"]
     finite = np.ones(flags.shape, dtype=bool)
     for value in results:
         finite &= np.all(np.isfinite(value), axis=tuple(range(flags.ndim, value.ndim)))
-    with np.errstate(invalid="ignore"):
-        reached = np.all(gates >= 0.0, axis=-1)
-        near = np.any(gates < NEAR_GATE, axis=-1)
-    invalid = (flags & int(Flag.INVALID)) != 0
-    flags |= np.where(reached | invalid, 0, int(Flag.UNREACHABLE))
-    flags |= np.where(reached & ~finite & ~failed(flags), int(Flag.SINGULAR), 0)
-    flags |= np.where(near & ~failed(flags), int(Flag.NEAR_SINGULAR), 0)
+    flags |= margin_flags(margins, flags)
+    flags |= np.where(finite | failed(flags), 0, int(Flag.SINGULAR))
     bad = failed(flags)
     if flags.ndim == 0 and bad:
-        if invalid:
+        if flags & int(Flag.INVALID):
             raise KinematicsError("a velocity, an acceleration or a force is not finite")
-        if reached and not open_loops:
-            legs = [leg.name for leg, gate in zip(robot.legs, gates, strict=True) if not gate > 0.0]
-            who = f"leg {legs[0]!r}" if len(legs) == 1 else "a leg"
-            raise SingularError(
-                f"{robot.name}: {who} is at a serial singularity, stretched or folded, where its rates are "
-                "not determined",
-                "serial",
-            )
-        raise unreachable(robot, x, gates, closed=not open_loops)
+        raise failure(robot, x, margins, flags)
     for value in results:
         value[bad] = np.nan
     return found

@@ -10,32 +10,8 @@ from nacelle.errors import KinematicsError, did_you_mean
 from nacelle.kinematics.mechanism import mechanism
 from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
-from nacelle.spatial.rotation_path import quat_exp, quat_multiply
+from nacelle.spatial.rotation_path import quat_exp, quat_from_matrices, quat_multiply
 from nacelle.spatial.scalar import Array
-
-
-def quat_from_matrices(R: Array) -> Array:
-    """Unit quaternions (..., 4), w >= 0, of rotation matrices (..., 3, 3).
-
-    Of the four ways to read the quaternion from the matrix the one with the largest component is taken.
-    """
-    R = np.asarray(R, dtype=float)
-    diagonal = np.diagonal(R, axis1=-2, axis2=-1)
-    trace = diagonal.sum(axis=-1)
-    squares = np.concatenate([1.0 - trace[..., None] + 2.0 * diagonal, 1.0 + trace[..., None]], axis=-1)
-    S, V = R + np.swapaxes(R, -1, -2), R - np.swapaxes(R, -1, -2)
-    vee = np.stack([V[..., 2, 1], V[..., 0, 2], V[..., 1, 0]], axis=-1)
-    table = np.empty((*squares.shape, 4))
-    table[..., :3, :3] = S
-    for k in range(3):
-        table[..., k, k] = squares[..., k]
-    table[..., :3, 3] = vee
-    table[..., 3, :3] = vee
-    table[..., 3, 3] = squares[..., 3]
-    pick = np.argmax(np.nan_to_num(squares, nan=-1.0), axis=-1)
-    quat = np.take_along_axis(table, pick[..., None, None], axis=-2)[..., 0, :]
-    quat = quat / np.linalg.norm(quat, axis=-1, keepdims=True)
-    return np.asarray(np.where(quat[..., 3:] < 0.0, -quat, quat))
 
 
 def pose(

@@ -144,6 +144,32 @@ def respond(
     return Response(np.stack([zero if row is None else row for row in result]), Z)
 
 
+def remaining_rows(known: Mechanism, system: Equations, dependent: Array) -> Array:
+    """What the closures say of d unknown numbers of the nacelle (rows, d) without the legs' rates.
+
+    Args:
+        known: analysis of the robot.
+        system: its equations.
+        dependent: (nw, d): the nacelle's rates w for unit values of the numbers.
+    """
+    J, scale, w = system.closures.jacobian, known.row_scale, list(known.w_rates)
+
+    def block(rows: Sequence[int]) -> Array:
+        return np.asarray((J[list(rows)][:, w] @ dependent) / scale[list(rows)].reshape(-1, 1))
+
+    left = [block(known.nacelle_rows)] if known.nacelle_rows else []
+    for plan, more in zip(known.legs, system.rows, strict=True) if known.parasitic else ():
+        if plan.square and not more:
+            continue
+        M = J[list(plan.rows)][:, list(plan.rates)] / scale[list(plan.rows)].reshape(-1, 1)
+        N = block(plan.rows)
+        if more:
+            M = np.concatenate([M, np.stack(more)[:, list(plan.rates)]])
+            N = np.concatenate([N, np.stack(more)[:, w] @ dependent])
+        left.append(eliminate(np.asarray(M), N).left if plan.rates else N)
+    return np.concatenate(left)
+
+
 def selections(known: Mechanism) -> tuple[Array, Array]:
     """The bases of `respond` for velocities: v, and the dependent rates, as entries of w."""
     place = {rate: k for k, rate in enumerate(known.w_rates)}

@@ -15,6 +15,7 @@ from nacelle.kinematics.actuation import actuator_rows, actuator_steps
 from nacelle.kinematics.configuration import Configuration, configuration
 from nacelle.kinematics.jacobian import scales
 from nacelle.kinematics.limits import closure_steps
+from nacelle.kinematics.margins import NEAR_MARGIN, margin_names, margins
 from nacelle.kinematics.mechanism import Mechanism, mechanism
 from nacelle.kinematics.rates import rate_map
 from nacelle.kinematics.tree import Step, Turn
@@ -25,8 +26,7 @@ from nacelle.spatial.physics import physics
 from nacelle.spatial.scalar import Array, Scalar, divide, dot, pack, where
 from nacelle.spatial.solve import solve
 
-# Squared ratios below which a run ends: a leg near its stretched position, a pose near a singularity.
-STRETCHED = 1e-6
+# The squared inverse condition below which a run ends near a parallel singularity.
 SINGULAR = 1e-6
 # How far beyond a limit a joint may be, rad or m: a run may start at a limit.
 SLACK = 1e-9
@@ -92,7 +92,7 @@ def _sides(name: str, joint: int, place: int | None, pair: tuple[float, float], 
 def watched_names(robot: Robot) -> list[str]:
     """What is said at each of the numbers of `watched`."""
     names = ["a parallel singularity is near"]
-    names += [f"{leg.name} is at full stretch" for leg in robot.legs]
+    names += [f"{owner} is near a serial singularity" for owner in margin_names(mechanism(robot))]
     if mechanism(robot).layout.angular is not None:
         names.append("the platform has turned round from its reference orientation")
     return names + [limit.name for limit in limits_of(robot)]
@@ -108,7 +108,7 @@ def watched(robot: Robot, s: Array, quat_0: Array) -> Array:
     c, y = s[:n], s[2 * n :]
     now = configuration(robot, known, pose_of(known, c, quat_0), y)
     found: list[Scalar] = [_condition_bound(robot, known, now) - SINGULAR]
-    found += [gate - STRETCHED for gate in now.leg_gates()]
+    found += [margin - NEAR_MARGIN for margin in margins(robot, known, now)]
     if known.layout.angular is not None:
         turn = c[known.layout.angular]
         found.append((2.0 * np.pi - _NEAR_TURN) ** 2 - dot(turn, turn))

@@ -102,6 +102,7 @@ class LegForm:
             first axis along the arm and third along the axis.
         drive: the actuator.
         passive: friction.
+        size: of the robot, m, in which the length of a strut counts as a lever arm.
         own_axes: axes (columns, in the base) in which the leg may be written: along its first axis.
     """
 
@@ -123,6 +124,7 @@ class LegForm:
     carriage: Array
     drive: Drive
     passive: Passive
+    size: float
     own_axes: Array = field(default_factory=lambda: np.eye(3))
 
 

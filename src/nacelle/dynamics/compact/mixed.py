@@ -98,7 +98,6 @@ def inverse(
     F = _rest(state, a, Settings(friction, smooth), set(forms)) - load
     columns: list[Array] = []
     gains: list[tuple[int, Scalar, Scalar]] = []
-    gates = dict(enumerate(state.now.leg_gates()))
     gravity = np.asarray(robot.gravity)
     for k, form in forms.items():
         J, turn, end = _end(state, form, v, a)
@@ -109,8 +108,6 @@ def inverse(
         F = F + J.T @ (demand.G + mass * (end.a - gravity)) + turn.T @ demand.moment
         columns.append(J.T @ demand.r)
         gains.append((form.drive.number, demand.gain, demand.own))
-        if demand.gates:
-            gates[k] = demand.gates[0]
     driven = {number for number, _, _ in gains}
     others = [k for k in range(len(robot.actuators)) if k not in driven]
     if others:
@@ -123,8 +120,7 @@ def inverse(
     force: list[Scalar] = [0.0] * len(gains)
     for value, (number, gain, own) in zip(f, gains, strict=True):
         force[number] = gain * value + own
-    listed = pack([gates[k] for k in range(len(robot.legs))])
-    return {"force": pack(force), "pivot": pack([pivot])[0], "gates": listed}
+    return {"force": pack(force), "pivot": pack([pivot])[0], "gates": state.margins()}
 
 
 @physics(x=of_pose, y=of_unknowns, v=of_twist, tau=of_actuators, load=of_twist)
@@ -148,7 +144,6 @@ def forward(
     right = load - _rest(state, still, Settings(friction, smooth), set(served))
     M = mass_matrix(state, without={body for k in served for body in robot.legs[k].bodies})
     driven = set()
-    gates = dict(enumerate(state.now.leg_gates()))
     for k in served:
         form, number = read_leg(robot, known, k), read_leg(robot.numeric, known, k)
         J, turn, end = _end(state, form, v, still)
@@ -160,14 +155,11 @@ def forward(
         A = end_inertia(form, number, end, 0.0, up, demand, choice, geared=False) + mass * np.eye(3)
         M = M + J.T @ A @ J
         driven.add(form.drive.number)
-        if demand.gates:
-            gates[k] = demand.gates[0]
     others = [k for k in range(len(robot.actuators)) if k not in driven]
     if others:
         rows = actuator_rows(robot, state.now.motion) @ state.moving.U
         right = right + rows[others].T @ tau[others]
-    listed = pack([gates[k] for k in range(len(robot.legs))])
-    return {"acceleration": solve(M, right, "spd"), "gates": listed}
+    return {"acceleration": solve(M, right, "spd"), "gates": state.margins()}
 
 
 def _end(state: State, form: LegForm, v: Array, a: Array) -> tuple[Array, Array, Point]:

@@ -107,6 +107,7 @@ def parallelogram_form(robot: Robot, known: Mechanism, index: int, actuator: int
         carriage=_seen(robot, root.successor, frame),
         drive=Drive(actuator, root, turns),
         passive=passive,
+        size=robot.numeric.size,
     )
 
 

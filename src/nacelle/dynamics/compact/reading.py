@@ -279,6 +279,7 @@ def _strut(
         carriage=np.zeros(10),
         drive=drive,
         passive=_passive(robot, chain, pivot, 0, sign, end_side),
+        size=robot.numeric.size,
     )
 
 
@@ -374,4 +375,5 @@ def _rod(
         carriage=carriage,
         drive=drive,
         passive=_passive(robot, chain, pivot, 1, sign, end_side),
+        size=robot.numeric.size,
     )

@@ -24,7 +24,7 @@ from nacelle.dynamics.compact.demand import Counts, Demand, drive_force, frictio
 from nacelle.dynamics.compact.form import NOTHING, LegForm
 from nacelle.dynamics.friction import ball_friction
 from nacelle.model.joint import JointKind
-from nacelle.spatial.scalar import Array, Scalar, atan2, cross, divide, dot, pack, sqrt
+from nacelle.spatial.scalar import Array, Scalar, atan2, cross, divide, dot, minimum, pack, sqrt
 
 
 class Driven(NamedTuple):
@@ -36,7 +36,7 @@ class Driven(NamedTuple):
         lever: r . dA/dq, whose square is the radicand.
         A: for an arm, A from the centre of its circle.
         K: for an arm, (B - O) . A.
-        gate: the radicand over the square of its length.
+        gate: the radicand over the square of its length; for an arm the lever of its axis, too.
     """
 
     r: Array
@@ -128,7 +128,9 @@ def arm(form: LegForm, u: Array) -> Driven:
     share = divide(1.0, flat)
     c, s = (x * K - y * w) * share, (y * K + x * w) * share
     A = c * t1 + s * t2
-    return Driven(u - A, c * t2 - s * t1, -w, A, K, rest / (E2 * flat))
+    # Where u lies on the axis, the drive turns the leg and does not move its end.
+    gate = minimum(rest / (E2 * flat), flat * divide(1.0, E2 + L2))
+    return Driven(u - A, c * t2 - s * t1, -w, A, K, gate)
 
 
 def placed(form: LegForm, u: Array) -> Driven:

@@ -96,7 +96,7 @@ def strut(
     weight = (form.tube[3] + form.rod[3]) * il
     G = N * aa - (m2 * Y) * va
     moment: Array = np.zeros(3)
-    gates: tuple[Scalar, ...] = ()
+    gates: tuple[Scalar, ...] = (l2 * (1.0 / form.size**2),)
     if spins:
         sigma = divide(1.0, rho2)
         # b is square to r, so the parts along r do not count.
@@ -132,7 +132,7 @@ def strut(
             H = H - dot(first, moment)
             T = T - dot(b, moment) * sigma
         G = G + _turned_force(H, T, sigma, weight, first, b, rho2, column, iz, gravity, up)
-        gates = (rho2 * w,)
+        gates += (rho2 * w * (1.0 / c),)
     else:
         pull, moment = _free_end(form, r, v, w, w_platform, counts)
         G = G + across(pull - weight * gravity)

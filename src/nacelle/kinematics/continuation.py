@@ -1,0 +1,257 @@
+"""Continuation: solutions that are connected with a known one, in steps in which Newton's method is certain.
+
+A branch is what a path from a known solution reaches: parameters p (a pose, or coordinates of actuators)
+go from p_0 to p_1, and the unknowns y follow from one solution to the next. Two things are asked of a step:
+
+- Newton's iteration from the solution before it is in its region of certain convergence, by the affine
+  covariant theorem of Newton and Mysovskikh in its computable form (Deuflhard, Newton Methods for Nonlinear
+  Problems, 2004, sections 2.1 and 5.1): with dy_0 and dy_1 the first two corrections
+
+      theta = |dy_1| / |dy_0| < 1/4,       |dy_0| small
+
+- No singularity lies within it. Near one the conditioning c (0 at a singularity) falls linearly or as a root
+  to zero and rises again on whatever solution comes behind; c at the middle of the step then lies off the
+  mean of its values at the ends by more than the smaller of these. So a step is taken if
+
+      |c_middle - (c_begin + c_end) / 2| < min(c_begin, c_end) / 4
+
+Otherwise the step is halved. At a singularity the steps shrink to nothing: there a path ends, and what lies
+behind it is not connected.
+
+All samples of a batch go side by side, each with its own step, around the Newton driver that exists.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from nacelle.emit.newton import NewtonResult, Solver
+from nacelle.spatial.scalar import Array
+
+# What the loops may leave open, over the robot's size.
+CLOSED = 2e-14
+_ITERATIONS = 30
+# Contraction of the first two corrections, and the longest first correction, rad or robot sizes.
+_CONTRACTION = 0.2
+_LONGEST = 0.25
+# Corrections below this are rounding, whose contraction says nothing.
+_ROUNDING = 1e-10
+_FIRST_STEP = 0.5
+# A path whose step falls below this part of what is left of it has met a singularity, or its end.
+_BLOCKED = 2e-3
+# What is left of a path may be taken by plain iteration where it is this short: its end is a singularity.
+_END = 1e-6
+_ROUNDS = 400
+
+PathPoint = Callable[[Array, Array], Array]
+"""Parameters at the parts t (M,) of the paths of some samples (M,) of a batch: (indices, t) to (M, k)."""
+Between = Callable[[Array, Array, Array], Array]
+"""Parameters at the parts t (M,) of the ways from parameters (M, k) to others."""
+
+
+@dataclass(frozen=True, eq=False)
+class Equations:
+    """What is followed.
+
+    Attributes:
+        solver: Newton's iteration for y at parameters p.
+        conditioning: (p, y) to c (N,): a measure of the distance from a singularity, 0 at one.
+        units: what the unknowns count in (ny,): the robot's size for lengths, 1 for angles.
+    """
+
+    solver: Solver
+    conditioning: Callable[[Array, Array], Array]
+    units: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Continued:
+    """Where continuation has come.
+
+    Attributes:
+        y: unknowns (N, ny) at the last point of each path that was reached.
+        part: how much of the path that is (N,): 1 where its end was reached.
+        iterations: Newton's steps (N,).
+    """
+
+    y: Array
+    part: Array
+    iterations: Array
+
+    @property
+    def reached(self) -> Array:
+        """Whether the ends were reached (N,)."""
+        return np.asarray(self.part == 1.0)
+
+
+def continued(equations: Equations, y: Array, path: PathPoint) -> Continued:
+    """Follow solutions (N, ny) from where their paths begin."""
+    y = np.array(y, dtype=float)
+    part, step = np.zeros(len(y)), np.full(len(y), _FIRST_STEP)
+    iterations = np.zeros(len(y), dtype=np.int64)
+    active = np.flatnonzero(np.all(np.isfinite(y), axis=1))
+    c = np.zeros(len(y))
+    if active.size:
+        c[active] = equations.conditioning(path(active, np.zeros(active.size)), y[active])
+    for _ in range(_ROUNDS):
+        if not active.size:
+            break
+        begin = part[active]
+        end = begin + step[active]
+        end[end > 1.0 - 1e-3 * step[active]] = 1.0
+        middle, goal = path(active, 0.5 * (begin + end)), path(active, end)
+        certain, found, c_end, taken = _step(equations, y[active], c[active], middle, goal)
+        iterations[active] += taken
+        moved = active[certain]
+        y[moved], part[moved], c[moved] = found[certain], end[certain], c_end[certain]
+        step[moved] *= 2.0
+        step[active[~certain]] *= 0.5
+        left = 1.0 - part[active]
+        blocked = step[active] < _BLOCKED * left
+        active = active[(left > 0.0) & ~blocked]
+    _take_ends(equations, y, part, path)
+    return Continued(y, part, iterations)
+
+
+def _step(
+    equations: Equations, y: Array, c: Array, middle: Array, goal: Array
+) -> tuple[Array, Array, Array, Array]:
+    """Which samples may go to new parameters, their solutions and conditioning there, and Newton's steps."""
+    # In the middle two corrections are accurate enough.
+    first, second, certain = _corrections(equations, y, middle)
+    half, taken = second.y, first.iterations + second.iterations
+    found, c_end = np.full(y.shape, np.nan), np.full(len(y), np.nan)
+    which = np.flatnonzero(certain)
+    if not which.size:
+        return certain, found, c_end, taken
+    certain[which], found[which], more = _certain(equations, half[which], goal[which])
+    taken[which] += more
+    which = np.flatnonzero(certain)
+    if which.size:
+        c_end[which] = equations.conditioning(goal[which], found[which])
+        c_middle = equations.conditioning(middle[which], half[which])
+        certain[which] = _no_singularity(c[which], c_middle, c_end[which])
+    return certain, found, c_end, taken
+
+
+def _no_singularity(begin: Array, middle: Array, end: Array) -> Array:
+    """Whether the conditioning (N,) at three points shows that there is no singularity between them."""
+    off = np.abs(middle - 0.5 * (begin + end))
+    return np.asarray(off <= 0.25 * np.minimum(begin, end))
+
+
+def _certain(equations: Equations, y: Array, p: Array) -> tuple[Array, Array, Array]:
+    """Where Newton's iteration from y is certain to converge at new parameters; solutions, and its steps."""
+    first, second, certain = _corrections(equations, y, p)
+    found = second.y.copy()
+    taken = first.iterations + second.iterations
+    which = np.flatnonzero(certain)
+    if which.size:
+        closed = equations.solver.solve(
+            second.y[which], p[which], tolerance=CLOSED, max_iterations=_ITERATIONS
+        )
+        found[which], certain[which] = closed.y, closed.status == 0
+        taken[which] += closed.iterations
+    return certain, found, taken
+
+
+def _corrections(equations: Equations, y: Array, p: Array) -> tuple[NewtonResult, NewtonResult, Array]:
+    """The first two Newton steps at new parameters, and whether they show certain convergence (N,)."""
+    first = equations.solver.solve(y, p, tolerance=CLOSED, max_iterations=1)
+    second = equations.solver.solve(first.y, p, tolerance=CLOSED, max_iterations=1)
+    with np.errstate(invalid="ignore", over="ignore"):
+        d0 = np.max(np.abs(first.y - y) / equations.units, axis=1, initial=0.0)
+        d1 = np.max(np.abs(second.y - first.y) / equations.units, axis=1, initial=0.0)
+        certain = (d0 <= _LONGEST) & ((d1 <= _CONTRACTION * d0) | (d1 <= _ROUNDING))
+    return first, second, np.asarray(certain)
+
+
+class Run(NamedTuple):
+    """Solutions (M, ny) at the first M parameters of a path, and Newton's steps (M,)."""
+
+    y: Array
+    iterations: Array
+
+
+def sure_run(equations: Equations, p0: Array, y0: Array, p: Array, between: Between) -> Run:
+    """Follow a path of parameters (N, k) from the solution y0 (ny,) at p0 (k,), a Newton iteration a point.
+
+    Ends before the first point that is not certainly connected with the one before.
+    """
+    if not len(p):
+        return Run(np.zeros((0, y0.size)), np.zeros(0, dtype=np.int64))
+    found = equations.solver.solve(y0, p, tolerance=CLOSED, max_iterations=_ITERATIONS, follow=True)
+    before, last = np.concatenate([y0[None], found.y[:-1]]), np.concatenate([p0[None], p[:-1]])
+    c = equations.conditioning(last, before)
+    middle = between(last, p, np.full(len(p), 0.5))
+    certain, again, _, _ = _step(equations, before, c, middle, p)
+    with np.errstate(invalid="ignore"):
+        same = np.max(np.abs(again - found.y) / equations.units, axis=1) < 1e-6
+    certain &= (found.status == 0) & same
+    count = len(p) if np.all(certain) else int(np.argmin(certain))
+    return Run(found.y[:count], found.iterations[:count])
+
+
+def _take_ends(equations: Equations, y: Array, part: Array, path: PathPoint) -> None:
+    """Take the last bit of paths that end at a singularity, where Newton's method is slow but near enough."""
+    near = np.flatnonzero((part < 1.0) & (part > 1.0 - _END))
+    if not near.size:
+        return
+    goal = path(near, np.ones(near.size))
+    found = equations.solver.solve(y[near], goal, tolerance=CLOSED, max_iterations=2 * _ITERATIONS)
+    with np.errstate(invalid="ignore"):
+        close = np.max(np.abs(found.y - y[near]) / equations.units, axis=1) < _LONGEST
+    good = (found.status == 0) & close
+    y[near[good]], part[near[good]] = found.y[good], 1.0
+
+
+def polished(solver: Solver, y: Array, p: Array) -> Array:
+    """Take one step more: convergence is quadratic, so what is left open then is rounding."""
+    return solver.solve(y, p, tolerance=0.0, max_iterations=1).y if len(y) else y
+
+
+@dataclass(frozen=True, eq=False)
+class Roadmap:
+    """Solutions on one branch, spread over what it reaches, from which others are near.
+
+    Attributes:
+        p: their parameters (H, k).
+        y: their unknowns (H, ny).
+    """
+
+    p: Array
+    y: Array
+
+    def nearest(self, p: Array, units: Array, count: int) -> Array:
+        """Indices (N, count) of the solutions nearest to parameters (N, k), the nearest first."""
+        away = np.stack([np.sum(((p - own) / units) ** 2, axis=1) for own in self.p], axis=1)
+        return np.argsort(away, axis=1, kind="stable")[:, :count]
+
+
+def roadmap(equations: Equations, start: tuple[Array, Array], goals: Array, between: Between) -> Roadmap:
+    """Build a roadmap from one solution: to each goal in a straight line, as far as the branch goes.
+
+    Args:
+        equations: what is followed.
+        start: parameters (k,) and unknowns (ny,) of a solution.
+        goals: parameters (H, k) towards which the paths go.
+        between: the straight lines.
+    """
+    p0, y0 = (np.asarray(part, dtype=float) for part in start)
+    origin = np.broadcast_to(p0, goals.shape)
+    begin = np.broadcast_to(y0, (len(goals), y0.size))
+
+    def path(which: Array, t: Array) -> Array:
+        return between(origin[which], goals[which], t)
+
+    first = continued(equations, begin, path)
+    # Paths that were blocked are left some way before the singularity.
+    part = np.where(first.reached, 1.0, 0.8 * first.part)
+    again = continued(equations, begin, lambda which, t: path(which, t * part[which]))
+    good = again.reached & (part > 0.05)
+    p = path(np.arange(len(goals)), part)[good]
+    return Roadmap(np.concatenate([p0[None], p]), np.concatenate([y0[None], again.y[good]]))

@@ -1,0 +1,77 @@
+"""Margins: how far every leg, and the nacelle on all of them, is from a serial singularity.
+
+A leg's rates follow from its closures, M u + N w = 0. Near a singularity of M they grow beyond all bounds,
+and at it they are not determined: the leg is stretched or folded, a loop inside it is flat or at a dead
+point. The margin of a leg is, up to a small factor, the squared inverse condition of M with lengths in
+units of the robot's size: 1 at best, 0 at a singularity, below 0 out of reach.
+
+- Legs in closed form: the smallest of the squared sines and lever arms of their roots (`leg_solution`).
+- Legs found by iteration: the columns of M are made perpendicular one after the other, M = Q R; the smallest
+  of the squares that are left over the largest of those before, min_k |q_k|^2 / max_k |m_k|^2. It is
+  above the squared inverse condition, and seldom by more than a factor of the number of columns.
+- The nacelle, where coordinates of it are found by iteration (parasitic motion, its own loops): the same
+  for the rows that the legs leave over for these coordinates.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nacelle.kinematics.assembly import rate_scale
+from nacelle.kinematics.configuration import Configuration
+from nacelle.kinematics.eliminate import independence
+from nacelle.kinematics.mechanism import Mechanism
+from nacelle.kinematics.rates import Equations, equations, remaining_rows, selections
+from nacelle.model.robot import Robot
+from nacelle.spatial.scalar import Array, Scalar, minimum, pack
+
+NEAR_MARGIN = 1e-7
+"""Below this a singularity is near: the condition of a leg is in the thousands, or above."""
+MET_MARGIN = 1e-12
+"""Below this it is met: rounding decides about the leg."""
+
+
+def margin_names(known: Mechanism) -> tuple[str, ...]:
+    """To whom the margins belong: the legs in order, and the nacelle where it has dependent coordinates."""
+    legs = tuple(f"leg {leg.name!r}" for leg in known.robot.legs)
+    return (*legs, "the nacelle") if known.dependent else legs
+
+
+def margins(robot: Robot, known: Mechanism, now: Configuration) -> Array:
+    """The margins (legs,), or (legs + 1,) where the nacelle has dependent coordinates.
+
+    Args:
+        robot: the robot; its numbers may be symbols.
+        known: its analysis.
+        now: all positions.
+    """
+    found = [_smallest(gates) for gates in now.gates]
+    if known.closed_form:
+        return pack(found)
+    system = equations(robot, known, now.motion)
+    scale = rate_scale(robot.numeric)
+    for k in known.iterated_legs:
+        found[k] = _of_leg(known, system, k, scale)
+    if known.dependent:
+        rows = remaining_rows(known, system, selections(known)[1])
+        found.append(independence(rows, scale[list(known.dependent)]))
+    return pack(found)
+
+
+def _smallest(values: tuple[Scalar, ...]) -> Scalar:
+    smallest: Scalar = 1.0
+    for k, value in enumerate(values):
+        smallest = value if k == 0 else minimum(smallest, value)
+    return smallest
+
+
+def _of_leg(known: Mechanism, system: Equations, k: int, scale: Array) -> Scalar:
+    """The margin of a leg from its own rows and rates."""
+    plan = known.legs[k]
+    if not plan.rates:
+        return 1.0
+    rows, rates = list(plan.rows), list(plan.rates)
+    M = system.closures.jacobian[rows][:, rates] / known.row_scale[rows].reshape(-1, 1)
+    if system.rows[k]:
+        M = np.concatenate([M, np.stack(system.rows[k])[:, rates]])
+    return independence(np.asarray(M), scale[rates])

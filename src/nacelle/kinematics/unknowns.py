@@ -1,0 +1,242 @@
+"""What iteration finds at poses: y, on the branch of the reference pose.
+
+Legs without a closed form, loops of the nacelle and parasitic motion are solved by Newton's iteration. Their
+equations have several solutions; the one that is meant is connected with the reference pose:
+
+1. by continuation in a straight line from the reference (or from a guess);
+2. where that is blocked by a singularity, from the nearest points of a roadmap of the branch;
+3. where there is no such path, but plain iteration closes the loops: flagged `OTHER_BRANCH`;
+4. else the pose is out of reach: `UNREACHABLE`.
+
+The signs of `nacelle.kinematics.branch` are checked for every solution.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from nacelle.emit.newton import Solver
+from nacelle.kinematics import functions
+from nacelle.kinematics.branch import branch_of
+from nacelle.kinematics.continuation import (
+    CLOSED,
+    Equations,
+    Roadmap,
+    continued,
+    polished,
+    roadmap,
+    sure_run,
+)
+from nacelle.kinematics.flags import Flag
+from nacelle.kinematics.mechanism import Mechanism, mechanism
+from nacelle.kinematics.native import native, native_newton
+from nacelle.kinematics.pose_input import broadcast_guess
+from nacelle.model.joint import Primitive
+from nacelle.model.robot import Robot
+from nacelle.spatial.rotation_path import quat_exp, quat_multiply
+from nacelle.spatial.scalar import Array
+
+_ITERATIONS = 50
+# Poses of the roadmap, and how far around the reference they are sought: robot sizes, rad.
+_GOALS, _FAR, _TURN = 96, 1.2, 1.6
+# From how many points of the roadmap a pose is sought.
+_NEAREST = 2
+# The longest step of plain iteration, rad or robot sizes.
+_LONGEST = 0.5
+
+
+class Unknowns(NamedTuple):
+    """What iteration found.
+
+    Attributes:
+        y: unknowns (..., ny); NaN where the loops do not close.
+        flags: `UNREACHABLE`, `OTHER_BRANCH` or 0 (...).
+    """
+
+    y: Array
+    flags: Array
+
+
+class Start(NamedTuple):
+    """Where continuation begins: poses x and unknowns y of solutions, (..., nx) and (..., ny)."""
+
+    x: Array
+    y: Array
+
+
+def unknowns(known: Mechanism, x: Array, guess: Start | None = None, *, follow: bool = False) -> Unknowns:
+    """Find what needs iteration at poses.
+
+    Args:
+        known: analysis of the robot.
+        x: poses (..., nx).
+        guess: solutions to begin with, one or as many as poses; the reference pose if None.
+        follow: whether the poses, in order, are a path: each begins with the solution before it.
+    """
+    batch = x.shape[:-1]
+    if known.closed_form:
+        return Unknowns(np.zeros((*batch, 0)), np.zeros(batch, dtype=np.int64))
+    rows = np.ascontiguousarray(x.reshape(-1, known.layout.nx))
+    if guess is None:
+        x0, y0 = known.reference
+        start = Start(np.broadcast_to(x0, rows.shape), np.broadcast_to(y0, (len(rows), known.ny)))
+    else:
+        start = Start(
+            broadcast_guess(guess.x, x.shape).reshape(rows.shape),
+            broadcast_guess(guess.y, (*batch, known.ny)).reshape(-1, known.ny),
+        )
+    search = _Search(known)
+    found = search.along(rows, start) if follow else search.each(rows, start, free=guess is None)
+    return Unknowns(found.y.reshape(*batch, known.ny), found.flags.reshape(batch))
+
+
+class _Search:
+    """The search for one robot."""
+
+    def __init__(self, known: Mechanism) -> None:
+        self.known = known
+        self.solver: Solver = native_newton(functions.closing_step, known.robot)
+        self.equations = Equations(self.solver, self._conditioning, _unknown_units(known))
+
+    def _conditioning(self, x: Array, y: Array) -> Array:
+        """The smallest of the inverse conditions of the legs and of the nacelle on them (N,)."""
+        gates = native(functions.joint_positions, self.known.robot)(x, y)["gates"]
+        own = list(self.known.iterated_legs) + list(range(len(self.known.legs), gates.shape[1]))
+        with np.errstate(invalid="ignore"):
+            return np.asarray(np.sqrt(np.min(gates[:, own], axis=1)))
+
+    def each(self, x: Array, start: Start, *, free: bool) -> Unknowns:
+        """Solve every pose (N, nx) for itself; with `free` by way of the roadmap, too."""
+        known = self.known
+        y = np.full((len(x), known.ny), np.nan)
+        flags = np.full(len(x), int(Flag.UNREACHABLE))
+        left = np.flatnonzero(np.all(np.isfinite(x), axis=1) & np.all(np.isfinite(start.y), axis=1))
+        left = self._connect(left, x, start.x[left], start.y[left], y, flags)
+        if left.size:
+            road = _roadmap(known.robot)
+            nearest = road.nearest(x[left], pose_units(known), _NEAREST)
+            tries = [(start.x[left], start.y[left])]
+            for k in range(nearest.shape[1]):
+                hub = nearest[:, k]
+                tries.append((road.p[hub], road.y[hub]))
+            if free:
+                for from_x, from_y in tries[1:]:
+                    still = flags[left] == int(Flag.UNREACHABLE)
+                    self._connect(left[still], x, from_x[still], from_y[still], y, flags)
+            for _, from_y in tries:
+                still = flags[left] == int(Flag.UNREACHABLE)
+                self._iterate(left[still], x, from_y[still], y, flags)
+        return self._checked(x, y, flags)
+
+    def along(self, x: Array, start: Start) -> Unknowns:
+        """Solve poses (N, nx) as a path: runs in which Newton is certain, and continuation between them."""
+        y = np.full((len(x), self.known.ny), np.nan)
+        flags = np.full(len(x), int(Flag.UNREACHABLE))
+        last_x, last_y = start.x[:1], start.y[:1]
+        valid = np.flatnonzero(np.all(np.isfinite(x), axis=1))
+        place = 0
+        while place < valid.size:
+            # One pose with care, then as many as Newton's method takes surely.
+            k = valid[place : place + 1]
+            self._connect(k, x, last_x, last_y, y, flags)
+            if flags[k[0]]:
+                self._iterate(k, x, last_y, y, flags)
+            place += 1
+            if flags[k[0]] & int(Flag.UNREACHABLE):
+                continue
+            last_x, last_y = x[k], y[k]
+            run = sure_run(self.equations, last_x[0], last_y[0], x[valid[place:]], self.between)
+            taken = valid[place : place + len(run.y)]
+            y[taken], flags[taken] = run.y, flags[k[0]]
+            if taken.size:
+                place += taken.size
+                last_x, last_y = x[taken[-1:]], y[taken[-1:]]
+        return self._checked(x, y, flags)
+
+    def _connect(self, left: Array, x: Array, from_x: Array, from_y: Array, y: Array, flags: Array) -> Array:
+        """Continue from solutions to the poses `left`; give those that were not reached."""
+        if not left.size:
+            return left
+
+        def path(which: Array, t: Array) -> Array:
+            return self.between(from_x[which], x[left[which]], t)
+
+        found = continued(self.equations, from_y, path)
+        done = left[found.reached]
+        y[done], flags[done] = found.y[found.reached], 0
+        return left[~found.reached]
+
+    def _iterate(self, left: Array, x: Array, from_y: Array, y: Array, flags: Array) -> None:
+        """Close the loops by plain iteration, on whatever branch it ends."""
+        if not left.size:
+            return
+        longest = _LONGEST * max(self.known.robot.size, 1.0)
+        found = self.solver.solve(
+            from_y, x[left], tolerance=CLOSED, max_iterations=_ITERATIONS, max_step=longest
+        )
+        done = found.status == 0
+        y[left[done]], flags[left[done]] = found.y[done], int(Flag.OTHER_BRANCH)
+
+    def _checked(self, x: Array, y: Array, flags: Array) -> Unknowns:
+        """Improve solutions to rounding, and check their signs."""
+        good = np.flatnonzero((flags & int(Flag.UNREACHABLE)) == 0)
+        y[good] = polished(self.solver, y[good], x[good])
+        flags[good] |= np.where(on_branch(self.known.robot, x[good], y[good]), 0, int(Flag.OTHER_BRANCH))
+        return Unknowns(y, flags)
+
+    def between(self, x0: Array, x1: Array, t: Array) -> Array:
+        """Poses (M, nx) at the parts t (M,) of the ways from poses to poses; the last ones exactly."""
+        t = t[:, None]
+        mixed = (1.0 - t) * x0 + t * x1
+        place = self.known.layout.quaternion
+        if place is not None:
+            first, last = x0[:, place], x1[:, place]
+            same = np.sum(first * last, axis=1, keepdims=True) >= 0.0
+            turned = (1.0 - t) * first + t * np.where(same, last, -last)
+            mixed[:, place] = turned / np.linalg.norm(turned, axis=1, keepdims=True)
+        return np.ascontiguousarray(np.where(t == 1.0, x1, mixed))
+
+
+def on_branch(robot: Robot, x: Array, y: Array) -> Array:
+    """Whether all numbers of `branch` have the sign of the reference pose, at (..., nx) and (..., ny)."""
+    if not branch_of(robot).size or not x.size:
+        return np.ones(x.shape[:-1], dtype=bool)
+    numbers = native(functions.branch_signs, robot)(x, y)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(~np.any(numbers < 0.0, axis=-1))
+
+
+def _unknown_units(known: Mechanism) -> Array:
+    """What the unknowns y count in (ny,): the robot's size for lengths, 1 for angles and quaternions."""
+    units = [known.robot.size] * (3 - len(known.chart.moves)) if known.parasitic else []
+    units += [1.0] * (known.chart_size - len(units))
+    for j in known.iterated_joints:
+        for primitive in known.robot.joints[j].primitives:
+            is_length = not (primitive is Primitive.BALL or primitive.turns)
+            units += [known.robot.size if is_length else 1.0] * primitive.nq
+    return np.array(units)
+
+
+def pose_units(known: Mechanism) -> Array:
+    """What the entries of x count in (nx,)."""
+    return np.array([known.robot.size if unit == "m" else 1.0 for unit in known.layout.units])
+
+
+@lru_cache(maxsize=16)
+def _roadmap(robot: Robot) -> Roadmap:
+    """Poses on the branch of the reference, as far as straight lines from it lead."""
+    known = mechanism(robot)
+    search = _Search(known)
+    x0, y0 = known.reference
+    rng = np.random.default_rng(0)
+    layout = known.layout
+    far = np.sqrt(rng.uniform(0.02, 1.0, (_GOALS, 1)))
+    steps = far * rng.uniform(-1.0, 1.0, (_GOALS, layout.nx))
+    goals = x0 + steps * np.where(np.array(layout.units) == "m", _FAR * robot.size, _TURN)
+    if layout.quaternion is not None:
+        turn = _TURN * far * rng.uniform(-1.0, 1.0, (_GOALS, 3))
+        goals[:, layout.quaternion] = quat_multiply(quat_exp(turn), x0[layout.quaternion])
+    return roadmap(search.equations, (x0, y0), goals, search.between)
