@@ -179,3 +179,52 @@ def test_inner_loops_of_many(seed: int) -> None:
     """1e5 states altogether."""
     unflagged, _ = check(seed, 5000)
     assert unflagged > 100
+
+
+HIP = 0.3
+
+
+def flat(seed: int = 1) -> tuple[inner_loops.Leg, Array, float]:
+    """A leg driven by a parallelogram, and a pose and an angle of the knee at which it is flat."""
+    leg = inner_loops.draw(seed)
+    lean = np.arctan2(leg.lever[1], leg.lever[0])
+    # Crank and lever lie along the thigh; the knee is bent to the side of the reference.
+    knee = np.angle(np.exp(1j * np.array([-lean, np.pi - lean])))
+    bent = float(knee[np.sign(knee) == np.sign(leg.knee)][0])
+    return leg, leg.foot(np.array(HIP), np.array(bent)), bent
+
+
+def test_every_function_sees_a_flat_loop() -> None:
+    leg, x, _ = flat()
+    robot, v = leg.robot, np.array([0.1, -0.2])
+    calls = {
+        "kinematics": lambda x: nacelle.inverse_kinematics(robot, x, limits=False),
+        "motion": lambda x: nacelle.joint_motion(robot, x, v, v),
+        "inverse": lambda x: nacelle.inverse_dynamics(robot, x, v, v),
+        "forward": lambda x: nacelle.forward_dynamics(robot, x, v, v),
+    }
+    for name, call in calls.items():
+        with pytest.raises(nacelle.SingularError, match="leg 'leg' is at a serial singularity"):
+            call(x)
+        found = call(x + np.array([[0.0, 0.0], [1e-10, 0.0], [0.0, 1e-6], [1e-5, 0.0]]))
+        assert np.all(found.flags & SINGULAR), name
+        assert found.flags[0] & Flag.SINGULAR, name
+    assert np.all(np.isnan(nacelle.inverse_dynamics(robot, x[None], v, v).force))
+    assert np.isnan(nacelle.mass_matrix(robot, x[None])).all()
+    assert "serial" in nacelle.singularities(robot, x).kinds()
+
+
+def test_a_run_ends_before_a_flat_loop() -> None:
+    """A leg that swings through the flat loop under no force is stopped before it, and says so."""
+    leg, _, bent = flat()
+    robot = leg.robot
+    start = leg.foot(np.array(HIP), np.array(leg.knee))
+    # The knee alone turns, fast, towards where the loop is flat.
+    angle = HIP + leg.knee
+    across = leg.shank * np.array([-np.sin(angle), np.cos(angle)]) * np.sign(bent - leg.knee)
+    free = nacelle.RigidPlant(robot, friction=False)
+    run = nacelle.simulate(free, start, 20.0 * across, np.zeros(2), until=2.0, method="dop853")
+    assert run.status == "event"
+    assert "singularity" in run.message
+    assert abs(run.joints.joint("leg.knee")[-1, 0] - bent) < 0.05
+    assert np.all(np.isfinite(run.x))

@@ -47,12 +47,15 @@ from nacelle.spatial.scalar import Array
 _ITERATIONS = 40
 # The longest step of plain iteration, in robot sizes and radians together.
 _LONGEST = 0.5
+# The same where iteration starts anywhere: a leg that is drawn out of reach ends it.
+_SHORT = 0.1
 _NEAR_GATE = 1e-4
 # Points of the roadmap, how far around the reference they are sought (robot sizes, rad), and from how many of
 # them a sample is sought.
 _GOALS, _FAR, _TURN, _NEAREST = 96, 0.6, 1.6, 3
-# Starts of the search for all assemblies, and how far apart two of them are at least (robot sizes, rad).
-_STARTS, _APART = 256, 1e-6
+# Starts of the search for all assemblies, how many of them are tried where any solution will do, and how far
+# apart two assemblies are at least (robot sizes, rad).
+_STARTS, _TRIES, _APART = 256, 24, 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -232,8 +235,8 @@ class _Reduced:
         if starts is None and q.shape[1] == self.known.robot.motion.n:
             left = self._connect(every, q, np.broadcast_to(q0, q.shape), first, u, steps, flags)
         else:
-            # From a guess the way is short; and between coordinates of redundant actuators that fit each other
-            # there is no straight way on which they do.
+            # From a guess the way is short; and between coordinates of redundant actuators that fit
+            # there is no straight way on which all of them do.
             left = self._iterate(every, q, first, u, steps, flags, 0)
         if not left.size:
             return u
@@ -243,10 +246,14 @@ class _Reduced:
             still = flags[left] == int(Flag.UNREACHABLE)
             hub = nearest[still, k]
             self._connect(left[still], q, road.p[hub], road.y[hub], u, steps, flags)
-        other = int(Flag.OTHER_BRANCH)
-        for start in (first[left], *(road.y[nearest[:, k]] for k in range(nearest.shape[1]))):
+        anywhere = _starts(self.known.robot)[:_TRIES]
+        for start in (
+            first[left],
+            *(road.y[nearest[:, k]] for k in range(nearest.shape[1])),
+            *(np.broadcast_to(start, first[left].shape) for start in anywhere),
+        ):
             still = flags[left] == int(Flag.UNREACHABLE)
-            self._iterate(left[still], q, start[still], u, steps, flags, other)
+            self._iterate(left[still], q, start[still], u, steps, flags, int(Flag.OTHER_BRANCH))
         return u
 
     def _along(self, q: Array, starts: Array | None, steps: Array, flags: Array) -> Array:
@@ -366,10 +373,12 @@ class _Reduced:
                 wanted[None],
                 tolerance=CLOSED,
                 max_iterations=4 * _ITERATIONS,
-                max_step=_LONGEST * max(self.known.robot.size, 1.0),
+                max_step=_SHORT * max(self.known.robot.size, 1.0),
             )
             u = found.y[found.status == 0]
             x, y = self.poses(polished(self.solver, u, np.broadcast_to(wanted, (len(u), wanted.size))))
+            angles = np.array(self.known.layout.units) == "rad"
+            x[:, angles] = _wrapped(x[:, angles])
             keep = _distinct(self.known, x, y, pose)
             signs, _ = self.signs(x[keep], y[keep])
             result.append(Assemblies(x[keep], signs, names))
@@ -440,9 +449,11 @@ def _distinct(known: Mechanism, x: Array, y: Array, first: Array) -> Array:
     """Indices of poses that differ, that which is nearest to `first` in front."""
     place = known.layout.quaternion
     units = pose_units(known)
+    angles = np.array(known.layout.units) == "rad"
     keep: list[int] = []
     for k in range(len(x)):
         apart = np.abs(x[keep] - x[k])
+        apart[:, angles] = np.abs(_wrapped(apart[:, angles]))
         if place is not None:
             other = np.abs(x[keep][:, place] + x[k, place])
             same = np.sum(other, axis=1) < np.sum(apart[:, place], axis=1)
@@ -453,9 +464,16 @@ def _distinct(known: Mechanism, x: Array, y: Array, first: Array) -> Array:
         if np.all(far | bent):
             keep.append(k)
     if len(keep) > 1 and np.all(np.isfinite(first)):
-        nearest = int(np.argmin(np.max(np.abs(x[keep] - first) / units, axis=1)))
+        apart = x[keep] - first
+        apart[:, angles] = _wrapped(apart[:, angles])
+        nearest = int(np.argmin(np.max(np.abs(apart) / units, axis=1)))
         keep.insert(0, keep.pop(nearest))
     return np.array(keep, dtype=int)
+
+
+def _wrapped(angles: Array) -> Array:
+    """Angles within half a turn of zero."""
+    return np.asarray((angles + np.pi) % (2.0 * np.pi) - np.pi)
 
 
 @lru_cache(maxsize=16)
@@ -472,15 +490,21 @@ def _roadmap(robot: Robot) -> Roadmap:
 
 @lru_cache(maxsize=16)
 def _starts(robot: Robot) -> Array:
-    """Seeded starts of the search for all assemblies: unknowns all around."""
-    search = _search(mechanism(robot))
+    """Seeded starts of the search for all assemblies, all around, where legs in closed form reach."""
+    known = mechanism(robot)
+    search = _search(known)
     u0 = search.reference()
     rng = np.random.default_rng(0)
     wide = np.where(search.equations.units == 1.0, np.pi, 1.5 * robot.size)
-    starts = u0 + rng.uniform(-1.0, 1.0, (_STARTS, u0.size)) * wide
+    many = 32 * _STARTS if known.closed_form else _STARTS
+    starts = u0 + rng.uniform(-1.0, 1.0, (many, u0.size)) * wide
     place = search.quaternion
     if place is not None:
-        turns = quat_exp(rng.uniform(-1.0, 1.0, (_STARTS, 3)) * np.pi)
+        turns = quat_exp(rng.uniform(-1.0, 1.0, (many, 3)) * np.pi)
         starts[:, place] = quat_multiply(turns, u0[place])
     starts[0] = u0
-    return np.asarray(starts)
+    if known.closed_form:
+        gates = native(functions.actuator_positions, robot)(starts, np.zeros((many, 0)))["gates"]
+        with np.errstate(invalid="ignore"):
+            starts = starts[np.all(gates > 0.0, axis=1)]
+    return np.ascontiguousarray(starts[:_STARTS])

@@ -114,19 +114,17 @@ class _Search:
         y = np.full((len(x), known.ny), np.nan)
         flags = np.full(len(x), int(Flag.UNREACHABLE))
         left = np.flatnonzero(np.all(np.isfinite(x), axis=1) & np.all(np.isfinite(start.y), axis=1))
-        left = self._connect(left, x, start.x[left], start.y[left], y, flags)
+        last = self._connect(left, x, start.x[left], start.y[left], y, flags)
+        missed = flags[left] == int(Flag.UNREACHABLE)
+        left, last = left[missed], last[missed]
         if left.size:
             road = _roadmap(known.robot)
-            nearest = road.nearest(x[left], pose_units(known), _NEAREST)
-            tries = [(start.x[left], start.y[left])]
-            for k in range(nearest.shape[1]):
-                hub = nearest[:, k]
-                tries.append((road.p[hub], road.y[hub]))
-            if free:
-                for from_x, from_y in tries[1:]:
-                    still = flags[left] == int(Flag.UNREACHABLE)
-                    self._connect(left[still], x, from_x[still], from_y[still], y, flags)
-            for _, from_y in tries:
+            hubs = road.nearest(x[left], pose_units(known), _NEAREST).T
+            for hub in hubs if free else ():
+                still = flags[left] == int(Flag.UNREACHABLE)
+                self._connect(left[still], x, road.p[hub[still]], road.y[hub[still]], y, flags)
+            # Nearest to the branch is what comes behind the point where the straight path was blocked.
+            for from_y in (last, *(road.y[hub] for hub in hubs)):
                 still = flags[left] == int(Flag.UNREACHABLE)
                 self._iterate(left[still], x, from_y[still], y, flags)
         return self._checked(x, y, flags)
@@ -141,9 +139,9 @@ class _Search:
         while place < valid.size:
             # One pose with care, then as many as Newton's method takes surely.
             k = valid[place : place + 1]
-            self._connect(k, x, last_x, last_y, y, flags)
+            stopped = self._connect(k, x, last_x, last_y, y, flags)
             if flags[k[0]]:
-                self._iterate(k, x, last_y, y, flags)
+                self._iterate(k, x, stopped, y, flags)
             place += 1
             if flags[k[0]] & int(Flag.UNREACHABLE):
                 continue
@@ -157,9 +155,9 @@ class _Search:
         return self._checked(x, y, flags)
 
     def _connect(self, left: Array, x: Array, from_x: Array, from_y: Array, y: Array, flags: Array) -> Array:
-        """Continue from solutions to the poses `left`; give those that were not reached."""
+        """Continue from solutions to the poses `left`; give the last solutions on their paths."""
         if not left.size:
-            return left
+            return np.zeros((0, self.known.ny))
 
         def path(which: Array, t: Array) -> Array:
             return self.between(from_x[which], x[left[which]], t)
@@ -167,7 +165,7 @@ class _Search:
         found = continued(self.equations, from_y, path)
         done = left[found.reached]
         y[done], flags[done] = found.y[found.reached], 0
-        return left[~found.reached]
+        return found.y
 
     def _iterate(self, left: Array, x: Array, from_y: Array, y: Array, flags: Array) -> None:
         """Close the loops by plain iteration, on whatever branch it ends."""

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nacelle.kinematics.actuation import actuator_rows, actuator_steps
+from nacelle.kinematics.branch import branch_numbers, branch_of
 from nacelle.kinematics.configuration import Configuration, configuration
 from nacelle.kinematics.jacobian import scales
 from nacelle.kinematics.limits import closure_steps
@@ -93,6 +94,7 @@ def watched_names(robot: Robot) -> list[str]:
     """What is said at each of the numbers of `watched`."""
     names = ["a parallel singularity is near"]
     names += [f"{owner} is near a serial singularity" for owner in margin_names(mechanism(robot))]
+    names += [f"a loop is at a singularity ({loop})" for loop in branch_of(robot).names]
     if mechanism(robot).layout.angular is not None:
         names.append("the platform has turned round from its reference orientation")
     return names + [limit.name for limit in limits_of(robot)]
@@ -109,6 +111,8 @@ def watched(robot: Robot, s: Array, quat_0: Array) -> Array:
     now = configuration(robot, known, pose_of(known, c, quat_0), y)
     found: list[Scalar] = [_condition_bound(robot, known, now) - SINGULAR]
     found += [margin - NEAR_MARGIN for margin in margins(robot, known, now)]
+    # A step may pass a singularity of a loop, where its margin touches zero; there these change their sign.
+    found += list(branch_numbers(robot, known, now, y))
     if known.layout.angular is not None:
         turn = c[known.layout.angular]
         found.append((2.0 * np.pi - _NEAR_TURN) ** 2 - dot(turn, turn))

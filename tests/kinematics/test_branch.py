@@ -1,0 +1,228 @@
+"""Branches: the signs that tell them apart, and solutions that are connected with the reference."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+import nacelle
+from nacelle.kinematics import functions
+from nacelle.kinematics.branch import branch_of
+from nacelle.kinematics.flags import Flag
+from nacelle.kinematics.inverse import InverseKinematics
+from nacelle.kinematics.mechanism import mechanism
+from nacelle.kinematics.native import native
+from support import inner_loops, leg_robots
+
+SPHERICAL = """
+format: nacelle/1
+name: wrist
+motion: [rx, ry, rz]
+nacelle: {name: eye, mass: 0.3 kg, inertia: 0.0003 0.0003 0.0002 kg*m^2}
+templates:
+  leg:
+    bodies:
+      inner: {mass: 0.15 kg, com: 40 0 -40 mm, inertia: 0.0003 0.0004 0.0003 kg*m^2}
+      outer: {mass: 0.1 kg, com: 0 -30 -30 mm, inertia: 0.0002 0.00015 0.00015 kg*m^2}
+    joints:
+      motor: {type: revolute, parent: base, child: inner, axis: x, active: true}
+      middle: {type: revolute, parent: inner, child: outer, axis: [0.2, 0, -1]}
+    closures:
+      end: {type: revolute, parent: outer, child: eye, axis: [0, -1, 0.1]}
+legs:
+  - {repeat: leg, placements: [{}, {axis: [1, 1, 1], angle: 120 deg}, {axis: [1, 1, 1], angle: 240 deg}]}
+"""
+
+ARM = """
+format: nacelle/1
+name: digger
+motion: xy+rz
+gravity: 0 -9.81 0 m/s^2
+reference: {position: 2.2 0.5 0 m, rotation: {rpy: 0 0 -60 deg}}
+nacelle: {name: bucket, mass: 30 kg, com: 200 0 0 mm, inertia: 3 4 5 kg*m^2}
+legs:
+  - name: arm
+    bodies:
+      boom: {mass: 50 kg, com: 0.8 0 0 m, inertia: 2 50 50 kg*m^2}
+      stick: {mass: 25 kg, com: 0.4 0 0 m, inertia: 1 10 10 kg*m^2}
+      barrel: {mass: 6 kg, com: 0.2 0 0 m, inertia: 0.1 0.8 0.8 kg*m^2}
+      piston: {mass: 3 kg, com: -0.2 0 0 m, inertia: 0.1 0.4 0.4 kg*m^2}
+    joints:
+      swing: {type: revolute, parent: base, child: boom, axis: z, guess: 60 deg, active: true}
+      elbow: {type: revolute, parent: boom, child: stick, at: 1.6 0 0 m, axis: z, guess: -90 deg}
+      pivot: {type: revolute, parent: boom, child: barrel, at: 0.7 0.25 0 m, axis: z, guess: 0 deg}
+      ram: {type: prismatic, parent: barrel, child: piston, axis: x, guess: 0.8 m, active: true}
+    closures:
+      pull: {type: revolute, parent: piston, child: stick, child_at: -0.2 0.12 0 m, axis: z}
+      tip: {type: revolute, parent: stick, at: 1.2 0 0 m, child: bucket, axis: z, active: true}
+"""
+
+
+@cache
+def wrist() -> nacelle.Robot:
+    return nacelle.loads(SPHERICAL)
+
+
+@cache
+def digger() -> nacelle.Robot:
+    return nacelle.loads(ARM)
+
+
+def turned(angle: np.ndarray) -> np.ndarray:
+    """Orientations (N, 4) of rotation vectors (N, 3)."""
+    length = np.linalg.norm(angle, axis=1, keepdims=True)
+    return np.concatenate([np.sin(0.5 * length) * angle / length, np.cos(0.5 * length)], axis=1)
+
+
+def densely(robot: nacelle.Robot, x: np.ndarray, steps: int = 4000) -> InverseKinematics:
+    """One pose by so many small steps from the reference that Newton cannot leave its branch."""
+    x0 = nacelle.reference_pose(robot)
+    t = np.linspace(0.0, 1.0, steps)[:, None]
+    path = (1.0 - t) * x0 + t * x
+    place = mechanism(robot).layout.quaternion
+    if place is not None:
+        path[:, place] /= np.linalg.norm(path[:, place], axis=1, keepdims=True)
+    solver = nacelle.kinematics.native.native_newton(functions.closing_step, robot)
+    y0 = mechanism(robot).reference[1]
+    return solver.solve(y0, path, tolerance=2e-14, max_iterations=5, follow=True)
+
+
+@pytest.mark.parametrize("make", [wrist, digger])
+def test_the_same_as_by_small_steps(make: object) -> None:
+    robot = make()  # type: ignore[operator]
+    rng = np.random.default_rng(1)
+    if robot.name == "wrist":
+        x = turned(rng.uniform(-1.5, 1.5, (60, 3)))
+    else:
+        x = nacelle.reference_pose(robot) + rng.uniform(-1.0, 1.0, (60, 3)) * [1.2, 1.2, 1.5]
+    found = nacelle.inverse_kinematics(robot, x, limits=False)
+    compared = 0
+    for k in np.flatnonzero(found.flags == 0):
+        slowly = densely(robot, x[k])
+        if np.all(slowly.status == 0):
+            apart = np.angle(np.exp(1j * (slowly.y[-1] - found.y[k])))
+            assert np.max(np.abs(apart)) < 1e-9
+            compared += 1
+    assert compared > 20
+
+
+def test_signs_change_with_the_branch() -> None:
+    """The mirrored solution of a cylinder, and of a knee, has a negative number."""
+    robot = digger()
+    plan = branch_of(robot)
+    assert [robot.joints[strut.joint].name for strut in plan.struts] == ["arm.ram"]
+    known = mechanism(robot)
+    x, y = known.reference
+    signs = native(functions.branch_signs, robot)
+    np.testing.assert_allclose(signs(x, y), 1.0, atol=1e-9)
+    names = [robot.joints[j].name for j in known.iterated_joints]
+    other = y.copy()
+    other[names.index("arm.ram")] *= -1.0
+    other[names.index("arm.pivot")] += np.pi
+    assert np.max(np.abs(functions.closing_step(robot, other, x)["error"])) < 1e-12
+    assert np.min(signs(x, other)) < 0.0
+    start = nacelle.inverse_kinematics(robot, x)
+    flipped = InverseKinematics(robot, x, other, start.q, start.actuators, start.margins, start.flags)
+    again = nacelle.inverse_kinematics(robot, x + 0.01, guess=flipped, limits=False)
+    assert again.flags == Flag.OTHER_BRANCH
+    assert not again.ok
+    assert again.actuators[1] < 0.0
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_numbers_are_determinants(seed: int) -> None:
+    """Their product is det K over its value in the reference, times that of what does not change."""
+    robot = inner_loops.draw(seed).robot
+    known, plan = mechanism(robot), branch_of(robot)
+    assert plan.blocks
+    x0 = nacelle.reference_pose(robot)
+    x = x0 + np.random.default_rng(seed).uniform(-0.05, 0.05, (50, 2))
+    found = nacelle.inverse_kinematics(robot, x, limits=False)
+    good = found.flags == 0
+    equations = native(functions.closure_equations, robot)
+    rows, rates = list(known.legs[0].rows), list(known.legs[0].rates)
+
+    def determinant(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        return np.linalg.det(equations(x, y)["jacobian"][..., rows, :][..., rates])
+
+    ratio = determinant(x[good], found.y[good]) / determinant(*known.reference)
+    numbers = native(functions.branch_signs, robot)(x[good], found.y[good])
+    product = np.prod(numbers[:, : len(plan.blocks)], axis=1)
+    assert np.sum(good) > 10
+    np.testing.assert_allclose(product, ratio, rtol=1e-9)
+
+
+def test_articulated_nacelle_does_not_tilt() -> None:
+    """The platform of an H4 stays level on the branch of its reference; tilted solutions are flagged."""
+    robot = nacelle.load("h4")
+    rng = np.random.default_rng(0)
+    x = nacelle.reference_pose(robot) + rng.uniform(-1.0, 1.0, (400, 4)) * [0.25, 0.25, 0.25, 0.6]
+    found = nacelle.inverse_kinematics(robot, x, limits=False)
+    level = found.bodies.R[found.flags == 0, 1]
+    assert len(level) > 200
+    assert np.max(np.abs(level - np.eye(3))) < 1e-11
+
+
+def test_following_a_path() -> None:
+    """A path in order: the same as each pose for itself; gaps and poses out of reach keep their place."""
+    leg = inner_loops.draw(0)
+    robot = leg.robot
+    hip = np.linspace(0.0, 0.5, 301) + 1.0
+    knee = leg.knee + 0.3 * np.sin(np.linspace(0.0, 7.0, 301))
+    x = leg.foot(hip, knee)
+    x[100] = np.nan
+    x[150] = 10.0
+    path = nacelle.inverse_kinematics(robot, x, follow=True, limits=False)
+    each = nacelle.inverse_kinematics(robot, x, limits=False)
+    assert path.flags[100] == Flag.INVALID
+    assert path.flags[150] == Flag.UNREACHABLE
+    np.testing.assert_array_equal(path.flags, each.flags)
+    good = path.flags == 0
+    assert np.sum(good) > 250
+    # A path may go round; angles are the same up to whole turns.
+    assert np.max(np.abs(np.sin(0.5 * (path.y[good] - each.y[good])))) < 1e-12
+
+
+@pytest.mark.parametrize("kinds", [("PRR",) * 3, ("RPR",) * 3])
+def test_forward_stays_on_its_side(kinds: tuple[str, ...]) -> None:
+    """What forward kinematics gives without a flag lies on the reference's side of parallel singularities."""
+    robot = leg_robots.planar(1, kinds)
+    rng = np.random.default_rng(3)
+    x = nacelle.reference_pose(robot) + rng.uniform(-1.0, 1.0, (120, 3)) * [0.3, 0.3, 1.2]
+    joints = nacelle.inverse_kinematics(robot, x, limits=False)
+    x, q = x[joints.ok], joints.actuators[joints.ok]
+    found = nacelle.forward_kinematics(robot, q)
+    sign = np.sign(np.linalg.det(nacelle.jacobian(robot, nacelle.reference_pose(robot)).inverse))
+    clear = found.flags == 0
+    assert np.sum(clear) > 20
+    inverse = nacelle.jacobian(robot, found.x[clear]).inverse
+    assert np.all(np.sign(np.linalg.det(inverse)) == sign)
+    other = (found.flags & int(Flag.OTHER_BRANCH)) != 0
+    assert np.all(np.isfinite(found.x[other]))
+    again = nacelle.inverse_kinematics(robot, found.x[clear], limits=False).actuators
+    assert np.max(np.abs(np.sin(0.5 * (again - q[clear])))) < 1e-10
+
+
+def test_all_assemblies() -> None:
+    """The pose from which coordinates were made is among the assemblies; signs tell which is whose."""
+    robot = leg_robots.planar(0, ("RPR",) * 3)
+    rng = np.random.default_rng(3)
+    x = nacelle.reference_pose(robot) + rng.uniform(-1.0, 1.0, (20, 3)) * [0.3, 0.3, 1.2]
+    joints = nacelle.inverse_kinematics(robot, x, limits=False)
+    x, q = x[joints.ok], joints.actuators[joints.ok]
+    found = nacelle.forward_kinematics(robot, q, assemblies=True)
+    several = 0
+    for pose, own, all_of_them in zip(x, q, found.assemblies, strict=True):
+        apart = all_of_them.x - pose
+        apart[:, 2] = np.angle(np.exp(1j * apart[:, 2]))
+        assert np.min(np.max(np.abs(apart), axis=1)) < 1e-8
+        assert all_of_them.signs.shape == (len(all_of_them.x), 1)
+        several += len(all_of_them.x) > 1
+        again = nacelle.inverse_kinematics(robot, all_of_them.x, limits=False)
+        assert np.max(np.abs(again.actuators - own)) < 1e-10
+    assert several > 5
+    one = nacelle.forward_kinematics(robot, q[0], assemblies=True)
+    assert len(one.assemblies.x) >= 1
+    assert nacelle.forward_kinematics(robot, q[0]).assemblies is None
