@@ -6,7 +6,6 @@ import dataclasses
 import hashlib
 import itertools
 import json
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
@@ -18,6 +17,7 @@ from nacelle.model.joint import Joint
 from nacelle.model.leg import Body, Leg, Nacelle
 from nacelle.model.parameters import GROUPS, Layout
 from nacelle.model.platform import Mode, Motion, Payload, Tool
+from nacelle.pictures import Plot
 from nacelle.spatial.pose import Pose, identity
 from nacelle.spatial.scalar import Array
 
@@ -92,7 +92,7 @@ class Robot:
     sources: tuple[str, ...] = ()
 
     # Drawing is bound at the public door.
-    plot: ClassVar[Callable[..., Any]]
+    plot: ClassVar[Plot] = Plot()
 
     @property
     def tree_joints(self) -> tuple[Joint, ...]:
