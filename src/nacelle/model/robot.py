@@ -153,6 +153,12 @@ class Robot:
         return names.index(name)
 
     @cached_property
+    def all_names(self) -> tuple[str, ...]:
+        """Names of the robot and of its bodies, joints, legs and actuators, which its hash leaves out."""
+        parts = (self.bodies, self.joints, self.legs, self.actuators)
+        return (self.name, *(part.name for listed in parts for part in listed))
+
+    @cached_property
     def hash(self) -> str:
         """SHA-256 of structure and numbers; names, texts and display are left out."""
         return hashlib.sha256(self._canonical()).hexdigest()
