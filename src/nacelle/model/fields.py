@@ -50,7 +50,7 @@ def raise_at(key: str, message: str, hint: str = "") -> None:
 class Strict(BaseModel):
     """A mapping of the description: frozen, and unknown keys are errors with a suggestion."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True, defer_build=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
 
     @model_validator(mode="wrap")
     @classmethod
