@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from nacelle.export.export import Export, export
     from nacelle.kinematics.along import along
     from nacelle.kinematics.check import Check
+    from nacelle.kinematics.dependent import dependent_coordinates
     from nacelle.kinematics.flags import Flag
     from nacelle.kinematics.forward import ForwardKinematics, forward_kinematics
     from nacelle.kinematics.inverse import BodyPoses, InverseKinematics, inverse_kinematics
@@ -175,6 +176,7 @@ __all__ = [
     "build",
     "check",
     "compile",
+    "dependent_coordinates",
     "dissipation",
     "dynamics_derivatives",
     "equilibrium",
@@ -260,6 +262,7 @@ _MODULES = {
     "nacelle.export.export": ("Export", "export"),
     "nacelle.kinematics.along": ("along",),
     "nacelle.kinematics.check": ("Check",),
+    "nacelle.kinematics.dependent": ("dependent_coordinates",),
     "nacelle.kinematics.flags": ("Flag",),
     "nacelle.kinematics.forward": ("ForwardKinematics", "forward_kinematics"),
     "nacelle.kinematics.inverse": ("BodyPoses", "InverseKinematics", "inverse_kinematics"),
