@@ -55,8 +55,9 @@ def test_ik_takes_rotations_and_modes() -> None:
 
 def test_tables_go_through_ik_and_fk() -> None:
     Path("poses.csv").write_text("t,x [mm],y,z\n0,0,0,-0.6\n1,100,0.02,-0.62\n2,3000,0,-0.6\n")
-    result = run("ik", "delta", "--csv", "poses.csv", "--out", "joints.csv")
-    assert "1 of 3 poses are flagged" in result.stderr
+    result = run("ik", "delta", "--csv", "poses.csv", "--out", "joints.csv", code=3)
+    told = "1 of 3 poses are flagged: 1 unreachable (leg1: 1, leg2: 1, leg3: 1)"
+    assert result.stderr.splitlines()[-1] == told
     lines = Path("joints.csv").read_text().splitlines()
     assert lines[0].startswith("t [s],x [m],y [m],z [m],leg1.motor [rad]")
     assert lines[3].endswith(",nan,nan,nan,2")
@@ -64,10 +65,98 @@ def test_tables_go_through_ik_and_fk() -> None:
     back = run_json("fk", "delta", "--csv", "good.csv")
     np.testing.assert_allclose(back["x"], [[0, 0, -0.6], [0.1, 0.02, -0.62]], atol=1e-14)
     # A line without a result keeps its place.
-    assert run_json("fk", "delta", "--csv", "joints.csv")["x"][2] == [None, None, None]
+    again = run_json("fk", "delta", "--csv", "joints.csv", code=3)
+    assert again["x"][2] == [None, None, None]
+    assert (again["failed"], again["reasons"]) == (1, {"invalid": 1})
+    assert run("fk", "delta", "--csv", "good.csv", "--out", "x.csv").stderr.splitlines()[-1] == (
+        "2 lines, none is flagged"
+    )
     Path("bad.csv").write_text("\n".join(lines[:2]).replace("0.518", "oops") + "\n")
     assert "bad.csv:2" in run("fk", "delta", "--csv", "bad.csv", code=1).stderr
     assert "exists already" in run("ik", "delta", "--csv", "poses.csv", "--out", "good.csv", code=1).stderr
+
+
+def test_a_table_of_one_row() -> None:
+    Path("one.csv").write_text("x,y,z\n0,0,-0.6\n")
+    robot = nacelle.load("delta")
+    found = run_json("ik", "delta", "--csv", "one.csv")
+    assert found["actuators"] == [nacelle.inverse_kinematics(robot, [0, 0, -0.6]).actuators.tolist()]
+    Path("none.csv").write_text("x,y,z\n")
+    assert "0 pose(s) are too few" in run("ik", "delta", "--csv", "none.csv", code=1).stderr
+
+
+def test_rows_with_gaps_keep_their_place() -> None:
+    """Empty entries, nan and inf are flagged; texts are mistakes, each with its line."""
+    Path("gaps.csv").write_text(
+        "t,x,y,z\n5,0,0,-0.6\n6,,0,-0.6\n# said\n7,nan,0,-0.6\n8,0,inf,-0.6\n9,0,0,-0.6\n"
+    )
+    run("ik", "delta", "--csv", "gaps.csv", "--out", "out.csv", code=3)
+    lines = Path("out.csv").read_text().splitlines()[1:]
+    assert [line.rsplit(",")[-1] for line in lines] == ["0", "1", "1", "1", "0"]
+    assert [line.split(",")[0] for line in lines] == ["5.0", "6.0", "7.0", "8.0", "9.0"]
+    assert lines[0].split(",")[1:] == lines[4].split(",")[1:]
+    assert lines[1].split(",")[1:] == ["nan"] * 6 + ["1"]
+    found = run_json("ik", "delta", "--csv", "gaps.csv", code=3)
+    assert (found["failed"], found["reasons"]) == (3, {"invalid": 3})
+    assert found["x"][1] == [None, None, None]
+    Path("far.csv").write_text(Path("gaps.csv").read_text() + "10,far,0,-0.6\n11,0,0\n")
+    told = run("ik", "delta", "--csv", "far.csv", code=1).stderr
+    assert "2 problems in the poses" in told
+    assert "far.csv:8:4: x: 'far' is not a finite number" in told
+    assert "far.csv:9:6: 3 entries in the line" in told
+
+
+def test_quaternions_without_a_length_keep_their_place() -> None:
+    Path("q.csv").write_text("x,y,z,qx,qy,qz,qw\n0,0,0.65,0,0,0,2\n0,0,0.65,0,0,0,0\n")
+    found = run_json("ik", "palida", "--csv", "q.csv", code=3)
+    assert found["x"][0][3:] == [0.0, 0.0, 0.0, 1.0]
+    assert found["flags"][1] == ["invalid"]
+
+
+def test_large_tables_are_solved_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = np.random.default_rng(3).uniform([-0.3, -0.3, -0.8], [0.3, 0.3, -0.4], (50, 3))
+    Path("x.csv").write_text("x,y,z\n" + "\n".join(",".join(map(repr, row)) for row in x.tolist()))
+    whole = run("ik", "delta", "--csv", "x.csv", "--joints", code=3).stdout
+    monkeypatch.setattr("nacelle.cli.pose._BLOCK", 7)
+    monkeypatch.setattr("nacelle.kinematics.table._BLOCK", 11)
+    assert run("ik", "delta", "--csv", "x.csv", "--joints", code=3).stdout == whole
+    assert len(whole.splitlines()) == 51
+
+
+def test_dependent_coordinates() -> None:
+    """The plate of a 3-RPS moves aside when it tilts: x = r (R_xx - R_yy) / 2, y = -r R_xy, r = 120 mm."""
+    options = ("--at", "rx=10deg", "--at", "ry=-5deg")
+    found = run_json("ik", "3rps", *options)
+    assert list(found["dependent"]) == ["x", "y", "rz"]
+    R = nacelle.inverse_kinematics(nacelle.load("3rps"), list(found["pose"].values())).bodies.R[1]
+    assert found["dependent"]["x"] == pytest.approx(0.06 * (R[0, 0] - R[1, 1]), abs=1e-12)
+    assert found["dependent"]["y"] == pytest.approx(-0.12 * R[0, 1], abs=1e-12)
+    text = run("ik", "3rps", *options).stdout
+    assert f"dependent: x = {1e3 * found['dependent']['x']:.4f} mm" in text
+    drives = [f"--q={name}={value!r}" for name, value in found["actuators"].items()]
+    back = run_json("fk", "3rps", *drives)
+    assert back["dependent"] == pytest.approx(found["dependent"], abs=1e-9)
+    assert "dependent: x = " in run("fk", "3rps", *drives).stdout
+    row = ",".join(repr(value) for value in found["pose"].values())
+    Path("tilts.csv").write_text(f"{','.join(found['pose'])}\n{row}\n{row}\n")
+    run("ik", "3rps", "--csv", "tilts.csv", "--out", "out.csv")
+    header, line, _ = Path("out.csv").read_text().splitlines()
+    columns = dict(zip(header.split(","), map(float, line.split(",")), strict=True))
+    assert columns["dependent.x [m]"] == pytest.approx(found["dependent"]["x"], abs=1e-12)
+    assert columns["dependent.rz [rad]"] == pytest.approx(found["dependent"]["rz"], abs=1e-12)
+    table = run_json("ik", "3rps", "--csv", "out.csv")
+    assert table["dependent"]["y"] == pytest.approx([found["dependent"]["y"]] * 2, abs=1e-12)
+    run("fk", "3rps", "--csv", "out.csv", "--out", "back.csv")
+    assert "dependent.x [m],dependent.y [m],dependent.rz [rad],flags" in Path("back.csv").read_text()
+    assert "dependent" not in run_json("ik", "delta")
+
+
+def test_samples_out_of_reach_along_a_motion() -> None:
+    options = ("--radius", "260mm", "--duration", "0.1", "--rate", "200")
+    found = run_json("dynamics", "fivebar", *options, code=3)
+    assert 0 < found["failed"] == found["reasons"]["unreachable"] < found["samples"]
+    told = run("dynamics", "fivebar", *options, code=3).stderr.splitlines()[-1]
+    assert told.startswith(f"{found['failed']} of {found['samples']} samples are flagged: ")
 
 
 def test_fk_of_one_set_of_actuators() -> None:

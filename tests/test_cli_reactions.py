@@ -71,7 +71,8 @@ def test_table_and_text() -> None:
 def test_faults_are_told() -> None:
     assert "rate" in run_json("reactions", "fivebar", "--rate", "0", code=1)["error"]
     assert "trajectory" in run_json("reactions", "fivebar", "--trajectory", "spiral", code=1)["error"]
-    far = run_json("reactions", "fivebar", "--radius", "400mm", "--duration", "0.1", "--rate", "100")
+    far = run_json("reactions", "fivebar", "--radius", "400mm", "--duration", "0.1", "--rate", "100", code=3)
     assert 0 < far["failed"] < far["samples"]
+    assert far["reasons"]["unreachable"] == far["failed"]
     lost = run_json("reactions", "fivebar", "--radius", "5m", "--rate", "100", code=1)
     assert "reaches no pose" in lost["error"]

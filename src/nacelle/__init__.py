@@ -1,99 +1,108 @@
 """Dynamics of parallel robots, from one description to the controller.
 
-This is the public door: what users call is named here.
+This is the public API: what users call is named here. A name is imported from its module when it is first
+used, so that `import nacelle` itself costs next to nothing.
 """
 
-from typing import Any
+from __future__ import annotations
 
-from nacelle.compile import Compiled, CompileError
-from nacelle.compile import compile_function as compile
-from nacelle.dynamics.balancing import BalanceSpring, Counterweight, GravityBalance, balance_gravity
-from nacelle.dynamics.derivatives import DynamicsDerivatives, dynamics_derivatives
-from nacelle.dynamics.equilibrium import equilibrium, equilibrium_pose, moved
-from nacelle.dynamics.formulations import NAMES as FORMULATIONS
-from nacelle.dynamics.forward import (
-    ForwardDynamics,
-    bias_forces,
-    dissipation,
-    forward_dynamics,
-    gravity_forces,
-    kinetic_energy,
-    mass_matrix,
-    potential_energy,
-)
-from nacelle.dynamics.inverse import InverseDynamics, inverse_dynamics
-from nacelle.dynamics.linear import LinearModel, Pole, linearise
-from nacelle.dynamics.models import Model, model
-from nacelle.dynamics.peak_reactions import PeakReactions, peak_reactions
-from nacelle.dynamics.reactions import Reactions, joint_reactions
-from nacelle.dynamics.sizing import Sizing, size_motors
-from nacelle.errors import (
-    AssemblyError,
-    DescriptionError,
-    KinematicsError,
-    NacelleError,
-    ParameterError,
-    Problem,
-    SingularError,
-    TableError,
-    UnknownRobotError,
-    UnreachableError,
-)
-from nacelle.export.error import ExportError
-from nacelle.export.export import Export, export
-from nacelle.kinematics.along import along
-from nacelle.kinematics.check import Check
-from nacelle.kinematics.flags import Flag
-from nacelle.kinematics.forward import ForwardKinematics, forward_kinematics
-from nacelle.kinematics.inverse import BodyPoses, InverseKinematics, inverse_kinematics
-from nacelle.kinematics.jacobian import (
-    Jacobian,
-    body_jacobian,
-    jacobian,
-    joint_jacobian,
-    leg_jacobians,
-    platform_jacobian,
-)
-from nacelle.kinematics.leg_type import LegType, leg_type, robot_elements
-from nacelle.kinematics.mobility import Mobility, mobility
-from nacelle.kinematics.motion import BodyMotion, JointMotion, body_motion, joint_motion
-from nacelle.kinematics.pose_input import pose, reference_pose
-from nacelle.kinematics.singularity import Singularities, singularities
-from nacelle.kinematics.trajectory import (
-    BangBang,
-    BSpline,
-    Chain,
-    Circle,
-    Cubic,
-    Fourier,
-    Line,
-    Polyline,
-    Quintic,
-    Sample,
-    Trajectory,
-    TrajectoryError,
-    Trapezoid,
-    Uniform,
-    Waypoints,
-    read_waypoints,
-    scale_to_limits,
-    time_scaled,
-)
-from nacelle.kinematics.workspace import Reach, Workspace, reach, workspace
-from nacelle.library import build, check, load, loads
-from nacelle.model.robot import Actuator, Robot
-from nacelle.robots import names as robot_names
-from nacelle.simulation.events import Event, EventGroup, user_event
-from nacelle.simulation.feedback import Feedback, feedback
-from nacelle.simulation.plant import RigidPlant
-from nacelle.simulation.protocol import Plant
-from nacelle.simulation.result import Simulation
-from nacelle.simulation.robot_events import standard_events
-from nacelle.simulation.simulate import simulate
-from nacelle.spatial.physics import physics
+import importlib
+import sys
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from nacelle.pictures import register
+
+if TYPE_CHECKING:
+    from nacelle.compile import Compiled, CompileError
+    from nacelle.compile import compile_function as compile
+    from nacelle.dynamics.balancing import BalanceSpring, Counterweight, GravityBalance, balance_gravity
+    from nacelle.dynamics.derivatives import DynamicsDerivatives, dynamics_derivatives
+    from nacelle.dynamics.equilibrium import equilibrium, equilibrium_pose, moved
+    from nacelle.dynamics.formulations import NAMES as FORMULATIONS
+    from nacelle.dynamics.forward import (
+        ForwardDynamics,
+        bias_forces,
+        dissipation,
+        forward_dynamics,
+        gravity_forces,
+        kinetic_energy,
+        mass_matrix,
+        potential_energy,
+    )
+    from nacelle.dynamics.inverse import InverseDynamics, inverse_dynamics
+    from nacelle.dynamics.linear import LinearModel, Pole, linearise
+    from nacelle.dynamics.models import Model, model
+    from nacelle.dynamics.peak_reactions import PeakReactions, peak_reactions
+    from nacelle.dynamics.reactions import Reactions, joint_reactions
+    from nacelle.dynamics.sizing import Sizing, size_motors
+    from nacelle.errors import (
+        AssemblyError,
+        DescriptionError,
+        KinematicsError,
+        NacelleError,
+        ParameterError,
+        Problem,
+        SingularError,
+        TableError,
+        UnknownRobotError,
+        UnreachableError,
+    )
+    from nacelle.export.error import ExportError
+    from nacelle.export.export import Export, export
+    from nacelle.kinematics.along import along
+    from nacelle.kinematics.check import Check
+    from nacelle.kinematics.dependent import dependent_coordinates
+    from nacelle.kinematics.flags import Flag
+    from nacelle.kinematics.forward import ForwardKinematics, forward_kinematics
+    from nacelle.kinematics.inverse import BodyPoses, InverseKinematics, inverse_kinematics
+    from nacelle.kinematics.jacobian import (
+        Jacobian,
+        body_jacobian,
+        jacobian,
+        joint_jacobian,
+        leg_jacobians,
+        platform_jacobian,
+    )
+    from nacelle.kinematics.leg_type import LegType, leg_type, robot_elements
+    from nacelle.kinematics.mobility import Mobility, mobility
+    from nacelle.kinematics.motion import BodyMotion, JointMotion, body_motion, joint_motion
+    from nacelle.kinematics.pose_input import pose, reference_pose
+    from nacelle.kinematics.singularity import Singularities, singularities
+    from nacelle.kinematics.trajectory import (
+        BangBang,
+        BSpline,
+        Chain,
+        Circle,
+        Cubic,
+        Fourier,
+        Line,
+        Polyline,
+        Quintic,
+        Sample,
+        Trajectory,
+        TrajectoryError,
+        Trapezoid,
+        Uniform,
+        Waypoints,
+        read_waypoints,
+        scale_to_limits,
+        time_scaled,
+    )
+    from nacelle.kinematics.workspace import Reach, Workspace, reach, workspace
+    from nacelle.library import build, check, load, loads
+    from nacelle.model.robot import Actuator, Robot
+    from nacelle.robots import names as robot_names
+    from nacelle.simulation.events import Event, EventGroup, user_event
+    from nacelle.simulation.feedback import Feedback, feedback
+    from nacelle.simulation.plant import RigidPlant
+    from nacelle.simulation.protocol import Plant
+    from nacelle.simulation.result import Simulation
+    from nacelle.simulation.robot_events import standard_events
+    from nacelle.simulation.simulate import simulate
+    from nacelle.spatial.physics import physics
 
 __version__ = "0.1.0"
-
 __all__ = [
     "FORMULATIONS",
     "Actuator",
@@ -167,6 +176,7 @@ __all__ = [
     "build",
     "check",
     "compile",
+    "dependent_coordinates",
     "dissipation",
     "dynamics_derivatives",
     "equilibrium",
@@ -214,6 +224,137 @@ __all__ = [
     "workspace",
 ]
 
+# The module of each public name; type checkers read the imports above instead, and a test compares the two.
+_MODULES = {
+    "nacelle.compile": ("Compiled", "CompileError"),
+    "nacelle.dynamics.balancing": ("BalanceSpring", "Counterweight", "GravityBalance", "balance_gravity"),
+    "nacelle.dynamics.derivatives": ("DynamicsDerivatives", "dynamics_derivatives"),
+    "nacelle.dynamics.equilibrium": ("equilibrium", "equilibrium_pose", "moved"),
+    "nacelle.dynamics.forward": (
+        "ForwardDynamics",
+        "bias_forces",
+        "dissipation",
+        "forward_dynamics",
+        "gravity_forces",
+        "kinetic_energy",
+        "mass_matrix",
+        "potential_energy",
+    ),
+    "nacelle.dynamics.inverse": ("InverseDynamics", "inverse_dynamics"),
+    "nacelle.dynamics.linear": ("LinearModel", "Pole", "linearise"),
+    "nacelle.dynamics.models": ("Model", "model"),
+    "nacelle.dynamics.peak_reactions": ("PeakReactions", "peak_reactions"),
+    "nacelle.dynamics.reactions": ("Reactions", "joint_reactions"),
+    "nacelle.dynamics.sizing": ("Sizing", "size_motors"),
+    "nacelle.errors": (
+        "AssemblyError",
+        "DescriptionError",
+        "KinematicsError",
+        "NacelleError",
+        "ParameterError",
+        "Problem",
+        "SingularError",
+        "TableError",
+        "UnknownRobotError",
+        "UnreachableError",
+    ),
+    "nacelle.export.error": ("ExportError",),
+    "nacelle.export.export": ("Export", "export"),
+    "nacelle.kinematics.along": ("along",),
+    "nacelle.kinematics.check": ("Check",),
+    "nacelle.kinematics.dependent": ("dependent_coordinates",),
+    "nacelle.kinematics.flags": ("Flag",),
+    "nacelle.kinematics.forward": ("ForwardKinematics", "forward_kinematics"),
+    "nacelle.kinematics.inverse": ("BodyPoses", "InverseKinematics", "inverse_kinematics"),
+    "nacelle.kinematics.jacobian": (
+        "Jacobian",
+        "body_jacobian",
+        "jacobian",
+        "joint_jacobian",
+        "leg_jacobians",
+        "platform_jacobian",
+    ),
+    "nacelle.kinematics.leg_type": ("LegType", "leg_type", "robot_elements"),
+    "nacelle.kinematics.mobility": ("Mobility", "mobility"),
+    "nacelle.kinematics.motion": ("BodyMotion", "JointMotion", "body_motion", "joint_motion"),
+    "nacelle.kinematics.pose_input": ("pose", "reference_pose"),
+    "nacelle.kinematics.singularity": ("Singularities", "singularities"),
+    "nacelle.kinematics.trajectory": (
+        "BangBang",
+        "BSpline",
+        "Chain",
+        "Circle",
+        "Cubic",
+        "Fourier",
+        "Line",
+        "Polyline",
+        "Quintic",
+        "Sample",
+        "Trajectory",
+        "TrajectoryError",
+        "Trapezoid",
+        "Uniform",
+        "Waypoints",
+        "read_waypoints",
+        "scale_to_limits",
+        "time_scaled",
+    ),
+    "nacelle.kinematics.workspace": ("Reach", "Workspace", "reach", "workspace"),
+    "nacelle.library": ("build", "check", "load", "loads"),
+    "nacelle.model.robot": ("Actuator", "Robot"),
+    "nacelle.simulation.events": ("Event", "EventGroup", "user_event"),
+    "nacelle.simulation.feedback": ("Feedback", "feedback"),
+    "nacelle.simulation.plant": ("RigidPlant",),
+    "nacelle.simulation.protocol": ("Plant",),
+    "nacelle.simulation.result": ("Simulation",),
+    "nacelle.simulation.robot_events": ("standard_events",),
+    "nacelle.simulation.simulate": ("simulate",),
+    "nacelle.spatial.physics": ("physics",),
+}
+# Public names that differ from those in their modules.
+_RENAMED = {
+    "compile": ("nacelle.compile", "compile_function"),
+    "FORMULATIONS": ("nacelle.dynamics.formulations", "NAMES"),
+    "robot_names": ("nacelle.robots", "names"),
+}
+_HOMES = {name: (module, name) for module, names in _MODULES.items() for name in names} | _RENAMED
+
+
+if not TYPE_CHECKING:  # with a __getattr__, type checkers would accept every misspelt name
+
+    def __getattr__(name: str) -> Any:
+        """Import a public name, or a module of the package, when it is first used."""
+        if name in _HOMES:
+            module, inside = _HOMES[name]
+            value = getattr(importlib.import_module(module), inside)
+            globals()[name] = value
+            return value
+        if not name.startswith("_"):
+            try:
+                return importlib.import_module(f"{__name__}.{name}")
+            except ModuleNotFoundError as error:
+                if error.name != f"{__name__}.{name}":
+                    raise
+        raise AttributeError(
+            f"module {__name__!r} has no attribute {name!r}", name=name, obj=sys.modules[__name__]
+        )
+
+    def __dir__() -> list[str]:
+        """All public names, imported yet or not, and what is there besides."""
+        return sorted({*globals(), *__all__})
+
+    class _Package(ModuleType):
+        """The package: a public name keeps its meaning where a module of the package has the same name.
+
+        Importing `nacelle.model` would otherwise put the module in the place of the function `nacelle.model`.
+        """
+
+        def __setattr__(self, name: str, value: object) -> None:
+            if not (isinstance(value, ModuleType) and name in _HOMES):
+                super().__setattr__(name, value)
+
+    sys.modules[__name__].__class__ = _Package
+
 
 def operation_count(robot: Robot, name: str = "inverse_dynamics", **options: Any) -> Any:
     """Operations of a model by class and stage; options as in `nacelle.report.operations.operation_count`."""
@@ -250,7 +391,5 @@ def _plot_simulation(self: Simulation, *panels: str, **options: Any) -> Any:
     return plot_simulation(self, panels, **options) if panels else plot_simulation(self, **options)
 
 
-# Pictures are registered here, at the door: the floors below know nothing of them.
-Robot.plot = _plot_robot
-Workspace.plot = _plot_workspace
-Simulation.plot = _plot_simulation
+# Pictures are registered here: the classes that they show know nothing of them.
+register(Robot=_plot_robot, Workspace=_plot_workspace, Simulation=_plot_simulation)

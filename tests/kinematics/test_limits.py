@@ -170,3 +170,17 @@ def test_matrices_are_rotations() -> None:
     R = np.stack([random_rotation(rng) for _ in range(2)])
     found, _ = relative_pose(joint, R, rng.normal(size=(2, 3)))
     np.testing.assert_allclose(found @ found.T, np.eye(3), atol=1e-15)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_one_sample_and_a_batch_agree(kind: str) -> None:
+    rng = np.random.default_rng(4)
+    joint = made_joint("j", kind, 0, 1, random_pose(rng), random_pose(rng))
+    for limits in ((-0.3, 0.4), (-np.inf, 0.2), (3.0, 3.5), (-np.inf, np.inf)):
+        held = dataclasses.replace(joint, limits=(limits,) * len(joint.primitives))
+        q = np.array([coordinates(kind, rng) for _ in range(60)])
+        together = outside(held, q)
+        assert [bool(outside(held, row)) for row in q] == together.tolist()
+        if q.shape[1] and np.isfinite(limits).all():
+            assert np.count_nonzero(together) > 0
+        assert limited(held) == bool(q.shape[1] and np.isfinite(limits).any())

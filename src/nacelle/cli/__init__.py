@@ -1,7 +1,7 @@
 """The command line.
 
 `nacelle robots | show | check | new | schema | ik | fk | workspace | draw | dynamics | verify | simulate |
-reactions | linearise | balance | ops | export`
+reactions | linearise | balance | ops | export`; `nacelle.cli.commands` says in which module each of them is.
 """
 
 from __future__ import annotations
@@ -12,22 +12,9 @@ from typing import Annotated
 
 import typer
 
-from nacelle.cli import balance, describe, export, linearise, motion, ops, pose, reactions, simulate
 from nacelle.cli.common import app
 
-__all__ = [
-    "app",
-    "balance",
-    "describe",
-    "export",
-    "linearise",
-    "main",
-    "motion",
-    "ops",
-    "pose",
-    "reactions",
-    "simulate",
-]
+__all__ = ["app", "main"]
 
 
 @app.callback(invoke_without_command=True)

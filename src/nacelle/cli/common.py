@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
+from nacelle.cli.commands import Commands
 from nacelle.errors import DescriptionError, NacelleError
 
 if TYPE_CHECKING:
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     name="nacelle",
+    cls=Commands,
     help="Dynamics of parallel robots, from one description to the controller.",
-    no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
 )

@@ -18,25 +18,14 @@ def robots_command(
     as_json: JsonOption = False,
 ) -> None:
     """List the robots of the library."""
-    from nacelle import robots
-    from nacelle.model.read import read_text
-
     if names:
+        from nacelle import robots
+
         print("\n".join(robots.names()))
         return
-    rows = []
-    for name in robots.names():
-        robot, _ = read_text(robots.text(name), f"{name}.yaml")
-        rows.append(
-            {
-                "name": name,
-                "legs": len(robot.legs),
-                "bodies": len(robot.bodies) - 1,
-                "actuators": len(robot.actuators),
-                "motion": robot.motion.name,
-                "title": robot.title,
-            }
-        )
+    from nacelle.report.listing import library_rows
+
+    rows = library_rows()
     if as_json:
         print_json(rows)
         return

@@ -16,6 +16,8 @@ from nacelle.cli.pose import (
     assignments,
     coordinate_kinds,
     deliver,
+    last_line,
+    leave_if_failed,
     load_robot,
     plain,
     pose_at,
@@ -109,6 +111,7 @@ def _dynamics(
 
     from nacelle.dynamics.sizing import size_motors
     from nacelle.kinematics.flags import failed
+    from nacelle.report.flagged import reasons
 
     found = size_motors(robot, path, rate=rate, friction=friction)
     bad = int(np.count_nonzero(failed(found.flags)))
@@ -145,9 +148,11 @@ def _dynamics(
                 "duration": path.duration,
                 "samples": len(found.times),
                 "failed": bad,
+                "reasons": reasons(found.flags),
                 "actuators": rows,
             }
         )
+        leave_if_failed(found.flags)
         return
     from rich.table import Table
 
@@ -178,8 +183,8 @@ def _dynamics(
     for load in found.loads:
         if load.beyond:
             console().print(f"[red]{load.name} goes beyond its limits: {', '.join(load.beyond)}[/]")
-    if bad:
-        console(stderr=True).print(f"[yellow]{bad} samples are out of reach or singular[/]")
+    last_line(found.flags, "samples", csv)
+    leave_if_failed(found.flags)
 
 
 @app.command("verify")

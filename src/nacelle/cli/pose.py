@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,9 +21,11 @@ from nacelle.cli.common import (
     print_json,
     write_new,
 )
+from nacelle.cli.waiting import waiting
 from nacelle.errors import NacelleError, did_you_mean
 
 if TYPE_CHECKING:
+    from nacelle.kinematics.inverse import InverseKinematics
     from nacelle.model.robot import Robot
     from nacelle.spatial.scalar import Array
 
@@ -35,6 +38,8 @@ AtOption = Annotated[
     ),
 ]
 CsvOption = Annotated[Path | None, typer.Option("--csv", help="Table of inputs, a header line first.")]
+# Exit status of a command that has done its work, though some samples have no result.
+FAILED_SAMPLES = 3
 OutOption = Annotated[Path | None, typer.Option("--out", help="File to write; never overwritten.")]
 ModeOption = Annotated[str, typer.Option("--mode", help="A mode of operation of the robot.")]
 
@@ -52,6 +57,8 @@ def load_robot(name: str, mode: str = "") -> Robot:
         raise NacelleError(str(error.args[0])) from None
 
 
+# Poses that are solved at once.
+_BLOCK = 50_000
 # Quantities of a coordinate that slides and of one that turns.
 POSITION = ("length", "angle")
 RATE = ("speed", "angular speed")
@@ -125,8 +132,26 @@ def pose_at(robot: Robot, at: list[str] | None) -> Array:
 def flag_words(flags: int) -> list[str]:
     """Flags in words."""
     from nacelle.kinematics.flags import Flag
+    from nacelle.report.flagged import flag_name
 
-    return [str(flag.name).lower().replace("_", " ") for flag in Flag if flags & flag]
+    return [flag_name(flag) for flag in Flag if flags & flag]
+
+
+def all_flag_words(flags: Array) -> list[list[str]]:
+    """Flags of many samples in words."""
+    listed = flags.tolist()
+    words = {flag: flag_words(flag) for flag in set(listed)}
+    return [words[flag] for flag in listed]
+
+
+def leave_if_failed(flags: Array) -> None:
+    """Leave with status 3 if some samples have no result."""
+    import numpy as np
+
+    from nacelle.kinematics.flags import failed
+
+    if np.any(failed(flags)):
+        raise typer.Exit(FAILED_SAMPLES)
 
 
 def told(value: float, turns: bool) -> str:
@@ -136,20 +161,24 @@ def told(value: float, turns: bool) -> str:
 
 def plain(values: Any) -> Any:
     """Numbers for JSON: None in the place of NaN."""
+    if hasattr(values, "tolist"):
+        values = values.tolist()
     if isinstance(values, list):
         return [plain(value) for value in values]
     return None if isinstance(values, float) and not math.isfinite(values) else values
 
 
-def table_text(names: list[str], units: list[str], columns: list[Any]) -> str:
-    """A table as CSV; every number is read back as the same float."""
-    header = [f"{name} [{unit}]" if unit else name for name, unit in zip(names, units, strict=True)]
-    rows = zip(*(column.tolist() for column in columns), strict=True)
-    return "\n".join([",".join(header), *(",".join(map(repr, row)) for row in rows)]) + "\n"
+def table_text(names: list[str], units: list[str], columns: list[Any]) -> Iterator[str]:
+    """A table as CSV, some lines at a time."""
+    from nacelle.kinematics.table import table_text as lines
+
+    with waiting("writing the table") as report:
+        yield from lines(names, units, columns, report)
 
 
-def deliver(text: str, out: Path | None) -> None:
+def deliver(text: str | Iterable[str], out: Path | None) -> None:
     """Print a text, or write it to a new file."""
+    text = text if isinstance(text, str) else "".join(text)
     if out is None:
         print(text, end="")
         return
@@ -201,6 +230,7 @@ def _ik_single(robot: Robot, x: Array, as_json: bool) -> None:
             {
                 "robot": robot.name,
                 "pose": dict(zip(names, result.x.tolist(), strict=True)),
+                **dependent_data(result),
                 "actuators": {
                     a.name: value for a, value in zip(robot.actuators, result.actuators.tolist(), strict=True)
                 },
@@ -233,40 +263,106 @@ def _ik_single(robot: Robot, x: Array, as_json: bool) -> None:
         f"{robot.name} at " + ", ".join(f"{n} = {v:.6g}" for n, v in zip(names, result.x, strict=True)),
         markup=False,
     )
+    print_dependent(result)
     console().print(table)
     if flags:
         console().print(f"[yellow]{', '.join(flags)}[/]")
 
 
-def _ik_table(robot: Robot, csv: Path, out: Path | None, joints: bool, as_json: bool) -> None:
+def print_dependent(result: Any) -> None:
+    """Print the dependent coordinates of the platform, if there are any."""
+    from nacelle.kinematics.dependent import dependent_coordinates
+
+    dependent = dependent_coordinates(result)
+    if dependent:
+        values = (f"{name} = {told(float(value), name[0] == 'r')}" for name, value in dependent.items())
+        console().print(f"dependent: {', '.join(values)}", markup=False)
+
+
+def dependent_data(result: Any) -> dict[str, Any]:
+    """The dependent coordinates for JSON: an entry "dependent" if there are any."""
+    from nacelle.kinematics.dependent import dependent_coordinates
+
+    data = {name: plain(values) for name, values in dependent_coordinates(result).items()}
+    return {"dependent": data} if data else {}
+
+
+def dependent_columns(result: Any) -> tuple[list[str], list[str], list[Array]]:
+    """Names, units and values of the dependent coordinates, as columns of a table."""
+    from nacelle.kinematics.dependent import dependent_coordinates
+
+    dependent = dependent_coordinates(result)
+    units = ["rad" if name.startswith("r") else "m" for name in dependent]
+    return [f"dependent.{name}" for name in dependent], units, list(dependent.values())
+
+
+def _in_blocks(robot: Robot, x: Array) -> InverseKinematics:
+    """Inverse kinematics of many poses, some at a time, so that one sees how far it is."""
     import numpy as np
 
     from nacelle.kinematics.inverse import inverse_kinematics
+
+    parts = []
+    with waiting(f"inverse kinematics of {robot.name}") as report:
+        for start in range(0, len(x), _BLOCK):
+            parts.append(inverse_kinematics(robot, x[start : start + _BLOCK]))
+            report((start + _BLOCK) / len(x))
+    arrays: dict[str, Any] = {
+        field.name: np.concatenate([getattr(part, field.name) for part in parts])
+        for field in dataclasses.fields(parts[0])
+        if isinstance(getattr(parts[0], field.name), np.ndarray)
+    }
+    return dataclasses.replace(parts[0], **arrays)
+
+
+def last_line(
+    flags: Array, what: str, out: Path | None, robot: Robot | None = None, gates: Array | None = None
+) -> None:
+    """Say on stderr how many samples are flagged and why; without a flag only beside a file."""
+    from nacelle.report.flagged import told_flags
+
+    line = told_flags(flags, what, robot, gates)
+    if line:
+        console(stderr=True).print(line, style="yellow", markup=False)
+    elif out is not None:
+        console(stderr=True).print(f"{flags.size} {what}, none is flagged", markup=False)
+
+
+def _ik_table(robot: Robot, csv: Path, out: Path | None, joints: bool, as_json: bool) -> None:
+    from nacelle.kinematics.flags import failed
     from nacelle.kinematics.trajectory.waypoints import read_poses
     from nacelle.model.reduced import layout_of
+    from nacelle.report.flagged import reasons
 
-    given = read_poses(csv, robot.motion)
-    result = inverse_kinematics(robot, given.points)
+    check_new(out)
+    with waiting(f"reading {csv}") as report:
+        given = read_poses(csv, robot.motion, report)
+    result = _in_blocks(robot, given.points)
     layout = layout_of(robot.motion)
     active = [actuator.name for actuator in robot.actuators]
     if as_json:
         print_json(
             {
                 "robot": robot.name,
-                "x": result.x.tolist(),
-                "actuators": plain(result.actuators.tolist()),
-                "flags": [flag_words(int(flag)) for flag in result.flags],
+                "x": plain(result.x),
+                **dependent_data(result),
+                "actuators": plain(result.actuators),
+                "flags": all_flag_words(result.flags),
                 "ok": result.ok.tolist(),
+                "failed": int(failed(result.flags).sum()),
+                "reasons": reasons(result.flags),
             }
         )
+        leave_if_failed(result.flags)
         return
+    other, other_units, dependent = dependent_columns(result)
     names, units = list(layout.x_names), list(layout.units)
     columns = [result.x[:, k] for k in range(layout.nx)]
     if given.times is not None:
         names, units, columns = ["t", *names], ["s", *units], [given.times, *columns]
-    names += active
-    units += actuator_units(robot)
-    columns += [result.actuators[:, k] for k in range(len(active))]
+    names += [*other, *active]
+    units += [*other_units, *actuator_units(robot)]
+    columns += [*dependent, *(result.actuators[:, k] for k in range(len(active)))]
     if joints:
         for joint, place in zip(robot.tree_joints, robot.q_slices, strict=True):
             for k in range(place.start, place.stop):
@@ -275,9 +371,8 @@ def _ik_table(robot: Robot, csv: Path, out: Path | None, joints: bool, as_json: 
                 columns.append(result.q[:, k])
     names, units, columns = [*names, "flags"], [*units, ""], [*columns, result.flags]
     deliver(table_text(names, units, columns), out)
-    bad = int(np.count_nonzero(~result.ok))
-    if bad:
-        console(stderr=True).print(f"[yellow]{bad} of {len(result.flags)} poses are flagged[/]")
+    last_line(result.flags, "poses", out, robot, result.gates)
+    leave_if_failed(result.flags)
 
 
 @app.command("fk")
@@ -336,6 +431,7 @@ def _fk_single(robot: Robot, q: list[str] | None, start: Array | None, as_json: 
                 "robot": robot.name,
                 "actuators": given,
                 "pose": dict(zip(layout.x_names, result.x.tolist(), strict=True)),
+                **dependent_data(result),
                 "iterations": int(result.iterations),
                 "flags": flag_words(int(result.flags)),
             }
@@ -345,6 +441,7 @@ def _fk_single(robot: Robot, q: list[str] | None, start: Array | None, as_json: 
     for name, value in zip(layout.x_names, result.x, strict=True):
         known = name in kinds_x
         console().print(f"{name:>6} = {told(float(value), bool(kinds_x[name])) if known else f'{value:.8f}'}")
+    print_dependent(result)
     way = f"Newton's iteration, {int(result.iterations)} steps" if result.iterations else "closed form"
     console().print(f"[dim]{way}[/]")
     flags = flag_words(int(result.flags))
@@ -358,10 +455,13 @@ def _fk_table(
     import numpy as np
 
     from nacelle.kinematics.columns import ANGLE, LENGTH, Columns
+    from nacelle.kinematics.flags import failed
     from nacelle.kinematics.forward import forward_kinematics
     from nacelle.kinematics.table import read_table
     from nacelle.model.reduced import layout_of
+    from nacelle.report.flagged import reasons
 
+    check_new(out)
     names, units = [actuator.name for actuator in robot.actuators], actuator_units(robot)
     table = read_table(csv)
     dimensions = {n: (ANGLE,) if unit == "rad" else (LENGTH,) for n, unit in zip(names, units, strict=True)}
@@ -371,29 +471,36 @@ def _fk_table(
             columns.take(name, k)
     columns.require(names)
     columns.stop("actuators")
-    rows = columns.whole_rows()
-    wanted = np.stack([columns.column(rows, name, gaps=True) for name in names], axis=-1)
+    with waiting(f"reading {csv}") as report:
+        entries = columns.values(gaps=True, report=report)
     columns.stop("actuators")
+    wanted = np.stack([entries[name] for name in names], axis=-1)
     result = forward_kinematics(robot, wanted, start, follow=follow)
     layout = layout_of(robot.motion)
     if as_json:
         print_json(
             {
                 "robot": robot.name,
-                "x": plain(result.x.tolist()),
-                "flags": [flag_words(int(flag)) for flag in result.flags],
+                "x": plain(result.x),
+                **dependent_data(result),
+                "flags": all_flag_words(result.flags),
                 "ok": result.ok.tolist(),
+                "failed": int(failed(result.flags).sum()),
+                "reasons": reasons(result.flags),
             }
         )
+        leave_if_failed(result.flags)
         return
+    other, other_units, dependent = dependent_columns(result)
     listed = [*(wanted[:, k] for k in range(len(names))), *(result.x[:, k] for k in range(layout.nx))]
     text = table_text(
-        [*names, *layout.x_names, "flags"], [*units, *layout.units, ""], [*listed, result.flags]
+        [*names, *layout.x_names, *other, "flags"],
+        [*units, *layout.units, *other_units, ""],
+        [*listed, *dependent, result.flags],
     )
     deliver(text, out)
-    bad = int(np.count_nonzero(~result.ok))
-    if bad:
-        console(stderr=True).print(f"[yellow]{bad} of {len(result.flags)} lines are flagged[/]")
+    last_line(result.flags, "lines", out)
+    leave_if_failed(result.flags)
 
 
 @app.command("workspace")

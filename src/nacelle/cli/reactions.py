@@ -18,10 +18,22 @@ from nacelle.cli.motion import (
     check_rate,
     make_trajectory,
 )
-from nacelle.cli.pose import AtOption, ModeOption, deliver, load_robot, plain, table_text
+from nacelle.cli.pose import (
+    AtOption,
+    ModeOption,
+    deliver,
+    last_line,
+    leave_if_failed,
+    load_robot,
+    plain,
+    table_text,
+)
 from nacelle.errors import NacelleError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
     from rich.table import Table
 
     from nacelle.dynamics.peak_reactions import Peak, PeakReactions
@@ -52,12 +64,13 @@ def reactions_command(
         result = peak_reactions(found, path, rate, friction=not no_friction)
         if csv is not None:
             deliver(_table(result), csv)
-        _print(result, path.duration, not no_friction, as_json)
+        _print(result, path.duration, not no_friction, csv, as_json)
+        leave_if_failed(result.reactions.flags)
     except NacelleError as error:
         fail(error, as_json)
 
 
-def _table(result: PeakReactions) -> str:
+def _table(result: PeakReactions) -> Iterator[str]:
     """Wrenches of all joints at all times, as CSV."""
     from nacelle.dynamics.peak_reactions import PARTS
 
@@ -69,10 +82,11 @@ def _table(result: PeakReactions) -> str:
     return table_text([*names, "flags"], [*units, ""], [*columns, result.reactions.flags])
 
 
-def _print(result: PeakReactions, duration: float, friction: bool, as_json: bool) -> None:
+def _print(result: PeakReactions, duration: float, friction: bool, csv: Path | None, as_json: bool) -> None:
     import numpy as np
 
     from nacelle.kinematics.flags import failed
+    from nacelle.report.flagged import reasons
 
     robot, redundancy = result.robot, result.reactions.redundancy
     bad = int(np.count_nonzero(failed(result.reactions.flags)))
@@ -83,6 +97,7 @@ def _print(result: PeakReactions, duration: float, friction: bool, as_json: bool
                 "duration": duration,
                 "samples": len(result.times),
                 "failed": bad,
+                "reasons": reasons(result.reactions.flags),
                 "redundancy": redundancy,
                 "joints": [
                     {key: plain(value) for key, value in dataclasses.asdict(peak).items()}
@@ -105,8 +120,7 @@ def _print(result: PeakReactions, duration: float, friction: bool, as_json: bool
             "tolerances and stiffness decide; the least-norm share is given",
             markup=False,
         )
-    if bad:
-        console(stderr=True).print(f"[yellow]{bad} samples are out of reach or singular[/]")
+    last_line(result.reactions.flags, "samples", csv)
 
 
 def _peaks(result: PeakReactions) -> Table:

@@ -9,6 +9,7 @@ import typer
 
 from nacelle.cli.common import PICTURES, JsonOption, RobotArgument, app, check_new, console, fail, print_json
 from nacelle.cli.pose import (
+    FAILED_SAMPLES,
     FORCE,
     RATE,
     AtOption,
@@ -39,10 +40,10 @@ def forces_from_table(robot: Robot, path: Path) -> Any:
             columns.take(name, k)
     columns.require(["t", *names])
     columns.stop("forces")
-    rows = columns.whole_rows()
-    t = columns.column(rows, "t")
-    values = np.stack([columns.column(rows, name) for name in names], axis=-1)
+    entries = columns.values()
     columns.stop("forces")
+    t = entries["t"]
+    values = np.stack([entries[name] for name in names], axis=-1)
     if len(t) < 1 or np.any(np.diff(t) <= 0.0):
         raise NacelleError(f"{path}: times must rise from line to line")
     return lambda now: np.array([np.interp(now, t, values[:, k]) for k in range(len(names))])
@@ -158,6 +159,7 @@ def simulate_command(
     }
     if as_json:
         print_json(data)
+        leave_if_unfinished(run.status)
         return
     lines = [
         f"{found.name}: {run.method}, {run.t[0]:g} to {run.t[-1]:.6g} s; {run.status}: {run.message}",
@@ -169,3 +171,10 @@ def simulate_command(
     ]
     for line in lines:
         console().print(line, markup=False)
+    leave_if_unfinished(run.status)
+
+
+def leave_if_unfinished(status: str) -> None:
+    """Leave with status 3 if a run could not be carried on; limits and singularities are ordinary ends."""
+    if status == "failed":
+        raise typer.Exit(FAILED_SAMPLES)

@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.optimize import nnls
 
 from nacelle.compile import compile_function
 from nacelle.dynamics.balance_choice import chosen_axes, chosen_places
@@ -141,6 +140,8 @@ def balance_gravity(
         KinematicsError: if names, shapes or ranges are wrong, or the actuators hold nothing.
         UnreachableError: if poses are out of reach or singular.
     """
+    from scipy.optimize import nnls
+
     axes = chosen_axes(robot, springs, counterweights)
     places = chosen_places(robot, counterweights)
     if not axes and not places:

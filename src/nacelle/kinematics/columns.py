@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping
-from fractions import Fraction
+from collections.abc import Mapping
+from typing import TypeVar
 
 import numpy as np
 
 from nacelle.errors import Problem, TableError
-from nacelle.kinematics.table import Row, Table
-from nacelle.model.units import QUANTITIES, Unit, UnitError, parse_number, parse_unit
+from nacelle.kinematics.table import Report, Row, Table, unreported
+from nacelle.model.units import QUANTITIES, Unit, UnitError, parse_unit
 from nacelle.spatial.scalar import Array
 
+T = TypeVar("T")
 Dimension = tuple[int, ...]
 
 TIME: Dimension = (0, 0, 1, 0, 0)
 LENGTH: Dimension = QUANTITIES["length"].dimension
 ANGLE: Dimension = QUANTITIES["angle"].dimension
 _EXAMPLES = {TIME: "s or ms", LENGTH: "m or mm", ANGLE: "rad or deg"}
-_MOST = 20  # more problems tell nothing new
+_MOST = 20  # more problems are counted, not listed
 
 
 class Columns:
@@ -29,18 +29,21 @@ class Columns:
         table: the table.
         columns: for each name that was found, its place.
         problems: what is wrong.
+        count: how many problems there are in all.
     """
 
     def __init__(self, table: Table, dimensions: Mapping[str, tuple[Dimension, ...]]) -> None:
         """Keep a table; `dimensions` gives for each name the dimensions that its unit may have."""
         self.table = table
         self.problems: list[Problem] = []
+        self.count = 0
         self.columns: dict[str, int] = {}
         self._dimensions = dimensions
         self._units: dict[str, Unit] = {}
 
     def add(self, row: Row, k: int, path: str, message: str, hint: str) -> None:
         """Keep a problem at entry k of a row."""
+        self.count += 1
         column = row.cells[k].column if k < len(row.cells) else row.cells[-1].column
         self.problems.append(Problem(self.table.file, row.line, column, path, message, hint))
 
@@ -76,53 +79,59 @@ class Columns:
             return
         self._units[name] = unit
 
-    def whole_rows(self) -> list[Row]:
-        """The rows that have as many entries as the header."""
-        return [row for row in self.table.rows if self._whole(row)]
+    def first(self, wrong: list[T]) -> list[T]:
+        """The first of several places that are wrong in the same way, to be listed; all are counted."""
+        self.count += max(0, len(wrong) - _MOST)
+        return wrong[:_MOST]
 
-    def _whole(self, row: Row) -> bool:
-        """Whether a row has as many entries as the header."""
-        have, want = len(row.cells), len(self.table.names)
-        if have != want:
-            self.add(row, have - 1, "", f"{have} entries in the line", f"the header names {want} columns")
-        return have == want
+    def values(self, *, gaps: bool = False, report: Report = unreported) -> dict[str, Array]:
+        """Read the numbers of all columns that were taken, in SI units, by name.
 
-    def column(self, rows: list[Row], name: str, *, gaps: bool = False) -> Array:
-        """Read the numbers of a column in SI units; NaN where there is none.
+        A unit costs a product or a quotient with its factor, each rounded once.
 
-        With `gaps` an entry "nan" is no mistake: tables that commands write have it where there is no result.
+        Args:
+            gaps: whether an entry may be empty or not finite, which is NaN (or infinite) here; tables that
+                commands write have "nan" where there is no result. Texts are mistakes all the same.
+            report: is given the part that is done.
         """
-        k = self.columns[name]
-        convert = _conversion(self._units.get(name))
-        values = np.full(len(rows), np.nan)
-        for i, row in enumerate(rows):
+        names, places = list(self.columns), list(self.columns.values())
+        entries = self.table.entries(places, report)
+        missing = np.isnan(entries.values)
+        if gaps:
+            missing[:] = False
+        else:
+            missing |= np.isinf(entries.values)
+        missing[entries.ragged] = False
+        for i, k in entries.wrong:
+            missing[i, places.index(k)] = True
+        want = len(self.table.names)
+        for i in self.first(entries.ragged):
+            row = self.table.row(i)
+            have = len(row.cells)
+            self.add(row, have - 1, "", f"{have} entries in the line", f"the header names {want} columns")
+        for i, place in self.first(np.argwhere(missing).tolist()):
+            row, k = self.table.row(i), places[place]
             text = row.cells[k].text
-            if gaps and text.lower() == "nan":
-                continue
-            number = parse_number(text)
-            value = math.nan if number is None else convert(number)
-            if math.isfinite(value):
-                values[i] = value
-            elif len(self.problems) < _MOST:
-                told = repr(text if len(text) <= 40 else text[:37] + "...") if text else "nothing"
-                self.add(row, k, name, f"{told} is not a finite number", "write a number such as 0.25")
-        return values
+            told = repr(text if len(text) <= 40 else text[:37] + "...") if text else "nothing"
+            self.add(row, k, names[place], f"{told} is not a finite number", "write a number such as 0.25")
+        return {
+            name: _in_si(entries.values[:, place], self._units.get(name)) for place, name in enumerate(names)
+        }
 
     def stop(self, what: str) -> None:
-        """Raise what has been found, in the order of the file."""
+        """Raise what is wrong, in the order of the file."""
         if self.problems:
-            found = sorted(self.problems)
-            count = len(found)
-            head = "1 problem" if count == 1 else f"{count} problems"
-            raise TableError(f"{head} in the {what}:", found[:_MOST])
+            head = "1 problem" if self.count == 1 else f"{self.count} problems"
+            first = f", the first {_MOST}" if self.count > _MOST else ""
+            raise TableError(f"{head} in the {what}{first}:", sorted(self.problems)[:_MOST])
 
 
-def _conversion(unit: Unit | None) -> Callable[[float], float]:
-    """The function that takes numbers of a unit to SI; decimal factors are exact."""
+def _in_si(values: Array, unit: Unit | None) -> Array:
+    """Numbers of a unit in SI."""
     if unit is None:
-        return float
-    if unit.exact == 1:
-        return lambda number: number * unit.irrational
-    return lambda number: (
-        float(Fraction(repr(number)) * unit.exact) * unit.irrational if math.isfinite(number) else number
-    )
+        return values
+    if unit.exact.numerator != 1:
+        values = values * float(unit.exact.numerator)
+    if unit.exact.denominator != 1:
+        values = values / float(unit.exact.denominator)
+    return values * unit.irrational

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import math
+from functools import lru_cache
+from typing import NamedTuple
+
 import numpy as np
 
 from nacelle.kinematics.closure import closure_frames
 from nacelle.kinematics.tree import Step, TreeMotion, Turn
-from nacelle.model.joint import Joint, JointKind, Primitive
+from nacelle.model.joint import MOTION, Joint, JointKind, Primitive
 from nacelle.model.robot import Robot
 from nacelle.spatial.rotation_path import quat_from_matrices
 from nacelle.spatial.scalar import Array
 
 _SLACK = 1e-9
+_TURNS = (2.0 * math.pi, -2.0 * math.pi)
 
 
 def closure_coordinates(joint: Joint, R: Array, p: Array) -> Array:
@@ -72,39 +77,89 @@ def relative_pose(joint: Joint, R: Array, p: Array) -> tuple[Array, Array]:
     return R1_T @ R2, np.einsum("...ij,...j->...i", R1_T, p2 - p1)
 
 
+class _Bound(NamedTuple):
+    """A coordinate with a limit: its place in the joint's coordinates, the limits, and what it is."""
+
+    place: int
+    low: float
+    high: float
+    primitive: Primitive
+
+
+@lru_cache(maxsize=4096)
+def _bounds(kind: JointKind, limits: tuple[tuple[float, float], ...]) -> tuple[_Bound, ...]:
+    """The coordinates of a kind of joint that have limits."""
+    bounds = []
+    place = 0
+    for primitive, (low, high) in zip(MOTION[kind], limits, strict=False):
+        if math.isfinite(low) or math.isfinite(high):
+            bounds.append(_Bound(place, low - _SLACK, high + _SLACK, primitive))
+        place += primitive.nq
+    return tuple(bounds)
+
+
 def outside(joint: Joint, q: Array) -> Array:
     """Whether coordinates (..., nq) of a joint are beyond its limits; of a ball its tilt counts."""
+    bounds = _bounds(joint.kind, joint.limits)
+    if q.ndim == 1:
+        return np.asarray(_one_outside(bounds, q.tolist()))
     result = np.zeros(q.shape[:-1], dtype=bool)
-    start = 0
-    for primitive, (low, high) in zip(joint.primitives, joint.limits, strict=False):
-        part = q[..., start : start + primitive.nq]
-        start += primitive.nq
-        if np.isinf(low) and np.isinf(high):
-            continue
+    for place, low, high, primitive in bounds:
         if primitive is Primitive.BALL:
-            tilt = 1.0 - 2.0 * (part[..., 0] ** 2 + part[..., 1] ** 2)
+            tilt = 1.0 - 2.0 * (q[..., place] ** 2 + q[..., place + 1] ** 2)
             value = np.arccos(np.clip(tilt, -1.0, 1.0))
         else:
-            value = part[..., 0]
-        inside = (value >= low - _SLACK) & (value <= high + _SLACK)
+            value = q[..., place]
+        inside = (value >= low) & (value <= high)
         if primitive.turns and primitive is not Primitive.BALL:
-            for turn in (2.0 * np.pi, -2.0 * np.pi):
-                inside |= (value + turn >= low - _SLACK) & (value + turn <= high + _SLACK)
+            for turn in _TURNS:
+                inside |= (value + turn >= low) & (value + turn <= high)
         result |= ~inside
     return result
 
 
+def _one_outside(bounds: tuple[_Bound, ...], q: list[float]) -> bool:
+    """The same for a single sample: plain floats are much faster than arrays of one entry."""
+    for place, low, high, primitive in bounds:
+        if primitive is Primitive.BALL:
+            value = math.acos(min(1.0, max(-1.0, 1.0 - 2.0 * (q[place] ** 2 + q[place + 1] ** 2))))
+        else:
+            value = q[place]
+        inside = low <= value <= high
+        if not inside and primitive is not Primitive.BALL and primitive.turns:
+            inside = any(low <= value + turn <= high for turn in _TURNS)
+        if not inside:
+            return True
+    return False
+
+
 def limited(joint: Joint) -> bool:
     """Whether a joint has a limit."""
-    return any(np.isfinite(bound) for pair in joint.limits for bound in pair)
+    return bool(_bounds(joint.kind, joint.limits))
+
+
+class _Drives(NamedTuple):
+    """Limits of all actuators (actuators,), and which of them turn."""
+
+    low: Array
+    high: Array
+    turns: Array
+
+
+@lru_cache(maxsize=256)
+def _drives(robot: Robot) -> _Drives:
+    return _Drives(
+        np.array([actuator.position[0] for actuator in robot.actuators]) - _SLACK,
+        np.array([actuator.position[1] for actuator in robot.actuators]) + _SLACK,
+        np.array([robot.joints[a.joint].primitives[0].turns for a in robot.actuators], dtype=bool),
+    )
 
 
 def actuator_outside(robot: Robot, q: Array) -> Array:
     """Whether actuators (..., actuators) are beyond the limits of their drives."""
-    low = np.array([actuator.position[0] for actuator in robot.actuators])
-    high = np.array([actuator.position[1] for actuator in robot.actuators])
-    turns = np.array([robot.joints[a.joint].primitives[0].turns for a in robot.actuators], dtype=bool)
-    inside = (q >= low - _SLACK) & (q <= high + _SLACK)
-    for turn in (2.0 * np.pi, -2.0 * np.pi):
-        inside |= turns & (q + turn >= low - _SLACK) & (q + turn <= high + _SLACK)
-    return np.asarray(np.any(~inside, axis=-1))
+    low, high, turns = _drives(robot)
+    inside = (q >= low) & (q <= high)
+    if not inside.all():
+        for turn in _TURNS:
+            inside |= turns & (q + turn >= low) & (q + turn <= high)
+    return np.asarray(~inside.all(axis=-1))

@@ -178,13 +178,8 @@ def mechanism(robot: Robot) -> Mechanism:
         KinematicsError: if its motion does not fit, or leaves joints undetermined.
     """
     own = robot.numeric
-    return _mechanism(own, _names(own))
-
-
-def _names(robot: Robot) -> tuple[str, ...]:
-    """All names: robots that differ in them alone are equal, but are not to get each other's."""
-    parts = (robot.bodies, robot.joints, robot.legs, robot.actuators)
-    return (robot.name, *(part.name for listed in parts for part in listed))
+    # Robots that differ in their names alone are equal, but are not to get each other's.
+    return _mechanism(own, own.all_names)
 
 
 @lru_cache(maxsize=64)

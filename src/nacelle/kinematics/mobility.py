@@ -333,7 +333,7 @@ def _tools(robot: Robot, motion: TreeMotion, N: Array) -> tuple[tuple[str, tuple
 
 def _idle(robot: Robot, J: Array, top: Array) -> int:
     """Number of motions with the nacelle at rest."""
-    rest = np.setdiff1d(np.arange(J.shape[1]), top)
+    rest = np.delete(np.arange(J.shape[1]), top)
     return int(null_space(J[:, rest]).shape[1]) if rest.size else 0
 
 

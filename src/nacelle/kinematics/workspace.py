@@ -6,7 +6,7 @@ where the boundary is found by bisection.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -23,6 +23,7 @@ from nacelle.kinematics.pose_input import checked_poses, reference_pose
 from nacelle.model.platform import AXES
 from nacelle.model.reduced import QUATERNION, layout_of
 from nacelle.model.robot import Robot
+from nacelle.pictures import Plot
 from nacelle.spatial.scalar import Array
 
 # Poses of a grid that are solved at a time: keeps memory bounded.
@@ -50,7 +51,7 @@ class Workspace:
     conditioning: Array
 
     # Drawing is bound at the public door.
-    plot: ClassVar[Callable[..., Any]]
+    plot: ClassVar[Plot] = Plot()
 
     @property
     def reachable(self) -> Array:

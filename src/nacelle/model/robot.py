@@ -6,7 +6,6 @@ import dataclasses
 import hashlib
 import itertools
 import json
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
@@ -18,6 +17,7 @@ from nacelle.model.joint import Joint
 from nacelle.model.leg import Body, Leg, Nacelle
 from nacelle.model.parameters import GROUPS, Layout
 from nacelle.model.platform import Mode, Motion, Payload, Tool
+from nacelle.pictures import Plot
 from nacelle.spatial.pose import Pose, identity
 from nacelle.spatial.scalar import Array
 
@@ -92,7 +92,7 @@ class Robot:
     sources: tuple[str, ...] = ()
 
     # Drawing is bound at the public door.
-    plot: ClassVar[Callable[..., Any]]
+    plot: ClassVar[Plot] = Plot()
 
     @property
     def tree_joints(self) -> tuple[Joint, ...]:
@@ -151,6 +151,12 @@ class Robot:
         if name not in names:
             raise KeyError(f"{self.name} has no {what} {name!r}; {did_you_mean(name, names)}")
         return names.index(name)
+
+    @cached_property
+    def all_names(self) -> tuple[str, ...]:
+        """Names of the robot and of its bodies, joints, legs and actuators, which its hash leaves out."""
+        parts = (self.bodies, self.joints, self.legs, self.actuators)
+        return (self.name, *(part.name for listed in parts for part in listed))
 
     @cached_property
     def hash(self) -> str:

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.spatial import ConvexHull, QhullError
 
 from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.pose_input import reference_pose
@@ -437,9 +436,30 @@ def _rim(points: list[Array], distance: float) -> list[tuple[int, int]]:
     axes = np.linalg.svd(centred)[2]
     if np.max(np.abs(centred @ axes[2])) > distance:
         return []
-    try:
-        ring = [int(k) for k in ConvexHull(centred @ axes[:2].T).vertices]
-    except QhullError:  # all on one line
+    ring = _hull(centred @ axes[:2].T)
+    if len(ring) < 3:  # all on one line
         ring = [int(k) for k in np.argsort(centred @ axes[0])]
         return list(itertools.pairwise(ring))
     return list(zip(ring, [*ring[1:], ring[0]], strict=True))
+
+
+def _hull(points: Array) -> list[int]:
+    """Corners of the convex hull of points (N, 2), counterclockwise, by Andrew's monotone chain."""
+    order = [int(k) for k in np.lexsort((points[:, 1], points[:, 0]))]
+    flat = 1e-12 * float(np.max(np.ptp(points, axis=0))) ** 2
+
+    def chain(indices: list[int]) -> list[int]:
+        corners: list[int] = []
+        for k in indices:
+            while len(corners) > 1:
+                (ax, ay), (bx, by) = (
+                    points[corners[-1]] - points[corners[-2]],
+                    points[k] - points[corners[-2]],
+                )
+                if ax * by - ay * bx > flat:
+                    break
+                corners.pop()
+            corners.append(k)
+        return corners
+
+    return chain(order)[:-1] + chain(order[::-1])[:-1]

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy.integrate import DOP853, Radau
 
 from nacelle.errors import KinematicsError
 from nacelle.simulation.events import Events, event_within
@@ -16,13 +15,16 @@ from nacelle.simulation.protocol import HasJacobian
 from nacelle.simulation.track import DenseTrack, StillTrack
 from nacelle.spatial.scalar import Array
 
-SOLVERS = {"dop853": DOP853, "radau": Radau}
+# Methods, and the classes of scipy.integrate that step them.
+SOLVERS = {"dop853": "DOP853", "radau": "Radau"}
 
 
 def make_solver(
     drive: Drive, s0: Array, start: float, until: float, method: str, options: dict[str, Any]
 ) -> Any:
     """The solver of a method around a plant with its inputs."""
+    from scipy import integrate
+
     derivative = drive.core.derivative()
 
     def f(t: float, s: Array) -> Array:
@@ -38,7 +40,7 @@ def make_solver(
         slope = drive.core.jacobian()
         if slope is not None:
             settings["jac"] = lambda t, s: slope(s, drive.source(0, t, s))
-    return SOLVERS[method](f, start, s0, until, **settings)
+    return getattr(integrate, SOLVERS[method])(f, start, s0, until, **settings)
 
 
 def _rows(dense: Any) -> Callable[[Array], Array]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
@@ -15,6 +14,7 @@ import numpy as np
 from nacelle.errors import KinematicsError, NacelleError
 from nacelle.kinematics.table import write_table
 from nacelle.model.robot import Robot
+from nacelle.pictures import Plot
 from nacelle.simulation.protocol import Jointed, Plant
 from nacelle.simulation.run import End, Settings, execute
 from nacelle.simulation.track import Track, along_tracks
@@ -50,7 +50,7 @@ class Simulation:
     """
 
     # How a run is drawn is registered at the public door.
-    plot: ClassVar[Callable[..., Any]]
+    plot: ClassVar[Plot] = Plot()
 
     plant: Plant
     method: str

@@ -15,7 +15,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from nacelle.kinematics.mechanism import mechanism
 from nacelle.model.platform import AXES
@@ -205,6 +204,8 @@ def _placed(robot: Robot, state: TreeState, x: Array) -> tuple[Array, Array]:
 
     One or two rotations are left out: their convention is nacelle's own.
     """
+    from scipy.spatial.transform import Rotation
+
     layout = layout_of(robot.motion)
     said: list[float] = []
     shown: list[float] = []

@@ -83,4 +83,4 @@ def chosen(
 ) -> dict[str, Any]:
     """Options with the best choice among them."""
     choice = best_choice(function, robot, tuple(shapes.items()), tuple(options.items()))
-    return {**options, **asdict(choice)}
+    return {**options, **vars(choice)}

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from scipy.optimize import least_squares
 
 from nacelle.spatial.inertia import inertia_matrix
 from nacelle.spatial.scalar import Array
@@ -107,6 +106,8 @@ def _with_point(
     columns: Array, even: Array, target: Array, turns: tuple[int, ...], total: float, size: float
 ) -> Masses | None:
     """Masses at the ends and one more point, with and without an even distribution."""
+    from scipy.optimize import least_squares
+
     random = np.random.default_rng(7)
     for basis in (columns, np.concatenate([columns, even], axis=1)):
         # What the basis cannot give is left to the point.

@@ -40,7 +40,17 @@ def read_points(layout: Layout, points: ArrayLike, name: str = "points") -> Arra
         raise TrajectoryError(f"the {name} have shape {values.shape}, not (N, {layout.nx}): {_told(layout)}")
     if len(values) < 2:
         raise TrajectoryError(f"{len(values)} point(s) make no way (give 2 or more)")
-    return continuous(layout, np.stack([_checked(layout, row, f"point {k}") for k, row in enumerate(values)]))
+    with np.errstate(over="ignore", invalid="ignore"):
+        good = np.all(np.isfinite(values), axis=1)
+        if layout.quaternion is not None:
+            length = np.linalg.norm(values[:, layout.quaternion], axis=1)
+            good &= (length >= _SHORTEST) & (length < math.inf)
+    if not np.all(good):
+        k = int(np.argmin(good))
+        _checked(layout, values[k], f"point {k}")
+    if layout.quaternion is not None:
+        values[:, layout.quaternion] /= length[:, None]
+    return continuous(layout, values)
 
 
 def continuous(layout: Layout, points: Array) -> Array:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.interpolate import make_interp_spline
 
 from nacelle.spatial.scalar import Array
 
@@ -57,6 +56,8 @@ def interpolant(values: Array, times: Array, degree: int, rest: bool) -> tuple[A
     From rest to rest the first (degree - 1) / 2 derivatives vanish at both ends; otherwise the ends are
     "not a knot".
     """
+    from scipy.interpolate import make_interp_spline
+
     ends = None
     if rest:
         zeros = [(order, np.zeros(values.shape[1])) for order in range(1, (degree + 1) // 2)]

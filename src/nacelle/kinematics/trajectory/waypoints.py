@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 
 from nacelle.errors import did_you_mean
 from nacelle.kinematics.columns import ANGLE, LENGTH, TIME, Columns, Dimension
-from nacelle.kinematics.table import Row, Table, read_table
-from nacelle.kinematics.trajectory.arguments import read_layout, read_points
+from nacelle.kinematics.table import Report, Table, read_table, unreported
+from nacelle.kinematics.trajectory.arguments import continuous, read_layout, read_points
 from nacelle.kinematics.trajectory.bspline import BSpline
 from nacelle.kinematics.trajectory.polyline import Polyline
 from nacelle.model.platform import Motion
@@ -88,20 +88,38 @@ def read_waypoints(source: str | Path, motion: Motion | str | list[str]) -> Wayp
     Raises:
         TableError: with all problems, each with file, line and column, and what would be right.
     """
-    return _read(source, motion, 2)
-
-
-def read_poses(source: str | Path, motion: Motion | str | list[str]) -> Waypoints:
-    """Read poses, one or more, from a CSV file or its text, as `read_waypoints` does."""
-    return _read(source, motion, 1)
-
-
-def _read(source: str | Path, motion: Motion | str | list[str], least: int) -> Waypoints:
     layout = read_layout(motion)
     reader = _Reader(layout, read_table(source))
     reader.check()
-    points, times = reader.values(least)
-    return Waypoints(layout.motion, read_points(layout, points), times)
+    points, times = reader.poses(2)
+    return Waypoints(layout.motion, read_points(layout, points), None if times is None else times - times[0])
+
+
+def read_poses(
+    source: str | Path, motion: Motion | str | list[str], report: Report = unreported
+) -> Waypoints:
+    """Read poses, one or more, from a CSV file or its text, in the forms of `read_waypoints`.
+
+    They need not be a path: an entry may be empty, "nan" or infinite, and a quaternion may have no length;
+    such a pose keeps its place, with NaN. Times are kept as they are.
+
+    Args:
+        source: the file, or its text.
+        motion: motion type of the platform.
+        report: is given the part that is read.
+
+    Raises:
+        TableError: with all problems, each with file, line and column, and what would be right.
+    """
+    layout = read_layout(motion)
+    reader = _Reader(layout, read_table(source))
+    reader.check()
+    points, times = reader.poses(1, gaps=True, report=report)
+    if layout.quaternion is not None:
+        with np.errstate(all="ignore"):
+            length = np.linalg.norm(points[:, layout.quaternion], axis=1, keepdims=True)
+            points[:, layout.quaternion] /= np.where(length > 0.0, length, np.nan)
+    return Waypoints(layout.motion, continuous(layout, points), times)
 
 
 class _Reader(Columns):
@@ -154,38 +172,39 @@ class _Reader(Columns):
         self.rotation = begun[0]
         self.require(list(self.rotation))
 
-    def values(self, least: int) -> tuple[Array, Array | None]:
+    def poses(
+        self, least: int, *, gaps: bool = False, report: Report = unreported
+    ) -> tuple[Array, Array | None]:
         """Read the rows, at least so many: poses (N, nx) and times, if there are any."""
-        rows = self.whole_rows()
-        entries = {name: self.column(rows, name) for name in self.columns}
+        entries = self.values(gaps=gaps, report=report)
         times = entries.get("t")
         if times is not None:
-            self._check_times(rows, times)
-        if len(self.table.rows) < least:
-            row = self.table.rows[-1] if self.table.rows else self.table.header
-            count = len(self.table.rows)
+            self._check_times(times)
+        count = len(self.table)
+        if count < least:
+            row = self.table.row(count - 1) if count else self.table.header
             self.add(row, 0, "", f"{count} pose(s) are too few", f"write {least} or more, one a line")
-        quats = self._quats(rows, entries) if self.rotation else None
+        with np.errstate(invalid="ignore"):
+            quats = self._quats(entries, gaps) if self.rotation else None
         self.stop("poses")
-        linear = np.stack([entries[self.layout.x_names[k]] for k in self.layout.linear_x], axis=-1)
-        return self.layout.join_x(linear, quats), None if times is None else times - times[0]
+        linear = [entries[self.layout.x_names[k]] for k in self.layout.linear_x]
+        return self.layout.join_x(_stacked(linear, count), quats), times
 
-    def _check_times(self, rows: list[Row], times: Array) -> None:
+    def _check_times(self, times: Array) -> None:
         """Times must rise."""
-        for i in range(1, len(rows)):
-            if times[i] <= times[i - 1]:
-                told = f"time {times[i]:g} s is not after {times[i - 1]:g} s of the point before"
-                self.add(rows[i], self.columns["t"], "t", told, "times rise from line to line")
+        for i in self.first((np.flatnonzero(times[1:] <= times[:-1]) + 1).tolist()):
+            told = f"time {times[i]:g} s is not after {times[i - 1]:g} s of the point before"
+            self.add(self.table.row(i), self.columns["t"], "t", told, "times rise from line to line")
 
-    def _quats(self, rows: list[Row], entries: dict[str, Array]) -> Array:
+    def _quats(self, entries: dict[str, Array], gaps: bool) -> Array:
         """Orientations as quaternions (N, 4), from whatever form they have."""
         parts = [entries[name] for name in self.rotation]
         if self.rotation == QUATERNION:
             quats = np.stack(parts, axis=-1)
-            for row, length in zip(rows, np.linalg.norm(quats, axis=-1), strict=True):
-                if length < 1e-9:
-                    message = f"the quaternion (qx, qy, qz, qw) has length {length:g}"
-                    self.add(row, self.columns["qx"], "qx", message, "no rotation is 0, 0, 0, 1")
+            lengths = np.linalg.norm(quats, axis=-1)
+            for i in [] if gaps else self.first(np.flatnonzero(lengths < 1e-9).tolist()):
+                message = f"the quaternion (qx, qy, qz, qw) has length {lengths[i]:g}"
+                self.add(self.table.row(i), self.columns["qx"], "qx", message, "no rotation is 0, 0, 0, 1")
             return quats
         if self.rotation == ROTATIONS:
             return quat_exp(np.stack(parts, axis=-1))
@@ -193,3 +212,8 @@ class _Reader(Columns):
             quat_exp(angle[:, None] * axis) for angle, axis in zip(parts, np.eye(3), strict=True)
         )
         return quat_multiply(yaw, quat_multiply(pitch, roll))
+
+
+def _stacked(columns: list[Array], count: int) -> Array:
+    """Columns side by side (count, columns), none of them too."""
+    return np.stack(columns, axis=-1) if columns else np.zeros((count, 0))

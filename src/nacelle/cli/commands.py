@@ -1,0 +1,111 @@
+"""The commands by name: the module of each, imported when the command is called, and its line in `--help`."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import typer.core
+import typer.main
+
+COMMANDS = {
+    "robots": ("describe", "List the robots of the library."),
+    "show": (
+        "describe",
+        "Show a robot: tree, joints, loops, mobility, parameters, closed forms, elements.",
+    ),
+    "check": ("describe", "Check descriptions; print everything that is wrong, each with its place."),
+    "new": ("describe", "Start a new robot from an existing one: a copy of its YAML under a new name."),
+    "schema": ("describe", "Print the JSON schema of descriptions, for editors."),
+    "ik": (
+        "pose",
+        "Inverse kinematics: all joints at a pose (--at), or actuators at all poses of a table (--csv).",
+    ),
+    "fk": (
+        "pose",
+        "Forward kinematics: the pose from the actuators (--q), or poses for a table of them (--csv).",
+    ),
+    "workspace": (
+        "pose",
+        "Workspace: where the nacelle can go within all limits, its size, and how well conditioned it is.",
+    ),
+    "draw": ("pose", "Draw a robot at a pose."),
+    "dynamics": (
+        "motion",
+        "Actuator forces along a motion: force, speed and power against the limits of the drives.",
+    ),
+    "reactions": (
+        "reactions",
+        "Forces and moments in all joints along a motion: peaks, radial and axial, to size bearings.",
+    ),
+    "simulate": (
+        "simulate",
+        "Simulate a robot under forces of its actuators; limits, full stretch and singularities end the run.",
+    ),
+    "linearise": (
+        "linearise",
+        "Linear model around the equilibrium at a pose: matrices, eigenvalues, natural frequencies.",
+    ),
+    "balance": ("balance", "Springs and counterweights that balance gravity best over a set of poses."),
+    "verify": (
+        "motion",
+        "Rebuild the robot in another engine and compare kinematics, dynamics and energies at random states.",
+    ),
+    "ops": (
+        "ops",
+        "Operations of a model in its smallest form, by class and by stage, beside what is published.",
+    ),
+    "export": (
+        "export",
+        "Export models as a package: source, documentation, self-test with reference vectors.",
+    ),
+}
+
+
+class Commands(typer.core.TyperGroup):
+    """The group of all commands: a command's module is imported when the command is called.
+
+    Its own help is plain text, written from the table above: no command is imported for it.
+    """
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        # Near names are suggested from the keys; the commands themselves come from `get_command`.
+        self.commands = {name: self.commands.get(name) for name in (*COMMANDS, *self.commands)}  # type: ignore[misc]
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Names of all commands."""
+        return list(self.commands)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Import the module of a command and give the command; None if there is none of that name."""
+        if cmd_name not in COMMANDS:
+            return super().get_command(ctx, cmd_name)
+        from nacelle.cli.common import app
+
+        importlib.import_module(f"nacelle.cli.{COMMANDS[cmd_name][0]}")
+        info = next(info for info in app.registered_commands if info.name == cmd_name)
+        return typer.main.get_command_from_info(
+            info,
+            pretty_exceptions_short=app.pretty_exceptions_short,
+            rich_markup_mode=app.rich_markup_mode,
+        )
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the options before the command; without anything print the help and leave with status 2."""
+        if not args:
+            print(ctx.get_help())
+            ctx.exit(2)
+        return list(super().parse_args(ctx, args))
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write usage, options and commands as plain text."""
+        self.format_usage(ctx, formatter)
+        self.format_help_text(ctx, formatter)
+        self.format_options(ctx, formatter)
+        self.format_epilog(ctx, formatter)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the lines of the commands."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, COMMANDS[name][1]) for name in COMMANDS])

@@ -1,0 +1,50 @@
+"""Flagged samples in words: how many of them, and why."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nacelle.kinematics.flags import Flag
+from nacelle.model.robot import Robot
+from nacelle.spatial.scalar import Array
+
+
+def flag_name(flag: Flag) -> str:
+    """A flag in words, such as "out of limits"."""
+    return str(flag.name).lower().replace("_", " ")
+
+
+def reasons(flags: Array) -> dict[str, int]:
+    """For each flag that some sample has, in words, how many have it; a sample may have several."""
+    counts = {flag_name(flag): int(np.count_nonzero(flags & int(flag))) for flag in Flag}
+    return {name: count for name, count in counts.items() if count}
+
+
+def told_flags(flags: Array, what: str, robot: Robot | None = None, gates: Array | None = None) -> str:
+    """One line about the flagged samples of a batch, "" if there are none.
+
+    Args:
+        flags: of all samples.
+        what: what the samples are, such as "poses".
+        robot: with `gates`, to name the legs that do not reach.
+        gates: for every sample and leg how far the leg reaches (..., legs); not above zero where it does not.
+    """
+    flagged = int(np.count_nonzero(flags))
+    if not flagged:
+        return ""
+    words = []
+    for name, count in reasons(flags).items():
+        detail = ""
+        if name == flag_name(Flag.UNREACHABLE) and robot is not None and gates is not None:
+            detail = _legs(flags, robot, gates)
+        words.append(f"{count} {name}{detail}")
+    return f"{flagged} of {flags.size} {what} are flagged: {', '.join(words)}"
+
+
+def _legs(flags: Array, robot: Robot, gates: Array) -> str:
+    """In brackets, the legs that do not reach, and how often each."""
+    out = (flags & int(Flag.UNREACHABLE)) != 0
+    with np.errstate(invalid="ignore"):
+        short = np.count_nonzero(out[..., None] & (gates < 0.0), axis=tuple(range(out.ndim)))
+    counts = [f"{leg.name}: {count}" for leg, count in zip(robot.legs, short.tolist(), strict=True) if count]
+    return f" ({', '.join(counts)})" if counts else ""
