@@ -187,7 +187,7 @@ def main() -> int:
         except MemoryError:
             reply["error"] = "out of memory"
         except Exception as error:
-            reply["error"] = str(error).strip() or type(error).__name__
+            reply["error"] = " ".join(str(error).split()) or type(error).__name__
         _set_limit("RLIMIT_AS", None)
         connection.sendall(pack(reply, body))
     return 0
