@@ -80,8 +80,11 @@ def _remembered(store: Store | None, key: str) -> str | None:
     payload = None if store is None else store.get(key)
     if payload is None:
         return None
-    when, reason = json.loads(payload)
-    return str(reason) if abs(time.time() - when) < _LASTS else None
+    try:
+        when, reason = json.loads(payload)
+        return str(reason) if abs(time.time() - when) < _LASTS else None
+    except (ValueError, TypeError):
+        return None  # damaged
 
 
 def _remember(store: Store | None, key: str, reason: str) -> None:
