@@ -281,6 +281,13 @@ def test_without_llvmlite_numpy_serves_with_one_warning():
         "    warnings.simplefilter('always')\n"
         "    for k in range(2):\n"
         "        f = nacelle.compile(lambda x: x * x, inputs={'x': ()})\n"
+        "    robot = nacelle.load('fivebar')\n"
+        "    pose = nacelle.reference_pose(robot)\n"
+        "    force = nacelle.inverse_dynamics(robot, pose).force\n"
+        "    nacelle.forward_kinematics(robot, nacelle.inverse_kinematics(robot, pose).actuators)\n"
+        "    run = nacelle.simulate(robot, pose, force=force, until=0.003, method='rk4')\n"
+        "    assert abs(run.x[-1] - pose).max() < 1e-9, run.x\n"
+        "    assert nacelle.model(robot, 'inverse_dynamics').compile().target == 'numpy'\n"
         "print(f.target, f(3.0), len(caught), caught[0].category.__name__, caught[0].message)\n"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
