@@ -313,13 +313,11 @@ def _started(worker: Path) -> _Process | None:
     import llvmlite
 
     folder = Path(llvmlite.__file__).parents[1]
-    printed: IO[bytes] | None
-    try:
-        printed = tempfile.TemporaryFile()  # noqa: SIM115
-    except OSError:
-        printed = None
+    printed: IO[bytes] | None = None
     ours, theirs = socket.socketpair()
     try:
+        with contextlib.suppress(OSError):
+            printed = tempfile.TemporaryFile()  # noqa: SIM115
         if sys.platform == "darwin":
             ours.setsockopt(socket.SOL_SOCKET, 0x1022, 1)  # SO_NOSIGPIPE
         process = subprocess.Popen(
