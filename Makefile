@@ -8,9 +8,9 @@ STAMP := $(VENV)/.setup-done
 # `make setup PYTHON=...` chooses another.
 FIND_PYTHON := import os, sys; \
 	here = os.path.realpath(sys.prefix) == os.path.realpath("$(VENV)"); \
-	fits = (3, 11) <= sys.version_info[:2] <= (3, 13); \
+	fits = (3, 11) <= sys.version_info[:2] <= (3, 14); \
 	print((sys._base_executable if here else sys.executable) if fits else "")
-PYTHON ?= $(firstword $(shell for p in python3 python3.13 python3.12 python3.11; do \
+PYTHON ?= $(firstword $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
 	"$$p" -c '$(FIND_PYTHON)' 2>/dev/null; done))
 
 # How many tests run at once.
@@ -104,7 +104,7 @@ UV_SETTINGS = python="$(PYTHON)"; export UV_PYTHON_DOWNLOADS=never; \
 $(BIN)/uv:
 	@set -e; python="$(PYTHON)"; \
 	if [ -z "$$python" ] || [ -z "$$("$$python" -c '$(FIND_PYTHON)' 2>/dev/null)" ]; then \
-		echo "nacelle needs Python 3.11, 3.12 or 3.13; name one: make setup PYTHON=..." >&2; exit 1; \
+		echo "nacelle needs Python 3.11 to 3.14; name one: make setup PYTHON=..." >&2; exit 1; \
 	fi; \
 	echo "Building $(VENV) with $$("$$python" --version)"; \
 	"$$python" -m venv --without-pip --clear $(VENV); \

@@ -18,10 +18,9 @@ import json
 import math
 import os
 import types
-import warnings
 import zlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, TypeVar
@@ -30,7 +29,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nacelle.emit.newton import NumpyNewton, Solver
-from nacelle.emit.registry import Kernel, Target, TargetError, target
+from nacelle.emit.registry import Kernel, Target, TargetError, target, warn_once
+from nacelle.emit.rk4 import Integrator, NumpyRk4
 from nacelle.emit.store import Store
 from nacelle.errors import NacelleError, did_you_mean
 from nacelle.model.parameters import GROUPS
@@ -252,9 +252,8 @@ def compile_function(
     shapes = _shapes(function, robot, inputs, groups)
     chosen = _target(target)
     if chosen.name != "jit":
-        assert chosen.kernel is not None
         program = make_program(function, robot, shapes, groups, minimised, dict(options or {}))
-        return Compiled(program, chosen.kernel(program), chosen.name)
+        return Compiled(program, _tiles(program), chosen.name)
     from nacelle.emit import jit
 
     settings = dict(options or {})
@@ -264,37 +263,94 @@ def compile_function(
         return Compiled(signature, jit.load_object(image, signature), "jit", packed)
 
     return _kept(
-        store or Store(),
-        key,
+        _Kept("function", _label(function, robot), (store or Store()) if use_cache else None, key),
         lambda: make_program(function, robot, shapes, groups, minimised, settings),
         jit.compile_object,
         load,
+        lambda program: Compiled(program, _tiles(program), "numpy"),
     )
 
 
 _T = TypeVar("_T")
 
 
+@dataclass(frozen=True)
+class _Kept:
+    """Where something native is kept.
+
+    Attributes:
+        kind: what is made of the program.
+        label: what the user knows it as.
+        store: the cache; None if it is not to be used.
+        key: under which it is kept; None if it cannot be told from others.
+    """
+
+    kind: str
+    label: str
+    store: Store | None
+    key: str | None
+
+
 def _kept(
-    store: Store,
-    key: str | None,
+    place: _Kept,
     make: Callable[[], Program],
-    emit: Callable[[Program], bytes],
+    emit: Callable[[Program, Any], bytes],
     load: Callable[[bytes, Program, bytes | None], _T],
+    plain: Callable[[Program], _T],
+    beside: tuple[Program, ...] = (),
 ) -> _T:
-    """Load what the cache keeps under a key, or make it anew and keep it."""
-    payload = store.get(key) if key is not None else None
+    """Load what the cache keeps, or make it anew and keep it, or run it as NumPy where LLVM fails.
+
+    Args:
+        place: where it is kept.
+        make: traces the program.
+        emit: compiles a program with options of the compiler.
+        load: loads an object.
+        plain: does the same with NumPy.
+        beside: other programs that are compiled with it.
+    """
+    store, key = place.store, place.key
+    payload = store.get(key) if store is not None and key is not None else None
     if payload is not None:
         try:
             signature, packed, image = _unpack(payload)
             return load(image, signature, packed)
         except (ValueError, KeyError, TypeError, RuntimeError, OSError, NacelleError):
             pass  # damaged or foreign: made anew
+    from nacelle.emit import attempts
+
+    _start_compiler()
     program = make()
-    image = emit(program)
-    if key is not None:
-        store.put(key, _pack(program, image))
-    return load(image, program, None)
+
+    def native(options: Any) -> _T:
+        image = emit(program, options)
+        result = load(image, program, None)
+        if store is not None and key is not None:
+            store.put(key, _pack(program, image))
+        return result
+
+    mark = f"{place.kind} {_package_hash()}"
+    return attempts.attempt(place.label, (program, *beside), native, lambda: plain(program), store, mark)
+
+
+def _start_compiler() -> None:
+    """Start the compiler's process, so that it is ready when the program is traced."""
+    from nacelle.emit import compiler
+
+    compiler.default().start()
+
+
+def _label(function: Callable[..., Any], robot: Robot | None) -> str:
+    """What a user knows a program as."""
+    name = getattr(function, "__name__", "program")
+    return name if robot is None else f"{name} of {robot.name}"
+
+
+def _tiles(program: Program) -> Kernel:
+    """The kernel of a program that needs no compiler."""
+    make = target("numpy").kernel
+    assert make is not None
+    return make(program)
 
 
 def remembered(kind: str, robot: Robot, parts: Any, make: Callable[[], str]) -> str:
@@ -329,19 +385,21 @@ def compile_newton(
     """
     shapes = _shapes(function, robot, None, ())
     if _target("jit").name != "jit":
-        program, tiles = make_program(function, robot, shapes), target("numpy").kernel
-        assert tiles is not None
-        return NumpyNewton(program, tiles(program))
+        return _numpy_newton(make_program(function, robot, shapes))
     from nacelle.emit import jit_drivers
 
     key = _key("newton", function, robot, shapes, (), True, {}) if use_cache else None
     return _kept(
-        store or Store(),
-        key,
+        _Kept("newton", _label(function, robot), (store or Store()) if use_cache else None, key),
         lambda: make_program(function, robot, shapes),
         jit_drivers.compile_newton,
         lambda image, signature, _: jit_drivers.load_newton(image, signature),
+        _numpy_newton,
     )
+
+
+def _numpy_newton(program: Program) -> Solver:
+    return NumpyNewton(program, _tiles(program))
 
 
 def compile_rk4(
@@ -352,8 +410,10 @@ def compile_rk4(
     control: Callable[..., Any] | None = None,
     use_cache: bool = True,
     store: Store | None = None,
-) -> Any:
+) -> Integrator:
     """Compile the fixed-step Runge-Kutta method around a function of (robot, x, u, p) that gives dx.
+
+    Without llvmlite the same steps run in NumPy.
 
     Args:
         function: the derivative.
@@ -363,26 +423,39 @@ def compile_rk4(
             one the driver is not kept in the cache.
         use_cache: whether to look into and write to the user's cache.
         store: another cache.
-
-    Raises:
-        TargetError: without llvmlite.
     """
-    target("jit")
-    from nacelle.emit import jit_drivers
-
     shapes = _shapes(function, robot, None, ())
     settings = dict(options or {})
+    native = _target("jit").name == "jit"
+    law = None
     if control is not None:
-        derivative = make_program(function, robot, shapes, options=settings)
+        if native:
+            _start_compiler()
         law = make_program(control, robot, _shapes(control, robot, None, ()))
-        return jit_drivers.rk4(derivative, control=law)
-    key = _key("rk4", function, robot, shapes, (), True, settings) if use_cache else None
+
+    def make() -> Program:
+        return make_program(function, robot, shapes, options=settings)
+
+    def plain(program: Program) -> Integrator:
+        return NumpyRk4(program, _tiles, law)
+
+    if not native:
+        return plain(make())
+    from nacelle.emit import jit_drivers
+
+    keyed = use_cache and control is None
     return _kept(
-        store or Store(),
-        key,
-        lambda: make_program(function, robot, shapes, options=settings),
-        jit_drivers.compile_rk4,
-        lambda image, signature, _: jit_drivers.load_rk4(image, signature),
+        _Kept(
+            "rk4",
+            _label(function, robot),
+            (store or Store()) if use_cache else None,
+            _key("rk4", function, robot, shapes, (), True, settings) if keyed else None,
+        ),
+        make,
+        lambda program, chosen: jit_drivers.compile_rk4(program, chosen, law),
+        lambda image, signature, _: jit_drivers.load_rk4(image, signature, law),
+        plain,
+        () if law is None else (law,),
     )
 
 
@@ -444,12 +517,6 @@ def _shapes(
     return {"parameters": (len(robot.parameter_names(*groups)),), **shapes}
 
 
-@cache
-def _warn_once(reason: str) -> None:
-    """Warn, the first time only, that NumPy serves for the JIT."""
-    warnings.warn(f"programs run as NumPy, far slower: {reason}", RuntimeWarning, stacklevel=4)
-
-
 def _target(name: str) -> Target:
     """Find a target that runs; without llvmlite, NumPy serves for the JIT, with one warning."""
     try:
@@ -457,7 +524,7 @@ def _target(name: str) -> Target:
     except TargetError as error:
         if name != "jit":
             raise CompileError(str(error)) from None
-        _warn_once(str(error))
+        warn_once(f"programs run as NumPy, far slower: {error}")
         return target("numpy")
     if found.kernel is None:
         raise CompileError(

@@ -141,3 +141,7 @@ class SingularError(KinematicsError):
         """Keep the kind beside the message."""
         self.kind = kind
         super().__init__(message)
+
+
+class CompilerWarning(RuntimeWarning):
+    """A program could not be compiled as it should be; its numbers are right, and come more slowly."""

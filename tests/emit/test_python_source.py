@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 
 from nacelle.emit import python_source
-from nacelle.emit.registry import TargetError, target
+from nacelle.emit.registry import NAMES, TargetError, target
 from nacelle.program.program import Program, Variable
 from support.hostile_names import HOSTILE
 from support.random_programs import (
@@ -86,7 +86,8 @@ def test_registered() -> None:
     assert target("python").kernel is None
 
 
-def test_cuda_is_not_there() -> None:
-    for _ in range(2):
-        with pytest.raises(TargetError, match="the CUDA target is not there yet"):
-            target("cuda")
+def test_targets_that_do_not_exist_are_not_offered() -> None:
+    with pytest.raises(TargetError, match=r"no target is called 'cuda'; known: jit, c, numpy, python$"):
+        target("cuda")
+    for name in NAMES:
+        assert target(name).name == name

@@ -28,15 +28,15 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
-import llvmlite
 import numpy as np
-from llvmlite import binding as llvm
 from llvmlite.binding import orcjit
 from numpy.typing import NDArray
 
+from nacelle.emit import compiler, compiler_worker
 from nacelle.emit.jit_plan import Plan, plan
 from nacelle.emit.llvm_batch import batch, single, single_in_tile
 from nacelle.emit.llvm_ir import LIBRARY, attributes, evaluation, stride
+from nacelle.emit.machine import Machine, host
 from nacelle.emit.registry import Target, TargetError, register
 from nacelle.program.program import Program
 
@@ -60,6 +60,7 @@ class Options:
         chunk: about how many operations one function has; up to five times as many are not cut.
         tiles: how many vectors of samples go through one function before the next.
         level: of LLVM's optimisation, 0 to 3; above 1 the code was measured to be the same, and slower made.
+        machine: another machine, whose code cannot be loaded here.
     """
 
     width: int | None = None
@@ -67,71 +68,34 @@ class Options:
     chunk: int = 300
     tiles: int = 1
     level: int = 1
+    machine: Machine | None = None
+
+    def of_machine(self) -> Machine:
+        """The machine that the code is for."""
+        return self.machine or host()
 
 
 DEFAULT = Options()
 
 
-@dataclass(frozen=True)
-class Host:
-    """This machine as LLVM sees it."""
-
-    triple: str
-    cpu: str
-    features: str
-
-    def has(self, feature: str) -> bool:
-        """Say whether the processor has a feature."""
-        return f"+{feature}" in self.features.split(",")
-
-    @property
-    def width(self) -> int:
-        """Samples in a vector."""
-        if self.has("avx512f"):
-            return 8
-        return 4 if self.has("avx") else 2
-
-    @property
-    def fma(self) -> bool:
-        """Whether fused multiply-add is one instruction."""
-        return self.has("fma") or not self.triple.startswith(("x86_64", "i386", "i686"))
-
-    @property
-    def registers(self) -> int:
-        """Number of vector registers."""
-        return 32 if self.has("avx512f") or not self.triple.startswith(("x86_64", "i386", "i686")) else 16
-
-
-@functools.cache
-def host() -> Host:
-    """Describe this machine."""
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    try:
-        features = llvm.get_host_cpu_features().flatten()
-    except RuntimeError:  # not known on every system
-        features = ""
-    return Host(llvm.get_process_triple(), llvm.get_host_cpu_name(), features)
-
-
 def host_key(options: Options = DEFAULT) -> str:
     """Text that says for which machine, with which LLVM and how an object is made; part of a cache's key."""
-    version = ".".join(map(str, llvm.llvm_version_info))
-    this = host()
+    used, machine = compiler_worker.versions(), options.of_machine()
     return (
-        f"jit {_VERSION}; llvmlite {llvmlite.__version__}; LLVM {version}; "
-        f"{this.triple} {this.cpu} {this.features}; {options}"
+        f"jit {_VERSION}; llvmlite {used['llvmlite']}; LLVM {used['llvm']}; {compiler.LLVM_OPTIONS}; "
+        f"{machine.triple} {machine.cpu} {machine.features}; {options}"
     )
 
 
 def vector_width(options: Options) -> int:
     """How many samples a vector holds."""
-    return options.width or host().width
+    return options.width or options.of_machine().width
 
 
-def module(parts: Sequence[str], width: int) -> str:
-    """Write a module of functions that use vectors of this width."""
-    head = f'target triple = "{host().triple}"'
+def module(parts: Sequence[str], options: Options, width: int | None = None) -> str:
+    """Write a module of functions that use vectors of this width, or of the machine's."""
+    head = f'target triple = "{options.of_machine().triple}"'
+    width = width or vector_width(options)
     return "\n\n".join([head, *parts, f"attributes #0 = {{ {attributes(width)} }}", ""])
 
 
@@ -151,13 +115,13 @@ def module_texts(program: Program, options: Options = DEFAULT) -> tuple[str, str
         batch(layout, inputs, outputs, width, options.tiles),
     ]
     if layout.operations > _LONG:
-        return module([*many, single_in_tile(layout, inputs, outputs, width)], width), ""
+        return module([*many, single_in_tile(layout, inputs, outputs, width)], options), ""
     one = [
         _info([_VERSION, stride(layout, 1)]),
         evaluation(layout, 1, "s_"),
         single(layout, inputs, outputs),
     ]
-    return module(many, width), module(one, 1)
+    return module(many, options), module(one, options, 1)
 
 
 def _info(numbers: Sequence[int]) -> str:
@@ -173,37 +137,25 @@ def module_text(program: Program, options: Options = DEFAULT) -> str:
 
 
 def make_plan(program: Program, options: Options = DEFAULT) -> Plan:
-    """Lay out a program for this machine."""
-    fma = host().fma if options.fma is None else options.fma
-    return plan(program, fma=fma, chunk=options.chunk, registers=host().registers)
+    """Lay out a program for the machine."""
+    machine = options.of_machine()
+    fma = machine.fma if options.fma is None else options.fma
+    return plan(program, fma=fma, chunk=options.chunk, registers=machine.registers)
 
 
-def target_machine(level: int) -> llvm.TargetMachine:
-    """Make LLVM's code generator for this machine.
-
-    The small code model lets constants be read relative to the instruction; the large one, which is the
-    default for code made at run time, would load every constant's address first.
-    """
-    this = host()
-    return llvm.Target.from_triple(this.triple).create_target_machine(
-        cpu=this.cpu, features=this.features, opt=level, reloc="pic", codemodel="small", jit=True
-    )
-
-
-def compile_text(text: str, level: int = DEFAULT.level) -> bytes:
+def compile_text(text: str, options: Options = DEFAULT) -> bytes:
     """Compile a module's text to an object.
 
-    LLVM's passes over the module are left out: programs arrive without common subexpressions or dead code.
+    Raises:
+        CompilerError: if LLVM cannot.
     """
-    # A context of its own: the global one would keep every type and constant for good.
-    parsed = llvm.parse_assembly(text, llvm.create_context())
-    return bytes(target_machine(level).emit_object(parsed))
+    return compiler.default().compile(text, options.of_machine(), options.level)
 
 
 def compile_object(program: Program, options: Options = DEFAULT) -> bytes:
-    """Compile a program to an object for this machine, as bytes that `load_object` takes."""
+    """Compile a program to an object, as bytes that `load_object` takes on such a machine."""
     texts = module_texts(program, options)
-    many, one = (compile_text(text, options.level) if text else b"" for text in texts)
+    many, one = (compile_text(text, options) if text else b"" for text in texts)
     return _HEAD.pack(_MAGIC, len(many), len(one)) + many + one
 
 
@@ -223,9 +175,10 @@ _lock = threading.Lock()
 
 @functools.cache
 def _linker() -> orcjit.LLJIT:
-    host()
+    this = host()
+    machine = compiler_worker.target_machine(this.triple, this.cpu, this.features, 0)
     # JITLink loads four times as fast as the older linker.
-    return orcjit.create_lljit_compiler(target_machine(0), use_jit_link=True, suppress_errors=True)
+    return orcjit.create_lljit_compiler(machine, use_jit_link=True, suppress_errors=True)
 
 
 class Library:

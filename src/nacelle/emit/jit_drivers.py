@@ -13,7 +13,6 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -36,30 +35,15 @@ from nacelle.emit.jit import (
 from nacelle.emit.jit_plan import Plan
 from nacelle.emit.llvm_ir import evaluation, stride
 from nacelle.emit.newton import CONVERGED, ITERATION_CAP, NOT_FINITE, NewtonResult
+from nacelle.emit.rk4 import Rk4Result, rows, samples, sizes
 from nacelle.program.program import Program
 
 _POINTER, _INTEGER, _REAL = ctypes.c_void_p, ctypes.c_int64, ctypes.c_double
 
 
-def _rows(array: Any, size: int, name: str) -> NDArray[np.float64]:
-    """Give a C-contiguous array (N, size)."""
-    rows = np.ascontiguousarray(np.atleast_2d(np.asarray(array, dtype=np.float64)))
-    if rows.ndim != 2 or rows.shape[1] != size:
-        raise ValueError(f"{name} has the shape {rows.shape}, not (N, {size})")
-    return rows
-
-
-def _step(rows: NDArray[np.float64]) -> int:
+def _step(table: NDArray[np.float64]) -> int:
     """Distance between two rows; 0 if all samples share one."""
-    return 0 if len(rows) == 1 else rows.shape[1]
-
-
-def _count(*arrays: NDArray[np.float64]) -> int:
-    """Give the number of samples of arrays with N rows or one."""
-    counts = {len(array) for array in arrays if len(array) != 1} or {1}
-    if len(counts) > 1:
-        raise ValueError(f"the arrays have different numbers of rows: {sorted(counts)}")
-    return counts.pop()
+    return 0 if len(table) == 1 else table.shape[1]
 
 
 def _share(part: Callable[[int, int], None], count: int, width: int, threads: int) -> None:
@@ -128,8 +112,8 @@ class Newton:
                 sample starts from y0.
             threads: how many threads share the samples.
         """
-        guess, parameters = _rows(y0, self.n, "y0"), _rows(p, self.k, "p")
-        count = _count(guess, parameters)
+        guess, parameters = rows(y0, self.n, "y0"), rows(p, self.k, "p")
+        count = samples(guess, parameters)
         width = 1 if follow else self.width
         y = np.empty((count, self.n))
         # Whole vectors are stored, so there is room for the lanes beyond the last sample.
@@ -172,7 +156,7 @@ def compile_newton(program: Program, options: Options = DEFAULT) -> bytes:
             llvm_drivers.around(plan, lanes, prefix),
             llvm_drivers.newton(plan, n, k, lanes, prefix),
         ]
-    return compile_text(module(parts, width), options.level)
+    return compile_text(module(parts, options), options)
 
 
 def load_newton(image: bytes, program: Program) -> Newton:
@@ -185,41 +169,12 @@ def newton(program: Program, options: Options = DEFAULT) -> Newton:
     return load_newton(compile_newton(program, options), program)
 
 
-@dataclass(frozen=True)
-class Rk4Result:
-    """Motions from many initial states.
-
-    Attributes:
-        x: the states after every so many steps (N, stored, n); NaN from where one was not finite.
-        final: the last finite states (N, n).
-        completed: steps to the last finite state (N,).
-        status: 0 all steps were completed, 2 a state was not finite (N,).
-    """
-
-    x: NDArray[np.float64]
-    final: NDArray[np.float64]
-    completed: NDArray[np.int64]
-    status: NDArray[np.int64]
-
-
 class Rk4:
-    """The classical Runge-Kutta method with a fixed step, for many initial states.
-
-    The program has the inputs x (n), u (m) and p (k) and the output dx (n) = f(x, u, p). Each step of
-    length h is
-
-        k1 = f(x, u0)   k2 = f(x + h/2 k1, u1)   k3 = f(x + h/2 k2, u1)   k4 = f(x + h k3, u2)
-        x ← x + h/6 (k1 + 2 k2 + 2 k3 + k4)
-
-    with u at its begin, middle and end, or held. With a control program, of inputs x (n), w (m) and p (k),
-    u is what that gives at the begin of the step, held, and rows of w take the place of those of u.
-    """
+    """The classical Runge-Kutta method with a fixed step, for many initial states; see `nacelle.emit.rk4`."""
 
     def __init__(self, image: bytes, program: Program, control: Program | None = None) -> None:
         self.program = program
-        self.n, self.m, self.k = _rk4_sizes(program)
-        if control is not None:
-            self.m = _given(program, control)
+        self.sizes = sizes(program, control)
         self._library = Library(image, ("nacelle_info", "nacelle_v_rk4"))
         self.width, self._bytes, _ = self._library.numbers("nacelle_info", 3)
         self._entry = ctypes.CFUNCTYPE(
@@ -231,86 +186,41 @@ class Rk4:
     def integrate(
         self, x0: Any, u: Any, p: Any, *, h: float, steps: int, every: int = 1, threads: int = 1
     ) -> Rk4Result:
-        """Integrate from every initial state.
-
-        Args:
-            x0: initial states (N, n).
-            u: inputs (steps, m), each held over its step, (1, m), held throughout, or (steps, 3, m), at the
-                begin, middle and end of every step; the same for all samples.
-            p: parameters (N, k) or (1, k).
-            h: length of a step in seconds.
-            steps: number of steps.
-            every: a state is stored after so many steps, so there are steps // every of them.
-            threads: how many threads share the samples.
-        """
-        start_states, parameters = _rows(x0, self.n, "x0"), _rows(p, self.k, "p")
-        staged = np.ndim(u) == 3
-        if staged and np.shape(u)[1] != 3:
-            raise ValueError(f"u has the shape {np.shape(u)}, not (steps, 3, {self.m})")
-        held = _rows(np.reshape(u, (-1, np.shape(u)[2])) if staged else u, self.m, "u")
-        stages = 3 if staged else 1
-        if len(held) not in (1, steps) if not staged else len(held) != 3 * steps:
-            raise ValueError(f"u has {len(held) // stages} rows for {steps} steps")
-        u_step, u_stage = (3 * self.m, self.m) if staged else (_step(held), 0)
-        if steps < 0 or every < 1:
-            raise ValueError(f"steps = {steps} and every = {every} must be positive")
-        count = _count(start_states, parameters)
-        stored = np.full((count, steps // every, self.n), np.nan)
-        final = np.empty((count, self.n))
-        completed = np.zeros(count + self.width, dtype=np.int64)
+        """Integrate from every initial state; arguments as in `nacelle.emit.rk4.Integrator`."""
+        task, n, m = self.sizes.task(x0, u, p, steps, every), self.sizes.n, self.sizes.m
+        u_step, u_stage = (3 * m, m) if task.staged else (_step(task.u), 0)
+        stored = np.full((task.count, steps // every, n), np.nan)
+        final = np.empty((task.count, n))
+        completed = np.zeros(task.count + self.width, dtype=np.int64)
 
         def part(start: int, stop: int) -> None:
             tile = aligned_memory(self._bytes)
             self._entry(
-                *(address(start_states), _step(start_states), address(held), u_step, u_stage),
-                *(address(parameters), _step(parameters), address(stored), stored.shape[1] * self.n),
+                *(address(task.x0), _step(task.x0), address(task.u), u_step, u_stage),
+                *(address(task.p), _step(task.p), address(stored), stored.shape[1] * n),
                 *(address(final), address(completed), start, stop, h, steps, every),
                 *(address(tile), library_table()),
             )
 
-        _share(part, count, self.width, threads)
-        completed = completed[:count]
+        _share(part, task.count, self.width, threads)
+        completed = completed[: task.count]
         return Rk4Result(stored, final, completed, np.where(completed < steps, NOT_FINITE, CONVERGED))
-
-
-def _rk4_sizes(program: Program) -> tuple[int, int, int]:
-    """Check the form of a derivative program; give the numbers of states, inputs and parameters."""
-    inputs = [variable.size for variable in program.inputs]
-    outputs = [variable.size for variable in program.outputs]
-    if len(inputs) != 3 or outputs != inputs[:1]:
-        raise ValueError(
-            f"{program.name} is not a derivative program: inputs (x, u, p), output dx, got the sizes "
-            f"{inputs} and {outputs}"
-        )
-    return inputs[0], inputs[1], inputs[2]
-
-
-def _given(program: Program, control: Program) -> int:
-    """Check the form of a control program; give the number of inputs that it takes beside the state."""
-    n, m, k = _rk4_sizes(program)
-    inputs = [variable.size for variable in control.inputs]
-    outputs = [variable.size for variable in control.outputs]
-    if len(inputs) != 3 or [inputs[0], inputs[2]] != [n, k] or outputs != [m]:
-        raise ValueError(
-            f"{control.name} is no control program of {program.name}: inputs (x, w, p) and output u have the "
-            f"sizes {n}, any, {k} and {m}, got {inputs} and {outputs}"
-        )
-    return inputs[1]
 
 
 def compile_rk4(program: Program, options: Options = DEFAULT, control: Program | None = None) -> bytes:
     """Compile the Runge-Kutta method around a derivative program, as bytes that `load_rk4` takes."""
     program.check()
-    n, m, k = _rk4_sizes(program)
+    given = sizes(program, control).m
+    n, m, k = (variable.size for variable in program.inputs)
     width, plan = vector_width(options), make_plan(program, options)
     parts, held, extra = [llvm_drivers.around(plan, width, "v_")], None, n
     if control is not None:
         control.check()
-        held = llvm_drivers.Control(make_plan(control, options), _given(program, control), "c_")
+        held = llvm_drivers.Control(make_plan(control, options), given, "c_")
         parts.append(evaluation(held.plan, width, "c_"))
         extra += stride(held.plan, 1) // 8
     parts = [_info(plan, width, extra), *parts, llvm_drivers.rk4(plan, n, m, k, width, "v_", held)]
-    return compile_text(module(parts, width), options.level)
+    return compile_text(module(parts, options), options)
 
 
 def load_rk4(image: bytes, program: Program, control: Program | None = None) -> Rk4:

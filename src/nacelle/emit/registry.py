@@ -8,16 +8,18 @@ module of that name when it is first asked for, so that heavy packages load only
 from __future__ import annotations
 
 import importlib
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Protocol
 
 from numpy.typing import NDArray
 
-from nacelle.errors import NacelleError, did_you_mean
+from nacelle.errors import CompilerWarning, NacelleError, did_you_mean
 from nacelle.program.program import Program
 
-NAMES = ("jit", "c", "numpy", "python", "cuda")
+NAMES = ("jit", "c", "numpy", "python")
 _MODULES = {name: f"nacelle.emit.{name}" for name in NAMES} | {
     "c": "nacelle.emit.c99",
     "numpy": "nacelle.emit.numpy_tiles",
@@ -74,3 +76,9 @@ def target(name: str) -> Target:
         except ImportError as error:
             raise TargetError(f"the target {name!r} cannot be used here: {error}") from error
     return _targets[name]
+
+
+@cache
+def warn_once(text: str) -> None:
+    """Warn, the first time only, that programs run more slowly than they could."""
+    warnings.warn(text, CompilerWarning, stacklevel=5)

@@ -133,10 +133,9 @@ class RigidPlant:
             return None
         return bound(compiled_jacobian(self.robot, self.options), self.quat_0)
 
-    def driver(self) -> NativeDriver | None:
-        """The native loop of fixed steps; None without llvmlite."""
-        found = flow_driver(self.robot, self.options)
-        return None if found is None else NativeDriver(found, self.quat_0)
+    def driver(self) -> NativeDriver:
+        """The native loop of fixed steps."""
+        return NativeDriver(flow_driver(self.robot, self.options), self.quat_0)
 
     def closed(self, feedback: Feedback) -> RigidLoop:
         """The robot under a feedback that is compiled with it."""

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from nacelle.compile import Compiled, compile_function, compile_rk4
-from nacelle.emit.registry import TargetError
 from nacelle.kinematics.native import native
 from nacelle.model.robot import Robot
 from nacelle.program.derivative import forward
@@ -86,11 +85,8 @@ def compiled_jacobian(robot: Robot, options: Options) -> Compiled:
 
 @lru_cache(maxsize=64)
 def flow_driver(robot: Robot, options: Options) -> Any:
-    """The native loop around the flow; None without llvmlite."""
-    try:
-        return compile_rk4(flow, robot, options=dict(options))
-    except TargetError:
-        return None
+    """The loop of fixed steps around the flow."""
+    return compile_rk4(flow, robot, options=dict(options))
 
 
 # ---- under a feedback
@@ -130,16 +126,13 @@ class RigidLoop:
         """The actuators' forces at states (..., size) and [t; r] (..., inputs)."""
         return np.asarray(_control(*self._key[:3])(s, u, self.quat_0))
 
-    def driver(self) -> NativeDriver | None:
+    def driver(self) -> NativeDriver:
         """The native loop with the feedback at every stage."""
-        return self._wrapped(_closed_driver(*self._key))
+        return NativeDriver(_closed_driver(*self._key), self.quat_0)
 
-    def held_driver(self) -> NativeDriver | None:
+    def held_driver(self) -> NativeDriver:
         """The native loop with the feedback held over each step."""
-        return self._wrapped(_held_driver(*self._key))
-
-    def _wrapped(self, driver: Any) -> NativeDriver | None:
-        return None if driver is None else NativeDriver(driver, self.quat_0)
+        return NativeDriver(_held_driver(*self._key), self.quat_0)
 
 
 @lru_cache(maxsize=32)
@@ -165,19 +158,13 @@ def _closed_jacobian(robot: Robot, law: Callable[..., Any], options: Options, se
 
 @lru_cache(maxsize=32)
 def _closed_driver(robot: Robot, law: Callable[..., Any], options: Options, settings: Options) -> Any:
-    try:
-        return compile_rk4(closed_flow(Feedback(law, None, options), robot, dict(settings)), robot)
-    except TargetError:
-        return None
+    return compile_rk4(closed_flow(Feedback(law, None, options), robot, dict(settings)), robot)
 
 
 @lru_cache(maxsize=32)
 def _held_driver(robot: Robot, law: Callable[..., Any], options: Options, settings: Options) -> Any:
     function = control(Feedback(law, None, options), robot)
-    try:
-        return compile_rk4(flow, robot, options=dict(settings), control=function)
-    except TargetError:
-        return None
+    return compile_rk4(flow, robot, options=dict(settings), control=function)
 
 
 def compiled_flow(robot: Robot, options: Options) -> Compiled:

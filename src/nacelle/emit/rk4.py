@@ -1,0 +1,229 @@
+"""The classical Runge-Kutta method with a fixed step, and how it runs without a compiler.
+
+The program has the inputs x (n), u (m) and p (k) and the output dx (n) = f(x, u, p). Each step of length h is
+
+    k1 = f(x, u0)   k2 = f(x + h/2 k1, u1)   k3 = f(x + h/2 k2, u1)   k4 = f(x + h k3, u2)
+    x ← x + h/6 (k1 + 2 k2 + 2 k3 + k4)
+
+with u at its begin, middle and end, or held. With a control program, of inputs x (n), w (m) and p (k), u is
+what that gives at the begin of the step, held, and rows of w take the place of those of u.
+
+The native form is in `nacelle.emit.jit_drivers`; both follow the same rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nacelle.emit.newton import CONVERGED, NOT_FINITE
+from nacelle.emit.registry import Kernel
+from nacelle.program.program import Program
+
+_Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Rk4Result:
+    """Motions from many initial states.
+
+    Attributes:
+        x: the states after every so many steps (N, stored, n); NaN from where one was not finite.
+        final: the last finite states (N, n).
+        completed: steps to the last finite state (N,).
+        status: 0 all steps were completed, 2 a state was not finite (N,).
+    """
+
+    x: _Array
+    final: _Array
+    completed: NDArray[np.int64]
+    status: NDArray[np.int64]
+
+
+class Integrator(Protocol):
+    """Fixed steps around a derivative program."""
+
+    def integrate(
+        self, x0: Any, u: Any, p: Any, *, h: float, steps: int, every: int = 1, threads: int = 1
+    ) -> Rk4Result:
+        """Integrate from every initial state.
+
+        Args:
+            x0: initial states (N, n).
+            u: inputs (steps, m), each held over its step, (1, m), held throughout, or (steps, 3, m), at the
+                begin, middle and end of every step; the same for all samples.
+            p: parameters (N, k) or (1, k).
+            h: length of a step in seconds.
+            steps: number of steps.
+            every: a state is stored after so many steps, so there are steps // every of them.
+            threads: how many threads share the samples.
+        """
+
+
+def rows(array: Any, size: int, name: str) -> _Array:
+    """Give a C-contiguous array (N, size)."""
+    table = np.ascontiguousarray(np.atleast_2d(np.asarray(array, dtype=np.float64)))
+    if table.ndim != 2 or table.shape[1] != size:
+        raise ValueError(f"{name} has the shape {table.shape}, not (N, {size})")
+    return table
+
+
+def samples(*arrays: _Array) -> int:
+    """Give the number of samples of arrays with N rows or one."""
+    counts = {len(array) for array in arrays if len(array) != 1} or {1}
+    if len(counts) > 1:
+        raise ValueError(f"the arrays have different numbers of rows: {sorted(counts)}")
+    return counts.pop()
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Numbers of states, of inputs that are given by row, and of parameters."""
+
+    n: int
+    m: int
+    k: int
+
+    def task(self, x0: Any, u: Any, p: Any, steps: int, every: int) -> Task:
+        """Check what `integrate` was given."""
+        start, parameters = rows(x0, self.n, "x0"), rows(p, self.k, "p")
+        staged = np.ndim(u) == 3
+        if staged and np.shape(u)[1] != 3:
+            raise ValueError(f"u has the shape {np.shape(u)}, not (steps, 3, {self.m})")
+        inputs = rows(np.reshape(u, (-1, np.shape(u)[2])) if staged else u, self.m, "u")
+        if len(inputs) not in (1, steps) if not staged else len(inputs) != 3 * steps:
+            raise ValueError(f"u has {len(inputs) // (3 if staged else 1)} rows for {steps} steps")
+        if steps < 0 or every < 1:
+            raise ValueError(f"steps = {steps} and every = {every} must be positive")
+        return Task(start, inputs, staged, parameters, samples(start, parameters))
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is to be integrated.
+
+    Attributes:
+        x0: initial states (N, n) or (1, n).
+        u: inputs (steps, m) or (1, m), or (3 steps, m) if staged.
+        staged: whether there are three rows for each step.
+        p: parameters (N, k) or (1, k).
+        count: number of samples N.
+    """
+
+    x0: _Array
+    u: _Array
+    staged: bool
+    p: _Array
+    count: int
+
+    def stages(self, step: int) -> Sequence[_Array]:
+        """Inputs (m,) at the begin, in the middle and at the end of a step."""
+        if self.staged:
+            return self.u[3 * step], self.u[3 * step + 1], self.u[3 * step + 2]
+        held = self.u[step if len(self.u) > 1 else 0]
+        return held, held, held
+
+
+def sizes(program: Program, control: Program | None = None) -> Sizes:
+    """Check the form of a derivative program and of its control; give the sizes of what is integrated.
+
+    Raises:
+        ValueError: if a program is of another form.
+    """
+    taken = [variable.size for variable in program.inputs]
+    given = [variable.size for variable in program.outputs]
+    if len(taken) != 3 or given != taken[:1]:
+        raise ValueError(
+            f"{program.name} is not a derivative program: inputs (x, u, p), output dx, got the sizes "
+            f"{taken} and {given}"
+        )
+    n, m, k = taken
+    if control is None:
+        return Sizes(n, m, k)
+    taken = [variable.size for variable in control.inputs]
+    given = [variable.size for variable in control.outputs]
+    if len(taken) != 3 or [taken[0], taken[2]] != [n, k] or given != [m]:
+        raise ValueError(
+            f"{control.name} is no control program of {program.name}: inputs (x, w, p) and output u have the "
+            f"sizes {n}, any, {k} and {m}, got {taken} and {given}"
+        )
+    return Sizes(n, taken[1], k)
+
+
+class NumpyRk4:
+    """The Runge-Kutta method around kernels, all samples at a time; see `Integrator`."""
+
+    def __init__(
+        self, program: Program, kernel: Callable[[Program], Kernel], control: Program | None = None
+    ) -> None:
+        """Prepare.
+
+        Args:
+            program: the derivative.
+            kernel: what makes a program run.
+            control: what gives u at the begin of every step.
+        """
+        self.sizes = sizes(program, control)
+        self._derivative = _Rows(program, kernel(program))
+        self._control = None if control is None else _Rows(control, kernel(control))
+
+    def integrate(
+        self, x0: Any, u: Any, p: Any, *, h: float, steps: int, every: int = 1, threads: int = 1
+    ) -> Rk4Result:
+        """Integrate from every initial state; arguments as in `Integrator`."""
+        task = self.sizes.task(x0, u, p, steps, every)
+        final = np.broadcast_to(task.x0, (task.count, self.sizes.n)).copy()
+        p = np.broadcast_to(task.p, (task.count, self.sizes.k))
+        stored = np.full((task.count, steps // every, self.sizes.n), np.nan)
+        completed = np.zeros(task.count, dtype=np.int64)
+        left = np.arange(task.count)
+        with np.errstate(all="ignore"):
+            for step in range(steps):
+                if not left.size:
+                    break
+                x = self._stepped(final[left], task.stages(step), p[left], h, threads)
+                finite = np.all(np.isfinite(x), axis=1)
+                left = left[finite]
+                final[left] = x[finite]
+                completed[left] += 1
+                if (step + 1) % every == 0:
+                    stored[left, (step + 1) // every - 1] = final[left]
+        return Rk4Result(stored, final, completed, np.where(completed < steps, NOT_FINITE, CONVERGED))
+
+    def _stepped(self, x: _Array, stages: Sequence[_Array], p: _Array, h: float, threads: int) -> _Array:
+        """The states (N, n) after one step."""
+        begin, middle, end = (np.broadcast_to(row, (len(x), len(row))) for row in stages)
+        if self._control is not None:
+            begin = middle = end = self._control(x, begin, p, threads)
+        f = self._derivative
+        k1 = f(x, begin, p, threads)
+        k2 = f(x + h / 2 * k1, middle, p, threads)
+        k3 = f(x + h / 2 * k2, middle, p, threads)
+        k4 = f(x + h * k3, end, p, threads)
+        return np.asarray(x + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4))
+
+
+class _Rows:
+    """A program of three inputs and one output on arrays of rows; a single row goes through fixed buffers."""
+
+    def __init__(self, program: Program, kernel: Kernel) -> None:
+        self._kernel = kernel
+        (self._size,) = (variable.size for variable in program.outputs)
+        self._inputs = [np.zeros((1, variable.size)) for variable in program.inputs]
+        self._output = np.zeros((1, self._size))
+        self._one = kernel.bind(self._inputs, [self._output])
+
+    def __call__(self, x: _Array, u: _Array, p: _Array, threads: int) -> _Array:
+        """Evaluate (N, size)."""
+        if len(x) == 1:
+            for buffer, array in zip(self._inputs, (x, u, p), strict=True):
+                buffer[:] = array
+            self._one()
+            return self._output.copy()
+        out = np.empty((len(x), self._size))
+        self._kernel.run([np.ascontiguousarray(array) for array in (x, u, p)], [out], threads)
+        return out
