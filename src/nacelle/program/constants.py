@@ -12,10 +12,8 @@ from __future__ import annotations
 
 import struct
 
-# The margin in units of the last place: 7e-15 at most, relative.
-ULPS = 32
-# The same as a part of the larger term of a sum that cancels.
-_CANCELLED = ULPS * 2.0**-53
+from nacelle.spatial.rounding import ULPS
+
 # Buckets of 2 ** _SHIFT units: a neighbour within the margin is in the same bucket or the next one.
 _SHIFT = 5
 # Factors that cost nothing, or that write the same number in every program.
@@ -65,8 +63,3 @@ class Constants:
         self._buckets.setdefault(bucket, []).append((place, size))
         return size
 
-
-def total(a: float, b: float) -> float:
-    """Sum of two constants; 0 where they cancel to rounding."""
-    found = a + b
-    return 0.0 if abs(found) <= _CANCELLED * max(abs(a), abs(b)) else found

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, deque
 
 from nacelle.program.algebra import ONE, Algebra
-from nacelle.program.constants import total
+from nacelle.spatial.rounding import total
 
 
 def factor(algebra: Algebra) -> int:

@@ -19,7 +19,9 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from nacelle.program.constants import Constants, total
+from nacelle.program.constants import Constants
+from nacelle.spatial.rounding import total
+from nacelle.spatial.trigonometry import sine_cosine
 
 Node = tuple[Any, ...]
 
@@ -227,8 +229,8 @@ def _fold(op: str, value: float) -> float | None:
 
 
 _FUNCTIONS: dict[str, Callable[[float], float]] = {
-    "sin": math.sin,
-    "cos": math.cos,
+    "sin": lambda value: sine_cosine(value)[0],
+    "cos": lambda value: sine_cosine(value)[1],
     "tanh": math.tanh,
     "exp": math.exp,
     "abs": abs,

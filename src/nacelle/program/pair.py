@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from nacelle.program.algebra import ONE, Algebra
-from nacelle.program.constants import total
+from nacelle.spatial.rounding import total
 
 # A sum of more terms than this is not searched for pairs: their number grows with the square.
 _LONGEST = 60

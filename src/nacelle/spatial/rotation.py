@@ -6,24 +6,33 @@ import math
 
 import numpy as np
 
-from nacelle.spatial.scalar import Array, Scalar, cos, cross, dot, norm, pack, sin
+from nacelle.spatial.scalar import Array, Scalar, cos, cross, dot, norm, pack, plus, product, sin
+from nacelle.spatial.trigonometry import sine_cosine
+
+
+def _cos_sin(angle: Scalar) -> tuple[Scalar, Scalar]:
+    """Cosine and sine; of a float the same on every machine."""
+    if isinstance(angle, float):
+        s, c = sine_cosine(float(angle))
+        return c, s
+    return cos(angle), sin(angle)
 
 
 def rotation_x(angle: Scalar) -> Array:
     """Rotation by `angle` (rad) about x."""
-    c, s = cos(angle), sin(angle)
+    c, s = _cos_sin(angle)
     return pack([[1.0, 0.0, 0.0], [0.0, c, -s], [0.0, s, c]])
 
 
 def rotation_y(angle: Scalar) -> Array:
     """Rotation by `angle` (rad) about y."""
-    c, s = cos(angle), sin(angle)
+    c, s = _cos_sin(angle)
     return pack([[c, 0.0, s], [0.0, 1.0, 0.0], [-s, 0.0, c]])
 
 
 def rotation_z(angle: Scalar) -> Array:
     """Rotation by `angle` (rad) about z."""
-    c, s = cos(angle), sin(angle)
+    c, s = _cos_sin(angle)
     return pack([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
 
 
@@ -34,14 +43,15 @@ def skew(v: Array) -> Array:
 
 def rotation_axis_angle(axis: Array, angle: Scalar) -> Array:
     """Rodrigues: R = 1 + sin(angle) K + (1 - cos(angle)) K K, K = skew(axis), |axis| = 1."""
+    c, s = _cos_sin(angle)
     K = skew(axis)
-    R: Array = np.eye(3) + sin(angle) * K + (1.0 - cos(angle)) * (K @ K)
+    R: Array = plus(plus(np.eye(3), s * K), (1.0 - c) * product(K, K))
     return R
 
 
 def rotation_rpy(rpy: Array) -> Array:
     """Roll-pitch-yaw about fixed axes: R = Rz(yaw) Ry(pitch) Rx(roll), angles in rad."""
-    return np.asarray(rotation_z(rpy[2]) @ rotation_y(rpy[1]) @ rotation_x(rpy[0]))
+    return product(product(rotation_z(rpy[2]), rotation_y(rpy[1])), rotation_x(rpy[0]))
 
 
 def rotation_quat(quat_xyzw: Array) -> Array:
@@ -72,7 +82,7 @@ def quat_from_rotation(R: Array) -> Array:
             1.0 + diagonal[0] - diagonal[1] - diagonal[2],
             1.0 - diagonal[0] + diagonal[1] - diagonal[2],
             1.0 - diagonal[0] - diagonal[1] + diagonal[2],
-            1.0 + diagonal.sum(),
+            1.0 + diagonal[0] + diagonal[1] + diagonal[2],
         ]
     )
     pick = int(np.argmax(squares))
@@ -85,7 +95,7 @@ def quat_from_rotation(R: Array) -> Array:
             quat[k] = squares[pick] if k == pick else R[pick, k] + R[k, pick]
         quat[3] = vee[pick]
     sign = -1.0 if quat[3] < 0 else 1.0
-    unit: Array = sign * quat / np.linalg.norm(quat)
+    unit: Array = sign * quat / norm(quat)
     return unit
 
 
@@ -115,7 +125,7 @@ def frame_from_two_axes(first: Array, second: Array) -> Array:
     Entries of axes that lie along coordinate axes stay exactly 0 or +-1.
     """
     x = first / norm(first)
-    y = second - dot(x, second) * x
+    y = plus(second, -(dot(x, second) * x))
     y = y / norm(y)
     return np.stack([x, y, cross(x, y)], axis=1) + 0.0
 
