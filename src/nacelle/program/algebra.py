@@ -17,9 +17,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from nacelle.program.constants import Constants
 from nacelle.program.graph import Graph, children, reachable
-from nacelle.spatial.rounding import total
+from nacelle.spatial.rounding import Constants, total
 
 # A scaled item: coefficient and item. ONE is the item 1, so that constants are scaled items too.
 Scaled = tuple[float, int]

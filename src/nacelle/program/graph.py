@@ -3,7 +3,7 @@
 Every node is a tuple of an operation and the indices of earlier nodes; equal tuples are one node. While
 it grows, constants are folded (x 0 = 0, x 1 = x, x - x = 0), signs are pulled outwards (negations are
 free in every target), and commutative arguments are ordered, so that equal expressions meet. Constants that
-differ by rounding alone are one (`nacelle.program.constants`).
+differ by rounding alone are one (`nacelle.spatial.rounding`).
 
 Beside the operations of a `Program` a graph has
 
@@ -19,8 +19,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from nacelle.program.constants import Constants
-from nacelle.spatial.rounding import total
+from nacelle.spatial.rounding import Constants, total
 from nacelle.spatial.trigonometry import sine_cosine
 
 Node = tuple[Any, ...]

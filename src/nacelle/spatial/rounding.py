@@ -1,14 +1,21 @@
-"""Rounding: below which size a number is taken for the rounding of its neighbours.
+"""Rounding: which numbers are taken for the rounding of others, so that no decision hangs on last bits.
 
-Sums of products differ in their last bits between machines (order of summation, fused products), and terms that
-cancel leave something like 1e-17 on one machine and 0 on another. What is decided from such numbers, which
-entries of a frame are zero, and so which operations a program has, must be the same on all of them. So a sum of
-floats that is smaller than `CANCELLED` of its largest term is zero, everywhere where constants of a robot are
-combined.
+Sums of products differ in their last bits between machines (order of summation, fused products), and terms
+that cancel leave something like 1e-17 on one machine and 0 on another. What is decided from such numbers
+(which entries of a frame are zero, which constants are equal, and so which operations a program has) must be the
+same on all of them. So
+
+- sums of constants run in a fixed order, and a sum that is smaller than `CANCELLED` of its largest term is zero;
+- two constants that differ by no more than `ULPS` units in the last place are one: the first that appears, in the
+  order in which a program or a robot lists them, is the value of both (`Constants`).
+
+The margin is far above what rounding makes of equal numbers, and far below what the tolerances of a robot make
+of different ones.
 """
 
 from __future__ import annotations
 
+import struct
 from typing import Any
 
 import numpy as np
@@ -43,3 +50,59 @@ def ordered_product(A: NDArray[Any], B: NDArray[Any]) -> NDArray[Any]:
         found = found + terms[:, k]
     return np.where(np.abs(found) < CANCELLED * np.max(np.abs(terms), axis=1), 0.0, found)
 
+
+def cleaned(values: NDArray[Any], scale: float = 1.0) -> NDArray[Any]:
+    """Floats with those set to 0 that are rounding beside a scale, and to +-scale where they are that."""
+    found = np.where(np.abs(values) < CANCELLED * scale, 0.0, values)
+    whole = np.abs(np.abs(found) - scale) < CANCELLED * scale
+    return np.where(whole, np.copysign(scale, found), found) + 0.0
+
+
+# Buckets of 2 ** _SHIFT units: a neighbour within the margin is in the same bucket or the next one.
+_SHIFT = 5
+# Factors that cost nothing, or that write the same number in every program.
+_EXACT = (0.25, 0.5, 1.0, 2.0, 3.0, 4.0)
+
+_pack, _unpack = struct.Struct("<d").pack, struct.Struct("<q").unpack
+
+
+def _place(size: float) -> int:
+    """Number of a positive float among all floats: neighbours differ by one."""
+    return int(_unpack(_pack(size))[0])
+
+
+class Constants:
+    """The constants that a program has so far."""
+
+    __slots__ = ("_buckets", "_seen")
+
+    def __init__(self) -> None:
+        """Start with small whole numbers and halves."""
+        self._buckets: dict[int, list[tuple[int, float]]] = {}
+        self._seen: dict[float, float] = {0.0: 0.0}
+        for value in _EXACT:
+            self.one(value)
+
+    def one(self, value: float) -> float:
+        """The constant that a number is: an earlier one within the margin, or a new one; signs are apart."""
+        size = abs(value)
+        same = self._seen.get(size)
+        if same is None:
+            same = self._seen[size] = self._find(size)
+        return -same if value < 0.0 else same
+
+    def _find(self, size: float) -> float:
+        if not size < float("inf"):
+            return size
+        place = _place(size)
+        bucket = place >> _SHIFT
+        nearest: tuple[int, float] | None = None
+        for k in (bucket - 1, bucket, bucket + 1):
+            for other, value in self._buckets.get(k, ()):
+                distance = abs(other - place)
+                if distance <= ULPS and (nearest is None or distance < nearest[0]):
+                    nearest = (distance, value)
+        if nearest is not None:
+            return nearest[1]
+        self._buckets.setdefault(bucket, []).append((place, size))
+        return size

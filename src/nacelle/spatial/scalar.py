@@ -152,7 +152,7 @@ def divide(a: Scalar, b: Scalar) -> Scalar:
 def plus(a: Scalar, b: Scalar) -> Scalar:
     """Sum of two scalars, or of two arrays of them entry by entry; floats that cancel to rounding give 0."""
     if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
-        if getattr(a, "dtype", None) != object and getattr(b, "dtype", None) != object:
+        if np.asarray(a).dtype != object and np.asarray(b).dtype != object:
             found = a + b
             return np.where(np.abs(found) < CANCELLED * np.maximum(np.abs(a), np.abs(b)), 0.0, found)
         a, b = np.broadcast_arrays(a, b)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nacelle.dynamics.compact.demand import is_zero
-from nacelle.spatial.scalar import Array, Scalar, absolute, cross, divide, dot, minimum, pack
+from nacelle.spatial.scalar import Array, Scalar, absolute, cross, divide, dot, minimum, pack, product
 from nacelle.spatial.solve import solve
 
 
@@ -151,7 +151,7 @@ def balance_flat(anchors: Array, columns: list[Array], force: Array, moment: Arr
     C = np.stack([np.ones(6), anchors[:, i], anchors[:, j]])
     three, others = _split(C)
     inverse = np.linalg.inv(C[:, three])
-    K = -inverse @ C[:, others]
+    K = product(-inverse, C[:, others])
     # A_i g -> -M_j, A_j g -> M_i for arms in the plane: (A x n g) has components A_j g, -A_i g.
     right = pack([force[k], -moment[j], moment[i]])
     g0 = inverse @ right

@@ -18,10 +18,11 @@ import numpy as np
 
 from nacelle.model.joint import FrictionTerm, Joint, JointKind
 from nacelle.spatial.pose import Pose
-from nacelle.spatial.scalar import Array, Scalar, cross, divide, norm, pack
+from nacelle.spatial.rounding import CANCELLED
+from nacelle.spatial.scalar import Array, Scalar, cross, divide, norm, pack, product
 
 # Numbers below this part of their neighbours are rounding: sines of right angles, products of inertia.
-ROUNDING = 4e-15
+ROUNDING = CANCELLED
 # Parts of a leg that must vanish for a form to hold, over the size of what they stand beside.
 NOTHING = 1e-12
 
@@ -158,17 +159,30 @@ def leg_axes(form: LegForm) -> Array:
 
 def alike(axes: list[Array]) -> list[Array]:
     """Entries of several axes that differ by rounding alone become equal: legs share products with them."""
+    return alike_entries([clean(Q) for Q in axes], 1.0)
+
+
+def alike_places(places: list[Array]) -> list[Array]:
+    """Coordinates of several points that differ by rounding alone become equal; symbols stay as they are."""
+    if any(place.dtype == object for place in places):
+        return places
+    scale = max((float(np.max(np.abs(place))) for place in places), default=0.0)
+    return alike_entries([clean(place, scale) for place in places], scale)
+
+
+def alike_entries(arrays: list[Array], scale: float) -> list[Array]:
+    """Entries whose sizes differ by rounding beside a scale become equal: the first of them serves for all."""
     sizes: list[float] = []
     found = []
-    for Q in axes:
+    for array in arrays:
         entries = []
-        for value in np.ravel(clean(Q)):
-            same = next((size for size in sizes if abs(size - abs(value)) < ROUNDING), None)
+        for value in np.ravel(array):
+            same = next((size for size in sizes if abs(size - abs(value)) < ROUNDING * scale), None)
             if same is None:
                 same = abs(float(value))
                 sizes.append(same)
             entries.append(float(np.copysign(same, value)))
-        found.append(np.array(entries).reshape(3, 3))
+        found.append(np.array(entries).reshape(array.shape))
     return found
 
 
@@ -187,4 +201,4 @@ def circle(frame: Pose, e: Array) -> Circle:
     along = pack([e[0], e[1], 0.0]) * divide(1.0, radius)
     up = np.array([0.0, 0.0, 1.0])
     axes = np.stack([along, cross(up, along), up], axis=1)
-    return Circle(radius, frame.p + e[2] * frame.R[:, 2], frame.R @ along, axes)
+    return Circle(radius, frame.p + e[2] * frame.R[:, 2], product(frame.R, along), axes)
