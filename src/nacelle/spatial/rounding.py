@@ -2,15 +2,16 @@
 
 Sums of products differ in their last bits between machines (order of summation, fused products), and terms
 that cancel leave something like 1e-17 on one machine and 0 on another. What is decided from such numbers
-(which entries of a frame are zero, which constants are equal, and so which operations a program has) must be the
-same on all of them. So
+(which entries of a frame are zero, which constants are equal, and so which operations a program has) must
+be the same on all of them. So
 
-- sums of constants run in a fixed order, and a sum that is smaller than `CANCELLED` of its largest term is zero;
-- two constants that differ by no more than `ULPS` units in the last place are one: the first that appears, in the
-  order in which a program or a robot lists them, is the value of both (`Constants`).
+- sums of constants run in a fixed order, and a sum that is smaller than `CANCELLED` of the sizes of its terms
+  is zero;
+- two constants that differ by no more than `ULPS` units in the last place are one: the first that appears, in
+  the order in which a program or a robot lists them, is the value of both (`Constants`).
 
-The margin is far above what rounding makes of equal numbers, and far below what the tolerances of a robot make
-of different ones.
+The margin is far above what rounding makes of equal numbers, and far below what the tolerances of a robot
+make of different ones.
 """
 
 from __future__ import annotations
@@ -23,32 +24,71 @@ from numpy.typing import NDArray
 
 # Two floats that differ by no more units in the last place count as one number: 7e-15 at most, relative.
 ULPS = 32
-# A sum that is smaller than this part of its largest term is zero.
+# A sum that is smaller than this part of the sizes of its terms is zero.
 CANCELLED = ULPS * 2.0**-53
 
 
 def total(a: float, b: float) -> float:
     """Sum of two floats; 0 where they cancel to rounding."""
     found = a + b
-    return 0.0 if abs(found) < CANCELLED * max(abs(a), abs(b)) else found
+    return 0.0 if abs(found) < CANCELLED * (abs(a) + abs(b)) else found
 
 
 def ordered_sum(terms: list[float]) -> float:
     """Sum of floats in their order; 0 where they cancel to rounding."""
-    found, largest = 0.0, 0.0
+    found = sizes = 0.0
     for term in terms:
         found += term
-        largest = max(largest, abs(term))
-    return 0.0 if abs(found) < CANCELLED * largest else found
+        sizes += abs(term)
+    return 0.0 if abs(found) < CANCELLED * sizes else found
+
+
+def sum_of_three(a: float, b: float, c: float) -> float:
+    """The same for three floats."""
+    found = a + b + c
+    return 0.0 if abs(found) < CANCELLED * (abs(a) + abs(b) + abs(c)) else found
+
+
+def array_total(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+    """Sum of arrays of floats; 0 where entries cancel to rounding."""
+    if a.ndim == b.ndim == 1 and len(a) < 8:
+        return np.array([total(x, y) for x, y in zip(a.tolist(), b.tolist(), strict=True)])
+    found = a + b
+    return np.where(np.abs(found) < CANCELLED * (np.abs(a) + np.abs(b)), 0.0, found)
+
+
+def ordered_composition(
+    R: NDArray[Any], p: NDArray[Any], S: NDArray[Any], s: NDArray[Any]
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """R S (3, 3) and R s + p (3,) of floats, summed in order; what cancels to rounding is 0."""
+    (k, l, m), (n, o, q), (r, t, u) = S.tolist()
+    x, y, z = s.tolist()
+    rotation, place = [], []
+    for (a, b, c), d in zip(R.tolist(), p.tolist(), strict=True):
+        rotation.append(
+            (
+                sum_of_three(a * k, b * n, c * r),
+                sum_of_three(a * l, b * o, c * t),
+                sum_of_three(a * m, b * q, c * u),
+            )
+        )
+        place.append(total(sum_of_three(a * x, b * y, c * z), d))
+    return np.array(rotation), np.array(place)
 
 
 def ordered_product(A: NDArray[Any], B: NDArray[Any]) -> NDArray[Any]:
     """Product (m, k) (k, n) of matrices of floats, summed in order; what cancels to rounding is 0."""
+    if A.shape[1] == 3 and A.shape[0] * B.shape[1] <= 12:
+        x, y, z = B.tolist()
+        columns = list(zip(x, y, z, strict=True))
+        return np.array(
+            [[sum_of_three(a * u, b * v, c * w) for u, v, w in columns] for a, b, c in A.tolist()]
+        )
     terms = A[:, :, None] * B
-    found = terms[:, 0]
+    found, sizes = terms[:, 0], np.abs(terms[:, 0])
     for k in range(1, terms.shape[1]):
-        found = found + terms[:, k]
-    return np.where(np.abs(found) < CANCELLED * np.max(np.abs(terms), axis=1), 0.0, found)
+        found, sizes = found + terms[:, k], sizes + np.abs(terms[:, k])
+    return np.where(np.abs(found) < CANCELLED * sizes, 0.0, found)
 
 
 def cleaned(values: NDArray[Any], scale: float = 1.0) -> NDArray[Any]:

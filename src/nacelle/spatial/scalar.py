@@ -21,7 +21,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from nacelle.spatial.rounding import CANCELLED, ordered_product, ordered_sum, total
+from nacelle.spatial.rounding import array_total, ordered_product, ordered_sum, total
 
 Scalar: TypeAlias = Any
 Array: TypeAlias = NDArray[Any]
@@ -151,10 +151,9 @@ def divide(a: Scalar, b: Scalar) -> Scalar:
 
 def plus(a: Scalar, b: Scalar) -> Scalar:
     """Sum of two scalars, or of two arrays of them entry by entry; floats that cancel to rounding give 0."""
-    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
-        if np.asarray(a).dtype != object and np.asarray(b).dtype != object:
-            found = a + b
-            return np.where(np.abs(found) < CANCELLED * np.maximum(np.abs(a), np.abs(b)), 0.0, found)
+    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
+        if a.dtype != object and b.dtype != object:
+            return array_total(a, b)
         a, b = np.broadcast_arrays(a, b)
         result = np.empty(a.shape, dtype=object)
         for place in np.ndindex(a.shape):
@@ -201,6 +200,9 @@ def dot(a: Array, b: Array) -> Scalar:
 
 def cross(a: Array, b: Array) -> Array:
     """Cross product a x b of two vectors of length three; floats that cancel to rounding give 0."""
+    if a.ndim == b.ndim == 1 and a.dtype != object and b.dtype != object:
+        (u, v, w), (x, y, z) = a.tolist(), b.tolist()
+        return np.array([total(v * z, -w * y), total(w * x, -u * z), total(u * y, -v * x)])
     return pack(
         [
             plus(a[1] * b[2], -(a[2] * b[1])),

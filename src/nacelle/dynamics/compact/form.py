@@ -171,7 +171,7 @@ def alike_places(places: list[Array]) -> list[Array]:
 
 
 def alike_entries(arrays: list[Array], scale: float) -> list[Array]:
-    """Entries whose sizes differ by rounding beside a scale become equal: the first of them serves for all."""
+    """Entries whose sizes differ by rounding beside a scale become equal to the first of them."""
     sizes: list[float] = []
     found = []
     for array in arrays:

@@ -16,6 +16,7 @@ from nacelle.dynamics.compact.form import (
     Passive,
     UnreadError,
     alike,
+    alike_places,
     circle,
     clean,
     clean_parameters,
@@ -48,7 +49,9 @@ def read_legs(robot: Robot, known: Mechanism) -> list[LegForm]:
             raise UnreadError(f"leg {form.name!r} does not end on the platform itself")
     forms = sorted(forms, key=lambda form: form.drive.number)
     axes = alike([leg_axes(form) for form in forms])
-    return [replace(form, own_axes=Q) for form, Q in zip(forms, axes, strict=True)]
+    places = alike_places([*(form.A for form in forms), *(form.B for form in forms)])
+    ends = zip(places[: len(forms)], places[len(forms) :], strict=True)
+    return [replace(form, own_axes=Q, A=A, B=B) for form, Q, (A, B) in zip(forms, axes, ends, strict=True)]
 
 
 def read_leg(robot: Robot, known: Mechanism, index: int) -> LegForm:
