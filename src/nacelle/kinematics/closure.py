@@ -53,6 +53,12 @@ def closure_frames(joint: Joint, motion: TreeMotion) -> tuple[Pose, Pose]:
     )
 
 
+def _gap(first: Array, second: Array) -> Array:
+    """From one point to another; of floats to the last bit, so that iteration closes loops as far as can be."""
+    floats = first.dtype != object and second.dtype != object
+    return np.asarray(second - first if floats else plus(second, -first))
+
+
 def closure_state(robot: Robot, motion: TreeMotion) -> ClosureState:
     """Residual and Jacobian of all closures."""
     residual: list[Array] = []
@@ -60,7 +66,7 @@ def closure_state(robot: Robot, motion: TreeMotion) -> ClosureState:
     rows: list[slice] = []
     for joint in robot.closures:
         first, second = closure_frames(joint, motion)
-        d = plus(second.p, -first.p)
+        d = _gap(first.p, second.p)
         J1 = motion.point_jacobian(joint.predecessor, first.p)
         J2 = motion.point_jacobian(joint.successor, second.p)
         # v_2 - v_1 - w_1 x d, per rate: w_1 x d = -d x w_1.

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from nacelle.program.graph import Graph, children, reachable
-from nacelle.spatial.rounding import Constants, total
+from nacelle.spatial.rounding import FOLDED_ULPS, Constants, folded_total
 
 # A scaled item: coefficient and item. ONE is the item 1, so that constants are scaled items too.
 Scaled = tuple[float, int]
@@ -35,7 +35,7 @@ class Algebra:
     roots: list[Scaled] = field(default_factory=list)
     size: int = 1
     _known: dict[Any, int] = field(default_factory=dict)
-    constants: Constants = field(default_factory=Constants)
+    constants: Constants = field(default_factory=lambda: Constants(FOLDED_ULPS))
 
     def new(self) -> int:
         """A new index."""
@@ -186,9 +186,9 @@ def _read_node(
             scale, item = place[child]
             if item in algebra.linear and _alone(graph, child, uses):
                 for inner, coefficient in algebra.linear[item].items():
-                    terms[inner] = total(terms.get(inner, 0.0), sign * scale * coefficient)
+                    terms[inner] = folded_total(terms.get(inner, 0.0), sign * scale * coefficient)
             else:
-                terms[item] = total(terms.get(item, 0.0), sign * scale)
+                terms[item] = folded_total(terms.get(item, 0.0), sign * scale)
         return algebra.add_linear(terms)
     if op in ("mul", "div"):
         scale = 1.0

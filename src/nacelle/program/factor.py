@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, deque
 
 from nacelle.program.algebra import ONE, Algebra
-from nacelle.spatial.rounding import total
+from nacelle.spatial.rounding import folded_total
 
 
 def factor(algebra: Algebra) -> int:
@@ -55,7 +55,7 @@ def _take_out(
         rest = dict(algebra.power[term])
         rest[base] -= common
         remainder = algebra.add_power(rest)
-        inner[remainder] = total(inner.get(remainder, 0.0), form.pop(term))
+        inner[remainder] = folded_total(inner.get(remainder, 0.0), form.pop(term))
         uses[term] -= 1
         for child in algebra.power[term]:
             uses[child] -= 1
@@ -70,7 +70,7 @@ def _take_out(
         factors[sum_] = factors.get(sum_, 0) + 1
     product = algebra.add_power(factors)
     if product in form:
-        form[product] = total(form[product], scale)
+        form[product] = folded_total(form[product], scale)
     else:
         form[product] = scale
         uses[product] += 1

@@ -19,7 +19,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from nacelle.spatial.rounding import Constants, total
+from nacelle.spatial.rounding import FOLDED_ULPS, Constants, folded_total
 from nacelle.spatial.trigonometry import sine_cosine
 
 Node = tuple[Any, ...]
@@ -39,7 +39,7 @@ class Graph:
         # The value of a node that is a constant, else None.
         self.values: list[float | None] = []
         self._table: dict[Node, int] = {}
-        self._constants = Constants()
+        self._constants = Constants(FOLDED_ULPS)
 
     def node(self, *node: Any) -> int:
         """Give the index of a node, new or old."""
@@ -82,7 +82,7 @@ class Graph:
         """Sum."""
         u, v = self.values[a], self.values[b]
         if u is not None and v is not None:
-            return self.const(total(u, v))
+            return self.const(folded_total(u, v))
         if u == 0.0:
             return b
         if v == 0.0:
@@ -103,7 +103,7 @@ class Graph:
         """Difference; a - b and b - a share a node."""
         u, v = self.values[a], self.values[b]
         if u is not None and v is not None:
-            return self.const(total(u, -v))
+            return self.const(folded_total(u, -v))
         if a == b:
             return self.const(0.0)
         if v == 0.0:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from nacelle.program.algebra import ONE, Algebra
-from nacelle.spatial.rounding import total
+from nacelle.spatial.rounding import folded_total
 
 # A sum of more terms than this is not searched for pairs: their number grows with the square.
 _LONGEST = 60
@@ -38,7 +38,7 @@ def pair_sums(algebra: Algebra, budget: int) -> int:
         # add_linear takes out a common size and the leading sign, which here are 1.
         c = form.pop(first)
         form.pop(second)
-        form[item] = total(form.get(item, 0.0), c)
+        form[item] = folded_total(form.get(item, 0.0), c)
         if form[item] == 0.0:
             del form[item]
 

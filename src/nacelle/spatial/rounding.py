@@ -7,8 +7,9 @@ be the same on all of them. So
 
 - sums of constants run in a fixed order, and a sum that is smaller than `CANCELLED` of the sizes of its terms
   is zero;
-- two constants that differ by no more than `ULPS` units in the last place are one: the first that appears, in
-  the order in which a program or a robot lists them, is the value of both (`Constants`).
+- two numbers of a robot that differ by no more than `ULPS` units in the last place are one, and so are two
+  constants of a program that differ by no more than `FOLDED_ULPS`: the first that appears, in the order in
+  which the robot or the program lists them, is the value of both (`Constants`).
 
 The margin is far above what rounding makes of equal numbers, and far below what the tolerances of a robot
 make of different ones.
@@ -24,6 +25,8 @@ from numpy.typing import NDArray
 
 # Two floats that differ by no more units in the last place count as one number: 7e-15 at most, relative.
 ULPS = 32
+# The same for constants that a program has folded: differences have enlarged the rounding of their terms.
+FOLDED_ULPS = 256
 # A sum that is smaller than this part of the sizes of its terms is zero.
 CANCELLED = ULPS * 2.0**-53
 
@@ -32,6 +35,12 @@ def total(a: float, b: float) -> float:
     """Sum of two floats; 0 where they cancel to rounding."""
     found = a + b
     return 0.0 if abs(found) < CANCELLED * (abs(a) + abs(b)) else found
+
+
+def folded_total(a: float, b: float) -> float:
+    """Sum of two constants of a program; 0 where they cancel within the margin of its constants."""
+    found = a + b
+    return 0.0 if abs(found) < FOLDED_ULPS * 2.0**-53 * (abs(a) + abs(b)) else found
 
 
 def ordered_sum(terms: list[float]) -> float:
@@ -98,8 +107,6 @@ def cleaned(values: NDArray[Any], scale: float = 1.0) -> NDArray[Any]:
     return np.where(whole, np.copysign(scale, found), found) + 0.0
 
 
-# Buckets of 2 ** _SHIFT units: a neighbour within the margin is in the same bucket or the next one.
-_SHIFT = 5
 # Factors that cost nothing, or that write the same number in every program.
 _EXACT = (0.25, 0.5, 1.0, 2.0, 3.0, 4.0)
 
@@ -112,12 +119,14 @@ def _place(size: float) -> int:
 
 
 class Constants:
-    """The constants that a program has so far."""
+    """The constants that a program, or a robot, has so far."""
 
-    __slots__ = ("_buckets", "_seen")
+    __slots__ = ("_buckets", "_seen", "_ulps")
 
-    def __init__(self) -> None:
-        """Start with small whole numbers and halves."""
+    def __init__(self, ulps: int = ULPS) -> None:
+        """Start with small whole numbers and halves; numbers within so many last places are one."""
+        self._ulps = ulps
+        # Buckets as wide as the margin: a neighbour within it is in the same one or the next.
         self._buckets: dict[int, list[tuple[int, float]]] = {}
         self._seen: dict[float, float] = {0.0: 0.0}
         for value in _EXACT:
@@ -135,12 +144,12 @@ class Constants:
         if not size < float("inf"):
             return size
         place = _place(size)
-        bucket = place >> _SHIFT
+        bucket = place // self._ulps
         nearest: tuple[int, float] | None = None
         for k in (bucket - 1, bucket, bucket + 1):
             for other, value in self._buckets.get(k, ()):
                 distance = abs(other - place)
-                if distance <= ULPS and (nearest is None or distance < nearest[0]):
+                if distance <= self._ulps and (nearest is None or distance < nearest[0]):
                     nearest = (distance, value)
         if nearest is not None:
             return nearest[1]
