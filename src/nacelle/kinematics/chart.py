@@ -24,7 +24,7 @@ from nacelle.model.reduced import Layout, layout_of
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import quat_from_rotation, rotation_quat, skew
-from nacelle.spatial.rounding import cleaned
+from nacelle.spatial.rounding import NEAR, cleaned
 from nacelle.spatial.scalar import Array, Scalar, cos, cross, dot, pack, plus, product, sin, sqrt, where
 
 # Below this square of an angle the series of sin(a)/a is exact to rounding.
@@ -133,6 +133,8 @@ class Chart:
         quat = quat_from_rotation(R)
         angle = 2.0 * float(np.arctan2(quat[k], quat[3])) if abs(quat[k]) + abs(quat[3]) > 1e-9 else 0.0
         angle = (angle + np.pi) % (2.0 * np.pi) - np.pi
+        if angle > np.pi - NEAR:
+            angle -= 2.0 * np.pi
         turn = np.zeros(3)
         turn[k] = angle
         if len(self.turns) == 1:

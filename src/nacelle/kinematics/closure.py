@@ -54,7 +54,7 @@ def closure_frames(joint: Joint, motion: TreeMotion) -> tuple[Pose, Pose]:
 
 
 def _gap(first: Array, second: Array) -> Array:
-    """From one point to another; of floats to the last bit, so that iteration closes loops as far as can be."""
+    """From one point to another; of floats to the last bit: iteration closes loops as far as can be."""
     floats = first.dtype != object and second.dtype != object
     return np.asarray(second - first if floats else plus(second, -first))
 

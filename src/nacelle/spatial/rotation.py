@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from nacelle.spatial.rounding import cleaned, first_largest
 from nacelle.spatial.scalar import Array, Scalar, cos, cross, dot, norm, pack, plus, product, sin
 from nacelle.spatial.trigonometry import sine_cosine
 
@@ -85,7 +86,7 @@ def quat_from_rotation(R: Array) -> Array:
             1.0 + diagonal[0] + diagonal[1] + diagonal[2],
         ]
     )
-    pick = int(np.argmax(squares))
+    pick = first_largest(squares)
     vee = np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
     if pick == 3:
         quat = np.append(vee, squares[3])
@@ -94,9 +95,10 @@ def quat_from_rotation(R: Array) -> Array:
         for k in range(3):
             quat[k] = squares[pick] if k == pick else R[pick, k] + R[k, pick]
         quat[3] = vee[pick]
-    sign = -1.0 if quat[3] < 0 else 1.0
-    unit: Array = sign * quat / norm(quat)
-    return unit
+    unit: Array = cleaned(quat / norm(quat))
+    # A half turn has no sign of its own: there the first component that is not zero is positive.
+    leading = unit[3] if unit[3] != 0.0 else next(value for value in unit if value != 0.0)
+    return -unit + 0.0 if leading < 0.0 else unit
 
 
 def quat_product(a: Array, b: Array) -> Array:
@@ -137,7 +139,7 @@ def frame_with_z(axis: Array) -> Array:
     robots made of coordinate axes keep exact zeros and ones.
     """
     z = axis / norm(axis)
-    largest = int(np.argmax(np.abs(z)))
+    largest = first_largest(np.abs(z))
     x = np.zeros(3)
     x[(largest + 1) % 3] = math.copysign(1.0, z[largest])
     R_yzx = frame_from_two_axes(z, x)

@@ -27,6 +27,8 @@ from numpy.typing import NDArray
 ULPS = 32
 # The same for constants that a program has folded: differences have enlarged the rounding of their terms.
 FOLDED_ULPS = 256
+# Candidates that differ by less than this part are equally good: the first of them is taken.
+NEAR = 1e-9
 # A sum that is smaller than this part of the sizes of its terms is zero.
 CANCELLED = ULPS * 2.0**-53
 
@@ -98,6 +100,20 @@ def ordered_product(A: NDArray[Any], B: NDArray[Any]) -> NDArray[Any]:
     for k in range(1, terms.shape[1]):
         found, sizes = found + terms[:, k], sizes + np.abs(terms[:, k])
     return np.where(np.abs(found) < CANCELLED * sizes, 0.0, found)
+
+
+def first_largest(values: Any) -> int:
+    """Index of the largest of some floats; among those that are as large but for a margin, the first."""
+    listed = [float(value) for value in np.ravel(values)]
+    largest = max(listed)
+    return next(k for k, value in enumerate(listed) if value >= largest - NEAR * abs(largest))
+
+
+def first_smallest(values: Any) -> int:
+    """Index of the smallest of some sizes; among those that are as small beside the largest, the first."""
+    listed = [float(value) for value in np.ravel(values)]
+    bound = min(listed) + NEAR * max(listed)
+    return next(k for k, value in enumerate(listed) if value <= bound)
 
 
 def cleaned(values: NDArray[Any], scale: float = 1.0) -> NDArray[Any]:

@@ -18,7 +18,7 @@ import numpy as np
 
 from nacelle.model.joint import FrictionTerm, Joint, JointKind
 from nacelle.spatial.pose import Pose
-from nacelle.spatial.rounding import CANCELLED
+from nacelle.spatial.rounding import CANCELLED, first_largest, first_smallest
 from nacelle.spatial.scalar import Array, Scalar, cross, divide, norm, pack, product
 
 # Numbers below this part of their neighbours are rounding: sines of right angles, products of inertia.
@@ -148,13 +148,13 @@ def leg_axes(form: LegForm) -> Array:
     a = form.axis if form.pivot == "S" and form.kind == "rod" else form.first
     if a.dtype == object or (form.pivot == "S" and form.kind == "strut"):
         return np.eye(3)
-    k = int(np.argmax(np.abs(a)))
+    k = first_largest(np.abs(a))
     if abs(abs(a[k]) - 1.0) < 1e-12:
         return np.eye(3)
     level = [j for j in range(3) if abs(a[j]) < 1e-12]
-    up = np.eye(3)[level[-1]] if level else np.cross(a, np.eye(3)[int(np.argmin(np.abs(a)))])
-    up = up / np.linalg.norm(up)
-    return np.stack([np.cross(a, up), a, up], axis=1)
+    up = np.eye(3)[level[-1]] if level else cross(a, np.eye(3)[first_smallest(np.abs(a))])
+    up = up / norm(up)
+    return np.stack([cross(a, up), a, up], axis=1)
 
 
 def alike(axes: list[Array]) -> list[Array]:

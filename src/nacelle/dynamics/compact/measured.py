@@ -22,6 +22,7 @@ from nacelle.errors import KinematicsError
 from nacelle.kinematics import sphere
 from nacelle.kinematics.mechanism import Mechanism, mechanism
 from nacelle.model.robot import Robot
+from nacelle.spatial.rounding import first_largest
 from nacelle.spatial.scalar import Array, Scalar, cos, cross, divide, dot, pack, product, sin, sqrt
 
 
@@ -29,7 +30,7 @@ def flat_axes(robot: Robot) -> tuple[int, ...]:
     """Axes of the base in which a robot's directions have components: two for a planar robot."""
     forms = read_legs(robot.numeric, mechanism(robot))
     if all(form.pivot == "R" for form in forms):
-        k = int(np.argmax(np.abs(np.asarray(forms[0].first, dtype=float))))
+        k = first_largest(np.abs(np.asarray(forms[0].first, dtype=float)))
         return tuple(axis for axis in range(3) if axis != k)
     return (0, 1, 2)
 

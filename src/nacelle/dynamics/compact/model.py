@@ -37,7 +37,8 @@ from nacelle.model.joint import Joint
 from nacelle.model.leg import PLATFORM
 from nacelle.model.robot import Robot
 from nacelle.spatial.inertia import inertia_matrix, transform_parameters
-from nacelle.spatial.scalar import Array, Scalar, cross, dot, minimum, pack, product
+from nacelle.spatial.rounding import first_largest
+from nacelle.spatial.scalar import Array, Scalar, cross, dot, minimum, pack, plus, product
 
 
 @dataclass(frozen=True)
@@ -319,12 +320,15 @@ def platform_wrench(robot: Robot, legs: Legs) -> tuple[Array, Array]:
     mass, first = p[0], p[1:4]
     # A platform without mass has no centre, and none is needed.
     place = np.zeros(3) if is_zero(mass) else first / mass
-    d = product(platform.R, clean(place) - pole)
+    size = robot.numeric.size
+    d = product(platform.R, plus(clean(place, size), -pole))
     force = mass * (g + W @ d)
     I = inertia_matrix(p)
     S = 0.5 * (I[0, 0] + I[1, 1] + I[2, 2]) * np.eye(3) - I - mass * np.outer(place, place)
     even = S[0, 0]
-    rest = clean(S - even * np.eye(3)) if S.dtype != object else S - even * np.eye(3)
+    rest = S - even * np.eye(3)
+    if rest.dtype != object:
+        rest = clean(rest, max(float(np.max(np.abs(I))), float(mass) * size * size))
     moment = cross(d, force) + (2.0 * even) * platform.dw + body_moment(W, platform.R, rest)
     return force, moment
 
@@ -464,4 +468,4 @@ def upright(known: Mechanism) -> int:
 
 def steepest(r: Array) -> int:
     """The axis to which directions (N, 3) of floats are never nearly square, as far as that can be."""
-    return int(np.argmax(np.min(np.abs(r) / np.linalg.norm(r, axis=1, keepdims=True), axis=0)))
+    return first_largest(np.min(np.abs(r) / np.linalg.norm(r, axis=1, keepdims=True), axis=0))

@@ -30,7 +30,7 @@ from nacelle.model.joint import FrictionTerm, JointKind
 from nacelle.model.robot import Robot
 from nacelle.spatial.inertia import transform_parameters
 from nacelle.spatial.pose import Pose
-from nacelle.spatial.scalar import Array, Scalar, cross, divide, norm, pack, product
+from nacelle.spatial.scalar import Array, Scalar, cross, divide, norm, pack, plus, product
 
 
 @lru_cache(maxsize=64)
@@ -75,7 +75,7 @@ def parallelogram_form(robot: Robot, known: Mechanism, index: int, actuator: int
         size, A, start, axes = circle(X0, centre.p)
         frame = root.frame_successor @ Pose(axes, np.zeros(3))
     else:
-        size, start, A = 0.0, np.zeros(3), X0.p + product(X0.R, centre.p)
+        size, start, A = 0.0, np.zeros(3), plus(X0.p, product(X0.R, centre.p))
         frame = root.frame_successor
     terms = [_friction(robot, j) for j in (p.rod_a, p.rod_b, p.end, p.fold)]
     passive = Passive(

@@ -31,7 +31,8 @@ from nacelle.model.leg import PLATFORM, Leg
 from nacelle.model.robot import Robot
 from nacelle.spatial.inertia import transform_parameters
 from nacelle.spatial.pose import Pose, identity
-from nacelle.spatial.scalar import Array, Scalar, cross, divide, dot, norm, pack, product
+from nacelle.spatial.rounding import first_largest, first_smallest
+from nacelle.spatial.scalar import Array, Scalar, cross, divide, dot, norm, pack, plus, product
 
 STRUTS = ("pair-slide", "ball-slide", "turn-slide")
 RODS = ("elbow-pair", "elbow-ball", "elbow-turn")
@@ -159,9 +160,9 @@ def _axes(e1: Array, e3: Array) -> Array:
 
 def _square_to(e3: Array) -> Array:
     """A unit vector square to another one (of floats)."""
-    k = int(np.argmin(np.abs(e3.astype(float))))
-    e = np.cross(np.eye(3)[k], e3.astype(float))
-    return np.asarray(e / np.linalg.norm(e))
+    k = first_smallest(np.abs(e3.astype(float)))
+    e = cross(np.eye(3)[k], e3.astype(float))
+    return np.asarray(e / norm(e))
 
 
 def _friction(robot: Robot, chain: Chain, letter: int) -> tuple[FrictionTerm, ...]:
@@ -185,7 +186,7 @@ def _passive(robot: Robot, chain: Chain, pivot: str, start: int, side: float, en
 def _in_plane(robot: Robot, name: str, axis: Array) -> None:
     """A hinge at A serves motions in the plane across it alone."""
     axes = robot.motion.twist_axes
-    k = int(np.argmax(np.abs(axis)))
+    k = first_largest(np.abs(axis))
     flat = {(k + 1) % 3, (k + 2) % 3, 3 + k}
     if not set(axes) <= flat or abs(abs(axis[k]) - 1.0) > NOTHING:
         raise UnreadError(f"leg {name!r} turns in a plane, but the platform does not stay in it")
@@ -222,7 +223,7 @@ def _strut(
     Xn, count = numbers.X, len(numbers.letters)
     X0, slide, end = chain.X[0], chain.X[-2], chain.X[-1]
     z = Xn[-2].R[:, 2]
-    o = Xn[-2].p + product(Xn[-2].R, Xn[-1].p)
+    o = plus(Xn[-2].p, product(Xn[-2].R, Xn[-1].p))
     if pivot == "R":
         _in_plane(robot, leg.name, Xn[0].R[:, 2])
         o = o * np.array([1.0, 1.0, 0.0])
@@ -287,7 +288,7 @@ def _strut(
 
 def o_of(chain: Chain, pivot: str) -> Array:
     """Where B stands behind A at q = 0, in the frame behind the joint at A."""
-    o = chain.X[-2].p + product(chain.X[-2].R, chain.X[-1].p)
+    o = plus(chain.X[-2].p, product(chain.X[-2].R, chain.X[-1].p))
     return np.asarray(o * np.array([1.0, 1.0, 0.0])) if pivot == "R" else o
 
 
@@ -333,7 +334,7 @@ def _rod(
         arm, A, start, axes = circle(X0, X1.p)
         carriage = _gather(robot, chain, 1, Pose(axes, np.zeros(3)))
     else:
-        arm, start, A = 0.0, np.zeros(3), X0.p + product(X0.R, X1.p)
+        arm, start, A = 0.0, np.zeros(3), plus(X0.p, product(X0.R, X1.p))
         carriage = _gather(robot, chain, 1, Pose(np.eye(3), np.zeros(3)))
     sign = 1.0
     e3 = d * divide(1.0, length)
