@@ -10,6 +10,9 @@ from nacelle.spatial.rounding import cleaned, first_largest
 from nacelle.spatial.scalar import Array, Scalar, cos, cross, dot, norm, pack, plus, product, sin
 from nacelle.spatial.trigonometry import sine_cosine
 
+# Quadratic convergence: a matrix with three digits is a rotation to rounding after four steps.
+_POLAR_STEPS = 6
+
 
 def _cos_sin(angle: Scalar) -> tuple[Scalar, Scalar]:
     """Cosine and sine; of a float the same on every machine."""
@@ -99,6 +102,18 @@ def quat_from_rotation(R: Array) -> Array:
     # A half turn has no sign of its own: there the first component that is not zero is positive.
     leading = unit[3] if unit[3] != 0.0 else next(value for value in unit if value != 0.0)
     return -unit + 0.0 if leading < 0.0 else unit
+
+
+def nearest_rotation(R: Array) -> Array:
+    """The rotation nearest to a matrix of floats that is one but for its last digits.
+
+    It is the orthogonal factor of the polar decomposition, by Newton: X <- (X + X^-T) / 2; the same on every
+    machine.
+    """
+    for _ in range(_POLAR_STEPS):
+        cofactors = np.stack([cross(R[1], R[2]), cross(R[2], R[0]), cross(R[0], R[1])])
+        R = 0.5 * (R + cofactors / dot(R[0], cofactors[0]))
+    return R
 
 
 def quat_product(a: Array, b: Array) -> Array:
