@@ -467,8 +467,9 @@ def make_program(
     minimised: bool = True,
     options: Mapping[str, Any] | None = None,
 ) -> Program:
-    """Trace a function to a program, and minimise it."""
+    """Trace a function to a program, and minimise it; the same program on every machine."""
     settings = options or {}
+    robot = robot.alike if robot is not None else None
 
     def call(*arrays: Any) -> Any:
         if robot is None:

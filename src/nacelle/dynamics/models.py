@@ -102,6 +102,7 @@ def model(
         raise KinematicsError(
             f"the model {name} takes the pose; elements and encoders serve inverse_dynamics"
         )
+    robot = robot.alike
     options: dict[str, Any] = {"friction": bool(friction)} | (
         {} if smooth is None else {"smooth": float(smooth)}
     )

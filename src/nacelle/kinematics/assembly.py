@@ -30,6 +30,9 @@ CLOSED = 1e-9
 _STARTS = 6
 _BRANCH_STARTS = 24
 _STEPS = 40
+# A platform that the iteration moves by less than this (of the robot's size, or as entries of a rotation) is
+# left where it was given.
+_STILL = 1e-12
 
 
 @dataclass(frozen=True)
@@ -251,7 +254,17 @@ def assemble(robot: Robot, platform: Pose | None = None, q: Array | None = None,
         if not gaps_together:
             found, gaps = together, gaps_together
             missed = [k for k, leg in enumerate(robot.legs) if not _on_branch(robot, leg, *found[:2])]
+    if not gaps and _stays(robot, pose, found[0]):
+        # The rounding of the iteration is not to become constants of programs.
+        motion = tree_motion(robot, pose, found[1])
+        found = (pose, found[1], motion, closure_state(robot, motion))
     return Assembly(*found, gaps, tuple(unreached) if gaps else (), tuple(missed))
+
+
+def _stays(robot: Robot, given: Pose, found: Pose) -> bool:
+    """Whether the platform is where it was given, but for rounding: it has no parasitic motion here."""
+    shift = float(np.max(np.abs(found.p - given.p))) / robot.size
+    return max(shift, float(np.max(np.abs(found.R - given.R)))) < _STILL
 
 
 def _on_branch(robot: Robot, leg: Leg, platform: Pose, q: Array) -> bool:

@@ -32,7 +32,8 @@ from nacelle.spatial.rotation_path import (
     quat_multiply,
     quat_rotate,
 )
-from nacelle.spatial.scalar import Array, Scalar, cos, cross, dot, pack, sin, sqrt, where
+from nacelle.spatial.rounding import NEAR, cleaned
+from nacelle.spatial.scalar import Array, Scalar, cos, cross, dot, pack, plus, product, sin, sqrt, where
 
 # Below this square of an angle the series of sin(a)/a is exact to rounding.
 _SMALL = 1e-3
@@ -63,7 +64,7 @@ def rotation_vector(r: Array) -> Array:
     """Rotation by a rotation vector r (rad): 1 + sin(a)/a K + (1 - cos(a))/a^2 K K, K = skew(r), a = |r|."""
     s, c, _ = _sinc(dot(r, r))
     K = skew(r)
-    R: Array = np.eye(3) + s * K + c * (K @ K)
+    R: Array = plus(plus(np.eye(3), s * K), c * product(K, K))
     return R
 
 
@@ -71,7 +72,7 @@ def left_jacobian(r: Array) -> Array:
     """Matrix (3, 3) from the rate of a rotation vector to the angular velocity, in the fixed axes."""
     _, c, d = _sinc(dot(r, r))
     K = skew(r)
-    J: Array = np.eye(3) + c * K + d * (K @ K)
+    J: Array = np.eye(3) + c * K + d * product(K, K)
     return J
 
 
@@ -140,10 +141,12 @@ class Chart:
         quat = quat_from_rotation(R)
         angle = 2.0 * float(np.arctan2(quat[k], quat[3])) if abs(quat[k]) + abs(quat[3]) > 1e-9 else 0.0
         angle = (angle + np.pi) % (2.0 * np.pi) - np.pi
+        if angle > np.pi - NEAR:
+            angle -= 2.0 * np.pi
         turn = np.zeros(3)
         turn[k] = angle
         if len(self.turns) == 1:
-            return rotation_vector(turn).T @ R, angle, np.zeros(3)
+            return cleaned(product(rotation_vector(turn).T, R)), angle, np.zeros(3)
         # exp(tilt) Rot_k(torsion): the tilt takes the axis to its image.
         axis, image = np.eye(3)[k], R[:, k]
         if image[k] < -1.0 + 1e-9:
@@ -151,7 +154,7 @@ class Chart:
         n = np.cross(axis, image)
         length = float(np.linalg.norm(n))
         tilt = n * (np.arctan2(length, image[k]) / length) if length > 1e-300 else np.zeros(3)
-        left = log_rotation(rotation_vector(tilt).T @ R)
+        left = log_rotation(product(rotation_vector(tilt).T, R))
         return np.eye(3), float(left[k]), tilt
 
     @property
@@ -202,12 +205,12 @@ class Chart:
         if self.layout.quaternion is not None:
             return Pose(rotation_quat(x[self.layout.quaternion]), pack(p))
         if not self.turns:
-            return Pose(R_0 if fixed else rotation_vector(pack(list(left))) @ R_0, pack(p))
+            return Pose(R_0 if fixed else product(rotation_vector(pack(list(left))), R_0), pack(p))
         torsion, tilt = self._torsion_and_tilt(x, list(left))
-        R = _about(self.axis, torsion) @ R_0
+        R = product(_about(self.axis, torsion), R_0)
         # Without parasitic motion the tilt of a single rotation is zero, and costs nothing.
         if len(self.turns) == 2 or not fixed:
-            R = rotation_vector(tilt) @ R
+            R = product(rotation_vector(tilt), R)
         return Pose(R, pack(p))
 
     def _torsion_and_tilt(self, x: Array, left: list[Scalar]) -> tuple[Scalar, Array]:

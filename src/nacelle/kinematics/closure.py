@@ -24,7 +24,7 @@ from nacelle.model.joint import Joint, JointKind
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import skew
-from nacelle.spatial.scalar import Array, cross, dot, pack
+from nacelle.spatial.scalar import Array, cross, dot, pack, plus, product
 
 _KEEPS_Z = (JointKind.REVOLUTE, JointKind.CYLINDRICAL)
 _KEEPS_ALL = (JointKind.PRISMATIC, JointKind.FIXED)
@@ -53,6 +53,12 @@ def closure_frames(joint: Joint, motion: TreeMotion) -> tuple[Pose, Pose]:
     )
 
 
+def _gap(first: Array, second: Array) -> Array:
+    """From one point to another; of floats to the last bit: iteration closes loops as far as can be."""
+    floats = first.dtype != object and second.dtype != object
+    return np.asarray(second - first if floats else plus(second, -first))
+
+
 def closure_state(robot: Robot, motion: TreeMotion) -> ClosureState:
     """Residual and Jacobian of all closures."""
     residual: list[Array] = []
@@ -60,22 +66,22 @@ def closure_state(robot: Robot, motion: TreeMotion) -> ClosureState:
     rows: list[slice] = []
     for joint in robot.closures:
         first, second = closure_frames(joint, motion)
-        d = second.p - first.p
+        d = _gap(first.p, second.p)
         J1 = motion.point_jacobian(joint.predecessor, first.p)
         J2 = motion.point_jacobian(joint.successor, second.p)
         # v_2 - v_1 - w_1 x d, per rate: w_1 x d = -d x w_1.
-        slip = J2[:3] - J1[:3] + skew(d) @ J1[3:]
-        turn = J2[3:] - J1[3:]
+        slip = plus(plus(J2[:3], -J1[:3]), product(skew(d), J1[3:]))
+        turn = plus(J2[3:], -J1[3:])
         start = len(residual)
         for lock in joint.locks:
             e = first.R[:, lock[1]]
             if len(lock) == 2:
                 residual.append(dot(e, d))
-                blocks.append(slip.T @ e)
+                blocks.append(product(slip.T, e))
             else:
                 f = second.R[:, lock[2]]
                 residual.append(dot(e, f))
-                blocks.append(turn.T @ cross(f, e))
+                blocks.append(product(turn.T, cross(f, e)))
         rows.append(slice(start, len(residual)))
     width = motion.columns.shape[1]
     if not residual:

@@ -45,7 +45,7 @@ from nacelle.model.joint import Joint, JointKind
 from nacelle.model.leg import BASE, Leg
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
-from nacelle.spatial.scalar import Array, Scalar, cross, divide, dot, pack
+from nacelle.spatial.scalar import Array, Scalar, cross, divide, dot, norm, pack, plus, product
 from nacelle.spatial.solve import solve
 
 _C5 = (JointKind.PLANAR_SPHERICAL, JointKind.SPHERICAL_PLANAR)
@@ -55,6 +55,9 @@ _HOLDS_POINT = (
     JointKind.SPHERICAL,
     JointKind.POINT,
 )
+
+# References of balls are rounded to multiples of its inverse.
+_QUATERNION_GRID = 2.0**32
 
 
 @dataclass(frozen=True)
@@ -151,7 +154,7 @@ def _moved(step: Step) -> Pose:
 
 def _seen(frame: Pose, W: Array) -> Array:
     """A point of the base, seen from a frame."""
-    return np.asarray(frame.R.T @ (W - frame.p))
+    return np.asarray(product(frame.R.T, plus(W, -frame.p)))
 
 
 def _elbow_pair(chain: Chain, W: Array, roots: _Roots) -> list[Step]:
@@ -179,7 +182,7 @@ def _pair_slide(chain: Chain, W: Array, roots: _Roots) -> list[Step]:
     chain = centred(chain, 0)
     X0, X1, X2, X3 = chain.X
     u = _seen(X0, W)
-    o, z = X2.p + X2.R @ X3.p, X2.R[:, 2]
+    o, z = plus(X2.p, product(X2.R, X3.p)), X2.R[:, 2]
     square = dot(u, u)
     length = roots.take(stretch(o, z, square, roots.sign()))
     roots.lever(square, roots.size**2)
@@ -191,7 +194,7 @@ def _pair_slide(chain: Chain, W: Array, roots: _Roots) -> list[Step]:
 def _ball_slide(chain: Chain, W: Array, roots: _Roots) -> list[Step]:
     X0, X1, X2 = chain.X
     u = _seen(X0, W)
-    o, z = X1.p + X1.R @ X2.p, X1.R[:, 2]
+    o, z = plus(X1.p, product(X1.R, X2.p)), X1.R[:, 2]
     square = dot(u, u)
     length = roots.take(stretch(o, z, square, roots.sign()))
     roots.lever(square, roots.size**2)
@@ -201,7 +204,7 @@ def _ball_slide(chain: Chain, W: Array, roots: _Roots) -> list[Step]:
 def _turn_slide(chain: Chain, W: Array, roots: _Roots) -> list[Step]:
     X0, X1, X2 = chain.X
     flat = np.array([1.0, 1.0, 0.0])
-    u, o, z = _seen(X0, W) * flat, (X1.p + X1.R @ X2.p) * flat, X1.R[:, 2] * flat
+    u, o, z = _seen(X0, W) * flat, plus(X1.p, product(X1.R, X2.p)) * flat, X1.R[:, 2] * flat
     square = dot(u, u)
     length = roots.take(stretch(o, z, square, roots.sign()))
     roots.lever(square, roots.size**2)
@@ -221,8 +224,8 @@ def _pair_turn(chain: Chain, W: Array, roots: _Roots) -> list[Step]:
             roots.sign(),
         )
     )
-    u2 = X1.R.T @ turn_back(first, u)
-    h, g = X2.R.T @ X2.p, X3.p
+    u2 = product(X1.R.T, turn_back(first, u))
+    h, g = product(X2.R.T, X2.p), X3.p
     h2, g2 = h[0] * h[0] + h[1] * h[1], g[0] * g[0] + g[1] * g[1]
     square = u2[0] * u2[0] + u2[1] * u2[1]
     roots.lever(u[0] * u[0] + u[1] * u[1], h2 + g2)
@@ -231,7 +234,7 @@ def _pair_turn(chain: Chain, W: Array, roots: _Roots) -> list[Step]:
     third = roots.take(
         balance(h[0] * g[0] + h[1] * g[1], h[1] * g[0] - h[0] * g[1], 0.5 * flat, roots.sign())
     )
-    return [first, turn_onto(X2.p + X2.R @ turn_vector(third, g), u2), third]
+    return [first, turn_onto(X2.p + product(X2.R, turn_vector(third, g)), u2), third]
 
 
 _FORMS = {
@@ -346,17 +349,17 @@ def _solve_parallelogram(robot: Robot, p: Parallelogram, W: Array, roots: _Roots
     letter = "R" if root.kind is JointKind.REVOLUTE else "P"
     R_hub_end, _ = arm_offset(robot, p)
     X_centre, d = arm(robot, p)
-    X_rod = hub.frame_successor.R.T @ rod_a.frame_predecessor.R
+    X_rod = product(hub.frame_successor.R.T, rod_a.frame_predecessor.R)
     step, frame = _elbow(letter, root.frame_predecessor, X_centre.p, W, dot(d, d), roots)
     turn_hub, turn_a, gate = two_turns(X_rod, d, _seen(frame @ X_centre, W), roots.sign())
     # The hub's axis lies along the short sides: where the rods do so, too, the parallelogram is flat.
     roots.gates.append(gate)
-    rod = rod_a.frame_predecessor.R @ turn_vector(turn_a, d)
+    rod = product(rod_a.frame_predecessor.R, turn_vector(turn_a, d))
     fold = robot.joints[p.fold]
-    d_b = rod_b.frame_successor.R.T @ (fold.frame_predecessor.p - rod_b.frame_successor.p)
-    turn_b = turn_onto(d_b, rod_b.frame_predecessor.R.T @ rod)
-    R_rod = rod_a.frame_predecessor.R @ _moved(turn_a).R @ rod_a.frame_successor.R.T
-    R = (R_rod @ end.frame_predecessor.R).T @ R_hub_end @ end.frame_successor.R
+    d_b = product(rod_b.frame_successor.R.T, plus(fold.frame_predecessor.p, -rod_b.frame_successor.p))
+    turn_b = turn_onto(d_b, product(rod_b.frame_predecessor.R.T, rod))
+    R_rod = product(product(rod_a.frame_predecessor.R, _moved(turn_a).R), rod_a.frame_successor.R.T)
+    R = product(product((product(R_rod, end.frame_predecessor.R)).T, R_hub_end), end.frame_successor.R)
     turn_end = Turn(R[0, 0], R[1, 0])
     return {
         p.root: [step],
@@ -383,7 +386,7 @@ def leg_form(robot: Robot, leg: Leg) -> str:
     if found is not None:
         _, offset = arm_offset(robot, found)
         hub = robot.joints[found.hub].frame_successor
-        c = hub.R.T @ (offset - hub.p)
+        c = product(hub.R.T, offset - hub.p)
         if float(np.hypot(c[0], c[1])) < MEET * robot.size:
             return "parallelogram"
     return ""
@@ -413,12 +416,21 @@ def recipes(robot: Robot, leg: Leg, q: Array) -> Iterator[Recipe]:
     if not form:
         return
     balls = {
-        j: tuple(float(value) for value in q[robot.q_slices[j]])
+        j: _rounded_quaternion(q[robot.q_slices[j]])
         for j in leg.joints
         if robot.joints[j].kind is JointKind.SPHERICAL
     }
     for signs in itertools.product((1, -1), repeat=_sign_count(robot, leg, form)):
         yield Recipe(form, signs, balls)
+
+
+def _rounded_quaternion(quat_xyzw: Array) -> tuple[float, ...]:
+    """A unit quaternion near another one, rounded, so that it does not depend on the iteration that found it.
+
+    A ball is aimed from its reference along the shortest turn: any reference near the assembled one is right.
+    """
+    rounded = np.round(quat_xyzw * _QUATERNION_GRID) / _QUATERNION_GRID
+    return tuple(float(value) for value in rounded / norm(rounded))
 
 
 def solve_leg(robot: Robot, leg: Leg, recipe: Recipe, poses: Mapping[int, Pose]) -> Solution:
@@ -510,7 +522,7 @@ def leg_sphere(robot: Robot, leg: Leg, form: str, step: Step) -> Sphere:
         chain = centred(chain, 0 if form == "pair-slide" else 1)
     X = chain.X
     if form in ("pair-slide", "ball-slide", "turn-slide"):
-        d = X[-2].p + X[-2].R @ X[-1].p + step * X[-2].R[:, 2]
+        d = X[-2].p + product(X[-2].R, X[-1].p) + step * X[-2].R[:, 2]
         return Sphere(X[0].p, dot(d, d), chain.target)
     d = X[-1].p
     return Sphere((X[0] @ _moved(step) @ X[1]).p, dot(d, d), chain.target)

@@ -27,7 +27,7 @@ from nacelle.model.joint import JointKind
 from nacelle.model.leg import Leg
 from nacelle.model.platform import AXES
 from nacelle.model.robot import Robot
-from nacelle.spatial.scalar import Array
+from nacelle.spatial.scalar import Array, norm, product
 
 # Singular values below this part of the largest count as zero: closures hold to 1e-15, so true zeros
 # come out below 1e-13, and a generic pose keeps the others well above.
@@ -35,6 +35,8 @@ RANK_TOLERANCE = 1e-8
 # Scaled matrices have entries of order one; a matrix below this is nothing but rounding.
 _UNIT = 1e-3
 _POSES = 3
+# Entries of a spin's axis below this are rounding of the null space that it is read from.
+_AXIS = 1e-12
 
 _WORDS = {
     "x": "translation along x",
@@ -396,7 +398,10 @@ def _spins(robot: Robot, J: Array, motion: TreeMotion, bodies: list[int]) -> lis
     spins = []
     for b in moving:
         pose = motion.poses[b]
-        axis, place = pose.R.T @ w / size, pose.R.T @ (point - pose.p)
+        # An entry that is zero but for the rounding of the null space is zero.
+        axis, place = product(pose.R.T, w / size), product(pose.R.T, point - pose.p)
+        axis = np.where(np.abs(axis) < _AXIS, 0.0, axis)
+        axis = axis / norm(axis)
         spins.append(Spin(b, tuple(float(c) for c in axis), tuple(float(c) for c in place)))
     return spins
 

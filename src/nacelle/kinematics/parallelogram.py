@@ -10,7 +10,7 @@ from nacelle.model.joint import JointKind
 from nacelle.model.leg import BASE, Leg
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
-from nacelle.spatial.scalar import Array, cross, divide, norm
+from nacelle.spatial.scalar import Array, cross, divide, norm, plus, product
 
 # Axes meet and stand square within this part of the robot's size.
 MEET = 1e-12
@@ -83,7 +83,7 @@ def _folds(robot: Robot, p: Parallelogram, size: float) -> bool:
     )
     hub_axis, end_axis = hub.frame_successor.R[:, 2], wrist.frame_predecessor.R[:, 2]
     across = (
-        abs(float(hub_axis @ rod_a.frame_predecessor.R[:, 2])) < MEET
+        abs(float(product(hub_axis, rod_a.frame_predecessor.R[:, 2]))) < MEET
         and float(np.linalg.norm(np.cross(rod_a.frame_predecessor.R[:, 2], rod_b.frame_predecessor.R[:, 2])))
         < MEET
     )
@@ -98,18 +98,19 @@ def arm_offset(robot: Robot, p: Parallelogram) -> tuple[Array, Array]:
     """Orientation of the end in the hub, and where the wrist would stand in the hub for rods of no length."""
     rod_a, rod_b = robot.joints[p.rod_a], robot.joints[p.rod_b]
     end, fold, wrist = (robot.joints[j] for j in (p.end, p.fold, p.wrist))
-    width_hub = rod_a.frame_predecessor.p - rod_b.frame_predecessor.p
-    width_end = end.frame_successor.p - fold.frame_successor.p
+    width_hub = plus(rod_a.frame_predecessor.p, -rod_b.frame_predecessor.p)
+    width_end = plus(end.frame_successor.p, -fold.frame_successor.p)
 
     def frame(x: Array, z: Array) -> Array:
         x = x * divide(1.0, norm(x))
         return np.stack([x, cross(z, x), z], axis=1)
 
     # The end's hinge axis seen in the hub: the rods keep the axes of their two hinges parallel.
-    turned = rod_a.frame_successor.R.T @ end.frame_predecessor.R[:, 2]
-    z_hub = rod_a.frame_predecessor.R @ turned
-    R_hub_end = frame(width_hub, z_hub) @ frame(width_end, end.frame_successor.R[:, 2]).T
-    offset = rod_a.frame_predecessor.p + R_hub_end @ (wrist.frame_predecessor.p - end.frame_successor.p)
+    turned = product(rod_a.frame_successor.R.T, end.frame_predecessor.R[:, 2])
+    z_hub = product(rod_a.frame_predecessor.R, turned)
+    R_hub_end = product(frame(width_hub, z_hub), frame(width_end, end.frame_successor.R[:, 2]).T)
+    reach = plus(wrist.frame_predecessor.p, -end.frame_successor.p)
+    offset = plus(rod_a.frame_predecessor.p, product(R_hub_end, reach))
     return R_hub_end, offset
 
 
@@ -119,6 +120,6 @@ def arm(robot: Robot, p: Parallelogram) -> tuple[Pose, Array]:
     _, offset = arm_offset(robot, p)
     to_hub = hub.frame_successor.inverse()
     # Behind the hub's turn its axis is z; the wrist stands at a constant height over it.
-    centre = Pose(np.eye(3), to_hub.R @ offset + to_hub.p)
-    d = rod_a.frame_successor.R.T @ (end.frame_predecessor.p - rod_a.frame_successor.p)
+    centre = Pose(np.eye(3), plus(product(to_hub.R, offset), to_hub.p))
+    d = product(rod_a.frame_successor.R.T, plus(end.frame_predecessor.p, -rod_a.frame_successor.p))
     return root.frame_successor.inverse() @ hub.frame_predecessor @ centre, np.asarray(d)

@@ -22,7 +22,7 @@ from nacelle.kinematics.eliminate import eliminate
 from nacelle.kinematics.mechanism import LegPlan, Mechanism
 from nacelle.kinematics.tree import TreeMotion, TreeVelocity, tree_velocity
 from nacelle.model.robot import Robot
-from nacelle.spatial.scalar import Array, Scalar, dot
+from nacelle.spatial.scalar import Array, Scalar, dot, product
 from nacelle.spatial.solve import solve
 
 
@@ -43,7 +43,7 @@ def equations(robot: Robot, known: Mechanism, motion: TreeMotion) -> Equations:
     """Closure equations, and rows that set idle spins to zero: axis . w_body = 0."""
     rows = tuple(
         tuple(
-            motion.jacobian(spin.body)[3:].T @ (motion.poses[spin.body].R @ np.array(spin.axis))
+            product(motion.jacobian(spin.body)[3:].T, product(motion.poses[spin.body].R, np.array(spin.axis)))
             for spin in plan.spins
         )
         for plan in known.legs
@@ -224,7 +224,7 @@ def spin_drifts(
     """Derivatives of the idle spins of each leg at constant rates: axis . dw/dt."""
     return tuple(
         tuple(
-            dot(motion.poses[spin.body].R @ np.array(spin.axis), velocity.drifts[spin.body][3:])
+            dot(product(motion.poses[spin.body].R, np.array(spin.axis)), velocity.drifts[spin.body][3:])
             for spin in plan.spins
         )
         for plan in known.legs

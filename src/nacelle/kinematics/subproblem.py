@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from nacelle.kinematics.tree import Turn
 from nacelle.spatial.rotation import quat_product
-from nacelle.spatial.scalar import Array, Scalar, cross, divide, dot, pack, sqrt
+from nacelle.spatial.scalar import Array, Scalar, cross, divide, dot, pack, plus, product, sqrt
 
 
 class Found(NamedTuple):
@@ -57,7 +57,7 @@ def circle_to_point(e: Array, w: Array, length2: Scalar, sign: int) -> Found:
 
 def line_to_point(e: Array, w: Array, length2: Scalar, sign: int) -> Found:
     """Solve |w - e - q z|^2 = length2: a point e on a slide along z at a given distance from a point w."""
-    f = w - e
+    f = plus(w, -e)
     rest = length2 - f[0] * f[0] - f[1] * f[1]
     return Found(f[2] + sqrt(rest) * float(sign), divide(rest, length2))
 
@@ -77,7 +77,7 @@ def two_turns(C: Array, d: Array, u: Array, sign: int) -> tuple[Turn, Turn, Scal
     """
     n = C[2]
     second, gate = balance(n[0] * d[0] + n[1] * d[1], n[1] * d[0] - n[0] * d[1], u[2] - n[2] * d[2], sign)
-    return turn_onto(C @ turn_vector(second, d), u), second, gate
+    return turn_onto(product(C, turn_vector(second, d)), u), second, gate
 
 
 def ball_aim(d: Array, u: Array, quat_xyzw: Array) -> Array:
@@ -91,6 +91,6 @@ def ball_aim(d: Array, u: Array, quat_xyzw: Array) -> Array:
     x, y, z, w = quat_xyzw
     # The reference direction, then the half-way quaternion [d0 x u; d.d + d0.u].
     t = 2.0 * cross(quat_xyzw[:3], d)
-    d0 = d + w * t + cross(pack([x, y, z]), t)
+    d0 = plus(plus(d, w * t), cross(pack([x, y, z]), t))
     half = pack([*cross(d0, u), dot(d, d) + dot(d0, u)])
     return quat_product(half * divide(1.0, sqrt(dot(half, half))), quat_xyzw)

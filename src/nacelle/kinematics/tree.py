@@ -18,7 +18,7 @@ from nacelle.model.leg import BASE, PLATFORM
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose, identity
 from nacelle.spatial.rotation import rotation_quat
-from nacelle.spatial.scalar import Array, Scalar, atan2, cos, cross, pack, sin
+from nacelle.spatial.scalar import Array, Scalar, atan2, cos, cross, pack, plus, sin
 
 
 class Turn(NamedTuple):
@@ -54,7 +54,7 @@ class TreeMotion:
     def point_jacobian(self, body: int, point: Array) -> Array:
         """Jacobian of the twist [v; w] of a body at a point given in base axes: v = v0 + w x point."""
         v0, w = self.columns[:3], self.columns[3:]
-        J = np.concatenate([v0 + cross(w, point), w])
+        J = np.concatenate([plus(v0, cross(w, point)), w])
         return np.where(self.movers[body], J, 0.0)
 
 

@@ -158,7 +158,7 @@ class _Builder:
             notes=self.description.notes,
             sources=tuple(self.description.sources),
         )
-        return None if self.problems else robot
+        return None if self.problems else robot.alike
 
     def leg_list(self, tree: list[Edge], closing: list[Edge], joints: list[Joint]) -> list[Leg]:
         """The legs: components of the graph, each with its joints and closures."""

@@ -46,13 +46,14 @@ from nacelle.model.units import NUMBER, QUANTITIES
 from nacelle.spatial.inertia import inertia_faults, parameters_from_com, parameters_from_frame
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import (
+    nearest_rotation,
     rotation_axis_angle,
     rotation_quat,
     rotation_rpy,
     rotation_x,
     rotation_z,
 )
-from nacelle.spatial.scalar import Array
+from nacelle.spatial.scalar import Array, norm, product
 
 FORMAT = "nacelle/1"
 
@@ -115,15 +116,12 @@ class RotationSpec(Strict):
         """Give the matrix R (3, 3); a matrix printed with few digits is made orthonormal."""
         if self.matrix is not None:
             R = np.array(self.matrix)
-            if np.max(np.abs(R.T @ R - np.eye(3))) < 1e-13:
-                return R
-            U, _, Vt = np.linalg.svd(R)
-            return np.asarray(U @ Vt)
+            return R if np.max(np.abs(product(R.T, R) - np.eye(3))) < 1e-13 else nearest_rotation(R)
         if self.rpy is not None:
             return rotation_rpy(np.array(self.rpy))
         if self.quat_xyzw is not None:
             quat = np.array(self.quat_xyzw)
-            return rotation_quat(quat / np.linalg.norm(quat))
+            return rotation_quat(quat / norm(quat))
         assert self.axis is not None
         assert self.angle is not None
         return rotation_axis_angle(np.array(self.axis), self.angle)

@@ -20,6 +20,7 @@ from pydantic_core import InitErrorDetails, PydanticCustomError, ValidationError
 
 from nacelle.errors import did_you_mean
 from nacelle.model.units import NUMBER, QUANTITIES, Quantity, UnitError, parse_quantity
+from nacelle.spatial.scalar import norm
 
 SI = {"*": "SI"}
 # No quantity or vector is a text longer than this; searching such texts could take long.
@@ -240,7 +241,7 @@ def _read_axis(value: Any, info: ValidationInfo) -> tuple[float, ...]:
     if isinstance(value, list | tuple) and len(value) != 3:
         raise fault(f"expected an axis, got {_short(value)}", "x, y, z, -x, -y, -z or three numbers")
     vector = np.array(read_vector(value, QUANTITIES["number"], None, 3))
-    length = float(np.linalg.norm(vector))
+    length = float(norm(vector))
     if not length > 1e-9 or not np.isfinite(length):
         raise fault("the axis has no length", "x, y, z, -x, -y, -z or three numbers")
     # An axis that is a unit vector already stays as it is, so that files round-trip bit for bit.

@@ -11,6 +11,7 @@ from nacelle.model.description import DisplaySpec, PlacementSpec
 from nacelle.model.drive import Drive
 from nacelle.model.joint import MOTION, JointKind
 from nacelle.spatial.pose import Pose
+from nacelle.spatial.rounding import cleaned
 from nacelle.spatial.scalar import Array
 
 
@@ -71,9 +72,7 @@ def clean(R: Array) -> Array:
     Cosines of right angles written in degrees or multiples of pi come out as 6e-17; exact zeros make
     the programs traced from the robot smaller.
     """
-    cleaned = np.where(np.abs(R) < 4e-16, 0.0, R)
-    near_one = np.abs(np.abs(cleaned) - 1.0) < 4e-16
-    return np.where(near_one, np.sign(cleaned), cleaned) + 0.0
+    return cleaned(R)
 
 
 def placed_display(shapes: list[DisplaySpec], mirror: Array | None) -> tuple[dict[str, Any], ...]:

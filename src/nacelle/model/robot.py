@@ -19,7 +19,8 @@ from nacelle.model.parameters import GROUPS, Layout
 from nacelle.model.platform import Mode, Motion, Payload, Tool
 from nacelle.pictures import Plot
 from nacelle.spatial.pose import Pose, identity
-from nacelle.spatial.scalar import Array
+from nacelle.spatial.rounding import Constants
+from nacelle.spatial.scalar import Array, norm
 
 
 @dataclass(frozen=True)
@@ -133,11 +134,11 @@ class Robot:
     def size(self) -> float:
         """Characteristic length, m: the largest distance between a joint's frame and its body."""
         lengths = [
-            float(np.linalg.norm(frame.p))
+            float(norm(frame.p))
             for joint in self.joints
             for frame in (joint.frame_predecessor, joint.frame_successor)
         ]
-        return max([*lengths, float(np.linalg.norm(self.reference.p))]) or 1.0
+        return max([*lengths, float(norm(self.reference.p))]) or 1.0
 
     def body(self, name: str) -> int:
         """Index of a body by name."""
@@ -249,6 +250,30 @@ class Robot:
     def numeric(self) -> Robot:
         """The robot with its own numbers, where this one has symbols in their place."""
         return self
+
+    @cached_property
+    def alike(self) -> Robot:
+        """The robot with numbers that differ by rounding alone made equal (`nacelle.spatial.rounding`).
+
+        Lengths of equal legs that went through different rotations are equal again: programs are traced
+        from these numbers. A robot of a description is so already.
+        """
+        if self.numeric is not self:
+            return self
+        constants = Constants()
+
+        def settled(values: Array) -> Array:
+            flat = [constants.one(float(value)) for value in np.ravel(values)]
+            return np.array(flat).reshape(np.shape(values))
+
+        vector = self.parameter_vector()
+        same = settled(vector)
+        reference = Pose(settled(self.reference.R), settled(self.reference.p))
+        if np.array_equal(vector, same) and all(
+            np.array_equal(a, b) for a, b in zip(reference, self.reference, strict=True)
+        ):
+            return self
+        return dataclasses.replace(self.with_parameters(same), reference=reference)
 
     def in_mode(self, name: str) -> Robot:
         """Give the robot in one of its modes: with its motion, reference pose, branches and guesses.

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from nacelle.program.graph import Graph, children, reachable
+from nacelle.spatial.rounding import FOLDED_ULPS, Constants, folded_total
 
 # A scaled item: coefficient and item. ONE is the item 1, so that constants are scaled items too.
 Scaled = tuple[float, int]
@@ -34,6 +35,7 @@ class Algebra:
     roots: list[Scaled] = field(default_factory=list)
     size: int = 1
     _known: dict[Any, int] = field(default_factory=dict)
+    constants: Constants = field(default_factory=lambda: Constants(FOLDED_ULPS))
 
     def new(self) -> int:
         """A new index."""
@@ -42,7 +44,7 @@ class Algebra:
 
     def add_linear(self, terms: dict[int, float]) -> Scaled:
         """A linear form, with a common coefficient and the leading sign taken out."""
-        kept = {item: c for item, c in terms.items() if c != 0.0}
+        kept = {item: self.constants.one(c) for item, c in terms.items() if c != 0.0}
         if not kept:
             return 0.0, ONE
         if len(kept) == 1:
@@ -54,12 +56,12 @@ class Algebra:
         if kept[first] < 0.0:
             scale = -scale
         if scale != 1.0:
-            kept = {item: c / scale for item, c in kept.items()}
+            kept = {item: self.constants.one(c / scale) for item, c in kept.items()}
         return scale, self._intern("linear", kept)
 
     def add_scaled(self, scale: float, item: int) -> int:
         """An item that is another one scaled, computed once."""
-        return self._intern("linear", {item: scale})
+        return self._intern("linear", {item: self.constants.one(scale)})
 
     def add_power(self, factors: dict[int, int]) -> int:
         """A product of powers."""
@@ -145,6 +147,7 @@ def read(graph: Graph, roots: list[int], keep: bool = True, spread: bool = False
     place: dict[int, Scaled] = {}
     for k in order:
         scale, item = _read_node(graph, algebra, k, place, uses, spread)
+        scale = algebra.constants.one(scale)
         if keep and uses[k] > 1 and abs(scale) != 1.0 and item != ONE:
             scale, item = math.copysign(1.0, scale), algebra.add_scaled(abs(scale), item)
         place[k] = scale, item
@@ -183,9 +186,9 @@ def _read_node(
             scale, item = place[child]
             if item in algebra.linear and _alone(graph, child, uses):
                 for inner, coefficient in algebra.linear[item].items():
-                    terms[inner] = terms.get(inner, 0.0) + sign * scale * coefficient
+                    terms[inner] = folded_total(terms.get(inner, 0.0), sign * scale * coefficient)
             else:
-                terms[item] = terms.get(item, 0.0) + sign * scale
+                terms[item] = folded_total(terms.get(item, 0.0), sign * scale)
         return algebra.add_linear(terms)
     if op in ("mul", "div"):
         scale = 1.0
@@ -293,8 +296,8 @@ class _Writer:
             if item == ONE:
                 constant = c
             else:
-                classes.setdefault(abs(c), []).append((item, c))
-        total: int | None = None
+                classes.setdefault(abs(self.algebra.constants.one(c)), []).append((item, c))
+        whole: int | None = None
         for size in sorted(classes, key=lambda size: size != 1.0):
             part: int | None = None
             for item, c in sorted(classes[size], key=lambda entry: (entry[1] < 0.0, entry[0])):
@@ -302,8 +305,8 @@ class _Writer:
                 part = value if part is None else g.add(part, value)
             assert part is not None
             part = g.mul(g.const(size), part)
-            total = part if total is None else g.add(total, part)
-        return g.const(constant) if total is None else g.add(total, g.const(constant))
+            whole = part if whole is None else g.add(whole, part)
+        return g.const(constant) if whole is None else g.add(whole, g.const(constant))
 
     def _power(self, factors: dict[int, int]) -> int:
         """A product; divisors with a shared reciprocal are factors, the others one division."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, deque
 
 from nacelle.program.algebra import ONE, Algebra
+from nacelle.spatial.rounding import folded_total
 
 
 def factor(algebra: Algebra) -> int:
@@ -54,7 +55,7 @@ def _take_out(
         rest = dict(algebra.power[term])
         rest[base] -= common
         remainder = algebra.add_power(rest)
-        inner[remainder] = inner.get(remainder, 0.0) + form.pop(term)
+        inner[remainder] = folded_total(inner.get(remainder, 0.0), form.pop(term))
         uses[term] -= 1
         for child in algebra.power[term]:
             uses[child] -= 1
@@ -62,14 +63,14 @@ def _take_out(
         if uses[remainder] == 1:
             for child in algebra.power.get(remainder, ()):
                 uses[child] += 1
-    scale, total = algebra.add_linear(inner)
+    scale, sum_ = algebra.add_linear(inner)
     # The sum of the rest may be a plain number or item: then the product is that much simpler.
     factors = {base: common}
-    if total != ONE:
-        factors[total] = factors.get(total, 0) + 1
+    if sum_ != ONE:
+        factors[sum_] = factors.get(sum_, 0) + 1
     product = algebra.add_power(factors)
     if product in form:
-        form[product] += scale
+        form[product] = folded_total(form[product], scale)
     else:
         form[product] = scale
         uses[product] += 1
@@ -79,5 +80,5 @@ def _take_out(
     if form[product] == 0.0:
         del form[product]
         uses[product] -= 1
-    new = [total] if total in algebra.linear else []
+    new = [sum_] if sum_ in algebra.linear else []
     return len(terms) - 1, new

@@ -2,7 +2,8 @@
 
 Every node is a tuple of an operation and the indices of earlier nodes; equal tuples are one node. While
 it grows, constants are folded (x 0 = 0, x 1 = x, x - x = 0), signs are pulled outwards (negations are
-free in every target), and commutative arguments are ordered, so that equal expressions meet.
+free in every target), and commutative arguments are ordered, so that equal expressions meet. Constants that
+differ by rounding alone are one (`nacelle.spatial.rounding`).
 
 Beside the operations of a `Program` a graph has
 
@@ -18,6 +19,9 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from nacelle.spatial.rounding import FOLDED_ULPS, Constants, folded_total
+from nacelle.spatial.trigonometry import sine_cosine
+
 Node = tuple[Any, ...]
 
 _ODD = frozenset(("sin", "tanh", "sign"))
@@ -27,7 +31,7 @@ _EVEN = frozenset(("cos", "abs"))
 class Graph:
     """An expression graph; nodes are indices into `nodes`."""
 
-    __slots__ = ("_table", "nodes", "values")
+    __slots__ = ("_constants", "_table", "nodes", "values")
 
     def __init__(self) -> None:
         """Start empty."""
@@ -35,6 +39,7 @@ class Graph:
         # The value of a node that is a constant, else None.
         self.values: list[float | None] = []
         self._table: dict[Node, int] = {}
+        self._constants = Constants(FOLDED_ULPS)
 
     def node(self, *node: Any) -> int:
         """Give the index of a node, new or old."""
@@ -46,9 +51,9 @@ class Graph:
         return found
 
     def const(self, value: float) -> int:
-        """A constant; -0.0 is taken as 0.0, and all NaN are one."""
-        number = float(value) + 0.0
-        key: Node = ("const", number) if number == number else ("const", math.nan)
+        """A constant, as it has appeared within rounding; -0.0 is taken as 0.0, and all NaN are one."""
+        number = float(value)
+        key: Node = ("const", self._constants.one(number) + 0.0) if number == number else ("const", math.nan)
         return self.node(*key)
 
     def input(self, k: int) -> int:
@@ -77,7 +82,7 @@ class Graph:
         """Sum."""
         u, v = self.values[a], self.values[b]
         if u is not None and v is not None:
-            return self.const(u + v)
+            return self.const(folded_total(u, v))
         if u == 0.0:
             return b
         if v == 0.0:
@@ -98,7 +103,7 @@ class Graph:
         """Difference; a - b and b - a share a node."""
         u, v = self.values[a], self.values[b]
         if u is not None and v is not None:
-            return self.const(u - v)
+            return self.const(folded_total(u, -v))
         if a == b:
             return self.const(0.0)
         if v == 0.0:
@@ -223,8 +228,8 @@ def _fold(op: str, value: float) -> float | None:
 
 
 _FUNCTIONS: dict[str, Callable[[float], float]] = {
-    "sin": math.sin,
-    "cos": math.cos,
+    "sin": lambda value: sine_cosine(value)[0],
+    "cos": lambda value: sine_cosine(value)[1],
     "tanh": math.tanh,
     "exp": math.exp,
     "abs": abs,

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from nacelle.program.algebra import ONE, Algebra
+from nacelle.spatial.rounding import folded_total
 
 # A sum of more terms than this is not searched for pairs: their number grows with the square.
 _LONGEST = 60
@@ -20,9 +21,9 @@ def pair_sums(algebra: Algebra, budget: int) -> int:
     """Extract pairs of terms that occur in several linear forms; give the number of pairs extracted."""
 
     def keys(form: dict[int, float], item: int) -> list[Any]:
-        c = form[item]
+        c, one = form[item], algebra.constants.one
         return [
-            (item, other, d / c) if item < other else (other, item, c / d)
+            (item, other, one(d / c)) if item < other else (other, item, one(c / d))
             for other, d in form.items()
             if other != item and ONE not in (other, item)
         ]
@@ -37,7 +38,7 @@ def pair_sums(algebra: Algebra, budget: int) -> int:
         # add_linear takes out a common size and the leading sign, which here are 1.
         c = form.pop(first)
         form.pop(second)
-        form[item] = form.get(item, 0.0) + c
+        form[item] = folded_total(form.get(item, 0.0), c)
         if form[item] == 0.0:
             del form[item]
 

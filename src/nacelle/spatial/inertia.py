@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from nacelle.spatial.rotation import skew
-from nacelle.spatial.scalar import Array, pack
+from nacelle.spatial.scalar import Array, pack, plus, product
 
 _ROWS = (0, 0, 1, 0, 1, 2)
 _COLUMNS = (0, 1, 1, 2, 2, 2)
@@ -32,7 +32,7 @@ def parameters_from_com(mass: float, com: Array, about_com: Array) -> Array:
     I = I_c - m c^ c^, with c^ the skew matrix of c (Steiner).
     """
     c_hat = skew(com)
-    return parameters_from_frame(mass, mass * com, about_com - mass * (c_hat @ c_hat))
+    return parameters_from_frame(mass, mass * com, plus(about_com, -mass * product(c_hat, c_hat)))
 
 
 def inertia_about_com(parameters: Array) -> Array:
@@ -41,7 +41,7 @@ def inertia_about_com(parameters: Array) -> Array:
     if mass == 0.0:
         return inertia_matrix(parameters)
     c_hat = skew(parameters[1:4])
-    return np.asarray(inertia_matrix(parameters) + (c_hat @ c_hat) / mass)
+    return np.asarray(plus(inertia_matrix(parameters), product(c_hat, c_hat) / mass))
 
 
 def spatial_inertia(parameters: Array) -> Array:
@@ -60,11 +60,12 @@ def transform_parameters(R: Array, p: Array, parameters: Array) -> Array:
         parameters: about the old frame.
     """
     mass = parameters[0]
-    first = R @ parameters[1:4]
+    first = product(R, parameters[1:4])
     p_hat, first_hat = skew(p), skew(first)
-    about_old_origin = R @ inertia_matrix(parameters) @ R.T
-    about_new = about_old_origin - p_hat @ first_hat - first_hat @ p_hat - mass * (p_hat @ p_hat)
-    return parameters_from_frame(mass, first + mass * p, about_new)
+    about_old_origin = product(product(R, inertia_matrix(parameters)), R.T)
+    shifted = plus(product(p_hat, first_hat), product(first_hat, p_hat))
+    about_new = plus(plus(about_old_origin, -shifted), -mass * product(p_hat, p_hat))
+    return parameters_from_frame(mass, plus(first, mass * p), about_new)
 
 
 def inertia_faults(parameters: Array, tolerance: float = 1e-9) -> list[str]:

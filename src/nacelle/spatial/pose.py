@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.spatial.scalar import Array
+from nacelle.spatial.rounding import ordered_composition
+from nacelle.spatial.scalar import Array, plus, product
 
 
 class Pose(NamedTuple):
@@ -17,11 +18,13 @@ class Pose(NamedTuple):
 
     def __matmul__(self, other: Pose) -> Pose:
         """Compose: the pose of c in a from b in a and c in b."""
-        return Pose(self.R @ other.R, self.R @ other.p + self.p)
+        if object not in (self.R.dtype, self.p.dtype, other.R.dtype, other.p.dtype):
+            return Pose(*ordered_composition(self.R, self.p, other.R, other.p))
+        return Pose(product(self.R, other.R), plus(product(self.R, other.p), self.p))
 
     def inverse(self) -> Pose:
         """Pose of a in b."""
-        return Pose(self.R.T, -(self.R.T @ self.p))
+        return Pose(self.R.T, -product(self.R.T, self.p))
 
 
 def identity() -> Pose:
@@ -31,4 +34,4 @@ def identity() -> Pose:
 
 def mirrored(pose: Pose, mirror: Array) -> Pose:
     """Reflect both frames of a pose: M R M and M p, with M a reflection (3, 3)."""
-    return Pose(mirror @ pose.R @ mirror, mirror @ pose.p)
+    return Pose(product(product(mirror, pose.R), mirror), product(mirror, pose.p))

@@ -6,24 +6,37 @@ import math
 
 import numpy as np
 
-from nacelle.spatial.scalar import Array, Scalar, cos, cross, dot, norm, pack, sin
+from nacelle.spatial.rounding import cleaned, first_largest
+from nacelle.spatial.scalar import Array, Scalar, cos, cross, dot, norm, pack, plus, product, sin
+from nacelle.spatial.trigonometry import sine_cosine
+
+# Quadratic convergence: a matrix with three digits is a rotation to rounding after four steps.
+_POLAR_STEPS = 6
+
+
+def _cos_sin(angle: Scalar) -> tuple[Scalar, Scalar]:
+    """Cosine and sine; of a float the same on every machine."""
+    if isinstance(angle, float):
+        s, c = sine_cosine(float(angle))
+        return c, s
+    return cos(angle), sin(angle)
 
 
 def rotation_x(angle: Scalar) -> Array:
     """Rotation by `angle` (rad) about x."""
-    c, s = cos(angle), sin(angle)
+    c, s = _cos_sin(angle)
     return pack([[1.0, 0.0, 0.0], [0.0, c, -s], [0.0, s, c]])
 
 
 def rotation_y(angle: Scalar) -> Array:
     """Rotation by `angle` (rad) about y."""
-    c, s = cos(angle), sin(angle)
+    c, s = _cos_sin(angle)
     return pack([[c, 0.0, s], [0.0, 1.0, 0.0], [-s, 0.0, c]])
 
 
 def rotation_z(angle: Scalar) -> Array:
     """Rotation by `angle` (rad) about z."""
-    c, s = cos(angle), sin(angle)
+    c, s = _cos_sin(angle)
     return pack([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
 
 
@@ -34,14 +47,15 @@ def skew(v: Array) -> Array:
 
 def rotation_axis_angle(axis: Array, angle: Scalar) -> Array:
     """Rodrigues: R = 1 + sin(angle) K + (1 - cos(angle)) K K, K = skew(axis), |axis| = 1."""
+    c, s = _cos_sin(angle)
     K = skew(axis)
-    R: Array = np.eye(3) + sin(angle) * K + (1.0 - cos(angle)) * (K @ K)
+    R: Array = plus(plus(np.eye(3), s * K), (1.0 - c) * product(K, K))
     return R
 
 
 def rotation_rpy(rpy: Array) -> Array:
     """Roll-pitch-yaw about fixed axes: R = Rz(yaw) Ry(pitch) Rx(roll), angles in rad."""
-    return np.asarray(rotation_z(rpy[2]) @ rotation_y(rpy[1]) @ rotation_x(rpy[0]))
+    return product(product(rotation_z(rpy[2]), rotation_y(rpy[1])), rotation_x(rpy[0]))
 
 
 def rotation_quat(quat_xyzw: Array) -> Array:
@@ -72,10 +86,10 @@ def quat_from_rotation(R: Array) -> Array:
             1.0 + diagonal[0] - diagonal[1] - diagonal[2],
             1.0 - diagonal[0] + diagonal[1] - diagonal[2],
             1.0 - diagonal[0] - diagonal[1] + diagonal[2],
-            1.0 + diagonal.sum(),
+            1.0 + diagonal[0] + diagonal[1] + diagonal[2],
         ]
     )
-    pick = int(np.argmax(squares))
+    pick = first_largest(squares)
     vee = np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
     if pick == 3:
         quat = np.append(vee, squares[3])
@@ -84,9 +98,22 @@ def quat_from_rotation(R: Array) -> Array:
         for k in range(3):
             quat[k] = squares[pick] if k == pick else R[pick, k] + R[k, pick]
         quat[3] = vee[pick]
-    sign = -1.0 if quat[3] < 0 else 1.0
-    unit: Array = sign * quat / np.linalg.norm(quat)
-    return unit
+    unit: Array = cleaned(quat / norm(quat))
+    # A half turn has no sign of its own: there the first component that is not zero is positive.
+    leading = unit[3] if unit[3] != 0.0 else next(value for value in unit if value != 0.0)
+    return -unit + 0.0 if leading < 0.0 else unit
+
+
+def nearest_rotation(R: Array) -> Array:
+    """The rotation nearest to a matrix of floats that is one but for its last digits.
+
+    It is the orthogonal factor of the polar decomposition, by Newton: X <- (X + X^-T) / 2; the same on every
+    machine.
+    """
+    for _ in range(_POLAR_STEPS):
+        cofactors = np.stack([cross(R[1], R[2]), cross(R[2], R[0]), cross(R[0], R[1])])
+        R = 0.5 * (R + cofactors / dot(R[0], cofactors[0]))
+    return R
 
 
 def quat_product(a: Array, b: Array) -> Array:
@@ -115,7 +142,7 @@ def frame_from_two_axes(first: Array, second: Array) -> Array:
     Entries of axes that lie along coordinate axes stay exactly 0 or +-1.
     """
     x = first / norm(first)
-    y = second - dot(x, second) * x
+    y = plus(second, -(dot(x, second) * x))
     y = y / norm(y)
     return np.stack([x, y, cross(x, y)], axis=1) + 0.0
 
@@ -127,7 +154,7 @@ def frame_with_z(axis: Array) -> Array:
     robots made of coordinate axes keep exact zeros and ones.
     """
     z = axis / norm(axis)
-    largest = int(np.argmax(np.abs(z)))
+    largest = first_largest(np.abs(z))
     x = np.zeros(3)
     x[(largest + 1) % 3] = math.copysign(1.0, z[largest])
     R_yzx = frame_from_two_axes(z, x)

@@ -21,6 +21,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from nacelle.spatial.rounding import array_total, ordered_product, ordered_sum, total
+
 Scalar: TypeAlias = Any
 Array: TypeAlias = NDArray[Any]
 
@@ -147,18 +149,65 @@ def divide(a: Scalar, b: Scalar) -> Scalar:
     return a / b
 
 
+def plus(a: Scalar, b: Scalar) -> Scalar:
+    """Sum of two scalars, or of two arrays of them entry by entry; floats that cancel to rounding give 0."""
+    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
+        if a.dtype != object and b.dtype != object:
+            return array_total(a, b)
+        a, b = np.broadcast_arrays(a, b)
+        result = np.empty(a.shape, dtype=object)
+        for place in np.ndindex(a.shape):
+            result[place] = plus(a[place], b[place])
+        return result
+    return total(a, b) if isinstance(a, float) and isinstance(b, float) else a + b
+
+
+def product(A: Array, B: Array) -> Array:
+    """Product A B of matrices or vectors; sums of floats run in order, and are 0 where they cancel.
+
+    The result does not depend on the machine's linear algebra, in the last bit neither: constants of
+    programs are made with it.
+    """
+    if A.shape[-1] == 0:
+        return np.asarray(A @ B)
+    left, right = (A if A.ndim > 1 else A[None]), (B if B.ndim > 1 else B[:, None])
+    if A.dtype != object and B.dtype != object:
+        found = ordered_product(left, right)
+    else:
+        found = np.empty((left.shape[0], right.shape[1]), dtype=object)
+        columns = [list(right[:, j]) for j in range(right.shape[1])]
+        for i in range(left.shape[0]):
+            row = list(left[i])
+            for j, column in enumerate(columns):
+                found[i, j] = _sum_of_products(row, column)
+    return np.asarray(found.reshape(A.shape[:-1] + B.shape[1:]))
+
+
+def _sum_of_products(row: list[Scalar], column: list[Scalar]) -> Scalar:
+    terms = [x * y for x, y in zip(row, column, strict=True)]
+    if all(isinstance(term, float) for term in terms):
+        return ordered_sum(terms)
+    found = terms[0]
+    for term in terms[1:]:
+        found = found + term
+    return found
+
+
 def dot(a: Array, b: Array) -> Scalar:
-    """Inner product of two vectors, sum of a_i b_i."""
-    return a @ b
+    """Inner product of two vectors, sum of a_i b_i in order; floats that cancel to rounding give 0."""
+    return _sum_of_products(a.tolist(), b.tolist())
 
 
 def cross(a: Array, b: Array) -> Array:
-    """Cross product a x b of two vectors of length three."""
+    """Cross product a x b of two vectors of length three; floats that cancel to rounding give 0."""
+    if a.ndim == b.ndim == 1 and a.dtype != object and b.dtype != object:
+        (u, v, w), (x, y, z) = a.tolist(), b.tolist()
+        return np.array([total(v * z, -w * y), total(w * x, -u * z), total(u * y, -v * x)])
     return pack(
         [
-            a[1] * b[2] - a[2] * b[1],
-            a[2] * b[0] - a[0] * b[2],
-            a[0] * b[1] - a[1] * b[0],
+            plus(a[1] * b[2], -(a[2] * b[1])),
+            plus(a[2] * b[0], -(a[0] * b[2])),
+            plus(a[0] * b[1], -(a[1] * b[0])),
         ]
     )
 

@@ -15,8 +15,14 @@ from typing import NamedTuple
 import numpy as np
 
 from nacelle.dynamics.compact.demand import is_zero
-from nacelle.spatial.scalar import Array, Scalar, absolute, cross, divide, dot, minimum, pack
+from nacelle.spatial.rounding import first_largest
+from nacelle.spatial.scalar import Array, Scalar, absolute, cross, divide, dot, minimum, pack, product
 from nacelle.spatial.solve import solve
+
+# Entries of scaled sample matrices below this are zero: their loops are closed to 1e-15.
+_FILLED = 1e-11
+# Scores that differ by less are equal; sizes of pivots weigh a thousandth.
+_NEAR = 1e-9
 
 
 class Solved(NamedTuple):
@@ -92,9 +98,9 @@ def pivot_order(samples: Array) -> tuple[tuple[int, int], ...]:
         part = np.abs(M[:, rows_left][:, :, columns_left])
         largest = np.max(part, axis=(1, 2), keepdims=True)
         good = np.min(part / largest, axis=0)
-        filled = np.sum(np.max(part, axis=0) > 1e-14, axis=0)
+        filled = np.sum(np.max(part, axis=0) > _FILLED, axis=0)
         score = np.where(good > 0.1 * np.max(good), -filled[None, :] + 1e-3 * good, -np.inf)
-        i, j = np.unravel_index(int(np.argmax(score)), score.shape)
+        i, j = np.unravel_index(_first_best(score), score.shape)
         row, column = rows_left[i], columns_left[j]
         order.append((row, column))
         rows_left.remove(row)
@@ -103,6 +109,11 @@ def pivot_order(samples: Array) -> tuple[tuple[int, int], ...]:
             factor = M[:, other, column] / M[:, row, column]
             M[:, other] = M[:, other] - factor[:, None] * M[:, row]
     return tuple(order)
+
+
+def _first_best(score: Array) -> int:
+    """The first entry whose score is the best but for a margin: columns weigh whole numbers."""
+    return int(np.flatnonzero(score.ravel() >= np.max(score) - _NEAR)[0])
 
 
 def balance(
@@ -151,7 +162,7 @@ def balance_flat(anchors: Array, columns: list[Array], force: Array, moment: Arr
     C = np.stack([np.ones(6), anchors[:, i], anchors[:, j]])
     three, others = _split(C)
     inverse = np.linalg.inv(C[:, three])
-    K = -inverse @ C[:, others]
+    K = product(-inverse, C[:, others])
     # A_i g -> -M_j, A_j g -> M_i for arms in the plane: (A x n g) has components A_j g, -A_i g.
     right = pack([force[k], -moment[j], moment[i]])
     g0 = inverse @ right
@@ -181,7 +192,8 @@ def balance_flat(anchors: Array, columns: list[Array], force: Array, moment: Arr
 
 def _split(C: Array) -> tuple[list[int], list[int]]:
     """Three legs whose constant columns stand well apart, and the other three."""
-    best = max(combinations(range(6), 3), key=lambda three: round(abs(_det(C[:, three])), 12))
+    triples = list(combinations(range(6), 3))
+    best = triples[first_largest([abs(_det(C[:, three])) for three in triples])]
     return list(best), [m for m in range(6) if m not in best]
 
 

@@ -18,10 +18,11 @@ import numpy as np
 
 from nacelle.model.joint import FrictionTerm, Joint, JointKind
 from nacelle.spatial.pose import Pose
-from nacelle.spatial.scalar import Array, Scalar, cross, divide, norm, pack
+from nacelle.spatial.rounding import CANCELLED, first_largest, first_smallest
+from nacelle.spatial.scalar import Array, Scalar, cross, divide, norm, pack, product
 
 # Numbers below this part of their neighbours are rounding: sines of right angles, products of inertia.
-ROUNDING = 4e-15
+ROUNDING = CANCELLED
 # Parts of a leg that must vanish for a form to hold, over the size of what they stand beside.
 NOTHING = 1e-12
 
@@ -149,28 +150,41 @@ def leg_axes(form: LegForm) -> Array:
     a = form.axis if form.pivot == "S" and form.kind == "rod" else form.first
     if a.dtype == object or (form.pivot == "S" and form.kind == "strut"):
         return np.eye(3)
-    k = int(np.argmax(np.abs(a)))
+    k = first_largest(np.abs(a))
     if abs(abs(a[k]) - 1.0) < 1e-12:
         return np.eye(3)
     level = [j for j in range(3) if abs(a[j]) < 1e-12]
-    up = np.eye(3)[level[-1]] if level else np.cross(a, np.eye(3)[int(np.argmin(np.abs(a)))])
-    up = up / np.linalg.norm(up)
-    return np.stack([np.cross(a, up), a, up], axis=1)
+    up = np.eye(3)[level[-1]] if level else cross(a, np.eye(3)[first_smallest(np.abs(a))])
+    up = up / norm(up)
+    return np.stack([cross(a, up), a, up], axis=1)
 
 
 def alike(axes: list[Array]) -> list[Array]:
     """Entries of several axes that differ by rounding alone become equal: legs share products with them."""
+    return alike_entries([clean(Q) for Q in axes], 1.0)
+
+
+def alike_places(places: list[Array]) -> list[Array]:
+    """Coordinates of several points that differ by rounding alone become equal; symbols stay as they are."""
+    if any(place.dtype == object for place in places):
+        return places
+    scale = max((float(np.max(np.abs(place))) for place in places), default=0.0)
+    return alike_entries([clean(place, scale) for place in places], scale)
+
+
+def alike_entries(arrays: list[Array], scale: float) -> list[Array]:
+    """Entries whose sizes differ by rounding beside a scale become equal to the first of them."""
     sizes: list[float] = []
     found = []
-    for Q in axes:
+    for array in arrays:
         entries = []
-        for value in np.ravel(clean(Q)):
-            same = next((size for size in sizes if abs(size - abs(value)) < ROUNDING), None)
+        for value in np.ravel(array):
+            same = next((size for size in sizes if abs(size - abs(value)) < ROUNDING * scale), None)
             if same is None:
                 same = abs(float(value))
                 sizes.append(same)
             entries.append(float(np.copysign(same, value)))
-        found.append(np.array(entries).reshape(3, 3))
+        found.append(np.array(entries).reshape(array.shape))
     return found
 
 
@@ -189,4 +203,4 @@ def circle(frame: Pose, e: Array) -> Circle:
     along = pack([e[0], e[1], 0.0]) * divide(1.0, radius)
     up = np.array([0.0, 0.0, 1.0])
     axes = np.stack([along, cross(up, along), up], axis=1)
-    return Circle(radius, frame.p + e[2] * frame.R[:, 2], frame.R @ along, axes)
+    return Circle(radius, frame.p + e[2] * frame.R[:, 2], product(frame.R, along), axes)

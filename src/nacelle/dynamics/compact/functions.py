@@ -22,7 +22,7 @@ from nacelle.kinematics.mechanism import mechanism
 from nacelle.kinematics.shapes import of_actuators, of_pose, of_twist, of_unknowns
 from nacelle.model.robot import Robot
 from nacelle.spatial.physics import physics
-from nacelle.spatial.scalar import Array, Scalar, pack
+from nacelle.spatial.scalar import Array, Scalar, pack, product
 
 
 def pose_shapes(robot: Robot) -> dict[str, tuple[int, ...]]:
@@ -50,7 +50,7 @@ def platform_at(robot: Robot, arrays: dict[str, Array], v: Array, a: Array | Non
         k, i, j = turns[0], (turns[0] + 1) % 3, (turns[0] + 2) % 3
         about: list[list[Scalar]] = [[0.0] * 3 for _ in range(3)]
         about[k][k], about[i][i], about[j][j], about[i][j], about[j][i] = 1.0, c, c, -s, s
-        R = pack(about) @ clean(known.chart.turned_from)
+        R = product(pack(about), clean(known.chart.turned_from))
     where = iter(arrays.get("position", ()))
     p = pack([next(where) if k in axes else reference.p[k] for k in range(3)])
     V = _spread(v, axes)

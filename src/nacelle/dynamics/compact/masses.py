@@ -17,11 +17,14 @@ from functools import lru_cache
 import numpy as np
 
 from nacelle.spatial.inertia import inertia_matrix
+from nacelle.spatial.rounding import NEAR
 from nacelle.spatial.scalar import Array
 
 # Masses may be so much larger than the platform's own before what they cancel costs digits.
 _LARGEST = 20.0
 _STARTS = 40
+# Masses below this part of the body's own are rounding.
+_NO_MASS = 1e-13
 # Masses below this part of the whole are good enough to end the search.
 _GOOD = 1.0
 
@@ -88,7 +91,7 @@ def _fit(ends_bytes: bytes, parameter_bytes: bytes, turns: tuple[int, ...], size
     columns = felt(np.einsum("ki,kj->kij", b, b), turns).T
     even = felt(np.diag([1.0, 1.0, 1.0, 0.0]), turns)[:, None]
     for basis in (columns, np.concatenate([columns, even], axis=1)) if turns else (columns,):
-        found = np.linalg.lstsq(basis, target, rcond=1e-10)[0]
+        found = _without_rounding(np.linalg.lstsq(basis, target, rcond=1e-10)[0])
         if np.max(np.abs(basis @ found - target)) < 1e-12 and np.max(np.abs(found)) < _LARGEST:
             rest = found[len(ends) :]
             return Masses(
@@ -128,7 +131,8 @@ def _with_point(
                 rest = target - sign * felt(np.outer(answer.x, answer.x), turns)
                 ends = np.linalg.lstsq(basis, rest, rcond=1e-10)[0]
                 worst = max(float(np.max(np.abs(ends))), float(answer.x @ answer.x))
-                if best is None or worst < best[0]:
+                # Mirror images are equally good: the first of them stays.
+                if best is None or worst < (1.0 - NEAR) * best[0]:
                     best = (worst, answer.x, sign)
                 if worst < _GOOD:
                     break
@@ -164,4 +168,9 @@ def _polished(
         ends = ends + step[: basis.shape[1]]
         h = h.copy()
         h[moved] += step[basis.shape[1] :]
-    return h, ends
+    return h, _without_rounding(ends)
+
+
+def _without_rounding(masses: Array) -> Array:
+    """Masses, in units of the body's own, with those set to zero that the solve has left beside zero."""
+    return np.where(np.abs(masses) < _NO_MASS, 0.0, masses)

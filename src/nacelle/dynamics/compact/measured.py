@@ -22,14 +22,15 @@ from nacelle.errors import KinematicsError
 from nacelle.kinematics import sphere
 from nacelle.kinematics.mechanism import Mechanism, mechanism
 from nacelle.model.robot import Robot
-from nacelle.spatial.scalar import Array, Scalar, cos, cross, divide, dot, pack, sin, sqrt
+from nacelle.spatial.rounding import first_largest
+from nacelle.spatial.scalar import Array, Scalar, cos, cross, divide, dot, pack, product, sin, sqrt
 
 
 def flat_axes(robot: Robot) -> tuple[int, ...]:
     """Axes of the base in which a robot's directions have components: two for a planar robot."""
     forms = read_legs(robot.numeric, mechanism(robot))
     if all(form.pivot == "R" for form in forms):
-        k = int(np.argmax(np.abs(np.asarray(forms[0].first, dtype=float))))
+        k = first_largest(np.abs(np.asarray(forms[0].first, dtype=float)))
         return tuple(axis for axis in range(3) if axis != k)
     return (0, 1, 2)
 
@@ -137,7 +138,7 @@ def inverse_from_encoders(
     axes = robot.motion.twist_axes
     arms = [_arm(form, q[form.drive.number]) for form in legs.forms]
     # Where the platform's origin would stand for rods of no length.
-    centres = [clean(form.A - R @ form.B) + A for form, A in zip(legs.forms, arms, strict=True)]
+    centres = [clean(form.A - product(R, form.B)) + A for form, A in zip(legs.forms, arms, strict=True)]
     r = _rods_from(known, legs.forms, centres, axes)
     reach = [cross(f.axis, A) if f.drive.turns else f.axis for f, A in zip(legs.forms, arms, strict=True)]
     levers = [dot(a, b) for a, b in zip(r, reach, strict=True)]
@@ -204,7 +205,7 @@ def _side(known: Mechanism) -> int:
     centres = []
     for form in forms:
         q = float(known.assembly.q[robot.q_slices[robot.actuators[form.drive.number].joint]][0])
-        centres.append(np.asarray(form.A + _arm(form, q) - pose.R @ form.B, dtype=float))
+        centres.append(np.asarray(form.A + _arm(form, q) - product(pose.R, form.B), dtype=float))
     D, r = centres[1] - centres[0], pose.p - centres[0]
     return 1 if D[i] * r[j] - D[j] * r[i] > 0.0 else -1
 
@@ -214,7 +215,7 @@ def _spatial_side(known: Mechanism, forms: list[LegForm]) -> int:
     spheres = []
     for form in forms:
         q = float(known.assembly.q[robot.q_slices[robot.actuators[form.drive.number].joint]][0])
-        centre = np.asarray(form.A + _arm(form, q) - pose.R @ form.B, dtype=float)
+        centre = np.asarray(form.A + _arm(form, q) - product(pose.R, form.B), dtype=float)
         spheres.append((centre, float(form.length * form.length)))
     found = {side: sphere.three_spheres(spheres, side)[0] for side in (1, -1)}
     return min(found, key=lambda side: float(np.max(np.abs(np.asarray(found[side], dtype=float) - pose.p))))

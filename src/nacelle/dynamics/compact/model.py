@@ -18,7 +18,7 @@ from nacelle.dynamics.compact.equilibrium import (
     pivot_order,
     rows,
 )
-from nacelle.dynamics.compact.form import LegForm, UnreadError, clean
+from nacelle.dynamics.compact.form import LegForm, UnreadError, alike_places, clean
 from nacelle.dynamics.compact.masses import Masses, fit
 from nacelle.dynamics.compact.points import (
     Platform,
@@ -37,7 +37,8 @@ from nacelle.model.joint import Joint
 from nacelle.model.leg import PLATFORM
 from nacelle.model.robot import Robot
 from nacelle.spatial.inertia import inertia_matrix, transform_parameters
-from nacelle.spatial.scalar import Array, Scalar, cross, dot, minimum, pack
+from nacelle.spatial.rounding import first_largest
+from nacelle.spatial.scalar import Array, Scalar, cross, dot, minimum, pack, plus, product
 
 
 @dataclass(frozen=True)
@@ -88,9 +89,9 @@ def turned(form: LegForm, Q: Array) -> LegForm:
         return form
     return replace(
         form,
-        axis=clean(Q.T @ form.axis),
-        start=Q.T @ form.start,
-        first=clean(Q.T @ form.first),
+        axis=clean(product(Q.T, form.axis)),
+        start=product(Q.T, form.start),
+        first=clean(product(Q.T, form.first)),
     )
 
 
@@ -134,7 +135,7 @@ def read(robot: Robot, platform: Platform, choice: Choice, *, still_pole: bool =
     """Read the legs, and tell the platform's motion of the pole, with `still_pole` without acceleration."""
     known = mechanism(robot)
     forms, numbers = read_legs(robot, known), read_legs(robot.numeric, known)
-    places = [clean(form.B) for form in forms]
+    places = alike_places([clean(form.B) for form in forms])
     masses = _masses(robot, numbers, places) if choice.platform == "masses" else None
     pole: Array = np.zeros(3)
     if choice.pole >= 0 and robot.platform_nv == 6:
@@ -142,7 +143,7 @@ def read(robot: Robot, platform: Platform, choice: Choice, *, still_pole: bool =
         platform = moved_to(platform, pole)
         if still_pole:
             platform = platform._replace(a=np.zeros(3))
-        places = [place - pole for place in places]
+        places = alike_places([place - pole for place in places])
     plane = common_plane(np.array([form.B for form in numbers], dtype=float))
     return Legs(forms, numbers, masses, pole, platform, points(platform, places, plane))
 
@@ -251,25 +252,25 @@ def demand_of(
     own = np.array_equal(Q, np.eye(3))
 
     def into(vector: Array) -> Array:
-        return vector if own else Q.T @ vector
+        return vector if own else product(Q.T, vector)
 
     local = form if own else turned(form, Q)
     r = end.p - clean(form.A)
-    v, a, g = into(end.v), into(end.a), (gravity if own else clean(Q.T @ gravity))
+    v, a, g = into(end.v), into(end.a), (gravity if own else clean(product(Q.T, gravity)))
     w = into(w_platform)
     if form.kind == "strut":
         demand = struts.strut(local, number, into(r), v, a, g, w, mass, up, counts, geared=geared)
     else:
         # In turned axes the anchor may have fewer coordinates.
-        u = r if own else into(end.p) - clean(Q.T @ form.A, float(np.max(np.abs(form.A))))
+        u = r if own else into(end.p) - clean(product(Q.T, form.A), float(np.max(np.abs(form.A))))
         demand = rods.rod(local, number, rods.from_end(local, number, u, v, a, counts), g, w, mass, counts)
     if own:
         return demand
     if form.kind == "strut":
         column = pack([1.0 if k == up else r[k] * demand.scale for k in range(3)])
     else:
-        column = Q @ demand.r
-    return replace(demand, r=column, G=Q @ demand.G, moment=Q @ demand.moment)
+        column = product(Q, demand.r)
+    return replace(demand, r=column, G=product(Q, demand.G), moment=product(Q, demand.moment))
 
 
 def joined(robot: Robot, forms: list[LegForm], demands: list[Demand], counts: Counts) -> list[Demand]:
@@ -292,7 +293,7 @@ def joined(robot: Robot, forms: list[LegForm], demands: list[Demand], counts: Co
 def _hinge_side(robot: Robot, form: LegForm, joint: Joint) -> float:
     """1 if a hinge's axis points along the axis of a leg, which is parallel to it, else -1."""
     pose = mechanism(robot).assembly.motion.poses[joint.predecessor]
-    axis = pose.R @ robot.numeric.joints[robot.joint(joint.name)].frame_predecessor.R[:, 2]
+    axis = product(pose.R, robot.numeric.joints[robot.joint(joint.name)].frame_predecessor.R[:, 2])
     return 1.0 if float(axis @ np.asarray(form.first, dtype=float)) > 0.0 else -1.0
 
 
@@ -309,7 +310,7 @@ def platform_wrench(robot: Robot, legs: Legs) -> tuple[Array, Array]:
         force: Array = np.zeros(3)
         moment: Array = np.zeros(3)
         if masses.mass:
-            d = platform.R @ (masses.place - pole)
+            d = product(platform.R, masses.place - pole)
             force = masses.mass * (g + W @ d)
             moment = cross(d, force)
         if masses.even:
@@ -319,12 +320,15 @@ def platform_wrench(robot: Robot, legs: Legs) -> tuple[Array, Array]:
     mass, first = p[0], p[1:4]
     # A platform without mass has no centre, and none is needed.
     place = np.zeros(3) if is_zero(mass) else first / mass
-    d = platform.R @ (clean(place) - pole)
+    size = robot.numeric.size
+    d = product(platform.R, plus(clean(place, size), -pole))
     force = mass * (g + W @ d)
     I = inertia_matrix(p)
     S = 0.5 * (I[0, 0] + I[1, 1] + I[2, 2]) * np.eye(3) - I - mass * np.outer(place, place)
     even = S[0, 0]
-    rest = clean(S - even * np.eye(3)) if S.dtype != object else S - even * np.eye(3)
+    rest = S - even * np.eye(3)
+    if rest.dtype != object:
+        rest = clean(rest, max(float(np.max(np.abs(I))), float(mass) * size * size))
     moment = cross(d, force) + (2.0 * even) * platform.dw + body_moment(W, platform.R, rest)
     return force, moment
 
@@ -464,4 +468,4 @@ def upright(known: Mechanism) -> int:
 
 def steepest(r: Array) -> int:
     """The axis to which directions (N, 3) of floats are never nearly square, as far as that can be."""
-    return int(np.argmax(np.min(np.abs(r) / np.linalg.norm(r, axis=1, keepdims=True), axis=0)))
+    return first_largest(np.min(np.abs(r) / np.linalg.norm(r, axis=1, keepdims=True), axis=0))

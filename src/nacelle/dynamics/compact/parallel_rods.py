@@ -30,7 +30,7 @@ from nacelle.model.joint import FrictionTerm, JointKind
 from nacelle.model.robot import Robot
 from nacelle.spatial.inertia import transform_parameters
 from nacelle.spatial.pose import Pose
-from nacelle.spatial.scalar import Array, Scalar, cross, divide, norm, pack
+from nacelle.spatial.scalar import Array, Scalar, cross, divide, norm, pack, plus, product
 
 
 @lru_cache(maxsize=64)
@@ -64,7 +64,7 @@ def parallelogram_form(robot: Robot, known: Mechanism, index: int, actuator: int
     hub_n = arm(robot.numeric, p)[0].R[:, 2]
     if turns and np.hypot(hub_n[0], hub_n[1]) > NOTHING:
         raise UnreadError(f"the hub's axis of leg {leg.name!r} turns with its arm")
-    first = n * (1.0 if hub_n[2] > 0.0 else -1.0) if turns else clean(X0.R @ centre.R[:, 2])
+    first = n * (1.0 if hub_n[2] > 0.0 else -1.0) if turns else clean(product(X0.R, centre.R[:, 2]))
     length = norm(d)
     rods, sign = _rods(robot, known, p, np.asarray(first, dtype=float))
     hub = _seen(robot, robot.joints[p.hub].successor, robot.joints[p.hub].frame_successor)
@@ -75,7 +75,7 @@ def parallelogram_form(robot: Robot, known: Mechanism, index: int, actuator: int
         size, A, start, axes = circle(X0, centre.p)
         frame = root.frame_successor @ Pose(axes, np.zeros(3))
     else:
-        size, start, A = 0.0, np.zeros(3), X0.p + X0.R @ centre.p
+        size, start, A = 0.0, np.zeros(3), plus(X0.p, product(X0.R, centre.p))
         frame = root.frame_successor
     terms = [_friction(robot, j) for j in (p.rod_a, p.rod_b, p.end, p.fold)]
     passive = Passive(
@@ -135,15 +135,15 @@ def _rods(robot: Robot, known: Mechanism, p: Parallelogram, first: Array) -> tup
     for number, (near, far) in enumerate(((p.rod_a, p.end), (p.rod_b, p.fold))):
         joint, other = robot.joints[near], robot.joints[far]
         own, own_far = robot.numeric.joints[near], robot.numeric.joints[far]
-        d = joint.frame_successor.R.T @ (other.frame_predecessor.p - joint.frame_successor.p)
-        along = poses[own.successor].R @ (own_far.frame_predecessor.p - own.frame_successor.p)
-        axis = poses[own.successor].R @ own.frame_successor.R[:, 2]
+        d = product(joint.frame_successor.R.T, other.frame_predecessor.p - joint.frame_successor.p)
+        along = product(poses[own.successor].R, own_far.frame_predecessor.p - own.frame_successor.p)
+        axis = product(poses[own.successor].R, own.frame_successor.R[:, 2])
         side = 1.0 if float(np.cross(first, along) @ axis) > 0.0 else -1.0
         sign = side if number == 0 else sign
         e1, e3 = np.array([0.0, 0.0, side]), d * divide(1.0, norm(d))
         E = np.stack([e1, cross(e3, e1), e3], axis=1)
         frame = joint.frame_successor
-        total = total + _seen(robot, joint.successor, Pose(frame.R @ E, frame.p))
+        total = total + _seen(robot, joint.successor, Pose(product(frame.R, E), frame.p))
     return total, sign
 
 
@@ -151,7 +151,7 @@ def _check(robot: Robot, known: Mechanism, name: str, p: Parallelogram) -> None:
     """Refuse what is not one rod on a universal joint."""
     own = robot.numeric
     hub, wrist = own.joints[p.hub], own.joints[p.wrist]
-    near = hub.frame_successor.R.T @ (own.joints[p.rod_a].frame_predecessor.p - hub.frame_successor.p)
+    near = product(hub.frame_successor.R.T, own.joints[p.rod_a].frame_predecessor.p - hub.frame_successor.p)
     if np.hypot(near[0], near[1]) > NOTHING * robot.size:
         raise UnreadError(f"the rods of leg {name!r} do not start on the hub's axis")
     d = arm(own, p)[1]

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.spatial.scalar import Array, Scalar, cross, pack
+from nacelle.spatial.scalar import Array, Scalar, cross, pack, product
 
 
 class Platform(NamedTuple):
@@ -57,7 +57,7 @@ def common_plane(places: Array) -> int | None:
 def moved_to(platform: Platform, b: Array) -> Platform:
     """The same motion, told of another point b of the platform."""
     R, _, _, w, _, dw = platform
-    at = _point(platform, turning(w, dw), R @ b)
+    at = _point(platform, turning(w, dw), product(R, b))
     return Platform(R, at.p, at.v, w, at.a, dw)
 
 
@@ -72,7 +72,7 @@ def points(platform: Platform, places: list[Array], plane: int | None) -> list[P
     R, w = platform.R, platform.w
     W = turning(w, platform.dw)
     if plane is None:
-        return [_point(platform, W, R @ b) for b in places]
+        return [_point(platform, W, product(R, b)) for b in places]
     i, j = (plane + 1) % 3, (plane + 2) % 3
     c = [R[:, i], R[:, j]]
     dc = [cross(w, column) for column in c]

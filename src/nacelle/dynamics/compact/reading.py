@@ -16,6 +16,7 @@ from nacelle.dynamics.compact.form import (
     Passive,
     UnreadError,
     alike,
+    alike_places,
     circle,
     clean,
     clean_parameters,
@@ -30,7 +31,8 @@ from nacelle.model.leg import PLATFORM, Leg
 from nacelle.model.robot import Robot
 from nacelle.spatial.inertia import transform_parameters
 from nacelle.spatial.pose import Pose, identity
-from nacelle.spatial.scalar import Array, Scalar, cross, divide, dot, norm, pack
+from nacelle.spatial.rounding import first_largest, first_smallest
+from nacelle.spatial.scalar import Array, Scalar, cross, divide, dot, norm, pack, plus, product
 
 STRUTS = ("pair-slide", "ball-slide", "turn-slide")
 RODS = ("elbow-pair", "elbow-ball", "elbow-turn")
@@ -48,7 +50,9 @@ def read_legs(robot: Robot, known: Mechanism) -> list[LegForm]:
             raise UnreadError(f"leg {form.name!r} does not end on the platform itself")
     forms = sorted(forms, key=lambda form: form.drive.number)
     axes = alike([leg_axes(form) for form in forms])
-    return [replace(form, own_axes=Q) for form, Q in zip(forms, axes, strict=True)]
+    places = alike_places([*(form.A for form in forms), *(form.B for form in forms)])
+    ends = zip(places[: len(forms)], places[len(forms) :], strict=True)
+    return [replace(form, own_axes=Q, A=A, B=B) for form, Q, (A, B) in zip(forms, axes, ends, strict=True)]
 
 
 def read_leg(robot: Robot, known: Mechanism, index: int) -> LegForm:
@@ -116,7 +120,7 @@ def _side_by_side(robot: Robot, known: Mechanism, index: int, actuator: int) -> 
         raise UnreadError(f"the rods of leg {leg.name!r} do not stay parallel, because their end turns")
     R = known.assembly.motion.poses[one.body].R
     for other in others:
-        across = _floats(other.A - one.A) - R @ _floats(other.B - one.B)
+        across = _floats(other.A - one.A) - product(R, _floats(other.B - one.B))
         sizes = (float(other.length) - float(one.length), float(other.arm) - float(one.arm))
         if max(float(np.max(np.abs(across))), abs(sizes[0]), abs(sizes[1])) > 1e-9 * robot.size:
             raise UnreadError(f"the rods of leg {leg.name!r} are not parallel")
@@ -136,7 +140,7 @@ def _pair(chain: Chain, form: str) -> Chain:
 def _placed(known: Mechanism, chain: Chain, behind: int) -> Array:
     """Orientation, in the reference, of the moved frame behind some letters."""
     body, _, pose = next(c for c in chain.bodies if c.behind == behind)
-    return np.asarray(known.assembly.motion.poses[body].R @ pose.R.T)
+    return np.asarray(product(known.assembly.motion.poses[body].R, pose.R.T))
 
 
 def _gather(robot: Robot, chain: Chain, behind: int, frame: Pose) -> Array:
@@ -156,9 +160,9 @@ def _axes(e1: Array, e3: Array) -> Array:
 
 def _square_to(e3: Array) -> Array:
     """A unit vector square to another one (of floats)."""
-    k = int(np.argmin(np.abs(e3.astype(float))))
-    e = np.cross(np.eye(3)[k], e3.astype(float))
-    return np.asarray(e / np.linalg.norm(e))
+    k = first_smallest(np.abs(e3.astype(float)))
+    e = cross(np.eye(3)[k], e3.astype(float))
+    return np.asarray(e / norm(e))
 
 
 def _friction(robot: Robot, chain: Chain, letter: int) -> tuple[FrictionTerm, ...]:
@@ -182,7 +186,7 @@ def _passive(robot: Robot, chain: Chain, pivot: str, start: int, side: float, en
 def _in_plane(robot: Robot, name: str, axis: Array) -> None:
     """A hinge at A serves motions in the plane across it alone."""
     axes = robot.motion.twist_axes
-    k = int(np.argmax(np.abs(axis)))
+    k = first_largest(np.abs(axis))
     flat = {(k + 1) % 3, (k + 2) % 3, 3 + k}
     if not set(axes) <= flat or abs(abs(axis[k]) - 1.0) > NOTHING:
         raise UnreadError(f"leg {name!r} turns in a plane, but the platform does not stay in it")
@@ -219,7 +223,7 @@ def _strut(
     Xn, count = numbers.X, len(numbers.letters)
     X0, slide, end = chain.X[0], chain.X[-2], chain.X[-1]
     z = Xn[-2].R[:, 2]
-    o = Xn[-2].p + Xn[-2].R @ Xn[-1].p
+    o = plus(Xn[-2].p, product(Xn[-2].R, Xn[-1].p))
     if pivot == "R":
         _in_plane(robot, leg.name, Xn[0].R[:, 2])
         o = o * np.array([1.0, 1.0, 0.0])
@@ -233,8 +237,8 @@ def _strut(
     if pivot == "U":
         _square(leg.name, z)
         placed = _placed(known, numbers, count - 1)
-        r = placed @ (side * z)
-        sign = 1.0 if float(np.cross(Xn[0].R[:, 2], r) @ placed[:, 2]) > 0.0 else -1.0
+        r = product(placed, side * z)
+        sign = 1.0 if float(product(np.cross(Xn[0].R[:, 2], r), placed[:, 2])) > 0.0 else -1.0
         e1: Array = pack([0.0, 0.0, sign])
     elif pivot == "R":
         e1 = np.array([0.0, 0.0, 1.0])
@@ -242,7 +246,7 @@ def _strut(
         e1 = _square_to(side * z)
     E = _axes(e1, e3)
     tube = _gather(robot, chain, count - 1, Pose(E, np.zeros(3)))
-    rod = _gather(robot, chain, count, Pose(slide.R.T @ E, end.p))
+    rod = _gather(robot, chain, count, Pose(product(slide.R.T, E), end.p))
     cross_inertia: Scalar = 0.0
     if pivot == "U":
         whole = _gather(robot, chain, 1, Pose(np.eye(3), np.zeros(3)))
@@ -253,9 +257,9 @@ def _strut(
     if pivot == "S":
         whole = _gather(robot.numeric, numbers, count - 1, Pose(_floats(E), np.zeros(3)))
         _even(leg.name, "tube", whole, robot.size)
-        end_n = Pose(Xn[-2].R.T @ _floats(E), Xn[-1].p)
+        end_n = Pose(product(Xn[-2].R.T, _floats(E)), Xn[-1].p)
         _even(leg.name, "slider", _gather(robot.numeric, numbers, count, end_n), robot.size)
-    off = _gather(robot.numeric, numbers, count, Pose(Xn[-2].R.T @ _floats(E), Xn[-1].p))
+    off = _gather(robot.numeric, numbers, count, Pose(product(Xn[-2].R.T, _floats(E)), Xn[-1].p))
     if np.max(np.abs(off[1:3])) > NOTHING * max(off[0] * robot.size, 1e-300):
         raise UnreadError(f"the slider of leg {leg.name!r} has its centre of mass beside its axis")
     zero = -dot(o_of(chain, pivot), slide.R[:, 2])
@@ -285,7 +289,7 @@ def _strut(
 
 def o_of(chain: Chain, pivot: str) -> Array:
     """Where B stands behind A at q = 0, in the frame behind the joint at A."""
-    o = chain.X[-2].p + chain.X[-2].R @ chain.X[-1].p
+    o = plus(chain.X[-2].p, product(chain.X[-2].R, chain.X[-1].p))
     return np.asarray(o * np.array([1.0, 1.0, 0.0])) if pivot == "R" else o
 
 
@@ -315,12 +319,14 @@ def _rod(
     first_n = Xn[1].R[:, 2]
     if turns and pivot == "U" and np.hypot(first_n[0], first_n[1]) > NOTHING:
         raise UnreadError(f"the first cardan axis of leg {leg.name!r} turns with its arm")
-    first = clean(X0.R @ X1.R[:, 2])
+    first = clean(product(X0.R, X1.R[:, 2]))
     if turns and pivot != "S":
         first = n * (1.0 if first_n[2] > 0.0 else -1.0)
     flat = np.ones(3)
     if pivot == "R":
-        _in_plane(robot, leg.name, Xn[0].R[:, 2] if turns else _floats(clean(Xn[0].R @ Xn[1].R[:, 2])))
+        _in_plane(
+            robot, leg.name, Xn[0].R[:, 2] if turns else _floats(clean(product(Xn[0].R, Xn[1].R[:, 2])))
+        )
         flat = np.array([1.0, 1.0, 0.0])
     d = chain.X[-1].p * flat
     dn = Xn[-1].p * flat
@@ -329,14 +335,14 @@ def _rod(
         arm, A, start, axes = circle(X0, X1.p)
         carriage = _gather(robot, chain, 1, Pose(axes, np.zeros(3)))
     else:
-        arm, start, A = 0.0, np.zeros(3), X0.p + X0.R @ X1.p
+        arm, start, A = 0.0, np.zeros(3), plus(X0.p, product(X0.R, X1.p))
         carriage = _gather(robot, chain, 1, Pose(np.eye(3), np.zeros(3)))
     sign = 1.0
     e3 = d * divide(1.0, length)
     if pivot == "U":
         _square(leg.name, dn / float(np.linalg.norm(dn)))
         placed = _placed(known, numbers, count)
-        side = np.cross(_floats(first), placed @ dn) @ placed[:, 2]
+        side = product(np.cross(_floats(first), product(placed, dn)), placed[:, 2])
         sign = 1.0 if float(side) > 0.0 else -1.0
         E = _axes(pack([0.0, 0.0, sign]), e3)
     elif pivot == "R":

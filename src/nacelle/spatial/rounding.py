@@ -1,0 +1,173 @@
+"""Rounding: which numbers are taken for the rounding of others, so that no decision hangs on last bits.
+
+Sums of products differ in their last bits between machines (order of summation, fused products), and terms
+that cancel leave something like 1e-17 on one machine and 0 on another. What is decided from such numbers
+(which entries of a frame are zero, which constants are equal, and so which operations a program has) must
+be the same on all of them. So
+
+- sums of constants run in a fixed order, and a sum that is smaller than `CANCELLED` of the sizes of its terms
+  is zero;
+- two numbers of a robot that differ by no more than `ULPS` units in the last place are one, and so are two
+  constants of a program that differ by no more than `FOLDED_ULPS`: the first that appears, in the order in
+  which the robot or the program lists them, is the value of both (`Constants`).
+
+The margin is far above what rounding makes of equal numbers, and far below what the tolerances of a robot
+make of different ones.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+# Two floats that differ by no more units in the last place count as one number: 7e-15 at most, relative.
+ULPS = 32
+# The same for constants that a program has folded: differences have enlarged the rounding of their terms.
+FOLDED_ULPS = 256
+# Candidates that differ by less than this part are equally good: the first of them is taken.
+NEAR = 1e-9
+# A sum that is smaller than this part of the sizes of its terms is zero.
+CANCELLED = ULPS * 2.0**-53
+
+
+def total(a: float, b: float) -> float:
+    """Sum of two floats; 0 where they cancel to rounding."""
+    found = a + b
+    return 0.0 if abs(found) < CANCELLED * (abs(a) + abs(b)) else found
+
+
+def folded_total(a: float, b: float) -> float:
+    """Sum of two constants of a program; 0 where they cancel within the margin of its constants."""
+    found = a + b
+    return 0.0 if abs(found) < FOLDED_ULPS * 2.0**-53 * (abs(a) + abs(b)) else found
+
+
+def ordered_sum(terms: list[float]) -> float:
+    """Sum of floats in their order; 0 where they cancel to rounding."""
+    found = sizes = 0.0
+    for term in terms:
+        found += term
+        sizes += abs(term)
+    return 0.0 if abs(found) < CANCELLED * sizes else found
+
+
+def sum_of_three(a: float, b: float, c: float) -> float:
+    """The same for three floats."""
+    found = a + b + c
+    return 0.0 if abs(found) < CANCELLED * (abs(a) + abs(b) + abs(c)) else found
+
+
+def array_total(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+    """Sum of arrays of floats; 0 where entries cancel to rounding."""
+    if a.ndim == b.ndim == 1 and len(a) < 8:
+        return np.array([total(x, y) for x, y in zip(a.tolist(), b.tolist(), strict=True)])
+    found = a + b
+    return np.where(np.abs(found) < CANCELLED * (np.abs(a) + np.abs(b)), 0.0, found)
+
+
+def ordered_composition(
+    R: NDArray[Any], p: NDArray[Any], S: NDArray[Any], s: NDArray[Any]
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """R S (3, 3) and R s + p (3,) of floats, summed in order; what cancels to rounding is 0."""
+    (k, l, m), (n, o, q), (r, t, u) = S.tolist()
+    x, y, z = s.tolist()
+    rotation, place = [], []
+    for (a, b, c), d in zip(R.tolist(), p.tolist(), strict=True):
+        rotation.append(
+            (
+                sum_of_three(a * k, b * n, c * r),
+                sum_of_three(a * l, b * o, c * t),
+                sum_of_three(a * m, b * q, c * u),
+            )
+        )
+        place.append(total(sum_of_three(a * x, b * y, c * z), d))
+    return np.array(rotation), np.array(place)
+
+
+def ordered_product(A: NDArray[Any], B: NDArray[Any]) -> NDArray[Any]:
+    """Product (m, k) (k, n) of matrices of floats, summed in order; what cancels to rounding is 0."""
+    if A.shape[1] == 3 and A.shape[0] * B.shape[1] <= 12:
+        x, y, z = B.tolist()
+        columns = list(zip(x, y, z, strict=True))
+        return np.array(
+            [[sum_of_three(a * u, b * v, c * w) for u, v, w in columns] for a, b, c in A.tolist()]
+        )
+    terms = A[:, :, None] * B
+    found, sizes = terms[:, 0], np.abs(terms[:, 0])
+    for k in range(1, terms.shape[1]):
+        found, sizes = found + terms[:, k], sizes + np.abs(terms[:, k])
+    return np.where(np.abs(found) < CANCELLED * sizes, 0.0, found)
+
+
+def first_largest(values: Any) -> int:
+    """Index of the largest of some floats; among those that are as large but for a margin, the first."""
+    listed = [float(value) for value in np.ravel(values)]
+    largest = max(listed)
+    return next(k for k, value in enumerate(listed) if value >= largest - NEAR * abs(largest))
+
+
+def first_smallest(values: Any) -> int:
+    """Index of the smallest of some sizes; among those that are as small beside the largest, the first."""
+    listed = [float(value) for value in np.ravel(values)]
+    bound = min(listed) + NEAR * max(listed)
+    return next(k for k, value in enumerate(listed) if value <= bound)
+
+
+def cleaned(values: NDArray[Any], scale: float = 1.0) -> NDArray[Any]:
+    """Floats with those set to 0 that are rounding beside a scale, and to +-scale where they are that."""
+    found = np.where(np.abs(values) < CANCELLED * scale, 0.0, values)
+    whole = np.abs(np.abs(found) - scale) < CANCELLED * scale
+    return np.where(whole, np.copysign(scale, found), found) + 0.0
+
+
+# Factors that cost nothing, or that write the same number in every program.
+_EXACT = (0.25, 0.5, 1.0, 2.0, 3.0, 4.0)
+
+_pack, _unpack = struct.Struct("<d").pack, struct.Struct("<q").unpack
+
+
+def _place(size: float) -> int:
+    """Number of a positive float among all floats: neighbours differ by one."""
+    return int(_unpack(_pack(size))[0])
+
+
+class Constants:
+    """The constants that a program, or a robot, has so far."""
+
+    __slots__ = ("_buckets", "_seen", "_ulps")
+
+    def __init__(self, ulps: int = ULPS) -> None:
+        """Start with small whole numbers and halves; numbers within so many last places are one."""
+        self._ulps = ulps
+        # Buckets as wide as the margin: a neighbour within it is in the same one or the next.
+        self._buckets: dict[int, list[tuple[int, float]]] = {}
+        self._seen: dict[float, float] = {0.0: 0.0}
+        for value in _EXACT:
+            self.one(value)
+
+    def one(self, value: float) -> float:
+        """The constant that a number is: an earlier one within the margin, or a new one; signs are apart."""
+        size = abs(value)
+        same = self._seen.get(size)
+        if same is None:
+            same = self._seen[size] = self._find(size)
+        return -same if value < 0.0 else same
+
+    def _find(self, size: float) -> float:
+        if not size < float("inf"):
+            return size
+        place = _place(size)
+        bucket = place // self._ulps
+        nearest: tuple[int, float] | None = None
+        for k in (bucket - 1, bucket, bucket + 1):
+            for other, value in self._buckets.get(k, ()):
+                distance = abs(other - place)
+                if distance <= self._ulps and (nearest is None or distance < nearest[0]):
+                    nearest = (distance, value)
+        if nearest is not None:
+            return nearest[1]
+        self._buckets.setdefault(bucket, []).append((place, size))
+        return size

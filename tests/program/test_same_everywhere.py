@@ -1,0 +1,178 @@
+"""The same robot gives the same program on every machine: kept hashes, and moved last bits."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nacelle
+from nacelle.dynamics.models import NAMES as MODELS
+from nacelle.dynamics.models import model
+from nacelle.program.cost import count
+from support import program_hashes
+from support.last_bits import forget_everything, moved_robot, noisy_libraries
+from support.library import NAMES as ROBOTS
+from support.library import library_robot
+
+TESTS = Path(__file__).parents[1]
+# A few that are quick to trace, with all kinds of legs and forms of equations among them.
+SAMPLE = [
+    ("fivebar", "inverse_dynamics"),
+    ("3rrr", "inverse_dynamics"),
+    ("3rrr", "jacobian"),
+    ("delta-codourey", "forward_dynamics"),
+    ("orthoglide", "inverse_dynamics"),
+    ("hexa", "inverse_kinematics"),
+    ("space", "jacobian"),
+    ("prrrp", "mass_matrix"),
+]
+# Those whose last bits used to decide: equal legs, choices among equal candidates, fitted masses.
+HARD = [
+    ("hexa", "inverse_dynamics"),
+    ("palida", "inverse_dynamics"),
+    ("gough-stewart", "inverse_dynamics"),
+    ("quattro", "inverse_dynamics"),
+    ("h4", "jacobian"),
+    ("dymo", "jacobian"),
+]
+ALL = [(robot, name) for robot in sorted(ROBOTS) for name in MODELS]
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Choices are searched anew; what a test has analysed with moved bits is forgotten after it."""
+    monkeypatch.setenv("NACELLE_CACHE", str(tmp_path))
+    yield
+    monkeypatch.undo()
+    forget_everything()
+
+
+def assert_kept(robot: str, name: str, found: dict[str, Any]) -> None:
+    """What was found is what the file keeps."""
+    expected = program_hashes.kept()[robot][name]
+    assert found["operations"] == expected["operations"], (robot, name)
+    assert found["structure"] == expected["structure"], (robot, name)
+    assert found["constants"] == pytest.approx(expected["constants"], abs=1e-8), (robot, name)
+
+
+@pytest.mark.parametrize(("robot", "name"), SAMPLE)
+def test_sample_of_the_library(robot: str, name: str) -> None:
+    assert_kept(robot, name, program_hashes.record(model(library_robot(robot), name).program()))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("robot", sorted(ROBOTS))
+def test_the_whole_library(robot: str) -> None:
+    assert set(program_hashes.kept()) == set(ROBOTS)
+    for name, found in program_hashes.records(library_robot(robot)).items():
+        assert_kept(robot, name, found)
+
+
+@pytest.mark.parametrize("robot", sorted(ROBOTS))
+def test_robots_are_the_same_to_the_last_bit(robot: str) -> None:
+    """Frames, inertias and all else that is read from a description, in the robot's own hash."""
+    assert library_robot(robot).hash == program_hashes.kept()[robot]["robot"]
+
+
+def same_programs(robots: list[nacelle.Robot], name: str) -> None:
+    """Programs of robots that differ in last bits are the same, but for last bits of their constants."""
+    first, *others = [model(robot, name).program() for robot in robots]
+    for other in others:
+        assert count(other).total == count(first).total
+        assert program_hashes.structure(other) == program_hashes.structure(first)
+        ours, theirs = (np.array(program_hashes.constants(program)) for program in (first, other))
+        assert np.all(np.abs(theirs - ours) <= 1e-10 * np.abs(ours))
+
+
+@pytest.mark.parametrize(("robot", "name"), SAMPLE)
+def test_moved_numbers(robot: str, name: str) -> None:
+    """Every number of the robot is moved by up to three units in the last place, each on its own."""
+    own = library_robot(robot)
+    same_programs([own, *(moved_robot(own, seed) for seed in (1, 2))], name)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("robot", "name"), ALL)
+def test_all_moved_numbers(robot: str, name: str) -> None:
+    own = library_robot(robot)
+    same_programs([own, *(moved_robot(own, seed) for seed in (3, 4, 5))], name)
+
+
+def noisy(robot: str, name: str, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Read and trace a robot with moved results of all linear algebra and elementary functions."""
+    noisy_libraries(monkeypatch, seed)
+    own = nacelle.load(robot)
+    assert own.hash == program_hashes.kept()[robot]["robot"]
+    assert_kept(robot, name, program_hashes.record(model(own, name).program()))
+
+
+@pytest.mark.parametrize(("robot", "name"), SAMPLE)
+def test_noisy_libraries(robot: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    noisy(robot, name, 1, monkeypatch)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [2, 3])
+@pytest.mark.parametrize(("robot", "name"), HARD)
+def test_noisy_libraries_where_it_is_hard(
+    robot: str, name: str, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    noisy(robot, name, seed, monkeypatch)
+
+
+def in_another_process(settings: dict[str, str], robots: str, models: str, folder: Path) -> Any:
+    """Records of some models, made under other settings of the machine."""
+    environment = {**os.environ, "NACELLE_CACHE": str(folder), "PYTHONPATH": str(TESTS), **settings}
+    run = subprocess.run(
+        [sys.executable, "-m", "support.program_hashes", robots, models],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr
+    return json.loads(run.stdout)
+
+
+def assert_same_there(settings: dict[str, str], robots: str, models: str, folder: Path) -> None:
+    found = in_another_process(settings, robots, models, folder)
+    for robot, listed in found["records"].items():
+        assert found["robots"][robot] == program_hashes.kept()[robot]["robot"]
+        for name, own in listed.items():
+            assert_kept(robot, name, own)
+
+
+def test_hash_seeds(tmp_path: Path) -> None:
+    """Nothing hangs on the order of sets and dictionaries of texts, nor on what the cache kept."""
+    assert_same_there({"PYTHONHASHSEED": "1"}, "3rrr,fivebar", "inverse_dynamics,jacobian", tmp_path)
+    assert_same_there({"PYTHONHASHSEED": "2"}, "3rrr,fivebar", "inverse_dynamics,jacobian", tmp_path)
+
+
+ARM = platform.machine() in ("aarch64", "arm64")
+# Other kernels of OpenBLAS, and NumPy without its wider vector instructions.
+KERNELS = (
+    [{"OPENBLAS_CORETYPE": core} for core in ("ARMV8", "CORTEXA57", "NEOVERSEN1", "THUNDERX2T99")]
+    if ARM
+    else [{"OPENBLAS_CORETYPE": core} for core in ("NEHALEM", "SANDYBRIDGE", "HASWELL")]
+)
+NARROW = {"NPY_DISABLE_CPU_FEATURES": "ASIMDHP ASIMDDP ASIMDFHM" if ARM else "AVX2 FMA3 AVX512F AVX512_SKX"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("settings", [*KERNELS, NARROW], ids=lambda s: "-".join(s.values()))
+def test_other_kernels(settings: dict[str, str], tmp_path: Path) -> None:
+    robots, models = "hexa,palida,gough-stewart,3rrr,h4,orthoglide", "inverse_dynamics,jacobian"
+    assert_same_there(settings, robots, models, tmp_path)
+
+
+def test_another_kernel(tmp_path: Path) -> None:
+    assert_same_there(KERNELS[1], "3rrr,orthoglide", "inverse_dynamics,jacobian", tmp_path)
