@@ -36,6 +36,7 @@ from nacelle.errors import (
     Problem,
     SingularError,
     TableError,
+    TooLargeError,
     UnknownRobotError,
     UnreachableError,
 )
@@ -150,6 +151,7 @@ __all__ = [
     "Singularities",
     "Sizing",
     "TableError",
+    "TooLargeError",
     "Trajectory",
     "TrajectoryError",
     "Trapezoid",

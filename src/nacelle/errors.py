@@ -113,6 +113,21 @@ class TableError(NacelleError):
         super().__init__("\n".join([message, *(f"  {problem}" for problem in self.problems)]))
 
 
+class TooLargeError(NacelleError):
+    """What is asked for would not fit into memory; nothing has been allocated.
+
+    Attributes:
+        count: how many points, steps or samples it has.
+        bytes: about how much memory they need.
+    """
+
+    def __init__(self, message: str, count: float, size: float) -> None:
+        """Keep the numbers beside the message."""
+        self.count = count
+        self.bytes = size
+        super().__init__(message)
+
+
 class KinematicsError(NacelleError):
     """A pose, a twist or joint coordinates cannot be used: wrong shape, not finite, not determined."""
 

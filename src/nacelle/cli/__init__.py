@@ -7,6 +7,7 @@ reactions | linearise | balance | ops | export`
 from __future__ import annotations
 
 import io
+import itertools
 import sys
 from typing import Annotated
 
@@ -14,6 +15,7 @@ import typer
 
 from nacelle.cli import balance, describe, export, linearise, motion, ops, pose, reactions, simulate
 from nacelle.cli.common import app
+from nacelle.cli.progress import showing
 
 __all__ = [
     "app",
@@ -48,4 +50,11 @@ def main() -> None:
         # A terminal that lacks a letter gets a question mark in its place.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
-    app()
+    with showing(_command(sys.argv[1:]), silent="--json" in sys.argv):
+        app()
+
+
+def _command(arguments: list[str]) -> str:
+    """The name of the command in a line, with what follows it: "ik delta"."""
+    words = list(itertools.takewhile(lambda word: not word.startswith("-"), arguments))
+    return " ".join(words[:2]) or "nacelle"

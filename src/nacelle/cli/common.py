@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
+from nacelle.cli.progress import make_place
 from nacelle.errors import DescriptionError, NacelleError
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ def console(stderr: bool = False) -> Console:
     """A console that keeps long lines whole where it does not write to a terminal."""
     from rich.console import Console
 
+    make_place()
     width = None if (sys.stderr if stderr else sys.stdout).isatty() else 160
     return Console(stderr=stderr, width=width, highlight=False, soft_wrap=stderr)
 
@@ -58,7 +60,13 @@ def fail(error: NacelleError, as_json: bool) -> NoReturn:
 
 def print_json(data: Any) -> None:
     """Print plain data as JSON."""
-    print(json.dumps(data, indent=2, allow_nan=False))
+    print_text(json.dumps(data, indent=2, allow_nan=False))
+
+
+def print_text(text: str, end: str = "\n") -> None:
+    """Print a text as it is."""
+    make_place()
+    print(text, end=end)
 
 
 def check_new(target: Path | None, endings: tuple[str, ...] = ()) -> None:

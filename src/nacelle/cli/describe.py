@@ -8,7 +8,16 @@ from typing import Annotated, Any
 
 import typer
 
-from nacelle.cli.common import JsonOption, RobotArgument, app, console, fail, print_json, write_new
+from nacelle.cli.common import (
+    JsonOption,
+    RobotArgument,
+    app,
+    console,
+    fail,
+    print_json,
+    print_text,
+    write_new,
+)
 from nacelle.errors import DescriptionError, NacelleError
 
 
@@ -22,7 +31,7 @@ def robots_command(
     from nacelle.model.read import read_text
 
     if names:
-        print("\n".join(robots.names()))
+        print_text("\n".join(robots.names()))
         return
     rows = []
     for name in robots.names():
@@ -72,7 +81,7 @@ def show_command(
             if as_json:
                 print_json({"robot": found.robot.name, "text": report.text(), "latex": report.latex()})
             else:
-                print(report.latex() if latex else report.text())
+                print_text(report.latex() if latex else report.text())
             return
     except NacelleError as error:
         fail(error, as_json)

@@ -18,6 +18,7 @@ from nacelle.cli.common import (
     console,
     fail,
     print_json,
+    print_text,
     write_new,
 )
 from nacelle.errors import NacelleError, did_you_mean
@@ -151,7 +152,7 @@ def table_text(names: list[str], units: list[str], columns: list[Any]) -> str:
 def deliver(text: str, out: Path | None) -> None:
     """Print a text, or write it to a new file."""
     if out is None:
-        print(text, end="")
+        print_text(text, end="")
         return
     try:
         write_new(out, text)

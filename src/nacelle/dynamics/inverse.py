@@ -11,7 +11,7 @@ import numpy as np
 
 from nacelle.dynamics import compact_form, formulations, functions
 from nacelle.dynamics.external import stacked_wrenches
-from nacelle.dynamics.friction import above_zero
+from nacelle.dynamics.friction import above_zero, friction_options
 from nacelle.errors import KinematicsError, SingularError
 from nacelle.kinematics.flags import Flag, failed
 from nacelle.kinematics.functions import inverse_jacobian
@@ -109,9 +109,7 @@ def inverse_dynamics(
         shared = weights is not None or preload is not None
         formulation = "tree" if shared or compact_form.why_not(robot) else "compact"
     _check_formulation(robot, formulation)
-    options: dict[str, Any] = {"friction": bool(friction)}
-    if smooth is not None:
-        options["smooth"] = above_zero(smooth, "smooth")
+    options = friction_options(friction, smooth)
     if weights is not None:
         options["weights"] = tuple(above_zero(w, "a weight") for w in np.ravel(weights))
         if len(options["weights"]) != len(robot.actuators):

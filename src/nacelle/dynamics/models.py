@@ -16,6 +16,7 @@ from nacelle.dynamics.compact import functions as compact
 from nacelle.dynamics.compact import measured, mixed
 from nacelle.dynamics.compact.choose import chosen
 from nacelle.dynamics.compact.model import applies
+from nacelle.dynamics.friction import friction_options
 from nacelle.errors import KinematicsError, did_you_mean
 from nacelle.kinematics import functions as kinematics
 from nacelle.kinematics.mechanism import mechanism
@@ -102,9 +103,7 @@ def model(
         raise KinematicsError(
             f"the model {name} takes the pose; elements and encoders serve inverse_dynamics"
         )
-    options: dict[str, Any] = {"friction": bool(friction)} | (
-        {} if smooth is None else {"smooth": float(smooth)}
-    )
+    options = friction_options(friction, smooth)
     reason = applies(mechanism(robot))
     if name in ("inverse_dynamics", "forward_dynamics"):
         if not reason:

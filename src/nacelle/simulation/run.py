@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from nacelle.capacity import memory, require_memory
 from nacelle.errors import KinematicsError, did_you_mean
 from nacelle.simulation.adaptive import integrate_adaptive
 from nacelle.simulation.events import Events, met
@@ -133,6 +134,7 @@ def execute(
     already = met(watched, t, s0)
     if already is not None:
         raise KinematicsError(f"at the start already {already}")
+    _require_memory(plant, settings, t)
     with shown(settings.progress, plant.name) as report:
         if settings.method == "rk4":
             return _fixed(plant, s0, t, settings, before, new_force, report)
@@ -151,6 +153,24 @@ def execute(
             drive, s0, t, settings.until, settings.method, wanted, watched, report, options
         )
     return found, End(None, 0, 0, None, found.next_step)
+
+
+def _require_memory(plant: Plant, settings: Settings, t: float) -> None:
+    """Refuse a run whose results would not fit into memory."""
+    # Time, state and inputs of a sample; they are kept in blocks and joined, so twice.
+    each = 2 * 8 * (1 + plant.size + plant.inputs)
+    span = settings.until - t
+    if settings.method == "rk4":
+        step = STEP if settings.step is None else settings.step
+        longer = span * each / (0.25 * memory())
+        require_memory(
+            f"steps of {step:g} s",
+            span / step,
+            each,
+            f"take a longer step, {longer:.1g} s or more, or a shorter time than {span:g} s",
+        )
+    if settings.samples is not None:
+        require_memory("samples", settings.samples, each, "ask for fewer samples")
 
 
 def _fixed(
