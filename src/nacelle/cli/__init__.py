@@ -14,7 +14,7 @@ from typing import Annotated
 import typer
 
 from nacelle.cli import balance, describe, export, linearise, motion, ops, pose, reactions, simulate
-from nacelle.cli.common import app
+from nacelle.cli.common import app, run
 from nacelle.cli.progress import showing
 
 __all__ = [
@@ -51,7 +51,7 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
     with showing(_command(sys.argv[1:]), silent="--json" in sys.argv):
-        app()
+        run()
 
 
 def _command(arguments: list[str]) -> str:

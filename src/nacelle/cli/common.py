@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from nacelle.cli.progress import make_place
-from nacelle.errors import DescriptionError, NacelleError
+from nacelle.errors import LISTED, DescriptionError, NacelleError, count_words
+from nacelle.files import write_whole
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -38,8 +39,26 @@ def console(stderr: bool = False) -> Console:
     return Console(stderr=stderr, width=width, highlight=False, soft_wrap=stderr)
 
 
+def run() -> None:
+    """Run the command that was typed; a full disk or too little memory is said in one line."""
+    try:
+        app()
+    except OSError as error:
+        place = f"{error.filename}: " if error.filename else ""
+        print_error(NacelleError(f"{place}{error.strerror or error}"), "--json" in sys.argv)
+    except MemoryError as error:
+        print_error(NacelleError(f"there is not enough memory: {error}".rstrip(": ")), "--json" in sys.argv)
+    sys.exit(1)
+
+
 def fail(error: NacelleError, as_json: bool) -> NoReturn:
     """Print an error, one line a problem, and leave with status 1."""
+    print_error(error, as_json)
+    raise typer.Exit(1)
+
+
+def print_error(error: NacelleError, as_json: bool) -> None:
+    """Print an error, one line a problem."""
     if isinstance(error, DescriptionError):
         if as_json:
             print_json({"ok": False, "problems": [problem.as_dict() for problem in error.problems]})
@@ -47,15 +66,13 @@ def fail(error: NacelleError, as_json: bool) -> NoReturn:
             from nacelle.report.text import problem_line
 
             err = console(stderr=True)
-            for problem in error.problems:
+            for problem in error.problems[:LISTED]:
                 err.print(problem_line(problem))
-            count = len(error.problems)
-            err.print(f"[bold red]{count} {'problem' if count == 1 else 'problems'}[/]")
+            err.print(f"[bold red]{count_words(error.problems)}[/]")
     elif as_json:
         print_json({"ok": False, "error": str(error)})
     else:
         console(stderr=True).print(f"error: {error}", style="red", markup=False)
-    raise typer.Exit(1)
 
 
 def print_json(data: Any) -> None:
@@ -80,20 +97,25 @@ def check_new(target: Path | None, endings: tuple[str, ...] = ()) -> None:
         return
     if endings and target.suffix.lower() not in endings:
         raise NacelleError(f"{target.name}: write {', '.join(endings[:-1])} or {endings[-1]}")
-    if target.exists():
-        raise NacelleError(f"{target} exists already; it is left as it is")
-    if not target.parent.is_dir():
-        raise NacelleError(f"there is no folder {target.parent}")
+    try:
+        if target.is_dir():
+            raise NacelleError(f"{target} is a folder: name a file in it")
+        if target.exists() and (target.is_file() or endings):
+            raise NacelleError(f"{target} exists already; it is left as it is")
+        if not target.parent.is_dir():
+            raise NacelleError(f"there is no folder {target.parent}")
+        if not os.access(target if target.exists() else target.parent, os.W_OK):
+            raise NacelleError(f"cannot write {target}: permission denied")
+    except (OSError, ValueError) as error:
+        raise NacelleError(f"cannot write {str(target)[:80]!r}: {error}") from None
 
 
 def write_new(target: Path, text: str) -> None:
     """Write a file that does not exist yet, whole or not at all."""
     check_new(target)
-    part = target.with_name(f".{target.name}.{os.getpid()}")
     try:
-        part.write_text(text, encoding="utf-8")
-        os.link(part, target)
+        write_whole(target, text, new=True)
     except FileExistsError:
         raise NacelleError(f"{target} exists already; it is left as it is") from None
-    finally:
-        part.unlink(missing_ok=True)
+    except OSError as error:
+        raise NacelleError(f"cannot write {target}: {error.strerror or error}") from None

@@ -18,7 +18,7 @@ from nacelle.cli.common import (
     print_text,
     write_new,
 )
-from nacelle.errors import DescriptionError, NacelleError
+from nacelle.errors import LISTED, DescriptionError, NacelleError, count_words
 
 
 @app.command("robots")
@@ -126,11 +126,10 @@ def check_command(
         )
         if as_json:
             continue
-        for problem in problems:
+        for problem in problems[:LISTED]:
             console(stderr=True).print(problem_line(problem))
         if errors:
-            word = "problem" if len(errors) == 1 else "problems"
-            console(stderr=True).print(f"[bold red]{len(errors)} {word}[/] in {escape(name)}")
+            console(stderr=True).print(f"[bold red]{count_words(errors)}[/] in {escape(name)}")
         else:
             robot = found.robot
             console().print(
@@ -155,16 +154,14 @@ def new_command(
 ) -> None:
     """Start a new robot from an existing one: a copy of its YAML under a new name."""
     from nacelle import robots
-    from nacelle.errors import UnknownRobotError
-    from nacelle.library import check, looks_like_file
+    from nacelle.library import check, looks_like_file, require_file
 
     target = out or Path(f"{name}.yaml")
     try:
         if not re.fullmatch(r"\w[\w\-]*", name) or len(name) > 64:
             raise NacelleError(f"{name!r} is not a name: use letters, digits, _ and -")
         if looks_like_file(from_robot):
-            if not Path(from_robot).is_file():
-                raise UnknownRobotError(f"there is no file {from_robot!r}")
+            require_file(from_robot)
             check(from_robot).require()
             text = Path(from_robot).read_text(encoding="utf-8")
         else:

@@ -154,10 +154,7 @@ def deliver(text: str, out: Path | None) -> None:
     if out is None:
         print_text(text, end="")
         return
-    try:
-        write_new(out, text)
-    except OSError as error:
-        raise NacelleError(f"cannot write {out}: {error.strerror or error}") from None
+    write_new(out, text)
     console(stderr=True).print(f"wrote {out}", markup=False)
 
 

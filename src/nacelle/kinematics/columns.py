@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import insort
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 
@@ -19,7 +20,7 @@ TIME: Dimension = (0, 0, 1, 0, 0)
 LENGTH: Dimension = QUANTITIES["length"].dimension
 ANGLE: Dimension = QUANTITIES["angle"].dimension
 _EXAMPLES = {TIME: "s or ms", LENGTH: "m or mm", ANGLE: "rad or deg"}
-_MOST = 20  # more problems tell nothing new
+_MOST = 20  # more problems are counted, not listed
 
 
 class Columns:
@@ -28,21 +29,32 @@ class Columns:
     Attributes:
         table: the table.
         columns: for each name that was found, its place.
-        problems: what is wrong.
+        problems: what is wrong, the first in the file.
+        count: how many problems there are in all.
     """
 
     def __init__(self, table: Table, dimensions: Mapping[str, tuple[Dimension, ...]]) -> None:
         """Keep a table; `dimensions` gives for each name the dimensions that its unit may have."""
         self.table = table
         self.problems: list[Problem] = []
+        self.count = 0
         self.columns: dict[str, int] = {}
         self._dimensions = dimensions
         self._units: dict[str, Unit] = {}
 
     def add(self, row: Row, k: int, path: str, message: str, hint: str) -> None:
         """Keep a problem at entry k of a row."""
+        self.count += 1
         column = row.cells[k].column if k < len(row.cells) else row.cells[-1].column
-        self.problems.append(Problem(self.table.file, row.line, column, path, message, hint))
+        # A table may have a million of them: the first in the file are kept.
+        if len(self.problems) < _MOST or (row.line, column) < self._last:
+            insort(self.problems, Problem(self.table.file, row.line, column, path, message, hint))
+            del self.problems[_MOST:]
+
+    @property
+    def _last(self) -> tuple[int, int]:
+        """Line and column of the last problem that is kept."""
+        return self.problems[-1].line, self.problems[-1].column
 
     def take(self, name: str, k: int) -> None:
         """Take the column at place k under a name."""
@@ -103,7 +115,7 @@ class Columns:
             value = math.nan if number is None else convert(number)
             if math.isfinite(value):
                 values[i] = value
-            elif len(self.problems) < _MOST:
+            else:
                 told = repr(text if len(text) <= 40 else text[:37] + "...") if text else "nothing"
                 self.add(row, k, name, f"{told} is not a finite number", "write a number such as 0.25")
         return values
@@ -111,10 +123,9 @@ class Columns:
     def stop(self, what: str) -> None:
         """Raise what has been found, in the order of the file."""
         if self.problems:
-            found = sorted(self.problems)
-            count = len(found)
-            head = "1 problem" if count == 1 else f"{count} problems"
-            raise TableError(f"{head} in the {what}:", found[:_MOST])
+            head = "1 problem" if self.count == 1 else f"{self.count} problems"
+            first = f", the first {_MOST}" if self.count > _MOST else ""
+            raise TableError(f"{head} in the {what}{first}:", self.problems)
 
 
 def _conversion(unit: Unit | None) -> Callable[[float], float]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nacelle.errors import Problem, TableError
+from nacelle.files import why_unread, write_whole
 from nacelle.spatial.scalar import Array
 
 _HEADER = re.compile(r"(?P<name>[^\[\]()]*?)\s*(?:\[(?P<square>[^\]]*)\]|\((?P<round>[^)]*)\))?")
@@ -80,7 +81,7 @@ def write_table(path: Path, names: list[str], units: list[str], values: Array) -
     """Write a table (rows, columns) as CSV; every number is read back as the same float."""
     header = [f"{name} [{unit}]" if unit else name for name, unit in zip(names, units, strict=True)]
     lines = [",".join(header), *(",".join(map(repr, row)) for row in values.tolist())]
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    write_whole(path, "\n".join(lines) + "\n")
 
 
 def _text(source: str | Path) -> tuple[str, str]:
@@ -90,9 +91,8 @@ def _text(source: str | Path) -> tuple[str, str]:
     try:
         return str(source), Path(source).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as fault:
-        why = fault.strerror if isinstance(fault, OSError) and fault.strerror else str(fault)
-        problem = Problem(str(source), 0, 0, "", f"cannot be read: {why}", "name a CSV file in UTF-8")
-        raise TableError("the table is missing:", [problem]) from fault
+        problem = Problem(str(source), 0, 0, "", *why_unread(source, fault, "CSV file"))
+        raise TableError("no table:", [problem]) from fault
 
 
 def _cells(line: str, separator: str) -> tuple[Cell, ...]:
