@@ -20,6 +20,7 @@ from nacelle.kinematics.mechanism import mechanism
 from nacelle.kinematics.motion import settle, solved
 from nacelle.kinematics.native import native
 from nacelle.kinematics.pose_input import checked_rates
+from nacelle.kinematics.singularity import nearest, singular_words
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 
@@ -131,10 +132,9 @@ def inverse_dynamics(
         met = (pivot <= MET_PIVOT) & ~failed(flags)
         near = (pivot < NEAR_PIVOT) & ~met & ~failed(flags)
     if np.ndim(pivot) == 0 and met:
-        raise SingularError(
-            f"{robot.name}: this pose is a parallel singularity, where no actuator forces hold the nacelle",
-            "parallel",
-        )
+        kind, legs = nearest(robot, poses, y)
+        why = "the forces are not determined" if legs else "where no actuator forces hold the nacelle"
+        raise SingularError(f"{robot.name}: {singular_words(kind, legs)}, {why}", kind)
     found = settle(robot, poses, found, flags)
     flags |= np.where(met, int(Flag.SINGULAR), 0) | np.where(near, int(Flag.NEAR_SINGULAR), 0)
     force = found["force"] if preload is None else found["force"] + held

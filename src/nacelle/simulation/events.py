@@ -45,10 +45,13 @@ class EventGroup:
         names: what they are, in words.
         values: function of times (N,) and states (N, size) that gives (N, events) numbers, positive before
             each.
+        words: function of the place of an event and the state (size,) at it that gives its name there, where
+            that depends on the state; None if it does not.
     """
 
     names: tuple[str, ...]
     values: Callable[[Array, Array], Array]
+    words: Callable[[int, Array], str] | None = None
 
 
 Events: TypeAlias = Sequence[Event | EventGroup]
@@ -109,7 +112,9 @@ def met(events: Events, t: float, s: Array) -> str | None:
     for event in events:
         good = event.values(np.array([t]), s[None])[0] > 0.0
         if not good.all():
-            return event.names[int(np.argmin(good))]
+            place = int(np.argmin(good))
+            words = event.words if isinstance(event, EventGroup) else None
+            return event.names[place] if words is None else words(place, s)
     return None
 
 

@@ -91,7 +91,7 @@ def _sides(name: str, joint: int, place: int | None, pair: tuple[float, float], 
 
 def watched_names(robot: Robot) -> list[str]:
     """What is said at each of the numbers of `watched`."""
-    names = ["a parallel singularity is near"]
+    names = ["a singularity is near"]
     names += [f"{leg.name} is at full stretch" for leg in robot.legs]
     if mechanism(robot).layout.angular is not None:
         names.append("the platform has turned round from its reference orientation")
