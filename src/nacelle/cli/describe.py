@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,6 +20,7 @@ from nacelle.cli.common import (
     write_new,
 )
 from nacelle.errors import LISTED, DescriptionError, NacelleError, count_words
+from nacelle.progress import task
 
 
 @app.command("robots")
@@ -109,7 +111,8 @@ def check_command(
     results: list[dict[str, Any]] = []
     for name in files:
         try:
-            found = check(name)
+            with task(f"checking {name}"):
+                found = check(name)
             problems = list(found.problems)
         except DescriptionError as error:
             problems = list(error.problems)
@@ -133,14 +136,19 @@ def check_command(
         else:
             robot = found.robot
             console().print(
-                f"[green]ok[/] {robot.name}: {len(robot.legs)} legs, {len(robot.bodies) - 1} bodies, "
-                f"{len(robot.actuators)} actuators, motion {escape(robot.motion.name)}, "
+                f"[green]ok[/] {robot.name}: {_count(robot.legs, 'leg', 'legs')}, "
+                f"{_count(robot.bodies[1:], 'body', 'bodies')}, "
+                f"{_count(robot.actuators, 'actuator', 'actuators')}, motion {escape(robot.motion.name)}, "
                 f"hash {robot.hash[:16]}"
             )
     if as_json:
         print_json(results if len(results) > 1 else results[0])
     if not all(result["ok"] for result in results):
         raise typer.Exit(1)
+
+
+def _count(things: Sequence[Any], one: str, many: str) -> str:
+    return f"{len(things)} {one if len(things) == 1 else many}"
 
 
 @app.command("new")

@@ -171,7 +171,7 @@ def _tree(robot: Robot, name: str, options: dict[str, Any]) -> Model:
     takes_friction = name in ("inverse_dynamics", "forward_dynamics", "bias_forces")
     shapes = input_shapes(function, robot)
     assert shapes is not None
-    includes = "everything that the model needs"
+    includes = "everything between these inputs and the result"
     kept = options if takes_friction else {}
     return Model(name, robot, "tree", function, dict(shapes), kept, _meaning(robot, shapes), includes)
 

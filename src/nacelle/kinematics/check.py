@@ -12,6 +12,7 @@ from nacelle.kinematics.assembly import Assembly, Gap, assemble, outside_limits
 from nacelle.kinematics.mobility import Mobility, mobility
 from nacelle.model.leg import Leg
 from nacelle.model.platform import NAMED_MOTIONS
+from nacelle.model.plausible import implausible_masses
 from nacelle.model.robot import Robot
 from nacelle.model.source import Node, Source
 from nacelle.spatial.inertia import inertia_about_com
@@ -56,6 +57,7 @@ def check_robot(robot: Robot, source: Source | None = None) -> Check:
         source: its (expanded) description, for the places of problems.
     """
     checker = _Checker(robot, source or Source("<python>", Node({})))
+    checker.masses()
     with np.errstate(all="ignore"):
         found = assemble(robot)
         checker.reach(found)
@@ -173,10 +175,10 @@ class _Checker:
         for name in m.stretched:
             self.report(
                 path,
-                f"in the reference pose leg {name!r} is stretched or folded (a serial singularity): its branch "
-                "and its joints' rates are not determined there, so nothing can be computed from it",
-                f"move the reference pose away from the end of the reach of leg {name!r}, or change the lengths "
-                "of its links",
+                f"in the reference pose leg {name!r} is stretched or folded (a serial singularity): its "
+                "branch and its joints' rates are not determined there, so nothing can be computed from it",
+                f"move the reference pose away from the end of the reach of leg {name!r}, or change the "
+                "lengths of its links",
             )
 
     def idle(self, m: Mobility) -> None:
@@ -207,11 +209,23 @@ class _Checker:
                 "warning",
             )
 
+    def masses(self) -> None:
+        """Warn of masses that cannot be meant."""
+        for slip in implausible_masses(self.robot):
+            self.report((*self.body_path(slip.bodies[0]), "mass"), slip.message, slip.hint, "warning")
+
     def body_path(self, body: int) -> Path:
+        """Where a body is described: among the bodies, or in an element of a leg."""
         for leg in self.robot.legs:
             if body in leg.bodies:
-                name = self.robot.bodies[body].name.partition(".")[2]
-                return (*self.leg_path(leg), "bodies", name)
+                name, path = self.robot.bodies[body].name.partition(".")[2], self.leg_path(leg)
+                elements = self.source.root.find((*path, "elements"))[1].value
+                for k, node in enumerate(elements if isinstance(elements, list) else ()):
+                    if isinstance(node.value, dict) and str(node.value["name"].value) == name:
+                        return (*path, "elements", k, "body")
+                return (*path, "bodies", name)
+        if body and self.robot.nacelle.joints:
+            return ("nacelle", "bodies", self.robot.bodies[body].name)
         return ("nacelle",)
 
     def pose(self, found: Assembly) -> None:

@@ -280,9 +280,9 @@ def mobility(robot: Robot, start: Assembly | None = None) -> Mobility:
 def _stretched(robot: Robot, reference: Array, generic: Array) -> tuple[str, ...]:
     """Names of legs whose own closures lose rank in the reference pose and keep it at a generic one.
 
-    With M the columns of the leg's own joints, its rates follow from the nacelle's where M has full column rank
-    but for the leg's idle motions. At full stretch a closure that holds to 1e-15 leaves a singular value of
-    1e-7 to 1e-8.
+    With M the columns of the leg's own joints, its rates follow from the nacelle's where M has full column
+    rank but for the leg's idle motions. At full stretch a closure that holds to 1e-15 leaves a singular value
+    of 1e-7 to 1e-8.
     """
     names = []
     for leg in robot.legs:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from nacelle.errors import KinematicsError
 from nacelle.simulation.protocol import Plant
 from nacelle.spatial.scalar import Array
 
@@ -55,6 +56,25 @@ class EventGroup:
 
 
 Events: TypeAlias = Sequence[Event | EventGroup]
+
+
+def checked_events(events: Any) -> Events:
+    """Take events as they are given: a sequence of `Event` and `EventGroup`, or one of them.
+
+    Raises:
+        KinematicsError: if something else is among them.
+    """
+    if isinstance(events, Event | EventGroup):
+        return (events,)
+    if isinstance(events, str) or not isinstance(events, Iterable):
+        raise KinematicsError(f"events are a list of nacelle.Event, or [] for none, got {events!r}")
+    listed = tuple(events)
+    for event in listed:
+        if not isinstance(event, Event | EventGroup):
+            raise KinematicsError(
+                f"an event is a nacelle.Event(name, value) with value(t, s) positive before it, got {event!r}"
+            )
+    return listed
 
 
 def user_event(plant: Plant, name: str, function: Callable[..., Any]) -> Event:
