@@ -6,6 +6,7 @@ Elsewhere (a log, a pipe) plain lines come after 2, 5, 10, 20, 40, 60, 120, ... 
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 import time
@@ -80,8 +81,10 @@ class Display:
 
     @property
     def terminal(self) -> bool:
-        """Whether that is a terminal."""
-        return self.stream.isatty() if self._terminal is None else self._terminal
+        """Whether that is a terminal on which a line can be taken back."""
+        if self._terminal is not None:
+            return self._terminal
+        return self.stream.isatty() and os.environ.get("TERM") not in ("dumb", "unknown")
 
     def start(self) -> None:
         """Begin to watch the time."""
@@ -150,7 +153,7 @@ class Display:
                 transient=True,
                 redirect_stdout=False,
             )
-            self._live.start()
+            self._live.start(refresh=True)
         else:
             self._spinner(words)
 

@@ -13,13 +13,13 @@ limits below are far from both. Where the inertia is none (a point mass) the rob
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
 
 from nacelle.model.robot import Robot
 from nacelle.spatial.inertia import inertia_about_com
+from nacelle.spatial.scalar import Array
 
 # Densities in kg/m^3: osmium, the densest of all materials; far below the most slender of bodies.
 DENSEST = 22_600.0
@@ -51,16 +51,18 @@ def implausible_masses(robot: Robot) -> list[Implausible]:
     return [_words(robot, tuple(bodies), *figures) for figures, bodies in found.items()]
 
 
-def _density(robot: Robot, inertia: np.ndarray) -> float:
+def _density(robot: Robot, inertia: Array) -> float:
     """Density (kg/m^3) of an even ball with a body's mass and inertia; of a point, of the robot's size."""
-    mass = float(inertia[0])
+    mass = np.float64(inertia[0])
     if mass <= 0.0:
         return 1.0
-    second: float = 0.5 * float(np.trace(inertia_about_com(inertia))) / mass
-    # What remains of the inertia of a point after Steiner's part is taken off is rounding.
-    if second > 1e-12 * robot.size**2:
-        return float(mass / (4.0 / 3.0 * math.pi * (5.0 / 3.0 * second) ** 1.5))
-    return max(LIGHTEST, mass / (4.0 / 3.0 * math.pi * robot.size**3))
+    # Numbers at the ends of the range of floats come out as zero or infinite, which is as telling.
+    with np.errstate(all="ignore"):
+        second = 0.5 * np.trace(inertia_about_com(inertia)) / mass
+        # What remains of the inertia of a point after Steiner's part is taken off is rounding.
+        if second > 1e-12 * robot.size**2:
+            return float(mass / (4.0 / 3.0 * np.pi * (5.0 / 3.0 * second) ** 1.5))
+        return max(LIGHTEST, float(mass / (4.0 / 3.0 * np.pi * np.float64(robot.size) ** 3)))
 
 
 def _words(robot: Robot, bodies: tuple[int, ...], mass: float, density: float) -> Implausible:
