@@ -88,7 +88,7 @@ def _is_file(text: str) -> bool:
 
 def _is_folder(text: str) -> bool:
     try:
-        return Path(text).is_dir()
+        return bool(text) and Path(text).is_dir()
     except (OSError, ValueError):
         return False
 

@@ -544,7 +544,7 @@ def test_bytes_that_are_no_text(tmp_path: Path) -> None:
         ("", "no file is called ''"),
         ("nowhere/robot.yaml", "there is no file"),
         ("robot.yaml", "there is no file"),
-        (".", "no file is called"),
+        (".", "'.' is a folder"),
         ("a" * 5000, "no file is called"),
         ("a" * 5000 + ".yaml", "there is no file"),
         ("a\0b", "no file is called"),
@@ -566,7 +566,7 @@ def test_robots_that_do_not_exist(
 def test_folders_are_no_robots(tmp_path: Path) -> None:
     folder = tmp_path / "robot.yaml"
     folder.mkdir()
-    with pytest.raises(UnknownRobotError, match="there is no file"):
+    with pytest.raises(UnknownRobotError, match="is a folder: name the YAML file in it"):
         nacelle.load(folder)
 
 

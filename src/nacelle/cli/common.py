@@ -61,7 +61,8 @@ def print_error(error: NacelleError, as_json: bool) -> None:
     """Print an error, one line a problem."""
     if isinstance(error, DescriptionError):
         if as_json:
-            print_json({"ok": False, "problems": [problem.as_dict() for problem in error.problems]})
+            listed = [problem.as_dict() for problem in error.problems[:LISTED]]
+            print_json({"ok": False, "count": len(error.problems), "problems": listed})
         else:
             from nacelle.report.text import problem_line
 

@@ -124,9 +124,8 @@ def check_command(
                 results.append({"ok": False})
             continue
         errors = [problem for problem in problems if problem.severity == "error"]
-        results.append(
-            {"file": name, "ok": not errors, "problems": [problem.as_dict() for problem in problems]}
-        )
+        listed = [problem.as_dict() for problem in problems[:LISTED]]
+        results.append({"file": name, "ok": not errors, "count": len(problems), "problems": listed})
         if as_json:
             continue
         for problem in problems[:LISTED]:

@@ -32,11 +32,11 @@ def above_zero(value: Any, what: str) -> float:
         KinematicsError: if it is not.
     """
     try:
-        number = np.nan if isinstance(value, bool | np.bool_) else float(value)
+        number = float("" if isinstance(value, bool | np.bool_) else value)
     except (TypeError, ValueError):
-        number = np.nan
+        raise KinematicsError(f"{what} must be a number above zero, got {value!r}") from None
     if not np.isfinite(number) or number <= 0.0:
-        raise KinematicsError(f"{what} must be a number above zero, got {value!r}")
+        raise KinematicsError(f"{what} must be above zero, got {number:g}")
     return number
 
 
