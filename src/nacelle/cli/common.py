@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import sys
 from pathlib import Path
@@ -78,7 +79,20 @@ def print_error(error: NacelleError, as_json: bool) -> None:
 
 def print_json(data: Any) -> None:
     """Print plain data as JSON."""
-    print_text(json.dumps(data, indent=2, allow_nan=False))
+    try:
+        text = json.dumps(data, indent=2, allow_nan=False)
+    except ValueError:
+        text = json.dumps(_without_nan(data), indent=2, allow_nan=False)
+    print_text(text)
+
+
+def _without_nan(data: Any) -> Any:
+    """The same data with None in the place of what JSON has no number for: NaN and infinity."""
+    if isinstance(data, dict):
+        return {key: _without_nan(value) for key, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [_without_nan(value) for value in data]
+    return None if isinstance(data, float) and not math.isfinite(data) else data
 
 
 def print_text(text: str, end: str = "\n") -> None:

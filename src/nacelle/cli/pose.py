@@ -76,7 +76,8 @@ def quantity(text: str, *, turns: bool | None, of: tuple[str, str] = POSITION) -
         except UnitError as error:
             fault = error
     assert fault is not None
-    raise NacelleError(f"{text!r}: {fault}; {fault.hint}")
+    told = str(fault) if repr(text) in str(fault) else f"{text!r}: {fault}"
+    raise NacelleError(f"{told}; {fault.hint}" if text else f"the value is missing; {fault.hint}")
 
 
 def assignments(
@@ -96,7 +97,10 @@ def assignments(
             raise NacelleError(f"no {what} is called {name!r}; {did_you_mean(name, known)}")
         if name in values:
             raise NacelleError(f"{name} is given twice")
-        values[name] = quantity(value.strip(), turns=known[name], of=of)
+        try:
+            values[name] = quantity(value.strip(), turns=known[name], of=of)
+        except NacelleError as error:
+            raise NacelleError(f"{name}: {error}") from None
     return values
 
 
@@ -518,6 +522,8 @@ def _ranges(robot: Robot, over: list[str]) -> dict[str, tuple[float, float] | tu
             raise NacelleError(f"{text!r} is not NAME=LOW:HIGH or NAME=LOW:HIGH:POINTS")
         if name not in kinds:
             raise NacelleError(f"no coordinate is called {name!r}; {did_you_mean(name, kinds)}")
+        if name in ranges:
+            raise NacelleError(f"{name} is given twice")
         low, high = (quantity(part, turns=kinds[name]) for part in parts[:2])
         if len(parts) == 2:
             ranges[name] = (low, high)

@@ -60,15 +60,24 @@ class Settings:
             raise KinematicsError(
                 f"no method is called {self.method!r}; {did_you_mean(self.method, METHODS)}"
             )
-        if not np.isfinite(self.until) or self.until <= self.start:
+        if not np.isfinite(self.until - self.start) or self.until <= self.start:
             raise KinematicsError(
-                f"the run must end after it begins: start {self.start:g} s, until {self.until:g} s"
+                "the run must end after it begins, at a finite time: "
+                f"start {self.start:g} s, until {self.until:g} s"
             )
         for what, value in (("step", self.step), ("longest step", self.max_step)):
             if value is not None and not value > 0.0:
                 raise KinematicsError(f"the {what} must be above zero, got {value:g} s")
         if self.step is not None and not np.isfinite(self.step):
             raise KinematicsError("the step must be finite")
+        if (
+            self.method == "rk4"
+            and self.step is not None
+            and self.step > (1.0 + 1e-9) * (self.until - self.start)
+        ):
+            raise KinematicsError(
+                f"the step of {self.step:g} s is longer than the run of {self.until - self.start:g} s"
+            )
         if self.hold and self.method != "rk4":
             raise KinematicsError(
                 f"hold=True samples the force at fixed steps, so it goes with the method 'rk4', not "

@@ -60,6 +60,8 @@ def compared(robot: Robot, other: Robot, against: str | Iterable[str], states: i
     builders = [builder(name) for name in names]
     if states < 1:
         raise VerifyError(f"a comparison needs at least one state, not {states}")
+    if seed < 0:
+        raise VerifyError(f"a seed is zero or above, not {seed}")
     mechanism(robot)
     if len(robot.actuators) < robot.motion.n:
         raise VerifyError(
