@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import signal
+import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
 import numpy as np
 import pytest
 
 import nacelle
 from nacelle.simulation.events import Event, user_event
+from nacelle.simulation.fixed import integrate_fixed
 from nacelle.simulation.plant import RigidPlant
 from nacelle.simulation.protocol import Plant
 from nacelle.simulation.simulate import simulate
@@ -391,3 +396,32 @@ def test_what_is_no_event(events: object, words: str) -> None:
     run = run_of("dop853", until=0.1)
     with pytest.raises(nacelle.KinematicsError, match=words):
         run.resume(0.2, events=events)
+
+
+@pytest.mark.parametrize("line", ["times.append(at", "states.append(part", "used.append(part", "now, t, k ="])
+def test_ctrl_c_between_the_lines_that_keep_a_block(line: str) -> None:
+    """Wherever it falls, times, states and inputs have one length, and the message has the last time."""
+    source, begin = inspect.getsourcelines(integrate_fixed)
+    number, *_ = [begin + k for k, text in enumerate(source) if text.strip().startswith(line)]
+    hits = 0
+
+    def watch(frame: FrameType, event: str, arg: object) -> Any:
+        nonlocal hits
+        if frame.f_code is not integrate_fixed.__code__:
+            return None if event == "call" else watch
+        if event == "line" and frame.f_lineno == number:
+            hits += 1
+            if hits == 2:
+                raise KeyboardInterrupt
+        return watch
+
+    before = sys.gettrace()
+    sys.settrace(watch)
+    try:
+        run = run_of("rk4", step=1e-4, until=0.5)
+    finally:
+        sys.settrace(before)
+    assert run.status == "interrupted"
+    assert len(run.t) == len(run.states) == len(run.inputs) >= 1001
+    assert run.message == f"stopped at {run.t[-1]:.9g} s"
+    assert len(run.balance) == len(run.t)
