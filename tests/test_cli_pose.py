@@ -228,7 +228,7 @@ def test_show_elements() -> None:
         (("ik", "delta", "--at", "x=0.1", "--at", "x=0.2"), "x is given twice"),
         (("ik", "delta", "--at", "z=-5"), "legs 'leg1', 'leg2', 'leg3' do not reach the pose [0, 0, -5]"),
         (("ik", "delta", "--mode", "upside"), "delta has no mode 'upside'"),
-        (("ik", "delta", "--csv", "none.csv"), "none.csv: cannot be read"),
+        (("ik", "delta", "--csv", "none.csv"), "none.csv: there is no such file"),
         (("fk", "delta", "--q", "leg1.motor=1"), "--q leg2.motor=VALUE and 1 more"),
         (("fk", "delta", "--q", "leg1.moter=1"), "did you mean 'leg1.motor'?"),
         (("workspace", "delta"), "--over NAME=LOW:HIGH"),

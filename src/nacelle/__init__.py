@@ -45,6 +45,7 @@ if TYPE_CHECKING:
         Problem,
         SingularError,
         TableError,
+        TooLargeError,
         UnknownRobotError,
         UnreachableError,
     )
@@ -54,7 +55,7 @@ if TYPE_CHECKING:
     from nacelle.kinematics.check import Check
     from nacelle.kinematics.dependent import dependent_coordinates
     from nacelle.kinematics.flags import Flag
-    from nacelle.kinematics.forward import ForwardKinematics, forward_kinematics
+    from nacelle.kinematics.forward import Assemblies, ForwardKinematics, forward_kinematics
     from nacelle.kinematics.inverse import BodyPoses, InverseKinematics, inverse_kinematics
     from nacelle.kinematics.jacobian import (
         Jacobian,
@@ -106,6 +107,7 @@ __version__ = "0.1.0"
 __all__ = [
     "FORMULATIONS",
     "Actuator",
+    "Assemblies",
     "AssemblyError",
     "BSpline",
     "BalanceSpring",
@@ -159,6 +161,7 @@ __all__ = [
     "Singularities",
     "Sizing",
     "TableError",
+    "TooLargeError",
     "Trajectory",
     "TrajectoryError",
     "Trapezoid",
@@ -255,6 +258,7 @@ _MODULES = {
         "Problem",
         "SingularError",
         "TableError",
+        "TooLargeError",
         "UnknownRobotError",
         "UnreachableError",
     ),
@@ -264,7 +268,7 @@ _MODULES = {
     "nacelle.kinematics.check": ("Check",),
     "nacelle.kinematics.dependent": ("dependent_coordinates",),
     "nacelle.kinematics.flags": ("Flag",),
-    "nacelle.kinematics.forward": ("ForwardKinematics", "forward_kinematics"),
+    "nacelle.kinematics.forward": ("Assemblies", "ForwardKinematics", "forward_kinematics"),
     "nacelle.kinematics.inverse": ("BodyPoses", "InverseKinematics", "inverse_kinematics"),
     "nacelle.kinematics.jacobian": (
         "Jacobian",

@@ -39,6 +39,7 @@ from nacelle.program.cost import Count, cost, count
 from nacelle.program.minimise import minimise
 from nacelle.program.program import Program, Variable
 from nacelle.program.trace import trace
+from nacelle.progress import task
 from nacelle.spatial.physics import input_shapes
 
 # Below this many samples a second thread costs more than it saves.
@@ -323,7 +324,8 @@ def _kept(
     program = make()
 
     def native(options: Any) -> _T:
-        image = emit(program, options)
+        with task(f"compiling {program.name} ({len(program.code)} operations)"):
+            image = emit(program, options)
         result = load(image, program, None)
         if store is not None and key is not None:
             store.put(key, _pack(program, image))
@@ -479,11 +481,12 @@ def make_program(
         return function(robot, *arrays, **settings)
 
     name = getattr(function, "__name__", "program")
-    try:
-        program = trace(call, shapes, name).program()
-    except (TypeError, ValueError, IndexError, AttributeError) as error:
-        raise CompileError(f"{name} cannot be traced: {error}") from error
-    return minimise(program) if minimised else program
+    with task(f"tracing and simplifying {name}"):
+        try:
+            program = trace(call, shapes, name).program()
+        except (TypeError, ValueError, IndexError, AttributeError) as error:
+            raise CompileError(f"{name} cannot be traced: {error}") from error
+        return minimise(program) if minimised else program
 
 
 def _groups(parameters: str | Sequence[str]) -> tuple[str, ...]:

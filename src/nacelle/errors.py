@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import itertools
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 
@@ -64,6 +64,17 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return "known: " + ", ".join(names[:20]) if names else ""
 
 
+# More problems than this are counted, not listed.
+LISTED = 100
+
+
+def count_words(problems: Sequence[Problem]) -> str:
+    """How many problems there are, and how many of them are listed."""
+    count = len(problems)
+    words = "1 problem" if count == 1 else f"{count} problems"
+    return f"{words}, the first {LISTED}" if count > LISTED else words
+
+
 class NacelleError(Exception):
     """Root of all errors that nacelle raises on purpose."""
 
@@ -72,11 +83,10 @@ class DescriptionError(NacelleError):
     """A description is not that of a robot; `problems` holds everything that is wrong with it."""
 
     def __init__(self, problems: Iterable[Problem]) -> None:
-        """Keep all problems; the message lists them one a line."""
+        """Keep all problems; the message lists the first of them, one a line."""
         self.problems = tuple(problems)
-        count = len(self.problems)
-        head = "1 problem" if count == 1 else f"{count} problems"
-        super().__init__(head + ":\n" + "\n".join(f"  {problem}" for problem in self.problems))
+        lines = [f"  {problem}" for problem in self.problems[:LISTED]]
+        super().__init__("\n".join([f"{count_words(self.problems)}:", *lines]))
 
 
 class UnknownRobotError(NacelleError):
@@ -111,6 +121,21 @@ class TableError(NacelleError):
         """Keep the problems beside the message."""
         self.problems = tuple(problems)
         super().__init__("\n".join([message, *(f"  {problem}" for problem in self.problems)]))
+
+
+class TooLargeError(NacelleError):
+    """What is asked for would not fit into memory; nothing has been allocated.
+
+    Attributes:
+        count: how many points, steps or samples it has.
+        bytes: about how much memory they need.
+    """
+
+    def __init__(self, message: str, count: float, size: float) -> None:
+        """Keep the numbers beside the message."""
+        self.count = count
+        self.bytes = size
+        super().__init__(message)
 
 
 class KinematicsError(NacelleError):

@@ -47,8 +47,7 @@ def check(name_or_file: str | os.PathLike[str]) -> Check:
     """
     text = os.fspath(name_or_file)
     if looks_like_file(text):
-        if not _is_file(text):
-            raise UnknownRobotError(f"there is no file {_short(text)}")
+        require_file(text)
         robot, source = read_file(text)
     elif text in robots.names():
         robot, source = read_text(robots.text(text), f"{text}.yaml")
@@ -60,16 +59,36 @@ def check(name_or_file: str | os.PathLike[str]) -> Check:
     return check_robot(robot, source)
 
 
+def require_file(text: str) -> None:
+    """Demand that a text names a file.
+
+    Raises:
+        UnknownRobotError: if there is none, or it is a folder.
+    """
+    if _is_folder(text):
+        raise UnknownRobotError(f"{_short(text)} is a folder: name the YAML file in it")
+    if not _is_file(text):
+        raise UnknownRobotError(f"there is no file {_short(text)}")
+
+
 def looks_like_file(text: str) -> bool:
-    """Whether a text names a file: it has a folder or a YAML ending, or the file exists."""
+    """Whether a text names a file: it has a folder or a YAML ending, or it exists."""
     path = Path(text)
     ending = path.suffix.lower() in (".yaml", ".yml")
-    return ending or len(path.parts) > 1 or (_is_file(text) and text not in robots.names())
+    there = _is_file(text) or _is_folder(text)
+    return ending or len(path.parts) > 1 or (there and text not in robots.names())
 
 
 def _is_file(text: str) -> bool:
     try:
         return Path(text).is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def _is_folder(text: str) -> bool:
+    try:
+        return bool(text) and Path(text).is_dir()
     except (OSError, ValueError):
         return False
 

@@ -187,3 +187,18 @@ def test_faults_are_told() -> None:
         balance_gravity(dataclasses.replace(robot, gravity=(0.0, 0.0, -9.81)), ANGLES)
     with pytest.raises(nacelle.UnreachableError, match="1 of 2 poses"):
         balance_gravity(any_robot("delta-codourey"), [[0.0, 0.0, -0.62], [5.0, 0.0, 0.0]])
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"springs": [3]}, r"springs are named by their joints, such as '.*', got \[3\]"),
+        ({"springs": 3}, "springs are named by their joints"),
+        ({"counterweights": ["arm"]}, "counterweights are a mapping of bodies to places"),
+        ({"counterweights": {3: (0, 0, 0)}}, "counterweights are named by their bodies, got 3"),
+        ({"counterweights": {"arm": "here"}}, "is three lengths, got here"),
+    ],
+)
+def test_what_is_no_spring_and_no_place(options: dict[str, object], words: str) -> None:
+    with pytest.raises(nacelle.KinematicsError, match=words):
+        balance_gravity(pendulum(), ANGLES, **options)

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
 import mpmath
 import numpy as np
 import pytest
 
+import nacelle
 from nacelle.dynamics.friction import axis_friction, ball_friction
 from nacelle.model.joint import FrictionTerm
 
@@ -55,3 +60,40 @@ def test_a_term_that_bends_by_itself_needs_no_smooth() -> None:
         w = np.array([mpmath.mpf("1e-30"), mpmath.mpf(0), mpmath.mpf(0)], dtype=object)
         slope = ball_friction((term,), w)[0] / w[0]
         assert float(slope) == pytest.approx(term.coefficient / term.scale, rel=1e-12)
+
+
+def _models(robot: nacelle.Robot) -> dict[str, Callable[..., Any]]:
+    """Everything public that takes the options of friction, at the reference pose."""
+    x, v = nacelle.reference_pose(robot), np.zeros(robot.motion.n)
+    tau = np.zeros(len(robot.actuators))
+    return {
+        "model": lambda **o: nacelle.model(robot, **o),
+        "inverse_dynamics": lambda **o: nacelle.inverse_dynamics(robot, x, v, **o),
+        "forward_dynamics": lambda **o: nacelle.forward_dynamics(robot, x, v, tau, **o),
+        "bias_forces": lambda **o: nacelle.bias_forces(robot, x, v, **o),
+        "joint_reactions": lambda **o: nacelle.joint_reactions(robot, x, v, **o),
+        "linearise": lambda **o: nacelle.linearise(robot, x, **o),
+        "dynamics_derivatives": lambda **o: nacelle.dynamics_derivatives(robot, x, v, **o),
+        "RigidPlant": lambda **o: nacelle.RigidPlant(robot, **o),
+        "export": lambda **o: nacelle.export(robot, "inverse_dynamics", out="never-written", **o),
+    }
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"smooth": -1.0}, "smooth must be above zero, got -1"),
+        ({"smooth": 0.0}, "smooth must be above zero, got 0"),
+        ({"smooth": float("nan")}, "smooth must be above zero"),
+        ({"smooth": "wide"}, "smooth must be a number above zero, got 'wide'"),
+        ({"smooth": True}, "smooth must be a number above zero, got True"),
+        ({"friction": "no"}, "friction is True or False, got 'no'"),
+        ({"friction": None}, "friction is True or False, got None"),
+    ],
+)
+def test_options_are_checked_wherever_they_are_taken(options: dict[str, Any], words: str) -> None:
+    """A negative width would turn Coulomb friction into a force that drives."""
+    for name, call in _models(nacelle.load("fivebar")).items():
+        with pytest.raises(nacelle.NacelleError, match=words):
+            print(name, call(**options))
+    assert not Path("never-written").exists()

@@ -119,3 +119,21 @@ def test_mistakes(arguments: list[str], words: str) -> None:
     run = CliRunner().invoke(app, ["ops", *arguments])
     assert run.exit_code != 0
     assert words in run.output
+
+
+def test_an_iteration_is_counted_apart() -> None:
+    """The count of a robot with y leaves out the iteration that finds it; a step of that is counted apart."""
+    from nacelle.kinematics.functions import closing_step
+
+    robot = library_robot("h4")
+    found = nacelle.operation_count(robot)
+    assert found.inputs["y"] != (0,)
+    assert found.iteration == nacelle.compile(closing_step, robot).count
+    assert found.data()["per_iteration"]["total"] == found.iteration.total > 0
+    assert "y is given, and the iteration that finds it is counted apart" in found.includes
+    shown = CliRunner().invoke(app, ["ops", "h4"]).output
+    assert f"and in every iteration {found.iteration.total} operations" in shown
+    closed = nacelle.operation_count(library_robot("delta"))
+    assert closed.iteration is None
+    assert closed.data()["per_iteration"] is None
+    assert "iteration" not in CliRunner().invoke(app, ["ops", "delta"]).output

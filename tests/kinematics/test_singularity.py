@@ -7,6 +7,7 @@ import copy
 import numpy as np
 import pytest
 
+from nacelle.dynamics.forward import gravity_forces
 from nacelle.errors import SingularError, UnreachableError
 from nacelle.kinematics.flags import Flag
 from nacelle.kinematics.inverse import inverse_kinematics
@@ -14,9 +15,11 @@ from nacelle.kinematics.jacobian import jacobian
 from nacelle.kinematics.mechanism import mechanism
 from nacelle.kinematics.motion import body_motion
 from nacelle.kinematics.pose_input import pose, reference_pose
-from nacelle.kinematics.singularity import singularities
-from nacelle.model.read import read_data
+from nacelle.kinematics.singularity import nearest, singularities
+from nacelle.model.read import read_data, read_text
 from nacelle.model.robot import Robot
+from nacelle.simulation.plant import RigidPlant
+from nacelle.simulation.simulate import simulate
 from support import mechanisms
 from support.compare import assert_same
 from support.lane_kinematics import ALL, any_robot, by_time, poses_around, scaled_robot
@@ -263,3 +266,53 @@ def test_bad_rows() -> None:
     assert np.all(np.isnan(found.parallel[1:]))
     assert np.all(np.isnan(found.serial[1:]))
     assert list(found.kinds()) == [(), (), ()]
+
+
+# --------------------------------------------------------------------------------- in words
+
+ARM = """
+format: nacelle/1
+name: arm
+motion: xy
+gravity: 0 -9.81 0 m/s^2
+reference: {position: 400 0 0 mm}
+nacelle: {name: tip, type: point, mass: 0.1 kg}
+legs:
+  - name: leg
+    bodies:
+      upper: {mass: 1 kg, com: 150 0 0 mm, inertia: 0.003 0.04 0.04 kg*m^2}
+      lower: {mass: 1 kg, com: 150 0 0 mm, inertia: 0.003 0.04 0.04 kg*m^2}
+    joints:
+      hip: {type: revolute, parent: base, child: upper, axis: z, actuator: {}}
+      knee: {type: revolute, parent: upper, child: lower, at: 300 0 0 mm, axis: z, guess: 1, actuator: {}}
+    closures:
+      end: {type: revolute, parent: lower, at: 300 0 0 mm, child: tip, axis: z}
+"""
+
+
+def test_a_stretched_knee_is_a_serial_singularity() -> None:
+    """With both joints driven nothing is left to a parallel one."""
+    robot, _ = read_text(ARM)
+    at = np.array([0.6 - 1e-13, 0.0])
+    found = inverse_kinematics(robot, at, limits=False)
+    assert nearest(robot, found.x, found.y) == ("serial", ("leg",))
+    plant = RigidPlant(robot)
+    start = reference_pose(robot)
+    run = simulate(plant, start, [3.0, 0.0], gravity_forces(robot, start, coordinates="actuators"), until=1.0)
+    assert run.message.endswith("leg 'leg' is almost stretched or folded (a serial singularity)")
+
+
+def test_a_flat_five_bar_is_a_parallel_singularity() -> None:
+    """Both distal bars on one line: the elbows are a distal length apart on either side of the tip."""
+    robot = fivebar()
+    x = reference_pose(robot)
+    best, found = 1.0, None
+    for height in np.linspace(0.05, 0.3, 2001):
+        at = inverse_kinematics(robot, np.array([[x[0], height]]), limits=False)
+        if at.ok[0]:
+            measure = float(singularities(robot, at.x[0]).parallel)
+            if measure < best:
+                best, found = measure, at
+    assert found is not None
+    assert best < 1e-2
+    assert nearest(robot, found.x[0], found.y[0]) == ("parallel", ())

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import signal
+import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
 import numpy as np
 import pytest
 
 import nacelle
 from nacelle.simulation.events import Event, user_event
+from nacelle.simulation.fixed import integrate_fixed
 from nacelle.simulation.plant import RigidPlant
 from nacelle.simulation.protocol import Plant
 from nacelle.simulation.simulate import simulate
@@ -332,3 +337,91 @@ def test_the_implicit_method_with_either_jacobian() -> None:
         for exact in (True, False)
     ]  # fmt: skip
     np.testing.assert_allclose(ends[0], ends[1], rtol=0.0, atol=1e-6)
+
+
+@pytest.mark.usefixtures("interruptible")
+@pytest.mark.parametrize("method", METHODS)
+def test_a_run_without_a_step_has_a_balance(method: str) -> None:
+    """Stopped by Ctrl-C before the first step: one sample, and nothing done or lost."""
+    calls = 0
+
+    def first(t: float) -> Array:
+        nonlocal calls
+        calls += 1
+        if calls == 1:
+            raise KeyboardInterrupt
+        return np.zeros(1)
+
+    cut = run_of(method, force=first)
+    assert cut.status == "interrupted"
+    assert len(cut.t) == 1
+    np.testing.assert_array_equal(cut.work, [0.0])
+    np.testing.assert_array_equal(cut.dissipated, [0.0])
+    np.testing.assert_array_equal(cut.balance, [0.0])
+
+
+@pytest.mark.parametrize("samples", [2, 3, 5])
+@pytest.mark.parametrize("method", METHODS)
+def test_an_event_before_the_first_sample(method: str, samples: int) -> None:
+    """The first state and the one at the event are there, whatever was asked for in between."""
+    plant = SprungMass()
+    event = user_event(plant, "early", lambda t, x, v: 1e-2 - t)
+    run = run_of(method, plant, step=1e-3 if method == "rk4" else None, samples=samples, events=[event])
+    assert run.status == "event"
+    assert run.t[0] == 0.0
+    assert run.t[-1] == pytest.approx(1e-2, abs=1e-9)
+    assert len(run.t) == len(run.x) == len(run.inputs)
+    assert abs(run.balance[-1]) < 1e-6
+
+
+def test_derivatives_of_many_states_are_those_of_each() -> None:
+    robot, x = sprung("fivebar", 20.0)
+    plant = RigidPlant(robot, friction=False)
+    rng = np.random.default_rng(3)
+    s = plant.state(x, [0.1, 0.2]) + 1e-3 * rng.normal(size=(5, plant.size))
+    u = rng.normal(size=(5, 2))
+    f = plant.derivative()
+    np.testing.assert_allclose(
+        plant.derivatives(s, u), [f(a, b) for a, b in zip(s, u, strict=True)], rtol=1e-13
+    )
+
+
+@pytest.mark.parametrize(
+    ("events", "words"),
+    [(["a"], "an event is a nacelle.Event.*got 'a'"), ("a", "events are a list"), (3, "events are a list")],
+)
+def test_what_is_no_event(events: object, words: str) -> None:
+    with pytest.raises(nacelle.KinematicsError, match=words):
+        run_of("dop853", events=events)
+    run = run_of("dop853", until=0.1)
+    with pytest.raises(nacelle.KinematicsError, match=words):
+        run.resume(0.2, events=events)
+
+
+@pytest.mark.parametrize("line", ["times.append(at", "states.append(part", "used.append(part", "now, t, k ="])
+def test_ctrl_c_between_the_lines_that_keep_a_block(line: str) -> None:
+    """Wherever it falls, times, states and inputs have one length, and the message has the last time."""
+    source, begin = inspect.getsourcelines(integrate_fixed)
+    number, *_ = [begin + k for k, text in enumerate(source) if text.strip().startswith(line)]
+    hits = 0
+
+    def watch(frame: FrameType, event: str, arg: object) -> Any:
+        nonlocal hits
+        if frame.f_code is not integrate_fixed.__code__:
+            return None if event == "call" else watch
+        if event == "line" and frame.f_lineno == number:
+            hits += 1
+            if hits == 2:
+                raise KeyboardInterrupt
+        return watch
+
+    before = sys.gettrace()
+    sys.settrace(watch)
+    try:
+        run = run_of("rk4", step=1e-4, until=0.5)
+    finally:
+        sys.settrace(before)
+    assert run.status == "interrupted"
+    assert len(run.t) == len(run.states) == len(run.inputs) >= 1001
+    assert run.message == f"stopped at {run.t[-1]:.9g} s"
+    assert len(run.balance) == len(run.t)

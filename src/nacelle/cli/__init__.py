@@ -7,12 +7,14 @@ reactions | linearise | balance | ops | export`; `nacelle.cli.commands` says in 
 from __future__ import annotations
 
 import io
+import itertools
 import sys
 from typing import Annotated
 
 import typer
 
-from nacelle.cli.common import app
+from nacelle.cli.common import app, run
+from nacelle.cli.progress import showing
 
 __all__ = ["app", "main"]
 
@@ -35,4 +37,11 @@ def main() -> None:
         # A terminal that lacks a letter gets a question mark in its place.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
-    app()
+    with showing(_command(sys.argv[1:]), silent="--json" in sys.argv):
+        run()
+
+
+def _command(arguments: list[str]) -> str:
+    """The name of the command in a line, with what follows it: "ik delta"."""
+    words = list(itertools.takewhile(lambda word: not word.startswith("-"), arguments))
+    return " ".join(words[:2]) or "nacelle"

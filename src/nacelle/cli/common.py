@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import sys
 from pathlib import Path
@@ -11,7 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from nacelle.cli.commands import Commands
-from nacelle.errors import DescriptionError, NacelleError
+from nacelle.cli.progress import make_place
+from nacelle.errors import LISTED, DescriptionError, NacelleError, count_words
+from nacelle.files import write_whole
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -33,33 +36,70 @@ def console(stderr: bool = False) -> Console:
     """A console that keeps long lines whole where it does not write to a terminal."""
     from rich.console import Console
 
+    make_place()
     width = None if (sys.stderr if stderr else sys.stdout).isatty() else 160
     return Console(stderr=stderr, width=width, highlight=False, soft_wrap=stderr)
 
 
+def run() -> None:
+    """Run the command that was typed; a full disk or too little memory is said in one line."""
+    try:
+        app()
+    except OSError as error:
+        place = f"{error.filename}: " if error.filename else ""
+        print_error(NacelleError(f"{place}{error.strerror or error}"), "--json" in sys.argv)
+    except MemoryError as error:
+        print_error(NacelleError(f"there is not enough memory: {error}".rstrip(": ")), "--json" in sys.argv)
+    sys.exit(1)
+
+
 def fail(error: NacelleError, as_json: bool) -> NoReturn:
     """Print an error, one line a problem, and leave with status 1."""
+    print_error(error, as_json)
+    raise typer.Exit(1)
+
+
+def print_error(error: NacelleError, as_json: bool) -> None:
+    """Print an error, one line a problem."""
     if isinstance(error, DescriptionError):
         if as_json:
-            print_json({"ok": False, "problems": [problem.as_dict() for problem in error.problems]})
+            listed = [problem.as_dict() for problem in error.problems[:LISTED]]
+            print_json({"ok": False, "count": len(error.problems), "problems": listed})
         else:
             from nacelle.report.text import problem_line
 
             err = console(stderr=True)
-            for problem in error.problems:
+            for problem in error.problems[:LISTED]:
                 err.print(problem_line(problem))
-            count = len(error.problems)
-            err.print(f"[bold red]{count} {'problem' if count == 1 else 'problems'}[/]")
+            err.print(f"[bold red]{count_words(error.problems)}[/]")
     elif as_json:
         print_json({"ok": False, "error": str(error)})
     else:
         console(stderr=True).print(f"error: {error}", style="red", markup=False)
-    raise typer.Exit(1)
 
 
 def print_json(data: Any) -> None:
     """Print plain data as JSON."""
-    print(json.dumps(data, indent=2, allow_nan=False))
+    try:
+        text = json.dumps(data, indent=2, allow_nan=False)
+    except ValueError:
+        text = json.dumps(_without_nan(data), indent=2, allow_nan=False)
+    print_text(text)
+
+
+def _without_nan(data: Any) -> Any:
+    """The same data with None in the place of what JSON has no number for: NaN and infinity."""
+    if isinstance(data, dict):
+        return {key: _without_nan(value) for key, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [_without_nan(value) for value in data]
+    return None if isinstance(data, float) and not math.isfinite(data) else data
+
+
+def print_text(text: str, end: str = "\n") -> None:
+    """Print a text as it is."""
+    make_place()
+    print(text, end=end)
 
 
 def check_new(target: Path | None, endings: tuple[str, ...] = ()) -> None:
@@ -73,20 +113,25 @@ def check_new(target: Path | None, endings: tuple[str, ...] = ()) -> None:
         return
     if endings and target.suffix.lower() not in endings:
         raise NacelleError(f"{target.name}: write {', '.join(endings[:-1])} or {endings[-1]}")
-    if target.exists():
-        raise NacelleError(f"{target} exists already; it is left as it is")
-    if not target.parent.is_dir():
-        raise NacelleError(f"there is no folder {target.parent}")
+    try:
+        if target.is_dir():
+            raise NacelleError(f"{target} is a folder: name a file in it")
+        if target.exists() and (target.is_file() or endings):
+            raise NacelleError(f"{target} exists already; it is left as it is")
+        if not target.parent.is_dir():
+            raise NacelleError(f"there is no folder {target.parent}")
+        if not os.access(target if target.exists() else target.parent, os.W_OK):
+            raise NacelleError(f"cannot write {target}: permission denied")
+    except (OSError, ValueError) as error:
+        raise NacelleError(f"cannot write {str(target)[:80]!r}: {error}") from None
 
 
 def write_new(target: Path, text: str) -> None:
     """Write a file that does not exist yet, whole or not at all."""
     check_new(target)
-    part = target.with_name(f".{target.name}.{os.getpid()}")
     try:
-        part.write_text(text, encoding="utf-8")
-        os.link(part, target)
+        write_whole(target, text, new=True)
     except FileExistsError:
         raise NacelleError(f"{target} exists already; it is left as it is") from None
-    finally:
-        part.unlink(missing_ok=True)
+    except OSError as error:
+        raise NacelleError(f"cannot write {target}: {error.strerror or error}") from None

@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from nacelle.cli.common import JsonOption, RobotArgument, app, console, fail, print_json, write_new
-from nacelle.errors import DescriptionError, NacelleError
+from nacelle.cli.common import (
+    JsonOption,
+    RobotArgument,
+    app,
+    console,
+    fail,
+    print_json,
+    print_text,
+    write_new,
+)
+from nacelle.errors import LISTED, DescriptionError, NacelleError, count_words
+from nacelle.progress import task
 
 
 @app.command("robots")
@@ -21,7 +32,7 @@ def robots_command(
     if names:
         from nacelle import robots
 
-        print("\n".join(robots.names()))
+        print_text("\n".join(robots.names()))
         return
     from nacelle.report.listing import library_rows
 
@@ -61,7 +72,7 @@ def show_command(
             if as_json:
                 print_json({"robot": found.robot.name, "text": report.text(), "latex": report.latex()})
             else:
-                print(report.latex() if latex else report.text())
+                print_text(report.latex() if latex else report.text())
             return
     except NacelleError as error:
         fail(error, as_json)
@@ -89,7 +100,8 @@ def check_command(
     results: list[dict[str, Any]] = []
     for name in files:
         try:
-            found = check(name)
+            with task(f"checking {name}"):
+                found = check(name)
             problems = list(found.problems)
         except DescriptionError as error:
             problems = list(error.problems)
@@ -101,27 +113,30 @@ def check_command(
                 results.append({"ok": False})
             continue
         errors = [problem for problem in problems if problem.severity == "error"]
-        results.append(
-            {"file": name, "ok": not errors, "problems": [problem.as_dict() for problem in problems]}
-        )
+        listed = [problem.as_dict() for problem in problems[:LISTED]]
+        results.append({"file": name, "ok": not errors, "count": len(problems), "problems": listed})
         if as_json:
             continue
-        for problem in problems:
+        for problem in problems[:LISTED]:
             console(stderr=True).print(problem_line(problem))
         if errors:
-            word = "problem" if len(errors) == 1 else "problems"
-            console(stderr=True).print(f"[bold red]{len(errors)} {word}[/] in {escape(name)}")
+            console(stderr=True).print(f"[bold red]{count_words(errors)}[/] in {escape(name)}")
         else:
             robot = found.robot
             console().print(
-                f"[green]ok[/] {robot.name}: {len(robot.legs)} legs, {len(robot.bodies) - 1} bodies, "
-                f"{len(robot.actuators)} actuators, motion {escape(robot.motion.name)}, "
+                f"[green]ok[/] {robot.name}: {_count(robot.legs, 'leg', 'legs')}, "
+                f"{_count(robot.bodies[1:], 'body', 'bodies')}, "
+                f"{_count(robot.actuators, 'actuator', 'actuators')}, motion {escape(robot.motion.name)}, "
                 f"hash {robot.hash[:16]}"
             )
     if as_json:
         print_json(results if len(results) > 1 else results[0])
     if not all(result["ok"] for result in results):
         raise typer.Exit(1)
+
+
+def _count(things: Sequence[Any], one: str, many: str) -> str:
+    return f"{len(things)} {one if len(things) == 1 else many}"
 
 
 @app.command("new")
@@ -135,16 +150,14 @@ def new_command(
 ) -> None:
     """Start a new robot from an existing one: a copy of its YAML under a new name."""
     from nacelle import robots
-    from nacelle.errors import UnknownRobotError
-    from nacelle.library import check, looks_like_file
+    from nacelle.library import check, looks_like_file, require_file
 
     target = out or Path(f"{name}.yaml")
     try:
         if not re.fullmatch(r"\w[\w\-]*", name) or len(name) > 64:
             raise NacelleError(f"{name!r} is not a name: use letters, digits, _ and -")
         if looks_like_file(from_robot):
-            if not Path(from_robot).is_file():
-                raise UnknownRobotError(f"there is no file {from_robot!r}")
+            require_file(from_robot)
             check(from_robot).require()
             text = Path(from_robot).read_text(encoding="utf-8")
         else:

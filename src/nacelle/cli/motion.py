@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nacelle.cli.common import JsonOption, RobotArgument, app, console, fail, print_json
+from nacelle.cli.common import JsonOption, RobotArgument, app, check_new, console, fail, print_json
 from nacelle.cli.pose import (
     AtOption,
     ModeOption,
@@ -97,6 +97,7 @@ def dynamics_command(
     """Actuator forces along a motion: force, speed and power against the limits of the drives."""
     try:
         found = load_robot(robot, mode)
+        check_new(csv)
         path = make_trajectory(found, trajectory, at, to, radius, duration)
         check_rate(rate)
         _dynamics(found, path, rate, not no_friction, csv, as_json)

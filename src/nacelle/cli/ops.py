@@ -56,6 +56,12 @@ def _show(found: Operations) -> None:
     form = forms.get(found.form, "the equivalent tree")
     out.print(f"  contains  {found.includes} ({form})", highlight=False)
     out.print(f"  {found.count}", highlight=False)
+    if found.iteration is not None:
+        out.print(
+            f"  and in every iteration {found.iteration}\n  (a step of Newton's method towards y, the joints "
+            "of legs without a closed form; how many a pose takes depends on the guess)",
+            highlight=False,
+        )
     theirs = {name: (add, mul) for entry in found.published for name, add, mul in entry.stages}
     theirs = {"legs" if name == "struts" else name: pair for name, pair in theirs.items()}
     if found.stages:

@@ -19,10 +19,11 @@ from nacelle.cli.common import (
     console,
     fail,
     print_json,
+    print_text,
     write_new,
 )
-from nacelle.cli.waiting import waiting
 from nacelle.errors import NacelleError, did_you_mean
+from nacelle.progress import task
 
 if TYPE_CHECKING:
     from nacelle.kinematics.inverse import InverseKinematics
@@ -82,7 +83,8 @@ def quantity(text: str, *, turns: bool | None, of: tuple[str, str] = POSITION) -
         except UnitError as error:
             fault = error
     assert fault is not None
-    raise NacelleError(f"{text!r}: {fault}; {fault.hint}")
+    told = str(fault) if repr(text) in str(fault) else f"{text!r}: {fault}"
+    raise NacelleError(f"{told}; {fault.hint}" if text else f"the value is missing; {fault.hint}")
 
 
 def assignments(
@@ -102,7 +104,10 @@ def assignments(
             raise NacelleError(f"no {what} is called {name!r}; {did_you_mean(name, known)}")
         if name in values:
             raise NacelleError(f"{name} is given twice")
-        values[name] = quantity(value.strip(), turns=known[name], of=of)
+        try:
+            values[name] = quantity(value.strip(), turns=known[name], of=of)
+        except NacelleError as error:
+            raise NacelleError(f"{name}: {error}") from None
     return values
 
 
@@ -172,7 +177,7 @@ def table_text(names: list[str], units: list[str], columns: list[Any]) -> Iterat
     """A table as CSV, some lines at a time."""
     from nacelle.kinematics.table import table_text as lines
 
-    with waiting("writing the table") as report:
+    with task("writing the table") as report:
         yield from lines(names, units, columns, report)
 
 
@@ -180,12 +185,9 @@ def deliver(text: str | Iterable[str], out: Path | None) -> None:
     """Print a text, or write it to a new file."""
     text = text if isinstance(text, str) else "".join(text)
     if out is None:
-        print(text, end="")
+        print_text(text, end="")
         return
-    try:
-        write_new(out, text)
-    except OSError as error:
-        raise NacelleError(f"cannot write {out}: {error.strerror or error}") from None
+    write_new(out, text)
     console(stderr=True).print(f"wrote {out}", markup=False)
 
 
@@ -303,7 +305,7 @@ def _in_blocks(robot: Robot, x: Array) -> InverseKinematics:
     from nacelle.kinematics.inverse import inverse_kinematics
 
     parts = []
-    with waiting(f"inverse kinematics of {robot.name}") as report:
+    with task(f"inverse kinematics of {robot.name}") as report:
         for start in range(0, len(x), _BLOCK):
             parts.append(inverse_kinematics(robot, x[start : start + _BLOCK]))
             report((start + _BLOCK) / len(x))
@@ -335,7 +337,7 @@ def _ik_table(robot: Robot, csv: Path, out: Path | None, joints: bool, as_json: 
     from nacelle.report.flagged import reasons
 
     check_new(out)
-    with waiting(f"reading {csv}") as report:
+    with task(f"reading {csv}") as report:
         given = read_poses(csv, robot.motion, report)
     result = _in_blocks(robot, given.points)
     layout = layout_of(robot.motion)
@@ -471,7 +473,7 @@ def _fk_table(
             columns.take(name, k)
     columns.require(names)
     columns.stop("actuators")
-    with waiting(f"reading {csv}") as report:
+    with task(f"reading {csv}") as report:
         entries = columns.values(gaps=True, report=report)
     columns.stop("actuators")
     wanted = np.stack([entries[name] for name in names], axis=-1)
@@ -627,6 +629,8 @@ def _ranges(robot: Robot, over: list[str]) -> dict[str, tuple[float, float] | tu
             raise NacelleError(f"{text!r} is not NAME=LOW:HIGH or NAME=LOW:HIGH:POINTS")
         if name not in kinds:
             raise NacelleError(f"no coordinate is called {name!r}; {did_you_mean(name, kinds)}")
+        if name in ranges:
+            raise NacelleError(f"{name} is given twice")
         low, high = (quantity(part, turns=kinds[name]) for part in parts[:2])
         if len(parts) == 2:
             ranges[name] = (low, high)

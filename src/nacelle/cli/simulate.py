@@ -21,8 +21,12 @@ from nacelle.cli.pose import (
 )
 from nacelle.errors import NacelleError
 
+# The exit status of a command that Ctrl-C has ended, as shells have it.
+INTERRUPTED = 130
+
 if TYPE_CHECKING:
     from nacelle.model.robot import Robot
+    from nacelle.simulation.result import Simulation
 
 
 def forces_from_table(robot: Robot, path: Path) -> Any:
@@ -130,7 +134,6 @@ def simulate_command(
             rtol=1e-9,
             atol=1e-11,
             events=standard_events(plant, limits=not no_limits),
-            progress=console(stderr=True).is_terminal and not as_json,
         )
         if csv is not None:
             run.to_csv(csv)
@@ -141,9 +144,22 @@ def simulate_command(
             save(plot_simulation(run, shown=False), plot)
     except NacelleError as error:
         fail(error, as_json)
-    energy = run.energy
-    data = {
-        "robot": found.name,
+    if as_json:
+        print_json(_data(run))
+    else:
+        for line in _lines(run):
+            console().print(line, markup=False)
+    if run.status == "interrupted":
+        raise typer.Exit(INTERRUPTED)
+    # Limits and singularities are ordinary ends of a run.
+    if run.status == "failed":
+        raise typer.Exit(FAILED_SAMPLES)
+
+
+def _data(run: Simulation) -> dict[str, Any]:
+    """The end of a run; after Ctrl-C without the sums over all of it, which take as long as many steps."""
+    data: dict[str, Any] = {
+        "robot": run.plant.name,
         "method": run.method,
         "status": run.status,
         "message": run.message,
@@ -151,30 +167,31 @@ def simulate_command(
         "samples": len(run.t),
         "pose": run.x[-1].tolist(),
         "twist": run.v[-1].tolist(),
-        "energy": [float(energy[0]), float(energy[-1])],
+    }
+    if run.status == "interrupted":
+        return data
+    return data | {
+        "energy": [float(run.energy[0]), float(run.energy[-1])],
         "work": float(run.work[-1]),
         "dissipated": float(run.dissipated[-1]),
         "balance": float(run.balance[-1]),
         "closure_error": run.closure_error,
     }
-    if as_json:
-        print_json(data)
-        leave_if_unfinished(run.status)
-        return
+
+
+def _lines(run: Simulation) -> list[str]:
+    """The same for people."""
+    data = _data(run)
     lines = [
-        f"{found.name}: {run.method}, {run.t[0]:g} to {run.t[-1]:.6g} s; {run.status}: {run.message}",
-        "pose   " + " ".join(f"{value:.6g}" for value in run.x[-1]),
-        "twist  " + " ".join(f"{value:.6g}" for value in run.v[-1]),
-        f"energy {energy[0]:.6g} J to {energy[-1]:.6g} J; forces did {run.work[-1]:.6g} J, friction took "
-        f"{run.dissipated[-1]:.6g} J, missing {run.balance[-1]:.1e} J",
-        f"loops open by {run.closure_error:.1e} of the size",
+        f"{run.plant.name}: {run.method}, {run.t[0]:g} to {run.t[-1]:.6g} s; {run.status}: {run.message}",
+        "pose   " + " ".join(f"{value:.6g}" for value in data["pose"]),
+        "twist  " + " ".join(f"{value:.6g}" for value in data["twist"]),
     ]
-    for line in lines:
-        console().print(line, markup=False)
-    leave_if_unfinished(run.status)
-
-
-def leave_if_unfinished(status: str) -> None:
-    """Leave with status 3 if a run could not be carried on; limits and singularities are ordinary ends."""
-    if status == "failed":
-        raise typer.Exit(FAILED_SAMPLES)
+    if "energy" in data:
+        first, last = data["energy"]
+        lines += [
+            f"energy {first:.6g} J to {last:.6g} J; forces did {data['work']:.6g} J, friction took "
+            f"{data['dissipated']:.6g} J, missing {data['balance']:.1e} J",
+            f"loops open by {data['closure_error']:.1e} of the size",
+        ]
+    return lines

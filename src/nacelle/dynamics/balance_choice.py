@@ -18,13 +18,17 @@ def spring_axes(joint: Joint) -> tuple[int, ...]:
 
 
 def chosen_axes(
-    robot: Robot, names: Sequence[str] | None, counterweights: Mapping[str, Any] | None
+    robot: Robot, names: Any, counterweights: Mapping[str, Any] | None
 ) -> tuple[tuple[int, int], ...]:
     """Axes (joint, number) that get springs: all of the named joints, or the actuated ones."""
     if names is None:
         return () if counterweights else tuple((actuator.joint, 0) for actuator in robot.actuators)
     if isinstance(names, str):
         names = (names,)
+    if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
+        raise KinematicsError(
+            f"springs are named by their joints, such as {robot.joints[0].name!r}, got {names!r}"
+        )
     known = [joint.name for joint in robot.joints]
     axes: list[tuple[int, int]] = []
     for name in names:
@@ -46,10 +50,20 @@ def chosen_places(
     """Where counterweights may sit: body, and place in its frame."""
     known = [body.name for body in robot.bodies]
     places = []
+    if counterweights is not None and not isinstance(counterweights, Mapping):
+        raise KinematicsError(
+            f"counterweights are a mapping of bodies to places, such as {{{known[-1]!r}: (0, 0, 0.1)}}, got "
+            f"{counterweights!r}"
+        )
     for name, given in (counterweights or {}).items():
+        if not isinstance(name, str):
+            raise KinematicsError(f"counterweights are named by their bodies, got {name!r}")
         if name not in known[1:]:
             raise KinematicsError(f"{robot.name} has no body {name!r}; {did_you_mean(name, known[1:])}")
-        place = np.asarray(given, dtype=float)
+        try:
+            place = np.asarray(given, dtype=float)
+        except (TypeError, ValueError):
+            place = np.empty(0)
         if place.shape != (3,) or not np.all(np.isfinite(place)):
             raise KinematicsError(f"the place of the counterweight on {name} is three lengths, got {given}")
         px, py, pz = place.tolist()

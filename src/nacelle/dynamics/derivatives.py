@@ -30,7 +30,7 @@ from nacelle.dynamics.demand import Settings
 from nacelle.dynamics.external import along_twist, checked_wrenches
 from nacelle.dynamics.formulations import generalised_force
 from nacelle.dynamics.forward import forward_dynamics
-from nacelle.dynamics.friction import above_zero
+from nacelle.dynamics.friction import friction_options
 from nacelle.dynamics.inverse import inverse_dynamics, rates_of
 from nacelle.dynamics.state import state_at
 from nacelle.errors import KinematicsError
@@ -360,9 +360,7 @@ def dynamics_derivatives(
         raise KinematicsError(f"kind is 'inverse' or 'forward', not {kind!r}")
     groups = (parameters,) if isinstance(parameters, str) else tuple(parameters or ())
     names = robot.parameter_names(*groups) if groups else ()
-    if smooth is not None:
-        smooth = above_zero(smooth, "smooth")
-    options: dict[str, Any] = {"friction": bool(friction), "smooth": smooth}
+    options = {"smooth": None} | friction_options(friction, smooth)
     z = None
     if kind == "inverse":
         v, a = rates_of(robot, v, w)

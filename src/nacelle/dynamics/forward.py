@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from nacelle.dynamics import functions
-from nacelle.dynamics.friction import above_zero
+from nacelle.dynamics.friction import friction_options
 from nacelle.dynamics.inverse import external_load, rates_of
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.motion import settle, solved
@@ -70,9 +70,7 @@ def forward_dynamics(
         )
     poses, y, flags = solved(robot, x, v, forces)
     load = external_load(robot, poses, y, external)
-    options: dict[str, Any] = {"friction": bool(friction)} | (
-        {} if smooth is None else {"smooth": above_zero(smooth, "smooth")}
-    )
+    options = friction_options(friction, smooth)
     found = native(functions.forward, robot, tuple(options.items()))(poses, y, v, forces, load)
     flags = np.broadcast_to(flags, found["acceleration"].shape[:-1]).copy()
     found = settle(robot, poses, found, flags)
@@ -104,9 +102,7 @@ def bias_forces(
     """
     v, _ = rates_of(robot, v, None)
     poses, y, flags = solved(robot, x, v)
-    options: dict[str, Any] = {"friction": bool(friction)} | (
-        {} if smooth is None else {"smooth": above_zero(smooth, "smooth")}
-    )
+    options = friction_options(friction, smooth)
     found = native(functions.bias, robot, tuple(options.items()))(poses, y, v)
     flags = np.broadcast_to(flags, found["h"].shape[:-1]).copy()
     found = settle(robot, poses, found, flags)
@@ -145,8 +141,8 @@ def dissipation(robot: Robot, x: Any, v: Any, *, smooth: float | None = None) ->
 def _energies(robot: Robot, x: Any, v: Any, smooth: float | None = None) -> dict[str, Array]:
     v, _ = rates_of(robot, v, None)
     poses, y, flags = solved(robot, x, v)
-    options = () if smooth is None else (("smooth", above_zero(smooth, "smooth")),)
-    found = native(functions.energies, robot, options)(poses, y, v)
+    options = {key: value for key, value in friction_options(True, smooth).items() if key == "smooth"}
+    found = native(functions.energies, robot, tuple(options.items()))(poses, y, v)
     flags = np.broadcast_to(flags, np.shape(found["kinetic"])).copy()
     return settle(robot, poses, found, flags)
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from nacelle.dynamics import compact_form, formulations, functions
 from nacelle.dynamics.external import stacked_wrenches
-from nacelle.dynamics.friction import above_zero
+from nacelle.dynamics.friction import above_zero, friction_options
 from nacelle.errors import KinematicsError, SingularError
 from nacelle.kinematics.flags import Flag, failed
 from nacelle.kinematics.functions import inverse_jacobian
@@ -21,6 +21,7 @@ from nacelle.kinematics.mechanism import mechanism
 from nacelle.kinematics.motion import settle, solved
 from nacelle.kinematics.native import native
 from nacelle.kinematics.pose_input import checked_rates
+from nacelle.kinematics.singularity import nearest, singular_words
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 
@@ -118,9 +119,7 @@ def inverse_dynamics(
         shared = weights is not None or preload is not None
         formulation = "tree" if shared or compact_form.why_not(robot) else "compact"
     _check_formulation(robot, formulation)
-    options: dict[str, Any] = {"friction": bool(friction)}
-    if smooth is not None:
-        options["smooth"] = above_zero(smooth, "smooth")
+    options = friction_options(friction, smooth)
     if weights is not None:
         options["weights"] = tuple(above_zero(w, "a weight") for w in np.ravel(weights))
         if len(options["weights"]) != len(robot.actuators):
@@ -142,10 +141,9 @@ def inverse_dynamics(
         met = (pivot <= MET_PIVOT) & ~failed(flags)
         near = (pivot < NEAR_PIVOT) & ~met & ~failed(flags)
     if np.ndim(pivot) == 0 and met:
-        raise SingularError(
-            f"{robot.name}: this pose is a parallel singularity, where no actuator forces hold the nacelle",
-            "parallel",
-        )
+        kind, legs = nearest(robot, poses, y)
+        why = "the forces are not determined" if legs else "where no actuator forces hold the nacelle"
+        raise SingularError(f"{robot.name}: {singular_words(kind, legs)}, {why}", kind)
     found = settle(robot, poses, found, flags)
     flags |= np.where(met, int(Flag.SINGULAR), 0) | np.where(near, int(Flag.NEAR_SINGULAR), 0)
     force = found["force"] if preload is None else found["force"] + held

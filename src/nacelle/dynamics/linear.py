@@ -22,7 +22,7 @@ import numpy as np
 
 from nacelle.dynamics.derivatives import checked_forces, differentiate
 from nacelle.dynamics.forward import forward_dynamics
-from nacelle.dynamics.friction import above_zero
+from nacelle.dynamics.friction import friction_options
 from nacelle.dynamics.inverse import inverse_dynamics, rates_of
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.flags import failed
@@ -164,7 +164,8 @@ def linearise(
         raise KinematicsError(
             f"{robot.name} has {count} actuators for {n} motions, so their coordinates are no state"
         )
-    width = None if not friction else SMOOTH if smooth is None else above_zero(smooth, "smooth")
+    given = friction_options(friction, smooth)
+    width = given.get("smooth", SMOOTH) if given["friction"] else None
     v, _ = rates_of(robot, v, None)
     if tau is None:
         held = inverse_dynamics(robot, x, v, external=external, friction=friction, smooth=width)
@@ -174,7 +175,7 @@ def linearise(
         driven = forward_dynamics(robot, x, v, forces, external=external, friction=friction, smooth=width)
         a, flags = driven.acceleration, driven.flags
     poses, y, _ = solved(robot, x, v, forces)
-    options: dict[str, Any] = {"external": external, "friction": bool(friction), "smooth": width}
+    options: dict[str, Any] = {"external": external, "friction": given["friction"], "smooth": width}
     found = differentiate(robot, poses, y, v, a, forces, v, active=True, **options)
     for value in found.values():
         value[failed(flags)] = np.nan

@@ -16,6 +16,7 @@ from nacelle.dynamics.compact import functions as compact
 from nacelle.dynamics.compact import measured, mixed
 from nacelle.dynamics.compact.choose import chosen
 from nacelle.dynamics.compact.model import applies
+from nacelle.dynamics.friction import friction_options
 from nacelle.errors import KinematicsError, did_you_mean
 from nacelle.kinematics import functions as kinematics
 from nacelle.kinematics.mechanism import mechanism
@@ -103,9 +104,7 @@ def model(
             f"the model {name} takes the pose; elements and encoders serve inverse_dynamics"
         )
     robot = robot.alike
-    options: dict[str, Any] = {"friction": bool(friction)} | (
-        {} if smooth is None else {"smooth": float(smooth)}
-    )
+    options = friction_options(friction, smooth)
     reason = applies(mechanism(robot))
     if name in ("inverse_dynamics", "forward_dynamics"):
         if not reason:
@@ -173,7 +172,7 @@ def _tree(robot: Robot, name: str, options: dict[str, Any]) -> Model:
     takes_friction = name in ("inverse_dynamics", "forward_dynamics", "bias_forces")
     shapes = input_shapes(function, robot)
     assert shapes is not None
-    includes = "everything that the model needs"
+    includes = "everything between these inputs and the result"
     kept = options if takes_friction else {}
     return Model(name, robot, "tree", function, dict(shapes), kept, _meaning(robot, shapes), includes)
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from nacelle.dynamics.external import stacked_wrenches
 from nacelle.dynamics.forward import forward_dynamics
-from nacelle.dynamics.friction import above_zero
+from nacelle.dynamics.friction import friction_options
 from nacelle.dynamics.inverse import inverse_dynamics, rates_of
 from nacelle.dynamics.reaction_balance import equilibrium
 from nacelle.dynamics.reaction_solve import determination, sample_size, transmitted
@@ -113,11 +113,7 @@ def joint_reactions(
     wrench = np.full((count, len(robot.joints), 6), np.nan)
     left, ratio = np.full(count, np.nan), np.ones(count)
     good = np.flatnonzero(~failed(flags).ravel())
-    options = (
-        ("friction", bool(friction)),
-        *([] if smooth is None else [("smooth", above_zero(smooth, "smooth"))]),
-    )
-    program = native(equilibrium, robot, options)
+    program = native(equilibrium, robot, tuple(friction_options(friction, smooth).items()))
     step = max(1, _BLOCK // sample_size(robot))
     for start in range(0, len(good), step):
         part = good[start : start + step]

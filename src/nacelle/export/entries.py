@@ -17,10 +17,11 @@ from typing import Any
 import numpy as np
 
 from nacelle.compile import make_program
+from nacelle.dynamics.friction import friction_options
 from nacelle.dynamics.models import INPUTS, NAMES, Model, model
 from nacelle.emit.names import identifier
 from nacelle.emit.schedule import last_uses, schedule
-from nacelle.errors import did_you_mean
+from nacelle.errors import KinematicsError, did_you_mean
 from nacelle.export.error import ExportError
 from nacelle.kinematics.branch import branch_of
 from nacelle.kinematics.functions import branch_signs, closing_step
@@ -127,7 +128,8 @@ class Wanted:
         """Refuse what there is not.
 
         Raises:
-            ExportError: if a model or an input is unknown, a model is named twice, or there is none.
+            ExportError: if a model or an input is unknown, a model is named twice, there is none, or
+                an option of friction cannot be used.
         """
         if not self.models:
             raise ExportError(f"name at least one model: {', '.join(NAMES)}")
@@ -142,8 +144,10 @@ class Wanted:
             raise ExportError(
                 f"the input {self.input} serves inverse_dynamics, which is not among the models"
             )
-        if self.smooth is not None and not (np.isfinite(self.smooth) and self.smooth > 0.0):
-            raise ExportError(f"smooth is a rate above zero, got {self.smooth}")
+        try:
+            friction_options(self.friction, self.smooth)
+        except KinematicsError as error:
+            raise ExportError(str(error)) from None
 
 
 def package_name(robot: Robot, name: str | None) -> str:

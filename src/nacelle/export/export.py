@@ -87,7 +87,7 @@ def export(
     if target != "c" and (precision == "float" or batch):
         raise ExportError(f"precision and batch are options of C; the target {target} computes in double")
     asked = [part.strip() for part in models.split(",")] if isinstance(models, str) else list(models)
-    wanted = Wanted(tuple(asked), input, bool(friction), smooth, bool(bare))
+    wanted = Wanted(tuple(asked), input, friction, smooth, bool(bare))
     wanted.check()
     prefix = package_name(robot, name)
     folder = Path(out)
@@ -135,7 +135,7 @@ def _manifest(package: Package, target: str, precision: str, files: Mapping[str,
         "name": package.name,
         "target": target,
         "precision": precision if target == "c" else "double",
-        "friction": package.wanted.friction,
+        "friction": bool(package.wanted.friction),
         "smooth": package.wanted.smooth,
         "functions": {
             entry.label: {"total": entry.count.total, **asdict(entry.count)} for entry in package.entries

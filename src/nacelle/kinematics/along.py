@@ -54,6 +54,8 @@ def sampled(robot: Robot, trajectory: Trajectory, rate: float) -> tuple[Array, S
     """
     if not (np.isfinite(rate) and rate > 0.0):
         raise KinematicsError(f"the rate must be above zero samples a second, got {rate:g}")
+    # Poses, rates and accelerations of all joints come beside the motion.
+    trajectory.require_memory(trajectory.duration * rate, 3 * trajectory.layout.nx + 12 * len(robot.joints))
     count = max(2, int(np.ceil(trajectory.duration * rate)) + 1)
     times = np.linspace(0.0, trajectory.duration, count)
     return times, along(robot, trajectory, times)

@@ -12,6 +12,7 @@ from nacelle.kinematics.assembly import Assembly, Gap, assemble, outside_limits
 from nacelle.kinematics.mobility import Mobility, mobility
 from nacelle.model.leg import Leg
 from nacelle.model.platform import NAMED_MOTIONS
+from nacelle.model.plausible import implausible_masses
 from nacelle.model.robot import Robot
 from nacelle.model.source import Node, Source
 from nacelle.spatial.inertia import inertia_about_com
@@ -56,6 +57,7 @@ def check_robot(robot: Robot, source: Source | None = None) -> Check:
         source: its (expanded) description, for the places of problems.
     """
     checker = _Checker(robot, source or Source("<python>", Node({})))
+    checker.masses()
     with np.errstate(all="ignore"):
         found = assemble(robot)
         checker.reach(found)
@@ -125,14 +127,15 @@ class _Checker:
     def motion(self, m: Mobility) -> None:
         """Hold the declared motion and the actuators against the true mobility."""
         robot = self.robot
+        self.stretched(m)
         if not m.fits:
             self.report(("motion",), _misfit(robot, m), _motion_hint(m))
-        elif not m.fits_reference:
+        elif not m.fits_reference and not m.stretched:
             self.report(
                 ("motion",),
                 f"in the reference pose the coordinates {', '.join(robot.motion.coordinates)} do not "
                 "determine the motion of the nacelle; beside it they do",
-                _motion_hint(m),
+                "choose another reference pose, or other coordinates",
                 "warning",
             )
         parasitic = [axis for axis in m.coupled if axis not in robot.motion.coordinates]
@@ -158,13 +161,24 @@ class _Checker:
                 f"locked there remains: {', '.join(m.uncontrolled)}",
                 "choose other joints as active ones, or change the geometry: it is singular everywhere",
             )
-        elif m.singular_reference:
+        elif m.singular_reference and not m.stretched:
             self.report(
                 ("reference",),
                 "the reference pose is singular, poses beside it are not"
                 + (f"; there remains: {', '.join(m.reference_left)}" if m.reference_left else ""),
                 "choose another reference pose",
                 "warning",
+            )
+
+    def stretched(self, m: Mobility, path: Path = ("reference",)) -> None:
+        """Refuse a reference pose in which a leg is at full stretch: its branch is not determined there."""
+        for name in m.stretched:
+            self.report(
+                path,
+                f"in the reference pose leg {name!r} is stretched or folded (a serial singularity): its "
+                "branch and its joints' rates are not determined there, so nothing can be computed from it",
+                f"move the reference pose away from the end of the reach of leg {name!r}, or change the "
+                "lengths of its links",
             )
 
     def idle(self, m: Mobility) -> None:
@@ -195,11 +209,23 @@ class _Checker:
                 "warning",
             )
 
+    def masses(self) -> None:
+        """Warn of masses that cannot be meant."""
+        for slip in implausible_masses(self.robot):
+            self.report((*self.body_path(slip.bodies[0]), "mass"), slip.message, slip.hint, "warning")
+
     def body_path(self, body: int) -> Path:
+        """Where a body is described: among the bodies, or in an element of a leg."""
         for leg in self.robot.legs:
             if body in leg.bodies:
-                name = self.robot.bodies[body].name.partition(".")[2]
-                return (*self.leg_path(leg), "bodies", name)
+                name, path = self.robot.bodies[body].name.partition(".")[2], self.leg_path(leg)
+                elements = self.source.root.find((*path, "elements"))[1].value
+                for k, node in enumerate(elements if isinstance(elements, list) else ()):
+                    if isinstance(node.value, dict) and str(node.value["name"].value) == name:
+                        return (*path, "elements", k, "body")
+                return (*path, "bodies", name)
+        if body and self.robot.nacelle.joints:
+            return ("nacelle", "bodies", self.robot.bodies[body].name)
         return ("nacelle",)
 
     def pose(self, found: Assembly) -> None:
@@ -246,6 +272,7 @@ class _Checker:
                 )
                 continue
             m = mobility(own, found)
+            self.stretched(m, path)
             if not m.fits:
                 self.report((*path, "motion"), _misfit(own, m), _motion_hint(m))
 
@@ -256,10 +283,14 @@ def _gap_words(gaps: dict[str, Gap]) -> str:
 
 def _misfit(robot: Robot, m: Mobility) -> str:
     """Say how the declared motion differs from the true one."""
-    return (
-        f"the motion {robot.motion.name} does not fit: it has {robot.motion.n} coordinates, "
-        + m.motion_words()
-    )
+    names = robot.motion.coordinates
+    if len(names) != m.platform:
+        reason = f"it has {len(names)} coordinate{'' if len(names) == 1 else 's'}"
+    elif len(names) == 1:
+        reason = f"{names[0]} does not describe how the nacelle moves"
+    else:
+        reason = f"{', '.join(names)} do not describe how the nacelle moves"
+    return f"the motion {robot.motion.name} does not fit: {reason}; {m.motion_words()}"
 
 
 def _motion_hint(m: Mobility) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import insort
 from collections.abc import Mapping
 from typing import TypeVar
 
@@ -28,7 +29,7 @@ class Columns:
     Attributes:
         table: the table.
         columns: for each name that was found, its place.
-        problems: what is wrong.
+        problems: what is wrong, the first in the file.
         count: how many problems there are in all.
     """
 
@@ -45,7 +46,15 @@ class Columns:
         """Keep a problem at entry k of a row."""
         self.count += 1
         column = row.cells[k].column if k < len(row.cells) else row.cells[-1].column
-        self.problems.append(Problem(self.table.file, row.line, column, path, message, hint))
+        # A table may have a million of them: the first in the file are kept.
+        if len(self.problems) < _MOST or (row.line, column) < self._last:
+            insort(self.problems, Problem(self.table.file, row.line, column, path, message, hint))
+            del self.problems[_MOST:]
+
+    @property
+    def _last(self) -> tuple[int, int]:
+        """Line and column of the last problem that is kept."""
+        return self.problems[-1].line, self.problems[-1].column
 
     def take(self, name: str, k: int) -> None:
         """Take the column at place k under a name."""
@@ -123,7 +132,7 @@ class Columns:
         if self.problems:
             head = "1 problem" if self.count == 1 else f"{self.count} problems"
             first = f", the first {_MOST}" if self.count > _MOST else ""
-            raise TableError(f"{head} in the {what}{first}:", sorted(self.problems)[:_MOST])
+            raise TableError(f"{head} in the {what}{first}:", self.problems)
 
 
 def _in_si(values: Array, unit: Unit | None) -> Array:

@@ -123,11 +123,13 @@ def jacobian(robot: Robot, x: Any) -> Jacobian:
         near = (figure < NEAR) & ~met & ~failed(flags)
     flags |= np.where(met, int(Flag.SINGULAR), 0) | np.where(near, int(Flag.NEAR_SINGULAR), 0)
     if poses.ndim == 1 and met:
-        raise SingularError(
-            f"{robot.name}: this pose is a parallel singularity: with all actuators locked the nacelle can "
-            "still move, so J_r does not exist",
-            "parallel",
-        )
+        from nacelle.kinematics.singularity import nearest, singular_words
+
+        kind, legs = nearest(robot, poses, y)
+        why = "with all actuators locked the nacelle can still move, so J_r does not exist"
+        if kind == "serial":
+            why = "the rates of joints are not determined by the motion of the nacelle"
+        raise SingularError(f"{robot.name}: {singular_words(kind, legs)}: {why}", kind)
     direct[failed(flags)] = np.nan
     return Jacobian(robot, inverse, direct, flags)
 

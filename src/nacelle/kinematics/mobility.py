@@ -37,6 +37,8 @@ _UNIT = 1e-3
 _POSES = 3
 # Entries of a spin's axis below this are rounding of the null space that it is read from.
 _AXIS = 1e-12
+# Ratio of singular values below which a leg counts as stretched or folded.
+_STRETCHED = 1e-5
 
 _WORDS = {
     "x": "translation along x",
@@ -85,6 +87,7 @@ class Mobility:
         reference_left: motions left with all actuators locked in a singular reference pose, in words.
         declared: the declared motion type.
         spinning: bodies that spin idly, with their axes.
+        stretched: legs that are stretched or folded in the reference pose (serial singularities there).
     """
 
     counted: int
@@ -110,6 +113,7 @@ class Mobility:
     reference_left: tuple[str, ...] = ()
     declared: str = ""
     spinning: tuple[Spin, ...] = ()
+    stretched: tuple[str, ...] = ()
 
     @property
     def actuation(self) -> int:
@@ -271,7 +275,27 @@ def mobility(robot: Robot, start: Assembly | None = None) -> Mobility:
         reference_left=_motion_words(robot, _locked(reference_J, reference_A), top),
         declared=robot.motion.name,
         spinning=spinning,
+        stretched=_stretched(robot, reference_J, J),
     )
+
+
+def _stretched(robot: Robot, reference: Array, generic: Array) -> tuple[str, ...]:
+    """Names of legs whose own closures lose rank in the reference pose and keep it at a generic one.
+
+    With M the columns of the leg's own joints, its rates follow from the nacelle's where M has full column
+    rank but for the leg's idle motions. At full stretch a closure that holds to 1e-15 leaves a singular value
+    of 1e-7 to 1e-8.
+    """
+    names = []
+    for leg in robot.legs:
+        columns = _leg_columns(robot, leg)
+        rank = columns.size - (null_space(generic[:, columns]).shape[1] if columns.size else 0)
+        if not rank:
+            continue
+        s = np.linalg.svd(reference[:, columns], compute_uv=False)
+        if s[rank - 1] < _STRETCHED * s[0]:
+            names.append(leg.name)
+    return tuple(names)
 
 
 def _signature(J: Array, A: Array, top: Array) -> tuple[int, int]:

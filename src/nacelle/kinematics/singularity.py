@@ -90,6 +90,44 @@ def singularities(robot: Robot, x: Any) -> Singularities:
     return Singularities(robot, serial, parallel, constraint, flags)
 
 
+# A leg that has lost rank takes the other measures down with it: within this factor it is the cause.
+_CAUSE = 10.0
+
+
+def nearest(robot: Robot, x: Array, y: Array) -> tuple[str, tuple[str, ...]]:
+    """Which kind of singularity is nearest at one pose, and the legs that are at it if it is a serial one.
+
+    Evaluated without compiling anything: this is for messages.
+
+    Args:
+        robot: the robot.
+        x: reduced pose (nx,).
+        y: what iteration has found there (ny,).
+    """
+    known = mechanism(robot)
+    with np.errstate(all="ignore"):
+        found = functions.closure_equations(robot, np.asarray(x, dtype=float), np.asarray(y, dtype=float))
+        scale = rate_scale(robot)
+        J, spins, active = (
+            np.nan_to_num(np.asarray(found[name], dtype=float)) for name in ("jacobian", "spins", "actuators")
+        )
+        J = J / known.row_scale[:, None] * scale
+        serial, constraint, parallel = _measures(known, J, spins * scale, active * scale)
+    worst = float(np.min(serial, initial=1.0))
+    if worst <= _CAUSE * min(float(parallel), float(constraint)):
+        legs = zip(robot.legs, serial, strict=True)
+        return "serial", tuple(leg.name for leg, measure in legs if measure <= _CAUSE * worst)
+    return ("parallel" if parallel <= constraint else "constraint"), ()
+
+
+def singular_words(kind: str, legs: tuple[str, ...], *, near: bool = False) -> str:
+    """A singularity that a pose is at, or near, in words."""
+    if not legs:
+        return f"a {kind} singularity is near" if near else f"this pose is a {kind} singularity"
+    who = f"leg {legs[0]!r} is" if len(legs) == 1 else f"legs {', '.join(map(repr, legs))} are"
+    return f"{who} {'almost ' if near else ''}stretched or folded (a {kind} singularity)"
+
+
 def _measures(known: Mechanism, J: Array, spins: Array, active: Array) -> tuple[Array, Array, Array]:
     """Serial, constraint and parallel measures of scaled closure Jacobians (..., rows, rates)."""
     robot = known.robot

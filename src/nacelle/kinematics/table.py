@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from nacelle.errors import Problem, TableError
+from nacelle.files import why_unread, write_whole
 from nacelle.model.units import parse_number
 from nacelle.spatial.scalar import Array
 
@@ -208,7 +209,7 @@ def table_text(
 
 def write_table(path: Path, names: list[str], units: list[str], values: Array) -> None:
     """Write a table (rows, columns) as CSV; every number is read back as the same float."""
-    path.write_text("".join(table_text(names, units, list(values.T))), encoding="utf-8")
+    write_whole(path, "".join(table_text(names, units, list(values.T))))
 
 
 def _text(source: str | Path) -> tuple[str, str]:
@@ -218,9 +219,8 @@ def _text(source: str | Path) -> tuple[str, str]:
     try:
         return str(source), Path(source).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as fault:
-        why = fault.strerror if isinstance(fault, OSError) and fault.strerror else str(fault)
-        problem = Problem(str(source), 0, 0, "", f"cannot be read: {why}", "name a CSV file in UTF-8")
-        raise TableError("the table is missing:", [problem]) from fault
+        problem = Problem(str(source), 0, 0, "", *why_unread(source, fault, "CSV file"))
+        raise TableError("no table:", [problem]) from fault
 
 
 def _counts(line: str) -> bool:

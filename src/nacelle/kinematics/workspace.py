@@ -6,6 +6,7 @@ where the boundary is found by bisection.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,6 +14,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from nacelle.capacity import require_memory
 from nacelle.errors import KinematicsError, did_you_mean
 from nacelle.kinematics import functions
 from nacelle.kinematics.flags import Flag, failed
@@ -24,6 +26,7 @@ from nacelle.model.platform import AXES
 from nacelle.model.reduced import QUATERNION, layout_of
 from nacelle.model.robot import Robot
 from nacelle.pictures import Plot
+from nacelle.progress import task
 from nacelle.spatial.scalar import Array
 
 # Poses of a grid that are solved at a time: keeps memory bounded.
@@ -111,9 +114,7 @@ def workspace(
     values = []
     for name, given in over.items():
         if name not in free:
-            raise KinematicsError(
-                f"{robot.name} has no coordinate {name!r} to vary; {did_you_mean(name, free)}"
-            )
+            raise KinematicsError(_not_varied(robot, name, free))
         if len(given) not in (2, 3):
             raise KinematicsError(f"the range of {name} is (lowest, highest) or (lowest, highest, points)")
         low, high = float(given[0]), float(given[1])
@@ -123,21 +124,38 @@ def workspace(
                 f"the range of {name} is empty: lowest {low:g}, highest {high:g}, {count} points; it takes "
                 "lowest < highest and at least 2 points"
             )
+        require_memory(f"points of {name}", count, 8, "take fewer points")
         values.append(np.linspace(low, high, count))
     names = tuple(over)
+    # A pose, its flag and its conditioning, and the copies that a grid of poses is made from.
+    each = 8 * (2 * layout.nx + 2 + len(names))
+    points = math.prod(len(axis) for axis in values)
+    require_memory("points of the grid", points, each, "take fewer points for each coordinate")
     poses = _grid(robot, names, tuple(values), start)
     shape = poses.shape[:-1]
     rows = poses.reshape(-1, layout.nx)
     flags = np.empty(len(rows), dtype=np.int64)
     figure = np.full(len(rows), np.nan)
-    for first in range(0, len(rows), _BLOCK):
-        part = slice(first, first + _BLOCK)
-        found = inverse_kinematics(robot, rows[part])
-        flags[part] = found.flags
-        if conditioned:
-            J = native(functions.inverse_jacobian, robot)(found.x, found.y)["J"]
-            figure[part] = np.where(failed(found.flags), np.nan, conditioning(scaled_inverse(robot, J)))
+    with task(f"{len(rows)} poses of {robot.name}") as report:
+        for first in range(0, len(rows), _BLOCK):
+            part = slice(first, first + _BLOCK)
+            found = inverse_kinematics(robot, rows[part])
+            flags[part] = found.flags
+            if conditioned:
+                J = native(functions.inverse_jacobian, robot)(found.x, found.y)["J"]
+                figure[part] = np.where(failed(found.flags), np.nan, conditioning(scaled_inverse(robot, J)))
+            report((first + len(found.flags)) / len(rows))
     return Workspace(robot, names, tuple(values), start, flags.reshape(shape), figure.reshape(shape))
+
+
+def _not_varied(robot: Robot, name: str, free: list[str]) -> str:
+    """Say why a coordinate cannot be varied, and which can."""
+    message = f"{robot.name} has no coordinate {name!r} to vary"
+    if layout_of(robot.motion).quaternion is not None and name in (*AXES[3:], *QUATERNION):
+        message += ": its orientation is a quaternion, which is not varied one coordinate at a time"
+    if not free:
+        return f"{message}; none of its coordinates can be"
+    return f"{message}; {did_you_mean(name, free)}"
 
 
 def _grid(robot: Robot, names: tuple[str, ...], values: tuple[Array, ...], at: Array) -> Array:
@@ -199,6 +217,9 @@ def reach(
         )
     if rays < 1 or steps < 1:
         raise KinematicsError(f"rays = {rays} and steps = {steps} must be above zero")
+    # Poses with all joints, solved together.
+    each = 8 * (4 * layout.nx + 12 * len(robot.joints))
+    require_memory("rays", rays, each, "2000 give the volume to about 1 %")
     start = checked_poses(robot, reference_pose(robot) if at is None else at)[0]
     directions = _directions(rays, len(spanned))
     places = [layout.x_names.index(name) for name in spanned]
@@ -213,18 +234,20 @@ def reach(
     step = robot.size / 50.0
     low = np.zeros(rays)
     left = np.arange(rays)
-    for k in range(1, steps + 1):
-        fine = good(np.full(left.size, k * step), left)
-        left = left[fine]
-        low[left] = k * step
-        if not left.size:
-            break
+    with task(f"walking along {rays} rays"):
+        for k in range(1, steps + 1):
+            fine = good(np.full(left.size, k * step), left)
+            left = left[fine]
+            low[left] = k * step
+            if not left.size:
+                break
     high = low + step
     everyone = np.arange(rays)
-    while np.max(high - low) > 1e-9 * robot.size:
-        middle = 0.5 * (low + high)
-        fine = good(middle, everyone)
-        low, high = np.where(fine, middle, low), np.where(fine, high, middle)
+    with task(f"bisecting the boundary on {rays} rays"):
+        while np.max(high - low) > 1e-9 * robot.size:
+            middle = 0.5 * (low + high)
+            fine = good(middle, everyone)
+            low, high = np.where(fine, middle, low), np.where(fine, high, middle)
     return Reach(robot, spanned, start, directions, low)
 
 

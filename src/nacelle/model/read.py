@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
 from nacelle.errors import DescriptionError, Problem
+from nacelle.files import why_unread
 from nacelle.model.build import build_robot
 from nacelle.model.description import Description
 from nacelle.model.drive import units_for_bare_numbers
@@ -16,9 +16,6 @@ from nacelle.model.robot import Robot
 from nacelle.model.source import Failed, Node, Source, node_from_python, read_yaml
 from nacelle.model.template import Expander
 from nacelle.model.units import check_default_units
-
-# More problems than this are counted, not listed.
-_MOST = 100
 
 
 def read_file(path: str | Path) -> tuple[Robot, Source]:
@@ -33,12 +30,12 @@ def read_file(path: str | Path) -> tuple[Robot, Source]:
             raise _unreadable(file, "the file is too large for a description of a robot")
         data = file.read_bytes()
     except OSError as error:
-        raise _unreadable(file, f"cannot be read: {error.strerror or error}") from None
+        raise _unreadable(file, *why_unread(file, error, "YAML file")) from None
     return read_text(data, str(path))
 
 
-def _unreadable(file: Path, message: str) -> DescriptionError:
-    return DescriptionError([Problem(str(file), 0, 0, "", message)])
+def _unreadable(file: Path, message: str, hint: str = "") -> DescriptionError:
+    return DescriptionError([Problem(str(file), 0, 0, "", message, hint)])
 
 
 def read_text(text: str | bytes, file: str = "<text>") -> tuple[Robot, Source]:
@@ -120,9 +117,4 @@ def unique(problems: list[Problem]) -> list[Problem]:
     for problem in problems:
         key = (problem.line, problem.column, problem.message if problem.line else str(problem))
         seen.setdefault(key, problem)
-    listed = sorted(seen.values(), key=lambda p: (p.line, p.column))
-    if len(listed) <= _MOST:
-        return listed
-    last = listed[_MOST - 1]
-    more = replace(last, path="", message=f"and {len(listed) - _MOST} problems more", hint="")
-    return [*listed[:_MOST], more]
+    return sorted(seen.values(), key=lambda p: (p.line, p.column))

@@ -8,9 +8,11 @@ from typing import Any
 from nacelle.compile import make_program
 from nacelle.dynamics.compact.functions import inverse_stage
 from nacelle.dynamics.models import Model, model
+from nacelle.kinematics.functions import closing_step
 from nacelle.model.robot import Robot
 from nacelle.program.cost import Count, count
 from nacelle.report.published import Published, published
+from nacelle.spatial.physics import input_shapes
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,8 @@ class Operations:
         inputs: names and shapes of the inputs.
         includes: what the count includes.
         published: what others have published.
+        iteration: operations of one iteration (a step of Newton's method) that finds y, where legs have no
+            closed form; they are not in the count, and come once for every iteration. None without y.
     """
 
     robot: str
@@ -49,6 +53,7 @@ class Operations:
     inputs: dict[str, tuple[int, ...]]
     includes: str
     published: tuple[Published, ...]
+    iteration: Count | None = None
 
     @property
     def total(self) -> int:
@@ -68,6 +73,9 @@ class Operations:
             "stages": [asdict(stage) for stage in self.stages],
             "inputs": {name: list(shape) for name, shape in self.inputs.items()},
             "includes": self.includes,
+            "per_iteration": None
+            if self.iteration is None
+            else {"total": self.iteration.total, **asdict(self.iteration)},
             "published": [
                 {"total": entry.total, "source": entry.source, "contains": entry.contains}
                 for entry in self.published
@@ -91,6 +99,12 @@ def operation_count(
     """
     found = model(robot, name, input=input, friction=friction)
     total = count(found.program())
+    includes, iteration = found.includes, None
+    if found.inputs.get("y", (0,)) != (0,):
+        shapes = input_shapes(closing_step, robot)
+        assert shapes is not None
+        iteration = count(make_program(closing_step, robot, shapes))
+        includes += "; y is given, and the iteration that finds it is counted apart"
     return Operations(
         robot.name,
         name,
@@ -100,8 +114,9 @@ def operation_count(
         total,
         _stages(found, input, friction, total),
         dict(found.inputs),
-        found.includes,
+        includes,
         published(robot.name, name, input),
+        iteration,
     )
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from nacelle.errors import KinematicsError
 from nacelle.simulation.protocol import Plant
 from nacelle.spatial.scalar import Array
 
@@ -45,13 +46,35 @@ class EventGroup:
         names: what they are, in words.
         values: function of times (N,) and states (N, size) that gives (N, events) numbers, positive before
             each.
+        words: function of the place of an event and the state (size,) at it that gives its name there, where
+            that depends on the state; None if it does not.
     """
 
     names: tuple[str, ...]
     values: Callable[[Array, Array], Array]
+    words: Callable[[int, Array], str] | None = None
 
 
 Events: TypeAlias = Sequence[Event | EventGroup]
+
+
+def checked_events(events: Any) -> Events:
+    """Take events as they are given: a sequence of `Event` and `EventGroup`, or one of them.
+
+    Raises:
+        KinematicsError: if something else is among them.
+    """
+    if isinstance(events, Event | EventGroup):
+        return (events,)
+    if isinstance(events, str) or not isinstance(events, Iterable):
+        raise KinematicsError(f"events are a list of nacelle.Event, or [] for none, got {events!r}")
+    listed = tuple(events)
+    for event in listed:
+        if not isinstance(event, Event | EventGroup):
+            raise KinematicsError(
+                f"an event is a nacelle.Event(name, value) with value(t, s) positive before it, got {event!r}"
+            )
+    return listed
 
 
 def user_event(plant: Plant, name: str, function: Callable[..., Any]) -> Event:
@@ -109,7 +132,9 @@ def met(events: Events, t: float, s: Array) -> str | None:
     for event in events:
         good = event.values(np.array([t]), s[None])[0] > 0.0
         if not good.all():
-            return event.names[int(np.argmin(good))]
+            place = int(np.argmin(good))
+            words = event.words if isinstance(event, EventGroup) else None
+            return event.names[place] if words is None else words(place, s)
     return None
 
 

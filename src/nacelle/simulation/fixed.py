@@ -187,7 +187,11 @@ def integrate_fixed(
                 raise error
             report((t - start) / (until - start))
     except (Exception, KeyboardInterrupt) as error:
-        status, message = stopped(error, t, nothing=sum(map(len, times)) < 2)
+        # A Ctrl-C may have fallen between the lines that keep a block: only whole ones count.
+        whole = min(len(times), len(states), len(used) + 1, len(numbers) + 1)
+        del times[whole:], states[whole:], used[whole - 1 :], numbers[whole - 1 :]
+        kept = np.concatenate(times)
+        status, message = stopped(error, float(kept[-1]), nothing=len(kept) < 2)
     breaks, values = np.concatenate(times), np.concatenate(states)
     inputs = np.concatenate(used) if used else np.zeros((0, drive.plant.inputs))
     if len(breaks) < 2:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from nacelle.dynamics import functions
-from nacelle.dynamics.friction import above_zero
+from nacelle.dynamics.friction import friction_options
 from nacelle.kinematics import functions as kinematics
 from nacelle.kinematics.inverse import InverseKinematics, inverse_kinematics
 from nacelle.kinematics.mechanism import mechanism
@@ -54,12 +54,10 @@ class RigidPlant:
     ) -> None:
         self.robot = robot
         self.known = mechanism(robot)
-        self.options: tuple[tuple[str, Any], ...] = (("friction", bool(friction)),)
-        if smooth is not None:
-            smooth = above_zero(smooth, "smooth")
-            self.options += (("smooth", smooth),)
-        self.friction = bool(friction)
-        self.smooth = smooth
+        options = friction_options(friction, smooth)
+        self.options: tuple[tuple[str, Any], ...] = tuple(options.items())
+        self.friction: bool = options["friction"]
+        self.smooth: float | None = options.get("smooth")
         self.exact_jacobian = exact_jacobian
         place = self.known.layout.quaternion
         # Orientations are counted from that of the reference pose.
@@ -126,6 +124,10 @@ class RigidPlant:
     def derivative(self) -> Derivative:
         """The flow as native code."""
         return bound(compiled_flow(self.robot, self.options), self.quat_0)
+
+    def derivatives(self, s: Array, u: Array) -> Array:
+        """The derivatives (N, size) of states (N, size) under forces (N, actuators), in one call."""
+        return np.asarray(compiled_flow(self.robot, self.options)(s, u, self.quat_0))
 
     def jacobian(self) -> Derivative | None:
         """The exact Jacobian of the flow by the state, if it is wanted."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from nacelle.progress import task
+
 Progress = bool | Callable[[float], None]
 
 
@@ -20,11 +22,12 @@ def shown(progress: Progress, name: str) -> Iterator[Callable[[float], None]]:
         yield progress
         return
     if not progress:
-        yield lambda part: None
+        with task(f"simulating {name}") as report:
+            yield report
         return
     from rich.console import Console
     from rich.progress import Progress as Bar
 
     with Bar(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(name, total=1.0)
-        yield lambda part: bar.update(task, completed=part)
+        number = bar.add_task(name, total=1.0)
+        yield lambda part: bar.update(number, completed=part)

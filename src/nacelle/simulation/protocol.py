@@ -4,6 +4,7 @@ A plant has a state of `size` numbers and `inputs` inputs, and gives the state's
 It knows nothing of integrators, nor they of robots. What only some plants have is asked for where they
 offer it:
 
+    derivatives(s, u)  f of many states at once; one after the other without
     jacobian()         df/ds, for the implicit method; differences serve without
     driver()           the whole loop of fixed steps in native code; steps run in Python without
     closed(feedback)   the plant under a feedback that is compiled with it
@@ -93,6 +94,14 @@ class HasDriver(Protocol):
 
     def driver(self) -> Driver | None:
         """The native loop; None where it cannot be had."""
+
+
+@runtime_checkable
+class HasDerivatives(Protocol):
+    """A plant that evaluates many states at once."""
+
+    def derivatives(self, s: Array, u: Array) -> Array:
+        """The derivatives (N, size) of states (N, size) under inputs (N, inputs)."""
 
 
 @runtime_checkable

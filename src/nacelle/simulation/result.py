@@ -15,6 +15,7 @@ from nacelle.errors import KinematicsError, NacelleError
 from nacelle.kinematics.table import write_table
 from nacelle.model.robot import Robot
 from nacelle.pictures import Plot
+from nacelle.simulation.events import checked_events
 from nacelle.simulation.protocol import Jointed, Plant
 from nacelle.simulation.run import End, Settings, execute
 from nacelle.simulation.track import Track, along_tracks
@@ -221,6 +222,8 @@ class Simulation:
             changes["force"] = force
         if until is not None and until != self.settings.until:
             changes["until"] = float(until)
+        if "events" in changes:
+            changes["events"] = checked_events(changes["events"])
         settings = self.settings.changed(**changes)
         if settings.until != self.settings.until:
             # Samples are spread over what is to come.

@@ -7,6 +7,7 @@ import numpy as np
 from nacelle.kinematics import functions
 from nacelle.kinematics.jacobian import conditioning, scaled_inverse
 from nacelle.kinematics.native import native
+from nacelle.kinematics.singularity import nearest, singular_words
 from nacelle.simulation.events import EventGroup
 from nacelle.simulation.plant import RigidPlant
 from nacelle.simulation.watch import SINGULAR, limits_of, watched, watched_names
@@ -14,7 +15,7 @@ from nacelle.spatial.scalar import Array
 
 
 def standard_events(plant: RigidPlant, *, limits: bool = True) -> list[EventGroup]:
-    """Limits of joints and actuators, legs at full stretch, and the approach to a parallel singularity."""
+    """Limits of joints and actuators, legs at full stretch, and the approach to a singularity."""
     robot = plant.robot
     names = watched_names(robot)
     count = len(names) if limits else len(names) - len(limits_of(robot))
@@ -26,7 +27,12 @@ def standard_events(plant: RigidPlant, *, limits: bool = True) -> list[EventGrou
             found[near, 0] = _from_singularity(plant, s[near])
         return found
 
-    return [EventGroup(tuple(names[:count]), values)]
+    def words(place: int, s: Array) -> str:
+        if place:
+            return names[place]
+        return singular_words(*nearest(robot, plant.split(s)[0], plant.unknowns(s)), near=True)
+
+    return [EventGroup(tuple(names[:count]), values, words)]
 
 
 def _from_singularity(plant: RigidPlant, s: Array) -> Array:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from nacelle.capacity import memory, require_memory
 from nacelle.errors import KinematicsError, did_you_mean
 from nacelle.simulation.adaptive import integrate_adaptive
 from nacelle.simulation.events import Events, met
@@ -59,15 +60,24 @@ class Settings:
             raise KinematicsError(
                 f"no method is called {self.method!r}; {did_you_mean(self.method, METHODS)}"
             )
-        if not np.isfinite(self.until) or self.until <= self.start:
+        if not np.isfinite(self.until - self.start) or self.until <= self.start:
             raise KinematicsError(
-                f"the run must end after it begins: start {self.start:g} s, until {self.until:g} s"
+                "the run must end after it begins, at a finite time: "
+                f"start {self.start:g} s, until {self.until:g} s"
             )
         for what, value in (("step", self.step), ("longest step", self.max_step)):
             if value is not None and not value > 0.0:
                 raise KinematicsError(f"the {what} must be above zero, got {value:g} s")
         if self.step is not None and not np.isfinite(self.step):
             raise KinematicsError("the step must be finite")
+        if (
+            self.method == "rk4"
+            and self.step is not None
+            and self.step > (1.0 + 1e-9) * (self.until - self.start)
+        ):
+            raise KinematicsError(
+                f"the step of {self.step:g} s is longer than the run of {self.until - self.start:g} s"
+            )
         if self.hold and self.method != "rk4":
             raise KinematicsError(
                 f"hold=True samples the force at fixed steps, so it goes with the method 'rk4', not "
@@ -133,6 +143,7 @@ def execute(
     already = met(watched, t, s0)
     if already is not None:
         raise KinematicsError(f"at the start already {already}")
+    _require_memory(plant, settings, t)
     with shown(settings.progress, plant.name) as report:
         if settings.method == "rk4":
             return _fixed(plant, s0, t, settings, before, new_force, report)
@@ -151,6 +162,24 @@ def execute(
             drive, s0, t, settings.until, settings.method, wanted, watched, report, options
         )
     return found, End(None, 0, 0, None, found.next_step)
+
+
+def _require_memory(plant: Plant, settings: Settings, t: float) -> None:
+    """Refuse a run whose results would not fit into memory."""
+    # Time, state and inputs of a sample; they are kept in blocks and joined, so twice.
+    each = 2 * 8 * (1 + plant.size + plant.inputs)
+    span = settings.until - t
+    if settings.method == "rk4":
+        step = STEP if settings.step is None else settings.step
+        longer = span * each / (0.25 * memory())
+        require_memory(
+            f"steps of {step:g} s",
+            span / step,
+            each,
+            f"take a longer step, {longer:.1g} s or more, or a shorter time than {span:g} s",
+        )
+    if settings.samples is not None:
+        require_memory("samples", settings.samples, each, "ask for fewer samples")
 
 
 def _fixed(

@@ -14,7 +14,7 @@ import numpy as np
 
 from nacelle.errors import KinematicsError
 from nacelle.model.robot import Robot
-from nacelle.simulation.events import Events
+from nacelle.simulation.events import Events, checked_events
 from nacelle.simulation.plant import RigidPlant
 from nacelle.simulation.progress import Progress
 from nacelle.simulation.protocol import Plant
@@ -72,7 +72,7 @@ def simulate(
         raise KinematicsError(
             f"{plant!r} is no plant: give a robot (nacelle.load), a RigidPlant, or what follows nacelle.Plant"
         )
-    watched = tuple(driven.events() if events is None else events)
+    watched = checked_events(driven.events() if events is None else events)
     settings = Settings(
         force,
         float(start),

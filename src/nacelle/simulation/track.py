@@ -8,7 +8,9 @@ from typing import Protocol
 
 import numpy as np
 
+from nacelle.progress import task
 from nacelle.simulation.inputs import Drive
+from nacelle.simulation.protocol import HasDerivatives, Plant
 from nacelle.spatial.scalar import Array
 
 
@@ -46,6 +48,8 @@ class DenseTrack:
     def states(self, t: Array) -> Array:
         """States at times."""
         found = np.empty((len(t), self.drive.plant.size))
+        if not len(t):
+            return found
         place = _interval(self.breaks, t)
         order = np.argsort(place, kind="stable")
         steps, starts = np.unique(place[order], return_index=True)
@@ -56,6 +60,14 @@ class DenseTrack:
     def inputs(self, t: Array, s: Array) -> Array:
         """Inputs at times and states."""
         return self.drive.forces(0, t, s)
+
+
+def _derivatives(plant: Plant, s: Array, u: Array) -> Array:
+    """Derivatives (N, size) of many states at once where the plant can, else one after the other."""
+    if isinstance(plant, HasDerivatives):
+        return plant.derivatives(s, u)
+    f = plant.derivative()
+    return np.array([f(state, inputs) for state, inputs in zip(s, u, strict=True)]).reshape(s.shape)
 
 
 class HermiteTrack:
@@ -76,12 +88,9 @@ class HermiteTrack:
     @cached_property
     def _slopes(self) -> tuple[Array, Array]:
         """Derivatives (K, size) at the begin and at the end of each interval."""
-        f, t, s = self.drive.plant.derivative(), self.breaks, self.values
+        t, s = self.breaks, self.values
         last = self.used if self.drive.held else self.drive.forces(self.steps, t[1:], s[1:])
-        begin = [f(state, u) for state, u in zip(s[:-1], self.used, strict=True)]
-        end = [f(state, u) for state, u in zip(s[1:], last, strict=True)]
-        shape = (len(self.steps), s.shape[1])
-        return np.array(begin).reshape(shape), np.array(end).reshape(shape)
+        return _derivatives(self.drive.plant, s[:-1], self.used), _derivatives(self.drive.plant, s[1:], last)
 
     def states(self, t: Array) -> Array:
         """States at times."""
@@ -117,6 +126,8 @@ class StillTrack:
 # ---- quadrature along tracks
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(6)
+# Intervals that are evaluated at a time: keeps memory bounded.
+_BLOCK = 1 << 14
 
 
 def along_tracks(tracks: Sequence[Track], times: Array, rate: Callable[[Array, Array], Array]) -> Array:
@@ -134,17 +145,30 @@ def along_tracks(tracks: Sequence[Track], times: Array, rate: Callable[[Array, A
         own = times[position:stop]
         position = stop
         edges = np.unique(np.concatenate([track.breaks, own, [begin, end]]))
-        half = 0.5 * np.diff(edges)
-        nodes = (edges[:-1] + half)[:, None] + half[:, None] * _NODES
-        if len(half):
-            s = track.states(nodes.ravel())
-            values = rate(s, track.inputs(nodes.ravel(), s))
-            parts = np.einsum("kq,kqm->km", half[:, None] * _WEIGHTS, values.reshape(*nodes.shape, -1))
+        if len(edges) > 1:
+            parts = _by_gauss(track, edges, rate)
         else:
-            parts = np.zeros((0, 1 if total is None else len(total)))
+            # A run without a step: one evaluation says how many rates there are.
+            s = track.states(track.breaks[:1])
+            parts = np.zeros((0, np.shape(rate(s, track.inputs(track.breaks[:1], s)))[-1]))
         if total is None:
             total = np.zeros(parts.shape[1])
         sums = np.concatenate([total[None], total + np.cumsum(parts, axis=0)])
         result.append(sums[np.searchsorted(edges, own)])
         total = sums[-1]
     return np.concatenate(result)
+
+
+def _by_gauss(track: Track, edges: Array, rate: Callable[[Array, Array], Array]) -> Array:
+    """Integrals (K, m) of rates over each of K intervals between edges (K + 1,), by blocks of them."""
+    half = 0.5 * np.diff(edges)
+    parts = []
+    with task("summing up work and friction") as report:
+        for first in range(0, len(half), _BLOCK):
+            h = half[first : first + _BLOCK, None]
+            nodes = edges[first : first + len(h), None] + h + h * _NODES
+            s = track.states(nodes.ravel())
+            values = rate(s, track.inputs(nodes.ravel(), s))
+            parts.append(np.einsum("kq,kqm->km", h * _WEIGHTS, values.reshape(*nodes.shape, -1)))
+            report((first + len(h)) / len(half))
+    return np.concatenate(parts)

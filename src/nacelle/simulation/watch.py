@@ -92,7 +92,7 @@ def _sides(name: str, joint: int, place: int | None, pair: tuple[float, float], 
 
 def watched_names(robot: Robot) -> list[str]:
     """What is said at each of the numbers of `watched`."""
-    names = ["a parallel singularity is near"]
+    names = ["a singularity is near"]
     names += [f"{owner} is near a serial singularity" for owner in margin_names(mechanism(robot))]
     names += [f"a loop is at a singularity ({loop})" for loop in branch_of(robot).names]
     if mechanism(robot).layout.angular is not None:

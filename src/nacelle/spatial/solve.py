@@ -30,6 +30,9 @@ def solve(A: Array, b: Array, kind: str = "general") -> Array:
     """
     if kind not in KINDS:
         raise ValueError(f"unknown kind of solve {kind!r}; known: {', '.join(KINDS)}")
+    if not b.size:
+        # No unknowns: a leg whose joints are all fixed, a robot without passive ones.
+        return b.copy()
     if A.dtype == object or b.dtype == object:
         return _solve_objects(A, b, kind)
     if kind == "spd":

@@ -20,6 +20,7 @@ from nacelle.kinematics.mechanism import mechanism
 from nacelle.model.platform import AXES
 from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
+from nacelle.progress import task
 from nacelle.spatial.scalar import Array
 from nacelle.verify import ours
 from nacelle.verify.efforts import Efforts, efforts
@@ -58,23 +59,31 @@ def compared(robot: Robot, other: Robot, against: str | Iterable[str], states: i
     builders = [builder(name) for name in names]
     if states < 1:
         raise VerifyError(f"a comparison needs at least one state, not {states}")
+    if seed < 0:
+        raise VerifyError(f"a seed is zero or above, not {seed}")
     mechanism(robot)
     if len(robot.actuators) < robot.motion.n:
         raise VerifyError(
             f"{robot.name} has {len(robot.actuators)} actuators for {robot.motion.n} motions: its actuator "
             "forces are not determined"
         )
-    engines = [build(other) for build in builders]
-    drawn = random_states(robot, states, seed)
-    kinematics = ours.kinematics(robot, drawn)
-    dynamics = ours.dynamics(robot, drawn)
+    with task(f"building {robot.name} in {', '.join(names)}"):
+        engines = [build(other) for build in builders]
+    with task("drawing states"):
+        drawn = random_states(robot, states, seed)
+    with task("computing kinematics"):
+        kinematics = ours.kinematics(robot, drawn)
+    with task("computing dynamics"):
+        dynamics = ours.dynamics(robot, drawn)
     reports = []
     for engine in engines:
         errors = _Errors()
-        for k in range(states):
-            view = _seen(engine, other, kinematics.tree_state(k, drawn))
-            _kinematics(errors, k, view, other, kinematics, drawn)
-            _dynamics(errors, k, view, other, engine, dynamics)
+        with task(f"comparing with {engine.name}") as report:
+            for k in range(states):
+                view = _seen(engine, other, kinematics.tree_state(k, drawn))
+                _kinematics(errors, k, view, other, kinematics, drawn)
+                _dynamics(errors, k, view, other, engine, dynamics)
+                report((k + 1) / states)
         notes = list(engine.notes)
         if errors.inert:
             notes.append("forward dynamics is left out: the robot has no inertia in some direction")

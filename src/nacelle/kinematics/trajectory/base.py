@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from nacelle.capacity import require_memory
 from nacelle.kinematics.trajectory.error import TrajectoryError
 from nacelle.model.platform import Motion
 from nacelle.model.reduced import Layout, layout_of
@@ -95,12 +96,27 @@ class Trajectory(ABC):
         if rate is not None:
             if not (math.isfinite(rate) and rate > 0):
                 raise TrajectoryError(f"the rate {rate} is not a positive number of samples a second")
+            self.require_memory(self._duration * rate, 3 * self.layout.nx)
             times = np.arange(math.ceil(self._duration * rate - 1e-9) + 1) / rate
         else:
             if n is None or n < 2:
                 raise TrajectoryError(f"n = {n} samples do not span a trajectory (write 2 or more)")
+            self.require_memory(n, 3 * self.layout.nx)
             times = np.linspace(0.0, self._duration, n)
         return times, self(times)
+
+    def require_memory(self, count: float, numbers: int) -> None:
+        """Refuse so many samples of so many numbers each where they would not fit into memory.
+
+        Raises:
+            TooLargeError: if they would not.
+        """
+        require_memory(
+            f"samples over {self._duration:g} s",
+            count,
+            8 * numbers,
+            "take fewer samples a second, or a shorter time",
+        )
 
     def to_csv(self, path: str | Path, *, n: int | None = None, rate: float | None = None) -> None:
         """Write t, x, v and a as CSV with units in the header; `read_waypoints` reads it back.

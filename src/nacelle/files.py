@@ -1,0 +1,54 @@
+"""Files: why one cannot be read, in words; writing one whole or not at all. Imports nothing of nacelle."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+
+def why_unread(path: str | Path, fault: OSError | UnicodeDecodeError, kind: str) -> tuple[str, str]:
+    """Message and hint for a file that cannot be read.
+
+    Args:
+        path: the file.
+        fault: what reading it has raised.
+        kind: what it should be, such as "CSV file".
+    """
+    hint = f"name a {kind}"
+    if isinstance(fault, UnicodeDecodeError):
+        byte = fault.object[fault.start]
+        return f"byte {fault.start} ({byte:#04x}) is not UTF-8 text", f"{hint} saved as UTF-8"
+    if isinstance(fault, FileNotFoundError):
+        return "there is no such file", hint
+    with suppress(OSError, ValueError):
+        if Path(path).is_dir():
+            return "this is a folder, not a file", f"name the {kind} in it"
+    return f"cannot be read: {fault.strerror or fault}", hint
+
+
+def write_whole(path: Path, text: str, *, new: bool = False) -> None:
+    """Write a file so that it is there whole or not at all, whatever interrupts it.
+
+    Args:
+        path: the file.
+        text: its text, UTF-8.
+        new: whether a file that exists already is left alone.
+
+    Raises:
+        FileExistsError: if it exists and should be new.
+        OSError: if it cannot be written.
+    """
+    if path.exists() and not path.is_file() and not path.is_dir():
+        # A device or a pipe, such as /dev/stdout: nothing to put in its place.
+        path.write_text(text, encoding="utf-8")
+        return
+    part = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        part.write_text(text, encoding="utf-8")
+        if new:
+            os.link(part, path)
+        else:
+            os.replace(part, path)
+    finally:
+        part.unlink(missing_ok=True)

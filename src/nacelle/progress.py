@@ -1,0 +1,68 @@
+"""How long work says what it is doing: a hook between what takes long and whoever shows it.
+
+    with task("workspace of delta") as report:
+        for k, block in enumerate(blocks):
+            ...
+            report((k + 1) / len(blocks))
+
+Without a listener nothing happens. The command line listens (`nacelle.cli.progress`); a program of the user's
+may, too: `with reported_to(listener): ...`. Imports nothing of nacelle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Protocol
+
+
+class Listener(Protocol):
+    """Whoever shows what is being done. Tasks lie within each other: the last one begun ends first."""
+
+    def begin(self, what: str) -> None:
+        """Something begins, such as "compiling forward (1023 operations)"."""
+
+    def part(self, done: float) -> None:
+        """So much of the innermost task is done, 0 to 1."""
+
+    def end(self) -> None:
+        """The innermost task has ended."""
+
+
+_LISTENER: ContextVar[Listener | None] = ContextVar("nacelle_progress", default=None)
+
+
+@contextmanager
+def task(what: str) -> Iterator[Callable[[float], None]]:
+    """Say what is done while the block runs.
+
+    Args:
+        what: in words, such as "workspace of delta".
+
+    Yields:
+        A function of the part that is done, 0 to 1; it need not be called.
+    """
+    listener = _LISTENER.get()
+    if listener is None:
+        yield _ignored
+        return
+    listener.begin(what)
+    try:
+        yield listener.part
+    finally:
+        listener.end()
+
+
+@contextmanager
+def reported_to(listener: Listener) -> Iterator[None]:
+    """Report the tasks of the block, in this thread, to a listener."""
+    token = _LISTENER.set(listener)
+    try:
+        yield
+    finally:
+        _LISTENER.reset(token)
+
+
+def _ignored(done: float) -> None:
+    """Nobody listens."""
