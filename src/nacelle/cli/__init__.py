@@ -12,13 +12,26 @@ from typing import Annotated
 
 import typer
 
-from nacelle.cli import balance, describe, export, linearise, motion, ops, pose, reactions, simulate
+from nacelle.cli import (
+    balance,
+    describe,
+    draw,
+    export,
+    linearise,
+    motion,
+    ops,
+    pose,
+    reactions,
+    simulate,
+    workspace,
+)
 from nacelle.cli.common import app
 
 __all__ = [
     "app",
     "balance",
     "describe",
+    "draw",
     "export",
     "linearise",
     "main",
@@ -27,6 +40,7 @@ __all__ = [
     "pose",
     "reactions",
     "simulate",
+    "workspace",
 ]
 
 
