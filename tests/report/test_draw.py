@@ -239,6 +239,53 @@ def test_maps_at_the_edge(case):
     assert (len(by_gid(ax, "beyond limits")) == 1) == (case == "no numbers")
 
 
+def line(count=21):
+    values = np.linspace(-0.5, 0.5, count)
+    reached = np.abs(values) < 0.32
+    numbers = np.where(reached, 0.5 - values**2, np.nan)
+    return Grid(library_robot("3rrr"), ("rz",), (values,), reached, np.abs(values - 0.05) < 0.18, numbers)
+
+
+@pytest.mark.parametrize("empty", [False, True])
+def test_one_coordinate_is_a_curve_over_shaded_ranges(empty):
+    grid = line()
+    if empty:
+        grid = replace(grid, reachable=np.zeros(21, dtype=bool), conditioning=np.full(21, np.nan))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ax = draw.plot_workspace(grid, ax=figure_axes(True))
+        ax.figure.draw_without_rendering()
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("rz (deg)", "inverse condition number")
+    spans = {
+        label: [tuple(span.get_bbox().intervalx) for span in by_gid(ax, label)]
+        for label in ("within limits", "beyond limits", "out of reach")
+    }
+    (curve,) = by_gid(ax, "curve")
+    drawn = np.isfinite(curve.get_ydata())
+    np.testing.assert_array_equal(drawn, grid.reachable)
+    np.testing.assert_allclose(curve.get_xdata(), np.degrees(grid.values[0]))
+    if empty:
+        assert [len(spans[k]) for k in spans] == [0, 0, 1]
+        assert "nothing is reached" in [text.get_text() for text in ax.texts]
+    else:
+        # Edges lie half way between the points: reached from -0.3 to 0.3, within limits from -0.1 to 0.2.
+        assert [len(spans[k]) for k in spans] == [1, 2, 2]
+        np.testing.assert_allclose(spans["within limits"][0], np.degrees([-0.125, 0.225]))
+        np.testing.assert_allclose(spans["beyond limits"], np.degrees([[-0.325, -0.125], [0.225, 0.325]]))
+
+
+def test_angles_are_drawn_in_degrees():
+    grid = replace(disc(), robot=library_robot("palida"), names=("rx", "z"))
+    ax = draw.plot_workspace(grid, ax=figure_axes(True))
+    assert (ax.get_xlabel(), ax.get_ylabel(), ax.get_aspect()) == ("rx (deg)", "z (m)", "auto")
+    np.testing.assert_allclose(ax.get_xlim(), np.degrees([-0.21, 0.21]))
+    grid = replace(ball(), robot=library_robot("palida"), names=("rx", "ry", "rz"))
+    grid.volume, grid.unit = 0.5, "rad^3"
+    ax = draw.plot_workspace(grid, ax=figure_axes(False))
+    labels = (ax.get_xlabel(), ax.get_ylabel(), ax.get_zlabel(), ax.get_title())
+    assert labels == ("rx (deg)", "ry (deg)", "rz (deg)", "A workspace, 0.5 rad³")
+
+
 @pytest.mark.parametrize("empty", [False, True])
 def test_a_volume_is_drawn_by_its_outer_faces(empty):
     grid = ball()
@@ -272,8 +319,8 @@ def test_workspaces_that_cannot_be_drawn_are_refused():
     grid = disc()
     with pytest.raises(NacelleError, match=r"'conditoning'.*did you mean 'conditioning'"):
         draw.plot_workspace(grid, "conditoning", ax=figure_axes(True))
-    with pytest.raises(NacelleError, match="2 or 3"):
-        draw.plot_workspace(replace(grid, names=("x",), values=grid.values[:1]))
+    with pytest.raises(NacelleError, match="over 1, 2 or 3 coordinates, not over 0"):
+        draw.plot_workspace(replace(grid, names=(), values=()))
     with pytest.raises(NacelleError, match=r"grid \(21, 21\)"):
         draw.plot_workspace(replace(grid, reachable=grid.reachable[:3]))
     with pytest.raises(NacelleError, match="3d"):

@@ -99,13 +99,9 @@ def assignments(
 
 def coordinate_kinds(robot: Robot) -> dict[str, bool | None]:
     """Names of the coordinates that `--at` takes, and whether each is an angle."""
-    kinds: dict[str, bool | None] = {}
-    for name in robot.motion.coordinates:
-        if name in robot.motion.joint_names:
-            kinds[name] = robot.joints[robot.joint(name)].primitives[0].turns
-        else:
-            kinds[name] = name.startswith("r")
-    return kinds
+    from nacelle.kinematics.pose_input import is_angle
+
+    return {name: is_angle(robot, name) for name in robot.motion.coordinates}
 
 
 def pose_at(robot: Robot, at: list[str] | None) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,6 +23,7 @@ from nacelle.cli.pose import (
 from nacelle.errors import NacelleError, did_you_mean
 
 if TYPE_CHECKING:
+    from nacelle.kinematics.workspace import Workspace
     from nacelle.model.robot import Robot
 
 
@@ -79,63 +81,110 @@ def _workspace(
         )
     check_new(out, (".csv", *PICTURES))
     grid = workspace(robot, _ranges(robot, over), at=start)
-    if out is not None and out.suffix == ".csv":
-        columns = [grid.x[..., k].ravel() for k in _varied(grid)]
-        names = [*grid.names, "conditioning", "flags"]
-        deliver(
-            table_text(names, [""] * len(names), [*columns, grid.conditioning.ravel(), grid.flags.ravel()]),
-            out,
-        )
+    if out is not None and out.suffix.lower() == ".csv":
+        deliver(_table(grid), out)
     elif out is not None:
         write_picture(lambda pictures: pictures.plot_workspace(grid), out)
+    data = _data(grid)
+    if as_json:
+        print_json(data)
+        return
+    for line in _lines(grid, data):
+        console().print(line, markup=False)
+
+
+def _table(grid: Workspace) -> str:
+    """All poses of a grid, the angles by which a free orientation is turned, and what was found there."""
+    import numpy as np
+
+    from nacelle.model.reduced import layout_of
+
+    layout = layout_of(grid.robot.motion)
+    names, units = list(layout.x_names), list(layout.units)
+    columns = [grid.x[..., k].ravel() for k in range(layout.nx)]
+    for name in grid.turned:
+        names.append(f"over.{name}")
+        units.append("rad")
+        place = grid.names.index(name)
+        shape = [len(grid.values[place]) if k == place else 1 for k in range(len(grid.names))]
+        values = grid.values[place].reshape(shape) * np.ones(grid.flags.shape)
+        columns.append(values.ravel())
+    names, units = [*names, "conditioning", "flags"], [*units, "", ""]
+    return table_text(names, units, [*columns, grid.conditioning.ravel(), grid.flags.ravel()])
+
+
+def _data(grid: Workspace) -> dict[str, Any]:
+    import numpy as np
+
     finite = grid.conditioning[grid.inside_limits]
     data: dict[str, Any] = {
-        "robot": robot.name,
+        "robot": grid.robot.name,
         "over": {
             n: [float(v[0]), float(v[-1]), len(v)] for n, v in zip(grid.names, grid.values, strict=True)
         },
+        "turned": list(grid.turned),
+        "at": grid.at.tolist(),
         "points": int(grid.flags.size),
         "reachable": int(np.count_nonzero(grid.reachable)),
         "inside_limits": int(np.count_nonzero(grid.inside_limits)),
         "volume": grid.volume,
+        "unit": grid.unit,
+        "extent": None
+        if grid.extent is None
+        else {name: list(ends) for name, ends in zip(grid.names, grid.extent, strict=True)},
         "conditioning": {
             "lowest": float(np.min(finite)) if finite.size else None,
             "median": float(np.median(finite)) if finite.size else None,
             "highest": float(np.max(finite)) if finite.size else None,
         },
     }
-    if as_json:
-        print_json(data)
-        return
-    share = 100.0 * data["inside_limits"] / data["points"]
-    lines = [
-        f"{robot.name} over {', '.join(grid.names)}: {data['points']} points",
-        f"reachable {data['reachable']}, within limits {data['inside_limits']} ({share:.1f} %), "
-        f"size {grid.volume:.6g} {_size_unit(robot, grid.names)}",
+    if len(grid.names) == 1:
+        data["intervals"] = [list(ends) for ends in grid.intervals]
+    return data
+
+
+def _lines(grid: Workspace, data: dict[str, Any]) -> list[str]:
+    """What a grid says, for people."""
+    steps = [
+        f"{name} in steps of {_shown((values[-1] - values[0]) / (len(values) - 1), unit)}"
+        for name, values, unit in zip(grid.names, grid.values, grid.units, strict=True)
     ]
-    if finite.size:
-        figures = data["conditioning"]
+    lines = [f"{grid.robot.name}: {data['points']} poses, {', '.join(steps)}"]
+    if grid.turned:
+        vector = ", ".join(name if name in grid.turned else "0" for name in ("rx", "ry", "rz"))
         lines.append(
-            f"inverse condition number: lowest {figures['lowest']:.4f}, median {figures['median']:.4f}, "
-            f"highest {figures['highest']:.4f}"
+            f"orientation: that of the pose of --at, or of the reference, turned by the rotation vector "
+            f"[{vector}] in base axes"
         )
-    for line in lines:
-        console().print(line, markup=False)
+    points, inside = data["points"], data["inside_limits"]
+    lines.append(
+        f"reached {data['reachable']} ({100.0 * data['reachable'] / points:.1f} %); within the limits of "
+        f"joints and drives {inside} ({100.0 * inside / points:.1f} %)"
+        + (f", together {grid.volume:.6g} {grid.unit}" if len(grid.names) > 1 else "")
+    )
+    if len(grid.names) == 1:
+        (unit,) = grid.units
+        ranges = [f"{_shown(low, unit)} to {_shown(high, unit)}" for low, high in grid.intervals]
+        if ranges:
+            lines.append(f"within limits: {grid.names[0]} from {' and from '.join(ranges)}")
+    elif grid.extent is not None:
+        spans = [
+            f"{name} from {_shown(low, unit)} to {_shown(high, unit)}"
+            for name, (low, high), unit in zip(grid.names, grid.extent, grid.units, strict=True)
+        ]
+        lines.append(f"furthest poses within limits: {', '.join(spans)}")
+    figures = data["conditioning"]
+    if figures["median"] is not None:
+        lines.append(
+            f"inverse condition number within limits (1 is isotropic, 0 singular): lowest "
+            f"{figures['lowest']:.4f}, median {figures['median']:.4f}, highest {figures['highest']:.4f}"
+        )
+    return lines
 
 
-def _size_unit(robot: Robot, names: tuple[str, ...]) -> str:
-    """Unit of the size of a workspace over some coordinates."""
-    kinds = coordinate_kinds(robot)
-    lengths = sum(not kinds[name] for name in names)
-    parts = [f"m^{lengths}" if lengths > 1 else "m"] if lengths else []
-    return " ".join([*parts, *["rad"] * (len(names) - lengths)])
-
-
-def _varied(grid: Any) -> list[int]:
-    from nacelle.model.reduced import layout_of
-
-    names = layout_of(grid.robot.motion).x_names
-    return [names.index(name) for name in grid.names]
+def _shown(value: float, unit: str) -> str:
+    """A coordinate for people: degrees or metres."""
+    return f"{math.degrees(value):.5g} deg" if unit == "rad" else f"{value:.5g} m"
 
 
 def _ranges(robot: Robot, over: list[str]) -> dict[str, tuple[float, float] | tuple[float, float, int]]:
@@ -147,6 +196,9 @@ def _ranges(robot: Robot, over: list[str]) -> dict[str, tuple[float, float] | tu
         parts = rest.split(":")
         if not sign or len(parts) not in (2, 3):
             raise NacelleError(f"{text!r} is not NAME=LOW:HIGH or NAME=LOW:HIGH:POINTS")
+        name = name.strip()
+        if name in ranges:
+            raise NacelleError(f"{name} is to vary twice")
         if name not in kinds:
             raise NacelleError(f"no coordinate is called {name!r}; {did_you_mean(name, kinds)}")
         low, high = (quantity(part, turns=kinds[name]) for part in parts[:2])

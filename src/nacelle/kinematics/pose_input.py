@@ -8,7 +8,7 @@ import numpy as np
 
 from nacelle.errors import KinematicsError, did_you_mean
 from nacelle.kinematics.mechanism import mechanism
-from nacelle.model.reduced import layout_of
+from nacelle.model.reduced import ROTATIONS, layout_of
 from nacelle.model.robot import Robot
 from nacelle.spatial.rotation_path import quat_exp, quat_multiply
 from nacelle.spatial.scalar import Array
@@ -131,6 +131,13 @@ def _shaped(name: str, value: Any, shape: tuple[int, ...]) -> Array:
         wanted = ", ".join(map(str, shape))
         raise KinematicsError(f"{name} has the shape (..., {wanted}), got {array.shape}")
     return array
+
+
+def is_angle(robot: Robot, name: str) -> bool:
+    """Whether a coordinate of the motion is an angle; otherwise it is a length."""
+    if name in robot.motion.joint_names:
+        return robot.joints[robot.joint(name)].primitives[0].turns
+    return name in ROTATIONS
 
 
 def broadcast_guess(values: Array, shape: tuple[int, ...]) -> Array:

@@ -1,12 +1,20 @@
 """Workspaces: where the nacelle can go, and how well conditioned it is there.
 
-On a grid over two or three coordinates of the pose (a slice, or a volume), or along rays from a centre,
-where the boundary is found by bisection.
+On a grid over one to three coordinates of the pose (a line, a slice or a volume), or along rays from a
+centre, where the boundary is found by bisection.
+
+Where the orientation is free (x holds a quaternion), the coordinates rx, ry, rz of a grid are the components
+of a rotation vector r in base axes that turns the nacelle from the pose in which the grid is centred:
+
+    R = exp(r) R_at,   r = [rx, ry, rz], zero where a component does not vary.
+
+So a grid over rx and ry tilts the nacelle about horizontal axes at the torsion of that pose, as the chart of
+robots with two rotations does. Where angles are plain numbers in x, they are these numbers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -19,10 +27,11 @@ from nacelle.kinematics.flags import Flag, failed
 from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.jacobian import conditioning, scaled_inverse
 from nacelle.kinematics.native import native
-from nacelle.kinematics.pose_input import checked_poses, reference_pose
+from nacelle.kinematics.pose_input import checked_poses, is_angle, reference_pose
 from nacelle.model.platform import AXES
-from nacelle.model.reduced import QUATERNION, layout_of
+from nacelle.model.reduced import ROTATIONS, layout_of
 from nacelle.model.robot import Robot
+from nacelle.spatial.rotation_path import quat_exp, quat_multiply
 from nacelle.spatial.scalar import Array
 
 # Poses of a grid that are solved at a time: keeps memory bounded.
@@ -35,9 +44,9 @@ class Workspace:
 
     Attributes:
         robot: the robot.
-        names: the coordinates of x that vary.
+        names: the coordinates that vary; rx, ry, rz of a free orientation turn it from that of `at`.
         values: the values of each, ascending.
-        at: the pose in which the others stand.
+        at: the pose that gives the others.
         flags: for every point of the grid what was found (`Flag`), one axis for each name.
         conditioning: inverse condition number of the scaled Jacobian; NaN out of reach.
     """
@@ -63,24 +72,70 @@ class Workspace:
         return np.asarray(self.reachable & ((self.flags & int(Flag.OUT_OF_LIMITS)) == 0))
 
     @property
+    def turned(self) -> tuple[str, ...]:
+        """The components of the rotation vector that vary, where the orientation is free."""
+        return _turned(self.robot, self.names)
+
+    @cached_property
+    def units(self) -> tuple[str, ...]:
+        """Unit of each coordinate that varies: "m" or "rad"."""
+        return tuple("rad" if is_angle(self.robot, name) else "m" for name in self.names)
+
+    @property
+    def unit(self) -> str:
+        """Unit of `volume`: "m", "m^2", "rad^3", "m^2 rad"."""
+        counts = ((unit, self.units.count(unit)) for unit in ("m", "rad"))
+        return " ".join(unit if n == 1 else f"{unit}^{n}" for unit, n in counts if n)
+
+    @property
     def cell(self) -> float:
         """Size of a cell of the grid: m, rad, or their products."""
         return float(np.prod([(v[-1] - v[0]) / (len(v) - 1) for v in self.values]))
 
     @property
     def volume(self) -> float:
-        """Area or volume of what is reached within limits, counted in cells."""
+        """Length, area or volume of what is reached within limits, counted in cells; `unit` says its unit."""
         return float(np.count_nonzero(self.inside_limits)) * self.cell
+
+    @property
+    def extent(self) -> tuple[tuple[float, float], ...] | None:
+        """For each coordinate the lowest and highest value reached within limits; None if nothing is."""
+        inside = np.nonzero(self.inside_limits)
+        if not inside[0].size:
+            return None
+        return tuple((float(v[k.min()]), float(v[k.max()])) for v, k in zip(self.values, inside, strict=True))
+
+    @cached_property
+    def intervals(self) -> tuple[tuple[float, float], ...]:
+        """Ranges of a single coordinate reached within limits.
+
+        Ends between two points of the grid are found by bisection, to 1e-9 of the range.
+
+        Raises:
+            KinematicsError: if the grid has more than one coordinate.
+        """
+        if len(self.names) != 1:
+            raise KinematicsError(f"intervals belong to one coordinate, this grid has {len(self.names)}")
+        values, inside = self.values[0], self.inside_limits
+        change = np.flatnonzero(inside[1:] != inside[:-1])
+        good = np.where(inside[change], values[change], values[change + 1])
+        bad = np.where(inside[change], values[change + 1], values[change])
+        for _ in range(int(np.ceil(np.log2(1e9 / (len(values) - 1)))) if change.size else 0):
+            middle = 0.5 * (good + bad)
+            fine = inverse_kinematics(self.robot, _placed(self.robot, self.names, (middle,), self.at)).ok
+            good, bad = np.where(fine, middle, good), np.where(fine, bad, middle)
+        ends = [*values[:1][inside[:1]], *good, *values[-1:][inside[-1:]]]
+        return tuple((float(a), float(b)) for a, b in zip(ends[::2], ends[1::2], strict=True))
 
     @property
     def title(self) -> str:
         """What is shown, in words."""
-        return f"{self.robot.name}: {' '.join(self.names)}"
+        return f"{self.robot.name}: workspace over {', '.join(self.names)}"
 
     @cached_property
     def x(self) -> Array:
         """The poses (..., nx)."""
-        return _grid(self.robot, self.names, self.values, self.at)
+        return _placed(self.robot, self.names, np.meshgrid(*self.values, indexing="ij"), self.at)
 
 
 def workspace(
@@ -94,9 +149,10 @@ def workspace(
 
     Args:
         robot: the robot.
-        over: for one, two or three coordinates of x (lowest, highest) or (lowest, highest, points), m or rad;
-            61 points for two coordinates, 31 for three, if not said.
-        at: the pose (nx,) in which the other coordinates stand; the reference pose if None.
+        over: for one, two or three coordinates of the motion (lowest, highest) or (lowest, highest, points),
+            m or rad; 61 points for one or two coordinates, 31 for three, if not said. Of a free orientation
+            rx, ry, rz are components of a rotation vector in base axes that turns it from that of `at`.
+        at: the pose (nx,) that gives the other coordinates; the reference pose if None.
         conditioned: whether to compute the conditioning too.
 
     Raises:
@@ -104,7 +160,7 @@ def workspace(
     """
     layout = layout_of(robot.motion)
     start = checked_poses(robot, reference_pose(robot) if at is None else at)[0]
-    free = [name for name in layout.x_names if name not in QUATERNION or layout.quaternion is None]
+    free = robot.motion.coordinates
     if not 1 <= len(over) <= 3:
         raise KinematicsError(f"a workspace has one to three coordinates, got {len(over)}")
     values = []
@@ -124,7 +180,7 @@ def workspace(
             )
         values.append(np.linspace(low, high, count))
     names = tuple(over)
-    poses = _grid(robot, names, tuple(values), start)
+    poses = _placed(robot, names, np.meshgrid(*values, indexing="ij"), start)
     shape = poses.shape[:-1]
     rows = poses.reshape(-1, layout.nx)
     flags = np.empty(len(rows), dtype=np.int64)
@@ -139,12 +195,25 @@ def workspace(
     return Workspace(robot, names, tuple(values), start, flags.reshape(shape), figure.reshape(shape))
 
 
-def _grid(robot: Robot, names: tuple[str, ...], values: tuple[Array, ...], at: Array) -> Array:
+def _turned(robot: Robot, names: tuple[str, ...]) -> tuple[str, ...]:
+    """The rotations among coordinates, where the orientation is free."""
+    free = layout_of(robot.motion).quaternion is not None
+    return tuple(name for name in names if free and name in ROTATIONS)
+
+
+def _placed(robot: Robot, names: tuple[str, ...], values: Sequence[Array], at: Array) -> Array:
+    """Poses (..., nx) where named coordinates have values (...), the others those of a pose (nx,)."""
     layout = layout_of(robot.motion)
-    mesh = np.meshgrid(*values, indexing="ij")
-    poses = np.broadcast_to(at, (*mesh[0].shape, layout.nx)).copy()
-    for name, coordinate in zip(names, mesh, strict=True):
-        poses[..., layout.x_names.index(name)] = coordinate
+    turned = _turned(robot, names)
+    poses = np.broadcast_to(at, (*values[0].shape, layout.nx)).copy()
+    turn = np.zeros((*values[0].shape, 3))
+    for name, coordinate in zip(names, values, strict=True):
+        if name in turned:
+            turn[..., ROTATIONS.index(name)] = coordinate
+        else:
+            poses[..., layout.x_names.index(name)] = coordinate
+    if turned:
+        poses[..., layout.quaternion] = quat_multiply(quat_exp(turn), poses[..., layout.quaternion])
     return poses
 
 
