@@ -15,7 +15,8 @@ import numpy as np
 from nacelle.errors import NacelleError, did_you_mean
 from nacelle.kinematics.pose_input import is_angle
 from nacelle.model.robot import Robot
-from nacelle.report.scene import Part, Scene, face_normals, outward, scene
+from nacelle.report.scene import Part, Scene, scene
+from nacelle.report.solids import face_normals, outward
 from nacelle.spatial.scalar import Array
 
 if TYPE_CHECKING:
