@@ -59,6 +59,8 @@ from nacelle.kinematics.mobility import Mobility, mobility
 from nacelle.kinematics.motion import BodyMotion, JointMotion, body_motion, joint_motion
 from nacelle.kinematics.pose_input import pose, reference_pose
 from nacelle.kinematics.singularity import Singularities, singularities
+from nacelle.kinematics.tool import ToolPose, tool_pose
+from nacelle.kinematics.tool_trajectory import ToolTrajectory
 from nacelle.kinematics.trajectory import (
     BangBang,
     BSpline,
@@ -81,6 +83,7 @@ from nacelle.kinematics.trajectory import (
 )
 from nacelle.kinematics.workspace import Reach, Workspace, reach, workspace
 from nacelle.library import build, check, load, loads
+from nacelle.model.payload import with_payload
 from nacelle.model.robot import Actuator, Robot
 from nacelle.robots import names as robot_names
 from nacelle.simulation.events import Event, EventGroup, user_event
@@ -150,6 +153,8 @@ __all__ = [
     "Singularities",
     "Sizing",
     "TableError",
+    "ToolPose",
+    "ToolTrajectory",
     "Trajectory",
     "TrajectoryError",
     "Trapezoid",
@@ -210,7 +215,9 @@ __all__ = [
     "size_motors",
     "standard_events",
     "time_scaled",
+    "tool_pose",
     "user_event",
+    "with_payload",
     "workspace",
 ]
 

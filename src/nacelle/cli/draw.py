@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from nacelle.cli.common import PICTURES, RobotArgument, app, check_new, console, fail
+from nacelle.cli.loads import ToolOption
 from nacelle.cli.pose import AtOption, ModeOption, load_robot, pose_at
 from nacelle.errors import NacelleError
 
@@ -26,6 +27,7 @@ def draw_command(
     robot: RobotArgument,
     out: Annotated[Path, typer.Option("--out", help="Picture to write: .png, .svg or .pdf.")],
     at: AtOption = None,
+    tool: ToolOption = "",
     names: Annotated[bool, typer.Option("--names", help="Write the names of bodies.")] = False,
     frames: Annotated[bool, typer.Option("--frames", help="Draw the frames of bodies.")] = False,
     mode: ModeOption = "",
@@ -33,7 +35,7 @@ def draw_command(
     """Draw a robot at a pose."""
     try:
         found = load_robot(robot, mode)
-        x = pose_at(found, at)
+        x = pose_at(found, at, tool)
         write_picture(lambda pictures: pictures.plot_robot(found, x, names=names, frames=frames), out)
     except NacelleError as error:
         fail(error, False)

@@ -18,6 +18,7 @@ from nacelle.cli.common import (
     print_json,
     write_new,
 )
+from nacelle.cli.loads import ToolOption
 from nacelle.errors import NacelleError, did_you_mean
 
 if TYPE_CHECKING:
@@ -104,16 +105,52 @@ def coordinate_kinds(robot: Robot) -> dict[str, bool | None]:
     return {name: is_angle(robot, name) for name in robot.motion.coordinates}
 
 
-def pose_at(robot: Robot, at: list[str] | None) -> Array:
-    """The pose that `--at` describes; rx, ry, rz together are a rotation vector."""
+def pose_at(robot: Robot, at: list[str] | None, tool: str = "") -> Array:
+    """The pose that `--at` describes, of the nacelle or a tool; rx, ry, rz are a rotation vector."""
     from nacelle.kinematics.pose_input import pose
     from nacelle.model.reduced import ROTATIONS, layout_of
 
-    values = assignments(at, coordinate_kinds(robot), "coordinate")
+    kinds = coordinate_kinds(robot)
+    if tool:
+        kinds = {**dict.fromkeys("xyz", False), **kinds}
+    values = assignments(at, kinds, "coordinate")
     turn = None
     if layout_of(robot.motion).quaternion is not None and any(axis in values for axis in ROTATIONS):
         turn = [values.pop(axis, 0.0) for axis in ROTATIONS]
-    return pose(robot, rotation_vector=turn, **values)
+    return pose(robot, None, rotation_vector=turn, tool=tool or None, **values)
+
+
+def tool_data(robot: Robot, x: Array, tool: str) -> dict[str, Any]:
+    """Where a tool is, for JSON; nothing without a tool."""
+    if not tool:
+        return {}
+    from nacelle.kinematics.tool import tool_pose
+
+    at = tool_pose(robot, x, tool)
+    place = {"position": plain(at.p.tolist()), "quat_xyzw": plain(at.quat_xyzw.tolist())}
+    return {"tool": {"name": tool, **place}}
+
+
+def tool_columns(robot: Robot, x: Array, tool: str) -> tuple[list[str], list[str], list[Any]]:
+    """Names, units and columns of a tool's poses, for tables; none without a tool."""
+    if not tool:
+        return [], [], []
+    import numpy as np
+
+    from nacelle.kinematics.tool import tool_pose
+
+    at = tool_pose(robot, x, tool)
+    names = [f"{tool}.{name}" for name in ("x", "y", "z", "qx", "qy", "qz", "qw")]
+    return names, ["m"] * 3 + [""] * 4, list(np.concatenate([at.p, at.quat_xyzw], axis=-1).T)
+
+
+def print_tool(robot: Robot, x: Array, tool: str) -> None:
+    """Print where a tool is; nothing without a tool."""
+    if tool:
+        at = tool_data(robot, x, tool)["tool"]
+        place = ", ".join(f"{n} = {v * 1e3:.4f} mm" for n, v in zip("xyz", at["position"], strict=True))
+        turn = " ".join(f"{value:.6f}" for value in at["quat_xyzw"])
+        console().print(f"tool {tool} at {place}, quat_xyzw {turn}", markup=False)
 
 
 def flag_words(flags: int) -> list[str]:
@@ -167,22 +204,23 @@ def ik_command(
     out: OutOption = None,
     mode: ModeOption = "",
     joints: Annotated[bool, typer.Option("--joints", help="In tables, all joints of the tree too.")] = False,
+    tool: ToolOption = "",
     as_json: JsonOption = False,
 ) -> None:
     """Inverse kinematics: all joints at a pose (--at), or actuators at all poses of a table (--csv)."""
     try:
         found = load_robot(robot, mode)
         if csv is None:
-            _ik_single(found, pose_at(found, at), as_json)
+            _ik_single(found, pose_at(found, at, tool), tool, as_json)
         else:
             if at:
                 raise NacelleError("give poses by --at or by --csv, not both")
-            _ik_table(found, csv, out, joints, as_json)
+            _ik_table(found, csv, out, joints, tool, as_json)
     except NacelleError as error:
         fail(error, as_json)
 
 
-def _ik_single(robot: Robot, x: Array, as_json: bool) -> None:
+def _ik_single(robot: Robot, x: Array, tool: str, as_json: bool) -> None:
     from nacelle.kinematics.inverse import inverse_kinematics
     from nacelle.model.reduced import layout_of
 
@@ -201,6 +239,7 @@ def _ik_single(robot: Robot, x: Array, as_json: bool) -> None:
                 "joints": listed,
                 "flags": flags,
                 "ok": bool(result.ok),
+                **tool_data(robot, result.x, tool),
             }
         )
         return
@@ -228,11 +267,12 @@ def _ik_single(robot: Robot, x: Array, as_json: bool) -> None:
         markup=False,
     )
     console().print(table)
+    print_tool(robot, result.x, tool)
     if flags:
         console().print(f"[yellow]{', '.join(flags)}[/]")
 
 
-def _ik_table(robot: Robot, csv: Path, out: Path | None, joints: bool, as_json: bool) -> None:
+def _ik_table(robot: Robot, csv: Path, out: Path | None, joints: bool, tool: str, as_json: bool) -> None:
     import numpy as np
 
     from nacelle.kinematics.inverse import inverse_kinematics
@@ -240,7 +280,12 @@ def _ik_table(robot: Robot, csv: Path, out: Path | None, joints: bool, as_json: 
     from nacelle.model.reduced import layout_of
 
     given = read_poses(csv, robot.motion)
-    result = inverse_kinematics(robot, given.points)
+    points = given.points
+    if tool:
+        from nacelle.kinematics.tool import tool_to_pose
+
+        points = tool_to_pose(robot, points, tool)
+    result = inverse_kinematics(robot, points)
     layout = layout_of(robot.motion)
     active = [actuator.name for actuator in robot.actuators]
     if as_json:
@@ -291,6 +336,7 @@ def fk_command(
         bool, typer.Option("--follow", help="The lines of the table are a path: start from the one before.")
     ] = False,
     mode: ModeOption = "",
+    tool: ToolOption = "",
     as_json: JsonOption = False,
 ) -> None:
     """Forward kinematics: the pose from the actuators (--q), or poses for a table of them (--csv)."""
@@ -298,16 +344,16 @@ def fk_command(
         found = load_robot(robot, mode)
         start = pose_at(found, guess) if guess else None
         if csv is None:
-            _fk_single(found, q, start, as_json)
+            _fk_single(found, q, start, tool, as_json)
         else:
             if q:
                 raise NacelleError("give actuators by --q or by --csv, not both")
-            _fk_table(found, csv, out, start, follow, as_json)
+            _fk_table(found, csv, out, start, follow, tool, as_json)
     except NacelleError as error:
         fail(error, as_json)
 
 
-def _fk_single(robot: Robot, q: list[str] | None, start: Array | None, as_json: bool) -> None:
+def _fk_single(robot: Robot, q: list[str] | None, start: Array | None, tool: str, as_json: bool) -> None:
     import numpy as np
 
     from nacelle.kinematics.forward import forward_kinematics
@@ -332,6 +378,7 @@ def _fk_single(robot: Robot, q: list[str] | None, start: Array | None, as_json: 
                 "pose": dict(zip(layout.x_names, result.x.tolist(), strict=True)),
                 "iterations": int(result.iterations),
                 "flags": flag_words(int(result.flags)),
+                **tool_data(robot, result.x, tool),
             }
         )
         return
@@ -339,6 +386,7 @@ def _fk_single(robot: Robot, q: list[str] | None, start: Array | None, as_json: 
     for name, value in zip(layout.x_names, result.x, strict=True):
         known = name in kinds_x
         console().print(f"{name:>6} = {told(float(value), bool(kinds_x[name])) if known else f'{value:.8f}'}")
+    print_tool(robot, result.x, tool)
     way = f"Newton's iteration, {int(result.iterations)} steps" if result.iterations else "closed form"
     console().print(f"[dim]{way}[/]")
     flags = flag_words(int(result.flags))
@@ -347,7 +395,7 @@ def _fk_single(robot: Robot, q: list[str] | None, start: Array | None, as_json: 
 
 
 def _fk_table(
-    robot: Robot, csv: Path, out: Path | None, start: Array | None, follow: bool, as_json: bool
+    robot: Robot, csv: Path, out: Path | None, start: Array | None, follow: bool, tool: str, as_json: bool
 ) -> None:
     import numpy as np
 
@@ -377,12 +425,16 @@ def _fk_table(
                 "x": plain(result.x.tolist()),
                 "flags": [flag_words(int(flag)) for flag in result.flags],
                 "ok": result.ok.tolist(),
+                **tool_data(robot, result.x, tool),
             }
         )
         return
     listed = [*(wanted[:, k] for k in range(len(names))), *(result.x[:, k] for k in range(layout.nx))]
+    extra, extra_units, extra_columns = tool_columns(robot, result.x, tool)
     text = table_text(
-        [*names, *layout.x_names, "flags"], [*units, *layout.units, ""], [*listed, result.flags]
+        [*names, *layout.x_names, *extra, "flags"],
+        [*units, *layout.units, *extra_units, ""],
+        [*listed, *extra_columns, result.flags],
     )
     deliver(text, out)
     bad = int(np.count_nonzero(~result.ok))

@@ -10,6 +10,7 @@ import typer
 
 from nacelle.cli.common import PICTURES, JsonOption, RobotArgument, app, check_new, console, fail, print_json
 from nacelle.cli.draw import write_picture
+from nacelle.cli.loads import ToolOption
 from nacelle.cli.pose import (
     AtOption,
     ModeOption,
@@ -19,6 +20,7 @@ from nacelle.cli.pose import (
     pose_at,
     quantity,
     table_text,
+    tool_columns,
 )
 from nacelle.errors import NacelleError, did_you_mean
 
@@ -41,28 +43,35 @@ def workspace_command(
     out: Annotated[
         Path | None, typer.Option("--out", help="File to write: .csv, or a picture .png, .svg, .pdf.")
     ] = None,
+    tool: ToolOption = "",
     mode: ModeOption = "",
     as_json: JsonOption = False,
 ) -> None:
     """Workspace: where the nacelle can go within all limits, its size, and how well conditioned it is."""
     try:
-        _workspace(load_robot(robot, mode), over, at, rays, out, as_json)
+        _workspace(load_robot(robot, mode), over, at, rays, out, tool, as_json)
     except NacelleError as error:
         fail(error, as_json)
 
 
 def _workspace(
-    robot: Robot, over: list[str] | None, at: list[str] | None, rays: int, out: Path | None, as_json: bool
+    robot: Robot,
+    over: list[str] | None,
+    at: list[str] | None,
+    rays: int,
+    out: Path | None,
+    tool: str,
+    as_json: bool,
 ) -> None:
     import numpy as np
 
     from nacelle.kinematics.workspace import reach, workspace
 
-    start = pose_at(robot, at)
+    start = pose_at(robot, at, tool)
     if rays:
         if over or out:
             raise NacelleError("--rays goes without --over and --out")
-        found = reach(robot, at=start, rays=rays)
+        found = reach(robot, at=start, rays=rays, tool=tool or None)
         shortest, longest = float(np.min(found.distance)), float(np.max(found.distance))
         sizes = {"volume": found.volume, "shortest": shortest, "longest": longest}
         if as_json:
@@ -80,7 +89,7 @@ def _workspace(
             f"name what to vary: --over NAME=LOW:HIGH, of {', '.join(robot.motion.coordinates)}"
         )
     check_new(out, (".csv", *PICTURES))
-    grid = workspace(robot, _ranges(robot, over), at=start)
+    grid = workspace(robot, _ranges(robot, over), at=start, tool=tool or None)
     if out is not None and out.suffix.lower() == ".csv":
         deliver(_table(grid), out)
     elif out is not None:
@@ -109,6 +118,8 @@ def _table(grid: Workspace) -> str:
         shape = [len(grid.values[place]) if k == place else 1 for k in range(len(grid.names))]
         values = grid.values[place].reshape(shape) * np.ones(grid.flags.shape)
         columns.append(values.ravel())
+    more = tool_columns(grid.robot, grid.x.reshape(-1, layout.nx), grid.tool or "")
+    names, units, columns = names + more[0], units + more[1], columns + more[2]
     names, units = [*names, "conditioning", "flags"], [*units, "", ""]
     return table_text(names, units, [*columns, grid.conditioning.ravel(), grid.flags.ravel()])
 
@@ -122,6 +133,7 @@ def _data(grid: Workspace) -> dict[str, Any]:
         "over": {
             n: [float(v[0]), float(v[-1]), len(v)] for n, v in zip(grid.names, grid.values, strict=True)
         },
+        "tool": grid.tool,
         "turned": list(grid.turned),
         "at": grid.at.tolist(),
         "points": int(grid.flags.size),
@@ -149,7 +161,8 @@ def _lines(grid: Workspace, data: dict[str, Any]) -> list[str]:
         f"{name} in steps of {_shown((values[-1] - values[0]) / (len(values) - 1), unit)}"
         for name, values, unit in zip(grid.names, grid.values, grid.units, strict=True)
     ]
-    lines = [f"{grid.robot.name}: {data['points']} poses, {', '.join(steps)}"]
+    whose = f" of the tool {grid.tool}" if grid.tool else ""
+    lines = [f"{grid.robot.name}: {data['points']} poses{whose}, {', '.join(steps)}"]
     if grid.turned:
         vector = ", ".join(name if name in grid.turned else "0" for name in ("rx", "ry", "rz"))
         lines.append(

@@ -46,9 +46,10 @@ def pose(
     rotation_matrix: Any = None,
     rotation_vector: Any = None,
     cardan: Any = None,
+    tool: str | None = None,
     **coordinates: Any,
 ) -> Array:
-    """Make a reduced pose x (..., nx) of a robot.
+    """Make a reduced pose x (..., nx) of a robot, from the pose of its nacelle or of a tool.
 
     Args:
         robot: the robot.
@@ -58,10 +59,15 @@ def pose(
         rotation_matrix: the same as a matrix (..., 3, 3).
         rotation_vector: the same as axis times angle (..., 3), rad.
         cardan: the same as angles (..., 3) about x, the new y and the newest z, rad: R = Rx Ry Rz.
+        tool: name of a tool. Position, x, y, z and orientation are then those of its frame; all of them that
+            are given must be met, by iteration where there is parasitic motion. Angles and joints of the
+            nacelle keep their meaning; those that are not given stay as in the reference pose, or follow
+            where the place or the orientation of the tool needs them (a tilting table, a spherical robot).
         **coordinates: single coordinates by name: "x", "rz", a joint of the nacelle.
 
     Raises:
         KinematicsError: if an orientation is given twice, or a name is not a coordinate.
+        UnreachableError: if a tool cannot be there; in a batch the pose is NaN.
     """
     layout = layout_of(robot.motion)
     orientation = [
@@ -76,6 +82,14 @@ def pose(
     ]
     if len(orientation) > 1:
         raise KinematicsError(f"the orientation is given twice: {' and '.join(orientation)}")
+    if tool is not None:
+        return _pose_for_tool(
+            robot,
+            tool,
+            position,
+            _orientation(quat_xyzw, rotation_matrix, rotation_vector, cardan) if orientation else None,
+            coordinates,
+        )
     if orientation and layout.quaternion is None:
         raise KinematicsError(
             f"the motion {robot.motion.name} of {robot.name} has no free orientation; give its angles by name"
@@ -103,6 +117,18 @@ def pose(
     for name, value in values.items():
         x[..., layout.x_names.index(name)] = value
     return x
+
+
+def _pose_for_tool(
+    robot: Robot, tool: str, position: Any, quat: Array | None, coordinates: dict[str, Any]
+) -> Array:
+    from nacelle.kinematics.tool import pose_for_tool
+
+    values = {name: np.asarray(value, dtype=float) for name, value in coordinates.items()}
+    if position is not None:
+        p = _shaped("position", position, (3,))
+        values = {axis: p[..., k] for k, axis in enumerate("xyz")} | values
+    return pose_for_tool(robot, tool, values, quat)
 
 
 def _orientation(quat_xyzw: Any, rotation_matrix: Any, rotation_vector: Any, cardan: Any) -> Array:

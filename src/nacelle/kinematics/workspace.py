@@ -28,6 +28,7 @@ from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.jacobian import conditioning, scaled_inverse
 from nacelle.kinematics.native import native
 from nacelle.kinematics.pose_input import checked_poses, is_angle, reference_pose
+from nacelle.kinematics.tool import tool_coordinates, tool_to_pose
 from nacelle.model.platform import AXES
 from nacelle.model.reduced import ROTATIONS, layout_of
 from nacelle.model.robot import Robot
@@ -49,6 +50,7 @@ class Workspace:
         at: the pose that gives the others.
         flags: for every point of the grid what was found (`Flag`), one axis for each name.
         conditioning: inverse condition number of the scaled Jacobian; NaN out of reach.
+        tool: name of the tool whose coordinates vary; those of the nacelle if None.
     """
 
     robot: Robot
@@ -57,6 +59,7 @@ class Workspace:
     at: Array
     flags: Array
     conditioning: Array
+    tool: str | None = None
 
     # Drawing is bound at the public door.
     plot: ClassVar[Callable[..., Any]]
@@ -122,7 +125,9 @@ class Workspace:
         bad = np.where(inside[change], values[change + 1], values[change])
         for _ in range(int(np.ceil(np.log2(1e9 / (len(values) - 1)))) if change.size else 0):
             middle = 0.5 * (good + bad)
-            fine = inverse_kinematics(self.robot, _placed(self.robot, self.names, (middle,), self.at)).ok
+            fine = inverse_kinematics(
+                self.robot, _placed(self.robot, self.names, (middle,), self.at, self.tool)
+            ).ok
             good, bad = np.where(fine, middle, good), np.where(fine, bad, middle)
         ends = [*values[:1][inside[:1]], *good, *values[-1:][inside[-1:]]]
         return tuple((float(a), float(b)) for a, b in zip(ends[::2], ends[1::2], strict=True))
@@ -135,7 +140,7 @@ class Workspace:
     @cached_property
     def x(self) -> Array:
         """The poses (..., nx)."""
-        return _placed(self.robot, self.names, np.meshgrid(*self.values, indexing="ij"), self.at)
+        return _placed(self.robot, self.names, np.meshgrid(*self.values, indexing="ij"), self.at, self.tool)
 
 
 def workspace(
@@ -144,6 +149,7 @@ def workspace(
     *,
     at: Any = None,
     conditioned: bool = True,
+    tool: str | None = None,
 ) -> Workspace:
     """Map reach, limits and conditioning over a grid.
 
@@ -154,6 +160,8 @@ def workspace(
             rx, ry, rz are components of a rotation vector in base axes that turns it from that of `at`.
         at: the pose (nx,) that gives the other coordinates; the reference pose if None.
         conditioned: whether to compute the conditioning too.
+        tool: name of a tool: the coordinates that vary are then its own (see `nacelle.pose`), the others stay
+            as they are for the tool in the pose `at`.
 
     Raises:
         KinematicsError: if a coordinate is not one of the robot, or a range is empty.
@@ -180,7 +188,7 @@ def workspace(
             )
         values.append(np.linspace(low, high, count))
     names = tuple(over)
-    poses = _placed(robot, names, np.meshgrid(*values, indexing="ij"), start)
+    poses = _placed(robot, names, np.meshgrid(*values, indexing="ij"), start, tool)
     shape = poses.shape[:-1]
     rows = poses.reshape(-1, layout.nx)
     flags = np.empty(len(rows), dtype=np.int64)
@@ -192,7 +200,7 @@ def workspace(
         if conditioned:
             J = native(functions.inverse_jacobian, robot)(found.x, found.y)["J"]
             figure[part] = np.where(failed(found.flags), np.nan, conditioning(scaled_inverse(robot, J)))
-    return Workspace(robot, names, tuple(values), start, flags.reshape(shape), figure.reshape(shape))
+    return Workspace(robot, names, tuple(values), start, flags.reshape(shape), figure.reshape(shape), tool)
 
 
 def _turned(robot: Robot, names: tuple[str, ...]) -> tuple[str, ...]:
@@ -201,9 +209,13 @@ def _turned(robot: Robot, names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(name for name in names if free and name in ROTATIONS)
 
 
-def _placed(robot: Robot, names: tuple[str, ...], values: Sequence[Array], at: Array) -> Array:
+def _placed(
+    robot: Robot, names: tuple[str, ...], values: Sequence[Array], at: Array, tool: str | None
+) -> Array:
     """Poses (..., nx) where named coordinates have values (...), the others those of a pose (nx,)."""
     layout = layout_of(robot.motion)
+    if tool is not None:
+        at = tool_coordinates(robot, at, tool)
     turned = _turned(robot, names)
     poses = np.broadcast_to(at, (*values[0].shape, layout.nx)).copy()
     turn = np.zeros((*values[0].shape, 3))
@@ -214,7 +226,7 @@ def _placed(robot: Robot, names: tuple[str, ...], values: Sequence[Array], at: A
             poses[..., layout.x_names.index(name)] = coordinate
     if turned:
         poses[..., layout.quaternion] = quat_multiply(quat_exp(turn), poses[..., layout.quaternion])
-    return poses
+    return poses if tool is None else tool_to_pose(robot, poses, tool)
 
 
 @dataclass(frozen=True, eq=False)
@@ -244,7 +256,13 @@ class Reach:
 
 
 def reach(
-    robot: Robot, *, at: Any = None, names: tuple[str, ...] | None = None, rays: int = 2000, steps: int = 200
+    robot: Robot,
+    *,
+    at: Any = None,
+    names: tuple[str, ...] | None = None,
+    rays: int = 2000,
+    steps: int = 200,
+    tool: str | None = None,
 ) -> Reach:
     """Find the boundary of the workspace along rays from a pose, limits kept.
 
@@ -257,6 +275,7 @@ def reach(
         names: the translations that span the directions; all that the motion has if None.
         rays: how many rays, spread evenly over the circle or (spiral of Fibonacci) the sphere.
         steps: how many steps a ray may take, each a fiftieth of the robot's size.
+        tool: name of a tool that moves along the rays; the nacelle if None.
     """
     layout = layout_of(robot.motion)
     spanned = names or tuple(name for name in layout.x_names if name in AXES[:3])
@@ -271,9 +290,13 @@ def reach(
     directions = _directions(rays, len(spanned))
     places = [layout.x_names.index(name) for name in spanned]
 
+    centre = start if tool is None else tool_coordinates(robot, start, tool)
+
     def good(distance: Array, chosen: Array) -> Array:
-        poses = np.broadcast_to(start, (len(chosen), layout.nx)).copy()
+        poses = np.broadcast_to(centre, (len(chosen), layout.nx)).copy()
         poses[:, places] += distance[:, None] * directions[chosen]
+        if tool is not None:
+            poses = tool_to_pose(robot, poses, tool)
         return inverse_kinematics(robot, poses).ok
 
     if not good(np.zeros(1), np.zeros(1, dtype=int))[0]:
