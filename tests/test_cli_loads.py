@@ -57,7 +57,7 @@ def test_ik_and_fk_of_a_tool() -> None:
 
 
 def test_motions_of_a_tool() -> None:
-    """A circle of the flange is the circle of the plate, shifted; a line of a hexapod's tool turns about it."""
+    """A circle of the flange is the circle of the plate, shifted; a hexapod turns about its tool."""
     circle = ("--trajectory", "circle", "--radius", "50mm", "--rate", "50")
     tool = run_json("dynamics", "delta", *circle, "--tool", "flange", "--at", "z=-0.63")
     plate = run_json("dynamics", "delta", *circle, "--at", "z=-0.6")
