@@ -16,7 +16,7 @@ from nacelle.errors import NacelleError, UnreachableError
 from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.pose_input import reference_pose
 from nacelle.model.joint import JointKind
-from nacelle.report import draw, gallery
+from nacelle.report import draw, gallery, plots
 from nacelle.report.scene import NACELLE_COLOUR, scene
 from nacelle.report.solids import box, cylinder, outward, plate, sphere
 from nacelle.spatial.pose import Pose, identity
@@ -427,6 +427,21 @@ def test_workspaces_go_to_files(tmp_path):
     paths = gallery.draw_workspaces(tmp_path / "new", [disc(), ball()])
     assert [path.name for path in paths] == ["fivebar-workspace-x-y.png", "delta-workspace-x-y-z.png"]
     assert all(path.stat().st_size > 5000 for path in paths)
+
+
+def test_forces_along_a_motion_have_their_limits():
+    robot = library_robot("delta")
+    path = nacelle.Circle(reference_pose(robot), 0.1, motion=robot.motion, duration=0.5)
+    found = nacelle.size_motors(robot, path, rate=100.0)
+    figure = plots.plot_forces(found, title="Forces", shown=False)
+    (ax,) = figure.axes
+    assert ax.get_ylabel() == "torque (N m)"
+    curves = {line.get_label(): line for line in ax.lines}
+    for k, load in enumerate(found.loads):
+        np.testing.assert_array_equal(curves[load.name].get_ydata(), found.force[:, k])
+    assert set(curves["limit"].get_ydata()) == {60.0}
+    mixed = replace(found, loads=(replace(found.loads[0], turns=False), *found.loads[1:]))
+    assert len(plots.plot_forces(mixed, shown=False).axes) == 2
 
 
 # ------------------------------------------------------------------------------ files

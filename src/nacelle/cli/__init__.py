@@ -1,7 +1,7 @@
 """The command line.
 
 `nacelle robots | show | check | new | schema | ik | fk | workspace | draw | dynamics | verify | simulate |
-reactions | linearise | balance | ops | export`
+reactions | linearise | balance | ops | export | demo`
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import typer
 
 from nacelle.cli import (
     balance,
+    demo,
     describe,
     draw,
     export,
@@ -30,6 +31,7 @@ from nacelle.cli.common import app
 __all__ = [
     "app",
     "balance",
+    "demo",
     "describe",
     "draw",
     "export",
