@@ -41,10 +41,9 @@ test: setup check ## The checks, then the tests that are not slow
 test-all: setup check ## The checks, then all tests
 	$(BIN)/pytest -n $(JOBS)
 
-demo: setup ## Check, show and draw every robot of the library, and some workspaces
-	@set -e; robots=$$($(BIN)/nacelle robots --names); \
-	for r in $$robots; do $(BIN)/nacelle check $$r; $(BIN)/nacelle show $$r; done
-	@$(BIN)/python -m nacelle.report.gallery demo
+demo: setup ## PaLiDA verified, counted, driven, exported as C and drawn; pictures go to demo/
+	@rm -rf demo
+	@$(BIN)/nacelle demo --out demo
 
 bench: setup ## Measure beside gcc, CasADi, NumPy, Pinocchio and MuJoCo; nothing is asserted
 	@$(UV_SETTINGS) $(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements/bench.txt

@@ -70,6 +70,8 @@ if TYPE_CHECKING:
     from nacelle.kinematics.motion import BodyMotion, JointMotion, body_motion, joint_motion
     from nacelle.kinematics.pose_input import pose, reference_pose
     from nacelle.kinematics.singularity import Singularities, singularities
+    from nacelle.kinematics.tool import ToolPose, tool_pose
+    from nacelle.kinematics.tool_trajectory import ToolTrajectory
     from nacelle.kinematics.trajectory import (
         BangBang,
         BSpline,
@@ -92,6 +94,7 @@ if TYPE_CHECKING:
     )
     from nacelle.kinematics.workspace import Reach, Workspace, reach, workspace
     from nacelle.library import build, check, load, loads
+    from nacelle.model.payload import with_payload
     from nacelle.model.robot import Actuator, Robot
     from nacelle.robots import names as robot_names
     from nacelle.simulation.events import Event, EventGroup, user_event
@@ -162,6 +165,8 @@ __all__ = [
     "Sizing",
     "TableError",
     "TooLargeError",
+    "ToolPose",
+    "ToolTrajectory",
     "Trajectory",
     "TrajectoryError",
     "Trapezoid",
@@ -223,7 +228,9 @@ __all__ = [
     "size_motors",
     "standard_events",
     "time_scaled",
+    "tool_pose",
     "user_event",
+    "with_payload",
     "workspace",
 ]
 
@@ -283,6 +290,8 @@ _MODULES = {
     "nacelle.kinematics.motion": ("BodyMotion", "JointMotion", "body_motion", "joint_motion"),
     "nacelle.kinematics.pose_input": ("pose", "reference_pose"),
     "nacelle.kinematics.singularity": ("Singularities", "singularities"),
+    "nacelle.kinematics.tool": ("ToolPose", "tool_pose"),
+    "nacelle.kinematics.tool_trajectory": ("ToolTrajectory",),
     "nacelle.kinematics.trajectory": (
         "BangBang",
         "BSpline",
@@ -305,6 +314,7 @@ _MODULES = {
     ),
     "nacelle.kinematics.workspace": ("Reach", "Workspace", "reach", "workspace"),
     "nacelle.library": ("build", "check", "load", "loads"),
+    "nacelle.model.payload": ("with_payload",),
     "nacelle.model.robot": ("Actuator", "Robot"),
     "nacelle.simulation.events": ("Event", "EventGroup", "user_event"),
     "nacelle.simulation.feedback": ("Feedback", "feedback"),

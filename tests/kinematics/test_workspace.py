@@ -6,6 +6,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.flags import Flag
@@ -13,6 +14,7 @@ from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.jacobian import jacobian
 from nacelle.kinematics.pose_input import pose, reference_pose
 from nacelle.kinematics.workspace import reach, workspace
+from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
 from support.compare import assert_same
 from support.lane_kinematics import any_robot
@@ -156,6 +158,88 @@ def test_one_coordinate_and_an_angle() -> None:
     found = workspace(robot, {"rz": (-1.0, 1.0, 21)})
     assert found.flags.shape == (21,)
     assert found.inside_limits[10] == bool(inverse_kinematics(robot, pose(robot, rz=0.0)).ok)
+
+
+@pytest.mark.parametrize(
+    ("name", "over"),
+    [
+        ("gough-stewart", {"rx": (-0.6, 0.5, 5)}),
+        ("gough-stewart", {"ry": (-0.6, 0.5, 4), "rx": (-0.2, 0.3, 3)}),
+        ("gough-stewart", {"rz": (-0.6, 0.5, 4), "z": (0.5, 0.9, 3), "rx": (-0.2, 0.3, 3)}),
+        ("dymo/orientational", {"rx": (-0.4, 0.4, 3), "ry": (-0.3, 0.4, 4), "rz": (-0.2, 0.4, 5)}),
+    ],
+)
+def test_free_orientations_are_turned_from_the_pose(name: str, over: dict[str, tuple[float, ...]]) -> None:
+    """R = exp([rx, ry, rz]) R_at, zero where a component does not vary; the matrices come from SciPy."""
+    robot = any_robot(name)
+    at = reference_pose(robot)
+    if name == "gough-stewart":
+        at = pose(robot, [0.02, -0.03, 0.65], rotation_vector=[0.1, -0.2, 0.3])
+    found = workspace(robot, over, at=at)
+    place = layout_of(robot.motion).quaternion
+    names = layout_of(robot.motion).x_names
+    for index in np.ndindex(found.flags.shape):
+        given = {n: found.values[k][index[k]] for k, n in enumerate(found.names)}
+        turn = Rotation.from_rotvec([given.get(axis, 0.0) for axis in ("rx", "ry", "rz")])
+        expected = (turn * Rotation.from_quat(at[place])).as_matrix()
+        np.testing.assert_allclose(
+            Rotation.from_quat(found.x[index][place]).as_matrix(), expected, atol=1e-14
+        )
+        for k, axis in enumerate(names):
+            if axis in "xyz":
+                assert found.x[index][k] == given.get(axis, at[k])
+    assert found.turned == tuple(axis for axis in over if axis.startswith("r"))
+    np.testing.assert_array_equal(found.flags, inverse_kinematics(robot, found.x).flags)
+    assert found.reachable.any()
+
+
+def test_units_of_sizes() -> None:
+    robot = any_robot("gough-stewart")
+    units = {
+        ("z",): "m",
+        ("rx",): "rad",
+        ("x", "z"): "m^2",
+        ("rz", "x"): "m rad",
+        ("rx", "ry", "rz"): "rad^3",
+        ("x", "rx", "y"): "m^2 rad",
+    }
+    for names, unit in units.items():
+        found = workspace(robot, dict.fromkeys(names, (-0.1, 0.1, 3)), conditioned=False)
+        assert found.unit == unit
+    turning = workspace(any_robot("quattro"), {"swing": (-0.1, 0.1, 3), "z": (-0.8, -0.7, 2)})
+    assert turning.units == ("rad", "m")
+
+
+def test_intervals_end_where_the_reach_ends() -> None:
+    """A DELTA along its axis: the ends found by bisection are those of the rays, and lie between points."""
+    robot = any_robot("delta")
+    found = workspace(robot, {"z": (-0.95, -0.3, 53)})
+    ((low, high),) = found.intervals
+    for end, out in ((low, -1e-6), (high, 1e-6)):
+        ok = inverse_kinematics(robot, [[0.0, 0.0, end], [0.0, 0.0, end + out]]).ok
+        assert ok.tolist() == [True, False]
+    step = found.values[0][1] - found.values[0][0]
+    (extent,) = found.extent
+    assert 0.0 <= extent[0] - low < step
+    assert 0.0 <= high - extent[1] < step
+    everything = workspace(robot, {"z": (-0.7, -0.5, 5)})
+    assert everything.intervals == ((-0.7, -0.5),)
+    nothing = workspace(robot, {"z": (-3.0, -2.0, 5)})
+    assert nothing.intervals == ()
+    assert nothing.extent is None
+    with pytest.raises(KinematicsError, match="one coordinate, this grid has 2"):
+        _ = workspace(robot, {"x": (0.0, 0.1, 2), "z": (-0.7, -0.6, 2)}).intervals
+
+
+def test_intervals_with_a_hole() -> None:
+    """Two links of unequal length reach a ring: on a line through its middle there are two ranges."""
+    robot = fivebar(0.3, 0.1)
+    found = workspace(robot, {"y": (-0.6, 0.6, 121)})
+    assert len(found.intervals) == 2
+    (a, b), (c, d) = found.intervals
+    half = 0.1  # of the distance between the motors
+    np.testing.assert_allclose([b, c], np.sqrt(0.2**2 - half**2) * np.array([-1, 1]), atol=1e-8)
+    np.testing.assert_allclose([a, d], np.sqrt(0.4**2 - half**2) * np.array([-1, 1]), atol=1e-8)
 
 
 @pytest.mark.parametrize(

@@ -11,11 +11,15 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
+import nacelle
 from nacelle.errors import NacelleError, UnreachableError
+from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.pose_input import reference_pose
-from nacelle.report import draw, gallery
-from nacelle.report.scene import NACELLE_COLOUR, box, cylinder, outward, scene, sphere
-from nacelle.spatial.pose import identity
+from nacelle.model.joint import JointKind
+from nacelle.report import draw, gallery, plots
+from nacelle.report.scene import NACELLE_COLOUR, scene
+from nacelle.report.solids import box, cylinder, outward, plate, sphere
+from nacelle.spatial.pose import Pose, identity
 from support.library import NAMES, library_robot
 
 matplotlib.use("Agg")
@@ -168,6 +172,97 @@ def test_bodies_without_shapes_are_lines_between_their_joints():
     assert len(scene(replace(robot, bodies=meshes)).bodies) == len(view.bodies)
 
 
+def bare(name):
+    robot = library_robot(name)
+    return replace(robot, bodies=tuple(replace(body, display=()) for body in robot.bodies))
+
+
+def body_of(view, name):
+    return next(part for part in view.bodies if part.name == name)
+
+
+def spans(part, point, axis):
+    """From where to where the solids of a part go along an axis, and their radii about it."""
+    result = []
+    for solid in part.solids:
+        away = solid.reshape(-1, 3) - point
+        along = away @ axis
+        result.append((along.min(), along.max(), np.linalg.norm(away - np.outer(along, axis), axis=1).max()))
+    return result
+
+
+@pytest.mark.parametrize("name", ["gough-stewart", "palida", "3rps", "space"])
+def test_struts_without_shapes_are_telescopic(name):
+    """The tube and the rod of every strut overlap and reach from joint to joint; the tube is thicker."""
+    robot = bare(name)
+    view = scene(robot)
+    poses = [
+        Pose(R, p) for R, p in zip(*inverse_kinematics(robot, reference_pose(robot)).bodies, strict=True)
+    ]
+    struts = [robot.joints[a.joint] for a in robot.actuators]
+    for joint in (joint for joint in struts if joint.kind is JointKind.PRISMATIC):
+        start = (poses[joint.predecessor] @ joint.frame_predecessor).p
+        stop = (poses[joint.successor] @ joint.frame_successor).p
+        length = np.linalg.norm(stop - start)
+        axis = (stop - start) / length
+        (tube,) = spans(body_of(view, robot.bodies[joint.predecessor].name), start, axis)
+        (rod,) = spans(body_of(view, robot.bodies[joint.successor].name), start, axis)
+        np.testing.assert_allclose([tube[0], rod[1]], [0.0, length], atol=1e-9 * length)
+        assert 0.3 * length < rod[0] < tube[1] < 0.7 * length
+        assert tube[2] > 1.5 * rod[2] > 0.0
+
+
+@pytest.mark.parametrize(("name", "corners"), [("gough-stewart", 6), ("3rps", 3), ("3rrr", 3)])
+def test_platforms_without_shapes_are_plates(name, corners):
+    robot = bare(name)
+    view = scene(robot)
+    solid = body_of(view, robot.bodies[1].name).solids[0]
+    poses = inverse_kinematics(robot, reference_pose(robot)).bodies
+    ends = np.array(
+        [poses.R[1] @ joint.frame_successor.p + poses.p[1] for joint in robot.joints if joint.successor == 1]
+    )
+    assert len(np.unique(ends.round(9), axis=0)) == corners
+    near = np.linalg.norm(solid.reshape(-1, 1, 3) - ends, axis=2).min(axis=0)
+    np.testing.assert_allclose(near, 0.005 * view.extent, rtol=1e-6)
+
+
+AGILE_EYE = """
+format: nacelle/1
+name: eye
+motion: [rx, ry, rz]
+nacelle: {name: camera, mass: 0.3 kg, com: 0 0 5 mm, inertia: 0.0003 0.0003 0.0002 kg*m^2}
+templates:
+  leg:
+    bodies:
+      proximal: {mass: 0.15 kg, com: 40 0 -40 mm, inertia: 0.0003 0.0004 0.0003 kg*m^2}
+      distal: {mass: 0.1 kg, com: 0 -30 -30 mm, inertia: 0.0002 0.00015 0.00015 kg*m^2}
+    joints:
+      motor: {type: revolute, parent: base, child: proximal, axis: x, active: true}
+      mid: {type: revolute, parent: proximal, child: distal, axis: [0, 0, -1]}
+    closures:
+      eye: {type: revolute, parent: distal, child: camera, axis: [0, -1, 0]}
+legs:
+  - {repeat: leg, placements: [{}, {axis: [1, 1, 1], angle: 120 deg}, {axis: [1, 1, 1], angle: 240 deg}]}
+"""
+
+
+def test_spherical_mechanisms_are_drawn_on_a_sphere():
+    """All joints meet in one point: links are arcs at one distance from it that end at the joints' axes."""
+    robot = nacelle.loads(AGILE_EYE)
+    view = scene(robot)
+    radius = 0.5 * view.extent
+    assert radius == pytest.approx(np.hypot(0.04, 0.04))
+    for name in ("leg1.proximal", "leg3.distal"):
+        points = body_of(view, name).points
+        distance = np.linalg.norm(points, axis=1)
+        assert np.all(np.abs(distance - radius) < 0.05 * radius)
+        # Links of 90 degrees.
+        assert np.ptp(points, axis=0).max() == pytest.approx(radius, rel=0.2)
+    marks = [part for part in view.parts if part.kind == "joint"]
+    assert len(marks) == 9
+    assert all(np.linalg.norm(part.points.mean(axis=0)) == pytest.approx(radius, rel=0.05) for part in marks)
+
+
 def test_colours_of_the_description_are_used():
     robot = library_robot("delta")
 
@@ -191,6 +286,7 @@ def test_colours_of_the_description_are_used():
         cylinder(np.zeros(3), np.array([0.0, 0.3, 0.4]), 0.05, 0.1, end=0.0),
         sphere(np.array([1.0, 2.0, 3.0]), 0.2),
         box(identity(), np.array([0.1, 0.2, 0.3]), 0.07),
+        plate([np.zeros(3), np.array([0.3, 0.0, 0.1]), np.array([0.1, 0.4, 0.0])], 0.01, 0.05),
     ],
 )
 def test_solids_are_closed(solid):
@@ -239,6 +335,53 @@ def test_maps_at_the_edge(case):
     assert (len(by_gid(ax, "beyond limits")) == 1) == (case == "no numbers")
 
 
+def line(count=21):
+    values = np.linspace(-0.5, 0.5, count)
+    reached = np.abs(values) < 0.32
+    numbers = np.where(reached, 0.5 - values**2, np.nan)
+    return Grid(library_robot("3rrr"), ("rz",), (values,), reached, np.abs(values - 0.05) < 0.18, numbers)
+
+
+@pytest.mark.parametrize("empty", [False, True])
+def test_one_coordinate_is_a_curve_over_shaded_ranges(empty):
+    grid = line()
+    if empty:
+        grid = replace(grid, reachable=np.zeros(21, dtype=bool), conditioning=np.full(21, np.nan))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ax = draw.plot_workspace(grid, ax=figure_axes(True))
+        ax.figure.draw_without_rendering()
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("rz (deg)", "inverse condition number")
+    spans = {
+        label: [tuple(span.get_bbox().intervalx) for span in by_gid(ax, label)]
+        for label in ("within limits", "beyond limits", "out of reach")
+    }
+    (curve,) = by_gid(ax, "curve")
+    drawn = np.isfinite(curve.get_ydata())
+    np.testing.assert_array_equal(drawn, grid.reachable)
+    np.testing.assert_allclose(curve.get_xdata(), np.degrees(grid.values[0]))
+    if empty:
+        assert [len(spans[k]) for k in spans] == [0, 0, 1]
+        assert "nothing is reached" in [text.get_text() for text in ax.texts]
+    else:
+        # Edges lie half way between the points: reached from -0.3 to 0.3, within limits from -0.1 to 0.2.
+        assert [len(spans[k]) for k in spans] == [1, 2, 2]
+        np.testing.assert_allclose(spans["within limits"][0], np.degrees([-0.125, 0.225]))
+        np.testing.assert_allclose(spans["beyond limits"], np.degrees([[-0.325, -0.125], [0.225, 0.325]]))
+
+
+def test_angles_are_drawn_in_degrees():
+    grid = replace(disc(), robot=library_robot("palida"), names=("rx", "z"))
+    ax = draw.plot_workspace(grid, ax=figure_axes(True))
+    assert (ax.get_xlabel(), ax.get_ylabel(), ax.get_aspect()) == ("rx (deg)", "z (m)", "auto")
+    np.testing.assert_allclose(ax.get_xlim(), np.degrees([-0.21, 0.21]))
+    grid = replace(ball(), robot=library_robot("palida"), names=("rx", "ry", "rz"))
+    grid.volume, grid.unit = 0.5, "rad^3"
+    ax = draw.plot_workspace(grid, ax=figure_axes(False))
+    labels = (ax.get_xlabel(), ax.get_ylabel(), ax.get_zlabel(), ax.get_title())
+    assert labels == ("rx (deg)", "ry (deg)", "rz (deg)", "A workspace, 0.5 rad³")
+
+
 @pytest.mark.parametrize("empty", [False, True])
 def test_a_volume_is_drawn_by_its_outer_faces(empty):
     grid = ball()
@@ -272,8 +415,8 @@ def test_workspaces_that_cannot_be_drawn_are_refused():
     grid = disc()
     with pytest.raises(NacelleError, match=r"'conditoning'.*did you mean 'conditioning'"):
         draw.plot_workspace(grid, "conditoning", ax=figure_axes(True))
-    with pytest.raises(NacelleError, match="2 or 3"):
-        draw.plot_workspace(replace(grid, names=("x",), values=grid.values[:1]))
+    with pytest.raises(NacelleError, match="over 1, 2 or 3 coordinates, not over 0"):
+        draw.plot_workspace(replace(grid, names=(), values=()))
     with pytest.raises(NacelleError, match=r"grid \(21, 21\)"):
         draw.plot_workspace(replace(grid, reachable=grid.reachable[:3]))
     with pytest.raises(NacelleError, match="3d"):
@@ -284,6 +427,21 @@ def test_workspaces_go_to_files(tmp_path):
     paths = gallery.draw_workspaces(tmp_path / "new", [disc(), ball()])
     assert [path.name for path in paths] == ["fivebar-workspace-x-y.png", "delta-workspace-x-y-z.png"]
     assert all(path.stat().st_size > 5000 for path in paths)
+
+
+def test_forces_along_a_motion_have_their_limits():
+    robot = library_robot("delta")
+    path = nacelle.Circle(reference_pose(robot), 0.1, motion=robot.motion, duration=0.5)
+    found = nacelle.size_motors(robot, path, rate=100.0)
+    figure = plots.plot_forces(found, title="Forces", shown=False)
+    (ax,) = figure.axes
+    assert ax.get_ylabel() == "torque (N m)"
+    curves = {line.get_label(): line for line in ax.lines}
+    for k, load in enumerate(found.loads):
+        np.testing.assert_array_equal(curves[load.name].get_ydata(), found.force[:, k])
+    assert set(curves["limit"].get_ydata()) == {60.0}
+    mixed = replace(found, loads=(replace(found.loads[0], turns=False), *found.loads[1:]))
+    assert len(plots.plot_forces(mixed, shown=False).axes) == 2
 
 
 # ------------------------------------------------------------------------------ files

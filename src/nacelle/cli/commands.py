@@ -26,10 +26,10 @@ COMMANDS = {
         "Forward kinematics: the pose from the actuators (--q), or poses for a table of them (--csv).",
     ),
     "workspace": (
-        "pose",
+        "workspace",
         "Workspace: where the nacelle can go within all limits, its size, and how well conditioned it is.",
     ),
-    "draw": ("pose", "Draw a robot at a pose."),
+    "draw": ("draw", "Draw a robot at a pose."),
     "dynamics": (
         "motion",
         "Actuator forces along a motion: force, speed and power against the limits of the drives.",
@@ -59,6 +59,7 @@ COMMANDS = {
         "export",
         "Export models as a package: source, documentation, self-test with reference vectors.",
     ),
+    "demo": ("demo", "Show what nacelle does: PaLiDA verified, counted, driven, exported and drawn."),
 }
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from nacelle.cli.common import JsonOption, RobotArgument, app, console, fail, print_json
+from nacelle.cli.loads import ExternalOption, PayloadOption, ToolOption, loaded, wrenches
 from nacelle.cli.pose import AtOption, ModeOption, load_robot, plain, pose_at
 from nacelle.errors import NacelleError, did_you_mean
 
@@ -28,6 +29,9 @@ def linearise_command(
         typer.Option("--smooth", help="Rate over which Coulomb friction changes its sign, rad/s or m/s."),
     ] = None,
     no_friction: Annotated[bool, typer.Option("--no-friction", help="Leave friction out.")] = False,
+    tool: ToolOption = "",
+    payload: PayloadOption = None,
+    external: ExternalOption = None,
     mode: ModeOption = "",
     as_json: JsonOption = False,
 ) -> None:
@@ -35,12 +39,13 @@ def linearise_command(
     try:
         from nacelle.dynamics.linear import linearise
 
-        found = load_robot(robot, mode)
-        x = pose_at(found, at)
+        found = loaded(load_robot(robot, mode), payload)
+        x = pose_at(found, at, tool)
+        options: dict[str, Any] = {"external": wrenches(found, external), "friction": not no_friction}
         if coordinates == "platform":
-            model = linearise(found, x, friction=not no_friction, smooth=smooth)
+            model = linearise(found, x, smooth=smooth, **options)
         elif coordinates == "actuators":
-            model = linearise(found, x, coordinates="actuators", friction=not no_friction, smooth=smooth)
+            model = linearise(found, x, coordinates="actuators", smooth=smooth, **options)
         else:
             known = ("platform", "actuators")
             raise NacelleError(

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from nacelle.cli.common import JsonOption, RobotArgument, app, check_new, console, fail, print_json
+from nacelle.cli.loads import ExternalOption, PayloadOption, ToolOption, loaded, wrenches
 from nacelle.cli.pose import (
     AtOption,
     ModeOption,
     actuator_units,
-    assignments,
-    coordinate_kinds,
     deliver,
     last_line,
     leave_if_failed,
@@ -46,32 +45,101 @@ TableOption = Annotated[Path | None, typer.Option("--csv", help="Table to write;
 
 
 def make_trajectory(
+    robot: Robot,
+    kind: str,
+    at: list[str] | None,
+    to: list[str] | None,
+    radius: str,
+    duration: float,
+    tool: str = "",
+) -> Trajectory:
+    """Make a trajectory of the nacelle or a tool: from a table, or one of the simple kinds around a pose."""
+    if tool:
+        from nacelle.kinematics.tool_trajectory import ToolTrajectory
+
+        return ToolTrajectory(robot, _of_tool(robot, kind, at, to, radius, duration, tool), tool)
+    return _of_nacelle(robot, kind, at, to, radius, duration)
+
+
+def _of_tool(
+    robot: Robot,
+    kind: str,
+    at: list[str] | None,
+    to: list[str] | None,
+    radius: str,
+    duration: float,
+    tool: str,
+) -> Trajectory:
+    """The trajectory of a tool, in its own coordinates.
+
+    These are the robot's, or x, y and z where the tool is to move along one that the robot's motion lacks.
+    """
+    from nacelle.kinematics.table import read_table
+    from nacelle.kinematics.tool import tool_coordinates
+    from nacelle.kinematics.trajectory import Circle, Line, read_waypoints
+    from nacelle.model.platform import Motion
+
+    xyz, own = Motion(("x", "y", "z")), robot.motion.coordinates
+    if kind not in KINDS:
+        _check_table(kind, at, to)
+        columns = set(read_table(Path(kind)).names)
+        lacking = any(name in columns for name in xyz.coordinates if name not in own)
+        way = read_waypoints(Path(kind), xyz if lacking else robot.motion)
+        return way.bspline(duration=None if way.times is not None else duration)
+    _check_duration(duration)
+    named = {text.partition("=")[0].strip() for text in [*(at or []), *(to or [])]}
+    lacking = any(name in named for name in xyz.coordinates if name not in own)
+    flat = kind == "circle" and sum(name in own for name in xyz.coordinates) < 2
+    motion = xyz if lacking or flat else robot.motion
+    start = tool_coordinates(robot, pose_at(robot, at, tool), tool, motion)
+    if kind == "rest":
+        return Line(start, start, motion=motion, duration=duration)
+    if kind == "line":
+        end = tool_coordinates(robot, pose_at(robot, _line_end(at, to), tool), tool, motion)
+        return Line(start, end, motion=motion, duration=duration)
+    return Circle(start, _radius(robot, radius), motion=motion, duration=duration)
+
+
+def _line_end(at: list[str] | None, to: list[str] | None) -> list[str]:
+    """The end of a line as settings of `--at`: what `--to` does not name stays as at the start."""
+    if not to:
+        raise NacelleError("a line needs its end: --to NAME=VALUE")
+    named = {text.partition("=")[0].strip() for text in to}
+    return [text for text in at or [] if text.partition("=")[0].strip() not in named] + to
+
+
+def _check_table(kind: str, at: list[str] | None, to: list[str] | None) -> None:
+    if at or to:
+        raise NacelleError("--at and --to go with circle, line and rest, not with a table")
+    if not kind.endswith(".csv") and not Path(kind).is_file():
+        raise NacelleError(f"{kind!r} is no trajectory: name a CSV file, or one of {', '.join(KINDS)}")
+
+
+def _check_duration(duration: float) -> None:
+    if not math.isfinite(duration) or duration <= 0.0:
+        raise NacelleError(f"the duration must be above zero, got {duration:g} s")
+
+
+def _radius(robot: Robot, radius: str) -> float:
+    return quantity(radius, turns=False) if radius else 0.1 * robot.size
+
+
+def _of_nacelle(
     robot: Robot, kind: str, at: list[str] | None, to: list[str] | None, radius: str, duration: float
 ) -> Trajectory:
-    """Make a trajectory from a table, or one of the simple kinds around a pose."""
     from nacelle.kinematics.trajectory import Circle, Line, read_waypoints
 
     if kind not in KINDS:
-        if at or to:
-            raise NacelleError("--at and --to go with circle, line and rest, not with a table")
-        if not kind.endswith(".csv") and not Path(kind).is_file():
-            raise NacelleError(f"{kind!r} is no trajectory: name a CSV file, or one of {', '.join(KINDS)}")
+        _check_table(kind, at, to)
         way = read_waypoints(Path(kind), robot.motion)
         return way.bspline(duration=None if way.times is not None else duration)
-    if not math.isfinite(duration) or duration <= 0.0:
-        raise NacelleError(f"the duration must be above zero, got {duration:g} s")
+    _check_duration(duration)
     start = pose_at(robot, at)
     if kind == "rest":
         return Line(start, start, motion=robot.motion, duration=duration)
     if kind == "line":
-        if not to:
-            raise NacelleError("a line needs its end: --to NAME=VALUE")
-        given = assignments(to, coordinate_kinds(robot), "coordinate")
-        begun = assignments(at, coordinate_kinds(robot), "coordinate")
-        end = pose_at(robot, [f"{name}={value!r}" for name, value in (begun | given).items()])
-        return Line(start, end, motion=robot.motion, duration=duration)
-    size = quantity(radius, turns=False) if radius else 0.1 * robot.size
-    return Circle(start, size, motion=robot.motion, duration=duration)
+        return Line(start, pose_at(robot, _line_end(at, to)), motion=robot.motion, duration=duration)
+    return Circle(start, _radius(robot, radius), motion=robot.motion, duration=duration)
 
 
 def check_rate(rate: float) -> None:
@@ -90,23 +158,33 @@ def dynamics_command(
     duration: DurationOption = 1.0,
     rate: RateOption = 1000.0,
     no_friction: NoFrictionOption = False,
+    tool: ToolOption = "",
+    payload: PayloadOption = None,
+    external: ExternalOption = None,
     csv: TableOption = None,
     mode: ModeOption = "",
     as_json: JsonOption = False,
 ) -> None:
     """Actuator forces along a motion: force, speed and power against the limits of the drives."""
     try:
-        found = load_robot(robot, mode)
+        found = loaded(load_robot(robot, mode), payload)
         check_new(csv)
-        path = make_trajectory(found, trajectory, at, to, radius, duration)
+        outside = wrenches(found, external)
+        path = make_trajectory(found, trajectory, at, to, radius, duration, tool)
         check_rate(rate)
-        _dynamics(found, path, rate, not no_friction, csv, as_json)
+        _dynamics(found, path, rate, not no_friction, outside, csv, as_json)
     except NacelleError as error:
         fail(error, as_json)
 
 
 def _dynamics(
-    robot: Robot, path: Trajectory, rate: float, friction: bool, csv: Path | None, as_json: bool
+    robot: Robot,
+    path: Trajectory,
+    rate: float,
+    friction: bool,
+    external: dict[str, list[float]],
+    csv: Path | None,
+    as_json: bool,
 ) -> None:
     import numpy as np
 
@@ -114,7 +192,7 @@ def _dynamics(
     from nacelle.kinematics.flags import failed
     from nacelle.report.flagged import reasons
 
-    found = size_motors(robot, path, rate=rate, friction=friction)
+    found = size_motors(robot, path, rate=rate, friction=friction, external=external)
     bad = int(np.count_nonzero(failed(found.flags)))
     if csv is not None:
         layout = path.layout
@@ -196,6 +274,7 @@ def verify_command(
     ] = "all",
     states: Annotated[int, typer.Option("--states", help="How many random states.")] = 20,
     seed: Annotated[int, typer.Option("--seed", help="Of the random states.")] = 0,
+    payload: PayloadOption = None,
     mode: ModeOption = "",
     as_json: JsonOption = False,
 ) -> None:
@@ -204,7 +283,7 @@ def verify_command(
         from nacelle.verify import ENGINES, verify
 
         engines = ENGINES if against == "all" else (against,)
-        report = verify(load_robot(robot, mode), against=engines, states=states, seed=seed)
+        report = verify(loaded(load_robot(robot, mode), payload), against=engines, states=states, seed=seed)
     except NacelleError as error:
         fail(error, as_json)
     if as_json:

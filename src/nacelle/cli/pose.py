@@ -1,4 +1,4 @@
-"""Commands about poses: `ik`, `fk`, `workspace`, `draw`."""
+"""Commands about poses: `ik`, `fk`; and how commands read poses and write tables."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from nacelle.cli.common import (
-    PICTURES,
     JsonOption,
     RobotArgument,
     app,
@@ -22,6 +21,7 @@ from nacelle.cli.common import (
     print_text,
     write_new,
 )
+from nacelle.cli.loads import ToolOption
 from nacelle.errors import NacelleError, did_you_mean
 from nacelle.progress import task
 
@@ -113,25 +113,57 @@ def assignments(
 
 def coordinate_kinds(robot: Robot) -> dict[str, bool | None]:
     """Names of the coordinates that `--at` takes, and whether each is an angle."""
-    kinds: dict[str, bool | None] = {}
-    for name in robot.motion.coordinates:
-        if name in robot.motion.joint_names:
-            kinds[name] = robot.joints[robot.joint(name)].primitives[0].turns
-        else:
-            kinds[name] = name.startswith("r")
-    return kinds
+    from nacelle.kinematics.pose_input import is_angle
+
+    return {name: is_angle(robot, name) for name in robot.motion.coordinates}
 
 
-def pose_at(robot: Robot, at: list[str] | None) -> Array:
-    """The pose that `--at` describes; rx, ry, rz together are a rotation vector."""
+def pose_at(robot: Robot, at: list[str] | None, tool: str = "") -> Array:
+    """The pose that `--at` describes, of the nacelle or a tool; rx, ry, rz are a rotation vector."""
     from nacelle.kinematics.pose_input import pose
     from nacelle.model.reduced import ROTATIONS, layout_of
 
-    values = assignments(at, coordinate_kinds(robot), "coordinate")
+    kinds = coordinate_kinds(robot)
+    if tool:
+        kinds = {**dict.fromkeys("xyz", False), **kinds}
+    values = assignments(at, kinds, "coordinate")
     turn = None
     if layout_of(robot.motion).quaternion is not None and any(axis in values for axis in ROTATIONS):
         turn = [values.pop(axis, 0.0) for axis in ROTATIONS]
-    return pose(robot, rotation_vector=turn, **values)
+    return pose(robot, None, rotation_vector=turn, tool=tool or None, **values)
+
+
+def tool_data(robot: Robot, x: Array, tool: str) -> dict[str, Any]:
+    """Where a tool is, for JSON; nothing without a tool."""
+    if not tool:
+        return {}
+    from nacelle.kinematics.tool import tool_pose
+
+    at = tool_pose(robot, x, tool)
+    place = {"position": plain(at.p.tolist()), "quat_xyzw": plain(at.quat_xyzw.tolist())}
+    return {"tool": {"name": tool, **place}}
+
+
+def tool_columns(robot: Robot, x: Array, tool: str) -> tuple[list[str], list[str], list[Any]]:
+    """Names, units and columns of a tool's poses, for tables; none without a tool."""
+    if not tool:
+        return [], [], []
+    import numpy as np
+
+    from nacelle.kinematics.tool import tool_pose
+
+    at = tool_pose(robot, x, tool)
+    names = [f"{tool}.{name}" for name in ("x", "y", "z", "qx", "qy", "qz", "qw")]
+    return names, ["m"] * 3 + [""] * 4, list(np.concatenate([at.p, at.quat_xyzw], axis=-1).T)
+
+
+def print_tool(robot: Robot, x: Array, tool: str) -> None:
+    """Print where a tool is; nothing without a tool."""
+    if tool:
+        at = tool_data(robot, x, tool)["tool"]
+        place = ", ".join(f"{n} = {v * 1e3:.4f} mm" for n, v in zip("xyz", at["position"], strict=True))
+        turn = " ".join(f"{value:.6f}" for value in at["quat_xyzw"])
+        console().print(f"tool {tool} at {place}, quat_xyzw {turn}", markup=False)
 
 
 def flag_words(flags: int) -> list[str]:
@@ -196,6 +228,11 @@ def actuator_units(robot: Robot) -> list[str]:
     return ["rad" if robot.joints[a.joint].primitives[0].turns else "m" for a in robot.actuators]
 
 
+FollowOption = Annotated[
+    bool, typer.Option("--follow", help="The lines of the table are a path: start from the one before.")
+]
+
+
 @app.command("ik")
 def ik_command(
     robot: RobotArgument,
@@ -204,22 +241,24 @@ def ik_command(
     out: OutOption = None,
     mode: ModeOption = "",
     joints: Annotated[bool, typer.Option("--joints", help="In tables, all joints of the tree too.")] = False,
+    tool: ToolOption = "",
+    follow: FollowOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Inverse kinematics: all joints at a pose (--at), or actuators at all poses of a table (--csv)."""
     try:
         found = load_robot(robot, mode)
         if csv is None:
-            _ik_single(found, pose_at(found, at), as_json)
+            _ik_single(found, pose_at(found, at, tool), tool, as_json)
         else:
             if at:
                 raise NacelleError("give poses by --at or by --csv, not both")
-            _ik_table(found, csv, out, joints, as_json)
+            _ik_table(found, csv, out, joints, tool, follow, as_json)
     except NacelleError as error:
         fail(error, as_json)
 
 
-def _ik_single(robot: Robot, x: Array, as_json: bool) -> None:
+def _ik_single(robot: Robot, x: Array, tool: str, as_json: bool) -> None:
     from nacelle.kinematics.inverse import inverse_kinematics
     from nacelle.model.reduced import layout_of
 
@@ -239,6 +278,7 @@ def _ik_single(robot: Robot, x: Array, as_json: bool) -> None:
                 "joints": listed,
                 "flags": flags,
                 "ok": bool(result.ok),
+                **tool_data(robot, result.x, tool),
             }
         )
         return
@@ -267,6 +307,7 @@ def _ik_single(robot: Robot, x: Array, as_json: bool) -> None:
     )
     print_dependent(result)
     console().print(table)
+    print_tool(robot, result.x, tool)
     if flags:
         console().print(f"[yellow]{', '.join(flags)}[/]")
 
@@ -298,16 +339,18 @@ def dependent_columns(result: Any) -> tuple[list[str], list[str], list[Array]]:
     return [f"dependent.{name}" for name in dependent], units, list(dependent.values())
 
 
-def _in_blocks(robot: Robot, x: Array) -> InverseKinematics:
+def _in_blocks(robot: Robot, x: Array, follow: bool) -> InverseKinematics:
     """Inverse kinematics of many poses, some at a time, so that one sees how far it is."""
     import numpy as np
 
     from nacelle.kinematics.inverse import inverse_kinematics
 
-    parts = []
+    parts: list[InverseKinematics] = []
     with task(f"inverse kinematics of {robot.name}") as report:
         for start in range(0, len(x), _BLOCK):
-            parts.append(inverse_kinematics(robot, x[start : start + _BLOCK]))
+            block, last = x[start : start + _BLOCK], parts[-1] if parts else None
+            guess = _last_solution(last) if follow and last is not None else None
+            parts.append(inverse_kinematics(robot, block, guess=guess, follow=follow))
             report((start + _BLOCK) / len(x))
     arrays: dict[str, Any] = {
         field.name: np.concatenate([getattr(part, field.name) for part in parts])
@@ -315,6 +358,23 @@ def _in_blocks(robot: Robot, x: Array) -> InverseKinematics:
         if isinstance(getattr(parts[0], field.name), np.ndarray)
     }
     return dataclasses.replace(parts[0], **arrays)
+
+
+def _last_solution(path: InverseKinematics) -> InverseKinematics | None:
+    """The last pose of a path that was solved, from which the next one follows; None if none was."""
+    import numpy as np
+
+    from nacelle.kinematics.flags import failed
+
+    solved = np.flatnonzero(~failed(path.flags))
+    if not solved.size:
+        return None
+    arrays: dict[str, Any] = {
+        field.name: getattr(path, field.name)[solved[-1]]
+        for field in dataclasses.fields(path)
+        if isinstance(getattr(path, field.name), np.ndarray)
+    }
+    return dataclasses.replace(path, **arrays)
 
 
 def last_line(
@@ -330,7 +390,9 @@ def last_line(
         console(stderr=True).print(f"{flags.size} {what}, none is flagged", markup=False)
 
 
-def _ik_table(robot: Robot, csv: Path, out: Path | None, joints: bool, as_json: bool) -> None:
+def _ik_table(
+    robot: Robot, csv: Path, out: Path | None, joints: bool, tool: str, follow: bool, as_json: bool
+) -> None:
     from nacelle.kinematics.flags import failed
     from nacelle.kinematics.trajectory.waypoints import read_poses
     from nacelle.model.reduced import layout_of
@@ -339,7 +401,12 @@ def _ik_table(robot: Robot, csv: Path, out: Path | None, joints: bool, as_json: 
     check_new(out)
     with task(f"reading {csv}") as report:
         given = read_poses(csv, robot.motion, report)
-    result = _in_blocks(robot, given.points)
+    points = given.points
+    if tool:
+        from nacelle.kinematics.tool import tool_to_pose
+
+        points = tool_to_pose(robot, points, tool)
+    result = _in_blocks(robot, points, follow)
     layout = layout_of(robot.motion)
     active = [actuator.name for actuator in robot.actuators]
     if as_json:
@@ -390,10 +457,9 @@ def fk_command(
         list[str] | None,
         typer.Option("--guess", metavar="NAME=VALUE", help="A coordinate of the pose to start from; repeat."),
     ] = None,
-    follow: Annotated[
-        bool, typer.Option("--follow", help="The lines of the table are a path: start from the one before.")
-    ] = False,
+    follow: FollowOption = False,
     mode: ModeOption = "",
+    tool: ToolOption = "",
     as_json: JsonOption = False,
 ) -> None:
     """Forward kinematics: the pose from the actuators (--q), or poses for a table of them (--csv)."""
@@ -401,16 +467,16 @@ def fk_command(
         found = load_robot(robot, mode)
         start = pose_at(found, guess) if guess else None
         if csv is None:
-            _fk_single(found, q, start, as_json)
+            _fk_single(found, q, start, tool, as_json)
         else:
             if q:
                 raise NacelleError("give actuators by --q or by --csv, not both")
-            _fk_table(found, csv, out, start, follow, as_json)
+            _fk_table(found, csv, out, start, follow, tool, as_json)
     except NacelleError as error:
         fail(error, as_json)
 
 
-def _fk_single(robot: Robot, q: list[str] | None, start: Array | None, as_json: bool) -> None:
+def _fk_single(robot: Robot, q: list[str] | None, start: Array | None, tool: str, as_json: bool) -> None:
     import numpy as np
 
     from nacelle.kinematics.forward import forward_kinematics
@@ -436,6 +502,7 @@ def _fk_single(robot: Robot, q: list[str] | None, start: Array | None, as_json: 
                 **dependent_data(result),
                 "iterations": int(result.iterations),
                 "flags": flag_words(int(result.flags)),
+                **tool_data(robot, result.x, tool),
             }
         )
         return
@@ -444,6 +511,7 @@ def _fk_single(robot: Robot, q: list[str] | None, start: Array | None, as_json: 
         known = name in kinds_x
         console().print(f"{name:>6} = {told(float(value), bool(kinds_x[name])) if known else f'{value:.8f}'}")
     print_dependent(result)
+    print_tool(robot, result.x, tool)
     way = f"Newton's iteration, {int(result.iterations)} steps" if result.iterations else "closed form"
     console().print(f"[dim]{way}[/]")
     flags = flag_words(int(result.flags))
@@ -452,7 +520,7 @@ def _fk_single(robot: Robot, q: list[str] | None, start: Array | None, as_json: 
 
 
 def _fk_table(
-    robot: Robot, csv: Path, out: Path | None, start: Array | None, follow: bool, as_json: bool
+    robot: Robot, csv: Path, out: Path | None, start: Array | None, follow: bool, tool: str, as_json: bool
 ) -> None:
     import numpy as np
 
@@ -489,180 +557,19 @@ def _fk_table(
                 "ok": result.ok.tolist(),
                 "failed": int(failed(result.flags).sum()),
                 "reasons": reasons(result.flags),
+                **tool_data(robot, result.x, tool),
             }
         )
         leave_if_failed(result.flags)
         return
     other, other_units, dependent = dependent_columns(result)
     listed = [*(wanted[:, k] for k in range(len(names))), *(result.x[:, k] for k in range(layout.nx))]
+    extra, extra_units, extra_columns = tool_columns(robot, result.x, tool)
     text = table_text(
-        [*names, *layout.x_names, *other, "flags"],
-        [*units, *layout.units, *other_units, ""],
-        [*listed, *dependent, result.flags],
+        [*names, *layout.x_names, *other, *extra, "flags"],
+        [*units, *layout.units, *other_units, *extra_units, ""],
+        [*listed, *dependent, *extra_columns, result.flags],
     )
     deliver(text, out)
     last_line(result.flags, "lines", out)
     leave_if_failed(result.flags)
-
-
-@app.command("workspace")
-def workspace_command(
-    robot: RobotArgument,
-    over: Annotated[
-        list[str] | None,
-        typer.Option("--over", metavar="NAME=LOW:HIGH[:POINTS]", help="A coordinate to vary; one to three."),
-    ] = None,
-    at: AtOption = None,
-    rays: Annotated[
-        int, typer.Option("--rays", help="Measure along so many rays from the pose instead of on a grid.")
-    ] = 0,
-    out: Annotated[
-        Path | None, typer.Option("--out", help="File to write: .csv, or a picture .png, .svg, .pdf.")
-    ] = None,
-    mode: ModeOption = "",
-    as_json: JsonOption = False,
-) -> None:
-    """Workspace: where the nacelle can go within all limits, its size, and how well conditioned it is."""
-    try:
-        _workspace(load_robot(robot, mode), over, at, rays, out, as_json)
-    except NacelleError as error:
-        fail(error, as_json)
-
-
-def _workspace(
-    robot: Robot, over: list[str] | None, at: list[str] | None, rays: int, out: Path | None, as_json: bool
-) -> None:
-    import numpy as np
-
-    from nacelle.kinematics.workspace import reach, workspace
-
-    start = pose_at(robot, at)
-    if rays:
-        if over or out:
-            raise NacelleError("--rays goes without --over and --out")
-        found = reach(robot, at=start, rays=rays)
-        shortest, longest = float(np.min(found.distance)), float(np.max(found.distance))
-        sizes = {"volume": found.volume, "shortest": shortest, "longest": longest}
-        if as_json:
-            print_json({"robot": robot.name, "rays": rays, **sizes})
-        else:
-            unit = "m^2" if len(found.names) == 2 else "m^3"
-            console().print(
-                f"{robot.name}: {found.volume:.6g} {unit} seen from the pose; rays from {shortest:.4g} m to "
-                f"{longest:.4g} m",
-                markup=False,
-            )
-        return
-    if not over:
-        raise NacelleError(
-            f"name what to vary: --over NAME=LOW:HIGH, of {', '.join(robot.motion.coordinates)}"
-        )
-    check_new(out, (".csv", *PICTURES))
-    grid = workspace(robot, _ranges(robot, over), at=start)
-    if out is not None and out.suffix == ".csv":
-        columns = [grid.x[..., k].ravel() for k in _varied(grid)]
-        names = [*grid.names, "conditioning", "flags"]
-        deliver(
-            table_text(names, [""] * len(names), [*columns, grid.conditioning.ravel(), grid.flags.ravel()]),
-            out,
-        )
-    elif out is not None:
-        _picture(lambda ax_free: ax_free.plot_workspace(grid), out)
-    finite = grid.conditioning[grid.inside_limits]
-    data: dict[str, Any] = {
-        "robot": robot.name,
-        "over": {
-            n: [float(v[0]), float(v[-1]), len(v)] for n, v in zip(grid.names, grid.values, strict=True)
-        },
-        "points": int(grid.flags.size),
-        "reachable": int(np.count_nonzero(grid.reachable)),
-        "inside_limits": int(np.count_nonzero(grid.inside_limits)),
-        "volume": grid.volume,
-        "conditioning": {
-            "lowest": float(np.min(finite)) if finite.size else None,
-            "median": float(np.median(finite)) if finite.size else None,
-            "highest": float(np.max(finite)) if finite.size else None,
-        },
-    }
-    if as_json:
-        print_json(data)
-        return
-    share = 100.0 * data["inside_limits"] / data["points"]
-    lines = [
-        f"{robot.name} over {', '.join(grid.names)}: {data['points']} points",
-        f"reachable {data['reachable']}, within limits {data['inside_limits']} ({share:.1f} %), "
-        f"size {grid.volume:.6g} {_size_unit(robot, grid.names)}",
-    ]
-    if finite.size:
-        figures = data["conditioning"]
-        lines.append(
-            f"inverse condition number: lowest {figures['lowest']:.4f}, median {figures['median']:.4f}, "
-            f"highest {figures['highest']:.4f}"
-        )
-    for line in lines:
-        console().print(line, markup=False)
-
-
-def _size_unit(robot: Robot, names: tuple[str, ...]) -> str:
-    """Unit of the size of a workspace over some coordinates."""
-    kinds = coordinate_kinds(robot)
-    lengths = sum(not kinds[name] for name in names)
-    parts = [f"m^{lengths}" if lengths > 1 else "m"] if lengths else []
-    return " ".join([*parts, *["rad"] * (len(names) - lengths)])
-
-
-def _varied(grid: Any) -> list[int]:
-    from nacelle.model.reduced import layout_of
-
-    names = layout_of(grid.robot.motion).x_names
-    return [names.index(name) for name in grid.names]
-
-
-def _ranges(robot: Robot, over: list[str]) -> dict[str, tuple[float, float] | tuple[float, float, int]]:
-    """Read NAME=LOW:HIGH[:POINTS]."""
-    kinds = coordinate_kinds(robot)
-    ranges: dict[str, tuple[float, float] | tuple[float, float, int]] = {}
-    for text in over:
-        name, sign, rest = text.partition("=")
-        parts = rest.split(":")
-        if not sign or len(parts) not in (2, 3):
-            raise NacelleError(f"{text!r} is not NAME=LOW:HIGH or NAME=LOW:HIGH:POINTS")
-        if name not in kinds:
-            raise NacelleError(f"no coordinate is called {name!r}; {did_you_mean(name, kinds)}")
-        if name in ranges:
-            raise NacelleError(f"{name} is given twice")
-        low, high = (quantity(part, turns=kinds[name]) for part in parts[:2])
-        if len(parts) == 2:
-            ranges[name] = (low, high)
-        elif parts[2].isdecimal() and len(parts[2]) < 7:
-            ranges[name] = (low, high, int(parts[2]))
-        else:
-            raise NacelleError(f"{parts[2]!r} is not a number of points")
-    return ranges
-
-
-def _picture(draw: Any, out: Path) -> None:
-    """Draw into a new file."""
-    from nacelle.report import draw as pictures
-
-    check_new(out, PICTURES)
-    pictures.save(draw(pictures).figure, out)
-    console(stderr=True).print(f"wrote {out}", markup=False)
-
-
-@app.command("draw")
-def draw_command(
-    robot: RobotArgument,
-    out: Annotated[Path, typer.Option("--out", help="Picture to write: .png, .svg or .pdf.")],
-    at: AtOption = None,
-    names: Annotated[bool, typer.Option("--names", help="Write the names of bodies.")] = False,
-    frames: Annotated[bool, typer.Option("--frames", help="Draw the frames of bodies.")] = False,
-    mode: ModeOption = "",
-) -> None:
-    """Draw a robot at a pose."""
-    try:
-        found = load_robot(robot, mode)
-        x = pose_at(found, at)
-        _picture(lambda pictures: pictures.plot_robot(found, x, names=names, frames=frames), out)
-    except NacelleError as error:
-        fail(error, False)

@@ -7,6 +7,7 @@ import math
 from typing import TYPE_CHECKING
 
 from nacelle.cli.common import JsonOption, RobotArgument, app, check_new, console, fail, print_json
+from nacelle.cli.loads import ExternalOption, PayloadOption, ToolOption, loaded, wrenches
 from nacelle.cli.motion import (
     DurationOption,
     NoFrictionOption,
@@ -49,19 +50,23 @@ def reactions_command(
     duration: DurationOption = 1.0,
     rate: RateOption = 1000.0,
     no_friction: NoFrictionOption = False,
+    tool: ToolOption = "",
+    payload: PayloadOption = None,
+    external: ExternalOption = None,
     csv: TableOption = None,
     mode: ModeOption = "",
     as_json: JsonOption = False,
 ) -> None:
     """Forces and moments in all joints along a motion: peaks, radial and axial, to size bearings."""
     try:
-        found = load_robot(robot, mode)
+        found = loaded(load_robot(robot, mode), payload)
+        outside = wrenches(found, external)
         check_new(csv)
-        path = make_trajectory(found, trajectory, at, to, radius, duration)
+        path = make_trajectory(found, trajectory, at, to, radius, duration, tool)
         check_rate(rate)
         from nacelle.dynamics.peak_reactions import peak_reactions
 
-        result = peak_reactions(found, path, rate, friction=not no_friction)
+        result = peak_reactions(found, path, rate, external=outside, friction=not no_friction)
         if csv is not None:
             deliver(_table(result), csv)
         _print(result, path.duration, not no_friction, csv, as_json)

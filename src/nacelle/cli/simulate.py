@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from nacelle.cli.common import PICTURES, JsonOption, RobotArgument, app, check_new, console, fail, print_json
+from nacelle.cli.loads import ExternalOption, PayloadOption, ToolOption, loaded, wrenches
 from nacelle.cli.pose import (
     FAILED_SAMPLES,
     FORCE,
@@ -74,7 +75,10 @@ def simulate_command(
         Path | None, typer.Option("--input", help="Table of forces: t and the actuators.")
     ] = None,
     hold: Annotated[
-        bool, typer.Option("--hold", help="Add the forces that hold the first pose against gravity.")
+        bool,
+        typer.Option(
+            "--hold", help="Add the forces that hold the first pose against gravity and --external."
+        ),
     ] = False,
     method: Annotated[str, typer.Option("--method", help="rk4, dop853 or radau.")] = "dop853",
     step: Annotated[float, typer.Option("--step", help="Step of rk4, s.")] = 1e-3,
@@ -83,6 +87,9 @@ def simulate_command(
         typer.Option("--smooth", help="Rate over which Coulomb friction turns, rad/s, m/s; 0: at once."),
     ] = 1e-3,
     no_friction: Annotated[bool, typer.Option("--no-friction", help="Leave friction out.")] = False,
+    tool: ToolOption = "",
+    payload: PayloadOption = None,
+    external: ExternalOption = None,
     no_limits: Annotated[
         bool, typer.Option("--no-limits", help="Do not end at limits of joints and drives.")
     ] = False,
@@ -98,15 +105,17 @@ def simulate_command(
     import numpy as np
 
     try:
+        from nacelle.dynamics.equilibrium import equilibrium
         from nacelle.dynamics.forward import gravity_forces
         from nacelle.simulation.plant import RigidPlant
         from nacelle.simulation.robot_events import standard_events
         from nacelle.simulation.simulate import simulate
 
-        found = load_robot(robot, mode)
+        found = loaded(load_robot(robot, mode), payload)
+        outside = wrenches(found, external)
         check_new(csv)
         check_new(plot, PICTURES)
-        start = pose_at(found, at)
+        start = pose_at(found, at, tool)
         rates = assignments(twist, coordinate_kinds(found), "coordinate", RATE)
         v = np.array([rates.get(name, 0.0) for name in found.motion.coordinates])
         drives = {a.name: found.joints[a.joint].primitives[0].turns for a in found.actuators}
@@ -114,6 +123,8 @@ def simulate_command(
         constant = np.array([given.get(name, 0.0) for name in drives])
         if hold:
             constant = constant + gravity_forces(found, start, coordinates="actuators")
+            if outside:
+                constant = constant + equilibrium(found, start, external=outside) - equilibrium(found, start)
         forces: Any = constant
         if table is not None:
             over_time = forces_from_table(found, table)
@@ -121,7 +132,7 @@ def simulate_command(
             def forces(t: float) -> Any:
                 return constant + over_time(t)
 
-        plant = RigidPlant(found, friction=not no_friction, smooth=smooth or None)
+        plant = RigidPlant(found, friction=not no_friction, smooth=smooth or None, external=outside)
         run = simulate(
             plant,
             start,

@@ -223,7 +223,7 @@ def balance_derivatives(
 ) -> dict[str, Array]:
     """The balance R = F - A^T tau - L with M, A and its derivatives, and the derivatives of A z; traced only.
 
-    `wrench` (k, 6) acts from outside on the k `loaded` bodies. With `active` the derivatives of the
+    `wrench` (k, 6) acts from outside on the k `loaded` bodies or tools. With `active` the derivatives of the
     actuators' accelerations A a + drift, and the turn of the tangent.
     """
     if groups:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from nacelle.dynamics.derivatives import checked_forces, differentiate, tangent
-from nacelle.dynamics.external import checked_wrenches
+from nacelle.dynamics.external import checked_wrenches, load_names
 from nacelle.dynamics.inverse import inverse_dynamics
 from nacelle.errors import KinematicsError, UnreachableError
 from nacelle.kinematics.jacobian import twist_units
@@ -70,10 +70,10 @@ def equilibrium_pose(
         raise KinematicsError(f"an equilibrium is found for one set of forces, got {forces.shape}")
     if not np.all(np.isfinite(forces)):
         raise KinematicsError(f"the forces tau are not finite: {forces.tolist()}")
-    for body, wrench in checked_wrenches(robot, external).items():
+    for place, wrench in checked_wrenches(robot, external).items():
         if wrench.ndim != 1:
             raise KinematicsError(
-                f"an equilibrium is found for one set of wrenches (6,), that on {robot.bodies[body].name} "
+                f"an equilibrium is found for one set of wrenches (6,), that on {load_names(robot)[place]} "
                 f"has the shape {wrench.shape}"
             )
     units = twist_units(robot)

@@ -15,7 +15,7 @@ from nacelle.dynamics.compact import mixed
 from nacelle.dynamics.compact.model import applies
 from nacelle.dynamics.demand import Settings
 from nacelle.dynamics.energy import dissipated_power, kinetic, potential
-from nacelle.dynamics.external import along_twist
+from nacelle.dynamics.external import along_twist, load_count
 from nacelle.dynamics.formulations import generalised_force
 from nacelle.dynamics.state import state_at
 from nacelle.kinematics.actuation import actuator_drifts, actuator_rows
@@ -132,8 +132,8 @@ def energies(robot: Robot, x: Array, y: Array, v: Array, *, smooth: float | None
     }
 
 
-@physics(x=of_pose, y=of_unknowns, wrench=lambda robot: (len(robot.bodies), 6))
+@physics(x=of_pose, y=of_unknowns, wrench=lambda robot: (load_count(robot), 6))
 def projected(robot: Robot, x: Array, y: Array, wrench: Array) -> Array:
-    """Wrenches [f; n] on all bodies about their origins, base axes, as a force along the reduced twist."""
+    """Wrenches [f; n] on all bodies, then on all tools, base axes, as a force along the reduced twist."""
     state = state_at(robot, x, y, np.zeros(robot.motion.n))
     return along_twist(state, dict(enumerate(wrench[1:], start=1)))

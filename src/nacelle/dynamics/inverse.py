@@ -98,8 +98,8 @@ def inverse_dynamics(
         x: reduced poses (..., nx).
         v: reduced twists (..., n); zero if None.
         a: their derivatives (..., n); zero if None.
-        external: wrenches [f; n] (..., 6) that act on bodies from outside, by body name, about the body's
-            origin in base axes, N and N m.
+        external: wrenches [f; n] (..., 6) that act on bodies or tools from outside, by name, about the origin
+            of the body or tool, in base axes, N and N m.
         formulation: "compact", the smallest form, for robots of struts and driven rods; "tree", "bodies",
             "legs", "jourdain" or "elements"; they agree. "auto" takes "compact" where it serves, else "tree".
         friction: whether friction counts.

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from nacelle.dynamics.external import stacked_wrenches
+from nacelle.dynamics.external import body_wrenches
 from nacelle.dynamics.forward import forward_dynamics
 from nacelle.dynamics.friction import friction_options
 from nacelle.dynamics.inverse import inverse_dynamics, rates_of
@@ -106,7 +106,7 @@ def joint_reactions(
         v, a, tau, flags = _driven(robot, x, v, a, force, external, friction, smooth)
         poses, y, _ = solved(robot, x, v, tau)
     batch = flags.shape
-    loads = stacked_wrenches(robot, external)
+    loads = body_wrenches(robot, poses, y, external)
     rows = [_rows(array, batch, 1) for array in (poses, y, v, a, tau)] + [_rows(loads, batch, 2)]
     count = int(np.prod(batch))
     known = determination(robot)

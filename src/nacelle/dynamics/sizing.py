@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -92,7 +94,12 @@ class Sizing:
 
 
 def size_motors(
-    robot: Robot, trajectory: Trajectory, *, rate: float = 1000.0, friction: bool = True
+    robot: Robot,
+    trajectory: Trajectory,
+    *,
+    rate: float = 1000.0,
+    friction: bool = True,
+    external: Mapping[str, Any] | None = None,
 ) -> Sizing:
     """Find forces, speeds and powers of the actuators along a trajectory.
 
@@ -101,13 +108,14 @@ def size_motors(
         trajectory: of its motion.
         rate: samples a second.
         friction: whether friction counts.
+        external: wrenches on bodies or tools, (6,) or, one a sample, (N, 6), as in `inverse_dynamics`.
 
     Raises:
-        KinematicsError: if the rate is not above zero.
+        KinematicsError: if the rate is not above zero, or names or shapes of wrenches are wrong.
         UnreachableError: if no pose of the trajectory is reached.
     """
     times, sample = sampled(robot, trajectory, rate)
-    found = inverse_dynamics(robot, sample.x, sample.v, sample.a, friction=friction)
+    found = inverse_dynamics(robot, sample.x, sample.v, sample.a, external=external, friction=friction)
     motion = joint_motion(robot, sample.x, sample.v, sample.a)
     q, speed, _ = motion.actuators
     good = solved_samples(robot, found.flags)

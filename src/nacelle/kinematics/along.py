@@ -33,12 +33,20 @@ def along(robot: Robot, trajectory: Trajectory, t: Any) -> Sample:
             f"the trajectory is for the motion {trajectory.motion.name}, {robot.name} has {robot.motion.name}"
         )
     sample = trajectory(t)
+    return Sample(sample.x, *coordinate_rates(robot, sample.x, sample.v, sample.a))
+
+
+def coordinate_rates(robot: Robot, x: Array, dx: Array, ddx: Array) -> tuple[Array, Array]:
+    """Reduced twist and acceleration (..., n) from the rates of the coordinates of x and their derivatives.
+
+    For a quaternion the rates are the angular velocity. They differ only for tilts beside parasitic motion.
+    """
     known = mechanism(robot)
     if not (known.parasitic and 0 < len(known.chart.turns) < 3):
-        return sample
-    poses, y, _ = solved(robot, sample.x)
-    found = native(functions.coordinate_motions, robot)(poses, y, sample.v, sample.a)
-    return Sample(sample.x, np.asarray(found["v"]), np.asarray(found["a"]))
+        return dx, ddx
+    poses, y, _ = solved(robot, x)
+    found = native(functions.coordinate_motions, robot)(poses, y, dx, ddx)
+    return np.asarray(found["v"]), np.asarray(found["a"])
 
 
 def sampled(robot: Robot, trajectory: Trajectory, rate: float) -> tuple[Array, Sample]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from nacelle.errors import KinematicsError, did_you_mean
 from nacelle.kinematics.mechanism import mechanism
-from nacelle.model.reduced import layout_of
+from nacelle.model.reduced import ROTATIONS, layout_of
 from nacelle.model.robot import Robot
 from nacelle.spatial.rotation_path import quat_exp, quat_from_matrices, quat_multiply
 from nacelle.spatial.scalar import Array
@@ -22,9 +22,10 @@ def pose(
     rotation_matrix: Any = None,
     rotation_vector: Any = None,
     cardan: Any = None,
+    tool: str | None = None,
     **coordinates: Any,
 ) -> Array:
-    """Make a reduced pose x (..., nx) of a robot.
+    """Make a reduced pose x (..., nx) of a robot, from the pose of its nacelle or of a tool.
 
     Args:
         robot: the robot.
@@ -34,10 +35,15 @@ def pose(
         rotation_matrix: the same as a matrix (..., 3, 3).
         rotation_vector: the same as axis times angle (..., 3), rad.
         cardan: the same as angles (..., 3) about x, the new y and the newest z, rad: R = Rx Ry Rz.
+        tool: name of a tool. Position, x, y, z and orientation are then those of its frame; all of them that
+            are given must be met, by iteration where there is parasitic motion. Angles and joints of the
+            nacelle keep their meaning; those that are not given stay as in the reference pose, or follow
+            where the place or the orientation of the tool needs them (a tilting table, a spherical robot).
         **coordinates: single coordinates by name: "x", "rz", a joint of the nacelle.
 
     Raises:
         KinematicsError: if an orientation is given twice, or a name is not a coordinate.
+        UnreachableError: if a tool cannot be there; in a batch the pose is NaN.
     """
     layout = layout_of(robot.motion)
     orientation = [
@@ -52,6 +58,14 @@ def pose(
     ]
     if len(orientation) > 1:
         raise KinematicsError(f"the orientation is given twice: {' and '.join(orientation)}")
+    if tool is not None:
+        return _pose_for_tool(
+            robot,
+            tool,
+            position,
+            _orientation(quat_xyzw, rotation_matrix, rotation_vector, cardan) if orientation else None,
+            coordinates,
+        )
     if orientation and layout.quaternion is None:
         raise KinematicsError(
             f"the motion {robot.motion.name} of {robot.name} has no free orientation; give its angles by name"
@@ -81,6 +95,18 @@ def pose(
     return x
 
 
+def _pose_for_tool(
+    robot: Robot, tool: str, position: Any, quat: Array | None, coordinates: dict[str, Any]
+) -> Array:
+    from nacelle.kinematics.tool import pose_for_tool
+
+    values = {name: np.asarray(value, dtype=float) for name, value in coordinates.items()}
+    if position is not None:
+        p = _shaped("position", position, (3,))
+        values = {axis: p[..., k] for k, axis in enumerate("xyz")} | values
+    return pose_for_tool(robot, tool, values, quat)
+
+
 def _orientation(quat_xyzw: Any, rotation_matrix: Any, rotation_vector: Any, cardan: Any) -> Array:
     if quat_xyzw is not None:
         return _shaped("quat_xyzw", quat_xyzw, (4,))
@@ -107,6 +133,13 @@ def _shaped(name: str, value: Any, shape: tuple[int, ...]) -> Array:
         wanted = ", ".join(map(str, shape))
         raise KinematicsError(f"{name} has the shape (..., {wanted}), got {array.shape}")
     return array
+
+
+def is_angle(robot: Robot, name: str) -> bool:
+    """Whether a coordinate of the motion is an angle; otherwise it is a length."""
+    if name in robot.motion.joint_names:
+        return robot.joints[robot.joint(name)].primitives[0].turns
+    return name in ROTATIONS
 
 
 def broadcast_guess(values: Array, shape: tuple[int, ...]) -> Array:

@@ -1,13 +1,21 @@
 """Workspaces: where the nacelle can go, and how well conditioned it is there.
 
-On a grid over two or three coordinates of the pose (a slice, or a volume), or along rays from a centre,
-where the boundary is found by bisection.
+On a grid over one to three coordinates of the pose (a line, a slice or a volume), or along rays from a
+centre, where the boundary is found by bisection.
+
+Where the orientation is free (x holds a quaternion), the coordinates rx, ry, rz of a grid are the components
+of a rotation vector r in base axes that turns the nacelle from the pose in which the grid is centred:
+
+    R = exp(r) R_at,   r = [rx, ry, rz], zero where a component does not vary.
+
+So a grid over rx and ry tilts the nacelle about horizontal axes at the torsion of that pose, as the chart of
+robots with two rotations does. Where angles are plain numbers in x, they are these numbers.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -15,18 +23,20 @@ from typing import Any, ClassVar
 import numpy as np
 
 from nacelle.capacity import require_memory
-from nacelle.errors import KinematicsError, did_you_mean
+from nacelle.errors import KinematicsError
 from nacelle.kinematics import functions
 from nacelle.kinematics.flags import Flag, failed
 from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.jacobian import conditioning, scaled_inverse
 from nacelle.kinematics.native import native
-from nacelle.kinematics.pose_input import checked_poses, reference_pose
+from nacelle.kinematics.pose_input import checked_poses, is_angle, reference_pose
+from nacelle.kinematics.tool import tool_coordinates, tool_to_pose
 from nacelle.model.platform import AXES
-from nacelle.model.reduced import QUATERNION, layout_of
+from nacelle.model.reduced import ROTATIONS, layout_of
 from nacelle.model.robot import Robot
 from nacelle.pictures import Plot
 from nacelle.progress import task
+from nacelle.spatial.rotation_path import quat_exp, quat_multiply
 from nacelle.spatial.scalar import Array
 
 # Poses of a grid that are solved at a time: keeps memory bounded.
@@ -39,11 +49,12 @@ class Workspace:
 
     Attributes:
         robot: the robot.
-        names: the coordinates of x that vary.
+        names: the coordinates that vary; rx, ry, rz of a free orientation turn it from that of `at`.
         values: the values of each, ascending.
-        at: the pose in which the others stand.
+        at: the pose that gives the others.
         flags: for every point of the grid what was found (`Flag`), one axis for each name.
         conditioning: inverse condition number of the scaled Jacobian; NaN out of reach.
+        tool: name of the tool whose coordinates vary; those of the nacelle if None.
     """
 
     robot: Robot
@@ -52,6 +63,7 @@ class Workspace:
     at: Array
     flags: Array
     conditioning: Array
+    tool: str | None = None
 
     # Drawing is bound at the public door.
     plot: ClassVar[Plot] = Plot()
@@ -67,24 +79,72 @@ class Workspace:
         return np.asarray(self.reachable & ((self.flags & int(Flag.OUT_OF_LIMITS)) == 0))
 
     @property
+    def turned(self) -> tuple[str, ...]:
+        """The components of the rotation vector that vary, where the orientation is free."""
+        return _turned(self.robot, self.names)
+
+    @cached_property
+    def units(self) -> tuple[str, ...]:
+        """Unit of each coordinate that varies: "m" or "rad"."""
+        return tuple("rad" if is_angle(self.robot, name) else "m" for name in self.names)
+
+    @property
+    def unit(self) -> str:
+        """Unit of `volume`: "m", "m^2", "rad^3", "m^2 rad"."""
+        counts = ((unit, self.units.count(unit)) for unit in ("m", "rad"))
+        return " ".join(unit if n == 1 else f"{unit}^{n}" for unit, n in counts if n)
+
+    @property
     def cell(self) -> float:
         """Size of a cell of the grid: m, rad, or their products."""
         return float(np.prod([(v[-1] - v[0]) / (len(v) - 1) for v in self.values]))
 
     @property
     def volume(self) -> float:
-        """Area or volume of what is reached within limits, counted in cells."""
+        """Length, area or volume of what is reached within limits, counted in cells; `unit` says its unit."""
         return float(np.count_nonzero(self.inside_limits)) * self.cell
+
+    @property
+    def extent(self) -> tuple[tuple[float, float], ...] | None:
+        """For each coordinate the lowest and highest value reached within limits; None if nothing is."""
+        inside = np.nonzero(self.inside_limits)
+        if not inside[0].size:
+            return None
+        return tuple((float(v[k.min()]), float(v[k.max()])) for v, k in zip(self.values, inside, strict=True))
+
+    @cached_property
+    def intervals(self) -> tuple[tuple[float, float], ...]:
+        """Ranges of a single coordinate reached within limits.
+
+        Ends between two points of the grid are found by bisection, to 1e-9 of the range.
+
+        Raises:
+            KinematicsError: if the grid has more than one coordinate.
+        """
+        if len(self.names) != 1:
+            raise KinematicsError(f"intervals belong to one coordinate, this grid has {len(self.names)}")
+        values, inside = self.values[0], self.inside_limits
+        change = np.flatnonzero(inside[1:] != inside[:-1])
+        good = np.where(inside[change], values[change], values[change + 1])
+        bad = np.where(inside[change], values[change + 1], values[change])
+        for _ in range(int(np.ceil(np.log2(1e9 / (len(values) - 1)))) if change.size else 0):
+            middle = 0.5 * (good + bad)
+            fine = inverse_kinematics(
+                self.robot, _placed(self.robot, self.names, (middle,), self.at, self.tool)
+            ).ok
+            good, bad = np.where(fine, middle, good), np.where(fine, bad, middle)
+        ends = [*values[:1][inside[:1]], *good, *values[-1:][inside[-1:]]]
+        return tuple((float(a), float(b)) for a, b in zip(ends[::2], ends[1::2], strict=True))
 
     @property
     def title(self) -> str:
         """What is shown, in words."""
-        return f"{self.robot.name}: {' '.join(self.names)}"
+        return f"{self.robot.name}: workspace over {', '.join(self.names)}"
 
     @cached_property
     def x(self) -> Array:
         """The poses (..., nx)."""
-        return _grid(self.robot, self.names, self.values, self.at)
+        return _placed(self.robot, self.names, np.meshgrid(*self.values, indexing="ij"), self.at, self.tool)
 
 
 def workspace(
@@ -93,28 +153,34 @@ def workspace(
     *,
     at: Any = None,
     conditioned: bool = True,
+    tool: str | None = None,
 ) -> Workspace:
     """Map reach, limits and conditioning over a grid.
 
     Args:
         robot: the robot.
-        over: for one, two or three coordinates of x (lowest, highest) or (lowest, highest, points), m or rad;
-            61 points for two coordinates, 31 for three, if not said.
-        at: the pose (nx,) in which the other coordinates stand; the reference pose if None.
+        over: for one, two or three coordinates of the motion (lowest, highest) or (lowest, highest, points),
+            m or rad; 61 points for one or two coordinates, 31 for three, if not said. Of a free orientation
+            rx, ry, rz are components of a rotation vector in base axes that turns it from that of `at`.
+        at: the pose (nx,) that gives the other coordinates; the reference pose if None.
         conditioned: whether to compute the conditioning too.
+        tool: name of a tool: the coordinates that vary are then its own (see `nacelle.pose`), the others stay
+            as they are for the tool in the pose `at`.
 
     Raises:
         KinematicsError: if a coordinate is not one of the robot, or a range is empty.
     """
     layout = layout_of(robot.motion)
     start = checked_poses(robot, reference_pose(robot) if at is None else at)[0]
-    free = [name for name in layout.x_names if name not in QUATERNION or layout.quaternion is None]
+    free = robot.motion.coordinates
     if not 1 <= len(over) <= 3:
         raise KinematicsError(f"a workspace has one to three coordinates, got {len(over)}")
     values = []
     for name, given in over.items():
         if name not in free:
-            raise KinematicsError(_not_varied(robot, name, free))
+            raise KinematicsError(
+                f"{robot.name} has no coordinate {name!r} to vary; {did_you_mean(name, free)}"
+            )
         if len(given) not in (2, 3):
             raise KinematicsError(f"the range of {name} is (lowest, highest) or (lowest, highest, points)")
         low, high = float(given[0]), float(given[1])
@@ -131,7 +197,7 @@ def workspace(
     each = 8 * (2 * layout.nx + 2 + len(names))
     points = math.prod(len(axis) for axis in values)
     require_memory("points of the grid", points, each, "take fewer points for each coordinate")
-    poses = _grid(robot, names, tuple(values), start)
+    poses = _placed(robot, names, np.meshgrid(*values, indexing="ij"), start, tool)
     shape = poses.shape[:-1]
     rows = poses.reshape(-1, layout.nx)
     flags = np.empty(len(rows), dtype=np.int64)
@@ -145,26 +211,33 @@ def workspace(
                 J = native(functions.inverse_jacobian, robot)(found.x, found.y)["J"]
                 figure[part] = np.where(failed(found.flags), np.nan, conditioning(scaled_inverse(robot, J)))
             report((first + len(found.flags)) / len(rows))
-    return Workspace(robot, names, tuple(values), start, flags.reshape(shape), figure.reshape(shape))
+    return Workspace(robot, names, tuple(values), start, flags.reshape(shape), figure.reshape(shape), tool)
 
 
-def _not_varied(robot: Robot, name: str, free: list[str]) -> str:
-    """Say why a coordinate cannot be varied, and which can."""
-    message = f"{robot.name} has no coordinate {name!r} to vary"
-    if layout_of(robot.motion).quaternion is not None and name in (*AXES[3:], *QUATERNION):
-        message += ": its orientation is a quaternion, which is not varied one coordinate at a time"
-    if not free:
-        return f"{message}; none of its coordinates can be"
-    return f"{message}; {did_you_mean(name, free)}"
+def _turned(robot: Robot, names: tuple[str, ...]) -> tuple[str, ...]:
+    """The rotations among coordinates, where the orientation is free."""
+    free = layout_of(robot.motion).quaternion is not None
+    return tuple(name for name in names if free and name in ROTATIONS)
 
 
-def _grid(robot: Robot, names: tuple[str, ...], values: tuple[Array, ...], at: Array) -> Array:
+def _placed(
+    robot: Robot, names: tuple[str, ...], values: Sequence[Array], at: Array, tool: str | None
+) -> Array:
+    """Poses (..., nx) where named coordinates have values (...), the others those of a pose (nx,)."""
     layout = layout_of(robot.motion)
-    mesh = np.meshgrid(*values, indexing="ij")
-    poses = np.broadcast_to(at, (*mesh[0].shape, layout.nx)).copy()
-    for name, coordinate in zip(names, mesh, strict=True):
-        poses[..., layout.x_names.index(name)] = coordinate
-    return poses
+    if tool is not None:
+        at = tool_coordinates(robot, at, tool)
+    turned = _turned(robot, names)
+    poses = np.broadcast_to(at, (*values[0].shape, layout.nx)).copy()
+    turn = np.zeros((*values[0].shape, 3))
+    for name, coordinate in zip(names, values, strict=True):
+        if name in turned:
+            turn[..., ROTATIONS.index(name)] = coordinate
+        else:
+            poses[..., layout.x_names.index(name)] = coordinate
+    if turned:
+        poses[..., layout.quaternion] = quat_multiply(quat_exp(turn), poses[..., layout.quaternion])
+    return poses if tool is None else tool_to_pose(robot, poses, tool)
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,7 +267,13 @@ class Reach:
 
 
 def reach(
-    robot: Robot, *, at: Any = None, names: tuple[str, ...] | None = None, rays: int = 2000, steps: int = 200
+    robot: Robot,
+    *,
+    at: Any = None,
+    names: tuple[str, ...] | None = None,
+    rays: int = 2000,
+    steps: int = 200,
+    tool: str | None = None,
 ) -> Reach:
     """Find the boundary of the workspace along rays from a pose, limits kept.
 
@@ -207,6 +286,7 @@ def reach(
         names: the translations that span the directions; all that the motion has if None.
         rays: how many rays, spread evenly over the circle or (spiral of Fibonacci) the sphere.
         steps: how many steps a ray may take, each a fiftieth of the robot's size.
+        tool: name of a tool that moves along the rays; the nacelle if None.
     """
     layout = layout_of(robot.motion)
     spanned = names or tuple(name for name in layout.x_names if name in AXES[:3])
@@ -224,9 +304,13 @@ def reach(
     directions = _directions(rays, len(spanned))
     places = [layout.x_names.index(name) for name in spanned]
 
+    centre = start if tool is None else tool_coordinates(robot, start, tool)
+
     def good(distance: Array, chosen: Array) -> Array:
-        poses = np.broadcast_to(start, (len(chosen), layout.nx)).copy()
+        poses = np.broadcast_to(centre, (len(chosen), layout.nx)).copy()
         poses[:, places] += distance[:, None] * directions[chosen]
+        if tool is not None:
+            poses = tool_to_pose(robot, poses, tool)
         return inverse_kinematics(robot, poses).ok
 
     if not good(np.zeros(1), np.zeros(1, dtype=int))[0]:

@@ -610,7 +610,7 @@ class LegSpec(ChainSpec):
     """A leg: a chain of bodies and joints, or of kinematic elements."""
 
     also: ClassVar[tuple[str, ...]] = (
-        *("template", "with", "parameters", "table"),
+        *("template", "with", "override", "parameters", "table"),
         *("repeat", "count", "angles", "placements", "names", "prefix"),
     )
 

@@ -39,12 +39,27 @@ class TemplateSpec(Strict):
     guess: dict[Name, RawList] = Field(default_factory=dict)
 
 
+class OverrideSpec(Strict):
+    """What one leg has otherwise than its template: mappings are merged, null takes a key away."""
+
+    bodies: dict[Name, dict[str, Any] | None] = Field(default_factory=dict)
+    joints: dict[Name, dict[str, Any] | None] = Field(default_factory=dict)
+    closures: dict[Name, dict[str, Any] | None] = Field(default_factory=dict)
+    elements: dict[Name, dict[str, Any]] = Field(default_factory=dict)
+    end: dict[str, Any] | None = None
+    placement: dict[str, Any] | None = None
+    branch: int | None = None
+    guess: dict[Name, RawList] = Field(default_factory=dict)
+    title: str | None = None
+
+
 class WrittenLegSpec(LegSpec):
     """A leg as written: in full, with a table, or from a template."""
 
     table: str | list[Any] | None = None
     template: str | None = None
     values: dict[str, Any] | None = Field(default=None, alias="with")
+    override: OverrideSpec | None = None
 
 
 class RepeatSpec(Strict):
@@ -58,6 +73,7 @@ class RepeatSpec(Strict):
     names: list[Name] | None = None
     prefix: str | None = None
     values: dict[str, Any] | None = Field(default=None, alias="with")
+    override: dict[Name, OverrideSpec] | None = None
 
 
 class WrittenDescription(Description):

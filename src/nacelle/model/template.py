@@ -14,12 +14,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 from nacelle.errors import DescriptionError, Problem, did_you_mean
 from nacelle.model.khalil_kleinfinger import expand_table
+from nacelle.model.override import overridden
 from nacelle.model.source import MAX_DEPTH, Failed, Mark, Node, Source
 from nacelle.model.units import LARGEST, NUMBER
 
@@ -43,10 +44,11 @@ _REPEAT_KEYS = (
     "names",
     "prefix",
     "with",
+    "override",
 )
 _TEXTS = ("name", "title", "notes", "sources")
 # Keys that a line of a table may have beside parameters.
-_OWN_KEYS = ("name", "placement", "branch", "guess")
+_OWN_KEYS = ("name", "placement", "branch", "guess", "override")
 _SINGLE_KEYS = ("template", "with")
 
 
@@ -297,16 +299,25 @@ class Expander:
         given: Mapping[str, Given],
         constants: Scope,
         path: Path,
+        overrides: Sequence[tuple[Path, Node]] = (),
     ) -> Node:
-        """Make one leg of a template; keys that the leg has itself replace the template's."""
+        """Make one leg of a template; keys that the leg has itself replace the template's.
+
+        Then its overrides, in order, are merged into it.
+        """
         assert isinstance(template.value, dict)
         scope = self.scope(template, given, constants, path, node.mark)
         items = {k: n for k, n in template.value.items() if k != "parameters"}
         keys = dict(template.keys)
         for key, value in own.items():
-            items[key] = value
-            keys[key] = node.keys.get(key) or (value.mark if value.mark.line else node.mark)
-        return self.leg(Node(items, node.mark, keys), scope, path)
+            if key != "override":
+                items[key] = value
+                keys[key] = node.keys.get(key) or (value.mark if value.mark.line else node.mark)
+        leg = self.leg(Node(items, node.mark, keys), scope, path)
+        changes = [own["override"]] if "override" in own else []
+        for place, change in [((*path, "override"), change) for change in changes] + list(overrides):
+            leg = overridden(leg, self.substitute(change, scope, place), self, place)
+        return leg
 
     def repeat(self, node: Node, constants: Scope, templates: Mapping[str, Node], path: Path) -> list[Node]:
         """Expand a template repeated by count, angles, placements or a table."""
@@ -335,14 +346,29 @@ class Expander:
             self.report((*path, "prefix"), "the prefix is a text", "prefix: leg")
             prefix = "leg"
         shared = self.given(node, path)
+        rows = [self.row(node, lists, k, number, path) for k in range(number)]
+        for k, (own, _, _) in enumerate(rows):
+            own.setdefault("name", Node(f"{prefix}{k + 1}", node.mark))
+        changes = self.overrides(node, [str(own["name"].value) for own, _, _ in rows], path)
         legs = []
-        for k in range(number):
-            own, given, place = self.row(node, lists, k, number, path)
-            given = {**shared, **given}
-            if "name" not in own:
-                own["name"] = Node(f"{prefix}{k + 1}", node.mark)
-            legs.append(self.instance(template, own, place, given, constants, path))
+        for own, given, place in rows:
+            mine = changes.get(str(own["name"].value), [])
+            legs.append(self.instance(template, own, place, {**shared, **given}, constants, path, mine))
         return legs
+
+    def overrides(self, node: Node, names: list[str], path: Path) -> dict[str, list[tuple[Path, Node]]]:
+        """What the legs of a repeat have otherwise than its template, by name, each with its path."""
+        assert isinstance(node.value, dict)
+        place = (*path, "override")
+        changes = node.value.get("override", Node({}))
+        if not isinstance(changes.value, dict):
+            self.report(place, "override is a mapping of legs to what differs", "{leg3: {joints: ...}}")
+            return {}
+        for name in changes.value:
+            if name not in names:
+                hint = did_you_mean(name, names)
+                self.report((*place, name), f"no leg of this repeat is called {name!r}", hint)
+        return {name: [((*place, name), change)] for name, change in changes.value.items()}
 
     def leg_count(self, node: Node, lists: Mapping[str, list[Node]], path: Path) -> int | None:
         """How many legs a repeat makes."""

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from nacelle.errors import NacelleError, did_you_mean
-from nacelle.model.joint import JointKind
-from nacelle.model.reduced import layout_of
+from nacelle.kinematics.pose_input import is_angle
 from nacelle.model.robot import Robot
-from nacelle.report.scene import Part, Scene, face_normals, outward, scene
+from nacelle.report.scene import Part, Scene, scene
+from nacelle.report.solids import face_normals, outward
 from nacelle.spatial.scalar import Array
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 DPI = 160
 _INK = "#30353c"
 _PALE = "#d9dde2"
+LINE_COLOUR = "#2f6ea3"
 _ELEVATION, _AZIMUTH = 22.0, -60.0
 # From behind the viewer's left shoulder.
 _LIGHT = np.array([-0.25, -0.55, 0.8]) / np.linalg.norm([-0.25, -0.55, 0.8])
@@ -43,7 +44,7 @@ class Workspace(Protocol):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The two or three entries of x that were varied."""
+        """The one to three coordinates that were varied."""
 
     @property
     def values(self) -> tuple[Array, ...]:
@@ -358,10 +359,11 @@ def _shaded(fill: Array, normals: Array) -> Array:
 
 
 def plot_workspace(workspace: Workspace, quantity: str = "conditioning", *, ax: Axes | None = None) -> Axes:
-    """Draw where a robot can go, over two or three coordinates of its pose.
+    """Draw where a robot can go, over one to three coordinates of its pose; angles are in degrees.
 
-    Two coordinates give a map with the boundary of what is reached, hatched where a joint is beyond its
-    limits; three give the boundary of what is reached within the limits, as a surface in space.
+    One coordinate gives a curve over what is reached, shaded within the limits and hatched beyond them. Two
+    give a map with the boundary of what is reached, hatched where a joint is beyond its limits; three give
+    the boundary of what is reached within the limits, as a surface in space.
 
     Args:
         workspace: the robot on a grid of poses.
@@ -372,12 +374,12 @@ def plot_workspace(workspace: Workspace, quantity: str = "conditioning", *, ax: 
         The axes.
 
     Raises:
-        NacelleError: if matplotlib is missing, there are not two or three coordinates, the arrays do not fit
+        NacelleError: if matplotlib is missing, there are more than three coordinates, the arrays do not fit
             them, or the workspace has no such quantity.
     """
     count = len(workspace.names)
-    if count not in (2, 3) or len(workspace.values) != count:
-        raise NacelleError(f"a workspace is drawn over 2 or 3 coordinates, not over {count}")
+    if count not in (1, 2, 3) or len(workspace.values) != count:
+        raise NacelleError(f"a workspace is drawn over 1, 2 or 3 coordinates, not over {count}")
     shape = tuple(len(values) for values in workspace.values)
     known = ("conditioning", "reachable", "inside_limits")
     found = getattr(workspace, quantity, None)
@@ -391,10 +393,12 @@ def plot_workspace(workspace: Workspace, quantity: str = "conditioning", *, ax: 
             f"the values of the workspace make a grid {shape}, its arrays do not have this shape"
         )
     own = ax is None
-    ax = ax or new_axes(flat=count == 2)
+    ax = ax or new_axes(flat=count < 3, size=(6.4, 3.6) if count == 1 else (6.4, 5.2))
     if hasattr(ax, "get_zlim") != (count == 3):
-        raise NacelleError('a workspace over 3 coordinates needs axes with projection="3d", over 2 flat ones')
-    draw = _draw_map if count == 2 else _draw_voxels
+        raise NacelleError(
+            'a workspace over 3 coordinates needs axes with projection="3d", over 1 or 2 flat ones'
+        )
+    draw = (_draw_line, _draw_map, _draw_voxels)[count - 1]
     draw(ax, workspace, reachable, inside, numbers, quantity)
     ax.set_title(_wrapped(_workspace_title(workspace)), fontsize=9, color=_INK)
     if own:
@@ -406,26 +410,25 @@ def _workspace_title(workspace: Workspace) -> str:
     volume = getattr(workspace, "volume", None)
     if volume is None or len(workspace.names) != 3:
         return workspace.title
-    unit = " m³" if all(unit == "m" for unit in _units(workspace)) else ""
-    return f"{workspace.title}, {volume:.3g}{unit}"
+    unit = getattr(workspace, "unit", "m^3").replace("^2", "²").replace("^3", "³")
+    return f"{workspace.title}, {volume:.3g} {unit}"
 
 
 def _units(workspace: Workspace) -> list[str]:
-    """Units of the varied coordinates: "m" or "rad", also for joints of the nacelle."""
-    robot = workspace.robot
-    layout = layout_of(robot.motion)
-    units = dict(zip(layout.x_names, layout.units, strict=True))
-    slides = {joint.name for joint in robot.joints if joint.kind is JointKind.PRISMATIC}
-    turns = {joint.name for joint in robot.joints if joint.kind is JointKind.REVOLUTE}
+    """Units in which the varied coordinates are drawn: "m" or "deg"."""
+    return ["deg" if is_angle(workspace.robot, name) else "m" for name in workspace.names]
+
+
+def _shown_values(workspace: Workspace) -> list[Array]:
+    """The values of the varied coordinates in the units in which they are drawn."""
     return [
-        units.get(name) or ("m" if name in slides else "rad" if name in turns else "")
-        for name in workspace.names
+        np.degrees(values) if unit == "deg" else np.asarray(values, dtype=float)
+        for values, unit in zip(workspace.values, _units(workspace), strict=True)
     ]
 
 
 def _labels(workspace: Workspace) -> list[str]:
-    pairs = zip(workspace.names, _units(workspace), strict=True)
-    return [f"{name} ({unit})" if unit else name for name, unit in pairs]
+    return [f"{name} ({unit})" for name, unit in zip(workspace.names, _units(workspace), strict=True)]
 
 
 def _edges(values: Array) -> Array:
@@ -454,17 +457,65 @@ def _colour_bar(ax: Any, colours: Any, norm: Any, quantity: str) -> None:
         bar = ax.figure.colorbar(mappable, ax=ax, shrink=0.6, pad=0.1, aspect=28)
     else:
         bar = ax.figure.colorbar(mappable, cax=ax.inset_axes((1.03, 0.0, 0.03, 1.0)))
-    named = {"conditioning": "inverse condition number"}
-    bar.set_label(named.get(quantity, quantity.replace("_", " ")), fontsize=8, color=_INK)
+    bar.set_label(_quantity_label(quantity), fontsize=8, color=_INK)
     bar.ax.tick_params(labelsize=7, colors=_INK, length=2.5)
     bar.outline.set_edgecolor(_PALE)
+
+
+def _quantity_label(quantity: str) -> str:
+    return {"conditioning": "inverse condition number"}.get(quantity, quantity.replace("_", " "))
+
+
+def _draw_line(
+    ax: Any, workspace: Workspace, reachable: Array, inside: Array, numbers: Array, quantity: str
+) -> None:
+    """One coordinate: the curve of a quantity, shaded where it is within the limits, hatched beyond them."""
+    (across,) = _shown_values(workspace)
+    edges = np.clip(_edges(across), across[0], across[-1])
+    finite = numbers[reachable & np.isfinite(numbers)]
+    top = 1.08 * float(finite.max()) if finite.size and finite.max() > 0.0 else 1.0
+    bottom = min(0.0, float(finite.min())) if finite.size else 0.0
+    kinds = (
+        (reachable & inside, "within limits", {"facecolor": "#dcebdf", "edgecolor": "none"}),
+        (reachable & ~inside, "beyond limits", {"facecolor": "white", "edgecolor": _INK, "hatch": "/////"}),
+        (~reachable, "out of reach", {"facecolor": _PALE, "edgecolor": "none"}),
+    )
+    for chosen, label, look in kinds:
+        for k, (first, last) in enumerate(_runs(chosen)):
+            span = ax.axvspan(
+                edges[first],
+                edges[last + 1],
+                linewidth=0.0,
+                zorder=0.5,
+                label=label if k == 0 else None,
+                **look,
+            )
+            span.set_gid(label)
+    curve = np.where(reachable, numbers, np.nan)
+    ax.plot(across, curve, color=LINE_COLOUR, linewidth=1.6, gid="curve")
+    ax.set_xlim(across[0], across[-1])
+    ax.set_ylim(bottom, top)
+    ax.set_xlabel(_labels(workspace)[0])
+    ax.set_ylabel(_quantity_label(quantity))
+    plain_axes(ax)
+    if not reachable.any():
+        _nothing(ax)
+    ax.legend(
+        fontsize=7, frameon=False, labelcolor=_INK, loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=3
+    )
+
+
+def _runs(chosen: Array) -> list[tuple[int, int]]:
+    """First and last places of the runs of chosen points."""
+    change = np.flatnonzero(np.diff(np.pad(np.asarray(chosen, dtype=int), 1)))
+    return [(int(first), int(after) - 1) for first, after in zip(change[::2], change[1::2], strict=True)]
 
 
 def _draw_map(
     ax: Any, workspace: Workspace, reachable: Array, inside: Array, numbers: Array, quantity: str
 ) -> None:
     """Two coordinates: colours, the boundary of what is reached, hatching beyond the limits."""
-    across, up = (np.asarray(values, dtype=float) for values in workspace.values)
+    across, up = _shown_values(workspace)
     colours, norm = _scale(np.where(reachable, numbers, np.nan))
     shown = np.ma.masked_where(~reachable | ~np.isfinite(numbers), numbers)
     ax.set_facecolor("white")
@@ -483,7 +534,7 @@ def _draw_map(
     )
     rim.set_gid("boundary")
     ax.add_collection(rim, autolim=False)
-    if all(unit == "m" for unit in _units(workspace)):
+    if len(set(_units(workspace))) == 1:
         ax.set_aspect("equal")
     labels = _labels(workspace)
     ax.set_xlabel(labels[0])
@@ -504,7 +555,7 @@ def _draw_voxels(
 ) -> None:
     """Three coordinates: the outer faces of the cells that are reached within the limits."""
     solid = reachable & inside
-    edges = [_edges(values) for values in workspace.values]
+    edges = [_edges(values) for values in _shown_values(workspace)]
     faces, cells = boundary_faces(solid, edges)
     colours, norm = _scale(np.where(solid, numbers, np.nan))
     if len(faces):
@@ -518,8 +569,7 @@ def _draw_voxels(
     else:
         low, high = np.array([edge[0] for edge in edges]), np.array([edge[-1] for edge in edges])
         _nothing(ax)
-    units = _units(workspace)
-    _set_view(ax, low, high, _ELEVATION, _AZIMUTH, equal=all(unit == "m" for unit in units))
+    _set_view(ax, low, high, _ELEVATION, _AZIMUTH, equal=len(set(_units(workspace))) == 1)
     labels = _labels(workspace)
     ax.set_xlabel(labels[0])
     ax.set_ylabel(labels[1])

@@ -27,7 +27,7 @@ def told_flags(flags: Array, what: str, robot: Robot | None = None, gates: Array
         flags: of all samples.
         what: what the samples are, such as "poses".
         robot: with `gates`, to name the legs that do not reach.
-        gates: for every sample and leg how far the leg reaches (..., legs); not above zero where it does not.
+        gates: the margins of the legs at every sample (..., legs); below zero where a leg does not reach.
     """
     flagged = int(np.count_nonzero(flags))
     if not flagged:
@@ -46,5 +46,5 @@ def _legs(flags: Array, robot: Robot, gates: Array) -> str:
     out = (flags & int(Flag.UNREACHABLE)) != 0
     with np.errstate(invalid="ignore"):
         short = np.count_nonzero(out[..., None] & (gates < 0.0), axis=tuple(range(out.ndim)))
-    counts = [f"{leg.name}: {count}" for leg, count in zip(robot.legs, short.tolist(), strict=True) if count]
+    counts = [f"{leg.name}: {count}" for leg, count in zip(robot.legs, short.tolist(), strict=False) if count]
     return f" ({', '.join(counts)})" if counts else ""

@@ -66,7 +66,7 @@ def draw_workspaces(folder: str | os.PathLike[str], workspaces: Iterable[draw.Wo
     """
     paths = []
     for shown in workspaces:
-        ax = draw.new_axes(flat=len(shown.names) == 2, shown=False)
+        ax = draw.new_axes(flat=len(shown.names) < 3, shown=False)
         draw.plot_workspace(shown, ax=ax)
         draw.fit(ax)
         name = "-".join([shown.robot.name, "workspace", *shown.names])

@@ -1,4 +1,4 @@
-"""Curves over time: a simulation's pose, twist, forces and energies, one panel above the other."""
+"""Curves over time: a simulation's pose, twist, forces and energies; the forces along a motion."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from nacelle.dynamics.sizing import Sizing
 from nacelle.errors import NacelleError, did_you_mean
 from nacelle.report.draw import new_figure, plain_axes
 from nacelle.simulation.result import Simulation
@@ -60,6 +61,45 @@ def plot_simulation(
     told = f"{run.plant.name}: {run.method}, {run.status} at {run.t[-1]:.4g} s" if title is None else title
     figure.suptitle(told, fontsize=10)
     figure.align_ylabels()
+    figure.set_layout_engine("tight")
+    return figure
+
+
+def plot_forces(found: Sizing, *, title: str = "", shown: bool = True) -> Figure:
+    """Draw the forces of the actuators along a motion, with their limits; torques in a panel of their own.
+
+    Args:
+        found: the motion, sized.
+        title: above the picture.
+        shown: whether pyplot keeps the figure, for `pyplot.show`.
+
+    Raises:
+        NacelleError: if matplotlib is missing.
+    """
+    groups = [
+        (label, [k for k, load in enumerate(found.loads) if load.turns is turns])
+        for turns, label in ((False, "force (N)"), (True, "torque (N m)"))
+    ]
+    groups = [(label, places) for label, places in groups if places]
+    figure = new_figure((7.2, 0.8 + 2.9 * len(groups)), shown=shown)
+    all_axes = np.ravel(figure.subplots(len(groups), 1, sharex=True))
+    for ax, (label, places) in zip(all_axes, groups, strict=True):
+        for n, k in enumerate(places):
+            style = ("-", "--", "-.", ":")[n // 6 % 4]
+            ax.plot(found.times, found.force[:, k], style, linewidth=1.2, color=f"C{n % 6}")
+            ax.lines[-1].set_label(found.loads[k].name)
+        for limit in sorted({found.loads[k].force_limit for k in places}):
+            if np.isfinite(limit):
+                for side in (-limit, limit):
+                    ax.axhline(side, color="#9aa1aa", linewidth=0.8, linestyle=(0, (4, 3)))
+                ax.lines[-1].set_label("limit")
+        ax.set_ylabel(label)
+        plain_axes(ax)
+        ax.legend(fontsize=7, frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
+    all_axes[-1].set_xlabel("time (s)", fontsize=8)
+    all_axes[-1].set_xlim(found.times[0], found.times[-1])
+    if title:
+        figure.suptitle(title, fontsize=10)
     figure.set_layout_engine("tight")
     return figure
 

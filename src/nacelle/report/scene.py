@@ -6,7 +6,6 @@ the far ones first hides what is hidden. Nothing here knows how it is put on pap
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +17,8 @@ from nacelle.model.description import FrameSpec
 from nacelle.model.joint import Joint, JointKind
 from nacelle.model.leg import BASE
 from nacelle.model.robot import Robot
+from nacelle.report.default_shapes import MOUTH, ROD, Slide, arc_solids, body_solids
+from nacelle.report.solids import apart, box, cylinder, rim, sphere
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
 
@@ -110,7 +111,13 @@ class _Placed:
             for j in robot.joints
         ]
         points = np.array([end.p for pair in self.ends for end in pair])
-        self.extent = float(np.linalg.norm(points.max(axis=0) - points.min(axis=0))) or 1.0
+        self.extent = float(np.linalg.norm(points.max(axis=0) - points.min(axis=0)))
+        # Where all joints meet in one point, as in spherical mechanisms, they are drawn on a sphere.
+        self.spherical = self.extent < 1e-9 * robot.size
+        if self.spherical:
+            masses = [body for body in robot.bodies if body.mass > 0.0]
+            reach = [float(np.linalg.norm(body.inertia[1:4])) / body.mass for body in masses]
+            self.extent = 2.0 * max(reach, default=0.0) or 1.0
         self.active = {actuator.joint for actuator in robot.actuators}
 
     def scene(self, frames: bool) -> Scene:
@@ -130,7 +137,7 @@ class _Placed:
     # -------------------------------------------------------------------------- bodies
 
     def body(self, b: int, colour: str) -> Part:
-        """The shapes of a body; without any, lines between its joints."""
+        """The shapes of a body; without any, what its joints suggest."""
         body = self.robot.bodies[b]
         solids, colours = [], []
         for shape in self.shapes(b):
@@ -139,7 +146,7 @@ class _Placed:
                 solids.append(solid)
                 colours.append(shape.get("color", colour))
         if not solids:
-            solids = self.lines(b)
+            solids = self.default(b)
             colours = [colour] * len(solids)
         return Part("body", body.name, tuple(solids), tuple(colours))
 
@@ -159,19 +166,33 @@ class _Placed:
             return box(at, np.maximum(data["size"], 2.0 * thin), face)
         return None
 
-    def lines(self, b: int) -> list[Array]:
-        """Lines between the joints of a body, and a ball where they all meet."""
-        points = _apart(self.joint_points(b), 1e-3 * self.extent)
-        if len(points) < 2:
-            centre = points[0] if len(points) else self.poses[b].p
-            return [sphere(centre, 1.6 * _JOINT * self.extent)]
-        if len(points) == 2:
-            pairs = [(0, 1)]
-        else:
-            centre = np.mean(points, axis=0)
-            points, pairs = [*points, centre], [(k, len(points)) for k in range(len(points))]
-        r, face = 1.4 * _THIN * self.extent, _FACE * self.extent
-        return [cylinder(points[i], points[k], r, face) for i, k in pairs]
+    def default(self, b: int) -> list[Array]:
+        """Solids of a body without shapes of its own."""
+        face = _FACE * self.extent
+        platform = b in self.robot.nacelle.bodies
+        centres = self.joint_points(b)
+        if self.spherical:
+            centres = [self.tip(j) for j, joint in enumerate(self.robot.joints) if b in _bodies(joint)]
+            if not platform:
+                return arc_solids(centres, self.ends[0][0].p, 1.4 * ROD * self.extent, face)
+        slides = []
+        for joint, (fixed, moving) in zip(self.robot.joints, self.ends, strict=True):
+            if _slides(joint) and joint.predecessor != BASE and b in _bodies(joint):
+                tube = b == joint.predecessor
+                slides.append(Slide(*((fixed.p, moving.p) if tube else (moving.p, fixed.p)), tube))
+        return body_solids(centres, slides, self.poses[b].p, self.extent, face, platform=platform)
+
+    def tip(self, j: int) -> Array:
+        """Where a joint of a spherical mechanism is drawn: on its axis, on the side of its bodies."""
+        joint, (fixed, _) = self.robot.joints[j], self.ends[j]
+        if not joint.primitives:
+            return np.asarray(fixed.p)
+        axis = fixed.R[:, 0 if joint.kind is JointKind.UNIVERSAL else 2]
+        side = sum(
+            float(axis @ (self.poses[b].R @ np.array(self.robot.bodies[b].inertia[1:4])))
+            for b in _bodies(joint)
+        )
+        return np.asarray(fixed.p + (-1.0 if side < 0.0 else 1.0) * 0.5 * self.extent * axis)
 
     def joint_points(self, b: int) -> list[Array]:
         """Where the joints of a body are."""
@@ -194,8 +215,8 @@ class _Placed:
                 colours.append(shape.get("color", BASE_COLOUR))
         thin, face = _THIN * self.extent, _FACE * self.extent
         if not solids:
-            points = _apart(self.anchors(), 1e-3 * self.extent)
-            edges = _rim(points, 0.05 * self.extent)
+            points = apart(self.anchors(), 1e-3 * self.extent)
+            edges = rim(points, 0.05 * self.extent)
             solids = [cylinder(points[i], points[k], thin, face) for i, k in edges]
             solids += [cylinder(*rail, 1.5 * thin, face) for rail in self.rails()]
             solids += [sphere(point, 2.5 * thin) for point in points]
@@ -205,8 +226,8 @@ class _Placed:
     def anchors(self) -> list[Array]:
         """Where legs are held by the base; sliders have rails instead."""
         return [
-            fixed.p
-            for joint, (fixed, _) in zip(self.robot.joints, self.ends, strict=True)
+            self.tip(j) if self.spherical else fixed.p
+            for j, (joint, (fixed, _)) in enumerate(zip(self.robot.joints, self.ends, strict=True))
             if joint.predecessor == BASE and not _slides(joint)
         ]
 
@@ -233,6 +254,8 @@ class _Placed:
         """The mark of a joint: a pin along its axis, a sleeve on its slide, or a ball."""
         joint = self.robot.joints[j]
         at = self.ends[j][1]
+        if self.spherical:
+            at = Pose(at.R, self.tip(j))
         if joint.kind is JointKind.PRISMATIC:
             solid = self.sleeve(j)
         elif joint.kind in (JointKind.REVOLUTE, JointKind.CYLINDRICAL):
@@ -281,7 +304,7 @@ class _Placed:
             if spans:
                 reach = min(max(float(np.max(np.abs(span))) for span in spans), 0.1 * self.extent) + 2.5 * r
             return cylinder(moving.p - reach * axis, moving.p + reach * axis, r, r)
-        mouth = 0.5 * stroke
+        mouth = MOUTH * stroke
         for shape in self.shapes(joint.predecessor):
             if "cylinder" in shape:
                 data, pose = shape["cylinder"], self.poses[joint.predecessor]
@@ -329,137 +352,9 @@ class _Placed:
         return None
 
 
+def _bodies(joint: Joint) -> tuple[int, int]:
+    return joint.predecessor, joint.successor
+
+
 def _slides(joint: Joint) -> bool:
     return joint.kind in (JointKind.PRISMATIC, JointKind.CYLINDRICAL)
-
-
-# ------------------------------------------------------------------------------ solids
-
-
-def cylinder(start: Array, stop: Array, radius: float, face: float, *, end: float = 1.0) -> Array:
-    """Faces of a cylinder between two points, none longer than `face`; a cone with `end` = 0.
-
-    Args:
-        start: centre of the first end (3,).
-        stop: centre of the other end (3,).
-        radius: its radius, m.
-        face: longest face, m.
-        end: radius at the other end, as a part of the first.
-    """
-    start, stop = np.asarray(start, dtype=float), np.asarray(stop, dtype=float)
-    length = float(np.linalg.norm(stop - start))
-    axis = (stop - start) / length if length else np.array([0.0, 0.0, 1.0])
-    across = np.cross(axis, np.eye(3)[int(np.argmin(np.abs(axis)))])
-    across = across / np.linalg.norm(across)
-    count = 12 if radius < 0.5 * face else 40
-    turn = np.linspace(0.0, 2.0 * np.pi, count + 1)[:, None]
-    circle = radius * (np.cos(turn) * across + np.sin(turn) * np.cross(axis, across))
-    steps = max(1, int(np.ceil(length / face)))
-    rings = [
-        start + t * (stop - start) + (1.0 + t * (end - 1.0)) * circle
-        for t in np.linspace(0.0, 1.0, steps + 1)
-    ]
-    discs = max(1, int(np.ceil(radius / (2.0 * face))))
-    first = [start + t * circle for t in np.linspace(0.0, 1.0, discs + 1)]
-    last = [stop + t * end * circle for t in np.linspace(1.0, 0.0, discs + 1)]
-    return _skin([*first, *rings[1:-1], *last])
-
-
-def sphere(centre: Array, radius: float) -> Array:
-    """Faces of a sphere."""
-    turn = np.linspace(0.0, 2.0 * np.pi, 17)[:, None]
-    circle = np.hstack([np.cos(turn), np.sin(turn), np.zeros_like(turn)])
-    pole = np.array([0.0, 0.0, 1.0])
-    rise = np.linspace(-0.5 * np.pi, 0.5 * np.pi, 9)
-    return _skin([centre + radius * (np.cos(angle) * circle + np.sin(angle) * pole) for angle in rise])
-
-
-def box(pose: Pose, size: Array, face: float) -> Array:
-    """Faces of a box with its centre at a frame."""
-    half = 0.5 * np.asarray(size, dtype=float)
-    faces = []
-    for k, sign in itertools.product(range(3), (-1.0, 1.0)):
-        i, j = (k + 1) % 3, (k + 2) % 3
-        lines = [
-            np.linspace(-half[m], half[m], max(1, min(40, int(np.ceil(2.0 * half[m] / face)))) + 1)
-            for m in (i, j)
-        ]
-        grid = np.empty((len(lines[0]), len(lines[1]), 3))
-        grid[..., i], grid[..., j] = np.meshgrid(*lines, indexing="ij")
-        grid[..., k] = sign * half[k]
-        faces.append(_skin(list(grid if sign > 0.0 else grid[::-1])))
-    return np.asarray(np.concatenate(faces) @ pose.R.T + pose.p)
-
-
-def _skin(rings: list[Array]) -> Array:
-    """Quadrilaterals between rows of points (rows, points, 3)."""
-    net = np.stack(rings)
-    corners = [net[:-1, :-1], net[1:, :-1], net[1:, 1:], net[:-1, 1:]]
-    return np.stack(corners, axis=2).reshape(-1, 4, 3)
-
-
-def face_normals(faces: Array) -> Array:
-    """Unit normals (faces, 3); zero where a face has no area."""
-    normals = np.cross(faces[:, 2] - faces[:, 0], faces[:, 3] - faces[:, 1])
-    length = np.linalg.norm(normals, axis=1, keepdims=True)
-    return np.asarray(normals / np.where(length > 0.0, length, 1.0))
-
-
-def outward(solid: Array) -> Array:
-    """Normals of a convex solid, pointing out of it."""
-    normals = face_normals(solid)
-    centres = solid.mean(axis=1)
-    inward = np.einsum("fi,fi->f", normals, centres - centres.mean(axis=0)) < 0.0
-    return np.asarray(np.where(inward[:, None], -normals, normals))
-
-
-# ------------------------------------------------------------------------------ points
-
-
-def _apart(points: list[Array], distance: float) -> list[Array]:
-    """Points that are not the same, in their order."""
-    kept: list[Array] = []
-    for point in points:
-        if all(float(np.linalg.norm(point - other)) > distance for other in kept):
-            kept.append(point)
-    return kept
-
-
-def _rim(points: list[Array], distance: float) -> list[tuple[int, int]]:
-    """Edges around points that lie in one plane within a distance; none if they do not."""
-    if len(points) < 2:
-        return []
-    if len(points) == 2:
-        return [(0, 1)]
-    cloud = np.array(points)
-    centred = cloud - cloud.mean(axis=0)
-    axes = np.linalg.svd(centred)[2]
-    if np.max(np.abs(centred @ axes[2])) > distance:
-        return []
-    ring = _hull(centred @ axes[:2].T)
-    if len(ring) < 3:  # all on one line
-        ring = [int(k) for k in np.argsort(centred @ axes[0])]
-        return list(itertools.pairwise(ring))
-    return list(zip(ring, [*ring[1:], ring[0]], strict=True))
-
-
-def _hull(points: Array) -> list[int]:
-    """Corners of the convex hull of points (N, 2), counterclockwise, by Andrew's monotone chain."""
-    order = [int(k) for k in np.lexsort((points[:, 1], points[:, 0]))]
-    flat = 1e-12 * float(np.max(np.ptp(points, axis=0))) ** 2
-
-    def chain(indices: list[int]) -> list[int]:
-        corners: list[int] = []
-        for k in indices:
-            while len(corners) > 1:
-                (ax, ay), (bx, by) = (
-                    points[corners[-1]] - points[corners[-2]],
-                    points[k] - points[corners[-2]],
-                )
-                if ax * by - ay * bx > flat:
-                    break
-                corners.pop()
-            corners.append(k)
-        return corners
-
-    return chain(order)[:-1] + chain(order[::-1])[:-1]

@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from nacelle.dynamics.external import along_twist
 from nacelle.dynamics.functions import forward
+from nacelle.dynamics.state import state_at
 from nacelle.kinematics.chart import left_jacobian
 from nacelle.kinematics.configuration import configuration
 from nacelle.kinematics.functions import closing_step
@@ -71,15 +73,22 @@ def flow(
     *,
     friction: bool = True,
     smooth: float | None = None,
+    external: tuple[tuple[int, tuple[float, ...]], ...] = (),
 ) -> Array:
-    """Derivative of the state at actuator forces tau (actuators,)."""
+    """Derivative of the state at actuator forces tau (actuators,).
+
+    `external` are constant wrenches [f; n] in base axes on bodies and tools, by index.
+    """
     known = mechanism(robot)
     n = robot.motion.n
     c, v, y = s[:n], s[n : 2 * n], s[2 * n :]
     x = pose_of(known, c, quat_0)
     if known.ny:
         y = y + closing_step(robot, y, x)["dy"]
-    a = forward(robot, x, y, v, tau, np.zeros(n), friction=friction, smooth=smooth)["acceleration"]
+    load = np.zeros(n)
+    if external:
+        load = along_twist(state_at(robot, x, y, v), {k: np.array(wrench) for k, wrench in external})
+    a = forward(robot, x, y, v, tau, load, friction=friction, smooth=smooth)["acceleration"]
     c_rate, y_rate = _rates(robot, known, x, y, v, c)
     return pack([*c_rate, *a, *y_rate])
 

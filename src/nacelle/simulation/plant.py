@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from nacelle.dynamics import functions
+from nacelle.dynamics.external import checked_wrenches, load_names
 from nacelle.dynamics.friction import friction_options
+from nacelle.dynamics.inverse import external_load
+from nacelle.errors import KinematicsError
 from nacelle.kinematics import functions as kinematics
 from nacelle.kinematics.inverse import InverseKinematics, inverse_kinematics
 from nacelle.kinematics.mechanism import mechanism
@@ -40,6 +44,7 @@ class RigidPlant:
         robot: the robot.
         friction: whether friction counts.
         smooth: rate over which Coulomb friction changes its sign; needed by implicit methods.
+        external: constant wrenches [f; n] (6,) on bodies or tools, in base axes, as in `inverse_dynamics`.
         exact_jacobian: whether implicit methods take the exact Jacobian of the traced flow, which saves them
             some steps, but takes seconds to minutes to compile; else they take differences.
     """
@@ -50,6 +55,7 @@ class RigidPlant:
         *,
         friction: bool = True,
         smooth: float | None = None,
+        external: Mapping[str, Any] | None = None,
         exact_jacobian: bool = False,
     ) -> None:
         self.robot = robot
@@ -58,6 +64,16 @@ class RigidPlant:
         self.options: tuple[tuple[str, Any], ...] = tuple(options.items())
         self.friction: bool = options["friction"]
         self.smooth: float | None = options.get("smooth")
+        self.external = dict(external or {})
+        given = checked_wrenches(robot, self.external)
+        for k, wrench in given.items():
+            if wrench.ndim != 1:
+                raise KinematicsError(
+                    f"a simulation takes constant wrenches (6,), that on {load_names(robot)[k]} has the "
+                    f"shape {wrench.shape}"
+                )
+        if given:
+            self.options += (("external", tuple((k, tuple(w.tolist())) for k, w in given.items())),)
         self.exact_jacobian = exact_jacobian
         place = self.known.layout.quaternion
         # Orientations are counted from that of the reference pose.
@@ -164,10 +180,17 @@ class RigidPlant:
         }
 
     def power(self, s: Array, u: Array) -> Array:
-        """Power of the actuators' forces u (..., actuators) at states (..., size), W."""
+        """Power of the actuators' forces u (..., actuators) and of wrenches from outside, W.
+
+        At states (..., size).
+        """
         x, v = self.split(s)
         J = native(kinematics.inverse_jacobian, self.robot)(x, self.unknowns(s))["J"]
-        return np.asarray(np.einsum("...i,...ij,...j->...", u, J, v))
+        power = np.einsum("...i,...ij,...j->...", u, J, v)
+        if self.external:
+            load = external_load(self.robot, x, self.unknowns(s), self.external)
+            power = power + np.einsum("...i,...i->...", load, v)
+        return np.asarray(power)
 
     def joints(self, s: Array) -> InverseKinematics:
         """All joints and bodies at states (..., size)."""

@@ -1,0 +1,41 @@
+"""The command `draw`: a robot at a pose, as a picture."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from nacelle.cli.common import PICTURES, RobotArgument, app, check_new, console, fail
+from nacelle.cli.loads import ToolOption
+from nacelle.cli.pose import AtOption, ModeOption, load_robot, pose_at
+from nacelle.errors import NacelleError
+
+
+def write_picture(draw: Any, out: Path) -> None:
+    """Draw into a new file."""
+    from nacelle.report import draw as pictures
+
+    check_new(out, PICTURES)
+    pictures.save(draw(pictures).figure, out)
+    console(stderr=True).print(f"wrote {out}", markup=False)
+
+
+@app.command("draw")
+def draw_command(
+    robot: RobotArgument,
+    out: Annotated[Path, typer.Option("--out", help="Picture to write: .png, .svg or .pdf.")],
+    at: AtOption = None,
+    tool: ToolOption = "",
+    names: Annotated[bool, typer.Option("--names", help="Write the names of bodies.")] = False,
+    frames: Annotated[bool, typer.Option("--frames", help="Draw the frames of bodies.")] = False,
+    mode: ModeOption = "",
+) -> None:
+    """Draw a robot at a pose."""
+    try:
+        found = load_robot(robot, mode)
+        x = pose_at(found, at, tool)
+        write_picture(lambda pictures: pictures.plot_robot(found, x, names=names, frames=frames), out)
+    except NacelleError as error:
+        fail(error, False)

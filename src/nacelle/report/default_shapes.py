@@ -1,0 +1,134 @@
+"""Shapes of bodies whose description has no `display`: rods, telescopic parts, plates, arcs.
+
+Everything follows from the joints of a body: their centres and, where a joint slides, the line between its
+two ends. Lengths are parts of the robot's extent.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from nacelle.report.solids import apart, cylinder, plate, rim, sphere
+from nacelle.spatial.scalar import Array
+
+# Radii of a rod, of the tube of a telescopic pair and of a ball, and half the thickness of a plate.
+ROD = 0.0056
+TUBE = 0.0095
+BALL = 0.0176
+PLATE = 0.005
+# A stroke shorter than this is not drawn as a tube and a rod.
+SHORT = 0.02
+# Where a tube ends, as a part of the stroke.
+MOUTH = 0.5
+
+
+@dataclass(frozen=True)
+class Slide:
+    """A sliding joint between two moving bodies, seen from one of them.
+
+    Attributes:
+        start: the end of the joint on this body (3,), m.
+        stop: its end on the other body (3,), m.
+        tube: whether this body is the tube (the predecessor), otherwise it is the rod.
+    """
+
+    start: Array
+    stop: Array
+    tube: bool
+
+
+def body_solids(
+    centres: Sequence[Array],
+    slides: Sequence[Slide],
+    origin: Array,
+    extent: float,
+    face: float,
+    *,
+    platform: bool,
+) -> list[Array]:
+    """Solids of a body.
+
+    A tube or a rod along each stroke, a plate over the joints of a platform that lie in a plane, and rods
+    between the joints of a link (to their middle where there are more than two). A ball where there is
+    nothing else.
+
+    Args:
+        centres: centres of all joints of the body, (3,) each, m.
+        slides: its sliding joints to other moving bodies.
+        origin: of the body (3,), for one without joints.
+        extent: of the robot, m.
+        face: longest face, m.
+        platform: whether the body belongs to the nacelle.
+    """
+    solids = [_telescopic_part(slide, extent, face) for slide in slides if _long(slide, extent)]
+    points = apart([*centres], 1e-3 * extent)
+    if len(points) >= 2:
+        edges = rim(points, 0.05 * extent) if platform and len(points) > 2 else []
+        if len(edges) > 2:
+            corners = [points[i] for i, _ in edges]
+            solids.append(plate(corners, PLATE * extent, face))
+            inner = [point for point in points if not any(point is corner for corner in corners)]
+            solids += [sphere(point, ROD * extent) for point in inner]
+        else:
+            solids += _rods(points, ROD * extent, face)
+    if not solids:
+        solids.append(sphere(points[0] if points else origin, BALL * extent))
+    return solids
+
+
+def arc_solids(tips: Sequence[Array], centre: Array, radius: float, face: float) -> list[Array]:
+    """Solids of a body of a spherical mechanism: arcs about the centre between the tips of its axes.
+
+    Args:
+        tips: for each joint a point on its axis (3,), m, all at one distance from the centre.
+        centre: where all axes meet (3,), m.
+        radius: of the rods, m.
+        face: longest face, m.
+    """
+    points = apart([*tips], 1e-6 + radius)
+    solids: list[Array] = []
+    for a, b in itertools.pairwise(points):
+        way = arc(a, b, centre)
+        solids += [cylinder(start, stop, radius, face) for start, stop in itertools.pairwise(way)]
+    return solids or [sphere(points[0] if points else centre, 2.0 * radius)]
+
+
+def arc(a: Array, b: Array, centre: Array, pieces: int = 12) -> Array:
+    """Points (pieces + 1, 3) on the shorter great circle from a to b about a centre."""
+    u, v = a - centre, b - centre
+    n = np.cross(u, v)
+    if np.linalg.norm(n) < 1e-9 * float(u @ u):
+        # The same or opposite directions: any plane will do.
+        n = np.cross(u, np.eye(3)[int(np.argmin(np.abs(u)))])
+    side = np.cross(n, u)
+    side = side * (np.linalg.norm(u) / np.linalg.norm(side))
+    angle = float(np.arctan2(side @ v, u @ v))
+    turn = np.linspace(0.0, angle, pieces + 1)[:, None]
+    return np.asarray(centre + np.cos(turn) * u + np.sin(turn) * side)
+
+
+def _long(slide: Slide, extent: float) -> bool:
+    return float(np.linalg.norm(slide.stop - slide.start)) > SHORT * extent
+
+
+def _telescopic_part(slide: Slide, extent: float, face: float) -> Array:
+    """The tube from the joint's end to the mouth, or the rod from its end into the tube."""
+    way = slide.stop - slide.start
+    if slide.tube:
+        return cylinder(slide.start, slide.start + MOUTH * way, TUBE * extent, face)
+    return cylinder(slide.start, slide.start + (1.0 - 0.9 * MOUTH) * way, ROD * extent, face)
+
+
+def _rods(points: list[Array], radius: float, face: float) -> list[Array]:
+    if len(points) == 2:
+        return [cylinder(points[0], points[1], radius, face)]
+    centre = np.mean(points, axis=0)
+    return [
+        cylinder(point, centre, radius, face)
+        for point in points
+        if float(np.linalg.norm(point - centre)) > 0.1 * radius
+    ]
