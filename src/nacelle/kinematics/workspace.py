@@ -23,7 +23,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from nacelle.capacity import require_memory
-from nacelle.errors import KinematicsError
+from nacelle.errors import KinematicsError, did_you_mean
 from nacelle.kinematics import functions
 from nacelle.kinematics.flags import Flag, failed
 from nacelle.kinematics.inverse import inverse_kinematics
