@@ -80,12 +80,12 @@ def demo_command(
 def _described(robot: Robot) -> list[str]:
     from nacelle.kinematics.mobility import mobility
 
-    found = mobility(robot)
+    freedom = mobility(robot)
     return [
         f"{robot.title}",
         f"{len(robot.legs)} legs, {len(robot.bodies) - 1} bodies, {len(robot.joints)} joints, "
-        f"{len(robot.actuators)} drives; the platform has {found.platform} freedoms, the drives control "
-        f"{found.controlled}",
+        f"{len(robot.actuators)} drives; the platform has {freedom.platform} freedoms, the drives control "
+        f"{freedom.controlled}",
     ]
 
 
@@ -107,11 +107,11 @@ def _verified(robot: Robot, states: int) -> list[str]:
 def _counted(robot: Robot) -> list[str]:
     from nacelle.report.operations import operation_count
 
-    found = operation_count(robot, "inverse_dynamics", friction=True)
-    lines = [f"{found.total:>5} nacelle, from the pose to all drive forces"]
-    lines += [f"{entry.total:>5} {entry.source}, {entry.contains}" for entry in found.published]
-    if found.published:
-        share = 100.0 * found.total / min(entry.total for entry in found.published)
+    operations = operation_count(robot, "inverse_dynamics", friction=True)
+    lines = [f"{operations.total:>5} nacelle, from the pose to all drive forces"]
+    lines += [f"{entry.total:>5} {entry.source}, {entry.contains}" for entry in operations.published]
+    if operations.published:
+        share = 100.0 * operations.total / min(entry.total for entry in operations.published)
         lines.append(f"that is {share:.0f} % of the published count")
     return lines
 
@@ -126,18 +126,18 @@ def _driven(robot: Robot, out: Path) -> list[str]:
 
     x = reference_pose(robot)
     path = Circle(x, _RADIUS, motion=robot.motion, duration=_TURN)
-    found = size_motors(robot, path, rate=2000.0)
-    if failed(found.flags).any():
+    sizing = size_motors(robot, path, rate=2000.0)
+    if failed(sizing.flags).any():
         raise NacelleError("the circle leaves the workspace")
-    largest = max(found.loads, key=lambda load: load.peak_force)
-    fastest = max(found.loads, key=lambda load: load.peak_speed)
+    largest = max(sizing.loads, key=lambda load: load.peak_force)
+    fastest = max(sizing.loads, key=lambda load: load.peak_speed)
     title = f"{robot.name}: drive forces on a circle of {2e3 * _RADIUS:g} mm in {_TURN:g} s"
-    figure = plot_forces(found, title=title, shown=False)
+    figure = plot_forces(sizing, title=title, shown=False)
     picture = draw.save(figure, out / f"{robot.name}-circle-forces.png")
-    speed = float(abs(found.sample.v[:, :3]).max())
+    speed = float(abs(sizing.sample.v[:, :3]).max())
     return [
         f"{2e3 * _RADIUS:g} mm across in {_TURN:g} s, up to {speed:.2g} m/s, with friction, "
-        f"{len(found.times)} samples",
+        f"{len(sizing.times)} samples",
         f"largest force {largest.peak_force:.4g} N in {largest.name} of {largest.force_limit:.4g} N, "
         f"fastest drive {fastest.peak_speed:.3g} m/s",
         f"figure: {picture}",

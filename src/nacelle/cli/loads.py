@@ -66,22 +66,22 @@ def wrenches(robot: Robot, external: list[str] | None) -> dict[str, list[float]]
     from nacelle.dynamics.external import checked_wrenches
     from nacelle.model.leg import PLATFORM
 
-    found: dict[str, list[float]] = {}
+    given: dict[str, list[float]] = {}
     for text in external or []:
         name, sign, value = (piece.strip() for piece in text.rpartition("="))
         name = name if sign else robot.bodies[PLATFORM].name
-        if name in found:
+        if name in given:
             raise NacelleError(f"--external {text!r}: {name} has a wrench already; add them up")
         try:
-            found[name] = _wrench(value)
-            checked_wrenches(robot, found)
+            given[name] = _wrench(value)
+            checked_wrenches(robot, given)
         except NacelleError as error:
             raise NacelleError(f"--external {text!r}: {error}") from None
-    return found
+    return given
 
 
 def _wrench(text: str) -> list[float]:
-    """Read "fx fy fz N; nx ny nz N*m": either part alone, or both; without units the force stands first."""
+    """Read "fx fy fz N; nx ny nz N*m": either part alone, or both; without units the force is first."""
     parts = [part.strip() for part in text.split(";")]
     if len(parts) > 2 or not all(parts):
         raise NacelleError("write a force, or a force and a moment: '0 0 -50 N; 0 0 2 N*m'")

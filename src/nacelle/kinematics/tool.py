@@ -90,10 +90,10 @@ def tool_pose(robot: Robot, x: Any, tool: str) -> ToolPose:
         UnreachableError: if a single pose is out of reach; in a batch its numbers are NaN.
     """
     frame = find_tool(robot, tool)
-    found = inverse_kinematics(robot, x, limits=False)
-    R, p = found.bodies.R[..., frame.body, :, :], found.bodies.p[..., frame.body, :]
-    R = np.where(found.reachable[..., None, None], R, np.nan)
-    p = np.where(found.reachable[..., None], p, np.nan)
+    solution = inverse_kinematics(robot, x, limits=False)
+    R, p = solution.bodies.R[..., frame.body, :, :], solution.bodies.p[..., frame.body, :]
+    R = np.where(solution.reachable[..., None, None], R, np.nan)
+    p = np.where(solution.reachable[..., None], p, np.nan)
     return ToolPose(R @ frame.frame.R, p + R @ frame.frame.p)
 
 
@@ -291,11 +291,11 @@ class Target:
             for _ in range(_HALVINGS):
                 rows = todo[left]
                 trial = self._moved(x[rows], (part[left, None] * step[left]) * units)
-                found = self._gap(trial, *self._some(place, quat, rows))
-                after = np.linalg.norm(found, axis=1)
+                left_to_go = self._gap(trial, *self._some(place, quat, rows))
+                after = np.linalg.norm(left_to_go, axis=1)
                 with np.errstate(invalid="ignore"):
                     better = after < before[left]
-                x[rows[better]], gap[rows[better]] = trial[better], found[better]
+                x[rows[better]], gap[rows[better]] = trial[better], left_to_go[better]
                 left = left[~better]
                 if not left.size:
                     break
@@ -385,8 +385,8 @@ class Target:
         x = np.broadcast_to(x, (*batch, x.shape[-1]))
         dx, ddx = (np.broadcast_to(rate, (*batch, rate.shape[-1])) for rate in (dx, ddx))
         v, a = coordinate_rates(self.robot, x, dx, ddx)
-        found = body_motion(self.robot, x, v, a)
-        V, A = found.twist[..., self.tool.body, :], found.acceleration[..., self.tool.body, :]
+        moving = body_motion(self.robot, x, v, a)
+        V, A = moving.twist[..., self.tool.body, :], moving.acceleration[..., self.tool.body, :]
         R_F = self.tool.frame.R
         arm = self.at(x).R @ R_F.T @ self.tool.frame.p
         w, dw = V[..., 3:], A[..., 3:]
@@ -429,14 +429,14 @@ class Target:
     def cannot(self, values: Array, error: float) -> UnreachableError:
         """The error for a single target that is not met."""
         place, quat, start = self.wanted(values)
-        told = [
+        given = [
             f"{name} = {place[TRANSLATIONS.index(name)]:.6g} m"
             for name in TRANSLATIONS
             if name in self.motion.coordinates
         ]
         if quat is not None:
-            told.append(f"quat_xyzw = [{', '.join(f'{value:.4g}' for value in quat)}]")
-        words = f"{self.robot.name} cannot bring the tool {self.tool.name!r} to {', '.join(told)}"
+            given.append(f"quat_xyzw = [{', '.join(f'{value:.4g}' for value in quat)}]")
+        words = f"{self.robot.name} cannot bring the tool {self.tool.name!r} to {', '.join(given)}"
         if not np.isfinite(error):
             return UnreachableError(words)
         own = layout_of(self.robot.motion)
@@ -478,13 +478,15 @@ def pose_for_tool(
     quat_xyzw: Array | None,
 ) -> Array:
     """Poses of the nacelle from named coordinates of a tool, as `nacelle.pose` takes them."""
-    known = [*TRANSLATIONS, *(n for n in robot.motion.coordinates if n not in TRANSLATIONS)]
+    names_of_tool = [*TRANSLATIONS, *(n for n in robot.motion.coordinates if n not in TRANSLATIONS)]
     if _oriented(robot.motion):
-        known = [name for name in known if name not in ROTATIONS]
+        names_of_tool = [name for name in names_of_tool if name not in ROTATIONS]
     for name in values:
-        if name not in known:
-            raise KinematicsError(f"{robot.name} has no coordinate {name!r}; {did_you_mean(name, known)}")
-    names = [name for name in known if name in values]
+        if name not in names_of_tool:
+            raise KinematicsError(
+                f"{robot.name} has no coordinate {name!r}; {did_you_mean(name, names_of_tool)}"
+            )
+    names = [name for name in names_of_tool if name in values]
     find_tool(robot, tool)
     if quat_xyzw is not None:
         clash = [name for name in names if name in ROTATIONS]
@@ -504,8 +506,8 @@ def pose_for_tool(
         shapes = [part.shape for part in parts] + ([] if quat_xyzw is None else [quat_xyzw.shape[:-1]])
         batch = np.broadcast_shapes(*shapes)
     except ValueError:
-        told = ", ".join(f"{name} {np.shape(value)}" for name, value in values.items())
-        raise KinematicsError(f"the coordinates do not broadcast: {told}") from None
+        shapes_given = ", ".join(f"{name} {np.shape(value)}" for name, value in values.items())
+        raise KinematicsError(f"the coordinates do not broadcast: {shapes_given}") from None
     coordinates = np.empty((*batch, layout.nx))
     for name, value in values.items():
         coordinates[..., layout.x_index(name)] = value

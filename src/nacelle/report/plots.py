@@ -65,11 +65,11 @@ def plot_simulation(
     return figure
 
 
-def plot_forces(found: Sizing, *, title: str = "", shown: bool = True) -> Figure:
+def plot_forces(sizing: Sizing, *, title: str = "", shown: bool = True) -> Figure:
     """Draw the forces of the actuators along a motion, with their limits; torques in a panel of their own.
 
     Args:
-        found: the motion, sized.
+        sizing: the motion, sized.
         title: above the picture.
         shown: whether pyplot keeps the figure, for `pyplot.show`.
 
@@ -77,7 +77,7 @@ def plot_forces(found: Sizing, *, title: str = "", shown: bool = True) -> Figure
         NacelleError: if matplotlib is missing.
     """
     groups = [
-        (label, [k for k, load in enumerate(found.loads) if load.turns is turns])
+        (label, [k for k, load in enumerate(sizing.loads) if load.turns is turns])
         for turns, label in ((False, "force (N)"), (True, "torque (N m)"))
     ]
     groups = [(label, places) for label, places in groups if places]
@@ -86,9 +86,9 @@ def plot_forces(found: Sizing, *, title: str = "", shown: bool = True) -> Figure
     for ax, (label, places) in zip(all_axes, groups, strict=True):
         for n, k in enumerate(places):
             style = ("-", "--", "-.", ":")[n // 6 % 4]
-            ax.plot(found.times, found.force[:, k], style, linewidth=1.2, color=f"C{n % 6}")
-            ax.lines[-1].set_label(found.loads[k].name)
-        for limit in sorted({found.loads[k].force_limit for k in places}):
+            ax.plot(sizing.times, sizing.force[:, k], style, linewidth=1.2, color=f"C{n % 6}")
+            ax.lines[-1].set_label(sizing.loads[k].name)
+        for limit in sorted({sizing.loads[k].force_limit for k in places}):
             if np.isfinite(limit):
                 for side in (-limit, limit):
                     ax.axhline(side, color="#9aa1aa", linewidth=0.8, linestyle=(0, (4, 3)))
@@ -97,7 +97,7 @@ def plot_forces(found: Sizing, *, title: str = "", shown: bool = True) -> Figure
         plain_axes(ax)
         ax.legend(fontsize=7, frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
     all_axes[-1].set_xlabel("time (s)", fontsize=8)
-    all_axes[-1].set_xlim(found.times[0], found.times[-1])
+    all_axes[-1].set_xlim(sizing.times[0], sizing.times[-1])
     if title:
         figure.suptitle(title, fontsize=10)
     figure.set_layout_engine("tight")
