@@ -21,7 +21,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup check test test-all demo bench format gallery docs lock upgrade clean
+.PHONY: help setup check test test-all demo bench format gallery hashes docs lock upgrade clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -61,6 +61,9 @@ format: setup ## Format, and mend what the linter can mend
 
 gallery: setup ## Draw every robot of the library again for the pages
 	$(BIN)/python -m nacelle.report.gallery docs/pictures --page docs/gallery.md
+
+hashes: setup ## Write the hashes of the library's programs again, after a change of a form or a pass
+	PYTHONPATH=tests $(BIN)/python -m support.program_hashes
 
 docs: setup ## Build the pages into site/
 	$(BIN)/zensical build --clean

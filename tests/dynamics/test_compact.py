@@ -184,7 +184,7 @@ def test_random_robots(name: str, seed: int) -> None:
 def test_random_robots_of_any_seed(name: str, seed: int) -> None:
     robot = general(name, seed)
     reason = applies(mechanism(robot))
-    # Rods out of their plane have parasitic motion; every other robot of these families has the form.
+    # A random Delta may have parasitic motion; every other robot of these families has the form.
     assert reason in ("", "its joints are found by iteration")
     assume(not reason)
     check(robot, seed, forward=False)

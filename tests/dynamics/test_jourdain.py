@@ -8,7 +8,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from dynamics.test_legs import ALL, any_robot, cases, chain_of_all_joints, everywhere, general, motions, mp
+from dynamics.test_legs import ALL, any_robot, cases, chain_of_all_joints, everywhere, general, motions
 from nacelle.dynamics import jourdain, tree
 from nacelle.dynamics.demand import Settings
 from nacelle.dynamics.inverse import inverse_dynamics
@@ -18,6 +18,7 @@ from nacelle.kinematics.tree import point_acceleration
 from nacelle.model.joint import FrictionTerm
 from nacelle.spatial.lane import from_lanes, lanes
 from support.compare import assert_same
+from support.forty_digits import AGREE, DIGITS, largest_difference, precise, precise_pose, precise_robot
 
 
 def test_every_robot_is_served() -> None:
@@ -117,16 +118,17 @@ def test_lanes_are_samples(name: str) -> None:
         assert_same(F[k], one, 1e-13, name)
 
 
-def test_forty_digits() -> None:
-    robot = general("palida")
-    x, y, v, a = (part[0] for part in motions("palida", 1))
+@pytest.mark.parametrize("name", ["palida", "hexa", "fivebar", "space"])
+def test_forty_digits(name: str) -> None:
+    """Jourdain and tree agree to the digits that are carried, with frames that are rotations to as many."""
+    robot = general(name)
+    x, y, v, a = (part[0] for part in motions(name, 1))
     settings = everywhere(robot)
-    with mpmath.workdps(40):
-        state = state_at(robot, mp(x), mp(y), mp(v))
-        found = jourdain.generalised_force(state, mp(a), settings)
-        expected = tree.generalised_force(state, mp(a), settings)
-        largest = max(abs(value) for value in expected)
-        assert max(abs(p - q) for p, q in zip(found, expected, strict=True)) < 1e-13 * largest
+    with mpmath.workdps(DIGITS):
+        state = state_at(precise_robot(robot), precise_pose(robot, x), precise(y), precise(v))
+        found = jourdain.generalised_force(state, precise(a), settings)
+        expected = tree.generalised_force(state, precise(a), settings)
+        assert largest_difference(found, expected) < AGREE
     floats = jourdain.generalised_force(state_at(robot, x, y, v), a, settings)
     assert_same(floats, [float(value) for value in found], 1e-12)
 

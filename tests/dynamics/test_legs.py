@@ -39,6 +39,7 @@ from nacelle.spatial.lane import from_lanes, lanes
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
 from support.compare import assert_same
+from support.forty_digits import AGREE, DIGITS, largest_difference, precise, precise_pose, precise_robot
 from support.library import NAMES, library_robot
 from support.random_robots import random_rotation
 
@@ -396,22 +397,17 @@ def test_lanes_are_samples(name: str) -> None:
         assert_same(h[k], legs.bias(one, settings), 1e-13, name)
 
 
-def mp(array: Array) -> Array:
-    return np.array([mpmath.mpf(float(entry)) for entry in array], dtype=object)
-
-
-@pytest.mark.parametrize("name", ["space", "delta-codourey", "3rrr"])
+@pytest.mark.parametrize("name", ["space", "delta-codourey", "3rrr", "hexaglide", "orthoglide", "c5"])
 def test_forty_digits(name: str) -> None:
+    """Legs and tree agree to the digits that are carried, with frames that are rotations to as many."""
     robot = general(name)
     x, y, v, a = (part[0] for part in motions(name, 1))
-    with mpmath.workdps(40):
-        state = state_at(robot, mp(x), mp(y), mp(v))
-        settings = everywhere(robot)
-        expected = tree.generalised_force(state, mp(a), settings)
-        found = legs.generalised_force(state, mp(a), settings)
-        largest = max(abs(value) for value in expected)
-        # Rotations of the description are known to sixteen digits, so frames of joints are not quite square.
-        assert max(abs(p - q) for p, q in zip(found, expected, strict=True)) < 1e-13 * largest
+    settings = everywhere(robot)
+    with mpmath.workdps(DIGITS):
+        state = state_at(precise_robot(robot), precise_pose(robot, x), precise(y), precise(v))
+        expected = tree.generalised_force(state, precise(a), settings)
+        found = legs.generalised_force(state, precise(a), settings)
+        assert largest_difference(found, expected) < AGREE
     floats = legs.generalised_force(state_at(robot, x, y, v), a, settings)
     assert_same(floats, [float(value) for value in found], 1e-12, name)
 

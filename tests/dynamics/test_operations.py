@@ -69,14 +69,14 @@ COUNTS = [
     ("gough-stewart", "forward_dynamics", "pose", False, 1789),
     ("fivebar", "inverse_dynamics", "elements", True, 103),
     ("fivebar", "inverse_dynamics", "encoders", True, 171),
-    ("delta-codourey", "inverse_dynamics", "pose", False, 208),
-    ("delta", "inverse_dynamics", "pose", False, 265),
-    ("3rrr", "inverse_dynamics", "pose", False, 300),
+    ("delta-codourey", "inverse_dynamics", "pose", False, 201),
+    ("delta", "inverse_dynamics", "pose", False, 254),
+    ("3rrr", "inverse_dynamics", "pose", False, 284),
     ("hexaglide", "inverse_dynamics", "pose", False, 919),
-    ("hexa", "inverse_dynamics", "pose", False, 1336),
+    ("hexa", "inverse_dynamics", "pose", False, 1321),
     ("orthoglide", "inverse_dynamics", "pose", False, 191),
-    ("quattro", "inverse_dynamics", "pose", True, 780),
-    ("quattro", "forward_dynamics", "pose", True, 979),
+    ("quattro", "inverse_dynamics", "pose", True, 762),
+    ("quattro", "forward_dynamics", "pose", True, 954),
 ]
 
 
