@@ -26,6 +26,7 @@ from nacelle.errors import NacelleError, did_you_mean
 from nacelle.progress import task
 
 if TYPE_CHECKING:
+    from nacelle.kinematics.forward import Assemblies
     from nacelle.kinematics.inverse import InverseKinematics
     from nacelle.model.robot import Robot
     from nacelle.spatial.scalar import Array
@@ -458,6 +459,9 @@ def fk_command(
         typer.Option("--guess", metavar="NAME=VALUE", help="A coordinate of the pose to start from; repeat."),
     ] = None,
     follow: FollowOption = False,
+    assemblies: Annotated[
+        bool, typer.Option("--assemblies", help="With --q, search for all poses with these coordinates.")
+    ] = False,
     mode: ModeOption = "",
     tool: ToolOption = "",
     as_json: JsonOption = False,
@@ -467,8 +471,10 @@ def fk_command(
         found = load_robot(robot, mode)
         start = pose_at(found, guess) if guess else None
         if csv is None:
-            _fk_single(found, q, start, tool, as_json)
+            _fk_single(found, q, start, tool, assemblies, as_json)
         else:
+            if assemblies:
+                raise NacelleError("--assemblies goes with --q, for one sample")
             if q:
                 raise NacelleError("give actuators by --q or by --csv, not both")
             _fk_table(found, csv, out, start, follow, tool, as_json)
@@ -476,7 +482,9 @@ def fk_command(
         fail(error, as_json)
 
 
-def _fk_single(robot: Robot, q: list[str] | None, start: Array | None, tool: str, as_json: bool) -> None:
+def _fk_single(
+    robot: Robot, q: list[str] | None, start: Array | None, tool: str, assemblies: bool, as_json: bool
+) -> None:
     import numpy as np
 
     from nacelle.kinematics.forward import forward_kinematics
@@ -491,7 +499,8 @@ def _fk_single(robot: Robot, q: list[str] | None, start: Array | None, tool: str
             f"{robot.name} needs a coordinate of each actuator: --q {missing[0]}=VALUE"
             + (f" and {len(missing) - 1} more" if len(missing) > 1 else "")
         )
-    result = forward_kinematics(robot, np.array([given[name] for name in names]), start)
+    wanted = np.array([given[name] for name in names])
+    result = forward_kinematics(robot, wanted, start, assemblies=assemblies)
     layout = layout_of(robot.motion)
     if as_json:
         print_json(
@@ -503,6 +512,7 @@ def _fk_single(robot: Robot, q: list[str] | None, start: Array | None, tool: str
                 "iterations": int(result.iterations),
                 "flags": flag_words(int(result.flags)),
                 **tool_data(robot, result.x, tool),
+                **_assembly_data(result.assemblies),
             }
         )
         return
@@ -517,6 +527,26 @@ def _fk_single(robot: Robot, q: list[str] | None, start: Array | None, tool: str
     flags = flag_words(int(result.flags))
     if flags:
         console().print(f"[yellow]{', '.join(flags)}[/]")
+    if assemblies:
+        _print_assemblies(layout.x_names, result.assemblies)
+
+
+def _assembly_data(found: Assemblies | None) -> dict[str, Any]:
+    """All assemblies for JSON; nothing where they were not searched."""
+    if found is None:
+        return {}
+    signs = [dict(zip(found.names, row, strict=True)) for row in plain(found.signs)]
+    poses = plain(found.x)
+    return {"assemblies": [{"pose": x, "signs": s} for x, s in zip(poses, signs, strict=True)]}
+
+
+def _print_assemblies(names: tuple[str, ...], found: Assemblies) -> None:
+    """All assemblies, with the signs that differ from those of the reference pose."""
+    console().print(f"{len(found.x)} assemblies were found; signs against the reference pose:")
+    for x, signs in zip(found.x, found.signs, strict=True):
+        place = ", ".join(f"{name} = {value:.6g}" for name, value in zip(names, x, strict=True))
+        other = [name for name, sign in zip(found.names, signs, strict=True) if sign < 0.0]
+        console().print(f"  {place}; {'other: ' + ', '.join(other) if other else 'the same'}", markup=False)
 
 
 def _fk_table(

@@ -40,7 +40,7 @@ _CONTRACTION = 0.2
 _LONGEST = 0.25
 # Corrections below this are rounding, whose contraction says nothing.
 _ROUNDING = 1e-10
-_FIRST_STEP = 0.5
+_FIRST_STEP = 1.0
 # A path whose step falls below this part of what is left of it has met a singularity, or its end.
 _BLOCKED = 2e-3
 # What is left of a path may be taken by plain iteration where it is this short: its end is a singularity.

@@ -103,7 +103,7 @@ def inverse_kinematics(
     robot: Robot,
     x: Any,
     *,
-    guess: InverseKinematics | None = None,
+    guess: InverseKinematics | Start | None = None,
     follow: bool = False,
     limits: bool = True,
 ) -> InverseKinematics:
@@ -126,7 +126,7 @@ def inverse_kinematics(
         SingularError: if a single pose is a serial singularity; likewise.
     """
     poses, valid = checked_poses(robot, x)
-    start = None if guess is None else Start(guess.x, guess.y)
+    start = Start(guess.x, guess.y) if guess is not None else None
     y, branch = unknowns(mechanism(robot), poses, start, follow=follow)
     flags = np.where(valid, branch, int(Flag.INVALID))
     found = native(functions.joint_positions, robot)(poses, y)

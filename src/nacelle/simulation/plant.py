@@ -19,6 +19,7 @@ from nacelle.kinematics.mechanism import mechanism
 from nacelle.kinematics.motion import JointMotion, joint_motion
 from nacelle.kinematics.native import native
 from nacelle.kinematics.pose_input import checked_poses, checked_rates
+from nacelle.kinematics.unknowns import Start
 from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
 from nacelle.simulation.events import EventGroup
@@ -194,7 +195,8 @@ class RigidPlant:
 
     def joints(self, s: Array) -> InverseKinematics:
         """All joints and bodies at states (..., size)."""
-        return inverse_kinematics(self.robot, self.split(s)[0], limits=False)
+        x = self.split(s)[0]
+        return inverse_kinematics(self.robot, x, guess=Start(x, self.unknowns(s)), limits=False)
 
     def motion(self, s: Array) -> JointMotion:
         """Rates of all joints at states (..., size)."""
