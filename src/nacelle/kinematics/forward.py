@@ -439,7 +439,7 @@ class _Whole(_Reduced):
 
 
 def _same_modes(known: Mechanism, x: Array, q: Array) -> Array:
-    """Whether the legs of a robot in closed form stand on the reference's side of their singularities (N,)."""
+    """Whether legs in closed form are on the side of their singularities that the reference is on (N,)."""
     found = native(functions.actuator_positions, known.robot)(x, np.zeros((len(x), 0)))
     off = found["q"] - _unwound(known.robot, q, found["q"])
     with np.errstate(invalid="ignore"):
