@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.kinematics import functions
+from nacelle.kinematics import continuation, functions
 from nacelle.kinematics.branch import branch_of
 from nacelle.kinematics.flags import Flag
 from nacelle.kinematics.inverse import InverseKinematics
@@ -226,3 +226,87 @@ def test_all_assemblies() -> None:
     one = nacelle.forward_kinematics(robot, q[0], assemblies=True)
     assert len(one.assemblies.x) >= 1
     assert nacelle.forward_kinematics(robot, q[0]).assemblies is None
+
+
+@pytest.mark.parametrize("make", [wrist, lambda: leg_robots.planar(1, ("RRR",) * 3)])
+def test_forward_goes_the_short_way_round(make: object) -> None:
+    """Angles count modulo a turn: whole turns more, alone or along a path, lead to the same poses."""
+    robot = make()  # type: ignore[operator]
+    t = np.linspace(0.0, 1.0, 40)[:, None]
+    if robot.name == "wrist":
+        x = turned(1e-3 + t * np.array([0.2, -0.15, 0.1]))
+    else:
+        x = nacelle.reference_pose(robot) + t * np.array([0.02, -0.03, 0.1])
+    q = nacelle.inverse_kinematics(robot, x, limits=False).actuators
+    wound = q.copy()
+    wound[:, 0] += 2.0 * np.pi
+    wound[20:, 1] -= 2.0 * np.pi
+    for follow in (False, True):
+        plain = nacelle.forward_kinematics(robot, q, follow=follow)
+        again = nacelle.forward_kinematics(robot, wound, follow=follow)
+        assert np.all(plain.flags == 0)
+        assert np.all(again.flags == 0)
+        np.testing.assert_allclose(again.x, plain.x, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["fivebar", "orthoglide"])
+def test_forward_in_closed_form_knows_other_modes(name: str) -> None:
+    """Where spheres meet with a leg beyond its own singularity, the inverse gives other coordinates."""
+    robot = nacelle.load(name)
+    rng = np.random.default_rng(0)
+    centre = nacelle.inverse_kinematics(robot, nacelle.reference_pose(robot)).actuators
+    reach = 2.5 if name == "fivebar" else 1.5 * robot.size
+    q = centre + rng.uniform(-reach, reach, (400, centre.size))
+    found = nacelle.forward_kinematics(robot, q)
+    met = (found.flags & int(Flag.UNREACHABLE)) == 0
+    other = (found.flags & int(Flag.OTHER_BRANCH)) != 0
+    back = nacelle.inverse_kinematics(robot, found.x, limits=False).actuators
+    apart = back - q
+    if name == "fivebar":
+        apart = np.angle(np.exp(1j * apart))
+    off = np.max(np.abs(apart), axis=1)
+    assert np.sum(met & other) > 10
+    assert np.sum(met & ~other) > 10
+    assert np.all(off[met & ~other] < 1e-5)
+    assert not np.any(off[met & other] < 1e-8)
+
+
+def test_guesses() -> None:
+    """Rows of a guess that have no solution count as none; what is no solution gets a clear error."""
+    leg = inner_loops.draw(0)
+    robot = leg.robot
+    x = leg.foot(np.full(4, 1.0), leg.knee + np.linspace(-0.1, 0.1, 4))
+    plain = nacelle.inverse_kinematics(robot, x, limits=False)
+    holes = x.copy()
+    holes[[0, 2]] = np.nan
+    guess = nacelle.inverse_kinematics(robot, holes, limits=False)
+    for follow in (False, True):
+        again = nacelle.inverse_kinematics(robot, x, guess=guess, follow=follow, limits=False)
+        assert np.all(again.flags == 0)
+        np.testing.assert_allclose(again.actuators, plain.actuators, atol=1e-12)
+    with pytest.raises(nacelle.KinematicsError, match="the guess is a solution of leg"):
+        nacelle.inverse_kinematics(robot, x, guess=x)  # type: ignore[arg-type]
+    other = nacelle.inverse_kinematics(digger(), nacelle.reference_pose(digger()))
+    with pytest.raises(nacelle.KinematicsError, match="with 2 coordinates and 4 unknowns"):
+        nacelle.inverse_kinematics(robot, x, guess=other)
+
+
+def test_a_bad_leg_does_not_hide_another() -> None:
+    """Every leg has its own conditioning: the least of all stays the same while the second meets zero."""
+    begin, middle, end = np.array([[0.1, 0.12]]), np.array([[0.1, 0.12]]), np.array([[0.1, 0.36]])
+    assert not continuation._no_singularity(begin, middle, end)[0]
+    assert continuation._no_singularity(begin[:, :1], middle[:, :1], end[:, :1])[0]
+
+
+def test_work_along_a_path_with_jumps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Samples that are no path cost each a few solutions, not one for each sample behind them."""
+    leg = inner_loops.draw(0)
+    rng = np.random.default_rng(0)
+    x = leg.foot(rng.uniform(-1.5, 1.5, 400), leg.knee + rng.uniform(-0.4, 0.4, 400))
+    solved = []
+    piece = continuation._sure_piece
+    monkeypatch.setattr(
+        continuation, "_sure_piece", lambda *args: solved.append(len(args[3])) or piece(*args)
+    )
+    nacelle.inverse_kinematics(leg.robot, x, follow=True, limits=False)
+    assert 400 <= sum(solved) < 20 * 400

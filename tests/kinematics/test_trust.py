@@ -6,7 +6,7 @@ condition and on the branch of the reference.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -20,9 +20,11 @@ from nacelle.kinematics.configuration import configuration
 from nacelle.kinematics.flags import Flag
 from nacelle.kinematics.mechanism import mechanism
 from nacelle.kinematics.rates import equations
+from nacelle.model.joint import Joint, JointKind
 from nacelle.model.robot import Robot
 from nacelle.program.program import Program
 from nacelle.spatial.physics import input_shapes
+from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
 from support import inner_loops, wide
 
@@ -228,3 +230,40 @@ def test_a_run_ends_before_a_flat_loop() -> None:
     assert "singularity" in run.message
     assert abs(run.joints.joint("leg.knee")[-1, 0] - bent) < 0.05
     assert np.all(np.isfinite(run.x))
+
+
+def test_the_size_of_a_robot_does_not_matter() -> None:
+    """A leg with a motor and a cylinder, and a thousandth of it: the same margins, flags and forces."""
+    leg = inner_loops.draw(2)
+    x = leg.foot(np.full(20, 1.0), leg.knee + np.linspace(-0.1, 0.1, 20))
+    large = nacelle.inverse_dynamics(leg.robot, x)
+    small = nacelle.inverse_dynamics(shrunk(leg.robot, 1e-3), 1e-3 * x)
+    assert np.all(large.flags == 0)
+    assert np.all(small.flags == 0)
+    np.testing.assert_allclose(small.margins, large.margins, rtol=1e-9)
+    assert np.all(small.pivot > large.pivot)
+    # The torque of the motor falls with lengths, the force of the cylinder stays.
+    np.testing.assert_allclose(small.force / [1e-3, 1.0], large.force, rtol=1e-10)
+
+
+def shrunk(robot: Robot, factor: float) -> Robot:
+    """A robot with all lengths times a factor, and the same masses."""
+
+    def moved(pose: Pose) -> Pose:
+        return Pose(pose.R, factor * pose.p)
+
+    def smaller(joint: Joint) -> Joint:
+        guess = joint.guess
+        if guess is not None and joint.kind is JointKind.PRISMATIC:
+            guess = tuple(factor * value for value in guess)
+        frames = moved(joint.frame_predecessor), moved(joint.frame_successor)
+        return replace(joint, frame_predecessor=frames[0], frame_successor=frames[1], guess=guess)
+
+    lengths = factor ** np.array([0, 1, 1, 1, 2, 2, 2, 2, 2, 2])
+    bodies = tuple(replace(body, inertia=tuple(body.inertia * lengths)) for body in robot.bodies)
+    return replace(
+        robot,
+        bodies=bodies,
+        joints=tuple(smaller(joint) for joint in robot.joints),
+        reference=moved(robot.reference),
+    )

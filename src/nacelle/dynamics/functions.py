@@ -19,7 +19,7 @@ from nacelle.dynamics.external import along_twist, load_count
 from nacelle.dynamics.formulations import generalised_force
 from nacelle.dynamics.state import state_at
 from nacelle.kinematics.actuation import actuator_drifts, actuator_rows
-from nacelle.kinematics.jacobian import twist_units
+from nacelle.kinematics.jacobian import scales
 from nacelle.kinematics.mechanism import mechanism
 from nacelle.kinematics.shapes import of_actuators, of_pose, of_twist, of_unknowns
 from nacelle.model.robot import Robot
@@ -29,6 +29,9 @@ from nacelle.spatial.solve import solve
 
 # How the smallest form of forward dynamics is written: it needs no search.
 FORWARD = {"platform": "masses", "flat": False, "turned": False, "pole": 0}
+
+# A robot of motors and of cylinders whose size is this far from 1 m has rows of J_r^-1 of unlike sizes.
+_UNLIKE = 10.0
 
 
 @physics(x=of_pose, y=of_unknowns, v=of_twist, a=of_twist, load=of_twist)
@@ -49,9 +52,12 @@ def inverse(
     state = state_at(robot, x, y, v)
     F = generalised_force(formulation, state, a, Settings(friction, smooth)) - load
     A = actuator_rows(robot, state.now.motion) @ state.moving.U
-    force, pivot = balance(
-        A, F, None if weights is None else np.array(weights), units=twist_units(robot.numeric)
-    )
+    rows, columns = scales(robot.numeric)
+    shared = None if weights is None else np.array(weights)
+    if shared is None and len(rows) == len(columns) and np.max(rows) > _UNLIKE * np.min(rows):
+        # Forces that are unique do not depend on weights: these make rows in rad and in m comparable.
+        shared = rows * rows
+    force, pivot = balance(A, F, shared, units=columns)
     return {"force": force, "generalised": F, "pivot": pack([pivot])[0], "gates": state.margins()}
 
 

@@ -15,6 +15,9 @@ go from p_0 to p_1, and the unknowns y follow from one solution to the next. Two
 
       |c_middle - (c_begin + c_end) / 2| < min(c_begin, c_end) / 4
 
+  for each leg on its own: the smallest of them all would hide a leg that passes its singularity while
+  another one is worse.
+
 Otherwise the step is halved. At a singularity the steps shrink to nothing: there a path ends, and what lies
 behind it is not connected.
 
@@ -46,6 +49,8 @@ _BLOCKED = 2e-3
 # What is left of a path may be taken by plain iteration where it is this short: its end is a singularity.
 _END = 1e-6
 _ROUNDS = 400
+# Points of the first piece of a run.
+_FIRST_RUN = 16
 
 PathPoint = Callable[[Array, Array], Array]
 """Parameters at the parts t (M,) of the paths of some samples (M,) of a batch: (indices, t) to (M, k)."""
@@ -59,7 +64,7 @@ class Equations:
 
     Attributes:
         solver: Newton's iteration for y at parameters p.
-        conditioning: (p, y) to c (N,): a measure of the distance from a singularity, 0 at one.
+        conditioning: (p, y) to c (N, measures): distances from singularities, 0 at one.
         units: what the unknowns count in (ny,): the robot's size for lengths, 1 for angles.
     """
 
@@ -94,9 +99,10 @@ def continued(equations: Equations, y: Array, path: PathPoint) -> Continued:
     part, step = np.zeros(len(y)), np.full(len(y), _FIRST_STEP)
     iterations = np.zeros(len(y), dtype=np.int64)
     active = np.flatnonzero(np.all(np.isfinite(y), axis=1))
-    c = np.zeros(len(y))
     if active.size:
-        c[active] = equations.conditioning(path(active, np.zeros(active.size)), y[active])
+        first = equations.conditioning(path(active, np.zeros(active.size)), y[active])
+        c = np.zeros((len(y), first.shape[1]))
+        c[active] = first
     for _ in range(_ROUNDS):
         if not active.size:
             break
@@ -124,7 +130,7 @@ def _step(
     # In the middle two corrections are accurate enough.
     first, second, certain = _corrections(equations, y, middle)
     half, taken = second.y, first.iterations + second.iterations
-    found, c_end = np.full(y.shape, np.nan), np.full(len(y), np.nan)
+    found, c_end = np.full(y.shape, np.nan), np.full(c.shape, np.nan)
     which = np.flatnonzero(certain)
     if not which.size:
         return certain, found, c_end, taken
@@ -132,16 +138,18 @@ def _step(
     taken[which] += more
     which = np.flatnonzero(certain)
     if which.size:
-        c_end[which] = equations.conditioning(goal[which], found[which])
-        c_middle = equations.conditioning(middle[which], half[which])
-        certain[which] = _no_singularity(c[which], c_middle, c_end[which])
+        both = equations.conditioning(
+            np.concatenate([goal[which], middle[which]]), np.concatenate([found[which], half[which]])
+        )
+        c_end[which] = both[: which.size]
+        certain[which] = _no_singularity(c[which], both[which.size :], c_end[which])
     return certain, found, c_end, taken
 
 
 def _no_singularity(begin: Array, middle: Array, end: Array) -> Array:
-    """Whether the conditioning (N,) at three points shows that there is no singularity between them."""
+    """Whether the conditioning (N, measures) at three points shows no singularity between them (N,)."""
     off = np.abs(middle - 0.5 * (begin + end))
-    return np.asarray(off <= 0.25 * np.minimum(begin, end))
+    return np.asarray(np.all(off <= 0.25 * np.minimum(begin, end), axis=1))
 
 
 def _certain(equations: Equations, y: Array, p: Array) -> tuple[Array, Array, Array]:
@@ -182,8 +190,21 @@ def sure_run(equations: Equations, p0: Array, y0: Array, p: Array, between: Betw
 
     Ends before the first point that is not certainly connected with the one before.
     """
-    if not len(p):
-        return Run(np.zeros((0, y0.size)), np.zeros(0, dtype=np.int64))
+    y, iterations = np.zeros((0, y0.size)), np.zeros(0, dtype=np.int64)
+    length = _FIRST_RUN
+    while len(y) < len(p):
+        # Pieces of growing length: what comes behind a point where the run ends is not solved in vain.
+        piece = p[len(y) : len(y) + length]
+        run = _sure_piece(equations, p0, y0, piece, between)
+        y, iterations = np.concatenate([y, run.y]), np.concatenate([iterations, run.iterations])
+        if len(run.y) < len(piece):
+            break
+        p0, y0, length = piece[-1], run.y[-1], 4 * length
+    return Run(y, iterations)
+
+
+def _sure_piece(equations: Equations, p0: Array, y0: Array, p: Array, between: Between) -> Run:
+    """`sure_run` for a piece of a path, all at a time."""
     found = equations.solver.solve(y0, p, tolerance=CLOSED, max_iterations=_ITERATIONS, follow=True)
     before, last = np.concatenate([y0[None], found.y[:-1]]), np.concatenate([p0[None], p[:-1]])
     c = equations.conditioning(last, before)
@@ -228,7 +249,8 @@ class Roadmap:
 
     def nearest(self, p: Array, units: Array, count: int) -> Array:
         """Indices (N, count) of the solutions nearest to parameters (N, k), the nearest first."""
-        away = np.stack([np.sum(((p - own) / units) ** 2, axis=1) for own in self.p], axis=1)
+        with np.errstate(over="ignore"):
+            away = np.stack([np.sum(((p - own) / units) ** 2, axis=1) for own in self.p], axis=1)
         return np.argsort(away, axis=1, kind="stable")[:, :count]
 
 

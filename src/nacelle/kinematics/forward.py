@@ -50,6 +50,8 @@ _LONGEST = 0.5
 # The same where iteration starts anywhere: a leg that is drawn out of reach ends it.
 _SHORT = 0.1
 _NEAR_GATE = 1e-4
+# Coordinates of actuators that are the same, rad or robot sizes.
+_SAME = 1e-5
 # Points of the roadmap, how far around the reference they are sought (robot sizes, rad), and from how many of
 # them a sample is sought.
 _GOALS, _FAR, _TURN, _NEAREST = 96, 0.6, 1.6, 3
@@ -147,6 +149,8 @@ def forward_kinematics(
             flags |= np.where(met & (found["gate"] < _NEAR_GATE), int(Flag.NEAR_SINGULAR), 0)
         x[met] = found["x"][met]
         flags |= np.where(met | ~valid, 0, int(Flag.UNREACHABLE))
+        # Spheres meet on both sides of a leg's own singularity.
+        flags[met] |= np.where(_same_modes(known, x[met], rows[met]), 0, int(Flag.OTHER_BRANCH))
     else:
         starts = None if guess is None else checked_poses(robot, guess)[0]
         if starts is not None:
@@ -260,6 +264,7 @@ class _Reduced:
         """Samples as a path: each continued from the one before."""
         u = np.full((len(q), self.reference().size), np.nan)
         first = None if starts is None else starts[:1]
+        q = _unwound_path(self.known.robot, q, self.reference_actuators())
         own_steps, own_flags = steps[:1], flags[:1]
         u[:1] = self._each(q[:1], first, own_steps, own_flags)
         place, last = 1, 0 if not own_flags[0] & int(Flag.UNREACHABLE) else -1
@@ -292,7 +297,8 @@ class _Reduced:
         """Continue from solutions to the samples `left`; give those that were not reached."""
         if not left.size:
             return left
-        found = continued(self.equations, u0, lambda which, t: _between(q0[which], q[left[which]], t))
+        goal = _unwound(self.known.robot, q[left], q0)
+        found = continued(self.equations, u0, lambda which, t: _between(q0[which], goal[which], t))
         steps[left] += found.iterations
         done = left[found.reached]
         u[done], flags[done] = found.y[found.reached], 0
@@ -320,13 +326,12 @@ class _Reduced:
     # ---- signs
 
     def _conditioning(self, q: Array, u: Array) -> Array:
-        """The smaller of the conditioning of the scaled J_r^-1 and of those of the legs (N,)."""
+        """The conditioning of the scaled J_r^-1 and those of the legs (N, 1 + margins)."""
         robot = self.known.robot
         found = native(functions.inverse_jacobian, robot)(*self.poses(u))
         with np.errstate(invalid="ignore"):
-            legs = np.sqrt(np.min(found["gates"], axis=1, initial=1.0))
-            smaller: Array = np.minimum(conditioning(scaled_inverse(robot, found["J"])), legs)
-        return smaller
+            parallel = conditioning(scaled_inverse(robot, found["J"]))
+            return np.concatenate([parallel[:, None], np.sqrt(found["gates"])], axis=1)
 
     def reference_actuators(self) -> Array:
         """Coordinates of the actuators in the reference pose."""
@@ -433,16 +438,46 @@ class _Whole(_Reduced):
         return x, known.unknowns(dependent, u[:, self.size :])
 
 
+def _same_modes(known: Mechanism, x: Array, q: Array) -> Array:
+    """Whether legs in closed form are on the side of their singularities that the reference is on (N,)."""
+    found = native(functions.actuator_positions, known.robot)(x, np.zeros((len(x), 0)))
+    off = found["q"] - _unwound(known.robot, q, found["q"])
+    with np.errstate(invalid="ignore"):
+        # At its singularity a leg's coordinate is known to the root of rounding.
+        return np.asarray(np.all(np.abs(off) <= _SAME * _actuator_units(known.robot), axis=1))
+
+
 def _between(first: Array, last: Array, t: Array) -> Array:
     """Coordinates of actuators at the parts t (M,) of the ways between two; the last ones exactly."""
     t = t[:, None]
     return np.ascontiguousarray(np.where(t == 1.0, last, (1.0 - t) * first + t * last))
 
 
+def _turns(robot: Robot) -> Array:
+    """Which actuators are revolute (actuators,)."""
+    return np.array([robot.joints[actuator.joint].primitives[0].turns for actuator in robot.actuators])
+
+
+def _unwound(robot: Robot, q: Array, start: Array) -> Array:
+    """Coordinates of actuators, angles by whole turns within half a turn of those where a path begins.
+
+    Inverse kinematics gives angles within half a turn of zero: without this a path across the seam would go
+    the long way round.
+    """
+    whole = 2.0 * np.pi * np.round((q - start) / (2.0 * np.pi))
+    return np.asarray(np.where(_turns(robot) & (whole != 0.0), q - whole, q))
+
+
+def _unwound_path(robot: Robot, q: Array, start: Array) -> Array:
+    """Coordinates of actuators (N, actuators) along a path, angles without jumps by whole turns."""
+    steps = np.diff(q, axis=0, prepend=start[None])
+    whole = 2.0 * np.pi * np.cumsum(np.round(steps / (2.0 * np.pi)), axis=0)
+    return np.asarray(np.where(_turns(robot) & (whole != 0.0), q - whole, q))
+
+
 def _actuator_units(robot: Robot) -> Array:
     """What the coordinates of actuators count in (actuators,): the robot's size for lengths, 1 for angles."""
-    turns = [robot.joints[actuator.joint].primitives[0].turns for actuator in robot.actuators]
-    return np.where(turns, 1.0, robot.size)
+    return np.where(_turns(robot), 1.0, robot.size)
 
 
 def _distinct(known: Mechanism, x: Array, y: Array, first: Array) -> Array:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nacelle.errors import SingularError, UnreachableError
+from nacelle.errors import KinematicsError, SingularError, UnreachableError
 from nacelle.kinematics import functions
 from nacelle.kinematics.flags import Flag, failed
 from nacelle.kinematics.limits import (
@@ -126,7 +126,7 @@ def inverse_kinematics(
         SingularError: if a single pose is a serial singularity; likewise.
     """
     poses, valid = checked_poses(robot, x)
-    start = Start(guess.x, guess.y) if guess is not None else None
+    start = None if guess is None else _start(robot, guess)
     y, branch = unknowns(mechanism(robot), poses, start, follow=follow)
     flags = np.where(valid, branch, int(Flag.INVALID))
     found = native(functions.joint_positions, robot)(poses, y)
@@ -141,6 +141,19 @@ def inverse_kinematics(
     if limits:
         flags |= np.where(_outside(result) & ~bad, int(Flag.OUT_OF_LIMITS), 0)
     return result
+
+
+def _start(robot: Robot, guess: Any) -> Start:
+    """Where continuation begins, from a solution that a user gives."""
+    x, y = getattr(guess, "x", None), getattr(guess, "y", None)
+    known = mechanism(robot)
+    sizes = (known.layout.nx, known.ny)
+    if x is None or y is None or (np.shape(x)[-1:], np.shape(y)[-1:]) != ((sizes[0],), (sizes[1],)):
+        raise KinematicsError(
+            f"the guess is a solution of {robot.name} as inverse_kinematics gives it, with {sizes[0]} "
+            f"coordinates and {sizes[1]} unknowns, got {type(guess).__name__}"
+        )
+    return Start(x, y)
 
 
 def leg_condition(margins: Array) -> Array:

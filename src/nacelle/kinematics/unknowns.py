@@ -73,21 +73,21 @@ def unknowns(known: Mechanism, x: Array, guess: Start | None = None, *, follow: 
     Args:
         known: analysis of the robot.
         x: poses (..., nx).
-        guess: solutions to begin with, one or as many as poses; the reference pose if None.
+        guess: solutions to begin with, one or as many as poses; the reference pose if None, and where they
+            are not finite.
         follow: whether the poses, in order, are a path: each begins with the solution before it.
     """
     batch = x.shape[:-1]
     if known.closed_form:
         return Unknowns(np.zeros((*batch, 0)), np.zeros(batch, dtype=np.int64))
     rows = np.ascontiguousarray(x.reshape(-1, known.layout.nx))
-    if guess is None:
-        x0, y0 = known.reference
-        start = Start(np.broadcast_to(x0, rows.shape), np.broadcast_to(y0, (len(rows), known.ny)))
-    else:
-        start = Start(
-            broadcast_guess(guess.x, x.shape).reshape(rows.shape),
-            broadcast_guess(guess.y, (*batch, known.ny)).reshape(-1, known.ny),
-        )
+    x0, y0 = known.reference
+    start = Start(np.broadcast_to(x0, rows.shape), np.broadcast_to(y0, (len(rows), known.ny)))
+    if guess is not None:
+        own_x = broadcast_guess(guess.x, x.shape).reshape(rows.shape)
+        own_y = broadcast_guess(guess.y, (*batch, known.ny)).reshape(-1, known.ny)
+        given = np.all(np.isfinite(own_x), axis=1) & np.all(np.isfinite(own_y), axis=1)
+        start = Start(*(np.where(given[:, None], *pair) for pair in zip((own_x, own_y), start, strict=True)))
     search = _Search(known)
     found = search.along(rows, start) if follow else search.each(rows, start, free=guess is None)
     return Unknowns(found.y.reshape(*batch, known.ny), found.flags.reshape(batch))
@@ -102,11 +102,11 @@ class _Search:
         self.equations = Equations(self.solver, self._conditioning, _unknown_units(known))
 
     def _conditioning(self, x: Array, y: Array) -> Array:
-        """The smallest of the inverse conditions of the legs and of the nacelle on them (N,)."""
+        """The inverse conditions of the legs and of the nacelle on them (N, measures)."""
         gates = native(functions.joint_positions, self.known.robot)(x, y)["gates"]
         own = list(self.known.iterated_legs) + list(range(len(self.known.legs), gates.shape[1]))
         with np.errstate(invalid="ignore"):
-            return np.asarray(np.sqrt(np.min(gates[:, own], axis=1)))
+            return np.asarray(np.sqrt(gates[:, own]))
 
     def each(self, x: Array, start: Start, *, free: bool) -> Unknowns:
         """Solve every pose (N, nx) for itself; with `free` by way of the roadmap, too."""
