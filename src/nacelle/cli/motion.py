@@ -251,7 +251,7 @@ def _dynamics(
             f"{load.peak_speed:.4g} {speed}",
             f"{load.speed_limit:.4g} {speed}" if math.isfinite(load.speed_limit) else "",
             f"{load.peak_power:.4g} W",
-            f"{load.lowest_power + 0.0:.4g} W",
+            f"{load.lowest_power:.4g} W",
         )
     console().print(
         f"{robot.name}: {path.duration:g} s, {len(found.times)} samples"

@@ -48,9 +48,10 @@ ModeOption = Annotated[str, typer.Option("--mode", help="A mode of operation of 
 
 def load_robot(name: str, mode: str = "") -> Robot:
     """Load a robot, in one of its modes if one is named."""
-    from nacelle.library import load
+    with task(f"reading {name}"):
+        from nacelle.library import load
 
-    robot = load(name)
+        robot = load(name)
     if not mode:
         return robot
     try:
