@@ -162,7 +162,7 @@ def test_one_coordinate_and_an_angle() -> None:
 
 
 def test_beyond_a_flat_loop_is_not_within_limits() -> None:
-    """A knee driven by a parallelogram: the range ends where it is flat, or the knee is stretched or folded."""
+    """A knee driven by a parallelogram: the range ends where it is flat, or the leg stretched or folded."""
     leg = inner_loops.draw(1)
     distance = np.hypot(*reference_pose(leg.robot))
     found = workspace(leg.robot, {"x": (0.0, leg.thigh + leg.shank, 41)}, at=[distance, 0.0])
