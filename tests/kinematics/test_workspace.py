@@ -124,6 +124,15 @@ def test_volume_two_ways() -> None:
     assert not np.any(inverse_kinematics(robot, beyond).ok)
 
 
+def test_rays_without_a_boundary_are_named() -> None:
+    """Struts without limits reach anywhere; with those of the library every ray ends."""
+    robot = any_robot("gough-stewart")
+    assert not np.any(reach(robot, rays=6).endless)
+    free = reach(without_limits(robot), rays=6, steps=5)
+    assert np.all(free.endless)
+    assert np.all(free.distance >= free.furthest)
+
+
 def test_grid_and_conditioning() -> None:
     robot = any_robot("fivebar")
     x0 = reference_pose(robot)

@@ -74,7 +74,8 @@ def _workspace(
             raise NacelleError("--rays goes without --over and --out")
         found = reach(robot, at=start, rays=rays, tool=tool or None)
         shortest, longest = float(np.min(found.distance)), float(np.max(found.distance))
-        sizes = {"volume": found.volume, "shortest": shortest, "longest": longest}
+        endless = int(np.count_nonzero(found.endless))
+        sizes = {"volume": found.volume, "shortest": shortest, "longest": longest, "endless": endless}
         if as_json:
             print_json({"robot": robot.name, "rays": rays, **sizes})
         else:
@@ -84,6 +85,12 @@ def _workspace(
                 f"{longest:.4g} m",
                 markup=False,
             )
+            if endless:
+                console().print(
+                    f"{endless} of {rays} rays meet no boundary within {found.furthest:.4g} m, so that the size "
+                    "is what was walked: give limits to the joints or drives",
+                    markup=False,
+                )
         return
     if not over:
         raise NacelleError(

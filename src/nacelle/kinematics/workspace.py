@@ -255,6 +255,7 @@ class Reach:
         centre: the pose from which the rays start (nx,).
         directions: unit vectors (rays, 2 or 3).
         distance: how far each ray goes before the first pose that cannot be taken (rays,), m.
+        furthest: how far rays were walked, m; a ray that goes as far has met no boundary.
     """
 
     robot: Robot
@@ -262,6 +263,12 @@ class Reach:
     centre: Array
     directions: Array
     distance: Array
+    furthest: float = math.inf
+
+    @property
+    def endless(self) -> Array:
+        """Which rays met no boundary: the robot has no limit there, or more steps are needed."""
+        return np.asarray(self.distance >= self.furthest)
 
     @property
     def volume(self) -> float:
@@ -340,7 +347,7 @@ def reach(
             middle = 0.5 * (low + high)
             fine = good(middle, everyone)
             low, high = np.where(fine, middle, low), np.where(fine, high, middle)
-    return Reach(robot, spanned, start, directions, low)
+    return Reach(robot, spanned, start, directions, low, steps * step)
 
 
 def _directions(count: int, size: int) -> Array:
