@@ -87,8 +87,8 @@ def _workspace(
             )
             if endless:
                 console().print(
-                    f"{endless} of {rays} rays meet no boundary within {found.furthest:.4g} m, so that the size "
-                    "is what was walked: give limits to the joints or drives",
+                    f"{endless} of {rays} rays meet no boundary within {found.furthest:.4g} m: the size is "
+                    "what was walked (give limits to the joints or drives)",
                     markup=False,
                 )
         return
