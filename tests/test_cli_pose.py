@@ -113,6 +113,32 @@ def test_quaternions_without_a_length_keep_their_place() -> None:
     assert found["flags"][1] == ["invalid"]
 
 
+def test_tables_with_all_joints_are_read_back() -> None:
+    """A name is in a table once, with its unit; coordinates of spherical joints have none."""
+    Path("poses.csv").write_text("x,y\n0.05,0.28\n0,0.3\n")
+    run("ik", "fivebar", "--csv", "poses.csv", "--joints", "--out", "joints.csv")
+    header = Path("joints.csv").read_text().splitlines()[0].split(",")
+    names = [name.partition(" ")[0] for name in header]
+    assert len(set(names)) == len(names)
+    assert {name for name in header if not name.endswith("]")} == {"flags"}
+    back = run_json("fk", "fivebar", "--csv", "joints.csv")
+    np.testing.assert_allclose(back["x"], [[0.05, 0.28], [0.0, 0.3]], atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "ik fivebar --out x.csv",
+        "ik fivebar --follow",
+        "ik fivebar --joints",
+        "fk fivebar --q left.motor=1 --q right.motor=2 --follow",
+    ],
+)
+def test_options_of_tables_are_not_left_aside(line: str) -> None:
+    option = next(word for word in line.split() if word in ("--out", "--follow", "--joints"))
+    assert f"{option} goes with --csv" in run(*line.split(), code=1).stderr
+
+
 def test_large_tables_are_solved_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     x = np.random.default_rng(3).uniform([-0.3, -0.3, -0.8], [0.3, 0.3, -0.4], (50, 3))
     Path("x.csv").write_text("x,y,z\n" + "\n".join(",".join(map(repr, row)) for row in x.tolist()))
@@ -265,6 +291,8 @@ def test_show_elements() -> None:
         (("dynamics", "delta", "--trajectory", "loop"), "'loop' is no trajectory"),
         (("dynamics", "delta", "--trajectory", "line"), "a line needs its end"),
         (("dynamics", "delta", "--radius", "2m", "--rate", "50"), "reaches no pose of this trajectory"),
+        (("dynamics", "delta", "--to", "x=0.1"), "--to goes with --trajectory line, not with circle"),
+        (("dynamics", "delta", "--trajectory", "rest", "--radius", "1m"), "--radius goes with"),
         (("dynamics", "delta", "--duration", "-1"), "the duration must be above zero"),
     ],
 )

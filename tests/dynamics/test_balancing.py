@@ -185,7 +185,7 @@ def test_faults_are_told() -> None:
         balance_gravity(robot, np.array([[3.0], [3.3]]))
     with pytest.raises(nacelle.KinematicsError, match="hold nothing"):
         balance_gravity(dataclasses.replace(robot, gravity=(0.0, 0.0, -9.81)), ANGLES)
-    with pytest.raises(nacelle.UnreachableError, match="1 of 2 poses"):
+    with pytest.raises(nacelle.UnreachableError, match=r"1 of 2 poses .* the first of them pose 2"):
         balance_gravity(any_robot("delta-codourey"), [[0.0, 0.0, -0.62], [5.0, 0.0, 0.0]])
 
 

@@ -16,6 +16,7 @@ from nacelle.kinematics.pose_input import pose, reference_pose
 from nacelle.kinematics.workspace import reach, workspace
 from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
+from support import inner_loops
 from support.compare import assert_same
 from support.lane_kinematics import any_robot
 
@@ -123,6 +124,15 @@ def test_volume_two_ways() -> None:
     assert not np.any(inverse_kinematics(robot, beyond).ok)
 
 
+def test_rays_without_a_boundary_are_named() -> None:
+    """Struts without limits reach anywhere; with those of the library every ray ends."""
+    robot = any_robot("gough-stewart")
+    assert not np.any(reach(robot, rays=6).endless)
+    free = reach(without_limits(robot), rays=6, steps=5)
+    assert np.all(free.endless)
+    assert np.all(free.distance >= free.furthest)
+
+
 def test_grid_and_conditioning() -> None:
     robot = any_robot("fivebar")
     x0 = reference_pose(robot)
@@ -158,6 +168,22 @@ def test_one_coordinate_and_an_angle() -> None:
     found = workspace(robot, {"rz": (-1.0, 1.0, 21)})
     assert found.flags.shape == (21,)
     assert found.inside_limits[10] == bool(inverse_kinematics(robot, pose(robot, rz=0.0)).ok)
+
+
+def test_beyond_a_flat_loop_is_not_within_limits() -> None:
+    """A knee driven by a parallelogram: the range ends where it is flat, or the leg stretched or folded."""
+    leg = inner_loops.draw(1)
+    distance = np.hypot(*reference_pose(leg.robot))
+    found = workspace(leg.robot, {"x": (0.0, leg.thigh + leg.shank, 41)}, at=[distance, 0.0])
+    assert np.any(found.other_branch)
+    np.testing.assert_array_equal(found.inside_limits, inverse_kinematics(leg.robot, found.x).ok)
+    lean = np.arctan2(leg.lever[1], leg.lever[0])
+    # Distances of the foot from the hip at which the leg or its loop is singular.
+    radii = np.abs(leg.thigh + leg.shank * np.exp(1j * np.array([0.0, np.pi, -lean, np.pi - lean])))
+    (ends,) = [(low, high) for low, high in found.intervals if low <= distance <= high]
+    for end in ends:
+        # No path is followed closer to a singularity than a margin allows.
+        assert np.min(np.abs(end - radii)) < 1e-5
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import subprocess
 import sys
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 
 import matplotlib
@@ -49,6 +49,7 @@ class Grid:
     inside_limits: np.ndarray
     conditioning: np.ndarray
     title: str = "A workspace"
+    other_branch: np.ndarray = field(default_factory=lambda: np.array(False))
 
 
 def disc(count=21):
@@ -310,6 +311,19 @@ def test_a_map_has_colours_a_boundary_and_hatching():
     assert len(rim.get_segments()) == changes
     assert len(by_gid(ax, "beyond limits")) == 1
     assert (ax.get_xlabel(), ax.get_aspect()) == ("x (m)", 1.0)
+
+
+def test_points_on_another_branch_have_hatching_of_their_own():
+    grid = disc()
+    X, _ = np.meshgrid(*grid.values, indexing="ij")
+    other = grid.reachable & (X > 0.1)
+    grid = replace(grid, other_branch=other, inside_limits=grid.inside_limits & ~other)
+    ax = draw.plot_workspace(grid, ax=figure_axes(True))
+    (beyond,), (hatched,) = by_gid(ax, "beyond limits"), by_gid(ax, "on another branch")
+    cells = len(hatched.get_path().vertices) / 5
+    assert cells == np.sum(other)
+    assert len(beyond.get_path().vertices) / 5 == np.sum(grid.reachable & ~grid.inside_limits & ~other)
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["beyond limits", "on another branch"]
 
 
 @pytest.mark.parametrize("case", ["nothing", "everything", "no numbers", "one row"])

@@ -10,6 +10,7 @@ import typer
 from nacelle.cli.common import JsonOption, RobotArgument, app, check_new, console, fail, print_json
 from nacelle.cli.pose import ModeOption, deliver, load_robot, plain, quantity, told
 from nacelle.errors import NacelleError
+from nacelle.progress import task
 
 if TYPE_CHECKING:
     from nacelle.dynamics.balancing import GravityBalance
@@ -52,7 +53,8 @@ def balance_command(
 
             poses = read_poses(csv, found.motion).points
         places = dict(_place(text) for text in counterweights or [])
-        result = balance_gravity(found, poses, springs=springs, counterweights=places, alike=alike)
+        with task(f"balancing {found.name}"):
+            result = balance_gravity(found, poses, springs=springs, counterweights=places, alike=alike)
         if out is not None:
             deliver(result.robot.to_yaml(), out)
     except NacelleError as error:

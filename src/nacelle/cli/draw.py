@@ -11,14 +11,16 @@ from nacelle.cli.common import PICTURES, RobotArgument, app, check_new, console,
 from nacelle.cli.loads import ToolOption
 from nacelle.cli.pose import AtOption, ModeOption, load_robot, pose_at
 from nacelle.errors import NacelleError
+from nacelle.progress import task
 
 
 def write_picture(draw: Any, out: Path) -> None:
     """Draw into a new file."""
-    from nacelle.report import draw as pictures
-
     check_new(out, PICTURES)
-    pictures.save(draw(pictures).figure, out)
+    with task(f"drawing {out}"):
+        from nacelle.report import draw as pictures
+
+        pictures.save(draw(pictures).figure, out)
     console(stderr=True).print(f"wrote {out}", markup=False)
 
 

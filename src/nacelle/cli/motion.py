@@ -86,7 +86,7 @@ def _of_tool(
         lacking = any(name in columns for name in xyz.coordinates if name not in own)
         way = read_waypoints(Path(kind), xyz if lacking else robot.motion)
         return way.bspline(duration=None if way.times is not None else duration)
-    _check_duration(duration)
+    _check_kind(kind, to, radius, duration)
     named = {text.partition("=")[0].strip() for text in [*(at or []), *(to or [])]}
     lacking = any(name in named for name in xyz.coordinates if name not in own)
     flat = kind == "circle" and sum(name in own for name in xyz.coordinates) < 2
@@ -115,7 +115,12 @@ def _check_table(kind: str, at: list[str] | None, to: list[str] | None) -> None:
         raise NacelleError(f"{kind!r} is no trajectory: name a CSV file, or one of {', '.join(KINDS)}")
 
 
-def _check_duration(duration: float) -> None:
+def _check_kind(kind: str, to: list[str] | None, radius: str, duration: float) -> None:
+    """Refuse what the kind of motion would leave aside, and durations that there are not."""
+    if to and kind != "line":
+        raise NacelleError(f"--to goes with --trajectory line, not with {kind}")
+    if radius and kind != "circle":
+        raise NacelleError(f"--radius goes with --trajectory circle, not with {kind}")
     if not math.isfinite(duration) or duration <= 0.0:
         raise NacelleError(f"the duration must be above zero, got {duration:g} s")
 
@@ -133,7 +138,7 @@ def _of_nacelle(
         _check_table(kind, at, to)
         way = read_waypoints(Path(kind), robot.motion)
         return way.bspline(duration=None if way.times is not None else duration)
-    _check_duration(duration)
+    _check_kind(kind, to, radius, duration)
     start = pose_at(robot, at)
     if kind == "rest":
         return Line(start, start, motion=robot.motion, duration=duration)
@@ -251,7 +256,7 @@ def _dynamics(
             f"{load.peak_speed:.4g} {speed}",
             f"{load.speed_limit:.4g} {speed}" if math.isfinite(load.speed_limit) else "",
             f"{load.peak_power:.4g} W",
-            f"{load.lowest_power + 0.0:.4g} W",
+            f"{load.lowest_power:.4g} W",
         )
     console().print(
         f"{robot.name}: {path.duration:g} s, {len(found.times)} samples"

@@ -28,6 +28,7 @@ from nacelle.progress import task
 if TYPE_CHECKING:
     from nacelle.kinematics.forward import Assemblies
     from nacelle.kinematics.inverse import InverseKinematics
+    from nacelle.model.joint import Joint
     from nacelle.model.robot import Robot
     from nacelle.spatial.scalar import Array
 
@@ -48,9 +49,10 @@ ModeOption = Annotated[str, typer.Option("--mode", help="A mode of operation of 
 
 def load_robot(name: str, mode: str = "") -> Robot:
     """Load a robot, in one of its modes if one is named."""
-    from nacelle.library import load
+    with task(f"reading {name}"):
+        from nacelle.library import load
 
-    robot = load(name)
+        robot = load(name)
     if not mode:
         return robot
     try:
@@ -229,6 +231,15 @@ def actuator_units(robot: Robot) -> list[str]:
     return ["rad" if robot.joints[a.joint].primitives[0].turns else "m" for a in robot.actuators]
 
 
+def joint_units(joint: Joint) -> list[str]:
+    """SI units of a joint's coordinates; none for those of a quaternion."""
+    return [
+        "" if primitive.nq > 1 else "rad" if primitive.turns else "m"
+        for primitive in joint.primitives
+        for _ in range(primitive.nq)
+    ]
+
+
 FollowOption = Annotated[
     bool, typer.Option("--follow", help="The lines of the table are a path: start from the one before.")
 ]
@@ -250,6 +261,7 @@ def ik_command(
     try:
         found = load_robot(robot, mode)
         if csv is None:
+            _need_table({"--out": out, "--joints": joints, "--follow": follow})
             _ik_single(found, pose_at(found, at, tool), tool, as_json)
         else:
             if at:
@@ -257,6 +269,13 @@ def ik_command(
             _ik_table(found, csv, out, joints, tool, follow, as_json)
     except NacelleError as error:
         fail(error, as_json)
+
+
+def _need_table(given: Mapping[str, Any]) -> None:
+    """Refuse options that mean something for a table only."""
+    for option, value in given.items():
+        if value:
+            raise NacelleError(f"{option} goes with --csv")
 
 
 def _ik_single(robot: Robot, x: Array, tool: str, as_json: bool) -> None:
@@ -434,11 +453,15 @@ def _ik_table(
     units += [*other_units, *actuator_units(robot)]
     columns += [*dependent, *(result.actuators[:, k] for k in range(len(active)))]
     if joints:
+        driven = {robot.joints[actuator.joint].name for actuator in robot.actuators}
         for joint, place in zip(robot.tree_joints, robot.q_slices, strict=True):
-            for k in range(place.start, place.stop):
-                names.append(f"{joint.name}.{k - place.start + 1}" if joint.nq > 1 else joint.name)
-                units.append("")
-                columns.append(result.q[:, k])
+            # Columns of actuators are there already, and a name may be in a table once only.
+            if joint.name in driven:
+                continue
+            for k, unit in enumerate(joint_units(joint)):
+                names.append(f"{joint.name}.{k + 1}" if joint.nq > 1 else joint.name)
+                units.append(unit)
+                columns.append(result.q[:, place.start + k])
     names, units, columns = [*names, "flags"], [*units, ""], [*columns, result.flags]
     deliver(table_text(names, units, columns), out)
     last_line(result.flags, "poses", out, robot, result.gates)
@@ -471,6 +494,7 @@ def fk_command(
         found = load_robot(robot, mode)
         start = pose_at(found, guess) if guess else None
         if csv is None:
+            _need_table({"--out": out, "--follow": follow})
             _fk_single(found, q, start, tool, assemblies, as_json)
         else:
             if assemblies:

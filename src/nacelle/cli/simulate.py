@@ -21,6 +21,7 @@ from nacelle.cli.pose import (
     pose_at,
 )
 from nacelle.errors import NacelleError
+from nacelle.progress import task
 
 # The exit status of a command that Ctrl-C has ended, as shells have it.
 INTERRUPTED = 130
@@ -149,10 +150,11 @@ def simulate_command(
         if csv is not None:
             run.to_csv(csv)
         if plot is not None:
-            from nacelle.report.draw import save
-            from nacelle.report.plots import plot_simulation
+            with task(f"drawing {plot}"):
+                from nacelle.report.draw import save
+                from nacelle.report.plots import plot_simulation
 
-            save(plot_simulation(run, shown=False), plot)
+                save(plot_simulation(run, shown=False), plot)
     except NacelleError as error:
         fail(error, as_json)
     if as_json:

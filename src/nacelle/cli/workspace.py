@@ -74,7 +74,8 @@ def _workspace(
             raise NacelleError("--rays goes without --over and --out")
         found = reach(robot, at=start, rays=rays, tool=tool or None)
         shortest, longest = float(np.min(found.distance)), float(np.max(found.distance))
-        sizes = {"volume": found.volume, "shortest": shortest, "longest": longest}
+        endless = int(np.count_nonzero(found.endless))
+        sizes = {"volume": found.volume, "shortest": shortest, "longest": longest, "endless": endless}
         if as_json:
             print_json({"robot": robot.name, "rays": rays, **sizes})
         else:
@@ -84,6 +85,12 @@ def _workspace(
                 f"{longest:.4g} m",
                 markup=False,
             )
+            if endless:
+                console().print(
+                    f"{endless} of {rays} rays meet no boundary within {found.furthest:.4g} m: the size is "
+                    "what was walked (give limits to the joints or drives)",
+                    markup=False,
+                )
         return
     if not over:
         raise NacelleError(
@@ -140,6 +147,7 @@ def _data(grid: Workspace) -> dict[str, Any]:
         "points": int(grid.flags.size),
         "reachable": int(np.count_nonzero(grid.reachable)),
         "inside_limits": int(np.count_nonzero(grid.inside_limits)),
+        "other_branch": int(np.count_nonzero(grid.other_branch)),
         "volume": grid.volume,
         "unit": grid.unit,
         "extent": None
@@ -176,6 +184,12 @@ def _lines(grid: Workspace, data: dict[str, Any]) -> list[str]:
         f"joints and drives {inside} ({100.0 * inside / points:.1f} %)"
         + (f", together {grid.volume:.6g} {grid.unit}" if len(grid.names) > 1 else "")
     )
+    if data["other_branch"]:
+        other = data["other_branch"]
+        lines.append(
+            f"on a branch that is not connected with the reference pose, and not counted within limits: "
+            f"{other} ({100.0 * other / points:.1f} %)"
+        )
     if len(grid.names) == 1:
         (unit,) = grid.units
         ranges = [f"{_shown(low, unit)} to {_shown(high, unit)}" for low, high in grid.intervals]
@@ -211,8 +225,6 @@ def _ranges(robot: Robot, over: list[str]) -> dict[str, tuple[float, float] | tu
         if not sign or len(parts) not in (2, 3):
             raise NacelleError(f"{text!r} is not NAME=LOW:HIGH or NAME=LOW:HIGH:POINTS")
         name = name.strip()
-        if name in ranges:
-            raise NacelleError(f"{name} is to vary twice")
         if name not in kinds:
             raise NacelleError(f"no coordinate is called {name!r}; {did_you_mean(name, kinds)}")
         if name in ranges:

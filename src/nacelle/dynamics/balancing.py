@@ -232,8 +232,8 @@ def _at_rest(
     bad = np.flatnonzero(failed(jacobian(robot, x).flags))
     if bad.size:
         raise UnreachableError(
-            f"{bad.size} of {len(x)} poses are out of reach or singular, the first one number {bad[0]}; "
-            "balancing needs poses that can be held"
+            f"{bad.size} of {len(x)} poses are out of reach, singular or without numbers, the first of them "
+            f"pose {bad[0] + 1}; balancing needs poses that can be held"
         )
     poses, y, _ = solved(robot, x)
     load = external_load(robot, poses, y, external)

@@ -130,8 +130,9 @@ def size_motors(
                 float(np.max(np.abs(f))),
                 float(np.sqrt(np.mean(f**2))),
                 float(np.max(np.abs(s))),
-                float(np.max(power)),
-                float(np.min(power)),
+                # A negative zero, of a drive at rest, is none.
+                float(np.max(power)) + 0.0,
+                float(np.min(power)) + 0.0,
                 (float(np.min(p)), float(np.max(p))),
                 actuator.force,
                 actuator.speed,

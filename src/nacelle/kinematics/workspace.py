@@ -75,8 +75,13 @@ class Workspace:
 
     @property
     def inside_limits(self) -> Array:
-        """Which points are reached within all limits."""
-        return np.asarray(self.reachable & ((self.flags & int(Flag.OUT_OF_LIMITS)) == 0))
+        """Which points are reached within all limits, on the branch of the reference pose."""
+        return np.asarray(self.reachable & ((self.flags & int(Flag.OUT_OF_LIMITS | Flag.OTHER_BRANCH)) == 0))
+
+    @property
+    def other_branch(self) -> Array:
+        """Which points are reached only on a branch that is not connected with the reference pose."""
+        return np.asarray(self.reachable & ((self.flags & int(Flag.OTHER_BRANCH)) != 0))
 
     @property
     def turned(self) -> tuple[str, ...]:
@@ -250,6 +255,7 @@ class Reach:
         centre: the pose from which the rays start (nx,).
         directions: unit vectors (rays, 2 or 3).
         distance: how far each ray goes before the first pose that cannot be taken (rays,), m.
+        furthest: how far rays were walked, m; a ray that goes as far has met no boundary.
     """
 
     robot: Robot
@@ -257,6 +263,12 @@ class Reach:
     centre: Array
     directions: Array
     distance: Array
+    furthest: float = math.inf
+
+    @property
+    def endless(self) -> Array:
+        """Which rays met no boundary: the robot has no limit there, or more steps are needed."""
+        return np.asarray(self.distance >= self.furthest)
 
     @property
     def volume(self) -> float:
@@ -318,21 +330,24 @@ def reach(
     step = robot.size / 50.0
     low = np.zeros(rays)
     left = np.arange(rays)
-    with task(f"walking along {rays} rays"):
+    with task(f"walking along {rays} rays") as report:
         for k in range(1, steps + 1):
             fine = good(np.full(left.size, k * step), left)
             left = left[fine]
             low[left] = k * step
+            report(1.0 - left.size / rays)
             if not left.size:
                 break
     high = low + step
     everyone = np.arange(rays)
-    with task(f"bisecting the boundary on {rays} rays"):
-        while np.max(high - low) > 1e-9 * robot.size:
+    halvings = math.ceil(math.log2(step / (1e-9 * robot.size)))
+    with task(f"bisecting the boundary on {rays} rays") as report:
+        for k in range(halvings):
+            report(k / halvings)
             middle = 0.5 * (low + high)
             fine = good(middle, everyone)
             low, high = np.where(fine, middle, low), np.where(fine, high, middle)
-    return Reach(robot, spanned, start, directions, low)
+    return Reach(robot, spanned, start, directions, low, steps * step)
 
 
 def _directions(count: int, size: int) -> Array:

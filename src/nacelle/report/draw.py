@@ -56,7 +56,7 @@ class Workspace(Protocol):
 
     @property
     def inside_limits(self) -> Array:
-        """Whether its joints are within their limits there."""
+        """Whether its joints are within their limits there, on the branch of the reference pose."""
 
     @property
     def conditioning(self) -> Array:
@@ -475,11 +475,14 @@ def _draw_line(
     finite = numbers[reachable & np.isfinite(numbers)]
     top = 1.08 * float(finite.max()) if finite.size and finite.max() > 0.0 else 1.0
     bottom = min(0.0, float(finite.min())) if finite.size else 0.0
-    kinds = (
+    kinds = [
         (reachable & inside, "within limits", {"facecolor": "#dcebdf", "edgecolor": "none"}),
-        (reachable & ~inside, "beyond limits", {"facecolor": "white", "edgecolor": _INK, "hatch": "/////"}),
+        *(
+            (chosen, label, {"facecolor": "white", "edgecolor": _INK, "hatch": hatch})
+            for chosen, label, hatch in _hatched(workspace, reachable, inside)
+        ),
         (~reachable, "out of reach", {"facecolor": _PALE, "edgecolor": "none"}),
-    )
+    ]
     for chosen, label, look in kinds:
         for k, (first, last) in enumerate(_runs(chosen)):
             span = ax.axvspan(
@@ -501,8 +504,17 @@ def _draw_line(
     if not reachable.any():
         _nothing(ax)
     ax.legend(
-        fontsize=7, frameon=False, labelcolor=_INK, loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=3
+        fontsize=7, frameon=False, labelcolor=_INK, loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=4
     )
+
+
+def _hatched(workspace: Workspace, reachable: Array, inside: Array) -> list[tuple[Array, str, str]]:
+    """What is reached, but not as it should be: which points, what it is called, and its hatching."""
+    other = np.asarray(getattr(workspace, "other_branch", np.zeros_like(reachable)), dtype=bool)
+    return [
+        (reachable & ~inside & ~other, "beyond limits", "/////"),
+        (reachable & other, "on another branch", "xxxxx"),
+    ]
 
 
 def _runs(chosen: Array) -> list[tuple[int, int]]:
@@ -520,15 +532,17 @@ def _draw_map(
     shown = np.ma.masked_where(~reachable | ~np.isfinite(numbers), numbers)
     ax.set_facecolor("white")
     ax.pcolormesh(_edges(across), _edges(up), shown.T, cmap=colours, norm=norm, rasterized=True)
-    beyond = reachable & ~inside
     lines = [_edges(across), _edges(up)]
-    if beyond.any():
+    keys = []
+    for beyond, label, hatch in _hatched(workspace, reachable, inside):
+        if not beyond.any():
+            continue
+        look = {"edgecolor": _INK, "linewidth": 0.0, "hatch": hatch}
         path = _load("matplotlib.path").Path.make_compound_path_from_polys(_cells(beyond, lines))
-        patch = _load("matplotlib.patches").PathPatch(
-            path, facecolor="none", edgecolor=_INK, linewidth=0.0, hatch="/////"
-        )
-        patch.set_gid("beyond limits")
+        patch = _load("matplotlib.patches").PathPatch(path, facecolor="none", **look)
+        patch.set_gid(label)
         ax.add_patch(patch)
+        keys.append(_load("matplotlib.patches").Patch(facecolor="white", label=label, **look))
     rim = _load("matplotlib.collections").LineCollection(
         list(_borders(reachable, lines)), colors=[_INK], linewidths=[1.1], capstyle="round"
     )
@@ -542,11 +556,8 @@ def _draw_map(
     plain_axes(ax)
     if not reachable.any():
         _nothing(ax)
-    elif beyond.any():
-        patch = _load("matplotlib.patches").Patch(
-            facecolor="white", edgecolor=_INK, hatch="/////", linewidth=0.0, label="beyond limits"
-        )
-        ax.legend(handles=[patch], fontsize=7, loc="upper right", frameon=True, labelcolor=_INK)
+    elif keys:
+        ax.legend(handles=keys, fontsize=7, loc="upper right", frameon=True, labelcolor=_INK)
     _colour_bar(ax, colours, norm, quantity)
 
 

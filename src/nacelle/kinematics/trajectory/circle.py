@@ -120,7 +120,9 @@ def _axes(layout: Layout, plane: str | None, normal: ArrayLike | None) -> Array:
         return result
     if plane is None:
         if len(translations) < 2:
-            raise TrajectoryError(f"the motion {layout.motion.name} has no two translations for a circle")
+            raise TrajectoryError(
+                f"the motion {layout.motion.name} has no two translations for a circle (take a line)"
+            )
         plane = "".join(translations[:2])
     if len(plane) != 2 or plane[0] == plane[1] or not set(plane) <= set(translations):
         raise TrajectoryError(
