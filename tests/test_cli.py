@@ -175,7 +175,7 @@ def test_check_a_broken_file() -> None:
 
 
 def test_check_as_json() -> None:
-    assert run_json("check", "delta") == {"file": "delta", "ok": True, "problems": []}
+    assert run_json("check", "delta") == {"file": "delta", "ok": True, "count": 0, "problems": []}
     data = run_json("check", broken(), code=1)
     assert (data["file"], data["ok"]) == ("broken.yaml", False)
     assert [(p["line"], p["column"]) for p in data["problems"]] == [(1, 1), (3, 1), (4, 11)]
@@ -395,7 +395,9 @@ def test_the_program_itself() -> None:
     broken()
     assert run_process("robots", "--names").stdout.split() == list(NAMES)
     assert "broken.yaml:3:1: moton" in run_process("check", "broken.yaml", code=1).stderr
-    assert run_process("check", "a" * 5000, code=1).stderr.startswith("error: ")
+    # A busy machine may say before that it is still waiting.
+    lines = run_process("check", "a" * 5000, code=1).stderr.splitlines()
+    assert any(line.startswith("error: ") for line in lines)
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])

@@ -237,6 +237,8 @@ def test_ctrl_c_while_it_compiles(make, tmp_path: Path) -> None:
     slow = make(script(tmp_path, "asleep", "'harmless' not in text"))
     expected = compiled(slow, HARMLESS)
     pid = slow.pid
+    # In the background of a shell SIGINT is ignored, and Python leaves it so.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
 
     def interrupt() -> None:
         while len(asked(tmp_path)) < 2:
@@ -246,8 +248,11 @@ def test_ctrl_c_while_it_compiles(make, tmp_path: Path) -> None:
     thread = threading.Thread(target=interrupt)
     thread.start()
     begin = time.monotonic()
-    with pytest.raises(KeyboardInterrupt):
-        compiled(slow)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            compiled(slow)
+    finally:
+        signal.signal(signal.SIGINT, before)
     thread.join()
     assert time.monotonic() - begin < 20.0
     assert is_gone(pid)

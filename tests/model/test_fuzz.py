@@ -602,7 +602,8 @@ SLOW = {
 def test_deep_large_and_slow_texts(name: str) -> None:
     error = keeps_promise((BOMBS | SLOW)[name])
     assert error is not None
-    assert len(error.problems) <= 101
+    # All are counted, the first hundred are said.
+    assert len(str(error).splitlines()) <= 102
 
 
 @pytest.mark.parametrize("name", BOMBS)

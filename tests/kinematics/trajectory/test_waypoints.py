@@ -135,7 +135,7 @@ def test_the_file_is_named(tmp_path: Path) -> None:
     file.write_text("x\n0\nfar\n", encoding="utf-8")
     with pytest.raises(TableError, match=r"way\.csv:3:1: x: 'far' is not a finite number"):
         read_waypoints(file, "x")
-    with pytest.raises(TableError, match=r"none\.csv: cannot be read"):
+    with pytest.raises(TableError, match=r"none\.csv: there is no such file"):
         read_waypoints(tmp_path / "none.csv", "x")
 
 
