@@ -228,7 +228,7 @@ def _ranges(robot: Robot, over: list[str]) -> dict[str, tuple[float, float] | tu
         if name not in kinds:
             raise NacelleError(f"no coordinate is called {name!r}; {did_you_mean(name, kinds)}")
         if name in ranges:
-            raise NacelleError(f"{name} is given twice")
+            raise NacelleError(f"{name} is to vary twice")
         low, high = (quantity(part, turns=kinds[name]) for part in parts[:2])
         if len(parts) == 2:
             ranges[name] = (low, high)
