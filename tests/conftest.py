@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, Phase, settings
 
 # "steady": the same examples on every run, so that a failure in one place is a failure everywhere; a
@@ -26,3 +28,11 @@ settings.register_profile(
     phases=[Phase.explicit, Phase.generate, Phase.target, Phase.shrink],
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark as slow what was measured to be: `make test` stays short, `make test-all` runs everything."""
+    listed = set((Path(__file__).parent / "slow.txt").read_text(encoding="utf-8").splitlines())
+    for item in items:
+        if item.nodeid in listed:
+            item.add_marker(pytest.mark.slow)

@@ -83,7 +83,7 @@ def test_many_problems_of_a_table_are_counted() -> None:
     lines = done.output.splitlines()
     assert lines[0].endswith("1000 problems in the poses, the first 20:")
     assert len(lines) == 21
-    assert "bad.csv:2:" in lines[1]
+    assert "bad.csv:3:" in lines[1]
     assert "bad.csv:21:" in lines[20]
 
 
