@@ -84,7 +84,7 @@ def test_many_problems_of_a_table_are_counted() -> None:
     assert lines[0].endswith("1000 problems in the poses, the first 20:")
     assert len(lines) == 21
     assert "bad.csv:3:" in lines[1]
-    assert "bad.csv:21:" in lines[20]
+    assert "bad.csv:22:" in lines[20]
 
 
 def test_problems_of_two_columns_are_listed_in_the_order_of_the_file() -> None:
