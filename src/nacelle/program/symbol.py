@@ -23,6 +23,11 @@ class Symbol:
         self.graph = graph
         self.index = index
 
+    @property
+    def constant(self) -> float | None:
+        """Its value where it is a constant."""
+        return self.graph.values[self.index]
+
     def _of(self, other: Any) -> int | None:
         """Node of another operand; None if it is not a scalar."""
         if type(other) is Symbol:

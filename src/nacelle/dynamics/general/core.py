@@ -1,0 +1,224 @@
+"""The general form: rates, accelerations and forces of any robot, each leg on its own.
+
+    rates          M u = g(w)                          leg by leg, from the nacelle
+    accelerations  M u' = g(w') + bias
+    forces         M^T lambda = Gamma                  leg by leg, onto the nacelle
+    nacelle        sum N^T lambda + Gamma_w = load     the only solve, for what passive joints leave free
+
+Dependent rates of the nacelle follow from the rows that the legs leave over: w_dep = W v.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from nacelle.dynamics.general.elimination import Factors, factorise
+from nacelle.dynamics.general.legmotion import NodeMotion, outward
+from nacelle.dynamics.general.loops import Loop, nacelle_loops
+from nacelle.dynamics.general.nacelle import Frame
+from nacelle.dynamics.general.plan import Placed, Plan
+from nacelle.dynamics.general.ties import Moving, given_accelerations, given_rates, onto_nacelle
+from nacelle.dynamics.general.vectors import ZERO, add, is_zero
+from nacelle.spatial.scalar import Array, Scalar, pack
+from nacelle.spatial.solve import solve
+
+Rates = dict[int, Scalar]
+
+
+def plus_times(total: Scalar, factor: Scalar, value: Scalar) -> Scalar:
+    """A sum of products in which zeros cost nothing."""
+    if is_zero(factor) or is_zero(value):
+        return total
+    return factor * value if is_zero(total) else total + factor * value
+
+
+def merge(into: Rates, other: Rates) -> Rates:
+    """Sum of two lists of forces by rate."""
+    for rate, value in other.items():
+        before = into.get(rate, 0.0)
+        if not is_zero(value):
+            into[rate] = value if is_zero(before) else before + value
+    return into
+
+
+@dataclass(frozen=True, eq=False)
+class Legs:
+    """All legs of a placed robot, eliminated.
+
+    Attributes:
+        placed: where it is.
+        plan: the decisions.
+        factors: for every leg its elimination.
+    """
+
+    placed: Placed
+    plan: Plan
+    factors: tuple[Factors, ...]
+
+    def wrench(self, leg: int, multipliers: Rates) -> Rates:
+        """What multipliers of a leg's rows are along the moving rates of the nacelle."""
+        found: Rates = {}
+        start = 0
+        for tie in self.placed.ties[leg]:
+            values = [multipliers.get(start + i) for i in range(len(tie.rows))]
+            start += len(tie.rows)
+            if tie.body is None or tie.point is None or all(value is None for value in values):
+                continue
+            force, moment = onto_nacelle(self.placed.chains, tie, values)
+            merge(found, self.placed.nacelle.onto(tie.body, tie.point, force, moment))
+        return found
+
+    @cached_property
+    def loops(self) -> list[Loop]:
+        """The nacelle's own loops."""
+        return nacelle_loops(self.placed.robot, self.placed.nacelle)
+
+    @cached_property
+    def remaining(self) -> dict[tuple[int, int], Rates]:
+        """For every leg and free row that counts, its multipliers alone."""
+        return {
+            (k, row): factors.remaining(row)
+            for k, (factors, leg) in enumerate(zip(self.factors, self.plan.legs, strict=True))
+            for row in (*(r for r, _ in factors.order.active), *leg.kept)
+        }
+
+    @cached_property
+    def felt(self) -> dict[tuple[int, int], Rates]:
+        """For every leg and free row that counts, the row over the moving rates of the nacelle."""
+        return {key: self.wrench(key[0], values) for key, values in self.remaining.items()}
+
+    @cached_property
+    def _dependent_rows(self) -> list[Rates]:
+        """Rows that decide the dependent rates."""
+        rows = [
+            loop.coefficients(self.placed.nacelle, row) for loop in self.loops for row in loop.tie.rows
+        ]
+        own = [rows[k] for k in self.plan.own_rows]
+        legs = [self.felt[k, row] for k, leg in enumerate(self.plan.legs) for row in leg.kept]
+        return own + legs
+
+    @cached_property
+    def _D(self) -> Array:
+        dependent = self.plan.known.dependent
+        return pack([[row.get(rate, 0.0) for rate in dependent] for row in self._dependent_rows])
+
+    @cached_property
+    def W(self) -> Array:
+        """Dependent rates of the nacelle from v (dependent, n)."""
+        known = self.plan.known
+        if not known.dependent:
+            return np.zeros((0, len(known.independent)))
+        right = pack([[row.get(rate, 0.0) for rate in known.independent] for row in self._dependent_rows])
+        return solve(self._D, -right)
+
+    def nacelle_rates(self, v: Array) -> Rates:
+        """Rates of the nacelle from v."""
+        return self._spread(v, self.W)
+
+    def _spread(self, v: Array, W: Array, more: Array | None = None) -> Rates:
+        known = self.plan.known
+        found: Rates = dict(zip(known.independent, v.tolist(), strict=True))
+        for i, rate in enumerate(known.dependent):
+            value: Scalar = 0.0 if more is None else more[i]
+            for j in range(len(known.independent)):
+                value = plus_times(value, W[i, j], v[j])
+            found[rate] = value
+        return found
+
+    def nacelle_accelerations(self, a: Array, bias: Array | None) -> Rates:
+        """Their derivatives from a and the part that belongs to the motion."""
+        return self._spread(a, self.W, bias)
+
+    def rates(self, frames: dict[int, Frame]) -> Rates:
+        """Rates of all legs where the nacelle moves as given."""
+        found: Rates = {}
+        for ties, factors in zip(self.placed.ties, self.factors, strict=True):
+            right = [g for tie in ties for g in given_rates(self.placed.chains, tie, frames)]
+            found |= factors.rates(right)
+        return found
+
+    def right_hand_sides(self, state: Moving) -> list[list[Scalar]]:
+        """Right-hand sides of all rows for the accelerations."""
+        return [[g for tie in ties for g in given_accelerations(tie, state)] for ties in self.placed.ties]
+
+    def bias(self, u: Rates, frames: dict[int, Frame]) -> Array | None:
+        """Accelerations of the dependent rates where dv/dt = 0; `frames` have no accelerations of w."""
+        if not self.plan.known.dependent:
+            return None
+        state = Moving(self.placed.chains, u, outward(self.placed.chains, u, {}), frames)
+        sides = self.right_hand_sides(state)
+        right: list[Scalar] = []
+        own = [value for loop in self.loops for value in loop.second(frames)]
+        right += [own[k] for k in self.plan.own_rows]
+        for k, leg in enumerate(self.plan.legs):
+            for row in leg.kept:
+                value: Scalar = 0.0
+                for i, factor in self.remaining[k, row].items():
+                    value = plus_times(value, factor, sides[k][i])
+                right.append(value)
+        return solve(self._D, -pack(right))
+
+    def accelerations(self, state: Moving) -> Rates:
+        """Derivatives of the rates of all legs; `state` has the nacelle's full accelerations."""
+        found: Rates = {}
+        for sides, factors in zip(self.right_hand_sides(state), self.factors, strict=True):
+            found |= factors.rates(sides)
+        return found
+
+    def along_v(self, forces: Rates) -> list[Scalar]:
+        """Forces along the moving rates of the nacelle, as forces along v: F_v + W^T F_dep."""
+        known = self.plan.known
+        found = []
+        for j, rate in enumerate(known.independent):
+            value = forces.get(rate, 0.0)
+            for i, other in enumerate(known.dependent):
+                value = plus_times(value, self.W[i, j], forces.get(other, 0.0))
+            found.append(value)
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Motion:
+    """Everything that moves.
+
+    Attributes:
+        u: rates of the legs.
+        u_dot: their derivatives.
+        nodes: motion of the nodes, gravity taken off.
+        frames: motion of the nacelle's bodies, gravity taken off.
+        w: rates of the nacelle.
+        w_dot: their derivatives.
+    """
+
+    u: Rates
+    u_dot: Rates
+    nodes: dict[int, NodeMotion]
+    frames: dict[int, Frame]
+    w: Rates
+    w_dot: Rates
+
+
+def eliminated(plan: Plan, placed: Placed) -> Legs:
+    """Eliminate all legs."""
+    factors = tuple(
+        factorise([row.coefficients for tie in ties for row in tie.rows], leg.order, leg.zeros)
+        for ties, leg in zip(placed.ties, plan.legs, strict=True)
+    )
+    return Legs(placed, plan, factors)
+
+
+def motion(legs: Legs, v: Array, a: Array) -> Motion:
+    """The motion of everything at a reduced twist v and its derivative a."""
+    placed = legs.placed
+    gravity = np.asarray(placed.robot.gravity)
+    w = legs.nacelle_rates(v)
+    still = placed.nacelle.frames(w, {}, ZERO)
+    u = legs.rates(still)
+    w_dot = legs.nacelle_accelerations(a, legs.bias(u, still))
+    frames = placed.nacelle.frames(w, w_dot, gravity)
+    nodes = outward(placed.chains, u, {}, 0, gravity)
+    u_dot = legs.accelerations(Moving(placed.chains, u, nodes, frames))
+    return Motion(u, u_dot, outward(placed.chains, u, u_dot, 0, gravity), frames, w, w_dot)

@@ -1,0 +1,68 @@
+"""The general form as physics functions."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nacelle.dynamics.general.core import Legs, Rates, eliminated, motion, plus_times
+from nacelle.dynamics.general.forces import (
+    Required,
+    inertial_numbers,
+    inward,
+    require_closures,
+    require_efforts,
+    require_inertia,
+    require_point_joints,
+    require_rods,
+    ties_on_nacelle,
+)
+from nacelle.dynamics.general.plan import active_rates, place, plan_of
+from nacelle.kinematics.shapes import of_pose, of_twist, of_unknowns
+from nacelle.model.robot import Robot
+from nacelle.spatial.physics import physics
+from nacelle.spatial.scalar import Array, Scalar, pack
+from nacelle.spatial.solve import solve
+
+
+@physics(x=of_pose, y=of_unknowns, v=of_twist, a=of_twist, load=of_twist)
+def inverse(
+    robot: Robot,
+    x: Array,
+    y: Array,
+    v: Array,
+    a: Array,
+    load: Array,
+    *,
+    friction: bool = True,
+    smooth: float | None = None,
+) -> dict[str, Array]:
+    """Actuator forces."""
+    plan = plan_of(robot)
+    placed = place(robot, plan.known, plan.rods, plan.spins, x, y)
+    legs = eliminated(plan, placed)
+    moving = motion(legs, v, a)
+    into = Required(placed)
+    require_inertia(legs, moving, inertial_numbers(placed, plan), into)
+    require_rods(legs, moving, into, friction, smooth)
+    require_efforts(legs, moving, into, friction, smooth)
+    require_closures(legs, moving, into, friction, smooth)
+    require_point_joints(legs, moving, into, friction, smooth)
+    gamma = inward(into)
+    solved = [factors.forces(gamma) for factors in legs.factors]
+    Q = legs.along_v(ties_on_nacelle(legs, into, [values for values, _ in solved]))
+    own: Rates = {}
+    for _, values in solved:
+        own |= values
+    keys = [(k, row) for k, factors in enumerate(legs.factors) for row, _ in factors.order.active]
+    C = pack([legs.along_v(legs.felt[key]) for key in keys]).T
+    right = pack([value - q for value, q in zip(load, Q, strict=True)])
+    mu = dict(zip(keys, solve(C, right), strict=True))
+    force: list[Scalar] = [0.0] * len(robot.actuators)
+    numbers = active_rates(robot)
+    for k, factors in enumerate(legs.factors):
+        for _, rate in factors.order.active:
+            value = own[rate]
+            for row, _ in factors.order.active:
+                value = plus_times(value, -factors.upper[row].get(rate, 0.0), mu[k, row])
+            force[numbers[rate]] = value
+    return {"force": pack(force)}

@@ -1,0 +1,88 @@
+"""Inertia of nodes and nacelle bodies by second moments: m, h = m c and the matrix S of second moments.
+
+With T the matrix of w' x r + w x (w x r) over r and a the acceleration of the reference point,
+
+    f = m a + T h          n = sum over i, j of S_ij e_i x T e_j  +  h x a
+
+about the reference point: each second moment costs as much as the entries of T that it meets.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from nacelle.dynamics.general.vectors import ZERO, add, all_zero, is_zero, scaled, turned
+from nacelle.spatial.inertia import inertia_matrix
+from nacelle.spatial.scalar import Array, Scalar, pack
+
+# Entries of S in the order of the numbers: xx, yy, zz, xy, xz, yz.
+PAIRS = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
+
+
+def numbers_from_parameters(p: Array) -> Array:
+    """m, h (3) and S (6) from ten inertial parameters about the same point: S = trace(I)/2 - I."""
+    I = inertia_matrix(p)
+    half = 0.5 * (I[0, 0] + I[1, 1] + I[2, 2])
+    return pack([*p[:4], *((half if i == j else 0.0) - I[i, j] for i, j in PAIRS)])
+
+
+def moved(numbers: Array, R: Array, t: Array) -> Array:
+    """Numbers of the same body about another frame: r -> R r + t."""
+    S = second_moments(numbers)
+    h = R @ numbers[1:4]
+    S = R @ S @ R.T
+    m = numbers[0]
+    S = S + np.outer(h, t) + np.outer(t, h) + m * np.outer(t, t)
+    return pack([m, *(h + m * t), *(S[i, j] for i, j in PAIRS)])
+
+
+def second_moments(numbers: Array) -> Array:
+    """S (3, 3) from the numbers."""
+    S: list[list[Scalar]] = [[0.0] * 3 for _ in range(3)]
+    for (i, j), value in zip(PAIRS, numbers[4:], strict=True):
+        S[i][j] = S[j][i] = value
+    return pack(S)
+
+
+def wrench_in_own_axes(numbers: Array, a: Array, T: Array) -> tuple[Array, Array]:
+    """Force and moment about the reference point, in the axes of the numbers."""
+    m, h = numbers[0], numbers[1:4]
+    f = scaled(m, a)
+    for k in range(3):
+        f = add(f, scaled(h[k], T[:, k]))
+    n = turned(h, a) if not all_zero(h) else ZERO
+    for (i, j), value in zip(PAIRS, numbers[4:], strict=True):
+        if is_zero(value):
+            continue
+        part = _unit_cross(i, T[:, j])
+        if i != j:
+            part = add(part, _unit_cross(j, T[:, i]))
+        n = add(n, scaled(value, part))
+    return f, n
+
+
+def _unit_cross(k: int, vector: Array) -> Array:
+    """e_k x vector."""
+    found: list[Scalar] = [0.0, 0.0, 0.0]
+    i, j = (k + 1) % 3, (k + 2) % 3
+    found[i], found[j] = -vector[j], vector[i]
+    return pack(found)
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """The inertial numbers of a robot as the general form uses them.
+
+    Attributes:
+        nodes: for every node its ten numbers about its reference point.
+        bodies: for every nacelle body its ten numbers about its origin, own axes.
+        ends: for every point where a leg holds the nacelle (leg, tie) a mass there.
+        rates: for every rate an inertia along it.
+    """
+
+    nodes: dict[int, Array]
+    bodies: dict[int, Array]
+    ends: dict[tuple[int, int], Scalar]
+    rates: dict[int, Scalar]

@@ -1,0 +1,131 @@
+"""Velocities and accelerations along the chains, in local axes.
+
+For a node with its parent's angular velocity w_p brought into its axes, and a rate r along its axis e,
+
+    revolute    w = w_p + e r      w' = w_p' + w_p x e r + e r'      a = a_p + (turning of the parent) o
+    prismatic   w = w_p            w' = w_p'                         a = a_p + (...) o + 2 w x e r + e r'
+
+with o the node's origin. A spherical primitive has three rates along the axes of the node.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from nacelle.dynamics.general.chain import Chains, Node
+from nacelle.dynamics.general.vectors import ZERO, add, all_zero, scaled, turned, turning
+from nacelle.spatial.scalar import Array, Scalar, plus, product
+
+
+@dataclass(frozen=True, eq=False)
+class NodeMotion:
+    """How a node moves, in its own axes.
+
+    Attributes:
+        w: angular velocity.
+        w_dot: its derivative.
+        a: acceleration of the origin.
+    """
+
+    w: Array
+    w_dot: Array
+    a: Array
+
+    @cached_property
+    def turning(self) -> Array:
+        """The matrix of w' x r + w x (w x r) over r."""
+        if all_zero(self.w) and all_zero(self.w_dot):
+            return np.zeros((3, 3))
+        return turning(self.w, self.w_dot)
+
+    def acceleration(self, point: Array) -> Array:
+        """Acceleration of a point of the node, its axes."""
+        if all_zero(point):
+            return self.a
+        return add(self.a, product(self.turning, point))
+
+
+def along(node: Node, rates: dict[int, Scalar]) -> Array:
+    """Velocity along the axes of a node."""
+    total: Array = ZERO
+    for rate, axis in zip(node.rates, node.axes, strict=True):
+        total = add(total, scaled(rates.get(rate, 0.0), axis))
+    return total
+
+
+def outward(
+    chains: Chains, u: dict[int, Scalar], u_dot: dict[int, Scalar], top: int = 0, gravity: Array = ZERO
+) -> dict[int, NodeMotion]:
+    """Motion of all nodes below `top`, which itself is at rest, and accelerates against gravity.
+
+    Args:
+        chains: the chains.
+        u: rates by place.
+        u_dot: their derivatives.
+        top: a node.
+        gravity: acceleration of gravity in the axes of `top`.
+    """
+    found = {top: NodeMotion(ZERO, ZERO, -gravity)}
+    for index in range(1, len(chains.nodes)):
+        node = chains.node(index)
+        if node.parent not in found or index == top:
+            continue
+        parent = found[node.parent]
+        own, own_dot = along(node, u), along(node, u_dot)
+        w, w_dot = node.down(parent.w), node.down(parent.w_dot)
+        a = node.down(parent.acceleration(node.o))
+        if node.primitive.turns:
+            w_dot = add(add(w_dot, turned(w, own)), own_dot)
+            w = add(w, own)
+        else:
+            a = add(a, add(scaled(2.0, turned(w, own)), own_dot))
+        found[index] = NodeMotion(w, w_dot, a)
+    return found
+
+
+def columns(chains: Chains, index: int, point: Array, top: int | None = None) -> dict[int, tuple[Array, Array]]:
+    """For every rate that moves a node, velocity of a point of it and angular velocity at unit rate.
+
+    Args:
+        chains: the chains.
+        index: the node.
+        point: a point of it, in its axes.
+        top: None: in the axes of the node; else only the rates below this node above it, in its axes.
+    """
+    found: dict[int, tuple[Array, Array]] = {}
+    if top is None:
+        arm, k, below = point, index, []
+        while k:
+            node = chains.node(k)
+
+            def own(vector: Array, below: list[Node] = below) -> Array:
+                for other in reversed(below):
+                    vector = other.down(vector)
+                return vector
+
+            for rate, axis in zip(node.rates, node.axes, strict=True):
+                e = own(axis)
+                found[rate] = (turned(e, arm), e) if node.primitive.turns else (e, ZERO)
+            arm = np.asarray(plus(arm, own(node.down(node.o))))
+            below = [*below, node]
+            k = node.parent
+        return found
+    place = chains.point(index, point, top)
+    for k in chains.path(index, top):
+        node = chains.node(k)
+        arm = np.asarray(plus(place, -chains.point(k, ZERO, top)))
+        for rate, axis in zip(node.rates, node.axes, strict=True):
+            e = chains.up(k, axis, top)
+            found[rate] = (turned(e, arm), e) if node.primitive.turns else (e, ZERO)
+    return found
+
+
+def velocity(columns: dict[int, tuple[Array, Array]], u: dict[int, Scalar]) -> Array:
+    """Velocity of a point from its columns."""
+    total: Array = ZERO
+    for rate, (v, _) in columns.items():
+        total = add(total, scaled(u[rate], v))
+    return total

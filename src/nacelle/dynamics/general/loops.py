@@ -1,0 +1,70 @@
+"""Loops of the nacelle itself, in base axes: rows over the nacelle's own rates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from nacelle.dynamics.general.nacelle import Frame, Nacelle
+from nacelle.dynamics.general.ties import Tie, basis, locked_axes, Row, second_derivatives
+from nacelle.dynamics.general.vectors import ZERO, add
+from nacelle.model.robot import Robot
+from nacelle.spatial.pose import Pose
+from nacelle.spatial.scalar import Array, Scalar, cross, plus
+import numpy as np
+
+
+@dataclass(frozen=True, eq=False)
+class Loop:
+    """A closure between two bodies of the nacelle.
+
+    Attributes:
+        tie: its rows, base axes; forces and moments are those on the second body.
+        bodies: the first and the second body.
+        point: where both meet.
+    """
+
+    tie: Tie
+    bodies: tuple[int, int]
+    point: Array
+
+    def coefficients(self, nacelle: Nacelle, row: Row) -> dict[int, Scalar]:
+        """A row over the moving rates."""
+        first = nacelle.onto(self.bodies[0], self.point, row.force, row.moment)
+        found = nacelle.onto(self.bodies[1], self.point, row.force, row.moment)
+        for rate, value in first.items():
+            found[rate] = found[rate] - value if rate in found else -value
+        return found
+
+    def second(self, frames: dict[int, Frame]) -> list[Scalar]:
+        """Second derivatives of the rows where all rates are constant."""
+        near, far = (frames[body] for body in self.bodies)
+        arms = [plus(self.point, -frame.pose.p) for frame in (near, far)]
+        gap = add(far.acceleration_at(arms[1]), -near.acceleration_at(arms[0]))
+        slip = add(far.velocity_at(arms[1]), -near.velocity_at(arms[0]))
+        return second_derivatives(self.tie, gap, (near.w, near.w_dot), (far.w, far.w_dot), lambda: slip)
+
+
+def nacelle_loops(robot: Robot, nacelle: Nacelle) -> list[Loop]:
+    """All loops of the nacelle."""
+    found = []
+    for c in robot.nacelle.closures:
+        joint = robot.joints[c]
+        if joint.at_point:
+            continue
+        first = nacelle.poses[joint.predecessor] @ joint.frame_predecessor
+        second: Pose = nacelle.poses[joint.successor] @ joint.frame_successor
+        offsets, locked, crossed = locked_axes(joint)
+        rows: list[Row] = []
+        unit = np.eye(3)
+        if len(offsets) == 3:
+            rows += [Row({}, "point", force=unit[k]) for k in range(3)]
+        else:
+            rows += [Row({}, "offset", force=first.R[:, k]) for k in offsets]
+        rows += [Row({}, "angular", moment=e) for e in basis(first.R, locked)]
+        arms = None
+        if crossed:
+            arms = (first.R[:, 0], second.R[:, 1])
+            rows.append(Row({}, "cross", moment=cross(arms[1], arms[0])))
+        tie = Tie(0, tuple(rows), None, None, None, 0, ZERO, None, c, True, arms)
+        found.append(Loop(tie, (joint.predecessor, joint.successor), second.p))
+    return found

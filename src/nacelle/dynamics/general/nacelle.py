@@ -1,0 +1,218 @@
+"""The nacelle in base axes: its points, its rates as wrenches feel them, and its accelerations.
+
+The point b of a nacelle body (origin p, axes c_1, c_2, c_3 as columns) is at p + sum b_k c_k, so its velocity
+and its acceleration are those of the origin and the same sums over c_k' = w x c_k and c_k'' = w' x c_k + w x c_k':
+columns that all points of a body have in common.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from nacelle.kinematics.configuration import Configuration
+from nacelle.kinematics.mechanism import Mechanism
+from nacelle.kinematics.tree import step_motion
+from nacelle.model.joint import Primitive
+from nacelle.model.leg import PLATFORM
+from nacelle.model.robot import Robot
+from nacelle.spatial.pose import Pose
+from nacelle.dynamics.general.vectors import ZERO, add, scaled, turned
+from nacelle.spatial.scalar import Array, Scalar, dot, pack, plus
+
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A rate of a joint of the nacelle: its axis and a point of it, base axes, and whether it turns."""
+
+    rate: int
+    axis: Array
+    origin: Array
+    turns: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """A nacelle body in motion: origin and axes with first and second derivatives, base axes.
+
+    Attributes:
+        w: angular velocity.
+        w_dot: its derivative.
+        v: velocity of the origin.
+        a: acceleration of the origin.
+    """
+
+    pose: Pose
+    w: Array
+    w_dot: Array
+    v: Array
+    a: Array
+
+    @cached_property
+    def columns_dot(self) -> list[Array]:
+        """c_k' for the three axes."""
+        return [turned(self.w, self.pose.R[:, k]) for k in range(3)]
+
+    @cached_property
+    def columns_ddot(self) -> list[Array]:
+        """c_k'' for the three axes."""
+        R = self.pose.R
+        return [
+            add(turned(self.w_dot, R[:, k]), turned(self.w, self.columns_dot[k])) for k in range(3)
+        ]
+
+    def velocity(self, b: Array) -> Array:
+        """Velocity of a point of the body, given in its frame."""
+        return add(self.v, combined(self.columns_dot, b))
+
+    def acceleration(self, b: Array) -> Array:
+        """Acceleration of a point of the body, given in its frame."""
+        return add(self.a, combined(self.columns_ddot, b))
+
+    def velocity_at(self, r: Array) -> Array:
+        """Velocity of the point at r from the origin, base axes."""
+        return add(self.v, turned(self.w, r))
+
+    def acceleration_at(self, r: Array) -> Array:
+        """Acceleration of the point at r from the origin, base axes."""
+        return add(self.a, _rigid(self.w, self.w_dot, r))
+
+
+def combined(columns: list[Array], b: Array) -> Array:
+    """Sum of b_k c_k; terms with b_k = 0 are left out."""
+    total: Array = ZERO
+    for entry, column in zip(b.tolist(), columns, strict=True):
+        total = add(total, scaled(entry, column))
+    return total
+
+
+@dataclass(frozen=True, eq=False)
+class Nacelle:
+    """The nacelle at a configuration.
+
+    Attributes:
+        robot: the robot.
+        known: its analysis.
+        poses: of its bodies.
+        axes: for every body the rates of joints between the platform and it.
+        steps: for every joint its rates, primitive by primitive.
+        moving: rates that are not zero for good.
+    """
+
+    robot: Robot
+    known: Mechanism
+    poses: dict[int, Pose]
+    axes: dict[int, tuple[Axis, ...]]
+    steps: dict[int, tuple[tuple[Axis, ...], ...]]
+    moving: tuple[int, ...]
+
+    def frames(self, w: dict[int, Scalar], w_dot: dict[int, Scalar], gravity: Array) -> dict[int, Frame]:
+        """All bodies at rates w and their derivatives; rates that are not given are zero.
+
+        Args:
+            w: rates by place in u.
+            w_dot: their derivatives.
+            gravity: acceleration of gravity, which is taken off that of the platform.
+        """
+        platform = self.poses[PLATFORM]
+        linear, angular = _triples(self.robot, w)
+        linear_dot, angular_dot = _triples(self.robot, w_dot)
+        frames = {PLATFORM: Frame(platform, angular, angular_dot, linear, add(linear_dot, -gravity))}
+        for j in self.robot.nacelle.joints:
+            joint = self.robot.joints[j]
+            parent = frames[joint.predecessor]
+            turn, turn_dot = parent.w, parent.w_dot
+            point = (parent.pose @ joint.frame_predecessor).p
+            arm = plus(point, -parent.pose.p)
+            v, a = parent.velocity_at(arm), parent.acceleration_at(arm)
+            for group in self.steps[j]:
+                own, own_dot = _along(group, w), _along(group, w_dot)
+                if group[0].turns:
+                    turn_dot = add(add(turn_dot, turned(turn, own)), own_dot)
+                    turn = add(turn, own)
+                    continue
+                way = plus(group[0].origin, -point)
+                slip = turned(turn, own)
+                v = add(add(v, turned(turn, way)), own)
+                a = add(add(a, _rigid(turn, turn_dot, way)), add(own_dot, add(slip, slip)))
+                point = group[0].origin
+            child = self.poses[joint.successor]
+            arm = plus(child.p, -point)
+            v, a = add(v, turned(turn, arm)), add(a, _rigid(turn, turn_dot, arm))
+            frames[joint.successor] = Frame(child, turn, turn_dot, v, a)
+        return frames
+
+    def onto(self, body: int, point: Array, force: Array, moment: Array) -> dict[int, Scalar]:
+        """What a wrench on a body does along the moving rates.
+
+        Args:
+            body: the body.
+            point: where the force acts, base axes.
+            force: the force, base axes.
+            moment: the moment about that point.
+        """
+        found: dict[int, Scalar] = {}
+        wanted = set(self.moving)
+        for k in range(3):
+            if k in wanted:
+                found[k] = force[k]
+        if any(k in wanted for k in (3, 4, 5)) and self.robot.platform_nv == 6:
+            arm = plus(point, -self.poses[PLATFORM].p)
+            about = add(moment, turned(arm, force))
+            found |= {3 + k: about[k] for k in range(3) if 3 + k in wanted}
+        for axis in self.axes[body]:
+            if axis.rate in wanted:
+                if axis.turns:
+                    about = add(moment, turned(plus(point, -axis.origin), force))
+                    found[axis.rate] = dot(axis.axis, about)
+                else:
+                    found[axis.rate] = dot(axis.axis, force)
+        return found
+
+
+def _along(group: tuple[Axis, ...], w: dict[int, Scalar]) -> Array:
+    """Velocity along the axes of a primitive, base axes."""
+    total: Array = ZERO
+    for axis in group:
+        total = add(total, scaled(w.get(axis.rate, 0.0), axis.axis))
+    return total
+
+
+def _rigid(w: Array, w_dot: Array, arm: Array) -> Array:
+    """Acceleration of a point of a body relative to another: w' x arm + w x (w x arm)."""
+    return add(turned(w_dot, arm), turned(w, turned(w, arm)))
+
+
+def _triples(robot: Robot, w: dict[int, Scalar]) -> tuple[Array, Array]:
+    linear = pack([w.get(k, 0.0) for k in range(3)])
+    if robot.platform_nv == 3:
+        return linear, ZERO
+    return linear, pack([w.get(k, 0.0) for k in range(3, 6)])
+
+
+def nacelle_at(robot: Robot, known: Mechanism, now: Configuration) -> Nacelle:
+    """The nacelle at a configuration."""
+    starts = np.cumsum([0, *(len(joint.primitives) for joint in robot.tree_joints)])
+    poses = {body: now.motion.poses[body] for body in robot.nacelle.bodies}
+    poses[PLATFORM] = now.motion.poses[PLATFORM]
+    axes: dict[int, tuple[Axis, ...]] = {PLATFORM: ()}
+    steps: dict[int, tuple[tuple[Axis, ...], ...]] = {}
+    for j in robot.nacelle.joints:
+        joint = robot.joints[j]
+        pose = poses[joint.predecessor] @ joint.frame_predecessor
+        rate = robot.platform_nv + robot.v_slices[j].start
+        groups: list[tuple[Axis, ...]] = []
+        for number, primitive in enumerate(joint.primitives):
+            pose = pose @ step_motion(primitive, now.steps[starts[j] + number])
+            along = range(3) if primitive is Primitive.BALL else (primitive.axis,)
+            groups.append(
+                tuple(Axis(rate + i, pose.R[:, k], pose.p, primitive.turns) for i, k in enumerate(along))
+            )
+            rate += primitive.nv
+        steps[j] = tuple(groups)
+        axes[joint.successor] = (*axes[joint.predecessor], *(axis for group in groups for axis in group))
+    moving = (*known.independent, *known.dependent)
+    return Nacelle(robot, known, poses, axes, steps, moving)

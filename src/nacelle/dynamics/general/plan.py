@@ -1,0 +1,249 @@
+"""What is decided from numbers before anything is traced: rods, orders of elimination, dependent rates.
+
+Sample states are closed configurations around the reference. Every decision has a margin far above rounding,
+and the first of equals is taken, so that it is the same on every machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from nacelle.dynamics.general.chain import Chains, chains
+from nacelle.dynamics.general.elimination import Order, find_order
+from nacelle.dynamics.general.nacelle import Nacelle, nacelle_at
+from nacelle.dynamics.general.rods import find_rods, rods_of
+from nacelle.dynamics.general.ties import Rod, Tie, closure_tie, rod_tie, spin_tie
+from nacelle.kinematics.assembly import advance, held_rates, rate_scale, row_scale, solve_closures
+from nacelle.kinematics.configuration import Configuration, configuration
+from nacelle.kinematics.mechanism import Mechanism, mechanism
+from nacelle.kinematics.mobility import Spin
+from nacelle.model.robot import Robot
+from nacelle.spatial.scalar import Array
+
+_FILLED = 1e-11
+_SAMPLES = 6
+
+
+@dataclass(frozen=True)
+class LegOrder:
+    """How the rows of a leg are eliminated.
+
+    Attributes:
+        order: pivots and rows that are left.
+        zeros: entries (row, rate) of M that are always zero.
+        kept: rows that are left and decide dependent rates of the nacelle.
+        sizes: for every pivot row a typical size of its pivot.
+    """
+
+    order: Order
+    zeros: frozenset[tuple[int, int]]
+    kept: tuple[int, ...]
+    sizes: dict[int, float]
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """The decisions for a robot.
+
+    Attributes:
+        known: its analysis.
+        rods: bodies that are rods (`find_rods`).
+        spins: for every leg idle spins of other bodies.
+        legs: for every leg its order.
+        own_rows: rows of the nacelle's own loops that decide dependent rates.
+        samples: sample states (x, y).
+    """
+
+    known: Mechanism
+    rods: frozenset[int]
+    spins: tuple[tuple[Spin, ...], ...]
+    legs: tuple[LegOrder, ...]
+    own_rows: tuple[int, ...]
+    samples: tuple[tuple[Array, Array], ...]
+
+
+def sample_states(known: Mechanism, count: int, seed: int = 7) -> list[tuple[Array, Array]]:
+    """Closed configurations (x, y) around the reference, moved along the independent coordinates."""
+    robot, start = known.robot, known.assembly
+    rng = np.random.default_rng(seed)
+    held = held_rates(robot)
+    scale = rate_scale(robot)
+    nacelle = held.copy()
+    nacelle[list(known.w_rates)] = True
+    found = [known.reference]
+    reach, tries = 0.15, 0
+    while len(found) < count and tries < 12 * count:
+        tries += 1
+        step = np.where(held, rng.uniform(0.3, 1.0, held.size) * rng.choice([-1, 1], held.size), 0.0)
+        pose, q = advance(robot, start.platform, start.q, reach * step * scale)
+        pose, q, _, _ = solve_closures(robot, pose, q, nacelle)
+        pose, q, _, state = solve_closures(robot, pose, q, held)
+        if np.max(np.abs(state.residual / row_scale(robot)), initial=0.0) > 1e-12:
+            reach *= 0.8
+            continue
+        x, rest = known.chart.coordinates(pose)
+        for name in robot.motion.joint_names:
+            x[known.layout.x_index(name)] = q[robot.q_slices[robot.joint(name)]][0]
+        found.append((x, known.unknowns(rest, q)))
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class Placed:
+    """A robot at a configuration, ready for the general form.
+
+    Attributes:
+        robot: the robot; its numbers may be symbols.
+        now: all positions.
+        chains: the legs' frames.
+        nacelle: the nacelle.
+        rods: its rods.
+        ties: for every leg its ties.
+    """
+
+    robot: Robot
+    now: Configuration
+    chains: Chains
+    nacelle: Nacelle
+    rods: tuple[Rod, ...]
+    ties: tuple[tuple[Tie, ...], ...]
+
+
+def place(
+    robot: Robot, known: Mechanism, rods: frozenset[int], spins: tuple[tuple[Spin, ...], ...], x: Array, y: Array
+) -> Placed:
+    """Place a robot: frames, nacelle and ties."""
+    now = configuration(robot, known, x, y)
+    frames = chains(robot, now, rods)
+    nacelle = nacelle_at(robot, known, now)
+    listed = rods_of(robot, rods)
+    ties = tuple(
+        tuple(_ties(robot, frames, nacelle, k, listed, spins[k])) for k in range(len(robot.legs))
+    )
+    return Placed(robot, now, frames, nacelle, tuple(listed.values()), ties)
+
+
+def _ties(
+    robot: Robot, frames: Chains, nacelle: Nacelle, leg: int, rods: dict[int, Rod], spins: tuple[Spin, ...]
+) -> Iterator[Tie]:
+    by_closure = {rod.closure: rod for rod in rods.values()}
+    for c in robot.legs[leg].closures:
+        if c in by_closure:
+            yield rod_tie(frames, nacelle, by_closure[c])
+        elif not robot.joints[c].at_point:
+            yield closure_tie(robot, frames, nacelle, c)
+    for spin in spins:
+        yield spin_tie(frames, spin.body, spin.axis)
+
+
+def leg_rates(robot: Robot, known: Mechanism, rods: frozenset[int], leg: int) -> list[int]:
+    """Places in u of a leg's rates, those of rods left out."""
+    found = []
+    for j in robot.legs[leg].joints:
+        if robot.joints[j].successor not in rods:
+            place = robot.v_slices[j]
+            found += range(robot.platform_nv + place.start, robot.platform_nv + place.stop)
+    return found
+
+
+def plan_of(robot: Robot) -> Plan:
+    """The plan of a robot, made once from its numbers."""
+    own = robot.numeric
+    return _plan(own, own.all_names)
+
+
+@lru_cache(maxsize=64)
+def _plan(robot: Robot, names: tuple[str, ...]) -> Plan:
+    del names
+    known = mechanism(robot)
+    rods = find_rods(known)
+    spins = tuple(tuple(s for s in plan.spins if s.body not in rods) for plan in known.legs)
+    with np.errstate(all="ignore"):
+        states = sample_states(known, _SAMPLES)
+        placed = [place(robot, known, rods, spins, x, y) for x, y in states]
+    legs = []
+    for k in range(len(robot.legs)):
+        legs.append(_leg_order(known, rods, placed, k))
+    own_rows: tuple[int, ...] = ()
+    legs, own_rows = _decide(known, placed, legs)
+    return Plan(known, rods, spins, tuple(legs), own_rows, tuple(states))
+
+
+def active_rates(robot: Robot) -> dict[int, int]:
+    """Places in u of actuated joints of the tree, and the actuator's number."""
+    return {
+        robot.platform_nv + robot.v_slices[actuator.joint].start: k
+        for k, actuator in enumerate(robot.actuators)
+        if actuator.joint < robot.tree
+    }
+
+
+def _leg_order(known: Mechanism, rods: frozenset[int], placed: list[Placed], leg: int) -> LegOrder:
+    robot = known.robot
+    rates = leg_rates(robot, known, rods, leg)
+    scale = dict(zip(range(len(rate_scale(robot))), rate_scale(robot), strict=True))
+    samples = []
+    prices: list[float] = []
+    for at in placed:
+        rows = [row for tie in at.ties[leg] for row in tie.rows]
+        unit = [1.0 if row.kind in ("angular", "cross", "spin") else robot.size for row in rows]
+        unit = [u * robot.size if row.kind == "rod" else u for u, row in zip(unit, rows, strict=True)]
+        samples.append(
+            [
+                [float(row.coefficients.get(rate, 0.0)) * scale[rate] / u for rate in rates]
+                for row, u in zip(rows, unit, strict=True)
+            ]
+        )
+        prices = [0.0 if row.kind in ("point", "rod") else 1.0 for row in rows]
+    M = np.array(samples).reshape(len(placed), len(prices), len(rates))
+    filled = np.max(np.abs(M), axis=0) > _FILLED
+    zeros = frozenset((i, rates[j]) for i in range(len(prices)) for j in range(len(rates)) if not filled[i, j])
+    M[:, ~filled] = 0.0
+    order = find_order(M, rates, frozenset(active_rates(robot)), prices)
+    return LegOrder(order, zeros, (), {})
+
+
+def _decide(
+    known: Mechanism, placed: list[Placed], legs: list[LegOrder]
+) -> tuple[list[LegOrder], tuple[int, ...]]:
+    """Choose the rows that decide the dependent rates of the nacelle: those that are most independent."""
+    if not known.dependent:
+        return legs, ()
+    from nacelle.dynamics.general.core import eliminated
+
+    scale = rate_scale(known.robot)[list(known.dependent)]
+    tables = []
+    for at in placed:
+        trial = [LegOrder(leg.order, leg.zeros, leg.order.left, {}) for leg in legs]
+        found = eliminated(Plan(known, frozenset(), (), tuple(trial), (), ()), at)
+        rows = [loop.coefficients(at.nacelle, row) for loop in found.loops for row in loop.tie.rows]
+        own = len(rows)
+        keys = [(k, row) for k, leg in enumerate(trial) for row in leg.kept]
+        rows += [found.felt[key] for key in keys]
+        tables.append([[float(row.get(rate, 0.0)) for rate in known.dependent] for row in rows])
+    D = np.array(tables) * scale
+    D = D / np.maximum(np.max(np.abs(D), axis=(0, 2), keepdims=True), 1e-300)
+    chosen: list[int] = []
+    left = D.copy()
+    for _ in known.dependent:
+        # Gram and Schmidt at every sample: the row that is longest at the worst one, sparse rows first.
+        length = np.min(np.linalg.norm(left, axis=2), axis=0)
+        filled = np.count_nonzero(np.max(np.abs(D), axis=0) > _FILLED, axis=1)
+        good = length > 0.3 * np.max(length)
+        score = np.where(good, -filled + 1e-3 * length, -np.inf)
+        best = int(np.flatnonzero(score >= np.max(score) - 1e-9)[0])
+        chosen.append(best)
+        q = left[:, best] / np.linalg.norm(left[:, best], axis=1, keepdims=True)
+        left = left - np.einsum("sr,sd->srd", np.einsum("srd,sd->sr", left, q), q)
+        left[:, best] = 0.0
+    chosen.sort()
+    kept = [keys[i - own] for i in chosen if i >= own]
+    result = [
+        LegOrder(leg.order, leg.zeros, tuple(row for k, row in kept if k == index), leg.sizes)
+        for index, leg in enumerate(legs)
+    ]
+    return result, tuple(i for i in chosen if i < own)

@@ -1,0 +1,423 @@
+"""Ties: what closures and rods demand of the rates of a leg, row by row, in local axes.
+
+    sum over rates of M_ik u_k = g_i(w)          rates u of the leg, rates w of the nacelle
+
+Rows of a closure onto the nacelle are written in the axes of the leg's last link, those of a loop inside a
+leg in the axes of the last link that both sides have in common. A locked point gives three rows, along the axes;
+locked rotations a row along each direction; a rod between two points A and B (d = B - A) the row
+
+    d . v_A = d . v_B,      d . a_A = d . a_B + |v_B - v_A|^2.
+
+A multiplier of a row is the force that the other side puts on the leg along it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from nacelle.dynamics.general.chain import Chains
+from nacelle.dynamics.general.legmotion import NodeMotion, columns, outward, velocity
+from nacelle.dynamics.general.nacelle import Frame, Nacelle
+from nacelle.dynamics.general.vectors import ZERO, add, scaled, turned
+from nacelle.model.joint import Joint
+from nacelle.model.robot import Robot
+from nacelle.spatial.pose import Pose
+from nacelle.spatial.scalar import Array, Scalar, cross, dot, plus
+
+_UNIT = np.eye(3)
+
+
+@dataclass(frozen=True)
+class Rod:
+    """A body between two spherical joints that is three masses: at A, at B and between them.
+
+    Attributes:
+        body: its index.
+        joint: the tree joint at A.
+        closure: the closure at B.
+        bodies: the bodies that carry A and B.
+        points: A and B in the frames of these bodies.
+        masses: at A, at B, and between them, kg.
+        length2: square of the distance of A and B, m^2.
+    """
+
+    body: int
+    joint: int
+    closure: int
+    bodies: tuple[int, int]
+    points: tuple[Array, Array]
+    masses: tuple[Scalar, Scalar, Scalar]
+    length2: Scalar
+
+
+@dataclass(frozen=True)
+class Wrench:
+    """A force at a point of a nacelle body and a moment, in the axes of a node."""
+
+    body: int
+    point: Array
+    force: Array
+    moment: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Row:
+    """One row.
+
+    Attributes:
+        coefficients: M_ik by rate.
+        kind: "point" (along the locked point), "offset", "angular", "rod" or "spin".
+        force: direction along which the nacelle's point is felt, in the tie's axes.
+        moment: the same for the nacelle's angular velocity.
+    """
+
+    coefficients: dict[int, Scalar]
+    kind: str
+    force: Array = field(default_factory=lambda: ZERO)
+    moment: Array = field(default_factory=lambda: ZERO)
+
+
+@dataclass(frozen=True, eq=False)
+class Tie:
+    """The rows of a closure, a rod or an idle spin, at a configuration.
+
+    Attributes:
+        axes: node in whose axes the rows are written.
+        rows: the rows.
+        body: nacelle body on the other side; None if there is none.
+        local: the nacelle's point in the body's frame, where it is fixed there; else None.
+        point: the nacelle's point, base axes; None inside a leg.
+        node: the leg's node.
+        own: the leg's point in the axes of its node.
+        other: for a loop inside a leg the other node and its point.
+        joint: index of the joint, of a rod its closure; -1 for a spin.
+        first: whether the leg carries the joint's first frame.
+        arms: unit vectors e (on the first) and f (on the second side) of a universal joint, tie axes.
+    """
+
+    axes: int
+    rows: tuple[Row, ...]
+    body: int | None
+    local: Array | None
+    point: Array | None
+    node: int
+    own: Array
+    other: tuple[int, Array] | None = None
+    joint: int = -1
+    first: bool = True
+    arms: tuple[Array, Array] | None = None
+
+
+def locked_axes(joint: Joint) -> tuple[list[int], list[int], bool]:
+    """Locked offsets, locked rotation axes (of the first frame), and whether a universal cross is locked."""
+    offsets = [lock[1] for lock in joint.locks if len(lock) == 2]
+    squares = [(lock[1], lock[2]) for lock in joint.locks if len(lock) == 3]
+    if not squares:
+        return offsets, [], False
+    if squares == [(0, 1)]:
+        return offsets, [], True
+    return offsets, [0, 1, 2] if len(squares) == 3 else [0, 1], False
+
+
+def basis(R: Array, axes: list[int]) -> list[Array]:
+    """Directions that span the locked rotations: coordinate axes where the free one is a coordinate axis."""
+    if len(axes) in (0, 3):
+        return list(_UNIT[: len(axes)])
+    free = R[:, 2]
+    if free.dtype != object and np.count_nonzero(free) == 1:
+        k = int(np.flatnonzero(free)[0])
+        return [_UNIT[i] for i in range(3) if i != k]
+    return [R[:, k] for k in axes]
+
+
+def closure_tie(robot: Robot, chains: Chains, nacelle: Nacelle, index: int) -> Tie:
+    """The rows of a closure."""
+    joint = robot.joints[index]
+    bodies = (joint.predecessor, joint.successor)
+    frames = (joint.frame_predecessor, joint.frame_successor)
+    inside = [body in chains.place for body in bodies]
+    # The leg's side: the only one, or the one that hangs on a node where the other is the base.
+    side = 0 if inside[0] and (not inside[1] or chains.place[bodies[0]][0]) else 1
+    node, frame = chains.place[bodies[side]]
+    own = frame @ frames[side]
+    if inside[1 - side]:
+        far, far_frame = chains.place[bodies[1 - side]]
+        return _inner(chains, joint, index, (node, own), (far, far_frame @ frames[1 - side]), side == 0)
+    body = bodies[1 - side]
+    outer = nacelle.poses[body] @ frames[1 - side]
+    turn = [chains.down(node, outer.R[:, k]) for k in range(3)]
+    return _outer(chains, joint, index, node, own, body, frames[1 - side].p, outer.p, turn, side == 0)
+
+
+def _outer(
+    chains: Chains,
+    joint: Joint,
+    index: int,
+    node: int,
+    own: Pose,
+    body: int,
+    local: Array,
+    point: Array,
+    turn: list[Array],
+    first: bool,
+) -> Tie:
+    offsets, locked, crossed = locked_axes(joint)
+    rows: list[Row] = []
+    place: Array = own.p
+    partial = 0 < len(offsets) < 3
+    fixed: Array | None = local
+    if partial:
+        if first:
+            # The leg carries the plane or line: its material point under the nacelle's point.
+            place = chains.seen(node, point)
+        else:
+            # The nacelle carries it: its material point under the leg's point.
+            point, fixed = chains.point(node, own.p), None
+    moved = columns(chains, node, place)
+    if len(offsets) == 3:
+        for k in range(3):
+            rows.append(Row({rate: v[k] for rate, (v, _) in moved.items()}, "point", force=_UNIT[k]))
+    else:
+        for k in offsets:
+            e = own.R[:, k] if first else turn[k]
+            rows.append(Row({rate: dot(e, v) for rate, (v, _) in moved.items()}, "offset", force=e))
+    for e in basis(own.R, locked):
+        rows.append(Row({rate: dot(e, w) for rate, (_, w) in moved.items()}, "angular", moment=e))
+    arms = None
+    if crossed:
+        arms = (own.R[:, 0], turn[1]) if first else (turn[0], own.R[:, 1])
+        e = cross(arms[1], arms[0])
+        rows.append(Row({rate: dot(e, w) for rate, (_, w) in moved.items()}, "cross", moment=e))
+    return Tie(node, tuple(rows), body, fixed, point, node, place, None, index, first, arms)
+
+
+def _inner(
+    chains: Chains, joint: Joint, index: int, near: tuple[int, Pose], far: tuple[int, Pose], first: bool
+) -> Tie:
+    """A loop inside a leg: rows near - far = 0 in the axes of what both have in common."""
+    (node, own), (other, outer) = near, far
+    top = chains.common(node, other)
+    offsets, locked, crossed = locked_axes(joint)
+    P, Q = own.p, outer.p
+    if 0 < len(offsets) < 3:
+        # The side that carries the plane or line: its material point under the other's point.
+        if first:
+            P = chains.seen(node, chains.point(other, Q, top), top)
+        else:
+            Q = chains.seen(other, chains.point(node, P, top), top)
+    moved = _difference(columns(chains, node, P, top), columns(chains, other, Q, top))
+    near_axes = [chains.up(node, own.R[:, k], top) for k in range(3)]
+    far_axes = [chains.up(other, outer.R[:, k], top) for k in range(3)]
+    rows: list[Row] = []
+    if len(offsets) == 3:
+        for k in range(3):
+            rows.append(Row({rate: v[k] for rate, (v, _) in moved.items()}, "point"))
+    else:
+        for k in offsets:
+            e = near_axes[k] if first else far_axes[k]
+            rows.append(Row({rate: dot(e, v) for rate, (v, _) in moved.items()}, "offset", force=e))
+    for e in basis(np.stack(far_axes, axis=1), locked):
+        rows.append(Row({rate: dot(e, w) for rate, (_, w) in moved.items()}, "angular", moment=e))
+    arms = None
+    if crossed:
+        arms = (near_axes[0], far_axes[1]) if first else (far_axes[0], near_axes[1])
+        e = cross(arms[1], arms[0])
+        rows.append(Row({rate: dot(e, w) for rate, (_, w) in moved.items()}, "cross", moment=e))
+    return Tie(top, tuple(rows), None, None, None, node, P, (other, Q), index, first, arms)
+
+
+def _difference(
+    near: dict[int, tuple[Array, Array]], far: dict[int, tuple[Array, Array]]
+) -> dict[int, tuple[Array, Array]]:
+    found = dict(near)
+    for rate, (v, w) in far.items():
+        before = found.get(rate, (ZERO, ZERO))
+        found[rate] = (add(before[0], -v), add(before[1], -w))
+    return found
+
+
+def rod_tie(chains: Chains, nacelle: Nacelle, rod: Rod) -> Tie:
+    """The row of a rod; its point A is on the leg, or on the nacelle where B is on the leg."""
+    inside = [body in chains.place for body in rod.bodies]
+    side = 0 if inside[0] and (not inside[1] or chains.place[rod.bodies[0]][0]) else 1
+    node, frame = chains.place[rod.bodies[side]]
+    A = (frame @ Pose(np.eye(3), rod.points[side])).p
+    B = rod.points[1 - side]
+    body = rod.bodies[1 - side]
+    if inside[1 - side]:
+        other, far = chains.place[body]
+        Q = (far @ Pose(np.eye(3), B)).p
+        top = chains.common(node, other)
+        d = np.asarray(plus(chains.point(other, Q, top), -chains.point(node, A, top)))
+        moved = _difference(columns(chains, node, A, top), columns(chains, other, Q, top))
+        row = Row({rate: dot(d, v) for rate, (v, _) in moved.items()}, "rod", force=d)
+        return Tie(top, (row,), None, None, None, node, A, (other, Q), rod.closure)
+    point = (nacelle.poses[body] @ Pose(np.eye(3), B)).p
+    d = np.asarray(plus(chains.seen(node, point), -A))
+    moved = columns(chains, node, A)
+    row = Row({rate: dot(d, v) for rate, (v, _) in moved.items()}, "rod", force=d)
+    return Tie(node, (row,), body, B, point, node, A, None, rod.closure)
+
+
+def spin_tie(chains: Chains, body: int, axis: Sequence[float]) -> Tie:
+    """An idle spin that is set to zero: axis . w = 0, in the axes of the body's node."""
+    node, frame = chains.place[body]
+    e = frame.R @ np.array(axis)
+    moved = columns(chains, node, ZERO)
+    row = Row({rate: dot(e, w) for rate, (_, w) in moved.items()}, "spin", moment=e)
+    return Tie(node, (row,), None, None, None, node, ZERO)
+
+
+@dataclass(frozen=True, eq=False)
+class Moving:
+    """What ties need to know of the motion: nodes at given rates, and the nacelle.
+
+    Attributes:
+        chains: the chains.
+        u: rates of the legs.
+        nodes: motion of the nodes where the leg rates are constant.
+        frames: motion of the nacelle.
+        gravity: base axes: taken off the accelerations of nodes and nacelle alike.
+    """
+
+    chains: Chains
+    u: dict[int, Scalar]
+    nodes: dict[int, NodeMotion]
+    frames: dict[int, Frame]
+
+    def relative(self, tie: Tie) -> dict[int, NodeMotion]:
+        """Motion of the nodes of a loop inside a leg, relative to what both sides have in common."""
+        return outward(self.chains, self.u, {}, tie.axes)
+
+
+def outer_velocity(chains: Chains, tie: Tie, frames: dict[int, Frame]) -> tuple[Array, Array]:
+    """Velocity of the nacelle's point and its angular velocity, in the tie's axes."""
+    assert tie.body is not None and tie.point is not None
+    frame = frames[tie.body]
+    if tie.local is not None:
+        v = frame.velocity(tie.local)
+    else:
+        v = frame.velocity_at(plus(tie.point, -frame.pose.p))
+    return chains.down(tie.axes, v), chains.down(tie.axes, frame.w)
+
+
+def given_rates(chains: Chains, tie: Tie, frames: dict[int, Frame]) -> list[Scalar]:
+    """Right-hand sides g_i(w) of the rows for the rates."""
+    if tie.body is None:
+        return [0.0] * len(tie.rows)
+    v, w = outer_velocity(chains, tie, frames)
+    return [_felt(row, v, w) for row in tie.rows]
+
+
+def _felt(row: Row, v: Array, w: Array) -> Scalar:
+    return dot(row.moment, w) if row.kind in ("angular", "cross", "spin") else dot(row.force, v)
+
+
+def given_accelerations(tie: Tie, state: Moving) -> list[Scalar]:
+    """Right-hand sides of the rows for the accelerations of the leg's rates."""
+    chains = state.chains
+    if tie.joint < 0:
+        return [-dot(row.moment, state.nodes[tie.node].w_dot) for row in tie.rows]
+    if tie.body is None:
+        return _inner_accelerations(tie, state)
+    own = state.nodes[tie.node]
+    frame = state.frames[tie.body]
+    down = chains.down
+    a_own = own.acceleration(tie.own)
+    if tie.local is not None:
+        a_far = down(tie.axes, frame.acceleration(tie.local))
+    else:
+        assert tie.point is not None
+        a_far = down(tie.axes, frame.acceleration_at(plus(tie.point, -frame.pose.p)))
+    w_far, w_dot_far = down(tie.axes, frame.w), down(tie.axes, frame.w_dot)
+    return second_derivatives(
+        tie, add(a_far, -a_own), (own.w, own.w_dot), (w_far, w_dot_far), lambda: _slip(tie, state)
+    )
+
+
+def _inner_accelerations(tie: Tie, state: Moving) -> list[Scalar]:
+    assert tie.other is not None
+    chains, nodes = state.chains, state.relative(tie)
+    up = chains.up
+
+    def at(node: int, point: Array) -> tuple[Array, Array, Array]:
+        motion = nodes[node]
+        return (
+            up(node, motion.acceleration(point), tie.axes),
+            up(node, motion.w, tie.axes),
+            up(node, motion.w_dot, tie.axes),
+        )
+
+    a, w, w_dot = at(tie.node, tie.own)
+    b, z, z_dot = at(*tie.other)
+    return second_derivatives(tie, add(b, -a), (w, w_dot), (z, z_dot), lambda: _slip(tie, state))
+
+
+def second_derivatives(
+    tie: Tie,
+    gap: Array,
+    own: tuple[Array, Array],
+    far: tuple[Array, Array],
+    slipping: Callable[[], Array],
+) -> list[Scalar]:
+    """Right-hand sides from the relative acceleration of the two points and both angular motions."""
+    (w, w_dot), (z, z_dot) = own, far
+    found: list[Scalar] = []
+    slip: Array | None = None
+    for row in tie.rows:
+        if row.kind == "point":
+            found.append(gap[_place(tie, row)])
+        elif row.kind == "rod":
+            slip = slipping() if slip is None else slip
+            found.append(dot(row.force, gap) + dot(slip, slip))
+        elif row.kind == "offset":
+            slip = slipping() if slip is None else slip
+            # e . (far - own) for the side that does not carry e, less 2 w x slip of the side that does:
+            # slip is the velocity of the far point relative to the leg's.
+            carrier = w if tie.first else z
+            found.append(dot(row.force, add(gap, scaled(-2.0, turned(carrier, slip)))))
+        elif row.kind == "angular":
+            found.append(dot(row.moment, add(add(z_dot, -w_dot), -turned(w, z))))
+        else:
+            assert tie.arms is not None
+            e, f = tie.arms
+            first, second = (w, z) if tie.first else (z, w)
+            rate = add(cross(cross(second, f), e), cross(f, cross(first, e)))
+            found.append(dot(row.moment, add(z_dot, -w_dot)) + dot(rate, add(z, -w)))
+    return found
+
+
+def _place(tie: Tie, row: Row) -> int:
+    return [other for other in tie.rows if other.kind == "point"].index(row)
+
+
+def _slip(tie: Tie, state: Moving) -> Array:
+    """Velocity of the far point relative to the leg's point, in the tie's axes."""
+    chains = state.chains
+    if tie.other is None:
+        own = velocity(columns(chains, tie.node, tie.own), state.u)
+        v, _ = outer_velocity(chains, tie, state.frames)
+        return add(v, -own)
+    near = columns(chains, tie.node, tie.own, tie.axes)
+    far = columns(chains, *tie.other, tie.axes)
+    return add(velocity(far, state.u), -velocity(near, state.u))
+
+
+def onto_nacelle(chains: Chains, tie: Tie, multipliers: Sequence[Scalar | None]) -> tuple[Array, Array]:
+    """Force at the nacelle's point and moment, base axes: sum over rows of multiplier times direction.
+
+    Args:
+        chains: the chains.
+        tie: the tie.
+        multipliers: one a row; None for none.
+    """
+    force: Array = ZERO
+    moment: Array = ZERO
+    for row, value in zip(tie.rows, multipliers, strict=True):
+        if value is not None:
+            force = add(force, scaled(value, row.force))
+            moment = add(moment, scaled(value, row.moment))
+    return chains.up(tie.axes, force), chains.up(tie.axes, moment)

@@ -1,0 +1,55 @@
+"""Vectors whose zeros cost nothing, over any scalar."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nacelle.spatial.scalar import Array, Scalar, cross, pack, plus
+
+ZERO = np.zeros(3)
+
+
+def is_zero(value: Scalar) -> bool:
+    """Whether a scalar is the number 0, also as a constant of a trace."""
+    if isinstance(value, float | int | np.floating):
+        return value == 0.0
+    return getattr(value, "constant", None) == 0.0
+
+
+def all_zero(vector: Array) -> bool:
+    """Whether all entries are the number 0."""
+    return all(is_zero(entry) for entry in vector.tolist())
+
+
+def add(a: Array, b: Array) -> Array:
+    """Sum of two vectors."""
+    if all_zero(b):
+        return a
+    return b if all_zero(a) else np.asarray(plus(a, b))
+
+
+def scaled(factor: Scalar, vector: Array) -> Array:
+    """A vector times a scalar."""
+    if is_zero(factor) or all_zero(vector):
+        return np.zeros(len(vector))
+    return pack([factor * entry for entry in vector.tolist()])
+
+
+def turned(w: Array, vector: Array) -> Array:
+    """w x vector."""
+    return ZERO if all_zero(w) or all_zero(vector) else cross(w, vector)
+
+
+def turning(w: Array, w_dot: Array) -> Array:
+    """The matrix (3, 3) of w' x r + w x (w x r) over r."""
+    x, y, z = w.tolist()
+    a, b, c = w_dot.tolist()
+    xy, xz, yz = x * y, x * z, y * z
+    xx, yy, zz = x * x, y * y, z * z
+    return pack(
+        [
+            [-(yy + zz), xy - c, xz + b],
+            [xy + c, -(xx + zz), yz - a],
+            [xz - b, yz + a, -(xx + yy)],
+        ]
+    )
