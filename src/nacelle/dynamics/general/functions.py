@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
+from functools import lru_cache
 
+from nacelle.dynamics.general.basis import Basis, find_basis, reduced
 from nacelle.dynamics.general.core import Legs, Rates, eliminated, motion, plus_times
 from nacelle.dynamics.general.forces import (
     Required,
@@ -16,12 +17,25 @@ from nacelle.dynamics.general.forces import (
     require_rods,
     ties_on_nacelle,
 )
-from nacelle.dynamics.general.plan import active_rates, place, plan_of
+from nacelle.dynamics.general.inertia import Numbers
+from nacelle.dynamics.general.plan import Placed, Plan, active_rates, place, plan_of
 from nacelle.kinematics.shapes import of_pose, of_twist, of_unknowns
 from nacelle.model.robot import Robot
 from nacelle.spatial.physics import physics
 from nacelle.spatial.scalar import Array, Scalar, pack
 from nacelle.spatial.solve import solve
+
+
+@lru_cache(maxsize=64)
+def _basis(plan: Plan) -> tuple[list[tuple[int, int]], Basis | None]:
+    return find_basis(plan.known, plan)
+
+
+def numbers_of(placed: Placed, plan: Plan) -> Numbers:
+    """The inertial numbers in the cheapest basis."""
+    numbers = inertial_numbers(placed, plan)
+    ends, basis = _basis(plan)
+    return numbers if basis is None else reduced(numbers, basis, ends)
 
 
 @physics(x=of_pose, y=of_unknowns, v=of_twist, a=of_twist, load=of_twist)
@@ -42,7 +56,7 @@ def inverse(
     legs = eliminated(plan, placed)
     moving = motion(legs, v, a)
     into = Required(placed)
-    require_inertia(legs, moving, inertial_numbers(placed, plan), into)
+    require_inertia(legs, moving, numbers_of(placed, plan), into)
     require_rods(legs, moving, into, friction, smooth)
     require_efforts(legs, moving, into, friction, smooth)
     require_closures(legs, moving, into, friction, smooth)
