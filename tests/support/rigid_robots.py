@@ -38,7 +38,7 @@ class Numbers:
         return [self(value) for value in values]
 
     def body(self, mass: float, com: Sequence[float], radii: Sequence[float]) -> Data:
-        """A body with any principal axes: its mass, centre of mass (m) and three lengths of its extent (m)."""
+        """A body with any principal axes: mass, centre of mass (m) and three lengths of its extent (m)."""
         cloud = np.array(self.vector(*radii)) ** 2
         Q = Rotation.from_rotvec(self.rng.uniform(-0.4, 0.4, 3)).as_matrix()
         mass = self(mass)
@@ -365,7 +365,7 @@ def delta_with_tolerances(seed: int) -> nacelle.Robot:
 
 
 def h4_with_longer_rod(seed: int) -> nacelle.Robot:
-    """The library's H4 with one rod of leg 3 longer by 0.1 mm, changed by 1 %: its side parts tilt a little."""
+    """The library's H4 with one rod of leg 3 longer by about 0.1 mm: its side parts tilt a little."""
     longer = 600.0 + Numbers(seed)(0.1)
     text = robots.text("h4")
     line = "      - {name: leg3, A: 240 0 0 mm, placement: {angle: 270 deg}}\n"
@@ -397,4 +397,4 @@ RIGID: dict[str, Counted] = {
     "Delta with tolerances in one leg, loaded": Counted(delta_with_tolerances, 1750),
     "H4 with a rod 0.1 mm longer": Counted(h4_with_longer_rod, None),
 }
-"""Robots outside the library, by name; the Delta and the H4 have the friction of the library's, the others none."""
+"""Robots outside the library; the Delta and the H4 have the friction of the library's, the others none."""
