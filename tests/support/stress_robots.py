@@ -330,7 +330,7 @@ def _unturned(R: Rotation) -> Data:
 
 
 def pushed_faces(seed: int) -> nacelle.Robot:
-    """Six prismatic drives with planar-spherical joints: planes on sliders and on the plate, in any position."""
+    """Six prismatic drives with planar-spherical joints, planes on sliders and on the plate."""
     n = Numbers(seed)
     axes = np.eye(3)[[0, 0, 1, 1, 2, 2]]
     places = ((0.05, 0.1), (0.15, 0.1), (0.1, 0.05), (0.1, 0.15), (0.05, 0.1), (0.15, 0.1))
