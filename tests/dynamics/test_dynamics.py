@@ -15,7 +15,8 @@ from nacelle.dynamics.formulations import why_not
 from nacelle.kinematics import functions as kinematics
 from nacelle.kinematics.mechanism import mechanism
 from support.compare import relative_error
-from support.lane_kinematics import ALL, any_robot, difference, run_lanes, solve_lanes, stencil, wave
+from support.lane_kinematics import ALL, any_robot, difference, run_lanes, stencil
+from support.lane_kinematics import path_states as states
 from support.leg_robots import CASES
 from support.library import NAMES, library_robot
 from support.random_inertia import with_random_friction, with_random_inertias
@@ -28,18 +29,6 @@ def robot_of(name: str) -> nacelle.Robot:
     """A random robot, or one of the library, with random inertias and friction everywhere."""
     robot = CASES[name](1).robot if name in CASES else any_robot(name)
     return with_random_friction(with_random_inertias(robot, 3), 4)
-
-
-def states(robot: nacelle.Robot, times: Array) -> tuple[Array, Array, Array, Array]:
-    """Poses, unknowns, twists and accelerations along a smooth path."""
-    sample = wave(robot)(times)
-    y = solve_lanes(robot, sample.x)
-    v, a = sample.v, sample.a
-    known = mechanism(robot)
-    if known.parasitic and 0 < len(known.chart.turns) < 3:
-        found = run_lanes(kinematics.coordinate_motions, robot, sample.x, y, v, a)
-        v, a = found["v"], found["a"]
-    return sample.x, y, v, a
 
 
 def served(robot: nacelle.Robot) -> list[str]:

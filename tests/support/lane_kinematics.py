@@ -131,6 +131,18 @@ def wave(robot: Robot, seed: int = 0, length: float = 0.02, angle: float = 0.05)
     return Fourier(mechanism(robot).reference[0], a, b, motion=robot.motion, frequency=0.5 / np.pi)
 
 
+def path_states(robot: Robot, times: Array) -> tuple[Array, Array, Array, Array]:
+    """Poses, unknowns, twists and accelerations along the smooth path of `wave`."""
+    sample = wave(robot)(times)
+    y = solve_lanes(robot, sample.x)
+    v, a = sample.v, sample.a
+    known = mechanism(robot)
+    if known.parasitic and 0 < len(known.chart.turns) < 3:
+        found = run_lanes(functions.coordinate_motions, robot, sample.x, y, v, a)
+        v, a = found["v"], found["a"]
+    return sample.x, y, v, a
+
+
 # Central differences over nine points: the error is h^8 f^(9) / 630.
 _WEIGHTS = np.array([1 / 280, -4 / 105, 1 / 5, -4 / 5, 0.0, 4 / 5, -1 / 5, 4 / 105, -1 / 280])
 STEP = 0.02

@@ -30,6 +30,8 @@ CLOSED = 1e-9
 _STARTS = 6
 _BRANCH_STARTS = 24
 _STEPS = 40
+# Of attempts that leave a leg open by less than this (of the robot's size, or in radians) the first counts.
+_NEARLY_CLOSED = 0.02
 # A platform that the iteration moves by less than this (of the robot's size, or as entries of a rotation) is
 # left where it was given.
 _STILL = 1e-12
@@ -303,12 +305,23 @@ def _close_part(
         gap = sum(gap.distance / part.size + gap.angle for gap in _gaps(part, motion, state).values())
         wrong = leg is not None and leg.branch not in (0, leg_branch(part, state, nacelle_nv))
         rank = (gap, wrong, _outside(part, q_part))
-        if rank < best_rank:
+        if _replaces(rank, best_rank):
             best, best_rank = q_part, rank
         if best_rank == (0.0, False, False) or (attempt >= starts and not (gap == 0.0 and wrong)):
             break
     q[places] = best
     return best_rank[0] == 0.0, not best_rank[1]
+
+
+def _replaces(rank: tuple[float, bool, bool], best: tuple[float, bool, bool]) -> bool:
+    """Whether an attempt (gap, wrong branch, beyond limits) replaces the best one before it.
+
+    A leg that closes only where the platform gives way (parasitic motion) has a small gap on each of its
+    branches while the platform is held: the gap does not choose between them, the guess does.
+    """
+    if rank[0] > 0.0 and best[0] < _NEARLY_CLOSED:
+        return False
+    return rank < best
 
 
 def _other_start(

@@ -1,0 +1,339 @@
+"""One form for every robot: its models against the equivalent tree, identities of mechanics, other options.
+
+The truth is the projection of the equivalent tree, evaluated as it is written (no trace, no pass, no
+compiler). What is compared with it is what users run: minimised, compiled programs, over the library, the
+rigid robots whose operations are counted, robots that stress the format, and random robots.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import nacelle
+from nacelle.dynamics import functions
+from nacelle.dynamics.models import NAMES as MODELS
+from nacelle.dynamics.models import Model, model
+from nacelle.kinematics import functions as kinematics
+from nacelle.kinematics.jacobian import conditioning, twist_units
+from nacelle.kinematics.mechanism import mechanism
+from nacelle.verify import verify
+from nacelle.verify.states import random_states
+from support.lane_kinematics import (
+    by_time,
+    difference,
+    path_states,
+    poses_around,
+    run_lanes,
+    solve_lanes,
+    stencil,
+)
+from support.leg_robots import CASES
+from support.library import NAMES, library_robot
+from support.model_states import Sample, inputs_of
+from support.random_inertia import with_random_friction, with_random_inertias
+from support.rigid_robots import RIGID
+from support.stress_robots import STRESS
+
+Array = np.ndarray
+ALL = (*NAMES, *RIGID, *STRESS)
+TOLERANCE = 1e-9
+STATES = 5
+OUTPUTS = {
+    "inverse_dynamics": "force",
+    "forward_dynamics": "acceleration",
+    "jacobian": "J",
+    "mass_matrix": "M",
+    "bias_forces": "h",
+    "gravity_forces": "g",
+}
+
+# Robots for which formulation="compact" is refused, and models that are still those of the tree. An entry
+# that is served makes its test fail: take it out then.
+REFUSED = frozenset(
+    {
+        "3rps",
+        "c5",
+        "dymo",
+        "h4",
+        "space",
+        *RIGID,
+        *STRESS,
+    }
+)
+BY_THE_TREE = frozenset({"jacobian", "mass_matrix", "bias_forces", "gravity_forces"})
+
+# Small programs, of all kinds of robots: all models of these are compiled; of the others `make test-all` does.
+SMALL = (
+    "prrrp",
+    "fivebar",
+    "3rrr",
+    "3rps",
+    "planar 3-RRR driven at the knee",
+    "spherical 3-RRR",
+    "redundant point on three legs",
+    "sprung five-bar",
+    "point on sliders",
+    "shared carriage",
+    "one motion",
+)
+SLOW = tuple(name for name in ALL if name not in SMALL)
+
+
+@cache
+def robot_of(name: str) -> nacelle.Robot:
+    if name in RIGID:
+        return RIGID[name].make(1)
+    return STRESS[name](1) if name in STRESS else library_robot(name)
+
+
+def sampled(robot: nacelle.Robot, seed: int = 1, *, friction: bool = True) -> Sample:
+    """States around the reference pose, with the actuators' forces by the tree, changed by 30 %."""
+    rng = np.random.default_rng(seed)
+    x = poses_around(robot, STATES, seed)
+    y = solve_lanes(robot, x, stages=2)
+    unit = twist_units(robot)
+    v, a = (size * unit * rng.normal(size=(STATES, robot.motion.n)) for size in (1.0, 10.0))
+    tree = run_lanes(partial(functions.inverse, friction=friction), robot, x, y, v, a, np.zeros_like(v))
+    push = 1.0 + 0.3 * rng.normal(size=tree["force"].shape)
+    A = run_lanes(kinematics.inverse_jacobian, robot, x, y)["J"]
+    return Sample(robot, x, y, v, a, tree["force"] * push, np.linalg.cond(A))
+
+
+def by_tree(name: str, states: Sample, **options: Any) -> Array:
+    """A model of the robot by the tree, as it is written."""
+    robot, (x, y, v, a) = states.robot, (states.x, states.y, states.v, states.a)
+    none = np.zeros_like(v)
+    if name == "forward_dynamics":
+        # By its definition: M dv/dt = A^T tau - h.
+        M, A = (run_lanes(functions.inertia, robot, x, y)[key] for key in "MA")
+        h = run_lanes(partial(functions.bias, **options), robot, x, y, v)["h"]
+        push = np.einsum("sij,si->sj", A, states.tau) - h
+        return np.linalg.solve(M, push[..., None])[..., 0]
+    physics: dict[str, tuple[Callable[..., Any], tuple[Array, ...]]] = {
+        "inverse_dynamics": (partial(functions.inverse, formulation="tree", **options), (x, y, v, a, none)),
+        "jacobian": (kinematics.inverse_jacobian, (x, y)),
+        "mass_matrix": (functions.inertia, (x, y)),
+        "bias_forces": (partial(functions.bias, **options), (x, y, v)),
+        "gravity_forces": (functions.gravity, (x, y)),
+    }
+    function, inputs = physics[name]
+    return run_lanes(function, robot, *inputs)[OUTPUTS[name]]
+
+
+def compiled(found: Model, states: Sample) -> Array:
+    """What users run: the minimised program as native code."""
+    values = found.compile()(**inputs_of(found, states))
+    return np.asarray(values[OUTPUTS[found.name]] if isinstance(values, dict) else values)
+
+
+def error(values: Array, exact: Array) -> float:
+    """The largest difference in a state over the largest entry there; the worst state."""
+    apart = np.abs(values - exact).reshape(len(exact), -1).max(axis=1)
+    size = np.abs(exact).reshape(len(exact), -1).max(axis=1)
+    return float(np.max(apart / np.maximum(size, 1e-12 * np.max(size, initial=1e-300))))
+
+
+def served(names: tuple[str, ...]) -> list[Any]:
+    """Names as parameters: those that are refused today must be refused by a KinematicsError."""
+    refused = pytest.mark.xfail(raises=nacelle.KinematicsError, strict=True)
+    return [pytest.param(name, marks=refused) if name in REFUSED else name for name in names]
+
+
+# --------------------------------------------------------------------------------------- the robots
+
+
+@pytest.mark.parametrize("name", [*RIGID, *STRESS])
+def test_described_robots_close(name: str) -> None:
+    """They load and pass the checks with any seed, and close around their reference pose."""
+    for seed in (2, 3):
+        robot = RIGID[name].make(seed) if name in RIGID else STRESS[name](seed)
+        assert robot.hash != robot_of(name).hash
+    robot = robot_of(name)
+    known = mechanism(robot)
+    assert not known.mobility.singular_reference
+    solve_lanes(robot, poses_around(robot, 3))
+
+
+def test_seeds_keep_what_is_declared() -> None:
+    """Legs of one template stay alike, and no inertia is accidentally zero."""
+    for name, counted in RIGID.items():
+        robot = counted.make(7)
+        if name in ("Delta with tolerances in one leg, loaded", "H4 with a rod 0.1 mm longer"):
+            continue
+        first = {robot.bodies[b].inertia for b in robot.legs[0].bodies}
+        for leg in robot.legs[1:]:
+            own = {robot.bodies[b].inertia for b in leg.bodies}
+            assert {tuple(np.round(ten, 12)) for ten in own} == {tuple(np.round(ten, 12)) for ten in first}
+        assert all(abs(value) > 0.0 for body in robot.bodies[1:] for value in body.inertia)
+
+
+# ----------------------------------------------------------------------------------- against the tree
+
+
+@pytest.mark.parametrize("name", served(ALL))
+def test_no_robot_is_refused(name: str) -> None:
+    robot = robot_of(name)
+    found = nacelle.model(robot, "inverse_dynamics")
+    if found.form == "tree":
+        raise nacelle.KinematicsError(f"{robot.name} has the form of the tree")
+
+
+@pytest.mark.parametrize("kind", [kind for kind in MODELS if kind != "inverse_kinematics"])
+def test_every_model_has_the_form(kind: str) -> None:
+    form = model(robot_of("prrrp"), kind).form
+    assert (form == "tree") == (kind in BY_THE_TREE)
+
+
+@pytest.mark.parametrize("name", by_time(ALL, long=SLOW))
+@pytest.mark.parametrize("kind", OUTPUTS)
+def test_models(kind: str, name: str) -> None:
+    states = sampled(robot_of(name))
+    assert error(compiled(model(states.robot, kind), states), by_tree(kind, states)) < TOLERANCE
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ALL)
+def test_the_whole_workspace(name: str) -> None:
+    """Inverse dynamics at states of the whole workspace, as far as it goes."""
+    robot = robot_of(name)
+    drawn = random_states(robot, 40, 5)
+    v, a = drawn.v, drawn.a
+    exact = nacelle.inverse_dynamics(robot, drawn.x, v, a, formulation="tree")
+    found = nacelle.inverse_dynamics(robot, drawn.x, v, a)
+    assert not np.any(found.flags & ~exact.flags)
+    assert error(found.force, exact.force) < TOLERANCE
+
+
+OPTIONS: tuple[dict[str, Any], ...] = ({"friction": False}, {"friction": True, "smooth": 0.3})
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=["rigid", "smooth"])
+@pytest.mark.parametrize("name", ["prrrp", "sprung five-bar", "point on sliders", "3rps"])
+def test_friction_of_all_kinds(name: str, options: dict[str, Any]) -> None:
+    states = sampled(robot_of(name), **{"friction": options["friction"]})
+    for kind in ("inverse_dynamics", "forward_dynamics", "bias_forces"):
+        found = compiled(model(states.robot, kind, **options), states)
+        assert error(found, by_tree(kind, states, **options)) < TOLERANCE, kind
+
+
+@pytest.mark.parametrize(
+    "name",
+    served(("fivebar", "planar 3-RRR driven at the knee", "sprung five-bar", "redundant planar 4-RRR")),
+)
+def test_external_wrenches(name: str) -> None:
+    """By name, on the nacelle and on a body of a leg; on the nacelle's own wrench they act as a load."""
+    robot = robot_of(name)
+    states = sampled(robot)
+    rng = np.random.default_rng(4)
+    external = {body.name: rng.normal(size=6) for body in (robot.bodies[1], robot.bodies[-1])}
+    settings = {"external": external, "smooth": 0.2}
+    tree = nacelle.inverse_dynamics(robot, states.x, states.v, states.a, formulation="tree", **settings)
+    found = nacelle.inverse_dynamics(robot, states.x, states.v, states.a, formulation="compact", **settings)
+    without = nacelle.inverse_dynamics(robot, states.x, states.v, states.a, smooth=0.2)
+    assert found.formulation == "compact"
+    assert error(found.force, tree.force) < TOLERANCE
+    assert error(found.generalised, tree.generalised) < TOLERANCE
+    assert error(without.force, tree.force) > 1e-6
+    back = nacelle.forward_dynamics(robot, states.x, states.v, found.force, **settings)
+    assert error(back.acceleration, states.a) < TOLERANCE
+
+
+# ------------------------------------------------------------------------------ identities of mechanics
+
+MECHANICS = (
+    "fivebar",
+    "3rps",
+    "planar 3-RRR driven at the knee",
+    "sprung five-bar",
+    "redundant point on three legs",
+    "one motion",
+)
+LONG_MECHANICS = tuple(name for name in ALL if name not in MECHANICS)
+
+
+@pytest.mark.parametrize("name", by_time((*MECHANICS, *LONG_MECHANICS), long=LONG_MECHANICS))
+def test_mechanics(name: str) -> None:
+    """M a + h, forward after inverse, the Jacobian, the energies and their balance, through the API."""
+    robot = robot_of(name)
+    times = np.array([0.2, 0.45, 0.8])
+    x, _, v, a = path_states(robot, times)
+    found = nacelle.inverse_dynamics(robot, x, v, a)
+    M, h = nacelle.mass_matrix(robot, x), nacelle.bias_forces(robot, x, v)
+    assert error(np.einsum("sij,sj->si", M, a) + h, found.generalised) < TOLERANCE
+    assert error(M, np.swapaxes(M, 1, 2)) < 1e-12
+    J = nacelle.jacobian(robot, x).inverse
+    assert error(np.einsum("sij,si->sj", J, found.force), found.generalised) < TOLERANCE
+
+    unit = twist_units(robot)
+    lost = np.max(1.0 / conditioning(M * np.outer(unit, unit)))
+    back = nacelle.forward_dynamics(robot, x, v, found.force).acceleration
+    assert error(back / unit, a / unit) < max(TOLERANCE, 1e-13 * lost)
+
+    kinetic = nacelle.kinetic_energy(robot, x, v)
+    assert error(kinetic, 0.5 * np.einsum("si,sij,sj->s", v, M, v)) < TOLERANCE
+    around = stencil(times)
+    xs, _, vs, _ = path_states(robot, around.ravel())
+    total = nacelle.kinetic_energy(robot, xs, vs) + nacelle.potential_energy(robot, xs)
+    rates = nacelle.joint_motion(robot, x, v).actuators[1]
+    power = np.sum(found.force * rates, axis=1) - nacelle.dissipation(robot, x, v)
+    # Differences of an energy over steps of 1e-2 s keep about eleven digits of it.
+    scale = np.max(np.abs(power)) + 0.1 * np.max(np.abs(total))
+    assert np.max(np.abs(difference(total.reshape(around.shape)) - power)) < 1e-9 * scale
+
+
+@pytest.mark.parametrize("name", by_time(ALL, long=SLOW))
+def test_jacobian_rows_are_derivatives(name: str) -> None:
+    """J_r^-1 v against differences of the actuators' coordinates along a path."""
+    robot = robot_of(name)
+    times = np.array([0.3, 0.7])
+    x, y, v, a = path_states(robot, times)
+    found = model(robot, "jacobian")
+    none = np.zeros((len(times), len(robot.actuators)))
+    J = compiled(found, Sample(robot, x, y, v, a, none, np.ones(len(times))))
+    around = stencil(times)
+    xs, ys, _, _ = path_states(robot, around.ravel())
+    q = run_lanes(kinematics.actuator_positions, robot, xs, ys)["q"].reshape(*around.shape, -1)
+    rates = np.einsum("sij,sj->si", J, v)
+    assert error(rates, difference(np.unwrap(q, axis=1, period=2 * np.pi))) < 1e-8
+
+
+# ------------------------------------------------------------------------------------- random robots
+
+
+@settings(max_examples=4)
+@given(st.sampled_from(("planar RRR", "planar RPR", "point RRR + PRR", "3 RPS")), st.integers(2, 500))
+def test_random_robots(name: str, seed: int) -> None:
+    """Small random robots with random bodies and friction of two kinds in every axis."""
+    check_random(name, seed)
+
+
+@pytest.mark.slow
+@settings(max_examples=20)
+@given(st.sampled_from(tuple(CASES)), st.integers(2, 500))
+def test_random_robots_of_all_legs(name: str, seed: int) -> None:
+    check_random(name, seed)
+
+
+def check_random(name: str, seed: int) -> None:
+    robot = with_random_friction(with_random_inertias(CASES[name](seed).robot, seed), seed)
+    states = sampled(robot, seed)
+    exact = by_tree("inverse_dynamics", states)
+    limit = max(TOLERANCE, 1e-12 * float(np.max(states.condition)))
+    assert error(compiled(model(robot, "inverse_dynamics"), states), exact) < limit
+
+
+# -------------------------------------------------------------------------------------- other engines
+
+
+@pytest.mark.parametrize("name", by_time(ALL, long=[name for name in ALL if name not in SMALL[:1]]))
+def test_other_engines_agree(name: str) -> None:
+    """Pinocchio and MuJoCo, on what users run."""
+    report = verify(robot_of(name), states=5, seed=3)
+    assert report.ok, report.text()
