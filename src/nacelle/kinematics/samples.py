@@ -5,7 +5,7 @@ digits:
 
     y <- y - J^+ r(x, y),    r what the closures leave open, with 50 digits, J its Jacobian in double,
 
-which gains a dozen digits a step. Everything else (twists, accelerations, forces, loads) is drawn at
+which gains some nine digits a step. Everything else (twists, accelerations, forces, loads) is drawn at
 random. An identity is a relation of analytic functions: one that holds at generic points of the branch
 holds on all of it.
 
@@ -49,11 +49,11 @@ _CHECK = (0.15, 0.35, 0.02)
 _TRIES = 8
 _SEED = 11
 # Newton's iteration: steps, the distance of the difference quotient, and where it has converged.
-_STEPS = 12
-_DISTANCE = Decimal("1e-25")
+_STEPS = 16
+_DISTANCE = 1e-5
 _CONVERGED = Decimal("1e-52")
 # Singular values of the closures below this part of the largest belong to idle motion.
-_IDLE = 1e-9
+_IDLE = 1e-7
 # By how much numbers of a robot are changed where they are inputs.
 _TURN, _SHIFT, _CHANGE = 0.02, 0.02, 0.1
 
@@ -214,15 +214,12 @@ class _Drawer:
         def gaps(values: Numbers) -> Numbers:
             return exact(program, [*parameters, *values, *x])
 
-        now = gaps(y)
-        columns = []
-        for k in range(len(y)):
-            moved = gaps([*y[:k], y[k] + _DISTANCE, *y[k + 1 :]])
-            columns.append([float((a - b) / _DISTANCE) for a, b in zip(moved, now, strict=True)])
-        J = np.array(columns).T
-        if not np.all(np.isfinite(J)):
+        inverse = _pseudo_inverse(
+            program, [*parameters, *y, *x], slice(len(parameters), len(parameters) + len(y))
+        )
+        if inverse is None:
             return None
-        inverse = np.linalg.pinv(J, rcond=_IDLE)
+        now = gaps(y)
         units = unknown_units(self.known)
         last = Decimal(1)
         for _ in range(_STEPS):
@@ -295,6 +292,20 @@ class _Drawer:
 def _actuator_motion(robot: Robot, x: Array, y: Array, v: Array, a: Array) -> dict[str, Array]:
     motion = functions.joint_motions(robot, x, y, v, a)
     return {key: motion[key] for key in ("active", "active_rate", "active_acceleration")}
+
+
+def _pseudo_inverse(program: Program, inputs: Numbers, by: slice) -> Array | None:
+    """Pseudo-inverse in double of the Jacobian of a program's results by some of its inputs."""
+    at = np.array([float(value) for value in inputs])
+    count = by.stop - by.start
+    moved = np.tile(at, (2 * count, 1))
+    step = np.zeros((count, at.size))
+    step[:, by] = _DISTANCE * np.eye(count)
+    moved += np.concatenate([step, -step])
+    with np.errstate(all="ignore"):
+        results = [np.broadcast_to(value, 2 * count) for value in program.evaluate(list(moved.T))]
+    J = np.array([(values[:count] - values[count:]) / (2.0 * _DISTANCE) for values in results])
+    return np.asarray(np.linalg.pinv(J, rcond=_IDLE)) if np.all(np.isfinite(J)) else None
 
 
 def _numbers(values: Array) -> Numbers:

@@ -26,21 +26,19 @@ NUMBERS, OPERATIONS = 0, 1
 
 
 class Directions:
-    """Random changes, the same on every machine: they come from whole random numbers."""
+    """Random changes by number, the same on every machine: they come from whole random numbers."""
 
-    def __init__(self, seed: int = 20) -> None:
-        self._random = np.random.default_rng(seed)
-        self._block: Array = np.zeros((0, DIRECTIONS))
-        self._next = 0
+    def __init__(self) -> None:
+        self._random = np.random.default_rng(20)
+        self._table: Array = np.zeros((0, DIRECTIONS))
 
-    def one(self) -> Array:
+    def __getitem__(self, k: int) -> Array:
         """Changes in all directions (directions,): 0.5 to 1.5 units of rounding of 1, of either sign."""
-        if self._next == len(self._block):
+        while k >= len(self._table):
             whole = self._random.integers(0, 1 << 20, (4096, DIRECTIONS)).astype(float) / (1 << 20)
             sign = self._random.integers(0, 2, (4096, DIRECTIONS)) * 2.0 - 1.0
-            self._block, self._next = (0.5 + whole) * sign * UNIT, 0
-        self._next += 1
-        return np.asarray(self._block[self._next - 1])
+            self._table = np.concatenate([self._table, (0.5 + whole) * sign * UNIT])
+        return np.asarray(self._table[k])
 
 
 def of_number(size: Array, direction: Array) -> Array:
@@ -93,3 +91,11 @@ def of_operation(
 def largest(changes: Array) -> Array:
     """The largest change over the directions: (samples, directions) to (samples,)."""
     return np.asarray(np.max(np.abs(changes), axis=-1))
+
+
+def typical(changes: Array) -> Array:
+    """Root of the mean square over the directions, summed in order: (samples, directions) to (samples,)."""
+    total = changes[:, 0] * changes[:, 0]
+    for k in range(1, changes.shape[1]):
+        total = total + changes[:, k] * changes[:, k]
+    return np.asarray(np.sqrt(total / changes.shape[1]))

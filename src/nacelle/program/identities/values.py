@@ -8,8 +8,7 @@ question is whether it is zero). It counts as nothing if, at every sample,
 
 1.  d <= 1e-40 of the size of the terms that made the values: the identity holds for these numbers exactly; or
 2.  d <= 32 D, where D is how much d itself changes, to first order, if every constant of the program and
-every
-    input changes by one unit of rounding of double, each at random (`noise`).
+    every input changes by one unit of rounding of double, each at random (`noise`).
 
 The second rule is for the robot's numbers, which are doubles: the cosine of 120 degrees is off by 1e-16,
 three legs are alike to 1e-16 only, and what is zero in exact geometry is 1e-17. Such a deviation is what
@@ -62,7 +61,10 @@ _ODD = frozenset(("sign", "tanh"))
 
 # A class and a sign: twice the class, and one more for its negative.
 Ref = int
+# An operation on classes: ("add", 4, 7); constants and inputs as in a program.
 Definition = tuple[Any, ...]
+# What makes a class: 1 if the definition gives its negative, else 0; and the definition.
+Making = tuple[int, Definition]
 
 _pack, _unpack = struct.Struct("<d").pack, struct.Struct("<q").unpack
 # Leading bits of a double by which values are looked up: 36 of the fraction, 1.5e-11.
@@ -76,8 +78,9 @@ class Values:
         exact: for every class its values at the samples.
         values: the same in double, (samples,) each.
         changes: their changes (2, samples, directions) by rounding of numbers, and of operations, too.
+        sizes: sizes of the terms that made them, (samples,) each: their changes in units of rounding.
         constants: for every class the constant that it is, or None.
-        definitions: for every class the operations on classes that make it, in the order of the program.
+        makings: for every class the operations on classes that make it, in the order of the program.
         results: the classes of the program's results.
     """
 
@@ -96,11 +99,12 @@ class Values:
         self.exact: list[list[Decimal]] = []
         self.values: list[Array] = []
         self.changes: list[Array] = []
+        self.sizes: list[Array] = []
         self.constants: list[float | None] = []
-        self.definitions: list[list[Definition]] = []
-        self._rows, self._sizes, self._units = rows, sizes, units
+        self.makings: list[list[Making]] = []
+        self._rows, self._input_sizes, self._units = rows, sizes, units
         self._count = len(rows)
-        self._directions = Directions()
+        self.directions = Directions()
         self._random = np.random.default_rng(21)
         self._numbers = Constants(FOLDED_ULPS)
         self._table: dict[Definition, Ref] = {}
@@ -108,7 +112,7 @@ class Values:
         self._free: dict[Definition, list[Decimal]] = {}
         self._condition: Ref | None = None
         with localcontext(arithmetic()), np.errstate(all="ignore"):
-            self.zero = self._constant(0.0)
+            self.zero = self.constant(0.0)
             refs: list[Ref] = []
             for instruction in program.code:
                 refs.append(self._instruction(instruction, refs))
@@ -117,7 +121,7 @@ class Values:
     def _instruction(self, instruction: Definition, refs: list[Ref]) -> Ref:
         op = instruction[0]
         if op == "const":
-            return self._constant(float(instruction[1]))
+            return self.constant(float(instruction[1]))
         if op == "input":
             return self._input(int(instruction[1]))
         arguments = [refs[k] for k in instruction[1:]]
@@ -127,14 +131,15 @@ class Values:
 
     # ---- values
 
-    def _constant(self, value: float) -> Ref:
+    def constant(self, value: float) -> Ref:
+        """The class of a constant."""
         if not math.isfinite(value):
             return self._unclassified(("const", value), [Decimal(value)] * self._count)
         size = abs(self._numbers.one(value))
         definition = ("const", size)
         found = self._table.get(definition)
         if found is None:
-            change = of_number(np.full(self._count, size), self._directions.one())
+            change = of_number(np.full(self._count, size), self.directions[len(self.exact)])
             found = self._classified(definition, [Decimal(size)] * self._count, change)
             self._table[definition] = found
         return found ^ 1 if value < 0.0 else found
@@ -144,8 +149,8 @@ class Values:
         found = self._table.get(definition)
         if found is None:
             exact = [row[k] for row in self._rows]
-            size = np.maximum(np.abs(np.array([float(value) for value in exact])), self._sizes[k])
-            found = self._classified(definition, exact, of_number(size, self._directions.one()))
+            size = np.maximum(np.abs(np.array([float(value) for value in exact])), self._input_sizes[k])
+            found = self._classified(definition, exact, of_number(size, self.directions[len(self.exact)]))
             self._table[definition] = found
         return found
 
@@ -166,7 +171,7 @@ class Values:
                 return arguments[1] if positive else arguments[2]
             if arguments[1] == arguments[2]:
                 return arguments[1]
-        given = [self._signed(ref) for ref in arguments]
+        given = [self.signed(ref) for ref in arguments]
         slope: Array | None = None
         if op == "where" and self._covered(arguments[0], given[0]):
             exact = [APPLY[op](*row) for row in zip(*given, strict=True)]
@@ -182,18 +187,20 @@ class Values:
                 slope = slope if op == "sin" else -slope
         value = np.array([float(entry) for entry in exact])
         numbers = [self._value(ref) for ref in arguments]
-        changes = of_operation(op, value, numbers, [self._change(ref) for ref in arguments], slope)
-        changes[OPERATIONS] += value[:, None] * self._directions.one()
+        changes = of_operation(op, value, numbers, [self.change(ref) for ref in arguments], slope)
+        changes[OPERATIONS] += value[:, None] * self.directions[len(self.exact)]
         return self._classified(definition, exact, changes, value)
 
-    def _signed(self, ref: Ref) -> list[Decimal]:
+    def signed(self, ref: Ref) -> list[Decimal]:
+        """The values of a class, or their negatives."""
         exact = self.exact[ref >> 1]
         return [-value for value in exact] if ref & 1 else exact
 
     def _value(self, ref: Ref) -> Array:
         return -self.values[ref >> 1] if ref & 1 else self.values[ref >> 1]
 
-    def _change(self, ref: Ref) -> Array:
+    def change(self, ref: Ref) -> Array:
+        """The changes of a class by rounding, or their negatives."""
         return -self.changes[ref >> 1] if ref & 1 else self.changes[ref >> 1]
 
     def _covered(self, condition: Ref, values: list[Decimal]) -> bool:
@@ -207,7 +214,7 @@ class Values:
 
     def _chosen(self, condition: list[Decimal], arguments: list[Ref]) -> Array:
         side = np.array([value > 0 for value in condition])[:, None]
-        return np.where(side, self._change(arguments[1]), self._change(arguments[2]))
+        return np.where(side, self.change(arguments[1]), self.change(arguments[2]))
 
     def _drawn(self, op: str, arguments: list[Ref]) -> list[Decimal]:
         """Random values of a case or of a transcendental function; odd and even ones keep their symmetry."""
@@ -229,7 +236,7 @@ class Values:
         """A class of its own for a constant that is not a number."""
         found = self._table.get(definition)
         if found is None:
-            nothing = of_number(np.zeros(self._count), self._directions.one())
+            nothing = of_number(np.zeros(self._count), self.directions[len(self.exact)])
             found = self._table[definition] = self._new(definition, exact, nothing, None)
         return found
 
@@ -242,7 +249,7 @@ class Values:
         if not np.all(np.isfinite(value)) or not np.all(np.isfinite(changes)):
             return self._new(definition, exact, changes, value)
         noise, size = changes[NUMBERS], largest(changes[OPERATIONS]) / UNIT
-        if self.exact and self._nothing(exact, noise, size):
+        if self.exact and self.nothing(exact, noise, size):
             return self.zero
         bits = int(_unpack(_pack(abs(float(value[0]))))[0])
         place = bits >> _DROPPED
@@ -250,33 +257,34 @@ class Values:
             for other in self._places.get(near, ()):
                 ref = self._same(other, exact, noise, size)
                 if ref is not None:
-                    self.definitions[other].append(_flipped(definition, ref & 1))
+                    self.makings[other].append((ref & 1, definition))
                     return ref
         constant = self._constant_of(definition, exact, value, noise, size)
         ref = self._new(definition, exact, changes, value, constant)
         self._places.setdefault(place, []).append(ref >> 1)
         return ref
 
-    def _nothing(self, difference: list[Decimal], noise: Array, size: Array) -> bool:
+    def nothing(self, difference: list[Decimal], noise: Array, size: Array) -> bool:
         """Whether a difference counts as nothing at every sample."""
-        bound = np.maximum(EXACT * size, self._units * largest(noise))
-        return all(abs(d) <= Decimal(float(b)) for d, b in zip(difference, bound, strict=True))
+        # Most differences are seen at the first sample.
+        first = abs(float(difference[0]))
+        if first > EXACT * size[0] and first > self._units * float(np.max(np.abs(noise[0]))):
+            return False
+        bound = np.maximum(EXACT * size, self._units * largest(noise)).tolist()
+        return all(abs(float(d)) <= b for d, b in zip(difference, bound, strict=True))
 
     def _same(self, other: int, exact: list[Decimal], noise: Array, size: Array) -> Ref | None:
         """A class with the sign with which a value belongs to it; None if it does not."""
         theirs = self.exact[other]
         negative = (exact[0] < 0) != (theirs[0] < 0)
-        their_noise, their_size = (
-            self.changes[other][NUMBERS],
-            largest(self.changes[other][OPERATIONS]) / UNIT,
-        )
+        their_noise, their_size = self.changes[other][NUMBERS], self.sizes[other]
         if negative:
             apart = [a + b for a, b in zip(exact, theirs, strict=True)]
             noise = noise + their_noise
         else:
             apart = [a - b for a, b in zip(exact, theirs, strict=True)]
             noise = noise - their_noise
-        return 2 * other + negative if self._nothing(apart, noise, size + their_size) else None
+        return 2 * other + negative if self.nothing(apart, noise, size + their_size) else None
 
     def _constant_of(
         self, definition: Definition, exact: list[Decimal], value: Array, noise: Array, size: Array
@@ -288,7 +296,7 @@ class Values:
             return None
         first = exact[0]
         apart = [entry - first for entry in exact]
-        if not self._nothing(apart, noise - noise[0], size + size[0]):
+        if not self.nothing(apart, noise - noise[0], size + size[0]):
             return None
         return self._numbers.one(float(value[0]))
 
@@ -303,59 +311,65 @@ class Values:
         self.exact.append(exact)
         self.values.append(np.array([float(entry) for entry in exact]) if value is None else value)
         self.changes.append(changes)
+        self.sizes.append(largest(changes[OPERATIONS]) / UNIT)
         self.constants.append(constant)
-        self.definitions.append([definition])
+        self.makings.append([(0, definition)])
         return 2 * (len(self.exact) - 1)
 
     # ---- the program again
 
     def written(self) -> Program:
         """The program with one instruction a class, the first that makes it."""
-        chosen = [definitions[0] for definitions in self.definitions]
-        return written(self.program, chosen, self.constants, self.results)
+        return written(self, [makings[0] for makings in self.makings])
 
 
-def _flipped(definition: Definition, negative: int) -> Definition:
-    """A definition of the negative of a value as one of the value."""
-    return ("neg", definition) if negative else definition
-
-
-def written(
-    program: Program, chosen: Sequence[Definition], constants: Sequence[float | None], results: Sequence[Ref]
-) -> Program:
-    """A program from one definition a class, each made of earlier classes."""
+def written(values: Values, chosen: Sequence[Making]) -> Program:
+    """A program of some values from what makes each class."""
     graph = Graph()
     place: dict[int, int] = {}
 
     def node(ref: Ref) -> int:
         return graph.neg(place[ref >> 1]) if ref & 1 else place[ref >> 1]
 
-    for k in needed(chosen, constants, results):
-        constant, definition = constants[k], chosen[k]
+    for k in order(values, chosen):
+        constant, (negative, (op, *rest)) = values.constants[k], chosen[k]
         if constant is not None:
             place[k] = graph.const(constant)
-        elif definition[0] in ("const", "input"):
-            make = graph.const if definition[0] == "const" else graph.input
-            place[k] = make(definition[1])
-        else:
-            op, *arguments = definition
-            place[k] = graph.apply(str(op), *(node(ref) for ref in arguments))
-    return linear(program.name, graph, program.inputs, program.outputs, [node(ref) for ref in results])
-
-
-def needed(
-    chosen: Sequence[Definition], constants: Sequence[float | None], results: Sequence[Ref]
-) -> list[int]:
-    """The classes that some results need, in order."""
-    seen = {ref >> 1 for ref in results}
-    stack = list(seen)
-    while stack:
-        k = stack.pop()
-        if constants[k] is not None or chosen[k][0] in ("const", "input"):
             continue
-        for ref in chosen[k][1:]:
-            child = ref >> 1
-            if child not in seen:
-                seen.add(child)
-                stack.append(child)
-    return sorted(seen)
+        if op in ("const", "input"):
+            made = graph.const(rest[0]) if op == "const" else graph.input(rest[0])
+        else:
+            made = graph.apply(op, *(node(ref) for ref in rest))
+        place[k] = graph.neg(made) if negative else made
+    program = values.program
+    roots = [node(ref) for ref in values.results]
+    return linear(program.name, graph, program.inputs, program.outputs, roots)
+
+
+def order(values: Values, chosen: Sequence[Making]) -> list[int]:
+    """The classes that the results need, each after those that it is made of."""
+    found: list[int] = []
+    state: dict[int, bool] = {}
+    stack = [ref >> 1 for ref in reversed(values.results)]
+    while stack:
+        k = stack[-1]
+        if state.get(k):
+            stack.pop()
+            continue
+        below = [child for child in children(values, chosen[k], k) if not state.get(child)]
+        if below and k not in state:
+            state[k] = False
+            stack.extend(reversed(below))
+            continue
+        state[k] = True
+        found.append(k)
+        stack.pop()
+    return found
+
+
+def children(values: Values, making: Making, k: int) -> list[int]:
+    """The classes that a class is made of."""
+    op, *rest = making[1]
+    if values.constants[k] is not None or op in ("const", "input"):
+        return []
+    return [ref >> 1 for ref in rest]
