@@ -36,11 +36,12 @@ from nacelle.errors import NacelleError, did_you_mean
 from nacelle.model.parameters import GROUPS
 from nacelle.model.robot import Robot
 from nacelle.program.cost import Count, cost, count
+from nacelle.program.identities.merge import with_identities
 from nacelle.program.minimise import minimise
 from nacelle.program.program import Program, Variable
 from nacelle.program.trace import trace
 from nacelle.progress import task
-from nacelle.spatial.physics import input_shapes
+from nacelle.spatial.physics import input_shapes, sampler_of
 
 # Below this many samples a second thread costs more than it saves.
 _SAMPLES_PER_THREAD = 2048
@@ -469,7 +470,11 @@ def make_program(
     minimised: bool = True,
     options: Mapping[str, Any] | None = None,
 ) -> Program:
-    """Trace a function to a program, and minimise it; the same program on every machine."""
+    """Trace a function to a program, and minimise it; the same program on every machine.
+
+    Where the function declares how its inputs are drawn (`@sampled`) values that are equal at all samples
+    are one.
+    """
     settings = options or {}
     robot = robot.alike if robot is not None else None
 
@@ -486,7 +491,11 @@ def make_program(
             program = trace(call, shapes, name).program()
         except (TypeError, ValueError, IndexError, AttributeError) as error:
             raise CompileError(f"{name} cannot be traced: {error}") from error
-        return minimise(program) if minimised else program
+        if not minimised:
+            return program
+        sampler = sampler_of(function)
+        samples = sampler(robot, shapes, groups) if sampler is not None else None
+        return minimise(program) if samples is None else with_identities(program, samples)
 
 
 def _groups(parameters: str | Sequence[str]) -> tuple[str, ...]:
@@ -551,7 +560,9 @@ def _key(
 ) -> str | None:
     """Everything that native code depends on; None if the function cannot be told from others."""
     fingerprint = _fingerprint(function)
-    if fingerprint is None:
+    sampler = sampler_of(function)
+    drawn = None if sampler is None else _fingerprint(sampler)
+    if fingerprint is None or (sampler is not None and drawn is None):
         return None
     from nacelle.emit import jit
 
@@ -560,6 +571,7 @@ def _key(
             kind,
             robot.hash if robot is not None else None,
             fingerprint,
+            drawn,
             list(shapes.items()),
             groups,
             minimised,

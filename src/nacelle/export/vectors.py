@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from nacelle.export import precise
 from nacelle.export.entries import Entry
 from nacelle.export.error import ExportError
 from nacelle.export.states import States, inputs_at
+from nacelle.program import precise
 from nacelle.program.program import Program
 from nacelle.spatial.scalar import Array
 

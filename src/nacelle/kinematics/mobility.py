@@ -27,6 +27,7 @@ from nacelle.model.joint import JointKind
 from nacelle.model.leg import Leg
 from nacelle.model.platform import AXES
 from nacelle.model.robot import Robot
+from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array, norm, product
 
 # Singular values below this part of the largest count as zero: closures hold to 1e-15, so true zeros
@@ -203,25 +204,41 @@ def scaled_closures(robot: Robot, state: ClosureState) -> Array:
 def generic_poses(robot: Robot, start: Assembly, seed: int = 1) -> list[tuple[TreeMotion, ClosureState]]:
     """A few closed configurations near the reference, moved along the independent coordinates."""
     rng = np.random.default_rng(seed)
-    held = held_rates(robot)
     result: list[tuple[TreeMotion, ClosureState]] = []
-    scale = rate_scale(robot)
-    nacelle = held.copy()
-    nacelle[_nacelle_rates(robot)] = True
     for reach in (0.07, 0.03, 0.01, 0.003):
         if len(result) >= _POSES:
             break
-        step = np.where(held, rng.uniform(0.4, 1.0, held.size) * rng.choice([-1, 1], held.size), 0.0)
-        # Idle motions and passive joints are shaken too: a special posture of theirs must not count.
-        shake = np.where(nacelle, 0.0, 1e-2 * rng.normal(size=held.size))
-        pose, q = advance(robot, start.platform, start.q, (reach * step + shake) * scale)
-        # The legs come to the nacelle before it comes to them, so that the loops stay in the assembly of the
-        # reference pose.
-        pose, q, _, _ = solve_closures(robot, pose, q, nacelle)
-        _, _, motion, state = solve_closures(robot, pose, q, held)
-        if np.max(np.abs(state.residual / row_scale(robot)), initial=0.0) < 1e-11:
-            result.append((motion, state))
+        closed = closed_near(robot, start, reach, rng)
+        if closed is not None:
+            result.append(closed[2:])
     return result
+
+
+def closed_near(
+    robot: Robot, start: Assembly, reach: float, rng: np.random.Generator
+) -> tuple[Pose, Array, TreeMotion, ClosureState] | None:
+    """A closed configuration, moved at random along the independent coordinates; None if there is none.
+
+    Args:
+        robot: the robot.
+        start: a closed configuration, and its branch.
+        reach: how far it is moved along each coordinate at most, over the robot's size or in rad.
+        rng: random numbers.
+    """
+    held, scale = held_rates(robot), rate_scale(robot)
+    nacelle = held.copy()
+    nacelle[_nacelle_rates(robot)] = True
+    step = np.where(held, rng.uniform(0.4, 1.0, held.size) * rng.choice([-1, 1], held.size), 0.0)
+    # Idle motions and passive joints are shaken too: a special posture of theirs must not count.
+    shake = np.where(nacelle, 0.0, 1e-2 * rng.normal(size=held.size))
+    pose, q = advance(robot, start.platform, start.q, (reach * step + shake) * scale)
+    # The legs come to the nacelle before it comes to them, so that the loops stay in the assembly of the
+    # reference pose.
+    pose, q, _, _ = solve_closures(robot, pose, q, nacelle)
+    pose, q, motion, state = solve_closures(robot, pose, q, held)
+    if np.max(np.abs(state.residual / row_scale(robot)), initial=0.0) < 1e-11:
+        return pose, q, motion, state
+    return None
 
 
 def mobility(robot: Robot, start: Assembly | None = None) -> Mobility:

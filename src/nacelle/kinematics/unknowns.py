@@ -99,7 +99,7 @@ class _Search:
     def __init__(self, known: Mechanism) -> None:
         self.known = known
         self.solver: Solver = native_newton(functions.closing_step, known.robot)
-        self.equations = Equations(self.solver, self._conditioning, _unknown_units(known))
+        self.equations = Equations(self.solver, self._conditioning, unknown_units(known))
 
     def _conditioning(self, x: Array, y: Array) -> Array:
         """The inverse conditions of the legs and of the nacelle on them (N, measures)."""
@@ -207,7 +207,7 @@ def on_branch(robot: Robot, x: Array, y: Array) -> Array:
         return np.asarray(~np.any(numbers < 0.0, axis=-1))
 
 
-def _unknown_units(known: Mechanism) -> Array:
+def unknown_units(known: Mechanism) -> Array:
     """What the unknowns y count in (ny,): the robot's size for lengths, 1 for angles and quaternions."""
     units = [known.robot.size] * (3 - len(known.chart.moves)) if known.parasitic else []
     units += [1.0] * (known.chart_size - len(units))

@@ -5,6 +5,9 @@ as a tuple. `@physics` declares the names and shapes of its arrays, so that it c
 
     @physics(x=(3,), q=lambda robot: (robot.nq,))
     def something(robot, x, q): ...
+
+`@sampled` declares beside how its inputs are drawn where identities of its values are sought
+(`nacelle.program.identities`).
 """
 
 from __future__ import annotations
@@ -24,6 +27,28 @@ def physics(**inputs: Shape) -> Callable[[_F], _F]:
         return function
 
     return declare
+
+
+def sampled(sampler: Callable[..., Any]) -> Callable[[_F], _F]:
+    """Declare how the inputs of a physics function are drawn.
+
+    Args:
+        sampler: called as sampler(robot, shapes, groups), with the names and shapes of all inputs and the
+            groups of the robot's numbers among them; gives `nacelle.program.identities.samples.Samples`, or
+            None where there are none.
+    """
+
+    def declare(function: _F) -> _F:
+        vars(function)["physics_samples"] = sampler
+        return function
+
+    return declare
+
+
+def sampler_of(function: Callable[..., Any]) -> Callable[..., Any] | None:
+    """How the inputs of a function are drawn; None if it does not declare that."""
+    found: Callable[..., Any] | None = getattr(function, "physics_samples", None)
+    return found
 
 
 def input_shapes(function: Callable[..., Any], robot: Any) -> dict[str, tuple[int, ...]] | None:

@@ -1,13 +1,15 @@
 """Programs evaluated with 50 digits, by the decimal arithmetic of Python's own library.
 
-Reference vectors of a package come from here. NaN and infinities pass through as in every target.
+Reference vectors of a package come from here, and so do the numbers by which identities of a program are
+recognised. NaN and infinities pass through as in every target; every machine gives the same digits.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from decimal import ROUND_HALF_EVEN, Context, Decimal, localcontext
+from decimal import ROUND_HALF_EVEN, Context, Decimal, getcontext, localcontext
+from functools import lru_cache
 
 from nacelle.program.program import Program
 
@@ -23,20 +25,41 @@ def evaluate(program: Program, inputs: Sequence[float]) -> list[float]:
         program: the program.
         inputs: the scalars of all inputs, counted through, taken as exact.
     """
-    with localcontext(Context(prec=DIGITS + _GUARD, rounding=ROUND_HALF_EVEN, traps=[])):
+    return [float(value) for value in exact(program, [Decimal(float(value)) for value in inputs])]
+
+
+def exact(program: Program, inputs: Sequence[Decimal]) -> list[Decimal]:
+    """Evaluate a program with 50 digits.
+
+    Args:
+        program: the program.
+        inputs: the scalars of all inputs, counted through.
+    """
+    with localcontext(arithmetic()):
         values: list[Decimal] = []
         for op, *arguments in program.code:
             if op == "const":
                 values.append(Decimal(arguments[0]))
             elif op == "input":
-                values.append(Decimal(float(inputs[arguments[0]])))
+                values.append(inputs[arguments[0]])
             else:
-                values.append(_APPLY[op](*(values[k] for k in arguments)))
-        return [float(values[k]) for k in program.results]
+                values.append(APPLY[op](*(values[k] for k in arguments)))
+        return [values[k] for k in program.results]
+
+
+def arithmetic() -> Context:
+    """The context in which operations have 50 digits, and some beyond for what series lose."""
+    return Context(prec=DIGITS + _GUARD, rounding=ROUND_HALF_EVEN, traps=[])
 
 
 def _pi() -> Decimal:
-    """Machin: pi = 16 atan(1/5) - 4 atan(1/239)."""
+    """Machin: pi = 16 atan(1/5) - 4 atan(1/239), to the digits of the context."""
+    return _pi_to(getcontext().prec)
+
+
+@lru_cache(maxsize=16)
+def _pi_to(digits: int) -> Decimal:
+    del digits  # that of the context, which a cache must know
     return 16 * _atan_series(Decimal(1) / 5) - 4 * _atan_series(Decimal(1) / 239)
 
 
@@ -114,7 +137,7 @@ def _largest(a: Decimal, b: Decimal) -> Decimal:
     return Decimal("nan") if a.is_nan() or b.is_nan() else max(a, b)
 
 
-_APPLY: dict[str, Callable[..., Decimal]] = {
+APPLY: dict[str, Callable[..., Decimal]] = {
     "add": lambda a, b: a + b,
     "sub": lambda a, b: a - b,
     "mul": lambda a, b: a * b,

@@ -8,7 +8,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from nacelle.export.precise import evaluate
+from nacelle.program.precise import evaluate
 from nacelle.program.program import ARITY, Program, Variable
 
 VALUES = (0.3, -0.7, 1e-9, -1e-20, 2.5, -31.0, 1234.5, 1e6, math.pi, math.pi / 2, 0.5)

@@ -1,0 +1,148 @@
+"""Which values are the sum, difference, product or constant multiple of two others: a join of numbers.
+
+For c = a + b the difference c - a is looked up, for all c and a at once, in a table of the values at the first
+sample; products are sums of logarithms; multiples have the same ratio between two samples. What is near is
+held against the other samples in double, and the few that remain against 50 digits (`values`).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from decimal import localcontext
+
+import numpy as np
+
+from nacelle.program.identities.noise import NUMBERS, Array
+from nacelle.program.identities.values import Making, Ref, Values
+from nacelle.program.precise import arithmetic
+
+# How near numbers are in double for a closer look, over the sizes of the terms.
+_NEAR = 1e-11
+# Numbers are looked up by the last bits of their multiples of a step, 2^-45 of the largest.
+_STEPS, _MASK = 45, (1 << 22) - 1
+# Results that are looked up at once, and multiples of one value that are looked at.
+_ROWS = 64
+_MULTIPLES = 6
+
+
+def other_makings(values: Values, present: Sequence[int], wanted: Sequence[int]) -> dict[int, list[Making]]:
+    """Operations on some classes that make others.
+
+    Args:
+        values: the values of a program.
+        present: classes that are computed; none of them constant.
+        wanted: classes of those that are to be made.
+    """
+    found: dict[int, list[Making]] = defaultdict(list)
+    if not len(present) or not len(wanted):
+        return found
+    table = np.array([values.values[k] for k in present])
+    good = np.all(np.isfinite(table), axis=1) & np.all(table != 0.0, axis=1)
+    classes, table = np.array(present)[good], table[good]
+    inside = np.isin(classes, np.array(wanted))
+    with localcontext(arithmetic()), np.errstate(all="ignore"):
+        for c, making in _sums(values, classes, table, inside):
+            found[c].append(making)
+        for c, making in _products(values, classes, table, inside):
+            found[c].append(making)
+        for c, making in _multiples(values, classes, table, inside):
+            found[c].append(making)
+    return found
+
+
+def _looked_up(column: Array, targets: Array, sizes: Array) -> Iterator[tuple[Array, Array, Array]]:
+    """Places (target, a, b) with column[a] + column[b] = target to `_NEAR` of the sizes of the terms."""
+    order = np.argsort(column, kind="stable")
+    ordered, last = column[order], len(column) - 1
+    # The numbers in whole steps; sums of them are those of the steps, but for one.
+    step = max(float(np.max(np.abs(column))), 1e-300) * 2.0**-_STEPS
+    whole = (np.rint(column / step).astype(np.int64) & _MASK).astype(np.int32)
+    goals = (np.rint(targets / step).astype(np.int64) & _MASK).astype(np.int32)
+    present = np.zeros(_MASK + 1, dtype=bool)
+    for shift in (-1, 0, 1):
+        present[(whole + shift) & _MASK] = True
+    for start in range(0, len(targets), _ROWS):
+        row, a = np.nonzero(present[(goals[start : start + _ROWS, None] - whole) & _MASK])
+        row += start
+        difference = targets[row] - column[a]
+        margin = _NEAR * (np.abs(difference) + sizes[a])
+        place = np.minimum(np.searchsorted(ordered, difference - margin), last)
+        near = np.abs(ordered[place] - difference) <= 2.0 * margin
+        yield row[near], a[near], order[place[near]]
+
+
+def _sums(values: Values, classes: Array, table: Array, inside: Array) -> Iterator[tuple[int, Making]]:
+    signed = np.concatenate([table, -table])
+    refs = np.concatenate([2 * classes, 2 * classes + 1])
+    targets = np.flatnonzero(inside)
+    for t, a, b in _looked_up(signed[:, 0], table[targets, 0], np.abs(signed[:, 0])):
+        c = targets[t]
+        apart = np.abs(signed[a] + signed[b] - table[c])
+        near = np.all(apart <= 4.0 * _NEAR * (np.abs(signed[a]) + np.abs(signed[b])), axis=1)
+        near &= (refs[a] <= refs[b]) & (refs[a] >> 1 != classes[c]) & (refs[b] >> 1 != classes[c])
+        for k, first, second in zip(classes[c[near]], refs[a[near]], refs[b[near]], strict=True):
+            if _is_sum(values, int(k), int(first), int(second)):
+                yield int(k), (0, ("add", int(first), int(second)))
+
+
+def _products(values: Values, classes: Array, table: Array, inside: Array) -> Iterator[tuple[int, Making]]:
+    logarithm = np.log(np.abs(table[:, 0]))
+    targets = np.flatnonzero(inside)
+    for t, a, b in _looked_up(logarithm, logarithm[targets], np.ones_like(logarithm)):
+        c = targets[t]
+        product = table[a] * table[b]
+        sign = np.where((product[:, 0] < 0.0) == (table[c, 0] < 0.0), 1.0, -1.0)
+        near = np.all(np.abs(sign[:, None] * product - table[c]) <= 100.0 * _NEAR * np.abs(product), axis=1)
+        near &= (a <= b) & (a != c) & (b != c)
+        rows = zip(classes[c[near]], classes[a[near]], classes[b[near]], sign[near] < 0.0, strict=True)
+        for k, first, second, negative in rows:
+            making = (int(negative), ("mul", 2 * int(first), 2 * int(second)))
+            if _is_product(values, int(k), making):
+                yield int(k), making
+
+
+def _multiples(values: Values, classes: Array, table: Array, inside: Array) -> Iterator[tuple[int, Making]]:
+    ratio = table[:, 1] / table[:, 0]
+    order = np.argsort(ratio, kind="stable")
+    ends = np.flatnonzero(np.diff(ratio[order]) > 4.0 * _NEAR * np.abs(ratio[order][1:])) + 1
+    for group in np.split(order, ends):
+        if len(group) < 2:
+            continue
+        members = sorted(classes[group].tolist())
+        for c in sorted(classes[group[inside[group]]].tolist()):
+            for a in [k for k in members if k != c][:_MULTIPLES]:
+                factor = _factor(values, c, a)
+                if factor is not None:
+                    yield c, (0, ("mul", factor, 2 * a))
+
+
+def _is_sum(values: Values, c: int, a: Ref, b: Ref) -> bool:
+    first, second, whole = values.signed(a), values.signed(b), values.exact[c]
+    apart = [x + y - z for x, y, z in zip(first, second, whole, strict=True)]
+    noise = values.change(a)[NUMBERS] + values.change(b)[NUMBERS] - values.changes[c][NUMBERS]
+    return values.nothing(apart, noise, values.sizes[a >> 1] + values.sizes[b >> 1] + values.sizes[c])
+
+
+def _is_product(values: Values, c: int, making: Making) -> bool:
+    negative, (_, a, b) = making
+    first, second, whole = values.exact[a >> 1], values.exact[b >> 1], values.exact[c]
+    sign = -1 if negative else 1
+    apart = [sign * x * y - z for x, y, z in zip(first, second, whole, strict=True)]
+    u, v = values.values[a >> 1], values.values[b >> 1]
+    du, dv = values.changes[a >> 1][NUMBERS], values.changes[b >> 1][NUMBERS]
+    noise = sign * (v[:, None] * du + u[:, None] * dv) - values.changes[c][NUMBERS]
+    size = np.abs(v) * values.sizes[a >> 1] + np.abs(u) * values.sizes[b >> 1] + values.sizes[c]
+    return values.nothing(apart, noise, size)
+
+
+def _factor(values: Values, c: int, a: int) -> Ref | None:
+    """The constant that c is over a; None if it varies."""
+    quotients = [x / y for x, y in zip(values.exact[c], values.exact[a], strict=True)]
+    apart = [q - quotients[0] for q in quotients]
+    u, ratio = values.values[a], np.array([float(q) for q in quotients])
+    noise = (values.changes[c][NUMBERS] - ratio[:, None] * values.changes[a][NUMBERS]) / u[:, None]
+    size = (values.sizes[c] + np.abs(ratio) * values.sizes[a]) / np.abs(u)
+    if not values.nothing(apart, noise - noise[0], size + size[0]):
+        return None
+    return values.constant(float(quotients[0]))

@@ -1,0 +1,54 @@
+"""Merging equal values of a program, checked at other samples."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from nacelle.program.identities.samples import Row, Samples
+from nacelle.program.identities.values import Values
+from nacelle.program.minimise import minimise
+from nacelle.program.precise import exact
+from nacelle.program.program import Program
+from nacelle.spatial.rounding import ULPS
+
+# How far a result may be from that of the program as it was, over the largest entry of its output.
+AGREE = Decimal("1e-13")
+
+
+def merged(program: Program, samples: Samples) -> Program:
+    """The program with equal values made one and constant ones made constants.
+
+    The result is held against the program at other samples. If it fails there, only identities that hold to
+    all digits are taken; if that fails too, the program stays as it is.
+
+    Args:
+        program: any program.
+        samples: of its inputs.
+    """
+    for units in (ULPS, 0):
+        candidate = Values(program, samples.proof, samples.sizes, units).written()
+        if agrees(candidate, program, samples.check):
+            return candidate
+    return program
+
+
+def with_identities(program: Program, samples: Samples) -> Program:
+    """The smallest program that minimising finds, with equal values made one before."""
+    return minimise(merged(program, samples))
+
+
+def agrees(candidate: Program, program: Program, rows: tuple[Row, ...]) -> bool:
+    """Whether two programs give the same results at some samples, to `AGREE`."""
+    for row in rows:
+        ours, theirs = exact(candidate, row), exact(program, row)
+        start = 0
+        for variable in program.outputs:
+            place = slice(start, start + variable.size)
+            start += variable.size
+            pairs = list(zip(ours[place], theirs[place], strict=True))
+            largest = max((abs(b) for _, b in pairs if b.is_finite()), default=Decimal(0))
+            for a, b in pairs:
+                same = abs(a - b) <= AGREE * largest if b.is_finite() else str(a) == str(b)
+                if not same:
+                    return False
+    return True

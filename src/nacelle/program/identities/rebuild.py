@@ -1,0 +1,227 @@
+"""Making values of a program from others that are computed anyway, where that is cheaper.
+
+Every class of values (`values`) has one operation that makes it, and may have others: those of its other members, and
+sums, products and multiples of classes that are computed anyway (`join`). The one in use is changed where that
+lowers the weighted cost, counting what is then needed by nobody and goes, and what must be kept:
+
+    gain = cost of all that only c needs - cost of the new operation - cost of what it needs of those
+
+The order of the program is kept free of cycles, and the change by rounding (`noise`) of the new operation must
+not be more than twice that of the old. After each round over all classes the rounding of the whole program is
+computed anew; of the changes as many are kept as do not double that of a result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from nacelle.program.cost import WEIGHTS
+from nacelle.program.identities.join import other_makings
+from nacelle.program.identities.noise import OPERATIONS, Array, of_operation, typical
+from nacelle.program.identities.values import Making, Values, children, order
+
+# By how much the rounding of a value, and of a result, may grow.
+_GROWTH = 2.0
+_ROUNDS = 8
+
+
+def rebuilt(values: Values) -> list[Making]:
+    """For every class what makes it at least cost."""
+    search = _Search(values, [makings[0] for makings in values.makings])
+    reference, results = search.rounding()
+    for _ in range(_ROUNDS):
+        before = search.chosen
+        moves = search.improve(_GROWTH * reference)
+        if not moves:
+            break
+        # As many of the changes as leave the results exact enough; the next one is not tried again.
+        first, last = 0, len(moves)
+        trial = len(moves)
+        while first < last:
+            search.reset(before, moves[:trial])
+            if np.all(search.rounding()[1] <= _GROWTH * results):
+                first = trial
+            else:
+                last = trial - 1
+            trial = (first + last + 1) // 2
+        search.reset(before, moves[:first])
+        search.rounding()
+        search.refused |= set(moves[first : first + 1])
+    return search.chosen
+
+
+class _Search:
+    """What makes each class now, how often each is used, and an order without cycles."""
+
+    def __init__(self, values: Values, chosen: Sequence[Making]) -> None:
+        self.values = values
+        self.others: dict[int, Sequence[Making]] = {}
+        self.refused: set[tuple[int, Making]] = set()
+        self.reset(chosen, ())
+
+    def reset(self, chosen: Sequence[Making], moves: Sequence[tuple[int, Making]]) -> None:
+        """Make all classes as given, but for some."""
+        self.chosen = list(chosen)
+        for k, making in moves:
+            self.chosen[k] = making
+        self._extend()
+        self.place = {k: place for place, k in enumerate(order(self.values, self.chosen))}
+        self.uses = [0] * len(self.chosen)
+        for ref in self.values.results:
+            self.uses[ref >> 1] += 1
+        for k in self.place:
+            for child in self._children(k):
+                self.uses[child] += 1
+        self.changes: dict[int, Array] = {}
+
+    def _children(self, k: int) -> list[int]:
+        return children(self.values, self.chosen[k], k)
+
+    def _cost(self, k: int) -> float:
+        return 0.0 if self.values.constants[k] is not None else WEIGHTS[self.chosen[k][1][0]]
+
+    # ---- rounding
+
+    def rounding(self) -> tuple[Array, Array]:
+        """Typical changes by rounding of operations, of every class and, the largest, of every output.
+
+        They are (classes, samples) and (outputs, samples), as the classes are made now.
+        """
+        values = self.values
+        found = np.zeros((len(values.exact), len(values.values[0])))
+        self.changes = {}
+        with np.errstate(all="ignore"):
+            for k in self.place:
+                self.changes[k] = self._change(k, self.chosen[k])
+                found[k] = typical(self.changes[k][OPERATIONS])
+        outputs, start = [], 0
+        for variable in values.program.outputs:
+            own = [ref >> 1 for ref in values.results[start : start + variable.size]]
+            start += variable.size
+            outputs.append(np.max(found[own], axis=0, initial=0.0))
+        return found, np.array(outputs)
+
+    def _change(self, k: int, making: Making) -> Array:
+        values = self.values
+        negative, (op, *rest) = making
+        if values.constants[k] is not None or op in ("const", "input", "sin", "cos"):
+            return values.changes[k]
+        numbers = [-values.values[ref >> 1] if ref & 1 else values.values[ref >> 1] for ref in rest]
+        changes = [-self.changes[ref >> 1] if ref & 1 else self.changes[ref >> 1] for ref in rest]
+        value = -values.values[k] if negative else values.values[k]
+        result = of_operation(op, value, numbers, changes)
+        result[OPERATIONS] += value[:, None] * values.directions[k]
+        return -result if negative else result
+
+    # ---- improving
+
+    def improve(self, bound: Array) -> list[tuple[int, Making]]:
+        """Change what makes classes, each at most once, where that lowers the cost; give the changes.
+
+        Args:
+            bound: largest change by rounding that is allowed (classes, samples).
+        """
+        values = self.values
+        present = [k for k in self.place if values.constants[k] is None]
+        wanted = [k for k in present if self._freed(k) > 1.0]
+        new = [k for k in wanted if k not in self.others]
+        self.others |= dict.fromkeys(new, ()) | other_makings(values, present, new)
+        self._extend()
+        self.uses += [0] * (len(self.chosen) - len(self.uses))
+        moves = []
+        for k in wanted:
+            if not self.uses[k]:
+                continue
+            options = [
+                making
+                for making in (*values.makings[k], *self.others[k])
+                if making != self.chosen[k] and (k, making) not in self.refused
+            ]
+            making = self._best(k, options, bound[k])
+            if making is not None:
+                moves.append((k, making))
+        return moves
+
+    def _extend(self) -> None:
+        """Take up constants that were added."""
+        self.chosen += [makings[0] for makings in self.values.makings[len(self.chosen) :]]
+
+    def _release(self, k: int) -> float:
+        """Take away the uses that a class makes of others; give the cost of it and of what nobody needs then."""
+        total, stack = 0.0, [k]
+        while stack:
+            now = stack.pop()
+            total += self._cost(now)
+            for child in self._children(now):
+                self.uses[child] -= 1
+                if not self.uses[child]:
+                    stack.append(child)
+        return total
+
+    def _claim(self, classes: Sequence[int]) -> float:
+        """Add a use of some classes; give the cost of those that nobody needed."""
+        total, stack = 0.0, list(classes)
+        while stack:
+            now = stack.pop()
+            self.uses[now] += 1
+            if self.uses[now] == 1:
+                total += self._cost(now)
+                stack += self._children(now)
+        return total
+
+    def _unclaim(self, classes: Sequence[int]) -> None:
+        stack = list(classes)
+        while stack:
+            now = stack.pop()
+            self.uses[now] -= 1
+            if not self.uses[now]:
+                stack += self._children(now)
+
+    def _freed(self, k: int) -> float:
+        freed = self._release(k)
+        self._claim(self._children(k))
+        return freed
+
+    def _best(self, k: int, options: Sequence[Making], bound: Array) -> Making | None:
+        """Make a class at least cost; give what makes it if that is new."""
+        freed = self._release(k)
+        best, best_cost = None, freed - 1e-9
+        for making in options:
+            needed = children(self.values, making, k)
+            price = WEIGHTS[making[1][0]]
+            if price >= best_cost or not all(self._is_available(child) for child in needed):
+                continue
+            price += self._claim(needed)
+            self._unclaim(needed)
+            if price < best_cost and not self._leads_to(needed, k) and self._is_calm(k, making, bound):
+                best, best_cost = making, price
+        if best is not None:
+            self.chosen[k] = best
+            self.changes[k] = self._change(k, best)
+        self._claim(self._children(k))
+        return best
+
+    def _is_available(self, k: int) -> bool:
+        return k in self.place or self.values.constants[k] is not None
+
+    def _leads_to(self, classes: Sequence[int], target: int) -> bool:
+        """Whether some classes are made of a target, directly or not."""
+        seen, stack = set(classes), list(classes)
+        while stack:
+            now = stack.pop()
+            if now == target:
+                return True
+            for child in self._children(now):
+                if child not in seen:
+                    seen.add(child)
+                    stack.append(child)
+        return False
+
+    def _is_calm(self, k: int, making: Making, bound: Array) -> bool:
+        """Whether the rounding of a class stays within a bound if it is made so."""
+        for ref in making[1][1:]:
+            self.changes.setdefault(ref >> 1, self.values.changes[ref >> 1])
+        with np.errstate(all="ignore"):
+            return bool(np.all(typical(self._change(k, making)[OPERATIONS]) <= bound))

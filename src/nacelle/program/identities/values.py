@@ -1,0 +1,375 @@
+r"""Classes of values of a program that are equal, up to sign, at all samples.
+
+The program is read instruction by instruction. Each value is computed with 50 digits at every sample and then
+looked up among those before it; equal ones are one class.
+
+**What counts as equal.** Let d be the difference of two values at a sample (or a value itself, where the
+question is whether it is zero). It counts as nothing if, at every sample,
+
+1.  d <= 1e-40 of the size of the terms that made the values: the identity holds for these numbers exactly; or
+2.  d <= 32 D, where D is how much d itself changes, to first order, if every constant of the program and
+    every input changes by one unit of rounding of double, each at random (`noise`).
+
+The second rule is for the robot's numbers, which are doubles: the cosine of 120 degrees is off by 1e-16,
+three legs are alike to 1e-16 only, and what is zero in exact geometry is 1e-17. Such a deviation is what
+rounding of constants makes, and its size is known: that of the change D. It is not a tolerance on values.
+Legs that differ by 1e-12 have d = 1e-12 s where the value depends by s on the length in question, and D =
+1e-16 s: their values stay apart, since 32 units are 3.6e-15. A value that is pure cancellation is zero only
+if what is left is as small as rounding of numbers explains, however small it is. And where a difference is
+hidden behind a number on which the values depend a hundred times more strongly, that number's own rounding
+is worth as much. 32 is the margin within which two numbers of a robot are one
+(`nacelle.spatial.rounding.ULPS`).
+
+**Free values.** sign, abs, min, max, where, atan2, tanh and exp get independent random values, the same for
+equal arguments: no identity may rest on the side of a case on which the samples happen to lie, nor on a
+relation between transcendental functions. (A `where` is evaluated as it is if the samples lie on either
+side of its condition, two at least on each; one condition in a program is, since two would need samples for
+all their combinations.)
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Sequence
+from decimal import Decimal, localcontext
+from typing import Any
+
+import numpy as np
+
+from nacelle.program.graph import Graph
+from nacelle.program.identities.noise import (
+    NUMBERS,
+    OPERATIONS,
+    UNIT,
+    Array,
+    Directions,
+    largest,
+    of_number,
+    of_operation,
+)
+from nacelle.program.identities.samples import Row
+from nacelle.program.precise import APPLY, arithmetic
+from nacelle.program.program import COMMUTATIVE, Program
+from nacelle.program.trace import linear
+from nacelle.spatial.rounding import FOLDED_ULPS, ULPS, Constants
+
+# An identity is exact if it holds to this part of the terms.
+EXACT = 1e-40
+FREE = frozenset(("sign", "abs", "min", "max", "where", "atan2", "tanh", "exp"))
+_ODD = frozenset(("sign", "tanh"))
+
+# A class and a sign: twice the class, and one more for its negative.
+Ref = int
+# An operation on classes: ("add", 4, 7); constants and inputs as in a program.
+Definition = tuple[Any, ...]
+# What makes a class: 1 if the definition gives its negative, else 0; and the definition.
+Making = tuple[int, Definition]
+
+_pack, _unpack = struct.Struct("<d").pack, struct.Struct("<q").unpack
+# Leading bits of a double by which values are looked up: 36 of the fraction, 1.5e-11.
+_DROPPED = 16
+
+
+class Values:
+    """The classes of a program's values.
+
+    Attributes:
+        exact: for every class its values at the samples.
+        values: the same in double, (samples,) each.
+        changes: their changes (2, samples, directions) by rounding of numbers, and of operations, too.
+        sizes: sizes of the terms that made them, (samples,) each: their changes in units of rounding.
+        constants: for every class the constant that it is, or None.
+        makings: for every class the operations on classes that make it, in the order of the program.
+        results: the classes of the program's results.
+    """
+
+    def __init__(
+        self, program: Program, rows: Sequence[Row], sizes: Sequence[float], units: float = ULPS
+    ) -> None:
+        """Read a program.
+
+        Args:
+            program: the program.
+            rows: its inputs at the samples.
+            sizes: sizes of the inputs to which their rounding is relative.
+            units: how many units of rounding of the numbers may explain a deviation; 0 for none.
+        """
+        self.program = program
+        self.exact: list[list[Decimal]] = []
+        self.values: list[Array] = []
+        self.changes: list[Array] = []
+        self.sizes: list[Array] = []
+        self.constants: list[float | None] = []
+        self.makings: list[list[Making]] = []
+        self._rows, self._input_sizes, self._units = rows, sizes, units
+        self._count = len(rows)
+        self.directions = Directions()
+        self._random = np.random.default_rng(21)
+        self._numbers = Constants(FOLDED_ULPS)
+        self._table: dict[Definition, Ref] = {}
+        self._places: dict[int, list[int]] = {}
+        self._free: dict[Definition, list[Decimal]] = {}
+        self._condition: Ref | None = None
+        with localcontext(arithmetic()), np.errstate(all="ignore"):
+            self.zero = self.constant(0.0)
+            refs: list[Ref] = []
+            for instruction in program.code:
+                refs.append(self._instruction(instruction, refs))
+        self.results = [refs[k] for k in program.results]
+
+    def _instruction(self, instruction: Definition, refs: list[Ref]) -> Ref:
+        op = instruction[0]
+        if op == "const":
+            return self.constant(float(instruction[1]))
+        if op == "input":
+            return self._input(int(instruction[1]))
+        arguments = [refs[k] for k in instruction[1:]]
+        if op == "neg":
+            return arguments[0] ^ 1 if arguments[0] >> 1 != self.zero >> 1 else self.zero
+        return self._operation(str(op), arguments)
+
+    # ---- values
+
+    def constant(self, value: float) -> Ref:
+        """The class of a constant."""
+        if not math.isfinite(value):
+            return self._unclassified(("const", value), [Decimal(value)] * self._count)
+        size = abs(self._numbers.one(value))
+        definition = ("const", size)
+        found = self._table.get(definition)
+        if found is None:
+            change = of_number(np.full(self._count, size), self.directions[len(self.exact)])
+            found = self._classified(definition, [Decimal(size)] * self._count, change)
+            self._table[definition] = found
+        return found ^ 1 if value < 0.0 else found
+
+    def _input(self, k: int) -> Ref:
+        definition = ("input", k)
+        found = self._table.get(definition)
+        if found is None:
+            exact = [row[k] for row in self._rows]
+            size = np.maximum(np.abs(np.array([float(value) for value in exact])), self._input_sizes[k])
+            found = self._classified(definition, exact, of_number(size, self.directions[len(self.exact)]))
+            self._table[definition] = found
+        return found
+
+    def _operation(self, op: str, arguments: list[Ref]) -> Ref:
+        if op in COMMUTATIVE:
+            arguments = sorted(arguments)
+        definition: Definition = (op, *arguments)
+        found = self._table.get(definition)
+        if found is None:
+            found = self._table[definition] = self._evaluated(op, arguments, definition)
+        return found
+
+    def _evaluated(self, op: str, arguments: list[Ref], definition: Definition) -> Ref:
+        if op == "where":
+            condition = self.constants[arguments[0] >> 1]
+            if condition is not None:
+                positive = condition < 0.0 if arguments[0] & 1 else condition > 0.0
+                return arguments[1] if positive else arguments[2]
+            if arguments[1] == arguments[2]:
+                return arguments[1]
+        given = [self.signed(ref) for ref in arguments]
+        slope: Array | None = None
+        if op == "where" and self._covered(arguments[0], given[0]):
+            exact = [APPLY[op](*row) for row in zip(*given, strict=True)]
+            return self._classified(definition, exact, self._chosen(given[0], arguments))
+        if op in FREE and not all(self.constants[ref >> 1] is not None for ref in arguments):
+            exact = self._drawn(op, arguments)
+        else:
+            apply = APPLY[op]
+            exact = [apply(*row) for row in zip(*given, strict=True)]
+            if op in ("sin", "cos"):
+                other = APPLY["cos" if op == "sin" else "sin"]
+                slope = np.array([float(other(value)) for value in given[0]])
+                slope = slope if op == "sin" else -slope
+        value = np.array([float(entry) for entry in exact])
+        numbers = [self._value(ref) for ref in arguments]
+        changes = of_operation(op, value, numbers, [self.change(ref) for ref in arguments], slope)
+        changes[OPERATIONS] += value[:, None] * self.directions[len(self.exact)]
+        return self._classified(definition, exact, changes, value)
+
+    def signed(self, ref: Ref) -> list[Decimal]:
+        """The values of a class, or their negatives."""
+        exact = self.exact[ref >> 1]
+        return [-value for value in exact] if ref & 1 else exact
+
+    def _value(self, ref: Ref) -> Array:
+        return -self.values[ref >> 1] if ref & 1 else self.values[ref >> 1]
+
+    def change(self, ref: Ref) -> Array:
+        """The changes of a class by rounding, or their negatives."""
+        return -self.changes[ref >> 1] if ref & 1 else self.changes[ref >> 1]
+
+    def _covered(self, condition: Ref, values: list[Decimal]) -> bool:
+        """Whether the samples lie on either side of a condition, and it is the first such."""
+        positive = sum(value > 0 for value in values)
+        if min(positive, len(values) - positive) < 2:
+            return False
+        if self._condition is None:
+            self._condition = condition
+        return self._condition == condition
+
+    def _chosen(self, condition: list[Decimal], arguments: list[Ref]) -> Array:
+        side = np.array([value > 0 for value in condition])[:, None]
+        return np.where(side, self.change(arguments[1]), self.change(arguments[2]))
+
+    def _drawn(self, op: str, arguments: list[Ref]) -> list[Decimal]:
+        """Random values of a case or of a transcendental function; odd and even ones keep their symmetry."""
+        negative = False
+        if op in _ODD:
+            negative, arguments = bool(arguments[0] & 1), [arguments[0] & ~1]
+        elif op == "abs":
+            arguments = [arguments[0] & ~1]
+        key = (op, *arguments)
+        drawn = self._free.get(key)
+        if drawn is None:
+            whole = self._random.integers(1 << 52, 1 << 53, self._count)
+            drawn = self._free[key] = [Decimal(int(value)) / (1 << 53) for value in whole]
+        return [-value for value in drawn] if negative else drawn
+
+    # ---- classes
+
+    def _unclassified(self, definition: Definition, exact: list[Decimal]) -> Ref:
+        """A class of its own for a constant that is not a number."""
+        found = self._table.get(definition)
+        if found is None:
+            nothing = of_number(np.zeros(self._count), self.directions[len(self.exact)])
+            found = self._table[definition] = self._new(definition, exact, nothing, None)
+        return found
+
+    def _classified(
+        self, definition: Definition, exact: list[Decimal], changes: Array, value: Array | None = None
+    ) -> Ref:
+        """The class of a value, new or old, and its sign in it."""
+        if value is None:
+            value = np.array([float(entry) for entry in exact])
+        if not np.all(np.isfinite(value)) or not np.all(np.isfinite(changes)):
+            return self._new(definition, exact, changes, value)
+        noise, size = changes[NUMBERS], largest(changes[OPERATIONS]) / UNIT
+        if self.exact and self.nothing(exact, noise, size):
+            return self.zero
+        bits = int(_unpack(_pack(abs(float(value[0]))))[0])
+        place = bits >> _DROPPED
+        for near in (place, place - 1, place + 1):
+            for other in self._places.get(near, ()):
+                ref = self._same(other, exact, noise, size)
+                if ref is not None:
+                    self.makings[other].append((ref & 1, definition))
+                    return ref
+        constant = self._constant_of(definition, exact, value, noise, size)
+        ref = self._new(definition, exact, changes, value, constant)
+        self._places.setdefault(place, []).append(ref >> 1)
+        return ref
+
+    def nothing(self, difference: list[Decimal], noise: Array, size: Array) -> bool:
+        """Whether a difference counts as nothing at every sample."""
+        # Most differences are seen at the first sample.
+        first = abs(float(difference[0]))
+        if first > EXACT * size[0] and first > self._units * float(np.max(np.abs(noise[0]))):
+            return False
+        bound = np.maximum(EXACT * size, self._units * largest(noise)).tolist()
+        return all(abs(float(d)) <= b for d, b in zip(difference, bound, strict=True))
+
+    def _same(self, other: int, exact: list[Decimal], noise: Array, size: Array) -> Ref | None:
+        """A class with the sign with which a value belongs to it; None if it does not."""
+        theirs = self.exact[other]
+        negative = (exact[0] < 0) != (theirs[0] < 0)
+        their_noise, their_size = self.changes[other][NUMBERS], self.sizes[other]
+        if negative:
+            apart = [a + b for a, b in zip(exact, theirs, strict=True)]
+            noise = noise + their_noise
+        else:
+            apart = [a - b for a, b in zip(exact, theirs, strict=True)]
+            noise = noise - their_noise
+        return 2 * other + negative if self.nothing(apart, noise, size + their_size) else None
+
+    def _constant_of(
+        self, definition: Definition, exact: list[Decimal], value: Array, noise: Array, size: Array
+    ) -> float | None:
+        """The constant that a value is; None if it varies."""
+        if definition[0] == "const":
+            return float(value[0])
+        if self._count < 2 or abs(float(value[1] - value[0])) > 1e-9 * abs(float(value[0])):
+            return None
+        first = exact[0]
+        apart = [entry - first for entry in exact]
+        if not self.nothing(apart, noise - noise[0], size + size[0]):
+            return None
+        return self._numbers.one(float(value[0]))
+
+    def _new(
+        self,
+        definition: Definition,
+        exact: list[Decimal],
+        changes: Array,
+        value: Array | None,
+        constant: float | None = None,
+    ) -> Ref:
+        self.exact.append(exact)
+        self.values.append(np.array([float(entry) for entry in exact]) if value is None else value)
+        self.changes.append(changes)
+        self.sizes.append(largest(changes[OPERATIONS]) / UNIT)
+        self.constants.append(constant)
+        self.makings.append([(0, definition)])
+        return 2 * (len(self.exact) - 1)
+
+    # ---- the program again
+
+    def written(self) -> Program:
+        """The program with one instruction a class, the first that makes it."""
+        return written(self, [makings[0] for makings in self.makings])
+
+
+def written(values: Values, chosen: Sequence[Making]) -> Program:
+    """A program of some values from what makes each class."""
+    graph = Graph()
+    place: dict[int, int] = {}
+
+    def node(ref: Ref) -> int:
+        return graph.neg(place[ref >> 1]) if ref & 1 else place[ref >> 1]
+
+    for k in order(values, chosen):
+        constant, (negative, (op, *rest)) = values.constants[k], chosen[k]
+        if constant is not None:
+            place[k] = graph.const(constant)
+            continue
+        if op in ("const", "input"):
+            made = graph.const(rest[0]) if op == "const" else graph.input(rest[0])
+        else:
+            made = graph.apply(op, *(node(ref) for ref in rest))
+        place[k] = graph.neg(made) if negative else made
+    program = values.program
+    roots = [node(ref) for ref in values.results]
+    return linear(program.name, graph, program.inputs, program.outputs, roots)
+
+
+def order(values: Values, chosen: Sequence[Making]) -> list[int]:
+    """The classes that the results need, each after those that it is made of."""
+    found: list[int] = []
+    state: dict[int, bool] = {}
+    stack = [ref >> 1 for ref in reversed(values.results)]
+    while stack:
+        k = stack[-1]
+        if state.get(k):
+            stack.pop()
+            continue
+        below = [child for child in children(values, chosen[k], k) if not state.get(child)]
+        if below and k not in state:
+            state[k] = False
+            stack.extend(reversed(below))
+            continue
+        state[k] = True
+        found.append(k)
+        stack.pop()
+    return found
+
+
+def children(values: Values, making: Making, k: int) -> list[int]:
+    """The classes that a class is made of."""
+    op, *rest = making[1]
+    if values.constants[k] is not None or op in ("const", "input"):
+        return []
+    return [ref >> 1 for ref in rest]
