@@ -15,6 +15,7 @@ from functools import cached_property
 
 import numpy as np
 
+from nacelle.dynamics.compact.equilibrium import eliminate
 from nacelle.dynamics.general.elimination import Factors, factorise
 from nacelle.dynamics.general.legmotion import NodeMotion, outward
 from nacelle.dynamics.general.loops import Loop, nacelle_loops
@@ -101,7 +102,8 @@ class Legs:
         return own + legs
 
     @cached_property
-    def _D(self) -> Array:
+    def D(self) -> Array:
+        """The rows over the dependent rates."""
         dependent = self.plan.known.dependent
         return pack([[row.get(rate, 0.0) for rate in dependent] for row in self._dependent_rows])
 
@@ -112,7 +114,18 @@ class Legs:
         if not known.dependent:
             return np.zeros((0, len(known.independent)))
         right = pack([[row.get(rate, 0.0) for rate in known.independent] for row in self._dependent_rows])
-        return solve(self._D, -right)
+        return self._solved(-right)
+
+    def _solved(self, right: Array) -> Array:
+        """The dependent rates for right-hand sides (dependent,) or (dependent, columns)."""
+        order = self.plan.dependent
+        if order is None:
+            return solve(self.D, right)
+        rows = self.D.tolist()
+        if right.ndim == 1:
+            return eliminate(rows, right.tolist(), order.pivots, order.units).f
+        columns = [self._solved(right[:, k]) for k in range(right.shape[1])]
+        return np.stack(columns, axis=1)
 
     def nacelle_rates(self, v: Array) -> Rates:
         """Rates of the nacelle from v."""
@@ -159,7 +172,7 @@ class Legs:
                 for i, factor in self.remaining[k, row].items():
                     value = plus_times(value, factor, sides[k][i])
                 right.append(value)
-        return solve(self._D, -pack(right))
+        return self._solved(-pack(right))
 
     def accelerations(self, state: Moving) -> Rates:
         """Derivatives of the rates of all legs; `state` has the nacelle's full accelerations."""

@@ -13,7 +13,7 @@ from nacelle.dynamics.general.core import Legs, Motion, Rates, merge
 from nacelle.dynamics.general.inertia import Numbers, moved, numbers_from_parameters, wrench_in_own_axes
 from nacelle.dynamics.general.legmotion import columns, velocity
 from nacelle.dynamics.general.plan import Placed, Plan
-from nacelle.dynamics.general.ties import Rod, Tie, onto_nacelle, outer_velocity
+from nacelle.dynamics.general.ties import Rod, Tie, outer_velocity, tie_columns
 from nacelle.dynamics.general.vectors import ZERO, add, all_zero, is_zero, scaled, turned
 from nacelle.dynamics.joint_effort import axis_coordinate
 from nacelle.dynamics.state import State, body_parameters, has_mass
@@ -33,6 +33,7 @@ class Required:
         moment: for every node a moment about its origin.
         gamma: forces along rates of legs.
         at_tie: for every (leg, tie) a force at the nacelle's point and a moment, in the tie's axes.
+        at_end: for every (leg, tie) a force at the nacelle's point, base axes.
         nacelle: forces along the moving rates of the nacelle.
     """
 
@@ -41,6 +42,7 @@ class Required:
     moment: dict[int, Array] = field(default_factory=dict)
     gamma: Rates = field(default_factory=dict)
     at_tie: dict[tuple[int, int], tuple[Array, Array]] = field(default_factory=dict)
+    at_end: dict[tuple[int, int], Array] = field(default_factory=dict)
     nacelle: Rates = field(default_factory=dict)
 
     def on_node(self, node: int, force: Array = ZERO, moment: Array = ZERO, point: Array = ZERO) -> None:
@@ -132,7 +134,7 @@ def require_inertia(legs: Legs, motion: Motion, numbers: Numbers, into: Required
         tie = placed.ties[key[0]][key[1]]
         assert tie.body is not None and tie.local is not None and tie.point is not None
         frame = motion.frames[tie.body]
-        into.on_nacelle(tie.body, tie.point, scaled(mass, frame.acceleration(tie.local)), ZERO)
+        into.at_end[key] = scaled(mass, frame.acceleration(tie.local))
     for body, values in numbers.bodies.items():
         frame = motion.frames[body]
         f, n = _columns_wrench(values, frame)
@@ -173,7 +175,7 @@ def require_rods(legs: Legs, motion: Motion, into: Required, friction: bool, smo
             rod = by_closure.get(tie.joint) if tie.rows and tie.rows[0].kind == "rod" else None
             if rod is None:
                 continue
-            a_own = motion.nodes[tie.node].acceleration(tie.own)
+            a_own = chains.up(tie.node, motion.nodes[tie.node].acceleration(tie.own), tie.axes)
             if tie.body is not None:
                 assert tie.local is not None
                 a_far = chains.down(tie.axes, motion.frames[tie.body].acceleration(tie.local))
@@ -181,7 +183,6 @@ def require_rods(legs: Legs, motion: Motion, into: Required, friction: bool, smo
             else:
                 assert tie.other is not None
                 other, point = tie.other
-                a_own = chains.up(tie.node, a_own, tie.axes)
                 a_far = chains.up(other, motion.nodes[other].acceleration(point), tie.axes)
                 w_far = chains.up(other, motion.nodes[other].w, tie.axes)
             between = rod.masses[2]
@@ -190,9 +191,7 @@ def require_rods(legs: Legs, motion: Motion, into: Required, friction: bool, smo
             n_far: Array = ZERO
             terms = [robot.joints[k].friction for k in (rod.joint, rod.closure)]
             if friction and any(any(t) for t in terms):
-                w_own = motion.nodes[tie.node].w
-                if tie.body is None:
-                    w_own = chains.up(tie.node, w_own, tie.axes)
+                w_own = chains.up(tie.node, motion.nodes[tie.node].w, tie.axes)
                 d = tie.rows[0].force
                 w = scaled(divide(1.0, rod.length2), turned(d, _slip_of(legs, motion, tie)))
                 near, far = terms if rod.bodies[0] == _leg_body(placed, rod) else terms[::-1]
@@ -219,7 +218,7 @@ def _slip_of(legs: Legs, motion: Motion, tie: Tie) -> Array:
     """Velocity of the far point relative to the leg's point, tie axes."""
     chains = legs.placed.chains
     if tie.other is None:
-        own = velocity(columns(chains, tie.node, tie.own), motion.u)
+        own = velocity(tie_columns(chains, tie), motion.u)
         return add(outer_velocity(chains, tie, motion.frames)[0], -own)
     near = velocity(columns(chains, tie.node, tie.own, tie.axes), motion.u)
     return add(velocity(columns(chains, *tie.other, tie.axes), motion.u), -near)
@@ -236,7 +235,13 @@ def _both(
     """Forces and moments on both sides of a tie, at its points, in its axes."""
     chains = placed.chains
     if tie.body is not None:
-        into.on_node(tie.node, *own, tie.own)
+        if tie.axes == tie.node:
+            into.on_node(tie.node, *own, tie.own)
+        else:
+            for rate, (v, w) in tie_columns(chains, tie).items():
+                into.along(rate, dot(v, own[0]))
+                if not all_zero(own[1]):
+                    into.along(rate, dot(w, own[1]))
         into.on_tie(key, *far)
         return
     assert tie.other is not None
@@ -462,5 +467,6 @@ def ties_on_nacelle(legs: Legs, into: Required, multipliers: list[Rates]) -> Rat
             f, n = into.at_tie.get((leg, number), (ZERO, ZERO))
             force, moment = add(force, f), add(moment, n)
             up = placed.chains.up
-            merge(total, placed.nacelle.onto(tie.body, tie.point, up(tie.axes, force), up(tie.axes, moment)))
+            whole = add(up(tie.axes, force), into.at_end.get((leg, number), ZERO))
+            merge(total, placed.nacelle.onto(tie.body, tie.point, whole, up(tie.axes, moment)))
     return total

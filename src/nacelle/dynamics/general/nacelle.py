@@ -100,6 +100,7 @@ class Nacelle:
         axes: for every body the rates of joints between the platform and it.
         steps: for every joint its rates, primitive by primitive.
         moving: rates that are not zero for good.
+        pole: point about which moments on the platform count; its origin if None.
     """
 
     robot: Robot
@@ -108,6 +109,7 @@ class Nacelle:
     axes: dict[int, tuple[Axis, ...]]
     steps: dict[int, tuple[tuple[Axis, ...], ...]]
     moving: tuple[int, ...]
+    pole: Array | None = None
 
     def frames(self, w: dict[int, Scalar], w_dot: dict[int, Scalar], gravity: Array) -> dict[int, Frame]:
         """All bodies at rates w and their derivatives; rates that are not given are zero.
@@ -160,7 +162,7 @@ class Nacelle:
             if k in wanted:
                 found[k] = force[k]
         if any(k in wanted for k in (3, 4, 5)) and self.robot.platform_nv == 6:
-            arm = plus(point, -self.poses[PLATFORM].p)
+            arm = plus(point, -(self.poses[PLATFORM].p if self.pole is None else self.pole))
             about = add(moment, turned(arm, force))
             found |= {3 + k: about[k] for k in range(3) if 3 + k in wanted}
         for axis in self.axes[body]:

@@ -7,11 +7,12 @@ and the first of equals is taken, so that it is the same on every machine.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
 
+from nacelle.dynamics.compact.equilibrium import pivot_order
 from nacelle.dynamics.general.chain import Chains, chains
 from nacelle.dynamics.general.elimination import Order, find_order
 from nacelle.dynamics.general.nacelle import Nacelle, nacelle_at
@@ -21,6 +22,7 @@ from nacelle.kinematics.assembly import advance, held_rates, rate_scale, row_sca
 from nacelle.kinematics.configuration import Configuration, configuration
 from nacelle.kinematics.mechanism import Mechanism, mechanism
 from nacelle.kinematics.mobility import Spin
+from nacelle.model.leg import PLATFORM
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 
@@ -45,6 +47,19 @@ class LegOrder:
     sizes: dict[int, float]
 
 
+@dataclass(frozen=True)
+class SolveOrder:
+    """How the nacelle's balance is solved.
+
+    Attributes:
+        pivots: (row, column) in their order.
+        units: of rows and columns.
+    """
+
+    pivots: tuple[tuple[int, int], ...]
+    units: tuple[Array, Array]
+
+
 @dataclass(frozen=True, eq=False)
 class Plan:
     """The decisions for a robot.
@@ -55,6 +70,8 @@ class Plan:
         spins: for every leg idle spins of other bodies.
         legs: for every leg its order.
         own_rows: rows of the nacelle's own loops that decide dependent rates.
+        solve: how the nacelle's balance is solved; None for up to three unknowns.
+        dependent: how its dependent rates are found; None for up to three.
         samples: sample states (x, y).
     """
 
@@ -63,6 +80,8 @@ class Plan:
     spins: tuple[tuple[Spin, ...], ...]
     legs: tuple[LegOrder, ...]
     own_rows: tuple[int, ...]
+    solve: SolveOrder | None
+    dependent: SolveOrder | None
     samples: tuple[tuple[Array, Array], ...]
 
 
@@ -120,11 +139,32 @@ def place(
     now = configuration(robot, known, x, y)
     frames = chains(robot, now, rods)
     nacelle = nacelle_at(robot, known, now)
+    if _has_pole(known):
+        nacelle = replace(nacelle, pole=_first_point(robot, nacelle, rods))
     listed = rods_of(robot, rods)
     ties = tuple(
         tuple(_ties(robot, frames, nacelle, k, listed, spins[k])) for k in range(len(robot.legs))
     )
     return Placed(robot, now, frames, nacelle, tuple(listed.values()), ties)
+
+
+def _has_pole(known: Mechanism) -> bool:
+    """Whether moments may be taken about any point: all translations are independent, all rotations too."""
+    return set(range(6)) <= set(known.independent)
+
+
+def _first_point(robot: Robot, nacelle: Nacelle, rods: frozenset[int]) -> Array | None:
+    """The point where the first leg holds the platform."""
+    for leg in robot.legs:
+        for c in leg.closures:
+            joint = robot.joints[c]
+            for body, frame in (
+                (joint.predecessor, joint.frame_predecessor),
+                (joint.successor, joint.frame_successor),
+            ):
+                if body == PLATFORM:
+                    return (nacelle.poses[PLATFORM] @ frame).p
+    return None
 
 
 def _ties(
@@ -170,7 +210,48 @@ def _plan(robot: Robot, names: tuple[str, ...]) -> Plan:
         legs.append(_leg_order(known, rods, placed, k))
     own_rows: tuple[int, ...] = ()
     legs, own_rows = _decide(known, placed, legs)
-    return Plan(known, rods, spins, tuple(legs), own_rows, tuple(states))
+    first = Plan(known, rods, spins, tuple(legs), own_rows, None, None, tuple(states))
+    first = replace(first, dependent=_dependent_order(first, placed))
+    return replace(first, solve=_solve_order(first, placed))
+
+
+def _order_of(tables: Array, unit: Array) -> SolveOrder:
+    """An order for square matrices (samples, n, n) whose rows have units."""
+    C = np.where(np.max(np.abs(tables), axis=0) < _FILLED * np.max(np.abs(tables)), 0.0, tables)
+    C = C / unit[None, :, None]
+    size = np.median(np.max(np.abs(C), axis=1), axis=0)
+    return SolveOrder(pivot_order(C / size), (unit, size))
+
+
+def _dependent_order(plan: Plan, placed: list[Placed]) -> SolveOrder | None:
+    """Pivots for the dependent rates of the nacelle that are strong at all samples."""
+    from nacelle.dynamics.general.core import eliminated
+
+    if len(plan.known.dependent) <= 3:
+        return None
+    D = np.stack([np.asarray(eliminated(plan, at).D, dtype=float) for at in placed])
+    return _order_of(D, np.median(np.max(np.abs(D), axis=2), axis=0))
+
+
+def _solve_order(plan: Plan, placed: list[Placed]) -> SolveOrder | None:
+    """Pivots of the nacelle's balance that are strong at all samples."""
+    from nacelle.dynamics.general.core import eliminated
+
+    known = plan.known
+    n = len(known.independent)
+    count = sum(len(leg.order.active) for leg in plan.legs)
+    if n <= 3 or count != n:
+        return None
+    tables = []
+    for at in placed:
+        legs = eliminated(plan, at)
+        rows = [
+            legs.along_v(legs.felt[k, row])
+            for k, leg in enumerate(plan.legs)
+            for row, _ in leg.order.active
+        ]
+        tables.append(np.array([[float(value) for value in row] for row in rows]).T)
+    return _order_of(np.stack(tables), 1.0 / rate_scale(known.robot)[list(known.independent)])
 
 
 def active_rates(robot: Robot) -> dict[int, int]:
@@ -219,7 +300,7 @@ def _decide(
     tables = []
     for at in placed:
         trial = [LegOrder(leg.order, leg.zeros, leg.order.left, {}) for leg in legs]
-        found = eliminated(Plan(known, frozenset(), (), tuple(trial), (), ()), at)
+        found = eliminated(Plan(known, frozenset(), (), tuple(trial), (), None, None, ()), at)
         rows = [loop.coefficients(at.nacelle, row) for loop in found.loops for row in loop.tie.rows]
         own = len(rows)
         keys = [(k, row) for k, leg in enumerate(trial) for row in leg.kept]

@@ -256,10 +256,12 @@ def rod_tie(chains: Chains, nacelle: Nacelle, rod: Rod) -> Tie:
         row = Row({rate: dot(d, v) for rate, (v, _) in moved.items()}, "rod", force=d)
         return Tie(top, (row,), None, None, None, node, A, (other, Q), rod.closure)
     point = (nacelle.poses[body] @ Pose(np.eye(3), B)).p
-    d = np.asarray(plus(chains.seen(node, point), -A))
-    moved = columns(chains, node, A)
+    # Beside a single joint the base's axes are cheaper: nothing of the nacelle's is turned.
+    axes = 0 if len(chains.path(node)) <= 1 else node
+    d = np.asarray(plus(point, -chains.point(node, A)) if axes == 0 else plus(chains.seen(node, point), -A))
+    moved = columns(chains, node, A, None if axes == node else 0)
     row = Row({rate: dot(d, v) for rate, (v, _) in moved.items()}, "rod", force=d)
-    return Tie(node, (row,), body, B, point, node, A, None, rod.closure)
+    return Tie(axes, (row,), body, B, point, node, A, None, rod.closure)
 
 
 def spin_tie(chains: Chains, body: int, axis: Sequence[float]) -> Tie:
@@ -326,7 +328,7 @@ def given_accelerations(tie: Tie, state: Moving) -> list[Scalar]:
     own = state.nodes[tie.node]
     frame = state.frames[tie.body]
     down = chains.down
-    a_own = own.acceleration(tie.own)
+    a_own = chains.up(tie.node, own.acceleration(tie.own), tie.axes)
     if tie.local is not None:
         a_far = down(tie.axes, frame.acceleration(tie.local))
     else:
@@ -394,11 +396,16 @@ def _place(tie: Tie, row: Row) -> int:
     return [other for other in tie.rows if other.kind == "point"].index(row)
 
 
+def tie_columns(chains: Chains, tie: Tie) -> dict[int, tuple[Array, Array]]:
+    """Columns of the leg's point of a tie onto the nacelle, in the tie's axes."""
+    return columns(chains, tie.node, tie.own, None if tie.axes == tie.node else tie.axes)
+
+
 def _slip(tie: Tie, state: Moving) -> Array:
     """Velocity of the far point relative to the leg's point, in the tie's axes."""
     chains = state.chains
     if tie.other is None:
-        own = velocity(columns(chains, tie.node, tie.own), state.u)
+        own = velocity(tie_columns(chains, tie), state.u)
         v, _ = outer_velocity(chains, tie, state.frames)
         return add(v, -own)
     near = columns(chains, tie.node, tie.own, tie.axes)
