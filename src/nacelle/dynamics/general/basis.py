@@ -14,11 +14,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nacelle.dynamics.general.core import Legs, Motion, Rates, eliminated, motion
-from nacelle.dynamics.general.forces import Required, end_ties, inertial_numbers, inward, ties_on_nacelle
+from nacelle.dynamics.general.core import Legs, Rates, eliminated, motion
+from nacelle.dynamics.general.forces import end_ties, inertial_numbers, reference_point
 from nacelle.dynamics.general.inertia import PAIRS, Numbers
+from nacelle.dynamics.general.legmotion import columns, velocity
 from nacelle.dynamics.general.plan import Plan, place, sample_states
-from nacelle.dynamics.general.vectors import ZERO
+from nacelle.dynamics.general.vectors import ZERO, add, scaled
+from nacelle.kinematics.assembly import rate_scale
 from nacelle.kinematics.mechanism import Mechanism
 from nacelle.model.robot import Robot
 from nacelle.spatial.lane import Lane, lanes
@@ -29,7 +31,11 @@ _MOTIONS = 5
 # A column whose part across those taken before is smaller than this part of it depends on them.
 _DEPENDENT = 1e-9
 # Between this and the former a column is neither: the numbers are left as they are.
-_INDEPENDENT = 1e-5
+_INDEPENDENT = 1e-6
+# A column that no number of the description has must be this independent to be taken.
+_OPTIONAL = 1e-2
+# Numbers below this part of what they are made of are zero.
+_SMALL = 1e-12
 _RESIDUAL = 1e-12
 
 Key = tuple[str, int, int]
@@ -62,7 +68,7 @@ def as_list(numbers: Numbers, ends: dict[tuple[int, int], int]) -> dict[Key, obj
     return found
 
 
-def _ends(plan: Plan, legs: Legs) -> list[tuple[int, int]]:
+def _ends(legs: Legs) -> list[tuple[int, int]]:
     """Ties at different points of the nacelle whose point is fixed there."""
     found: list[tuple[int, int]] = []
     seen: list[tuple[int, tuple[float, ...]]] = []
@@ -78,80 +84,83 @@ def _ends(plan: Plan, legs: Legs) -> list[tuple[int, int]]:
 
 
 def _columns(robot: Robot, plan: Plan) -> tuple[list[tuple[int, int]], dict[Key, Array], dict[Key, float]]:
-    """Columns of Y over sample states, and for each the size of what it is a sum of."""
+    """Columns of Y over sample states, and for each the size of what it is a sum of.
+
+    The column of a number is J^T (wrench of the unit number), J the twist of its body at unit v.
+    """
     rng = np.random.default_rng(11)
     states = sample_states(plan.known, _POSES, seed=5)
     x, y = (np.repeat(np.stack(part), _MOTIONS, axis=0) for part in zip(*states, strict=True))
-    n = robot.motion.n
-    unit = 1.0 / np.where([name.startswith("r") for name in robot.motion.coordinates], 1.0, 1.0)
-    v, a = rng.normal(size=(2, len(x), n)) * unit * max(robot.size, 1e-3)
+    n, count = robot.motion.n, len(states) * _MOTIONS
+    # Rates of the order of one, lengths in the robot's size: products of rates weigh as much as accelerations.
+    unit = rate_scale(robot)[list(plan.known.independent)]
+    v, a = rng.normal(size=(2, count, n)) * unit
+    a = a * 3.0
     placed = place(robot, plan.known, plan.rods, plan.spins, lanes(x, 1), lanes(y, 1))
     legs = eliminated(plan, placed)
     moving = motion(legs, lanes(v, 1), lanes(a, 1))
-    count = len(x)
-
-    def force(into: Required) -> Array:
-        gamma = inward(into)
-        held = [factors.forces(gamma, held=True)[0] for factors in legs.factors]
-        return _samples(pack(legs.along_v(ties_on_nacelle(legs, into, held))), count)
-
+    chains, at_end = placed.chains, end_ties(placed)
+    nodes = range(1, len(chains.nodes))
+    points = {node: reference_point(placed, node) for node in nodes}
+    moved = {node: columns(chains, node, points[node]) for node in nodes}
+    J_rates: dict[int, list[Array]] = {}
+    J_nodes: dict[int, list[Array]] = {node: [] for node in nodes}
+    J_bodies: dict[int, list[Array]] = {body: [] for body in moving.frames}
+    ends = _ends(legs)
+    J_ends: list[list[Array]] = [[] for _ in ends]
+    for k in range(n):
+        frames = placed.nacelle.frames(legs.nacelle_rates(np.eye(n)[k] * unit[k]), {}, ZERO)
+        u = legs.rates(frames)
+        for rate, value in u.items():
+            J_rates.setdefault(rate, []).append(_samples(pack([value]), count))
+        for node in nodes:
+            linear = velocity(moved[node], u)
+            angular: Array = ZERO
+            for rate, (_, w) in moved[node].items():
+                angular = add(angular, scaled(u[rate], w))
+            J_nodes[node].append(_samples(pack([*linear, *angular]), count))
+        for body, frame in frames.items():
+            J_bodies[body].append(_samples(pack([*frame.v, *frame.w]), count))
+        for place_, (leg, number) in enumerate(ends):
+            tie = placed.ties[leg][number]
+            assert tie.body is not None and tie.local is not None
+            J_ends[place_].append(_samples(frames[tie.body].velocity(tie.local), count))
     found: dict[Key, Array] = {}
     sizes: dict[Key, float] = {}
+
+    def keep(key: Key, J: list[Array], wrench: Array) -> None:
+        """J of n columns (samples, k) each, and what it meets (samples, k)."""
+        terms = np.stack(J, axis=1) * wrench[:, None, :]
+        found[key] = terms.sum(axis=2).ravel()
+        sizes[key] = float(np.linalg.norm(np.abs(terms).sum(axis=2)))
+
     for rate, acceleration in moving.u_dot.items():
-        P = force(Required(placed, gamma={rate: 1.0}))
-        column = P * _samples(pack([acceleration]), count)
-        found["rate", rate, 0] = column
-        sizes["rate", rate, 0] = float(np.linalg.norm(column))
-    ends = _ends(plan, legs)
-    for k, (leg, number) in enumerate(ends):
+        keep(("rate", rate, 0), J_rates[rate], _samples(pack([acceleration]), count))
+    for place_, (leg, number) in enumerate(ends):
         tie = placed.ties[leg][number]
-        into = Required(placed)
-        frame = moving.frames[tie.body]
-        into.on_nacelle(tie.body, tie.point, frame.acceleration(tie.local), ZERO)
-        found["end", k, 0] = force(into)
-    eye = np.eye(3)
-    at_end = end_ties(placed)
-    for node in range(1, len(placed.chains.nodes)):
-        P = []
-        for k in range(6):
-            f, m = (eye[k], ZERO) if k < 3 else (ZERO, eye[k - 3])
-            into = Required(placed)
-            if node in at_end and k < 3:
-                into.on_tie(at_end[node], f)
-            else:
-                into.on_node(node, f, m)
-            P.append(force(into))
+        assert tie.body is not None and tie.local is not None
+        keep(("end", place_, 0), J_ends[place_], _samples(moving.frames[tie.body].acceleration(tie.local), count))
+    for node in nodes:
         mover = moving.nodes[node]
-        a = mover.a
+        acceleration = mover.a
         if node in at_end:
             leg, number = at_end[node]
             tie = placed.ties[leg][number]
-            a = placed.chains.down(node, moving.frames[tie.body].acceleration(tie.local))
-        Y = _regressor(_samples(a, count), _samples(mover.turning, count))
+            assert tie.body is not None and tie.local is not None
+            acceleration = chains.down(node, moving.frames[tie.body].acceleration(tie.local))
+        Y = _regressor(_samples(acceleration, count), _samples(mover.turning, count))
         for i in range(10):
-            terms = np.stack([Y[:, k, i, None] * P[k] for k in range(6)])
-            found["node", node, i] = terms.sum(axis=0)
-            sizes["node", node, i] = float(np.linalg.norm(np.abs(terms).sum(axis=0)))
+            keep(("node", node, i), J_nodes[node], Y[:, :, i])
     for body, frame in moving.frames.items():
-        P = []
-        for k in range(6):
-            f, m = (eye[k], ZERO) if k < 3 else (ZERO, eye[k - 3])
-            into = Required(placed)
-            into.on_nacelle(body, frame.pose.p, f, m)
-            P.append(force(into))
         R = _samples(frame.pose.R, count)
         ddot = np.stack([_samples(c, count) for c in frame.columns_ddot], axis=2)
-        T = np.einsum("sji,sjk->sik", R, ddot)
-        own = np.einsum("sji,sj->si", R, _samples(frame.a, count))
-        Y = _regressor(own, T)
-        Y = np.concatenate([np.einsum("sij,sjk->sik", R, Y[:, :3]), np.einsum("sij,sjk->sik", R, Y[:, 3:])], axis=1)
+        Y = _regressor(
+            np.einsum("sji,sj->si", R, _samples(frame.a, count)), np.einsum("sji,sjk->sik", R, ddot)
+        )
+        Y = np.concatenate([np.einsum("sij,sjk->sik", R, part) for part in (Y[:, :3], Y[:, 3:])], axis=1)
         for i in range(10):
-            terms = np.stack([Y[:, k, i, None] * P[k] for k in range(6)])
-            found["body", body, i] = terms.sum(axis=0)
-            sizes["body", body, i] = float(np.linalg.norm(np.abs(terms).sum(axis=0)))
-    for key, column in found.items():
-        sizes.setdefault(key, float(np.linalg.norm(column)))
-    return ends, {key: column.ravel() for key, column in found.items()}, sizes
+            keep(("body", body, i), J_bodies[body], Y[:, :, i])
+    return ends, found, sizes
 
 
 def _samples(values: Array, count: int) -> Array:
@@ -179,14 +188,38 @@ def _regressor(a: Array, T: Array) -> Array:
     return Y
 
 
-def _price(key: Key, depth: dict[int, int]) -> float:
-    kind, index, i = key
-    part = (0.0, 0.2, 0.2, 0.2, 0.3, 0.3, 0.3, 0.6, 0.6, 0.6)[i]
+# What a number costs, about, in operations.
+_NODE_COSTS = (6.0, 7.0, 7.0, 7.0, 4.0, 4.0, 4.0, 6.0, 6.0, 6.0)
+_BODY_COSTS = (6.0, 9.0, 9.0, 9.0, 12.0, 12.0, 12.0, 22.0, 22.0, 22.0)
+
+
+def _cost(key: Key) -> float:
+    kind, _, i = key
     if kind == "rate":
-        return 0.0
+        return 2.0
     if kind == "end":
-        return 1.0
-    return 2.0 + depth[index] + part if kind == "node" else 20.0 + part
+        return 6.0
+    return _NODE_COSTS[i] if kind == "node" else _BODY_COSTS[i]
+
+
+def _orders(columns: dict[Key, Array], keys: tuple[Key, ...], depth: dict[int, int]) -> list[list[Key]]:
+    """Orders in which columns are taken."""
+
+    def price(key: Key) -> tuple[float, float]:
+        kind, index, i = key
+        return {"rate": 0.0, "end": 1.0, "node": 2.0 + depth.get(index, 0), "body": 50.0}[kind], _cost(key)
+
+    def outwards(key: Key) -> tuple[float, float]:
+        kind, index, i = key
+        return {"rate": 0.0, "end": 1.0, "body": 2.0, "node": 50.0 - depth.get(index, 0)}[kind], _cost(key)
+
+    given = set(keys)
+    listed = []
+    for by in (price, outwards):
+        for optional in (("rate", "end"), ("rate",), ("end",), ()):
+            wanted = [key for key in columns if key in given or key[0] in optional]
+            listed.append(sorted(wanted, key=lambda key: (*by(key), key)))
+    return listed
 
 
 def find_basis(known: Mechanism, plan: Plan) -> tuple[list[tuple[int, int]], Basis | None]:
@@ -199,40 +232,52 @@ def find_basis(known: Mechanism, plan: Plan) -> tuple[list[tuple[int, int]], Bas
     numbers = as_list(inertial_numbers(placed, plan), {})
     depth = {node: len(placed.chains.path(node)) for node in range(1, len(placed.chains.nodes))}
     keys = tuple(numbers)
-    wanted = {key for key in columns if key[0] in ("rate", "end")} | set(keys)
-    order = sorted((key for key in columns if key in wanted), key=lambda key: (_price(key, depth), key))
-    Q: list[Array] = []
+    p = np.array([float(value) for value in numbers.values()])
+    whole = np.stack([columns[key] for key in keys], axis=1)
+    best: Basis | None = None
+    least = np.inf
+    for order in _orders(columns, keys, depth):
+        basis = _greedy(order, set(keys), columns, sizes)
+        if basis is None:
+            continue
+        scale = np.array([np.linalg.norm(columns[key]) for key in basis])
+        Y = np.stack([columns[key] for key in basis], axis=1) / scale
+        K = np.linalg.lstsq(Y, whole, rcond=None)[0]
+        values = K @ p
+        forces = whole @ p
+        if np.linalg.norm(Y @ values - forces) > _RESIDUAL * np.linalg.norm(forces):
+            continue
+        small = np.abs(values) <= _SMALL * np.max(np.abs(K) @ np.diag(np.abs(p)))
+        total = sum(_cost(key) for key, drop in zip(basis, small, strict=True) if not drop)
+        if total < least - 1e-9:
+            least = total
+            kept = tuple(key for key, drop in zip(basis, small, strict=True) if not drop)
+            best = Basis(keys, kept, (K / scale[:, None])[~small])
+    return ends, best
+
+
+def _greedy(
+    order: list[Key], given: set[Key], columns: dict[Key, Array], sizes: dict[Key, float]
+) -> list[Key] | None:
+    """Columns that are independent of those before; None where one is neither."""
+    Q = np.zeros((0, len(columns[order[0]])))
     kept: list[Key] = []
     for key in order:
         column = columns[key]
         length = float(np.linalg.norm(column))
-        if length <= _DEPENDENT * sizes[key] or length == 0.0:
+        if length <= _DEPENDENT * sizes[key]:
             continue
         left = column / length
         for _ in range(2):
-            for q in Q:
-                left = left - (q @ left) * q
+            left = left - (Q @ left) @ Q
         part = float(np.linalg.norm(left))
-        if part > _DEPENDENT:
-            if part < _INDEPENDENT:
-                return ends, None
-            kept.append(key)
-            Q.append(left / part)
-    scale = np.array([np.linalg.norm(columns[key]) for key in kept])
-    Y = np.stack([columns[key] for key in kept], axis=1) / scale
-    whole = np.stack([columns[key] for key in keys], axis=1)
-    K = np.linalg.lstsq(Y, whole, rcond=None)[0] / scale[:, None]
-    p = np.array([float(value) for value in numbers.values()])
-    # What rounding leaves of numbers that are zero.
-    p_base = K @ p
-    size = np.abs(K) @ np.abs(p)
-    K[np.abs(K) * np.abs(p).max() < 0] = 0.0
-    forces = whole @ p
-    error = np.linalg.norm(Y @ (p_base * scale) - forces) / max(np.linalg.norm(forces), 1e-300)
-    if error > _RESIDUAL:
-        return ends, None
-    small = np.abs(p_base) * scale <= 1e-13 * np.max(np.abs(p_base) * scale)
-    return ends, Basis(keys, tuple(k for k, s in zip(kept, small, strict=True) if not s), K[~small])
+        if part <= _DEPENDENT or (key not in given and part < _OPTIONAL):
+            continue
+        if part < _INDEPENDENT:
+            return None
+        kept.append(key)
+        Q = np.vstack([Q, left / part])
+    return kept
 
 
 def reduced(numbers: Numbers, basis: Basis, ends: list[tuple[int, int]]) -> Numbers:

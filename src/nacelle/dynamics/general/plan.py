@@ -94,7 +94,7 @@ def sample_states(known: Mechanism, count: int, seed: int = 7) -> list[tuple[Arr
     nacelle = held.copy()
     nacelle[list(known.w_rates)] = True
     found = [known.reference]
-    reach, tries = 0.15, 0
+    reach, tries = 0.3, 0
     while len(found) < count and tries < 12 * count:
         tries += 1
         step = np.where(held, rng.uniform(0.3, 1.0, held.size) * rng.choice([-1, 1], held.size), 0.0)
