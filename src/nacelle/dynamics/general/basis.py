@@ -18,7 +18,7 @@ from nacelle.dynamics.general.core import Legs, Rates, eliminated, motion
 from nacelle.dynamics.general.forces import end_ties, inertial_numbers, reference_point
 from nacelle.dynamics.general.inertia import PAIRS, Numbers
 from nacelle.dynamics.general.legmotion import columns, velocity
-from nacelle.dynamics.general.plan import Plan, place, sample_states
+from nacelle.dynamics.general.plan import Plan, place
 from nacelle.dynamics.general.vectors import ZERO, add, scaled
 from nacelle.kinematics.assembly import rate_scale
 from nacelle.kinematics.mechanism import Mechanism
@@ -26,7 +26,6 @@ from nacelle.model.robot import Robot
 from nacelle.spatial.lane import Lane, lanes
 from nacelle.spatial.scalar import Array, pack
 
-_POSES = 12
 _MOTIONS = 5
 # A column whose part across those taken before is smaller than this part of it depends on them.
 _DEPENDENT = 1e-9
@@ -34,8 +33,11 @@ _DEPENDENT = 1e-9
 _INDEPENDENT = 1e-6
 # A column that no number of the description has must be this independent to be taken.
 _OPTIONAL = 1e-2
-# Numbers below this part of what they are made of are zero.
-_SMALL = 1e-12
+# Numbers are zero below this part of what rounding can make of them, if they do no more than that to forces.
+_SMALL = 2e-14
+_NOTHING = 1e-12
+# By how much the terms of a force may grow.
+_GROWTH = 20.0
 _RESIDUAL = 1e-12
 
 Key = tuple[str, int, int]
@@ -89,9 +91,8 @@ def _columns(robot: Robot, plan: Plan) -> tuple[list[tuple[int, int]], dict[Key,
     The column of a number is J^T (wrench of the unit number), J the twist of its body at unit v.
     """
     rng = np.random.default_rng(11)
-    states = sample_states(plan.known, _POSES, seed=5)
-    x, y = (np.repeat(np.stack(part), _MOTIONS, axis=0) for part in zip(*states, strict=True))
-    n, count = robot.motion.n, len(states) * _MOTIONS
+    x, y = (np.repeat(np.stack(part), _MOTIONS, axis=0) for part in zip(*plan.samples, strict=True))
+    n, count = robot.motion.n, len(plan.samples) * _MOTIONS
     # Rates of the order of one, lengths in the robot's size: products of rates weigh as much as accelerations.
     unit = rate_scale(robot)[list(plan.known.independent)]
     v, a = rng.normal(size=(2, count, n)) * unit
@@ -237,17 +238,27 @@ def find_basis(known: Mechanism, plan: Plan) -> tuple[list[tuple[int, int]], Bas
     best: Basis | None = None
     least = np.inf
     for order in _orders(columns, keys, depth):
-        basis = _greedy(order, set(keys), columns, sizes)
-        if basis is None:
+        greedy = _greedy(order, set(keys), columns, sizes)
+        if greedy is None:
             continue
+        basis, Q = greedy
         scale = np.array([np.linalg.norm(columns[key]) for key in basis])
         Y = np.stack([columns[key] for key in basis], axis=1) / scale
-        K = np.linalg.lstsq(Y, whole, rcond=None)[0]
+        # Y = Q^T R with R upper triangular; once more for what rounding has left.
+        R = np.triu(Q @ Y)
+        K = np.linalg.solve(R, Q @ whole)
+        K = K + np.linalg.solve(R, Q @ (whole - Y @ K))
         values = K @ p
         forces = whole @ p
         if np.linalg.norm(Y @ values - forces) > _RESIDUAL * np.linalg.norm(forces):
             continue
-        small = np.abs(values) <= _SMALL * np.max(np.abs(K) @ np.diag(np.abs(p)))
+        # Terms that cancel lose digits: a basis that makes large ones of small ones is not taken.
+        if np.linalg.norm(np.abs(Y) @ np.abs(values)) > _GROWTH * np.linalg.norm(np.abs(whole) @ np.abs(p)):
+            continue
+        # What rounding of the columns can make of a number that is zero.
+        terms = np.linalg.norm(np.abs(whole) @ np.abs(p))
+        noise = np.sum(np.abs(np.linalg.inv(R)), axis=1) * terms
+        small = (np.abs(values) <= _SMALL * noise) & (np.abs(values) <= _NOTHING * terms)
         total = sum(_cost(key) for key, drop in zip(basis, small, strict=True) if not drop)
         if total < least - 1e-9:
             least = total
@@ -258,8 +269,8 @@ def find_basis(known: Mechanism, plan: Plan) -> tuple[list[tuple[int, int]], Bas
 
 def _greedy(
     order: list[Key], given: set[Key], columns: dict[Key, Array], sizes: dict[Key, float]
-) -> list[Key] | None:
-    """Columns that are independent of those before; None where one is neither."""
+) -> tuple[list[Key], Array] | None:
+    """Columns that are independent of those before, made orthonormal as rows; None where one is neither."""
     Q = np.zeros((0, len(columns[order[0]])))
     kept: list[Key] = []
     for key in order:
@@ -277,7 +288,7 @@ def _greedy(
             return None
         kept.append(key)
         Q = np.vstack([Q, left / part])
-    return kept
+    return kept, Q
 
 
 def reduced(numbers: Numbers, basis: Basis, ends: list[tuple[int, int]]) -> Numbers:

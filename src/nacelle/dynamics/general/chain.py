@@ -12,13 +12,13 @@ base takes fifteen operations, and entries of closures that are zero in the axes
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from nacelle.kinematics.configuration import Configuration
-from nacelle.kinematics.tree import Step, step_motion
+from nacelle.kinematics.tree import Step, Turn, step_motion
 from nacelle.model.joint import Primitive
 from nacelle.model.leg import BASE
 from nacelle.model.robot import Robot
@@ -149,10 +149,16 @@ class Chains:
 
 
 def chains(robot: Robot, now: Configuration, omitted: frozenset[int] = frozenset()) -> Chains:
-    """The chains of a robot at a configuration; bodies that are omitted have no nodes."""
+    """The chains of a robot at a configuration; bodies that are omitted have no nodes.
+
+    A node's axes may be turned about its own axis by any constant angle. It is chosen so that the axis of the
+    next joint lies in a coordinate plane: then the constant rotation between them is one about a coordinate
+    axis, and what is left of it belongs to the next joint's own angle.
+    """
     starts = np.cumsum([0, *(len(joint.primitives) for joint in robot.tree_joints)])
     nodes: list[Node | None] = [None]
     place: dict[int, tuple[int, Pose]] = {BASE: (0, identity())}
+    parents: set[int] = {0}
     for leg in robot.legs:
         for j in leg.joints:
             joint = robot.joints[j]
@@ -163,6 +169,15 @@ def chains(robot: Robot, now: Configuration, omitted: frozenset[int] = frozenset
             rate = robot.platform_nv + robot.v_slices[j].start
             for number, primitive in enumerate(joint.primitives):
                 step = now.steps[starts[j] + number]
+                if index and index not in parents and primitive.turns and primitive is not Primitive.BALL:
+                    turn = _towards(nodes[index], G.R, primitive.axis)
+                    if turn is not None:
+                        nodes[index] = _turned(nodes[index], turn)
+                        back = Pose(turn.T, np.zeros(3))
+                        place |= {b: (k, back @ at) for b, (k, at) in place.items() if k == index}
+                        G = back @ G
+                parents.add(index)
+                G, step = _split_own(G, primitive, step)
                 turning = primitive.turns and primitive is not Primitive.BALL
                 split = turning and not _is_aligned(G.R, primitive.axis)
                 rates = tuple(range(rate, rate + primitive.nv))
@@ -171,3 +186,57 @@ def chains(robot: Robot, now: Configuration, omitted: frozenset[int] = frozenset
                 rate += primitive.nv
             place[joint.successor] = (index, G @ joint.frame_successor.inverse())
     return Chains(tuple(nodes), place)
+
+
+def _rotation(axis: int, c: float, s: float) -> Array:
+    """A constant rotation about a coordinate axis."""
+    return np.asarray(step_motion((Primitive.RX, Primitive.RY, Primitive.RZ)[axis], Turn(c, s)).R, dtype=float)
+
+
+def _towards(node: Node | None, R: Array, axis: int) -> Array | None:
+    """The rotation about a node's own axis after which the next axis lies in a coordinate plane."""
+    if node is None or R.dtype == object or not isinstance(node.step, Turn):
+        return None
+    k, i, j = node.primitive.axis, (node.primitive.axis + 1) % 3, (node.primitive.axis + 2) % 3
+    e = R[:, axis]
+    across = float(np.hypot(e[i], e[j]))
+    if across < 1e-9 or min(abs(e[i]), abs(e[j])) < 1e-12:
+        return None
+    return _rotation(k, float(e[i]) / across, float(e[j]) / across)
+
+
+def _turned(node: Node | None, turn: Array) -> Node:
+    """A node whose axes are turned about its own axis."""
+    assert node is not None
+    i, j = (node.primitive.axis + 1) % 3, (node.primitive.axis + 2) % 3
+    return replace(node, step=_added(node.step, float(turn[i, i]), float(turn[j, i])))
+
+
+def _added(step: Step, c: float, s: float) -> Turn:
+    """An angle by cosine and sine, turned on by a constant angle."""
+    return Turn(step.c * c - step.s * s, step.s * c + step.c * s)
+
+
+def _split_own(G: Pose, primitive: Primitive, step: Step) -> tuple[Pose, Step]:
+    """Give the part of a constant rotation about the joint's own axis to its angle.
+
+    R = A R_k(psi): A takes the axis k to its image by the shortest rotation about a coordinate axis, where there is
+    one; else R stays as it is.
+    """
+    if not isinstance(step, Turn) or G.R.dtype == object:
+        return G, step
+    k = primitive.axis
+    e = G.R[:, k]
+    if _is_aligned(G.R, k):
+        return G, step
+    zero = [m for m in range(3) if abs(e[m]) < 1e-12]
+    if len(zero) != 1 or zero[0] == k:
+        return G, step
+    # The image lies in the plane of k and another axis: a rotation about the third takes k there.
+    m = zero[0]
+    other = 3 - k - m
+    sign = 1.0 if (m + 1) % 3 == k else -1.0
+    A = _rotation(m, float(e[k]), sign * float(e[other]))
+    own = A.T @ G.R
+    i, j = (k + 1) % 3, (k + 2) % 3
+    return Pose(A, G.p), _added(step, float(own[i, i]), float(own[j, i]))

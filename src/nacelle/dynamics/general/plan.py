@@ -27,7 +27,9 @@ from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 
 _FILLED = 1e-11
-_SAMPLES = 6
+_SAMPLES = 12
+# So many of them decide about pivots.
+_PIVOT_SAMPLES = 6
 
 
 @dataclass(frozen=True)
@@ -204,7 +206,7 @@ def _plan(robot: Robot, names: tuple[str, ...]) -> Plan:
     spins = tuple(tuple(s for s in plan.spins if s.body not in rods) for plan in known.legs)
     with np.errstate(all="ignore"):
         states = sample_states(known, _SAMPLES)
-        placed = [place(robot, known, rods, spins, x, y) for x, y in states]
+        placed = [place(robot, known, rods, spins, x, y) for x, y in states[:_PIVOT_SAMPLES]]
     legs = []
     for k in range(len(robot.legs)):
         legs.append(_leg_order(known, rods, placed, k))
