@@ -15,7 +15,7 @@ number changed by some tenth. An identity then holds for all robots, or it is no
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from decimal import Decimal, localcontext
 from typing import Any
 
@@ -44,8 +44,8 @@ Numbers = list[Decimal]
 # How far samples are from the reference at first, over the robot's size or in rad; each is drawn nearer
 # where the robot does not follow. Rotation vectors change their form at 0.03 rad: samples are on either
 # side of it.
-_PROOF = (0.2, 0.012, 0.3, 0.015, 0.25)
-_CHECK = (0.15, 0.35, 0.02)
+_PROOF = (0.2, 0.012, 0.3, 0.015)
+_CHECK = (0.25, 0.02)
 _TRIES = 8
 _SEED = 11
 # Newton's iteration: steps, the distance of the difference quotient, and where it has converged.
@@ -55,7 +55,7 @@ _CONVERGED = Decimal("1e-52")
 # Singular values of the closures below this part of the largest belong to idle motion.
 _IDLE = 1e-7
 # By how much numbers of a robot are changed where they are inputs.
-_TURN, _SHIFT, _CHANGE = 0.02, 0.02, 0.1
+_TURN, _SHIFT, _CHANGE, _LEAST = Decimal("0.02"), Decimal("0.02"), Decimal("0.1"), Decimal("0.1")
 
 
 @physics(y=of_unknowns, x=of_pose)
@@ -80,7 +80,10 @@ def _quaternions(known: Mechanism) -> list[slice]:
 
 
 def samples_of(
-    robot: Robot, shapes: Mapping[str, tuple[int, ...]], groups: Sequence[str] = ()
+    robot: Robot,
+    shapes: Mapping[str, tuple[int, ...]],
+    groups: Sequence[str] = (),
+    fixed: Collection[str] = (),
 ) -> Samples | None:
     """Samples of the inputs of a function; None where no states of the robot are found.
 
@@ -91,8 +94,9 @@ def samples_of(
         robot: the robot.
         shapes: names and shapes of the inputs.
         groups: groups of the robot's numbers that are the input `parameters`.
+        fixed: names of those that have their value for good (zeros that are declared).
     """
-    drawer = _Drawer(robot.alike, shapes, tuple(groups))
+    drawer = _Drawer(robot.alike, shapes, tuple(groups), frozenset(fixed))
     proof = [drawer.row(reach) for reach in _PROOF]
     check = [drawer.row(reach) for reach in _CHECK]
     if any(row is None for row in (*proof, *check)):
@@ -105,8 +109,14 @@ def samples_of(
 class _Drawer:
     """Draws inputs of a function of a robot."""
 
-    def __init__(self, robot: Robot, shapes: Mapping[str, tuple[int, ...]], groups: tuple[str, ...]) -> None:
-        self.robot, self.shapes, self.groups = robot, shapes, groups
+    def __init__(
+        self,
+        robot: Robot,
+        shapes: Mapping[str, tuple[int, ...]],
+        groups: tuple[str, ...] = (),
+        fixed: Collection[str] = (),
+    ) -> None:
+        self.robot, self.shapes, self.groups, self.fixed = robot, shapes, groups, fixed
         self.known = mechanism(robot)
         self.rng = np.random.default_rng(_SEED)
         self._programs: dict[str, Program] = {}
@@ -269,23 +279,32 @@ class _Drawer:
         found: Numbers = []
         for group in self.groups:
             vector = self.robot.parameter_vector(group)
+            fixed = [name in self.fixed for name in self.robot.parameter_names(group)]
             if group == "geometry":
-                for frame in vector.reshape(-1, 12):
-                    found += self._frame(frame)
+                for start in range(0, len(vector), 12):
+                    found += self._frame(_numbers(vector[start : start + 12]), fixed[start : start + 12])
                 continue
-            for value, change in zip(vector, self._random(len(vector)), strict=True):
-                size = max(abs(float(value)), 0.1)
-                found.append(Decimal(float(value)) + Decimal(_CHANGE * size) * change)
+            for value, change, stays in zip(_numbers(vector), self._random(len(vector)), fixed, strict=True):
+                size = max(abs(value), _LEAST)
+                found.append(value if stays else value + _CHANGE * size * change)
         return found
 
-    def _frame(self, frame: Array) -> Numbers:
-        """A frame of a joint, turned and moved a little."""
-        quat = [Decimal(_TURN) * value for value in self._random(3)] + [Decimal(1)]
-        turn = _matrix(quat)
-        own = _orthonormal(_numbers(frame[:9]))
-        shift = Decimal(_SHIFT * self.robot.size)
-        moved = [p + shift * r for p, r in zip(_numbers(frame[9:]), self._random(3), strict=True)]
-        return [*_product(turn, own), *moved]
+    def _frame(self, frame: Numbers, fixed: list[bool]) -> Numbers:
+        """A frame of a joint, turned and moved a little; about one axis alone if entries are to stay."""
+        own = _orthonormal(frame[:9])
+        change = self._random(6)
+        turned = own
+        for axes in ((0, 1, 2), (0,), (1,), (2,), ()):
+            quat = [_TURN * value if k in axes else Decimal(0) for k, value in enumerate(change[:3])]
+            turned = _product(_matrix([*quat, Decimal(1)]), own)
+            if all(a == b for a, b, stays in zip(turned, own, fixed, strict=False) if stays):
+                break
+        shift = _SHIFT * Decimal(self.robot.size)
+        moved = [
+            p if stays else p + shift * r
+            for p, r, stays in zip(frame[9:], change[3:], fixed[9:], strict=True)
+        ]
+        return [*turned, *moved]
 
 
 @physics(x=of_pose, y=of_unknowns, v=of_twist, a=of_twist)

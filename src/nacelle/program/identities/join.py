@@ -1,8 +1,8 @@
 """Which values are the sum, difference, product or constant multiple of two others: a join of numbers.
 
-For c = a + b the difference c - a is looked up, for all c and a at once, in a table of the values at the first
-sample; products are sums of logarithms; multiples have the same ratio between two samples. What is near is
-held against the other samples in double, and the few that remain against 50 digits (`values`).
+For c = a + b the difference c - a is looked up, for all c and a at once, in a table of the values at the
+first sample; products are sums of logarithms; multiples have the same ratio between two samples. What is near
+is held against the other samples in double, and the few that remain against 50 digits (`values`).
 """
 
 from __future__ import annotations
@@ -10,12 +10,17 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from decimal import localcontext
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nacelle.program.identities.noise import NUMBERS, Array
 from nacelle.program.identities.values import Making, Ref, Values
 from nacelle.program.precise import arithmetic
+
+Places = NDArray[np.integer[Any]]
+Mask = NDArray[np.bool_]
 
 # How near numbers are in double for a closer look, over the sizes of the terms.
 _NEAR = 1e-11
@@ -51,7 +56,7 @@ def other_makings(values: Values, present: Sequence[int], wanted: Sequence[int])
     return found
 
 
-def _looked_up(column: Array, targets: Array, sizes: Array) -> Iterator[tuple[Array, Array, Array]]:
+def _looked_up(column: Array, targets: Array, sizes: Array) -> Iterator[tuple[Places, Places, Places]]:
     """Places (target, a, b) with column[a] + column[b] = target to `_NEAR` of the sizes of the terms."""
     order = np.argsort(column, kind="stable")
     ordered, last = column[order], len(column) - 1
@@ -72,7 +77,7 @@ def _looked_up(column: Array, targets: Array, sizes: Array) -> Iterator[tuple[Ar
         yield row[near], a[near], order[place[near]]
 
 
-def _sums(values: Values, classes: Array, table: Array, inside: Array) -> Iterator[tuple[int, Making]]:
+def _sums(values: Values, classes: Places, table: Array, inside: Mask) -> Iterator[tuple[int, Making]]:
     signed = np.concatenate([table, -table])
     refs = np.concatenate([2 * classes, 2 * classes + 1])
     targets = np.flatnonzero(inside)
@@ -86,7 +91,7 @@ def _sums(values: Values, classes: Array, table: Array, inside: Array) -> Iterat
                 yield int(k), (0, ("add", int(first), int(second)))
 
 
-def _products(values: Values, classes: Array, table: Array, inside: Array) -> Iterator[tuple[int, Making]]:
+def _products(values: Values, classes: Places, table: Array, inside: Mask) -> Iterator[tuple[int, Making]]:
     logarithm = np.log(np.abs(table[:, 0]))
     targets = np.flatnonzero(inside)
     for t, a, b in _looked_up(logarithm, logarithm[targets], np.ones_like(logarithm)):
@@ -102,7 +107,7 @@ def _products(values: Values, classes: Array, table: Array, inside: Array) -> It
                 yield int(k), making
 
 
-def _multiples(values: Values, classes: Array, table: Array, inside: Array) -> Iterator[tuple[int, Making]]:
+def _multiples(values: Values, classes: Places, table: Array, inside: Mask) -> Iterator[tuple[int, Making]]:
     ratio = table[:, 1] / table[:, 0]
     order = np.argsort(ratio, kind="stable")
     ends = np.flatnonzero(np.diff(ratio[order]) > 4.0 * _NEAR * np.abs(ratio[order][1:])) + 1

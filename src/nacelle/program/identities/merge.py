@@ -1,11 +1,13 @@
-"""Merging equal values of a program, checked at other samples."""
+"""The pass over a program: identities found, used, and checked at other samples."""
 
 from __future__ import annotations
 
 from decimal import Decimal
 
+from nacelle.program.cost import cost
+from nacelle.program.identities.rebuild import rebuilt
 from nacelle.program.identities.samples import Row, Samples
-from nacelle.program.identities.values import Values
+from nacelle.program.identities.values import Values, written
 from nacelle.program.minimise import minimise
 from nacelle.program.precise import exact
 from nacelle.program.program import Program
@@ -33,8 +35,23 @@ def merged(program: Program, samples: Samples) -> Program:
 
 
 def with_identities(program: Program, samples: Samples) -> Program:
-    """The smallest program that minimising finds, with equal values made one before."""
-    return minimise(merged(program, samples))
+    """The smallest program that is found by merging equal values, making values from others, and minimising.
+
+    What the identities give is held against the program at other samples, as in `merged`.
+
+    Args:
+        program: any program.
+        samples: of its inputs.
+    """
+    small = minimise(merged(program, samples))
+    for units in (ULPS, 0):
+        values = Values(small, samples.proof, samples.sizes, units)
+        candidate = minimise(written(values, rebuilt(values)))
+        if cost(candidate) >= cost(small):
+            break
+        if agrees(candidate, program, samples.check):
+            return candidate
+    return small
 
 
 def agrees(candidate: Program, program: Program, rows: tuple[Row, ...]) -> bool:

@@ -89,8 +89,8 @@ def of_operation(
 
 
 def largest(changes: Array) -> Array:
-    """The largest change over the directions: (samples, directions) to (samples,)."""
-    return np.asarray(np.max(np.abs(changes), axis=-1))
+    """The largest change over the directions: (..., samples, directions) to (..., samples)."""
+    return np.asarray(np.maximum.reduce(np.abs(changes), axis=-1))
 
 
 def typical(changes: Array) -> Array:

@@ -1,14 +1,14 @@
 """Making values of a program from others that are computed anyway, where that is cheaper.
 
-Every class of values (`values`) has one operation that makes it, and may have others: those of its other members, and
-sums, products and multiples of classes that are computed anyway (`join`). The one in use is changed where that
-lowers the weighted cost, counting what is then needed by nobody and goes, and what must be kept:
+Every class of values (`values`) has one operation that makes it, and may have others: those of its other
+members, and sums, products and multiples of classes that are computed anyway (`join`). The one in use is
+changed where that lowers the weighted cost, counting what is then needed by nobody, and what must be kept:
 
     gain = cost of all that only c needs - cost of the new operation - cost of what it needs of those
 
-The order of the program is kept free of cycles, and the change by rounding (`noise`) of the new operation must
-not be more than twice that of the old. After each round over all classes the rounding of the whole program is
-computed anew; of the changes as many are kept as do not double that of a result.
+The program stays free of cycles, and the change by rounding (`noise`) of the new operation must not be more
+than twice that of the old. After each round over all classes the rounding of the whole program is computed
+anew; of the changes as many are kept as do not double that of an output.
 """
 
 from __future__ import annotations
@@ -127,7 +127,8 @@ class _Search:
         present = [k for k in self.place if values.constants[k] is None]
         wanted = [k for k in present if self._freed(k) > 1.0]
         new = [k for k in wanted if k not in self.others]
-        self.others |= dict.fromkeys(new, ()) | other_makings(values, present, new)
+        found = other_makings(values, present, new)
+        self.others |= {k: found.get(k, []) for k in new}
         self._extend()
         self.uses += [0] * (len(self.chosen) - len(self.uses))
         moves = []
@@ -149,7 +150,7 @@ class _Search:
         self.chosen += [makings[0] for makings in self.values.makings[len(self.chosen) :]]
 
     def _release(self, k: int) -> float:
-        """Take away the uses that a class makes of others; give the cost of it and of what nobody needs then."""
+        """Take away the uses that a class makes of others; give its cost and that of what nobody needs then."""
         total, stack = 0.0, [k]
         while stack:
             now = stack.pop()

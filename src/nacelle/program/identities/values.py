@@ -20,6 +20,10 @@ hidden behind a number on which the values depend a hundred times more strongly,
 is worth as much. 32 is the margin within which two numbers of a robot are one
 (`nacelle.spatial.rounding.ULPS`).
 
+**Rounding.** Two values that are equal may be computed with errors of different size. A value is not replaced
+by one before it whose change by rounding (`noise`) is more than four times its own; it is a class of its own
+then, and the one that later values are given to.
+
 **Free values.** sign, abs, min, max, where, atan2, tanh and exp get independent random values, the same for
 equal arguments: no identity may rest on the side of a case on which the samples happen to lie, nor on a
 relation between transcendental functions. (A `where` is evaluated as it is if the samples lie on either
@@ -67,6 +71,8 @@ Definition = tuple[Any, ...]
 Making = tuple[int, Definition]
 
 _pack, _unpack = struct.Struct("<d").pack, struct.Struct("<q").unpack
+# A value is not replaced by one whose rounding is so many times its own.
+_WORSE = 4.0
 # Leading bits of a double by which values are looked up: 36 of the fraction, 1.5e-11.
 _DROPPED = 16
 
@@ -246,15 +252,16 @@ class Values:
         """The class of a value, new or old, and its sign in it."""
         if value is None:
             value = np.array([float(entry) for entry in exact])
-        if not np.all(np.isfinite(value)) or not np.all(np.isfinite(changes)):
+        peak = largest(changes)
+        if not math.isfinite(float(np.add.reduce(peak, axis=None) + np.add.reduce(value))):
             return self._new(definition, exact, changes, value)
-        noise, size = changes[NUMBERS], largest(changes[OPERATIONS]) / UNIT
-        if self.exact and self.nothing(exact, noise, size):
+        noise, size = changes[NUMBERS], peak[OPERATIONS] / UNIT
+        if self.exact and self._is_nothing(exact, peak[NUMBERS], size):
             return self.zero
         bits = int(_unpack(_pack(abs(float(value[0]))))[0])
         place = bits >> _DROPPED
         for near in (place, place - 1, place + 1):
-            for other in self._places.get(near, ()):
+            for other in reversed(self._places.get(near, ())):
                 ref = self._same(other, exact, noise, size)
                 if ref is not None:
                     self.makings[other].append((ref & 1, definition))
@@ -264,14 +271,23 @@ class Values:
         self._places.setdefault(place, []).append(ref >> 1)
         return ref
 
-    def nothing(self, difference: list[Decimal], noise: Array, size: Array) -> bool:
-        """Whether a difference counts as nothing at every sample."""
-        # Most differences are seen at the first sample.
-        first = abs(float(difference[0]))
-        if first > EXACT * size[0] and first > self._units * float(np.max(np.abs(noise[0]))):
-            return False
-        bound = np.maximum(EXACT * size, self._units * largest(noise)).tolist()
-        return all(abs(float(d)) <= b for d, b in zip(difference, bound, strict=True))
+    def nothing(self, difference: Sequence[Decimal], noise: Array, size: Array) -> bool:
+        """Whether a difference counts as nothing at every sample.
+
+        Args:
+            difference: of some values.
+            noise: its changes by rounding of numbers (samples, directions).
+            size: of the terms that made the values (samples,).
+        """
+        return self._is_nothing(difference, largest(noise), size)
+
+    def _is_nothing(self, difference: Sequence[Decimal], peak: Array, size: Array) -> bool:
+        units = self._units
+        for d, n, s in zip(difference, peak.tolist(), size.tolist(), strict=True):
+            gap = abs(float(d))
+            if gap > units * n and gap > EXACT * s:
+                return False
+        return True
 
     def _same(self, other: int, exact: list[Decimal], noise: Array, size: Array) -> Ref | None:
         """A class with the sign with which a value belongs to it; None if it does not."""
@@ -284,7 +300,12 @@ class Values:
         else:
             apart = [a - b for a, b in zip(exact, theirs, strict=True)]
             noise = noise - their_noise
-        return 2 * other + negative if self.nothing(apart, noise, size + their_size) else None
+        if not self.nothing(apart, noise, size + their_size):
+            return None
+        # Users of this value would get the rounding of that one.
+        if self.constants[other] is None and (their_size > _WORSE * size).any():
+            return None
+        return 2 * other + negative
 
     def _constant_of(
         self, definition: Definition, exact: list[Decimal], value: Array, noise: Array, size: Array
