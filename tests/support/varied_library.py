@@ -31,7 +31,7 @@ from support.library import library_robot
 Array = np.ndarray
 CHANGE = 0.01
 
-_LEGS = "legs are instances of one template"
+_LEGS = "instances of one leg"
 _AT_120 = f"three {_LEGS} at 120 degrees"
 _PAIRS = "the two rods of a forearm are equal, parallel and axisymmetric"
 
