@@ -53,6 +53,7 @@ bench: setup ## Measure beside gcc, CasADi, NumPy, Pinocchio and MuJoCo; nothing
 	$(BIN)/python benchmarks/simulation.py
 	$(BIN)/python benchmarks/dynamics.py
 	$(BIN)/python benchmarks/accuracy.py
+	$(BIN)/python benchmarks/operations.py
 
 format: setup ## Format, and mend what the linter can mend
 	$(BIN)/ruff check --fix .

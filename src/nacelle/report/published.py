@@ -25,7 +25,9 @@ class Published(NamedTuple):
     stages: tuple[tuple[str, int, int], ...] = ()
 
 
-_HYBRDYN = "HybrDyn (Maple, MATLAB)"
+# Every file that HybrDyn generates says what it costs; robsynth-parroblib holds them, a folder a robot.
+_HYBRDYN = "HybrDyn, robsynth-parroblib"
+_WRENCH = "the wrench alone: no inverse kinematics, Jacobian or solve; numbers are inputs"
 _TABLE_2 = (
     ("struts", 6 * 88, 6 * 151),
     ("platform", 100, 116),
@@ -40,6 +42,10 @@ _KNOWN: dict[tuple[str, str, str], tuple[Published, ...]] = {
     ("gough-stewart", "inverse_dynamics", "pose"): (
         Published(2078, "Khalil and Guegan 2004, cited in [AGH2005]", "rigid, without friction"),
         Published(2150, "Gosselin 1993, cited in [AGH2005]", "rigid, without friction"),
+        Published(5515, f"{_HYBRDYN}, P6RRPRRR14V3G1P4A0", f"any bodies in the legs; {_WRENCH}"),
+    ),
+    ("gough-stewart", "jacobian", "pose"): (
+        Published(331, f"{_HYBRDYN}, P6RRPRRR14V3A1_Jinv", "from pose and joints, to rates of Euler angles"),
     ),
     ("fivebar", "inverse_dynamics", "elements"): (
         Published(1060, "[OAM] Table 3, vision", "with friction; 404 + and 656 x"),
@@ -47,14 +53,25 @@ _KNOWN: dict[tuple[str, str, str], tuple[Published, ...]] = {
     ("fivebar", "inverse_dynamics", "encoders"): (
         Published(1262, "[OAM] Table 3, encoders", "with friction; 484 + and 778 x, and 4 sines and cosines"),
     ),
+    ("prrrp", "forward_dynamics", "pose"): (
+        Published(1132, "[BK2013] section V", "the model with flexible beams; 521 + and 611 x"),
+    ),
     ("3rrr", "inverse_dynamics", "pose"): (
-        Published(667, _HYBRDYN, "the wrench alone: no inverse kinematics, Jacobian or solve"),
+        Published(667, f"{_HYBRDYN}, P3RRR1A0", f"any bodies; {_WRENCH}"),
+    ),
+    ("3rrr", "mass_matrix", "pose"): (
+        Published(362, f"{_HYBRDYN}, P3RRR1A0", "any bodies; from pose and joints; numbers are inputs"),
+    ),
+    ("3rrr", "jacobian", "pose"): (
+        Published(93, f"{_HYBRDYN}, P3RRR1A1_Jinv", "from pose and joints; numbers are inputs"),
     ),
     ("hexaglide", "inverse_dynamics", "pose"): (
-        Published(9969, _HYBRDYN, "the wrench alone: no inverse kinematics, Jacobian or solve"),
+        Published(9864, f"{_HYBRDYN}, P6PRRRRR6V2A0", f"any bodies, offsets between all axes; {_WRENCH}"),
     ),
     ("hexa", "inverse_dynamics", "pose"): (
-        Published(71165, _HYBRDYN, "the wrench alone: no inverse kinematics, Jacobian or solve"),
+        Published(
+            70285, f"{_HYBRDYN}, P6RRRRRR10V3G1P1A0", f"any bodies, offsets between all axes; {_WRENCH}"
+        ),
     ),
 }
 

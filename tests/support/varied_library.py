@@ -1,0 +1,238 @@
+"""The robots of the library with every number changed by about 1 %, but for what their descriptions declare.
+
+The change is made in the description, so that it keeps exactly what the description says once: legs are
+instances of one template, a constant is the same wherever it is used (the width of both ends of a
+parallelogram, half a length as the centre of mass of a rod), a body given by an alias is the same body.
+Placements (angles, mirrors), axes and rotations are the arrangement and stay; a coordinate that is written as
+zero stays zero. What cannot change the equations of motion stays, too: guesses, limits, displays, the
+reference pose. `SYMMETRIES` says for each robot what is left by that.
+
+Moments of inertia are changed by their second moments a = (I_yy + I_zz - I_xx) / 2, ..., so that there is a
+body that has them; a rod that spins idly stays axisymmetric, because nothing would determine its spin
+otherwise.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from functools import cache
+from typing import Any
+
+import numpy as np
+from ruamel.yaml import YAML
+
+import nacelle
+from nacelle import robots
+from nacelle.kinematics.mechanism import mechanism
+from nacelle.spatial.pose import Pose
+from support.library import library_robot
+
+Array = np.ndarray
+CHANGE = 0.01
+
+_LEGS = "instances of one leg"
+_AT_120 = f"three {_LEGS} at 120 degrees"
+_PAIRS = "the two rods of a forearm are equal, parallel and axisymmetric"
+
+SYMMETRIES = {
+    "3rps": f"{_AT_120}; struts through their hinges, which are tangential; centres of mass on the "
+    "struts; "
+    "centre of mass of the plate on its axis, no products of inertia",
+    "3rrr": f"{_AT_120}; centres of mass of bars in their middle, that of the plate in its centre",
+    "c5": f"six {_LEGS}, two along each axis of the base; faces of the platform at right angles; "
+    "sliders whose "
+    "centre of mass is the ball; no products of inertia of the platform",
+    "delta": f"{_AT_120}; {_PAIRS}; centres of mass on arms and rods, that of the plate on its axis",
+    "delta-codourey": f"{_AT_120}; a point as the plate; massless forearms, centre of mass on the arm",
+    "delta4": f"{_AT_120}, the fourth shaft along z; {_PAIRS}; centres of mass on arms, rods and shafts",
+    "dymo": f"{_AT_120}; lower and upper links of one length, centres of mass in their middle; "
+    "first axis of a "
+    "universal joint radial, crosses and plate with their centres of mass in the joint and on the axis",
+    "fivebar": f"two {_LEGS}, mirrored on the base; centres of mass of bars in their middle",
+    "gough-stewart": f"six {_LEGS}; first cardan axes horizontal and tangential; crosses with their "
+    "centre of "
+    "mass in the joint, tubes and rods on the strut, no products of inertia of these; anchors and "
+    "platform any",
+    "h4": f"four {_LEGS} at right angles, two of them parallel; {_PAIRS}; centres of mass on arms, "
+    "rods and the "
+    "bar; hinges of the side parts parallel",
+    "hexa": f"six {_LEGS} in three mirrored pairs at 120 degrees, motor axes of a pair on one line; "
+    "first cardan "
+    "axes parallel to the motors'; centres of mass on arms, rods and the platform's axis",
+    "hexaglide": f"six {_LEGS}; rails along x in one plane, cardan axes along x and y, anchors on "
+    "the platform in "
+    "one plane; centres of mass on rods and the platform's axis",
+    "orthoglide": f"three {_LEGS} along the three axes; parallelograms; centres of mass on hubs, "
+    "rods and ends",
+    "palida": f"six {_LEGS} but for the friction of the drives; semi-regular coplanar hexagons on "
+    "the base and the "
+    "platform; first cardan axes along y; no products of inertia, centres of mass as in Table I of "
+    "[AGH2005]",
+    "prrrp": f"two {_LEGS}; parallel prismatic joints; no gravity and no friction; centres of mass "
+    "of beams in "
+    "their middle, that of sliders in the joint",
+    "quattro": f"four {_LEGS} at right angles; {_PAIRS}; a parallelogram as the nacelle; centres of "
+    "mass on arms, "
+    "rods, links and the nacelle's middle line",
+    "space": f"three {_LEGS}; anchors on the base a triangle with two equal sides, those on the "
+    "platform in one "
+    "plane, one of them its origin; centres of mass on the struts, no products of inertia",
+}
+"""What the descriptions of the library declare, and the changed robots keep."""
+
+# What is no number of the equations of motion, or arranges the robot.
+_STAYS = frozenset(
+    {
+        "format",
+        "name",
+        "title",
+        "sources",
+        "notes",
+        "motion",
+        "gravity",
+        "reference",
+        "modes",
+        "tools",
+        "base",
+        "display",
+        "placement",
+        "placements",
+        "angle",
+        "angles",
+        "axis",
+        "axes",
+        "rotation",
+        "direction",
+        "guess",
+        "limits",
+        "branch",
+        "count",
+        "names",
+        "section",
+        "material",
+        "start",
+        "range",
+        "lean",
+        "template",
+        "repeat",
+        "type",
+        "parent",
+        "child",
+        "plane",
+        "about",
+        "encoder",
+        "torque_constant",
+    }
+)
+_NUMBER = r"[-+]?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?"
+_QUANTITY = re.compile(rf"((?:{_NUMBER}\s+)*{_NUMBER})(\s*[A-Za-z].*)?$")
+
+
+class _Change:
+    """One change of a description."""
+
+    def __init__(self, seed: int, spinning: set[str], stays: frozenset[str]) -> None:
+        self.rng = np.random.default_rng(seed)
+        self.spinning = spinning
+        self.stays = stays
+        self.done: dict[int, tuple[Any, Any]] = {}
+
+    def factor(self) -> float:
+        return 1.0 + CHANGE * float(self.rng.uniform(-1.0, 1.0))
+
+    def value(self, written: Any, key: str = "") -> Any:
+        """Anything below a key."""
+        if isinstance(written, dict | list):
+            if id(written) not in self.done:
+                # The original is kept, so that its id is not given to another.
+                self.done[id(written)] = (written, self.branch(written, key))
+            return self.done[id(written)][1]
+        if isinstance(written, bool) or written is None:
+            return written
+        if isinstance(written, int | float):
+            return written * self.factor()
+        return self.text(written)
+
+    def branch(self, written: Any, key: str) -> Any:
+        if isinstance(written, list):
+            return [self.value(entry) for entry in written]
+        changed = {}
+        for name, entry in written.items():
+            if name in self.stays or (name == "table" and isinstance(entry, str)):
+                changed[str(name)] = entry
+            elif name == "inertia":
+                changed[name] = self.inertia(entry, alike=key in self.spinning)
+            else:
+                changed[str(name)] = self.value(entry, str(name))
+        return changed
+
+    def text(self, written: str) -> str:
+        """A quantity, or several with one unit; names, references and formulas stay."""
+        match = _QUANTITY.match(written.strip())
+        if match is None:
+            return written
+        numbers = [repr(float(number) * self.factor()) for number in match[1].split()]
+        return " ".join(numbers) + (match[2] or "")
+
+    def inertia(self, written: Any, alike: bool) -> Any:
+        """Moments by their second moments; products on their own."""
+        if isinstance(written, str):
+            numbers, unit = _QUANTITY.match(written).groups()  # type: ignore[union-attr]
+            moments = [float(number) for number in numbers.split()]
+            assert len(moments) == 3, written
+            return " ".join(repr(value) for value in self.moments(moments, alike)) + unit
+        parsed = {name: _QUANTITY.match(written[name]) for name in ("xx", "yy", "zz")}
+        moments = self.moments([float(match[1]) for match in parsed.values()], alike)  # type: ignore[index]
+        own = {
+            name: f"{value!r}{match[2]}"  # type: ignore[index]
+            for (name, match), value in zip(parsed.items(), moments, strict=True)
+        }
+        return {name: own.get(name) or self.value(entry) for name, entry in written.items()} | (
+            {"about": written["about"]} if "about" in written else {}
+        )
+
+    def moments(self, moments: list[float], alike: bool) -> list[float]:
+        second = 0.5 * sum(moments) - np.array(moments)
+        factors = np.array([self.factor() for _ in second])
+        if alike:
+            for k in range(3):
+                twins = np.isclose(second, second[k], rtol=1e-12)
+                factors[twins] = factors[k]
+        second = second * factors
+        return [float(value) for value in np.sum(second) - second]
+
+
+@cache
+def varied(name: str, seed: int) -> nacelle.Robot:
+    """A robot of the library, changed."""
+    robot = library_robot(name)
+    spinning = {
+        robot.bodies[spin.body].name.rpartition(".")[2] for spin in mechanism(robot).mobility.spinning
+    }
+    data = YAML(typ="safe", pure=True).load(robots.text(name))
+    # The hexagons of PaLiDA are printed as points: they are made anew.
+    stays = _STAYS | ({"A", "B"} if name == "palida" else set())
+    changed = nacelle.build(_Change(seed, spinning, stays).value(data))
+    return _hexagonal(changed, seed) if name == "palida" else changed
+
+
+def _hexagonal(robot: nacelle.Robot, seed: int) -> nacelle.Robot:
+    """Anchors on other semi-regular hexagons: at 120 k + h and 120 k - h degrees, mirror images "
+    "exactly."""
+    rng = np.random.default_rng(seed)
+    joints = list(robot.joints)
+    for closes in (False, True):
+        places = [leg.closures[0] if closes else leg.joints[0] for leg in robot.legs]
+        old = [(joints[j].frame_successor if closes else joints[j].frame_predecessor).p for j in places]
+        radius = float(np.hypot(*old[0][:2])) * (1.0 + CHANGE * rng.uniform(-1.0, 1.0))
+        half = np.degrees(np.arctan2(abs(old[0][1]), old[0][0])) * (1.0 + CHANGE * rng.uniform(-1.0, 1.0))
+        angles = np.radians([120.0 * k + side * half for k in range(3) for side in (1.0, -1.0)])
+        points = radius * np.stack([np.cos(angles), np.sin(angles), 0.0 * angles], axis=1)
+        for j, p in zip(places, old, strict=True):
+            near = points[np.argmin(np.linalg.norm(points - p, axis=1))]
+            twin = points[np.argmin(np.linalg.norm(points - near * [1, -1, 1], axis=1))]
+            at = np.array([0.5 * (near[0] + twin[0]), 0.5 * (near[1] - twin[1]), 0.0])
+            side = "frame_successor" if closes else "frame_predecessor"
+            joints[j] = dataclasses.replace(joints[j], **{side: Pose(getattr(joints[j], side).R, at)})
+    return dataclasses.replace(robot, joints=tuple(joints))
