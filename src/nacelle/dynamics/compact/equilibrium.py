@@ -126,11 +126,11 @@ def balance(
     n = len(columns)
     A = [[columns[j][i] for j in range(n)] for i in range(n)]
     if order is None:
-        return Solved(solve(pack(A), wrench), _determinant(A, units))
+        return Solved(solve(pack(A), wrench), determinant(A, units))
     return eliminate(A, list(wrench), order, units)
 
 
-def _determinant(A: list[list[Scalar]], units: tuple[Array, Array]) -> Scalar:
+def determinant(A: list[list[Scalar]], units: tuple[Array, Array]) -> Scalar:
     """Size of the determinant without units, for up to three unknowns."""
     n = len(A)
     if n == 1:
@@ -180,7 +180,7 @@ def balance_flat(anchors: Array, columns: list[Array], force: Array, moment: Arr
     )
     g_rest = solve(A, b)
     size = float(np.max(np.ptp(anchors, axis=0)))
-    pivot = _determinant([list(row) for row in A], (np.array([1.0, 1.0, size]), np.ones(3)))
+    pivot = determinant([list(row) for row in A], (np.array([1.0, 1.0, size]), np.ones(3)))
     g_three = g0 + K @ g_rest
     g: list[Scalar] = [0.0] * 6
     for c, m in enumerate(others):

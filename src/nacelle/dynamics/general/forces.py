@@ -470,3 +470,78 @@ def ties_on_nacelle(legs: Legs, into: Required, multipliers: list[Rates]) -> Rat
             whole = add(up(tie.axes, force), into.at_end.get((leg, number), ZERO))
             merge(total, placed.nacelle.onto(tie.body, tie.point, whole, up(tie.axes, moment)))
     return total
+
+
+@dataclass(frozen=True, eq=False)
+class ClosureRate:
+    """The rate of a revolute or prismatic closure that has an actuator or a rotor.
+
+    Attributes:
+        key: leg and number of its tie.
+        tie: its tie.
+        e: its axis in the tie's axes.
+        turns: whether it is revolute.
+    """
+
+    key: tuple[int, int]
+    tie: Tie
+    e: Array
+    turns: bool
+
+    def force(self, placed: Placed, into: Required, value: Scalar) -> None:
+        """A force along the rate: equal and opposite on both sides."""
+        e = scaled(value, self.e if self.tie.first else -self.e)
+        pair = (ZERO, e) if self.turns else (e, ZERO)
+        _both(placed, into, self.key, self.tie, (-pair[0], -pair[1]), pair)
+
+    def acceleration(self, legs: Legs, motion: Motion) -> Scalar:
+        """Derivative of the rate."""
+        w, w_dot, a = _side(legs, motion, self.tie, far=False)
+        z, z_dot, b = _side(legs, motion, self.tie, far=True)
+        if self.turns:
+            value = dot(self.e, add(add(z_dot, -w_dot), -turned(w, z)))
+        else:
+            carrier = w if self.tie.first else z
+            slip = _slip_of(legs, motion, self.tie)
+            value = dot(self.e, add(add(b, -a), scaled(-2.0, turned(carrier, slip))))
+        return value if self.tie.first else -value
+
+
+def _side(legs: Legs, motion: Motion, tie: Tie, *, far: bool) -> tuple[Array, Array, Array]:
+    """Angular velocity, its derivative and the point's acceleration on a side of a tie, in its axes."""
+    chains = legs.placed.chains
+    if far and tie.body is not None:
+        frame = motion.frames[tie.body]
+        assert tie.point is not None
+        if tie.local is not None:
+            a = frame.acceleration(tie.local)
+        else:
+            a = frame.acceleration_at(plus(tie.point, -frame.pose.p))
+        return (
+            chains.down(tie.axes, frame.w),
+            chains.down(tie.axes, frame.w_dot),
+            chains.down(tie.axes, a),
+        )
+    node, point = (tie.node, tie.own)
+    if far:
+        assert tie.other is not None
+        node, point = tie.other
+    moving = motion.nodes[node]
+    up = chains.up
+    return up(node, moving.w, tie.axes), up(node, moving.w_dot, tie.axes), up(node, moving.acceleration(point), tie.axes)
+
+
+def closure_rates(placed: Placed) -> dict[int, ClosureRate]:
+    """For every closure with an actuator or a rotor its rate."""
+    robot = placed.robot
+    driven = {actuator.joint for actuator in robot.actuators}
+    found: dict[int, ClosureRate] = {}
+    for leg, ties in enumerate(placed.ties):
+        for number, tie in enumerate(ties):
+            if tie.joint < 0:
+                continue
+            joint = robot.joints[tie.joint]
+            if tie.joint in driven or robot.numeric.joints[tie.joint].rotor_inertia:
+                turns = joint.kind is JointKind.REVOLUTE
+                found[tie.joint] = ClosureRate((leg, number), tie, _axes(placed, tie)[0], turns)
+    return found

@@ -1,14 +1,24 @@
-"""The general form as physics functions."""
+"""The general form as physics functions: one formulation for every robot and every model.
+
+    place -> eliminate -> motion -> required forces -> nacelle's balance
+
+All take the reduced pose x with what iteration found, y; `load` (n,) is a force along the reduced twist from outside.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import lru_cache
 
-from nacelle.dynamics.compact.equilibrium import eliminate
+import numpy as np
+
+from nacelle.dynamics.actuators import balance
+from nacelle.dynamics.compact.equilibrium import determinant, eliminate
 from nacelle.dynamics.general.basis import Basis, find_basis, reduced
-from nacelle.dynamics.general.core import Legs, Rates, eliminated, motion, plus_times
+from nacelle.dynamics.general.core import Legs, Motion, Rates, eliminated, motion, plus_times
 from nacelle.dynamics.general.forces import (
     Required,
+    closure_rates,
     inertial_numbers,
     inward,
     require_closures,
@@ -19,14 +29,25 @@ from nacelle.dynamics.general.forces import (
     ties_on_nacelle,
 )
 from nacelle.dynamics.general.inertia import Numbers
+from nacelle.dynamics.general.mass import mass_matrix
 from nacelle.dynamics.general.plan import Placed, Plan, active_rates, place, plan_of
 from nacelle.dynamics.general.vectors import all_zero, turned
-from nacelle.kinematics.shapes import of_pose, of_twist, of_unknowns
+from nacelle.kinematics.jacobian import scales
+from nacelle.kinematics.margins import margins
+from nacelle.kinematics.shapes import of_actuators, of_pose, of_twist, of_unknowns
 from nacelle.model.leg import PLATFORM
 from nacelle.model.robot import Robot
 from nacelle.spatial.physics import physics
-from nacelle.spatial.scalar import Array, Scalar, pack, plus
+from nacelle.spatial.scalar import Array, Scalar, absolute, minimum, pack, plus
 from nacelle.spatial.solve import solve
+
+
+@dataclass(frozen=True)
+class Counted:
+    """What counts: friction, and the rate over which Coulomb friction changes its sign smoothly."""
+
+    friction: bool = True
+    smooth: float | None = None
 
 
 @lru_cache(maxsize=64)
@@ -41,16 +62,77 @@ def numbers_of(placed: Placed, plan: Plan) -> Numbers:
     return numbers if basis is None else reduced(numbers, basis, ends)
 
 
+def legs_at(robot: Robot, x: Array, y: Array, *, pole: bool = False) -> Legs:
+    """The robot at a pose, its legs eliminated."""
+    plan = plan_of(robot)
+    return eliminated(plan, place(robot, plan.known, plan.rods, plan.spins, x, y, pole=pole))
+
+
+def _gates(legs: Legs) -> Array:
+    return margins(legs.placed.robot, legs.plan.known, legs.placed.now)
+
+
+def required(legs: Legs, moving: Motion, counted: Counted, tau: Array | None = None) -> Required:
+    """Everything that a motion requires; `tau` (actuators,) is taken off."""
+    placed, plan = legs.placed, legs.plan
+    into = Required(placed)
+    require_inertia(legs, moving, numbers_of(placed, plan), into)
+    for joint, rate in closure_rates(placed).items():
+        drive = placed.robot.joints[joint]
+        if placed.robot.numeric.joints[joint].rotor_inertia:
+            inertia = drive.gear_ratio * drive.gear_ratio * drive.rotor_inertia
+            rate.force(placed, into, inertia * rate.acceleration(legs, moving))
+    require_rods(legs, moving, into, counted.friction, counted.smooth)
+    require_efforts(legs, moving, into, counted.friction, counted.smooth)
+    require_closures(legs, moving, into, counted.friction, counted.smooth)
+    require_point_joints(legs, moving, into, counted.friction, counted.smooth)
+    if tau is not None:
+        for rate, k in active_rates(placed.robot).items():
+            into.along(rate, -tau[k])
+        for joint, closing in closure_rates(placed).items():
+            for k, actuator in enumerate(placed.robot.actuators):
+                if actuator.joint == joint:
+                    closing.force(placed, into, -tau[k])
+    return into
+
+
+def along_twist(legs: Legs, into: Required) -> list[Scalar]:
+    """Required forces as a force along v; all rates of the legs follow the nacelle."""
+    gamma = inward(into)
+    held = [factors.forces(gamma, held=True)[0] for factors in legs.factors]
+    return legs.along_v(ties_on_nacelle(legs, into, held))
+
+
+def actuator_jacobian(legs: Legs) -> Array:
+    """J_r^-1 (actuators, n): for every actuator what a unit force along it is along v."""
+    placed = legs.placed
+    rows: dict[int, list[Scalar]] = {}
+    for rate, k in active_rates(placed.robot).items():
+        multipliers = [factors.forces({rate: 1.0}, held=True)[0] if rate in _rates(factors) else {} for factors in legs.factors]
+        rows[k] = legs.along_v(ties_on_nacelle(legs, Required(placed), multipliers))
+    closing = closure_rates(placed)
+    for k, actuator in enumerate(placed.robot.actuators):
+        if actuator.joint in closing:
+            into = Required(placed)
+            closing[actuator.joint].force(placed, into, 1.0)
+            rows[k] = along_twist(legs, into)
+    return pack([rows[k] for k in range(len(placed.robot.actuators))])
+
+
+def _rates(factors: object) -> set[int]:
+    return {rate for _, rate in factors.order.pivots}
+
+
 def _about_pole(legs: Legs, load: Array) -> Array:
     """A force along v with its moment about the nacelle's pole."""
     nacelle, known = legs.placed.nacelle, legs.plan.known
     if nacelle.pole is None or all_zero(load):
         return load
-    place = {rate: k for k, rate in enumerate(known.independent)}
-    force = pack([load[place[k]] for k in range(3)])
+    place_of = {rate: k for k, rate in enumerate(known.independent)}
+    force = pack([load[place_of[k]] for k in range(3)])
     shift = turned(plus(nacelle.poses[PLATFORM].p, -nacelle.pole), force)
     return pack(
-        [load[place[r]] + shift[r - 3] if r in (3, 4, 5) else load[place[r]] for r in known.independent]
+        [load[place_of[r]] + shift[r - 3] if r in (3, 4, 5) else load[place_of[r]] for r in known.independent]
     )
 
 
@@ -66,37 +148,130 @@ def inverse(
     friction: bool = True,
     smooth: float | None = None,
 ) -> dict[str, Array]:
-    """Actuator forces."""
-    plan = plan_of(robot)
-    placed = place(robot, plan.known, plan.rods, plan.spins, x, y)
-    legs = eliminated(plan, placed)
+    """Actuator forces, smallest pivot and margins."""
+    legs = legs_at(robot, x, y, pole=_is_direct(plan_of(robot)))
     moving = motion(legs, v, a)
-    into = Required(placed)
-    require_inertia(legs, moving, numbers_of(placed, plan), into)
-    require_rods(legs, moving, into, friction, smooth)
-    require_efforts(legs, moving, into, friction, smooth)
-    require_closures(legs, moving, into, friction, smooth)
-    require_point_joints(legs, moving, into, friction, smooth)
+    into = required(legs, moving, Counted(friction, smooth))
+    if _is_direct(legs.plan):
+        force, pivot = _direct(legs, into, load)
+    else:
+        F = pack(along_twist(legs, into)) - load
+        rows, columns = scales(robot.numeric)
+        weights = rows * rows if len(rows) == len(columns) else None
+        force, pivot = balance(actuator_jacobian(legs), F, weights, units=columns)
+    return {"force": force, "pivot": pack([pivot])[0], "gates": _gates(legs)}
+
+
+def _is_direct(plan: Plan) -> bool:
+    """Whether the nacelle's balance gives the actuators' forces at once: as many as motions, in the tree."""
+    count = sum(len(leg.order.active) for leg in plan.legs)
+    return count == len(plan.known.independent) == len(plan.known.robot.actuators)
+
+
+def _direct(legs: Legs, into: Required, load: Array) -> tuple[Array, Scalar]:
+    """Actuator forces from the nacelle's balance for what the passive joints leave free."""
+    plan, robot = legs.plan, legs.placed.robot
     gamma = inward(into)
     solved = [factors.forces(gamma) for factors in legs.factors]
     Q = legs.along_v(ties_on_nacelle(legs, into, [values for values, _ in solved]))
-    own: Rates = {}
-    for _, values in solved:
-        own |= values
     keys = [(k, row) for k, factors in enumerate(legs.factors) for row, _ in factors.order.active]
     C = pack([legs.along_v(legs.felt[key]) for key in keys]).T
     right = pack([value - q for value, q in zip(_about_pole(legs, load), Q, strict=True)])
     if plan.solve is None:
         found = solve(C, right)
+        pivot = determinant(C.tolist(), (np.ones(len(C)), np.ones(len(C)))) * (1.0 / plan.determinant)
     else:
-        found = eliminate(C.tolist(), right.tolist(), plan.solve.pivots, plan.solve.units).f
+        found, pivot = eliminate(C.tolist(), right.tolist(), plan.solve.pivots, plan.solve.units)
     mu = dict(zip(keys, found, strict=True))
     force: list[Scalar] = [0.0] * len(robot.actuators)
     numbers = active_rates(robot)
     for k, factors in enumerate(legs.factors):
         for _, rate in factors.order.active:
-            value = own[rate]
+            value = solved[k][1][rate]
             for row, _ in factors.order.active:
                 value = plus_times(value, -factors.upper[row].get(rate, 0.0), mu[k, row])
             force[numbers[rate]] = value
-    return {"force": pack(force)}
+    return pack(force), minimum(pivot, leg_pivot(legs))
+
+
+def leg_pivot(legs: Legs) -> Scalar:
+    """The smallest pivot of the legs, each over its largest size at sample states."""
+    found: Scalar = 1.0
+    for factors, leg in zip(legs.factors, legs.plan.legs, strict=True):
+        for row, pivot in factors.pivots.items():
+            if getattr(pivot, "constant", None) is None and not isinstance(pivot, float):
+                found = minimum(found, absolute(pivot) * (1.0 / leg.sizes[row]))
+            elif isinstance(pivot, float):
+                found = minimum(found, abs(pivot) / leg.sizes[row])
+    return found
+
+
+@physics(x=of_pose, y=of_unknowns, v=of_twist, tau=of_actuators, load=of_twist)
+def forward(
+    robot: Robot,
+    x: Array,
+    y: Array,
+    v: Array,
+    tau: Array,
+    load: Array,
+    *,
+    friction: bool = True,
+    smooth: float | None = None,
+) -> dict[str, Array]:
+    """The derivative of the reduced twist at actuator forces tau: M dv/dt = load - h + J_r^-T tau."""
+    legs = legs_at(robot, x, y)
+    moving = motion(legs, v, np.zeros(robot.motion.n))
+    h = along_twist(legs, required(legs, moving, Counted(friction, smooth), tau))
+    M = mass(legs)
+    right = pack([value - q for value, q in zip(load, h, strict=True)])
+    return {"acceleration": solve(M, right, "spd"), "gates": _gates(legs)}
+
+
+def mass(legs: Legs) -> Array:
+    """Mass matrix (n, n) along the reduced twist, with rotors at closures."""
+    placed = legs.placed
+    M = mass_matrix(legs, numbers_of(placed, legs.plan))
+    for joint, rate in closure_rates(placed).items():
+        drive = placed.robot.joints[joint]
+        if placed.robot.numeric.joints[joint].rotor_inertia:
+            into = Required(placed)
+            rate.force(placed, into, 1.0)
+            row = pack(along_twist(legs, into))
+            M = M + (drive.gear_ratio * drive.gear_ratio * drive.rotor_inertia) * np.outer(row, row)
+    return M
+
+
+@physics(x=of_pose, y=of_unknowns)
+def jacobian(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
+    """J_r^-1 (actuators, n)."""
+    legs = legs_at(robot, x, y)
+    return {"A": actuator_jacobian(legs), "gates": _gates(legs)}
+
+
+@physics(x=of_pose, y=of_unknowns)
+def inertia(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
+    """Mass matrix (n, n) along the reduced twist, and J_r^-1 (actuators, n)."""
+    legs = legs_at(robot, x, y)
+    return {"M": mass(legs), "A": actuator_jacobian(legs), "gates": _gates(legs)}
+
+
+@physics(x=of_pose, y=of_unknowns, v=of_twist)
+def bias(
+    robot: Robot, x: Array, y: Array, v: Array, *, friction: bool = True, smooth: float | None = None
+) -> dict[str, Array]:
+    """Force along the reduced twist at dv/dt = 0."""
+    legs = legs_at(robot, x, y)
+    moving = motion(legs, v, np.zeros(robot.motion.n))
+    return {"h": pack(along_twist(legs, required(legs, moving, Counted(friction, smooth)))), "gates": _gates(legs)}
+
+
+@physics(x=of_pose, y=of_unknowns)
+def gravity(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
+    """Force along the reduced twist that holds the robot against gravity, and J_r^-1."""
+    legs = legs_at(robot, x, y)
+    still = np.zeros(robot.motion.n)
+    into = Required(legs.placed)
+    moving = motion(legs, still, still)
+    require_inertia(legs, moving, numbers_of(legs.placed, legs.plan), into)
+    require_rods(legs, moving, into, False, None)
+    return {"g": pack(along_twist(legs, into)), "A": actuator_jacobian(legs), "gates": _gates(legs)}

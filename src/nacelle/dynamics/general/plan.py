@@ -14,7 +14,7 @@ import numpy as np
 
 from nacelle.dynamics.compact.equilibrium import pivot_order
 from nacelle.dynamics.general.chain import Chains, chains
-from nacelle.dynamics.general.elimination import Order, find_order
+from nacelle.dynamics.general.elimination import Order, factorise, find_order
 from nacelle.dynamics.general.nacelle import Nacelle, nacelle_at
 from nacelle.dynamics.general.rods import find_rods, rods_of
 from nacelle.dynamics.general.ties import Rod, Tie, closure_tie, rod_tie, spin_tie
@@ -73,6 +73,7 @@ class Plan:
         legs: for every leg its order.
         own_rows: rows of the nacelle's own loops that decide dependent rates.
         solve: how the nacelle's balance is solved; None for up to three unknowns.
+        determinant: typical size of the determinant of the balance, for up to three unknowns.
         dependent: how its dependent rates are found; None for up to three.
         samples: sample states (x, y).
     """
@@ -83,6 +84,7 @@ class Plan:
     legs: tuple[LegOrder, ...]
     own_rows: tuple[int, ...]
     solve: SolveOrder | None
+    determinant: float
     dependent: SolveOrder | None
     samples: tuple[tuple[Array, Array], ...]
 
@@ -135,14 +137,21 @@ class Placed:
 
 
 def place(
-    robot: Robot, known: Mechanism, rods: frozenset[int], spins: tuple[tuple[Spin, ...], ...], x: Array, y: Array
+    robot: Robot,
+    known: Mechanism,
+    rods: frozenset[int],
+    spins: tuple[tuple[Spin, ...], ...],
+    x: Array,
+    y: Array,
+    *,
+    pole: bool = False,
 ) -> Placed:
-    """Place a robot: frames, nacelle and ties."""
+    """Place a robot: frames, nacelle and ties; with `pole`, moments count about the first leg's point."""
     now = configuration(robot, known, x, y)
     frames = chains(robot, now, rods)
     nacelle = nacelle_at(robot, known, now)
-    if _has_pole(known):
-        nacelle = replace(nacelle, pole=_first_point(robot, nacelle, rods))
+    if pole and _has_pole(known):
+        nacelle = replace(nacelle, pole=_first_point(robot, nacelle))
     listed = rods_of(robot, rods)
     ties = tuple(
         tuple(_ties(robot, frames, nacelle, k, listed, spins[k])) for k in range(len(robot.legs))
@@ -155,7 +164,7 @@ def _has_pole(known: Mechanism) -> bool:
     return set(range(6)) <= set(known.independent)
 
 
-def _first_point(robot: Robot, nacelle: Nacelle, rods: frozenset[int]) -> Array | None:
+def _first_point(robot: Robot, nacelle: Nacelle) -> Array | None:
     """The point where the first leg holds the platform."""
     for leg in robot.legs:
         for c in leg.closures:
@@ -206,15 +215,16 @@ def _plan(robot: Robot, names: tuple[str, ...]) -> Plan:
     spins = tuple(tuple(s for s in plan.spins if s.body not in rods) for plan in known.legs)
     with np.errstate(all="ignore"):
         states = sample_states(known, _SAMPLES)
-        placed = [place(robot, known, rods, spins, x, y) for x, y in states[:_PIVOT_SAMPLES]]
+        placed = [place(robot, known, rods, spins, x, y, pole=True) for x, y in states[:_PIVOT_SAMPLES]]
     legs = []
     for k in range(len(robot.legs)):
         legs.append(_leg_order(known, rods, placed, k))
     own_rows: tuple[int, ...] = ()
     legs, own_rows = _decide(known, placed, legs)
-    first = Plan(known, rods, spins, tuple(legs), own_rows, None, None, tuple(states))
+    first = Plan(known, rods, spins, tuple(legs), own_rows, None, 1.0, None, tuple(states))
     first = replace(first, dependent=_dependent_order(first, placed))
-    return replace(first, solve=_solve_order(first, placed))
+    order, determinant = _solve_order(first, placed)
+    return replace(first, solve=order, determinant=determinant)
 
 
 def _order_of(tables: Array, unit: Array) -> SolveOrder:
@@ -235,15 +245,15 @@ def _dependent_order(plan: Plan, placed: list[Placed]) -> SolveOrder | None:
     return _order_of(D, np.median(np.max(np.abs(D), axis=2), axis=0))
 
 
-def _solve_order(plan: Plan, placed: list[Placed]) -> SolveOrder | None:
-    """Pivots of the nacelle's balance that are strong at all samples."""
+def _solve_order(plan: Plan, placed: list[Placed]) -> tuple[SolveOrder | None, float]:
+    """Pivots of the nacelle's balance that are strong at all samples; for up to three, its determinant."""
     from nacelle.dynamics.general.core import eliminated
 
     known = plan.known
     n = len(known.independent)
     count = sum(len(leg.order.active) for leg in plan.legs)
-    if n <= 3 or count != n:
-        return None
+    if count != n:
+        return None, 1.0
     tables = []
     for at in placed:
         legs = eliminated(plan, at)
@@ -253,7 +263,10 @@ def _solve_order(plan: Plan, placed: list[Placed]) -> SolveOrder | None:
             for row, _ in leg.order.active
         ]
         tables.append(np.array([[float(value) for value in row] for row in rows]).T)
-    return _order_of(np.stack(tables), 1.0 / rate_scale(known.robot)[list(known.independent)])
+    C = np.stack(tables)
+    if n <= 3:
+        return None, float(np.max(np.abs(np.linalg.det(C))))
+    return _order_of(C, 1.0 / rate_scale(known.robot)[list(known.independent)]), 1.0
 
 
 def active_rates(robot: Robot) -> dict[int, int]:
@@ -287,7 +300,12 @@ def _leg_order(known: Mechanism, rods: frozenset[int], placed: list[Placed], leg
     zeros = frozenset((i, rates[j]) for i in range(len(prices)) for j in range(len(rates)) if not filled[i, j])
     M[:, ~filled] = 0.0
     order = find_order(M, rates, frozenset(active_rates(robot)), prices)
-    return LegOrder(order, zeros, (), {})
+    sizes: dict[int, list[float]] = {}
+    for at in placed:
+        rows = [row.coefficients for tie in at.ties[leg] for row in tie.rows]
+        for row, pivot in factorise(rows, order, zeros).pivots.items():
+            sizes.setdefault(row, []).append(abs(float(pivot)))
+    return LegOrder(order, zeros, (), {row: max(values) for row, values in sizes.items()})
 
 
 def _decide(
@@ -302,7 +320,7 @@ def _decide(
     tables = []
     for at in placed:
         trial = [LegOrder(leg.order, leg.zeros, leg.order.left, {}) for leg in legs]
-        found = eliminated(Plan(known, frozenset(), (), tuple(trial), (), None, None, ()), at)
+        found = eliminated(Plan(known, frozenset(), (), tuple(trial), (), None, 1.0, None, ()), at)
         rows = [loop.coefficients(at.nacelle, row) for loop in found.loops for row in loop.tie.rows]
         own = len(rows)
         keys = [(k, row) for k, leg in enumerate(trial) for row in leg.kept]

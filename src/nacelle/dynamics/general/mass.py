@@ -1,0 +1,169 @@
+"""The mass matrix along the reduced twist, each leg condensed to its rates.
+
+    M = sum over legs of U_l^T H_l U_l  +  nacelle
+
+with H_l the inertia of a leg over its own rates, found in local axes, and U_l its rates at unit v. A leg that holds
+the nacelle by a point alone is condensed there: K = X^T H X over the velocity of the point in local axes.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nacelle.dynamics.general.core import Legs, plus_times
+from nacelle.dynamics.general.forces import reference_point
+from nacelle.dynamics.general.inertia import Numbers, second_moments
+from nacelle.dynamics.general.legmotion import columns
+from nacelle.dynamics.general.ties import tie_columns
+from nacelle.dynamics.general.vectors import ZERO, add, all_zero, is_zero, scaled, turned
+from nacelle.spatial.scalar import Array, Scalar, dot, pack, product
+
+Square = list[list[Scalar]]
+Twist = tuple[Array, Array]
+
+
+def momentum(numbers: Array, twist: Twist) -> Twist:
+    """Momentum [m v + w x h; h x v + I w] of a body about its reference point."""
+    v, w = twist
+    m, h = numbers[0], numbers[1:4]
+    S = second_moments(numbers)
+    linear = add(scaled(m, v), turned(w, h) if not all_zero(h) else ZERO)
+    angular = turned(h, v) if not all_zero(h) else ZERO
+    if not all_zero(w) and not all_zero(numbers[4:]):
+        trace = S[0, 0] + S[1, 1] + S[2, 2]
+        I = pack([[(trace if i == j else 0.0) - S[i, j] for j in range(3)] for i in range(3)])
+        angular = add(angular, product(I, w))
+    return linear, angular
+
+
+def leg_inertia(legs: Legs, numbers: Numbers, leg: int) -> dict[tuple[int, int], Scalar]:
+    """H_l over the rates of a leg: its lower triangle by pairs of rates."""
+    placed = legs.placed
+    rates = [rate for _, rate in legs.plan.legs[leg].order.pivots]
+    own = set(rates)
+    found: dict[tuple[int, int], Scalar] = {}
+
+    def put(i: int, j: int, value: Scalar) -> None:
+        key = (max(i, j), min(i, j))
+        if not is_zero(value):
+            found[key] = value if key not in found else found[key] + value
+
+    for node, values in numbers.nodes.items():
+        moved = columns(placed.chains, node, reference_point(placed, node))
+        if not own & set(moved):
+            continue
+        listed = sorted(moved)
+        for place, i in enumerate(listed):
+            linear, angular = momentum(values, moved[i])
+            for j in listed[: place + 1]:
+                v, w = moved[j]
+                put(i, j, _dots(v, linear, w, angular))
+    for rate, inertia in numbers.rates.items():
+        if rate in own:
+            put(rate, rate, inertia)
+    return found
+
+
+def _dots(v: Array, linear: Array, w: Array, angular: Array) -> Scalar:
+    total: Scalar = 0.0
+    for a, b in ((v, linear), (w, angular)):
+        if not all_zero(a) and not all_zero(b):
+            value = dot(a, b)
+            total = value if is_zero(total) else total + value
+    return total
+
+
+def mass_matrix(legs: Legs, numbers: Numbers) -> Array:
+    """M (n, n) along the reduced twist."""
+    placed, known = legs.placed, legs.plan.known
+    n = len(known.independent)
+    total: Square = [[0.0] * n for _ in range(n)]
+    frames = []
+    rates = []
+    for k in range(n):
+        unit = np.eye(n)[k]
+        frames.append(placed.nacelle.frames(legs.nacelle_rates(unit), {}, ZERO))
+        rates.append(legs.rates(frames[k]))
+
+    def put(i: int, j: int, value: Scalar) -> None:
+        if not is_zero(value):
+            total[i][j] = value if is_zero(total[i][j]) else total[i][j] + value
+
+    for leg in range(len(placed.ties)):
+        H = leg_inertia(legs, numbers, leg)
+        own = [rate for _, rate in legs.plan.legs[leg].order.pivots]
+        for i in range(n):
+            weighed: dict[int, Scalar] = {}
+            for a in own:
+                value: Scalar = 0.0
+                for b in own:
+                    value = plus_times(value, H.get((max(a, b), min(a, b)), 0.0), rates[i][b])
+                weighed[a] = value
+            for j in range(i + 1):
+                value = 0.0
+                for a in own:
+                    value = plus_times(value, rates[j][a], weighed[a])
+                put(i, j, value)
+    by_closure = {rod.closure: rod for rod in placed.rods}
+    for ties in placed.ties:
+        for tie in ties:
+            rod = by_closure.get(tie.joint) if tie.rows and tie.rows[0].kind == "rod" else None
+            if rod is None:
+                continue
+            ends = [_rod_ends(legs, tie, frames[k], rates[k]) for k in range(n)]
+            for i in range(n):
+                for j in range(i + 1):
+                    cross = dot(ends[i][0], ends[j][1]) + dot(ends[j][0], ends[i][1])
+                    put(i, j, rod.masses[2] * cross)
+    for body, values in numbers.bodies.items():
+        R = placed.nacelle.poses[body].R
+        based = _in_base(values, R)
+        for i in range(n):
+            moving = frames[i][body]
+            linear, angular = momentum(based, (moving.v, moving.w))
+            for j in range(i + 1):
+                put(i, j, _dots(frames[j][body].v, linear, frames[j][body].w, angular))
+    for key, mass in numbers.ends.items():
+        tie = placed.ties[key[0]][key[1]]
+        assert tie.body is not None and tie.local is not None
+        points = [frames[k][tie.body].velocity(tie.local) for k in range(n)]
+        for i in range(n):
+            for j in range(i + 1):
+                put(i, j, mass * dot(points[i], points[j]))
+    for rate, inertia in numbers.rates.items():
+        if rate in known.w_rates:
+            row = [legs.nacelle_rates(np.eye(n)[k]).get(rate, 0.0) for k in range(n)]
+            for i in range(n):
+                for j in range(i + 1):
+                    put(i, j, inertia * row[i] * row[j])
+    return pack([[total[max(i, j)][min(i, j)] for j in range(n)] for i in range(n)])
+
+
+def _rod_ends(legs: Legs, tie: object, frames: dict, u: dict) -> tuple[Array, Array]:
+    from nacelle.dynamics.general.legmotion import velocity
+    from nacelle.dynamics.general.ties import outer_velocity
+
+    chains = legs.placed.chains
+    if tie.other is None:
+        own = velocity(tie_columns(chains, tie), u)
+        return own, outer_velocity(chains, tie, frames)[0]
+    near = velocity(columns(chains, tie.node, tie.own, tie.axes), u)
+    # Relative to the common link both velocities lack the same part, so they are taken from the base.
+    return near, velocity(columns(chains, *tie.other, tie.axes), u)
+
+
+def _in_base(values: Array, R: Array) -> Array:
+    """Numbers of a nacelle body about its origin, in base axes."""
+    from nacelle.dynamics.general.inertia import PAIRS
+
+    h = ZERO
+    for k in range(3):
+        h = add(h, scaled(values[1 + k], R[:, k]))
+    S: dict[tuple[int, int], Scalar] = dict.fromkeys(PAIRS, 0.0)
+    for (i, j), value in zip(PAIRS, values[4:], strict=True):
+        if is_zero(value):
+            continue
+        for p, q in PAIRS:
+            part = R[p, i] * R[q, j] if i == j else R[p, i] * R[q, j] + R[p, j] * R[q, i]
+            S[p, q] = plus_times(S[p, q], value, part)
+    return pack([values[0], *h, *(S[pair] for pair in PAIRS)])
