@@ -17,9 +17,9 @@ import numpy as np
 from nacelle.dynamics.general.core import Legs, Rates, eliminated, motion
 from nacelle.dynamics.general.forces import end_ties, inertial_numbers, reference_point
 from nacelle.dynamics.general.inertia import PAIRS, Numbers
-from nacelle.dynamics.general.legmotion import columns, velocity
+from nacelle.dynamics.general.legmotion import angular_velocity, columns, velocity, with_root
 from nacelle.dynamics.general.plan import Plan, place
-from nacelle.dynamics.general.vectors import ZERO, add, scaled
+from nacelle.dynamics.general.vectors import ZERO
 from nacelle.kinematics.assembly import rate_scale
 from nacelle.kinematics.mechanism import Mechanism
 from nacelle.model.robot import Robot
@@ -101,7 +101,7 @@ def _columns(robot: Robot, plan: Plan) -> tuple[list[tuple[int, int]], dict[Key,
     legs = eliminated(plan, placed)
     moving = motion(legs, lanes(v, 1), lanes(a, 1))
     chains, at_end = placed.chains, end_ties(placed)
-    nodes = range(1, len(chains.nodes))
+    nodes = [node for node in range(1, len(chains.nodes)) if node not in chains.roots]
     points = {node: reference_point(placed, node) for node in nodes}
     moved = {node: columns(chains, node, points[node]) for node in nodes}
     J_rates: dict[int, list[Array]] = {}
@@ -116,9 +116,8 @@ def _columns(robot: Robot, plan: Plan) -> tuple[list[tuple[int, int]], dict[Key,
             J_rates.setdefault(rate, []).append(_samples(pack([value]), count))
         for node in nodes:
             linear = velocity(moved[node], u)
-            angular: Array = ZERO
-            for rate, (_, w) in moved[node].items():
-                angular = add(angular, scaled(u[rate], w))
+            angular = angular_velocity(moved[node], u)
+            linear, angular = with_root(chains, node, points[node], (linear, angular), frames)
             J_nodes[node].append(_samples(pack([*linear, *angular]), count))
         for body, frame in frames.items():
             J_bodies[body].append(_samples(pack([*frame.v, *frame.w]), count))

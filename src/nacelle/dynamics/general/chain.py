@@ -66,6 +66,8 @@ class Node:
     def axes(self) -> list[Array]:
         """Axes of the rates, the node's axes."""
         unit = np.eye(3)
+        if not self.rates:
+            return []
         return list(unit) if self.primitive is Primitive.BALL else [unit[self.primitive.axis]]
 
     def up(self, vector: Array) -> Array:
@@ -94,16 +96,23 @@ class Chains:
     Attributes:
         nodes: all nodes; the first is the base and None.
         place: for every body of a leg and the base its node, and the pose of its frame there.
+        roots: nodes that are the origin of a nacelle body in base axes, and the body: legs may hang there.
     """
 
     nodes: tuple[Node | None, ...]
     place: dict[int, tuple[int, Pose]]
+    roots: dict[int, int]
 
     def node(self, index: int) -> Node:
         """A node that is not the base."""
         node = self.nodes[index]
         assert node is not None
         return node
+
+    def root(self, index: int) -> int | None:
+        """The nacelle body that a node hangs on; None if it stands on the base."""
+        path = self.path(index)
+        return self.roots.get(path[0]) if path else None
 
     def path(self, index: int, top: int = 0) -> list[int]:
         """Nodes from below `top` down to a node."""
@@ -159,11 +168,19 @@ def chains(robot: Robot, now: Configuration, omitted: frozenset[int] = frozenset
     nodes: list[Node | None] = [None]
     place: dict[int, tuple[int, Pose]] = {BASE: (0, identity())}
     parents: set[int] = {0}
+    roots: dict[int, int] = {}
     for leg in robot.legs:
         for j in leg.joints:
             joint = robot.joints[j]
             if joint.successor in omitted:
                 continue
+            if joint.predecessor not in place:
+                # A leg that hangs on the nacelle: its first node is the body's origin in base axes.
+                pose = now.motion.poses[joint.predecessor]
+                nodes.append(Node(0, (), Pose(np.eye(3), pose.p), Primitive.RZ, Turn(1.0, 0.0), False))
+                place[joint.predecessor] = (len(nodes) - 1, Pose(pose.R, np.zeros(3)))
+                roots[len(nodes) - 1] = joint.predecessor
+                parents.add(len(nodes) - 1)
             index, frame = place[joint.predecessor]
             G = frame @ joint.frame_predecessor
             rate = robot.platform_nv + robot.v_slices[j].start
@@ -185,7 +202,9 @@ def chains(robot: Robot, now: Configuration, omitted: frozenset[int] = frozenset
                 index, G = len(nodes) - 1, identity()
                 rate += primitive.nv
             place[joint.successor] = (index, G @ joint.frame_successor.inverse())
-    return Chains(tuple(nodes), place)
+    # Bodies of the nacelle are not part of the legs.
+    place = {body: at for body, at in place.items() if at[0] not in roots}
+    return Chains(tuple(nodes), place, roots)
 
 
 def _rotation(axis: int, c: float, s: float) -> Array:

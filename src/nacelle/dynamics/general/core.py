@@ -21,7 +21,7 @@ from nacelle.dynamics.general.legmotion import NodeMotion, outward
 from nacelle.dynamics.general.loops import Loop, nacelle_loops
 from nacelle.dynamics.general.nacelle import Frame
 from nacelle.dynamics.general.plan import Placed, Plan
-from nacelle.dynamics.general.ties import Moving, given_accelerations, given_rates, onto_nacelle
+from nacelle.dynamics.general.ties import Moving, given_accelerations, given_rates, onto_nacelle, weighed
 from nacelle.dynamics.general.vectors import ZERO, add, is_zero
 from nacelle.spatial.scalar import Array, Scalar, pack
 from nacelle.spatial.solve import solve
@@ -66,10 +66,9 @@ class Legs:
         for tie in self.placed.ties[leg]:
             values = [multipliers.get(start + i) for i in range(len(tie.rows))]
             start += len(tie.rows)
-            if tie.body is None or tie.point is None or all(value is None for value in values):
+            if all(value is None for value in values):
                 continue
-            force, moment = onto_nacelle(self.placed.chains, tie, values)
-            merge(found, self.placed.nacelle.onto(tie.body, tie.point, force, moment))
+            merge(found, onto_nacelle(self.placed.chains, self.placed.nacelle, tie, *weighed(tie, values)))
         return found
 
     @cached_property
@@ -161,7 +160,7 @@ class Legs:
         """Accelerations of the dependent rates where dv/dt = 0; `frames` have no accelerations of w."""
         if not self.plan.known.dependent:
             return None
-        state = Moving(self.placed.chains, u, outward(self.placed.chains, u, {}), frames)
+        state = Moving(self.placed.chains, u, outward(self.placed.chains, u, {}, frames), frames)
         sides = self.right_hand_sides(state)
         right: list[Scalar] = []
         own = [value for loop in self.loops for value in loop.second(frames)]
@@ -232,6 +231,6 @@ def motion(legs: Legs, v: Array, a: Array) -> Motion:
     u = legs.rates(still)
     w_dot = legs.nacelle_accelerations(a, legs.bias(u, still))
     frames = placed.nacelle.frames(w, w_dot, gravity)
-    nodes = outward(placed.chains, u, {}, 0, gravity)
+    nodes = outward(placed.chains, u, {}, frames, 0, gravity)
     u_dot = legs.accelerations(Moving(placed.chains, u, nodes, frames))
-    return Motion(u, u_dot, outward(placed.chains, u, u_dot, 0, gravity), frames, w, w_dot)
+    return Motion(u, u_dot, outward(placed.chains, u, u_dot, frames, 0, gravity), frames, w, w_dot)

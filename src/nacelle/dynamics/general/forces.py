@@ -13,12 +13,11 @@ from nacelle.dynamics.general.core import Legs, Motion, Rates, merge
 from nacelle.dynamics.general.inertia import Numbers, moved, numbers_from_parameters, wrench_in_own_axes
 from nacelle.dynamics.general.legmotion import columns, velocity
 from nacelle.dynamics.general.plan import Placed, Plan
-from nacelle.dynamics.general.ties import Rod, Tie, outer_velocity, tie_columns
+from nacelle.dynamics.general.ties import Rod, Tie, inner_slip, onto_nacelle, outer_velocity, tie_columns, weighed
 from nacelle.dynamics.general.vectors import ZERO, add, all_zero, is_zero, scaled, turned
 from nacelle.dynamics.joint_effort import axis_coordinate
 from nacelle.dynamics.state import State, body_parameters, has_mass
 from nacelle.model.joint import JointKind, Primitive
-from nacelle.model.leg import BASE
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array, Scalar, cross, divide, dot, pack, plus
 
@@ -78,7 +77,7 @@ def inertial_numbers(placed: Placed, plan: Plan) -> Numbers:
                 seen = moved(numbers, frame.R, frame.p)
                 seen = moved(seen, np.eye(3), -reference_point(placed, node))
                 nodes[node] = nodes[node] + seen if node in nodes else seen
-        elif body != BASE:
+        else:
             bodies[body] = bodies[body] + numbers if body in bodies else numbers
 
     for body in range(1, len(robot.bodies)):
@@ -220,8 +219,7 @@ def _slip_of(legs: Legs, motion: Motion, tie: Tie) -> Array:
     if tie.other is None:
         own = velocity(tie_columns(chains, tie), motion.u)
         return add(outer_velocity(chains, tie, motion.frames)[0], -own)
-    near = velocity(columns(chains, tie.node, tie.own, tie.axes), motion.u)
-    return add(velocity(columns(chains, *tie.other, tie.axes), motion.u), -near)
+    return inner_slip(chains, tie, motion.u, motion.frames)
 
 
 def _both(
@@ -438,7 +436,10 @@ def inward(into: Required) -> Rates:
         f, n = force.get(index, ZERO), moment.get(index, ZERO)
         for rate, axis in zip(node.rates, node.axes, strict=True):
             merge(gamma, {rate: dot(axis, n if node.primitive.turns else f)})
-        if node.parent:
+        if index in chains.roots:
+            body = chains.roots[index]
+            into.on_nacelle(body, into.placed.nacelle.poses[body].p, f, n)
+        elif node.parent:
             up_f = node.up(f) if not all_zero(f) else ZERO
             up_n = node.up(n) if not all_zero(n) else ZERO
             force[node.parent] = add(force.get(node.parent, ZERO), up_f)
@@ -448,7 +449,10 @@ def inward(into: Required) -> Rates:
 
 
 def ties_on_nacelle(legs: Legs, into: Required, multipliers: list[Rates]) -> Rates:
-    """What the legs put on the nacelle along its moving rates: multipliers and forces at ties."""
+    """What the legs put on the nacelle along its moving rates: multipliers and forces at ties.
+
+    `inward` comes before: it brings what hangs on the nacelle there.
+    """
     placed = legs.placed
     total = dict(into.nacelle)
     for leg, ties in enumerate(placed.ties):
@@ -456,19 +460,11 @@ def ties_on_nacelle(legs: Legs, into: Required, multipliers: list[Rates]) -> Rat
         for number, tie in enumerate(ties):
             values = [multipliers[leg].get(start + i) for i in range(len(tie.rows))]
             start += len(tie.rows)
-            if tie.body is None or tie.point is None:
-                continue
-            force: Array = ZERO
-            moment: Array = ZERO
-            for row, value in zip(tie.rows, values, strict=True):
-                if value is not None:
-                    force = add(force, scaled(value, row.force))
-                    moment = add(moment, scaled(value, row.moment))
+            force, moment = weighed(tie, values)
             f, n = into.at_tie.get((leg, number), (ZERO, ZERO))
+            end = into.at_end.get((leg, number), ZERO)
             force, moment = add(force, f), add(moment, n)
-            up = placed.chains.up
-            whole = add(up(tie.axes, force), into.at_end.get((leg, number), ZERO))
-            merge(total, placed.nacelle.onto(tie.body, tie.point, whole, up(tie.axes, moment)))
+            merge(total, onto_nacelle(placed.chains, placed.nacelle, tie, force, moment, end))
     return total
 
 

@@ -10,12 +10,14 @@ with o the node's origin. A spherical primitive has three rates along the axes o
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from nacelle.dynamics.general.chain import Chains, Node
+from nacelle.dynamics.general.nacelle import Frame
 from nacelle.dynamics.general.vectors import ZERO, add, all_zero, scaled, turned, turning
 from nacelle.spatial.scalar import Array, Scalar, plus, product
 
@@ -57,7 +59,12 @@ def along(node: Node, rates: dict[int, Scalar]) -> Array:
 
 
 def outward(
-    chains: Chains, u: dict[int, Scalar], u_dot: dict[int, Scalar], top: int = 0, gravity: Array = ZERO
+    chains: Chains,
+    u: dict[int, Scalar],
+    u_dot: dict[int, Scalar],
+    frames: Mapping[int, Frame],
+    top: int = 0,
+    gravity: Array = ZERO,
 ) -> dict[int, NodeMotion]:
     """Motion of all nodes below `top`, which itself is at rest, and accelerates against gravity.
 
@@ -65,6 +72,7 @@ def outward(
         chains: the chains.
         u: rates by place.
         u_dot: their derivatives.
+        frames: motion of the nacelle's bodies, for legs that hang there.
         top: a node.
         gravity: acceleration of gravity in the axes of `top`.
     """
@@ -72,6 +80,10 @@ def outward(
     for index in range(1, len(chains.nodes)):
         node = chains.node(index)
         if node.parent not in found or index == top:
+            continue
+        if index in chains.roots:
+            frame = frames[chains.roots[index]]
+            found[index] = NodeMotion(frame.w, frame.w_dot, frame.a)
             continue
         parent = found[node.parent]
         own, own_dot = along(node, u), along(node, u_dot)
@@ -129,3 +141,23 @@ def velocity(columns: dict[int, tuple[Array, Array]], u: dict[int, Scalar]) -> A
     for rate, (v, _) in columns.items():
         total = add(total, scaled(u[rate], v))
     return total
+
+
+def angular_velocity(columns: dict[int, tuple[Array, Array]], u: dict[int, Scalar]) -> Array:
+    """Angular velocity from the columns of a point."""
+    total: Array = ZERO
+    for rate, (_, w) in columns.items():
+        total = add(total, scaled(u[rate], w))
+    return total
+
+
+def with_root(
+    chains: Chains, index: int, point: Array, twist: tuple[Array, Array], frames: Mapping[int, Frame]
+) -> tuple[Array, Array]:
+    """The twist of a node at a point, its axes, with the motion of the nacelle body that it hangs on."""
+    body = chains.root(index)
+    if body is None:
+        return twist
+    frame = frames[body]
+    v = frame.velocity_at(plus(chains.point(index, point), -frame.pose.p))
+    return add(twist[0], chains.down(index, v)), add(twist[1], chains.down(index, frame.w))

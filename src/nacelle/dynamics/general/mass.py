@@ -13,7 +13,7 @@ import numpy as np
 from nacelle.dynamics.general.core import Legs, plus_times
 from nacelle.dynamics.general.forces import reference_point
 from nacelle.dynamics.general.inertia import Numbers, second_moments
-from nacelle.dynamics.general.legmotion import columns
+from nacelle.dynamics.general.legmotion import angular_velocity, columns, velocity, with_root
 from nacelle.dynamics.general.ties import tie_columns
 from nacelle.dynamics.general.vectors import ZERO, add, all_zero, is_zero, scaled, turned
 from nacelle.spatial.scalar import Array, Scalar, dot, pack, product
@@ -50,7 +50,7 @@ def leg_inertia(legs: Legs, numbers: Numbers, leg: int) -> dict[tuple[int, int],
 
     for node, values in numbers.nodes.items():
         moved = columns(placed.chains, node, reference_point(placed, node))
-        if not own & set(moved):
+        if not own & set(moved) or placed.chains.root(node) is not None:
             continue
         listed = sorted(moved)
         for place, i in enumerate(listed):
@@ -104,6 +104,19 @@ def mass_matrix(legs: Legs, numbers: Numbers) -> Array:
                 for a in own:
                     value = plus_times(value, rates[j][a], weighed[a])
                 put(i, j, value)
+    for node, values in numbers.nodes.items():
+        if placed.chains.root(node) is None:
+            continue
+        point = reference_point(placed, node)
+        moved = columns(placed.chains, node, point)
+        twists = []
+        for k in range(n):
+            own_twist = (velocity(moved, rates[k]), angular_velocity(moved, rates[k]))
+            twists.append(with_root(placed.chains, node, point, own_twist, frames[k]))
+        for i in range(n):
+            linear, angular = momentum(values, twists[i])
+            for j in range(i + 1):
+                put(i, j, _dots(twists[j][0], linear, twists[j][1], angular))
     by_closure = {rod.closure: rod for rod in placed.rods}
     for ties in placed.ties:
         for tie in ties:
@@ -140,7 +153,6 @@ def mass_matrix(legs: Legs, numbers: Numbers) -> Array:
 
 
 def _rod_ends(legs: Legs, tie: object, frames: dict, u: dict) -> tuple[Array, Array]:
-    from nacelle.dynamics.general.legmotion import velocity
     from nacelle.dynamics.general.ties import outer_velocity
 
     chains = legs.placed.chains

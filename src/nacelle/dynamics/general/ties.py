@@ -110,6 +110,24 @@ class Tie:
     first: bool = True
     arms: tuple[Array, Array] | None = None
 
+    def hangs(self, chains: Chains) -> bool:
+        """Whether a side of it hangs on the nacelle, and the other does not hang on the same body."""
+        return self.other is not None and self.axes == 0 and any(
+            chains.root(node) is not None for node in (self.node, self.other[0])
+        )
+
+    def sides(self, chains: Chains) -> list[tuple[int, Array, float]]:
+        """Nacelle bodies that a loop's sides hang on, with the point in base axes and the sign in its rows."""
+        if not self.hangs(chains):
+            return []
+        assert self.other is not None
+        found = []
+        for (node, point), sign in (((self.node, self.own), -1.0), (self.other, 1.0)):
+            body = chains.root(node)
+            if body is not None:
+                found.append((body, chains.point(node, point), sign))
+        return found
+
 
 def locked_axes(joint: Joint) -> tuple[list[int], list[int], bool]:
     """Locked offsets, locked rotation axes (of the first frame), and whether a universal cross is locked."""
@@ -214,7 +232,7 @@ def _inner(
     rows: list[Row] = []
     if len(offsets) == 3:
         for k in range(3):
-            rows.append(Row({rate: v[k] for rate, (v, _) in moved.items()}, "point"))
+            rows.append(Row({rate: v[k] for rate, (v, _) in moved.items()}, "point", force=_UNIT[k]))
     else:
         for k in offsets:
             e = near_axes[k] if first else far_axes[k]
@@ -292,7 +310,9 @@ class Moving:
 
     def relative(self, tie: Tie) -> dict[int, NodeMotion]:
         """Motion of the nodes of a loop inside a leg, relative to what both sides have in common."""
-        return outward(self.chains, self.u, {}, tie.axes)
+        if tie.axes == 0 and tie.hangs(self.chains):
+            return self.nodes
+        return outward(self.chains, self.u, {}, {}, tie.axes)
 
 
 def outer_velocity(chains: Chains, tie: Tie, frames: dict[int, Frame]) -> tuple[Array, Array]:
@@ -309,7 +329,12 @@ def outer_velocity(chains: Chains, tie: Tie, frames: dict[int, Frame]) -> tuple[
 def given_rates(chains: Chains, tie: Tie, frames: dict[int, Frame]) -> list[Scalar]:
     """Right-hand sides g_i(w) of the rows for the rates."""
     if tie.body is None:
-        return [0.0] * len(tie.rows)
+        v, w = ZERO, ZERO
+        for body, point, sign in tie.sides(chains):
+            frame = frames[body]
+            v = add(v, scaled(sign, frame.velocity_at(plus(point, -frame.pose.p))))
+            w = add(w, scaled(sign, frame.w))
+        return [_felt(row, v, w) for row in tie.rows]
     v, w = outer_velocity(chains, tie, frames)
     return [_felt(row, v, w) for row in tie.rows]
 
@@ -408,23 +433,49 @@ def _slip(tie: Tie, state: Moving) -> Array:
         own = velocity(tie_columns(chains, tie), state.u)
         v, _ = outer_velocity(chains, tie, state.frames)
         return add(v, -own)
+    return inner_slip(chains, tie, state.u, state.frames)
+
+
+def inner_slip(chains: Chains, tie: Tie, u: dict[int, Scalar], frames: dict[int, Frame]) -> Array:
+    """The same for a loop inside a leg."""
+    assert tie.other is not None
     near = columns(chains, tie.node, tie.own, tie.axes)
     far = columns(chains, *tie.other, tie.axes)
-    return add(velocity(far, state.u), -velocity(near, state.u))
+    slip = add(velocity(far, u), -velocity(near, u))
+    for body, point, sign in tie.sides(chains):
+        slip = add(slip, scaled(sign, frames[body].velocity_at(plus(point, -frames[body].pose.p))))
+    return slip
 
 
-def onto_nacelle(chains: Chains, tie: Tie, multipliers: Sequence[Scalar | None]) -> tuple[Array, Array]:
-    """Force at the nacelle's point and moment, base axes: sum over rows of multiplier times direction.
+def onto_nacelle(
+    chains: Chains, nacelle: Nacelle, tie: Tie, force: Array, moment: Array, end: Array = ZERO
+) -> dict[int, Scalar]:
+    """What a force at the nacelle's point of a tie and a moment, tie axes, do along the nacelle's rates.
 
     Args:
         chains: the chains.
+        nacelle: the nacelle.
         tie: the tie.
-        multipliers: one a row; None for none.
+        force: the force.
+        moment: the moment.
+        end: a further force at the point, base axes.
     """
+    if tie.body is not None and tie.point is not None:
+        whole = add(chains.up(tie.axes, force), end)
+        return nacelle.onto(tie.body, tie.point, whole, chains.up(tie.axes, moment))
+    found: dict[int, Scalar] = {}
+    for body, point, sign in tie.sides(chains):
+        for rate, value in nacelle.onto(body, point, scaled(sign, force), scaled(sign, moment)).items():
+            found[rate] = found[rate] + value if rate in found else value
+    return found
+
+
+def weighed(tie: Tie, multipliers: Sequence[Scalar | None]) -> tuple[Array, Array]:
+    """Sum over rows of multiplier times direction: a force and a moment, tie axes; None counts nothing."""
     force: Array = ZERO
     moment: Array = ZERO
     for row, value in zip(tie.rows, multipliers, strict=True):
         if value is not None:
             force = add(force, scaled(value, row.force))
             moment = add(moment, scaled(value, row.moment))
-    return chains.up(tie.axes, force), chains.up(tie.axes, moment)
+    return force, moment
