@@ -48,6 +48,7 @@ demo: setup ## PaLiDA verified, counted, driven, exported as C and drawn; pictur
 bench: setup ## Measure beside gcc, CasADi, NumPy, Pinocchio and MuJoCo; nothing is asserted
 	@$(UV_SETTINGS) $(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements/bench.txt
 	$(BIN)/python benchmarks/startup.py
+	$(BIN)/python benchmarks/calls.py
 	$(BIN)/python benchmarks/program.py
 	$(BIN)/python benchmarks/kinematics.py
 	$(BIN)/python benchmarks/simulation.py

@@ -2,8 +2,8 @@
 
 Each command runs in new processes, with bytecode and the cache of compiled programs warm; the shortest wall
 time and CPU time of several runs are given, beside those of a bare interpreter and of `import numpy`, below
-which nothing that computes can come. Then a table of a million poses goes through `nacelle ik`, and single
-calls of the Python API are timed. Nothing is asserted: tests/test_startup.py says what must not be imported.
+which nothing that computes can come. Then a table of a million poses goes through `nacelle ik`. Nothing is
+asserted: tests/test_startup.py says what must not be imported.
 """
 
 import argparse
@@ -16,9 +16,7 @@ import time
 from pathlib import Path
 
 import numpy as np
-from timing import best, say
-
-import nacelle
+from timing import say
 
 COMMAND = ["-c", "from nacelle.cli import main; main()"]
 RUNS = {
@@ -69,26 +67,10 @@ def table(rows):
         return timed([*COMMAND, "ik", "delta", "--csv", str(source), "--out", str(target)])
 
 
-def calls(name):
-    """Times of single calls of the Python API, in seconds."""
-    robot = nacelle.load(name)
-    x = nacelle.reference_pose(robot)
-    v = np.zeros(robot.motion.n)
-    q = nacelle.inverse_kinematics(robot, x).actuators
-    functions = {
-        "inverse_kinematics": lambda: nacelle.inverse_kinematics(robot, x),
-        "forward_kinematics": lambda: nacelle.forward_kinematics(robot, q),
-        "jacobian": lambda: nacelle.jacobian(robot, x),
-        "inverse_dynamics": lambda: nacelle.inverse_dynamics(robot, x, v, v),
-    }
-    return {label: best(function) for label, function in functions.items()}
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--repeat", type=int, default=5, help="runs of each process")
     parser.add_argument("--rows", type=int, default=1_000_000, help="rows of the table; 0 for none")
-    parser.add_argument("--robots", default="delta,palida", help="robots of the single calls, with commas")
     options = parser.parse_args()
     print(f"{'process':<26} {'wall':>8} {'CPU':>8}")
     for label, arguments in RUNS.items():
@@ -99,9 +81,6 @@ def main():
         say("a table")
         wall, work = table(options.rows)
         print(f"{f'nacelle ik, {options.rows} rows':<26} {wall:>6.2f} s {work:>6.2f} s", flush=True)
-    for name in filter(None, options.robots.split(",")):
-        for label, seconds in calls(name).items():
-            print(f"{name}: {label:<20} {1e6 * seconds:8.0f} us", flush=True)
 
 
 if __name__ == "__main__":

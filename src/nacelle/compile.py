@@ -215,8 +215,14 @@ class Bound:
         return self.arrays[name]
 
 
+@cache
+def _cores() -> int:
+    """How many cores there are; asking the system takes longer than one sample of most programs."""
+    return os.cpu_count() or 1
+
+
 def _threads(number: int) -> int:
-    return max(1, min(os.cpu_count() or 1, number // _SAMPLES_PER_THREAD))
+    return max(1, min(_cores(), number // _SAMPLES_PER_THREAD))
 
 
 def compile_function(

@@ -155,3 +155,51 @@ def test_robots(name: str) -> None:
         results = [solver.solve(start, wanted, tolerance=1e-9, **how) for solver in (native, plain)]
         assert_alike(*results, tolerance=1e-9)
         assert np.all(results[0].status == CONVERGED)
+
+
+@pytest.mark.parametrize("name", ["root", "3rps"])
+def test_polish_takes_one_step_more(name: str) -> None:
+    native, plain = solvers(name)
+    if name == "root":
+        y0, p = np.array([[1.0, 1.0], [1.0, 1.0], [0.0, 1.0]]), np.array([[4.0], [2.0], [4.0]])
+    else:
+        robot = any_robot(name)
+        p = poses_around(robot, 3)
+        y0 = np.broadcast_to(mechanism(robot).reference[1], (len(p), native.n))
+    # A coarse tolerance, so that the step more is not rounding.
+    settings = {"tolerance": 1e-3, "max_iterations": 12, "max_step": 0.5}
+    for solver in (native, plain):
+        coarse = solver.solve(y0, p, **settings)
+        fine = solver.solve(y0, p, **settings, polish=True)
+        np.testing.assert_array_equal(coarse.status, fine.status)
+        np.testing.assert_array_equal(coarse.iterations, fine.iterations)
+        good = coarse.status == CONVERGED
+        step = solver.solve(coarse.y[good], p[good], tolerance=0.0, max_iterations=1)
+        np.testing.assert_array_equal(fine.y[good], step.y)
+        assert np.any(fine.y[good] != coarse.y[good])
+    assert_alike(native.solve(y0, p, **settings, polish=True), plain.solve(y0, p, **settings, polish=True))
+
+
+@pytest.mark.parametrize("name", ["root", "3rps"])
+@pytest.mark.parametrize("polish", [False, True])
+def test_bound_buffers_get_the_same_solution(name: str, polish: bool) -> None:
+    settings = {"tolerance": 1e-13, "max_iterations": 8, "max_step": 0.7, "polish": polish}
+    for solver in solvers(name):
+        start, p, y = np.zeros(solver.n), np.zeros(solver.k), np.zeros(solver.n)
+        solve = solver.bind(start, p, y, **settings)
+        if name == "root":
+            cases = [([1.0, 1.0], [4.0]), ([1.0, 1.0], [-1.0]), ([1.0, 1.0], [-2.0]), ([1.0, 1.0], [2.0])]
+        else:
+            robot = any_robot(name)
+            cases = [(mechanism(robot).reference[1], x) for x in poses_around(robot, 3)]
+        for start[:], p[:] in cases:
+            found = solver.solve(start, p, **settings)
+            assert solve() == found.status[0]
+            np.testing.assert_array_equal(y, found.y[0])
+
+
+def test_buffers_of_wrong_shape_are_refused() -> None:
+    native, _ = solvers("root")
+    for sizes in ((1, 1, 2), (2, 2, 2), (2, 1, 3)):
+        with pytest.raises(ValueError, match="must be a C-contiguous float64 array"):
+            native.bind(*(np.zeros(size) for size in sizes), tolerance=1e-9)

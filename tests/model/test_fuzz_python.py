@@ -11,7 +11,7 @@ import fractions
 import math
 import time
 import types
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -20,16 +20,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import nacelle
-from nacelle import DescriptionError, robots
-from nacelle.model.source import MAX_BYTES, MAX_NODES, read_yaml
+from nacelle import DescriptionError
+from nacelle.model.source import MAX_BYTES, MAX_NODES
 from support.hanging import cut_short
+from support.library import NAMES, as_written, in_full, library_robot
 
 pytestmark = pytest.mark.filterwarnings("error")
 
 LIMIT_S = 1.0
-# The robots of the library in full and in SI units, as `to_yaml` writes them, and as they are written.
-FULL = {name: read_yaml(nacelle.load(name).to_yaml(), name).root.plain() for name in robots.names()}
-WRITTEN = {name: read_yaml(robots.text(name), name).root.plain() for name in robots.names()}
+# The keys of a description, at its top.
+KEYS = sorted(nacelle.schema()["properties"])
 
 some = settings(max_examples=80, derandomize=True, deadline=None, database=None)
 many = settings(some, max_examples=200)
@@ -211,15 +211,15 @@ def test_anything(data: Any) -> None:
 
 
 @many
-@given(st.dictionaries(st.sampled_from(sorted(FULL["delta"])), anything, max_size=8))
+@given(st.dictionaries(st.sampled_from(KEYS), anything, max_size=8))
 def test_anything_under_the_right_keys(data: Any) -> None:
     assert keeps_promise(data) is not None
 
 
 @st.composite
-def edited(draw: st.DrawFn, robots: dict[str, Any]) -> Any:
-    """A robot with up to three edits."""
-    data = copy.deepcopy(robots[draw(st.sampled_from(sorted(robots)))])
+def edited(draw: st.DrawFn, data_of: Callable[[str], Any]) -> Any:
+    """A robot of the library, as data, with up to three edits."""
+    data = copy.deepcopy(data_of(draw(st.sampled_from(sorted(NAMES)))))
     for _ in range(draw(st.integers(1, 3))):
         paths = list(places(data))
         if not paths:
@@ -239,36 +239,36 @@ def edited(draw: st.DrawFn, robots: dict[str, Any]) -> Any:
 
 
 @some
-@given(edited(FULL))
+@given(edited(in_full))
 def test_edited_robots_in_full(data: Any) -> None:
     keeps_promise(data)
 
 
 @some
-@given(edited(WRITTEN))
+@given(edited(as_written))
 def test_edited_robots_as_written(data: Any) -> None:
     keeps_promise(data)
 
 
-@pytest.mark.parametrize("name", FULL)
+@pytest.mark.parametrize("name", NAMES)
 def test_the_data_are_left_as_they_are(name: str) -> None:
-    data = copy.deepcopy(FULL[name])
-    assert nacelle.build(data).hash == nacelle.load(name).hash
-    assert data == FULL[name]
+    data = copy.deepcopy(in_full(name))
+    assert nacelle.build(data).hash == library_robot(name).hash
+    assert data == in_full(name)
 
 
 def test_arrays_and_tuples_are_as_good_as_lists() -> None:
-    data = copy.deepcopy(FULL["delta"])
+    data = copy.deepcopy(in_full("delta"))
     for path in list(places(data)):
         value = entry(data, path)
         if isinstance(value, list) and all(isinstance(number, float) for number in value):
             kind = (np.array, tuple, list)[len(path) % 3]
             entry(data, path[:-1])[path[-1]] = kind(value)
-    assert nacelle.build(data).hash == nacelle.load("delta").hash
+    assert nacelle.build(data).hash == library_robot("delta").hash
 
 
 def test_texts_of_subclasses_are_plain_texts() -> None:
-    data = copy.deepcopy(FULL["fivebar"])
+    data = copy.deepcopy(in_full("fivebar"))
     hinge = data["nacelle"]["closures"]["hinge"]
     assert hinge["type"] == "revolute"
     for word in (Word.REVOLUTE, np.str_("revolute"), Loud("revolute")):

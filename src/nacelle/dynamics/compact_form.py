@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from nacelle.compile import Compiled
 from nacelle.dynamics import functions
 from nacelle.dynamics.compact import mixed
 from nacelle.dynamics.compact.choose import chosen
@@ -28,6 +30,26 @@ def why_not(robot: Robot) -> str:
     return reason if reason and mixed.applies(known) else ""
 
 
+def program(robot: Robot, options: Mapping[str, Any]) -> Compiled:
+    """The compiled form of a robot: a function of (x, y, v, a, load)."""
+    if not fixed_pivots(robot):
+        return native(mixed.inverse, robot, tuple(options.items()))
+    shapes = input_shapes(inverse, robot)
+    assert shapes is not None
+    return native(inverse, robot, tuple(chosen(inverse, robot, shapes, options).items()))
+
+
+def fixed_pivots(robot: Robot) -> bool:
+    """Whether the form of a robot takes its pivots in a fixed order, so that they may be weak."""
+    return not applies(mechanism(robot))
+
+
+def squared(pivot: Array) -> Array:
+    """The pivot figure of a form with fixed pivots (...), as that of the other forms: a squared ratio."""
+    figure = np.minimum(pivot, 1.0)
+    return np.asarray(figure * figure)
+
+
 def evaluate(
     robot: Robot, x: Array, y: Array, v: Array, a: Array, load: Array, options: dict[str, Any]
 ) -> dict[str, Array]:
@@ -42,16 +64,12 @@ def evaluate(
         load: force along the reduced twist from outside (..., n).
         options: "friction" and "smooth".
     """
-    if applies(mechanism(robot)):
-        return _mixed(robot, x, y, v, a, load, options)
-    shapes = input_shapes(inverse, robot)
-    assert shapes is not None
-    settings = chosen(inverse, robot, shapes, options)
-    found: dict[str, Array] = native(inverse, robot, tuple(settings.items()))(x, y, v, a, load)
-    found["pivot"] = np.minimum(found["pivot"], 1.0)
+    found: dict[str, Array] = program(robot, options)(x, y, v, a, load)
+    if not fixed_pivots(robot):
+        return found
     with np.errstate(invalid="ignore"):
         weak = np.asarray(found["pivot"] < WEAK_PIVOT)
-    found["pivot"] = np.asarray(found["pivot"] ** 2)
+    found["pivot"] = squared(found["pivot"])
     if not np.any(weak):
         return found
     batch = weak.shape
@@ -61,12 +79,4 @@ def evaluate(
         whole = np.array(found[name])
         whole[weak] = again[name]
         found[name] = whole
-    return found
-
-
-def _mixed(
-    robot: Robot, x: Array, y: Array, v: Array, a: Array, load: Array, options: dict[str, Any]
-) -> dict[str, Array]:
-    """The same by `mixed`, whose solve changes its pivots with the state."""
-    found: dict[str, Array] = native(mixed.inverse, robot, tuple(options.items()))(x, y, v, a, load)
     return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -12,8 +13,7 @@ from nacelle.dynamics import functions
 from nacelle.dynamics.friction import friction_options
 from nacelle.dynamics.inverse import external_load, rates_of
 from nacelle.errors import KinematicsError
-from nacelle.kinematics.motion import settle, solved
-from nacelle.kinematics.native import native
+from nacelle.kinematics.motion import evaluated
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 from nacelle.spatial.solve import solve_batch
@@ -29,11 +29,15 @@ class ForwardDynamics:
         acceleration: derivative of the reduced twist (..., n).
         margins: how far every leg is from a serial singularity (..., legs), as in `inverse_kinematics`.
         flags: for every state what was found (`Flag`).
+        x: poses (..., nx).
+        y: what was found by iteration (..., ny).
     """
 
     acceleration: Array
     margins: Array
     flags: Array
+    x: Array
+    y: Array
 
 
 def forward_dynamics(
@@ -45,6 +49,7 @@ def forward_dynamics(
     external: Mapping[str, Any] | None = None,
     friction: bool = True,
     smooth: float | None = None,
+    guess: Any = None,
 ) -> ForwardDynamics:
     """Find the acceleration of the nacelle under actuator forces.
 
@@ -56,6 +61,7 @@ def forward_dynamics(
         external: wrenches on bodies, as in `inverse_dynamics`.
         friction: whether friction counts.
         smooth: rate over which Coulomb friction changes its sign smoothly.
+        guess: solutions near by, for robots that need iteration, as in `inverse_dynamics`.
 
     Raises:
         KinematicsError, UnreachableError: as in `inverse_dynamics`.
@@ -68,19 +74,20 @@ def forward_dynamics(
             f"{robot.name} has {len(robot.actuators)} actuators ({names}), so tau has the shape "
             f"(..., {len(robot.actuators)}), got {forces.shape}"
         )
-    poses, y, flags = solved(robot, x, v, forces)
-    load = external_load(robot, poses, y, external)
     options = friction_options(friction, smooth)
-    found = native(functions.forward, robot, tuple(options.items()))(poses, y, v, forces, load)
-    flags = np.broadcast_to(flags, found["acceleration"].shape[:-1]).copy()
-    found = settle(robot, poses, found, flags)
-    return ForwardDynamics(found["acceleration"], found["gates"], flags)
+    inputs: tuple[Array, ...] = (v, forces)
+    load = None
+    if external:
+        load = partial(external_load, robot, external=external)
+    else:
+        inputs = (*inputs, np.zeros(robot.motion.n))
+    state = evaluated(functions.forward, robot, x, *inputs, load=load, guess=guess, options=options)
+    return ForwardDynamics(state.results["acceleration"], state.results["gates"], state.flags, *state[:2])
 
 
-def mass_matrix(robot: Robot, x: Any, *, coordinates: Coordinates = "platform") -> Array:
+def mass_matrix(robot: Robot, x: Any, *, coordinates: Coordinates = "platform", guess: Any = None) -> Array:
     """Mass matrix (..., n, n) along the reduced twist, or seen from the actuators: J_r^T M J_r."""
-    poses, y, flags = solved(robot, x)
-    found = settle(robot, poses, native(functions.inertia, robot)(poses, y), flags)
+    found = evaluated(functions.inertia, robot, x, guess=guess).results
     if _platform(coordinates):
         return np.asarray(found["M"])
     J = _direct(robot, found["A"])
@@ -95,17 +102,15 @@ def bias_forces(
     coordinates: Coordinates = "platform",
     friction: bool = True,
     smooth: float | None = None,
+    guess: Any = None,
 ) -> Array:
     """What a state asks for without acceleration: gravity, Coriolis forces, springs, friction.
 
     In platform coordinates (..., n) at dv/dt = 0, in those of the actuators (..., actuators) at q'' = 0.
     """
     v, _ = rates_of(robot, v, None)
-    poses, y, flags = solved(robot, x, v)
     options = friction_options(friction, smooth)
-    found = native(functions.bias, robot, tuple(options.items()))(poses, y, v)
-    flags = np.broadcast_to(flags, found["h"].shape[:-1]).copy()
-    found = settle(robot, poses, found, flags)
+    found = evaluated(functions.bias, robot, x, v, guess=guess, options=options).results
     if _platform(coordinates):
         return np.asarray(found["h"])
     J = _direct(robot, found["A"])
@@ -114,37 +119,35 @@ def bias_forces(
     return np.asarray(np.einsum("...ij,...i->...j", J, found["h"] - held))
 
 
-def gravity_forces(robot: Robot, x: Any, *, coordinates: Coordinates = "platform") -> Array:
+def gravity_forces(
+    robot: Robot, x: Any, *, coordinates: Coordinates = "platform", guess: Any = None
+) -> Array:
     """What holds the robot at rest against gravity: along the reduced twist, or by the actuators."""
-    poses, y, flags = solved(robot, x)
-    found = settle(robot, poses, native(functions.gravity, robot)(poses, y), flags)
+    found = evaluated(functions.gravity, robot, x, guess=guess).results
     if _platform(coordinates):
         return np.asarray(found["g"])
     return np.asarray(np.einsum("...ij,...i->...j", _direct(robot, found["A"]), found["g"]))
 
 
-def kinetic_energy(robot: Robot, x: Any, v: Any) -> Array:
+def kinetic_energy(robot: Robot, x: Any, v: Any, *, guess: Any = None) -> Array:
     """Kinetic energy (...), J."""
-    return _energies(robot, x, v)["kinetic"]
+    return _energies(robot, x, v, guess)["kinetic"]
 
 
-def potential_energy(robot: Robot, x: Any) -> Array:
+def potential_energy(robot: Robot, x: Any, *, guess: Any = None) -> Array:
     """Potential energy (...) of gravity (zero at the base's origin) and of springs, J."""
-    return _energies(robot, x, np.zeros(robot.motion.n))["potential"]
+    return _energies(robot, x, None, guess)["potential"]
 
 
-def dissipation(robot: Robot, x: Any, v: Any, *, smooth: float | None = None) -> Array:
+def dissipation(robot: Robot, x: Any, v: Any, *, smooth: float | None = None, guess: Any = None) -> Array:
     """Power (...) that friction in all joints takes from the motion, W."""
-    return _energies(robot, x, v, smooth)["dissipation"]
+    return _energies(robot, x, v, guess, smooth)["dissipation"]
 
 
-def _energies(robot: Robot, x: Any, v: Any, smooth: float | None = None) -> dict[str, Array]:
+def _energies(robot: Robot, x: Any, v: Any, guess: Any, smooth: float | None = None) -> dict[str, Array]:
     v, _ = rates_of(robot, v, None)
-    poses, y, flags = solved(robot, x, v)
     options = {key: value for key, value in friction_options(True, smooth).items() if key == "smooth"}
-    found = native(functions.energies, robot, tuple(options.items()))(poses, y, v)
-    flags = np.broadcast_to(flags, np.shape(found["kinetic"])).copy()
-    return settle(robot, poses, found, flags)
+    return evaluated(functions.energies, robot, x, v, guess=guess, options=options).results
 
 
 def _platform(coordinates: str) -> bool:

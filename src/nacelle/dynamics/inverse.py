@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from functools import cached_property, lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from nacelle.compile import Compiled
 from nacelle.dynamics import compact_form, formulations, functions
 from nacelle.dynamics.external import stacked_wrenches
 from nacelle.dynamics.friction import above_zero, friction_options
@@ -20,6 +21,7 @@ from nacelle.kinematics.jacobian import conditioning, scaled_inverse
 from nacelle.kinematics.mechanism import mechanism
 from nacelle.kinematics.motion import settle, solved
 from nacelle.kinematics.native import native
+from nacelle.kinematics.one_state import OneState, Ordinary
 from nacelle.kinematics.pose_input import checked_rates
 from nacelle.kinematics.singularity import nearest, singular_words
 from nacelle.model.robot import Robot
@@ -90,6 +92,7 @@ def inverse_dynamics(
     smooth: float | None = None,
     weights: Any = None,
     preload: Any = None,
+    guess: Any = None,
 ) -> InverseDynamics:
     """Find the actuator forces that give the nacelle a motion.
 
@@ -106,6 +109,8 @@ def inverse_dynamics(
         smooth: rate (rad/s, m/s) over which Coulomb friction changes its sign smoothly; at once if None.
         weights: of the actuators (actuators,), for redundant actuation: sum of weight force^2 is least.
         preload: forces (..., actuators) whose internal part is added, for redundant actuation.
+        guess: solutions near by, for robots that need iteration: the result before this one in a control
+            loop, or one of `inverse_kinematics`, or its y.
 
     Raises:
         KinematicsError: if shapes or names are wrong, or a single state is not finite.
@@ -113,13 +118,16 @@ def inverse_dynamics(
         SingularError: if a single pose is a parallel singularity; in a batch it is flagged, with NaN.
     """
     v, a = rates_of(robot, v, a)
-    poses, y, flags = solved(robot, x, v, a)
-    load = external_load(robot, poses, y, external)
-    if formulation == "auto":
-        shared = weights is not None or preload is not None
-        formulation = "tree" if shared or compact_form.why_not(robot) else "compact"
-    _check_formulation(robot, formulation)
     options = friction_options(friction, smooth)
+    shared = weights is not None or preload is not None
+    if not (shared or external):
+        single = _single(robot, formulation, tuple(options.items()))
+        one = single.state(x, guess, v, a)
+        if one is not None:
+            return single.result(robot, one)
+    poses, y, flags = solved(robot, x, v, a, guess=guess)
+    load = external_load(robot, poses, y, external)
+    formulation = _formulation(robot, formulation, shared)
     if weights is not None:
         options["weights"] = tuple(above_zero(w, "a weight") for w in np.ravel(weights))
         if len(options["weights"]) != len(robot.actuators):
@@ -133,8 +141,7 @@ def inverse_dynamics(
     if formulation == "compact":
         found = compact_form.evaluate(robot, poses, y, v, a, load, options)
     else:
-        settings = (("formulation", formulation), *options.items())
-        found = native(functions.inverse, robot, settings)(poses, y, v, a, load)
+        found = _program(robot, formulation, options)(poses, y, v, a, load)
     flags = np.broadcast_to(flags, np.shape(found["pivot"])).copy()
     pivot = found.pop("pivot")
     with np.errstate(invalid="ignore"):
@@ -153,6 +160,46 @@ def inverse_dynamics(
     )
 
 
+class _Single(NamedTuple):
+    """Inverse dynamics at one state.
+
+    Attributes:
+        formulation: which one finds the forces.
+        state: evaluates it.
+        fixed: whether its pivots are taken in a fixed order.
+    """
+
+    formulation: str
+    state: OneState
+    fixed: bool
+
+    def result(self, robot: Robot, one: Ordinary) -> InverseDynamics:
+        """The result at an ordinary state."""
+        found = one.results
+        pivot = compact_form.squared(found["pivot"]) if self.fixed else found["pivot"]
+        return InverseDynamics(
+            *(robot, one.x, one.y, found["force"], found["gates"], pivot, one.flags),
+            *(self.formulation, found.get("generalised")),
+        )
+
+
+@lru_cache(maxsize=512)
+def _single(robot: Robot, formulation: str, options: tuple[tuple[str, Any], ...]) -> _Single:
+    """Inverse dynamics at one state of a robot, prepared once."""
+    formulation = _formulation(robot, formulation)
+    fixed = formulation == "compact" and compact_form.fixed_pivots(robot)
+    lowest = {"pivot": compact_form.WEAK_PIVOT if fixed else NEAR_PIVOT}
+    state = OneState(robot, lambda: _program(robot, formulation, dict(options)), lowest)
+    return _Single(formulation, state, fixed)
+
+
+def _program(robot: Robot, formulation: str, options: Mapping[str, Any]) -> Compiled:
+    """The compiled function of (x, y, v, a, load) that finds the forces."""
+    if formulation == "compact":
+        return compact_form.program(robot, options)
+    return native(functions.inverse, robot, (("formulation", formulation), *options.items()))
+
+
 def rates_of(robot: Robot, v: Any, a: Any) -> tuple[Array, Array]:
     """Take a twist and an acceleration; zero where there is none."""
     n = robot.motion.n
@@ -167,10 +214,18 @@ def external_load(robot: Robot, x: Array, y: Array, external: Mapping[str, Any] 
     return np.asarray(native(functions.projected, robot)(x, y, stacked_wrenches(robot, external)))
 
 
-def _check_formulation(robot: Robot, name: str) -> None:
+def _formulation(robot: Robot, name: str, shared: bool = False) -> str:
+    """The formulation that a robot is computed with; `shared`: with weights or preload of its actuators.
+
+    Raises:
+        KinematicsError: if the one that is named cannot be used.
+    """
+    if name == "auto":
+        name = "tree" if shared or compact_form.why_not(robot) else "compact"
     if name == "compact":
         reason = compact_form.why_not(robot)
     else:
         reason = formulations.why_not(name, mechanism(robot))
     if reason:
         raise KinematicsError(f"the formulation {name!r} does not serve {robot.name}: {reason}")
+    return name

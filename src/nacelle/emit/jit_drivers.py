@@ -10,7 +10,10 @@ Both work on many samples at a time, one in each lane of a vector, and share the
 
 from __future__ import annotations
 
+import array
 import ctypes
+import functools
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -72,7 +75,8 @@ class Newton:
 
         y ← y + min(1, L / |dy|) dy     until error(y) <= tolerance,
 
-    L the longest step. The error belongs to the y that is returned: no step is taken after the test.
+    L the longest step. The error belongs to the y that is returned: no step is taken after the test, unless
+    `polish` takes the one that the test has found: convergence is quadratic, so only rounding is left then.
     """
 
     def __init__(self, image: bytes, program: Program) -> None:
@@ -87,6 +91,7 @@ class Newton:
         )
         self._many = kind(self._library.address("nacelle_v_newton"))
         self._one = kind(self._library.address("nacelle_s_newton"))
+        self._tiles: deque[NDArray[np.uint8]] = deque()
 
     def solve(
         self,
@@ -97,6 +102,7 @@ class Newton:
         max_iterations: int = 50,
         max_step: float = np.inf,
         follow: bool = False,
+        polish: bool = False,
         threads: int = 1,
     ) -> NewtonResult:
         """Solve for every sample.
@@ -110,6 +116,7 @@ class Newton:
             follow: start each sample from the solution of the one before it, if that was solved, as
                 along a path; samples are then solved one after the other, and each thread's first
                 sample starts from y0.
+            polish: whether a sample that is solved takes one step more.
             threads: how many threads share the samples.
         """
         guess, parameters = rows(y0, self.n, "y0"), rows(p, self.k, "p")
@@ -119,18 +126,66 @@ class Newton:
         # Whole vectors are stored, so there is room for the lanes beyond the last sample.
         iterations = np.zeros(count + width, dtype=np.int64)
         status = np.full(count + width, ITERATION_CAP, dtype=np.int64)
-        entry, size = (self._one, self._one_bytes) if follow else (self._many, self._many_bytes)
+        entry = self._one if follow else self._many
+        mode = llvm_drivers.FOLLOW * follow + llvm_drivers.POLISH * polish
 
         def part(start: int, stop: int) -> None:
-            tile = aligned_memory(size)
+            try:
+                tile = self._tiles.pop()
+            except IndexError:
+                tile = aligned_memory(max(self._one_bytes, self._many_bytes))
             entry(
                 *(address(guess), _step(guess), address(parameters), _step(parameters)),
                 *(address(y), address(iterations), address(status), start, stop),
-                *(tolerance, max_step, max_iterations, int(follow), address(tile), library_table()),
+                *(tolerance, max_step, max_iterations, mode, address(tile), library_table()),
             )
+            self._tiles.append(tile)
 
         _share(part, count, width, threads)
         return NewtonResult(y, iterations[:count], status[:count])
+
+    def bind(
+        self,
+        y0: NDArray[Any],
+        p: NDArray[Any],
+        y: NDArray[Any],
+        *,
+        tolerance: float,
+        max_iterations: int = 50,
+        max_step: float = np.inf,
+        polish: bool = False,
+    ) -> Callable[[], int]:
+        """Give a function that solves one sample in these very buffers, and returns its status.
+
+        Args:
+            y0: where to start (n,).
+            p: parameters (k,).
+            y: the solution (n,).
+            tolerance: as in `solve`, and so are the others.
+            max_iterations: the most steps.
+            max_step: the longest step.
+            polish: whether a sample that is solved takes one step more.
+        """
+        for name, buffer, size in (("y0", y0, self.n), ("p", p, self.k), ("y", y, self.n)):
+            if buffer.shape != (size,) or buffer.dtype != np.float64 or not buffer.flags.c_contiguous:
+                raise ValueError(f"{name} must be a C-contiguous float64 array ({size},)")
+        tile = aligned_memory(self._one_bytes)
+        counted, status = array.array("q", [0]), array.array("q", [ITERATION_CAP])
+        call = functools.partial(
+            self._one,
+            *(_POINTER(address(y0)), _INTEGER(0), _POINTER(address(p)), _INTEGER(0), _POINTER(address(y))),
+            *(_POINTER(counted.buffer_info()[0]), _POINTER(status.buffer_info()[0])),
+            *(_INTEGER(0), _INTEGER(1), _REAL(tolerance), _REAL(max_step), _INTEGER(max_iterations)),
+            *(_INTEGER(llvm_drivers.POLISH * polish), _POINTER(address(tile)), library_table()),
+        )
+        keep = (tile, counted, y0, p, y)
+
+        def solve() -> int:
+            call()
+            return status[0]
+
+        vars(solve)["keep"] = keep
+        return solve
 
 
 def _newton_sizes(program: Program) -> tuple[int, int]:

@@ -132,8 +132,10 @@ def _next_sample(text: Text) -> str:
 
 NEWTON_PARAMETERS = (
     "ptr %guess, i64 %guess.step, ptr %p, i64 %p.step, ptr %y, ptr %iterations, ptr %status, "
-    "i64 %start, i64 %stop, double %tolerance, double %longest, i64 %cap, i64 %follow, ptr %tile, ptr %table"
+    "i64 %start, i64 %stop, double %tolerance, double %longest, i64 %cap, i64 %mode, ptr %tile, ptr %table"
 )
+# Bits of %mode: each sample starts from the one before it; a sample that is solved takes its last step, too.
+FOLLOW, POLISH = 1, 2
 
 
 def newton(plan: Plan, n: int, k: int, width: int, prefix: str) -> str:
@@ -156,6 +158,7 @@ def newton(plan: Plan, n: int, k: int, width: int, prefix: str) -> str:
         t(
             "%before = phi i64 [ 1, %entry ], [ %state.end, %sample.end ]",
             "%failed = icmp ne i64 %before, 0",
+            f"%follow = and i64 %mode, {FOLLOW}",
             "%alone = icmp eq i64 %follow, 0",
             "%restart = or i1 %fresh, %failed",
             "%guessed = or i1 %restart, %alone",
@@ -211,10 +214,14 @@ def newton(plan: Plan, n: int, k: int, width: int, prefix: str) -> str:
     longest = t.spread("%longest")
     long = t.value(f"fcmp ogt {t.real} {length}, {longest}")
     scale = t.choose(long, t.value(f"fdiv {t.real} {longest}, {length}"), splat(1.0, width))
+    polishes = t.value(f"icmp ne i64 {t.value(f'and i64 %mode, {POLISH}')}, 0")
+    none = "0" if width == 1 else "zeroinitializer"
+    last = t.value(f"select i1 {polishes}, {t.bit} {t.both(solved, finite)}, {t.bit} {none}")
+    moves = t.value(f"or {t.bit} %active.next, {last}")
     for j, step in enumerate(steps):
         old = t.load("%tile", j)
         new = t.add(old, t.mul(scale, step))
-        t.store(t.choose("%active.next", new, old), "%tile", j)
+        t.store(t.choose(moves, new, old), "%tile", j)
     one_more = t.value(f"add {t.integer} %taken, {t.whole(1)}")
     t(f"%taken.next = select {t.bit} %active.next, {t.integer} {one_more}, {t.integer} %taken")
     more = t.any("%active.next")

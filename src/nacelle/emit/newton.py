@@ -5,6 +5,7 @@ The native form is in `nacelle.emit.jit_drivers`; both follow the same rules.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -44,9 +45,23 @@ class Solver(Protocol):
         max_iterations: int = 50,
         max_step: float = np.inf,
         follow: bool = False,
+        polish: bool = False,
         threads: int = 1,
     ) -> NewtonResult:
         """Solve for every sample."""
+
+    def bind(
+        self,
+        y0: NDArray[Any],
+        p: NDArray[Any],
+        y: NDArray[Any],
+        *,
+        tolerance: float,
+        max_iterations: int = 50,
+        max_step: float = np.inf,
+        polish: bool = False,
+    ) -> Callable[[], int]:
+        """Give a function that solves one sample in these very buffers, and returns its status."""
 
 
 class NumpyNewton:
@@ -65,6 +80,7 @@ class NumpyNewton:
         max_iterations: int = 50,
         max_step: float = np.inf,
         follow: bool = False,
+        polish: bool = False,
         threads: int = 1,
     ) -> NewtonResult:
         """Solve for every sample; arguments as in `nacelle.emit.jit_drivers.Newton.solve`."""
@@ -85,6 +101,7 @@ class NumpyNewton:
                     tolerance=tolerance,
                     max_iterations=max_iterations,
                     max_step=max_step,
+                    polish=polish,
                 )
                 y[row], iterations[row], status[row] = one.y[0], one.iterations[0], one.status[0]
             return NewtonResult(y, iterations, status)
@@ -98,12 +115,45 @@ class NumpyNewton:
             done = error[:, 0] <= tolerance
             broken = ~done & ~(np.isfinite(error[:, 0]) & np.isfinite(length))
             status[left[done]], status[left[broken]] = CONVERGED, NOT_FINITE
+            if polish:
+                last = done & np.isfinite(length)
+                y[left[last]] += _shortened(dy[last], length[last], max_step)
             moves = ~done & ~broken
             if iteration == max_iterations:
                 break
-            with np.errstate(divide="ignore"):
-                factor = np.minimum(1.0, max_step / length[moves])
             left = left[moves]
-            y[left] += factor[:, None] * dy[moves]
+            y[left] += _shortened(dy[moves], length[moves], max_step)
             iterations[left] += 1
         return NewtonResult(y, iterations, status)
+
+    def bind(
+        self,
+        y0: NDArray[Any],
+        p: NDArray[Any],
+        y: NDArray[Any],
+        *,
+        tolerance: float,
+        max_iterations: int = 50,
+        max_step: float = np.inf,
+        polish: bool = False,
+    ) -> Callable[[], int]:
+        """Give a function that solves one sample in these very buffers, and returns its status."""
+
+        def solve() -> int:
+            found = self.solve(
+                *(y0, p),
+                tolerance=tolerance,
+                max_iterations=max_iterations,
+                max_step=max_step,
+                polish=polish,
+            )
+            y[:] = found.y[0]
+            return int(found.status[0])
+
+        return solve
+
+
+def _shortened(dy: NDArray[Any], length: NDArray[Any], max_step: float) -> NDArray[Any]:
+    """Steps (N, n) of some lengths (N,), none longer than the longest that is allowed."""
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.minimum(1.0, max_step / length)[:, None] * dy)

@@ -64,24 +64,30 @@ def closure_state(robot: Robot, motion: TreeMotion) -> ClosureState:
     residual: list[Array] = []
     blocks: list[Array] = []
     rows: list[slice] = []
+    # Numbers alone are no constants of a program: their products may be summed in any order.
+    numbers = motion.columns.dtype != object
     for joint in robot.closures:
         first, second = closure_frames(joint, motion)
         d = _gap(first.p, second.p)
         J1 = motion.point_jacobian(joint.predecessor, first.p)
         J2 = motion.point_jacobian(joint.successor, second.p)
         # v_2 - v_1 - w_1 x d, per rate: w_1 x d = -d x w_1.
-        slip = plus(plus(J2[:3], -J1[:3]), product(skew(d), J1[3:]))
-        turn = plus(J2[3:], -J1[3:])
+        if numbers:
+            slip, turn = J2[:3] - J1[:3] + skew(d) @ J1[3:], J2[3:] - J1[3:]
+        else:
+            slip = plus(plus(J2[:3], -J1[:3]), product(skew(d), J1[3:]))
+            turn = plus(J2[3:], -J1[3:])
         start = len(residual)
         for lock in joint.locks:
             e = first.R[:, lock[1]]
             if len(lock) == 2:
                 residual.append(dot(e, d))
-                blocks.append(product(slip.T, e))
+                blocks.append(slip.T @ e if numbers else product(slip.T, e))
             else:
                 f = second.R[:, lock[2]]
                 residual.append(dot(e, f))
-                blocks.append(product(turn.T, cross(f, e)))
+                n = cross(f, e)
+                blocks.append(turn.T @ n if numbers else product(turn.T, n))
         rows.append(slice(start, len(residual)))
     width = motion.columns.shape[1]
     if not residual:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nacelle.errors import KinematicsError, SingularError, UnreachableError
+from nacelle.errors import SingularError, UnreachableError
 from nacelle.kinematics import functions
 from nacelle.kinematics.flags import Flag, failed
 from nacelle.kinematics.limits import (
@@ -21,8 +21,9 @@ from nacelle.kinematics.limits import (
 from nacelle.kinematics.margins import MET_MARGIN, NEAR_MARGIN, margin_names
 from nacelle.kinematics.mechanism import mechanism
 from nacelle.kinematics.native import native
+from nacelle.kinematics.one_state import one_state
 from nacelle.kinematics.pose_input import checked_poses
-from nacelle.kinematics.unknowns import Start, unknowns
+from nacelle.kinematics.unknowns import start_of, unknowns
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 
@@ -103,7 +104,7 @@ def inverse_kinematics(
     robot: Robot,
     x: Any,
     *,
-    guess: InverseKinematics | Start | None = None,
+    guess: Any = None,
     follow: bool = False,
     limits: bool = True,
 ) -> InverseKinematics:
@@ -116,7 +117,8 @@ def inverse_kinematics(
     Args:
         robot: the robot.
         x: reduced poses (..., nx); see `nacelle.pose`.
-        guess: solutions at one pose, or at as many poses, to start from.
+        guess: solutions at one pose, or at as many poses, to start from: a result of this function or of
+            `inverse_dynamics`, or its y.
         follow: whether the poses, in order, are a path: each starts from the solution before it.
         limits: whether to check the limits of joints and actuators.
 
@@ -125,9 +127,15 @@ def inverse_kinematics(
         UnreachableError: if a single pose is out of reach; in a batch it is flagged, and its numbers are NaN.
         SingularError: if a single pose is a serial singularity; likewise.
     """
+    one = None if follow else one_state(functions.joint_positions, robot)(x, guess)
+    if one is not None:
+        q, active, margins = (one.results[name] for name in ("q", "active", "gates"))
+        result = InverseKinematics(robot, one.x, one.y, q, active, margins, one.flags)
+        if limits and _outside(result):
+            result.flags[...] = int(Flag.OUT_OF_LIMITS)
+        return result
     poses, valid = checked_poses(robot, x)
-    start = None if guess is None else _start(robot, guess)
-    y, branch = unknowns(mechanism(robot), poses, start, follow=follow)
+    y, branch = unknowns(mechanism(robot), poses, start_of(robot, guess), follow=follow)
     flags = np.where(valid, branch, int(Flag.INVALID))
     found = native(functions.joint_positions, robot)(poses, y)
     q, active, margins = found["q"], found["active"], found["gates"]
@@ -141,19 +149,6 @@ def inverse_kinematics(
     if limits:
         flags |= np.where(_outside(result) & ~bad, int(Flag.OUT_OF_LIMITS), 0)
     return result
-
-
-def _start(robot: Robot, guess: Any) -> Start:
-    """Where continuation begins, from a solution that a user gives."""
-    x, y = getattr(guess, "x", None), getattr(guess, "y", None)
-    known = mechanism(robot)
-    sizes = (known.layout.nx, known.ny)
-    if x is None or y is None or (np.shape(x)[-1:], np.shape(y)[-1:]) != ((sizes[0],), (sizes[1],)):
-        raise KinematicsError(
-            f"the guess is a solution of {robot.name} as inverse_kinematics gives it, with {sizes[0]} "
-            f"coordinates and {sizes[1]} unknowns, got {type(guess).__name__}"
-        )
-    return Start(x, y)
 
 
 def leg_condition(margins: Array) -> Array:

@@ -19,8 +19,7 @@ from nacelle.kinematics.configuration import configuration
 from nacelle.kinematics.flags import Flag, failed
 from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.mechanism import mechanism
-from nacelle.kinematics.motion import settle, solved
-from nacelle.kinematics.native import native
+from nacelle.kinematics.motion import evaluated
 from nacelle.model.platform import AXES
 from nacelle.model.robot import Robot
 from nacelle.spatial.rotation import skew
@@ -91,20 +90,20 @@ def conditioning(matrices: Array) -> Array:
         return np.asarray(np.where(finite, s[..., -1] / s[..., 0], np.nan))
 
 
-def jacobian(robot: Robot, x: Any) -> Jacobian:
+def jacobian(robot: Robot, x: Any, *, guess: Any = None) -> Jacobian:
     """Jacobians between the reduced twist and the rates of the actuators.
 
     Args:
         robot: the robot.
         x: reduced poses (..., nx).
+        guess: solutions near by, for robots that need iteration, as in `inverse_kinematics`.
 
     Raises:
         UnreachableError: if a single pose is out of reach; in a batch it is flagged.
         SingularError: if a single pose is a parallel singularity, where J_r does not exist; in a batch it is
             flagged, and J_r is NaN.
     """
-    poses, y, flags = solved(robot, x)
-    found = settle(robot, poses, native(functions.inverse_jacobian, robot)(poses, y), flags)
+    poses, y, found, flags = evaluated(functions.inverse_jacobian, robot, x, guess=guess)
     inverse = found["J"]
     scaled = scaled_inverse(robot, inverse)
     square = inverse.shape[-1] == inverse.shape[-2]
@@ -149,14 +148,12 @@ def joint_jacobian(robot: Robot, x: Any) -> Array:
 
 
 def _rates(robot: Robot, x: Any) -> Array:
-    poses, y, flags = solved(robot, x)
-    return settle(robot, poses, native(functions.rate_maps, robot)(poses, y), flags)["U"]
+    return evaluated(functions.rate_maps, robot, x).results["U"]
 
 
 def body_jacobian(robot: Robot, x: Any) -> Array:
     """Twists [v; w] of all bodies at their origins (..., bodies, 6, n) from the reduced twist."""
-    poses, y, flags = solved(robot, x)
-    return settle(robot, poses, native(functions.body_jacobians, robot)(poses, y), flags)["J"]
+    return evaluated(functions.body_jacobians, robot, x).results["J"]
 
 
 @dataclass(frozen=True)

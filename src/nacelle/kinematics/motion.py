@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,8 +14,9 @@ from nacelle.kinematics.flags import Flag, failed
 from nacelle.kinematics.inverse import failure, margin_flags
 from nacelle.kinematics.mechanism import mechanism
 from nacelle.kinematics.native import native
+from nacelle.kinematics.one_state import one_state
 from nacelle.kinematics.pose_input import checked_poses, checked_rates
-from nacelle.kinematics.unknowns import unknowns
+from nacelle.kinematics.unknowns import start_of, unknowns
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 
@@ -53,15 +55,67 @@ class JointMotion:
     flags: Array
 
 
-def solved(robot: Robot, x: Any, *others: Array) -> tuple[Array, Array, Array]:
-    """Take poses and find what needs iteration: (x, y, flags), all with the common batch shape."""
+class States(NamedTuple):
+    """A function at states.
+
+    Attributes:
+        x: poses (..., nx).
+        y: what iteration found (..., ny).
+        results: outputs of the function by name.
+        flags: for every state what was found (`Flag`).
+    """
+
+    x: Array
+    y: Array
+    results: dict[str, Array]
+    flags: Array
+
+
+def evaluated(
+    function: Callable[..., Any],
+    robot: Robot,
+    x: Any,
+    *others: Array,
+    load: Callable[[Array, Array], Array] | None = None,
+    guess: Any = None,
+    options: Mapping[str, Any] | None = None,
+) -> States:
+    """Evaluate a physics function of (x, y, ...) with margins "gates" at states, natively, and flag them.
+
+    Args:
+        function: the physics function.
+        robot: the robot.
+        x: reduced poses (..., nx).
+        *others: its other inputs, with checked last dimensions.
+        load: gives its last input at (x, y), where that depends on the pose.
+        guess: what iteration begins with, as in `inverse_kinematics`.
+        options: keyword arguments of the function that shape the program.
+
+    Raises:
+        KinematicsError, UnreachableError, SingularError: as `settle` does.
+    """
+    settings = tuple(options.items()) if options else ()
+    if load is None:
+        one = one_state(function, robot, settings)(x, guess, *others)
+        if one is not None:
+            return States(*one, one.flags)
+    poses, y, flags = solved(robot, x, *others, guess=guess)
+    if load is not None:
+        others = (*others, load(poses, y))
+    found = native(function, robot, settings)(poses, y, *others)
+    flags = np.broadcast_to(flags, found["gates"].shape[:-1]).copy()
+    return States(poses, y, settle(robot, poses, found, flags), flags)
+
+
+def solved(robot: Robot, x: Any, *others: Array, guess: Any = None) -> tuple[Array, Array, Array]:
+    """Take poses and find what needs iteration: (x, y, flags), the flags with the common batch shape."""
     poses, valid = checked_poses(robot, x)
     try:
         batch = np.broadcast_shapes(poses.shape[:-1], *(other.shape[:-1] for other in others))
     except ValueError:
         shapes = ", ".join(str(array.shape) for array in (poses, *others))
         raise KinematicsError(f"the batch dimensions do not broadcast: {shapes}") from None
-    y, branch = unknowns(mechanism(robot), poses)
+    y, branch = unknowns(mechanism(robot), poses, start_of(robot, guess))
     flags = np.where(valid, branch, int(Flag.INVALID))
     for other in others:
         finite = np.all(np.isfinite(other), axis=-1)
@@ -110,9 +164,8 @@ def body_motion(robot: Robot, x: Any, v: Any = None, a: Any = None) -> BodyMotio
     n = robot.motion.n
     v = checked_rates(robot, "the twist v", np.zeros(n) if v is None else v)
     a = checked_rates(robot, "the acceleration a", np.zeros(n) if a is None else a)
-    poses, y, flags = solved(robot, x, v, a)
-    found = settle(robot, poses, native(functions.body_motions, robot)(poses, y, v, a), flags)
-    return BodyMotion(found["twist"], found["acceleration"], flags)
+    state = evaluated(functions.body_motions, robot, x, v, a)
+    return BodyMotion(state.results["twist"], state.results["acceleration"], state.flags)
 
 
 def joint_motion(robot: Robot, x: Any, v: Any = None, a: Any = None) -> JointMotion:
@@ -120,7 +173,7 @@ def joint_motion(robot: Robot, x: Any, v: Any = None, a: Any = None) -> JointMot
     n = robot.motion.n
     v = checked_rates(robot, "the twist v", np.zeros(n) if v is None else v)
     a = checked_rates(robot, "the acceleration a", np.zeros(n) if a is None else a)
-    poses, y, flags = solved(robot, x, v, a)
-    found = settle(robot, poses, native(functions.joint_motions, robot)(poses, y, v, a), flags)
+    state = evaluated(functions.joint_motions, robot, x, v, a)
+    found = state.results
     active = (found["active"], found["active_rate"], found["active_acceleration"])
-    return JointMotion(found["q"], found["rate"], found["acceleration"], active, flags)
+    return JointMotion(found["q"], found["rate"], found["acceleration"], active, state.flags)

@@ -13,6 +13,9 @@ from nacelle.model.robot import Robot
 from nacelle.spatial.rotation_path import quat_exp, quat_from_matrices, quat_multiply
 from nacelle.spatial.scalar import Array
 
+# A quaternion that is shorter is no orientation.
+SHORTEST = 1e-12
+
 
 def pose(
     robot: Robot,
@@ -182,8 +185,10 @@ def checked_poses(robot: Robot, x: Any) -> tuple[Array, Array]:
     valid = np.all(finite, axis=-1)
     if layout.quaternion is not None:
         with np.errstate(all="ignore"):
-            length = np.linalg.norm(poses[..., layout.quaternion], axis=-1)
-            valid &= length > 1e-12
+            # Summed in this order: a single pose must get the same bits as in a batch (`one_state`).
+            a, b, c, d = np.moveaxis(poses[..., layout.quaternion], -1, 0)
+            length = np.sqrt(a * a + b * b + c * c + d * d)
+            valid &= length > SHORTEST
             poses[..., layout.quaternion] /= length[..., None]
     if poses.ndim == 1 and not valid:
         bad = [name for name, good in zip(layout.x_names, finite, strict=True) if not good]

@@ -17,7 +17,7 @@ from nacelle.model.joint import Joint, Primitive
 from nacelle.model.leg import BASE, PLATFORM
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose, identity
-from nacelle.spatial.rotation import rotation_quat
+from nacelle.spatial.rotation import rotation_quat, skew
 from nacelle.spatial.scalar import Array, Scalar, atan2, cos, cross, pack, plus, sin
 
 
@@ -54,6 +54,9 @@ class TreeMotion:
     def point_jacobian(self, body: int, point: Array) -> Array:
         """Jacobian of the twist [v; w] of a body at a point given in base axes: v = v0 + w x point."""
         v0, w = self.columns[:3], self.columns[3:]
+        if w.dtype != object and point.dtype != object:
+            # Numbers alone are no constants of a program: what cancels to rounding may stay.
+            return np.where(self.movers[body], np.concatenate([v0 - skew(point) @ w, w]), 0.0)
         J = np.concatenate([plus(v0, cross(w, point)), w])
         return np.where(self.movers[body], J, 0.0)
 

@@ -3,6 +3,7 @@
 Legs without a closed form, loops of the nacelle and parasitic motion are solved by Newton's iteration. Their
 equations have several solutions; the one that is meant is connected with the reference pose:
 
+0. with a guess near by, as in a control loop: by plain iteration, where a few short steps close the loops;
 1. by continuation in a straight line from the reference (or from a guess);
 2. where that is blocked by a singularity, from the nearest points of a roadmap of the branch;
 3. where there is no such path, but plain iteration closes the loops: flagged `OTHER_BRANCH`;
@@ -14,11 +15,12 @@ The signs of `nacelle.kinematics.branch` are checked for every solution.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from nacelle.emit.newton import Solver
+from nacelle.errors import KinematicsError
 from nacelle.kinematics import functions
 from nacelle.kinematics.branch import branch_of
 from nacelle.kinematics.continuation import (
@@ -46,6 +48,9 @@ _GOALS, _FAR, _TURN = 96, 1.2, 1.6
 _NEAREST = 2
 # The longest step of plain iteration, rad or robot sizes.
 _LONGEST = 0.5
+# A guess is near where plain iteration closes the loops in so few steps, none of them longer than this (rad,
+# robot sizes): convergence is then quadratic from the first step on, and no other solution that near.
+_NEAR_STEPS, _NEAR_STEP = 4, 0.125
 
 
 class Unknowns(NamedTuple):
@@ -61,10 +66,44 @@ class Unknowns(NamedTuple):
 
 
 class Start(NamedTuple):
-    """Where continuation begins: poses x and unknowns y of solutions, (..., nx) and (..., ny)."""
+    """Where the search begins: poses x and unknowns y of solutions, (..., nx) and (..., ny).
 
-    x: Array
+    Without their poses the unknowns serve plain iteration alone.
+    """
+
+    x: Array | None
     y: Array
+
+
+def start_of(robot: Robot, guess: Any) -> Start | None:
+    """Where the search begins, from what a user gives: a result with x and y, or y (..., ny) alone.
+
+    Raises:
+        KinematicsError: if it does not fit the robot.
+    """
+    if guess is None:
+        return None
+    known = mechanism(robot)
+    x = getattr(guess, "x", None)
+    y = getattr(guess, "y", guess if x is None else None)
+    try:
+        start = Start(None if x is None else np.asarray(x, dtype=float), np.asarray(y, dtype=float))
+    except (TypeError, ValueError):
+        start = Start(None, np.full(1, np.nan))
+    fits = start.y.shape[-1:] == (known.ny,)
+    if not fits or (start.x is not None and start.x.shape[-1:] != (known.layout.nx,)):
+        raise KinematicsError(
+            f"the guess is a solution of {robot.name} as inverse_kinematics or inverse_dynamics gives it, "
+            f"with {known.layout.nx} coordinates and {known.ny} unknowns, or its y alone, got "
+            f"{type(guess).__name__}"
+        )
+    return start
+
+
+def nearby(known: Mechanism) -> dict[str, Any]:
+    """Settings of the plain iteration that begins with a guess."""
+    longest = _NEAR_STEP * float(np.min(_unknown_units(known)))
+    return {"tolerance": CLOSED, "max_iterations": _NEAR_STEPS, "max_step": longest, "polish": True}
 
 
 def unknowns(known: Mechanism, x: Array, guess: Start | None = None, *, follow: bool = False) -> Unknowns:
@@ -74,7 +113,7 @@ def unknowns(known: Mechanism, x: Array, guess: Start | None = None, *, follow: 
         known: analysis of the robot.
         x: poses (..., nx).
         guess: solutions to begin with, one or as many as poses; the reference pose if None, and where they
-            are not finite.
+            are not finite, or are not near and have no poses of their own.
         follow: whether the poses, in order, are a path: each begins with the solution before it.
     """
     batch = x.shape[:-1]
@@ -82,14 +121,28 @@ def unknowns(known: Mechanism, x: Array, guess: Start | None = None, *, follow: 
         return Unknowns(np.zeros((*batch, 0)), np.zeros(batch, dtype=np.int64))
     rows = np.ascontiguousarray(x.reshape(-1, known.layout.nx))
     x0, y0 = known.reference
-    start = Start(np.broadcast_to(x0, rows.shape), np.broadcast_to(y0, (len(rows), known.ny)))
+    start_x, start_y = np.broadcast_to(x0, rows.shape), np.broadcast_to(y0, (len(rows), known.ny))
+    search, near = _Search(known), None
     if guess is not None:
-        own_x = broadcast_guess(guess.x, x.shape).reshape(rows.shape)
         own_y = broadcast_guess(guess.y, (*batch, known.ny)).reshape(-1, known.ny)
-        given = np.all(np.isfinite(own_x), axis=1) & np.all(np.isfinite(own_y), axis=1)
-        start = Start(*(np.where(given[:, None], *pair) for pair in zip((own_x, own_y), start, strict=True)))
-    search = _Search(known)
-    found = search.along(rows, start) if follow else search.each(rows, start, free=guess is None)
+        if guess.x is None:
+            near = search.near(rows, own_y)
+            own_x, own_y = rows, near.y
+        else:
+            own_x = broadcast_guess(guess.x, x.shape).reshape(rows.shape)
+            near = None if follow else search.near(rows, own_y)
+        given = (np.all(np.isfinite(own_x), axis=1) & np.all(np.isfinite(own_y), axis=1))[:, None]
+        start_x, start_y = np.where(given, own_x, start_x), np.where(given, own_y, start_y)
+    if follow:
+        found = search.along(rows, start_x, start_y)
+    elif near is None:
+        found = search.each(rows, start_x, start_y, free=True)
+    else:
+        found = near
+        left = np.flatnonzero(near.flags & int(Flag.UNREACHABLE))
+        if left.size:
+            again = search.each(rows[left], start_x[left], start_y[left], free=own_x is rows)
+            found.y[left], found.flags[left] = again
     return Unknowns(found.y.reshape(*batch, known.ny), found.flags.reshape(batch))
 
 
@@ -108,13 +161,23 @@ class _Search:
         with np.errstate(invalid="ignore"):
             return np.asarray(np.sqrt(gates[:, own]))
 
-    def each(self, x: Array, start: Start, *, free: bool) -> Unknowns:
+    def near(self, x: Array, start: Array) -> Unknowns:
+        """Solve poses (N, nx) from unknowns (N, ny) of solutions near by."""
+        found = self.solver.solve(start, x, **nearby(self.known))
+        closed = found.status == 0
+        flags = np.where(closed, 0, int(Flag.UNREACHABLE))
+        y = np.where(closed[:, None], found.y, np.nan)
+        good = np.flatnonzero(closed)
+        flags[good] |= self._signs(x[good], y[good])
+        return Unknowns(y, flags)
+
+    def each(self, x: Array, start_x: Array, start_y: Array, *, free: bool) -> Unknowns:
         """Solve every pose (N, nx) for itself; with `free` by way of the roadmap, too."""
         known = self.known
         y = np.full((len(x), known.ny), np.nan)
         flags = np.full(len(x), int(Flag.UNREACHABLE))
-        left = np.flatnonzero(np.all(np.isfinite(x), axis=1) & np.all(np.isfinite(start.y), axis=1))
-        last = self._connect(left, x, start.x[left], start.y[left], y, flags)
+        left = np.flatnonzero(np.all(np.isfinite(x), axis=1) & np.all(np.isfinite(start_y), axis=1))
+        last = self._connect(left, x, start_x[left], start_y[left], y, flags)
         missed = flags[left] == int(Flag.UNREACHABLE)
         left, last = left[missed], last[missed]
         if left.size:
@@ -129,11 +192,11 @@ class _Search:
                 self._iterate(left[still], x, from_y[still], y, flags)
         return self._checked(x, y, flags)
 
-    def along(self, x: Array, start: Start) -> Unknowns:
+    def along(self, x: Array, start_x: Array, start_y: Array) -> Unknowns:
         """Solve poses (N, nx) as a path: runs in which Newton is certain, and continuation between them."""
         y = np.full((len(x), self.known.ny), np.nan)
         flags = np.full(len(x), int(Flag.UNREACHABLE))
-        last_x, last_y = start.x[:1], start.y[:1]
+        last_x, last_y = start_x[:1], start_y[:1]
         valid = np.flatnonzero(np.all(np.isfinite(x), axis=1))
         place = 0
         while place < valid.size:
@@ -182,8 +245,12 @@ class _Search:
         """Improve solutions to rounding, and check their signs."""
         good = np.flatnonzero((flags & int(Flag.UNREACHABLE)) == 0)
         y[good] = polished(self.solver, y[good], x[good])
-        flags[good] |= np.where(on_branch(self.known.robot, x[good], y[good]), 0, int(Flag.OTHER_BRANCH))
+        flags[good] |= self._signs(x[good], y[good])
         return Unknowns(y, flags)
+
+    def _signs(self, x: Array, y: Array) -> Array:
+        """`OTHER_BRANCH` where signs of solutions differ from those of the reference pose (N,)."""
+        return np.where(on_branch(self.known.robot, x, y), 0, int(Flag.OTHER_BRANCH))
 
     def between(self, x0: Array, x1: Array, t: Array) -> Array:
         """Poses (M, nx) at the parts t (M,) of the ways from poses to poses; the last ones exactly."""

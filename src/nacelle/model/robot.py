@@ -170,6 +170,10 @@ class Robot:
 
     def __hash__(self) -> int:
         """Hash by structure and numbers."""
+        return self._short_hash
+
+    @cached_property
+    def _short_hash(self) -> int:
         return int(self.hash[:16], 16)
 
     def _canonical(self) -> bytes:
