@@ -45,8 +45,11 @@ class Layout:
 
     def read(self, robot: Robot, *groups: str) -> Array:
         """Give the numbers of some groups as one vector."""
-        values = [value for group in self.chosen(groups) for value in _READ[group](robot)]
-        return np.array(values, dtype=float)
+        return np.array(self.entries(robot, *groups), dtype=float)
+
+    def entries(self, robot: Robot, *groups: str) -> list[Any]:
+        """Give the numbers of some groups as they are, symbols and recorded floats too."""
+        return [value for group in self.chosen(groups) for value in _READ[group](robot)]
 
     def write(self, robot: Robot, vector: Any, *groups: str, symbolic: bool = False) -> Robot:
         """Put a vector in the place of some groups; symbols are taken as they are."""
@@ -84,7 +87,7 @@ def _geometry_names(robot: Robot) -> list[str]:
 
 def _geometry(robot: Robot) -> list[float]:
     return [
-        float(value)
+        value
         for joint in robot.joints
         for frame in _frames(joint)
         for value in (*np.ravel(frame.R), *frame.p)

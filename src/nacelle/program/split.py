@@ -1,0 +1,122 @@
+"""Splitting a program whose numbers are run-time inputs: a prologue per robot, a body per state.
+
+    prepared = prologue(parameters)          once for every set of numbers
+    outputs  = body(prepared, other inputs)  once for every state
+
+The body is made as if the parameters were constants: they are given the values of a sample, and everything
+that depends on them alone is folded, shared and merged by the same passes that work on constants; but the floats
+are recorded (`nacelle.spatial.recorded`), so that for every constant that is left in the body the prologue has
+the operations that compute it. So the body has the operations of the program with constants, and its interface
+is one number for every such constant.
+
+What is equal at the sample is taken to be equal: a sample is to be drawn at random from all sets of numbers that
+the program is made for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from nacelle.program.graph import Graph
+from nacelle.program.minimise import minimise
+from nacelle.program.program import Instruction, Program, Variable
+from nacelle.program.solve import lower_solves
+from nacelle.program.trace import Trace, linear
+from nacelle.spatial.recorded import Recorded
+
+PREPARED = "prepared"
+
+
+@dataclass(frozen=True)
+class Split:
+    """A program in two parts.
+
+    Attributes:
+        prologue: from the parameters to `prepared`.
+        body: from `prepared` and the other inputs to the outputs.
+    """
+
+    prologue: Program
+    body: Program
+
+
+class _Folding(Graph):
+    """A graph in which the first inputs are recorded constants."""
+
+    __slots__ = ("given",)
+
+    def __init__(self, given: Sequence[Recorded]) -> None:
+        super().__init__()
+        self.given = given
+
+    def input(self, k: int) -> int:
+        """The k-th input scalar, or the constant in its place."""
+        return self.const(self.given[k]) if k < len(self.given) else super().input(k)
+
+
+def split(trace: Trace, sample: Sequence[float], *, minimised: bool = True) -> Split:
+    """Split a traced function by its first input, the parameters.
+
+    Args:
+        trace: the traced function; its solves are lowered here, after folding.
+        sample: values of the parameters, drawn at random; zero is zero for good.
+        minimised: whether both parts are minimised.
+    """
+    parameters, *others = trace.inputs
+    if len(sample) != parameters.size:
+        raise ValueError(f"{parameters.size} parameters, and a sample of {len(sample)}")
+    tape = Graph()
+    given = [Recorded(value, tape, tape.input(k)) for k, value in enumerate(sample)]
+    graph = _Folding(given)
+    roots = lower_solves(trace.graph, trace.roots, graph)
+    whole = linear(trace.name, graph, trace.inputs, trace.outputs, roots)
+    if minimised:
+        whole = minimise(whole)
+    body, constants = _separated(whole, parameters, others)
+    outputs = (Variable(PREPARED, (len(constants),)),)
+    roots = [constant.node for constant in constants]
+    prologue = linear(f"{trace.name}_prepare", tape, (parameters,), outputs, roots)
+    return Split(minimise(prologue) if minimised else prologue, body)
+
+
+def _separated(
+    whole: Program, parameters: Variable, others: Sequence[Variable]
+) -> tuple[Program, list[Recorded]]:
+    """The body, in which recorded constants are the scalars of its first input; and these constants."""
+    constants: dict[float, Recorded] = {}
+    for op, *rest in whole.code:
+        if op == "const" and isinstance(rest[0], Recorded):
+            constants.setdefault(rest[0], rest[0])
+    place = {value: k for k, value in enumerate(constants)}
+    shift = len(constants) - parameters.size
+
+    def written(instruction: Instruction) -> Instruction:
+        op, *rest = instruction
+        if op == "input":
+            return ("input", rest[0] + shift)
+        if op == "const" and isinstance(rest[0], Recorded):
+            return ("input", place[rest[0]])
+        return instruction
+
+    inputs = (Variable(PREPARED, (len(constants),)), *others)
+    code = tuple(written(instruction) for instruction in whole.code)
+    return Program(whole.name, inputs, whole.outputs, code, whole.results), list(constants.values())
+
+
+def joined(prologue: Program, body: Program) -> Program:
+    """Prologue and body as one program of the parameters and the other inputs."""
+    size, parameters = len(prologue.results), prologue.input_size
+    code = list(prologue.code)
+    place: list[int] = []
+    for op, *rest in body.code:
+        if op == "input" and rest[0] < size:
+            place.append(prologue.results[rest[0]])
+            continue
+        place.append(len(code))
+        if op == "input":
+            code.append((op, rest[0] - size + parameters))
+        else:
+            code.append((op, *rest) if op == "const" else (op, *(place[k] for k in rest)))
+    inputs = (*prologue.inputs, *body.inputs[1:])
+    return Program(body.name, inputs, body.outputs, tuple(code), tuple(place[k] for k in body.results))
