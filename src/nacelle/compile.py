@@ -712,7 +712,7 @@ def make_split(
     name = getattr(function, "__name__", "program")
     with task(f"tracing and simplifying {name}"):
         try:
-            return split(_traced(call, shapes, name), sample.tolist(), minimised=minimised)
+            return split(_traced(call, shapes, name, sample.tolist()), minimised=minimised)
         except (KinematicsError, DescriptionError) as error:
             raise CompileError(
                 f"{robot.name} cannot have its numbers ({', '.join(groups)}) as inputs: with numbers near those "
@@ -721,9 +721,14 @@ def make_split(
             ) from error
 
 
-def _traced(call: Callable[..., Any], shapes: Mapping[str, tuple[int, ...]], name: str) -> Trace:
+def _traced(
+    call: Callable[..., Any],
+    shapes: Mapping[str, tuple[int, ...]],
+    name: str,
+    sample: Sequence[float] | None = None,
+) -> Trace:
     try:
-        return trace(call, shapes, name)
+        return trace(call, shapes, name, sample)
     except (TypeError, ValueError, IndexError, AttributeError) as error:
         raise CompileError(f"{name} cannot be traced: {error}") from error
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from nacelle.errors import ParameterError, did_you_mean
 from nacelle.spatial.pose import Pose
-from nacelle.spatial.scalar import Array
+from nacelle.spatial.scalar import Array, pack
 
 if TYPE_CHECKING:
     from nacelle.model.joint import Joint
@@ -99,11 +99,12 @@ def _with_geometry(robot: Robot, values: list[float]) -> Robot:
     for joint, pair in zip(robot.joints, np.array(values).reshape(-1, 2, 12), strict=True):
         frames = []
         for block in pair:
-            R = block[:9].reshape(3, 3)
+            # Beside symbols there are frames, or parts of them, that are numbers as before.
+            R = pack(block[:9].tolist()).reshape(3, 3)
             is_number = R.dtype != object
             if is_number and (np.max(np.abs(R.T @ R - np.eye(3))) > 1e-9 or np.linalg.det(R) < 0):
                 raise ParameterError(f"the frame of joint {joint.name} is not a rotation any more")
-            frames.append(Pose(R, block[9:]))
+            frames.append(Pose(R, pack(block[9:].tolist())))
         joints.append(dataclasses.replace(joint, frame_predecessor=frames[0], frame_successor=frames[1]))
     return dataclasses.replace(robot, joints=tuple(joints))
 

@@ -139,6 +139,8 @@ class Robot:
     @cached_property
     def size(self) -> float:
         """Characteristic length, m: the largest distance between a joint's frame and its body."""
+        if self.numeric is not self:
+            return self.numeric.size
         lengths = [
             float(norm(frame.p))
             for joint in self.joints

@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from nacelle.program.folding import FoldingGraph
 from nacelle.program.graph import Graph
 from nacelle.program.minimise import minimise
 from nacelle.program.program import Instruction, Program, Variable
@@ -41,34 +42,20 @@ class Split:
     body: Program
 
 
-class _Folding(Graph):
-    """A graph in which the first inputs are recorded constants."""
-
-    __slots__ = ("given",)
-
-    def __init__(self, given: Sequence[Recorded]) -> None:
-        super().__init__()
-        self.given = given
-
-    def input(self, k: int) -> int:
-        """The k-th input scalar, or the constant in its place."""
-        return self.const(self.given[k]) if k < len(self.given) else super().input(k)
-
-
-def split(trace: Trace, sample: Sequence[float], *, minimised: bool = True) -> Split:
+def split(trace: Trace, sample: Sequence[float] | None = None, *, minimised: bool = True) -> Split:
     """Split a traced function by its first input, the parameters.
 
     Args:
         trace: the traced function; its solves are lowered here, after folding.
-        sample: values of the parameters, drawn at random; zero is zero for good.
+        sample: values of the parameters, drawn at random; zero is zero for good. None if the function was
+            traced at a sample already.
         minimised: whether both parts are minimised.
     """
     parameters, *others = trace.inputs
-    if len(sample) != parameters.size:
-        raise ValueError(f"{parameters.size} parameters, and a sample of {len(sample)}")
-    tape = Graph()
-    given = [Recorded(value, tape, tape.input(k)) for k, value in enumerate(sample)]
-    graph = _Folding(given)
+    given = trace.graph if sample is None else FoldingGraph(sample)
+    if not isinstance(given, FoldingGraph) or len(given.given) != parameters.size:
+        raise ValueError(f"{trace.name} has {parameters.size} parameters: a sample of as many is needed")
+    graph = Graph() if sample is None else given
     roots = lower_solves(trace.graph, trace.roots, graph)
     whole = linear(trace.name, graph, trace.inputs, trace.outputs, roots)
     if minimised:
@@ -76,7 +63,7 @@ def split(trace: Trace, sample: Sequence[float], *, minimised: bool = True) -> S
     body, constants = _separated(whole, parameters, others)
     outputs = (Variable(PREPARED, (len(constants),)),)
     roots = [constant.node for constant in constants]
-    prologue = linear(f"{trace.name}_prepare", tape, (parameters,), outputs, roots)
+    prologue = linear(f"{trace.name}_prepare", given.tape, (parameters,), outputs, roots)
     return Split(minimise(prologue) if minimised else prologue, body)
 
 

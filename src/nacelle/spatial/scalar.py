@@ -148,6 +148,29 @@ def where(condition: Scalar, a: Scalar, b: Scalar) -> Scalar:
     return _apply("where", condition, a, b)
 
 
+def at_sample(values: Any) -> Array:
+    """Scalars as floats, for decisions: symbols of numbers that are given at run time have a sample value.
+
+    Raises:
+        TypeError: if one is a symbol of something else.
+    """
+    flat = [_sample(value) for value in np.ravel(np.asarray(values, dtype=object))]
+    return np.array(flat, dtype=float).reshape(np.shape(values))
+
+
+def _sample(value: Scalar) -> float:
+    found = getattr(value, "sample", value)
+    return float(value if found is None else found)
+
+
+def settled(values: Array) -> Array:
+    """Scalars of which symbols of plain constants are floats; an array of floats if all of them are."""
+    if values.dtype != object:
+        return values
+    flat = [getattr(value, "settled", value) for value in values.ravel()]
+    return pack(flat).reshape(values.shape) if flat else values
+
+
 def divide(a: Scalar, b: Scalar) -> Scalar:
     """Quotient a / b; a float divided by zero gives an infinity or NaN, as in every target."""
     if isinstance(a, float | int) and isinstance(b, float | int):
