@@ -10,7 +10,8 @@ wrote down:
 Fixed, for good, are
 
 - what the description does not say (defaults), and a 0 that it does say;
-- angles that are whole multiples of 90 degrees, and the angles of `count`;
+- angles that are whole multiples of 90 degrees, rotations that take coordinate axes to coordinate axes, and the
+  angles of `count`;
 - directions by name (x, -z), directions that must stay perpendicular to others (the axes of a universal joint,
   elements), quaternions and matrices: write angles where they are to be numbers;
 - the reference pose, limits, guesses, tools, what is drawn.
@@ -34,7 +35,7 @@ from typing import Any
 import numpy as np
 
 from nacelle.model.build import assembled
-from nacelle.model.description import Description
+from nacelle.model.description import Description, RotationSpec
 from nacelle.model.parameters import GROUPS
 from nacelle.model.source import Node, Source
 from nacelle.model.written import WrittenNumber, WrittenText
@@ -111,7 +112,7 @@ class Declaration:
             return self.made
         assert self.source is not None
         assert self.expanded is not None
-        recorder = _Recorder(self.source)
+        recorder = _Recorder(self.source, self.units)
         data = recorder.written(self.expanded.root, ())
         description = Description.model_validate(data, context={"units": self.units})
         robot = assembled(description, self.expanded)
@@ -121,7 +122,8 @@ class Declaration:
 class _Recorder:
     """Hands out recorded floats for the numbers of a description."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, units: dict[str, str] | None) -> None:
+        self.units = units
         self.tape = Graph()
         self.paths: dict[Any, Path] = {}
         for path, node in _leaves(source.root, ()):
@@ -134,7 +136,11 @@ class _Recorder:
     def written(self, node: Node, path: Path) -> Any:
         """Plain data of which the texts and numbers that may be free know who takes them."""
         if isinstance(node.value, dict):
-            return {key: self.written(below, (*path, key)) for key, below in node.value.items()}
+            still = ("axis", "angle") if self.keeps_axes(node) else ()
+            return {
+                key: below.plain() if key in still else self.written(below, (*path, key))
+                for key, below in node.value.items()
+            }
         if isinstance(node.value, list):
             return [self.written(below, (*path, k)) for k, below in enumerate(node.value)]
         value = node.value
@@ -144,6 +150,15 @@ class _Recorder:
         if take is None:
             return value
         return WrittenText(value, take) if isinstance(value, str) else WrittenNumber(value, take)
+
+    def keeps_axes(self, node: Node) -> bool:
+        """Whether a mapping has an axis and an angle that take coordinate axes to coordinate axes."""
+        assert isinstance(node.value, dict)
+        if not {"axis", "angle"} <= node.value.keys():
+            return False
+        data = {key: node.value[key].plain() for key in ("axis", "angle")}
+        R = RotationSpec.model_validate(data, context={"units": self.units}).rotation()
+        return bool(np.max(np.abs(np.abs(R) - np.round(np.abs(R)))) < 1e-12)
 
     def taker(self, node: Node, path: Path) -> Callable[[int, float, str], float] | None:
         """What takes the numbers of a leaf; None if nobody wrote it."""
