@@ -63,6 +63,8 @@ _XYZ = ("x", "y", "z")
 _SEED = 20_110
 
 
+
+
 def nearby(values: Any, seed: int = _SEED) -> Any:
     """Random numbers near some others, 1 to 3 % away; zeros stay."""
     rng = np.random.default_rng(seed)

@@ -43,7 +43,7 @@ from nacelle.model.fields import (
 )
 from nacelle.model.joint import JointKind
 from nacelle.model.units import NUMBER, QUANTITIES
-from nacelle.model.written import pieces
+from nacelle.model.written import WrittenNumber, WrittenText, pieces
 from nacelle.spatial.inertia import inertia_faults, parameters_from_com, parameters_from_frame
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import (
@@ -237,7 +237,9 @@ def _alike(value: Any) -> Any:
         return value
     found: dict[Any, Any] = {}
     return {
-        name: found.setdefault(moment, moment) if name in ("xx", "yy", "zz") else moment
+        name: found.setdefault(moment, moment)
+        if name in ("xx", "yy", "zz") and isinstance(moment, WrittenText | WrittenNumber)
+        else moment
         for name, moment in value.items()
     }
 
