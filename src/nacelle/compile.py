@@ -41,7 +41,7 @@ from nacelle.model.robot import Robot
 from nacelle.program.cost import Count, cost, count
 from nacelle.program.minimise import minimise
 from nacelle.program.program import Program, Variable
-from nacelle.program.split import PREPARED, Split, joined, split
+from nacelle.program.split import PREPARED, Split, joined, split, with_parameter_jacobians
 from nacelle.program.trace import Trace, trace
 from nacelle.progress import task
 from nacelle.spatial.physics import input_shapes
@@ -379,6 +379,7 @@ def compile_function(
     *,
     inputs: Mapping[str, tuple[int, ...]] | None = None,
     parameters: str | Sequence[str] = "constant",
+    derivatives: Sequence[str] = (),
     options: Mapping[str, Any] | None = None,
     target: str = "jit",
     minimised: bool = True,
@@ -394,6 +395,8 @@ def compile_function(
         inputs: names and shapes of the arrays, if the function does not declare them.
         parameters: "constant": the robot's numbers are constants; "input": its free numbers
             (`robot.numbers`) are the first input, "parameters"; or a list of groups ("inertia", ...) of them.
+        derivatives: names of outputs whose derivatives by the parameters, all other inputs held, are outputs
+            too: "d_OUTPUT_d_parameters", of shape (*shape, parameters).
         options: keyword arguments for the function: plain numbers and texts that shape the program.
         target: "jit", or "numpy", which needs no compiler and is taken with a warning where llvmlite is
             missing.
@@ -413,7 +416,10 @@ def compile_function(
     if groups:
         assert robot is not None
         kept = (store or Store()) if use_cache else None
-        return _parametric(function, robot, shapes, groups, minimised, dict(options or {}), chosen, kept)
+        wanted = _Wanted(groups, tuple(derivatives), minimised)
+        return _parametric(function, robot, shapes, wanted, dict(options or {}), chosen, kept)
+    if derivatives:
+        raise CompileError("derivatives are by parameters: give parameters='input' or groups of them")
     if chosen.name != "jit":
         program = make_program(function, robot, shapes, groups, minimised, dict(options or {}))
         return Compiled(program, _tiles(program), chosen.name)
@@ -434,12 +440,20 @@ def compile_function(
     )
 
 
+@dataclass(frozen=True)
+class _Wanted:
+    """What of the numbers of a robot is wanted as inputs, and by which outputs are differentiated."""
+
+    groups: tuple[str, ...]
+    derivatives: tuple[str, ...] = ()
+    minimised: bool = True
+
+
 def _parametric(
     function: Callable[..., Any],
     robot: Robot,
     shapes: Mapping[str, tuple[int, ...]],
-    groups: tuple[str, ...],
-    minimised: bool,
+    wanted: _Wanted,
     options: dict[str, Any],
     chosen: Target,
     store: Store | None,
@@ -447,7 +461,11 @@ def _parametric(
     """Compile both parts of a function whose numbers are inputs."""
     @lru_cache
     def parts() -> Split:
-        return make_split(function, robot, shapes, groups, minimised, options)
+        return make_split(
+            function, robot, shapes, groups, wanted.minimised, options, derivatives=wanted.derivatives
+        )
+
+    groups = wanted.groups
 
     def made(part: Literal["prologue", "body"]) -> Compiled:
         def program() -> Program:
@@ -460,10 +478,10 @@ def _parametric(
 
         # The free numbers are no part of the robot's hash, but the sample of them tells what they are.
         sample = robot.with_numbers(robot.numbers.sample(*groups), *groups)
-        kind = json.dumps([part, sample.hash, robot.numbers.names(*groups)])
+        kind = json.dumps([part, sample.hash, robot.numbers.names(*groups), wanted.derivatives])
         key = None
         if store is not None:
-            key = _key(kind, function, robot, shapes, groups, minimised, options)
+            key = _key(kind, function, robot, shapes, groups, wanted.minimised, options)
         return _kept(
             _Kept("function", _label(function, robot), store, key),
             program,
@@ -695,8 +713,12 @@ def make_split(
     groups: tuple[str, ...],
     minimised: bool = True,
     options: Mapping[str, Any] | None = None,
+    *,
+    derivatives: Sequence[str] = (),
 ) -> Split:
     """Trace a function with the free numbers of some groups as its first input, and split it.
+
+    Arguments as in `compile_function`.
 
     Raises:
         CompileError: if it cannot be traced, or the robot is another mechanism where its free numbers are not
@@ -712,7 +734,12 @@ def make_split(
     name = getattr(function, "__name__", "program")
     with task(f"tracing and simplifying {name}"):
         try:
-            return split(_traced(call, shapes, name, sample.tolist()), minimised=minimised)
+            traced = _traced(call, shapes, name, sample.tolist())
+            if derivatives:
+                traced = with_parameter_jacobians(traced, derivatives)
+            return split(traced, minimised=minimised)
+        except KeyError as error:
+            raise CompileError(f"{name} has {error.args[0]}") from error
         except (KinematicsError, DescriptionError) as error:
             raise CompileError(
                 f"{robot.name} cannot have its numbers ({', '.join(groups)}) as inputs: with numbers near those "

@@ -17,9 +17,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
+import numpy as np
+
+from nacelle.program.derivative import forward, reverse
 from nacelle.program.folding import FoldingGraph
-from nacelle.program.graph import Graph
+from nacelle.program.graph import Graph, reachable
 from nacelle.program.minimise import minimise
 from nacelle.program.program import Instruction, Program, Variable
 from nacelle.program.solve import lower_solves
@@ -65,6 +69,71 @@ def split(trace: Trace, sample: Sequence[float] | None = None, *, minimised: boo
     roots = [constant.node for constant in constants]
     prologue = linear(f"{trace.name}_prepare", given.tape, (parameters,), outputs, roots)
     return Split(minimise(prologue) if minimised else prologue, body)
+
+
+def with_parameter_jacobians(trace: Trace, names: Sequence[str]) -> Trace:
+    """Add the derivatives of some outputs by the parameters, "d_OUTPUT_d_parameters" of shape (*shape, P).
+
+    Every constant c of the graph that follows from the parameters has its derivatives by them on the tape, where
+    they are constants again; an output's derivatives by the constants are taken backwards through the graph:
+    df/dp = sum of df/dc dc/dp.
+
+    Args:
+        trace: traced at a sample; its graph grows.
+        names: of outputs.
+    """
+    graph = trace.graph
+    assert isinstance(graph, FoldingGraph)
+    parameters = trace.inputs[0]
+    outputs, roots = list(trace.outputs), list(trace.roots)
+    starts = dict(zip((v.name for v in outputs), accumulate((v.size for v in outputs), initial=0), strict=False))
+    constants = [
+        (k, value.node)
+        for k in reachable(graph, trace.roots)
+        if isinstance(value := graph.values[k], Recorded)
+    ]
+    slopes = _slopes(graph, [node for _, node in constants], parameters.size)
+    one = graph.const(1.0)
+    for name in names:
+        variable = next((v for v in trace.outputs if v.name == name), None)
+        if variable is None:
+            raise KeyError(f"no output {name!r}; there are {', '.join(starts)}")
+        rows = [
+            reverse(graph, {trace.roots[starts[name] + i]: one}, [k for k, _ in constants])
+            for i in range(variable.size)
+        ]
+        outputs.append(Variable(f"d_{name}_d_{parameters.name}", (*variable.shape, parameters.size)))
+        for row in rows:
+            sums = [graph.const(0.0)] * parameters.size
+            for by_constant, slope in zip(row, slopes, strict=True):
+                if by_constant is not None:
+                    for p, value in slope.items():
+                        sums[p] = graph.add(sums[p], graph.mul(graph.const(value), by_constant))
+            roots += sums
+    return Trace(trace.name, graph, trace.inputs, outputs, roots)
+
+
+def _slopes(graph: FoldingGraph, nodes: list[int], size: int) -> list[dict[int, float]]:
+    """For nodes of the tape their derivatives by each parameter that they depend on, as recorded floats."""
+    tape = graph.tape
+    one = tape.const(1.0)
+    columns = [forward(tape, nodes, {tape.input(p): one}) for p in range(size)]
+    found = [node for column in columns for node in column if node is not None]
+    program = linear("slopes", tape, (Variable("parameters", (size,)),), (), found)
+    # The sample's own values, without what kinks add to them: only their being zero or one matters.
+    with np.errstate(all="ignore"):
+        values = dict(zip(found, program.evaluate([float(g) for g in graph.given]), strict=True))
+    result: list[dict[int, float]] = [{} for _ in nodes]
+    for p, column in enumerate(columns):
+        for k, node in enumerate(column):
+            if node is not None:
+                result[k][p] = _recorded(tape, node, float(values[node]))
+    return result
+
+
+def _recorded(tape: Graph, node: int, value: float) -> float:
+    constant = tape.values[node]
+    return Recorded(value, tape, node) if constant is None else constant
 
 
 def _separated(
