@@ -6,6 +6,9 @@
     step = inverse.bind(x=x, v=v, a=a)     # prebound buffers for a control loop
     inverse.source("c")      # the same program as C99
 
+    inverse = nacelle.compile(function, robot, parameters="input")
+    inverse(robot.numbers.vector(), x, v, a)      # numbers and states with leading batch dimensions
+
 The physics is an argument: nothing here knows any. A compiled program is kept in the user's cache under
 a key made of the robot's hash, the function, the options, the package's source and the machine, so that a
 second process loads it without tracing.
@@ -21,9 +24,9 @@ import types
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,19 +35,22 @@ from nacelle.emit.newton import NumpyNewton, Solver
 from nacelle.emit.registry import Kernel, Target, TargetError, target, warn_once
 from nacelle.emit.rk4 import Integrator, NumpyRk4
 from nacelle.emit.store import Store
-from nacelle.errors import NacelleError, did_you_mean
+from nacelle.errors import DescriptionError, KinematicsError, NacelleError, did_you_mean
 from nacelle.model.parameters import GROUPS
 from nacelle.model.robot import Robot
 from nacelle.program.cost import Count, cost, count
 from nacelle.program.identities.merge import with_identities
 from nacelle.program.minimise import minimise
 from nacelle.program.program import Program, Variable
-from nacelle.program.trace import trace
+from nacelle.program.split import PREPARED, Split, joined, split, with_parameter_jacobians
+from nacelle.program.trace import Trace, trace
 from nacelle.progress import task
 from nacelle.spatial.physics import input_shapes, sampler_of
 
 # Below this many samples a second thread costs more than it saves.
 _SAMPLES_PER_THREAD = 2048
+# The prepared numbers of no more robots are kept at once.
+_SAMPLES_PREPARED = 16_384
 
 
 class CompileError(NacelleError):
@@ -104,7 +110,7 @@ class Compiled:
         Returns:
             One array (..., *shape) if the function has one output, else a dict of arrays by name.
         """
-        values = self._arguments(arrays, named)
+        values = arguments_of(self.name, self.inputs, arrays, named)
         batch, flat = self._flatten(values)
         number = math.prod(batch)
         results = [np.empty((number, variable.size)) for variable in self._signature.outputs]
@@ -141,42 +147,10 @@ class Compiled:
         results = [arrays[variable.name].reshape(1, variable.size) for variable in self._signature.outputs]
         return Bound(self._kernel.bind(rows, results), arrays)
 
-    def _arguments(self, arrays: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
-        names = list(self.inputs)
-        if len(arrays) > len(names):
-            raise CompileError(
-                f"{self.name} takes {len(names)} inputs ({', '.join(names)}), got {len(arrays)}"
-            )
-        values = dict(zip(names, arrays, strict=False))
-        for name, value in named.items():
-            if name not in self.inputs:
-                raise CompileError(f"{self.name} has no input {name!r}; {did_you_mean(name, names)}")
-            if name in values:
-                raise CompileError(f"the input {name!r} of {self.name} is given twice")
-            values[name] = value
-        missing = [name for name in names if name not in values]
-        if missing:
-            raise CompileError(f"{self.name} needs the inputs {', '.join(missing)}")
-        return [values[name] for name in names]
-
     def _flatten(self, values: Sequence[Any]) -> tuple[tuple[int, ...], list[NDArray[Any]]]:
         """Bring the inputs to (N, size), or (1, size) where they have no batch of their own."""
-        arrays, batches = [], []
-        for variable, value in zip(self._signature.inputs, values, strict=True):
-            array = np.asarray(value, dtype=np.float64)
-            rank = len(variable.shape)
-            if array.shape[array.ndim - rank :] != variable.shape or array.ndim < rank:
-                raise CompileError(
-                    f"the input {variable.name!r} of {self.name} has shape (..., "
-                    f"{', '.join(map(str, variable.shape))}), got {array.shape}"
-                )
-            arrays.append(array)
-            batches.append(array.shape[: array.ndim - rank])
-        try:
-            batch = np.broadcast_shapes(*batches) if batches else ()
-        except ValueError:
-            told = ", ".join(f"{v.name} {b}" for v, b in zip(self._signature.inputs, batches, strict=True))
-            raise CompileError(f"the batch dimensions do not broadcast: {told}") from None
+        arrays, batches = batched(self.name, self.inputs, values)
+        batch = np.broadcast_shapes(*batches) if batches else ()
         flat = []
         for variable, array, own in zip(self._signature.inputs, arrays, batches, strict=True):
             if math.prod(own) == 1:
@@ -190,6 +164,187 @@ class Compiled:
     def __repr__(self) -> str:
         """Give name, target and count."""
         return f"<Compiled {self.name} ({self.target}): {self.count}>"
+
+
+class Parametric:
+    """A compiled physics function whose first input, "parameters", are free numbers of the robot.
+
+    It runs in two parts: the prologue once for every set of numbers, the body for every state.
+
+        prepared = function.prologue(parameters)
+        function.body(prepared, x, v, a)          # what function(parameters, x, v, a) gives
+
+    Attributes:
+        prologue: from "parameters" to "prepared".
+        body: from "prepared" and the other inputs to the results.
+        inputs: names and shapes of its arguments.
+        outputs: names and shapes of its results.
+    """
+
+    def __init__(self, prologue: Compiled, body: Compiled) -> None:
+        """Keep both parts."""
+        self.prologue, self.body = prologue, body
+        self.name = body.name
+        self.target = body.target
+        self.inputs = {**prologue.inputs, **{k: v for k, v in body.inputs.items() if k != PREPARED}}
+        self.outputs = body.outputs
+        self.from_cache = prologue.from_cache and body.from_cache
+
+    @cached_property
+    def program(self) -> Program:
+        """Both parts as one straight-line program."""
+        return joined(self.prologue.program, self.body.program)
+
+    @property
+    def count(self) -> Count:
+        """Operations of the body by class, by the plain counting rule."""
+        return self.body.count
+
+    @property
+    def cost(self) -> float:
+        """Weighted cost of the body, in products."""
+        return self.body.cost
+
+    def source(self, language: str = "c") -> str:
+        """Both parts as source text, first the prologue, whose name ends in "_prepare"."""
+        return "\n".join(part.source(language) for part in (self.prologue, self.body))
+
+    def __call__(self, *arrays: Any, threads: int | None = None, **named: Any) -> Any:
+        """Evaluate on arrays with leading batch dimensions (..., *shape), which broadcast.
+
+        The prologue runs over the batch that the parameters have themselves: one robot with a million states
+        and a million robots with a state each take one call.
+
+        Args:
+            *arrays: the parameters, then the other inputs in order; or by name.
+            threads: how many threads share the samples; as many as cores for large batches if None.
+            **named: inputs by name.
+
+        Returns:
+            One array (..., *shape) if the function has one output, else a dict of arrays by name.
+        """
+        values = arguments_of(self.name, self.inputs, arrays, named)
+        shaped, batches = batched(self.name, self.inputs, values)
+        batch = np.broadcast_shapes(*batches)
+        results = {name: np.empty(batch + shape) for name, shape in self.outputs.items()}
+        if math.prod(batch):
+            self._fill(results, shaped[0], shaped[1:], batch, threads)
+        return next(iter(results.values())) if len(results) == 1 else results
+
+    def _fill(
+        self,
+        results: Mapping[str, NDArray[Any]],
+        parameters: NDArray[Any],
+        others: Sequence[NDArray[Any]],
+        batch: tuple[int, ...],
+        threads: int | None,
+    ) -> None:
+        """Evaluate into the results, in parts of no more prepared numbers than fit into a cache."""
+        if math.prod(parameters.shape[:-1]) == 1 or math.prod(batch) <= _SAMPLES_PREPARED:
+            made = self.body(self.prologue(parameters, threads=threads), *others, threads=threads)
+            found = made if isinstance(made, dict) else {next(iter(results)): made}
+            for name, value in found.items():
+                results[name][...] = value
+            return
+        step = max(1, _SAMPLES_PREPARED // math.prod(batch[1:]))
+        for start in range(0, batch[0], step):
+            part = slice(start, min(start + step, batch[0]))
+            length = part.stop - part.start
+            whole = length > 1 or len(batch) == 1
+            self._fill(
+                {name: value[part] if whole else value[start] for name, value in results.items()},
+                _part(parameters, 1, batch, part, whole),
+                [
+                    _part(other, len(shape), batch, part, whole)
+                    for other, shape in zip(others, list(self.inputs.values())[1:], strict=True)
+                ],
+                (length, *batch[1:]) if whole else batch[1:],
+                threads,
+            )
+
+    def bind(self, **buffers: NDArray[Any]) -> Bound:
+        """Give a function without arguments that reads and writes fixed buffers, prologue included.
+
+        Where the numbers stay, `function.body.bind(prepared=function.prologue(parameters), ...)` runs the body
+        alone.
+
+        Args:
+            **buffers: arrays by input or output name, as for `Compiled.bind`.
+        """
+        arguments_of(self.name, {**self.inputs, **self.outputs}, (), buffers, partly=True)
+        own = {name: buffer for name, buffer in buffers.items() if name in self.prologue.inputs}
+        first = self.prologue.bind(**own)
+        rest = {name: buffer for name, buffer in buffers.items() if name not in own}
+        second = self.body.bind(prepared=first[PREPARED], **rest)
+
+        def call() -> None:
+            first.call()
+            second.call()
+
+        return Bound(call, {**first.arrays, **second.arrays})
+
+    def __repr__(self) -> str:
+        """Give name, target and counts."""
+        return f"<Parametric {self.name} ({self.target}): {self.count}; prologue {self.prologue.count}>"
+
+
+def _part(array: NDArray[Any], rank: int, batch: tuple[int, ...], part: slice, whole: bool) -> NDArray[Any]:
+    """The part of an array with batch dimensions that goes with a part of the leading one."""
+    own = array.ndim - rank
+    if own < len(batch):
+        return array
+    if array.shape[0] == 1:
+        return array if whole else array[0]
+    return array[part] if whole else array[part.start]
+
+
+def arguments_of(
+    function: str,
+    inputs: Mapping[str, tuple[int, ...]],
+    arrays: Sequence[Any],
+    named: Mapping[str, Any],
+    *,
+    partly: bool = False,
+) -> list[Any]:
+    """The arguments of a function in order, given by position or by name; all of them unless `partly`."""
+    names = list(inputs)
+    if len(arrays) > len(names):
+        raise CompileError(f"{function} takes {len(names)} inputs ({', '.join(names)}), got {len(arrays)}")
+    values = dict(zip(names, arrays, strict=False))
+    for name, value in named.items():
+        if name not in inputs:
+            what = "input or output" if partly else "input"
+            raise CompileError(f"{function} has no {what} {name!r}; {did_you_mean(name, names)}")
+        if name in values:
+            raise CompileError(f"the input {name!r} of {function} is given twice")
+        values[name] = value
+    missing = [name for name in names if name not in values]
+    if missing and not partly:
+        raise CompileError(f"{function} needs the inputs {', '.join(missing)}")
+    return [values[name] for name in names if name in values]
+
+
+def batched(
+    function: str, inputs: Mapping[str, tuple[int, ...]], values: Sequence[Any]
+) -> tuple[list[NDArray[Any]], list[tuple[int, ...]]]:
+    """The inputs of a function as arrays, and the batch dimensions of each, which broadcast."""
+    arrays, batches = [], []
+    for (name, shape), value in zip(inputs.items(), values, strict=True):
+        array = np.asarray(value, dtype=np.float64)
+        rank = len(shape)
+        if array.shape[array.ndim - rank :] != shape or array.ndim < rank:
+            raise CompileError(
+                f"the input {name!r} of {function} has shape (..., "
+                f"{', '.join(map(str, shape))}), got {array.shape}"
+            )
+        arrays.append(array)
+        batches.append(array.shape[: array.ndim - rank])
+    try:
+        np.broadcast_shapes(*batches)
+    except ValueError:
+        words = ", ".join(f"{name} {b}" for name, b in zip(inputs, batches, strict=True))
+        raise CompileError(f"the batch dimensions do not broadcast: {words}") from None
+    return arrays, batches
 
 
 class Bound:
@@ -231,12 +386,13 @@ def compile_function(
     *,
     inputs: Mapping[str, tuple[int, ...]] | None = None,
     parameters: str | Sequence[str] = "constant",
+    derivatives: Sequence[str] = (),
     options: Mapping[str, Any] | None = None,
     target: str = "jit",
     minimised: bool = True,
     use_cache: bool = True,
     store: Store | None = None,
-) -> Compiled:
+) -> Compiled | Parametric:
     """Compile a physics function.
 
     Args:
@@ -244,8 +400,10 @@ def compile_function(
             inputs are declared by `@physics` or given.
         robot: the robot; its numbers are folded into the program.
         inputs: names and shapes of the arrays, if the function does not declare them.
-        parameters: "constant": the robot's numbers are constants; "input": all of them are the first
-            input, "parameters"; or a list of groups ("inertia", ...) that are.
+        parameters: "constant": the robot's numbers are constants; "input": its free numbers
+            (`robot.numbers`) are the first input, "parameters"; or a list of groups ("inertia", ...) of them.
+        derivatives: names of outputs whose derivatives by the parameters, all other inputs held, are outputs
+            too: "d_OUTPUT_d_parameters", of shape (*shape, parameters).
         options: keyword arguments for the function: plain numbers and texts that shape the program.
         target: "jit", or "numpy", which needs no compiler and is taken with a warning where llvmlite is
             missing.
@@ -253,12 +411,22 @@ def compile_function(
         use_cache: whether to look into and write to the user's cache.
         store: another cache.
 
+    Returns:
+        A `Compiled`; with numbers as inputs a `Parametric`.
+
     Raises:
         CompileError: if the function cannot be traced.
     """
     groups = _groups(parameters)
     shapes = _shapes(function, robot, inputs, groups)
     chosen = _target(target)
+    if groups:
+        assert robot is not None
+        kept = (store or Store()) if use_cache else None
+        wanted = _Wanted(groups, tuple(derivatives), minimised)
+        return _parametric(function, robot, shapes, wanted, dict(options or {}), chosen, kept)
+    if derivatives:
+        raise CompileError("derivatives are by parameters: give parameters='input' or groups of them")
     if chosen.name != "jit":
         program = make_program(function, robot, shapes, groups, minimised, dict(options or {}))
         return Compiled(program, _tiles(program), chosen.name)
@@ -277,6 +445,61 @@ def compile_function(
         load,
         lambda program: Compiled(program, _tiles(program), "numpy"),
     )
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """What of the numbers of a robot is wanted as inputs, and by which outputs are differentiated."""
+
+    groups: tuple[str, ...]
+    derivatives: tuple[str, ...] = ()
+    minimised: bool = True
+
+
+def _parametric(
+    function: Callable[..., Any],
+    robot: Robot,
+    shapes: Mapping[str, tuple[int, ...]],
+    wanted: _Wanted,
+    options: dict[str, Any],
+    chosen: Target,
+    store: Store | None,
+) -> Parametric:
+    """Compile both parts of a function whose numbers are inputs."""
+    @lru_cache
+    def parts() -> Split:
+        return make_split(
+            function, robot, shapes, groups, wanted.minimised, options, derivatives=wanted.derivatives
+        )
+
+    groups = wanted.groups
+
+    def made(part: Literal["prologue", "body"]) -> Compiled:
+        def program() -> Program:
+            found: Program = getattr(parts(), part)
+            return found
+
+        if chosen.name != "jit":
+            return Compiled(program(), _tiles(program()), chosen.name)
+        from nacelle.emit import jit
+
+        # The free numbers are no part of the robot's hash, but the sample of them tells what they are.
+        sample = robot.with_numbers(robot.numbers.sample(*groups), *groups)
+        kind = json.dumps([part, sample.hash, robot.numbers.names(*groups), wanted.derivatives])
+        key = None
+        if store is not None:
+            key = _key(kind, function, robot, shapes, groups, wanted.minimised, options)
+        return _kept(
+            _Kept("function", _label(function, robot), store, key),
+            program,
+            jit.compile_object,
+            lambda image, signature, packed: Compiled(
+                signature, jit.load_object(image, signature), "jit", packed
+            ),
+            lambda program: Compiled(program, _tiles(program), "numpy"),
+        )
+
+    return Parametric(made("prologue"), made("body"))
 
 
 _T = TypeVar("_T")
@@ -481,27 +704,75 @@ def make_program(
     Where the function declares how its inputs are drawn (`@sampled`) values that are equal at all samples
     are one.
     """
+    if groups:
+        assert robot is not None
+        parts = make_split(function, robot, shapes, groups, minimised, options)
+        return joined(parts.prologue, parts.body)
     settings = options or {}
     robot = robot.alike if robot is not None else None
-
-    def call(*arrays: Any) -> Any:
-        if robot is None:
-            return function(*arrays, **settings)
-        if groups:
-            return function(robot.with_symbols(arrays[0], *groups), *arrays[1:], **settings)
-        return function(robot, *arrays, **settings)
-
     name = getattr(function, "__name__", "program")
     with task(f"tracing and simplifying {name}"):
-        try:
-            program = trace(call, shapes, name).program()
-        except (TypeError, ValueError, IndexError, AttributeError) as error:
-            raise CompileError(f"{name} cannot be traced: {error}") from error
+        given = () if robot is None else (robot,)
+        program = _traced(lambda *arrays: function(*given, *arrays, **settings), shapes, name).program()
         if not minimised:
             return program
         sampler = sampler_of(function)
         samples = sampler(robot, shapes, groups) if sampler is not None else None
         return minimise(program) if samples is None else with_identities(program, samples)
+
+
+def make_split(
+    function: Callable[..., Any],
+    robot: Robot,
+    shapes: Mapping[str, tuple[int, ...]],
+    groups: tuple[str, ...],
+    minimised: bool = True,
+    options: Mapping[str, Any] | None = None,
+    *,
+    derivatives: Sequence[str] = (),
+) -> Split:
+    """Trace a function with the free numbers of some groups as its first input, and split it.
+
+    Arguments as in `compile_function`.
+
+    Raises:
+        CompileError: if it cannot be traced, or the robot is another mechanism where its free numbers are not
+            what they are.
+    """
+    settings = options or {}
+    robot = robot.alike
+    sample = robot.numbers.sample(*groups)
+
+    def call(numbers: Any, *arrays: Any) -> Any:
+        return function(robot.with_number_symbols(numbers, *groups), *arrays, **settings)
+
+    name = getattr(function, "__name__", "program")
+    with task(f"tracing and simplifying {name}"):
+        try:
+            traced = _traced(call, shapes, name, sample.tolist())
+            if derivatives:
+                traced = with_parameter_jacobians(traced, derivatives)
+            return split(traced, minimised=minimised)
+        except KeyError as error:
+            raise CompileError(f"{name} has {error.args[0]}") from error
+        except (KinematicsError, DescriptionError) as error:
+            raise CompileError(
+                f"{robot.name} cannot have its numbers ({', '.join(groups)}) as inputs: with numbers near those "
+                f"described {error}; numbers that must be equal are to be one constant of the description, and "
+                "those that must stay as they are can be left out of the groups"
+            ) from error
+
+
+def _traced(
+    call: Callable[..., Any],
+    shapes: Mapping[str, tuple[int, ...]],
+    name: str,
+    sample: Sequence[float] | None = None,
+) -> Trace:
+    try:
+        return trace(call, shapes, name, sample)
+    except (TypeError, ValueError, IndexError, AttributeError) as error:
+        raise CompileError(f"{name} cannot be traced: {error}") from error
 
 
 def _groups(parameters: str | Sequence[str]) -> tuple[str, ...]:
@@ -533,7 +804,7 @@ def _shapes(
         return shapes
     if robot is None:
         raise CompileError("parameters as inputs need a robot")
-    return {"parameters": (len(robot.parameter_names(*groups)),), **shapes}
+    return {"parameters": (len(robot.numbers.names(*groups)),), **shapes}
 
 
 def _target(name: str) -> Target:

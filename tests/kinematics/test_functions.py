@@ -59,14 +59,10 @@ def test_compiled_jacobian_equals_lanes(name: str) -> None:
 
 
 def other_lengths(robot: Robot, seed: int = 2, part: float = 0.01) -> Robot:
-    """The robot with every length of its frames changed by up to one per cent."""
-    names = robot.parameter_names("geometry")
-    vector = robot.parameter_vector("geometry").copy()
-    rng = np.random.default_rng(seed)
-    for k, name in enumerate(names):
-        if name.rpartition(".")[2] in ("px", "py", "pz") and not name.startswith("reference"):
-            vector[k] *= 1.0 + part * rng.uniform(-1.0, 1.0)
-    return robot.with_parameters(vector, "geometry")
+    """The robot with every length and angle of its description changed by up to one per cent."""
+    vector = robot.numbers.vector("geometry")
+    change = part * np.random.default_rng(seed).uniform(-1.0, 1.0, vector.shape)
+    return robot.with_numbers(vector * (1.0 + change), "geometry")
 
 
 @pytest.mark.parametrize("name", by_time(["3rps", "c5", "fivebar", "gough-stewart", "hexa"], long=["hexa"]))
@@ -79,11 +75,11 @@ def test_parameters_as_inputs(name: str) -> None:
         assert [plan.recipe for plan in known.legs] == [plan.recipe for plan in mechanism(robot).legs]
         x = poses_around(other, 5, seed=3)
         y = solve_lanes(other, x)
-        found = compiled(other.parameter_vector(), x, y)
+        found = compiled(other.numbers.vector(), x, y)
         expected = run_lanes(functions.inverse_jacobian, other, x, y)
         for key in ("q", "J", "gates"):
             assert_same(found[key], expected[key], 1e-12, key)
-    changed = compiled(other.parameter_vector(), x, y)["J"] - compiled(robot.parameter_vector(), x, y)["J"]
+    changed = compiled(other.numbers.vector(), x, y)["J"] - compiled(robot.numbers.vector(), x, y)["J"]
     assert np.max(np.abs(changed)) > 1e-4
 
 
@@ -93,7 +89,7 @@ def test_parameters_of_a_group_as_inputs() -> None:
     other = other_lengths(robot)
     x = poses_around(other, 3)
     v, a = np.random.default_rng(0).normal(size=(2, 3, 2))
-    found = compiled(other.parameter_vector("geometry"), x, np.zeros((3, 0)), v, a)
+    found = compiled(other.numbers.vector("geometry"), x, np.zeros((3, 0)), v, a)
     expected = run_lanes(functions.body_motions, other, x, np.zeros((3, 0)), v, a)
     assert_same(found["twist"], expected["twist"], 1e-12)
     assert_same(found["acceleration"], expected["acceleration"], 1e-12)

@@ -44,6 +44,7 @@ from nacelle.kinematics.native import native
 from nacelle.kinematics.rates import equations, respond, selections
 from nacelle.kinematics.shapes import of_actuators, of_pose, of_twist, of_unknowns
 from nacelle.model.joint import Primitive
+from nacelle.model.parameters import GROUPS
 from nacelle.model.robot import Robot
 from nacelle.program.derivative import forward, reverse
 from nacelle.program.graph import Graph
@@ -310,6 +311,8 @@ class DynamicsDerivatives:
         parameters: (..., m, numbers), by the robot's numbers; None if none were asked for.
         parameter_names: their names.
         flags: for every state what was found (`Flag`).
+        numbers: (..., m, numbers), by the free numbers of the description; None if none were asked for.
+        number_names: their names.
     """
 
     kind: str
@@ -321,6 +324,8 @@ class DynamicsDerivatives:
     parameters: Array | None
     parameter_names: tuple[str, ...]
     flags: Array
+    numbers: Array | None = None
+    number_names: tuple[str, ...] = ()
 
 
 def dynamics_derivatives(
@@ -331,6 +336,7 @@ def dynamics_derivatives(
     *,
     kind: Kind = "inverse",
     parameters: str | Sequence[str] | None = None,
+    numbers: str | Sequence[str] | None = None,
     external: Mapping[str, Any] | None = None,
     friction: bool = True,
     smooth: float | None = None,
@@ -347,6 +353,8 @@ def dynamics_derivatives(
         parameters: group or groups of the robot's numbers to differentiate by: "inertia", "friction",
             "drive", "payload", "gravity", "geometry". Bodies without any inertia stay without; of the
             geometry entries of rotation matrices count as independent numbers.
+        numbers: group or groups of the free numbers (`robot.numbers`) to differentiate by: lengths, angles,
+            masses as the description has them, each with all that follows from it.
         external: wrenches on bodies, as in `inverse_dynamics`; constant in base axes, whatever the pose.
         friction: whether friction counts.
         smooth: rate over which Coulomb friction changes its sign smoothly; if None, its derivative is 0 at
@@ -358,8 +366,12 @@ def dynamics_derivatives(
     """
     if kind not in ("inverse", "forward"):
         raise KinematicsError(f"kind is 'inverse' or 'forward', not {kind!r}")
-    groups = (parameters,) if isinstance(parameters, str) else tuple(parameters or ())
-    names = robot.parameter_names(*groups) if groups else ()
+    asked = (parameters,) if isinstance(parameters, str) else tuple(parameters or ())
+    names = robot.parameter_names(*asked) if asked else ()
+    free = (numbers,) if isinstance(numbers, str) else tuple(numbers or ())
+    slopes = robot.numbers.jacobian(*free) if free else np.zeros((len(robot.parameter_names()), 0))
+    places = _places(robot)
+    groups = tuple(g for g in GROUPS if g in asked or np.any(slopes[places[g]]))
     options = {"smooth": None} | friction_options(friction, smooth)
     z = None
     if kind == "inverse":
@@ -390,6 +402,7 @@ def dynamics_derivatives(
     else:
         by = {name: -solve_batch(M, found[name]) for name in wanted}
         by["input"] = solve_batch(M, np.swapaxes(A, -1, -2))
+    by |= _by_numbers(robot, by.pop("parameters", None), groups, asked, slopes if free else None)
     return DynamicsDerivatives(
         kind,
         tau if kind == "inverse" else a,
@@ -400,7 +413,35 @@ def dynamics_derivatives(
         by.get("parameters"),
         names,
         flags,
+        by.get("numbers"),
+        robot.numbers.names(*free) if free else (),
     )
+
+
+def _places(robot: Robot) -> dict[str, slice]:
+    """Where each group of numbers is in the robot's vector of parameters."""
+    ends = np.cumsum([0, *(len(robot.parameter_names(group)) for group in GROUPS)]).tolist()
+    return {group: slice(a, b) for group, a, b in zip(GROUPS, ends, ends[1:], strict=False)}
+
+
+def _by_numbers(
+    robot: Robot, found: Array | None, groups: tuple[str, ...], asked: tuple[str, ...], slopes: Array | None
+) -> dict[str, Array]:
+    """Derivatives by the groups of parameters asked for, and by free numbers, from those by some groups.
+
+    df/d(number) = sum over parameters of df/d(parameter) d(parameter)/d(number).
+    """
+    if found is None:
+        return {}
+    places = _places(robot)
+    sizes = [places[group].stop - places[group].start for group in groups]
+    parts = dict(zip(groups, np.split(found, np.cumsum(sizes)[:-1], axis=-1), strict=True))
+    result = {}
+    if asked:
+        result["parameters"] = np.concatenate([parts[group] for group in asked], axis=-1)
+    if slopes is not None:
+        result["numbers"] = found @ np.concatenate([slopes[places[group]] for group in groups])
+    return result
 
 
 def balanced_forces(A: Array, dR: Array, shift: Array | None) -> Array:

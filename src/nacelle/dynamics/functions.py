@@ -75,15 +75,13 @@ def forward(
 ) -> dict[str, Array]:
     """The derivative of the reduced twist at actuator forces tau: M dv/dt = A^T tau + load - h.
 
-    In the smallest form where it serves; robots with symbols for numbers by the tree, because what is zero
-    in the one may not be in the other.
+    In the smallest form where it serves.
     """
-    if robot.numeric is robot:
-        known = mechanism(robot)
-        if not applies(known):
-            return compact.forward(robot, x, y, v, tau, load, friction=friction, smooth=smooth, **FORWARD)
-        if not mixed.applies(known):
-            return mixed.forward(robot, x, y, v, tau, load, friction=friction, smooth=smooth)
+    known = mechanism(robot)
+    if not applies(known):
+        return compact.forward(robot, x, y, v, tau, load, friction=friction, smooth=smooth, **FORWARD)
+    if not mixed.applies(known):
+        return mixed.forward(robot, x, y, v, tau, load, friction=friction, smooth=smooth)
     state = state_at(robot, x, y, v)
     zero = np.zeros(robot.motion.n)
     h = generalised_force("tree", state, zero, Settings(friction, smooth))

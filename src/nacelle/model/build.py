@@ -34,6 +34,7 @@ from nacelle.spatial.inertia import (
     transform_parameters,
 )
 from nacelle.spatial.pose import Pose, identity
+from nacelle.spatial.recorded import plain_or_recorded
 
 Path = tuple[str | int, ...]
 
@@ -41,7 +42,7 @@ _AT_A_POINT = (JointKind.REVOLUTE, JointKind.UNIVERSAL, JointKind.SPHERICAL)
 
 
 def build_robot(description: Description, source: Source | None = None) -> Robot:
-    """Build the robot that a description describes.
+    """Build the robot that a description describes, numbers that differ by rounding alone made equal.
 
     Args:
         description: checked for shape already.
@@ -50,6 +51,11 @@ def build_robot(description: Description, source: Source | None = None) -> Robot
     Raises:
         DescriptionError: everything that is wrong, at once.
     """
+    return assembled(description, source).alike
+
+
+def assembled(description: Description, source: Source | None = None) -> Robot:
+    """Build the robot with all numbers as they come, recorded ones too; arguments as in `build_robot`."""
     builder = _Builder(description, source or Source("<python>", Node({})))
     robot = builder.build()
     if builder.problems or robot is None:
@@ -158,7 +164,7 @@ class _Builder:
             notes=self.description.notes,
             sources=tuple(self.description.sources),
         )
-        return None if self.problems else robot.alike
+        return None if self.problems else robot
 
     def leg_list(self, tree: list[Edge], closing: list[Edge], joints: list[Joint]) -> list[Leg]:
         """The legs: components of the graph, each with its joints and closures."""
@@ -215,7 +221,7 @@ class _Builder:
             inertia = transform_parameters(mirror, np.zeros(3), inertia) + 0.0
         return Body(
             name,
-            tuple(float(value) for value in inertia),
+            tuple(plain_or_recorded(value) for value in inertia),
             placed_display(spec.display, mirror),
             spec.section.model_dump(exclude_none=True) if spec.section else None,
             spec.material.model_dump(exclude_none=True) if spec.material else None,
@@ -405,7 +411,7 @@ class _Builder:
             if load.at == type(load.at)():
                 ten = load.ten()
             body = self.nacelle_body(load.body, ("payload", name, "body"), index)
-            loads.append(Payload(name, body, tuple(float(value) for value in ten)))
+            loads.append(Payload(name, body, tuple(plain_or_recorded(value) for value in ten)))
         return tuple(loads)
 
     def modes(

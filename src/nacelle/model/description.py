@@ -43,6 +43,7 @@ from nacelle.model.fields import (
 )
 from nacelle.model.joint import JointKind
 from nacelle.model.units import NUMBER, QUANTITIES
+from nacelle.model.written import WrittenNumber, WrittenText, pieces
 from nacelle.spatial.inertia import inertia_faults, parameters_from_com, parameters_from_frame
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import (
@@ -53,7 +54,8 @@ from nacelle.spatial.rotation import (
     rotation_x,
     rotation_z,
 )
-from nacelle.spatial.scalar import Array, norm, product
+from nacelle.spatial.recorded import is_recorded
+from nacelle.spatial.scalar import Array, norm, pack, product
 
 FORMAT = "nacelle/1"
 
@@ -118,13 +120,13 @@ class RotationSpec(Strict):
             R = np.array(self.matrix)
             return R if np.max(np.abs(product(R.T, R) - np.eye(3))) < 1e-13 else nearest_rotation(R)
         if self.rpy is not None:
-            return rotation_rpy(np.array(self.rpy))
+            return rotation_rpy(pack(self.rpy))
         if self.quat_xyzw is not None:
             quat = np.array(self.quat_xyzw)
             return rotation_quat(quat / norm(quat))
         assert self.axis is not None
         assert self.angle is not None
-        return rotation_axis_angle(np.array(self.axis), self.angle)
+        return rotation_axis_angle(pack(self.axis), self.angle)
 
 
 class KhalilKleinfingerSpec(Strict):
@@ -139,9 +141,9 @@ class KhalilKleinfingerSpec(Strict):
 
     def pose(self) -> Pose:
         """Rz(gamma) Tz(b) Rx(alpha) Tx(d) Rz(theta) Tz(r)."""
-        first = Pose(rotation_z(self.gamma), np.array([0.0, 0.0, self.b]))
-        second = Pose(rotation_x(self.alpha), np.zeros(3)) @ Pose(np.eye(3), np.array([self.d, 0.0, 0.0]))
-        third = Pose(rotation_z(self.theta), np.array([0.0, 0.0, self.r]))
+        first = Pose(rotation_z(self.gamma), pack([0.0, 0.0, self.b]))
+        second = Pose(rotation_x(self.alpha), np.zeros(3)) @ Pose(np.eye(3), pack([self.d, 0.0, 0.0]))
+        third = Pose(rotation_z(self.theta), pack([0.0, 0.0, self.r]))
         return first @ second @ third
 
 
@@ -166,7 +168,7 @@ class FrameSpec(Strict):
         if self.khalil_kleinfinger is not None:
             return self.khalil_kleinfinger.pose()
         R = np.eye(3) if self.rotation is None else self.rotation.rotation()
-        p = np.zeros(3) if self.translation is None else np.array(self.translation)
+        p = np.zeros(3) if self.translation is None else pack(self.translation)
         return Pose(R, p)
 
 
@@ -193,7 +195,7 @@ class InertiaSpec(Strict):
 
     def matrix(self) -> Array:
         """Give the matrix (3, 3), kg m^2."""
-        return np.array(
+        return pack(
             [
                 [self.xx, self.xy, self.xz],
                 [self.xy, self.yy, self.yz],
@@ -208,9 +210,14 @@ def _inertia(value: Any) -> Any:
         match = re.fullmatch(rf"\s*({NUMBER}(?:[\s,]+{NUMBER})*)\s*(.*)", short)
         if match is None:
             raise fault(f"{value[:60]!r} is not an inertia", "write '0.01 0.02 0.02 kg*m^2'")
-        value = [f"{number} {match[2]}".strip() for number in re.split(r"[\s,]+", match[1])]
+        value = pieces(value, re.split(r"[\s,]+", match[1]), match[2])
     if isinstance(value, np.ndarray):
         value = value.tolist()
+    return _alike(_moments(value))
+
+
+def _moments(value: Any) -> Any:
+    """Name the moments of an inertia that is written as a matrix, or as three or six numbers."""
     if isinstance(value, list | tuple):
         if len(value) == 3 and all(isinstance(row, list | tuple) and len(row) == 3 for row in value):
             names = [["xx", "xy", "xz"], ["xy", "yy", "yz"], ["xz", "yz", "zz"]]
@@ -222,6 +229,19 @@ def _inertia(value: Any) -> Any:
             raise fault(f"an inertia has 3 numbers (xx yy zz) or 6 (xx xy yy xz yz zz), got {len(value)}")
         return dict(zip(orders[len(value)], value, strict=True))
     return value
+
+
+def _alike(value: Any) -> Any:
+    """Principal moments that are written alike are one number: a body of revolution stays one."""
+    if not isinstance(value, dict):
+        return value
+    found: dict[Any, Any] = {}
+    return {
+        name: found.setdefault(moment, moment)
+        if name in ("xx", "yy", "zz") and isinstance(moment, WrittenText | WrittenNumber)
+        else moment
+        for name, moment in value.items()
+    }
 
 
 Inertia = Annotated[
@@ -337,13 +357,15 @@ class BodySpec(Strict):
             raise_at("first_moment", "com and first_moment say the same", "give one of them")
         if self.first_moment is not None and np.linalg.norm(self.first_moment) > 1e6 * self.mass > 0.0:
             raise_at("first_moment", "the centre of mass is more than 1000 km away", "check the units")
-        raise_all([(("inertia",), words, "check units and axes") for words in inertia_faults(self.ten())])
+        ten = self.ten()
+        if not is_recorded(ten):  # a sample of numbers need not be a body that there can be
+            raise_all([(("inertia",), words, "check units and axes") for words in inertia_faults(ten)])
         return self
 
     def ten(self) -> Array:
         """Ten inertial parameters about the body frame."""
-        com = np.array(self.com or (0.0, 0.0, 0.0))
-        first = self.mass * com if self.first_moment is None else np.array(self.first_moment)
+        com = pack(self.com or (0.0, 0.0, 0.0))
+        first = self.mass * com if self.first_moment is None else pack(self.first_moment)
         if self.inertia.about == "frame":
             return parameters_from_frame(self.mass, first, self.inertia.matrix())
         if self.first_moment is not None and self.mass > 0.0:
@@ -578,14 +600,14 @@ class SidePlacementSpec(Strict):
 
     def pose(self) -> Pose:
         """Give the placement."""
-        p = np.zeros(3) if self.translation is None else np.array(self.translation)
+        p = np.zeros(3) if self.translation is None else pack(self.translation)
         if self.rotation is not None:
             return Pose(self.rotation.rotation(), p)
         if self.angle is None:
             return Pose(np.eye(3), p)
         if self.axis is None:
             return Pose(rotation_z(self.angle), p)
-        return Pose(rotation_axis_angle(np.array(self.axis), self.angle), p)
+        return Pose(rotation_axis_angle(pack(self.axis), self.angle), p)
 
 
 class PlacementSpec(SidePlacementSpec):

@@ -17,7 +17,7 @@ from nacelle.model.description import (
 from nacelle.model.joint import JointKind
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import frame_from_two_axes, frame_with_z
-from nacelle.spatial.scalar import Array, cross, norm
+from nacelle.spatial.scalar import Array, cross, norm, pack
 
 Path = tuple[str | int, ...]
 
@@ -63,10 +63,10 @@ def alignment(spec: JointSpec | EndSpec) -> Array:
     """
     if spec.type == "universal":
         first, second = spec.axes or ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0))
-        return frame_from_two_axes(np.array(first), np.array(second))
+        return frame_from_two_axes(pack(first), pack(second))
     if spec.axis is None:
         return np.eye(3)
-    return frame_with_z(np.array(spec.axis))
+    return frame_with_z(pack(spec.axis))
 
 
 def draft_joint(name: str, spec: JointSpec, path: Path) -> Draft:
@@ -109,7 +109,7 @@ def _draft_elements(leg: LegSpec, chain: Chain, path: Path) -> None:
     parent, start = "base", np.zeros(3)
     for index, element in enumerate(leg.elements):
         place = (*path, "elements", index)
-        at = start if element.at is None else np.array(element.at)
+        at = start if element.at is None else pack(element.at)
         parent, start = _draft_element(element, parent, at, chain, place)
         chain.grammar += _LETTERS[element.type]
     if leg.end is not None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from nacelle.model.joint import MOTION, FrictionTerm, JointKind, Primitive, Spring, neutral
 from nacelle.model.units import NUMBER, QUANTITIES, UnitError, parse_quantity
+from nacelle.model.written import given
 
 if TYPE_CHECKING:
     from nacelle.model.description import ActuatorSpec, DriveSpec
@@ -301,7 +302,7 @@ class DriveReader:
         if isinstance(value, str):
             fraction = _FRACTION.fullmatch(value)
             if fraction is not None and float(fraction[2]) != 0.0:
-                value = float(fraction[1]) / float(fraction[2])
+                value = given(value, float(fraction[1]) / float(fraction[2]), "number")
         screw = kind is JointKind.PRISMATIC and isinstance(value, str) and "/" in value
         if screw and re.search(r"m\s*/\s*(rev|rad|deg)\s*$", str(value)):
             lead = self.quantity(value, "lead", (*path, "gear_ratio"), 1.0)

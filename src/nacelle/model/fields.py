@@ -12,6 +12,7 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     ModelWrapValidatorHandler,
+    PlainValidator,
     ValidationInfo,
     WithJsonSchema,
     model_validator,
@@ -20,7 +21,9 @@ from pydantic_core import InitErrorDetails, PydanticCustomError, ValidationError
 
 from nacelle.errors import did_you_mean
 from nacelle.model.units import NUMBER, QUANTITIES, Quantity, UnitError, parse_quantity
-from nacelle.spatial.scalar import norm
+from nacelle.model.written import pieces
+from nacelle.spatial.recorded import plain_or_recorded
+from nacelle.spatial.scalar import norm, pack
 
 SI = {"*": "SI"}
 # No quantity or vector is a text longer than this; searching such texts could take long.
@@ -158,8 +161,7 @@ def read_vector(
         match = _VECTOR_TEXT.fullmatch(value) if len(value) <= _LONGEST else None
         if match is None:
             raise fault(f"expected {length} numbers, got {_short(value)}", f"write {example!r}")
-        numbers = re.split(r"[\s,]+", match["numbers"])
-        value = [f"{number} {match['unit']}".strip() for number in numbers]
+        value = pieces(value, re.split(r"[\s,]+", match["numbers"]), match["unit"])
     if isinstance(value, np.ndarray):
         value = value.tolist()
     if not isinstance(value, list | tuple):
@@ -180,7 +182,7 @@ def _scalar_type(kind: str, lowest: float = -math.inf) -> Any:
 
     return Annotated[
         float,
-        BeforeValidator(validate),
+        PlainValidator(validate),
         WithJsonSchema(
             {
                 "anyOf": [{"type": "number"}, {"type": "string"}],
@@ -194,7 +196,7 @@ def _vector_type(kind: str, length: int) -> Any:
     quantity = QUANTITIES[kind]
     return Annotated[
         tuple[float, ...],
-        BeforeValidator(lambda value, info: read_vector(value, quantity, units_of(info), length)),
+        PlainValidator(lambda value, info: read_vector(value, quantity, units_of(info), length)),
         WithJsonSchema(
             {
                 "anyOf": [
@@ -240,21 +242,24 @@ def _read_axis(value: Any, info: ValidationInfo) -> tuple[float, ...]:
         raise fault(f"expected an axis, got {_short(value)}", "x, y, z, -x, -y, -z or three numbers")
     if isinstance(value, list | tuple) and len(value) != 3:
         raise fault(f"expected an axis, got {_short(value)}", "x, y, z, -x, -y, -z or three numbers")
-    vector = np.array(read_vector(value, QUANTITIES["number"], None, 3))
-    length = float(norm(vector))
-    if not length > 1e-9 or not np.isfinite(length):
+    numbers = read_vector(value, QUANTITIES["number"], None, 3)
+    if sum(number != 0.0 for number in numbers) == 1:  # a coordinate axis, whatever its length
+        numbers = tuple(float(number) for number in numbers)
+    vector = pack(numbers)
+    length = norm(vector)
+    if not length > 1e-9 or not math.isfinite(length):
         raise fault("the axis has no length", "x, y, z, -x, -y, -z or three numbers")
     # An axis that is a unit vector already stays as it is, so that files round-trip bit for bit.
     if abs(length - 1.0) < 4e-16:
-        return tuple(float(c) for c in vector)
-    return tuple(float(c) for c in vector / length)
+        return tuple(plain_or_recorded(c) for c in vector)
+    return tuple(plain_or_recorded(c) for c in vector / length)
 
 
 Name = Annotated[str, BeforeValidator(_check_name), WithJsonSchema({"type": ["string", "integer"]})]
 Reference = Annotated[str, BeforeValidator(_check_reference), WithJsonSchema({"type": ["string", "integer"]})]
 Axis = Annotated[
     tuple[float, ...],
-    BeforeValidator(_read_axis),
+    PlainValidator(_read_axis),
     WithJsonSchema(
         {
             "anyOf": [

@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from nacelle.model.source import Mark, Node
+from nacelle.model.source import Mark, Node, Origin
 from nacelle.model.units import NUMBER, parse_number
 
 if TYPE_CHECKING:
@@ -157,7 +158,12 @@ def _text_lines(table: Node) -> list[list[Node]]:
         else:
             parts = "=".join(part.strip() for part in text.split("=")).split()
         mark = Mark(table.block + 1 + number, 1) if table.block else table.mark
-        lines.append([Node(part.strip(), mark) for part in parts])
+        lines.append(
+            [
+                Node(part.strip(), mark, made_from=Origin(table, 100 * number + k))
+                for k, part in enumerate(parts)
+            ]
+        )
     return lines
 
 
@@ -250,7 +256,7 @@ def _variable(cell: Node, joint: str, column: str, expander: Expander, path: Pat
             cell.mark,
         )
         return Node(0, cell.mark)
-    return Node((match["offset"] or "0").replace(" ", "", 1), cell.mark)
+    return replace(cell, value=(match["offset"] or "0").replace(" ", "", 1), made_from=cell.origin)
 
 
 def _constant(
@@ -262,7 +268,7 @@ def _constant(
     text = cell.value.strip()
     match = _NAMED_VALUE.fullmatch(text)
     if match is not None:
-        return Node(match["value"].strip(), cell.mark)
+        return replace(cell, value=match["value"].strip(), made_from=cell.origin)
     scaled = _SCALED.fullmatch(text)
     if scaled is not None and scaled["name"] in scope and float(scaled["divisor"] or 1) != 0.0:
         factor = float(scaled["factor"] or 1) * (-1.0 if scaled["sign"] == "-" else 1.0)

@@ -11,7 +11,7 @@ import numpy as np
 
 from nacelle.errors import ParameterError, did_you_mean
 from nacelle.spatial.pose import Pose
-from nacelle.spatial.scalar import Array
+from nacelle.spatial.scalar import Array, pack
 
 if TYPE_CHECKING:
     from nacelle.model.joint import Joint
@@ -45,8 +45,11 @@ class Layout:
 
     def read(self, robot: Robot, *groups: str) -> Array:
         """Give the numbers of some groups as one vector."""
-        values = [value for group in self.chosen(groups) for value in _READ[group](robot)]
-        return np.array(values, dtype=float)
+        return np.array(self.entries(robot, *groups), dtype=float)
+
+    def entries(self, robot: Robot, *groups: str) -> list[Any]:
+        """Give the numbers of some groups as they are, symbols and recorded floats too."""
+        return [value for group in self.chosen(groups) for value in _READ[group](robot)]
 
     def write(self, robot: Robot, vector: Any, *groups: str, symbolic: bool = False) -> Robot:
         """Put a vector in the place of some groups; symbols are taken as they are."""
@@ -84,7 +87,7 @@ def _geometry_names(robot: Robot) -> list[str]:
 
 def _geometry(robot: Robot) -> list[float]:
     return [
-        float(value)
+        value
         for joint in robot.joints
         for frame in _frames(joint)
         for value in (*np.ravel(frame.R), *frame.p)
@@ -96,11 +99,12 @@ def _with_geometry(robot: Robot, values: list[float]) -> Robot:
     for joint, pair in zip(robot.joints, np.array(values).reshape(-1, 2, 12), strict=True):
         frames = []
         for block in pair:
-            R = block[:9].reshape(3, 3)
+            # Beside symbols there are frames, or parts of them, that are numbers as before.
+            R = pack(block[:9].tolist()).reshape(3, 3)
             is_number = R.dtype != object
             if is_number and (np.max(np.abs(R.T @ R - np.eye(3))) > 1e-9 or np.linalg.det(R) < 0):
                 raise ParameterError(f"the frame of joint {joint.name} is not a rotation any more")
-            frames.append(Pose(R, block[9:]))
+            frames.append(Pose(R, pack(block[9:].tolist())))
         joints.append(dataclasses.replace(joint, frame_predecessor=frames[0], frame_successor=frames[1]))
     return dataclasses.replace(robot, joints=tuple(joints))
 

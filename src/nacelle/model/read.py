@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from pydantic import ValidationError
 from nacelle.errors import DescriptionError, Problem
 from nacelle.files import why_unread
 from nacelle.model.build import build_robot
+from nacelle.model.declared import Declaration
 from nacelle.model.description import Description
 from nacelle.model.drive import units_for_bare_numbers
 from nacelle.model.robot import Robot
@@ -73,7 +75,9 @@ def read_source(source: Source) -> tuple[Robot, Source]:
             ]
     if description is not None and not problems:
         try:
-            return build_robot(description, expanded), expanded
+            robot = build_robot(description, expanded)
+            declaration = Declaration(source, expanded, units)
+            return replace(robot, declaration=declaration), expanded
         except DescriptionError as error:
             problems += error.problems
     raise DescriptionError(unique(problems))

@@ -8,7 +8,7 @@ import itertools
 import json
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -21,6 +21,10 @@ from nacelle.pictures import Plot
 from nacelle.spatial.pose import Pose, identity
 from nacelle.spatial.rounding import Constants
 from nacelle.spatial.scalar import Array, norm
+
+if TYPE_CHECKING:
+    from nacelle.model.declared import Declaration
+    from nacelle.model.numbers import Numbers
 
 
 @dataclass(frozen=True)
@@ -73,6 +77,7 @@ class Robot:
         title: one line about the robot.
         notes: more about it.
         sources: where its numbers come from.
+        declaration: what its description says about its numbers; no part of the hash.
     """
 
     name: str
@@ -91,6 +96,7 @@ class Robot:
     title: str = ""
     notes: str = ""
     sources: tuple[str, ...] = ()
+    declaration: Declaration | None = None
 
     # Drawing is bound at the public door.
     plot: ClassVar[Plot] = Plot()
@@ -133,6 +139,8 @@ class Robot:
     @cached_property
     def size(self) -> float:
         """Characteristic length, m: the largest distance between a joint's frame and its body."""
+        if self.numeric is not self:
+            return self.numeric.size
         lengths = [
             float(norm(frame.p))
             for joint in self.joints
@@ -248,6 +256,34 @@ class Robot:
         """
         robot = self.layout.write(self, symbols, *groups, symbolic=True)
         object.__setattr__(robot, "numeric", self.numeric)
+        return robot
+
+    @cached_property
+    def numbers(self) -> Numbers:
+        """The free numbers: those that the description declares, and may be given at run time."""
+        from nacelle.model.numbers import numbers_of
+
+        return numbers_of(self)
+
+    def with_numbers(self, vector: Any, *groups: str) -> Robot:
+        """Give the same robot with other free numbers (`numbers`) in some groups, or in all of them.
+
+        Raises:
+            ParameterError: if the vector has the wrong length or is not finite.
+        """
+        from nacelle.model.numbers import with_numbers
+
+        return with_numbers(self, vector, *groups)
+
+    def with_number_symbols(self, symbols: Any, *groups: str) -> Robot:
+        """Give the same robot with traced symbols in the place of its free numbers.
+
+        Its `numeric` robot has a sample of these numbers: what is decided from it holds for all of them.
+        """
+        entries = self.numbers.entries(symbols, *groups)
+        robot = self.layout.write(self, entries, symbolic=True)
+        sample = self.with_numbers(self.numbers.sample(*groups), *groups)
+        object.__setattr__(robot, "numeric", sample)
         return robot
 
     @cached_property

@@ -48,6 +48,21 @@ class Mark:
     column: int = 0
 
 
+@dataclass(frozen=True)
+class Origin:
+    """What a value was made from: a part of a node that somebody wrote, times a factor.
+
+    Attributes:
+        node: the node as written; None for what nobody wrote (the angles of a count).
+        part: which of several values of the node; -1 for its only one.
+        scale: the factor.
+    """
+
+    node: Node | None
+    part: int = -1
+    scale: float = 1.0
+
+
 @dataclass
 class Node:
     """A scalar, a list of nodes or a mapping of nodes, with its place in the file.
@@ -57,12 +72,19 @@ class Node:
         mark: where the value starts.
         keys: for a mapping, where each key stands.
         block: for a text in block style (| or >), the line before its first line; 0 otherwise.
+        made_from: what it was made from, if it was not written as it is.
     """
 
     value: PlainScalar | list[Node] | dict[str, Node]
     mark: Mark = Mark()
     keys: dict[str, Mark] = field(default_factory=dict)
     block: int = 0
+    made_from: Origin | None = None
+
+    @property
+    def origin(self) -> Origin:
+        """What it was made from; a node that was written as it is comes from itself."""
+        return self.made_from or Origin(self)
 
     def plain(self) -> Any:
         """Give the value as plain Python data."""

@@ -21,7 +21,7 @@ from typing import NamedTuple
 from nacelle.errors import DescriptionError, Problem, did_you_mean
 from nacelle.model.khalil_kleinfinger import expand_table
 from nacelle.model.override import overridden
-from nacelle.model.source import MAX_DEPTH, Failed, Mark, Node, Source
+from nacelle.model.source import MAX_DEPTH, Failed, Mark, Node, Origin, Source
 from nacelle.model.units import LARGEST, NUMBER
 
 Path = tuple[str | int, ...]
@@ -200,13 +200,14 @@ class Expander:
             return Node([self.scaled(n, factor, divisor, path) for n in node.value], node.mark)
         if isinstance(node.value, int | float) and not isinstance(node.value, bool):
             number = float(node.value) if abs(node.value) < LARGEST else math.inf
-            return Node(number * factor / divisor, node.mark)
+            return Node(number * factor / divisor, node.mark, made_from=_scaled(node, factor / divisor))
         if isinstance(node.value, str):
             match = _LEADING_NUMBERS.match(node.value)
             if match:
                 numbers = re.split(r"[\s,]+", match.group().strip())
                 texts = [repr(float(number) * factor / divisor) for number in numbers]
-                return Node(" ".join(texts) + " " + node.value[match.end() :].strip(), node.mark)
+                text = " ".join(texts) + " " + node.value[match.end() :].strip()
+                return Node(text, node.mark, made_from=_scaled(node, factor / divisor))
         self.report(path, "this constant cannot be scaled", "scale numbers with units, or lists of them")
         return Node(Failed(), node.mark)
 
@@ -333,7 +334,7 @@ class Expander:
             if key in node.value:
                 value = self.substitute(node.value[key], constants, (*path, key)).value
                 if isinstance(value, str) and key == "angles":
-                    value = _split_angles(value, node.value[key].mark)
+                    value = _split_angles(value, node.value[key])
                 if not isinstance(value, list) or not value:
                     self.report((*path, key), f"{key} is a list, one entry a leg")
                     return []
@@ -407,7 +408,8 @@ class Expander:
         elif "angles" in lists:
             own["placement"] = Node({"angle": lists["angles"][k]}, lists["angles"][k].mark)
         elif "table" not in lists:
-            own["placement"] = Node({"angle": Node(f"{360.0 * k / number!r} deg")}, node.mark)
+            angle = Node(f"{360.0 * k / number!r} deg", made_from=Origin(None))
+            own["placement"] = Node({"angle": angle}, node.mark)
         if "table" in lists:
             entry = lists["table"][k]
             if not isinstance(entry.value, dict):
@@ -432,11 +434,19 @@ def _nacelle_names(root: Node) -> set[str]:
     return {str(name), *(bodies if isinstance(bodies, dict) else ())}
 
 
-def _split_angles(text: str, mark: Mark) -> list[Node]:
+def _scaled(node: Node, factor: float) -> Origin:
+    origin = node.origin
+    return replace(origin, scale=origin.scale * factor)
+
+
+def _split_angles(text: str, node: Node) -> list[Node]:
     """Split "0 120 240 deg" to texts with units."""
     match = _LEADING_NUMBERS.match(text)
     if match is None:
         return []
     unit = text[match.end() :].strip()
     numbers = re.split(r"[\s,]+", match.group().strip())
-    return [Node(f"{number} {unit}".strip(), mark) for number in numbers]
+    return [
+        Node(f"{number} {unit}".strip(), node.mark, made_from=Origin(node, k))
+        for k, number in enumerate(numbers)
+    ]

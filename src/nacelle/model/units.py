@@ -8,6 +8,9 @@ import re
 from dataclasses import dataclass
 from fractions import Fraction
 
+from nacelle.model.written import given
+from nacelle.spatial.recorded import Recorded
+
 # Exponents of kg, m, s, A, rad. The radian is kept apart so that an angle can be told from a number.
 Dimension = tuple[int, int, int, int, int]
 
@@ -209,6 +212,8 @@ def parse_quantity(value: object, quantity: Quantity, defaults: dict[str, str] |
     Raises:
         UnitError: with a hint, if the text is not such a quantity or not finite.
     """
+    if isinstance(value, Recorded):
+        return value
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         raise UnitError(f"expected {a(quantity.name)}, got {_kind(value)}", f"write {quantity.example!r}")
     if isinstance(value, str):
@@ -220,7 +225,7 @@ def parse_quantity(value: object, quantity: Quantity, defaults: dict[str, str] |
     result = _convert(number, unit, quantity) if unit else _bare(value, number, quantity, defaults)
     if abs(result) > LARGEST:
         raise UnitError(f"the {quantity.name} {_told(value)} is beyond any robot", "check its unit")
-    return result
+    return given(value, result, quantity.name)
 
 
 def _finite(value: int | float, quantity: Quantity) -> float:

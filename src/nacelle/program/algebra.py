@@ -174,7 +174,7 @@ def _read_node(
 ) -> Scaled:
     op, *c = graph.nodes[k]
     if op == "const":
-        return float(c[0]), ONE
+        return c[0], ONE
     if op == "input":
         return 1.0, algebra.add_atom("input", c[0])
     if op == "neg":

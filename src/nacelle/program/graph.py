@@ -3,7 +3,8 @@
 Every node is a tuple of an operation and the indices of earlier nodes; equal tuples are one node. While
 it grows, constants are folded (x 0 = 0, x 1 = x, x - x = 0), signs are pulled outwards (negations are
 free in every target), and commutative arguments are ordered, so that equal expressions meet. Constants that
-differ by rounding alone are one (`nacelle.spatial.rounding`).
+differ by rounding alone are one (`nacelle.spatial.rounding`). A constant may be a recorded float, which is
+computed from numbers given at run time (`nacelle.program.split`); it folds like any other.
 
 Beside the operations of a `Program` a graph has
 
@@ -19,6 +20,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from nacelle.spatial.recorded import Recorded, recorded
 from nacelle.spatial.rounding import FOLDED_ULPS, Constants, folded_total
 from nacelle.spatial.trigonometry import sine_cosine
 
@@ -52,9 +54,15 @@ class Graph:
 
     def const(self, value: float) -> int:
         """A constant, as it has appeared within rounding; -0.0 is taken as 0.0, and all NaN are one."""
-        number = float(value)
+        number = value if isinstance(value, Recorded) else float(value)
         key: Node = ("const", self._constants.one(number) + 0.0) if number == number else ("const", math.nan)
         return self.node(*key)
+
+    def _value(self, a: int) -> float:
+        """The value of a node that is a constant."""
+        value = self.values[a]
+        assert value is not None
+        return value
 
     def input(self, k: int) -> int:
         """The k-th input scalar."""
@@ -138,7 +146,7 @@ class Graph:
             if node[0] == "neg":
                 return self.neg(self.mul(a, node[1]))
             if node[0] == "mul" and self.values[node[1]] is not None:
-                return self.mul(self.const(u * float(self.values[node[1]] or 0.0)), node[2])
+                return self.mul(self.const(u * self._value(node[1])), node[2])
             return self.node("mul", a, b)
         x, x_negative = self._positive(a)
         y, y_negative = self._positive(b)
@@ -181,10 +189,13 @@ class Graph:
     def binary(self, op: str, a: int, b: int) -> int:
         """Smaller, larger, or angle of two arguments."""
         u, v = self.values[a], self.values[b]
+        known = u is not None and v is not None
+        if op != "atan2" and a == b:
+            return a
+        if known and (isinstance(u, Recorded) or isinstance(v, Recorded)):
+            return self.const(recorded(op, self._value(a), self._value(b)))
         if op == "atan2":
             return self.const(math.atan2(u, v)) if u is not None and v is not None else self.node(op, a, b)
-        if a == b:
-            return a
         if u is not None and v is not None and u == u and v == v:
             return self.const(min(u, v) if op == "min" else max(u, v))
         return self.node(op, a, b) if a < b else self.node(op, b, a)
@@ -192,9 +203,13 @@ class Graph:
     def where(self, condition: int, a: int, b: int) -> int:
         """`a` if condition > 0, else `b`."""
         value = self.values[condition]
-        if value is not None:
+        if value is not None and not isinstance(value, Recorded):
             return a if value > 0.0 else b
-        return a if a == b else self.node("where", condition, a, b)
+        if a == b:
+            return a
+        if value is not None and self.values[a] is not None and self.values[b] is not None:
+            return self.const(recorded("where", value, self._value(a), self._value(b)))
+        return self.node("where", condition, a, b)
 
     def solve(self, kind: str, A: list[int], b: list[int]) -> list[int]:
         """Entries of the solution of A x = b, A row by row."""
@@ -215,6 +230,8 @@ class Graph:
 
 def _fold(op: str, value: float) -> float | None:
     """Value of a function at a constant; None where it is not a number there."""
+    if isinstance(value, Recorded):
+        return None if op == "sqrt" and value < 0.0 else recorded(op, value)
     if op == "sqrt":
         return math.sqrt(value) if value >= 0.0 else None
     if op == "sign":

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nacelle.program.graph import Graph
+from nacelle.spatial.recorded import Recorded
 
 _NUMBERS = (int, float, np.floating, np.integer)
 
@@ -107,6 +108,18 @@ class Symbol:
     def __repr__(self) -> str:
         """Give the node."""
         return f"<Symbol {self.index}: {self.graph.nodes[self.index]}>"
+
+    @property
+    def sample(self) -> float | None:
+        """The value of a constant, of numbers that are given at run time at their sample; None otherwise."""
+        value = self.graph.values[self.index]
+        return None if value is None else float(value)
+
+    @property
+    def settled(self) -> Any:
+        """The number itself where the symbol is one for good; else the symbol."""
+        value = self.graph.values[self.index]
+        return self if value is None or isinstance(value, Recorded) else value
 
     def _unary(self, op: str) -> Symbol:
         return Symbol(self.graph, self.graph.unary(op, self.index))

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from nacelle.program.folding import FoldingGraph
 from nacelle.program.graph import Graph, reachable
 from nacelle.program.program import Program, Variable
 from nacelle.program.solve import lower_solves
@@ -38,7 +39,10 @@ class Trace:
 
 
 def trace(
-    function: Callable[..., Any], inputs: Mapping[str, tuple[int, ...]], name: str | None = None
+    function: Callable[..., Any],
+    inputs: Mapping[str, tuple[int, ...]],
+    name: str | None = None,
+    sample: Sequence[float] | None = None,
 ) -> Trace:
     """Trace a function of arrays of scalars.
 
@@ -47,8 +51,10 @@ def trace(
             position; returns an array or scalar, a tuple of them, or a mapping of names to them.
         inputs: names and shapes of its arguments, in order.
         name: of the program; the function's own if None.
+        sample: values of the first input, if its scalars are to be numbers given at run time
+            (`nacelle.program.split`).
     """
-    graph = Graph()
+    graph = Graph() if sample is None else FoldingGraph(sample)
     variables = [Variable(key, tuple(shape)) for key, shape in inputs.items()]
     arguments = []
     start = 0

@@ -23,7 +23,7 @@ def inertia_matrix(parameters: Array) -> Array:
 
 def parameters_from_frame(mass: float, first_moment: Array, about_frame: Array) -> Array:
     """Ten parameters from m, m c and the inertia about the frame's origin."""
-    return np.concatenate([[mass], first_moment, about_frame[_ROWS, _COLUMNS]])
+    return pack([mass, *first_moment, *about_frame[_ROWS, _COLUMNS]])
 
 
 def parameters_from_com(mass: float, com: Array, about_com: Array) -> Array:

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from nacelle.spatial.recorded import Recorded
 from nacelle.spatial.rounding import cleaned, first_largest
 from nacelle.spatial.scalar import Array, Scalar, cos, cross, dot, norm, pack, plus, product, sin
 from nacelle.spatial.trigonometry import sine_cosine
@@ -16,7 +17,7 @@ _POLAR_STEPS = 6
 
 def _cos_sin(angle: Scalar) -> tuple[Scalar, Scalar]:
     """Cosine and sine; of a float the same on every machine."""
-    if isinstance(angle, float):
+    if isinstance(angle, float) and not isinstance(angle, Recorded):
         s, c = sine_cosine(float(angle))
         return c, s
     return cos(angle), sin(angle)

@@ -17,11 +17,14 @@ make of different ones.
 
 from __future__ import annotations
 
+import math
 import struct
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from nacelle.spatial.recorded import is_recorded
 
 # Two floats that differ by no more units in the last place count as one number: 7e-15 at most, relative.
 ULPS = 32
@@ -118,9 +121,20 @@ def first_smallest(values: Any) -> int:
 
 def cleaned(values: NDArray[Any], scale: float = 1.0) -> NDArray[Any]:
     """Floats with those set to 0 that are rounding beside a scale, and to +-scale where they are that."""
+    if values.dtype == object:
+        flat = [value if is_recorded(value) else float(value) for value in values.ravel()]
+        result = np.empty(values.size, dtype=object)
+        result[:] = [_cleaned(value, scale) for value in flat]
+        return result.reshape(values.shape)
     found = np.where(np.abs(values) < CANCELLED * scale, 0.0, values)
     whole = np.abs(np.abs(found) - scale) < CANCELLED * scale
     return np.where(whole, np.copysign(scale, found), found) + 0.0
+
+
+def _cleaned(value: float, scale: float) -> float:
+    if abs(value) < CANCELLED * scale:
+        return 0.0
+    return math.copysign(scale, value) if abs(abs(value) - scale) < CANCELLED * scale else value
 
 
 # Factors that cost nothing, or that write the same number in every program.

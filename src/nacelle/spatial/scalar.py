@@ -4,6 +4,7 @@ Physics is written with arrays of *scalars*. A scalar is
 
 - a float,
 - a *lane*, many samples as one scalar (`nacelle.spatial.lane`),
+- a float that remembers how it was made (`nacelle.spatial.recorded`),
 - an object of any class with arithmetic operators and with methods named as the primitives below
   (a traced symbol),
 - an mpmath number.
@@ -21,6 +22,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from nacelle.spatial.recorded import Recorded, is_recorded, recorded
 from nacelle.spatial.rounding import array_total, ordered_product, ordered_sum, total
 
 Scalar: TypeAlias = Any
@@ -30,7 +32,9 @@ Array: TypeAlias = NDArray[Any]
 def pack(entries: Any) -> Array:
     """Make an array from nested sequences of scalars: of floats if all of them are, else of objects."""
     array = np.array(entries)
-    return array if array.dtype == object else array.astype(float, copy=False)
+    if array.dtype == object:
+        return array
+    return np.array(entries, dtype=object) if is_recorded(entries) else array.astype(float, copy=False)
 
 
 _FLOATS = (float, int, np.floating, np.integer)
@@ -38,6 +42,8 @@ _FLOATS = (float, int, np.floating, np.integer)
 
 def _apply(name: str, *arguments: Scalar) -> Scalar:
     """Call the primitive `name` on scalars, or entry by entry on arrays of them."""
+    if any(isinstance(a, Recorded) for a in arguments) and all(isinstance(a, _FLOATS) for a in arguments):
+        return recorded(_RECORDED.get(name, name), *arguments)
     if all(isinstance(a, _FLOATS) or (isinstance(a, np.ndarray) and a.dtype != object) for a in arguments):
         return _FUNCTIONS[name](*arguments)
     if any(isinstance(a, np.ndarray) for a in arguments):
@@ -72,6 +78,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     name: getattr(np, name)
     for name in ("sqrt", "sin", "cos", "tanh", "exp", "arctan2", "absolute", "sign", "minimum", "maximum")
 } | {"where": _choose}
+_RECORDED = {"absolute": "abs", "arctan2": "atan2", "minimum": "min", "maximum": "max"}
 _METHODS = {"absolute": "__abs__", "arctan2": "atan2"}
 
 
@@ -139,6 +146,29 @@ def maximum(a: Scalar, b: Scalar) -> Scalar:
 def where(condition: Scalar, a: Scalar, b: Scalar) -> Scalar:
     """Choose `a` where `condition` > 0 and `b` elsewhere; both are evaluated."""
     return _apply("where", condition, a, b)
+
+
+def at_sample(values: Any) -> Array:
+    """Scalars as floats, for decisions: symbols of numbers that are given at run time have a sample value.
+
+    Raises:
+        TypeError: if one is a symbol of something else.
+    """
+    flat = [_sample(value) for value in np.ravel(np.asarray(values, dtype=object))]
+    return np.array(flat, dtype=float).reshape(np.shape(values))
+
+
+def _sample(value: Scalar) -> float:
+    found = getattr(value, "sample", value)
+    return float(value if found is None else found)
+
+
+def settled(values: Array) -> Array:
+    """Scalars of which symbols of plain constants are floats; an array of floats if all of them are."""
+    if values.dtype != object:
+        return values
+    flat = [getattr(value, "settled", value) for value in values.ravel()]
+    return pack(flat).reshape(values.shape) if flat else values
 
 
 def divide(a: Scalar, b: Scalar) -> Scalar:

@@ -16,7 +16,7 @@ import numpy as np
 
 from nacelle.dynamics.compact.demand import is_zero
 from nacelle.spatial.rounding import first_largest
-from nacelle.spatial.scalar import Array, Scalar, absolute, cross, divide, dot, minimum, pack, product
+from nacelle.spatial.scalar import Array, Scalar, absolute, at_sample, cross, divide, dot, minimum, pack, product
 from nacelle.spatial.solve import solve
 
 # Entries of scaled sample matrices below this are zero: their loops are closed to 1e-15.
@@ -160,8 +160,10 @@ def balance_flat(anchors: Array, columns: list[Array], force: Array, moment: Arr
     """
     i, j, k = (normal + 1) % 3, (normal + 2) % 3, normal
     C = np.stack([np.ones(6), anchors[:, i], anchors[:, j]])
-    three, others = _split(C)
-    inverse = np.linalg.inv(C[:, three])
+    numbers = at_sample(anchors)
+    three, others = _split(at_sample(C))
+    symbols = anchors.dtype == object
+    inverse = solve(C[:, three], np.eye(3)) if symbols else np.linalg.inv(C[:, three])
     K = product(-inverse, C[:, others])
     # A_i g -> -M_j, A_j g -> M_i for arms in the plane: (A x n g) has components A_j g, -A_i g.
     right = pack([force[k], -moment[j], moment[i]])
@@ -179,7 +181,7 @@ def balance_flat(anchors: Array, columns: list[Array], force: Array, moment: Arr
         ]
     )
     g_rest = solve(A, b)
-    size = float(np.max(np.ptp(anchors, axis=0)))
+    size = float(np.max(np.ptp(numbers, axis=0)))
     pivot = determinant([list(row) for row in A], (np.array([1.0, 1.0, size]), np.ones(3)))
     g_three = g0 + K @ g_rest
     g: list[Scalar] = [0.0] * 6

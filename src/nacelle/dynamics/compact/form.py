@@ -19,7 +19,17 @@ import numpy as np
 from nacelle.model.joint import FrictionTerm, Joint, JointKind
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rounding import CANCELLED, first_largest, first_smallest
-from nacelle.spatial.scalar import Array, Scalar, cross, divide, norm, pack, product
+from nacelle.spatial.scalar import (
+    Array,
+    Scalar,
+    at_sample,
+    cross,
+    divide,
+    norm,
+    pack,
+    product,
+    settled,
+)
 
 # Numbers below this part of their neighbours are rounding: sines of right angles, products of inertia.
 ROUNDING = CANCELLED
@@ -130,9 +140,12 @@ class LegForm:
 
 
 def clean(values: Array, scale: float | None = None) -> Array:
-    """Set to zero what is rounding beside the largest entry (or a scale); symbols stay as they are."""
+    """Set to zero what is rounding beside the largest entry (or a scale).
+
+    Symbols of numbers that are given at run time are cleaned at their sample; others stay as they are.
+    """
     if values.dtype == object:
-        return values
+        return _clean_symbols(values, scale)
     size = float(np.max(np.abs(values), initial=0.0)) if scale is None else scale
     rounded = np.where(np.abs(values) < ROUNDING * size, 0.0, values)
     for whole in (1.0, -1.0):
@@ -140,36 +153,51 @@ def clean(values: Array, scale: float | None = None) -> Array:
     return np.asarray(rounded)
 
 
+def _clean_symbols(values: Array, scale: float | None) -> Array:
+    values = settled(values)
+    if values.dtype != object:
+        return clean(values, scale)
+    try:
+        numbers = at_sample(values)
+    except TypeError:
+        return values
+    fixed = clean(numbers, scale)
+    # What is zero or one at the sample is so for good; other numbers stay symbols.
+    flat = [f if f in (0.0, 1.0, -1.0) else v for v, f in zip(values.ravel(), fixed.ravel(), strict=True)]
+    return pack(flat).reshape(values.shape)
+
+
 def clean_parameters(p: Array) -> Array:
     """Clean mass, first moments and inertia, each beside its like."""
-    return np.concatenate([p[:1], clean(p[1:4]), clean(p[4:])]) if p.dtype != object else p
+    return pack([*settled(p[:1]), *clean(p[1:4]), *clean(p[4:])])
 
 
 def leg_axes(form: LegForm) -> Array:
     """Axes (columns) in which a leg is written: the base's where they fit, else along its first axis."""
     a = form.axis if form.pivot == "S" and form.kind == "rod" else form.first
-    if a.dtype == object or (form.pivot == "S" and form.kind == "strut"):
+    if form.pivot == "S" and form.kind == "strut":
         return np.eye(3)
-    k = first_largest(np.abs(a))
-    if abs(abs(a[k]) - 1.0) < 1e-12:
+    number = at_sample(a)
+    k = first_largest(np.abs(number))
+    if abs(abs(number[k]) - 1.0) < 1e-12:
         return np.eye(3)
-    level = [j for j in range(3) if abs(a[j]) < 1e-12]
-    up = np.eye(3)[level[-1]] if level else cross(a, np.eye(3)[first_smallest(np.abs(a))])
+    level = [j for j in range(3) if abs(number[j]) < 1e-12]
+    up = np.eye(3)[level[-1]] if level else cross(a, np.eye(3)[first_smallest(np.abs(number))])
     up = up / norm(up)
     return np.stack([cross(a, up), a, up], axis=1)
 
 
 def alike(axes: list[Array]) -> list[Array]:
     """Entries of several axes that differ by rounding alone become equal: legs share products with them."""
-    return alike_entries([clean(Q) for Q in axes], 1.0)
+    cleaned = [clean(Q) for Q in axes]
+    return cleaned if any(Q.dtype == object for Q in cleaned) else alike_entries(cleaned, 1.0)
 
 
 def alike_places(places: list[Array]) -> list[Array]:
     """Coordinates of several points that differ by rounding alone become equal; symbols stay as they are."""
-    if any(place.dtype == object for place in places):
-        return places
-    scale = max((float(np.max(np.abs(place))) for place in places), default=0.0)
-    return alike_entries([clean(place, scale) for place in places], scale)
+    scale = max((float(np.max(np.abs(at_sample(place)))) for place in places), default=0.0)
+    cleaned = [clean(place, scale) for place in places]
+    return cleaned if any(place.dtype == object for place in cleaned) else alike_entries(cleaned, scale)
 
 
 def alike_entries(arrays: list[Array], scale: float) -> list[Array]:

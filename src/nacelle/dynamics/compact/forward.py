@@ -167,4 +167,7 @@ def _platform_inertia(robot: Robot, legs: Legs, total: Array) -> Array:
 
 def replace_gravity(robot: Robot) -> Robot:
     """The robot without gravity."""
-    return replace(robot, gravity=(0.0, 0.0, 0.0))
+    still = replace(robot, gravity=(0.0, 0.0, 0.0))
+    if robot.numeric is not robot:
+        object.__setattr__(still, "numeric", robot.numeric)
+    return still

@@ -38,7 +38,7 @@ from nacelle.model.leg import PLATFORM
 from nacelle.model.robot import Robot
 from nacelle.spatial.inertia import inertia_matrix, transform_parameters
 from nacelle.spatial.rounding import first_largest
-from nacelle.spatial.scalar import Array, Scalar, cross, dot, minimum, pack, plus, product
+from nacelle.spatial.scalar import Array, Scalar, at_sample, cross, dot, minimum, pack, plus, product
 
 
 @dataclass(frozen=True)
@@ -262,7 +262,7 @@ def demand_of(
         demand = struts.strut(local, number, into(r), v, a, g, w, mass, up, counts, geared=geared)
     else:
         # In turned axes the anchor may have fewer coordinates.
-        u = r if own else into(end.p) - clean(product(Q.T, form.A), float(np.max(np.abs(form.A))))
+        u = r if own else into(end.p) - clean(product(Q.T, form.A), float(np.max(np.abs(number.A))))
         demand = rods.rod(local, number, rods.from_end(local, number, u, v, a, counts), g, w, mass, counts)
     if own:
         return demand
@@ -294,7 +294,7 @@ def _hinge_side(robot: Robot, form: LegForm, joint: Joint) -> float:
     """1 if a hinge's axis points along the axis of a leg, which is parallel to it, else -1."""
     pose = mechanism(robot).assembly.motion.poses[joint.predecessor]
     axis = product(pose.R, robot.numeric.joints[robot.joint(joint.name)].frame_predecessor.R[:, 2])
-    return 1.0 if float(axis @ np.asarray(form.first, dtype=float)) > 0.0 else -1.0
+    return 1.0 if float(axis @ at_sample(form.first)) > 0.0 else -1.0
 
 
 def platform_wrench(robot: Robot, legs: Legs) -> tuple[Array, Array]:
@@ -327,8 +327,7 @@ def platform_wrench(robot: Robot, legs: Legs) -> tuple[Array, Array]:
     S = 0.5 * (I[0, 0] + I[1, 1] + I[2, 2]) * np.eye(3) - I - mass * np.outer(place, place)
     even = S[0, 0]
     rest = S - even * np.eye(3)
-    if rest.dtype != object:
-        rest = clean(rest, max(float(np.max(np.abs(I))), float(mass) * size * size))
+    rest = clean(rest, max(float(np.max(np.abs(at_sample(I)))), float(at_sample(mass)) * size * size))
     moment = cross(d, force) + (2.0 * even) * platform.dw + body_moment(W, platform.R, rest)
     return force, moment
 
@@ -351,7 +350,7 @@ def _solve(
     for demand in demands:
         total = total + demand.G
     flat = (
-        flat_anchors(np.array([form.A for form in forms], dtype=float))
+        flat_anchors(np.array([form.A for form in legs.numbers], dtype=float))
         if constant and len(axes) == 6
         else None
     )
@@ -361,15 +360,14 @@ def _solve(
         outside_n = outside_n + cross(told.p - platform.p, outside_f)
     if flat is not None and int(np.argmax(flat)) == upright(known):
         normal = int(np.argmax(flat))
-        O = np.zeros(3)
-        O[normal] = float(forms[0].A[normal])
+        O = pack([forms[0].A[k] if k == normal else 0.0 for k in range(3)])
         arm = platform.p - O
         sum_n = moment + cross(arm, force)
         for demand, end in zip(demands, ends, strict=True):
             sum_n = sum_n + cross(end.p - O, demand.G) + demand.moment
         if load is not None:
             sum_n = sum_n - outside_n - cross(arm, outside_f)
-        anchors = np.array([form.A for form in forms], dtype=float) - O
+        anchors = np.array([form.A - O for form in forms])
         solved = balance_flat(anchors, [d.r for d in demands], total - outside_f, sum_n, normal)
         return Solved(solved.f, solved.pivot * _reference(known, choice, True))
     sum_n = moment
@@ -380,9 +378,9 @@ def _solve(
     wrench = rows(total - outside_f, sum_n, axes)
     columns = [rows(d.r, cross(end.d, d.r), axes) for d, end in zip(demands, ends, strict=True)]
     if choice.cramer and len(axes) <= 3:
-        solved = balance(columns, wrench, None, _units(robot, forms))
+        solved = balance(columns, wrench, None, _units(robot, legs.numbers))
         return Solved(solved.f, solved.pivot * _reference(known, choice, False))
-    return balance(columns, wrench, _order(known, choice.pole), _units(robot, forms))
+    return balance(columns, wrench, _order(known, choice.pole), _units(robot, legs.numbers))
 
 
 @lru_cache(maxsize=256)

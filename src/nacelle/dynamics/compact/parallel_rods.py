@@ -30,7 +30,7 @@ from nacelle.model.joint import FrictionTerm, JointKind
 from nacelle.model.robot import Robot
 from nacelle.spatial.inertia import transform_parameters
 from nacelle.spatial.pose import Pose
-from nacelle.spatial.scalar import Array, Scalar, cross, divide, norm, pack, plus, product
+from nacelle.spatial.scalar import Array, Scalar, at_sample, cross, divide, norm, pack, plus, product
 
 
 @lru_cache(maxsize=64)
@@ -66,7 +66,7 @@ def parallelogram_form(robot: Robot, known: Mechanism, index: int, actuator: int
         raise UnreadError(f"the hub's axis of leg {leg.name!r} turns with its arm")
     first = n * (1.0 if hub_n[2] > 0.0 else -1.0) if turns else clean(product(X0.R, centre.R[:, 2]))
     length = norm(d)
-    rods, sign = _rods(robot, known, p, np.asarray(first, dtype=float))
+    rods, sign = _rods(robot, known, p, at_sample(first))
     hub = _seen(robot, robot.joints[p.hub].successor, robot.joints[p.hub].frame_successor)
     end = _seen(robot, wrist.predecessor, wrist.frame_predecessor)
     tip = pack([end[0], 0.0, 0.0, end[0] * length, *_point(end[0] * length * length)])

@@ -32,7 +32,7 @@ from nacelle.model.robot import Robot
 from nacelle.spatial.inertia import transform_parameters
 from nacelle.spatial.pose import Pose, identity
 from nacelle.spatial.rounding import first_largest, first_smallest
-from nacelle.spatial.scalar import Array, Scalar, cross, divide, dot, norm, pack, plus, product
+from nacelle.spatial.scalar import Array, Scalar, at_sample, cross, divide, dot, norm, pack, plus, product
 
 STRUTS = ("pair-slide", "ball-slide", "turn-slide")
 RODS = ("elbow-pair", "elbow-ball", "elbow-turn")
@@ -121,7 +121,7 @@ def _side_by_side(robot: Robot, known: Mechanism, index: int, actuator: int) -> 
     R = known.assembly.motion.poses[one.body].R
     for other in others:
         across = _floats(other.A - one.A) - product(R, _floats(other.B - one.B))
-        sizes = (float(other.length) - float(one.length), float(other.arm) - float(one.arm))
+        sizes = _floats(pack([other.length - one.length, other.arm - one.arm]))
         if max(float(np.max(np.abs(across))), abs(sizes[0]), abs(sizes[1])) > 1e-9 * robot.size:
             raise UnreadError(f"the rods of leg {leg.name!r} are not parallel")
         passive = replace(
@@ -159,9 +159,9 @@ def _axes(e1: Array, e3: Array) -> Array:
 
 
 def _square_to(e3: Array) -> Array:
-    """A unit vector square to another one (of floats)."""
-    k = first_smallest(np.abs(e3.astype(float)))
-    e = cross(np.eye(3)[k], e3.astype(float))
+    """A unit vector square to another one."""
+    k = first_smallest(np.abs(_floats(e3)))
+    e = cross(np.eye(3)[k], e3)
     return np.asarray(e / norm(e))
 
 
@@ -243,7 +243,7 @@ def _strut(
     elif pivot == "R":
         e1 = np.array([0.0, 0.0, 1.0])
     else:
-        e1 = _square_to(side * z)
+        e1 = _square_to(clean(e3) if e3.dtype == object else side * z)
     E = _axes(e1, e3)
     tube = _gather(robot, chain, count - 1, Pose(E, np.zeros(3)))
     rod = _gather(robot, chain, count, Pose(product(slide.R.T, E), end.p))
@@ -294,7 +294,8 @@ def o_of(chain: Chain, pivot: str) -> Array:
 
 
 def _floats(values: Array) -> Array:
-    return np.asarray(values, dtype=float)
+    """Numbers to decide from."""
+    return values if values.dtype != object else at_sample(values)
 
 
 def _rod(
@@ -348,7 +349,7 @@ def _rod(
     elif pivot == "R":
         E = _axes(np.array([0.0, 0.0, 1.0]), e3)
     else:
-        E = _axes(_square_to(dn / np.linalg.norm(dn)), e3)
+        E = _axes(_square_to(clean(e3) if e3.dtype == object else dn / np.linalg.norm(dn)), e3)
     rod = _gather(robot, chain, count, Pose(clean(E), np.zeros(3)))
     cross_inertia: Scalar = 0.0
     if pivot == "U":

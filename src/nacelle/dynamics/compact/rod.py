@@ -25,7 +25,19 @@ from nacelle.dynamics.compact.form import NOTHING, LegForm
 from nacelle.dynamics.friction import ball_friction
 from nacelle.model.joint import JointKind
 from nacelle.spatial.rounding import first_largest
-from nacelle.spatial.scalar import Array, Scalar, atan2, cross, divide, dot, minimum, norm, pack, sqrt
+from nacelle.spatial.scalar import (
+    Array,
+    Scalar,
+    at_sample,
+    atan2,
+    cross,
+    divide,
+    dot,
+    minimum,
+    norm,
+    pack,
+    sqrt,
+)
 
 
 class Driven(NamedTuple):
@@ -86,17 +98,13 @@ class Moved(NamedTuple):
 
 def plane_axes(axis: Array) -> tuple[Array, Array]:
     """Two unit vectors with the axis of a turn: t_1 x t_2 = axis; along the base's axes where it is one."""
-    if axis.dtype != object:
-        k = first_largest(np.abs(axis))
-        if abs(abs(axis[k]) - 1.0) < NOTHING:
-            t1, t2 = np.eye(3)[(k + 1) % 3], np.eye(3)[(k + 2) % 3]
-            return (t1, t2) if axis[k] > 0.0 else (t2, t1)
-        t1 = cross(np.eye(3)[2] if k != 2 else np.eye(3)[0], axis)
-        t1 = t1 / norm(t1)
-        return t1, cross(axis, t1)
-    helper = np.array([0.3, -0.5, 0.8])
-    t1 = cross(helper, axis)
-    t1 = t1 * divide(1.0, sqrt(dot(t1, t1)))
+    number = at_sample(axis)
+    k = first_largest(np.abs(number))
+    if abs(abs(number[k]) - 1.0) < NOTHING:
+        t1, t2 = np.eye(3)[(k + 1) % 3], np.eye(3)[(k + 2) % 3]
+        return (t1, t2) if number[k] > 0.0 else (t2, t1)
+    t1 = cross(np.eye(3)[2] if k != 2 else np.eye(3)[0], axis)
+    t1 = t1 / norm(t1)
     return t1, cross(axis, t1)
 
 
@@ -268,7 +276,7 @@ def _needs_rate(form: LegForm, numeric: LegForm, counts: Counts) -> bool:
 
 def _flat(vector: Array, axis: Array) -> Array:
     """What of a vector lies across an axis of the base."""
-    k = first_largest(np.abs(np.asarray(axis, dtype=float)))
+    k = first_largest(np.abs(at_sample(axis)))
     return np.asarray(pack([0.0 if j == k else vector[j] for j in range(3)]))
 
 

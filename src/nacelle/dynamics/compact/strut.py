@@ -29,7 +29,8 @@ from nacelle.dynamics.compact.rod import rotor
 from nacelle.dynamics.compact.spin import Turning, residual_moments
 from nacelle.dynamics.friction import ball_friction
 from nacelle.model.joint import JointKind
-from nacelle.spatial.scalar import Array, Scalar, cross, divide, dot, pack, sqrt
+from nacelle.spatial.rounding import first_largest
+from nacelle.spatial.scalar import Array, Scalar, at_sample, cross, divide, dot, pack, sqrt
 
 
 def end_mass(form: LegForm) -> Scalar:
@@ -199,12 +200,13 @@ def strut_inertia(
     return pack([[entry(max(i, j), min(i, j)) for j in range(3)] for i in range(3)])
 
 
-def _stretch(axis: Array) -> float:
-    """What makes the largest entry of an axis of floats 1; 1 for symbols and for axes of the base."""
-    if axis.dtype == object:
+def _stretch(axis: Array) -> Scalar:
+    """What makes the largest entry of an axis 1 in size; 1 for axes of the base."""
+    number = at_sample(axis)
+    k = first_largest(np.abs(number))
+    if abs(number[k]) == 1.0:
         return 1.0
-    largest = float(np.max(np.abs(axis)))
-    return 1.0 if largest == 1.0 else 1.0 / largest
+    return divide(1.0, axis[k] if number[k] > 0.0 else -axis[k])
 
 
 def _dot_across(b: Array, u: Array, up: int) -> Scalar:
@@ -232,7 +234,7 @@ def _turned_force(
     found: list[Scalar] = [0.0] * 3
     for k in ((up + 1) % 3, (up + 2) % 3):
         rest = weight * gravity[k]
-        if first.dtype != object and first[k] == 0.0 and first[up] == 0.0:
+        if is_zero(first[k]) and is_zero(first[up]):
             # Square to the first axis b_k - t_k b_z is +-rho^2 / z: no need for X.
             other = 3 - k - up
             sign = first[other] * (1.0 if (other + 1) % 3 == up else -1.0)
