@@ -50,7 +50,8 @@ def evaluate(
     found: dict[str, Array] = native(inverse, robot, tuple(settings.items()))(x, y, v, a, load)
     found["pivot"] = np.minimum(found["pivot"], 1.0)
     with np.errstate(invalid="ignore"):
-        weak = np.asarray(found["pivot"] < WEAK_PIVOT)
+        # Not a number where a strut lies across the upright axis.
+        weak = np.asarray(~(found["pivot"] >= WEAK_PIVOT))
     found["pivot"] = np.asarray(found["pivot"] ** 2)
     if not np.any(weak):
         return found
