@@ -89,7 +89,7 @@ def main():
     names = sorted({row.robot for row in ROWS})
     parser.add_argument("--robots", nargs="+", metavar="ROBOT", choices=names, help="these robots alone")
     parser.add_argument("--functions", nargs="+", metavar="FUNCTION", choices=FUNCTIONS, default=FUNCTIONS)
-    parser.add_argument("--numbers", choices=("library", "changed", "all"), default="all")
+    parser.add_argument("--numbers", choices=("library", "changed", "all"), default="library")
     options = parser.parse_args()
     rows = []
     if not options.json:
