@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from scipy.spatial.transform import Rotation
 
 import nacelle
 from nacelle.dynamics import functions
@@ -281,6 +282,24 @@ def test_weak_pivots_go_to_the_tree() -> None:
     assert np.max(error / exact.condition[good]) < 1e-13
     assert_same(found.generalised[good][:3], exact.generalised[good][:3], 1e-12)
     assert nacelle.inverse_dynamics(robot, reference, formulation="compact").formulation == "compact"
+
+
+def test_struts_in_the_plane_of_the_anchors_go_to_the_tree() -> None:
+    """A strut counts by its height over the base; where it has none, the API gives what the tree gives."""
+    robot = library_robot("palida")
+    leg = robot.legs[4]
+    quat = np.array([0.341, 0.428, 0.055, 0.836])
+    quat /= np.linalg.norm(quat)
+    end = Rotation.from_quat(quat).apply(robot.joints[leg.closures[0]].frame_successor.p)
+    level = robot.joints[leg.joints[0]].frame_predecessor.p[2] - end[2]
+    heights = np.array([0.0, 1e-14, 1e-9, -1e-6, 1e-3, -1e-2, 0.1])
+    x = np.array([[0.6, 0.368, level + height, *quat] for height in heights])
+    v, a = np.full((len(x), 6), 0.3), np.full((len(x), 6), -0.7)
+    found = nacelle.inverse_dynamics(robot, x, v, a)
+    exact = nacelle.inverse_dynamics(robot, x, v, a, formulation="tree")
+    assert found.formulation == "compact"
+    np.testing.assert_array_equal(found.flags, 0)
+    assert_same(found.force, exact.force, 1e-12)
 
 
 def test_masses_are_the_body() -> None:

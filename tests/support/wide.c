@@ -223,6 +223,15 @@ static void turn(wide a, wide *sine, wide *cosine)
     *cosine = sub(from_double(1.0), less);
 }
 
+/* The sum of doubles. */
+static wide from_parts(const double *p, size_t parts)
+{
+    wide r = from_double(p[0]);
+    for (size_t k = 1; k < parts; ++k)
+        r = add(r, from_double(p[k]));
+    return r;
+}
+
 static int order(wide a, wide b)
 {
     wide d = sub(a, b);
@@ -250,9 +259,9 @@ static wide apply(int op, wide a, wide b, wide c)
     }
 }
 
-/* Run a program of `length` instructions on `states` rows of `inputs` doubles. Instruction k does code[4k] to
-   the values code[4k + 1 .. 4k + 3]; a constant is constants[k]. Each result comes as `parts` doubles whose sum
-   it is. Returns 0, or 1 without memory. */
+/* Run a program of `length` instructions on `states` rows of `inputs` numbers. Instruction k does code[4k] to
+   the values code[4k + 1 .. 4k + 3]; a constant is the k-th number of `constants`. Numbers come and go as
+   `parts` doubles whose sum they are. Returns 0, or 1 without memory. */
 int wide_run(size_t length, const int32_t *code, const double *constants, size_t outputs,
              const int32_t *results, size_t states, size_t inputs, const double *x, size_t parts, double *y)
 {
@@ -260,12 +269,12 @@ int wide_run(size_t length, const int32_t *code, const double *constants, size_t
     if (!v)
         return 1;
     for (size_t k = 0; k < length; ++k)
-        v[k] = code[4 * k] == CONST ? from_double(constants[k]) : zero;
-    for (size_t n = 0; n < states; ++n, x += inputs) {
+        v[k] = code[4 * k] == CONST ? from_parts(constants + k * parts, parts) : zero;
+    for (size_t n = 0; n < states; ++n, x += inputs * parts) {
         for (size_t k = 0; k < length; ++k) {
             const int32_t *i = code + 4 * k;
             if (i[0] == INPUT)
-                v[k] = from_double(x[i[1]]);
+                v[k] = from_parts(x + (size_t)i[1] * parts, parts);
             else if (i[0] != CONST)
                 v[k] = apply(i[0], v[i[1]], v[i[2]], v[i[3]]);
         }

@@ -45,27 +45,47 @@ def _library() -> ctypes.CDLL:
     return compile_shared({"wide.c": text}, flags=("-O3", "-std=gnu11", "-Wall", "-Wextra", "-Werror"))
 
 
-def evaluate(program: Program, inputs: Array) -> Array:
-    """Results of a program (states, outputs, PARTS) at inputs (states, inputs), as unevaluated sums."""
+def evaluate(program: Program, inputs: Array, constants: Array | None = None) -> Array:
+    """Results of a program (states, outputs, PARTS), as unevaluated sums.
+
+    Args:
+        program: the program.
+        inputs: doubles (states, inputs), or unevaluated sums (states, inputs, PARTS).
+        constants: unevaluated sums (instructions, PARTS) for the program's own constants.
+    """
     code = np.zeros((len(program.code), 4), dtype=np.int32)
-    constants = np.zeros(len(program.code))
     for k, (op, *rest) in enumerate(program.code):
         code[k, 0] = OPERATIONS.index(op)
-        if op == "const":
-            constants[k] = rest[0]
-        else:
+        if op != "const":
             code[k, 1 : 1 + len(rest)] = rest
+    numbers = np.ascontiguousarray(constants_of(program) if constants is None else constants)
     results = np.array(program.results, dtype=np.int32)
-    x = np.ascontiguousarray(inputs, dtype=float)
-    assert x.shape[1:] == (program.input_size,)
+    x = np.ascontiguousarray(in_parts(inputs) if inputs.ndim == 2 else inputs)
+    assert x.shape[1:] == (program.input_size, PARTS)
+    assert numbers.shape == (len(code), PARTS)
     y = np.empty((len(x), len(results), PARTS))
     sizes = [ctypes.c_size_t(n) for n in (len(code), len(results), len(x), x.shape[1], PARTS)]
-    at = [ctypes.c_void_p(array.ctypes.data) for array in (code, constants, results, x, y)]
+    at = [ctypes.c_void_p(array.ctypes.data) for array in (code, numbers, results, x, y)]
     failed = _library().wide_run(
         sizes[0], at[0], at[1], sizes[1], at[2], sizes[2], sizes[3], at[3], sizes[4], at[4]
     )
     assert not failed, "no memory"
     return y
+
+
+def in_parts(values: Array, further: Array | None = None) -> Array:
+    """Doubles as unevaluated sums (..., PARTS), with a further, far smaller part where there is one."""
+    values = np.asarray(values, dtype=float)
+    parts = np.zeros((*values.shape, PARTS))
+    parts[..., 0] = values
+    if further is not None:
+        parts[..., 1] = further
+    return parts
+
+
+def constants_of(program: Program) -> Array:
+    """The constants of a program (instructions, PARTS), zero for instructions that are none."""
+    return in_parts(np.array([entry[1] if entry[0] == "const" else 0.0 for entry in program.code]))
 
 
 def difference(values: Array, exact: Array) -> Array:

@@ -68,7 +68,8 @@ def evaluate(
     if not fixed_pivots(robot):
         return found
     with np.errstate(invalid="ignore"):
-        weak = np.asarray(found["pivot"] < WEAK_PIVOT)
+        # Not a number where a strut lies across the upright axis.
+        weak = np.asarray(~(found["pivot"] >= WEAK_PIVOT))
     found["pivot"] = squared(found["pivot"])
     if not np.any(weak):
         return found

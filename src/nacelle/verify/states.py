@@ -120,9 +120,13 @@ def _is_length(robot: Robot, name: str) -> bool:
 
 def _shifted(robot: Robot, reach: float, count: int, rng: np.random.Generator) -> Array:
     """Poses around the reference, moved and turned by up to `reach` in every coordinate."""
-    layout = layout_of(robot.motion)
     x = np.tile(reference_pose(robot), (count, 1))
-    step = rng.uniform(-reach, reach, (count, robot.motion.n)) * twist_units(robot)
+    return moved(robot, x, rng.uniform(-reach, reach, (count, robot.motion.n)) * twist_units(robot))
+
+
+def moved(robot: Robot, x: Array, step: Array) -> Array:
+    """Poses (..., nx) moved by steps along the reduced twist (..., n): m, and rotation vectors in rad."""
+    layout = layout_of(robot.motion)
     linear, turn = layout.split_v(step)
     plain, quat = layout.split_x(x)
     if turn is not None and quat is not None:
@@ -139,7 +143,7 @@ def _judged(robot: Robot, x: Array) -> tuple[Array, Array, dict[str, int]]:
         singular = (found.flags & int(Flag.SINGULAR)) != 0
         near = ((flags | found.flags) & int(Flag.NEAR_SINGULAR)) != 0
         poor = near | singular | ~(condition < CONDITION)
-    lost = failed(flags)
+    lost = failed(flags) | ((flags & int(Flag.OTHER_BRANCH)) != 0)
     beyond = ~lost & ((flags & int(Flag.OUT_OF_LIMITS)) != 0)
     poor &= ~lost & ~beyond
     counts = [int(np.sum(mask)) for mask in (lost, beyond, poor)]

@@ -38,7 +38,7 @@ from nacelle.model.leg import PLATFORM
 from nacelle.model.robot import Robot
 from nacelle.spatial.inertia import inertia_matrix, transform_parameters
 from nacelle.spatial.rounding import first_largest
-from nacelle.spatial.scalar import Array, Scalar, at_sample, cross, dot, minimum, pack, plus, product
+from nacelle.spatial.scalar import Array, Scalar, at_sample, cross, divide, dot, minimum, pack, plus, product
 
 
 @dataclass(frozen=True)
@@ -192,7 +192,12 @@ def finish(
     force, moment = platform_wrench(robot, legs)
     solved = _solve(robot, legs, demands, force, moment, load, platform, choice)
     result = [demand.gain * f + demand.own for demand, f in zip(demands, solved.f, strict=True)]
-    return {"force": pack(result), "pivot": solved.pivot, "gates": gates_of(demands)}
+    # A strut counts by its height: where it lies across the upright axis, that is as weak as a pivot.
+    up, pivot = upright(mechanism(robot)), solved.pivot
+    for form, demand in zip(legs.forms, demands, strict=True):
+        if form.kind == "strut":
+            pivot = minimum(pivot, demand.r[up] * demand.r[up] * divide(1.0, dot(demand.r, demand.r)))
+    return {"force": pack(result), "pivot": pivot, "gates": gates_of(demands)}
 
 
 def gates_of(demands: list[Demand]) -> Array:
