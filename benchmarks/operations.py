@@ -3,7 +3,8 @@
 For every robot and model: the count with the library's numbers, friction on, the main output alone; the bar
 that `tests/dynamics/test_bars.py` asserts; the count after a change of every number by 1 % that keeps what
 the description declares (`tests/support/varied_library.py`); and what others have published. Rigid robots
-outside the library follow. `--markdown` writes the tables of the page, `--symmetries` what each description declares.
+outside the library follow. `--markdown` writes the tables of the page, `--symmetries` what each description
+declares.
 """
 
 import argparse

@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 
 import nacelle
+from nacelle.kinematics.assembly import assemble
 from nacelle.kinematics.dependent import dependent_names
 from nacelle.kinematics.mechanism import mechanism
 from nacelle.model.platform import AXES
 from nacelle.spatial.pose import Pose
+from support.rigid_robots import delta_with_tolerances
 
 
 @pytest.mark.parametrize("name", nacelle.robot_names())
@@ -53,3 +55,16 @@ def test_the_same_from_the_actuators_and_in_gaps() -> None:
     assert {name: float(value) for name, value in single.items()} == pytest.approx(
         {name: float(values[0]) for name, values in first.items()}, abs=1e-12
     )
+
+
+@pytest.mark.parametrize("seed", [3, 5])
+def test_tolerances_of_a_leg_keep_the_branch_of_the_guess(seed: int) -> None:
+    """A leg with rods that differ closes only with a tilted plate; a held one does not choose the branch."""
+    robot = delta_with_tolerances(seed)
+    found = assemble(robot)
+    assert not found.open
+    arms = [found.q[robot.q_slices[robot.joint(f"leg{k}.shoulder")]][0] for k in (1, 2, 3)]
+    np.testing.assert_allclose(arms, 0.518, atol=0.01)
+    # Less than a degree, but not zero.
+    tilt = np.linalg.norm(found.platform.R - np.eye(3))
+    assert 1e-6 < tilt < 0.02
