@@ -7,7 +7,7 @@ import subprocess
 import sys
 import types
 import warnings
-from decimal import Decimal, localcontext
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +19,7 @@ from nacelle.emit.store import Store
 from nacelle.kinematics.closure import closure_state
 from nacelle.kinematics.tree import tree_motion
 from nacelle.program.identities.samples import Samples
-from nacelle.program.precise import APPLY, arithmetic
+from nacelle.program.precise import arithmetic
 from nacelle.spatial.lane import from_lanes, lanes
 from nacelle.spatial.physics import physics, sampled
 from nacelle.spatial.pose import Pose
@@ -253,10 +253,10 @@ def test_what_changes_the_key(store):
 
 
 def drawn(robot, shapes, groups):
-    """Two inputs that are the cosine and sine of an angle."""
-    with localcontext(arithmetic()):
-        angles = [Decimal(k) / 7 for k in (1, 2, 3, 4, 5, 6)]
-        rows = [(APPLY["cos"](angle), APPLY["sin"](angle), angle / 3) for angle in angles]
+    """Two inputs that are the cosine and sine of an angle, and another."""
+    over = arithmetic().divide
+    triples = [(3, 4, 5), (5, 12, 13), (8, 15, 17), (7, 24, 25), (20, 21, 29), (9, 40, 41)]
+    rows = [(*(over(Decimal(k), Decimal(c)) for k in (a, b)), Decimal(a) / 8) for a, b, c in triples]
     return Samples(tuple(rows[:4]), tuple(rows[4:]), (1.0, 1.0, 0.0))
 
 
