@@ -5,7 +5,9 @@ import os
 import stat
 import subprocess
 import sys
+import types
 import warnings
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
@@ -16,8 +18,10 @@ from nacelle.compile import CompileError, compile_function, make_program
 from nacelle.emit.store import Store
 from nacelle.kinematics.closure import closure_state
 from nacelle.kinematics.tree import tree_motion
+from nacelle.program.identities.samples import Samples
+from nacelle.program.precise import arithmetic
 from nacelle.spatial.lane import from_lanes, lanes
-from nacelle.spatial.physics import physics
+from nacelle.spatial.physics import physics, sampled
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import rotation_quat
 
@@ -245,6 +249,42 @@ def test_what_changes_the_key(store):
     changed = compile_function(scope["f"], inputs={"x": ()}, store=store)
     assert not changed.from_cache
     assert changed(1.0) == 9.0
+
+
+def drawn(robot, shapes, groups):
+    """Two inputs that are the cosine and sine of an angle, and another."""
+    over = arithmetic().divide
+    triples = [(3, 4, 5), (5, 12, 13), (8, 15, 17), (7, 24, 25), (20, 21, 29), (9, 40, 41)]
+    rows = [(*(over(Decimal(k), Decimal(c)) for k in (a, b)), Decimal(a) / 8) for a, b, c in triples]
+    return Samples(tuple(rows[:4]), tuple(rows[4:]), (1.0, 1.0, 0.0))
+
+
+def seen_otherwise(robot, shapes, groups):
+    return None
+
+
+def rotated_length(c, s, x):
+    return (c * x) * (c * x) + (s * x) * (s * x)
+
+
+def test_identities_of_declared_samples(store):
+    """With samples cos^2 + sin^2 is 1; the literal program stays as it is; the cache knows of the samples."""
+    shapes = {"c": (), "s": (), "x": ()}
+    plain = compile_function(rotated_length, inputs=shapes, store=store)
+    assert plain.count.total > 1
+    known = sampled(drawn)(types.FunctionType(rotated_length.__code__, globals(), "rotated_length"))
+    found = compile_function(known, inputs=shapes, store=store)
+    assert not found.from_cache
+    assert found.count.total == 1
+    assert found(0.6, 0.8, 3.0) == pytest.approx(9.0)
+    assert compile_function(known, inputs=shapes, store=store).from_cache
+    assert make_program(known, None, shapes, minimised=False) == make_program(
+        rotated_length, None, shapes, minimised=False
+    )
+    other = sampled(seen_otherwise)(types.FunctionType(rotated_length.__code__, globals(), "rotated_length"))
+    without = compile_function(other, inputs=shapes, store=store)
+    assert not without.from_cache
+    assert without.count == plain.count
 
 
 def test_closures_over_values_are_not_kept(store):

@@ -48,10 +48,13 @@ _PROOF = (0.2, 0.012, 0.3, 0.015)
 _CHECK = (0.25, 0.02)
 _TRIES = 8
 _SEED = 11
-# Newton's iteration: steps, the distance of the difference quotient, and where it has converged.
+# Newton's iteration: steps, the distance of the difference quotient, long steps, and where it has converged.
 _STEPS = 16
 _DISTANCE = 1e-5
+_LONG = Decimal("1e-8")
 _CONVERGED = Decimal("1e-52")
+# Closures that contradict one another by the rounding of their numbers stay open by that: steps end here.
+_STALLED, _CLOSED = Decimal("1e-25"), Decimal("1e-13")
 # Singular values of the closures below this part of the largest belong to idle motion.
 _IDLE = 1e-7
 # By how much numbers of a robot are changed where they are inputs.
@@ -224,28 +227,26 @@ class _Drawer:
         def gaps(values: Numbers) -> Numbers:
             return exact(program, [*parameters, *values, *x])
 
-        inverse = _pseudo_inverse(
-            program, [*parameters, *y, *x], slice(len(parameters), len(parameters) + len(y))
-        )
-        if inverse is None:
-            return None
-        now = gaps(y)
-        units = unknown_units(self.known)
+        place = slice(len(parameters), len(parameters) + len(y))
+        units, now = unknown_units(self.known), gaps(y)
+        inverse: Array | None = None
         last = Decimal(1)
         for _ in range(_STEPS):
             scale = max((abs(gap) for gap in now), default=Decimal(0))
             if not scale:
                 return y
-            if not scale.is_finite() or scale > 1:
+            # The Jacobian is computed anew as long as steps are long.
+            if inverse is None or last > _LONG:
+                inverse = _pseudo_inverse(program, [*parameters, *y, *x], place)
+            if inverse is None or not scale.is_finite() or scale > 1:
                 return None
             step = inverse @ np.array([float(gap / scale) for gap in now])
             y = [value - Decimal(float(part)) * scale for value, part in zip(y, step, strict=True)]
             size = Decimal(float(np.max(np.abs(step / units)))) * scale
-            if size < _CONVERGED or (size > last / 1000 and size < Decimal("1e-25")):
+            if size < _CONVERGED or (size > last / 1000 and size < _STALLED):
                 break
             last, now = size, gaps(y)
-        left = max(abs(gap) for gap in gaps(y))
-        return y if left < Decimal("1e-13") else None
+        return y if max(abs(gap) for gap in gaps(y)) < _CLOSED else None
 
     # ---- inputs
 

@@ -150,7 +150,7 @@ class _Search:
         self.chosen += [makings[0] for makings in self.values.makings[len(self.chosen) :]]
 
     def _release(self, k: int) -> float:
-        """Take away the uses that a class makes of others; give its cost and that of what nobody needs then."""
+        """Take away the uses that a class makes of others; give the cost of what nobody needs then."""
         total, stack = 0.0, [k]
         while stack:
             now = stack.pop()

@@ -1,0 +1,121 @@
+"""Identities of robots' programs: what they save, that near robots are not fooled, the same everywhere."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+
+import numpy as np
+import pytest
+
+from nacelle.compile import make_program
+from nacelle.dynamics import functions
+from nacelle.kinematics.samples import samples_of
+from nacelle.model.robot import Robot
+from nacelle.program.cost import count
+from nacelle.program.identities.merge import merged, with_identities
+from nacelle.program.identities.samples import Samples
+from nacelle.program.precise import exact
+from nacelle.program.program import Program
+from nacelle.spatial.physics import input_shapes
+from support.last_bits import forget_everything, moved_robot, noisy_libraries
+from support.leg_robots import CASES
+from support.library import library_robot
+from support.program_hashes import structure
+
+
+def tree(robot: Robot) -> tuple[Program, Samples]:
+    """Inverse dynamics by the equivalent tree as it is traced, and samples of its inputs."""
+    shapes = input_shapes(functions.inverse, robot)
+    assert shapes is not None
+    program = make_program(functions.inverse, robot, shapes, minimised=False)
+    samples = samples_of(robot, shapes)
+    assert samples is not None
+    return program, samples
+
+
+def apart(found: Program, program: Program, row: tuple[Decimal, ...]) -> float:
+    """The largest difference of two programs over the largest entry of an output."""
+    ours, theirs = exact(found, row), exact(program, row)
+    worst, start = 0.0, 0
+    for variable in program.outputs:
+        place = slice(start, start + variable.size)
+        start += variable.size
+        differences = [abs(a - b) for a, b in zip(ours[place], theirs[place], strict=True)]
+        worst = max(worst, float(max(differences) / max(abs(b) for b in theirs[place])))
+    return worst
+
+
+@pytest.mark.parametrize(
+    ("name", "operations"),
+    [
+        ("prrrp", 135),
+        ("fivebar", 425),
+        ("delta-codourey", 800),
+        ("orthoglide", 1050),
+        ("3rps", 1650),
+        ("delta", 2000),
+        pytest.param("quattro", 2800, marks=pytest.mark.slow),
+        pytest.param("h4", 3100, marks=pytest.mark.slow),
+        pytest.param("palida", 3900, marks=pytest.mark.slow),
+    ],
+)
+def test_equal_values_are_one(name: str, operations: int) -> None:
+    program, samples = tree(library_robot(name))
+    found = merged(program, samples)
+    assert count(found).total <= operations
+    assert all(apart(found, program, row) < 1e-13 for row in samples.check)
+
+
+NEAR = {
+    "delta": r"leg1\.elbow-.\.predecessor\.px|leg1\.arm\.m$",
+    "delta rod": r"leg1\.wrist-b\.predecessor\.px",
+    "delta-codourey": r"leg1\..*\.m$",
+    "3rrr": r"leg1\..*\.p[xy]$",
+    "prrrp": r"leg1\..*\.(p[xyz]|m)$",
+}
+
+
+@pytest.mark.parametrize("difference", [1e-9, 1e-10, 1e-11, 1e-12, 1e-13])
+@pytest.mark.parametrize("name", NEAR)
+def test_legs_that_are_nearly_alike_stay_different(name: str, difference: float) -> None:
+    """What a leg makes of a number that is off by so much is in the result, to rounding of the numbers."""
+    robot = library_robot(name.split(maxsplit=1)[0])
+    vector = robot.parameter_vector()
+    chosen = [bool(re.match(NEAR[name], key)) for key in robot.parameter_names()]
+    assert any(chosen)
+    other = robot.with_parameters(np.where(chosen, vector * (1.0 + difference), vector))
+    program, samples = tree(other)
+    found = merged(program, samples)
+    assert count(found).total < count(program).total
+    assert max(apart(found, program, row) for row in samples.check) < 2e-14
+
+
+@pytest.mark.parametrize("name", ["planar RRR + PRR + RPR", "3 URU", "6 UPS", "3 R[US|US]", "3 RPS"])
+def test_random_robots_keep_their_forces(name: str) -> None:
+    """In double the merged program is as near to the truth as the one that no pass has touched."""
+    program, samples = tree(CASES[name](1).robot)
+    found = with_identities(program, samples)
+    assert count(found).total < count(program).total
+    for row in samples.check:
+        inputs = [float(value) for value in row]
+        true = np.array([float(value) for value in exact(program, row)])
+        size = program.outputs[0].size
+        ours, theirs = (np.array(p.evaluate(inputs))[:size] for p in (found, program))
+        largest = np.max(np.abs(true[:size]))
+        assert np.max(np.abs(ours - theirs)) < 1e-12 * largest
+        own, plain = (np.max(np.abs(values - true[:size])) / largest for values in (ours, theirs))
+        assert own < 8.0 * plain + 1e-14
+
+
+@pytest.mark.parametrize(
+    "name", ["fivebar", "delta-codourey", "3rps", pytest.param("h4", marks=pytest.mark.slow)]
+)
+def test_last_bits_change_nothing(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    robot = library_robot(name)
+    kept = structure(with_identities(*tree(robot)))
+    assert structure(with_identities(*tree(moved_robot(robot, 3).alike))) == kept
+    noisy_libraries(monkeypatch, 4)
+    assert structure(with_identities(*tree(robot))) == kept
+    monkeypatch.undo()
+    forget_everything()

@@ -1,0 +1,123 @@
+"""Samples of a robot's inputs with 50 digits: loops closed, rotations rotations, numbers of other robots."""
+
+from __future__ import annotations
+
+from decimal import Decimal, localcontext
+
+import numpy as np
+import pytest
+
+from nacelle.compile import make_program
+from nacelle.dynamics import functions as dynamics
+from nacelle.dynamics.compact.functions import pose_shapes
+from nacelle.kinematics.functions import branch_signs
+from nacelle.kinematics.mechanism import mechanism
+from nacelle.kinematics.samples import open_loops, samples_of
+from nacelle.program.identities.samples import Samples
+from nacelle.program.precise import arithmetic, exact
+from nacelle.spatial.physics import input_shapes
+from support.library import library_robot
+
+# What is left of 50 digits.
+DIGITS = Decimal("1e-45")
+# What is left open where closures contradict one another by their rounding.
+ROUNDING = Decimal("1e-15")
+
+
+def drawn(name: str, shapes: dict[str, tuple[int, ...]] | None = None, **more: object) -> Samples:
+    robot = library_robot(name)
+    found = samples_of(robot, shapes or input_shapes(dynamics.inverse, robot) or {}, **more)  # type: ignore[arg-type]
+    assert found is not None
+    return found
+
+
+def parts(row: tuple[Decimal, ...], shapes: dict[str, tuple[int, ...]]) -> dict[str, list[Decimal]]:
+    found, start = {}, 0
+    for name, shape in shapes.items():
+        size = int(np.prod(shape))
+        found[name] = list(row[start : start + size])
+        start += size
+    return found
+
+
+@pytest.mark.parametrize(
+    ("name", "bound"), [("3rps", DIGITS), ("delta4", ROUNDING), ("h4", ROUNDING), ("quattro", ROUNDING)]
+)
+def test_loops_are_closed(name: str, bound: Decimal) -> None:
+    robot = library_robot(name)
+    shapes = input_shapes(dynamics.inverse, robot)
+    assert shapes is not None
+    found = drawn(name)
+    program = make_program(open_loops, robot, input_shapes(open_loops, robot) or {}, minimised=False)
+    reference = mechanism(robot).reference[0]
+    for row in (*found.proof, *found.check):
+        given = parts(row, shapes)
+        gaps = exact(program, [*given["y"], *given["x"]])
+        assert max(abs(gap) for gap in gaps) < bound
+        x, y = (np.array([float(value) for value in given[key]]) for key in "xy")
+        assert np.all(branch_signs(robot.alike, x, y)["branch"] > 0.0)
+        assert np.max(np.abs(x - reference)) > 1e-3
+
+
+def test_samples_differ_and_are_the_same_every_time() -> None:
+    first, second = drawn("3rps"), drawn("3rps")
+    assert (first.proof, first.check) == (second.proof, second.check)
+    rows = (*first.proof, *first.check)
+    assert len(set(rows)) == len(rows) >= 6
+
+
+def test_rotations_are_rotations_to_all_digits() -> None:
+    robot = library_robot("palida")
+    shapes = {**pose_shapes(robot), "twist": (6,), "acceleration": (6,)}
+    for row in drawn("palida", shapes).proof:
+        given = parts(row, shapes)
+        R = np.array(given["rotation"], dtype=object).reshape(3, 3)
+        with localcontext(arithmetic()):
+            assert np.max(np.abs(R @ R.T - np.eye(3, dtype=int))) < DIGITS
+    shapes = pose_shapes(library_robot("3rrr"))
+    for row in drawn("3rrr", shapes).proof:
+        c, s = parts(row, shapes)["rotation"]
+        with localcontext(arithmetic()):
+            assert abs(c * c + s * s - 1) < DIGITS
+
+
+def test_encoders_follow_from_the_pose() -> None:
+    shapes = dict.fromkeys(("q", "q_dot", "q_ddot"), (2,))
+    found = drawn("fivebar", shapes)
+    assert len(found.proof[0]) == 6
+    assert all(value.is_finite() for row in found.proof for value in row)
+
+
+@pytest.mark.parametrize("name", ["3rrr", "3rps"])
+def test_numbers_of_the_robot_are_drawn_too(name: str) -> None:
+    robot = library_robot(name)
+    groups = ("geometry", "inertia")
+    names = robot.parameter_names(*groups)
+    fixed = [key for key, value in zip(names, robot.parameter_vector(*groups), strict=True) if value == 0.0]
+    shapes = {"parameters": (len(names),), **(input_shapes(dynamics.inverse, robot) or {})}
+    for kept in ([], fixed):
+        found = drawn(name, shapes, groups=groups, fixed=kept)
+        places = {key: k for k, key in enumerate(names)}
+        numbers = np.array([row[: len(names)] for row in found.proof], dtype=object)
+        for key in fixed:
+            column = numbers[:, places[key]]
+            assert np.all(column == 0) == (key in kept) or "R" in key
+        frames = len(robot.parameter_names("geometry")) // 12
+        for row in numbers:
+            for k in range(frames):
+                R = row[12 * k : 12 * k + 9].reshape(3, 3)
+                with localcontext(arithmetic()):
+                    assert np.max(np.abs(R @ R.T - np.eye(3, dtype=int))) < DIGITS
+        mass = places[next(key for key in names if key.endswith(".m"))]
+        assert len(set(numbers[:, mass])) == len(numbers)
+        program = make_program(
+            open_loops,
+            robot,
+            {"parameters": (len(names),), **(input_shapes(open_loops, robot) or {})},
+            groups,
+            minimised=False,
+        )
+        for row in found.proof:
+            given = parts(row, shapes)
+            gaps = exact(program, [*given["parameters"], *given["y"], *given["x"]])
+            assert all(abs(gap) < DIGITS for gap in gaps)
