@@ -466,6 +466,7 @@ def _parametric(
     store: Store | None,
 ) -> Parametric:
     """Compile both parts of a function whose numbers are inputs."""
+
     @lru_cache
     def parts() -> Split:
         return make_split(

@@ -11,8 +11,9 @@ import numpy as np
 
 from nacelle.dynamics.demand import Settings, body_wrenches, joint_efforts
 from nacelle.dynamics.joint_effort import rotors
-from nacelle.dynamics.state import State, body_parameters, has_mass
+from nacelle.dynamics.state import State
 from nacelle.kinematics.actuation import joint_rate_row
+from nacelle.model.loaded import body_parameters, has_mass
 from nacelle.spatial.inertia import inertia_matrix
 from nacelle.spatial.rotation import skew
 from nacelle.spatial.scalar import Array, pack

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from nacelle.dynamics.joint_effort import Effort, friction_efforts, rotor_efforts, spring_efforts
-from nacelle.dynamics.state import State, body_parameters, has_mass
+from nacelle.dynamics.state import State
 from nacelle.dynamics.wrench import Wrench, inertial_wrench
+from nacelle.model.loaded import body_parameters, has_mass
 from nacelle.spatial.scalar import Array
 
 

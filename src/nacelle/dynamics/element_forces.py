@@ -21,9 +21,10 @@ from nacelle.dynamics.element_rates import Rigid, dotted, resting, turned
 from nacelle.dynamics.element_structure import frame
 from nacelle.dynamics.friction import axis_friction, ball_friction
 from nacelle.dynamics.joint_effort import axis_coordinate, rotors
-from nacelle.dynamics.state import State, body_parameters, has_mass
+from nacelle.dynamics.state import State
 from nacelle.model.joint import Joint, JointKind
 from nacelle.model.leg import BASE
+from nacelle.model.loaded import body_parameters, has_mass
 from nacelle.model.robot import Robot
 from nacelle.spatial.inertia import inertia_matrix
 from nacelle.spatial.pose import Pose

@@ -22,11 +22,12 @@ import numpy as np
 from nacelle.dynamics.demand import Settings
 from nacelle.dynamics.friction import axis_friction, ball_friction
 from nacelle.dynamics.joint_effort import axis_coordinate, rotors
-from nacelle.dynamics.state import State, body_parameters, has_mass
+from nacelle.dynamics.state import State
 from nacelle.kinematics.mechanism import Mechanism
 from nacelle.kinematics.tree import Step, step_motion
 from nacelle.model.joint import Joint, JointKind, Primitive
 from nacelle.model.leg import BASE, PLATFORM
+from nacelle.model.loaded import body_parameters, has_mass
 from nacelle.spatial.inertia import inertia_matrix
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import skew

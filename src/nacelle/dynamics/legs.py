@@ -24,13 +24,14 @@ import numpy as np
 from nacelle.dynamics.demand import Settings
 from nacelle.dynamics.friction import axis_friction, ball_friction
 from nacelle.dynamics.joint_effort import axis_coordinate, rotors
-from nacelle.dynamics.state import State, body_parameters, has_mass
+from nacelle.dynamics.state import State
 from nacelle.dynamics.wrench import Wrench
 from nacelle.kinematics.closure import closure_frames
 from nacelle.kinematics.eliminate import eliminate
 from nacelle.kinematics.mechanism import Mechanism
 from nacelle.model.joint import Joint, JointKind, Lock, Primitive
 from nacelle.model.leg import BASE, PLATFORM
+from nacelle.model.loaded import body_parameters, has_mass
 from nacelle.model.robot import Robot
 from nacelle.spatial.inertia import inertia_matrix
 from nacelle.spatial.pose import Pose

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from nacelle.kinematics.configuration import Configuration, configuration
 from nacelle.kinematics.margins import margins
 from nacelle.kinematics.mechanism import Mechanism, mechanism
@@ -40,17 +38,3 @@ def state_at(robot: Robot, x: Array, y: Array, v: Array) -> State:
     known = mechanism(robot)
     now = configuration(robot, known, x, y)
     return State(robot, known, now, moving(robot, known, now, v))
-
-
-def body_parameters(robot: Robot, body: int) -> Array:
-    """Ten inertial parameters of a body with the payload on it."""
-    total = np.asarray(robot.bodies[body].inertia)
-    for load in robot.payload:
-        if load.body == body:
-            total = total + np.asarray(load.inertia)
-    return total
-
-
-def has_mass(robot: Robot, body: int) -> bool:
-    """Whether a body, with the payload on it, has any inertia; decided by the robot's own numbers."""
-    return bool(np.any(body_parameters(robot.numeric, body) != 0.0))

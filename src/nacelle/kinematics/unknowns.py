@@ -102,7 +102,7 @@ def start_of(robot: Robot, guess: Any) -> Start | None:
 
 def nearby(known: Mechanism) -> dict[str, Any]:
     """Settings of the plain iteration that begins with a guess."""
-    longest = _NEAR_STEP * float(np.min(_unknown_units(known)))
+    longest = _NEAR_STEP * float(np.min(unknown_units(known)))
     return {"tolerance": CLOSED, "max_iterations": _NEAR_STEPS, "max_step": longest, "polish": True}
 
 

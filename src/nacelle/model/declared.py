@@ -50,19 +50,49 @@ Key = tuple[Any, ...]
 
 # Below these keys of a description numbers may be free ...
 _FREE = frozenset(
-    """at child_at translation rotation placement axis length com mass first_moment inertia gravity
-    friction spring rotor_inertia gear_ratio""".split()
+    [
+        "at",
+        "child_at",
+        "translation",
+        "rotation",
+        "placement",
+        "axis",
+        "length",
+        "com",
+        "mass",
+        "first_moment",
+        "inertia",
+        "gravity",
+        "friction",
+        "spring",
+        "rotor_inertia",
+        "gear_ratio",
+    ]
 )
 # ... unless they are below these.
 _FIXED = frozenset(
-    """display section material reference modes tools guess limits encoder torque_constant axes quat_xyzw
-    matrix direction scale mirror""".split()
+    [
+        "display",
+        "section",
+        "material",
+        "reference",
+        "modes",
+        "tools",
+        "guess",
+        "limits",
+        "encoder",
+        "torque_constant",
+        "axes",
+        "quat_xyzw",
+        "matrix",
+        "direction",
+        "scale",
+        "mirror",
+    ]
 )
 _QUARTER = math.pi / 2
 _XYZ = ("x", "y", "z")
 _SEED = 20_110
-
-
 
 
 def nearby(values: Any, seed: int = _SEED) -> Any:
@@ -208,7 +238,11 @@ class _Recorder:
         names = _different([self.names[k] for k in used])
         flat = tuple(name for group in groups for name in layout[group])
         program = linear(
-            "numbers", graph, (Variable("numbers", (len(used),)),), (Variable("entries", (len(flat),)),), nodes
+            "numbers",
+            graph,
+            (Variable("numbers", (len(used),)),),
+            (Variable("entries", (len(flat),)),),
+            nodes,
         )
         values = tuple(self.values[k] for k in used)
         return Record(names, tuple(first[k] for k in used), values, flat, program)
@@ -261,7 +295,9 @@ def _name(path: Path, part: int) -> str:
     if steps[:1] == ["legs"] and len(steps) > 3:
         steps = steps[3:] if steps[2] == "table" else [f"legs[{steps[1]}]", *steps[2:]]
     *front, last = steps
-    step = _XYZ[last] if isinstance(last, int) and last < len(_XYZ) and front[-1:] != ["angles"] else str(last)
+    step = (
+        _XYZ[last] if isinstance(last, int) and last < len(_XYZ) and front[-1:] != ["angles"] else str(last)
+    )
     return ".".join([*map(str, front), step, *([str(part + 1)] if part >= 0 else [])])
 
 

@@ -85,7 +85,9 @@ class Numbers:
         program = self.record.program
         graph, roots = graph_of(program)
         whole = with_jacobians(
-            Trace("numbers", graph, program.inputs, program.outputs, roots), [("entries", "numbers")], "forward"
+            Trace("numbers", graph, program.inputs, program.outputs, roots),
+            [("entries", "numbers")],
+            "forward",
         )
         rows, columns = whole.outputs[1].shape
         places = self.chosen(groups)

@@ -86,7 +86,9 @@ def with_parameter_jacobians(trace: Trace, names: Sequence[str]) -> Trace:
     assert isinstance(graph, FoldingGraph)
     parameters = trace.inputs[0]
     outputs, roots = list(trace.outputs), list(trace.roots)
-    starts = dict(zip((v.name for v in outputs), accumulate((v.size for v in outputs), initial=0), strict=False))
+    starts = dict(
+        zip((v.name for v in outputs), accumulate((v.size for v in outputs), initial=0), strict=False)
+    )
     constants = [
         (k, value.node)
         for k in reachable(graph, trace.roots)

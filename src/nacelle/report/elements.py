@@ -17,12 +17,12 @@ import numpy as np
 from nacelle.dynamics import elements
 from nacelle.dynamics.element_motion import bar_direction, part_direction, part_input, rod_ends, tip_point
 from nacelle.dynamics.element_structure import ElementLeg, centre, direction, element_legs, frame, welds
-from nacelle.dynamics.state import body_parameters, has_mass
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.leg_type import leg_type, robot_elements
 from nacelle.kinematics.mechanism import mechanism
 from nacelle.model.joint import JointKind
 from nacelle.model.leg import BASE
+from nacelle.model.loaded import body_parameters, has_mass
 from nacelle.model.robot import Robot
 from nacelle.report.formula import Cell, ElementReport, Grid, Maths, Section, escaped
 from nacelle.spatial.inertia import transform_parameters

@@ -10,110 +10,25 @@ r_j across the plane: they are eliminated beforehand, and a 3 x 3 solve remains.
 from __future__ import annotations
 
 from itertools import combinations
-from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.dynamics.compact.demand import is_zero
+from nacelle.kinematics.general.solve import Solved, determinant, eliminate
 from nacelle.spatial.rounding import first_largest
-from nacelle.spatial.scalar import Array, Scalar, absolute, at_sample, cross, divide, dot, minimum, pack, product
+from nacelle.spatial.scalar import (
+    Array,
+    Scalar,
+    at_sample,
+    dot,
+    pack,
+    product,
+)
 from nacelle.spatial.solve import solve
-
-# Entries of scaled sample matrices below this are zero: their loops are closed to 1e-15.
-_FILLED = 1e-11
-# Scores that differ by less are equal; sizes of pivots weigh a thousandth.
-_NEAR = 1e-9
-
-
-class Solved(NamedTuple):
-    """Force densities (legs,), and the smallest pivot over the largest entry of its row as it was."""
-
-    f: Array
-    pivot: Scalar
 
 
 def rows(force: Array, moment: Array, axes: tuple[int, ...]) -> Array:
     """The rows of a wrench [force; moment] that a motion with these twist axes feels."""
     return pack([force[k] if k < 3 else moment[k - 3] for k in axes])
-
-
-def eliminate(
-    A: list[list[Scalar]],
-    b: list[Scalar],
-    order: tuple[tuple[int, int], ...],
-    units: tuple[Array, Array],
-) -> Solved:
-    """Gauss with pivots (row, column) in a given order.
-
-    Args:
-        A: rows of the matrix.
-        b: right-hand side.
-        order: pivots, one a row and one a column.
-        units: of rows and of columns.
-    """
-    M = [[*row, right] for row, right in zip(A, b, strict=True)]
-    n = len(M)
-    left_rows = [row for row, _ in order]
-    pivots: list[Scalar] = []
-    shares: dict[int, Scalar] = {}
-    for step, (row, column) in enumerate(order):
-        pivots.append(M[row][column] * float(1.0 / (units[0][row] * units[1][column])))
-        share = divide(1.0, M[row][column])
-        shares[row] = share
-        later = [c for _, c in order[step + 1 :]]
-        for other in left_rows[step + 1 :]:
-            if is_zero(M[other][column]):
-                continue
-            factor = M[other][column] * share
-            for c in (*later, n):
-                M[other][c] = M[other][c] - factor * M[row][c]
-    f: dict[int, Scalar] = {}
-    for step in reversed(range(n)):
-        row, column = order[step]
-        value = M[row][n]
-        for _, c in order[step + 1 :]:
-            value = value - M[row][c] * f[c]
-        f[column] = value * shares[row]
-    return Solved(pack([f[k] for k in range(n)]), _smallest(pivots))
-
-
-def _smallest(values: list[Scalar]) -> Scalar:
-    found = absolute(values[0])
-    for value in values[1:]:
-        found = minimum(found, absolute(value))
-    return found
-
-
-def pivot_order(samples: Array) -> tuple[tuple[int, int], ...]:
-    """An order of pivots (row, column) that is good for all sample matrices (N, n, n) of floats.
-
-    At each step the entry whose smallest size over the samples, against the largest entry of what is left,
-    is best; entries that are zero in all samples make columns cheap and are preferred among near equals.
-    """
-    M = samples / np.max(np.abs(samples), axis=2, keepdims=True)
-    n = M.shape[1]
-    rows_left, columns_left = list(range(n)), list(range(n))
-    order = []
-    for _ in range(n):
-        part = np.abs(M[:, rows_left][:, :, columns_left])
-        largest = np.max(part, axis=(1, 2), keepdims=True)
-        good = np.min(part / largest, axis=0)
-        filled = np.sum(np.max(part, axis=0) > _FILLED, axis=0)
-        score = np.where(good > 0.1 * np.max(good), -filled[None, :] + 1e-3 * good, -np.inf)
-        i, j = np.unravel_index(_first_best(score), score.shape)
-        row, column = rows_left[i], columns_left[j]
-        order.append((row, column))
-        rows_left.remove(row)
-        columns_left.remove(column)
-        for other in rows_left:
-            factor = M[:, other, column] / M[:, row, column]
-            M[:, other] = M[:, other] - factor[:, None] * M[:, row]
-    return tuple(order)
-
-
-def _first_best(score: Array) -> int:
-    """The first entry whose score is the best but for a margin: columns weigh whole numbers."""
-    return int(np.flatnonzero(score.ravel() >= np.max(score) - _NEAR)[0])
 
 
 def balance(
@@ -128,19 +43,6 @@ def balance(
     if order is None:
         return Solved(solve(pack(A), wrench), determinant(A, units))
     return eliminate(A, list(wrench), order, units)
-
-
-def determinant(A: list[list[Scalar]], units: tuple[Array, Array]) -> Scalar:
-    """Size of the determinant without units, for up to three unknowns."""
-    n = len(A)
-    if n == 1:
-        found = A[0][0]
-    elif n == 2:
-        found = A[0][0] * A[1][1] - A[0][1] * A[1][0]
-    else:
-        rows_ = [pack(row) for row in A]
-        found = dot(rows_[0], cross(rows_[1], rows_[2]))
-    return absolute(found * float(1.0 / (np.prod(units[0]) * np.prod(units[1]))))
 
 
 def flat_anchors(anchors: Array) -> Array | None:

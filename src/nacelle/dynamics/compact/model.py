@@ -10,14 +10,7 @@ import numpy as np
 from nacelle.dynamics.compact import rod as rods
 from nacelle.dynamics.compact import strut as struts
 from nacelle.dynamics.compact.demand import Counts, Demand, friction_along, is_zero
-from nacelle.dynamics.compact.equilibrium import (
-    Solved,
-    balance,
-    balance_flat,
-    flat_anchors,
-    pivot_order,
-    rows,
-)
+from nacelle.dynamics.compact.equilibrium import balance, balance_flat, flat_anchors, rows
 from nacelle.dynamics.compact.form import LegForm, UnreadError, alike_places, clean
 from nacelle.dynamics.compact.masses import Masses, fit
 from nacelle.dynamics.compact.points import (
@@ -30,11 +23,12 @@ from nacelle.dynamics.compact.points import (
     turning,
 )
 from nacelle.dynamics.compact.reading import read_legs
-from nacelle.dynamics.state import body_parameters
+from nacelle.kinematics.general.solve import Solved, pivot_order
 from nacelle.kinematics.mechanism import Mechanism, mechanism
 from nacelle.kinematics.mobility import generic_poses
 from nacelle.model.joint import Joint
 from nacelle.model.leg import PLATFORM
+from nacelle.model.loaded import body_parameters
 from nacelle.model.robot import Robot
 from nacelle.spatial.inertia import inertia_matrix, transform_parameters
 from nacelle.spatial.rounding import first_largest

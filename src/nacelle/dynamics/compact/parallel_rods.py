@@ -21,12 +21,12 @@ from nacelle.dynamics.compact.form import (
     clean,
     clean_parameters,
 )
-from nacelle.dynamics.state import body_parameters
 from nacelle.kinematics.mechanism import Mechanism
 from nacelle.kinematics.mobility import generic_poses
 from nacelle.kinematics.parallelogram import Parallelogram, arm, parallelogram
 from nacelle.kinematics.tree import TreeMotion
 from nacelle.model.joint import FrictionTerm, JointKind
+from nacelle.model.loaded import body_parameters
 from nacelle.model.robot import Robot
 from nacelle.spatial.inertia import transform_parameters
 from nacelle.spatial.pose import Pose

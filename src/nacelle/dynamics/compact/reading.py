@@ -23,11 +23,11 @@ from nacelle.dynamics.compact.form import (
     leg_axes,
 )
 from nacelle.dynamics.compact.parallel_rods import parallelogram_form, turns_with
-from nacelle.dynamics.state import body_parameters
 from nacelle.kinematics.chain import Chain, centred, end_frames, flatten, serial_chain
 from nacelle.kinematics.mechanism import Mechanism
 from nacelle.model.joint import FrictionTerm, Joint
 from nacelle.model.leg import PLATFORM, Leg
+from nacelle.model.loaded import body_parameters
 from nacelle.model.robot import Robot
 from nacelle.spatial.inertia import transform_parameters
 from nacelle.spatial.pose import Pose, identity

@@ -14,13 +14,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nacelle.dynamics.general.core import Legs, Rates, eliminated, motion
 from nacelle.dynamics.general.forces import end_ties, inertial_numbers, reference_point
 from nacelle.dynamics.general.inertia import PAIRS, Numbers
-from nacelle.dynamics.general.legmotion import angular_velocity, columns, velocity, with_root
-from nacelle.dynamics.general.plan import Plan, place
-from nacelle.dynamics.general.vectors import ZERO
 from nacelle.kinematics.assembly import rate_scale
+from nacelle.kinematics.general.legs import Legs, Rates, eliminated, motion
+from nacelle.kinematics.general.motion import angular_velocity, columns, velocity, with_root
+from nacelle.kinematics.general.plan import Plan, place
+from nacelle.kinematics.general.vectors import ZERO
 from nacelle.kinematics.mechanism import Mechanism
 from nacelle.model.robot import Robot
 from nacelle.spatial.lane import Lane, lanes
@@ -139,7 +139,11 @@ def _columns(robot: Robot, plan: Plan) -> tuple[list[tuple[int, int]], dict[Key,
     for place_, (leg, number) in enumerate(ends):
         tie = placed.ties[leg][number]
         assert tie.body is not None and tie.local is not None
-        keep(("end", place_, 0), J_ends[place_], _samples(moving.frames[tie.body].acceleration(tie.local), count))
+        keep(
+            ("end", place_, 0),
+            J_ends[place_],
+            _samples(moving.frames[tie.body].acceleration(tie.local), count),
+        )
     for node in nodes:
         mover = moving.nodes[node]
         acceleration = mover.a

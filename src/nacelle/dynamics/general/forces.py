@@ -9,17 +9,26 @@ from typing import Any, cast
 import numpy as np
 
 from nacelle.dynamics.friction import axis_friction, ball_friction
-from nacelle.dynamics.general.core import Legs, Motion, Rates, merge
 from nacelle.dynamics.general.inertia import Numbers, moved, numbers_from_parameters, wrench_in_own_axes
-from nacelle.dynamics.general.legmotion import columns, velocity
-from nacelle.dynamics.general.plan import Placed, Plan
-from nacelle.dynamics.general.ties import Rod, Tie, inner_slip, onto_nacelle, outer_velocity, tie_columns, weighed
-from nacelle.dynamics.general.vectors import ZERO, add, all_zero, is_zero, scaled, turned
 from nacelle.dynamics.joint_effort import axis_coordinate
-from nacelle.dynamics.state import State, body_parameters, has_mass
+from nacelle.dynamics.state import State
+from nacelle.kinematics.general.actuators import ClosureRate, closure_axes
+from nacelle.kinematics.general.legs import Legs, Motion, Rates, merge
+from nacelle.kinematics.general.motion import velocity
+from nacelle.kinematics.general.plan import Placed, Plan
+from nacelle.kinematics.general.ties import (
+    Rod,
+    Tie,
+    inner_slip,
+    onto_nacelle,
+    outer_velocity,
+    tie_columns,
+    weighed,
+)
+from nacelle.kinematics.general.vectors import ZERO, add, all_zero, is_zero, scaled, turned
 from nacelle.model.joint import JointKind, Primitive
-from nacelle.model.robot import Robot
-from nacelle.spatial.scalar import Array, Scalar, cross, divide, dot, pack, plus
+from nacelle.model.loaded import body_parameters, has_mass
+from nacelle.spatial.scalar import Array, Scalar, divide, dot, pack, plus
 
 
 @dataclass(eq=False)
@@ -58,6 +67,12 @@ class Required:
     def along(self, rate: int, value: Scalar) -> None:
         """A force along a rate of a leg."""
         merge(self.gamma, {rate: value})
+
+    def along_closure(self, legs: Legs, rate: ClosureRate, value: Scalar) -> None:
+        """A force along the rate of a closure."""
+        gamma, nacelle = rate.unit_force(legs)
+        merge(self.gamma, {key: value * factor for key, factor in gamma.items()})
+        merge(self.nacelle, {key: value * factor for key, factor in nacelle.items()})
 
     def on_nacelle(self, body: int, point: Array, force: Array, moment: Array) -> None:
         """A wrench on a nacelle body, base axes."""
@@ -275,14 +290,16 @@ def require_efforts(legs: Legs, motion: Motion, into: Required, friction: bool, 
             rate += primitive.nv
 
 
-def require_closures(legs: Legs, motion: Motion, into: Required, friction: bool, smooth: float | None) -> None:
+def require_closures(
+    legs: Legs, motion: Motion, into: Required, friction: bool, smooth: float | None
+) -> None:
     """Friction and springs of closures: equal and opposite on both sides."""
     placed = legs.placed
     robot, chains = placed.robot, placed.chains
     state = cast(State, SimpleNamespace(robot=robot, now=placed.now))
     for leg, ties in enumerate(placed.ties):
         for number, tie in enumerate(ties):
-            if tie.joint < 0 or tie.rows and tie.rows[0].kind == "rod":
+            if tie.joint < 0 or (tie.rows and tie.rows[0].kind == "rod"):
                 continue
             joint = robot.joints[tie.joint]
             if not (friction and any(joint.friction)) and not any(joint.springs):
@@ -295,7 +312,7 @@ def require_closures(legs: Legs, motion: Motion, into: Required, friction: bool,
                 w = chains.up(tie.node, w, tie.axes)
                 far = chains.up(tie.other[0], motion.nodes[tie.other[0]].w, tie.axes)
             turn = add(far, -w) if tie.first else add(w, -far)
-            axes = _axes(placed, tie)
+            axes = closure_axes(placed, tie)
             force: Array = ZERO
             moment: Array = ZERO
             for place, primitive in enumerate(joint.primitives):
@@ -315,7 +332,9 @@ def require_closures(legs: Legs, motion: Motion, into: Required, friction: bool,
                     rate = dot(e, turn) if primitive.turns else dot(e, slip)
                     value = axis_friction(terms, rate, smooth)
                 if spring is not None:
-                    value = value + spring.stiffness * (axis_coordinate(state, tie.joint, place) - spring.rest)
+                    value = value + spring.stiffness * (
+                        axis_coordinate(state, tie.joint, place) - spring.rest
+                    )
                 if primitive.turns:
                     moment = add(moment, scaled(value, e))
                 else:
@@ -326,34 +345,9 @@ def require_closures(legs: Legs, motion: Motion, into: Required, friction: bool,
             _both(placed, into, (leg, number), tie, own_side, far_side)
 
 
-def _axes(placed: Placed, tie: Tie) -> list[Array]:
-    """Axes of a closure's primitives in the tie's axes."""
-    robot, chains = placed.robot, placed.chains
-    joint = robot.joints[tie.joint]
-
-    def seen(body: int, frame: Any) -> Array:
-        if body in chains.place:
-            node, own = chains.place[body]
-            R = own.R @ frame.R
-            if node == tie.axes:
-                return np.asarray(R)
-            return np.stack([chains.up(node, R[:, k], tie.axes) for k in range(3)], axis=1)
-        R = placed.nacelle.poses[body].R @ frame.R
-        return np.stack([chains.down(tie.axes, R[:, k]) for k in range(3)], axis=1)
-
-    first = seen(joint.predecessor, joint.frame_predecessor)
-    axes = []
-    for number, primitive in enumerate(joint.primitives):
-        if primitive is Primitive.BALL:
-            axes.append(ZERO)
-        elif joint.kind is JointKind.UNIVERSAL and number == 1:
-            axes.append(seen(joint.successor, joint.frame_successor)[:, 1])
-        else:
-            axes.append(first[:, primitive.axis])
-    return axes
-
-
-def require_point_joints(legs: Legs, motion: Motion, into: Required, friction: bool, smooth: float | None) -> None:
+def require_point_joints(
+    legs: Legs, motion: Motion, into: Required, friction: bool, smooth: float | None
+) -> None:
     """Friction and springs of joints between the legs at a point nacelle."""
     placed = legs.placed
     robot, chains = placed.robot, placed.chains
@@ -370,7 +364,9 @@ def require_point_joints(legs: Legs, motion: Motion, into: Required, friction: b
         turn = add(w[1], -w[0])
         R = [
             np.stack([chains.up(node, (frame.R @ own.R)[:, k]) for k in range(3)], axis=1)
-            for (node, frame), own in zip(sides, (joint.frame_predecessor, joint.frame_successor), strict=True)
+            for (node, frame), own in zip(
+                sides, (joint.frame_predecessor, joint.frame_successor), strict=True
+            )
         ]
         moment: Array = ZERO
         for number, primitive in enumerate(joint.primitives):
@@ -389,7 +385,9 @@ def require_point_joints(legs: Legs, motion: Motion, into: Required, friction: b
             into.on_node(node, ZERO, chains.down(node, scaled(sign, moment)))
 
 
-def _nacelle_effort(legs: Legs, motion: Motion, into: Required, c: int, friction: bool, smooth: float | None) -> None:
+def _nacelle_effort(
+    legs: Legs, motion: Motion, into: Required, c: int, friction: bool, smooth: float | None
+) -> None:
     """Friction and springs of a closure between two bodies of the nacelle."""
     placed = legs.placed
     robot = placed.robot
@@ -468,39 +466,18 @@ def ties_on_nacelle(legs: Legs, into: Required, multipliers: list[Rates]) -> Rat
     return total
 
 
-@dataclass(frozen=True, eq=False)
-class ClosureRate:
-    """The rate of a revolute or prismatic closure that has an actuator or a rotor.
-
-    Attributes:
-        key: leg and number of its tie.
-        tie: its tie.
-        e: its axis in the tie's axes.
-        turns: whether it is revolute.
-    """
-
-    key: tuple[int, int]
-    tie: Tie
-    e: Array
-    turns: bool
-
-    def force(self, placed: Placed, into: Required, value: Scalar) -> None:
-        """A force along the rate: equal and opposite on both sides."""
-        e = scaled(value, self.e if self.tie.first else -self.e)
-        pair = (ZERO, e) if self.turns else (e, ZERO)
-        _both(placed, into, self.key, self.tie, (-pair[0], -pair[1]), pair)
-
-    def acceleration(self, legs: Legs, motion: Motion) -> Scalar:
-        """Derivative of the rate."""
-        w, w_dot, a = _side(legs, motion, self.tie, far=False)
-        z, z_dot, b = _side(legs, motion, self.tie, far=True)
-        if self.turns:
-            value = dot(self.e, add(add(z_dot, -w_dot), -turned(w, z)))
-        else:
-            carrier = w if self.tie.first else z
-            slip = _slip_of(legs, motion, self.tie)
-            value = dot(self.e, add(add(b, -a), scaled(-2.0, turned(carrier, slip))))
-        return value if self.tie.first else -value
+def closure_acceleration(legs: Legs, motion: Motion, rate: ClosureRate) -> Scalar:
+    """Derivative of the rate of a closure."""
+    tie, e = rate.tie, rate.e
+    w, w_dot, a = _side(legs, motion, tie, far=False)
+    z, z_dot, b = _side(legs, motion, tie, far=True)
+    if rate.turns:
+        value = dot(e, add(add(z_dot, -w_dot), -turned(w, z)))
+    else:
+        carrier = w if tie.first else z
+        slip = _slip_of(legs, motion, tie)
+        value = dot(e, add(add(b, -a), scaled(-2.0, turned(carrier, slip))))
+    return value if tie.first else -value
 
 
 def _side(legs: Legs, motion: Motion, tie: Tie, *, far: bool) -> tuple[Array, Array, Array]:
@@ -524,20 +501,8 @@ def _side(legs: Legs, motion: Motion, tie: Tie, *, far: bool) -> tuple[Array, Ar
         node, point = tie.other
     moving = motion.nodes[node]
     up = chains.up
-    return up(node, moving.w, tie.axes), up(node, moving.w_dot, tie.axes), up(node, moving.acceleration(point), tie.axes)
-
-
-def closure_rates(placed: Placed) -> dict[int, ClosureRate]:
-    """For every closure with an actuator or a rotor its rate."""
-    robot = placed.robot
-    driven = {actuator.joint for actuator in robot.actuators}
-    found: dict[int, ClosureRate] = {}
-    for leg, ties in enumerate(placed.ties):
-        for number, tie in enumerate(ties):
-            if tie.joint < 0:
-                continue
-            joint = robot.joints[tie.joint]
-            if tie.joint in driven or robot.numeric.joints[tie.joint].rotor_inertia:
-                turns = joint.kind is JointKind.REVOLUTE
-                found[tie.joint] = ClosureRate((leg, number), tie, _axes(placed, tie)[0], turns)
-    return found
+    return (
+        up(node, moving.w, tie.axes),
+        up(node, moving.w_dot, tie.axes),
+        up(node, moving.acceleration(point), tie.axes),
+    )

@@ -13,12 +13,10 @@ from functools import lru_cache
 import numpy as np
 
 from nacelle.dynamics.actuators import balance
-from nacelle.dynamics.compact.equilibrium import determinant, eliminate
 from nacelle.dynamics.general.basis import Basis, find_basis, reduced
-from nacelle.dynamics.general.core import Legs, Motion, Rates, eliminated, motion, plus_times
 from nacelle.dynamics.general.forces import (
     Required,
-    closure_rates,
+    closure_acceleration,
     inertial_numbers,
     inward,
     require_closures,
@@ -30,8 +28,11 @@ from nacelle.dynamics.general.forces import (
 )
 from nacelle.dynamics.general.inertia import Numbers
 from nacelle.dynamics.general.mass import mass_matrix
-from nacelle.dynamics.general.plan import Placed, Plan, active_rates, place, plan_of
-from nacelle.dynamics.general.vectors import all_zero, turned
+from nacelle.kinematics.general.actuators import actuator_jacobian, closure_rates
+from nacelle.kinematics.general.legs import Legs, Motion, eliminated, motion, plus_times
+from nacelle.kinematics.general.plan import Placed, Plan, active_rates, place, plan_of
+from nacelle.kinematics.general.solve import determinant, eliminate
+from nacelle.kinematics.general.vectors import all_zero, turned
 from nacelle.kinematics.jacobian import scales
 from nacelle.kinematics.margins import margins
 from nacelle.kinematics.shapes import of_actuators, of_pose, of_twist, of_unknowns
@@ -81,18 +82,18 @@ def required(legs: Legs, moving: Motion, counted: Counted, tau: Array | None = N
         drive = placed.robot.joints[joint]
         if placed.robot.numeric.joints[joint].rotor_inertia:
             inertia = drive.gear_ratio * drive.gear_ratio * drive.rotor_inertia
-            rate.force(placed, into, inertia * rate.acceleration(legs, moving))
+            into.along_closure(legs, rate, inertia * closure_acceleration(legs, moving, rate))
     require_rods(legs, moving, into, counted.friction, counted.smooth)
     require_efforts(legs, moving, into, counted.friction, counted.smooth)
     require_closures(legs, moving, into, counted.friction, counted.smooth)
     require_point_joints(legs, moving, into, counted.friction, counted.smooth)
     if tau is not None:
-        for rate, k in active_rates(placed.robot).items():
-            into.along(rate, -tau[k])
+        for place_, k in active_rates(placed.robot).items():
+            into.along(place_, -tau[k])
         for joint, closing in closure_rates(placed).items():
             for k, actuator in enumerate(placed.robot.actuators):
                 if actuator.joint == joint:
-                    closing.force(placed, into, -tau[k])
+                    into.along_closure(legs, closing, -tau[k])
     return into
 
 
@@ -101,26 +102,6 @@ def along_twist(legs: Legs, into: Required) -> list[Scalar]:
     gamma = inward(into)
     held = [factors.forces(gamma, held=True)[0] for factors in legs.factors]
     return legs.along_v(ties_on_nacelle(legs, into, held))
-
-
-def actuator_jacobian(legs: Legs) -> Array:
-    """J_r^-1 (actuators, n): for every actuator what a unit force along it is along v."""
-    placed = legs.placed
-    rows: dict[int, list[Scalar]] = {}
-    for rate, k in active_rates(placed.robot).items():
-        multipliers = [factors.forces({rate: 1.0}, held=True)[0] if rate in _rates(factors) else {} for factors in legs.factors]
-        rows[k] = legs.along_v(ties_on_nacelle(legs, Required(placed), multipliers))
-    closing = closure_rates(placed)
-    for k, actuator in enumerate(placed.robot.actuators):
-        if actuator.joint in closing:
-            into = Required(placed)
-            closing[actuator.joint].force(placed, into, 1.0)
-            rows[k] = along_twist(legs, into)
-    return pack([rows[k] for k in range(len(placed.robot.actuators))])
-
-
-def _rates(factors: object) -> set[int]:
-    return {rate for _, rate in factors.order.pivots}
 
 
 def _about_pole(legs: Legs, load: Array) -> Array:
@@ -234,9 +215,7 @@ def mass(legs: Legs) -> Array:
     for joint, rate in closure_rates(placed).items():
         drive = placed.robot.joints[joint]
         if placed.robot.numeric.joints[joint].rotor_inertia:
-            into = Required(placed)
-            rate.force(placed, into, 1.0)
-            row = pack(along_twist(legs, into))
+            row = pack(legs.held_along_v(*rate.unit_force(legs)))
             M = M + (drive.gear_ratio * drive.gear_ratio * drive.rotor_inertia) * np.outer(row, row)
     return M
 
@@ -262,7 +241,10 @@ def bias(
     """Force along the reduced twist at dv/dt = 0."""
     legs = legs_at(robot, x, y)
     moving = motion(legs, v, np.zeros(robot.motion.n))
-    return {"h": pack(along_twist(legs, required(legs, moving, Counted(friction, smooth)))), "gates": _gates(legs)}
+    return {
+        "h": pack(along_twist(legs, required(legs, moving, Counted(friction, smooth)))),
+        "gates": _gates(legs),
+    }
 
 
 @physics(x=of_pose, y=of_unknowns)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nacelle.dynamics.general.vectors import ZERO, add, all_zero, is_zero, scaled, turned
+from nacelle.kinematics.general.vectors import ZERO, add, all_zero, is_zero, scaled, turned
 from nacelle.spatial.inertia import inertia_matrix
 from nacelle.spatial.scalar import Array, Scalar, pack
 

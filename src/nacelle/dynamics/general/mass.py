@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from nacelle.dynamics.general.core import Legs, plus_times
 from nacelle.dynamics.general.forces import reference_point
-from nacelle.dynamics.general.inertia import Numbers, second_moments
-from nacelle.dynamics.general.legmotion import angular_velocity, columns, velocity, with_root
-from nacelle.dynamics.general.ties import tie_columns
-from nacelle.dynamics.general.vectors import ZERO, add, all_zero, is_zero, scaled, turned
+from nacelle.dynamics.general.inertia import PAIRS, Numbers, second_moments
+from nacelle.kinematics.general.legs import Legs, Rates, plus_times
+from nacelle.kinematics.general.motion import angular_velocity, columns, velocity, with_root
+from nacelle.kinematics.general.nacelle import Frame
+from nacelle.kinematics.general.ties import Tie, outer_velocity, tie_columns
+from nacelle.kinematics.general.vectors import ZERO, add, all_zero, is_zero, scaled, turned
 from nacelle.spatial.scalar import Array, Scalar, dot, pack, product
 
 Square = list[list[Scalar]]
@@ -152,22 +153,17 @@ def mass_matrix(legs: Legs, numbers: Numbers) -> Array:
     return pack([[total[max(i, j)][min(i, j)] for j in range(n)] for i in range(n)])
 
 
-def _rod_ends(legs: Legs, tie: object, frames: dict, u: dict) -> tuple[Array, Array]:
-    from nacelle.dynamics.general.ties import outer_velocity
-
+def _rod_ends(legs: Legs, tie: Tie, frames: dict[int, Frame], u: Rates) -> tuple[Array, Array]:
+    """Velocities of a rod's two points, in the same axes."""
     chains = legs.placed.chains
     if tie.other is None:
-        own = velocity(tie_columns(chains, tie), u)
-        return own, outer_velocity(chains, tie, frames)[0]
-    near = velocity(columns(chains, tie.node, tie.own, tie.axes), u)
-    # Relative to the common link both velocities lack the same part, so they are taken from the base.
-    return near, velocity(columns(chains, *tie.other, tie.axes), u)
+        return velocity(tie_columns(chains, tie), u), outer_velocity(chains, tie, frames)[0]
+    near, far = (velocity(columns(chains, *side, 0), u) for side in ((tie.node, tie.own), tie.other))
+    return near, far
 
 
 def _in_base(values: Array, R: Array) -> Array:
     """Numbers of a nacelle body about its origin, in base axes."""
-    from nacelle.dynamics.general.inertia import PAIRS
-
     h = ZERO
     for k in range(3):
         h = add(h, scaled(values[1 + k], R[:, k]))

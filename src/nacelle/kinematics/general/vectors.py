@@ -36,7 +36,7 @@ def scaled(factor: Scalar, vector: Array) -> Array:
 
 
 def turned(w: Array, vector: Array) -> Array:
-    """w x vector."""
+    """W x vector."""
     return ZERO if all_zero(w) or all_zero(vector) else cross(w, vector)
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from nacelle.dynamics.general.nacelle import Frame, Nacelle
-from nacelle.dynamics.general.ties import Tie, basis, locked_axes, Row, second_derivatives
-from nacelle.dynamics.general.vectors import ZERO, add
+import numpy as np
+
+from nacelle.kinematics.general.nacelle import Frame, Nacelle
+from nacelle.kinematics.general.ties import Row, Tie, basis, locked_axes, second_derivatives
+from nacelle.kinematics.general.vectors import ZERO, add
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array, Scalar, cross, plus
-import numpy as np
 
 
 @dataclass(frozen=True, eq=False)

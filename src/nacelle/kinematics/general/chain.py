@@ -209,7 +209,9 @@ def chains(robot: Robot, now: Configuration, omitted: frozenset[int] = frozenset
 
 def _rotation(axis: int, c: float, s: float) -> Array:
     """A constant rotation about a coordinate axis."""
-    return np.asarray(step_motion((Primitive.RX, Primitive.RY, Primitive.RZ)[axis], Turn(c, s)).R, dtype=float)
+    return np.asarray(
+        step_motion((Primitive.RX, Primitive.RY, Primitive.RZ)[axis], Turn(c, s)).R, dtype=float
+    )
 
 
 def _towards(node: Node | None, R: Array, axis: int) -> Array | None:

@@ -12,14 +12,14 @@ from functools import lru_cache
 
 import numpy as np
 
-from nacelle.dynamics.compact.equilibrium import pivot_order
-from nacelle.dynamics.general.chain import Chains, chains
-from nacelle.dynamics.general.elimination import Order, factorise, find_order
-from nacelle.dynamics.general.nacelle import Nacelle, nacelle_at
-from nacelle.dynamics.general.rods import find_rods, rods_of
-from nacelle.dynamics.general.ties import Rod, Tie, closure_tie, rod_tie, spin_tie
 from nacelle.kinematics.assembly import advance, held_rates, rate_scale, row_scale, solve_closures
 from nacelle.kinematics.configuration import Configuration, configuration
+from nacelle.kinematics.general.chain import Chains, chains
+from nacelle.kinematics.general.elimination import Order, factorise, find_order
+from nacelle.kinematics.general.nacelle import Nacelle, nacelle_at
+from nacelle.kinematics.general.rods import find_rods, rods_of
+from nacelle.kinematics.general.solve import pivot_order
+from nacelle.kinematics.general.ties import Rod, Tie, closure_tie, rod_tie, spin_tie
 from nacelle.kinematics.mechanism import Mechanism, mechanism
 from nacelle.kinematics.mobility import Spin
 from nacelle.model.leg import PLATFORM
@@ -153,9 +153,7 @@ def place(
     if pole and _has_pole(known):
         nacelle = replace(nacelle, pole=_first_point(robot, nacelle))
     listed = rods_of(robot, rods)
-    ties = tuple(
-        tuple(_ties(robot, frames, nacelle, k, listed, spins[k])) for k in range(len(robot.legs))
-    )
+    ties = tuple(tuple(_ties(robot, frames, nacelle, k, listed, spins[k])) for k in range(len(robot.legs)))
     return Placed(robot, now, frames, nacelle, tuple(listed.values()), ties)
 
 
@@ -237,7 +235,7 @@ def _order_of(tables: Array, unit: Array) -> SolveOrder:
 
 def _dependent_order(plan: Plan, placed: list[Placed]) -> SolveOrder | None:
     """Pivots for the dependent rates of the nacelle that are strong at all samples."""
-    from nacelle.dynamics.general.core import eliminated
+    from nacelle.kinematics.general.legs import eliminated
 
     if len(plan.known.dependent) <= 3:
         return None
@@ -247,7 +245,7 @@ def _dependent_order(plan: Plan, placed: list[Placed]) -> SolveOrder | None:
 
 def _solve_order(plan: Plan, placed: list[Placed]) -> tuple[SolveOrder | None, float]:
     """Pivots of the nacelle's balance that are strong at all samples; for up to three, its determinant."""
-    from nacelle.dynamics.general.core import eliminated
+    from nacelle.kinematics.general.legs import eliminated
 
     known = plan.known
     n = len(known.independent)
@@ -258,9 +256,7 @@ def _solve_order(plan: Plan, placed: list[Placed]) -> tuple[SolveOrder | None, f
     for at in placed:
         legs = eliminated(plan, at)
         rows = [
-            legs.along_v(legs.felt[k, row])
-            for k, leg in enumerate(plan.legs)
-            for row, _ in leg.order.active
+            legs.along_v(legs.felt[k, row]) for k, leg in enumerate(plan.legs) for row, _ in leg.order.active
         ]
         tables.append(np.array([[float(value) for value in row] for row in rows]).T)
     C = np.stack(tables)
@@ -297,7 +293,9 @@ def _leg_order(known: Mechanism, rods: frozenset[int], placed: list[Placed], leg
         prices = [0.0 if row.kind in ("point", "rod") else 1.0 for row in rows]
     M = np.array(samples).reshape(len(placed), len(prices), len(rates))
     filled = np.max(np.abs(M), axis=0) > _FILLED
-    zeros = frozenset((i, rates[j]) for i in range(len(prices)) for j in range(len(rates)) if not filled[i, j])
+    zeros = frozenset(
+        (i, rates[j]) for i in range(len(prices)) for j in range(len(rates)) if not filled[i, j]
+    )
     M[:, ~filled] = 0.0
     order = find_order(M, rates, frozenset(active_rates(robot)), prices)
     sizes: dict[int, list[float]] = {}
@@ -314,7 +312,7 @@ def _decide(
     """Choose the rows that decide the dependent rates of the nacelle: those that are most independent."""
     if not known.dependent:
         return legs, ()
-    from nacelle.dynamics.general.core import eliminated
+    from nacelle.kinematics.general.legs import eliminated
 
     scale = rate_scale(known.robot)[list(known.dependent)]
     tables = []

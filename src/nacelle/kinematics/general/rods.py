@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from nacelle.dynamics.general.ties import Rod
-from nacelle.dynamics.state import body_parameters
+from nacelle.kinematics.general.ties import Rod
 from nacelle.kinematics.mechanism import Mechanism
 from nacelle.model.joint import JointKind
+from nacelle.model.loaded import body_parameters
 from nacelle.model.robot import Robot
 from nacelle.spatial.inertia import inertia_matrix
 from nacelle.spatial.scalar import Array, Scalar, dot, plus, sqrt
@@ -36,8 +36,17 @@ def find_rods(known: Mechanism) -> frozenset[int]:
     for j in range(robot.tree):
         joint = robot.joints[j]
         body = joint.successor
-        others = [k for k, other in enumerate(robot.joints) if k != j and body in (other.predecessor, other.successor)]
-        if joint.kind is not JointKind.SPHERICAL or body not in spinning or len(others) != 1 or others[0] < robot.tree:
+        others = [
+            k
+            for k, other in enumerate(robot.joints)
+            if k != j and body in (other.predecessor, other.successor)
+        ]
+        if (
+            joint.kind is not JointKind.SPHERICAL
+            or body not in spinning
+            or len(others) != 1
+            or others[0] < robot.tree
+        ):
             continue
         end = robot.joints[others[0]]
         if end.kind not in _BALLS or end.at_point:
@@ -102,11 +111,15 @@ def rods_of(robot: Robot, bodies: frozenset[int]) -> dict[int, Rod]:
         if body not in bodies:
             continue
         c = next(
-            k for k in range(robot.tree, len(robot.joints)) if body in (robot.joints[k].predecessor, robot.joints[k].successor)
+            k
+            for k in range(robot.tree, len(robot.joints))
+            if body in (robot.joints[k].predecessor, robot.joints[k].successor)
         )
         end = robot.joints[c]
         far, frame = (
-            (end.successor, end.frame_successor) if end.predecessor == body else (end.predecessor, end.frame_predecessor)
+            (end.successor, end.frame_successor)
+            if end.predecessor == body
+            else (end.predecessor, end.frame_predecessor)
         )
         length, mass, first, second = _moments(robot, body, *_ends(robot, j, c))
         at_B = second / (length * length)

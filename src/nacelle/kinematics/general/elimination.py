@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nacelle.dynamics.general.vectors import is_zero
+from nacelle.kinematics.general.vectors import is_zero
 from nacelle.spatial.scalar import Array, Scalar, divide
 
 # Entries of scaled sample matrices below this are zero: their loops are closed to 1e-15.
@@ -133,7 +133,9 @@ class Factors:
         """Lambda_r by row: the multipliers of a free row alone, which no passive rate feels."""
         return self._spread({row: 1.0})
 
-    def forces(self, gamma: dict[int, Scalar], held: bool = False) -> tuple[dict[int, Scalar], dict[int, Scalar]]:
+    def forces(
+        self, gamma: dict[int, Scalar], held: bool = False
+    ) -> tuple[dict[int, Scalar], dict[int, Scalar]]:
         """Multipliers lambda_0 by row that hold forces along the rates, and what is left along active rates.
 
         Args:
@@ -178,7 +180,9 @@ def _minus(value: Scalar, factor: Scalar, other: Scalar) -> Scalar:
     return -product if is_zero(value) else value - product
 
 
-def factorise(coefficients: Sequence[dict[int, Scalar]], order: Order, zeros: frozenset[tuple[int, int]]) -> Factors:
+def factorise(
+    coefficients: Sequence[dict[int, Scalar]], order: Order, zeros: frozenset[tuple[int, int]]
+) -> Factors:
     """Eliminate the rows of a leg.
 
     Args:

@@ -18,10 +18,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from nacelle.dynamics.general.chain import Chains
-from nacelle.dynamics.general.legmotion import NodeMotion, columns, outward, velocity
-from nacelle.dynamics.general.nacelle import Frame, Nacelle
-from nacelle.dynamics.general.vectors import ZERO, add, scaled, turned
+from nacelle.kinematics.general.chain import Chains
+from nacelle.kinematics.general.motion import NodeMotion, columns, outward, velocity
+from nacelle.kinematics.general.nacelle import Frame, Nacelle
+from nacelle.kinematics.general.vectors import ZERO, add, scaled, turned
 from nacelle.model.joint import Joint
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
@@ -112,8 +112,10 @@ class Tie:
 
     def hangs(self, chains: Chains) -> bool:
         """Whether a side of it hangs on the nacelle, and the other does not hang on the same body."""
-        return self.other is not None and self.axes == 0 and any(
-            chains.root(node) is not None for node in (self.node, self.other[0])
+        return (
+            self.other is not None
+            and self.axes == 0
+            and any(chains.root(node) is not None for node in (self.node, self.other[0]))
         )
 
     def sides(self, chains: Chains) -> list[tuple[int, Array, float]]:

@@ -13,15 +13,14 @@ from functools import cached_property
 import numpy as np
 
 from nacelle.kinematics.configuration import Configuration
+from nacelle.kinematics.general.vectors import ZERO, add, scaled, turned
 from nacelle.kinematics.mechanism import Mechanism
 from nacelle.kinematics.tree import step_motion
 from nacelle.model.joint import Primitive
 from nacelle.model.leg import PLATFORM
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
-from nacelle.dynamics.general.vectors import ZERO, add, scaled, turned
 from nacelle.spatial.scalar import Array, Scalar, dot, pack, plus
-
 
 
 @dataclass(frozen=True)
@@ -60,9 +59,7 @@ class Frame:
     def columns_ddot(self) -> list[Array]:
         """c_k'' for the three axes."""
         R = self.pose.R
-        return [
-            add(turned(self.w_dot, R[:, k]), turned(self.w, self.columns_dot[k])) for k in range(3)
-        ]
+        return [add(turned(self.w_dot, R[:, k]), turned(self.w, self.columns_dot[k])) for k in range(3)]
 
     def velocity(self, b: Array) -> Array:
         """Velocity of a point of the body, given in its frame."""

@@ -15,14 +15,14 @@ from functools import cached_property
 
 import numpy as np
 
-from nacelle.dynamics.compact.equilibrium import eliminate
-from nacelle.dynamics.general.elimination import Factors, factorise
-from nacelle.dynamics.general.legmotion import NodeMotion, outward
-from nacelle.dynamics.general.loops import Loop, nacelle_loops
-from nacelle.dynamics.general.nacelle import Frame
-from nacelle.dynamics.general.plan import Placed, Plan
-from nacelle.dynamics.general.ties import Moving, given_accelerations, given_rates, onto_nacelle, weighed
-from nacelle.dynamics.general.vectors import ZERO, add, is_zero
+from nacelle.kinematics.general.elimination import Factors, factorise
+from nacelle.kinematics.general.loops import Loop, nacelle_loops
+from nacelle.kinematics.general.motion import NodeMotion, outward
+from nacelle.kinematics.general.nacelle import Frame
+from nacelle.kinematics.general.plan import Placed, Plan
+from nacelle.kinematics.general.solve import eliminate
+from nacelle.kinematics.general.ties import Moving, given_accelerations, given_rates, onto_nacelle, weighed
+from nacelle.kinematics.general.vectors import ZERO, is_zero
 from nacelle.spatial.scalar import Array, Scalar, pack
 from nacelle.spatial.solve import solve
 
@@ -93,9 +93,7 @@ class Legs:
     @cached_property
     def _dependent_rows(self) -> list[Rates]:
         """Rows that decide the dependent rates."""
-        rows = [
-            loop.coefficients(self.placed.nacelle, row) for loop in self.loops for row in loop.tie.rows
-        ]
+        rows = [loop.coefficients(self.placed.nacelle, row) for loop in self.loops for row in loop.tie.rows]
         own = [rows[k] for k in self.plan.own_rows]
         legs = [self.felt[k, row] for k, leg in enumerate(self.plan.legs) for row in leg.kept]
         return own + legs
@@ -179,6 +177,15 @@ class Legs:
         for sides, factors in zip(self.right_hand_sides(state), self.factors, strict=True):
             found |= factors.rates(sides)
         return found
+
+    def held_along_v(self, gamma: Rates, nacelle: Rates) -> list[Scalar]:
+        """Forces along rates of legs and of the nacelle as a force along v: the legs follow the nacelle."""
+        total = dict(nacelle)
+        for k, factors in enumerate(self.factors):
+            own = {rate: gamma[rate] for _, rate in factors.order.pivots if rate in gamma}
+            if own:
+                merge(total, self.wrench(k, factors.forces(own, held=True)[0]))
+        return self.along_v(total)
 
     def along_v(self, forces: Rates) -> list[Scalar]:
         """Forces along the moving rates of the nacelle, as forces along v: F_v + W^T F_dep."""

@@ -16,9 +16,9 @@ from functools import cached_property
 
 import numpy as np
 
-from nacelle.dynamics.general.chain import Chains, Node
-from nacelle.dynamics.general.nacelle import Frame
-from nacelle.dynamics.general.vectors import ZERO, add, all_zero, scaled, turned, turning
+from nacelle.kinematics.general.chain import Chains, Node
+from nacelle.kinematics.general.nacelle import Frame
+from nacelle.kinematics.general.vectors import ZERO, add, all_zero, scaled, turned, turning
 from nacelle.spatial.scalar import Array, Scalar, plus, product
 
 
@@ -98,7 +98,9 @@ def outward(
     return found
 
 
-def columns(chains: Chains, index: int, point: Array, top: int | None = None) -> dict[int, tuple[Array, Array]]:
+def columns(
+    chains: Chains, index: int, point: Array, top: int | None = None
+) -> dict[int, tuple[Array, Array]]:
     """For every rate that moves a node, velocity of a point of it and angular velocity at unit rate.
 
     Args:

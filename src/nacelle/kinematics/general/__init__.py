@@ -1,0 +1,1 @@
+"""Rates and accelerations of every robot, each leg on its own in local axes."""

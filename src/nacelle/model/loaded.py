@@ -1,0 +1,22 @@
+"""Inertia of bodies with the payload on them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nacelle.model.robot import Robot
+from nacelle.spatial.scalar import Array
+
+
+def body_parameters(robot: Robot, body: int) -> Array:
+    """Ten inertial parameters of a body with the payload on it."""
+    total = np.asarray(robot.bodies[body].inertia)
+    for load in robot.payload:
+        if load.body == body:
+            total = total + np.asarray(load.inertia)
+    return total
+
+
+def has_mass(robot: Robot, body: int) -> bool:
+    """Whether a body, with the payload on it, has any inertia; decided by the robot's own numbers."""
+    return bool(np.any(body_parameters(robot.numeric, body) != 0.0))
