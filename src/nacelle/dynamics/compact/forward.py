@@ -73,6 +73,27 @@ def forward(
     return {"acceleration": found, "gates": gates_of(demands)}
 
 
+def inertia(robot: Robot, platform: Platform) -> dict[str, Array]:
+    """Mass matrix "M" (n, n) along the reduced twist, and J_r^-1 "A" (actuators, n); with "gates".
+
+    The rate of an actuator is share r . v of its leg's end, so a row of J_r^-1 is share [r; d x r].
+    """
+    still, choice, counts = np.zeros(3), Choice("masses", False, False, -1), Counts(False)
+    at_rest = platform._replace(v=still, w=still, a=still, dw=still)
+    legs = read(robot, at_rest, choice)
+    demands = legs.demands(robot, counts, choice)
+    axes = list(robot.motion.twist_axes)
+    M = _inertia(robot, legs, demands, choice)
+    rows = []
+    for demand, end in zip(demands, legs.ends, strict=True):
+        pull = demand.r * demand.share
+        rows.append(np.concatenate([pull, cross(end.d, pull)])[axes])
+    lower = M[np.ix_(axes, axes)]
+    n = len(axes)
+    full = pack([[lower[max(i, j), min(i, j)] for j in range(n)] for i in range(n)])
+    return {"M": full, "A": np.stack(rows), "gates": gates_of(demands)}
+
+
 def _wrench(load: Array, axes: tuple[int, ...]) -> Array:
     entries: list[Scalar] = [0.0] * 6
     for value, k in zip(load, axes, strict=True):

@@ -14,6 +14,7 @@ import numpy as np
 from nacelle.dynamics.compact.demand import Counts
 from nacelle.dynamics.compact.form import clean
 from nacelle.dynamics.compact.forward import forward as forward_form
+from nacelle.dynamics.compact.forward import inertia as inertia_form
 from nacelle.dynamics.compact.measured import element_shapes, inverse_from_elements, inverse_from_encoders
 from nacelle.dynamics.compact.model import Choice, platform_wrench, read
 from nacelle.dynamics.compact.model import inverse as inverse_form
@@ -142,3 +143,11 @@ def forward(
     V, still = _spread(v, axes), np.zeros(3)
     platform = Platform(pose.R, pose.p, V[:3], V[3:], still, still)
     return forward_form(robot, platform, tau, load, *_settings(options))
+
+
+@physics(x=of_pose, y=of_unknowns)
+def inertia(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
+    """Mass matrix and J_r^-1 at a reduced pose x; y is not needed."""
+    del y
+    pose, still = mechanism(robot).chart.pose(x), np.zeros(3)
+    return inertia_form(robot, Platform(pose.R, pose.p, still, still, still, still))

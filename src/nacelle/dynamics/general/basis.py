@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nacelle.dynamics.general.forces import end_ties, inertial_numbers, reference_point
 from nacelle.dynamics.general.inertia import PAIRS, Numbers
+from nacelle.dynamics.general.inertial import end_ties, inertial_numbers, reference_point
 from nacelle.kinematics.assembly import rate_scale
 from nacelle.kinematics.general.legs import Legs, Rates, eliminated, motion
 from nacelle.kinematics.general.motion import angular_velocity, columns, velocity, with_root

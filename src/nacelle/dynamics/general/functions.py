@@ -7,27 +7,26 @@ All take the reduced pose x with what iteration found, y; `load` (n,) is a force
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import cast
 
 import numpy as np
 
 from nacelle.dynamics.actuators import balance
+from nacelle.dynamics.energy import potential
 from nacelle.dynamics.general.basis import Basis, find_basis, reduced
-from nacelle.dynamics.general.forces import (
-    Required,
+from nacelle.dynamics.general.efforts import (
     closure_acceleration,
-    inertial_numbers,
-    inward,
     require_closures,
     require_efforts,
-    require_inertia,
     require_point_joints,
     require_rods,
-    ties_on_nacelle,
 )
 from nacelle.dynamics.general.inertia import Numbers
-from nacelle.dynamics.general.mass import mass_matrix
+from nacelle.dynamics.general.inertial import inertial_numbers, require_inertia
+from nacelle.dynamics.general.mass import kinetic_energy, mass_matrix
+from nacelle.dynamics.general.required import Counted, Required, inward, ties_on_nacelle
+from nacelle.dynamics.state import State
 from nacelle.kinematics.general.actuators import actuator_jacobian, closure_rates
 from nacelle.kinematics.general.legs import Legs, Motion, eliminated, motion, plus_times
 from nacelle.kinematics.general.plan import Placed, Plan, active_rates, place, plan_of
@@ -41,14 +40,6 @@ from nacelle.model.robot import Robot
 from nacelle.spatial.physics import physics
 from nacelle.spatial.scalar import Array, Scalar, absolute, minimum, pack, plus
 from nacelle.spatial.solve import solve
-
-
-@dataclass(frozen=True)
-class Counted:
-    """What counts: friction, and the rate over which Coulomb friction changes its sign smoothly."""
-
-    friction: bool = True
-    smooth: float | None = None
 
 
 @lru_cache(maxsize=64)
@@ -83,10 +74,10 @@ def required(legs: Legs, moving: Motion, counted: Counted, tau: Array | None = N
         if placed.robot.numeric.joints[joint].rotor_inertia:
             inertia = drive.gear_ratio * drive.gear_ratio * drive.rotor_inertia
             into.along_closure(legs, rate, inertia * closure_acceleration(legs, moving, rate))
-    require_rods(legs, moving, into, counted.friction, counted.smooth)
-    require_efforts(legs, moving, into, counted.friction, counted.smooth)
-    require_closures(legs, moving, into, counted.friction, counted.smooth)
-    require_point_joints(legs, moving, into, counted.friction, counted.smooth)
+    require_rods(legs, moving, into, counted)
+    require_efforts(legs, moving, into, counted)
+    require_closures(legs, moving, into, counted)
+    require_point_joints(legs, moving, into, counted)
     if tau is not None:
         for place_, k in active_rates(placed.robot).items():
             into.along(place_, -tau[k])
@@ -238,11 +229,20 @@ def inertia(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
 def bias(
     robot: Robot, x: Array, y: Array, v: Array, *, friction: bool = True, smooth: float | None = None
 ) -> dict[str, Array]:
-    """Force along the reduced twist at dv/dt = 0."""
+    """Force along the reduced twist at dv/dt = 0; beside it M, J_r^-1, and the actuators' accelerations there."""
     legs = legs_at(robot, x, y)
     moving = motion(legs, v, np.zeros(robot.motion.n))
+    closing = closure_rates(legs.placed)
+    rates = {k: rate for rate, k in active_rates(robot).items()}
+    drift = [
+        moving.u_dot[rates[k]] if k in rates else closure_acceleration(legs, moving, closing[actuator.joint])
+        for k, actuator in enumerate(robot.actuators)
+    ]
     return {
         "h": pack(along_twist(legs, required(legs, moving, Counted(friction, smooth)))),
+        "M": mass(legs),
+        "A": actuator_jacobian(legs),
+        "drift": pack(drift),
         "gates": _gates(legs),
     }
 
@@ -255,5 +255,25 @@ def gravity(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     into = Required(legs.placed)
     moving = motion(legs, still, still)
     require_inertia(legs, moving, numbers_of(legs.placed, legs.plan), into)
-    require_rods(legs, moving, into, False, None)
+    require_rods(legs, moving, into, Counted(friction=False))
     return {"g": pack(along_twist(legs, into)), "A": actuator_jacobian(legs), "gates": _gates(legs)}
+
+
+@physics(x=of_pose, y=of_unknowns, v=of_twist)
+def energies(robot: Robot, x: Array, y: Array, v: Array, *, smooth: float | None = None) -> dict[str, Array]:
+    """Kinetic and potential energy (J), and the power that friction takes (W)."""
+    legs = legs_at(robot, x, y)
+    moving = motion(legs, v, np.zeros(robot.motion.n))
+    into = Required(legs.placed)
+    counted = Counted(True, smooth, springs=False, inertia=False)
+    for require in (require_rods, require_efforts, require_closures, require_point_joints):
+        require(legs, moving, into, counted)
+    power: Scalar = 0.0
+    for force, rate in zip(along_twist(legs, into), v, strict=True):
+        power = plus_times(power, force, rate)
+    return {
+        "kinetic": pack([kinetic_energy(legs, moving, numbers_of(legs.placed, legs.plan))])[0],
+        "potential": pack([potential(cast(State, legs.placed))])[0],
+        "dissipation": pack([power])[0],
+        "gates": _gates(legs),
+    }

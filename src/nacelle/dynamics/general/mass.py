@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from nacelle.dynamics.general.forces import reference_point
 from nacelle.dynamics.general.inertia import PAIRS, Numbers, second_moments
-from nacelle.kinematics.general.legs import Legs, Rates, plus_times
+from nacelle.dynamics.general.inertial import reference_point
+from nacelle.kinematics.general.actuators import closure_rates
+from nacelle.kinematics.general.legs import Legs, Motion, Rates, plus_times
 from nacelle.kinematics.general.motion import angular_velocity, columns, velocity, with_root
 from nacelle.kinematics.general.nacelle import Frame
 from nacelle.kinematics.general.ties import Tie, outer_velocity, tie_columns
@@ -74,6 +75,71 @@ def _dots(v: Array, linear: Array, w: Array, angular: Array) -> Scalar:
     return total
 
 
+def _weighed(a: Array, b: Array) -> Scalar:
+    """Inner product in which zeros cost nothing."""
+    total: Scalar = 0.0
+    for x, y in zip(a.tolist(), b.tolist(), strict=True):
+        total = plus_times(total, x, y)
+    return total
+
+
+def held_point(legs: Legs, leg: int) -> int | None:
+    """Number of the tie by which a leg holds the nacelle, if that is a point and nothing else.
+
+    None also where the leg has no fewer rates than v: then its rates are the shorter way.
+    """
+    placed, plan = legs.placed, legs.plan.legs[leg]
+    if len(plan.order.pivots) >= len(legs.plan.known.independent):
+        return None
+    outer = [k for k, tie in enumerate(placed.ties[leg]) if tie.body is not None]
+    if len(outer) != 1 or plan.kept or any(tie.hangs(placed.chains) for tie in placed.ties[leg]):
+        return None
+    number = outer[0]
+    tie = placed.ties[leg][number]
+    start = sum(len(other.rows) for other in placed.ties[leg][:number])
+    rows = {start + k for k, row in enumerate(tie.rows) if row.kind == "point"}
+    inner = {
+        k
+        for k in range(sum(len(other.rows) for other in placed.ties[leg]))
+        if k not in range(start, start + len(tie.rows))
+    }
+    pivots = {row for row, _ in plan.order.pivots}
+    return number if tie.local is not None and pivots <= rows | inner else None
+
+
+def end_inertia(legs: Legs, leg: int, number: int, H: dict[tuple[int, int], Scalar], mass: Scalar) -> Array:
+    """Inertia (3, 3) of a leg at the point where it holds the nacelle, base axes, with a mass there.
+
+    K = X^T H X in the tie's axes, X the leg's rates at unit velocities of the point.
+    """
+    placed, factors = legs.placed, legs.factors[leg]
+    ties = placed.ties[leg]
+    tie = ties[number]
+    start = sum(len(other.rows) for other in ties[:number])
+    count = sum(len(other.rows) for other in ties)
+    own = [rate for _, rate in factors.order.pivots]
+    X = [factors.rates([1.0 if k == start + axis else 0.0 for k in range(count)]) for axis in range(3)]
+    K: Square = [[0.0] * 3 for _ in range(3)]
+    for i in range(3):
+        weighed: dict[int, Scalar] = {}
+        for a in own:
+            value: Scalar = 0.0
+            for b in own:
+                value = plus_times(value, H.get((max(a, b), min(a, b)), 0.0), X[i][b])
+            weighed[a] = value
+        for j in range(i + 1):
+            value = mass if i == j else 0.0
+            for a in own:
+                value = plus_times(value, X[j][a], weighed[a])
+            K[i][j] = K[j][i] = value
+    if tie.axes == 0:
+        return pack(K)
+    up = placed.chains.up
+    half = [up(tie.axes, pack(row)) for row in K]
+    full = [up(tie.axes, pack([column[i] for column in half])) for i in range(3)]
+    return pack([[full[max(i, j)][min(i, j)] for j in range(3)] for i in range(3)])
+
+
 def mass_matrix(legs: Legs, numbers: Numbers) -> Array:
     """M (n, n) along the reduced twist."""
     placed, known = legs.placed, legs.plan.known
@@ -90,8 +156,21 @@ def mass_matrix(legs: Legs, numbers: Numbers) -> Array:
         if not is_zero(value):
             total[i][j] = value if is_zero(total[i][j]) else total[i][j] + value
 
+    ends = dict(numbers.ends)
     for leg in range(len(placed.ties)):
         H = leg_inertia(legs, numbers, leg)
+        number = held_point(legs, leg)
+        if number is not None:
+            tie = placed.ties[leg][number]
+            assert tie.body is not None
+            assert tie.local is not None
+            K = end_inertia(legs, leg, number, H, ends.pop((leg, number), 0.0))
+            points = [frames[k][tie.body].velocity(tie.local) for k in range(n)]
+            for i in range(n):
+                felt = pack([_weighed(K[row], points[i]) for row in range(3)])
+                for j in range(i + 1):
+                    put(i, j, _weighed(points[j], felt))
+            continue
         own = [rate for _, rate in legs.plan.legs[leg].order.pivots]
         for i in range(n):
             weighed: dict[int, Scalar] = {}
@@ -124,10 +203,10 @@ def mass_matrix(legs: Legs, numbers: Numbers) -> Array:
             rod = by_closure.get(tie.joint) if tie.rows and tie.rows[0].kind == "rod" else None
             if rod is None:
                 continue
-            ends = [_rod_ends(legs, tie, frames[k], rates[k]) for k in range(n)]
+            pairs = [_rod_ends(legs, tie, frames[k], rates[k]) for k in range(n)]
             for i in range(n):
                 for j in range(i + 1):
-                    cross = dot(ends[i][0], ends[j][1]) + dot(ends[j][0], ends[i][1])
+                    cross = dot(pairs[i][0], pairs[j][1]) + dot(pairs[j][0], pairs[i][1])
                     put(i, j, rod.masses[2] * cross)
     for body, values in numbers.bodies.items():
         R = placed.nacelle.poses[body].R
@@ -137,7 +216,7 @@ def mass_matrix(legs: Legs, numbers: Numbers) -> Array:
             linear, angular = momentum(based, (moving.v, moving.w))
             for j in range(i + 1):
                 put(i, j, _dots(frames[j][body].v, linear, frames[j][body].w, angular))
-    for key, mass in numbers.ends.items():
+    for key, mass in ends.items():
         tie = placed.ties[key[0]][key[1]]
         assert tie.body is not None and tie.local is not None
         points = [frames[k][tie.body].velocity(tie.local) for k in range(n)]
@@ -175,3 +254,51 @@ def _in_base(values: Array, R: Array) -> Array:
             part = R[p, i] * R[q, j] if i == j else R[p, i] * R[q, j] + R[p, j] * R[q, i]
             S[p, q] = plus_times(S[p, q], value, part)
     return pack([values[0], *h, *(S[pair] for pair in PAIRS)])
+
+
+def kinetic_energy(legs: Legs, motion: Motion, numbers: Numbers) -> Scalar:
+    """Kinetic energy (J): half of twist times momentum of all bodies, rods and rotors."""
+    placed = legs.placed
+    total: Scalar = 0.0
+    for node, values in numbers.nodes.items():
+        point = reference_point(placed, node)
+        moved = columns(placed.chains, node, point)
+        own = (velocity(moved, motion.u), motion.nodes[node].w)
+        body = placed.chains.root(node)
+        if body is not None:
+            own = with_root(
+                placed.chains, node, point, (own[0], angular_velocity(moved, motion.u)), motion.frames
+            )
+        linear, angular = momentum(values, own)
+        total = plus_times(total, 0.5, _dots(own[0], linear, own[1], angular))
+    for body, values in numbers.bodies.items():
+        frame = motion.frames[body]
+        linear, angular = momentum(_in_base(values, frame.pose.R), (frame.v, frame.w))
+        total = plus_times(total, 0.5, _dots(frame.v, linear, frame.w, angular))
+    for key, mass in numbers.ends.items():
+        tie = placed.ties[key[0]][key[1]]
+        assert tie.body is not None
+        assert tie.local is not None
+        v = motion.frames[tie.body].velocity(tie.local)
+        total = plus_times(total, 0.5 * mass, dot(v, v))
+    for rate, inertia in numbers.rates.items():
+        value = motion.u.get(rate, motion.w.get(rate, 0.0))
+        total = plus_times(total, 0.5 * inertia, value * value)
+    by_closure = {rod.closure: rod for rod in placed.rods}
+    for ties in placed.ties:
+        for tie in ties:
+            rod = by_closure.get(tie.joint) if tie.rows and tie.rows[0].kind == "rod" else None
+            if rod is not None:
+                near, far = _rod_ends(legs, tie, motion.frames, motion.u)
+                total = plus_times(total, rod.masses[2], dot(near, far))
+    for joint, rate in closure_rates(placed).items():
+        drive = placed.robot.joints[joint]
+        if placed.robot.numeric.joints[joint].rotor_inertia:
+            gamma, nacelle = rate.unit_force(legs)
+            speed: Scalar = 0.0
+            for rates, values in ((motion.u, gamma), (motion.w, nacelle)):
+                for key, factor in values.items():
+                    speed = plus_times(speed, factor, rates[key])
+            inertia = drive.gear_ratio * drive.gear_ratio * drive.rotor_inertia
+            total = plus_times(total, 0.5 * inertia, speed * speed)
+    return total

@@ -1,0 +1,118 @@
+"""Inertia and weight of all bodies in the general form."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nacelle.dynamics.general.inertia import (
+    PAIRS,
+    Numbers,
+    moved,
+    numbers_from_parameters,
+    wrench_in_own_axes,
+)
+from nacelle.dynamics.general.required import Required
+from nacelle.kinematics.general.legs import Legs, Motion, merge
+from nacelle.kinematics.general.nacelle import Frame
+from nacelle.kinematics.general.plan import Placed, Plan
+from nacelle.kinematics.general.vectors import ZERO, add, all_zero, is_zero, scaled, turned
+from nacelle.model.loaded import body_parameters, has_mass
+from nacelle.spatial.scalar import Array, Scalar, pack
+
+
+def inertial_numbers(placed: Placed, plan: Plan) -> Numbers:
+    """The numbers as the description gives them; rods are masses on what they connect."""
+    robot, place = placed.robot, placed.chains.place
+    nodes: dict[int, Array] = {}
+    bodies: dict[int, Array] = {}
+
+    def put(body: int, numbers: Array) -> None:
+        if body in place:
+            node, frame = place[body]
+            if node:
+                seen = moved(numbers, frame.R, frame.p)
+                seen = moved(seen, np.eye(3), -reference_point(placed, node))
+                nodes[node] = nodes[node] + seen if node in nodes else seen
+        else:
+            bodies[body] = bodies[body] + numbers if body in bodies else numbers
+
+    for body in range(1, len(robot.bodies)):
+        if body not in plan.rods and has_mass(robot, body):
+            put(body, numbers_from_parameters(body_parameters(robot, body)))
+    for rod in placed.rods:
+        for body, point, mass in zip(rod.bodies, rod.points, rod.masses[:2], strict=True):
+            put(body, moved(pack([mass, *(0.0,) * 9]), np.eye(3), point))
+    rates: dict[int, Scalar] = {}
+    for j in range(robot.tree):
+        joint = robot.joints[j]
+        if robot.numeric.joints[j].rotor_inertia:
+            rate = robot.platform_nv + robot.v_slices[j].start
+            rates[rate] = joint.gear_ratio * joint.gear_ratio * joint.rotor_inertia
+    return Numbers(nodes, bodies, {}, rates)
+
+
+def end_ties(placed: Placed) -> dict[int, tuple[int, int]]:
+    """For every node that a locked point joins to the nacelle, the tie (leg, number)."""
+    found: dict[int, tuple[int, int]] = {}
+    for leg, ties in enumerate(placed.ties):
+        for number, tie in enumerate(ties):
+            if tie.body is not None and tie.rows and tie.rows[0].kind == "point":
+                found.setdefault(tie.node, (leg, number))
+    return found
+
+
+def reference_point(placed: Placed, node: int) -> Array:
+    """The point about which a node's inertia counts: where it holds the nacelle, else its origin."""
+    key = end_ties(placed).get(node)
+    return ZERO if key is None else placed.ties[key[0]][key[1]].own
+
+
+def require_inertia(legs: Legs, motion: Motion, numbers: Numbers, into: Required) -> None:
+    """Inertia and weight of all bodies, and of rotors."""
+    placed = legs.placed
+    ends = end_ties(placed)
+    for node, values in numbers.nodes.items():
+        moving = motion.nodes[node]
+        if node not in ends:
+            f, n = wrench_in_own_axes(values, moving.a, moving.turning)
+            into.on_node(node, f, n)
+            continue
+        # What acts at the point where the leg holds the nacelle goes straight to the nacelle.
+        leg, number = ends[node]
+        tie = placed.ties[leg][number]
+        assert tie.body is not None and tie.local is not None
+        a = placed.chains.down(node, motion.frames[tie.body].acceleration(tie.local))
+        f, n = wrench_in_own_axes(values, a, moving.turning)
+        into.on_tie((leg, number), f)
+        into.on_node(node, ZERO, n)
+    for key, mass in numbers.ends.items():
+        tie = placed.ties[key[0]][key[1]]
+        assert tie.body is not None and tie.local is not None and tie.point is not None
+        frame = motion.frames[tie.body]
+        into.at_end[key] = scaled(mass, frame.acceleration(tie.local))
+    for body, values in numbers.bodies.items():
+        frame = motion.frames[body]
+        f, n = _columns_wrench(values, frame)
+        into.on_nacelle(body, frame.pose.p, f, n)
+    for rate, inertia in numbers.rates.items():
+        acceleration = motion.u_dot.get(rate, motion.w_dot.get(rate, 0.0))
+        merge(into.gamma if rate in motion.u_dot else into.nacelle, {rate: inertia * acceleration})
+
+
+def _columns_wrench(values: Array, frame: Frame) -> tuple[Array, Array]:
+    """Wrench of a nacelle body about its origin from the columns of its axes, base axes."""
+    R, ddot = frame.pose.R, frame.columns_ddot
+    f = scaled(values[0], frame.a)
+    h: Array = ZERO
+    for k in range(3):
+        f = add(f, scaled(values[1 + k], ddot[k]))
+        h = add(h, scaled(values[1 + k], R[:, k]))
+    n = turned(h, frame.a)
+    for (i, j), value in zip(PAIRS, values[4:], strict=True):
+        if is_zero(value) or all(all_zero(c) for c in ddot):
+            continue
+        part = turned(R[:, i], ddot[j])
+        if i != j:
+            part = add(part, turned(R[:, j], ddot[i]))
+        n = add(n, scaled(value, part))
+    return f, n

@@ -1,0 +1,146 @@
+"""What a motion requires of a robot, gathered: wrenches on nodes, forces along rates, and on the nacelle."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from nacelle.kinematics.general.actuators import ClosureRate
+from nacelle.kinematics.general.legs import Legs, Rates, merge
+from nacelle.kinematics.general.plan import Placed
+from nacelle.kinematics.general.ties import Tie, onto_nacelle, tie_columns, weighed
+from nacelle.kinematics.general.vectors import ZERO, add, all_zero, turned
+from nacelle.spatial.scalar import Array, Scalar, dot
+
+
+@dataclass(frozen=True)
+class Counted:
+    """What counts.
+
+    Attributes:
+        friction: whether friction does.
+        smooth: rate (rad/s, m/s) over which Coulomb friction changes its sign smoothly; None for at once.
+        springs: whether springs do.
+        inertia: whether inertia and weight of rods do.
+    """
+
+    friction: bool = True
+    smooth: float | None = None
+    springs: bool = True
+    inertia: bool = True
+
+
+@dataclass(eq=False)
+class Required:
+    """What the motion requires, gathered.
+
+    Attributes:
+        placed: where the robot is.
+        force: for every node a force at its origin, its axes.
+        moment: for every node a moment about its origin.
+        gamma: forces along rates of legs.
+        at_tie: for every (leg, tie) a force at the nacelle's point and a moment, in the tie's axes.
+        at_end: for every (leg, tie) a force at the nacelle's point, base axes.
+        nacelle: forces along the moving rates of the nacelle.
+    """
+
+    placed: Placed
+    force: dict[int, Array] = field(default_factory=dict)
+    moment: dict[int, Array] = field(default_factory=dict)
+    gamma: Rates = field(default_factory=dict)
+    at_tie: dict[tuple[int, int], tuple[Array, Array]] = field(default_factory=dict)
+    at_end: dict[tuple[int, int], Array] = field(default_factory=dict)
+    nacelle: Rates = field(default_factory=dict)
+
+    def on_node(self, node: int, force: Array = ZERO, moment: Array = ZERO, point: Array = ZERO) -> None:
+        """A force at a point of a node and a moment, its axes."""
+        if node:
+            self.force[node] = add(self.force.get(node, ZERO), force)
+            self.moment[node] = add(self.moment.get(node, ZERO), add(moment, turned(point, force)))
+
+    def on_tie(self, key: tuple[int, int], force: Array = ZERO, moment: Array = ZERO) -> None:
+        """A force at the nacelle's point of a tie and a moment, the tie's axes."""
+        f, n = self.at_tie.get(key, (ZERO, ZERO))
+        self.at_tie[key] = (add(f, force), add(n, moment))
+
+    def along(self, rate: int, value: Scalar) -> None:
+        """A force along a rate of a leg."""
+        merge(self.gamma, {rate: value})
+
+    def along_closure(self, legs: Legs, rate: ClosureRate, value: Scalar) -> None:
+        """A force along the rate of a closure."""
+        gamma, nacelle = rate.unit_force(legs)
+        merge(self.gamma, {key: value * factor for key, factor in gamma.items()})
+        merge(self.nacelle, {key: value * factor for key, factor in nacelle.items()})
+
+    def on_nacelle(self, body: int, point: Array, force: Array, moment: Array) -> None:
+        """A wrench on a nacelle body, base axes."""
+        merge(self.nacelle, self.placed.nacelle.onto(body, point, force, moment))
+
+
+def on_both_sides(
+    placed: Placed,
+    into: Required,
+    key: tuple[int, int],
+    tie: Tie,
+    own: tuple[Array, Array],
+    far: tuple[Array, Array],
+) -> None:
+    """Forces and moments on both sides of a tie, at its points, in its axes."""
+    chains = placed.chains
+    if tie.body is not None:
+        if tie.axes == tie.node:
+            into.on_node(tie.node, *own, tie.own)
+        else:
+            for rate, (v, w) in tie_columns(chains, tie).items():
+                into.along(rate, dot(v, own[0]))
+                if not all_zero(own[1]):
+                    into.along(rate, dot(w, own[1]))
+        into.on_tie(key, *far)
+        return
+    assert tie.other is not None
+    other, point = tie.other
+    down = chains.down
+    into.on_node(tie.node, down(tie.node, own[0], tie.axes), down(tie.node, own[1], tie.axes), tie.own)
+    into.on_node(other, down(other, far[0], tie.axes), down(other, far[1], tie.axes), point)
+
+
+def inward(into: Required) -> Rates:
+    """Forces along the rates of all legs: wrenches of the nodes carried to the base."""
+    chains = into.placed.chains
+    force, moment = dict(into.force), dict(into.moment)
+    gamma = dict(into.gamma)
+    for index in reversed(range(1, len(chains.nodes))):
+        node = chains.node(index)
+        f, n = force.get(index, ZERO), moment.get(index, ZERO)
+        for rate, axis in zip(node.rates, node.axes, strict=True):
+            merge(gamma, {rate: dot(axis, n if node.primitive.turns else f)})
+        if index in chains.roots:
+            body = chains.roots[index]
+            into.on_nacelle(body, into.placed.nacelle.poses[body].p, f, n)
+        elif node.parent:
+            up_f = node.up(f) if not all_zero(f) else ZERO
+            up_n = node.up(n) if not all_zero(n) else ZERO
+            force[node.parent] = add(force.get(node.parent, ZERO), up_f)
+            carried = add(up_n, turned(node.o, up_f))
+            moment[node.parent] = add(moment.get(node.parent, ZERO), carried)
+    return gamma
+
+
+def ties_on_nacelle(legs: Legs, into: Required, multipliers: list[Rates]) -> Rates:
+    """What the legs put on the nacelle along its moving rates: multipliers and forces at ties.
+
+    `inward` comes before: it brings what hangs on the nacelle there.
+    """
+    placed = legs.placed
+    total = dict(into.nacelle)
+    for leg, ties in enumerate(placed.ties):
+        start = 0
+        for number, tie in enumerate(ties):
+            values = [multipliers[leg].get(start + i) for i in range(len(tie.rows))]
+            start += len(tie.rows)
+            force, moment = weighed(tie, values)
+            f, n = into.at_tie.get((leg, number), (ZERO, ZERO))
+            end = into.at_end.get((leg, number), ZERO)
+            force, moment = add(force, f), add(moment, n)
+            merge(total, onto_nacelle(placed.chains, placed.nacelle, tie, force, moment, end))
+    return total
