@@ -11,12 +11,11 @@ from support.stress_robots import STRESS
 MAKERS = {name: counted.make for name, counted in RIGID.items()} | STRESS
 # Drawing states takes seconds where legs have no closed form.
 QUICK = (
-    "planar 3-RRR driven at the knee",
+    "redundant point on three legs",
     "drives, springs and rotors at closures",
-    "fixed joints",
+    "planar-spherical joints",
     "sprung five-bar",
-    "nacelle with a loop",
-    "translating 3-UPU",
+    "point on sliders",
     "one motion",
 )
 
