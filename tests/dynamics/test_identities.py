@@ -91,7 +91,14 @@ def test_legs_that_are_nearly_alike_stay_different(name: str, difference: float)
     assert max(apart(found, program, row) for row in samples.check) < 2e-14
 
 
-@pytest.mark.parametrize("name", ["planar RRR + PRR + RPR", "3 URU", "6 UPS", "3 R[US|US]", "3 RPS"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "planar RRR + PRR + RPR",
+        "3 URU",
+        *(pytest.param(name, marks=pytest.mark.slow) for name in ("6 UPS", "3 R[US|US]", "3 RPS")),
+    ],
+)
 def test_random_robots_keep_their_forces(name: str) -> None:
     """In double the merged program is as near to the truth as the one that no pass has touched."""
     program, samples = tree(CASES[name](1).robot)
@@ -109,7 +116,8 @@ def test_random_robots_keep_their_forces(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["fivebar", "delta-codourey", "3rps", pytest.param("h4", marks=pytest.mark.slow)]
+    "name",
+    ["fivebar", *(pytest.param(name, marks=pytest.mark.slow) for name in ("delta-codourey", "3rps", "h4"))],
 )
 def test_last_bits_change_nothing(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     robot = library_robot(name)

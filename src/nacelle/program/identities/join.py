@@ -25,7 +25,7 @@ Mask = NDArray[np.bool_]
 # How near numbers are in double for a closer look, over the sizes of the terms.
 _NEAR = 1e-11
 # Numbers are looked up by the last bits of their multiples of a step, 2^-45 of the largest.
-_STEPS, _MASK = 45, (1 << 22) - 1
+_STEPS, _MASK = 45, (1 << 20) - 1
 # Results that are looked up at once, and multiples of one value that are looked at.
 _ROWS = 64
 _MULTIPLES = 6

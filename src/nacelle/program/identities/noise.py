@@ -94,8 +94,12 @@ def largest(changes: Array) -> Array:
 
 
 def typical(changes: Array) -> Array:
-    """Root of the mean square over the directions, summed in order: (samples, directions) to (samples,)."""
-    total = changes[:, 0] * changes[:, 0]
-    for k in range(1, changes.shape[1]):
-        total = total + changes[:, k] * changes[:, k]
-    return np.asarray(np.sqrt(total / changes.shape[1]))
+    """Root of the mean square over the directions: (..., samples, directions) to (..., samples).
+
+    It is summed in order, so that it is the same on every machine.
+    """
+    squares = changes * changes
+    total = squares[..., 0]
+    for k in range(1, changes.shape[-1]):
+        total = total + squares[..., k]
+    return np.asarray(np.sqrt(total / changes.shape[-1]))

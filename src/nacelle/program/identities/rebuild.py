@@ -36,19 +36,24 @@ def rebuilt(values: Values) -> list[Making]:
         moves = search.improve(_GROWTH * reference)
         if not moves:
             break
-        # As many of the changes as leave the results exact enough; the next one is not tried again.
-        first, last = 0, len(moves)
-        trial = len(moves)
+        # As many of the changes as leave the results exact enough, to a sixteenth of them; those between what
+        # does and what does not are not tried again.
+        first, last, trial = 0, len(moves), len(moves)
         while first < last:
             search.reset(before, moves[:trial])
             if np.all(search.rounding()[1] <= _GROWTH * results):
                 first = trial
+                if trial == last:
+                    break
             else:
                 last = trial - 1
+            if 16 * (last - first) < len(moves):
+                break
             trial = (first + last + 1) // 2
-        search.reset(before, moves[:first])
-        search.rounding()
-        search.refused |= set(moves[first : first + 1])
+        if trial != first:
+            search.reset(before, moves[:first])
+            search.rounding()
+        search.refused |= set(moves[first : last + 1])
     return search.chosen
 
 
@@ -66,18 +71,16 @@ class _Search:
         self.chosen = list(chosen)
         for k, making in moves:
             self.chosen[k] = making
+        self.below: list[list[int]] = []
         self._extend()
         self.place = {k: place for place, k in enumerate(order(self.values, self.chosen))}
         self.uses = [0] * len(self.chosen)
         for ref in self.values.results:
             self.uses[ref >> 1] += 1
         for k in self.place:
-            for child in self._children(k):
+            for child in self.below[k]:
                 self.uses[child] += 1
         self.changes: dict[int, Array] = {}
-
-    def _children(self, k: int) -> list[int]:
-        return children(self.values, self.chosen[k], k)
 
     def _cost(self, k: int) -> float:
         return 0.0 if self.values.constants[k] is not None else WEIGHTS[self.chosen[k][1][0]]
@@ -95,7 +98,9 @@ class _Search:
         with np.errstate(all="ignore"):
             for k in self.place:
                 self.changes[k] = self._change(k, self.chosen[k])
-                found[k] = typical(self.changes[k][OPERATIONS])
+            if self.changes:
+                stacked = np.array([change[OPERATIONS] for change in self.changes.values()])
+                found[list(self.changes)] = typical(stacked)
         outputs, start = [], 0
         for variable in values.program.outputs:
             own = [ref >> 1 for ref in values.results[start : start + variable.size]]
@@ -147,7 +152,10 @@ class _Search:
 
     def _extend(self) -> None:
         """Take up constants that were added."""
-        self.chosen += [makings[0] for makings in self.values.makings[len(self.chosen) :]]
+        values = self.values
+        self.chosen += [makings[0] for makings in values.makings[len(self.chosen) :]]
+        added = range(len(self.below), len(self.chosen))
+        self.below += [children(values, self.chosen[k], k) for k in added]
 
     def _release(self, k: int) -> float:
         """Take away the uses that a class makes of others; give the cost of what nobody needs then."""
@@ -155,7 +163,7 @@ class _Search:
         while stack:
             now = stack.pop()
             total += self._cost(now)
-            for child in self._children(now):
+            for child in self.below[now]:
                 self.uses[child] -= 1
                 if not self.uses[child]:
                     stack.append(child)
@@ -169,7 +177,7 @@ class _Search:
             self.uses[now] += 1
             if self.uses[now] == 1:
                 total += self._cost(now)
-                stack += self._children(now)
+                stack += self.below[now]
         return total
 
     def _unclaim(self, classes: Sequence[int]) -> None:
@@ -178,11 +186,11 @@ class _Search:
             now = stack.pop()
             self.uses[now] -= 1
             if not self.uses[now]:
-                stack += self._children(now)
+                stack += self.below[now]
 
     def _freed(self, k: int) -> float:
         freed = self._release(k)
-        self._claim(self._children(k))
+        self._claim(self.below[k])
         return freed
 
     def _best(self, k: int, options: Sequence[Making], bound: Array) -> Making | None:
@@ -199,9 +207,9 @@ class _Search:
             if price < best_cost and not self._leads_to(needed, k) and self._is_calm(k, making, bound):
                 best, best_cost = making, price
         if best is not None:
-            self.chosen[k] = best
+            self.chosen[k], self.below[k] = best, children(self.values, best, k)
             self.changes[k] = self._change(k, best)
-        self._claim(self._children(k))
+        self._claim(self.below[k])
         return best
 
     def _is_available(self, k: int) -> bool:
@@ -214,7 +222,7 @@ class _Search:
             now = stack.pop()
             if now == target:
                 return True
-            for child in self._children(now):
+            for child in self.below[now]:
                 if child not in seen:
                     seen.add(child)
                     stack.append(child)
