@@ -46,6 +46,7 @@ from nacelle.model.units import NUMBER, QUANTITIES
 from nacelle.model.written import WrittenNumber, WrittenText, pieces
 from nacelle.spatial.inertia import inertia_faults, parameters_from_com, parameters_from_frame
 from nacelle.spatial.pose import Pose
+from nacelle.spatial.recorded import is_recorded
 from nacelle.spatial.rotation import (
     nearest_rotation,
     rotation_axis_angle,
@@ -54,7 +55,6 @@ from nacelle.spatial.rotation import (
     rotation_x,
     rotation_z,
 )
-from nacelle.spatial.recorded import is_recorded
 from nacelle.spatial.scalar import Array, norm, pack, product
 
 FORMAT = "nacelle/1"

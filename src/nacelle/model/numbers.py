@@ -1,8 +1,8 @@
 """The free numbers of a robot: what may be given at run time, by groups.
 
 They are those that its description declares (`nacelle.model.declared`). Where a robot has been changed since,
-so that a number is not what the description makes of it (another payload, another vector of parameters), the number
-itself is free, unless it is 0 or belongs to a rotation.
+so that a number is not what the description makes of it (another payload, another vector of parameters), the
+number itself is free, unless it is 0 or belongs to a rotation.
 """
 
 from __future__ import annotations
@@ -85,7 +85,9 @@ class Numbers:
         program = self.record.program
         graph, roots = graph_of(program)
         whole = with_jacobians(
-            Trace("numbers", graph, program.inputs, program.outputs, roots), [("entries", "numbers")], "forward"
+            Trace("numbers", graph, program.inputs, program.outputs, roots),
+            [("entries", "numbers")],
+            "forward",
         )
         rows, columns = whole.outputs[1].shape
         places = self.chosen(groups)

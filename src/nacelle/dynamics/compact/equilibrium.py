@@ -16,7 +16,18 @@ import numpy as np
 
 from nacelle.dynamics.compact.demand import is_zero
 from nacelle.spatial.rounding import first_largest
-from nacelle.spatial.scalar import Array, Scalar, absolute, at_sample, cross, divide, dot, minimum, pack, product
+from nacelle.spatial.scalar import (
+    Array,
+    Scalar,
+    absolute,
+    at_sample,
+    cross,
+    divide,
+    dot,
+    minimum,
+    pack,
+    product,
+)
 from nacelle.spatial.solve import solve
 
 # Entries of scaled sample matrices below this are zero: their loops are closed to 1e-15.
