@@ -166,7 +166,7 @@ class Compiled:
         return f"<Compiled {self.name} ({self.target}): {self.count}>"
 
 
-class Parametric:
+class Parametric(Compiled):
     """A compiled physics function whose first input, "parameters", are free numbers of the robot.
 
     It runs in two parts: the prologue once for every set of numbers, the body for every state.
@@ -190,7 +190,7 @@ class Parametric:
         self.outputs = body.outputs
         self.from_cache = prologue.from_cache and body.from_cache
 
-    @cached_property
+    @property
     def program(self) -> Program:
         """Both parts as one straight-line program."""
         return joined(self.prologue.program, self.body.program)
@@ -265,8 +265,8 @@ class Parametric:
     def bind(self, **buffers: NDArray[Any]) -> Bound:
         """Give a function without arguments that reads and writes fixed buffers, prologue included.
 
-        Where the numbers stay, `function.body.bind(prepared=function.prologue(parameters), ...)` runs the body
-        alone.
+        Where the numbers stay, `function.body.bind(prepared=function.prologue(parameters), ...)` runs the
+        body alone.
 
         Args:
             **buffers: arrays by input or output name, as for `Compiled.bind`.
@@ -392,7 +392,7 @@ def compile_function(
     minimised: bool = True,
     use_cache: bool = True,
     store: Store | None = None,
-) -> Compiled | Parametric:
+) -> Compiled:
     """Compile a physics function.
 
     Args:
@@ -758,9 +758,9 @@ def make_split(
             raise CompileError(f"{name} has {error.args[0]}") from error
         except (KinematicsError, DescriptionError) as error:
             raise CompileError(
-                f"{robot.name} cannot have its numbers ({', '.join(groups)}) as inputs: with numbers near those "
-                f"described {error}; numbers that must be equal are to be one constant of the description, and "
-                "those that must stay as they are can be left out of the groups"
+                f"{robot.name} cannot have its numbers ({', '.join(groups)}) as inputs: with numbers near "
+                f"those described {error}; numbers that must be equal are to be one constant of the "
+                "description, and those that must stay as they are can be left out of the groups"
             ) from error
 
 

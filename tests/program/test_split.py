@@ -1,4 +1,5 @@
-"""Splitting a program: prologue and body give what the whole gives, and the body is as short as with constants."""
+"""Splitting a program: prologue and body give what the whole gives, and the body is as short as with
+constants."""
 
 from __future__ import annotations
 

@@ -32,6 +32,13 @@ def export_command(
     bare: Annotated[
         bool, typer.Option("--bare", help="Leave out what a controller watches: pivot and gates.")
     ] = False,
+    parameters: Annotated[
+        str,
+        typer.Option(
+            "--parameters",
+            help="Numbers given at run time, with commas: geometry, inertia, friction, drive, ...",
+        ),
+    ] = "",
     precision: Annotated[str, typer.Option("--precision", help="Of C: double, float or both.")] = "both",
     batch: Annotated[bool, typer.Option("--batch", help="C functions for many samples too.")] = False,
     name: Annotated[str | None, typer.Option("--name", help="Prefix of all names in the package.")] = None,
@@ -54,6 +61,7 @@ def export_command(
             friction=not no_friction,
             smooth=smooth,
             bare=bare,
+            parameters=parameters,
             precision=precision,
             batch=batch,
             name=name,

@@ -10,13 +10,13 @@ from __future__ import annotations
 import hashlib
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from typing import Any
 
 import numpy as np
 
-from nacelle.compile import make_program
+from nacelle.compile import make_program, make_split
 from nacelle.dynamics.friction import friction_options
 from nacelle.dynamics.models import INPUTS, NAMES, Model, model
 from nacelle.emit.names import identifier
@@ -27,6 +27,7 @@ from nacelle.kinematics.branch import branch_of
 from nacelle.kinematics.functions import branch_signs, closing_step
 from nacelle.kinematics.margins import margin_names
 from nacelle.kinematics.mechanism import mechanism
+from nacelle.model.parameters import GROUPS
 from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
 from nacelle.program.cost import Count, count
@@ -81,6 +82,8 @@ class Entry:
         program: its program, under the name of the function.
         words: for every input and output what it is, with units.
         model: the model that it is; None for the step that closes the legs.
+        given: values of inputs that are no part of a state: the robot's numbers, and what is prepared of
+        them.
     """
 
     label: str
@@ -88,6 +91,7 @@ class Entry:
     program: Program
     words: Mapping[str, str]
     model: Model | None
+    given: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
 
     @property
     def count(self) -> Count:
@@ -116,6 +120,7 @@ class Wanted:
         friction: whether friction counts.
         smooth: rate over which Coulomb friction changes its sign smoothly.
         bare: whether the outputs to be watched are left out.
+        parameters: groups of the robot's free numbers that are given at run time.
     """
 
     models: tuple[str, ...]
@@ -123,6 +128,7 @@ class Wanted:
     friction: bool = True
     smooth: float | None = None
     bare: bool = False
+    parameters: tuple[str, ...] = ()
 
     def check(self) -> None:
         """Refuse what there is not.
@@ -144,6 +150,9 @@ class Wanted:
             raise ExportError(
                 f"the input {self.input} serves inverse_dynamics, which is not among the models"
             )
+        for group in self.parameters:
+            if group not in GROUPS:
+                raise ExportError(f"no group {group!r} of parameters; {did_you_mean(group, GROUPS)}")
         try:
             friction_options(self.friction, self.smooth)
         except KinematicsError as error:
@@ -174,13 +183,19 @@ def package_name(robot: Robot, name: str | None) -> str:
 
 def entries(robot: Robot, prefix: str, wanted: Wanted) -> list[Entry]:
     """The functions of a package; for legs found by iteration the step that closes them comes first."""
-    made = [_entry(robot, prefix, name, wanted) for name in wanted.models]
+    made = [entry for name in wanted.models for entry in _entry(robot, prefix, name, wanted)]
     if not any(variable.name == "y" for entry in made for variable in entry.program.inputs):
         return made
+    if "geometry" in wanted.parameters:
+        raise ExportError(
+            f"legs of {robot.name} are found by iteration, with its geometry as it is described: leave "
+            "geometry out of the parameters"
+        )
     return [_closing(robot, prefix), *made]
 
 
-def _entry(robot: Robot, prefix: str, name: str, wanted: Wanted) -> Entry:
+def _entry(robot: Robot, prefix: str, name: str, wanted: Wanted) -> list[Entry]:
+    """The function of a model; with numbers given at run time the function that prepares them comes first."""
     source = wanted.input if name == "inverse_dynamics" else "pose"
     found = model(
         robot,
@@ -195,10 +210,41 @@ def _entry(robot: Robot, prefix: str, name: str, wanted: Wanted) -> Entry:
     keep = (main,) if wanted.bare else (main, *_WATCHED)
     shapes = {key: shape for key, shape in found.inputs.items() if key != "load" and 0 not in shape}
     function = _told(found, shapes, keep)
-    program = make_program(function, robot, shapes, options=found.options)
-    program = Program(f"{prefix}_{label}", program.inputs, program.outputs, program.code, program.results)
     title = _TITLES[name] + ("" if source == "pose" else f", from {source}")
-    return Entry(label, title, program, words(found), found)
+    if wanted.parameters:
+        return _prepared(robot, prefix, label, title, found, function, shapes, wanted.parameters)
+    program = make_program(function, robot, shapes, options=found.options)
+    return [Entry(label, title, replace(program, name=f"{prefix}_{label}"), words(found), found)]
+
+
+def _prepared(
+    robot: Robot,
+    prefix: str,
+    label: str,
+    title: str,
+    found: Model,
+    function: Callable[..., Any],
+    shapes: Mapping[str, tuple[int, ...]],
+    groups: tuple[str, ...],
+) -> list[Entry]:
+    """A model whose numbers are given at run time: what prepares them, and the function of a state."""
+    numbers = robot.numbers
+    names, values = numbers.names(*groups), numbers.vector(*groups)
+    parts = make_split(function, robot, {"parameters": (len(names),), **shapes}, groups, True, found.options)
+    prepared = parts.prologue.evaluate(values.tolist())
+    listed = "; ".join(f"{name} = {value:.9g}" for name, value in zip(names, values, strict=True))
+    said = {
+        **words(found),
+        "parameters": f"numbers of the robot in SI units, in this order, here as described: {listed}",
+        "prepared": f"what {prefix}_{label}_prepare makes of the robot's numbers",
+    }
+    first = replace(parts.prologue, name=f"{prefix}_{label}_prepare")
+    second = replace(parts.body, name=f"{prefix}_{label}")
+    about = f"what {label} needs of the robot's numbers; to be called once for every set of them"
+    return [
+        Entry(f"{label}_prepare", about, first, said, found, {"parameters": tuple(values.tolist())}),
+        Entry(label, title, second, said, found, {"prepared": tuple(map(float, prepared))}),
+    ]
 
 
 def _told(

@@ -55,6 +55,7 @@ def export(
     friction: bool = True,
     smooth: float | None = None,
     bare: bool = False,
+    parameters: str | Sequence[str] = (),
     precision: str = "both",
     batch: bool = False,
     name: str | None = None,
@@ -71,6 +72,9 @@ def export(
         friction: whether friction counts.
         smooth: rate (rad/s, m/s) over which Coulomb friction changes its sign smoothly; at once if None.
         bare: whether to leave out what a controller watches beside the result (pivot, gates, branch).
+        parameters: groups of the robot's free numbers (`robot.numbers`) that are given at run time, a
+        sequence or
+            one text with commas: every function then comes with one that prepares them. Constants if empty.
         precision: of C: "double", "float" or "both"; the other targets compute in double.
         batch: whether C has entries for many samples too.
         name: prefix of all names; made from the robot's if None.
@@ -87,7 +91,10 @@ def export(
     if target != "c" and (precision == "float" or batch):
         raise ExportError(f"precision and batch are options of C; the target {target} computes in double")
     asked = [part.strip() for part in models.split(",")] if isinstance(models, str) else list(models)
-    wanted = Wanted(tuple(asked), input, friction, smooth, bool(bare))
+    groups = [part.strip() for part in parameters.split(",")] if isinstance(parameters, str) else parameters
+    wanted = Wanted(
+        tuple(asked), input, friction, smooth, bool(bare), tuple(group for group in groups if group)
+    )
     wanted.check()
     prefix = package_name(robot, name)
     folder = Path(out)
@@ -137,6 +144,7 @@ def _manifest(package: Package, target: str, precision: str, files: Mapping[str,
         "precision": precision if target == "c" else "double",
         "friction": bool(package.wanted.friction),
         "smooth": package.wanted.smooth,
+        "parameters": list(package.wanted.parameters),
         "functions": {
             entry.label: {"total": entry.count.total, **asdict(entry.count)} for entry in package.entries
         },

@@ -61,10 +61,9 @@ def vectors(entry: Entry, states: States) -> Vectors:
         # Where the legs are closed there is no step to compare.
         states = replace(states, y=away(states.y))
     shapes = {variable.name: variable.shape for variable in program.inputs}
-    inputs = {
-        name: np.asarray(values, dtype=np.float32).astype(float)
-        for name, values in inputs_at(states, shapes).items()
-    }
+    found = {**inputs_at(states, {k: s for k, s in shapes.items() if k not in entry.given})}
+    found |= {name: np.tile(values, (len(states.x), 1)) for name, values in entry.given.items()}
+    inputs = {name: np.asarray(found[name], dtype=np.float32).astype(float) for name in shapes}
     rows = np.concatenate(list(inputs.values()), axis=1)
     wanted = np.array([precise.evaluate(program, row.tolist()) for row in rows])
     if not np.all(np.isfinite(wanted)):

@@ -1,4 +1,4 @@
-"""The numbers that a description declares: which of a robot's numbers are free, which are fixed, which are one.
+"""The numbers that a description declares: which of a robot's are free, which are fixed, which are one.
 
 A robot has many numbers (24 a joint, ten a body); its description has few. Free are the numbers that somebody
 wrote down:
@@ -10,17 +10,17 @@ wrote down:
 Fixed, for good, are
 
 - what the description does not say (defaults), and a 0 that it does say;
-- angles that are whole multiples of 90 degrees, rotations that take coordinate axes to coordinate axes, and the
-  angles of `count`;
-- directions by name (x, -z), directions that must stay perpendicular to others (the axes of a universal joint,
-  elements), quaternions and matrices: write angles where they are to be numbers;
+- angles that are whole multiples of 90 degrees, rotations that take coordinate axes to coordinate axes, and
+  the angles of `count`;
+- directions by name (x, -z), directions that must stay perpendicular to others (the axes of a universal
+  joint, elements), quaternions and matrices: write angles where they are to be numbers;
 - the reference pose, limits, guesses, tools, what is drawn.
 
-Principal moments of one inertia that are written alike (`yy: 0.0024 kg*m^2, zz: 0.0024 kg*m^2`) are one number: a
-body of revolution stays one.
+Principal moments of one inertia that are written alike (`yy: 0.0024 kg*m^2, zz: 0.0024 kg*m^2`) are one
+number: a body of revolution stays one.
 
-How the robot's numbers follow from the free ones is recorded: the builder runs once on floats that remember how
-they were made (`nacelle.spatial.recorded`), at random values near the description's, so that it takes for
+How the robot's numbers follow from the free ones is recorded: the builder runs once on floats that remember
+how they were made (`nacelle.spatial.recorded`), at random values near the description's, so that it takes for
 zero or equal only what always is.
 """
 
@@ -45,7 +45,8 @@ from nacelle.program.trace import linear
 from nacelle.spatial.recorded import Recorded
 
 Path = tuple[str | int, ...]
-# Which written number: the node (its place, or its identity if it has none), the value in it, the number in it.
+# Which written number: the node (its place, or its identity if it has none), the value in it, the number in
+# it.
 Key = tuple[Any, ...]
 
 # Below these keys of a description numbers may be free ...
@@ -207,7 +208,8 @@ class _Recorder:
             key = (mark, origin.part, part, quantity)
             if key not in self.places:
                 self.add(key, name, part, number / origin.scale)
-            return float(origin.scale) * self.samples[self.places[key]]
+            sample: float = origin.scale * self.samples[self.places[key]]
+            return sample
 
         return take
 
@@ -293,7 +295,8 @@ def _name(path: Path, part: int) -> str:
     """Write a path as "leg.bodies.arm.mass", without the steps that say nothing."""
     steps = list(path[1:] if path[:1] in (("constants",), ("templates",)) else path)
     if steps[:1] == ["legs"] and len(steps) > 3:
-        steps = steps[3:] if steps[2] == "table" else [f"legs[{steps[1]}]", *steps[2:]]
+        leg = steps[1] if isinstance(steps[1], str) else f"legs[{steps[1]}]"
+        steps = steps[3:] if steps[2] == "table" else [leg, *(step for step in steps[2:] if step != "with")]
     *front, last = steps
     step = (
         _XYZ[last] if isinstance(last, int) and last < len(_XYZ) and front[-1:] != ["angles"] else str(last)

@@ -1,8 +1,8 @@
 """The free numbers of a robot: what may be given at run time, by groups.
 
 They are those that its description declares (`nacelle.model.declared`). Where a robot has been changed since,
-so that a number is not what the description makes of it (another payload, another vector of parameters), the number
-itself is free, unless it is 0 or belongs to a rotation.
+so that a number is not what the description makes of it (another payload, another vector of parameters), the
+number itself is free, unless it is 0 or belongs to a rotation.
 """
 
 from __future__ import annotations

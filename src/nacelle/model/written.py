@@ -1,8 +1,8 @@
 """Numbers as they are written: texts and numbers of a description that know who asks which number they are.
 
-While a description is recorded (`nacelle.model.declared`), its texts and numbers are of these classes. They are
-read like any others; the number that was read, in SI units, is then handed to `take`, which gives the one to go on
-with.
+While a description is recorded (`nacelle.model.declared`), its texts and numbers are of these classes. They
+are read like any others; the number that was read, in SI units, is then handed to `take`, which gives the one
+to go on with.
 """
 
 from __future__ import annotations

@@ -4,13 +4,13 @@
     outputs  = body(prepared, other inputs)  once for every state
 
 The body is made as if the parameters were constants: they are given the values of a sample, and everything
-that depends on them alone is folded, shared and merged by the same passes that work on constants; but the floats
-are recorded (`nacelle.spatial.recorded`), so that for every constant that is left in the body the prologue has
-the operations that compute it. So the body has the operations of the program with constants, and its interface
-is one number for every such constant.
+that depends on them alone is folded, shared and merged by the same passes that work on constants; but the
+floats are recorded (`nacelle.spatial.recorded`), so that for every constant that is left in the body the
+prologue has the operations that compute it. So the body has the operations of the program with constants, and
+its interface is one number for every such constant.
 
-What is equal at the sample is taken to be equal: a sample is to be drawn at random from all sets of numbers that
-the program is made for.
+What is equal at the sample is taken to be equal: a sample is to be drawn at random from all sets of numbers
+that the program is made for.
 """
 
 from __future__ import annotations
@@ -74,9 +74,9 @@ def split(trace: Trace, sample: Sequence[float] | None = None, *, minimised: boo
 def with_parameter_jacobians(trace: Trace, names: Sequence[str]) -> Trace:
     """Add the derivatives of some outputs by the parameters, "d_OUTPUT_d_parameters" of shape (*shape, P).
 
-    Every constant c of the graph that follows from the parameters has its derivatives by them on the tape, where
-    they are constants again; an output's derivatives by the constants are taken backwards through the graph:
-    df/dp = sum of df/dc dc/dp.
+    Every constant c of the graph that follows from the parameters has its derivatives by them on the tape,
+    where they are constants again; an output's derivatives by the constants are taken backwards through the
+    graph: df/dp = sum of df/dc dc/dp.
 
     Args:
         trace: traced at a sample; its graph grows.

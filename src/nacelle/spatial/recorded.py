@@ -1,14 +1,14 @@
 """Floats that remember how they were made from given numbers.
 
 A recorded float is a float: it is compared, it decides branches, it passes every check. Arithmetic with it
-is recorded on a tape as well, so that what was computed from it once, at a sample of the given numbers, can be
-computed again for others. What is only zero or one, or equal to something else, *at the sample* is decided
+is recorded on a tape as well, so that what was computed from it once, at a sample of the given numbers, can
+be computed again for others. What is only zero or one, or equal to something else, *at the sample* is decided
 there: samples are drawn at random, so that what holds at one holds at all of them.
 
 Functions with a kink (abs, sign, min, max, where) have a side at the sample, which another sample need not
 share. They are recorded, and their value is moved a little, so that nothing is taken to be equal across the
-kink. Only the sign that a negation takes away (`abs(c)` of a coefficient) follows the sample: c = -(-c) holds on
-both sides.
+kink. Only the sign that a negation takes away (`abs(c)` of a coefficient) follows the sample: c = -(-c) holds
+on both sides.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class Recorded(float):
         plain = None if isinstance(other, Recorded) else float(other)
         if plain == 0.0 and (op == "mul" or (op == "div" and swapped)):
             return 0.0
-        node = node_of(self.tape, other)
+        node = node_of(self.tape, other if isinstance(other, Recorded) else float(other))
         pair = ((float(other), node), (float(self), self.node))
         (a, first), (b, second) = pair if swapped else pair[::-1]
         return Recorded(_ARITHMETIC[op](a, b), self.tape, getattr(self.tape, op)(first, second))
