@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import operator
+import warnings
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -107,3 +109,18 @@ def test_solve_of_a_singular_sample_leaves_the_others() -> None:
     A = np.array([np.eye(2), np.zeros((2, 2)), 2.0 * np.eye(2)])
     x = from_lanes(solve(lanes(A, 2), np.array([1.0, 2.0])))
     np.testing.assert_array_equal(x, [[1.0, 2.0], [np.nan, np.nan], [0.5, 1.0]])
+
+
+def test_operations_are_silent_and_leave_the_error_state_alone() -> None:
+    huge, zero = Lane(np.array([1e300, -1e300])), Lane(np.zeros(2))
+    with warnings.catch_warnings(), np.errstate(all="warn"):
+        warnings.simplefilter("error")
+        before = np.geterr()
+        found = [huge * huge, 1.0 / zero, zero / zero, huge.exp(), (-huge * huge).sqrt()]
+        assert np.geterr() == before
+        with ThreadPoolExecutor(4) as pool:
+            threads = list(pool.map(lambda _: (huge * huge / zero).samples, range(100)))
+    assert np.isnan(found[2].samples).all()
+    assert all(np.array_equal(samples, [np.inf, np.inf]) for samples in threads)
+    with pytest.warns(RuntimeWarning, match="overflow"):
+        np.multiply(huge.samples, huge.samples)

@@ -215,7 +215,7 @@ def product(A: Array, B: Array) -> Array:
 
 def _sum_of_products(row: list[Scalar], column: list[Scalar]) -> Scalar:
     terms = [x * y for x, y in zip(row, column, strict=True)]
-    if all(isinstance(term, float) for term in terms):
+    if terms and isinstance(terms[0], float) and all(isinstance(term, float) for term in terms):
         return ordered_sum(terms)
     found = terms[0]
     for term in terms[1:]:
