@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from nacelle.dynamics import functions
+from nacelle.dynamics import smallest
 from nacelle.dynamics.friction import friction_options
 from nacelle.dynamics.inverse import external_load, rates_of
 from nacelle.errors import KinematicsError
@@ -81,14 +81,24 @@ def forward_dynamics(
         load = partial(external_load, robot, external=external)
     else:
         inputs = (*inputs, np.zeros(robot.motion.n))
-    state = evaluated(functions.forward, robot, x, *inputs, load=load, guess=guess, options=options)
+    state = evaluated(
+        smallest.forward,
+        robot,
+        x,
+        *inputs,
+        load=load,
+        guess=guess,
+        options=smallest.settings("forward", robot, options),
+    )
     return ForwardDynamics(state.results["acceleration"], state.results["gates"], state.flags, *state[:2])
 
 
 def mass_matrix(robot: Robot, x: Any, *, coordinates: Coordinates = "platform", guess: Any = None) -> Array:
     """Mass matrix (..., n, n) along the reduced twist, or seen from the actuators: J_r^T M J_r."""
-    found = evaluated(functions.inertia, robot, x, guess=guess).results
-    if _platform(coordinates):
+    platform = _platform(coordinates)
+    options = {**smallest.settings("inertia", robot, {}), "outputs": "M gates" if platform else "M A gates"}
+    found = evaluated(smallest.inertia, robot, x, guess=guess, options=options).results
+    if platform:
         return np.asarray(found["M"])
     J = _direct(robot, found["A"])
     return np.asarray(np.swapaxes(J, -1, -2) @ found["M"] @ J)
@@ -109,9 +119,11 @@ def bias_forces(
     In platform coordinates (..., n) at dv/dt = 0, in those of the actuators (..., actuators) at q'' = 0.
     """
     v, _ = rates_of(robot, v, None)
+    platform = _platform(coordinates)
     options = friction_options(friction, smooth)
-    found = evaluated(functions.bias, robot, x, v, guess=guess, options=options).results
-    if _platform(coordinates):
+    options["outputs"] = "h gates" if platform else "h M A drift gates"
+    found = evaluated(smallest.bias, robot, x, v, guess=guess, options=options).results
+    if platform:
         return np.asarray(found["h"])
     J = _direct(robot, found["A"])
     # At q'' = 0 the twist changes by dv/dt = -J_r d, d the actuators' drift.
@@ -123,8 +135,10 @@ def gravity_forces(
     robot: Robot, x: Any, *, coordinates: Coordinates = "platform", guess: Any = None
 ) -> Array:
     """What holds the robot at rest against gravity: along the reduced twist, or by the actuators."""
-    found = evaluated(functions.gravity, robot, x, guess=guess).results
-    if _platform(coordinates):
+    platform = _platform(coordinates)
+    options = {"outputs": "g gates" if platform else "g A gates"}
+    found = evaluated(smallest.gravity, robot, x, guess=guess, options=options).results
+    if platform:
         return np.asarray(found["g"])
     return np.asarray(np.einsum("...ij,...i->...j", _direct(robot, found["A"]), found["g"]))
 
@@ -147,7 +161,7 @@ def dissipation(robot: Robot, x: Any, v: Any, *, smooth: float | None = None, gu
 def _energies(robot: Robot, x: Any, v: Any, guess: Any, smooth: float | None = None) -> dict[str, Array]:
     v, _ = rates_of(robot, v, None)
     options = {key: value for key, value in friction_options(True, smooth).items() if key == "smooth"}
-    return evaluated(functions.energies, robot, x, v, guess=guess, options=options).results
+    return evaluated(smallest.energies, robot, x, v, guess=guess, options=options).results
 
 
 def _platform(coordinates: str) -> bool:

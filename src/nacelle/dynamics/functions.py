@@ -1,4 +1,4 @@
-"""Dynamics as physics functions: what is traced, minimised and run.
+"""Dynamics by the equivalent tree and the formulations of the papers, as physics functions: the reference.
 
 All take the reduced pose x with what iteration found, y; `load` (n,) is a force along the reduced twist from
 outside (external wrenches, projected).
@@ -10,9 +10,6 @@ import numpy as np
 
 from nacelle.dynamics.actuators import balance
 from nacelle.dynamics.bodies import gravity_force, mass_matrix
-from nacelle.dynamics.compact import functions as compact
-from nacelle.dynamics.compact import mixed
-from nacelle.dynamics.compact.model import applies
 from nacelle.dynamics.demand import Settings
 from nacelle.dynamics.energy import dissipated_power, kinetic, potential
 from nacelle.dynamics.external import along_twist, load_count
@@ -20,15 +17,11 @@ from nacelle.dynamics.formulations import generalised_force
 from nacelle.dynamics.state import state_at
 from nacelle.kinematics.actuation import actuator_drifts, actuator_rows
 from nacelle.kinematics.jacobian import scales
-from nacelle.kinematics.mechanism import mechanism
 from nacelle.kinematics.shapes import of_actuators, of_pose, of_twist, of_unknowns
 from nacelle.model.robot import Robot
 from nacelle.spatial.physics import physics
 from nacelle.spatial.scalar import Array, pack
 from nacelle.spatial.solve import solve
-
-# How the smallest form of forward dynamics is written: it needs no search.
-FORWARD = {"platform": "masses", "flat": False, "turned": False, "pole": 0}
 
 # A robot of motors and of cylinders whose size is this far from 1 m has rows of J_r^-1 of unlike sizes.
 _UNLIKE = 10.0
@@ -73,15 +66,7 @@ def forward(
     friction: bool = True,
     smooth: float | None = None,
 ) -> dict[str, Array]:
-    """The derivative of the reduced twist at actuator forces tau: M dv/dt = A^T tau + load - h.
-
-    In the smallest form where it serves.
-    """
-    known = mechanism(robot)
-    if not applies(known):
-        return compact.forward(robot, x, y, v, tau, load, friction=friction, smooth=smooth, **FORWARD)
-    if not mixed.applies(known):
-        return mixed.forward(robot, x, y, v, tau, load, friction=friction, smooth=smooth)
+    """The derivative of the reduced twist at actuator forces tau: M dv/dt = A^T tau + load - h."""
     state = state_at(robot, x, y, v)
     zero = np.zeros(robot.motion.n)
     h = generalised_force("tree", state, zero, Settings(friction, smooth))

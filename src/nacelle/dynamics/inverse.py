@@ -103,8 +103,8 @@ def inverse_dynamics(
         a: their derivatives (..., n); zero if None.
         external: wrenches [f; n] (..., 6) that act on bodies or tools from outside, by name, about the origin
             of the body or tool, in base axes, N and N m.
-        formulation: "compact", the smallest form, for robots of struts and driven rods; "tree", "bodies",
-            "legs", "jourdain" or "elements"; they agree. "auto" takes "compact" where it serves, else "tree".
+        formulation: "compact", the smallest form; "tree", "bodies", "legs", "jourdain" or "elements"; they
+            agree. "auto" takes "compact", and "tree" where weights or a preload share the forces.
         friction: whether friction counts.
         smooth: rate (rad/s, m/s) over which Coulomb friction changes its sign smoothly; at once if None.
         weights: of the actuators (actuators,), for redundant actuation: sum of weight force^2 is least.
@@ -187,7 +187,7 @@ class _Single(NamedTuple):
 def _single(robot: Robot, formulation: str, options: tuple[tuple[str, Any], ...]) -> _Single:
     """Inverse dynamics at one state of a robot, prepared once."""
     formulation = _formulation(robot, formulation)
-    fixed = formulation == "compact" and compact_form.fixed_pivots(robot)
+    fixed = formulation == "compact"
     lowest = {"pivot": compact_form.WEAK_PIVOT if fixed else NEAR_PIVOT}
     state = OneState(robot, lambda: _program(robot, formulation, dict(options)), lowest)
     return _Single(formulation, state, fixed)
@@ -221,11 +221,10 @@ def _formulation(robot: Robot, name: str, shared: bool = False) -> str:
         KinematicsError: if the one that is named cannot be used.
     """
     if name == "auto":
-        name = "tree" if shared or compact_form.why_not(robot) else "compact"
+        name = "tree" if shared else "compact"
     if name == "compact":
-        reason = compact_form.why_not(robot)
-    else:
-        reason = formulations.why_not(name, mechanism(robot))
+        return name
+    reason = formulations.why_not(name, mechanism(robot))
     if reason:
         raise KinematicsError(f"the formulation {name!r} does not serve {robot.name}: {reason}")
     return name

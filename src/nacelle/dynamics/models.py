@@ -1,19 +1,19 @@
 """Named models of a robot: what is counted, exported and flashed.
 
 Each is a function with its inputs, outputs and options for one robot, in the smallest form that nacelle knows
-for it: struts and driven rods as in `nacelle.dynamics.compact`, everything else by the equivalent tree.
+for it (`nacelle.dynamics.smallest`): the program that the API runs, with the inputs and outputs that are wanted.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from nacelle.compile import Compiled, compile_function, make_program
-from nacelle.dynamics import functions as general
+from nacelle.dynamics import smallest
 from nacelle.dynamics.compact import functions as compact
-from nacelle.dynamics.compact import measured, mixed
+from nacelle.dynamics.compact import measured
 from nacelle.dynamics.compact.choose import chosen
 from nacelle.dynamics.compact.model import applies
 from nacelle.dynamics.friction import friction_options
@@ -35,6 +35,7 @@ NAMES = (
     "gravity_forces",
 )
 INPUTS = ("pose", "elements", "encoders")
+_WHOLE = "everything between these inputs and the result"
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +45,7 @@ class Model:
     Attributes:
         name: one of `NAMES`.
         robot: the robot.
-        form: "compact" (the smallest form), "mixed" (for some of the legs) or "tree".
+        form: "general", "compact" (derived by hand for its legs, where that is smaller) or "tree".
         function: physics function of (robot, *inputs, **options).
         inputs: names and shapes.
         options: keyword arguments of the function.
@@ -90,7 +91,7 @@ def model(
         input: for inverse dynamics "pose", "elements" ([OAM]) or "encoders".
         friction: whether friction counts.
         smooth: rate over which Coulomb friction changes its sign smoothly.
-        guarded: for inverse dynamics from the pose, whether smallest pivot and gates come along.
+        guarded: whether margins, and the smallest pivot of inverse dynamics, come along.
 
     Raises:
         KinematicsError: if there is no such model of this robot.
@@ -105,76 +106,89 @@ def model(
         )
     robot = robot.alike
     options = friction_options(friction, smooth)
-    reason = applies(mechanism(robot))
-    if name in ("inverse_dynamics", "forward_dynamics"):
-        if not reason:
-            return _compact(robot, name, input, options, guarded)
-        if input != "pose":
-            raise KinematicsError(f"no model of {robot.name} from {input}: {reason}")
-        if not mixed.applies(mechanism(robot)):
-            return _mixed(robot, name, options)
-    return _tree(robot, name, options)
+    if input != "pose":
+        return _measured(robot, input, options)
+    return _from_pose(robot, name, options, guarded)
 
 
-def _mixed(robot: Robot, name: str, options: dict[str, Any]) -> Model:
-    forward = name == "forward_dynamics"
-    shapes = input_shapes(mixed.forward if forward else mixed.inverse, robot)
+class _Named(NamedTuple):
+    """How a model is made.
+
+    Attributes:
+        function: the physics function.
+        settings: name of its form in `smallest.settings`.
+        result: the output that it is about.
+        friction: whether friction is an option.
+        includes: what its count includes.
+    """
+
+    function: Callable[..., Any]
+    settings: str
+    result: str
+    friction: bool
+    includes: str
+
+
+_MODELS = {
+    "inverse_dynamics": _Named(
+        smallest.inverse,
+        "inverse",
+        "force",
+        True,
+        "positions of the legs, their motion, nacelle and the solve for the actuators' forces",
+    ),
+    "forward_dynamics": _Named(
+        smallest.forward,
+        "forward",
+        "acceleration",
+        True,
+        "positions of the legs, their motion, mass matrix, bias and the solve for the acceleration",
+    ),
+    "inverse_kinematics": _Named(kinematics.joint_positions, "", "q", False, _WHOLE),
+    "jacobian": _Named(smallest.jacobian, "jacobian", "J", False, _WHOLE),
+    "mass_matrix": _Named(smallest.inertia, "inertia", "M", False, _WHOLE),
+    "bias_forces": _Named(smallest.bias, "bias", "h", True, _WHOLE),
+    "gravity_forces": _Named(smallest.gravity, "gravity", "g", False, _WHOLE),
+}
+
+
+def _from_pose(robot: Robot, name: str, options: dict[str, Any], guarded: bool) -> Model:
+    made = _MODELS[name]
+    shapes = input_shapes(made.function, robot)
     assert shapes is not None
-    wanted = ("x", "y", "v", "tau" if forward else "a")
-    inputs = {key: shapes[key] for key in wanted if shapes[key] != (0,)}
-    function = mixed.forward_dynamics if forward else mixed.inverse_dynamics
-    includes = "struts and rods in the smallest form, nacelle and other legs by the tree, and the solve"
-    return Model(name, robot, "mixed", function, inputs, options, _meaning(robot, inputs), includes)
+    inputs = {key: shape for key, shape in shapes.items() if key != "load"}
+    if not made.settings:
+        return Model(name, robot, "tree", made.function, inputs, {}, _meaning(robot, inputs), made.includes)
+    watched = (" pivot gates" if name == "inverse_dynamics" else " gates") if guarded else ""
+    settings = smallest.settings(made.settings, robot, options if made.friction else {})
+    settings["outputs"] = made.result + watched
+    form = settings.get("form", "general")
+    return Model(name, robot, form, made.function, inputs, settings, _meaning(robot, inputs), made.includes)
 
 
-def _compact(robot: Robot, name: str, source: str, options: dict[str, Any], guarded: bool) -> Model:
-    n, actuators = robot.motion.n, len(robot.actuators)
-    pose = compact.pose_shapes(robot)
+def _measured(robot: Robot, source: str, options: dict[str, Any]) -> Model:
+    """Inverse dynamics from what is measured: elements or encoders."""
     known = mechanism(robot)
+    _refuse(robot, source, applies(known))
     inputs: dict[str, tuple[int, ...]]
     function: Callable[..., Any]
-    if name == "forward_dynamics":
-        function, inputs = compact.forward_dynamics, {**pose, "twist": (n,), "force": (actuators,)}
-        includes = "legs, inertia matrix, bias and the solve for the acceleration"
-    elif source == "pose":
-        function = compact.guarded_inverse_dynamics if guarded else compact.inverse_dynamics
-        inputs = {**pose, "twist": (n,), "acceleration": (n,)}
-        includes = "inverse kinematics, legs, platform and the solve for the actuators' forces"
-    elif source == "elements":
+    if source == "elements":
         _refuse(robot, source, measured.why_no_elements(known))
         function, inputs = compact.inverse_dynamics_from_elements, measured.element_shapes(robot)
         includes = "legs, platform and the solve for the actuators' forces"
     else:
         _refuse(robot, source, measured.why_no_encoders(known))
         function = compact.inverse_dynamics_from_encoders
-        inputs = dict.fromkeys(("q", "q_dot", "q_ddot"), (actuators,))
+        inputs = dict.fromkeys(("q", "q_dot", "q_ddot"), (len(robot.actuators),))
         includes = "forward kinematics, legs, platform and the solve for the actuators' forces"
     settings = chosen(function, robot, inputs, options)
-    return Model(name, robot, "compact", function, inputs, settings, _meaning(robot, inputs), includes)
+    meaning = _meaning(robot, inputs)
+    return Model("inverse_dynamics", robot, "compact", function, inputs, settings, meaning, includes)
 
 
 def _refuse(robot: Robot, source: str, reason: str) -> None:
     if reason:
         raise KinematicsError(f"no model of {robot.name} from {source}: {reason}")
-
-
-def _tree(robot: Robot, name: str, options: dict[str, Any]) -> Model:
-    functions: dict[str, Callable[..., Any]] = {
-        "inverse_dynamics": general.inverse,
-        "forward_dynamics": general.forward,
-        "inverse_kinematics": kinematics.joint_positions,
-        "jacobian": kinematics.inverse_jacobian,
-        "mass_matrix": general.inertia,
-        "bias_forces": general.bias,
-        "gravity_forces": general.gravity,
-    }
-    function = functions[name]
-    takes_friction = name in ("inverse_dynamics", "forward_dynamics", "bias_forces")
-    shapes = input_shapes(function, robot)
-    assert shapes is not None
-    includes = "everything between these inputs and the result"
-    kept = options if takes_friction else {}
-    return Model(name, robot, "tree", function, dict(shapes), kept, _meaning(robot, shapes), includes)
 
 
 def _meaning(robot: Robot, inputs: Mapping[str, tuple[int, ...]]) -> dict[str, str]:

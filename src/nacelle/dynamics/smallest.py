@@ -19,6 +19,7 @@ from nacelle.dynamics.compact import functions as compact
 from nacelle.dynamics.compact.choose import ways
 from nacelle.dynamics.compact.model import Choice, applies
 from nacelle.dynamics.general import functions as general
+from nacelle.kinematics.functions import inverse_jacobian
 from nacelle.kinematics.mechanism import mechanism
 from nacelle.kinematics.samples import samples_of
 from nacelle.kinematics.shapes import of_actuators, of_pose, of_twist, of_unknowns
@@ -89,6 +90,18 @@ def inertia(
 
 
 @sampled(samples_of)
+@physics(x=of_pose, y=of_unknowns)
+def jacobian(
+    robot: Robot, x: Array, y: Array, *, form: str = "general", outputs: str = "J gates"
+) -> dict[str, Array]:
+    """J_r^-1 (actuators, n), the rates of the actuators from the reduced twist, and margins."""
+    if form == "general":
+        return _kept(inverse_jacobian(robot, x, y), outputs)
+    found = compact.inertia(robot, x, y)
+    return _kept({"J": found["A"], "gates": found["gates"]}, outputs)
+
+
+@sampled(samples_of)
 @physics(x=of_pose, y=of_unknowns, v=of_twist)
 def bias(
     robot: Robot, x: Array, y: Array, v: Array, *, outputs: str = "h gates", **options: Any
@@ -124,7 +137,7 @@ _DECIDES: dict[str, tuple[Callable[..., Any], tuple[str, ...], str]] = {
     "inverse": (inverse, ("x", "y", "v", "a"), "force"),
     "forward": (forward, ("x", "y", "v", "tau"), "acceleration"),
     "inertia": (inertia, ("x", "y"), "M"),
-    "jacobian": (inertia, ("x", "y"), "A"),
+    "jacobian": (jacobian, ("x", "y"), "J"),
 }
 
 
@@ -132,13 +145,13 @@ def settings(name: str, robot: Robot, options: Mapping[str, Any]) -> dict[str, A
     """Options of a function of this module with the form that makes its program shortest.
 
     Args:
-        name: "inverse", "forward", "inertia", "jacobian" (of `inertia`), "bias", "gravity" or "energies".
+        name: "inverse", "forward", "inertia", "jacobian", "bias", "gravity" or "energies".
         robot: the robot.
         options: "friction" and "smooth", where the function has them.
     """
     if name not in _DECIDES:
         return dict(options)
-    return {**options, **_settings(name, robot.alike, tuple(options.items()))}
+    return {**options, **_settings(name, robot.numeric.alike, tuple(options.items()))}
 
 
 @lru_cache(maxsize=512)

@@ -32,7 +32,7 @@ from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
 from nacelle.program.cost import Count, count
 from nacelle.program.program import Program
-from nacelle.spatial.physics import input_shapes
+from nacelle.spatial.physics import input_shapes, sampled, sampler_of
 
 LONGEST = 20
 """Length of the longest prefix of a package: endings are added, and C tells 63 characters apart."""
@@ -203,7 +203,7 @@ def _entry(robot: Robot, prefix: str, name: str, wanted: Wanted) -> list[Entry]:
         input=source,
         friction=wanted.friction,
         smooth=wanted.smooth,
-        guarded=name == "inverse_dynamics" and source == "pose" and not wanted.bare,
+        guarded=source == "pose" and not wanted.bare,
     )
     label = name if source == "pose" else f"{name}_{source}"
     main = _MAIN[name]
@@ -260,7 +260,8 @@ def _told(
             results["branch"] = branch_signs(robot, given["x"], given["y"])["branch"]
         return {key: results[key] for key in keep if key in results}
 
-    return told
+    sampler = sampler_of(found.function)
+    return told if sampler is None else sampled(sampler)(told)
 
 
 def _closing(robot: Robot, prefix: str) -> Entry:

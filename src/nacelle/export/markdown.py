@@ -60,7 +60,7 @@ def readme(package: Package, use: Sequence[str], notes: Mapping[str, str]) -> st
 def _section(entry: Entry, note: str) -> list[str]:
     lines = [f"### {entry.label}", "", f"{entry.title[0].upper()}{entry.title[1:]}."]
     if entry.model is not None:
-        form = "the smallest form known for it" if entry.model.form == "compact" else "the equivalent tree"
+        form = "the equivalent tree" if entry.model.form == "tree" else "the smallest form known for it"
         lines += [f"By {form}. The count includes {entry.model.includes}."]
     lines += [note] if note else []
     lines += ["", "| | name | numbers | what it is |", "|---|---|---|---|"]

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from nacelle.dynamics.compact.form import LegForm
-from nacelle.dynamics.compact.functions import pose_shapes
 from nacelle.dynamics.compact.measured import flat_axes
 from nacelle.dynamics.compact.reading import read_legs
 from nacelle.dynamics.inverse import inverse_dynamics
@@ -19,9 +18,7 @@ from nacelle.kinematics.jacobian import twist_units
 from nacelle.kinematics.mechanism import mechanism
 from nacelle.kinematics.motion import joint_motion
 from nacelle.kinematics.unknowns import unknowns
-from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
-from nacelle.spatial.rotation import rotation_quat
 from nacelle.spatial.scalar import Array
 
 STATES = 12
@@ -71,29 +68,11 @@ def inputs_at(states: States, shapes: Mapping[str, tuple[int, ...]]) -> dict[str
         "y": states.y,
         "v": states.v,
         "a": states.a,
-        "twist": states.v,
-        "acceleration": states.a,
     }
-    known |= {name: states.tau for name in ("tau", "force") if name in shapes}
-    robot = states.robot
-    if "rotation" in shapes or "position" in shapes:
-        known |= _pose(robot, states.x)
-    elif not set(shapes) <= set(known):
+    known |= {"tau": states.tau} if "tau" in shapes else {}
+    if not set(shapes) <= set(known):
         known |= _encoders(states) if "q_ddot" in shapes else _elements(states)
     return {name: np.asarray(known[name]).reshape(len(states.x), -1) for name in shapes}
-
-
-def _pose(robot: Robot, x: Array) -> dict[str, Array]:
-    """Rotation and position as the smallest form takes them."""
-    layout, shapes = layout_of(robot.motion), pose_shapes(robot)
-    found: dict[str, Array] = {}
-    if shapes.get("rotation") == (3, 3):
-        found["rotation"] = np.array([rotation_quat(quat) for quat in x[:, layout.quaternion]])
-    elif "rotation" in shapes:
-        angle = next(k for k, name in enumerate(layout.x_names) if name in ("rx", "ry", "rz"))
-        found["rotation"] = np.stack([np.cos(x[:, angle]), np.sin(x[:, angle])], axis=1)
-    places = [layout.x_names.index(name) for name in "xyz" if name in layout.x_names]
-    return found | {"position": x[:, places]}
 
 
 def _encoders(states: States) -> dict[str, Array]:

@@ -21,6 +21,9 @@ from nacelle.kinematics.branch import branch_numbers
 from nacelle.kinematics.closure import closure_drift
 from nacelle.kinematics.configuration import Configuration, configuration
 from nacelle.kinematics.eliminate import eliminate
+from nacelle.kinematics.general.actuators import actuator_jacobian
+from nacelle.kinematics.general.legs import eliminated
+from nacelle.kinematics.general.plan import placed_at, plan_of
 from nacelle.kinematics.margins import margins
 from nacelle.kinematics.mechanism import Mechanism, mechanism
 from nacelle.kinematics.rates import (
@@ -109,9 +112,11 @@ def body_poses(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
 def inverse_jacobian(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """Coordinates of the actuators, and J_r^-1 (actuators, n): their rates from the reduced twist."""
     known, now = _now(robot, x, y)
+    plan = plan_of(robot)
+    legs = eliminated(plan, placed_at(plan, robot, now))
     return {
         "q": _active(robot, now),
-        "J": _inverse(robot, known, now),
+        "J": actuator_jacobian(legs),
         "gates": margins(robot, known, now),
     }
 

@@ -6,7 +6,6 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from nacelle.compile import make_program
-from nacelle.dynamics.compact.functions import inverse_stage
 from nacelle.dynamics.models import Model, model
 from nacelle.kinematics.functions import closing_step
 from nacelle.model.robot import Robot
@@ -33,7 +32,7 @@ class Operations:
         model: name of the model.
         input: what it takes: "pose", "elements" or "encoders".
         friction: whether friction counts.
-        form: "compact", "mixed" or "tree".
+        form: "general", "compact" or "tree".
         count: by class.
         stages: by stage; empty where the form has none.
         inputs: names and shapes of the inputs.
@@ -112,7 +111,7 @@ def operation_count(
         friction,
         found.form,
         total,
-        _stages(found, input, friction, total),
+        _stages(found, total),
         dict(found.inputs),
         includes,
         published(robot.name, name, input),
@@ -120,27 +119,15 @@ def operation_count(
     )
 
 
-def _stages(found: Model, source: str, friction: bool, total: Count) -> tuple[Stage, ...]:
-    """Stages by difference: legs, with the platform, with the solve, with friction; each minimised.
-
-    Only where the parts follow one after the other: inverse dynamics from the pose, in the compact form.
-    """
-    if found.form != "compact" or found.name != "inverse_dynamics" or source != "pose":
+def _stages(found: Model, total: Count) -> tuple[Stage, ...]:
+    """The motion of a rigid robot, and what friction adds: by difference, each minimised."""
+    if not found.options.get("friction"):
         return ()
-    rigid = {**found.options, "friction": False}
-
-    def part(stage: str) -> Count:
-        options = {**rigid, "stage": stage}
-        return count(make_program(inverse_stage, found.robot, found.inputs, (), True, options))
-
-    counts = [Count(), part("legs"), part("platform")]
-    whole = make_program(found.function, found.robot, found.inputs, (), True, rigid) if friction else None
-    counts.append(total if whole is None else count(whole))
-    names = ["legs", "platform", "solve"]
-    if friction:
-        counts.append(total)
-        names.append("friction")
-    return tuple(
-        Stage(name, after.add - before.add, after.mul - before.mul)
-        for name, before, after in zip(names, counts, counts[1:], strict=False)
+    rigid = make_program(
+        found.function, found.robot, found.inputs, (), True, {**found.options, "friction": False}
+    )
+    without = count(rigid)
+    return (
+        Stage("rigid", without.add, without.mul),
+        Stage("friction", total.add - without.add, total.mul - without.mul),
     )

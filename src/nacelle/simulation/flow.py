@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from nacelle.dynamics import smallest
 from nacelle.dynamics.external import along_twist
-from nacelle.dynamics.functions import forward
+from nacelle.dynamics.friction import friction_options
 from nacelle.dynamics.state import state_at
 from nacelle.kinematics.chart import left_jacobian
 from nacelle.kinematics.configuration import configuration
@@ -88,7 +89,8 @@ def flow(
     load = np.zeros(n)
     if external:
         load = along_twist(state_at(robot, x, y, v), {k: np.array(wrench) for k, wrench in external})
-    a = forward(robot, x, y, v, tau, load, friction=friction, smooth=smooth)["acceleration"]
+    options = smallest.settings("forward", robot, friction_options(friction, smooth))
+    a = smallest.forward(robot, x, y, v, tau, load, **options)["acceleration"]
     c_rate, y_rate = _rates(robot, known, x, y, v, c)
     return pack([*c_rate, *a, *y_rate])
 

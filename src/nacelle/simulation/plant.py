@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from nacelle.dynamics import functions
+from nacelle.dynamics import smallest
 from nacelle.dynamics.external import checked_wrenches, load_names
 from nacelle.dynamics.friction import friction_options
 from nacelle.dynamics.inverse import external_load
@@ -172,7 +172,7 @@ class RigidPlant:
         """Kinetic and potential energy (J) and friction's power (W) of states (..., size)."""
         x, v = self.split(s)
         options = () if self.smooth is None else (("smooth", self.smooth),)
-        found: dict[str, Array] = native(functions.energies, self.robot, options)(x, self.unknowns(s), v)
+        found: dict[str, Array] = native(smallest.energies, self.robot, options)(x, self.unknowns(s), v)
         lost = found["dissipation"]
         return {
             "kinetic": found["kinetic"],

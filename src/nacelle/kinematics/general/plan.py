@@ -147,7 +147,22 @@ def place(
     pole: bool = False,
 ) -> Placed:
     """Place a robot: frames, nacelle and ties; with `pole`, moments count about the first leg's point."""
-    now = configuration(robot, known, x, y)
+    return _placed(robot, known, rods, spins, configuration(robot, known, x, y), pole)
+
+
+def placed_at(plan: Plan, robot: Robot, now: Configuration) -> Placed:
+    """A robot at a configuration."""
+    return _placed(robot, plan.known, plan.rods, plan.spins, now, False)
+
+
+def _placed(
+    robot: Robot,
+    known: Mechanism,
+    rods: frozenset[int],
+    spins: tuple[tuple[Spin, ...], ...],
+    now: Configuration,
+    pole: bool,
+) -> Placed:
     frames = chains(robot, now, rods)
     nacelle = nacelle_at(robot, known, now)
     if pole and _has_pole(known):
