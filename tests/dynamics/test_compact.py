@@ -1,4 +1,4 @@
-"""The form derived by hand against the projection of the tree: library, random robots, all inputs, forward too."""
+"""The form derived by hand against the projection of the tree: library, random robots, all inputs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ from nacelle.dynamics.compact.demand import Counts
 from nacelle.dynamics.compact.masses import felt, fit, second_moments
 from nacelle.dynamics.compact.model import applies
 from nacelle.dynamics.compact.reading import read_legs
-from nacelle.dynamics.general import functions as form
 from nacelle.kinematics.mechanism import mechanism
 from nacelle.kinematics.parallelogram import parallelogram
 from nacelle.model.joint import JointKind, Spring
@@ -325,34 +324,19 @@ def test_masses_are_the_body() -> None:
             assert_same(felt(P, turns), felt(second_moments(parameters), turns), 1e-12)
 
 
-@pytest.mark.parametrize("name", ["quattro", "delta4", "gough-stewart", "hexa", "delta"])
-def test_general_form_as_it_is_written(name: str) -> None:
-    """Articulated nacelles, and legs that the form derived by hand has too: the general form, no trace, no pass."""
-    robot = library_robot(name)
-    x, _, v, a, load = state(robot, 4)
-    y = nacelle.inverse_kinematics(robot, x, limits=False).y
-    for options in ({"friction": False}, {"friction": True}, {"friction": True, "smooth": 0.3}):
-        exact = functions.inverse(robot, x, y, v, a, load, formulation="tree", **options)["force"]
-        assert_same(form.inverse(robot, x, y, v, a, load, **options)["force"], exact, 1e-12)
-        back = form.forward(robot, x, y, v, exact, load, **options)["acceleration"]
-        assert_same(back, a, 1e-11)
-
-
 # Random robots with legs of several kinds: why the form derived by hand does not apply, "" if it does.
+ITERATED = "its joints are found by iteration"
 SEVERAL = {
     "3 P[US|US] + UPU + RRPaR": "the rods of leg 'leg1' do not stand on balls",
     "3 R[SS|SS] + PRPaR + URU": "the rods of leg 'leg2' do not start on the hub's axis",
-    "6 RSS + PSPP + PSS + RRPS + P-C5 on the nacelle + RUPU": "its joints are found by iteration",
-    "6 UPS + PUS + RUS + SPS + P-C5 + URS": "leg 'leg1' does not lie square to the second axis of its universal joint",
-    "6 UPS cut at the slide + RUS cut at the arm + RRRS + PRRS + UPS with an offset slide + PSPP": "its joints are found by iteration",
+    "6 RSS + PSPP + PSS + RRPS + P-C5 on the nacelle + RUPU": ITERATED,
+    "6 UPS + PUS + RUS + SPS + P-C5 + URS": (
+        "leg 'leg1' does not lie square to the second axis of its universal joint"
+    ),
+    "6 UPS cut at the slide + RUS cut at the arm + RRRS + PRRS + UPS with an offset slide + PSPP": ITERATED,
     "planar RRR + PRR + RPR": "the slide of leg 'leg3' does not pass through its joint on the base",
     "point RRR + PRR": "",
 }
-
-
-def several_kinds(name: str) -> nacelle.Robot:
-    """A random robot with legs of several kinds."""
-    return slid_on_axis(with_random_friction(with_random_inertias(CASES[name](1).robot, 1), 1), 1)
 
 
 def test_which_robots_have_legs_of_several_kinds() -> None:
@@ -361,16 +345,8 @@ def test_which_robots_have_legs_of_several_kinds() -> None:
 
 @pytest.mark.parametrize("name", SEVERAL)
 def test_legs_of_several_kinds(name: str) -> None:
-    """The general form has them all, against the tree; the form derived by hand says which leg it has not."""
-    robot = several_kinds(name)
+    robot = slid_on_axis(with_random_friction(with_random_inertias(CASES[name](1).robot, 1), 1), 1)
     assert applies(mechanism(robot)) == SEVERAL[name]
-    x, _, v, a, load = state(robot, 5)
-    y = nacelle.inverse_kinematics(robot, x, limits=False).y
-    condition = np.linalg.cond(functions.inertia(robot, x, y)["A"])
-    exact = functions.inverse(robot, x, y, v, a, load, formulation="tree")["force"]
-    found = form.inverse(robot, x, y, v, a, load)
-    assert_same(found["force"], exact, 1e-13 * max(condition, 100.0), name)
-    assert found["pivot"] > 1e-4
 
 
 def test_where_the_form_derived_by_hand_does_not_apply() -> None:

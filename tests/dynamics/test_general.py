@@ -56,6 +56,7 @@ OUTPUTS = {
     "bias_forces": "h",
     "gravity_forces": "g",
 }
+OPTIONS: tuple[dict[str, Any], ...] = ({"friction": False}, {"friction": True, "smooth": 0.3})
 INPUTS = {
     "inverse_dynamics": "x y v a",
     "forward_dynamics": "x y v tau",
@@ -171,13 +172,33 @@ def test_seeds_keep_what_is_declared() -> None:
 
 @pytest.mark.parametrize("name", by_time(ALL, long=[name for name in ALL if name not in QUICK]))
 def test_as_it_is_written(name: str) -> None:
-    """All functions of the general form, no trace, no pass, no compiler; and its figures are those of good states."""
+    """All functions of the general form, no trace, no pass, no compiler; its figures at good states."""
     states = sampled(robot_of(name))
+    compare_as_written(states)
     robot, (x, y, v, a) = states.robot, (states.x, states.y, states.v, states.a)
     none = np.zeros_like(v)
-    inverse = run_lanes(form.inverse, robot, x, y, v, a, none)
+    found = run_lanes(form.inverse, robot, x, y, v, a, none)
+    tree = run_lanes(partial(functions.inverse, formulation="tree"), robot, x, y, v, a, none)
+    assert_same(found["gates"], tree["gates"], TOLERANCE)
+    assert np.all(found["pivot"] > WEAK_PIVOT)
+    energies, exact = (run_lanes(module.energies, robot, x, y, v) for module in (form, functions))
+    for key in ("kinetic", "potential", "dissipation"):
+        assert_same(energies[key], exact[key], TOLERANCE, key)
+
+
+def compare_as_written(states: Sample) -> None:
+    """All functions of the general form against the tree, with the options and a load."""
+    robot, (x, y, v, a) = states.robot, (states.x, states.y, states.v, states.a)
+    load = np.random.default_rng(5).normal(size=v.shape) * np.max(np.abs(states.tau)) / twist_units(robot)
+    limit = max(TOLERANCE, 1e-12 * float(np.max(states.condition)))
+    for options in ({}, *OPTIONS):
+        inverse, tree = (
+            run_lanes(partial(function, **options), robot, x, y, v, a, load)["force"]
+            for function in (form.inverse, partial(functions.inverse, formulation="tree"))
+        )
+        assert error(inverse, tree) < limit, options
+    none = np.zeros_like(v)
     found = {
-        "inverse_dynamics": inverse["force"],
         "forward_dynamics": run_lanes(form.forward, robot, x, y, v, states.tau, none)["acceleration"],
         "jacobian": run_lanes(form.jacobian, robot, x, y)["A"],
         "mass_matrix": run_lanes(form.inertia, robot, x, y)["M"],
@@ -185,13 +206,7 @@ def test_as_it_is_written(name: str) -> None:
         "gravity_forces": run_lanes(form.gravity, robot, x, y)["g"],
     }
     errors = {key: error(values, by_tree(key, states)) for key, values in found.items()}
-    assert all(value < TOLERANCE for value in errors.values()), errors
-    tree = run_lanes(partial(functions.inverse, formulation="tree"), robot, x, y, v, a, none)
-    assert_same(inverse["gates"], tree["gates"], TOLERANCE)
-    assert np.all(inverse["pivot"] > WEAK_PIVOT)
-    energies, exact = (run_lanes(f.energies, robot, x, y, v) for f in (form, functions))
-    for key in ("kinetic", "potential", "dissipation"):
-        assert_same(energies[key], exact[key], TOLERANCE, key)
+    assert all(value < limit for value in errors.values()), errors
 
 
 @pytest.mark.parametrize("kind", [kind for kind in MODELS if kind != "inverse_kinematics"])
@@ -222,9 +237,6 @@ def test_the_whole_workspace(name: str) -> None:
     found = nacelle.inverse_dynamics(robot, drawn.x, v, a)
     assert not np.any(found.flags & ~exact.flags)
     assert error(found.force, exact.force) < TOLERANCE
-
-
-OPTIONS: tuple[dict[str, Any], ...] = ({"friction": False}, {"friction": True, "smooth": 0.3})
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=["rigid", "smooth"])
@@ -333,6 +345,16 @@ def check_random(name: str, seed: int) -> None:
     exact = by_tree("inverse_dynamics", states)
     limit = max(TOLERANCE, 1e-12 * float(np.max(states.condition)))
     assert error(compiled(model(robot, "inverse_dynamics"), states), exact) < limit
+
+
+@pytest.mark.parametrize(
+    "name",
+    by_time(CASES, long=[name for name in CASES if name not in ("planar RRR + PRR + RPR", "3 R[SS|SS]")]),
+)
+def test_legs_of_all_kinds(name: str) -> None:
+    """The general form as it is written, with random bodies in random frames."""
+    robot = with_random_friction(with_random_inertias(CASES[name](1).robot, 1), 1)
+    compare_as_written(sampled(robot))
 
 
 # -------------------------------------------------------------------------------------- other engines
