@@ -239,8 +239,7 @@ def notes_of(case, name):
 
 def show(row):
     kind = "with friction" if row["friction"] else "rigid"
-    form = "" if row["form"] == "compact" else ", by the equivalent tree"
-    print(f"\n{row['robot']}, {row['model']}, {kind}: {row['operations']} operations{form}")
+    print(f"\n{row['robot']}, {row['model']}, {kind}: {row['operations']} operations, form {row['form']}")
     peak = row["part of the FMA peak"]
     share = "" if peak is None else f", {peak:.2f} of the FMA peak of {row['FMA peak, GFLOP/s']:.1f}"
     print(f"  nacelle's batch: {row['GFLOP/s']:.1f} GFLOP/s{share}")

@@ -1,11 +1,10 @@
-"""States of the workspace as the inputs of named models: pose, elements, encoders, or the tree's own."""
+"""States of the workspace as the inputs of named models: pose, elements or encoders."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from nacelle.dynamics.compact.measured import flat_axes
 from nacelle.dynamics.compact.reading import LegForm, read_legs
@@ -18,7 +17,6 @@ from nacelle.kinematics.jacobian import NEAR, conditioning, jacobian, scaled_inv
 from nacelle.kinematics.mechanism import mechanism
 from nacelle.kinematics.motion import joint_motion, solved
 from nacelle.kinematics.native import native
-from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
 from nacelle.verify.states import moved, random_states
 
@@ -120,32 +118,13 @@ def inputs_of(model: Model, states: Sample) -> dict[str, Array]:
         "v": states.v,
         "a": states.a,
         "tau": states.tau,
-        "load": np.zeros_like(states.v),
-        "twist": states.v,
-        "acceleration": states.a,
-        "force": states.tau,
     }
-    if "position" in model.inputs or "rotation" in model.inputs:
-        told |= _pose(robot, x)
     if "q" in model.inputs:
         moved = joint_motion(robot, x, states.v, states.a).actuators
         told |= dict(zip(("q", "q_dot", "q_ddot"), moved, strict=True))
     if any(name.endswith("_rod") for name in model.inputs):
         told |= _elements(robot, states)
     return {name: told[name] for name in model.inputs}
-
-
-def _pose(robot: Robot, x: Array) -> dict[str, Array]:
-    """Rotation and position of the platform, as few numbers as its motion has."""
-    layout = layout_of(robot.motion)
-    moves = [name for name in robot.motion.coordinates if name in ("x", "y", "z")]
-    told = {"position": x[:, [layout.x_index(name) for name in moves]]}
-    if layout.quaternion is not None:
-        told["rotation"] = Rotation.from_quat(x[:, layout.quaternion]).as_matrix()
-    elif robot.motion.n > len(moves):
-        angle = x[:, layout.x_index(next(n for n in robot.motion.coordinates if n not in moves))]
-        told["rotation"] = np.stack([np.cos(angle), np.sin(angle)], axis=1)
-    return told
 
 
 def _elements(robot: Robot, states: Sample) -> dict[str, Array]:
