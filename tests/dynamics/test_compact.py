@@ -1,4 +1,4 @@
-"""The smallest form against the projection of the tree: library, random robots, all inputs, forward too."""
+"""The form derived by hand against the projection of the tree: library, random robots, all inputs, forward too."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from scipy.spatial.transform import Rotation
 import nacelle
 from nacelle.dynamics import functions
 from nacelle.dynamics.compact import functions as compact
-from nacelle.dynamics.compact import measured, mixed
+from nacelle.dynamics.compact import measured
 from nacelle.dynamics.compact.choose import ways
 from nacelle.dynamics.compact.demand import Counts
 from nacelle.dynamics.compact.masses import felt, fit, second_moments
 from nacelle.dynamics.compact.model import applies
 from nacelle.dynamics.compact.reading import read_legs
+from nacelle.dynamics.general import functions as form
 from nacelle.kinematics.mechanism import mechanism
 from nacelle.kinematics.parallelogram import parallelogram
 from nacelle.model.joint import JointKind, Spring
@@ -325,71 +326,55 @@ def test_masses_are_the_body() -> None:
 
 
 @pytest.mark.parametrize("name", ["quattro", "delta4", "gough-stewart", "hexa", "delta"])
-def test_beside_the_tree(name: str) -> None:
-    """Articulated nacelles, and legs of other kinds: the served legs in the smallest form."""
+def test_general_form_as_it_is_written(name: str) -> None:
+    """Articulated nacelles, and legs that the form derived by hand has too: the general form, no trace, no pass."""
     robot = library_robot(name)
-    known = mechanism(robot)
-    assert not mixed.applies(known)
     x, _, v, a, load = state(robot, 4)
     y = nacelle.inverse_kinematics(robot, x, limits=False).y
     for options in ({"friction": False}, {"friction": True}, {"friction": True, "smooth": 0.3}):
         exact = functions.inverse(robot, x, y, v, a, load, formulation="tree", **options)["force"]
-        for turned in (False, True):
-            found = mixed.inverse(robot, x, y, v, a, load, turned=turned, **options)["force"]
-            assert_same(found, exact, 1e-12)
-        back = mixed.forward(robot, x, y, v, exact, load, **options)["acceleration"]
+        assert_same(form.inverse(robot, x, y, v, a, load, **options)["force"], exact, 1e-12)
+        back = form.forward(robot, x, y, v, exact, load, **options)["acceleration"]
         assert_same(back, a, 1e-11)
 
 
-# Random robots with legs of several kinds: those in the smallest form, or why there are none.
-MIXED: dict[str, tuple[int, ...] | str] = {
-    "3 P[US|US] + UPU + RRPaR": "none of its legs is a strut or a driven rod",
-    "3 R[SS|SS] + PRPaR + URU": (0,),
-    "6 RSS + PSPP + PSS + RRPS + P-C5 on the nacelle + RUPU": (0, 2),
-    "6 UPS + PUS + RUS + SPS + P-C5 + URS": (3,),
-    "6 UPS cut at the slide + RUS cut at the arm + RRRS + PRRS + UPS with an offset slide + PSPP": (
-        "none of its legs is a strut or a driven rod"
-    ),
-    "planar RRR + PRR + RPR": (0, 1),
-    "point RRR + PRR": "its legs are joined at a point",
+# Random robots with legs of several kinds: why the form derived by hand does not apply, "" if it does.
+SEVERAL = {
+    "3 P[US|US] + UPU + RRPaR": "the rods of leg 'leg1' do not stand on balls",
+    "3 R[SS|SS] + PRPaR + URU": "the rods of leg 'leg2' do not start on the hub's axis",
+    "6 RSS + PSPP + PSS + RRPS + P-C5 on the nacelle + RUPU": "its joints are found by iteration",
+    "6 UPS + PUS + RUS + SPS + P-C5 + URS": "leg 'leg1' does not lie square to the second axis of its universal joint",
+    "6 UPS cut at the slide + RUS cut at the arm + RRRS + PRRS + UPS with an offset slide + PSPP": "its joints are found by iteration",
+    "planar RRR + PRR + RPR": "the slide of leg 'leg3' does not pass through its joint on the base",
+    "point RRR + PRR": "",
 }
 
 
-def mixed_robot(name: str) -> nacelle.Robot:
+def several_kinds(name: str) -> nacelle.Robot:
     """A random robot with legs of several kinds."""
     return slid_on_axis(with_random_friction(with_random_inertias(CASES[name](1).robot, 1), 1), 1)
 
 
-def test_which_mixed_robots_are_listed() -> None:
-    assert set(MIXED) == {name for name in CASES if " + " in name}
+def test_which_robots_have_legs_of_several_kinds() -> None:
+    assert set(SEVERAL) == {name for name in CASES if " + " in name}
 
 
-@pytest.mark.parametrize("name", [name for name, served in MIXED.items() if not isinstance(served, str)])
-def test_mixed_legs(name: str) -> None:
-    """As many legs in the smallest form as can be, against the tree."""
-    robot = mixed_robot(name)
-    known = mechanism(robot)
-    assert mixed.applies(known) == ""
-    assert mixed.served_legs(known) == MIXED[name]
+@pytest.mark.parametrize("name", SEVERAL)
+def test_legs_of_several_kinds(name: str) -> None:
+    """The general form has them all, against the tree; the form derived by hand says which leg it has not."""
+    robot = several_kinds(name)
+    assert applies(mechanism(robot)) == SEVERAL[name]
     x, _, v, a, load = state(robot, 5)
     y = nacelle.inverse_kinematics(robot, x, limits=False).y
     condition = np.linalg.cond(functions.inertia(robot, x, y)["A"])
     exact = functions.inverse(robot, x, y, v, a, load, formulation="tree")["force"]
-    assert_same(mixed.inverse(robot, x, y, v, a, load)["force"], exact, 1e-13 * max(condition, 100.0), name)
+    found = form.inverse(robot, x, y, v, a, load)
+    assert_same(found["force"], exact, 1e-13 * max(condition, 100.0), name)
+    assert found["pivot"] > 1e-4
 
 
-@pytest.mark.parametrize("name", [name for name, served in MIXED.items() if isinstance(served, str)])
-def test_mixed_legs_without_the_form(name: str) -> None:
-    assert mixed.applies(mechanism(mixed_robot(name))) == MIXED[name]
-
-
-def test_refusals() -> None:
-    robot = library_robot("c5")
-    with pytest.raises(nacelle.KinematicsError, match=r"'compact' does not serve c5: leg 'leg1' is neither"):
-        nacelle.inverse_dynamics(robot, nacelle.reference_pose(robot), formulation="compact")
-    assert nacelle.inverse_dynamics(robot, nacelle.reference_pose(robot)).formulation == "tree"
-    quattro = library_robot("quattro")
-    assert nacelle.inverse_dynamics(quattro, nacelle.reference_pose(quattro)).formulation == "compact"
+def test_where_the_form_derived_by_hand_does_not_apply() -> None:
+    assert applies(mechanism(library_robot("c5"))).startswith("leg 'leg1' is neither")
     strut = library_robot("gough-stewart")
     joints = list(strut.joints)
     spring = (Spring(1.0, 0.0),) * len(joints[0].primitives)

@@ -18,6 +18,8 @@ from hypothesis import strategies as st
 
 import nacelle
 from nacelle.dynamics import functions
+from nacelle.dynamics.compact_form import WEAK_PIVOT
+from nacelle.dynamics.general import functions as form
 from nacelle.dynamics.models import NAMES as MODELS
 from nacelle.dynamics.models import Model, model
 from nacelle.kinematics import functions as kinematics
@@ -25,6 +27,7 @@ from nacelle.kinematics.jacobian import conditioning, twist_units
 from nacelle.kinematics.mechanism import mechanism
 from nacelle.verify import verify
 from nacelle.verify.states import random_states
+from support.compare import assert_same
 from support.lane_kinematics import (
     by_time,
     difference,
@@ -53,21 +56,14 @@ OUTPUTS = {
     "bias_forces": "h",
     "gravity_forces": "g",
 }
-
-# Robots for which formulation="compact" is refused, and models that are still those of the tree. An entry
-# that is served makes its test fail: take it out then.
-REFUSED = frozenset(
-    {
-        "3rps",
-        "c5",
-        "dymo",
-        "h4",
-        "space",
-        *RIGID,
-        *STRESS,
-    }
-) - {"SPS struts", "fixed joints", "point on sliders", "nacelle with a loop", "mirrored legs"}
-BY_THE_TREE = frozenset({"jacobian", "mass_matrix", "bias_forces", "gravity_forces"})
+INPUTS = {
+    "inverse_dynamics": "x y v a",
+    "forward_dynamics": "x y v tau",
+    "jacobian": "x y",
+    "mass_matrix": "x y",
+    "bias_forces": "x y v",
+    "gravity_forces": "x y",
+}
 
 # Small programs: all models of these robots are compiled here, those of the others by `make test-all`.
 SMALL = ("prrrp", "redundant point on three legs", "sprung five-bar", "point on sliders", "one motion")
@@ -144,16 +140,6 @@ def error(values: Array, exact: Array) -> float:
     return float(np.max(apart / np.maximum(size, 1e-12 * np.max(size, initial=1e-300))))
 
 
-def served(names: tuple[str, ...]) -> list[Any]:
-    """Names as parameters: those that are refused today must be refused by a KinematicsError."""
-    refused = pytest.mark.xfail(raises=nacelle.KinematicsError, strict=True)
-    parameters = []
-    for name in names:
-        marks = ([refused] if name in REFUSED else []) + ([] if name in QUICK else [pytest.mark.slow])
-        parameters.append(pytest.param(name, marks=marks))
-    return parameters
-
-
 # --------------------------------------------------------------------------------------- the robots
 
 
@@ -183,18 +169,39 @@ def test_seeds_keep_what_is_declared() -> None:
 # ----------------------------------------------------------------------------------- against the tree
 
 
-@pytest.mark.parametrize("name", served(ALL))
-def test_no_robot_is_refused(name: str) -> None:
-    robot = robot_of(name)
-    found = nacelle.model(robot, "inverse_dynamics")
-    if found.form == "tree":
-        raise nacelle.KinematicsError(f"{robot.name} has the form of the tree")
+@pytest.mark.parametrize("name", by_time(ALL, long=[name for name in ALL if name not in QUICK]))
+def test_as_it_is_written(name: str) -> None:
+    """All functions of the general form, no trace, no pass, no compiler; and its figures are those of good states."""
+    states = sampled(robot_of(name))
+    robot, (x, y, v, a) = states.robot, (states.x, states.y, states.v, states.a)
+    none = np.zeros_like(v)
+    inverse = run_lanes(form.inverse, robot, x, y, v, a, none)
+    found = {
+        "inverse_dynamics": inverse["force"],
+        "forward_dynamics": run_lanes(form.forward, robot, x, y, v, states.tau, none)["acceleration"],
+        "jacobian": run_lanes(form.jacobian, robot, x, y)["A"],
+        "mass_matrix": run_lanes(form.inertia, robot, x, y)["M"],
+        "bias_forces": run_lanes(form.bias, robot, x, y, v)["h"],
+        "gravity_forces": run_lanes(form.gravity, robot, x, y)["g"],
+    }
+    errors = {key: error(values, by_tree(key, states)) for key, values in found.items()}
+    assert all(value < TOLERANCE for value in errors.values()), errors
+    tree = run_lanes(partial(functions.inverse, formulation="tree"), robot, x, y, v, a, none)
+    assert_same(inverse["gates"], tree["gates"], TOLERANCE)
+    assert np.all(inverse["pivot"] > WEAK_PIVOT)
+    energies, exact = (run_lanes(f.energies, robot, x, y, v) for f in (form, functions))
+    for key in ("kinetic", "potential", "dissipation"):
+        assert_same(energies[key], exact[key], TOLERANCE, key)
 
 
 @pytest.mark.parametrize("kind", [kind for kind in MODELS if kind != "inverse_kinematics"])
-def test_every_model_has_the_form(kind: str) -> None:
-    form = model(robot_of("prrrp"), kind).form
-    assert (form == "tree") == (kind in BY_THE_TREE)
+@pytest.mark.parametrize("name", ["prrrp", "redundant point on three legs"])
+def test_every_model_has_a_form(name: str, kind: str) -> None:
+    """No model is left to the tree, and models take the pose as the API does."""
+    found = model(robot_of(name), kind)
+    assert found.form in ("general", "compact")
+    assert " ".join(found.inputs) == INPUTS[kind]
+    assert [output.name for output in found.program().outputs] == [OUTPUTS[kind]]
 
 
 @pytest.mark.parametrize("name", by_time(ALL, long=SLOW))
@@ -231,7 +238,10 @@ def test_friction_of_all_kinds(name: str, options: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    served(("fivebar", "planar 3-RRR driven at the knee", "sprung five-bar", "redundant planar 4-RRR")),
+    by_time(
+        ("fivebar", "planar 3-RRR driven at the knee", "sprung five-bar", "redundant planar 4-RRR"),
+        long=("planar 3-RRR driven at the knee", "redundant planar 4-RRR"),
+    ),
 )
 def test_external_wrenches(name: str) -> None:
     """By name, on the nacelle and on a body of a leg; on the nacelle's own wrench they act as a load."""

@@ -74,13 +74,14 @@ def _moments(robot: Robot, body: int, A: Array, B: Array) -> tuple[Scalar, Scala
     h = p[1:4]
     along = dot(h, d) / length
     # Inertia across through A: (trace - axial) / 2 of the inertia about A, with Steiner from the frame's
-    # origin.
+    # origin, which need not lie on the rod's line.
     I = inertia_matrix(p)
     n = d * (1.0 / length)
     trace = I[0, 0] + I[1, 1] + I[2, 2]
     axial = dot(n, I @ n)
     offset = dot(A, n)
-    across = (trace - axial) * 0.5 - 2.0 * offset * along + p[0] * offset * offset
+    steiner = (dot(A, A) + offset * offset) * 0.5
+    across = (trace - axial) * 0.5 - dot(A, h) - offset * along + p[0] * steiner
     return length, p[0], along - p[0] * offset, across
 
 
