@@ -1,7 +1,8 @@
 """Named models of a robot: what is counted, exported and flashed.
 
 Each is a function with its inputs, outputs and options for one robot, in the smallest form that nacelle knows
-for it (`nacelle.dynamics.smallest`): the program that the API runs, with the inputs and outputs that are wanted.
+for it (`nacelle.dynamics.smallest`): the program that the API runs, with the inputs and outputs that are
+wanted.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The smallest form of every model: the general form, or the one that was derived by hand for some legs.
 
-Both are written as programs, equal values are made one, and the shorter one is the model: the same program for
-the API, for counts and for export, which differ only in the outputs and inputs that they keep. What was found is
-kept in the user's cache.
+Both are written as programs, equal values are made one, and the shorter one is the model: the same program
+for the API, for counts and for export, which differ only in the outputs and inputs that they keep. What was
+found is kept in the user's cache.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def inverse(
     outputs: str = "force pivot gates",
     **options: Any,
 ) -> dict[str, Array]:
-    """Actuator forces, smallest pivot and margins; `load` (n,) is a force along the reduced twist from outside."""
+    """Actuator forces, smallest pivot and margins; `load` (n,) is a force along v from outside."""
     source = general.inverse if form == "general" else compact.inverse
     return _kept(source(robot, x, y, v, a, _load(robot, load), **options), outputs)
 

@@ -1,9 +1,9 @@
 """Inertia in the cheapest basis.
 
-Forces are linear in the inertial numbers, F = Y(x, v, a) p, and most columns of Y depend on others. Columns are
-taken greedily, cheap ones first (an inertia along a rate, a mass where a leg holds the nacelle, then links from the
-base outwards, then the nacelle), as long as they are independent over sample states; the others are
-written with them. The numbers that remain are base parameters of the robot:
+Forces are linear in the inertial numbers, F = Y(x, v, a) p, and most columns of Y depend on others. Columns
+are taken greedily, cheap ones first (an inertia along a rate, a mass where a leg holds the nacelle, then
+links from the base outwards, then the nacelle), as long as they are independent over sample states; the
+others are written with them. The numbers that remain are base parameters of the robot:
 
     p_base = K p,      K = Y_base^+ Y                 residual of the order of rounding.
 """
@@ -24,7 +24,7 @@ from nacelle.kinematics.general.vectors import ZERO
 from nacelle.kinematics.mechanism import Mechanism
 from nacelle.model.robot import Robot
 from nacelle.spatial.lane import Lane, lanes
-from nacelle.spatial.scalar import Array, pack
+from nacelle.spatial.scalar import Array, Scalar, pack
 
 _MOTIONS = 5
 # A column whose part across those taken before is smaller than this part of it depends on them.
@@ -58,9 +58,9 @@ class Basis:
     K: Array
 
 
-def as_list(numbers: Numbers, ends: dict[tuple[int, int], int]) -> dict[Key, object]:
+def as_list(numbers: Numbers, ends: dict[tuple[int, int], int]) -> dict[Key, Scalar]:
     """The numbers by key."""
-    found: dict[Key, object] = {}
+    found: dict[Key, Scalar] = {}
     for node, values in numbers.nodes.items():
         found |= {("node", node, i): value for i, value in enumerate(values.tolist())}
     for body, values in numbers.bodies.items():
@@ -93,7 +93,8 @@ def _columns(robot: Robot, plan: Plan) -> tuple[list[tuple[int, int]], dict[Key,
     rng = np.random.default_rng(11)
     x, y = (np.repeat(np.stack(part), _MOTIONS, axis=0) for part in zip(*plan.samples, strict=True))
     n, count = robot.motion.n, len(plan.samples) * _MOTIONS
-    # Rates of the order of one, lengths in the robot's size: products of rates weigh as much as accelerations.
+    # Rates of the order of one, lengths in the robot's size: products of rates weigh as much as
+    # accelerations.
     unit = rate_scale(robot)[list(plan.known.independent)]
     v, a = rng.normal(size=(2, count, n)) * unit
     a = a * 3.0
@@ -123,8 +124,7 @@ def _columns(robot: Robot, plan: Plan) -> tuple[list[tuple[int, int]], dict[Key,
             J_bodies[body].append(_samples(pack([*frame.v, *frame.w]), count))
         for place_, (leg, number) in enumerate(ends):
             tie = placed.ties[leg][number]
-            assert tie.body is not None and tie.local is not None
-            J_ends[place_].append(_samples(frames[tie.body].velocity(tie.local), count))
+            J_ends[place_].append(_samples(frames[tie.held[0]].velocity(tie.held[1]), count))
     found: dict[Key, Array] = {}
     sizes: dict[Key, float] = {}
 
@@ -138,11 +138,10 @@ def _columns(robot: Robot, plan: Plan) -> tuple[list[tuple[int, int]], dict[Key,
         keep(("rate", rate, 0), J_rates[rate], _samples(pack([acceleration]), count))
     for place_, (leg, number) in enumerate(ends):
         tie = placed.ties[leg][number]
-        assert tie.body is not None and tie.local is not None
         keep(
             ("end", place_, 0),
             J_ends[place_],
-            _samples(moving.frames[tie.body].acceleration(tie.local), count),
+            _samples(moving.frames[tie.held[0]].acceleration(tie.held[1]), count),
         )
     for node in nodes:
         mover = moving.nodes[node]
@@ -150,8 +149,7 @@ def _columns(robot: Robot, plan: Plan) -> tuple[list[tuple[int, int]], dict[Key,
         if node in at_end:
             leg, number = at_end[node]
             tie = placed.ties[leg][number]
-            assert tie.body is not None and tie.local is not None
-            acceleration = chains.down(node, moving.frames[tie.body].acceleration(tie.local))
+            acceleration = chains.down(node, moving.frames[tie.held[0]].acceleration(tie.held[1]))
         Y = _regressor(_samples(acceleration, count), _samples(mover.turning, count))
         for i in range(10):
             keep(("node", node, i), J_nodes[node], Y[:, :, i])
@@ -185,10 +183,10 @@ def _regressor(a: Array, T: Array) -> Array:
     for k in range(3):
         Y[:, :3, 1 + k] = T[:, :, k]
         Y[:, 3:, 1 + k] = np.cross(eye[k], a)
-    for place, (i, j) in enumerate(PAIRS):
-        Y[:, 3:, 4 + place] = np.cross(eye[i], T[:, :, j])
+    for at, (i, j) in enumerate(PAIRS):
+        Y[:, 3:, 4 + at] = np.cross(eye[i], T[:, :, j])
         if i != j:
-            Y[:, 3:, 4 + place] += np.cross(eye[j], T[:, :, i])
+            Y[:, 3:, 4 + at] += np.cross(eye[j], T[:, :, i])
     return Y
 
 
@@ -210,11 +208,11 @@ def _orders(columns: dict[Key, Array], keys: tuple[Key, ...], depth: dict[int, i
     """Orders in which columns are taken."""
 
     def price(key: Key) -> tuple[float, float]:
-        kind, index, i = key
+        kind, index, _ = key
         return {"rate": 0.0, "end": 1.0, "node": 2.0 + depth.get(index, 0), "body": 50.0}[kind], _cost(key)
 
     def outwards(key: Key) -> tuple[float, float]:
-        kind, index, i = key
+        kind, index, _ = key
         return {"rate": 0.0, "end": 1.0, "body": 2.0, "node": 50.0 - depth.get(index, 0)}[kind], _cost(key)
 
     given = set(keys)
@@ -298,9 +296,9 @@ def reduced(numbers: Numbers, basis: Basis, ends: list[tuple[int, int]]) -> Numb
     """The numbers in the cheapest basis."""
     given = as_list(numbers, {})
     values = [given[key] for key in basis.keys]
-    nodes: dict[int, list[object]] = {}
-    bodies: dict[int, list[object]] = {}
-    masses: dict[tuple[int, int], object] = {}
+    nodes: dict[int, list[Scalar]] = {}
+    bodies: dict[int, list[Scalar]] = {}
+    masses: dict[tuple[int, int], Scalar] = {}
     rates: Rates = {}
     for row, (kind, index, i) in zip(basis.K, basis.kept, strict=True):
         value = None

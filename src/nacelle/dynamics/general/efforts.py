@@ -33,7 +33,7 @@ def require_rods(legs: Legs, motion: Motion, into: Required, counted: Counted) -
             a_own = chains.up(tie.node, motion.nodes[tie.node].acceleration(tie.own), tie.axes)
             if tie.body is not None:
                 assert tie.local is not None
-                a_far = chains.down(tie.axes, motion.frames[tie.body].acceleration(tie.local))
+                a_far = chains.down(tie.axes, motion.frames[tie.held[0]].acceleration(tie.held[1]))
                 w_far = chains.down(tie.axes, motion.frames[tie.body].w)
             else:
                 assert tie.other is not None

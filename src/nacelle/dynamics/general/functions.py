@@ -2,7 +2,8 @@
 
     place -> eliminate -> motion -> required forces -> nacelle's balance
 
-All take the reduced pose x with what iteration found, y; `load` (n,) is a force along the reduced twist from outside.
+All take the reduced pose x with what iteration found, y; `load` (n,) is a force along the reduced twist from
+outside.
 """
 
 from __future__ import annotations
@@ -230,7 +231,7 @@ def inertia(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
 def bias(
     robot: Robot, x: Array, y: Array, v: Array, *, friction: bool = True, smooth: float | None = None
 ) -> dict[str, Array]:
-    """Force along the reduced twist at dv/dt = 0; beside it M, J_r^-1, and the actuators' accelerations there."""
+    """Force along the reduced twist at dv/dt = 0; with M, J_r^-1, and the actuators' accelerations there."""
     legs = legs_at(robot, x, y)
     moving = motion(legs, v, np.zeros(robot.motion.n))
     closing = closure_rates(legs.placed)

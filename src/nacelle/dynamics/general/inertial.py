@@ -80,16 +80,14 @@ def require_inertia(legs: Legs, motion: Motion, numbers: Numbers, into: Required
         # What acts at the point where the leg holds the nacelle goes straight to the nacelle.
         leg, number = ends[node]
         tie = placed.ties[leg][number]
-        assert tie.body is not None and tie.local is not None
-        a = placed.chains.down(node, motion.frames[tie.body].acceleration(tie.local))
+        a = placed.chains.down(node, motion.frames[tie.held[0]].acceleration(tie.held[1]))
         f, n = wrench_in_own_axes(values, a, moving.turning)
         into.on_tie((leg, number), f)
         into.on_node(node, ZERO, n)
     for key, mass in numbers.ends.items():
         tie = placed.ties[key[0]][key[1]]
-        assert tie.body is not None and tie.local is not None and tie.point is not None
-        frame = motion.frames[tie.body]
-        into.at_end[key] = scaled(mass, frame.acceleration(tie.local))
+        body, local = tie.held
+        into.at_end[key] = scaled(mass, motion.frames[body].acceleration(local))
     for body, values in numbers.bodies.items():
         frame = motion.frames[body]
         f, n = _columns_wrench(values, frame)

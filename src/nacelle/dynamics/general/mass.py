@@ -2,8 +2,9 @@
 
     M = sum over legs of U_l^T H_l U_l  +  nacelle
 
-with H_l the inertia of a leg over its own rates, found in local axes, and U_l its rates at unit v. A leg that holds
-the nacelle by a point alone is condensed there: K = X^T H X over the velocity of the point in local axes.
+with H_l the inertia of a leg over its own rates, found in local axes, and U_l its rates at unit v. A leg that
+holds the nacelle by a point alone is condensed there: K = X^T H X over the velocity of the point in local
+axes.
 """
 
 from __future__ import annotations
@@ -162,10 +163,8 @@ def mass_matrix(legs: Legs, numbers: Numbers) -> Array:
         number = held_point(legs, leg)
         if number is not None:
             tie = placed.ties[leg][number]
-            assert tie.body is not None
-            assert tie.local is not None
             K = end_inertia(legs, leg, number, H, ends.pop((leg, number), 0.0))
-            points = [frames[k][tie.body].velocity(tie.local) for k in range(n)]
+            points = [frames[k][tie.held[0]].velocity(tie.held[1]) for k in range(n)]
             for i in range(n):
                 felt = pack([_weighed(K[row], points[i]) for row in range(3)])
                 for j in range(i + 1):
@@ -218,8 +217,7 @@ def mass_matrix(legs: Legs, numbers: Numbers) -> Array:
                 put(i, j, _dots(frames[j][body].v, linear, frames[j][body].w, angular))
     for key, mass in ends.items():
         tie = placed.ties[key[0]][key[1]]
-        assert tie.body is not None and tie.local is not None
-        points = [frames[k][tie.body].velocity(tie.local) for k in range(n)]
+        points = [frames[k][tie.held[0]].velocity(tie.held[1]) for k in range(n)]
         for i in range(n):
             for j in range(i + 1):
                 put(i, j, mass * dot(points[i], points[j]))
@@ -264,8 +262,7 @@ def kinetic_energy(legs: Legs, motion: Motion, numbers: Numbers) -> Scalar:
         point = reference_point(placed, node)
         moved = columns(placed.chains, node, point)
         own = (velocity(moved, motion.u), motion.nodes[node].w)
-        body = placed.chains.root(node)
-        if body is not None:
+        if placed.chains.root(node) is not None:
             own = with_root(
                 placed.chains, node, point, (own[0], angular_velocity(moved, motion.u)), motion.frames
             )
@@ -277,12 +274,10 @@ def kinetic_energy(legs: Legs, motion: Motion, numbers: Numbers) -> Scalar:
         total = plus_times(total, 0.5, _dots(frame.v, linear, frame.w, angular))
     for key, mass in numbers.ends.items():
         tie = placed.ties[key[0]][key[1]]
-        assert tie.body is not None
-        assert tie.local is not None
-        v = motion.frames[tie.body].velocity(tie.local)
+        v = motion.frames[tie.held[0]].velocity(tie.held[1])
         total = plus_times(total, 0.5 * mass, dot(v, v))
     for rate, inertia in numbers.rates.items():
-        value = motion.u.get(rate, motion.w.get(rate, 0.0))
+        value: Scalar = motion.u.get(rate, motion.w.get(rate, 0.0))
         total = plus_times(total, 0.5 * inertia, value * value)
     by_closure = {rod.closure: rod for rod in placed.rods}
     for ties in placed.ties:
@@ -291,14 +286,14 @@ def kinetic_energy(legs: Legs, motion: Motion, numbers: Numbers) -> Scalar:
             if rod is not None:
                 near, far = _rod_ends(legs, tie, motion.frames, motion.u)
                 total = plus_times(total, rod.masses[2], dot(near, far))
-    for joint, rate in closure_rates(placed).items():
+    for joint, closing in closure_rates(placed).items():
         drive = placed.robot.joints[joint]
         if placed.robot.numeric.joints[joint].rotor_inertia:
-            gamma, nacelle = rate.unit_force(legs)
+            gamma, nacelle = closing.unit_force(legs)
             speed: Scalar = 0.0
-            for rates, values in ((motion.u, gamma), (motion.w, nacelle)):
-                for key, factor in values.items():
-                    speed = plus_times(speed, factor, rates[key])
+            for rates, factors in ((motion.u, gamma), (motion.w, nacelle)):
+                for key_, factor in factors.items():
+                    speed = plus_times(speed, factor, rates[key_])
             inertia = drive.gear_ratio * drive.gear_ratio * drive.rotor_inertia
             total = plus_times(total, 0.5 * inertia, speed * speed)
     return total

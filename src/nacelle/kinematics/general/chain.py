@@ -241,8 +241,8 @@ def _added(step: Step, c: float, s: float) -> Turn:
 def _split_own(G: Pose, primitive: Primitive, step: Step) -> tuple[Pose, Step]:
     """Give the part of a constant rotation about the joint's own axis to its angle.
 
-    R = A R_k(psi): A takes the axis k to its image by the shortest rotation about a coordinate axis, where there is
-    one; else R stays as it is.
+    R = A R_k(psi): A takes the axis k to its image by the shortest rotation about a coordinate axis, where
+    there is one; else R stays as it is.
     """
     if not isinstance(step, Turn) or G.R.dtype == object:
         return G, step

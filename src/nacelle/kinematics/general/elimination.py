@@ -1,14 +1,14 @@
 """Elimination of a leg's rates, in an order found from numbers, and the same transposed for forces.
 
-The rows of a leg, sum_k M_ik u_k = g_i, are reduced with pivots (row, rate) in a fixed order, passive rates first,
-then active ones; rows that are left demand something of the nacelle alone. With L the multipliers and R the
-reduced rows, M = L R:
+The rows of a leg, sum_k M_ik u_k = g_i, are reduced with pivots (row, rate) in a fixed order, passive rates
+first, then active ones; rows that are left demand something of the nacelle alone. With L the multipliers and
+R the reduced rows, M = L R:
 
     rates     L z = g,    R u = z
     forces    M^T lambda = Gamma:    R^T kappa = Gamma over the passive rates,    L^T lambda = kappa
 
-kappa is free for the rows of active rates and for the rows that are left: lambda = lambda_0 + sum mu_r Lambda_r,
-with Lambda_r = L^-T e_r. The matrix of the rates over the nacelle's motion is never formed.
+kappa is free for the rows of active rates and for the rows that are left: lambda = lambda_0 + sum mu_r
+Lambda_r, with Lambda_r = L^-T e_r. The matrix of the rates over the nacelle's motion is never formed.
 """
 
 from __future__ import annotations

@@ -111,7 +111,8 @@ def columns(
     """
     found: dict[int, tuple[Array, Array]] = {}
     if top is None:
-        arm, k, below = point, index, []
+        arm, k = point, index
+        below: list[Node] = []
         while k:
             node = chains.node(k)
 

@@ -1,8 +1,8 @@
 """The nacelle in base axes: its points, its rates as wrenches feel them, and its accelerations.
 
 The point b of a nacelle body (origin p, axes c_1, c_2, c_3 as columns) is at p + sum b_k c_k, so its velocity
-and its acceleration are those of the origin and the same sums over c_k' = w x c_k and c_k'' = w' x c_k + w x c_k':
-columns that all points of a body have in common.
+and its acceleration are those of the origin and the same sums over c_k' = w x c_k and c_k'' = w' x c_k + w x
+c_k': columns that all points of a body have in common.
 """
 
 from __future__ import annotations

@@ -206,7 +206,7 @@ def _ties(
 
 def leg_rates(robot: Robot, known: Mechanism, rods: frozenset[int], leg: int) -> list[int]:
     """Places in u of a leg's rates, those of rods left out."""
-    found = []
+    found: list[int] = []
     for j in robot.legs[leg].joints:
         if robot.joints[j].successor not in rods:
             place = robot.v_slices[j]
@@ -315,9 +315,9 @@ def _leg_order(known: Mechanism, rods: frozenset[int], placed: list[Placed], leg
     order = find_order(M, rates, frozenset(active_rates(robot)), prices)
     sizes: dict[int, list[float]] = {}
     for at in placed:
-        rows = [row.coefficients for tie in at.ties[leg] for row in tie.rows]
-        for row, pivot in factorise(rows, order, zeros).pivots.items():
-            sizes.setdefault(row, []).append(abs(float(pivot)))
+        coefficients = [row.coefficients for tie in at.ties[leg] for row in tie.rows]
+        for place_, pivot in factorise(coefficients, order, zeros).pivots.items():
+            sizes.setdefault(place_, []).append(abs(float(pivot)))
     return LegOrder(order, zeros, (), {row: max(values) for row, values in sizes.items()})
 
 

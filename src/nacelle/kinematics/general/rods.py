@@ -27,8 +27,8 @@ _SAME = 1e-12
 def find_rods(known: Mechanism) -> frozenset[int]:
     """Bodies of legs that are rods; decided by the robot's own numbers.
 
-    They hang on a spherical joint, end at one spherical closure, carry nothing else, spin idly, are axisymmetric,
-    and nothing but friction acts in their joints.
+    They hang on a spherical joint, end at one spherical closure, carry nothing else, spin idly, are
+    axisymmetric, and nothing but friction acts in their joints.
     """
     robot = known.robot
     spinning = {spin.body for plan in known.legs for spin in plan.spins}
@@ -73,7 +73,8 @@ def _moments(robot: Robot, body: int, A: Array, B: Array) -> tuple[Scalar, Scala
     length = sqrt(dot(d, d))
     h = p[1:4]
     along = dot(h, d) / length
-    # Inertia across through A: (trace - axial) / 2 of the inertia about A, with Steiner from the frame's origin.
+    # Inertia across through A: (trace - axial) / 2 of the inertia about A, with Steiner from the frame's
+    # origin.
     I = inertia_matrix(p)
     n = d * (1.0 / length)
     trace = I[0, 0] + I[1, 1] + I[2, 2]
@@ -99,7 +100,7 @@ def _is_axisymmetric(robot: Robot, body: int, A: Array, B: Array) -> bool:
     across = 0.5 * float(np.trace(Q @ about @ Q))
     wanted = across * Q + float(n @ about @ n) * np.outer(n, n)
     even = float(np.max(np.abs(about - wanted))) <= _SAME * size
-    return even and float(np.max(np.abs(Q @ h))) <= _SAME * max(mass * length, 1e-300)
+    return bool(even and float(np.max(np.abs(Q @ h))) <= _SAME * max(mass * length, 1e-300))
 
 
 def rods_of(robot: Robot, bodies: frozenset[int]) -> dict[int, Rod]:

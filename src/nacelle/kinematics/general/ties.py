@@ -3,8 +3,8 @@
     sum over rates of M_ik u_k = g_i(w)          rates u of the leg, rates w of the nacelle
 
 Rows of a closure onto the nacelle are written in the axes of the leg's last link, those of a loop inside a
-leg in the axes of the last link that both sides have in common. A locked point gives three rows, along the axes;
-locked rotations a row along each direction; a rod between two points A and B (d = B - A) the row
+leg in the axes of the last link that both sides have in common. A locked point gives three rows, along the
+axes; locked rotations a row along each direction; a rod between two points A and B (d = B - A) the row
 
     d . v_A = d . v_B,      d . a_A = d . a_B + |v_B - v_A|^2.
 
@@ -110,6 +110,13 @@ class Tie:
     first: bool = True
     arms: tuple[Array, Array] | None = None
 
+    @property
+    def held(self) -> tuple[int, Array]:
+        """The nacelle body on the other side, and the point in its frame, where it is fixed there."""
+        assert self.body is not None
+        assert self.local is not None
+        return self.body, self.local
+
     def hangs(self, chains: Chains) -> bool:
         """Whether a side of it hangs on the nacelle, and the other does not hang on the same body."""
         return (
@@ -119,7 +126,7 @@ class Tie:
         )
 
     def sides(self, chains: Chains) -> list[tuple[int, Array, float]]:
-        """Nacelle bodies that a loop's sides hang on, with the point in base axes and the sign in its rows."""
+        """Nacelle bodies that a loop's sides hang on, the point in base axes, and the sign in its rows."""
         if not self.hangs(chains):
             return []
         assert self.other is not None
@@ -319,7 +326,8 @@ class Moving:
 
 def outer_velocity(chains: Chains, tie: Tie, frames: dict[int, Frame]) -> tuple[Array, Array]:
     """Velocity of the nacelle's point and its angular velocity, in the tie's axes."""
-    assert tie.body is not None and tie.point is not None
+    assert tie.body is not None
+    assert tie.point is not None
     frame = frames[tie.body]
     if tie.local is not None:
         v = frame.velocity(tie.local)
