@@ -1,8 +1,8 @@
-"""Many robots in one call: a million sets of numbers with a state each, beside one robot with a million states.
+"""Many robots in one call: a million sets of numbers with a state each, beside one with a million states.
 
     python benchmarks/robots.py [ROBOT ...]
 
-For every robot the counts of constant form, body and prologue, and nanoseconds a sample of inverse dynamics for
+For every robot counts of constant form, body and prologue, and nanoseconds a sample of inverse dynamics for
 
     constant    one robot, its numbers folded in, many states
     one         one robot, its numbers an input, many states
@@ -47,9 +47,8 @@ def measure(name):
 
 
 def main(names):
-    print(
-        f"{'robot':16s} {'const':>6s} {'body':>6s} {'prol.':>6s}   {'constant':>8s} {'one':>8s} {'many':>8s}  ns"
-    )
+    columns = " ".join(f"{word:>8s}" for word in ("constant", "one", "many"))
+    print(f"{'robot':16s} {'const':>6s} {'body':>6s} {'prol.':>6s}   {columns}  ns")
     for name in names:
         say(name)
         measure(name)
