@@ -75,13 +75,14 @@ def forward(
 ) -> dict[str, Array]:
     """The derivative of the reduced twist at actuator forces tau: M dv/dt = A^T tau + load - h.
 
-    In the smallest form where it serves.
+    In the smallest form where it serves; by the tree where symbols may be any numbers.
     """
-    known = mechanism(robot)
-    if not applies(known):
-        return compact.forward(robot, x, y, v, tau, load, friction=friction, smooth=smooth, **FORWARD)
-    if not mixed.applies(known):
-        return mixed.forward(robot, x, y, v, tau, load, friction=friction, smooth=smooth)
+    if robot.is_like_numeric:
+        known = mechanism(robot)
+        if not applies(known):
+            return compact.forward(robot, x, y, v, tau, load, friction=friction, smooth=smooth, **FORWARD)
+        if not mixed.applies(known):
+            return mixed.forward(robot, x, y, v, tau, load, friction=friction, smooth=smooth)
     state = state_at(robot, x, y, v)
     zero = np.zeros(robot.motion.n)
     h = generalised_force("tree", state, zero, Settings(friction, smooth))
