@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from nacelle.pictures import register
 
 if TYPE_CHECKING:
-    from nacelle.compile import Compiled, CompileError
+    from nacelle.compile import Compiled, CompileError, Parametric
     from nacelle.compile import compile_function as compile
     from nacelle.dynamics.balancing import BalanceSpring, Counterweight, GravityBalance, balance_gravity
     from nacelle.dynamics.derivatives import DynamicsDerivatives, dynamics_derivatives
@@ -148,6 +148,7 @@ __all__ = [
     "Model",
     "NacelleError",
     "ParameterError",
+    "Parametric",
     "PeakReactions",
     "Plant",
     "Pole",
@@ -236,7 +237,7 @@ __all__ = [
 
 # The module of each public name; type checkers read the imports above instead, and a test compares the two.
 _MODULES = {
-    "nacelle.compile": ("Compiled", "CompileError"),
+    "nacelle.compile": ("Compiled", "CompileError", "Parametric"),
     "nacelle.dynamics.balancing": ("BalanceSpring", "Counterweight", "GravityBalance", "balance_gravity"),
     "nacelle.dynamics.derivatives": ("DynamicsDerivatives", "dynamics_derivatives"),
     "nacelle.dynamics.equilibrium": ("equilibrium", "equilibrium_pose", "moved"),

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.export.states import inputs_at, sample_states
+from nacelle.export.states import sample_states
 from support.library import library_robot
 from support.packages import hostile_fivebar, imported, run_python
 
@@ -20,16 +20,14 @@ def test_self_test_and_python_api(tmp_path: Path, robot_name: str) -> None:
     assert run_python(done.out / f"{done.name}_self_test.py").endswith("all is well\n")
     module = imported(done.out / f"{done.name}.py")
     states = sample_states(robot, 1500, seed=5)
-    shapes = module.SHAPES["inverse_dynamics"]
-    names = ["rotation", "position", "twist", "acceleration"][-len(shapes) :]
-    inputs = inputs_at(states, dict(zip(names, shapes, strict=True)))
-    arrays = [inputs[name].reshape(1500, *shape) for name, shape in zip(names, shapes, strict=True)]
-    found = module.inverse_dynamics(*arrays)
-    wanted = nacelle.inverse_dynamics(robot, states.x, states.v, states.a).force
-    assert np.max(np.abs(found["force"] - wanted)) < 1e-12 * np.max(np.abs(wanted))
+    found = module.inverse_dynamics(states.x, states.v, states.a)
+    wanted = nacelle.inverse_dynamics(robot, states.x, states.v, states.a)
+    assert np.max(np.abs(found["force"] - wanted.force)) < 1e-12 * np.max(np.abs(wanted.force))
     assert found["pivot"].shape == (1500,)
-    again = module.forward_dynamics(*arrays[:-1], found["force"])
-    assert np.max(np.abs(again - states.a)) < 1e-9 * np.max(np.abs(states.a))
+    assert np.max(np.abs(found["gates"] - wanted.margins)) < 1e-12
+    again = module.forward_dynamics(states.x, states.v, found["force"])
+    assert np.max(np.abs(again["acceleration"] - states.a)) < 1e-9 * np.max(np.abs(states.a))
+    assert np.array_equal(again["gates"].shape, found["gates"].shape)
 
 
 def test_batches_broadcast(tmp_path: Path) -> None:

@@ -26,7 +26,8 @@ from support.library import as_written
 pytestmark = pytest.mark.filterwarnings("error")
 
 TEXTS = {name: robots.text(name) for name in robots.names()}
-LIMIT_S = 1.0
+# A slow core takes half as long again; so do sums in a fixed order, which make robots the same everywhere.
+LIMIT_S = 1.6
 LINE_BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
 
 SMALL = """\

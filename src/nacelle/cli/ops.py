@@ -63,7 +63,6 @@ def _show(found: Operations) -> None:
             highlight=False,
         )
     theirs = {name: (add, mul) for entry in found.published for name, add, mul in entry.stages}
-    theirs = {"legs" if name == "struts" else name: pair for name, pair in theirs.items()}
     if found.stages:
         table = Table("stage", "+/-", "×/÷", "together")
         if theirs:
@@ -71,10 +70,12 @@ def _show(found: Operations) -> None:
         for stage in found.stages:
             row = [stage.name, str(stage.add), str(stage.mul), str(stage.add + stage.mul)]
             if theirs:
-                add, mul = theirs.get(stage.name, (0, 0))
+                add, mul = theirs[stage.name]
                 row.append(f"{add} + {mul} = {add + mul}")
             table.add_row(*row)
         out.print(table)
-        out.print("  Stages are differences between minimised programs that end there.", highlight=False)
+        out.print(
+            "  Friction is what the minimised program has more than the one without it.", highlight=False
+        )
     for entry in found.published:
         out.print(f"  published {entry.total}: {entry.source}; {entry.contains}", highlight=False)

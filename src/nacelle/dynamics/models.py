@@ -196,11 +196,6 @@ def _meaning(robot: Robot, inputs: Mapping[str, tuple[int, ...]]) -> dict[str, s
     layout = layout_of(robot.motion)
     drives = ", ".join(actuator.name for actuator in robot.actuators)
     words = {
-        "rotation": "rotation matrix of the platform, rows one after the other"
-        if inputs.get("rotation") == (3, 3)
-        else "cosine and sine of the platform's angle",
-        "position": "of the platform's origin, base axes, m",
-        "twist": f"reduced twist {', '.join(layout.v_names)}; m/s, rad/s",
         "acceleration": "derivative of the reduced twist; m/s^2, rad/s^2",
         "force": f"actuators' forces {drives}; N, N m",
         "pivot": "smallest scaled pivot of the solve: weak below 1e-2, 0 at a parallel singularity",

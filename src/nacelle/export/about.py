@@ -77,9 +77,8 @@ def watch_words(entry: Entry) -> list[str]:
     names = {variable.name for variable in entry.program.outputs}
     told = []
     if "pivot" in names:
-        weak = "1e-2" if entry.model is not None and entry.model.form != "tree" else "1e-6"
         told.append(
-            f"pivot: below {weak} the pose is near a parallel singularity and forces lose precision; at 0 "
+            "pivot: below 1e-2 the pose is near a parallel singularity and forces lose precision; at 0 "
             "they do not exist."
         )
     if "gates" in names:

@@ -306,6 +306,4 @@ def words(found: Model) -> dict[str, str]:
     said["gates"] = f"margins ({owners}): above 0 where the leg can be closed, 0 at a serial singularity"
     loops = ", ".join(branch_of(robot).names)
     said["branch"] = f"above 0 on the branch of the reference pose, 1 in it ({loops})"
-    if found.form == "tree":
-        said["pivot"] = "squared ratio, 1 at best; near a parallel singularity below 1e-6"
     return said

@@ -29,7 +29,7 @@ def readme(package: Package, use: Sequence[str], notes: Mapping[str, str]) -> st
     lines += [
         f"Written by nacelle {package.version}. Hash of the robot's structure and numbers: `{robot.hash}`.",
         friction_words(package.wanted),
-        "The robot's geometry, inertia and friction are constants in the code.",
+        _constants(package),
         "",
         *use,
         "",
@@ -55,6 +55,18 @@ def readme(package: Package, use: Sequence[str], notes: Mapping[str, str]) -> st
     for entry in package.entries:
         lines += ["", *_section(entry, notes.get(entry.label, ""))]
     return "\n".join(lines) + "\n"
+
+
+def _constants(package: Package) -> str:
+    """Say which numbers of the robot are in the code."""
+    given = package.wanted.parameters
+    if not given:
+        return "The robot's geometry, inertia and friction are constants in the code."
+    return (
+        f"The robot's numbers of {', '.join(given)} are given at run time, the others are constants in the "
+        "code: call the function that ends in `prepare` once for every set of them, and give what it finds, "
+        "`prepared`, to the function of a state."
+    )
 
 
 def _section(entry: Entry, note: str) -> list[str]:

@@ -180,9 +180,10 @@ def _scalar_type(kind: str, lowest: float = -math.inf) -> Any:
             raise fault(f"the {kind} must not be below {lowest:g}, is {number:g}")
         return number
 
+    # Any: a float that is recorded stays one.
     return Annotated[
-        float,
-        PlainValidator(validate),
+        Any,
+        BeforeValidator(validate),
         WithJsonSchema(
             {
                 "anyOf": [{"type": "number"}, {"type": "string"}],
@@ -195,8 +196,8 @@ def _scalar_type(kind: str, lowest: float = -math.inf) -> Any:
 def _vector_type(kind: str, length: int) -> Any:
     quantity = QUANTITIES[kind]
     return Annotated[
-        tuple[float, ...],
-        PlainValidator(lambda value, info: read_vector(value, quantity, units_of(info), length)),
+        Any,
+        BeforeValidator(lambda value, info: read_vector(value, quantity, units_of(info), length)),
         WithJsonSchema(
             {
                 "anyOf": [

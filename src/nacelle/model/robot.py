@@ -252,10 +252,12 @@ class Robot:
     def with_symbols(self, symbols: Any, *groups: str) -> Robot:
         """Give the same robot with traced symbols in the place of some numbers.
 
-        Such a robot serves to trace physics with its numbers as inputs; it has no hash and no text.
+        Such a robot serves to trace physics with its numbers as inputs; it has no hash and no text. The
+        symbols may be any numbers, of which `numeric` tells nothing (`is_like_numeric`).
         """
         robot = self.layout.write(self, symbols, *groups, symbolic=True)
         object.__setattr__(robot, "numeric", self.numeric)
+        object.__setattr__(robot, "is_like_numeric", False)
         return robot
 
     @cached_property
@@ -290,6 +292,11 @@ class Robot:
     def numeric(self) -> Robot:
         """The robot with its own numbers, where this one has symbols in their place."""
         return self
+
+    @cached_property
+    def is_like_numeric(self) -> bool:
+        """Whether what is zero, equal or at right angles in `numeric` is so in this robot, symbols or not."""
+        return True
 
     @cached_property
     def alike(self) -> Robot:

@@ -130,7 +130,7 @@ def read(robot: Robot, platform: Platform, choice: Choice, *, still_pole: bool =
     known = mechanism(robot)
     forms, numbers = read_legs(robot, known), read_legs(robot.numeric, known)
     places = alike_places([clean(form.B) for form in forms])
-    masses = _masses(robot, numbers, places) if choice.platform == "masses" else None
+    masses = _masses(robot, forms, places) if choice.platform == "masses" else None
     pole: Array = np.zeros(3)
     if choice.pole >= 0 and robot.platform_nv == 6:
         pole = places[choice.pole]
@@ -205,11 +205,12 @@ def gates_of(demands: list[Demand]) -> Array:
     return pack(found)
 
 
-def _masses(robot: Robot, numbers: list[LegForm], places: list[Array]) -> Masses | None:
+def _masses(robot: Robot, forms: list[LegForm], places: list[Array]) -> Masses | None:
+    """The platform as masses; None where its numbers are symbols, for which they are not searched."""
     turns = tuple(k - 3 for k in robot.motion.twist_axes if k >= 3)
-    if robot.numeric is not robot or any(place.dtype == object for place in places):
+    parameters = augmented(robot, forms, geared=True)
+    if any(array.dtype == object for array in (parameters, *places)):
         return None
-    parameters = augmented(robot.numeric, numbers, geared=True)
     if robot.platform_nv == 3:
         turns = ()
     ends = np.array(places)

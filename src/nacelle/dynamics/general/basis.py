@@ -192,7 +192,7 @@ def _regressor(a: Array, T: Array) -> Array:
 
 # What a number costs, about, in operations.
 _NODE_COSTS = (6.0, 7.0, 7.0, 7.0, 4.0, 4.0, 4.0, 6.0, 6.0, 6.0)
-_BODY_COSTS = (6.0, 9.0, 9.0, 9.0, 12.0, 12.0, 12.0, 22.0, 22.0, 22.0)
+_BODY_COSTS = (6.0, 12.0, 12.0, 12.0, 12.0, 12.0, 12.0, 14.0, 14.0, 14.0)
 
 
 def _cost(key: Key) -> float:

@@ -30,14 +30,15 @@ def require_rods(legs: Legs, motion: Motion, into: Required, counted: Counted) -
             rod = by_closure.get(tie.joint) if tie.rows and tie.rows[0].kind == "rod" else None
             if rod is None:
                 continue
-            a_own = chains.up(tie.node, motion.nodes[tie.node].acceleration(tie.own), tie.axes)
             if tie.body is not None:
+                a_own = motion.state.acceleration(tie)
                 assert tie.local is not None
                 a_far = chains.down(tie.axes, motion.frames[tie.held[0]].acceleration(tie.held[1]))
                 w_far = chains.down(tie.axes, motion.frames[tie.body].w)
             else:
                 assert tie.other is not None
                 other, point = tie.other
+                a_own = chains.up(tie.node, motion.nodes[tie.node].acceleration(tie.own), tie.axes)
                 a_far = chains.up(other, motion.nodes[other].acceleration(point), tie.axes)
                 w_far = chains.up(other, motion.nodes[other].w, tie.axes)
             between = rod.masses[2] if counted.inertia else 0.0

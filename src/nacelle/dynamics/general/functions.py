@@ -39,7 +39,7 @@ from nacelle.kinematics.shapes import of_actuators, of_pose, of_twist, of_unknow
 from nacelle.model.leg import PLATFORM
 from nacelle.model.robot import Robot
 from nacelle.spatial.physics import physics
-from nacelle.spatial.scalar import Array, Scalar, absolute, minimum, pack, plus
+from nacelle.spatial.scalar import Array, Scalar, absolute, minimum, pack, plus, sqrt
 from nacelle.spatial.solve import solve
 
 
@@ -131,7 +131,8 @@ def inverse(
         F = pack(along_twist(legs, into)) - load
         rows, columns = scales(robot.numeric)
         weights = rows * rows if len(rows) == len(columns) else None
-        force, pivot = balance(actuator_jacobian(legs), F, weights, units=columns)
+        force, square = balance(actuator_jacobian(legs), F, weights, units=columns)
+        pivot = sqrt(square)
     return {"force": force, "pivot": pack([pivot])[0], "gates": _gates(legs)}
 
 

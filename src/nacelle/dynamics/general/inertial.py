@@ -5,19 +5,19 @@ from __future__ import annotations
 import numpy as np
 
 from nacelle.dynamics.general.inertia import (
-    PAIRS,
     Numbers,
     moved,
     numbers_from_parameters,
+    second_moments,
     wrench_in_own_axes,
 )
 from nacelle.dynamics.general.required import Required
 from nacelle.kinematics.general.legs import Legs, Motion, merge
 from nacelle.kinematics.general.nacelle import Frame
 from nacelle.kinematics.general.plan import Placed, Plan
-from nacelle.kinematics.general.vectors import ZERO, add, all_zero, is_zero, scaled, turned
+from nacelle.kinematics.general.vectors import ZERO, add, all_zero, is_zero, scaled, turned, turning
 from nacelle.model.loaded import body_parameters, has_mass
-from nacelle.spatial.scalar import Array, Scalar, pack
+from nacelle.spatial.scalar import Array, Scalar, pack, product
 
 
 def inertial_numbers(placed: Placed, plan: Plan) -> Numbers:
@@ -90,7 +90,11 @@ def require_inertia(legs: Legs, motion: Motion, numbers: Numbers, into: Required
         into.at_end[key] = scaled(mass, motion.frames[body].acceleration(local))
     for body, values in numbers.bodies.items():
         frame = motion.frames[body]
-        f, n = _columns_wrench(values, frame)
+        f, n = (
+            _columns_wrench(values, frame)
+            if _prefers_columns(values, placed, body)
+            else _own_wrench(values, frame)
+        )
         into.on_nacelle(body, frame.pose.p, f, n)
     for rate, inertia in numbers.rates.items():
         acceleration = motion.u_dot.get(rate, motion.w_dot.get(rate, 0.0))
@@ -98,19 +102,44 @@ def require_inertia(legs: Legs, motion: Motion, numbers: Numbers, into: Required
 
 
 def _columns_wrench(values: Array, frame: Frame) -> tuple[Array, Array]:
-    """Wrench of a nacelle body about its origin from the columns of its axes, base axes."""
-    R, ddot = frame.pose.R, frame.columns_ddot
-    f = scaled(values[0], frame.a)
-    h: Array = ZERO
+    """Wrench of a nacelle body about its origin from the columns of its axes, base axes.
+
+    f = m a + sum h_j c_j'',  n = sum over i of c_i x t_i,  t_i = sum S_ij c_j'' + h_i a; and since the sum of
+    c_i x c_i'' is 2 w', one of three second moments on the diagonal costs three products alone.
+    """
+    R, ddot, m, h = frame.pose.R, frame.columns_ddot, values[0], values[1:4]
+    f = scaled(m, frame.a)
     for k in range(3):
-        f = add(f, scaled(values[1 + k], ddot[k]))
-        h = add(h, scaled(values[1 + k], R[:, k]))
-    n = turned(h, frame.a)
-    for (i, j), value in zip(PAIRS, values[4:], strict=True):
-        if is_zero(value) or all(all_zero(c) for c in ddot):
-            continue
-        part = turned(R[:, i], ddot[j])
-        if i != j:
-            part = add(part, turned(R[:, j], ddot[i]))
-        n = add(n, scaled(value, part))
+        f = add(f, scaled(h[k], ddot[k]))
+    S = second_moments(values)
+    n: Array = ZERO
+    if not any(is_zero(S[k, k]) for k in range(3)):
+        n = scaled(2.0 * S[0, 0], frame.w_dot)
+        S = pack([[S[i, j] - S[0, 0] if i == j else S[i, j] for j in range(3)] for i in range(3)])
+    for i in range(3):
+        t = scaled(h[i], frame.a)
+        for j in range(3):
+            t = add(t, scaled(S[i, j], ddot[j]))
+        n = add(n, turned(R[:, i], t))
     return f, n
+
+
+def _prefers_columns(values: Array, placed: Placed, body: int) -> bool:
+    """Whether a nacelle body's wrench is cheaper from the columns of its axes than in its own axes.
+
+    The columns are there already where legs hold the body at points off its origin.
+    """
+    there = any(
+        tie.body == body and tie.local is not None and not all_zero(tie.local)
+        for ties in placed.ties
+        for tie in ties
+    )
+    return there or sum(not is_zero(value) for value in values[4:]) <= 1
+
+
+def _own_wrench(values: Array, frame: Frame) -> tuple[Array, Array]:
+    """Wrench of a nacelle body about its origin, found in its own axes; base axes."""
+    R = frame.pose.R
+    w, w_dot, a = (product(R.T, vector) for vector in (frame.w, frame.w_dot, frame.a))
+    f, n = wrench_in_own_axes(values, a, turning(w, w_dot))
+    return product(R, f), product(R, n)

@@ -158,7 +158,8 @@ class Legs:
         """Accelerations of the dependent rates where dv/dt = 0; `frames` have no accelerations of w."""
         if not self.plan.known.dependent:
             return None
-        state = Moving(self.placed.chains, u, outward(self.placed.chains, u, {}, frames), frames)
+        nodes = outward(self.placed.chains, u, {}, frames)
+        state = Moving(self.placed.chains, u, nodes, frames, nodes, ZERO)
         sides = self.right_hand_sides(state)
         right: list[Scalar] = []
         own = [value for loop in self.loops for value in loop.second(frames)]
@@ -210,6 +211,7 @@ class Motion:
         frames: motion of the nacelle's bodies, gravity taken off.
         w: rates of the nacelle.
         w_dot: their derivatives.
+        state: the same as ties know it.
     """
 
     u: Rates
@@ -218,6 +220,7 @@ class Motion:
     frames: dict[int, Frame]
     w: Rates
     w_dot: Rates
+    state: Moving
 
 
 def eliminated(plan: Plan, placed: Placed) -> Legs:
@@ -239,5 +242,8 @@ def motion(legs: Legs, v: Array, a: Array) -> Motion:
     w_dot = legs.nacelle_accelerations(a, legs.bias(u, still))
     frames = placed.nacelle.frames(w, w_dot, gravity)
     nodes = outward(placed.chains, u, {}, frames, 0, gravity)
-    u_dot = legs.accelerations(Moving(placed.chains, u, nodes, frames))
-    return Motion(u, u_dot, outward(placed.chains, u, u_dot, frames, 0, gravity), frames, w, w_dot)
+    chains = placed.chains
+    u_dot = legs.accelerations(Moving(chains, u, nodes, frames, outward(chains, u, {}, frames), gravity))
+    nodes = outward(chains, u, u_dot, frames, 0, gravity)
+    state = Moving(chains, u, nodes, frames, outward(chains, u, u_dot, frames), gravity)
+    return Motion(u, u_dot, nodes, frames, w, w_dot, state)

@@ -18,7 +18,7 @@ from nacelle.kinematics.general.chain import Chains, chains
 from nacelle.kinematics.general.elimination import Order, factorise, find_order
 from nacelle.kinematics.general.nacelle import Nacelle, nacelle_at
 from nacelle.kinematics.general.rods import find_rods, rods_of
-from nacelle.kinematics.general.solve import pivot_order
+from nacelle.kinematics.general.solve import constant_columns, pivot_order
 from nacelle.kinematics.general.ties import Rod, Tie, closure_tie, rod_tie, spin_tie
 from nacelle.kinematics.mechanism import Mechanism, mechanism
 from nacelle.kinematics.mobility import Spin
@@ -245,16 +245,21 @@ def _order_of(tables: Array, unit: Array) -> SolveOrder:
     C = np.where(np.max(np.abs(tables), axis=0) < _FILLED * np.max(np.abs(tables)), 0.0, tables)
     C = C / unit[None, :, None]
     size = np.median(np.max(np.abs(C), axis=1), axis=0)
-    return SolveOrder(pivot_order(C / size), (unit, size))
+    return SolveOrder(
+        pivot_order(C / np.where(size > 0.0, size, 1.0)), (unit, np.where(size > 0.0, size, 1.0))
+    )
 
 
 def _dependent_order(plan: Plan, placed: list[Placed]) -> SolveOrder | None:
     """Pivots for the dependent rates of the nacelle that are strong at all samples."""
     from nacelle.kinematics.general.legs import eliminated
 
-    if len(plan.known.dependent) <= 3:
+    count = len(plan.known.dependent)
+    if count < 2:
         return None
     D = np.stack([np.asarray(eliminated(plan, at).D, dtype=float) for at in placed])
+    if count <= 3 and not constant_columns(D).any():
+        return None
     return _order_of(D, np.median(np.max(np.abs(D), axis=2), axis=0))
 
 

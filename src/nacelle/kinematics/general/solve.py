@@ -73,9 +73,12 @@ def pivot_order(samples: Array) -> tuple[tuple[int, int], ...]:
     """An order of pivots (row, column) that is good for all sample matrices (N, n, n) of floats.
 
     At each step the entry whose smallest size over the samples, against the largest entry of what is left,
-    is best; entries that are zero in all samples make columns cheap and are preferred among near equals.
+    is best; entries that are zero in all samples make columns cheap and are preferred among near equals, and
+    columns that are constant come before all others: their pivots cost nothing.
     """
-    M = samples / np.max(np.abs(samples), axis=2, keepdims=True)
+    still = constant_columns(samples)
+    M = samples if still.any() else samples / np.max(np.abs(samples), axis=2, keepdims=True)
+    M = M.copy()
     n = M.shape[1]
     rows_left, columns_left = list(range(n)), list(range(n))
     order = []
@@ -84,7 +87,9 @@ def pivot_order(samples: Array) -> tuple[tuple[int, int], ...]:
         largest = np.max(part, axis=(1, 2), keepdims=True)
         good = np.min(part / largest, axis=0)
         filled = np.sum(np.max(part, axis=0) > _FILLED, axis=0)
-        score = np.where(good > 0.1 * np.max(good), -filled[None, :] + 1e-3 * good, -np.inf)
+        cheap = len(M) * still[columns_left]
+        strong = good > 0.1 * np.max(good[:, still[columns_left]] if cheap.any() else good)
+        score = np.where(strong, cheap[None, :] - filled[None, :] + 1e-3 * good, -np.inf)
         i, j = np.unravel_index(_first_best(score), score.shape)
         row, column = rows_left[i], columns_left[j]
         order.append((row, column))
@@ -94,6 +99,12 @@ def pivot_order(samples: Array) -> tuple[tuple[int, int], ...]:
             factor = M[:, other, column] / M[:, row, column]
             M[:, other] = M[:, other] - factor[:, None] * M[:, row]
     return tuple(order)
+
+
+def constant_columns(samples: Array) -> Array:
+    """Which columns of sample matrices (N, n, n) are the same at all samples."""
+    spread = np.ptp(samples, axis=0)
+    return np.asarray(np.all(spread <= _FILLED * np.max(np.abs(samples)), axis=0))
 
 
 def _first_best(score: Array) -> int:

@@ -309,13 +309,26 @@ class Moving:
         u: rates of the legs.
         nodes: motion of the nodes where the leg rates are constant.
         frames: motion of the nacelle.
-        gravity: base axes: taken off the accelerations of nodes and nacelle alike.
+        weightless: the same nodes without gravity.
+        gravity: base axes; it is taken off the accelerations of nodes and nacelle alike.
     """
 
     chains: Chains
     u: dict[int, Scalar]
     nodes: dict[int, NodeMotion]
     frames: dict[int, Frame]
+    weightless: dict[int, NodeMotion]
+    gravity: Array
+
+    def acceleration(self, tie: Tie) -> Array:
+        """Acceleration of the leg's point of a tie onto the nacelle, in the tie's axes.
+
+        In base axes gravity is a constant: it is not turned into the leg's axes and back.
+        """
+        if tie.axes == tie.node:
+            return self.nodes[tie.node].acceleration(tie.own)
+        bare = self.weightless[tie.node].acceleration(tie.own)
+        return add(self.chains.up(tie.node, bare, tie.axes), -self.gravity)
 
     def relative(self, tie: Tie) -> dict[int, NodeMotion]:
         """Motion of the nodes of a loop inside a leg, relative to what both sides have in common."""
@@ -363,7 +376,7 @@ def given_accelerations(tie: Tie, state: Moving) -> list[Scalar]:
     own = state.nodes[tie.node]
     frame = state.frames[tie.body]
     down = chains.down
-    a_own = chains.up(tie.node, own.acceleration(tie.own), tie.axes)
+    a_own = state.acceleration(tie)
     if tie.local is not None:
         a_far = down(tie.axes, frame.acceleration(tie.local))
     else:

@@ -14,6 +14,8 @@ from nacelle.program.program import Program
 from nacelle.spatial.rounding import ULPS
 
 # How far a result may be from that of the program as it was, over the largest entry of its output.
+# How often values are made from others, and by what part that must shorten a program to be tried again.
+_ROUNDS, _GAIN = 3, 0.01
 AGREE = Decimal("1e-13")
 # Merging to no less than this part of the cost is little.
 _LITTLE = 0.7
@@ -51,13 +53,26 @@ def with_identities(program: Program, samples: Samples) -> Program:
         # Where there was little to merge, the passes may do better with what they know of the program itself.
         small = min(small, minimise(program), key=cost)
     for units in (ULPS, 0):
-        values = Values(small, samples.proof, samples.sizes, units)
-        candidate = minimise(written(values, rebuilt(values)))
+        candidate = _rebuilt(small, samples, units)
         if cost(candidate) >= cost(small):
             break
         if agrees(candidate, program, samples.check):
             return candidate
     return small
+
+
+def _rebuilt(program: Program, samples: Samples, units: int) -> Program:
+    """Values made from others, as long as that shortens the program by more than a little."""
+    for _ in range(_ROUNDS):
+        values = Values(program, samples.proof, samples.sizes, units)
+        candidate = minimise(written(values, rebuilt(values)))
+        if cost(candidate) >= cost(program):
+            return program
+        gain = cost(program) - cost(candidate)
+        program = candidate
+        if gain < _GAIN * cost(program):
+            return program
+    return program
 
 
 def agrees(candidate: Program, program: Program, rows: tuple[Row, ...]) -> bool:
