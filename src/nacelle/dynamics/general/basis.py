@@ -234,6 +234,8 @@ def find_basis(known: Mechanism, plan: Plan) -> tuple[list[tuple[int, int]], Bas
     numbers = as_list(inertial_numbers(placed, plan), {})
     depth = {node: len(placed.chains.path(node)) for node in range(1, len(placed.chains.nodes))}
     keys = tuple(numbers)
+    if not keys:
+        return ends, None
     p = np.array([float(value) for value in numbers.values()])
     whole = np.stack([columns[key] for key in keys], axis=1)
     best: Basis | None = None
