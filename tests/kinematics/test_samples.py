@@ -1,4 +1,4 @@
-"""Samples of a robot's inputs with 50 digits: loops closed, rotations rotations, numbers of other robots."""
+"""Samples of a robot's inputs with 50 digits: loops closed, unit quaternions, numbers of other robots."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import pytest
 
 from nacelle.compile import make_program
 from nacelle.dynamics import functions as dynamics
-from nacelle.dynamics.compact.functions import pose_shapes
 from nacelle.kinematics.functions import branch_signs
 from nacelle.kinematics.mechanism import mechanism
 from nacelle.kinematics.samples import open_loops, samples_of
@@ -66,19 +65,16 @@ def test_samples_differ_and_are_the_same_every_time() -> None:
     assert len(set(rows)) == len(rows) >= 6
 
 
-def test_rotations_are_rotations_to_all_digits() -> None:
+def test_quaternions_have_unit_length_to_all_digits() -> None:
     robot = library_robot("palida")
-    shapes = {**pose_shapes(robot), "twist": (6,), "acceleration": (6,)}
-    for row in drawn("palida", shapes).proof:
-        given = parts(row, shapes)
-        R = np.array(given["rotation"], dtype=object).reshape(3, 3)
+    shapes = input_shapes(dynamics.inverse, robot)
+    place = mechanism(robot).layout.quaternion
+    assert shapes is not None
+    assert place is not None
+    for row in drawn("palida").proof:
         with localcontext(arithmetic()):
-            assert np.max(np.abs(R @ R.T - np.eye(3, dtype=int))) < DIGITS
-    shapes = pose_shapes(library_robot("3rrr"))
-    for row in drawn("3rrr", shapes).proof:
-        c, s = parts(row, shapes)["rotation"]
-        with localcontext(arithmetic()):
-            assert abs(c * c + s * s - 1) < DIGITS
+            length = sum(value * value for value in parts(row, shapes)["x"][place])
+            assert abs(length - 1) < DIGITS
 
 
 def test_encoders_follow_from_the_pose() -> None:

@@ -34,7 +34,7 @@ from nacelle.kinematics.unknowns import pose_units, unknown_units
 from nacelle.model.joint import Primitive
 from nacelle.model.robot import Robot
 from nacelle.program.identities.samples import Row, Samples
-from nacelle.program.precise import APPLY, arithmetic, exact
+from nacelle.program.precise import arithmetic, exact
 from nacelle.program.program import Program
 from nacelle.spatial.physics import input_shapes, physics
 from nacelle.spatial.scalar import Array, pack
@@ -90,8 +90,8 @@ def samples_of(
 ) -> Samples | None:
     """Samples of the inputs of a function; None where no states of the robot are found.
 
-    Inputs are known by their names: x, y; rotation, position; q, q_dot, q_ddot; parameters. All others are
-    independent, and drawn at random.
+    Inputs are known by their names: x, y; q, q_dot, q_ddot; parameters. All others are independent, and drawn
+    at random.
 
     Args:
         robot: the robot.
@@ -148,11 +148,6 @@ class _Drawer:
                 return None
             y = solved
         given |= {"x": x, "y": y}
-        if "rotation" in self.shapes:
-            given["rotation"] = self._rotation(x)
-        if "position" in self.shapes:
-            names = self.known.layout.x_names
-            given["position"] = [x[names.index(name)] for name in "xyz" if name in names]
         if "q_ddot" in self.shapes:
             given |= self._actuators(given)
         row: Numbers = []
@@ -171,8 +166,6 @@ class _Drawer:
             return [float(unit) for unit in pose_units(self.known)]
         if name == "y" and count == self.known.ny:
             return [float(unit) for unit in unknown_units(self.known)]
-        if name == "rotation":
-            return [1.0] * count
         return [0.0] * count
 
     # ---- states
@@ -255,14 +248,6 @@ class _Drawer:
         whole = self.rng.integers(1 << 52, 3 << 52, count)
         sign = self.rng.integers(0, 2, count)
         return [Decimal(int(w) * (1 if s else -1)) / (1 << 53) for w, s in zip(whole, sign, strict=True)]
-
-    def _rotation(self, x: Numbers) -> Numbers:
-        """The platform's rotation as the smallest form takes it: matrix, or cosine and sine."""
-        layout = self.known.layout
-        if layout.quaternion is not None:
-            return _matrix(x[layout.quaternion])
-        angle = next(x[k] for k, name in enumerate(layout.x_names) if name in ("rx", "ry", "rz"))
-        return [APPLY["cos"](angle), APPLY["sin"](angle)]
 
     def _actuators(self, given: dict[str, Numbers]) -> dict[str, Numbers]:
         """Coordinates, rates and accelerations of the actuators at random twists."""
