@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from nacelle.compile import make_program, remembered
+from nacelle.dynamics import functions as tree
 from nacelle.dynamics.compact import functions as compact
 from nacelle.dynamics.compact.choose import ways
 from nacelle.dynamics.compact.model import Choice, applies
@@ -38,6 +39,13 @@ def _kept(found: Mapping[str, Array], outputs: str) -> dict[str, Array]:
     return {name: found[name] for name in outputs.split()}
 
 
+def _form(robot: Robot, form: str, name: str) -> Callable[..., dict[str, Array]]:
+    """The physics of a form; where symbols may be any numbers nothing is decided, and the tree is taken."""
+    source: Any = {"general": general, "compact": compact}[form] if robot.is_like_numeric else tree
+    found: Callable[..., dict[str, Array]] = getattr(source, name)
+    return found
+
+
 def _load(robot: Robot, load: Array | None) -> Array:
     return np.zeros(robot.motion.n) if load is None else load
 
@@ -57,7 +65,7 @@ def inverse(
     **options: Any,
 ) -> dict[str, Array]:
     """Actuator forces, smallest pivot and margins; `load` (n,) is a force along v from outside."""
-    source = general.inverse if form == "general" else compact.inverse
+    source = _form(robot, form, "inverse")
     return _kept(source(robot, x, y, v, a, _load(robot, load), **options), outputs)
 
 
@@ -76,7 +84,7 @@ def forward(
     **options: Any,
 ) -> dict[str, Array]:
     """The derivative of the reduced twist at actuator forces tau: M dv/dt = A^T tau + load - h."""
-    source = general.forward if form == "general" else compact.forward
+    source = _form(robot, form, "forward")
     return _kept(source(robot, x, y, v, tau, _load(robot, load), **options), outputs)
 
 
@@ -86,7 +94,7 @@ def inertia(
     robot: Robot, x: Array, y: Array, *, form: str = "general", outputs: str = "M A gates"
 ) -> dict[str, Array]:
     """Mass matrix (n, n) along the reduced twist, J_r^-1 (actuators, n) and margins."""
-    return _kept((general.inertia if form == "general" else compact.inertia)(robot, x, y), outputs)
+    return _kept(_form(robot, form, "inertia")(robot, x, y), outputs)
 
 
 @sampled(samples_of)
@@ -95,9 +103,9 @@ def jacobian(
     robot: Robot, x: Array, y: Array, *, form: str = "general", outputs: str = "J gates"
 ) -> dict[str, Array]:
     """J_r^-1 (actuators, n), the rates of the actuators from the reduced twist, and margins."""
-    if form == "general":
+    if form == "general" and robot.is_like_numeric:
         return _kept(inverse_jacobian(robot, x, y), outputs)
-    found = compact.inertia(robot, x, y)
+    found = _form(robot, form, "inertia")(robot, x, y)
     return _kept({"J": found["A"], "gates": found["gates"]}, outputs)
 
 
@@ -107,14 +115,14 @@ def bias(
     robot: Robot, x: Array, y: Array, v: Array, *, outputs: str = "h gates", **options: Any
 ) -> dict[str, Array]:
     """Force along the reduced twist at dv/dt = 0; "M", "A" and the actuators' "drift" on demand."""
-    return _kept(general.bias(robot, x, y, v, **options), outputs)
+    return _kept(_form(robot, "general", "bias")(robot, x, y, v, **options), outputs)
 
 
 @sampled(samples_of)
 @physics(x=of_pose, y=of_unknowns)
 def gravity(robot: Robot, x: Array, y: Array, *, outputs: str = "g A gates") -> dict[str, Array]:
     """Force along the reduced twist that holds the robot against gravity, and J_r^-1."""
-    return _kept(general.gravity(robot, x, y), outputs)
+    return _kept(_form(robot, "general", "gravity")(robot, x, y), outputs)
 
 
 @sampled(samples_of)
@@ -129,7 +137,7 @@ def energies(
     smooth: float | None = None,
 ) -> dict[str, Array]:
     """Kinetic and potential energy (J), and the power that friction takes (W)."""
-    return _kept(general.energies(robot, x, y, v, smooth=smooth), outputs)
+    return _kept(_form(robot, "general", "energies")(robot, x, y, v, smooth=smooth), outputs)
 
 
 # What decides which form is taken: the inputs and the result that everyone needs.

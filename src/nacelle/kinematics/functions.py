@@ -112,13 +112,17 @@ def body_poses(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
 def inverse_jacobian(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """Coordinates of the actuators, and J_r^-1 (actuators, n): their rates from the reduced twist."""
     known, now = _now(robot, x, y)
-    plan = plan_of(robot)
-    legs = eliminated(plan, placed_at(plan, robot, now))
     return {
         "q": _active(robot, now),
-        "J": actuator_jacobian(legs),
+        "J": _small_inverse(robot, now) if robot.is_like_numeric else _inverse(robot, known, now),
         "gates": margins(robot, known, now),
     }
+
+
+def _small_inverse(robot: Robot, now: Configuration) -> Array:
+    """J_r^-1 (actuators, n) in the general form."""
+    plan = plan_of(robot)
+    return actuator_jacobian(eliminated(plan, placed_at(plan, robot, now)))
 
 
 def _inverse(robot: Robot, known: Mechanism, now: Configuration) -> Array:

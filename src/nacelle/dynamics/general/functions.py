@@ -39,7 +39,7 @@ from nacelle.kinematics.shapes import of_actuators, of_pose, of_twist, of_unknow
 from nacelle.model.leg import PLATFORM
 from nacelle.model.robot import Robot
 from nacelle.spatial.physics import physics
-from nacelle.spatial.scalar import Array, Scalar, absolute, minimum, pack, plus, sqrt
+from nacelle.spatial.scalar import Array, Scalar, absolute, minimum, pack, plus, settled, sqrt
 from nacelle.spatial.solve import solve
 
 
@@ -49,10 +49,17 @@ def _basis(plan: Plan) -> tuple[list[tuple[int, int]], Basis | None]:
 
 
 def numbers_of(placed: Placed, plan: Plan) -> Numbers:
-    """The inertial numbers in the cheapest basis."""
+    """The inertial numbers in the cheapest basis; as they are where the geometry is given at run time."""
     numbers = inertial_numbers(placed, plan)
+    if not _has_constant_geometry(placed.robot):
+        return numbers
     ends, basis = _basis(plan)
     return numbers if basis is None else reduced(numbers, basis, ends)
+
+
+def _has_constant_geometry(robot: Robot) -> bool:
+    frames = (f for joint in robot.joints for f in (joint.frame_predecessor, joint.frame_successor))
+    return all(settled(part).dtype != object for frame in frames for part in frame)
 
 
 def legs_at(robot: Robot, x: Array, y: Array, *, pole: bool = False) -> Legs:

@@ -18,12 +18,13 @@ from functools import cached_property
 import numpy as np
 
 from nacelle.kinematics.configuration import Configuration
+from nacelle.kinematics.general.vectors import is_zero
 from nacelle.kinematics.tree import Step, Turn, step_motion
 from nacelle.model.joint import Primitive
 from nacelle.model.leg import BASE
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose, identity
-from nacelle.spatial.scalar import Array, plus, product
+from nacelle.spatial.scalar import Array, plus, product, settled
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,8 +86,7 @@ class Node:
 
 def _is_aligned(R: Array, axis: int) -> bool:
     """Whether a constant rotation takes an axis to a coordinate axis."""
-    column = R[:, axis]
-    return bool(np.count_nonzero(column) == 1) if column.dtype != object else False
+    return sum(not is_zero(entry) for entry in R[:, axis].tolist()) == 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,7 +182,7 @@ def chains(robot: Robot, now: Configuration, omitted: frozenset[int] = frozenset
                 roots[len(nodes) - 1] = joint.predecessor
                 parents.add(len(nodes) - 1)
             index, frame = place[joint.predecessor]
-            G = frame @ joint.frame_predecessor
+            G = frame @ _settled(joint.frame_predecessor)
             rate = robot.platform_nv + robot.v_slices[j].start
             for number, primitive in enumerate(joint.primitives):
                 step = now.steps[starts[j] + number]
@@ -201,10 +201,15 @@ def chains(robot: Robot, now: Configuration, omitted: frozenset[int] = frozenset
                 nodes.append(Node(index, rates, G, primitive, step, split))
                 index, G = len(nodes) - 1, identity()
                 rate += primitive.nv
-            place[joint.successor] = (index, G @ joint.frame_successor.inverse())
+            place[joint.successor] = (index, G @ _settled(joint.frame_successor).inverse())
     # Bodies of the nacelle are not part of the legs.
     place = {body: at for body, at in place.items() if at[0] not in roots}
     return Chains(tuple(nodes), place, roots)
+
+
+def _settled(frame: Pose) -> Pose:
+    """A joint frame whose constants are floats, where numbers of the robot are symbols."""
+    return Pose(settled(frame.R), settled(frame.p))
 
 
 def _rotation(axis: int, c: float, s: float) -> Array:
