@@ -38,7 +38,7 @@ _SMALL = 2e-14
 _NOTHING = 1e-12
 # By how much the terms of a force may grow.
 _GROWTH = 20.0
-_RESIDUAL = 1e-12
+_RESIDUAL = 1e-13
 
 Key = tuple[str, int, int]
 
