@@ -718,7 +718,7 @@ def make_program(
         if not minimised:
             return program
         sampler = sampler_of(function)
-        samples = sampler(robot, shapes, groups) if sampler is not None else None
+        samples = sampler(robot, shapes) if sampler is not None else None
         return minimise(program) if samples is None else with_identities(program, samples)
 
 

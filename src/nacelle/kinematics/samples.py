@@ -8,14 +8,11 @@ digits:
 which gains some nine digits a step. Everything else (twists, accelerations, forces, loads) is drawn at
 random. An identity is a relation of analytic functions: one that holds at generic points of the branch
 holds on all of it.
-
-Where numbers of the robot are inputs they are drawn, too: frames of joints turned and moved, every other
-number changed by some tenth. An identity then holds for all robots, or it is none.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from decimal import Decimal, localcontext
 from typing import Any
 
@@ -57,8 +54,6 @@ _CONVERGED = Decimal("1e-52")
 _STALLED, _CLOSED = Decimal("1e-25"), Decimal("1e-13")
 # Singular values of the closures below this part of the largest belong to idle motion.
 _IDLE = 1e-7
-# By how much numbers of a robot are changed where they are inputs.
-_TURN, _SHIFT, _CHANGE, _LEAST = Decimal("0.02"), Decimal("0.02"), Decimal("0.1"), Decimal("0.1")
 
 
 @physics(y=of_unknowns, x=of_pose)
@@ -82,24 +77,16 @@ def _quaternions(known: Mechanism) -> list[slice]:
     return places
 
 
-def samples_of(
-    robot: Robot,
-    shapes: Mapping[str, tuple[int, ...]],
-    groups: Sequence[str] = (),
-    fixed: Collection[str] = (),
-) -> Samples | None:
+def samples_of(robot: Robot, shapes: Mapping[str, tuple[int, ...]]) -> Samples | None:
     """Samples of the inputs of a function; None where no states of the robot are found.
 
-    Inputs are known by their names: x, y; q, q_dot, q_ddot; parameters. All others are independent, and drawn
-    at random.
+    Inputs are known by their names: x, y; q, q_dot, q_ddot. All others are independent, and drawn at random.
 
     Args:
         robot: the robot.
         shapes: names and shapes of the inputs.
-        groups: groups of the robot's numbers that are the input `parameters`.
-        fixed: names of those that have their value for good (zeros that are declared).
     """
-    drawer = _Drawer(robot.alike, shapes, tuple(groups), frozenset(fixed))
+    drawer = _Drawer(robot.alike, shapes)
     proof = [drawer.row(reach) for reach in _PROOF]
     check = [drawer.row(reach) for reach in _CHECK]
     if any(row is None for row in (*proof, *check)):
@@ -112,14 +99,8 @@ def samples_of(
 class _Drawer:
     """Draws inputs of a function of a robot."""
 
-    def __init__(
-        self,
-        robot: Robot,
-        shapes: Mapping[str, tuple[int, ...]],
-        groups: tuple[str, ...] = (),
-        fixed: Collection[str] = (),
-    ) -> None:
-        self.robot, self.shapes, self.groups, self.fixed = robot, shapes, groups, fixed
+    def __init__(self, robot: Robot, shapes: Mapping[str, tuple[int, ...]]) -> None:
+        self.robot, self.shapes = robot, shapes
         self.known = mechanism(robot)
         self.rng = np.random.default_rng(_SEED)
         self._programs: dict[str, Program] = {}
@@ -138,16 +119,13 @@ class _Drawer:
         start = self._state(reach)
         if start is None:
             return None
-        given: dict[str, Numbers] = {}
-        if self.groups:
-            given["parameters"] = self._parameters()
         x, y = self._precise_pose(start[0]), _numbers(start[1])
         if y:
-            solved = self._closed(y, x, given.get("parameters", []))
+            solved = self._closed(y, x)
             if solved is None:
                 return None
             y = solved
-        given |= {"x": x, "y": y}
+        given: dict[str, Numbers] = {"x": x, "y": y}
         if "q_ddot" in self.shapes:
             given |= self._actuators(given)
         row: Numbers = []
@@ -202,25 +180,22 @@ class _Drawer:
         return numbers
 
     def _program(self, function: Callable[..., Any]) -> Program:
-        """A function of this robot as a program, with its numbers as inputs where they are."""
+        """A function of this robot as a program."""
         found = self._programs.get(function.__name__)
         if found is None:
             shapes = input_shapes(function, self.robot)
             assert shapes is not None
-            if self.groups:
-                shapes = {"parameters": (len(self.robot.parameter_names(*self.groups)),), **shapes}
-            found = make_program(function, self.robot, shapes, self.groups, minimised=False)
+            found = make_program(function, self.robot, shapes, minimised=False)
             self._programs[function.__name__] = found
         return found
 
-    def _closed(self, y: Numbers, x: Numbers, parameters: Numbers) -> Numbers | None:
+    def _closed(self, y: Numbers, x: Numbers) -> Numbers | None:
         """The unknowns to all digits; None if the loops do not close."""
         program = self._program(open_loops)
 
         def gaps(values: Numbers) -> Numbers:
-            return exact(program, [*parameters, *values, *x])
+            return exact(program, [*values, *x])
 
-        place = slice(len(parameters), len(parameters) + len(y))
         units, now = unknown_units(self.known), gaps(y)
         inverse: Array | None = None
         last = Decimal(1)
@@ -230,7 +205,7 @@ class _Drawer:
                 return y
             # The Jacobian is computed anew as long as steps are long.
             if inverse is None or last > _LONG:
-                inverse = _pseudo_inverse(program, [*parameters, *y, *x], place)
+                inverse = _pseudo_inverse(program, [*y, *x], len(y))
             if inverse is None or not scale.is_finite() or scale > 1:
                 return None
             step = inverse @ np.array([float(gap / scale) for gap in now])
@@ -253,44 +228,9 @@ class _Drawer:
         """Coordinates, rates and accelerations of the actuators at random twists."""
         program = self._program(_actuator_motion)
         n = self.robot.motion.n
-        flat = exact(
-            program,
-            [*given.get("parameters", []), *given["x"], *given["y"], *self._random(n), *self._random(n)],
-        )
+        flat = exact(program, [*given["x"], *given["y"], *self._random(n), *self._random(n)])
         m = len(self.robot.actuators)
         return {"q": flat[:m], "q_dot": flat[m : 2 * m], "q_ddot": flat[2 * m :]}
-
-    def _parameters(self) -> Numbers:
-        """Numbers of another robot: its frames are rotations to all digits."""
-        found: Numbers = []
-        for group in self.groups:
-            vector = self.robot.parameter_vector(group)
-            fixed = [name in self.fixed for name in self.robot.parameter_names(group)]
-            if group == "geometry":
-                for start in range(0, len(vector), 12):
-                    found += self._frame(_numbers(vector[start : start + 12]), fixed[start : start + 12])
-                continue
-            for value, change, stays in zip(_numbers(vector), self._random(len(vector)), fixed, strict=True):
-                size = max(abs(value), _LEAST)
-                found.append(value if stays else value + _CHANGE * size * change)
-        return found
-
-    def _frame(self, frame: Numbers, fixed: list[bool]) -> Numbers:
-        """A frame of a joint, turned and moved a little; about one axis alone if entries are to stay."""
-        own = _orthonormal(frame[:9])
-        change = self._random(6)
-        turned = own
-        for axes in ((0, 1, 2), (0,), (1,), (2,), ()):
-            quat = [_TURN * value if k in axes else Decimal(0) for k, value in enumerate(change[:3])]
-            turned = _product(_matrix([*quat, Decimal(1)]), own)
-            if all(a == b for a, b, stays in zip(turned, own, fixed, strict=False) if stays):
-                break
-        shift = _SHIFT * Decimal(self.robot.size)
-        moved = [
-            p if stays else p + shift * r
-            for p, r, stays in zip(frame[9:], change[3:], fixed[9:], strict=True)
-        ]
-        return [*turned, *moved]
 
 
 @physics(x=of_pose, y=of_unknowns, v=of_twist, a=of_twist)
@@ -299,13 +239,12 @@ def _actuator_motion(robot: Robot, x: Array, y: Array, v: Array, a: Array) -> di
     return {key: motion[key] for key in ("active", "active_rate", "active_acceleration")}
 
 
-def _pseudo_inverse(program: Program, inputs: Numbers, by: slice) -> Array | None:
-    """Pseudo-inverse in double of the Jacobian of a program's results by some of its inputs."""
+def _pseudo_inverse(program: Program, inputs: Numbers, count: int) -> Array | None:
+    """Pseudo-inverse in double of the Jacobian of a program's results by the first of its inputs."""
     at = np.array([float(value) for value in inputs])
-    count = by.stop - by.start
     moved = np.tile(at, (2 * count, 1))
     step = np.zeros((count, at.size))
-    step[:, by] = _DISTANCE * np.eye(count)
+    step[:, :count] = _DISTANCE * np.eye(count)
     moved += np.concatenate([step, -step])
     with np.errstate(all="ignore"):
         results = [np.broadcast_to(value, 2 * count) for value in program.evaluate(list(moved.T))]
@@ -316,35 +255,3 @@ def _pseudo_inverse(program: Program, inputs: Numbers, by: slice) -> Array | Non
 def _numbers(values: Array) -> Numbers:
     """Floats, taken as exact."""
     return [Decimal(float(value)) for value in values]
-
-
-def _matrix(quat: Numbers) -> Numbers:
-    """Rotation matrix of a quaternion xyzw of any length, row by row."""
-    x, y, z, w = quat
-    n = 2 / (x * x + y * y + z * z + w * w)
-    return [
-        1 - n * (y * y + z * z),
-        n * (x * y - z * w),
-        n * (x * z + y * w),
-        n * (x * y + z * w),
-        1 - n * (x * x + z * z),
-        n * (y * z - x * w),
-        n * (x * z - y * w),
-        n * (y * z + x * w),
-        1 - n * (x * x + y * y),
-    ]
-
-
-def _product(a: Numbers, b: Numbers) -> Numbers:
-    return [
-        sum((a[3 * i + k] * b[3 * k + j] for k in range(3)), Decimal(0)) for i in range(3) for j in range(3)
-    ]
-
-
-def _orthonormal(R: Numbers) -> Numbers:
-    """The rotation nearest to a matrix that is one to sixteen digits: X <- (3 X - X X^T X) / 2."""
-    for _ in range(3):
-        transposed = [R[3 * j + i] for i in range(3) for j in range(3)]
-        cube = _product(_product(R, transposed), R)
-        R = [(3 * a - b) / 2 for a, b in zip(R, cube, strict=True)]
-    return R

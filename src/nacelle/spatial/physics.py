@@ -33,9 +33,8 @@ def sampled(sampler: Callable[..., Any]) -> Callable[[_F], _F]:
     """Declare how the inputs of a physics function are drawn.
 
     Args:
-        sampler: called as sampler(robot, shapes, groups), with the names and shapes of all inputs and the
-            groups of the robot's numbers among them; gives `nacelle.program.identities.samples.Samples`, or
-            None where there are none.
+        sampler: called as sampler(robot, shapes), with the names and shapes of all inputs; gives
+            `nacelle.program.identities.samples.Samples`, or None where there are none.
     """
 
     def declare(function: _F) -> _F:
