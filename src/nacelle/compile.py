@@ -35,7 +35,7 @@ from nacelle.emit.newton import NumpyNewton, Solver
 from nacelle.emit.registry import Kernel, Target, TargetError, target, warn_once
 from nacelle.emit.rk4 import Integrator, NumpyRk4
 from nacelle.emit.store import Store
-from nacelle.errors import DescriptionError, KinematicsError, NacelleError, did_you_mean
+from nacelle.errors import NacelleError, did_you_mean
 from nacelle.model.parameters import GROUPS
 from nacelle.model.robot import Robot
 from nacelle.program.cost import Count, cost, count
@@ -756,7 +756,9 @@ def make_split(
             return split(traced, minimised=minimised)
         except KeyError as error:
             raise CompileError(f"{name} has {error.args[0]}") from error
-        except (KinematicsError, DescriptionError) as error:
+        except CompileError:
+            raise
+        except NacelleError as error:
             raise CompileError(
                 f"{robot.name} cannot have its numbers ({', '.join(groups)}) as inputs: with numbers near "
                 f"those described {error}; numbers that must be equal are to be one constant of the "

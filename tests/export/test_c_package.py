@@ -246,3 +246,29 @@ def test_builds_with_its_own_files(tmp_path: Path, tool: str) -> None:
         assert ran.returncode == 0, ran.stdout + ran.stderr
     # Under make, a make of its own says where it was at the end.
     assert "all is well\n" in ran.stdout
+
+
+@needs_compiler
+@pytest.mark.parametrize("name", ["fivebar", "quattro"])
+def test_numbers_given_at_run_time(tmp_path: Path, name: str) -> None:
+    """Prepared for other numbers, the function gives what the robot with these numbers needs."""
+    robot = library_robot(name)
+    groups = ("inertia", "friction") if name == "quattro" else ("geometry", "inertia", "friction")
+    done = nacelle.export(
+        robot, "inverse_dynamics", out=tmp_path / "package", parameters=",".join(groups), precision="double"
+    )
+    assert run_self_test(done.out, QUICK).endswith("all is well\n")
+    library = compiled(done.out, QUICK)
+    vector = 1.02 * robot.numbers.vector(*groups)
+    other = robot.with_numbers(vector, *groups)
+    size = sizes_of(done.out, done.name, "inverse_dynamics_prepare")[0]
+    prepare = getattr(library, f"{done.name}_inverse_dynamics_prepare")
+    prepared = call(prepare, [vector[None]], [size])[0]
+    states = sample_states(other, seed=5)
+    shapes = shapes_of(done.out, done.name, "inverse_dynamics")
+    inputs = inputs_at(states, {key: shape for key, shape in shapes.items() if key != "prepared"})
+    rows = [np.tile(prepared, (len(states.x), 1)), *inputs.values()]
+    sizes = sizes_of(done.out, done.name, "inverse_dynamics")
+    force = call(getattr(library, f"{done.name}_inverse_dynamics"), rows, sizes)[0]
+    wanted = nacelle.inverse_dynamics(other, states.x, states.v, states.a).force
+    assert np.max(np.abs(force - wanted)) < 1e-11 * np.max(np.abs(wanted))

@@ -28,6 +28,7 @@ from support.library import library_robot
         ("jacobian", {"input": "elements"}, "serves inverse_dynamics"),
         ("inverse_dynamics", {"input": "encoder"}, "did you mean 'encoders'"),
         ("inverse_dynamics", {"smooth": 0.0}, "above zero"),
+        ("jacobian", {"parameters": "masses"}, "no group 'masses'"),
         ("jacobian", {"name": "a-b"}, "cannot be the name"),
         ("jacobian", {"name": "test"}, "cannot be the name"),
         ("jacobian", {"name": "x" * 30}, "cannot be the name"),
@@ -42,6 +43,12 @@ def test_mistakes_are_told(tmp_path: Path, models: Any, options: dict[str, Any],
 def test_models_that_a_robot_does_not_have(tmp_path: Path) -> None:
     with pytest.raises(nacelle.KinematicsError, match="from encoders"):
         nacelle.export(library_robot("palida"), "inverse_dynamics", out=tmp_path / "p", input="encoders")
+    assert not list(tmp_path.iterdir())
+
+
+def test_geometry_of_legs_found_by_iteration(tmp_path: Path) -> None:
+    with pytest.raises(nacelle.ExportError, match="leave geometry out"):
+        nacelle.export(library_robot("quattro"), "jacobian", out=tmp_path / "p", parameters="geometry")
     assert not list(tmp_path.iterdir())
 
 

@@ -183,14 +183,14 @@ def package_name(robot: Robot, name: str | None) -> str:
 
 def entries(robot: Robot, prefix: str, wanted: Wanted) -> list[Entry]:
     """The functions of a package; for legs found by iteration the step that closes them comes first."""
-    made = [entry for name in wanted.models for entry in _entry(robot, prefix, name, wanted)]
-    if not any(variable.name == "y" for entry in made for variable in entry.program.inputs):
-        return made
-    if "geometry" in wanted.parameters:
+    if "geometry" in wanted.parameters and mechanism(robot).ny:
         raise ExportError(
             f"legs of {robot.name} are found by iteration, with its geometry as it is described: leave "
             "geometry out of the parameters"
         )
+    made = [entry for name in wanted.models for entry in _entry(robot, prefix, name, wanted)]
+    if not any(variable.name == "y" for entry in made for variable in entry.program.inputs):
+        return made
     return [_closing(robot, prefix), *made]
 
 

@@ -12,10 +12,10 @@ from nacelle.dynamics.joint_effort import axis_coordinate
 from nacelle.dynamics.state import State
 from nacelle.kinematics.general.actuators import ClosureRate, closure_axes
 from nacelle.kinematics.general.legs import Legs, Motion, merge
-from nacelle.kinematics.general.motion import velocity
+from nacelle.kinematics.general.motion import angular_velocity, columns, velocity
 from nacelle.kinematics.general.plan import Placed
 from nacelle.kinematics.general.ties import Rod, Tie, inner_slip, outer_velocity, tie_columns
-from nacelle.kinematics.general.vectors import ZERO, add, scaled, turned
+from nacelle.kinematics.general.vectors import ZERO, add, all_zero, scaled, turned
 from nacelle.model.joint import JointKind, Primitive
 from nacelle.spatial.scalar import Array, Scalar, divide, dot, pack, plus
 
@@ -121,6 +121,9 @@ def require_closures(legs: Legs, motion: Motion, into: Required, counted: Counte
                 counted.springs and any(joint.springs)
             ):
                 continue
+            if tie.body is not None and joint.kind is JointKind.SPHERICAL and chains.root(tie.node) is None:
+                _spherical_end(legs, motion, into, tie, counted)
+                continue
             w = motion.nodes[tie.node].w
             if tie.body is not None:
                 far = chains.down(tie.axes, motion.frames[tie.body].w)
@@ -160,6 +163,22 @@ def require_closures(legs: Legs, motion: Motion, into: Required, counted: Counte
             far_side = (force, moment) if tie.first else (-force, -moment)
             own_side = (-force, -moment) if tie.first else (force, moment)
             on_both_sides(placed, into, (leg, number), tie, own_side, far_side)
+
+
+def _spherical_end(legs: Legs, motion: Motion, into: Required, tie: Tie, counted: Counted) -> None:
+    """Friction of a spherical joint onto the nacelle, in base axes: nothing is turned there and back."""
+    chains = legs.placed.chains
+    body, _ = tie.held
+    assert tie.point is not None
+    moved = columns(chains, tie.node, tie.own, 0)
+    w = add(motion.frames[body].w, -angular_velocity(moved, motion.u))
+    terms = legs.placed.robot.joints[tie.joint].friction[0]
+    # Along the relative angular velocity, whichever side counts as first.
+    moment = ball_friction(terms, w, counted.smooth)
+    into.on_nacelle(body, tie.point, ZERO, moment)
+    for rate, (_, axis) in moved.items():
+        if not all_zero(axis):
+            into.along(rate, -dot(axis, moment))
 
 
 def require_point_joints(legs: Legs, motion: Motion, into: Required, counted: Counted) -> None:

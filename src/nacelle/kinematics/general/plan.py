@@ -182,6 +182,8 @@ def _first_point(robot: Robot, nacelle: Nacelle) -> Array | None:
     for leg in robot.legs:
         for c in leg.closures:
             joint = robot.joints[c]
+            if sum(len(lock) == 2 for lock in joint.locks) < 3:
+                continue
             for body, frame in (
                 (joint.predecessor, joint.frame_predecessor),
                 (joint.successor, joint.frame_successor),
