@@ -49,7 +49,7 @@ def require_rods(legs: Legs, motion: Motion, into: Required, counted: Counted) -
             if counted.friction and any(any(t) for t in terms):
                 w_own = chains.up(tie.node, motion.nodes[tie.node].w, tie.axes)
                 d = tie.rows[0].force
-                # d over its square, for the rod's angular velocity and for a moment on it as a pair of forces.
+                # For the rod's angular velocity, and for a moment on it as a pair of forces.
                 over = scaled(divide(1.0, rod.length2), d)
                 w = turned(over, _slip_of(legs, motion, tie))
                 near, far = terms if rod.bodies[0] == _leg_body(placed, rod) else terms[::-1]
