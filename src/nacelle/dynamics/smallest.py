@@ -21,6 +21,7 @@ from nacelle.dynamics.compact.choose import ways
 from nacelle.dynamics.compact.model import Choice, applies
 from nacelle.dynamics.general import functions as general
 from nacelle.kinematics.functions import inverse_jacobian
+from nacelle.kinematics.general.plan import is_served
 from nacelle.kinematics.mechanism import mechanism
 from nacelle.kinematics.samples import samples_of
 from nacelle.kinematics.shapes import of_actuators, of_pose, of_twist, of_unknowns
@@ -29,7 +30,7 @@ from nacelle.program.cost import cost, count
 from nacelle.program.identities.merge import merged
 from nacelle.program.program import Program
 from nacelle.spatial.physics import physics, sampled
-from nacelle.spatial.scalar import Array
+from nacelle.spatial.scalar import Array, sqrt
 
 # How the form derived by hand writes forward dynamics: it needs no search.
 FORWARD = Choice("masses", False, False, 0)
@@ -41,7 +42,9 @@ def _kept(found: Mapping[str, Array], outputs: str) -> dict[str, Array]:
 
 def _form(robot: Robot, form: str, name: str) -> Callable[..., dict[str, Array]]:
     """The physics of a form; where symbols may be any numbers nothing is decided, and the tree is taken."""
-    source: Any = {"general": general, "compact": compact}[form] if robot.is_like_numeric else tree
+    if not robot.is_like_numeric or (form == "general" and not is_served(robot)):
+        form = "tree"
+    source: Any = {"general": general, "compact": compact, "tree": tree}[form]
     found: Callable[..., dict[str, Array]] = getattr(source, name)
     return found
 
@@ -66,7 +69,11 @@ def inverse(
 ) -> dict[str, Array]:
     """Actuator forces, smallest pivot and margins; `load` (n,) is a force along v from outside."""
     source = _form(robot, form, "inverse")
-    return _kept(source(robot, x, y, v, a, _load(robot, load), **options), outputs)
+    found = source(robot, x, y, v, a, _load(robot, load), **options)
+    if source is tree.inverse:
+        # The tree's figure is the square of a ratio.
+        found = {**found, "pivot": sqrt(found["pivot"])}
+    return _kept(found, outputs)
 
 
 @sampled(samples_of)
@@ -103,7 +110,7 @@ def jacobian(
     robot: Robot, x: Array, y: Array, *, form: str = "general", outputs: str = "J gates"
 ) -> dict[str, Array]:
     """J_r^-1 (actuators, n), the rates of the actuators from the reduced twist, and margins."""
-    if form == "general" and robot.is_like_numeric:
+    if form == "general":
         return _kept(inverse_jacobian(robot, x, y), outputs)
     found = _form(robot, form, "inertia")(robot, x, y)
     return _kept({"J": found["A"], "gates": found["gates"]}, outputs)

@@ -23,7 +23,7 @@ from nacelle.kinematics.configuration import Configuration, configuration
 from nacelle.kinematics.eliminate import eliminate
 from nacelle.kinematics.general.actuators import actuator_jacobian
 from nacelle.kinematics.general.legs import eliminated
-from nacelle.kinematics.general.plan import placed_at, plan_of
+from nacelle.kinematics.general.plan import is_served, placed_at, plan_of
 from nacelle.kinematics.margins import margins
 from nacelle.kinematics.mechanism import Mechanism, mechanism
 from nacelle.kinematics.rates import (
@@ -114,7 +114,7 @@ def inverse_jacobian(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     known, now = _now(robot, x, y)
     return {
         "q": _active(robot, now),
-        "J": _small_inverse(robot, now) if robot.is_like_numeric else _inverse(robot, known, now),
+        "J": _small_inverse(robot, now) if is_served(robot) else _inverse(robot, known, now),
         "gates": margins(robot, known, now),
     }
 

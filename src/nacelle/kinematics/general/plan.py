@@ -22,6 +22,7 @@ from nacelle.kinematics.general.solve import constant_columns, pivot_order
 from nacelle.kinematics.general.ties import Rod, Tie, closure_tie, rod_tie, spin_tie
 from nacelle.kinematics.mechanism import Mechanism, mechanism
 from nacelle.kinematics.mobility import Spin
+from nacelle.kinematics.rates import rate_map
 from nacelle.model.leg import PLATFORM
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
@@ -30,6 +31,8 @@ _FILLED = 1e-11
 _SAMPLES = 12
 # So many of them decide about pivots.
 _PIVOT_SAMPLES = 6
+# So many of them are held against the tree, to this part: a wrong decision would be off by far more.
+_CHECKED, _SAME = 2, 1e-6
 
 
 @dataclass(frozen=True)
@@ -220,6 +223,36 @@ def plan_of(robot: Robot) -> Plan:
     """The plan of a robot, made once from its numbers."""
     own = robot.numeric
     return _plan(own, own.all_names)
+
+
+def is_served(robot: Robot) -> bool:
+    """Whether the general form gives a robot's rates as the equivalent tree does, at sample states.
+
+    It should, for every robot; where it does not, the tree is taken.
+    """
+    own = robot.numeric
+    return robot.is_like_numeric and _agrees(own, own.all_names)
+
+
+@lru_cache(maxsize=64)
+def _agrees(robot: Robot, names: tuple[str, ...]) -> bool:
+    from nacelle.kinematics.general.legs import eliminated
+
+    try:
+        plan = _plan(robot, names)
+        for x, y in plan.samples[:_CHECKED]:
+            now = configuration(robot, plan.known, x, y)
+            legs = eliminated(plan, placed_at(plan, robot, now))
+            U = np.asarray(rate_map(robot, plan.known, now), dtype=float)
+            for k, unit in enumerate(np.eye(U.shape[1])):
+                w = legs.nacelle_rates(unit)
+                rates = {**w, **legs.rates(legs.placed.nacelle.frames(w, {}, np.zeros(3)))}
+                error = max(abs(float(value) - U[rate, k]) for rate, value in rates.items())
+                if not error <= _SAME * np.max(np.abs(U[:, k])):
+                    return False
+    except (ArithmeticError, AssertionError, IndexError, KeyError, ValueError, np.linalg.LinAlgError):
+        return False
+    return True
 
 
 @lru_cache(maxsize=64)
