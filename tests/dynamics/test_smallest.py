@@ -1,0 +1,61 @@
+"""The smallest form: which one is taken, and what happens where the general form does not fit a robot."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from nacelle.dynamics import functions as tree
+from nacelle.dynamics import smallest
+from nacelle.kinematics.general import plan
+from nacelle.kinematics.mechanism import mechanism
+from support.library import library_robot
+
+
+def state(name):
+    robot = library_robot(name).alike
+    v, a = np.random.default_rng(1).normal(size=(2, robot.motion.n))
+    return robot, *mechanism(robot).reference, v, a
+
+
+def test_general_form_agrees_with_the_tree_at_samples():
+    assert plan.is_served(library_robot("fivebar"))
+    assert plan.is_served(library_robot("3rps"))
+
+
+@pytest.mark.parametrize("fault", [KeyError(1), np.linalg.LinAlgError("singular"), None])
+def test_tree_where_the_general_form_fails(monkeypatch, fault):
+    """An analysis that raises, or decides wrongly, costs operations and nothing else."""
+    robot, x, y, v, a = state("3rps")
+    right = plan._plan
+
+    def broken(*arguments):
+        if fault is not None:
+            raise fault
+        made = right(*arguments)
+        # Rows that say nothing of what they are to decide.
+        legs = tuple(plan.LegOrder(leg.order, leg.zeros, leg.kept[:0], leg.sizes) for leg in made.legs)
+        return plan.replace(made, legs=legs)
+
+    monkeypatch.setattr(plan, "_plan", broken)
+    plan._agrees.cache_clear()
+    try:
+        assert not plan.is_served(robot)
+        found = smallest.inverse(robot, x, y, v, a)
+        expected = tree.inverse(robot, x, y, v, a, np.zeros(robot.motion.n))
+        assert np.array_equal(found["force"], expected["force"])
+        assert found["pivot"] == pytest.approx(np.sqrt(expected["pivot"]))
+        assert np.array_equal(smallest.inertia(robot, x, y)["M"], tree.inertia(robot, x, y)["M"])
+    finally:
+        plan._agrees.cache_clear()
+
+
+def test_form_is_the_shorter_one():
+    assert smallest.settings("inverse", library_robot("fivebar"), {"friction": True})["form"] == "compact"
+    assert smallest.settings("inverse", library_robot("3rps"), {"friction": True})["form"] == "general"
+
+
+def test_outputs_are_those_that_are_wanted():
+    robot, x, y, v, a = state("fivebar")
+    assert set(smallest.inverse(robot, x, y, v, a, outputs="force")) == {"force"}
+    assert set(smallest.bias(robot, x, y, v, outputs="h M A drift")) == {"h", "M", "A", "drift"}
