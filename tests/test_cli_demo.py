@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,8 @@ from typer.testing import CliRunner
 
 from nacelle.cli import app, demo
 from nacelle.errors import NacelleError
+from nacelle.library import load
+from nacelle.report.operations import operation_count
 
 
 def run(folder: Path, *arguments: str) -> Any:
@@ -29,7 +32,9 @@ def test_the_demonstration(tmp_path: Path) -> None:
     text = result.stdout
     assert "pinocchio" in text
     assert "mujoco" in text
-    assert " 1078 nacelle" in text
+    counted = re.search(r" (\d+) nacelle, from the pose to all drive forces", text)
+    assert counted is not None
+    assert int(counted[1]) == operation_count(load("palida"), friction=True).total <= 1132
     assert " 1987 [AGH2005] Table II" in text
     for name in ("palida-circle-forces.png", "palida.png", "palida-workspace-rx-ry.png"):
         assert (tmp_path / "demo" / name).read_bytes().startswith(b"\x89PNG")
@@ -45,8 +50,6 @@ def test_the_demonstration(tmp_path: Path) -> None:
 
 
 def test_without_a_compiler_it_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from nacelle.library import load
-
     monkeypatch.setattr(shutil, "which", lambda name: None)
     lines = demo._exported(load("palida"), tmp_path)
     assert "there is no C compiler" in lines[-1]
@@ -67,8 +70,6 @@ def test_a_step_that_fails_is_told_and_counts(tmp_path: Path, monkeypatch: pytes
 
 def test_a_self_test_that_fails_fails_the_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import subprocess
-
-    from nacelle.library import load
 
     monkeypatch.setattr(shutil, "which", lambda name: f"/usr/bin/{name}")
     monkeypatch.setattr(

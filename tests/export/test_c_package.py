@@ -86,13 +86,16 @@ def shapes_of(folder: Path, name: str, function: str) -> dict[str, tuple[int, ..
 
 
 @needs_compiler
-def test_other_models_are_those_of_the_api(tmp_path: Path) -> None:
-    robot = library_robot("fivebar")
+@pytest.mark.parametrize("robot_name", ["fivebar", "prrrp", "orthoglide"])
+def test_other_models_are_those_of_the_api(tmp_path: Path, robot_name: str) -> None:
+    robot = library_robot(robot_name)
     models = "forward_dynamics,inverse_kinematics,jacobian,mass_matrix,bias_forces,gravity_forces"
     done = nacelle.export(robot, models.split(","), out=tmp_path / "package", precision="double")
+    assert run_self_test(done.out, QUICK).endswith("all is well\n")
     library = compiled(done.out, QUICK)
     states = sample_states(robot, seed=2)
     x, v, a = states.x, states.v, states.a
+    margins = nacelle.inverse_kinematics(robot, x).margins
     wanted = {
         "forward_dynamics": a,
         "inverse_kinematics": nacelle.inverse_kinematics(robot, x).actuators,
@@ -103,9 +106,14 @@ def test_other_models_are_those_of_the_api(tmp_path: Path) -> None:
     }
     for label, values in wanted.items():
         inputs = list(inputs_at(states, shapes_of(done.out, done.name, label)).values())
-        found = call(getattr(library, f"fivebar_{label}"), inputs, sizes_of(done.out, done.name, label))[0]
+        found, *watched = call(
+            getattr(library, f"{done.name}_{label}"), inputs, sizes_of(done.out, done.name, label)
+        )
         expected = np.asarray(values).reshape(len(x), -1)
-        assert np.max(np.abs(found - expected)) < 1e-11 * np.max(np.abs(expected)), label
+        # Without gravity there are no gravity forces.
+        assert np.max(np.abs(found - expected)) <= 1e-11 * np.max(np.abs(expected)), label
+        assert len(watched) == 1, label
+        assert np.max(np.abs(watched[0] - margins)) < 1e-12, label
 
 
 @needs_compiler

@@ -49,11 +49,13 @@ def require_rods(legs: Legs, motion: Motion, into: Required, counted: Counted) -
             if counted.friction and any(any(t) for t in terms):
                 w_own = chains.up(tie.node, motion.nodes[tie.node].w, tie.axes)
                 d = tie.rows[0].force
-                w = scaled(divide(1.0, rod.length2), turned(d, _slip_of(legs, motion, tie)))
+                # For the rod's angular velocity, and for a moment on it as a pair of forces.
+                over = scaled(divide(1.0, rod.length2), d)
+                w = turned(over, _slip_of(legs, motion, tie))
                 near, far = terms if rod.bodies[0] == _leg_body(placed, rod) else terms[::-1]
                 n_own = _ball(near, add(w, -w_own), counted.smooth)
                 n_far = _ball(far, add(w, -w_far), counted.smooth)
-                pair = scaled(divide(1.0, rod.length2), turned(add(n_own, n_far), d))
+                pair = turned(add(n_own, n_far), over)
                 f_far, f_own = add(f_far, pair), add(f_own, -pair)
             on_both_sides(placed, into, (leg, number), tie, (f_own, -n_own), (f_far, -n_far))
 

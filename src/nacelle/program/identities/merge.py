@@ -15,7 +15,7 @@ from nacelle.spatial.rounding import ULPS
 
 # How far a result may be from that of the program as it was, over the largest entry of its output.
 # How often values are made from others, and by what part that must shorten a program to be tried again.
-_ROUNDS, _GAIN = 3, 0.01
+_ROUNDS, _GAIN = 3, 0.004
 AGREE = Decimal("1e-13")
 # Merging to no less than this part of the cost is little.
 _LITTLE = 0.7
