@@ -13,6 +13,7 @@ from functools import lru_cache
 import numpy as np
 
 from nacelle.kinematics.assembly import advance, held_rates, rate_scale, row_scale, solve_closures
+from nacelle.kinematics.branch import branch_numbers
 from nacelle.kinematics.configuration import Configuration, configuration
 from nacelle.kinematics.general.chain import Chains, chains
 from nacelle.kinematics.general.elimination import Order, factorise, find_order
@@ -20,6 +21,7 @@ from nacelle.kinematics.general.nacelle import Nacelle, nacelle_at
 from nacelle.kinematics.general.rods import find_rods, rods_of
 from nacelle.kinematics.general.solve import constant_columns, pivot_order
 from nacelle.kinematics.general.ties import Rod, Tie, closure_tie, rod_tie, spin_tie
+from nacelle.kinematics.margins import NEAR_MARGIN, margins
 from nacelle.kinematics.mechanism import Mechanism, mechanism
 from nacelle.kinematics.mobility import Spin
 from nacelle.kinematics.rates import rate_map
@@ -114,8 +116,24 @@ def sample_states(known: Mechanism, count: int, seed: int = 7) -> list[tuple[Arr
         x, rest = known.chart.coordinates(pose)
         for name in robot.motion.joint_names:
             x[known.layout.x_index(name)] = q[robot.q_slices[robot.joint(name)]][0]
-        found.append((x, known.unknowns(rest, q)))
+        y = known.unknowns(rest, q)
+        if _on_branch(known, x, y):
+            found.append((x, y))
+        else:
+            reach *= 0.8
     return found
+
+
+def _on_branch(known: Mechanism, x: Array, y: Array) -> bool:
+    """Whether a closed configuration is on the branch of the reference, and near no serial singularity.
+
+    Newton's iteration may have gone elsewhere: a nacelle that only translates may have tilted.
+    """
+    robot = known.robot
+    now = configuration(robot, known, x, y)
+    near = np.asarray(margins(robot, known, now), dtype=float)
+    signs = np.asarray(branch_numbers(robot, known, now, y), dtype=float)
+    return bool(np.all(near > NEAR_MARGIN) and np.all(signs > 0.0))
 
 
 @dataclass(frozen=True, eq=False)
