@@ -251,7 +251,7 @@ def test_what_changes_the_key(store):
     assert changed(1.0) == 9.0
 
 
-def drawn(robot, shapes, groups):
+def drawn(robot, shapes):
     """Two inputs that are the cosine and sine of an angle, and another."""
     over = arithmetic().divide
     triples = [(3, 4, 5), (5, 12, 13), (8, 15, 17), (7, 24, 25), (20, 21, 29), (9, 40, 41)]
@@ -259,7 +259,7 @@ def drawn(robot, shapes, groups):
     return Samples(tuple(rows[:4]), tuple(rows[4:]), (1.0, 1.0, 0.0))
 
 
-def seen_otherwise(robot, shapes, groups):
+def seen_otherwise(robot, shapes):
     return None
 
 

@@ -18,6 +18,7 @@ from nacelle.emit.store import Store
 from nacelle.export.states import inputs_at, sample_states
 from nacelle.model.parameters import GROUPS
 from nacelle.program.cost import count
+from nacelle.program.minimise import minimise
 from support.leg_robots import hexapod
 from support.library import NAMES, library_robot
 from support.random_inertia import with_random_inertias
@@ -72,7 +73,9 @@ def test_body_is_hardly_longer_than_the_constant_form(name, what):
     found = model(robot, what)
     shapes = {"parameters": (len(robot.numbers.names()),), **found.inputs}
     parts = make_split(found.function, robot, shapes, GROUPS, True, found.options)
-    assert count(parts.body).total <= 1.15 * count(found.program()).total
+    # Identities by numbers hold for the numbers of one robot: both are counted without them.
+    constant = minimise(found.program(minimised=False))
+    assert count(parts.body).total <= 1.15 * count(constant).total
     assert parts.body.inputs[0].size <= 2 * len(robot.numbers.names()) + 20
 
 

@@ -318,6 +318,9 @@ def arguments_of(
         if name in values:
             raise CompileError(f"the input {name!r} of {function} is given twice")
         values[name] = value
+    # An input without entries, such as y of a robot without iteration, need not be given.
+    if not partly:
+        values = {**{name: np.zeros(inputs[name]) for name in names if 0 in inputs[name]}, **values}
     missing = [name for name in names if name not in values]
     if missing and not partly:
         raise CompileError(f"{function} needs the inputs {', '.join(missing)}")

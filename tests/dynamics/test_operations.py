@@ -113,7 +113,7 @@ def test_the_command() -> None:
     assert [stage["name"] for stage in data["stages"]] == ["rigid", "friction"]
     assert data["published"][0]["total"] == 1987
     text = CliRunner().invoke(app, ["ops", "palida", "--friction"]).stdout
-    assert "528 + 906 = 1434" in text
+    assert "765 + 1132 = 1897" in text
     assert "1102 operations" in text
 
 

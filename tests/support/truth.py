@@ -153,7 +153,12 @@ def _closing(robot: Robot) -> Callable[..., Array]:
     frames = robot.parameter_vector("geometry")
     size = np.tile([1.0] * 9 + [robot.size] * 3, len(frames) // 12)
     shapes = {"parameters": frames.shape, "y": (known.ny,), "x": (known.layout.nx,)}
-    program = make_program(improved, robot, shapes, ("geometry",), minimised=False)
+
+    def at_frames(parameters, y, x):
+        """The same with every entry of every frame as an input."""
+        return improved(robot.with_symbols(parameters, "geometry"), y, x)
+
+    program = make_program(at_frames, None, shapes, minimised=False)
 
     def closed(y: Array, x: Array, rng: np.random.Generator | None = None) -> Array:
         further = None if rng is None else CHANGE * size * rng.choice([-1.0, 1.0], frames.shape)
