@@ -53,11 +53,11 @@ MEANING = {
 }
 
 
-def show(told):
+def show(row):
     """One line of the table, when it is there: the whole takes minutes."""
-    cells = [told.get(key, "") for key in COLUMNS]
+    cells = [row.get(key, "") for key in COLUMNS]
     texts = [f"{cell:.3g}" if isinstance(cell, float) else str(cell) for cell in cells]
-    print(f"{told['model']:44}" + "".join(f"{text:>11}" for text in texts), flush=True)
+    print(f"{row['model']:44}" + "".join(f"{text:>11}" for text in texts), flush=True)
 
 
 def overview(rows):
