@@ -23,7 +23,8 @@ from nacelle.kinematics.configuration import Configuration, configuration
 from nacelle.kinematics.eliminate import eliminate
 from nacelle.kinematics.general.actuators import actuator_jacobian
 from nacelle.kinematics.general.legs import eliminated
-from nacelle.kinematics.general.plan import is_served, placed_at, plan_of
+from nacelle.kinematics.general.placed import placed_at
+from nacelle.kinematics.general.plan import is_served, plan_of
 from nacelle.kinematics.margins import margins
 from nacelle.kinematics.mechanism import Mechanism, mechanism
 from nacelle.kinematics.rates import (

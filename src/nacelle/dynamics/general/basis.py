@@ -19,7 +19,7 @@ from nacelle.dynamics.general.inertial import end_ties, inertial_numbers, refere
 from nacelle.kinematics.assembly import rate_scale
 from nacelle.kinematics.general.legs import Legs, Rates, eliminated, motion
 from nacelle.kinematics.general.motion import angular_velocity, columns, velocity, with_root
-from nacelle.kinematics.general.plan import Plan, place
+from nacelle.kinematics.general.placed import Plan, place
 from nacelle.kinematics.general.vectors import ZERO
 from nacelle.kinematics.mechanism import Mechanism
 from nacelle.model.robot import Robot

@@ -30,7 +30,8 @@ from nacelle.dynamics.general.required import Counted, Required, inward, ties_on
 from nacelle.dynamics.state import State
 from nacelle.kinematics.general.actuators import actuator_jacobian, closure_rates
 from nacelle.kinematics.general.legs import Legs, Motion, eliminated, motion, plus_times
-from nacelle.kinematics.general.plan import Placed, Plan, active_rates, place, plan_of
+from nacelle.kinematics.general.placed import Placed, Plan, active_rates, place
+from nacelle.kinematics.general.plan import plan_of
 from nacelle.kinematics.general.solve import determinant, eliminate
 from nacelle.kinematics.general.vectors import all_zero, turned
 from nacelle.kinematics.jacobian import scales

@@ -14,7 +14,7 @@ from nacelle.dynamics.general.inertia import (
 from nacelle.dynamics.general.required import Required
 from nacelle.kinematics.general.legs import Legs, Motion, merge
 from nacelle.kinematics.general.nacelle import Frame
-from nacelle.kinematics.general.plan import Placed, Plan
+from nacelle.kinematics.general.placed import Placed, Plan
 from nacelle.kinematics.general.vectors import ZERO, add, all_zero, is_zero, scaled, turned, turning
 from nacelle.model.loaded import body_parameters, has_mass
 from nacelle.spatial.scalar import Array, Scalar, pack, product

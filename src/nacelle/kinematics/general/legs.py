@@ -19,7 +19,7 @@ from nacelle.kinematics.general.elimination import Factors, factorise
 from nacelle.kinematics.general.loops import Loop, nacelle_loops
 from nacelle.kinematics.general.motion import NodeMotion, outward
 from nacelle.kinematics.general.nacelle import Frame
-from nacelle.kinematics.general.plan import Placed, Plan
+from nacelle.kinematics.general.placed import Placed, Plan
 from nacelle.kinematics.general.solve import eliminate
 from nacelle.kinematics.general.ties import Moving, given_accelerations, given_rates, onto_nacelle, weighed
 from nacelle.kinematics.general.vectors import ZERO, is_zero

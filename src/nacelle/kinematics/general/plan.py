@@ -6,26 +6,31 @@ and the first of equals is taken, so that it is the same on every machine.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
 
 from nacelle.kinematics.assembly import advance, held_rates, rate_scale, row_scale, solve_closures
 from nacelle.kinematics.branch import branch_numbers
-from nacelle.kinematics.configuration import Configuration, configuration
-from nacelle.kinematics.general.chain import Chains, chains
-from nacelle.kinematics.general.elimination import Order, factorise, find_order
-from nacelle.kinematics.general.nacelle import Nacelle, nacelle_at
-from nacelle.kinematics.general.rods import find_rods, rods_of
+from nacelle.kinematics.configuration import configuration
+from nacelle.kinematics.general.elimination import factorise, find_order
+from nacelle.kinematics.general.legs import eliminated
+from nacelle.kinematics.general.placed import (
+    LegOrder,
+    Placed,
+    Plan,
+    SolveOrder,
+    active_rates,
+    leg_rates,
+    place,
+    placed_at,
+)
+from nacelle.kinematics.general.rods import find_rods
 from nacelle.kinematics.general.solve import constant_columns, pivot_order
-from nacelle.kinematics.general.ties import Rod, Tie, closure_tie, rod_tie, spin_tie
 from nacelle.kinematics.margins import NEAR_MARGIN, margins
 from nacelle.kinematics.mechanism import Mechanism, mechanism
-from nacelle.kinematics.mobility import Spin
 from nacelle.kinematics.rates import rate_map
-from nacelle.model.leg import PLATFORM
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 
@@ -35,63 +40,6 @@ _SAMPLES = 12
 _PIVOT_SAMPLES = 6
 # So many of them are held against the tree, to this part: a wrong decision would be off by far more.
 _CHECKED, _SAME = 2, 1e-6
-
-
-@dataclass(frozen=True)
-class LegOrder:
-    """How the rows of a leg are eliminated.
-
-    Attributes:
-        order: pivots and rows that are left.
-        zeros: entries (row, rate) of M that are always zero.
-        kept: rows that are left and decide dependent rates of the nacelle.
-        sizes: for every pivot row a typical size of its pivot.
-    """
-
-    order: Order
-    zeros: frozenset[tuple[int, int]]
-    kept: tuple[int, ...]
-    sizes: dict[int, float]
-
-
-@dataclass(frozen=True)
-class SolveOrder:
-    """How the nacelle's balance is solved.
-
-    Attributes:
-        pivots: (row, column) in their order.
-        units: of rows and columns.
-    """
-
-    pivots: tuple[tuple[int, int], ...]
-    units: tuple[Array, Array]
-
-
-@dataclass(frozen=True, eq=False)
-class Plan:
-    """The decisions for a robot.
-
-    Attributes:
-        known: its analysis.
-        rods: bodies that are rods (`find_rods`).
-        spins: for every leg idle spins of other bodies.
-        legs: for every leg its order.
-        own_rows: rows of the nacelle's own loops that decide dependent rates.
-        solve: how the nacelle's balance is solved; None for up to three unknowns.
-        determinant: typical size of the determinant of the balance, for up to three unknowns.
-        dependent: how its dependent rates are found; None for up to three.
-        samples: sample states (x, y).
-    """
-
-    known: Mechanism
-    rods: frozenset[int]
-    spins: tuple[tuple[Spin, ...], ...]
-    legs: tuple[LegOrder, ...]
-    own_rows: tuple[int, ...]
-    solve: SolveOrder | None
-    determinant: float
-    dependent: SolveOrder | None
-    samples: tuple[tuple[Array, Array], ...]
 
 
 def sample_states(known: Mechanism, count: int, seed: int = 7) -> list[tuple[Array, Array]]:
@@ -136,107 +84,6 @@ def _on_branch(known: Mechanism, x: Array, y: Array) -> bool:
     return bool(np.all(near > NEAR_MARGIN) and np.all(signs > 0.0))
 
 
-@dataclass(frozen=True, eq=False)
-class Placed:
-    """A robot at a configuration, ready for the general form.
-
-    Attributes:
-        robot: the robot; its numbers may be symbols.
-        now: all positions.
-        chains: the legs' frames.
-        nacelle: the nacelle.
-        rods: its rods.
-        ties: for every leg its ties.
-    """
-
-    robot: Robot
-    now: Configuration
-    chains: Chains
-    nacelle: Nacelle
-    rods: tuple[Rod, ...]
-    ties: tuple[tuple[Tie, ...], ...]
-
-
-def place(
-    robot: Robot,
-    known: Mechanism,
-    rods: frozenset[int],
-    spins: tuple[tuple[Spin, ...], ...],
-    x: Array,
-    y: Array,
-    *,
-    pole: bool = False,
-) -> Placed:
-    """Place a robot: frames, nacelle and ties; with `pole`, moments count about the first leg's point."""
-    return _placed(robot, known, rods, spins, configuration(robot, known, x, y), pole)
-
-
-def placed_at(plan: Plan, robot: Robot, now: Configuration) -> Placed:
-    """A robot at a configuration."""
-    return _placed(robot, plan.known, plan.rods, plan.spins, now, False)
-
-
-def _placed(
-    robot: Robot,
-    known: Mechanism,
-    rods: frozenset[int],
-    spins: tuple[tuple[Spin, ...], ...],
-    now: Configuration,
-    pole: bool,
-) -> Placed:
-    frames = chains(robot, now, rods)
-    nacelle = nacelle_at(robot, known, now)
-    if pole and _has_pole(known):
-        nacelle = replace(nacelle, pole=_first_point(robot, nacelle))
-    listed = rods_of(robot, rods)
-    ties = tuple(tuple(_ties(robot, frames, nacelle, k, listed, spins[k])) for k in range(len(robot.legs)))
-    return Placed(robot, now, frames, nacelle, tuple(listed.values()), ties)
-
-
-def _has_pole(known: Mechanism) -> bool:
-    """Whether moments may be taken about any point: all translations are independent, all rotations too."""
-    return set(range(6)) <= set(known.independent)
-
-
-def _first_point(robot: Robot, nacelle: Nacelle) -> Array | None:
-    """The point where the first leg holds the platform."""
-    for leg in robot.legs:
-        for c in leg.closures:
-            joint = robot.joints[c]
-            if sum(len(lock) == 2 for lock in joint.locks) < 3:
-                continue
-            for body, frame in (
-                (joint.predecessor, joint.frame_predecessor),
-                (joint.successor, joint.frame_successor),
-            ):
-                if body == PLATFORM:
-                    return (nacelle.poses[PLATFORM] @ frame).p
-    return None
-
-
-def _ties(
-    robot: Robot, frames: Chains, nacelle: Nacelle, leg: int, rods: dict[int, Rod], spins: tuple[Spin, ...]
-) -> Iterator[Tie]:
-    by_closure = {rod.closure: rod for rod in rods.values()}
-    for c in robot.legs[leg].closures:
-        if c in by_closure:
-            yield rod_tie(frames, nacelle, by_closure[c])
-        elif not robot.joints[c].at_point:
-            yield closure_tie(robot, frames, nacelle, c)
-    for spin in spins:
-        yield spin_tie(frames, spin.body, spin.axis)
-
-
-def leg_rates(robot: Robot, known: Mechanism, rods: frozenset[int], leg: int) -> list[int]:
-    """Places in u of a leg's rates, those of rods left out."""
-    found: list[int] = []
-    for j in robot.legs[leg].joints:
-        if robot.joints[j].successor not in rods:
-            place = robot.v_slices[j]
-            found += range(robot.platform_nv + place.start, robot.platform_nv + place.stop)
-    return found
-
-
 def plan_of(robot: Robot) -> Plan:
     """The plan of a robot, made once from its numbers."""
     own = robot.numeric
@@ -254,8 +101,6 @@ def is_served(robot: Robot) -> bool:
 
 @lru_cache(maxsize=64)
 def _agrees(robot: Robot, names: tuple[str, ...]) -> bool:
-    from nacelle.kinematics.general.legs import eliminated
-
     try:
         plan = _plan(robot, names)
         for x, y in plan.samples[:_CHECKED]:
@@ -305,8 +150,6 @@ def _order_of(tables: Array, unit: Array) -> SolveOrder:
 
 def _dependent_order(plan: Plan, placed: list[Placed]) -> SolveOrder | None:
     """Pivots for the dependent rates of the nacelle that are strong at all samples."""
-    from nacelle.kinematics.general.legs import eliminated
-
     count = len(plan.known.dependent)
     if count < 2:
         return None
@@ -318,8 +161,6 @@ def _dependent_order(plan: Plan, placed: list[Placed]) -> SolveOrder | None:
 
 def _solve_order(plan: Plan, placed: list[Placed]) -> tuple[SolveOrder | None, float]:
     """Pivots of the nacelle's balance that are strong at all samples; for up to three, its determinant."""
-    from nacelle.kinematics.general.legs import eliminated
-
     known = plan.known
     n = len(known.independent)
     count = sum(len(leg.order.active) for leg in plan.legs)
@@ -336,15 +177,6 @@ def _solve_order(plan: Plan, placed: list[Placed]) -> tuple[SolveOrder | None, f
     if n <= 3:
         return None, float(np.max(np.abs(np.linalg.det(C))))
     return _order_of(C, 1.0 / rate_scale(known.robot)[list(known.independent)]), 1.0
-
-
-def active_rates(robot: Robot) -> dict[int, int]:
-    """Places in u of actuated joints of the tree, and the actuator's number."""
-    return {
-        robot.platform_nv + robot.v_slices[actuator.joint].start: k
-        for k, actuator in enumerate(robot.actuators)
-        if actuator.joint < robot.tree
-    }
 
 
 def _leg_order(known: Mechanism, rods: frozenset[int], placed: list[Placed], leg: int) -> LegOrder:
@@ -385,8 +217,6 @@ def _decide(
     """Choose the rows that decide the dependent rates of the nacelle: those that are most independent."""
     if not known.dependent:
         return legs, ()
-    from nacelle.kinematics.general.legs import eliminated
-
     scale = rate_scale(known.robot)[list(known.dependent)]
     tables = []
     for at in placed:
