@@ -23,6 +23,8 @@ from nacelle.spatial.scalar import Array
 # Masses may be so much larger than the platform's own before what they cancel costs digits.
 _LARGEST = 20.0
 _STARTS = 40
+# Steps from each start: a point that is to be found is found in far fewer.
+_STEPS = 40
 # Masses below this part of the body's own are rounding.
 _NO_MASS = 1e-13
 # Masses below this part of the whole are good enough to end the search.
@@ -109,8 +111,6 @@ def _with_point(
     columns: Array, even: Array, target: Array, turns: tuple[int, ...], total: float, size: float
 ) -> Masses | None:
     """Masses at the ends and one more point, with and without an even distribution."""
-    from scipy.optimize import least_squares
-
     random = np.random.default_rng(7)
     for basis in (columns, np.concatenate([columns, even], axis=1)):
         # What the basis cannot give is left to the point.
@@ -119,21 +119,14 @@ def _with_point(
         blind = u[:, rank:].T
         best: tuple[float, Array, float] | None = None
         for sign in (1.0, -1.0):
-            for _ in range(_STARTS):
-
-                def left(h: Array, sign: float = sign, blind: Array = blind) -> Array:
-                    return np.asarray(blind @ (target - sign * felt(np.outer(h, h), turns)))
-
-                start = random.normal(size=4) * np.array([0.3, 0.3, 0.3, 1.0])
-                answer = least_squares(left, start, xtol=1e-12, ftol=1e-12, gtol=1e-12, max_nfev=60)
-                if np.max(np.abs(answer.fun)) > 1e-7 or abs(answer.x[3]) < 1e-3:
-                    continue
-                rest = target - sign * felt(np.outer(answer.x, answer.x), turns)
-                ends = np.linalg.lstsq(basis, rest, rcond=1e-10)[0]
-                worst = max(float(np.max(np.abs(ends))), float(answer.x @ answer.x))
+            starts = random.normal(size=(_STARTS, 4)) * np.array([0.3, 0.3, 0.3, 1.0])
+            for h in _points(starts, blind, target, sign):
+                remainder = target - sign * felt(np.outer(h, h), turns)
+                ends = np.linalg.lstsq(basis, remainder, rcond=1e-10)[0]
+                worst = max(float(np.max(np.abs(ends))), float(h @ h))
                 # Mirror images are equally good: the first of them stays.
                 if best is None or worst < (1.0 - NEAR) * best[0]:
-                    best = (worst, answer.x, sign)
+                    best = (worst, h, sign)
                 if worst < _GOOD:
                     break
             if best is not None and best[0] < _GOOD:
@@ -149,6 +142,35 @@ def _with_point(
                 float(ends[count]) * total * size**2 if len(ends) > count else 0.0,
             )
     return None
+
+
+def _points(starts: Array, blind: Array, target: Array, sign: float) -> Array:
+    """Points h (solutions, 4) with f = blind (target - sign h h^T) = 0, from starts (starts, 4).
+
+    Each f is c - sign h^T Q h. All starts take the steps of Levenberg and Marquardt at once,
+    (J^T J + damping 1) step = -J^T f with J = -2 sign Q h.
+    """
+    i, j = np.triu_indices(4)
+    Q = np.zeros((len(blind), 4, 4))
+    Q[:, i, j] += 0.5 * blind
+    Q[:, j, i] += 0.5 * blind
+    c = blind @ target
+
+    def deviation(h: Array) -> Array:
+        return np.asarray(c - sign * np.einsum("si,qij,sj->sq", h, Q, h))
+
+    h, f = starts, deviation(starts)
+    damping = np.full((len(h), 1, 1), 1e-2)
+    for _ in range(_STEPS):
+        J = -2.0 * sign * np.einsum("qij,sj->sqi", Q, h)
+        JT = np.swapaxes(J, 1, 2)
+        step = np.linalg.solve(JT @ J + damping * np.eye(4), -(JT @ f[:, :, None]))[:, :, 0]
+        moved = deviation(h + step)
+        better = np.sum(moved * moved, axis=1) < np.sum(f * f, axis=1)
+        h, f = np.where(better[:, None], h + step, h), np.where(better[:, None], moved, f)
+        damping = np.maximum(damping * np.where(better, 0.1, 10.0)[:, None, None], 1e-14)
+    good = (np.max(np.abs(f), axis=1, initial=0.0) <= 1e-7) & (np.abs(h[:, 3]) >= 1e-3)
+    return np.asarray(h[good])
 
 
 def _polished(
