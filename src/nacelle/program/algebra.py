@@ -14,7 +14,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 from nacelle.program.graph import Graph, children, reachable
@@ -35,177 +37,261 @@ class Algebra:
     roots: list[Scaled] = field(default_factory=list)
     size: int = 1
     _known: dict[Any, int] = field(default_factory=dict)
+    _keys: dict[int, Any] = field(default_factory=dict)
     constants: Constants = field(default_factory=lambda: Constants(FOLDED_ULPS))
 
-    def new(self) -> int:
-        """A new index."""
+    def new(self, key: Any) -> int:
+        """A new index for what is interned under a key."""
+        self._known[key] = self.size
+        self._keys[self.size] = key
         self.size += 1
         return self.size - 1
 
+    def copy(self) -> Algebra:
+        """The same items, to work on."""
+        return Algebra(
+            {item: form.copy() for item, form in self.linear.items()},
+            {item: product.copy() for item, product in self.power.items()},
+            self.atom.copy(),
+            self.roots,
+            self.size,
+            self._known.copy(),
+            self._keys.copy(),
+            self.constants.copy(),
+        )
+
     def add_linear(self, terms: dict[int, float]) -> Scaled:
         """A linear form, with a common coefficient and the leading sign taken out."""
-        kept = {item: self.constants.one(c) for item, c in terms.items() if c != 0.0}
-        if not kept:
+        one = self.constants.one
+        kept = {item: one(c) for item, c in terms.items() if c != 0.0}
+        if len(kept) < 2:
+            for item, c in kept.items():
+                return c, item
             return 0.0, ONE
-        if len(kept) == 1:
-            ((item, c),) = kept.items()
-            return c, item
-        first = next(iter(sorted(kept)))
-        sizes = {abs(c) for c in kept.values()}
-        scale = abs(kept[first]) if len(sizes) == 1 else 1.0
-        if kept[first] < 0.0:
+        leading = kept[min(kept)]
+        scale = abs(leading)
+        for c in kept.values():
+            if abs(c) != scale:
+                scale = 1.0
+                break
+        if leading < 0.0:
             scale = -scale
-        if scale != 1.0:
-            kept = {item: self.constants.one(c / scale) for item, c in kept.items()}
-        return scale, self._intern("linear", kept)
+        if scale == -1.0:
+            kept = {item: -c for item, c in kept.items()}
+        elif scale != 1.0:
+            kept = {item: one(c / scale) for item, c in kept.items()}
+        return scale, self._intern_linear(kept)
 
     def add_scaled(self, scale: float, item: int) -> int:
         """An item that is another one scaled, computed once."""
-        return self._intern("linear", {item: self.constants.one(scale)})
+        return self._intern_linear({item: self.constants.one(scale)})
+
+    def _intern_linear(self, terms: dict[int, float]) -> int:
+        key = ("linear", *sorted(terms.items()))
+        item = self._known.get(key)
+        if item is None:
+            item = self.new(key)
+            self.linear[item] = terms
+        return item
 
     def add_power(self, factors: dict[int, int]) -> int:
         """A product of powers."""
-        kept = {item: k for item, k in factors.items() if k and item != ONE}
-        if not kept:
-            return ONE
-        if len(kept) == 1 and next(iter(kept.values())) == 1:
-            return next(iter(kept))
-        return self._intern("power", kept)
-
-    def _intern(self, kind: str, content: dict[int, Any]) -> int:
-        key = (kind, tuple(sorted(content.items())))
+        if ONE in factors or 0 in factors.values():
+            factors = {item: k for item, k in factors.items() if k and item != ONE}
+        if len(factors) < 2:
+            for item, k in factors.items():
+                if k == 1:
+                    return item
+            if not factors:
+                return ONE
+        key = ("power", *sorted(factors.items()))
         found = self._known.get(key)
         if found is None:
-            found = self._known[key] = self.new()
-            getattr(self, kind)[found] = content
+            found = self.new(key)
+            self.power[found] = factors
         return found
 
     def add_atom(self, *atom: Any) -> int:
         """Any other operation on scaled items."""
         found = self._known.get(atom)
         if found is None:
-            found = self._known[atom] = self.new()
+            found = self.new(atom)
             self.atom[found] = atom
         return found
 
-    def below(self, item: int) -> list[int]:
+    def below(self, item: int) -> Iterable[int]:
         """Items that an item is made of."""
-        if item in self.linear:
-            return list(self.linear[item])
-        if item in self.power:
-            return list(self.power[item])
+        form = self.linear.get(item)
+        if form is not None:
+            return form
+        product = self.power.get(item)
+        if product is not None:
+            return product
         if item == ONE:
-            return []
+            return ()
         return [entry[1] for entry in self.atom[item][1:] if isinstance(entry, tuple)]
 
     def prune(self) -> None:
         """Forget items that the roots do not need: merged sums and products, and what passes replaced."""
-        needed = {item for _, item in self.roots}
-        stack = list(needed)
+        uses = self.uses()
+        stack = [k for kind in (self.linear, self.power, self.atom) for k in kind if k not in uses]
         while stack:
-            for child in self.below(stack.pop()):
-                if child not in needed:
-                    needed.add(child)
+            item = stack.pop()
+            for child in self.below(item):
+                uses[child] -= 1
+                if not uses[child] and child != ONE:
                     stack.append(child)
-        for kind in (self.linear, self.power, self.atom):
-            for item in [item for item in kind if item not in needed]:
-                del kind[item]
-        self._known = {key: item for key, item in self._known.items() if item in needed}
+            del self._known[self._keys.pop(item)]
+            for kind in (self.linear, self.power, self.atom):
+                kind.pop(item, None)  # type: ignore[attr-defined]
 
     def uses(self) -> Counter[int]:
         """How often each item is used by others and by the roots."""
-        result: Counter[int] = Counter(item for _, item in self.roots)
-        for form in self.linear.values():
-            result.update(form.keys())
-        for product in self.power.values():
-            result.update(product.keys())
-        for atom in self.atom.values():
-            result.update(entry[1] for entry in atom[1:] if isinstance(entry, tuple))
-        return result
+        return Counter(
+            chain(
+                (item for _, item in self.roots),
+                chain.from_iterable(self.linear.values()),
+                chain.from_iterable(self.power.values()),
+                (entry[1] for atom in self.atom.values() for entry in atom[1:] if isinstance(entry, tuple)),
+            )
+        )
 
 
 # A product of no more factors than this may be merged into all its users.
 _SHORT = 3
 
 
-def read(graph: Graph, roots: list[int], keep: bool = True, spread: bool = False) -> Algebra:
+@dataclass(frozen=True)
+class Source:
+    """A graph that is to be read, perhaps in several ways.
+
+    Attributes:
+        graph: the graph.
+        roots: what is needed.
+        order: the nodes that the roots need, in order.
+        shared: for every node whether it is used several times.
+        alone: for every node whether it is used once, seen through negations and constant factors used once.
+    """
+
+    graph: Graph
+    roots: list[int]
+    order: list[int]
+    shared: list[bool]
+    alone: list[bool]
+
+
+def source(graph: Graph, roots: list[int]) -> Source:
+    """What some roots of a graph need, and how often."""
+    order = reachable(graph, roots)
+    nodes, values = graph.nodes, graph.values
+    uses = [0] * len(nodes)
+    for k in roots:
+        uses[k] += 1
+    for k in order:
+        for child in children(nodes[k]):
+            uses[child] += 1
+    alone = [number == 1 for number in uses]
+    for k in order:
+        if alone[k]:
+            node = nodes[k]
+            if node[0] == "neg":
+                alone[k] = alone[node[1]]
+            elif node[0] == "mul" and values[node[1]] is not None:
+                alone[k] = alone[node[2]]
+    return Source(graph, roots, order, [number > 1 for number in uses], alone)
+
+
+def read(given: Source, keep: bool = True, spread: bool = False) -> Algebra:
     """Read what some roots of a graph need; sums and products used once are merged.
 
     Args:
-        graph: the graph.
-        roots: what is needed.
+        given: the graph and the roots.
         keep: whether a scaled value that is used several times stays one item. Otherwise its factor moves
             into all its users, where it may meet others, or cost a product each.
         spread: whether short products that are used several times are merged into their users too, so
             that factoring sees through them; pairing finds them again.
     """
-    order = reachable(graph, roots)
-    uses: Counter[int] = Counter(roots)
-    for k in order:
-        uses.update(children(graph.nodes[k]))
     algebra = Algebra()
+    nodes, shared, alone = given.graph.nodes, given.shared, given.alone
     place: dict[int, Scaled] = {}
-    for k in order:
-        scale, item = _read_node(graph, algebra, k, place, uses, spread)
-        scale = algebra.constants.one(scale)
-        if keep and uses[k] > 1 and abs(scale) != 1.0 and item != ONE:
-            scale, item = math.copysign(1.0, scale), algebra.add_scaled(abs(scale), item)
+    one = algebra.constants.one
+    for k in given.order:
+        node = nodes[k]
+        op = node[0]
+        if op == "mul" or op == "div":
+            scale, item = _read_product(algebra, node, place, alone, spread)
+        elif op == "add" or op == "sub":
+            scale, item = _read_sum(algebra, node, place, alone)
+        elif op == "neg":
+            scale, item = place[node[1]]
+            scale = -scale
+        elif op == "const":
+            scale, item = node[1], ONE
+        elif op == "input":
+            scale, item = 1.0, algebra.add_atom("input", node[1])
+        else:
+            scale, item = 1.0, algebra.add_atom(op, *(place[child] for child in node[1:]))
+        if scale != 1.0:
+            scale = one(scale)
+            if keep and shared[k] and abs(scale) != 1.0 and item != ONE:
+                scale, item = math.copysign(1.0, scale), algebra.add_scaled(abs(scale), item)
         place[k] = scale, item
-    algebra.roots = [place[k] for k in roots]
+    algebra.roots = [place[k] for k in given.roots]
     algebra.prune()
     return algebra
 
 
-def _alone(graph: Graph, k: int, uses: Counter[int]) -> bool:
-    """Whether a node is used once, seen through negations and constant factors used once."""
-    while uses[k] == 1:
-        node = graph.nodes[k]
-        if node[0] == "neg":
-            k = node[1]
-        elif node[0] == "mul" and graph.values[node[1]] is not None:
-            k = node[2]
-        else:
-            return True
-    return False
-
-
-def _read_node(
-    graph: Graph, algebra: Algebra, k: int, place: dict[int, Scaled], uses: Counter[int], spread: bool
+def _read_sum(
+    algebra: Algebra, node: tuple[Any, ...], place: dict[int, Scaled], alone: list[bool]
 ) -> Scaled:
-    op, *c = graph.nodes[k]
-    if op == "const":
-        return c[0], ONE
-    if op == "input":
-        return 1.0, algebra.add_atom("input", c[0])
-    if op == "neg":
-        scale, item = place[c[0]]
-        return -scale, item
-    if op in ("add", "sub"):
-        terms: dict[int, float] = {}
-        for child, sign in ((c[0], 1.0), (c[1], 1.0 if op == "add" else -1.0)):
-            scale, item = place[child]
-            if item in algebra.linear and _alone(graph, child, uses):
-                for inner, coefficient in algebra.linear[item].items():
-                    terms[inner] = folded_total(terms.get(inner, 0.0), sign * scale * coefficient)
-            else:
-                terms[item] = folded_total(terms.get(item, 0.0), sign * scale)
-        return algebra.add_linear(terms)
-    if op in ("mul", "div"):
-        scale = 1.0
-        factors: dict[int, int] = {}
-        for child, power in ((c[0], 1), (c[1], 1 if op == "mul" else -1)):
-            own, item = place[child]
-            if power < 0 and own == 0.0:
-                return 1.0, algebra.add_atom("div", place[c[0]], place[c[1]])
-            scale = scale * own if power > 0 else scale / own
-            short = spread and len(algebra.power.get(item, ())) <= _SHORT
-            if item in algebra.power and (short or _alone(graph, child, uses)):
-                for inner, exponent in algebra.power[item].items():
-                    factors[inner] = factors.get(inner, 0) + power * exponent
-            elif item != ONE:
-                factors[item] = factors.get(item, 0) + power
-        return scale, algebra.add_power(_without_roots(algebra, factors))
-    return 1.0, algebra.add_atom(op, *(place[child] for child in c))
+    op, first, second = node
+    scale, item = place[first]
+    form = algebra.linear.get(item) if alone[first] else None
+    if form is None:
+        terms = {item: scale}
+    elif scale == 1.0:
+        terms = form.copy()
+    else:
+        terms = {inner: scale * coefficient for inner, coefficient in form.items()}
+    scale, item = place[second]
+    if op == "sub":
+        scale = -scale
+    form = algebra.linear.get(item) if alone[second] else None
+    if form is None:
+        terms[item] = folded_total(terms[item], scale) if item in terms else scale
+    else:
+        for inner, coefficient in form.items():
+            more = scale * coefficient
+            terms[inner] = folded_total(terms[inner], more) if inner in terms else more
+    return algebra.add_linear(terms)
+
+
+def _read_product(
+    algebra: Algebra, node: tuple[Any, ...], place: dict[int, Scaled], alone: list[bool], spread: bool
+) -> Scaled:
+    op, first, second = node
+    scale, item = place[first]
+    product = algebra.power.get(item)
+    if product is not None and ((spread and len(product) <= _SHORT) or alone[first]):
+        factors = product.copy()
+    else:
+        factors = {item: 1} if item != ONE else {}
+    own, item = place[second]
+    if op == "mul":
+        power = 1
+        scale = scale * own
+    else:
+        power = -1
+        if own == 0.0:
+            return 1.0, algebra.add_atom("div", place[first], place[second])
+        scale = scale / own
+    product = algebra.power.get(item)
+    if product is not None and ((spread and len(product) <= _SHORT) or alone[second]):
+        for inner, exponent in product.items():
+            factors[inner] = factors.get(inner, 0) + power * exponent
+    elif item != ONE:
+        factors[item] = factors.get(item, 0) + power
+    return scale, algebra.add_power(_without_roots(algebra, factors))
 
 
 def _without_roots(algebra: Algebra, factors: dict[int, int]) -> dict[int, int]:
@@ -213,14 +299,18 @@ def _without_roots(algebra: Algebra, factors: dict[int, int]) -> dict[int, int]:
 
     The argument is not negative where the root is a number, so the value stays.
     """
-    result = dict(factors)
+    result = factors
     for item, exponent in factors.items():
+        if -2 < exponent < 2:
+            continue
         atom = algebra.atom.get(item)
-        if atom is None or atom[0] != "sqrt" or abs(exponent) < 2:
+        if atom is None or atom[0] != "sqrt":
             continue
         scale, argument = atom[1]
         if scale != 1.0 or argument == ONE:
             continue
+        if result is factors:
+            result = factors.copy()
         half = int(exponent / 2)
         result[item] = exponent - 2 * half
         result[argument] = result.get(argument, 0) + half
@@ -237,18 +327,17 @@ class _Writer:
         self.algebra = algebra
         self.graph = Graph()
         self.place: dict[int, int] = {ONE: self.graph.const(1.0)}
+        self.order = self._order()
         self.shared = self._shared_reciprocals()
 
     def _shared_reciprocals(self) -> set[int]:
         """Items that more than one product divides by: their reciprocal is computed once."""
-        divisors: Counter[int] = Counter()
-        for factors in self.algebra.power.values():
-            negative = [item for item, k in factors.items() if k < 0]
-            divisors.update(negative)
+        products = (self.algebra.power.get(item) for item in self.order)
+        divisors = Counter(item for factors in products if factors for item, k in factors.items() if k < 0)
         return {item for item, number in divisors.items() if number > 1}
 
     def write(self) -> tuple[Graph, list[int]]:
-        for item in self._order():
+        for item in self.order:
             self.place[item] = self._item(item)
         return self.graph, [self._scaled(scaled) for scaled in self.algebra.roots]
 
@@ -256,32 +345,37 @@ class _Writer:
         """Items needed by the roots, each after those it is made of."""
         order: list[int] = []
         state: dict[int, bool] = {ONE: True}
+        below = self.algebra.below
         stack = [item for _, item in reversed(self.algebra.roots)]
         while stack:
             item = stack[-1]
-            if state.get(item):
-                stack.pop()
-                continue
-            below = [child for child in self.algebra.below(item) if not state.get(child)]
-            if below and item not in state:
-                state[item] = False
-                stack.extend(reversed(below))
-                continue
-            state[item] = True
-            order.append(item)
+            seen = state.get(item)
+            if seen is None:
+                new = [child for child in below(item) if not state.get(child)]
+                if new:
+                    state[item] = False
+                    new.reverse()
+                    stack += new
+                    continue
             stack.pop()
+            if not seen:
+                state[item] = True
+                order.append(item)
         return order
 
     def _scaled(self, scaled: Scaled) -> int:
         scale, item = scaled
-        return self.graph.mul(self.graph.const(scale), self.place[item])
+        place = self.place[item]
+        return place if scale == 1.0 else self.graph.mul(self.graph.const(scale), place)
 
     def _item(self, item: int) -> int:
         algebra = self.algebra
-        if item in algebra.linear:
-            return self._linear(algebra.linear[item])
-        if item in algebra.power:
-            return self._power(algebra.power[item])
+        form = algebra.linear.get(item)
+        if form is not None:
+            return self._linear(form)
+        product = algebra.power.get(item)
+        if product is not None:
+            return self._power(product)
         op, *entries = algebra.atom[item]
         if op == "input":
             return self.graph.input(entries[0])
@@ -289,24 +383,33 @@ class _Writer:
 
     def _linear(self, terms: dict[int, float]) -> int:
         """A sum; terms with the same size of coefficient share one product."""
-        g = self.graph
-        classes: dict[float, list[tuple[int, float]]] = {}
+        g, places, one = self.graph, self.place, self.algebra.constants.one
+        classes: dict[float, list[tuple[bool, int]]] = {}
         constant = 0.0
         for item, c in terms.items():
             if item == ONE:
                 constant = c
+                continue
+            size = abs(one(c))
+            if size in classes:
+                classes[size].append((c < 0.0, item))
             else:
-                classes.setdefault(abs(self.algebra.constants.one(c)), []).append((item, c))
+                classes[size] = [(c < 0.0, item)]
         whole: int | None = None
-        for size in sorted(classes, key=lambda size: size != 1.0):
+        # Those without a factor first.
+        for size in sorted(classes, key=lambda size: size != 1.0) if len(classes) > 1 else classes:
             part: int | None = None
-            for item, c in sorted(classes[size], key=lambda entry: (entry[1] < 0.0, entry[0])):
-                value = self.place[item] if c > 0.0 else g.neg(self.place[item])
+            entries = classes[size]
+            entries.sort()
+            for negative, item in entries:
+                value = g.neg(places[item]) if negative else places[item]
                 part = value if part is None else g.add(part, value)
             assert part is not None
-            part = g.mul(g.const(size), part)
+            if size != 1.0:
+                part = g.mul(g.const(size), part)
             whole = part if whole is None else g.add(whole, part)
-        return g.const(constant) if whole is None else g.add(whole, g.const(constant))
+        last = g.const(constant)
+        return last if whole is None else g.add(whole, last)
 
     def _power(self, factors: dict[int, int]) -> int:
         """A product; divisors with a shared reciprocal are factors, the others one division."""
@@ -317,7 +420,7 @@ class _Writer:
             if k > 0:
                 over.append((self.place[item], k))
             elif item in self.shared:
-                over.append((g.div(g.const(1.0), self.place[item]), -k))
+                over.append((g.div(self.place[ONE], self.place[item]), -k))
             else:
                 under.append((self.place[item], -k))
         top = self._product(over)
@@ -326,14 +429,11 @@ class _Writer:
     def _product(self, factors: list[tuple[int, int]]) -> int:
         """Product of whole powers by common squaring."""
         g = self.graph
-        result = g.const(1.0)
-        remaining = [(base, k) for base, k in factors if k > 0]
-        if not remaining:
-            return result
-        odd = [base for base, k in remaining if k & 1]
-        halves = [(base, k >> 1) for base, k in remaining if k >> 1]
-        for base in odd:
-            result = g.mul(result, base)
+        result = self.place[ONE]
+        for base, k in factors:
+            if k & 1:
+                result = g.mul(result, base)
+        halves = [(base, k >> 1) for base, k in factors if k >> 1]
         if halves:
             root = self._product(halves)
             result = g.mul(result, g.mul(root, root))

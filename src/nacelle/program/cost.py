@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
+from nacelle.program.graph import Graph, reachable
 from nacelle.program.program import Program
 
 WEIGHTS = {
@@ -90,3 +91,8 @@ def count(program: Program) -> Count:
 def cost(program: Program) -> float:
     """Weighted cost of a program, in products."""
     return sum(WEIGHTS[instruction[0]] for instruction in program.code)
+
+
+def cost_of(graph: Graph, roots: list[int]) -> float:
+    """Weighted cost of what some roots of a graph need, in products."""
+    return sum(WEIGHTS[graph.nodes[k][0]] for k in reachable(graph, roots))

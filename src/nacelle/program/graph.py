@@ -33,7 +33,7 @@ _EVEN = frozenset(("cos", "abs"))
 class Graph:
     """An expression graph; nodes are indices into `nodes`."""
 
-    __slots__ = ("_constants", "_table", "nodes", "values")
+    __slots__ = ("_constants", "_floats", "_table", "nodes", "values")
 
     def __init__(self) -> None:
         """Start empty."""
@@ -42,6 +42,8 @@ class Graph:
         self.values: list[float | None] = []
         self._table: dict[Node, int] = {}
         self._constants = Constants(FOLDED_ULPS)
+        # The node of every float that has been a constant.
+        self._floats: dict[float, int] = {}
 
     def node(self, *node: Any) -> int:
         """Give the index of a node, new or old."""
@@ -54,9 +56,17 @@ class Graph:
 
     def const(self, value: float) -> int:
         """A constant, as it has appeared within rounding; -0.0 is taken as 0.0, and all NaN are one."""
+        plain = type(value) is float
+        if plain:
+            found = self._floats.get(value)
+            if found is not None:
+                return found
         number = value if isinstance(value, Recorded) else float(value)
         key: Node = ("const", self._constants.one(number) + 0.0) if number == number else ("const", math.nan)
-        return self.node(*key)
+        found = self.node(*key)
+        if plain:
+            self._floats[value] = found
+        return found
 
     def _value(self, a: int) -> float:
         """The value of a node that is a constant."""
@@ -89,20 +99,19 @@ class Graph:
     def add(self, a: int, b: int) -> int:
         """Sum."""
         u, v = self.values[a], self.values[b]
-        if u is not None and v is not None:
-            return self.const(folded_total(u, v))
-        if u == 0.0:
-            return b
-        if v == 0.0:
-            return a
+        if u is not None or v is not None:
+            if u is not None and v is not None:
+                return self.const(folded_total(u, v))
+            if u == 0.0:
+                return b
+            if v == 0.0:
+                return a
         x, x_negative = self._positive(a)
         y, y_negative = self._positive(b)
-        if x_negative and y_negative:
-            return self.neg(self.add(x, y))
+        if x_negative:
+            return self.neg(self.add(x, y)) if y_negative else self.sub(y, x)
         if y_negative:
             return self.sub(x, y)
-        if x_negative:
-            return self.sub(y, x)
         if a == b:
             return self.mul(self.const(2.0), a)
         return self.node("add", a, b) if a < b else self.node("add", b, a)
@@ -110,50 +119,52 @@ class Graph:
     def sub(self, a: int, b: int) -> int:
         """Difference; a - b and b - a share a node."""
         u, v = self.values[a], self.values[b]
-        if u is not None and v is not None:
-            return self.const(folded_total(u, -v))
+        if u is not None or v is not None:
+            if u is not None and v is not None:
+                return self.const(folded_total(u, -v))
+            if v == 0.0:
+                return a
+            if u == 0.0:
+                return self.neg(b)
         if a == b:
             return self.const(0.0)
-        if v == 0.0:
-            return a
-        if u == 0.0:
-            return self.neg(b)
         x, x_negative = self._positive(a)
         y, y_negative = self._positive(b)
-        if x_negative and y_negative:
-            return self.sub(y, x)
+        if x_negative:
+            return self.sub(y, x) if y_negative else self.neg(self.add(x, y))
         if y_negative:
             return self.add(x, y)
-        if x_negative:
-            return self.neg(self.add(x, y))
         return self.node("sub", a, b) if a < b else self.neg(self.node("sub", b, a))
 
     def mul(self, a: int, b: int) -> int:
         """Product; a chain of constants is one constant."""
         u, v = self.values[a], self.values[b]
-        if u is not None and v is not None:
-            return self.const(u * v)
-        if v is not None:
-            a, b, u, v = b, a, v, u
-        if u is not None:
-            if u == 0.0:
-                return a
-            if u == 1.0:
-                return b
-            if u < 0.0:
-                return self.neg(self.mul(self.const(-u), b))
-            node = self.nodes[b]
-            if node[0] == "neg":
-                return self.neg(self.mul(a, node[1]))
-            if node[0] == "mul" and self.values[node[1]] is not None:
-                return self.mul(self.const(u * self._value(node[1])), node[2])
-            return self.node("mul", a, b)
+        if u is not None or v is not None:
+            if u is not None and v is not None:
+                return self.const(u * v)
+            return self._scaled(a, b) if u is not None else self._scaled(b, a)
         x, x_negative = self._positive(a)
         y, y_negative = self._positive(b)
         if x_negative or y_negative:
             product = self.mul(x, y)
             return product if x_negative and y_negative else self.neg(product)
         return self.node("mul", a, b) if a < b else self.node("mul", b, a)
+
+    def _scaled(self, a: int, b: int) -> int:
+        """Product of a constant a and b, which is none."""
+        u = self._value(a)
+        if u == 1.0:
+            return b
+        if u == 0.0:
+            return a
+        if u < 0.0:
+            return self.neg(self._scaled(self.const(-u), b))
+        node = self.nodes[b]
+        if node[0] == "neg":
+            return self.neg(self._scaled(a, node[1]))
+        if node[0] == "mul" and self.values[node[1]] is not None:
+            return self._scaled(self.const(u * self._value(node[1])), node[2])
+        return self.node("mul", a, b)
 
     def div(self, a: int, b: int) -> int:
         """Quotient; a constant divisor becomes a factor."""
@@ -220,12 +231,19 @@ class Graph:
 
     def apply(self, op: str, *arguments: int) -> int:
         """Apply an operation of a `Program` by name."""
-        if len(arguments) == 1:
-            return self.neg(arguments[0]) if op == "neg" else self.unary(op, arguments[0])
+        if op == "add":
+            return self.add(*arguments)
+        if op == "mul":
+            return self.mul(*arguments)
+        if op == "sub":
+            return self.sub(*arguments)
+        if op == "div":
+            return self.div(*arguments)
+        if op == "neg":
+            return self.neg(*arguments)
         if op == "where":
             return self.where(*arguments)
-        method = {"add": self.add, "sub": self.sub, "mul": self.mul, "div": self.div}.get(op)
-        return method(*arguments) if method is not None else self.binary(op, *arguments)
+        return self.unary(op, *arguments) if len(arguments) == 1 else self.binary(op, *arguments)
 
 
 def _fold(op: str, value: float) -> float | None:
@@ -267,11 +285,13 @@ def children(node: Node) -> tuple[int, ...]:
 
 def reachable(graph: Graph, roots: list[int]) -> list[int]:
     """All nodes that some roots need, in the order in which they were made."""
-    seen = set(roots)
-    stack = list(seen)
-    while stack:
-        for child in children(graph.nodes[stack.pop()]):
-            if child not in seen:
-                seen.add(child)
-                stack.append(child)
-    return sorted(seen)
+    nodes = graph.nodes
+    needed = [False] * len(nodes)
+    for k in roots:
+        needed[k] = True
+    # Nodes are made of earlier ones.
+    for k in range(max(roots, default=-1), -1, -1):
+        if needed[k]:
+            for child in children(nodes[k]):
+                needed[child] = True
+    return [k for k, is_needed in enumerate(needed) if is_needed]

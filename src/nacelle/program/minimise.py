@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from nacelle.program.algebra import Algebra, read, write
-from nacelle.program.cost import cost
+from nacelle.program.algebra import Algebra, Source, read, source, write
+from nacelle.program.cost import cost, cost_of
 from nacelle.program.factor import factor
+from nacelle.program.graph import Graph
 from nacelle.program.pair import pair_products, pair_sums
 from nacelle.program.program import Program
 from nacelle.program.trace import graph_of, linear
@@ -61,24 +62,43 @@ def minimise(program: Program, budget: int = 60_000) -> Program:
     improved = True
     while improved:
         improved = False
-        start = best
+        start, ways = best, Ways(best)
         for strategy in STRATEGIES:
             if made >= 2 and spent + len(start.code) > budget:
                 break
             made += 1
             spent += len(start.code)
-            candidate = apply(start, strategy)
-            candidate_cost = cost(candidate)
+            graph, roots = ways.written(strategy)
+            candidate_cost = cost_of(graph, roots)
             if candidate_cost < best_cost:
-                best, best_cost, improved = candidate, candidate_cost, True
+                best = linear(program.name, graph, program.inputs, program.outputs, roots)
+                best_cost, improved = candidate_cost, True
     return best
 
 
 def apply(program: Program, strategy: Strategy) -> Program:
     """Read a program into its algebraic form, run passes over it, write it back."""
-    algebra = read(*graph_of(program), keep=strategy.keep, spread=strategy.spread)
-    for step in strategy.passes:
-        step(algebra)
-        algebra.prune()
-    graph, roots = write(algebra)
+    graph, roots = Ways(program).written(strategy)
     return linear(program.name, graph, program.inputs, program.outputs, roots)
+
+
+class Ways:
+    """The ways in which one program is read: strategies that read it alike share that."""
+
+    def __init__(self, program: Program) -> None:
+        """Read the program as a graph."""
+        self._source: Source = source(*graph_of(program))
+        self._read: dict[tuple[bool, bool], Algebra] = {}
+
+    def written(self, strategy: Strategy) -> tuple[Graph, list[int]]:
+        """The graph that a strategy makes of the program, and its roots."""
+        way = (strategy.keep, strategy.spread)
+        algebra = self._read.get(way)
+        if algebra is None:
+            algebra = self._read[way] = read(self._source, *way)
+        algebra = algebra.copy()
+        for k, step in enumerate(strategy.passes):
+            if k:
+                algebra.prune()
+            step(algebra)
+        return write(algebra)

@@ -20,12 +20,16 @@ _LONGEST = 60
 def pair_sums(algebra: Algebra, budget: int) -> int:
     """Extract pairs of terms that occur in several linear forms; give the number of pairs extracted."""
 
-    def keys(form: dict[int, float], item: int) -> list[Any]:
-        c, one = form[item], algebra.constants.one
+    one = algebra.constants.one
+
+    def keys(form: dict[int, float], item: int, after: int = ONE) -> list[Any]:
+        c = form[item]
+        if item == ONE:
+            return []
         return [
             (item, other, one(d / c)) if item < other else (other, item, one(c / d))
             for other, d in form.items()
-            if other != item and ONE not in (other, item)
+            if other > after and other != item
         ]
 
     def make(key: Any) -> int:
@@ -48,14 +52,18 @@ def pair_sums(algebra: Algebra, budget: int) -> int:
 def pair_products(algebra: Algebra, budget: int) -> int:
     """Extract pairs of factors that occur in several products; give the number of pairs extracted."""
 
-    def keys(factors: dict[int, int], item: int) -> list[Any]:
-        sign = 1 if factors[item] > 0 else -1
-        result: list[Any] = []
-        for other, k in factors.items():
-            if other == item or (k > 0) != (sign > 0):
-                continue
-            result.append((min(item, other), max(item, other), sign))
-        return result
+    def keys(factors: dict[int, int], item: int, after: int = ONE) -> list[Any]:
+        if factors[item] > 0:
+            return [
+                (item, other, 1) if item < other else (other, item, 1)
+                for other, k in factors.items()
+                if k > 0 and other > after and other != item
+            ]
+        return [
+            (item, other, -1) if item < other else (other, item, -1)
+            for other, k in factors.items()
+            if k < 0 and other > after and other != item
+        ]
 
     def make(key: Any) -> int:
         return algebra.add_power({key[0]: 1, key[1]: 1})
@@ -76,14 +84,32 @@ def pair_products(algebra: Algebra, budget: int) -> int:
 
 def _extract(
     forms: dict[int, dict[int, Any]],
-    keys: Callable[[dict[int, Any], int], list[Any]],
+    keys: Callable[..., list[Any]],
     make: Callable[[Any], int],
     replace: Callable[[dict[int, Any], Any, int], None],
     budget: int,
 ) -> int:
-    """Extract the most frequent pair again and again."""
+    """Extract the most frequent pair again and again.
+
+    Args:
+        forms: sums or products.
+        keys: the pairs of an item of a form with its other items, or with those after a place alone.
+        make: a pair as an item of its own.
+        replace: put that item in the place of the pair.
+        budget: how many pairs are extracted at most.
+    """
     places: dict[Any, set[int]] = {}
-    heap: list[tuple[int, Any]] = []
+    for owner in sorted(forms):
+        form = forms[owner]
+        if 1 < len(form) <= _LONGEST:
+            for item in sorted(form):
+                for key in keys(form, item, item):
+                    if key in places:
+                        places[key].add(owner)
+                    else:
+                        places[key] = {owner}
+    heap = [(-len(owners), key) for key, owners in places.items() if len(owners) > 1]
+    heapq.heapify(heap)
 
     def note(owner: int, items: list[int]) -> None:
         form = forms[owner]
@@ -92,8 +118,10 @@ def _extract(
         for item in items:
             if item in form:
                 for key in keys(form, item):
-                    owners = places.setdefault(key, set())
-                    if owner not in owners:
+                    owners = places.get(key)
+                    if owners is None:
+                        places[key] = {owner}
+                    elif owner not in owners:
                         owners.add(owner)
                         if len(owners) > 1:
                             heapq.heappush(heap, (-len(owners), key))
@@ -106,8 +134,6 @@ def _extract(
                 if owners is not None:
                     owners.discard(owner)
 
-    for owner in sorted(forms):
-        note(owner, sorted(forms[owner]))
     done = 0
     while heap and done < budget:
         negative, key = heapq.heappop(heap)

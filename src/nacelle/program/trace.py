@@ -90,8 +90,14 @@ def linear(
     place = {k: position for position, k in enumerate(order)}
     code = []
     for k in order:
-        op, *rest = graph.nodes[k]
-        code.append((op, *rest) if op in ("const", "input") else (op, *(place[c] for c in rest)))
+        node = graph.nodes[k]
+        if len(node) == 3:
+            op, a, b = node
+            code.append((op, place[a], place[b]))
+        elif node[0] == "const" or node[0] == "input":
+            code.append(node)
+        else:
+            code.append((node[0], *(place[c] for c in node[1:])))
     return Program(name, tuple(inputs), tuple(outputs), tuple(code), tuple(place[k] for k in roots))
 
 

@@ -162,6 +162,13 @@ class Constants:
         for value in _EXACT:
             self.one(value)
 
+    def copy(self) -> Constants:
+        """The same constants, to go on from."""
+        other = Constants.__new__(Constants)
+        other._ulps, other._seen = self._ulps, self._seen.copy()
+        other._buckets = {place: near.copy() for place, near in self._buckets.items()}
+        return other
+
     def one(self, value: float) -> float:
         """The constant that a number is: an earlier one within the margin, or a new one; signs are apart."""
         size = abs(value)
