@@ -143,7 +143,7 @@ class Algebra:
                     stack.append(child)
             del self._known[self._keys.pop(item)]
             for kind in (self.linear, self.power, self.atom):
-                kind.pop(item, None)  # type: ignore[attr-defined]
+                kind.pop(item, None)
 
     def uses(self) -> Counter[int]:
         """How often each item is used by others and by the roots."""
@@ -241,9 +241,7 @@ def read(given: Source, keep: bool = True, spread: bool = False) -> Algebra:
     return algebra
 
 
-def _read_sum(
-    algebra: Algebra, node: tuple[Any, ...], place: dict[int, Scaled], alone: list[bool]
-) -> Scaled:
+def _read_sum(algebra: Algebra, node: tuple[Any, ...], place: dict[int, Scaled], alone: list[bool]) -> Scaled:
     op, first, second = node
     scale, item = place[first]
     form = algebra.linear.get(item) if alone[first] else None

@@ -99,13 +99,16 @@ class Graph:
     def add(self, a: int, b: int) -> int:
         """Sum."""
         u, v = self.values[a], self.values[b]
-        if u is not None or v is not None:
-            if u is not None and v is not None:
-                return self.const(folded_total(u, v))
-            if u == 0.0:
-                return b
-            if v == 0.0:
-                return a
+        if u is None and v is None:
+            nodes = self.nodes
+            if nodes[a][0] != "neg" and nodes[b][0] != "neg" and a != b:
+                return self.node("add", a, b) if a < b else self.node("add", b, a)
+        elif u is not None and v is not None:
+            return self.const(folded_total(u, v))
+        elif u == 0.0:
+            return b
+        elif v == 0.0:
+            return a
         x, x_negative = self._positive(a)
         y, y_negative = self._positive(b)
         if x_negative:
@@ -119,15 +122,14 @@ class Graph:
     def sub(self, a: int, b: int) -> int:
         """Difference; a - b and b - a share a node."""
         u, v = self.values[a], self.values[b]
-        if u is not None or v is not None:
-            if u is not None and v is not None:
-                return self.const(folded_total(u, -v))
-            if v == 0.0:
-                return a
-            if u == 0.0:
-                return self.neg(b)
+        if u is not None and v is not None:
+            return self.const(folded_total(u, -v))
         if a == b:
             return self.const(0.0)
+        if v == 0.0:
+            return a
+        if u == 0.0:
+            return self.neg(b)
         x, x_negative = self._positive(a)
         y, y_negative = self._positive(b)
         if x_negative:
@@ -139,15 +141,15 @@ class Graph:
     def mul(self, a: int, b: int) -> int:
         """Product; a chain of constants is one constant."""
         u, v = self.values[a], self.values[b]
-        if u is not None or v is not None:
-            if u is not None and v is not None:
-                return self.const(u * v)
-            return self._scaled(a, b) if u is not None else self._scaled(b, a)
-        x, x_negative = self._positive(a)
-        y, y_negative = self._positive(b)
-        if x_negative or y_negative:
-            product = self.mul(x, y)
-            return product if x_negative and y_negative else self.neg(product)
+        if u is not None:
+            return self._scaled(a, b) if v is None else self.const(u * v)
+        if v is not None:
+            return self._scaled(b, a)
+        first, second = self.nodes[a], self.nodes[b]
+        if first[0] == "neg":
+            return self.mul(first[1], second[1]) if second[0] == "neg" else self.neg(self.mul(first[1], b))
+        if second[0] == "neg":
+            return self.neg(self.mul(a, second[1]))
         return self.node("mul", a, b) if a < b else self.node("mul", b, a)
 
     def _scaled(self, a: int, b: int) -> int:

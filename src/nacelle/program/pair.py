@@ -19,7 +19,6 @@ _LONGEST = 60
 
 def pair_sums(algebra: Algebra, budget: int) -> int:
     """Extract pairs of terms that occur in several linear forms; give the number of pairs extracted."""
-
     one = algebra.constants.one
 
     def keys(form: dict[int, float], item: int, after: int = ONE) -> list[Any]:

@@ -22,6 +22,7 @@ import numpy as np
 from nacelle.spatial.trigonometry import sine_cosine
 
 _KINKED = ("abs", "sign", "min", "max", "where")
+_PLAIN = frozenset((float, int, np.float64))
 # Irrational, so that values on the far side of a kink are like no others.
 _GOLDEN = 0.6180339887498949
 
@@ -170,7 +171,8 @@ def is_recorded(entries: Any) -> bool:
     if isinstance(entries, np.ndarray) and entries.dtype != object:
         return False
     if isinstance(entries, list | tuple | np.ndarray):
-        return any(is_recorded(entry) for entry in entries)
+        # Most are plain numbers, which are passed over without a call.
+        return any(type(entry) not in _PLAIN and is_recorded(entry) for entry in entries)
     return isinstance(entries, Recorded)
 
 

@@ -43,7 +43,8 @@ def rotation_z(angle: Scalar) -> Array:
 
 def skew(v: Array) -> Array:
     """Matrix of the cross product, v^ w = v x w ([KI2007] (15))."""
-    return pack([[0.0, -v[2], v[1]], [v[2], 0.0, -v[0]], [-v[1], v[0], 0.0]])
+    x, y, z = v.tolist()
+    return pack([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
 
 
 def rotation_axis_angle(axis: Array, angle: Scalar) -> Array:

@@ -6,6 +6,7 @@ What is decided is decided by the robot's own numbers; the numbers of the result
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -44,6 +45,19 @@ def read_legs(robot: Robot, known: Mechanism) -> list[LegForm]:
     Raises:
         UnreadError: if a leg is neither a strut nor a driven rod, or does not end on the platform itself.
     """
+    if robot.numeric is not robot:
+        return _read_legs(robot, known)
+    return list(_numeric_legs(robot, robot.all_names, known))
+
+
+@lru_cache(maxsize=64)
+def _numeric_legs(robot: Robot, names: tuple[str, ...], known: Mechanism) -> list[LegForm]:
+    """The legs of a robot without symbols, read once; names are no part of a robot's hash."""
+    del names
+    return _read_legs(robot, known)
+
+
+def _read_legs(robot: Robot, known: Mechanism) -> list[LegForm]:
     forms = [read_leg(robot, known, k) for k in range(len(robot.legs))]
     for form in forms:
         if form.body != PLATFORM:

@@ -72,6 +72,7 @@ class _Search:
         for k, making in moves:
             self.chosen[k] = making
         self.below: list[list[int]] = []
+        self.costs: list[float] = []
         self._extend()
         self.place = {k: place for place, k in enumerate(order(self.values, self.chosen))}
         self.uses = [0] * len(self.chosen)
@@ -81,9 +82,6 @@ class _Search:
             for child in self.below[k]:
                 self.uses[child] += 1
         self.changes: dict[int, Array] = {}
-
-    def _cost(self, k: int) -> float:
-        return 0.0 if self.values.constants[k] is not None else WEIGHTS[self.chosen[k][1][0]]
 
     # ---- rounding
 
@@ -156,28 +154,33 @@ class _Search:
         self.chosen += [makings[0] for makings in values.makings[len(self.chosen) :]]
         added = range(len(self.below), len(self.chosen))
         self.below += [children(values, self.chosen[k], k) for k in added]
+        self.costs += [
+            0.0 if values.constants[k] is not None else WEIGHTS[self.chosen[k][1][0]] for k in added
+        ]
 
     def _release(self, k: int) -> float:
         """Take away the uses that a class makes of others; give the cost of what nobody needs then."""
+        below, costs, uses = self.below, self.costs, self.uses
         total, stack = 0.0, [k]
         while stack:
             now = stack.pop()
-            total += self._cost(now)
-            for child in self.below[now]:
-                self.uses[child] -= 1
-                if not self.uses[child]:
+            total += costs[now]
+            for child in below[now]:
+                uses[child] -= 1
+                if not uses[child]:
                     stack.append(child)
         return total
 
     def _claim(self, classes: Sequence[int]) -> float:
         """Add a use of some classes; give the cost of those that nobody needed."""
+        below, costs, uses = self.below, self.costs, self.uses
         total, stack = 0.0, list(classes)
         while stack:
             now = stack.pop()
-            self.uses[now] += 1
-            if self.uses[now] == 1:
-                total += self._cost(now)
-                stack += self.below[now]
+            uses[now] += 1
+            if uses[now] == 1:
+                total += costs[now]
+                stack += below[now]
         return total
 
     def _unclaim(self, classes: Sequence[int]) -> None:
@@ -208,6 +211,7 @@ class _Search:
                 best, best_cost = making, price
         if best is not None:
             self.chosen[k], self.below[k] = best, children(self.values, best, k)
+            self.costs[k] = WEIGHTS[best[1][0]]
             self.changes[k] = self._change(k, best)
         self._claim(self.below[k])
         return best

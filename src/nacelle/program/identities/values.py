@@ -242,8 +242,10 @@ class Values:
         """A class of its own for a constant that is not a number."""
         found = self._table.get(definition)
         if found is None:
-            nothing = of_number(np.zeros(self._count), self.directions[len(self.exact)])
-            found = self._table[definition] = self._new(definition, exact, nothing, None)
+            zero = np.zeros(self._count)
+            nothing = of_number(zero, self.directions[len(self.exact)])
+            value = np.array([float(entry) for entry in exact])
+            found = self._table[definition] = self._new(definition, exact, nothing, value, zero)
         return found
 
     def _classified(
@@ -252,13 +254,15 @@ class Values:
         """The class of a value, new or old, and its sign in it."""
         if value is None:
             value = np.array([float(entry) for entry in exact])
-        peak = largest(changes)
-        if not math.isfinite(float(np.add.reduce(peak, axis=None) + np.add.reduce(value))):
-            return self._new(definition, exact, changes, value)
-        noise, size = changes[NUMBERS], peak[OPERATIONS] / UNIT
-        if self.exact and self._is_nothing(exact, peak[NUMBERS], size):
+        peak, size = largest(changes)
+        size = size / UNIT
+        floats, peaks, sizes = value.tolist(), peak.tolist(), size.tolist()
+        if not math.isfinite(sum(floats) + sum(peaks) + sum(sizes)):
+            return self._new(definition, exact, changes, value, size)
+        if self.exact and self._is_nothing(floats, peaks, sizes):
             return self.zero
-        bits = int(_unpack(_pack(abs(float(value[0]))))[0])
+        noise = changes[NUMBERS]
+        bits = int(_unpack(_pack(abs(floats[0])))[0])
         place = bits >> _DROPPED
         for near in (place, place - 1, place + 1):
             for other in reversed(self._places.get(near, ())):
@@ -267,7 +271,7 @@ class Values:
                     self.makings[other].append((ref & 1, definition))
                     return ref
         constant = self._constant_of(definition, exact, value, noise, size)
-        ref = self._new(definition, exact, changes, value, constant)
+        ref = self._new(definition, exact, changes, value, size, constant)
         self._places.setdefault(place, []).append(ref >> 1)
         return ref
 
@@ -279,11 +283,13 @@ class Values:
             noise: its changes by rounding of numbers (samples, directions).
             size: of the terms that made the values (samples,).
         """
-        return self._is_nothing(difference, largest(noise), size)
+        return self._is_nothing(difference, largest(noise).tolist(), size.tolist())
 
-    def _is_nothing(self, difference: Sequence[Decimal], peak: Array, size: Array) -> bool:
+    def _is_nothing(
+        self, difference: Sequence[Decimal | float], peaks: list[float], sizes: list[float]
+    ) -> bool:
         units = self._units
-        for d, n, s in zip(difference, peak.tolist(), size.tolist(), strict=True):
+        for d, n, s in zip(difference, peaks, sizes, strict=True):
             gap = abs(float(d))
             if gap > units * n and gap > EXACT * s:
                 return False
@@ -326,13 +332,14 @@ class Values:
         definition: Definition,
         exact: list[Decimal],
         changes: Array,
-        value: Array | None,
+        value: Array,
+        size: Array,
         constant: float | None = None,
     ) -> Ref:
         self.exact.append(exact)
-        self.values.append(np.array([float(entry) for entry in exact]) if value is None else value)
+        self.values.append(value)
         self.changes.append(changes)
-        self.sizes.append(largest(changes[OPERATIONS]) / UNIT)
+        self.sizes.append(size)
         self.constants.append(constant)
         self.makings.append([(0, definition)])
         return 2 * (len(self.exact) - 1)
