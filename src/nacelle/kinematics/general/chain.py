@@ -12,7 +12,7 @@ base takes fifteen operations, and entries of closures that are zero in the axes
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -24,7 +24,7 @@ from nacelle.model.joint import Primitive
 from nacelle.model.leg import BASE
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose, identity
-from nacelle.spatial.scalar import Array, plus, product, settled
+from nacelle.spatial.scalar import Array, Scalar, at_sample, plus, product, settled
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,11 +97,13 @@ class Chains:
         nodes: all nodes; the first is the base and None.
         place: for every body of a leg and the base its node, and the pose of its frame there.
         roots: nodes that are the origin of a nacelle body in base axes, and the body: legs may hang there.
+        runs: what `down` and `up` go through between two nodes, kept once it is made.
     """
 
     nodes: tuple[Node | None, ...]
     place: dict[int, tuple[int, Pose]]
     roots: dict[int, int]
+    runs: dict[tuple[int, int], list[Node]] = field(default_factory=dict)
 
     def node(self, index: int) -> Node:
         """A node that is not the base."""
@@ -132,15 +134,25 @@ class Chains:
 
     def down(self, index: int, vector: Array, top: int = 0) -> Array:
         """A vector in the axes of `top`, in those of a node below it."""
-        for k in self.path(index, top):
-            vector = self.node(k).down(vector)
+        for node in self._runs(index, top):
+            vector = node.down(vector)
         return vector
 
     def up(self, index: int, vector: Array, top: int = 0) -> Array:
         """A vector in the axes of a node, in those of `top` above it."""
-        for k in reversed(self.path(index, top)):
-            vector = self.node(k).up(vector)
+        for node in reversed(self._runs(index, top)):
+            vector = node.up(vector)
         return vector
+
+    def _runs(self, index: int, top: int) -> list[Node]:
+        """Nodes from below `top` down to a node; joints with parallel axes are one, with the sum of angles."""
+        if (index, top) not in self.runs:
+            found: list[Node] = []
+            for k in self.path(index, top):
+                both = _together(found[-1], self.node(k)) if found else None
+                found = [*found[:-1], both] if both is not None else [*found, self.node(k)]
+            self.runs[index, top] = found
+        return self.runs[index, top]
 
     def point(self, index: int, point: Array, top: int = 0) -> Array:
         """A point of a node (its axes, from its origin), from the origin of `top` in its axes."""
@@ -207,6 +219,20 @@ def chains(robot: Robot, now: Configuration, omitted: frozenset[int] = frozenset
     return Chains(tuple(nodes), place, roots)
 
 
+def _together(first: Node, second: Node) -> Node | None:
+    """Two revolute nodes with parallel axes as one, for vectors: R_m(q) G R_k(p) = G R_k(p + q) or - q."""
+    if not (isinstance(first.step, Turn) and isinstance(second.step, Turn)) or not second.rates:
+        return None
+    R, k = second.G.R, second.primitive.axis
+    across = [entry for m, entry in enumerate(R[:, k].tolist()) if m != first.primitive.axis]
+    if not all(is_zero(entry) for entry in across):
+        return None
+    sign = 1.0 if at_sample(R[first.primitive.axis, k]) > 0.0 else -1.0
+    step = _added(second.step, first.step.c, sign * first.step.s)
+    G = Pose(product(first.G.R, R), first.G.p)
+    return replace(second, G=G, step=step, split=not _is_aligned(G.R, k))
+
+
 def _settled(frame: Pose) -> Pose:
     """A joint frame whose constants are floats, where numbers of the robot are symbols."""
     return Pose(settled(frame.R), settled(frame.p))
@@ -238,8 +264,8 @@ def _turned(node: Node | None, turn: Array) -> Node:
     return replace(node, step=_added(node.step, float(turn[i, i]), float(turn[j, i])))
 
 
-def _added(step: Step, c: float, s: float) -> Turn:
-    """An angle by cosine and sine, turned on by a constant angle."""
+def _added(step: Step, c: Scalar, s: Scalar) -> Turn:
+    """An angle by cosine and sine, turned on by another."""
     return Turn(step.c * c - step.s * s, step.s * c + step.c * s)
 
 
