@@ -25,9 +25,11 @@ from nacelle.kinematics.general.vectors import ZERO, add, scaled, turned
 from nacelle.model.joint import Joint
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
-from nacelle.spatial.scalar import Array, Scalar, cross, dot, plus
+from nacelle.spatial.scalar import Array, Scalar, at_sample, cross, divide, dot, pack, plus
 
 _UNIT = np.eye(3)
+# Entries of a constant unit vector below this are zero.
+_ALIGNED = 1e-12
 
 
 @dataclass(frozen=True)
@@ -160,6 +162,23 @@ def basis(R: Array, axes: list[int]) -> list[Array]:
     return [R[:, k] for k in axes]
 
 
+def short_basis(R: Array, axes: list[int]) -> list[Array]:
+    """The same for a free axis f that is constant, with directions of two entries at most.
+
+    e_i - (f_i / f_m) e_m for the two i beside the largest entry m of f.
+    """
+    if len(axes) in (0, 3):
+        return list(_UNIT[: len(axes)])
+    free = R[:, 2]
+    size = np.abs(at_sample(free))
+    m = int(np.flatnonzero(size > np.max(size) - 1e-9)[0])
+    return [
+        _UNIT[i] if size[i] < _ALIGNED else pack(_UNIT[i] - divide(free[i], free[m]) * _UNIT[m])
+        for i in range(3)
+        if i != m
+    ]
+
+
 def closure_tie(robot: Robot, chains: Chains, nacelle: Nacelle, index: int) -> Tie:
     """The rows of a closure."""
     joint = robot.joints[index]
@@ -211,7 +230,7 @@ def _outer(
         for k in offsets:
             e = own.R[:, k] if first else turn[k]
             rows.append(Row({rate: dot(e, v) for rate, (v, _) in moved.items()}, "offset", force=e))
-    for e in basis(own.R, locked):
+    for e in short_basis(own.R, locked):
         rows.append(Row({rate: dot(e, w) for rate, (_, w) in moved.items()}, "angular", moment=e))
     arms = None
     if crossed:
@@ -246,7 +265,9 @@ def _inner(
         for k in offsets:
             e = near_axes[k] if first else far_axes[k]
             rows.append(Row({rate: dot(e, v) for rate, (v, _) in moved.items()}, "offset", force=e))
-    for e in basis(np.stack(far_axes, axis=1), locked):
+    fixed = {node: own.R, other: outer.R}.get(top)
+    directions = basis(np.stack(far_axes, axis=1), locked) if fixed is None else short_basis(fixed, locked)
+    for e in directions:
         rows.append(Row({rate: dot(e, w) for rate, (_, w) in moved.items()}, "angular", moment=e))
     arms = None
     if crossed:
