@@ -20,11 +20,27 @@ import numpy as np
 from nacelle.kinematics.configuration import Configuration
 from nacelle.kinematics.general.vectors import is_zero
 from nacelle.kinematics.tree import Step, Turn, step_motion
-from nacelle.model.joint import Primitive
+from nacelle.model.joint import JointKind, Primitive
 from nacelle.model.leg import BASE
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose, identity
-from nacelle.spatial.scalar import Array, Scalar, at_sample, plus, product, settled
+from nacelle.spatial.scalar import (
+    Array,
+    Scalar,
+    at_sample,
+    atan2,
+    cos,
+    divide,
+    pack,
+    plus,
+    product,
+    settled,
+    sin,
+    sqrt,
+)
+
+# Entries of a constant unit vector below this are zero.
+_ALIGNED = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +54,7 @@ class Node:
         primitive: the primitive.
         step: where it is.
         split: whether G and the primitive are applied one after the other: cheaper for general axes.
+        angle: of a revolute joint whose angle is given itself, else None.
     """
 
     parent: int
@@ -46,6 +63,7 @@ class Node:
     primitive: Primitive
     step: Step
     split: bool
+    angle: Scalar | None = None
 
     @cached_property
     def _motion(self) -> Pose:
@@ -145,7 +163,7 @@ class Chains:
         return vector
 
     def _runs(self, index: int, top: int) -> list[Node]:
-        """Nodes from below `top` down to a node; joints with parallel axes are one, with the sum of angles."""
+        """Nodes from below `top` to a node; parallel axes are one, with the sum of angles."""
         if (index, top) not in self.runs:
             found: list[Node] = []
             for k in self.path(index, top):
@@ -181,6 +199,17 @@ def chains(robot: Robot, now: Configuration, omitted: frozenset[int] = frozenset
     place: dict[int, tuple[int, Pose]] = {BASE: (0, identity())}
     parents: set[int] = {0}
     roots: dict[int, int] = {}
+
+    def face(index: int, R: Array, axis: int) -> Pose:
+        """Turn the axes of a node that nothing hangs on yet towards an axis; gives the pose in new axes."""
+        turn = None if index in parents else _towards(nodes[index], R[:, axis])
+        if turn is None:
+            return identity()
+        nodes[index] = _turned(nodes[index], turn)
+        back = Pose(turn.T, np.zeros(3))
+        place.update({b: (k, back @ at) for b, (k, at) in place.items() if k == index})
+        return back
+
     for leg in robot.legs:
         for j in leg.joints:
             joint = robot.joints[j]
@@ -197,26 +226,50 @@ def chains(robot: Robot, now: Configuration, omitted: frozenset[int] = frozenset
             G = frame @ _settled(joint.frame_predecessor)
             rate = robot.platform_nv + robot.v_slices[j].start
             for number, primitive in enumerate(joint.primitives):
-                step = now.steps[starts[j] + number]
-                if index and index not in parents and primitive.turns and primitive is not Primitive.BALL:
-                    turn = _towards(nodes[index], G.R, primitive.axis)
-                    if turn is not None:
-                        nodes[index] = _turned(nodes[index], turn)
-                        back = Pose(turn.T, np.zeros(3))
-                        place |= {b: (k, back @ at) for b, (k, at) in place.items() if k == index}
-                        G = back @ G
-                parents.add(index)
-                G, step = _split_own(G, primitive, step)
                 turning = primitive.turns and primitive is not Primitive.BALL
-                split = turning and not _is_aligned(G.R, primitive.axis)
+                if turning:
+                    G = face(index, G.R, primitive.axis) @ G
+                parents.add(index)
                 rates = tuple(range(rate, rate + primitive.nv))
-                nodes.append(Node(index, rates, G, primitive, step, split))
+                angle = now.angles.get(j)
+                node = _split_own(
+                    Node(index, rates, G, primitive, now.steps[starts[j] + number], False, angle)
+                )
+                split = turning and not _is_aligned(node.G.R, primitive.axis)
+                nodes.append(replace(node, split=split))
                 index, G = len(nodes) - 1, identity()
                 rate += primitive.nv
             place[joint.successor] = (index, G @ _settled(joint.frame_successor).inverse())
     # Bodies of the nacelle are not part of the legs.
     place = {body: at for body, at in place.items() if at[0] not in roots}
+    for body, frame in _last_axes(robot, place):
+        index, own = place[body]
+        face(index, (own @ frame).R, 2)
     return Chains(tuple(nodes), place, roots)
+
+
+def _last_axes(robot: Robot, place: dict[int, tuple[int, Pose]]) -> list[tuple[int, Pose]]:
+    """Closures with one free rotation at a node that has no other closure: the body and the joint's frame."""
+    sides = [
+        (body, frame, joint)
+        for joint in robot.joints
+        for body, frame in (
+            (joint.predecessor, joint.frame_predecessor),
+            (joint.successor, joint.frame_successor),
+        )
+        if body in place
+    ]
+    ends = [
+        (body, frame, joint)
+        for body, frame, joint in sides
+        if not (joint.successor in place and joint in robot.tree_joints)
+    ]
+    used = [place[body][0] for body, _, _ in ends]
+    return [
+        (body, _settled(frame))
+        for body, frame, joint in ends
+        if used.count(place[body][0]) == 1 and joint.kind in (JointKind.REVOLUTE, JointKind.CYLINDRICAL)
+    ]
 
 
 def _together(first: Node, second: Node) -> Node | None:
@@ -238,30 +291,37 @@ def _settled(frame: Pose) -> Pose:
     return Pose(settled(frame.R), settled(frame.p))
 
 
-def _rotation(axis: int, c: float, s: float) -> Array:
+def _rotation(axis: int, c: Scalar, s: Scalar) -> Array:
     """A constant rotation about a coordinate axis."""
-    return np.asarray(
-        step_motion((Primitive.RX, Primitive.RY, Primitive.RZ)[axis], Turn(c, s)).R, dtype=float
-    )
+    return step_motion((Primitive.RX, Primitive.RY, Primitive.RZ)[axis], Turn(c, s)).R
 
 
-def _towards(node: Node | None, R: Array, axis: int) -> Array | None:
-    """The rotation about a node's own axis after which the next axis lies in a coordinate plane."""
-    if node is None or R.dtype == object or not isinstance(node.step, Turn):
+def _towards(node: Node | None, e: Array) -> Array | None:
+    """The rotation about a node's own axis after which the vector e lies in a coordinate plane."""
+    if node is None or not isinstance(node.step, Turn):
         return None
     k, i, j = node.primitive.axis, (node.primitive.axis + 1) % 3, (node.primitive.axis + 2) % 3
-    e = R[:, axis]
-    across = float(np.hypot(e[i], e[j]))
-    if across < 1e-9 or min(abs(e[i]), abs(e[j])) < 1e-12:
+    size = np.abs(at_sample(e))
+    if float(np.hypot(size[i], size[j])) < 1e-9 or min(size[i], size[j]) < _ALIGNED:
         return None
-    return _rotation(k, float(e[i]) / across, float(e[j]) / across)
+    share = divide(1.0, sqrt(e[i] * e[i] + e[j] * e[j]))
+    return _rotation(k, e[i] * share, e[j] * share)
 
 
 def _turned(node: Node | None, turn: Array) -> Node:
     """A node whose axes are turned about its own axis."""
     assert node is not None
     i, j = (node.primitive.axis + 1) % 3, (node.primitive.axis + 2) % 3
-    return replace(node, step=_added(node.step, float(turn[i, i]), float(turn[j, i])))
+    return _ahead(node, turn[i, i], turn[j, i])
+
+
+def _ahead(node: Node, c: Scalar, s: Scalar) -> Node:
+    """A revolute node whose angle is turned on by a constant one."""
+    if node.angle is None or np.min(np.abs(at_sample(pack([c, s])))) < _ALIGNED:
+        # Right angles cost nothing; the angle itself is not what the step has any more.
+        return replace(node, step=_added(node.step, c, s), angle=None)
+    angle = node.angle + atan2(s, c)
+    return replace(node, step=Turn(cos(angle), sin(angle)), angle=angle)
 
 
 def _added(step: Step, c: Scalar, s: Scalar) -> Turn:
@@ -269,26 +329,27 @@ def _added(step: Step, c: Scalar, s: Scalar) -> Turn:
     return Turn(step.c * c - step.s * s, step.s * c + step.c * s)
 
 
-def _split_own(G: Pose, primitive: Primitive, step: Step) -> tuple[Pose, Step]:
+def _split_own(node: Node) -> Node:
     """Give the part of a constant rotation about the joint's own axis to its angle.
 
     R = A R_k(psi): A takes the axis k to its image by the shortest rotation about a coordinate axis, where
     there is one; else R stays as it is.
     """
-    if not isinstance(step, Turn) or G.R.dtype == object:
-        return G, step
-    k = primitive.axis
-    e = G.R[:, k]
-    if _is_aligned(G.R, k):
-        return G, step
-    zero = [m for m in range(3) if abs(e[m]) < 1e-12]
+    k, e = node.primitive.axis, node.G.R[:, node.primitive.axis]
+    if not isinstance(node.step, Turn) or _is_aligned(node.G.R, k):
+        return node
+    try:
+        zero = [m for m in range(3) if abs(at_sample(e)[m]) < _ALIGNED]
+    except TypeError:
+        # The axis of a leg that hangs on the nacelle moves.
+        return node
     if len(zero) != 1 or zero[0] == k:
-        return G, step
+        return node
     # The image lies in the plane of k and another axis: a rotation about the third takes k there.
     m = zero[0]
     other = 3 - k - m
     sign = 1.0 if (m + 1) % 3 == k else -1.0
-    A = _rotation(m, float(e[k]), sign * float(e[other]))
-    own = A.T @ G.R
+    A = _rotation(m, e[k], sign * e[other])
+    own = product(A.T, node.G.R)
     i, j = (k + 1) % 3, (k + 2) % 3
-    return Pose(A, G.p), _added(step, float(own[i, i]), float(own[j, i]))
+    return _ahead(replace(node, G=Pose(A, node.G.p)), own[i, i], own[j, i])

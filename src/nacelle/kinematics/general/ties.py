@@ -98,6 +98,7 @@ class Tie:
         joint: index of the joint, of a rod its closure; -1 for a spin.
         first: whether the leg carries the joint's first frame.
         arms: unit vectors e (on the first) and f (on the second side) of a universal joint, tie axes.
+        free: axis of the only free rotation, where it is constant in the tie's axes.
     """
 
     axes: int
@@ -111,6 +112,7 @@ class Tie:
     joint: int = -1
     first: bool = True
     arms: tuple[Array, Array] | None = None
+    free: Array | None = None
 
     @property
     def held(self) -> tuple[int, Array]:
@@ -162,6 +164,12 @@ def basis(R: Array, axes: list[int]) -> list[Array]:
     return [R[:, k] for k in axes]
 
 
+def largest_entry(vector: Array) -> int:
+    """Place of the largest entry of a constant unit vector, the first of equals."""
+    size = np.abs(at_sample(vector))
+    return int(np.flatnonzero(size > np.max(size) - 1e-9)[0])
+
+
 def short_basis(R: Array, axes: list[int]) -> list[Array]:
     """The same for a free axis f that is constant, with directions of two entries at most.
 
@@ -170,8 +178,7 @@ def short_basis(R: Array, axes: list[int]) -> list[Array]:
     if len(axes) in (0, 3):
         return list(_UNIT[: len(axes)])
     free = R[:, 2]
-    size = np.abs(at_sample(free))
-    m = int(np.flatnonzero(size > np.max(size) - 1e-9)[0])
+    size, m = np.abs(at_sample(free)), largest_entry(free)
     return [
         _UNIT[i] if size[i] < _ALIGNED else pack(_UNIT[i] - divide(free[i], free[m]) * _UNIT[m])
         for i in range(3)
@@ -237,7 +244,8 @@ def _outer(
         arms = (own.R[:, 0], turn[1]) if first else (turn[0], own.R[:, 1])
         e = cross(arms[1], arms[0])
         rows.append(Row({rate: dot(e, w) for rate, (_, w) in moved.items()}, "cross", moment=e))
-    return Tie(node, tuple(rows), body, fixed, point, node, place, None, index, first, arms)
+    free = own.R[:, 2] if len(locked) == 2 else None
+    return Tie(node, tuple(rows), body, fixed, point, node, place, None, index, first, arms, free)
 
 
 def _inner(
@@ -437,6 +445,7 @@ def second_derivatives(
     """Right-hand sides from the relative acceleration of the two points and both angular motions."""
     (w, w_dot), (z, z_dot) = own, far
     found: list[Scalar] = []
+    twisted: Array | None = None
     slip: Array | None = None
     for row in tie.rows:
         if row.kind == "point":
@@ -451,7 +460,8 @@ def second_derivatives(
             carrier = w if tie.first else z
             found.append(dot(row.force, add(gap, scaled(-2.0, turned(carrier, slip)))))
         elif row.kind == "angular":
-            found.append(dot(row.moment, add(add(z_dot, -w_dot), -turned(w, z))))
+            twisted = turned(w, _relative(tie, w, z)) if twisted is None else twisted
+            found.append(dot(row.moment, add(add(z_dot, -w_dot), -twisted)))
         else:
             assert tie.arms is not None
             e, f = tie.arms
@@ -459,6 +469,14 @@ def second_derivatives(
             rate = add(cross(cross(second, f), e), cross(f, cross(first, e)))
             found.append(dot(row.moment, add(z_dot, -w_dot)) + dot(rate, add(z, -w)))
     return found
+
+
+def _relative(tie: Tie, w: Array, z: Array) -> Array:
+    """What w x z needs of z: for one free rotation about a constant axis f, z - w = f (z - w)_m / f_m."""
+    if tie.free is None:
+        return z
+    m = largest_entry(tie.free)
+    return scaled((z[m] - w[m]) * divide(1.0, tie.free[m]), tie.free)
 
 
 def _place(tie: Tie, row: Row) -> int:
