@@ -91,6 +91,18 @@ class Legs:
         return {key: self.wrench(key[0], values) for key, values in self.remaining.items()}
 
     @cached_property
+    def balance_columns(self) -> list[list[Scalar]]:
+        """For every actuated row what its multiplier, or a unit force of its actuator, is along v."""
+        found = []
+        for k, factors in enumerate(self.factors):
+            for row, _ in factors.order.active:
+                column = self.along_v(self.felt[k, row])
+                if (k, row) in self.plan.unit:
+                    column = [value * factors.shares[row] for value in column]
+                found.append(column)
+        return found
+
+    @cached_property
     def _dependent_rows(self) -> list[Rates]:
         """Rows that decide the dependent rates."""
         rows = [loop.coefficients(self.placed.nacelle, row) for loop in self.loops for row in loop.tie.rows]

@@ -81,6 +81,7 @@ class Plan:
         determinant: typical size of the determinant of the balance, for up to three unknowns.
         dependent: how its dependent rates are found; None for up to three.
         samples: sample states (x, y).
+        unit: actuators (leg, row) whose force itself is an unknown of the balance: then an entry is constant.
     """
 
     known: Mechanism
@@ -92,6 +93,7 @@ class Plan:
     determinant: float
     dependent: SolveOrder | None
     samples: tuple[tuple[Array, Array], ...]
+    unit: frozenset[tuple[int, int]] = frozenset()
 
 
 def sample_states(known: Mechanism, count: int, seed: int = 7) -> list[tuple[Array, Array]]:
@@ -289,6 +291,7 @@ def _plan(robot: Robot, names: tuple[str, ...]) -> Plan:
     legs, own_rows = _decide(known, placed, legs)
     first = Plan(known, rods, spins, tuple(legs), own_rows, None, 1.0, None, tuple(states))
     first = replace(first, dependent=_dependent_order(first, placed))
+    first = replace(first, unit=_unit_forces(first, placed))
     order, determinant = _solve_order(first, placed)
     return replace(first, solve=order, determinant=determinant)
 
@@ -327,15 +330,41 @@ def _solve_order(plan: Plan, placed: list[Placed]) -> tuple[SolveOrder | None, f
         return None, 1.0
     tables = []
     for at in placed:
-        legs = eliminated(plan, at)
-        rows = [
-            legs.along_v(legs.felt[k, row]) for k, leg in enumerate(plan.legs) for row, _ in leg.order.active
-        ]
-        tables.append(np.array([[float(value) for value in row] for row in rows]).T)
+        columns = eliminated(plan, at).balance_columns
+        tables.append(np.array([[float(value) for value in column] for column in columns]).T)
     C = np.stack(tables)
     if n <= 3:
         return None, float(np.max(np.abs(np.linalg.det(C))))
     return _order_of(C, 1.0 / rate_scale(known.robot)[list(known.independent)]), 1.0
+
+
+def _unit_forces(plan: Plan, placed: list[Placed]) -> frozenset[tuple[int, int]]:
+    """Actuators whose column of the balance has a constant entry if it belongs to a unit force of theirs."""
+    from nacelle.kinematics.general.legs import eliminated
+
+    n = len(plan.known.independent)
+    keys = [(k, row) for k, leg in enumerate(plan.legs) for row, _ in leg.order.active]
+    if len(keys) != n or n > 3:
+        return frozenset()
+    tables: dict[tuple[int, int], list[list[list[float]]]] = {}
+    for at in placed:
+        legs = eliminated(plan, at)
+        for key, column in zip(keys, legs.balance_columns, strict=True):
+            factors = legs.factors[key[0]]
+            if len(factors.upper[key[1]]) == 1:
+                share = float(factors.shares[key[1]])
+                values = [float(value) for value in column]
+                tables.setdefault(key, []).append([values, [value * share for value in values]])
+    return frozenset(key for key, table in tables.items() if _gains_constants(np.array(table)))
+
+
+def _gains_constants(columns: Array) -> bool:
+    """Whether columns (samples, 2, n) have more constant entries, zeros apart, in the second form."""
+    size = np.max(np.abs(columns), axis=(0, 2))
+    still = np.ptp(columns, axis=0) <= _FILLED * size[:, None]
+    filled = np.max(np.abs(columns), axis=0) > _FILLED * size[:, None]
+    before, after = np.count_nonzero(still & filled, axis=1)
+    return bool(after > before)
 
 
 def active_rates(robot: Robot) -> dict[int, int]:
