@@ -18,7 +18,7 @@ from functools import cached_property
 import numpy as np
 
 from nacelle.kinematics.configuration import Configuration
-from nacelle.kinematics.general.vectors import is_zero
+from nacelle.kinematics.general.vectors import is_zero, scaled
 from nacelle.kinematics.tree import Step, Turn, step_motion
 from nacelle.model.joint import JointKind, Primitive
 from nacelle.model.leg import BASE
@@ -55,6 +55,7 @@ class Node:
         step: where it is.
         split: whether G and the primitive are applied one after the other: cheaper for general axes.
         angle: of a revolute joint whose angle is given itself, else None.
+        slide: direction of a prismatic joint in the node's axes, which need not be those of its frame.
     """
 
     parent: int
@@ -64,6 +65,7 @@ class Node:
     step: Step
     split: bool
     angle: Scalar | None = None
+    slide: Array | None = None
 
     @cached_property
     def _motion(self) -> Pose:
@@ -79,7 +81,7 @@ class Node:
         """Origin in the parent's axes (3,), m."""
         if self.primitive.turns:
             return self.G.p
-        return np.asarray(plus(self.G.p, product(self.G.R, self._motion.p)))
+        return np.asarray(plus(self.G.p, product(self.G.R, scaled(self.step, self.axes[0]))))
 
     @property
     def axes(self) -> list[Array]:
@@ -87,6 +89,8 @@ class Node:
         unit = np.eye(3)
         if not self.rates:
             return []
+        if self.slide is not None:
+            return [self.slide]
         return list(unit) if self.primitive is Primitive.BALL else [unit[self.primitive.axis]]
 
     def up(self, vector: Array) -> Array:
@@ -190,9 +194,10 @@ class Chains:
 def chains(robot: Robot, now: Configuration, omitted: frozenset[int] = frozenset()) -> Chains:
     """The chains of a robot at a configuration; bodies that are omitted have no nodes.
 
-    A node's axes may be turned about its own axis by any constant angle. It is chosen so that the axis of the
-    next joint lies in a coordinate plane: then the constant rotation between them is one about a coordinate
-    axis, and what is left of it belongs to the next joint's own angle.
+    The axes of a revolute node may be turned about its own axis by any constant angle, those of a prismatic
+    one anyhow. They are chosen so that the axis of the next joint lies in a coordinate plane or along an
+    axis: then the constant rotation between them is one about a coordinate axis, or none, and what is left of
+    it belongs to the next joint's own angle.
     """
     starts = np.cumsum([0, *(len(joint.primitives) for joint in robot.tree_joints)])
     nodes: list[Node | None] = [None]
@@ -202,12 +207,12 @@ def chains(robot: Robot, now: Configuration, omitted: frozenset[int] = frozenset
 
     def face(index: int, R: Array, axis: int) -> Pose:
         """Turn the axes of a node that nothing hangs on yet towards an axis; gives the pose in new axes."""
-        turn = None if index in parents else _towards(nodes[index], R[:, axis])
+        turn = None if index in parents else _towards(nodes[index], R, axis)
         if turn is None:
             return identity()
         nodes[index] = _turned(nodes[index], turn)
         back = Pose(turn.T, np.zeros(3))
-        place.update({b: (k, back @ at) for b, (k, at) in place.items() if k == index})
+        place.update({b: (k, _even(back @ at)) for b, (k, at) in place.items() if k == index})
         return back
 
     for leg in robot.legs:
@@ -228,7 +233,7 @@ def chains(robot: Robot, now: Configuration, omitted: frozenset[int] = frozenset
             for number, primitive in enumerate(joint.primitives):
                 turning = primitive.turns and primitive is not Primitive.BALL
                 if turning:
-                    G = face(index, G.R, primitive.axis) @ G
+                    G = _even(face(index, G.R, primitive.axis) @ G)
                 parents.add(index)
                 rates = tuple(range(rate, rate + primitive.nv))
                 angle = now.angles.get(j)
@@ -296,10 +301,17 @@ def _rotation(axis: int, c: Scalar, s: Scalar) -> Array:
     return step_motion((Primitive.RX, Primitive.RY, Primitive.RZ)[axis], Turn(c, s)).R
 
 
-def _towards(node: Node | None, e: Array) -> Array | None:
-    """The rotation about a node's own axis after which the vector e lies in a coordinate plane."""
-    if node is None or not isinstance(node.step, Turn):
+def _towards(node: Node | None, R: Array, axis: int) -> Array | None:
+    """The rotation of a node's axes after which an axis of R lies in a coordinate plane, or along an axis."""
+    if node is None or node.primitive is Primitive.BALL:
         return None
+    if not node.primitive.turns:
+        whole = product(node.G.R, R)
+        A = _shortest(whole, axis)
+        if A is None or _cost(A) >= _cost(node.G.R) + _cost(R):
+            return None
+        return _even_rotation(product(node.G.R.T, A))
+    e = R[:, axis]
     k, i, j = node.primitive.axis, (node.primitive.axis + 1) % 3, (node.primitive.axis + 2) % 3
     size = np.abs(at_sample(e))
     if float(np.hypot(size[i], size[j])) < 1e-9 or min(size[i], size[j]) < _ALIGNED:
@@ -308,9 +320,33 @@ def _towards(node: Node | None, e: Array) -> Array | None:
     return _rotation(k, e[i] * share, e[j] * share)
 
 
+def _cost(R: Array) -> int:
+    """What a constant rotation of a vector takes, in operations."""
+    return {3: 0, 5: 6}.get(int(np.count_nonzero(np.abs(at_sample(R)) > _ALIGNED)), 15)
+
+
+def _even(pose: Pose) -> Pose:
+    """A constant pose whose rotation has zeros and ones where rounding has left nearly so."""
+    return Pose(_even_rotation(pose.R), pose.p)
+
+
+def _even_rotation(R: Array) -> Array:
+    try:
+        number = at_sample(R)
+    except TypeError:
+        # Of a leg that hangs on the nacelle: it moves.
+        return R
+    whole = np.round(number)
+    near = np.abs(number - whole) < _ALIGNED
+    return pack([[whole[i, j] if near[i, j] else R[i, j] for j in range(3)] for i in range(3)])
+
+
 def _turned(node: Node | None, turn: Array) -> Node:
-    """A node whose axes are turned about its own axis."""
+    """A node whose axes are turned, a revolute one about its own axis."""
     assert node is not None
+    if not node.primitive.turns:
+        G = _even(Pose(product(node.G.R, turn), node.G.p))
+        return replace(node, G=G, slide=product(turn.T, node.axes[0]))
     i, j = (node.primitive.axis + 1) % 3, (node.primitive.axis + 2) % 3
     return _ahead(node, turn[i, i], turn[j, i])
 
@@ -329,27 +365,41 @@ def _added(step: Step, c: Scalar, s: Scalar) -> Turn:
     return Turn(step.c * c - step.s * s, step.s * c + step.c * s)
 
 
-def _split_own(node: Node) -> Node:
-    """Give the part of a constant rotation about the joint's own axis to its angle.
+def _shortest(R: Array, k: int) -> Array | None:
+    """The cheapest constant rotation that takes the axis k where R takes it; None if it is as long as R.
 
-    R = A R_k(psi): A takes the axis k to its image by the shortest rotation about a coordinate axis, where
-    there is one; else R stays as it is.
+    A permutation of axes, or a rotation about the coordinate axis perpendicular to k and its image.
     """
-    k, e = node.primitive.axis, node.G.R[:, node.primitive.axis]
-    if not isinstance(node.step, Turn) or _is_aligned(node.G.R, k):
+    e = R[:, k]
+    size = np.abs(at_sample(e))
+    zero = [m for m in range(3) if size[m] < _ALIGNED]
+    if len(zero) == 2:
+        j = int(np.argmax(size))
+        A = np.roll(np.eye(3), j - k, axis=0)
+        if at_sample(e)[j] < 0.0:
+            A = A @ _rotation((k + 1) % 3, -1.0, 0.0)
+        return A
+    if len(zero) != 1 or zero[0] == k:
+        return None
+    # The image lies in the plane of k and another axis: a rotation about the third takes k there.
+    m = zero[0]
+    sign = 1.0 if (m + 1) % 3 == k else -1.0
+    return _rotation(m, e[k], sign * e[3 - k - m])
+
+
+def _split_own(node: Node) -> Node:
+    """Give the part of a constant rotation about the joint's own axis to its angle: R = A R_k(psi)."""
+    if not isinstance(node.step, Turn):
         return node
     try:
-        zero = [m for m in range(3) if abs(at_sample(e)[m]) < _ALIGNED]
+        if _cost(node.G.R) == 0:
+            return node
+        A = _shortest(node.G.R, node.primitive.axis)
     except TypeError:
         # The axis of a leg that hangs on the nacelle moves.
         return node
-    if len(zero) != 1 or zero[0] == k:
+    if A is None:
         return node
-    # The image lies in the plane of k and another axis: a rotation about the third takes k there.
-    m = zero[0]
-    other = 3 - k - m
-    sign = 1.0 if (m + 1) % 3 == k else -1.0
-    A = _rotation(m, e[k], sign * e[other])
     own = product(A.T, node.G.R)
-    i, j = (k + 1) % 3, (k + 2) % 3
+    i, j = (node.primitive.axis + 1) % 3, (node.primitive.axis + 2) % 3
     return _ahead(replace(node, G=Pose(A, node.G.p)), own[i, i], own[j, i])
