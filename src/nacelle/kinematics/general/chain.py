@@ -368,23 +368,22 @@ def _added(step: Step, c: Scalar, s: Scalar) -> Turn:
 def _shortest(R: Array, k: int) -> Array | None:
     """The cheapest constant rotation that takes the axis k where R takes it; None if it is as long as R.
 
-    A permutation of axes, or a rotation about the coordinate axis perpendicular to k and its image.
+    A permutation of axes, and a rotation about the coordinate axis perpendicular to the image.
     """
     e = R[:, k]
     size = np.abs(at_sample(e))
     zero = [m for m in range(3) if size[m] < _ALIGNED]
     if len(zero) == 2:
         j = int(np.argmax(size))
-        A = np.roll(np.eye(3), j - k, axis=0)
-        if at_sample(e)[j] < 0.0:
-            A = A @ _rotation((k + 1) % 3, -1.0, 0.0)
-        return A
-    if len(zero) != 1 or zero[0] == k:
+        turn = _rotation((j + 1) % 3, 1.0 if at_sample(e)[j] > 0.0 else -1.0, 0.0)
+        return turn @ np.roll(np.eye(3), j - k, axis=0)
+    if len(zero) != 1:
         return None
-    # The image lies in the plane of k and another axis: a rotation about the third takes k there.
+    # The image lies in a coordinate plane, which holds k or an axis j that k is taken to.
     m = zero[0]
-    sign = 1.0 if (m + 1) % 3 == k else -1.0
-    return _rotation(m, e[k], sign * e[3 - k - m])
+    j = (m + 1) % 3 if k == m else k
+    c, s = e[j], e[3 - j - m] * (1.0 if (m + 1) % 3 == j else -1.0)
+    return product(_rotation(m, c, s), np.roll(np.eye(3), j - k, axis=0))
 
 
 def _split_own(node: Node) -> Node:
