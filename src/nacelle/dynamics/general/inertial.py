@@ -87,7 +87,11 @@ def require_inertia(legs: Legs, motion: Motion, numbers: Numbers, into: Required
     for key, mass in numbers.ends.items():
         tie = placed.ties[key[0]][key[1]]
         body, local = tie.held
-        into.at_end[key] = scaled(mass, motion.frames[body].acceleration(local))
+        a = motion.frames[body].acceleration(local)
+        if key in legs.plan.idle:
+            into.on_tie(key, scaled(mass, placed.chains.down(tie.axes, a)))
+        else:
+            into.at_end[key] = scaled(mass, a)
     for body, values in numbers.bodies.items():
         frame = motion.frames[body]
         f, n = (

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -93,10 +94,14 @@ class Node:
             return [self.slide]
         return list(unit) if self.primitive is Primitive.BALL else [unit[self.primitive.axis]]
 
+    def moved(self, vector: Array) -> Array:
+        """A vector in the axes of the joint's frame on the parent."""
+        return product(self._motion.R, vector)
+
     def up(self, vector: Array) -> Array:
         """A vector in the parent's axes."""
         if self.split:
-            return product(self.G.R, product(self._motion.R, vector))
+            return product(self.G.R, self.moved(vector))
         return product(self.E, vector)
 
     def down(self, vector: Array) -> Array:
@@ -109,6 +114,18 @@ class Node:
 def _is_aligned(R: Array, axis: int) -> bool:
     """Whether a constant rotation takes an axis to a coordinate axis."""
     return sum(not is_zero(entry) for entry in R[:, axis].tolist()) == 1
+
+
+class Idle(NamedTuple):
+    """A direction in which a force does nothing: an axis of a leg's first joint frame.
+
+    Attributes:
+        axis: which one.
+        entry: entry of the force in base axes that a multiple of it makes zero.
+    """
+
+    axis: int
+    entry: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,6 +182,25 @@ class Chains:
         for node in reversed(self._runs(index, top)):
             vector = node.up(vector)
         return vector
+
+    def up_beside(self, index: int, vector: Array, idle: Idle) -> Array:
+        """A force in base axes but for a multiple of an idle direction n: its entry j is zero.
+
+        F - n F_j / n_j = (1 - n e_j^T / n_j) G ..., with G the constant axes of the first joint's frame.
+        """
+        first, *others = self._runs(index, 0)
+        for node in reversed(others):
+            vector = node.up(vector)
+        axis, j = idle
+        R = first.G.R
+        n = R[:, axis]
+        B = pack(
+            [
+                [0.0 if i == j or c == axis else R[i, c] - n[i] * divide(R[j, c], n[j]) for c in range(3)]
+                for i in range(3)
+            ]
+        )
+        return product(_even_entries(B), first.moved(vector))
 
     def _runs(self, index: int, top: int) -> list[Node]:
         """Nodes from below `top` to a node; parallel axes are one, with the sum of angles."""
@@ -310,7 +346,7 @@ def _towards(node: Node | None, R: Array, axis: int) -> Array | None:
         A = _shortest(whole, axis)
         if A is None or _cost(A) >= _cost(node.G.R) + _cost(R):
             return None
-        return _even_rotation(product(node.G.R.T, A))
+        return _even_entries(product(node.G.R.T, A))
     e = R[:, axis]
     k, i, j = node.primitive.axis, (node.primitive.axis + 1) % 3, (node.primitive.axis + 2) % 3
     size = np.abs(at_sample(e))
@@ -327,10 +363,11 @@ def _cost(R: Array) -> int:
 
 def _even(pose: Pose) -> Pose:
     """A constant pose whose rotation has zeros and ones where rounding has left nearly so."""
-    return Pose(_even_rotation(pose.R), pose.p)
+    return Pose(_even_entries(pose.R), pose.p)
 
 
-def _even_rotation(R: Array) -> Array:
+def _even_entries(R: Array) -> Array:
+    """A constant matrix that has zeros and ones where rounding has left nearly so."""
     try:
         number = at_sample(R)
     except TypeError:

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from nacelle.kinematics.general.chain import Chains
+from nacelle.kinematics.general.chain import Chains, Idle
 from nacelle.kinematics.general.motion import NodeMotion, columns, outward, velocity
 from nacelle.kinematics.general.nacelle import Frame, Nacelle
 from nacelle.kinematics.general.vectors import ZERO, add, scaled, turned
@@ -510,7 +510,13 @@ def inner_slip(chains: Chains, tie: Tie, u: dict[int, Scalar], frames: dict[int,
 
 
 def onto_nacelle(
-    chains: Chains, nacelle: Nacelle, tie: Tie, force: Array, moment: Array, end: Array = ZERO
+    chains: Chains,
+    nacelle: Nacelle,
+    tie: Tie,
+    force: Array,
+    moment: Array,
+    end: Array = ZERO,
+    idle: Idle | None = None,
 ) -> dict[int, Scalar]:
     """What a force at the nacelle's point of a tie and a moment, tie axes, do along the nacelle's rates.
 
@@ -521,9 +527,11 @@ def onto_nacelle(
         force: the force.
         moment: the moment.
         end: a further force at the point, base axes.
+        idle: direction in which the force does no work.
     """
     if tie.body is not None and tie.point is not None:
-        whole = add(chains.up(tie.axes, force), end)
+        up = chains.up(tie.axes, force) if idle is None else chains.up_beside(tie.axes, force, idle)
+        whole = add(up, end)
         return nacelle.onto(tie.body, tie.point, whole, chains.up(tie.axes, moment))
     found: dict[int, Scalar] = {}
     for body, point, sign in tie.sides(chains):
