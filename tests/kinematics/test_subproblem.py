@@ -89,10 +89,11 @@ def test_circle_to_point(e: np.ndarray, q: float, rod: np.ndarray, sign: int) ->
     length2 = float(rod @ rod)
     h = np.hypot(*e[:2]) * np.hypot(*w[:2])
     with np.errstate(invalid="ignore"):
-        value, gate = circle_to_point(e, w, length2, sign)
+        value, gate, seen = circle_to_point(e, w, length2, sign)
     if gate < 1e-6:
         return
     assert np.linalg.norm(w - turned(angle(value), e)) ** 2 == pytest.approx(length2, abs=1e-12 * (h + 1))
+    np.testing.assert_allclose(turned(angle(value), seen), w - turned(angle(value), e), atol=1e-11 / gate)
     other = circle_to_point(e, w, length2, -sign)[0]
     found = [angle(value), angle(other)]
     assert min(abs(np.angle(np.exp(1j * (f - q)))) for f in found) < 1e-12 / gate
@@ -109,14 +110,15 @@ def test_line_to_point(e: np.ndarray, q: float, rod: np.ndarray, sign: int) -> N
         return
     w = e + np.array([0.0, 0.0, q]) + rod
     values = {s: line_to_point(e, w, length2, s) for s in (1, -1)}
-    for value, gate in values.values():
+    for value, gate, seen in values.values():
+        np.testing.assert_allclose(seen, w - e - [0.0, 0.0, value], atol=1e-11 / abs(rod[2]))
         assert gate == pytest.approx(rod[2] ** 2 / length2, rel=1e-9, abs=1e-12)
         assert np.linalg.norm(w - e - [0.0, 0.0, value]) ** 2 == pytest.approx(length2, rel=1e-11)
     # The sign is the side of the rod: + if the point on the slide lies beyond w.
     kept = values[-1 if rod[2] > 0 else 1].value
     assert kept == pytest.approx(q, abs=1e-11 / abs(rod[2]))
     with np.errstate(invalid="ignore"):
-        out, gate = line_to_point(e, e + np.array([np.sqrt(length2) + 0.1, 0.0, 0.0]), length2, sign)
+        out, gate, _ = line_to_point(e, e + np.array([np.sqrt(length2) + 0.1, 0.0, 0.0]), length2, sign)
     assert gate < 0.0
     assert np.isnan(out)
 
@@ -200,9 +202,9 @@ def test_over_lanes() -> None:
     rng = np.random.default_rng(0)
     e, w = rng.normal(size=(2, 50, 3))
     length2 = np.linalg.norm(w - e, axis=1) ** 2 * rng.uniform(0.9, 1.1, 50)
-    value, gate = circle_to_point(lanes(e, 1), lanes(w, 1), lanes(length2, 0)[()], 1)
+    value, gate, _ = circle_to_point(lanes(e, 1), lanes(w, 1), lanes(length2, 0)[()], 1)
     c, s, g = (from_lanes(part) for part in (value.c, value.s, gate))
     for k in range(50):
         with np.errstate(invalid="ignore"):
-            one, its_gate = circle_to_point(e[k], w[k], length2[k], 1)
+            one, its_gate, _ = circle_to_point(e[k], w[k], length2[k], 1)
         np.testing.assert_allclose([c[k], s[k], g[k]], [one.c, one.s, its_gate], rtol=1e-14, atol=1e-14)

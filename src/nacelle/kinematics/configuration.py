@@ -8,7 +8,8 @@ which is empty for most robots.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from nacelle.kinematics.leg_solution import solve_leg
 from nacelle.kinematics.mechanism import Mechanism
@@ -20,6 +21,7 @@ from nacelle.kinematics.tree import (
     motion_of_steps,
     step_motion,
 )
+from nacelle.model.joint import JointKind
 from nacelle.model.leg import BASE, PLATFORM
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose, identity
@@ -34,11 +36,14 @@ class Configuration:
         steps: of all primitives of the tree.
         motion: poses of all bodies and the twists of all rates.
         gates: gates of the roots of each leg (`subproblem`), legs in order.
+        angles: of revolute joints whose coordinate is given, by joint: there a constant angle can be added to
+            the angle itself.
     """
 
     steps: tuple[Step, ...]
     motion: TreeMotion
     gates: tuple[tuple[Scalar, ...], ...]
+    angles: Mapping[int, Scalar] = field(default_factory=dict)
 
     @property
     def q(self) -> Array:
@@ -62,6 +67,7 @@ def configuration(robot: Robot, known: Mechanism, x: Array, y: Array) -> Configu
 def placed(robot: Robot, known: Mechanism, platform: Pose, x: Array, y: Array) -> Configuration:
     """Place all bodies from the pose of the platform; of x only the nacelle's joints are read."""
     steps: dict[int, list[Step]] = {}
+    angles: dict[int, Scalar] = {}
     for name in robot.motion.joint_names:
         j = robot.joint(name)
         place = known.layout.x_index(name)
@@ -70,6 +76,8 @@ def placed(robot: Robot, known: Mechanism, platform: Pose, x: Array, y: Array) -
     for j in known.iterated_joints:
         joint = robot.joints[j]
         steps[j] = joint_steps(joint, y[start : start + joint.nq])
+        if joint.kind is JointKind.REVOLUTE:
+            angles[j] = y[start]
         start += joint.nq
     poses: dict[int, Pose] = {BASE: identity(), PLATFORM: platform}
     for j in robot.nacelle.joints:
@@ -87,4 +95,4 @@ def placed(robot: Robot, known: Mechanism, platform: Pose, x: Array, y: Array) -
         steps |= solution.steps
         gates.append(tuple(solution.gates))
     listed = tuple(step for j in range(robot.tree) for step in steps[j])
-    return Configuration(listed, motion_of_steps(robot, platform, listed), tuple(gates))
+    return Configuration(listed, motion_of_steps(robot, platform, listed), tuple(gates), angles)

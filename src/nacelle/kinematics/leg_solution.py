@@ -134,14 +134,17 @@ class _Roots:
         self.gates.append(divide(square, size2))
 
 
-def _elbow(letter: str, X: Pose, e: Array, W: Array, length2: Scalar, roots: _Roots) -> tuple[Step, Pose]:
-    """Solve the driven joint of an elbow e: the joint's step, and the frame behind the joint."""
+def _elbow(
+    letter: str, X: Pose, e: Array, W: Array, length2: Scalar, roots: _Roots
+) -> tuple[Step, Pose, Array]:
+    """Solve the driven joint of an elbow e: its step, the frame behind it, and W from e seen from there."""
     w = X.inverse() @ Pose(np.eye(3), W)
     solve = circle_to_point if letter == "R" else line_to_point
-    step: Step = roots.take(solve(e, w.p, length2, roots.sign()))
+    step, gate, rod = solve(e, w.p, length2, roots.sign())
+    roots.gates.append(gate)
     if letter == "R":
         roots.lever(w.p[0] * w.p[0] + w.p[1] * w.p[1], dot(e, e) + length2)
-    return step, X @ _moved(step)
+    return step, X @ _moved(step), rod
 
 
 def _moved(step: Step) -> Pose:
@@ -160,22 +163,22 @@ def _seen(frame: Pose, W: Array) -> Array:
 def _elbow_pair(chain: Chain, W: Array, roots: _Roots) -> list[Step]:
     chain = centred(chain, 1)
     X0, X1, X2, X3 = chain.X
-    step, frame = _elbow(chain.letters[0], X0, X1.p, W, dot(X3.p, X3.p), roots)
-    first, second, gate = two_turns(X2.R, X3.p, _seen(frame @ X1, W), roots.sign())
+    step, _, rod = _elbow(chain.letters[0], X0, X1.p, W, dot(X3.p, X3.p), roots)
+    first, second, gate = two_turns(X2.R, X3.p, product(X1.R.T, rod), roots.sign())
     roots.gates.append(gate)
     return [step, first, second]
 
 
 def _elbow_ball(chain: Chain, W: Array, roots: _Roots) -> list[Step]:
     X0, X1, X2 = chain.X
-    step, frame = _elbow(chain.letters[0], X0, X1.p, W, dot(X2.p, X2.p), roots)
-    return [step, ball_aim(X2.p, _seen(frame @ X1, W), roots.ball(chain.owners[1]))]
+    step, _, rod = _elbow(chain.letters[0], X0, X1.p, W, dot(X2.p, X2.p), roots)
+    return [step, ball_aim(X2.p, product(X1.R.T, rod), roots.ball(chain.owners[1]))]
 
 
 def _elbow_turn(chain: Chain, W: Array, roots: _Roots) -> list[Step]:
     X0, X1, X2 = chain.X
-    step, frame = _elbow(chain.letters[0], X0, X1.p, W, dot(X2.p, X2.p), roots)
-    return [step, turn_onto(X2.p, _seen(frame @ X1, W))]
+    step, _, rod = _elbow(chain.letters[0], X0, X1.p, W, dot(X2.p, X2.p), roots)
+    return [step, turn_onto(X2.p, product(X1.R.T, rod))]
 
 
 def _pair_slide(chain: Chain, W: Array, roots: _Roots) -> list[Step]:
@@ -330,10 +333,10 @@ def _solve_rods(rods: _Rods, points: Sequence[Array], roots: _Roots) -> dict[int
     """The first rod gives the root joint's coordinate, then every rod is aimed."""
     first = rods.chains[0]
     d = first.X[-1].p
-    step, frame = _elbow(rods.letter, rods.X, first.X[0].p, points[0], dot(d, d), roots)
+    step, frame, rod = _elbow(rods.letter, rods.X, first.X[0].p, points[0], dot(d, d), roots)
     steps: dict[int, list[Step]] = {rods.root: [step]}
     for chain, W in zip(rods.chains, points, strict=True):
-        u = _seen(frame @ chain.X[0], W)
+        u = product(chain.X[0].R.T, rod) if chain is first else _seen(frame @ chain.X[0], W)
         owner = chain.owners[0]
         if chain.letters == "S":
             steps[owner] = [ball_aim(chain.X[1].p, u, roots.ball(owner))]
@@ -350,8 +353,8 @@ def _solve_parallelogram(robot: Robot, p: Parallelogram, W: Array, roots: _Roots
     R_hub_end, _ = arm_offset(robot, p)
     X_centre, d = arm(robot, p)
     X_rod = product(hub.frame_successor.R.T, rod_a.frame_predecessor.R)
-    step, frame = _elbow(letter, root.frame_predecessor, X_centre.p, W, dot(d, d), roots)
-    turn_hub, turn_a, gate = two_turns(X_rod, d, _seen(frame @ X_centre, W), roots.sign())
+    step, _, from_elbow = _elbow(letter, root.frame_predecessor, X_centre.p, W, dot(d, d), roots)
+    turn_hub, turn_a, gate = two_turns(X_rod, d, product(X_centre.R.T, from_elbow), roots.sign())
     # The hub's axis lies along the short sides: where the rods do so, too, the parallelogram is flat.
     roots.gates.append(gate)
     rod = product(rod_a.frame_predecessor.R, turn_vector(turn_a, d))

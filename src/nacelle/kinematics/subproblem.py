@@ -21,6 +21,14 @@ class Found(NamedTuple):
     gate: Scalar
 
 
+class Reached(NamedTuple):
+    """A solution, its gate, and the vector from the point on the joint to the given one, moved axes."""
+
+    value: Scalar
+    gate: Scalar
+    rod: Array
+
+
 def turn_vector(turn: Turn, v: Array) -> Array:
     """Rz(q) v."""
     return pack([turn.c * v[0] - turn.s * v[1], turn.s * v[0] + turn.c * v[1], v[2]])
@@ -36,11 +44,16 @@ def balance(a: Scalar, b: Scalar, c: Scalar, sign: int) -> Found:
 
     With h = a^2 + b^2 and w = sign sqrt(h - c^2): cos q = (a c - b w) / h, sin q = (b c + a w) / h.
     """
+    return _balanced(a, b, c, sign)[0]
+
+
+def _balanced(a: Scalar, b: Scalar, c: Scalar, sign: int) -> tuple[Found, Scalar]:
+    """The same, and the root w: it is a sin q - b cos q."""
     h = a * a + b * b
     rest = h - c * c
     w = sqrt(rest) * float(sign)
     share = divide(1.0, h)
-    return Found(Turn((a * c - b * w) * share, (b * c + a * w) * share), rest * share)
+    return Found(Turn((a * c - b * w) * share, (b * c + a * w) * share), rest * share), w
 
 
 def turn_onto(d: Array, u: Array) -> Turn:
@@ -49,17 +62,28 @@ def turn_onto(d: Array, u: Array) -> Turn:
     return Turn((d[0] * u[0] + d[1] * u[1]) * share, (d[0] * u[1] - d[1] * u[0]) * share)
 
 
-def circle_to_point(e: Array, w: Array, length2: Scalar, sign: int) -> Found:
-    """Solve |w - Rz(q) e|^2 = length2: a point e on a turning arm at a given distance from a point w."""
-    c = 0.5 * (dot(w, w) + dot(e, e) - length2) - w[2] * e[2]
-    return balance(w[0] * e[0] + w[1] * e[1], w[1] * e[0] - w[0] * e[1], c, sign)
+def circle_to_point(e: Array, w: Array, length2: Scalar, sign: int) -> Reached:
+    """Solve |w - Rz(q) e|^2 = length2: a point e on a turning arm at a given distance from a point w.
+
+    All is divided by the arm's length l across the axis, so that c and the root of `balance` are the
+    components of w along and across the arm.
+    """
+    l = sqrt(e[0] * e[0] + e[1] * e[1])
+    share = divide(1.0, l)
+    x, y = e[0] * share, e[1] * share
+    beside = w[2] * (w[2] - 2.0 * e[2]) + (dot(e, e) - length2)
+    c = (w[0] * w[0] + w[1] * w[1] + beside) * (0.5 * share)
+    (turn, gate), root = _balanced(w[0] * x + w[1] * y, w[1] * x - w[0] * y, c, sign)
+    along = c - l
+    return Reached(turn, gate, pack([along * x + root * y, along * y - root * x, w[2] - e[2]]))
 
 
-def line_to_point(e: Array, w: Array, length2: Scalar, sign: int) -> Found:
+def line_to_point(e: Array, w: Array, length2: Scalar, sign: int) -> Reached:
     """Solve |w - e - q z|^2 = length2: a point e on a slide along z at a given distance from a point w."""
     f = plus(w, -e)
     rest = length2 - f[0] * f[0] - f[1] * f[1]
-    return Found(f[2] + sqrt(rest) * float(sign), divide(rest, length2))
+    root = sqrt(rest) * float(sign)
+    return Reached(f[2] + root, divide(rest, length2), pack([f[0], f[1], -root]))
 
 
 def stretch(o: Array, z: Array, length2: Scalar, sign: int) -> Found:

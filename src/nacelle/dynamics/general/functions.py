@@ -157,7 +157,7 @@ def _direct(legs: Legs, into: Required, load: Array) -> tuple[Array, Scalar]:
     solved = [factors.forces(gamma) for factors in legs.factors]
     Q = legs.along_v(ties_on_nacelle(legs, into, [values for values, _ in solved]))
     keys = [(k, row) for k, factors in enumerate(legs.factors) for row, _ in factors.order.active]
-    C = pack([legs.along_v(legs.felt[key]) for key in keys]).T
+    C = pack(legs.balance_columns).T
     right = pack([value - q for value, q in zip(_about_pole(legs, load), Q, strict=True)])
     if plan.solve is None:
         found = solve(C, right)
@@ -171,7 +171,8 @@ def _direct(legs: Legs, into: Required, load: Array) -> tuple[Array, Scalar]:
         for _, rate in factors.order.active:
             value = solved[k][1][rate]
             for row, _ in factors.order.active:
-                value = plus_times(value, -factors.upper[row].get(rate, 0.0), mu[k, row])
+                factor = 1.0 if (k, row) in plan.unit else factors.upper[row].get(rate, 0.0)
+                value = plus_times(value, -factor, mu[k, row])
             force[numbers[rate]] = value
     return pack(force), minimum(pivot, leg_pivot(legs))
 

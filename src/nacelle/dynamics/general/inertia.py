@@ -46,7 +46,7 @@ def second_moments(numbers: Array) -> Array:
     return pack(S)
 
 
-def wrench_in_own_axes(numbers: Array, a: Array, T: Array) -> tuple[Array, Array]:
+def wrench_in_own_axes(numbers: Array, a: Array, w: Array, T: Array) -> tuple[Array, Array]:
     """Force and moment about the reference point, in the axes of the numbers."""
     m, h = numbers[0], numbers[1:4]
     f = scaled(m, a)
@@ -56,9 +56,15 @@ def wrench_in_own_axes(numbers: Array, a: Array, T: Array) -> tuple[Array, Array
     for (i, j), value in zip(PAIRS, numbers[4:], strict=True):
         if is_zero(value):
             continue
-        part = _unit_cross(i, T[:, j])
-        if i != j:
-            part = add(part, _unit_cross(j, T[:, i]))
+        if i == j:
+            part = _unit_cross(i, T[:, j])
+        else:
+            # Of two entries on the diagonal of T only their difference counts: w_j^2 - w_i^2.
+            column = pack(
+                [0.0 if k == i else w[j] * w[j] - w[i] * w[i] if k == j else T[k, j] for k in range(3)]
+            )
+            other = pack([0.0 if k in (i, j) else T[k, i] for k in range(3)])
+            part = add(_unit_cross(i, column), _unit_cross(j, other))
         n = add(n, scaled(value, part))
     return f, n
 

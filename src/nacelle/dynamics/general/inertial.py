@@ -74,20 +74,24 @@ def require_inertia(legs: Legs, motion: Motion, numbers: Numbers, into: Required
     for node, values in numbers.nodes.items():
         moving = motion.nodes[node]
         if node not in ends:
-            f, n = wrench_in_own_axes(values, moving.a, moving.turning)
+            f, n = wrench_in_own_axes(values, moving.a, moving.w, moving.turning)
             into.on_node(node, f, n)
             continue
         # What acts at the point where the leg holds the nacelle goes straight to the nacelle.
         leg, number = ends[node]
         tie = placed.ties[leg][number]
         a = placed.chains.down(node, motion.frames[tie.held[0]].acceleration(tie.held[1]))
-        f, n = wrench_in_own_axes(values, a, moving.turning)
+        f, n = wrench_in_own_axes(values, a, moving.w, moving.turning)
         into.on_tie((leg, number), f)
         into.on_node(node, ZERO, n)
     for key, mass in numbers.ends.items():
         tie = placed.ties[key[0]][key[1]]
         body, local = tie.held
-        into.at_end[key] = scaled(mass, motion.frames[body].acceleration(local))
+        a = motion.frames[body].acceleration(local)
+        if key in legs.plan.idle:
+            into.on_tie(key, scaled(mass, placed.chains.down(tie.axes, a)))
+        else:
+            into.at_end[key] = scaled(mass, a)
     for body, values in numbers.bodies.items():
         frame = motion.frames[body]
         f, n = (
@@ -141,5 +145,5 @@ def _own_wrench(values: Array, frame: Frame) -> tuple[Array, Array]:
     """Wrench of a nacelle body about its origin, found in its own axes; base axes."""
     R = frame.pose.R
     w, w_dot, a = (product(R.T, vector) for vector in (frame.w, frame.w_dot, frame.a))
-    f, n = wrench_in_own_axes(values, a, turning(w, w_dot))
+    f, n = wrench_in_own_axes(values, a, w, turning(w, w_dot))
     return product(R, f), product(R, n)

@@ -142,5 +142,6 @@ def ties_on_nacelle(legs: Legs, into: Required, multipliers: list[Rates]) -> Rat
             f, n = into.at_tie.get((leg, number), (ZERO, ZERO))
             end = into.at_end.get((leg, number), ZERO)
             force, moment = add(force, f), add(moment, n)
-            merge(total, onto_nacelle(placed.chains, placed.nacelle, tie, force, moment, end))
+            idle = legs.plan.idle.get((leg, number))
+            merge(total, onto_nacelle(placed.chains, placed.nacelle, tie, force, moment, end, idle))
     return total

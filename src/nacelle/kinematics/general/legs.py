@@ -59,16 +59,22 @@ class Legs:
     plan: Plan
     factors: tuple[Factors, ...]
 
-    def wrench(self, leg: int, multipliers: Rates) -> Rates:
-        """What multipliers of a leg's rows are along the moving rates of the nacelle."""
+    def wrench(self, leg: int, multipliers: Rates, *, whole: bool = False) -> Rates:
+        """What multipliers of a leg's rows are along the moving rates of the nacelle.
+
+        Parts that do no work in motions that the legs allow are dropped, unless the `whole` is wanted.
+        """
         found: Rates = {}
         start = 0
-        for tie in self.placed.ties[leg]:
+        placed = self.placed
+        for number, tie in enumerate(placed.ties[leg]):
             values = [multipliers.get(start + i) for i in range(len(tie.rows))]
             start += len(tie.rows)
             if all(value is None for value in values):
                 continue
-            merge(found, onto_nacelle(self.placed.chains, self.placed.nacelle, tie, *weighed(tie, values)))
+            idle = None if whole else self.plan.idle.get((leg, number))
+            force, moment = weighed(tie, values)
+            merge(found, onto_nacelle(placed.chains, placed.nacelle, tie, force, moment, idle=idle))
         return found
 
     @cached_property
@@ -88,7 +94,22 @@ class Legs:
     @cached_property
     def felt(self) -> dict[tuple[int, int], Rates]:
         """For every leg and free row that counts, the row over the moving rates of the nacelle."""
-        return {key: self.wrench(key[0], values) for key, values in self.remaining.items()}
+        return {
+            (leg, row): self.wrench(leg, values, whole=row in self.plan.legs[leg].kept)
+            for (leg, row), values in self.remaining.items()
+        }
+
+    @cached_property
+    def balance_columns(self) -> list[list[Scalar]]:
+        """For every actuated row what its multiplier, or a unit force of its actuator, is along v."""
+        found = []
+        for k, factors in enumerate(self.factors):
+            for row, _ in factors.order.active:
+                column = self.along_v(self.felt[k, row])
+                if (k, row) in self.plan.unit:
+                    column = [value * factors.shares[row] for value in column]
+                found.append(column)
+        return found
 
     @cached_property
     def _dependent_rows(self) -> list[Rates]:

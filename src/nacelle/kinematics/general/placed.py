@@ -6,10 +6,10 @@ What is decided, and how, is in `plan`, above the elimination of the legs.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from nacelle.kinematics.configuration import Configuration, configuration
-from nacelle.kinematics.general.chain import Chains, chains
+from nacelle.kinematics.general.chain import Chains, Idle, chains
 from nacelle.kinematics.general.elimination import Order
 from nacelle.kinematics.general.nacelle import Nacelle, nacelle_at
 from nacelle.kinematics.general.rods import rods_of
@@ -65,6 +65,8 @@ class Plan:
         determinant: typical size of the determinant of the balance, for up to three unknowns.
         dependent: how its dependent rates are found; None for up to three.
         samples: sample states (x, y).
+        unit: actuators (leg, row) whose force itself is an unknown of the balance: then an entry is constant.
+        idle: for ties (leg, number) a direction in which their force does no work on the nacelle.
     """
 
     known: Mechanism
@@ -76,6 +78,8 @@ class Plan:
     determinant: float
     dependent: SolveOrder | None
     samples: tuple[tuple[Array, Array], ...]
+    unit: frozenset[tuple[int, int]] = frozenset()
+    idle: dict[tuple[int, int], Idle] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)

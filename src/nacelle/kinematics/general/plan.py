@@ -14,20 +14,25 @@ import numpy as np
 from nacelle.kinematics.assembly import advance, held_rates, rate_scale, row_scale, solve_closures
 from nacelle.kinematics.branch import branch_numbers
 from nacelle.kinematics.configuration import configuration
+from nacelle.kinematics.general.balance import (
+    dependent_order,
+    idle_directions,
+    rows_that_decide,
+    solve_order,
+    unit_forces,
+)
 from nacelle.kinematics.general.elimination import factorise, find_order
 from nacelle.kinematics.general.legs import eliminated
 from nacelle.kinematics.general.placed import (
     LegOrder,
     Placed,
     Plan,
-    SolveOrder,
     active_rates,
     leg_rates,
     place,
     placed_at,
 )
 from nacelle.kinematics.general.rods import find_rods
-from nacelle.kinematics.general.solve import constant_columns, pivot_order
 from nacelle.kinematics.margins import NEAR_MARGIN, margins
 from nacelle.kinematics.mechanism import Mechanism, mechanism
 from nacelle.kinematics.rates import rate_map
@@ -130,53 +135,12 @@ def _plan(robot: Robot, names: tuple[str, ...]) -> Plan:
     legs = []
     for k in range(len(robot.legs)):
         legs.append(_leg_order(known, rods, placed, k))
-    own_rows: tuple[int, ...] = ()
-    legs, own_rows = _decide(known, placed, legs)
+    legs, own_rows = rows_that_decide(known, placed, legs)
     first = Plan(known, rods, spins, tuple(legs), own_rows, None, 1.0, None, tuple(states))
-    first = replace(first, dependent=_dependent_order(first, placed))
-    order, determinant = _solve_order(first, placed)
+    first = replace(first, dependent=dependent_order(first, placed), idle=idle_directions(first, placed))
+    first = replace(first, unit=unit_forces(first, placed))
+    order, determinant = solve_order(first, placed)
     return replace(first, solve=order, determinant=determinant)
-
-
-def _order_of(tables: Array, unit: Array) -> SolveOrder:
-    """An order for square matrices (samples, n, n) whose rows have units."""
-    C = np.where(np.max(np.abs(tables), axis=0) < _FILLED * np.max(np.abs(tables)), 0.0, tables)
-    C = C / unit[None, :, None]
-    size = np.median(np.max(np.abs(C), axis=1), axis=0)
-    return SolveOrder(
-        pivot_order(C / np.where(size > 0.0, size, 1.0)), (unit, np.where(size > 0.0, size, 1.0))
-    )
-
-
-def _dependent_order(plan: Plan, placed: list[Placed]) -> SolveOrder | None:
-    """Pivots for the dependent rates of the nacelle that are strong at all samples."""
-    count = len(plan.known.dependent)
-    if count < 2:
-        return None
-    D = np.stack([np.asarray(eliminated(plan, at).D, dtype=float) for at in placed])
-    if count <= 3 and not constant_columns(D).any():
-        return None
-    return _order_of(D, np.median(np.max(np.abs(D), axis=2), axis=0))
-
-
-def _solve_order(plan: Plan, placed: list[Placed]) -> tuple[SolveOrder | None, float]:
-    """Pivots of the nacelle's balance that are strong at all samples; for up to three, its determinant."""
-    known = plan.known
-    n = len(known.independent)
-    count = sum(len(leg.order.active) for leg in plan.legs)
-    if count != n:
-        return None, 1.0
-    tables = []
-    for at in placed:
-        legs = eliminated(plan, at)
-        rows = [
-            legs.along_v(legs.felt[k, row]) for k, leg in enumerate(plan.legs) for row, _ in leg.order.active
-        ]
-        tables.append(np.array([[float(value) for value in row] for row in rows]).T)
-    C = np.stack(tables)
-    if n <= 3:
-        return None, float(np.max(np.abs(np.linalg.det(C))))
-    return _order_of(C, 1.0 / rate_scale(known.robot)[list(known.independent)]), 1.0
 
 
 def _leg_order(known: Mechanism, rods: frozenset[int], placed: list[Placed], leg: int) -> LegOrder:
@@ -209,43 +173,3 @@ def _leg_order(known: Mechanism, rods: frozenset[int], placed: list[Placed], leg
         for place_, pivot in factorise(coefficients, order, zeros).pivots.items():
             sizes.setdefault(place_, []).append(abs(float(pivot)))
     return LegOrder(order, zeros, (), {row: max(values) for row, values in sizes.items()})
-
-
-def _decide(
-    known: Mechanism, placed: list[Placed], legs: list[LegOrder]
-) -> tuple[list[LegOrder], tuple[int, ...]]:
-    """Choose the rows that decide the dependent rates of the nacelle: those that are most independent."""
-    if not known.dependent:
-        return legs, ()
-    scale = rate_scale(known.robot)[list(known.dependent)]
-    tables = []
-    for at in placed:
-        trial = [LegOrder(leg.order, leg.zeros, leg.order.left, {}) for leg in legs]
-        found = eliminated(Plan(known, frozenset(), (), tuple(trial), (), None, 1.0, None, ()), at)
-        rows = [loop.coefficients(at.nacelle, row) for loop in found.loops for row in loop.tie.rows]
-        own = len(rows)
-        keys = [(k, row) for k, leg in enumerate(trial) for row in leg.kept]
-        rows += [found.felt[key] for key in keys]
-        tables.append([[float(row.get(rate, 0.0)) for rate in known.dependent] for row in rows])
-    D = np.array(tables) * scale
-    D = D / np.maximum(np.max(np.abs(D), axis=(0, 2), keepdims=True), 1e-300)
-    chosen: list[int] = []
-    left = D.copy()
-    for _ in known.dependent:
-        # Gram and Schmidt at every sample: the row that is longest at the worst one, sparse rows first.
-        length = np.min(np.linalg.norm(left, axis=2), axis=0)
-        filled = np.count_nonzero(np.max(np.abs(D), axis=0) > _FILLED, axis=1)
-        good = length > 0.3 * np.max(length)
-        score = np.where(good, -filled + 1e-3 * length, -np.inf)
-        best = int(np.flatnonzero(score >= np.max(score) - 1e-9)[0])
-        chosen.append(best)
-        q = left[:, best] / np.linalg.norm(left[:, best], axis=1, keepdims=True)
-        left = left - np.einsum("sr,sd->srd", np.einsum("srd,sd->sr", left, q), q)
-        left[:, best] = 0.0
-    chosen.sort()
-    kept = [keys[i - own] for i in chosen if i >= own]
-    result = [
-        LegOrder(leg.order, leg.zeros, tuple(row for k, row in kept if k == index), leg.sizes)
-        for index, leg in enumerate(legs)
-    ]
-    return result, tuple(i for i in chosen if i < own)

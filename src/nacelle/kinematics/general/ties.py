@@ -18,16 +18,18 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from nacelle.kinematics.general.chain import Chains
+from nacelle.kinematics.general.chain import Chains, Idle
 from nacelle.kinematics.general.motion import NodeMotion, columns, outward, velocity
 from nacelle.kinematics.general.nacelle import Frame, Nacelle
 from nacelle.kinematics.general.vectors import ZERO, add, scaled, turned
 from nacelle.model.joint import Joint
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
-from nacelle.spatial.scalar import Array, Scalar, cross, dot, plus
+from nacelle.spatial.scalar import Array, Scalar, at_sample, cross, divide, dot, pack, plus
 
 _UNIT = np.eye(3)
+# Entries of a constant unit vector below this are zero.
+_ALIGNED = 1e-12
 
 
 @dataclass(frozen=True)
@@ -96,6 +98,7 @@ class Tie:
         joint: index of the joint, of a rod its closure; -1 for a spin.
         first: whether the leg carries the joint's first frame.
         arms: unit vectors e (on the first) and f (on the second side) of a universal joint, tie axes.
+        free: axis of the only free rotation, where it is constant in the tie's axes.
     """
 
     axes: int
@@ -109,6 +112,7 @@ class Tie:
     joint: int = -1
     first: bool = True
     arms: tuple[Array, Array] | None = None
+    free: Array | None = None
 
     @property
     def held(self) -> tuple[int, Array]:
@@ -158,6 +162,28 @@ def basis(R: Array, axes: list[int]) -> list[Array]:
         k = int(np.flatnonzero(free)[0])
         return [_UNIT[i] for i in range(3) if i != k]
     return [R[:, k] for k in axes]
+
+
+def largest_entry(vector: Array) -> int:
+    """Place of the largest entry of a constant unit vector, the first of equals."""
+    size = np.abs(at_sample(vector))
+    return int(np.flatnonzero(size > np.max(size) - 1e-9)[0])
+
+
+def short_basis(R: Array, axes: list[int]) -> list[Array]:
+    """The same for a free axis f that is constant, with directions of two entries at most.
+
+    e_i - (f_i / f_m) e_m for the two i beside the largest entry m of f.
+    """
+    if len(axes) in (0, 3):
+        return list(_UNIT[: len(axes)])
+    free = R[:, 2]
+    size, m = np.abs(at_sample(free)), largest_entry(free)
+    return [
+        _UNIT[i] if size[i] < _ALIGNED else pack(_UNIT[i] - divide(free[i], free[m]) * _UNIT[m])
+        for i in range(3)
+        if i != m
+    ]
 
 
 def closure_tie(robot: Robot, chains: Chains, nacelle: Nacelle, index: int) -> Tie:
@@ -211,14 +237,15 @@ def _outer(
         for k in offsets:
             e = own.R[:, k] if first else turn[k]
             rows.append(Row({rate: dot(e, v) for rate, (v, _) in moved.items()}, "offset", force=e))
-    for e in basis(own.R, locked):
+    for e in short_basis(own.R, locked):
         rows.append(Row({rate: dot(e, w) for rate, (_, w) in moved.items()}, "angular", moment=e))
     arms = None
     if crossed:
         arms = (own.R[:, 0], turn[1]) if first else (turn[0], own.R[:, 1])
         e = cross(arms[1], arms[0])
         rows.append(Row({rate: dot(e, w) for rate, (_, w) in moved.items()}, "cross", moment=e))
-    return Tie(node, tuple(rows), body, fixed, point, node, place, None, index, first, arms)
+    free = own.R[:, 2] if len(locked) == 2 else None
+    return Tie(node, tuple(rows), body, fixed, point, node, place, None, index, first, arms, free)
 
 
 def _inner(
@@ -246,7 +273,9 @@ def _inner(
         for k in offsets:
             e = near_axes[k] if first else far_axes[k]
             rows.append(Row({rate: dot(e, v) for rate, (v, _) in moved.items()}, "offset", force=e))
-    for e in basis(np.stack(far_axes, axis=1), locked):
+    fixed = {node: own.R, other: outer.R}.get(top)
+    directions = basis(np.stack(far_axes, axis=1), locked) if fixed is None else short_basis(fixed, locked)
+    for e in directions:
         rows.append(Row({rate: dot(e, w) for rate, (_, w) in moved.items()}, "angular", moment=e))
     arms = None
     if crossed:
@@ -416,6 +445,7 @@ def second_derivatives(
     """Right-hand sides from the relative acceleration of the two points and both angular motions."""
     (w, w_dot), (z, z_dot) = own, far
     found: list[Scalar] = []
+    twisted: Array | None = None
     slip: Array | None = None
     for row in tie.rows:
         if row.kind == "point":
@@ -430,7 +460,8 @@ def second_derivatives(
             carrier = w if tie.first else z
             found.append(dot(row.force, add(gap, scaled(-2.0, turned(carrier, slip)))))
         elif row.kind == "angular":
-            found.append(dot(row.moment, add(add(z_dot, -w_dot), -turned(w, z))))
+            twisted = turned(w, _relative(tie, w, z)) if twisted is None else twisted
+            found.append(dot(row.moment, add(add(z_dot, -w_dot), -twisted)))
         else:
             assert tie.arms is not None
             e, f = tie.arms
@@ -438,6 +469,14 @@ def second_derivatives(
             rate = add(cross(cross(second, f), e), cross(f, cross(first, e)))
             found.append(dot(row.moment, add(z_dot, -w_dot)) + dot(rate, add(z, -w)))
     return found
+
+
+def _relative(tie: Tie, w: Array, z: Array) -> Array:
+    """What w x z needs of z: for one free rotation about a constant axis f, z - w = f (z - w)_m / f_m."""
+    if tie.free is None:
+        return z
+    m = largest_entry(tie.free)
+    return scaled((z[m] - w[m]) * divide(1.0, tie.free[m]), tie.free)
 
 
 def _place(tie: Tie, row: Row) -> int:
@@ -471,7 +510,13 @@ def inner_slip(chains: Chains, tie: Tie, u: dict[int, Scalar], frames: dict[int,
 
 
 def onto_nacelle(
-    chains: Chains, nacelle: Nacelle, tie: Tie, force: Array, moment: Array, end: Array = ZERO
+    chains: Chains,
+    nacelle: Nacelle,
+    tie: Tie,
+    force: Array,
+    moment: Array,
+    end: Array = ZERO,
+    idle: Idle | None = None,
 ) -> dict[int, Scalar]:
     """What a force at the nacelle's point of a tie and a moment, tie axes, do along the nacelle's rates.
 
@@ -482,9 +527,11 @@ def onto_nacelle(
         force: the force.
         moment: the moment.
         end: a further force at the point, base axes.
+        idle: direction in which the force does no work.
     """
     if tie.body is not None and tie.point is not None:
-        whole = add(chains.up(tie.axes, force), end)
+        up = chains.up(tie.axes, force) if idle is None else chains.up_beside(tie.axes, force, idle)
+        whole = add(up, end)
         return nacelle.onto(tie.body, tie.point, whole, chains.up(tie.axes, moment))
     found: dict[int, Scalar] = {}
     for body, point, sign in tie.sides(chains):
