@@ -20,7 +20,7 @@ from nacelle.kinematics.general.loops import Loop, nacelle_loops
 from nacelle.kinematics.general.motion import NodeMotion, outward
 from nacelle.kinematics.general.nacelle import Frame
 from nacelle.kinematics.general.plan import Placed, Plan
-from nacelle.kinematics.general.solve import eliminate
+from nacelle.kinematics.general.solve import Solved, eliminate
 from nacelle.kinematics.general.ties import Moving, given_accelerations, given_rates, onto_nacelle, weighed
 from nacelle.kinematics.general.vectors import ZERO, is_zero
 from nacelle.spatial.scalar import Array, Scalar, pack
@@ -103,6 +103,14 @@ class Legs:
         """The rows over the dependent rates."""
         dependent = self.plan.known.dependent
         return pack([[row.get(rate, 0.0) for rate in dependent] for row in self._dependent_rows])
+
+    @cached_property
+    def dependent(self) -> Solved | None:
+        """How D is eliminated, where that is in a fixed order."""
+        order = self.plan.dependent
+        if order is None:
+            return None
+        return eliminate(self.D.tolist(), [0.0] * len(self.D), order.pivots, order.units)
 
     @cached_property
     def W(self) -> Array:

@@ -16,7 +16,7 @@ from nacelle.kinematics.assembly import advance, held_rates, rate_scale, row_sca
 from nacelle.kinematics.branch import branch_numbers
 from nacelle.kinematics.configuration import Configuration, configuration
 from nacelle.kinematics.general.chain import Chains, chains
-from nacelle.kinematics.general.elimination import Order, factorise, find_order
+from nacelle.kinematics.general.elimination import Order, find_order
 from nacelle.kinematics.general.nacelle import Nacelle, nacelle_at
 from nacelle.kinematics.general.rods import find_rods, rods_of
 from nacelle.kinematics.general.solve import constant_columns, pivot_order
@@ -45,13 +45,13 @@ class LegOrder:
         order: pivots and rows that are left.
         zeros: entries (row, rate) of M that are always zero.
         kept: rows that are left and decide dependent rates of the nacelle.
-        sizes: for every pivot row a typical size of its pivot.
+        units: what the rows count in.
     """
 
     order: Order
     zeros: frozenset[tuple[int, int]]
     kept: tuple[int, ...]
-    sizes: dict[int, float]
+    units: tuple[float, ...]
 
 
 @dataclass(frozen=True)
@@ -81,6 +81,7 @@ class Plan:
         determinant: typical size of the determinant of the balance, for up to three unknowns.
         dependent: how its dependent rates are found; None for up to three.
         samples: sample states (x, y).
+        margins: for every leg, and for dependent rates, what squared determinants are multiplied by.
     """
 
     known: Mechanism
@@ -92,6 +93,7 @@ class Plan:
     determinant: float
     dependent: SolveOrder | None
     samples: tuple[tuple[Array, Array], ...]
+    margins: tuple[float, ...]
 
 
 def sample_states(known: Mechanism, count: int, seed: int = 7) -> list[tuple[Array, Array]]:
@@ -287,10 +289,28 @@ def _plan(robot: Robot, names: tuple[str, ...]) -> Plan:
         legs.append(_leg_order(known, rods, placed, k))
     own_rows: tuple[int, ...] = ()
     legs, own_rows = _decide(known, placed, legs)
-    first = Plan(known, rods, spins, tuple(legs), own_rows, None, 1.0, None, tuple(states))
+    first = Plan(known, rods, spins, tuple(legs), own_rows, None, 1.0, None, tuple(states), ())
     first = replace(first, dependent=_dependent_order(first, placed))
     order, determinant = _solve_order(first, placed)
-    return replace(first, solve=order, determinant=determinant)
+    return replace(first, solve=order, determinant=determinant, margins=_margin_scales(first, placed))
+
+
+def _margin_scales(plan: Plan, placed: list[Placed]) -> tuple[float, ...]:
+    """What makes squared determinants of legs and dependent rates the dense margins, at the median sample."""
+    from nacelle.kinematics.general.legs import eliminated
+    from nacelle.kinematics.general.margins import leg_determinant, nacelle_determinant
+
+    known = plan.known
+    if known.closed_form:
+        return ()
+    ratios = []
+    for at in placed:
+        legs = eliminated(plan, at)
+        values = [float(leg_determinant(legs, k)) for k in range(len(plan.legs))]
+        values += [float(nacelle_determinant(legs))] if known.dependent else []
+        dense = np.asarray(margins(known.robot, known, at.now), dtype=float)
+        ratios.append(dense / np.maximum(np.square(values), 1e-300))
+    return tuple(float(ratio) for ratio in np.median(np.array(ratios), axis=0))
 
 
 def _order_of(tables: Array, unit: Array) -> SolveOrder:
@@ -353,14 +373,15 @@ def _leg_order(known: Mechanism, rods: frozenset[int], placed: list[Placed], leg
     scale = dict(zip(range(len(rate_scale(robot))), rate_scale(robot), strict=True))
     samples = []
     prices: list[float] = []
+    units: list[float] = []
     for at in placed:
         rows = [row for tie in at.ties[leg] for row in tie.rows]
-        unit = [1.0 if row.kind in ("angular", "cross", "spin") else robot.size for row in rows]
-        unit = [u * robot.size if row.kind == "rod" else u for u, row in zip(unit, rows, strict=True)]
+        units = [1.0 if row.kind in ("angular", "cross", "spin") else robot.size for row in rows]
+        units = [u * robot.size if row.kind == "rod" else u for u, row in zip(units, rows, strict=True)]
         samples.append(
             [
                 [float(row.coefficients.get(rate, 0.0)) * scale[rate] / u for rate in rates]
-                for row, u in zip(rows, unit, strict=True)
+                for row, u in zip(rows, units, strict=True)
             ]
         )
         prices = [0.0 if row.kind in ("point", "rod") else 1.0 for row in rows]
@@ -371,12 +392,7 @@ def _leg_order(known: Mechanism, rods: frozenset[int], placed: list[Placed], leg
     )
     M[:, ~filled] = 0.0
     order = find_order(M, rates, frozenset(active_rates(robot)), prices)
-    sizes: dict[int, list[float]] = {}
-    for at in placed:
-        coefficients = [row.coefficients for tie in at.ties[leg] for row in tie.rows]
-        for place_, pivot in factorise(coefficients, order, zeros).pivots.items():
-            sizes.setdefault(place_, []).append(abs(float(pivot)))
-    return LegOrder(order, zeros, (), {row: max(values) for row, values in sizes.items()})
+    return LegOrder(order, zeros, (), tuple(units))
 
 
 def _decide(
@@ -390,8 +406,8 @@ def _decide(
     scale = rate_scale(known.robot)[list(known.dependent)]
     tables = []
     for at in placed:
-        trial = [LegOrder(leg.order, leg.zeros, leg.order.left, {}) for leg in legs]
-        found = eliminated(Plan(known, frozenset(), (), tuple(trial), (), None, 1.0, None, ()), at)
+        trial = [LegOrder(leg.order, leg.zeros, leg.order.left, leg.units) for leg in legs]
+        found = eliminated(Plan(known, frozenset(), (), tuple(trial), (), None, 1.0, None, (), ()), at)
         rows = [loop.coefficients(at.nacelle, row) for loop in found.loops for row in loop.tie.rows]
         own = len(rows)
         keys = [(k, row) for k, leg in enumerate(trial) for row in leg.kept]
@@ -415,7 +431,7 @@ def _decide(
     chosen.sort()
     kept = [keys[i - own] for i in chosen if i >= own]
     result = [
-        LegOrder(leg.order, leg.zeros, tuple(row for k, row in kept if k == index), leg.sizes)
+        LegOrder(leg.order, leg.zeros, tuple(row for k, row in kept if k == index), leg.units)
         for index, leg in enumerate(legs)
     ]
     return result, tuple(i for i in chosen if i < own)
