@@ -22,9 +22,12 @@ from nacelle.kinematics.closure import closure_drift
 from nacelle.kinematics.configuration import Configuration, configuration
 from nacelle.kinematics.eliminate import eliminate
 from nacelle.kinematics.general.actuators import actuator_jacobian
-from nacelle.kinematics.general.legs import eliminated
+from nacelle.kinematics.general.legs import Legs, eliminated
+from nacelle.kinematics.general.margins import distances as small_distances
+from nacelle.kinematics.general.margins import growth_figure
+from nacelle.kinematics.general.margins import margins as small_margins
 from nacelle.kinematics.general.plan import is_served, placed_at, plan_of
-from nacelle.kinematics.margins import margins
+from nacelle.kinematics.margins import closed_form_margin, margins
 from nacelle.kinematics.mechanism import Mechanism, mechanism
 from nacelle.kinematics.rates import (
     Equations,
@@ -77,7 +80,7 @@ def _now(robot: Robot, x: Array, y: Array) -> tuple[Mechanism, Configuration]:
 def joint_positions(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """Coordinates of all tree joints and of the actuators, and the margins of the legs."""
     known, now = _now(robot, x, y)
-    return {"q": now.q, "active": _active(robot, now), "gates": margins(robot, known, now)}
+    return {"q": now.q, "active": _active(robot, now), "gates": _margins(robot, known, now)}
 
 
 def _active(robot: Robot, now: Configuration) -> Array:
@@ -95,7 +98,7 @@ def branch_signs(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
 def actuator_positions(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """Coordinates of the actuators, and the margins of the legs."""
     known, now = _now(robot, x, y)
-    return {"q": _active(robot, now), "gates": margins(robot, known, now)}
+    return {"q": _active(robot, now), "gates": _margins(robot, known, now)}
 
 
 @physics(x=of_pose, y=of_unknowns)
@@ -108,21 +111,56 @@ def body_poses(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     }
 
 
+def _margins(robot: Robot, known: Mechanism, now: Configuration) -> Array:
+    """Margins of the legs: from the factors of the general form where something is found by iteration."""
+    if known.closed_form or not is_served(robot):
+        return margins(robot, known, now)
+    return small_margins(_eliminated(robot, now))
+
+
+def _eliminated(robot: Robot, now: Configuration) -> Legs:
+    plan = plan_of(robot)
+    return eliminated(plan, placed_at(plan, robot, now))
+
+
+@physics(x=of_pose, y=of_unknowns)
+def dense_margins(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
+    """The margins of the legs from their own Jacobians, at any state."""
+    known, now = _now(robot, x, y)
+    return {"gates": margins(robot, known, now)}
+
+
+@physics(x=of_pose, y=of_unknowns)
+def distances(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
+    """Squares that vanish at serial singularities alone: legs in closed form, then what iteration finds."""
+    known, now = _now(robot, x, y)
+    iterated = known.iterated_legs
+    closed = [closed_form_margin(gates) for k, gates in enumerate(now.gates) if k not in iterated]
+    if is_served(robot) and plan_of(robot).complete:
+        return {"squares": pack([*closed, *small_distances(_eliminated(robot, now))])}
+    dense = margins(robot, known, now)
+    others = [dense[k] for k in (*iterated, *range(len(known.legs), len(dense)))]
+    return {"squares": pack([*closed, *others])}
+
+
 @physics(x=of_pose, y=of_unknowns)
 def inverse_jacobian(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """Coordinates of the actuators, and J_r^-1 (actuators, n): their rates from the reduced twist."""
     known, now = _now(robot, x, y)
-    return {
-        "q": _active(robot, now),
-        "J": _small_inverse(robot, now) if is_served(robot) else _inverse(robot, known, now),
-        "gates": margins(robot, known, now),
-    }
+    found = {"q": _active(robot, now)}
+    if not is_served(robot):
+        figures = {"pivot": pack([1.0])[0], "gates": margins(robot, known, now)}
+        return {**found, "J": _inverse(robot, known, now), **figures}
+    legs = _eliminated(robot, now)
+    figures = {"pivot": pack([growth_figure(legs)])[0], "gates": small_margins(legs)}
+    return {**found, "J": actuator_jacobian(legs), **figures}
 
 
-def _small_inverse(robot: Robot, now: Configuration) -> Array:
-    """J_r^-1 (actuators, n) in the general form."""
-    plan = plan_of(robot)
-    return actuator_jacobian(eliminated(plan, placed_at(plan, robot, now)))
+@physics(x=of_pose, y=of_unknowns)
+def dense_jacobian(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
+    """J_r^-1 (actuators, n) without fixed pivots, and dense margins."""
+    known, now = _now(robot, x, y)
+    return {"J": _inverse(robot, known, now), "gates": margins(robot, known, now)}
 
 
 def _inverse(robot: Robot, known: Mechanism, now: Configuration) -> Array:

@@ -139,8 +139,6 @@ def _elbow(letter: str, X: Pose, e: Array, W: Array, length2: Scalar, roots: _Ro
     w = X.inverse() @ Pose(np.eye(3), W)
     solve = circle_to_point if letter == "R" else line_to_point
     step: Step = roots.take(solve(e, w.p, length2, roots.sign()))
-    if letter == "R":
-        roots.lever(w.p[0] * w.p[0] + w.p[1] * w.p[1], dot(e, e) + length2)
     return step, X @ _moved(step)
 
 

@@ -36,11 +36,17 @@ def balance(a: Scalar, b: Scalar, c: Scalar, sign: int) -> Found:
 
     With h = a^2 + b^2 and w = sign sqrt(h - c^2): cos q = (a c - b w) / h, sin q = (b c + a w) / h.
     """
+    turn, rest, share = _balanced(a, b, c, sign)
+    return Found(turn, rest * share)
+
+
+def _balanced(a: Scalar, b: Scalar, c: Scalar, sign: int) -> tuple[Turn, Scalar, Scalar]:
+    """The solution of a cos q + b sin q = c, the radicand h - c^2, and 1 / h."""
     h = a * a + b * b
     rest = h - c * c
     w = sqrt(rest) * float(sign)
     share = divide(1.0, h)
-    return Found(Turn((a * c - b * w) * share, (b * c + a * w) * share), rest * share)
+    return Turn((a * c - b * w) * share, (b * c + a * w) * share), rest, share
 
 
 def turn_onto(d: Array, u: Array) -> Turn:
@@ -50,9 +56,14 @@ def turn_onto(d: Array, u: Array) -> Turn:
 
 
 def circle_to_point(e: Array, w: Array, length2: Scalar, sign: int) -> Found:
-    """Solve |w - Rz(q) e|^2 = length2: a point e on a turning arm at a given distance from a point w."""
+    """Solve |w - Rz(q) e|^2 = length2: a point e on a turning arm at a given distance from a point w.
+
+    The root is the lever of the rod about the axis, over the arm's radius and the rod's length a sine, whose
+    square is the gate: zero where arm and rod are in one plane with the axis, or where w lies on the axis.
+    """
     c = 0.5 * (dot(w, w) + dot(e, e) - length2) - w[2] * e[2]
-    return balance(w[0] * e[0] + w[1] * e[1], w[1] * e[0] - w[0] * e[1], c, sign)
+    turn, rest, _ = _balanced(w[0] * e[0] + w[1] * e[1], w[1] * e[0] - w[0] * e[1], c, sign)
+    return Found(turn, divide(rest, (e[0] * e[0] + e[1] * e[1]) * length2))
 
 
 def line_to_point(e: Array, w: Array, length2: Scalar, sign: int) -> Found:

@@ -82,6 +82,7 @@ class Plan:
         dependent: how its dependent rates are found; None for up to three.
         samples: sample states (x, y).
         margins: for every leg, and for dependent rates, what squared determinants are multiplied by.
+        complete: whether the rows that were not chosen say nothing of the rates, at any state.
     """
 
     known: Mechanism
@@ -93,7 +94,8 @@ class Plan:
     determinant: float
     dependent: SolveOrder | None
     samples: tuple[tuple[Array, Array], ...]
-    margins: tuple[float, ...]
+    margins: tuple[float, ...] = ()
+    complete: bool = True
 
 
 def sample_states(known: Mechanism, count: int, seed: int = 7) -> list[tuple[Array, Array]]:
@@ -287,9 +289,11 @@ def _plan(robot: Robot, names: tuple[str, ...]) -> Plan:
     legs = []
     for k in range(len(robot.legs)):
         legs.append(_leg_order(known, rods, placed, k))
-    own_rows: tuple[int, ...] = ()
-    legs, own_rows = _decide(known, placed, legs)
-    first = Plan(known, rods, spins, tuple(legs), own_rows, None, 1.0, None, tuple(states), ())
+    legs, own_rows, complete = _decide(known, placed, legs)
+    complete &= all(_says_nothing(known, leg, rods, k) for k, leg in enumerate(legs))
+    first = Plan(
+        *(known, rods, spins, tuple(legs), own_rows, None, 1.0, None, tuple(states)), complete=complete
+    )
     first = replace(first, dependent=_dependent_order(first, placed))
     order, determinant = _solve_order(first, placed)
     return replace(first, solve=order, determinant=determinant, margins=_margin_scales(first, placed))
@@ -311,6 +315,12 @@ def _margin_scales(plan: Plan, placed: list[Placed]) -> tuple[float, ...]:
         dense = np.asarray(margins(known.robot, known, at.now), dtype=float)
         ratios.append(dense / np.maximum(np.square(values), 1e-300))
     return tuple(float(ratio) for ratio in np.median(np.array(ratios), axis=0))
+
+
+def _says_nothing(known: Mechanism, leg: LegOrder, rods: frozenset[int], index: int) -> bool:
+    """Whether the rows of a leg that remain and are not kept are zero for good."""
+    rates = leg_rates(known.robot, known, rods, index)
+    return all((row, rate) in leg.zeros for row in leg.order.left if row not in leg.kept for rate in rates)
 
 
 def _order_of(tables: Array, unit: Array) -> SolveOrder:
@@ -397,17 +407,20 @@ def _leg_order(known: Mechanism, rods: frozenset[int], placed: list[Placed], leg
 
 def _decide(
     known: Mechanism, placed: list[Placed], legs: list[LegOrder]
-) -> tuple[list[LegOrder], tuple[int, ...]]:
-    """Choose the rows that decide the dependent rates of the nacelle: those that are most independent."""
+) -> tuple[list[LegOrder], tuple[int, ...], bool]:
+    """Choose the rows that decide the dependent rates of the nacelle: those that are most independent.
+
+    Beside them it says whether the nacelle's own rows that were not chosen are zero for good.
+    """
     if not known.dependent:
-        return legs, ()
+        return legs, (), True
     from nacelle.kinematics.general.legs import eliminated
 
     scale = rate_scale(known.robot)[list(known.dependent)]
     tables = []
     for at in placed:
         trial = [LegOrder(leg.order, leg.zeros, leg.order.left, leg.units) for leg in legs]
-        found = eliminated(Plan(known, frozenset(), (), tuple(trial), (), None, 1.0, None, (), ()), at)
+        found = eliminated(Plan(known, frozenset(), (), tuple(trial), (), None, 1.0, None, ()), at)
         rows = [loop.coefficients(at.nacelle, row) for loop in found.loops for row in loop.tie.rows]
         own = len(rows)
         keys = [(k, row) for k, leg in enumerate(trial) for row in leg.kept]
@@ -434,4 +447,6 @@ def _decide(
         LegOrder(leg.order, leg.zeros, tuple(row for k, row in kept if k == index), leg.units)
         for index, leg in enumerate(legs)
     ]
-    return result, tuple(i for i in chosen if i < own)
+    own_left = [i for i in range(own) if i not in chosen]
+    complete = bool(np.all(np.abs(D[:, own_left]) <= _FILLED))
+    return result, tuple(i for i in chosen if i < own), complete

@@ -72,11 +72,9 @@ def eliminate(
         for _, c in order[step + 1 :]:
             value = value - M[row][c] * f[c]
         f[column] = value * shares[row]
-    scaled = [
-        pivot * float(1.0 / (units[0][row] * units[1][column]))
-        for pivot, (row, column) in zip(pivots, order, strict=True)
-    ]
-    return Solved(pack([f[k] for k in range(n)]), _smallest(scaled), tuple(pivots), tuple(multipliers))
+    scales = [float(1.0 / (units[0][row] * units[1][column])) for row, column in order]
+    smallest = _smallest(pivots, scales)
+    return Solved(pack([f[k] for k in range(n)]), smallest, tuple(pivots), tuple(multipliers))
 
 
 def multiplied(values: Iterable[Scalar]) -> Scalar:
@@ -87,11 +85,18 @@ def multiplied(values: Iterable[Scalar]) -> Scalar:
     return product
 
 
-def _smallest(values: list[Scalar]) -> Scalar:
-    found = absolute(values[0])
-    for value in values[1:]:
-        found = minimum(found, absolute(value))
-    return found
+def _smallest(values: list[Scalar], scales: list[float]) -> Scalar:
+    """The smallest size of scaled values; what is scaled alike is compared before it is scaled."""
+    groups: dict[float, Scalar] = {}
+    for value, scale in zip(values, scales, strict=True):
+        size = absolute(value)
+        groups[scale] = minimum(groups[scale], size) if scale in groups else size
+    smallest: Scalar | None = None
+    for scale, value in groups.items():
+        figure = value * scale
+        smallest = figure if smallest is None else minimum(smallest, figure)
+    assert smallest is not None
+    return smallest
 
 
 def pivot_order(samples: Array) -> tuple[tuple[int, int], ...]:
