@@ -22,7 +22,8 @@ from nacelle.kinematics.closure import closure_drift
 from nacelle.kinematics.configuration import Configuration, configuration
 from nacelle.kinematics.eliminate import eliminate
 from nacelle.kinematics.general.actuators import actuator_jacobian
-from nacelle.kinematics.general.legs import Legs, eliminated
+from nacelle.kinematics.general.closing import Closing, applies, closing
+from nacelle.kinematics.general.legs import Legs, Rates, eliminated
 from nacelle.kinematics.general.margins import distances as small_distances
 from nacelle.kinematics.general.margins import growth_figure
 from nacelle.kinematics.general.margins import margins as small_margins
@@ -303,7 +304,7 @@ def _turned(quat: Array, w: Array, *, before: bool) -> Array:
     return np.asarray(_unit(quat_product(small, quat) if before else quat_product(quat, small)) - quat)
 
 
-def _coordinate_steps(robot: Robot, joints: Sequence[int], q: Array, u: Array) -> list[Scalar]:
+def _coordinate_steps(robot: Robot, joints: Sequence[int], q: Array, u: Array | Rates) -> list[Scalar]:
     """Changes of the coordinates q of some joints at steps u of all rates."""
     changes: list[Scalar] = []
     start = 0
@@ -311,7 +312,9 @@ def _coordinate_steps(robot: Robot, joints: Sequence[int], q: Array, u: Array) -
         rate = robot.platform_nv + robot.v_slices[j].start
         for primitive in robot.joints[j].primitives:
             if primitive is Primitive.BALL:
-                changes += list(_turned(q[start : start + 4], u[rate : rate + 3], before=False))
+                changes += list(
+                    _turned(q[start : start + 4], pack([u[rate + k] for k in range(3)]), before=False)
+                )
             else:
                 changes.append(u[rate])
             start, rate = start + primitive.nq, rate + primitive.nv
@@ -322,9 +325,11 @@ def _coordinate_steps(robot: Robot, joints: Sequence[int], q: Array, u: Array) -
 def closing_step(robot: Robot, y: Array, x: Array) -> dict[str, Array]:
     """A step of the unknowns y towards closed loops at the pose x, and what is open, over the size."""
     known, now = _now(robot, x, y)
+    basis = _chart_basis(robot, known, x, y[: known.chart_size])
+    if is_served(robot) and applies(plan_of(robot), basis.shape[1]):
+        return _small_step(robot, known, y, closing(_eliminated(robot, now), basis))
     system = equations(robot, known, now.motion)
     nothing = np.zeros((known.nw, 0))
-    basis = _chart_basis(robot, known, x, y[: known.chart_size])
     found: Response = respond(
         known, system, nothing, basis, system.closures.residual, legs=known.iterated_legs
     )
@@ -336,6 +341,20 @@ def closing_step(robot: Robot, y: Array, x: Array) -> dict[str, Array]:
         "dy": pack(dy),
         "error": _largest([system.closures.residual[row] / known.row_scale[row] for row in rows]),
     }
+
+
+def _small_step(robot: Robot, known: Mechanism, y: Array, found: Closing) -> dict[str, Array]:
+    """The step in the general form."""
+    dy = found.dependent.tolist()[: known.chart_size]
+    start = known.chart_size
+    for j in known.iterated_joints:
+        q = y[start : start + robot.joints[j].nq]
+        if j in found.rods:
+            dy += list(_turned(q, found.rods[j], before=True))
+        else:
+            dy += _coordinate_steps(robot, (j,), q, found.rates)
+        start += len(q)
+    return {"dy": pack(dy), "error": _largest(found.open)}
 
 
 def _width(robot: Robot, joints: Sequence[int]) -> int:

@@ -91,7 +91,7 @@ class Legs:
         return {key: self.wrench(key[0], values) for key, values in self.remaining.items()}
 
     @cached_property
-    def _dependent_rows(self) -> list[Rates]:
+    def dependent_rows(self) -> list[Rates]:
         """Rows that decide the dependent rates."""
         rows = [loop.coefficients(self.placed.nacelle, row) for loop in self.loops for row in loop.tie.rows]
         own = [rows[k] for k in self.plan.own_rows]
@@ -102,7 +102,7 @@ class Legs:
     def D(self) -> Array:
         """The rows over the dependent rates."""
         dependent = self.plan.known.dependent
-        return pack([[row.get(rate, 0.0) for rate in dependent] for row in self._dependent_rows])
+        return pack([[row.get(rate, 0.0) for rate in dependent] for row in self.dependent_rows])
 
     @cached_property
     def dependent(self) -> Solved | None:
@@ -118,7 +118,7 @@ class Legs:
         known = self.plan.known
         if not known.dependent:
             return np.zeros((0, len(known.independent)))
-        right = pack([[row.get(rate, 0.0) for rate in known.independent] for row in self._dependent_rows])
+        right = pack([[row.get(rate, 0.0) for rate in known.independent] for row in self.dependent_rows])
         return self._solved(-right)
 
     def _solved(self, right: Array) -> Array:
