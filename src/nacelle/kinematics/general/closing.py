@@ -101,7 +101,7 @@ def closing(legs: Legs, basis: Array) -> Closing:
 
 
 def _dependent_step(legs: Legs, basis: Array, sides: dict[int, list[Scalar]], own: list[Scalar]) -> Array:
-    """Steps of the dependent numbers: the rows that are left, over the nacelle's rates, leave nothing open."""
+    """Steps of the dependent numbers: the rows that are left over shall leave nothing open."""
     if not basis.shape[1]:
         return np.zeros(0)
     right: list[Scalar] = [own[k] for k in legs.plan.own_rows]

@@ -330,6 +330,10 @@ class Moving:
         bare = self.weightless[tie.node].acceleration(tie.own)
         return add(self.chains.up(tie.node, bare, tie.axes), -self.gravity)
 
+    def slip(self, tie: Tie) -> Array:
+        """Velocity of the far point of a tie relative to the leg's point, in the tie's axes."""
+        return slip(self.chains, tie, self.u, self.frames)
+
     def relative(self, tie: Tie) -> dict[int, NodeMotion]:
         """Motion of the nodes of a loop inside a leg, relative to what both sides have in common."""
         if tie.axes == 0 and tie.hangs(self.chains):
@@ -388,7 +392,7 @@ def given_accelerations(tie: Tie, state: Moving) -> list[Scalar]:
         add(a_far, -a_own),
         (own.w, own.w_dot),
         (w_far, w_dot_far),
-        lambda: slip(state.chains, tie, state.u, state.frames),
+        lambda: state.slip(tie),
     )
 
 
@@ -407,9 +411,7 @@ def _inner_accelerations(tie: Tie, state: Moving) -> list[Scalar]:
 
     a, w, w_dot = at(tie.node, tie.own)
     b, z, z_dot = at(*tie.other)
-    return second_derivatives(
-        tie, add(b, -a), (w, w_dot), (z, z_dot), lambda: slip(state.chains, tie, state.u, state.frames)
-    )
+    return second_derivatives(tie, add(b, -a), (w, w_dot), (z, z_dot), lambda: state.slip(tie))
 
 
 def second_derivatives(
