@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         potential_energy,
     )
     from nacelle.dynamics.inverse import InverseDynamics, inverse_dynamics
+    from nacelle.dynamics.jacobian import jacobian
     from nacelle.dynamics.linear import LinearModel, Pole, linearise
     from nacelle.dynamics.models import Model, model
     from nacelle.dynamics.peak_reactions import PeakReactions, peak_reactions
@@ -60,7 +61,6 @@ if TYPE_CHECKING:
     from nacelle.kinematics.jacobian import (
         Jacobian,
         body_jacobian,
-        jacobian,
         joint_jacobian,
         leg_jacobians,
         platform_jacobian,
@@ -252,6 +252,7 @@ _MODULES = {
         "potential_energy",
     ),
     "nacelle.dynamics.inverse": ("InverseDynamics", "inverse_dynamics"),
+    "nacelle.dynamics.jacobian": ("jacobian",),
     "nacelle.dynamics.linear": ("LinearModel", "Pole", "linearise"),
     "nacelle.dynamics.models": ("Model", "model"),
     "nacelle.dynamics.peak_reactions": ("PeakReactions", "peak_reactions"),
@@ -281,7 +282,6 @@ _MODULES = {
     "nacelle.kinematics.jacobian": (
         "Jacobian",
         "body_jacobian",
-        "jacobian",
         "joint_jacobian",
         "leg_jacobians",
         "platform_jacobian",

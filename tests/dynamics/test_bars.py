@@ -26,7 +26,7 @@ OVER_RIGID = frozenset(
     }
 )
 # Robots whose margins and pivot take too large a part of the count.
-NOT_GUARDED = frozenset({"prrrp", "delta-codourey", "h4", "3rps"})
+NOT_GUARDED: frozenset[str] = frozenset()
 
 # Counted in a second or two; all others are left to `make test-all`.
 QUICK = {("prrrp", name) for name in MODELS} | {("fivebar", name) for name in MODELS}

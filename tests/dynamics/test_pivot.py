@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.dynamics import compact_form, smallest
+from nacelle.dynamics import smallest
 from nacelle.dynamics.poses import sample_poses
+from nacelle.kinematics import weak
 from nacelle.kinematics.native import native
 from support.library import library_robot
 from support.stress_robots import STRESS
@@ -37,11 +38,11 @@ def test_weak_states_are_those_of_the_tree(monkeypatch: pytest.MonkeyPatch) -> N
     y, load = np.zeros((20, 0)), np.zeros((20, 3))
     pivot = native(smallest.inverse, robot, tuple(options.items()))(x, y, v, a, load)["pivot"]
     limit = float(np.median(pivot))
-    monkeypatch.setattr(compact_form, "WEAK_PIVOT", limit)
+    monkeypatch.setattr(weak, "WEAK_PIVOT", limit)
     found = nacelle.inverse_dynamics(robot, x, v, a).force
     by_tree = nacelle.inverse_dynamics(robot, x, v, a, formulation="tree").force
-    weak = pivot < limit
-    assert 0 < np.sum(weak) < 20
-    np.testing.assert_array_equal(found[weak], by_tree[weak])
+    below = pivot < limit
+    assert 0 < np.sum(below) < 20
+    np.testing.assert_array_equal(found[below], by_tree[below])
     np.testing.assert_allclose(found, by_tree, rtol=1e-9, atol=1e-9 * np.max(np.abs(by_tree)))
-    assert np.any(found[~weak] != by_tree[~weak])
+    assert np.any(found[~below] != by_tree[~below])

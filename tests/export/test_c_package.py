@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import nacelle
+from nacelle.dynamics.jacobian import jacobian
 from nacelle.export.states import inputs_at, sample_states
-from nacelle.kinematics.jacobian import jacobian
 from support.cc import COMPILERS, SANITIZE
 from support.library import library_robot
 from support.packages import call, compiled, hostile_fivebar, run_self_test

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from nacelle.dynamics.jacobian import jacobian
 from nacelle.errors import KinematicsError, SingularError, UnreachableError
 from nacelle.kinematics import functions
 from nacelle.kinematics.configuration import configuration
@@ -15,7 +16,6 @@ from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.jacobian import (
     body_jacobian,
     conditioning,
-    jacobian,
     joint_jacobian,
     leg_jacobians,
     platform_jacobian,

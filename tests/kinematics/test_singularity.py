@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from nacelle.dynamics.forward import gravity_forces
+from nacelle.dynamics.jacobian import jacobian
 from nacelle.errors import SingularError, UnreachableError
 from nacelle.kinematics.flags import Flag
 from nacelle.kinematics.inverse import inverse_kinematics
-from nacelle.kinematics.jacobian import jacobian
 from nacelle.kinematics.mechanism import mechanism
 from nacelle.kinematics.motion import body_motion
 from nacelle.kinematics.pose_input import pose, reference_pose

@@ -90,7 +90,7 @@ def test_circle_to_point(e: np.ndarray, q: float, rod: np.ndarray, sign: int) ->
     h = np.hypot(*e[:2]) * np.hypot(*w[:2])
     with np.errstate(invalid="ignore"):
         value, gate, seen = circle_to_point(e, w, length2, sign)
-    if gate < 1e-6:
+    if not gate >= 1e-6:
         return
     assert np.linalg.norm(w - turned(angle(value), e)) ** 2 == pytest.approx(length2, abs=1e-12 * (h + 1))
     np.testing.assert_allclose(turned(angle(value), seen), w - turned(angle(value), e), atol=1e-11 / gate)

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
+from nacelle.dynamics.jacobian import jacobian
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.flags import Flag
 from nacelle.kinematics.inverse import inverse_kinematics
-from nacelle.kinematics.jacobian import jacobian
 from nacelle.kinematics.pose_input import pose, reference_pose
 from nacelle.kinematics.workspace import reach, workspace
 from nacelle.model.reduced import layout_of

@@ -30,11 +30,11 @@ from typing import Any
 
 import numpy as np
 
-from nacelle.dynamics.compact_form import WEAK_PIVOT
 from nacelle.dynamics.forward import bias_forces, forward_dynamics, mass_matrix
 from nacelle.dynamics.inverse import inverse_dynamics
+from nacelle.dynamics.jacobian import jacobian
 from nacelle.dynamics.models import Model, model
-from nacelle.kinematics.jacobian import jacobian
+from nacelle.kinematics.weak import WEAK_PIVOT
 from nacelle.model.robot import Robot
 from nacelle.program.program import Program
 from support import published_models, wide

@@ -23,10 +23,10 @@ from nacelle.dynamics.balance_choice import chosen_axes, chosen_places
 from nacelle.dynamics.balance_columns import balance_columns
 from nacelle.dynamics.derivatives import balanced_forces
 from nacelle.dynamics.inverse import external_load
+from nacelle.dynamics.jacobian import jacobian
 from nacelle.dynamics.poses import sample_poses
 from nacelle.errors import KinematicsError, UnreachableError
 from nacelle.kinematics.flags import failed
-from nacelle.kinematics.jacobian import jacobian
 from nacelle.kinematics.motion import solved
 from nacelle.model.joint import Spring
 from nacelle.model.robot import Robot

@@ -8,13 +8,11 @@ from typing import Any
 import numpy as np
 
 from nacelle.compile import Compiled
-from nacelle.dynamics import functions, smallest
+from nacelle.dynamics import smallest
 from nacelle.kinematics.native import native
+from nacelle.kinematics.weak import strengthened
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
-
-# Scaled pivots below this are weak: the pivoted program of the tree takes over.
-WEAK_PIVOT = 1e-2
 
 
 def program(robot: Robot, options: Mapping[str, Any]) -> Compiled:
@@ -42,18 +40,7 @@ def evaluate(
         load: force along the reduced twist from outside (..., n).
         options: "friction" and "smooth".
     """
-    found: dict[str, Array] = program(robot, options)(x, y, v, a, load)
-    with np.errstate(invalid="ignore"):
-        # Not a number where a strut lies across the upright axis.
-        weak = np.asarray(~(found["pivot"] >= WEAK_PIVOT))
-    found["pivot"] = squared(found["pivot"])
-    if not np.any(weak):
-        return found
-    batch = weak.shape
-    states = [np.broadcast_to(part, batch + part.shape[-1:])[weak] for part in (x, y, v, a, load)]
-    again = native(functions.inverse, robot, (("formulation", "tree"), *options.items()))(*states)
-    for name in ("force", "pivot", "gates"):
-        whole = np.array(found[name])
-        whole[weak] = again[name]
-        found[name] = whole
-    return found
+    states = (x, y, v, a, load)
+    found: dict[str, Array] = program(robot, options)(*states)
+    found = strengthened(robot, found, states, smallest.pivoted("inverse", robot, options))
+    return {**found, "pivot": squared(found["pivot"])}

@@ -89,6 +89,7 @@ def forward_dynamics(
         load=load,
         guess=guess,
         options=smallest.settings("forward", robot, options),
+        pivoted=smallest.pivoted("forward", robot, options),
     )
     return ForwardDynamics(state.results["acceleration"], state.results["gates"], state.flags, *state[:2])
 
@@ -96,8 +97,10 @@ def forward_dynamics(
 def mass_matrix(robot: Robot, x: Any, *, coordinates: Coordinates = "platform", guess: Any = None) -> Array:
     """Mass matrix (..., n, n) along the reduced twist, or seen from the actuators: J_r^T M J_r."""
     platform = _platform(coordinates)
-    options = {**smallest.settings("inertia", robot, {}), "outputs": "M gates" if platform else "M A gates"}
-    found = evaluated(smallest.inertia, robot, x, guess=guess, options=options).results
+    outputs = "M pivot gates" if platform else "M A pivot gates"
+    options = {**smallest.settings("inertia", robot, {}), "outputs": outputs}
+    by_tree = smallest.pivoted("inertia", robot)
+    found = evaluated(smallest.inertia, robot, x, guess=guess, options=options, pivoted=by_tree).results
     if platform:
         return np.asarray(found["M"])
     J = _direct(robot, found["A"])
@@ -121,8 +124,9 @@ def bias_forces(
     v, _ = rates_of(robot, v, None)
     platform = _platform(coordinates)
     options = friction_options(friction, smooth)
-    options["outputs"] = "h gates" if platform else "h M A drift gates"
-    found = evaluated(smallest.bias, robot, x, v, guess=guess, options=options).results
+    by_tree = smallest.pivoted("bias", robot, options)
+    options = {**options, "outputs": "h pivot gates" if platform else "h M A drift pivot gates"}
+    found = evaluated(smallest.bias, robot, x, v, guess=guess, options=options, pivoted=by_tree).results
     if platform:
         return np.asarray(found["h"])
     J = _direct(robot, found["A"])
@@ -136,8 +140,9 @@ def gravity_forces(
 ) -> Array:
     """What holds the robot at rest against gravity: along the reduced twist, or by the actuators."""
     platform = _platform(coordinates)
-    options = {"outputs": "g gates" if platform else "g A gates"}
-    found = evaluated(smallest.gravity, robot, x, guess=guess, options=options).results
+    options = {"outputs": "g pivot gates" if platform else "g A pivot gates"}
+    by_tree = smallest.pivoted("gravity", robot)
+    found = evaluated(smallest.gravity, robot, x, guess=guess, options=options, pivoted=by_tree).results
     if platform:
         return np.asarray(found["g"])
     return np.asarray(np.einsum("...ij,...i->...j", _direct(robot, found["A"]), found["g"]))
@@ -161,7 +166,8 @@ def dissipation(robot: Robot, x: Any, v: Any, *, smooth: float | None = None, gu
 def _energies(robot: Robot, x: Any, v: Any, guess: Any, smooth: float | None = None) -> dict[str, Array]:
     v, _ = rates_of(robot, v, None)
     options = {key: value for key, value in friction_options(True, smooth).items() if key == "smooth"}
-    return evaluated(smallest.energies, robot, x, v, guess=guess, options=options).results
+    by_tree = smallest.pivoted("energies", robot, options)
+    return evaluated(smallest.energies, robot, x, v, guess=guess, options=options, pivoted=by_tree).results
 
 
 def _platform(coordinates: str) -> bool:

@@ -188,7 +188,7 @@ def _single(robot: Robot, formulation: str, options: tuple[tuple[str, Any], ...]
     """Inverse dynamics at one state of a robot, prepared once."""
     formulation = _formulation(robot, formulation)
     fixed = formulation == "compact"
-    lowest = {"pivot": compact_form.WEAK_PIVOT if fixed else NEAR_PIVOT}
+    lowest = None if fixed else {"pivot": NEAR_PIVOT}
     state = OneState(robot, lambda: _program(robot, formulation, dict(options)), lowest)
     return _Single(formulation, state, fixed)
 

@@ -92,7 +92,7 @@ def model(
         input: for inverse dynamics "pose", "elements" ([OAM]) or "encoders".
         friction: whether friction counts.
         smooth: rate over which Coulomb friction changes its sign smoothly.
-        guarded: whether margins, and the smallest pivot of inverse dynamics, come along.
+        guarded: whether margins and the pivot figure come along.
 
     Raises:
         KinematicsError: if there is no such model of this robot.
@@ -160,7 +160,7 @@ def _from_pose(robot: Robot, name: str, options: dict[str, Any], guarded: bool) 
     inputs = {key: shape for key, shape in shapes.items() if key != "load"}
     if not made.settings:
         return Model(name, robot, "tree", made.function, inputs, {}, _meaning(robot, inputs), made.includes)
-    watched = (" pivot gates" if name == "inverse_dynamics" else " gates") if guarded else ""
+    watched = " pivot gates" if guarded else ""
     settings = smallest.settings(made.settings, robot, options if made.friction else {})
     settings["outputs"] = made.result + watched
     form = settings.get("form", "general")
@@ -198,7 +198,7 @@ def _meaning(robot: Robot, inputs: Mapping[str, tuple[int, ...]]) -> dict[str, s
     words = {
         "acceleration": "derivative of the reduced twist; m/s^2, rad/s^2",
         "force": f"actuators' forces {drives}; N, N m",
-        "pivot": "smallest scaled pivot of the solve: weak below 1e-2, 0 at a parallel singularity",
+        "pivot": "smallest scaled pivot: digits are lost below 1e-2",
         "gates": "for every leg: positive where it can be closed, 0 at a serial singularity",
         "q": f"coordinates of the actuators {drives}; rad, m",
         "q_dot": "their rates",

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from nacelle.dynamics.equilibrium import moved
+from nacelle.dynamics.jacobian import jacobian
 from nacelle.errors import UnreachableError
 from nacelle.kinematics.inverse import inverse_kinematics
-from nacelle.kinematics.jacobian import jacobian, twist_units
+from nacelle.kinematics.jacobian import twist_units
 from nacelle.kinematics.pose_input import reference_pose
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array

@@ -20,24 +20,28 @@ from nacelle.dynamics.compact import functions as compact
 from nacelle.dynamics.compact.choose import ways
 from nacelle.dynamics.compact.model import Choice, applies
 from nacelle.dynamics.general import functions as general
-from nacelle.kinematics.functions import inverse_jacobian
+from nacelle.kinematics.functions import dense_jacobian, inverse_jacobian
 from nacelle.kinematics.general.plan import is_served
 from nacelle.kinematics.mechanism import mechanism
+from nacelle.kinematics.native import native
 from nacelle.kinematics.samples import samples_of
 from nacelle.kinematics.shapes import of_actuators, of_pose, of_twist, of_unknowns
+from nacelle.kinematics.weak import Pivoted
 from nacelle.model.robot import Robot
 from nacelle.program.cost import cost, count
 from nacelle.program.identities.merge import merged
 from nacelle.program.program import Program
 from nacelle.spatial.physics import physics, sampled
-from nacelle.spatial.scalar import Array, sqrt
+from nacelle.spatial.scalar import Array, pack, sqrt
 
 # How the form derived by hand writes forward dynamics: it needs no search.
 FORWARD = Choice("masses", False, False, 0)
 
 
 def _kept(found: Mapping[str, Array], outputs: str) -> dict[str, Array]:
-    return {name: found[name] for name in outputs.split()}
+    """The outputs that are wanted; what has no fixed pivots has the best pivot figure."""
+    whole = {"pivot": pack([1.0])[0], **found}
+    return {name: whole[name] for name in outputs.split()}
 
 
 def _form(robot: Robot, form: str, name: str) -> Callable[..., dict[str, Array]]:
@@ -87,7 +91,7 @@ def forward(
     load: Array | None = None,
     *,
     form: str = "general",
-    outputs: str = "acceleration gates",
+    outputs: str = "acceleration pivot gates",
     **options: Any,
 ) -> dict[str, Array]:
     """The derivative of the reduced twist at actuator forces tau: M dv/dt = A^T tau + load - h."""
@@ -98,7 +102,7 @@ def forward(
 @sampled(samples_of)
 @physics(x=of_pose, y=of_unknowns)
 def inertia(
-    robot: Robot, x: Array, y: Array, *, form: str = "general", outputs: str = "M A gates"
+    robot: Robot, x: Array, y: Array, *, form: str = "general", outputs: str = "M A pivot gates"
 ) -> dict[str, Array]:
     """Mass matrix (n, n) along the reduced twist, J_r^-1 (actuators, n) and margins."""
     return _kept(_form(robot, form, "inertia")(robot, x, y), outputs)
@@ -107,19 +111,19 @@ def inertia(
 @sampled(samples_of)
 @physics(x=of_pose, y=of_unknowns)
 def jacobian(
-    robot: Robot, x: Array, y: Array, *, form: str = "general", outputs: str = "J gates"
+    robot: Robot, x: Array, y: Array, *, form: str = "general", outputs: str = "J pivot gates"
 ) -> dict[str, Array]:
     """J_r^-1 (actuators, n), the rates of the actuators from the reduced twist, and margins."""
     if form == "general":
         return _kept(inverse_jacobian(robot, x, y), outputs)
     found = _form(robot, form, "inertia")(robot, x, y)
-    return _kept({"J": found["A"], "gates": found["gates"]}, outputs)
+    return _kept({**found, "J": found["A"]}, outputs)
 
 
 @sampled(samples_of)
 @physics(x=of_pose, y=of_unknowns, v=of_twist)
 def bias(
-    robot: Robot, x: Array, y: Array, v: Array, *, outputs: str = "h gates", **options: Any
+    robot: Robot, x: Array, y: Array, v: Array, *, outputs: str = "h pivot gates", **options: Any
 ) -> dict[str, Array]:
     """Force along the reduced twist at dv/dt = 0; "M", "A" and the actuators' "drift" on demand."""
     return _kept(_form(robot, "general", "bias")(robot, x, y, v, **options), outputs)
@@ -127,7 +131,7 @@ def bias(
 
 @sampled(samples_of)
 @physics(x=of_pose, y=of_unknowns)
-def gravity(robot: Robot, x: Array, y: Array, *, outputs: str = "g A gates") -> dict[str, Array]:
+def gravity(robot: Robot, x: Array, y: Array, *, outputs: str = "g A pivot gates") -> dict[str, Array]:
     """Force along the reduced twist that holds the robot against gravity, and J_r^-1."""
     return _kept(_form(robot, "general", "gravity")(robot, x, y), outputs)
 
@@ -140,11 +144,31 @@ def energies(
     y: Array,
     v: Array,
     *,
-    outputs: str = "kinetic potential dissipation gates",
+    outputs: str = "kinetic potential dissipation pivot gates",
     smooth: float | None = None,
 ) -> dict[str, Array]:
     """Kinetic and potential energy (J), and the power that friction takes (W)."""
     return _kept(_form(robot, "general", "energies")(robot, x, y, v, smooth=smooth), outputs)
+
+
+def pivoted(name: str, robot: Robot, options: Mapping[str, Any] | None = None) -> Pivoted:
+    """What gives the results of a function of this module by the tree, at states where fixed pivots are weak.
+
+    Args:
+        name: as in `settings`.
+        robot: the robot.
+        options: "friction" and "smooth", where the function has them.
+    """
+    source = dense_jacobian if name == "jacobian" else getattr(tree, name)
+
+    def evaluate(*states: Array) -> Mapping[str, Array]:
+        found: dict[str, Array] = native(source, robot, tuple((options or {}).items()))(*states)
+        if "pivot" in found:
+            # The tree's figure is the square of a ratio.
+            found["pivot"] = np.sqrt(found["pivot"])
+        return found
+
+    return evaluate
 
 
 # What decides which form is taken: the inputs and the result that everyone needs.

@@ -331,7 +331,10 @@ class _Reduced:
         found = native(functions.inverse_jacobian, robot)(*self.poses(u))
         with np.errstate(invalid="ignore"):
             parallel = conditioning(scaled_inverse(robot, found["J"]))
-            return np.concatenate([parallel[:, None], np.sqrt(found["gates"])], axis=1)
+            squares = found["gates"]
+            if not self.known.closed_form:
+                squares = native(functions.distances, robot)(*self.poses(u))
+            return np.concatenate([parallel[:, None], np.sqrt(squares)], axis=1)
 
     def reference_actuators(self) -> Array:
         """Coordinates of the actuators in the reference pose."""

@@ -22,10 +22,14 @@ from nacelle.kinematics.closure import closure_drift
 from nacelle.kinematics.configuration import Configuration, configuration
 from nacelle.kinematics.eliminate import eliminate
 from nacelle.kinematics.general.actuators import actuator_jacobian
-from nacelle.kinematics.general.legs import eliminated
+from nacelle.kinematics.general.closing import Closing, applies, closing
+from nacelle.kinematics.general.legs import Legs, Rates, eliminated
+from nacelle.kinematics.general.margins import distances as small_distances
+from nacelle.kinematics.general.margins import growth_figure
+from nacelle.kinematics.general.margins import margins as small_margins
 from nacelle.kinematics.general.placed import placed_at
 from nacelle.kinematics.general.plan import is_served, plan_of
-from nacelle.kinematics.margins import margins
+from nacelle.kinematics.margins import closed_form_margin, margins
 from nacelle.kinematics.mechanism import Mechanism, mechanism
 from nacelle.kinematics.rates import (
     Equations,
@@ -78,7 +82,7 @@ def _now(robot: Robot, x: Array, y: Array) -> tuple[Mechanism, Configuration]:
 def joint_positions(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """Coordinates of all tree joints and of the actuators, and the margins of the legs."""
     known, now = _now(robot, x, y)
-    return {"q": now.q, "active": _active(robot, now), "gates": margins(robot, known, now)}
+    return {"q": now.q, "active": _active(robot, now), "gates": _margins(robot, known, now)}
 
 
 def _active(robot: Robot, now: Configuration) -> Array:
@@ -96,7 +100,7 @@ def branch_signs(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
 def actuator_positions(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """Coordinates of the actuators, and the margins of the legs."""
     known, now = _now(robot, x, y)
-    return {"q": _active(robot, now), "gates": margins(robot, known, now)}
+    return {"q": _active(robot, now), "gates": _margins(robot, known, now)}
 
 
 @physics(x=of_pose, y=of_unknowns)
@@ -109,21 +113,56 @@ def body_poses(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     }
 
 
+def _margins(robot: Robot, known: Mechanism, now: Configuration) -> Array:
+    """Margins of the legs: from the factors of the general form where something is found by iteration."""
+    if known.closed_form or not is_served(robot):
+        return margins(robot, known, now)
+    return small_margins(_eliminated(robot, now))
+
+
+def _eliminated(robot: Robot, now: Configuration) -> Legs:
+    plan = plan_of(robot)
+    return eliminated(plan, placed_at(plan, robot, now))
+
+
+@physics(x=of_pose, y=of_unknowns)
+def dense_margins(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
+    """The margins of the legs from their own Jacobians, at any state."""
+    known, now = _now(robot, x, y)
+    return {"gates": margins(robot, known, now)}
+
+
+@physics(x=of_pose, y=of_unknowns)
+def distances(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
+    """Squares that vanish at serial singularities alone: legs in closed form, then what iteration finds."""
+    known, now = _now(robot, x, y)
+    iterated = known.iterated_legs
+    closed = [closed_form_margin(gates) for k, gates in enumerate(now.gates) if k not in iterated]
+    if is_served(robot) and plan_of(robot).complete:
+        return {"squares": pack([*closed, *small_distances(_eliminated(robot, now))])}
+    dense = margins(robot, known, now)
+    others = [dense[k] for k in (*iterated, *range(len(known.legs), len(dense)))]
+    return {"squares": pack([*closed, *others])}
+
+
 @physics(x=of_pose, y=of_unknowns)
 def inverse_jacobian(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """Coordinates of the actuators, and J_r^-1 (actuators, n): their rates from the reduced twist."""
     known, now = _now(robot, x, y)
-    return {
-        "q": _active(robot, now),
-        "J": _small_inverse(robot, now) if is_served(robot) else _inverse(robot, known, now),
-        "gates": margins(robot, known, now),
-    }
+    found = {"q": _active(robot, now)}
+    if not is_served(robot):
+        figures = {"pivot": pack([1.0])[0], "gates": margins(robot, known, now)}
+        return {**found, "J": _inverse(robot, known, now), **figures}
+    legs = _eliminated(robot, now)
+    figures = {"pivot": pack([growth_figure(legs)])[0], "gates": small_margins(legs)}
+    return {**found, "J": actuator_jacobian(legs), **figures}
 
 
-def _small_inverse(robot: Robot, now: Configuration) -> Array:
-    """J_r^-1 (actuators, n) in the general form."""
-    plan = plan_of(robot)
-    return actuator_jacobian(eliminated(plan, placed_at(plan, robot, now)))
+@physics(x=of_pose, y=of_unknowns)
+def dense_jacobian(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
+    """J_r^-1 (actuators, n) without fixed pivots, and dense margins."""
+    known, now = _now(robot, x, y)
+    return {"J": _inverse(robot, known, now), "gates": margins(robot, known, now)}
 
 
 def _inverse(robot: Robot, known: Mechanism, now: Configuration) -> Array:
@@ -266,7 +305,7 @@ def _turned(quat: Array, w: Array, *, before: bool) -> Array:
     return np.asarray(_unit(quat_product(small, quat) if before else quat_product(quat, small)) - quat)
 
 
-def _coordinate_steps(robot: Robot, joints: Sequence[int], q: Array, u: Array) -> list[Scalar]:
+def _coordinate_steps(robot: Robot, joints: Sequence[int], q: Array, u: Array | Rates) -> list[Scalar]:
     """Changes of the coordinates q of some joints at steps u of all rates."""
     changes: list[Scalar] = []
     start = 0
@@ -274,7 +313,9 @@ def _coordinate_steps(robot: Robot, joints: Sequence[int], q: Array, u: Array) -
         rate = robot.platform_nv + robot.v_slices[j].start
         for primitive in robot.joints[j].primitives:
             if primitive is Primitive.BALL:
-                changes += list(_turned(q[start : start + 4], u[rate : rate + 3], before=False))
+                changes += list(
+                    _turned(q[start : start + 4], pack([u[rate + k] for k in range(3)]), before=False)
+                )
             else:
                 changes.append(u[rate])
             start, rate = start + primitive.nq, rate + primitive.nv
@@ -285,9 +326,11 @@ def _coordinate_steps(robot: Robot, joints: Sequence[int], q: Array, u: Array) -
 def closing_step(robot: Robot, y: Array, x: Array) -> dict[str, Array]:
     """A step of the unknowns y towards closed loops at the pose x, and what is open, over the size."""
     known, now = _now(robot, x, y)
+    basis = _chart_basis(robot, known, x, y[: known.chart_size])
+    if is_served(robot) and applies(plan_of(robot), basis.shape[1]):
+        return _small_step(robot, known, y, closing(_eliminated(robot, now), basis))
     system = equations(robot, known, now.motion)
     nothing = np.zeros((known.nw, 0))
-    basis = _chart_basis(robot, known, x, y[: known.chart_size])
     found: Response = respond(
         known, system, nothing, basis, system.closures.residual, legs=known.iterated_legs
     )
@@ -299,6 +342,20 @@ def closing_step(robot: Robot, y: Array, x: Array) -> dict[str, Array]:
         "dy": pack(dy),
         "error": _largest([system.closures.residual[row] / known.row_scale[row] for row in rows]),
     }
+
+
+def _small_step(robot: Robot, known: Mechanism, y: Array, found: Closing) -> dict[str, Array]:
+    """The step in the general form."""
+    dy = found.dependent.tolist()[: known.chart_size]
+    start = known.chart_size
+    for j in known.iterated_joints:
+        q = y[start : start + robot.joints[j].nq]
+        if j in found.rods:
+            dy += list(_turned(q, found.rods[j], before=True))
+        else:
+            dy += _coordinate_steps(robot, (j,), q, found.rates)
+        start += len(q)
+    return {"dy": pack(dy), "error": _largest(found.open)}
 
 
 def _width(robot: Robot, joints: Sequence[int]) -> int:

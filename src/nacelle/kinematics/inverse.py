@@ -24,6 +24,7 @@ from nacelle.kinematics.native import native
 from nacelle.kinematics.one_state import one_state
 from nacelle.kinematics.pose_input import checked_poses
 from nacelle.kinematics.unknowns import start_of, unknowns
+from nacelle.kinematics.weak import strengthened
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 
@@ -138,6 +139,7 @@ def inverse_kinematics(
     y, branch = unknowns(mechanism(robot), poses, start_of(robot, guess), follow=follow)
     flags = np.where(valid, branch, int(Flag.INVALID))
     found = native(functions.joint_positions, robot)(poses, y)
+    found = strengthened(robot, found, (poses, y))
     q, active, margins = found["q"], found["active"], found["gates"]
     flags |= margin_flags(margins, flags)
     flags |= np.where(np.all(np.isfinite(q), axis=-1) | failed(flags), 0, int(Flag.SINGULAR))

@@ -19,7 +19,7 @@ from nacelle.kinematics.configuration import configuration
 from nacelle.kinematics.flags import Flag, failed
 from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.mechanism import mechanism
-from nacelle.kinematics.motion import evaluated
+from nacelle.kinematics.motion import States, evaluated
 from nacelle.model.platform import AXES
 from nacelle.model.robot import Robot
 from nacelle.spatial.rotation import skew
@@ -90,20 +90,13 @@ def conditioning(matrices: Array) -> Array:
         return np.asarray(np.where(finite, s[..., -1] / s[..., 0], np.nan))
 
 
-def jacobian(robot: Robot, x: Any, *, guess: Any = None) -> Jacobian:
-    """Jacobians between the reduced twist and the rates of the actuators.
-
-    Args:
-        robot: the robot.
-        x: reduced poses (..., nx).
-        guess: solutions near by, for robots that need iteration, as in `inverse_kinematics`.
+def judged(robot: Robot, states: States) -> Jacobian:
+    """The Jacobians from J_r^-1 "J" at states, with what it says of parallel singularities.
 
     Raises:
-        UnreachableError: if a single pose is out of reach; in a batch it is flagged.
-        SingularError: if a single pose is a parallel singularity, where J_r does not exist; in a batch it is
-            flagged, and J_r is NaN.
+        SingularError: as `nacelle.jacobian` does.
     """
-    poses, y, found, flags = evaluated(functions.inverse_jacobian, robot, x, guess=guess)
+    poses, y, found, flags = states
     inverse = found["J"]
     scaled = scaled_inverse(robot, inverse)
     square = inverse.shape[-1] == inverse.shape[-2]

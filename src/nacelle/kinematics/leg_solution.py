@@ -142,8 +142,6 @@ def _elbow(
     solve = circle_to_point if letter == "R" else line_to_point
     step, gate, rod = solve(e, w.p, length2, roots.sign())
     roots.gates.append(gate)
-    if letter == "R":
-        roots.lever(w.p[0] * w.p[0] + w.p[1] * w.p[1], dot(e, e) + length2)
     return step, X @ _moved(step), rod
 
 

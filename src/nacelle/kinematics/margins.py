@@ -45,7 +45,7 @@ def margins(robot: Robot, known: Mechanism, now: Configuration) -> Array:
         known: its analysis.
         now: all positions.
     """
-    found = [_smallest(gates) for gates in now.gates]
+    found = [closed_form_margin(gates) for gates in now.gates]
     if known.closed_form:
         return pack(found)
     system = equations(robot, known, now.motion)
@@ -58,9 +58,10 @@ def margins(robot: Robot, known: Mechanism, now: Configuration) -> Array:
     return pack(found)
 
 
-def _smallest(values: tuple[Scalar, ...]) -> Scalar:
+def closed_form_margin(gates: tuple[Scalar, ...]) -> Scalar:
+    """The margin of a leg in closed form: the smallest of those of its roots; 1 where it has none."""
     smallest: Scalar = 1.0
-    for k, value in enumerate(values):
+    for k, value in enumerate(gates):
         smallest = value if k == 0 else minimum(smallest, value)
     return smallest
 

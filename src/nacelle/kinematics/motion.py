@@ -17,6 +17,7 @@ from nacelle.kinematics.native import native
 from nacelle.kinematics.one_state import one_state
 from nacelle.kinematics.pose_input import checked_poses, checked_rates
 from nacelle.kinematics.unknowns import start_of, unknowns
+from nacelle.kinematics.weak import Pivoted, strengthened
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 
@@ -79,6 +80,7 @@ def evaluated(
     load: Callable[[Array, Array], Array] | None = None,
     guess: Any = None,
     options: Mapping[str, Any] | None = None,
+    pivoted: Pivoted | None = None,
 ) -> States:
     """Evaluate a physics function of (x, y, ...) with margins "gates" at states, natively, and flag them.
 
@@ -90,6 +92,7 @@ def evaluated(
         load: gives its last input at (x, y), where that depends on the pose.
         guess: what iteration begins with, as in `inverse_kinematics`.
         options: keyword arguments of the function that shape the program.
+        pivoted: what takes over at weak states (`weak`); the dense margins alone if None.
 
     Raises:
         KinematicsError, UnreachableError, SingularError: as `settle` does.
@@ -103,6 +106,8 @@ def evaluated(
     if load is not None:
         others = (*others, load(poses, y))
     found = native(function, robot, settings)(poses, y, *others)
+    found = strengthened(robot, found, (poses, y, *others), pivoted)
+    found.pop("pivot", None)
     flags = np.broadcast_to(flags, found["gates"].shape[:-1]).copy()
     return States(poses, y, settle(robot, poses, found, flags), flags)
 

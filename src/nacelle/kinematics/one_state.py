@@ -19,11 +19,11 @@ import numpy as np
 from nacelle.compile import Compiled
 from nacelle.kinematics import functions
 from nacelle.kinematics.branch import branch_of
-from nacelle.kinematics.margins import NEAR_MARGIN
 from nacelle.kinematics.mechanism import mechanism
 from nacelle.kinematics.native import native, native_newton
 from nacelle.kinematics.pose_input import SHORTEST
 from nacelle.kinematics.unknowns import nearby
+from nacelle.kinematics.weak import ordinary
 from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
@@ -61,10 +61,10 @@ class OneState:
         Args:
             robot: the robot.
             program: gives the compiled function; its first inputs are x and y.
-            lowest: outputs of an ordinary state that lie above a number, beside the margins "gates".
+            lowest: outputs of an ordinary state that lie above a number, where that is not `weak.ordinary`.
         """
         self._robot, self._program = robot, program
-        self._lowest = {"gates": NEAR_MARGIN, **(lowest or {})}
+        self._lowest = dict(lowest or {})
         layout = layout_of(robot.motion)
         self._nx = layout.nx
         self._quaternion = None if layout.quaternion is None else layout.quaternion.start
@@ -99,7 +99,7 @@ class OneState:
             if program.target != "jit":
                 self._free = None
                 return None
-            buffers = _Buffers(self._robot, program, self._lowest)
+            buffers = _Buffers(self._robot, program, {**ordinary(self._robot), **self._lowest})
         try:
             return self._at(buffers, x, guess, others)
         finally:

@@ -44,16 +44,17 @@ def balance(a: Scalar, b: Scalar, c: Scalar, sign: int) -> Found:
 
     With h = a^2 + b^2 and w = sign sqrt(h - c^2): cos q = (a c - b w) / h, sin q = (b c + a w) / h.
     """
-    return _balanced(a, b, c, sign)[0]
+    turn, rest, share, _ = _balanced(a, b, c, sign)
+    return Found(turn, rest * share)
 
 
-def _balanced(a: Scalar, b: Scalar, c: Scalar, sign: int) -> tuple[Found, Scalar]:
-    """The same, and the root w: it is a sin q - b cos q."""
+def _balanced(a: Scalar, b: Scalar, c: Scalar, sign: int) -> tuple[Turn, Scalar, Scalar, Scalar]:
+    """The solution of a cos q + b sin q = c, h - c^2, 1 / h, and the root w: it is a sin q - b cos q."""
     h = a * a + b * b
     rest = h - c * c
     w = sqrt(rest) * float(sign)
     share = divide(1.0, h)
-    return Found(Turn((a * c - b * w) * share, (b * c + a * w) * share), rest * share), w
+    return Turn((a * c - b * w) * share, (b * c + a * w) * share), rest, share, w
 
 
 def turn_onto(d: Array, u: Array) -> Turn:
@@ -66,16 +67,19 @@ def circle_to_point(e: Array, w: Array, length2: Scalar, sign: int) -> Reached:
     """Solve |w - Rz(q) e|^2 = length2: a point e on a turning arm at a given distance from a point w.
 
     All is divided by the arm's length l across the axis, so that c and the root of `balance` are the
-    components of w along and across the arm.
+    components of w along and across the arm. The root is the lever of the rod about the axis over l; over the
+    rod's length it is a sine, whose square is the gate: zero where arm and rod are in one plane with the
+    axis, or where w lies on the axis.
     """
     l = sqrt(e[0] * e[0] + e[1] * e[1])
     share = divide(1.0, l)
     x, y = e[0] * share, e[1] * share
     beside = w[2] * (w[2] - 2.0 * e[2]) + (dot(e, e) - length2)
     c = (w[0] * w[0] + w[1] * w[1] + beside) * (0.5 * share)
-    (turn, gate), root = _balanced(w[0] * x + w[1] * y, w[1] * x - w[0] * y, c, sign)
+    turn, radicand, _, root = _balanced(w[0] * x + w[1] * y, w[1] * x - w[0] * y, c, sign)
     along = c - l
-    return Reached(turn, gate, pack([along * x + root * y, along * y - root * x, w[2] - e[2]]))
+    rod = pack([along * x + root * y, along * y - root * x, w[2] - e[2]])
+    return Reached(turn, divide(radicand, length2), rod)
 
 
 def line_to_point(e: Array, w: Array, length2: Scalar, sign: int) -> Reached:

@@ -155,11 +155,10 @@ class _Search:
         self.equations = Equations(self.solver, self._conditioning, unknown_units(known))
 
     def _conditioning(self, x: Array, y: Array) -> Array:
-        """The inverse conditions of the legs and of the nacelle on them (N, measures)."""
-        gates = native(functions.joint_positions, self.known.robot)(x, y)["gates"]
-        own = list(self.known.iterated_legs) + list(range(len(self.known.legs), gates.shape[1]))
+        """How far the loops that iteration closes are from singularities (N, measures)."""
+        squares = native(functions.distances, self.known.robot)(x, y)
         with np.errstate(invalid="ignore"):
-            return np.asarray(np.sqrt(gates[:, own]))
+            return np.asarray(np.sqrt(squares[:, len(self.known.legs) - len(self.known.iterated_legs) :]))
 
     def near(self, x: Array, start: Array) -> Unknowns:
         """Solve poses (N, nx) from unknowns (N, ny) of solutions near by."""

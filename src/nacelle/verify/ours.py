@@ -14,8 +14,9 @@ from nacelle.dynamics.forward import (
     potential_energy,
 )
 from nacelle.dynamics.inverse import inverse_dynamics
+from nacelle.dynamics.jacobian import jacobian
 from nacelle.kinematics.inverse import inverse_kinematics
-from nacelle.kinematics.jacobian import jacobian, joint_jacobian, platform_jacobian
+from nacelle.kinematics.jacobian import joint_jacobian, platform_jacobian
 from nacelle.kinematics.motion import body_motion, joint_motion
 from nacelle.model.leg import PLATFORM
 from nacelle.model.robot import Robot

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from nacelle.dynamics.jacobian import jacobian
 from nacelle.kinematics.flags import Flag, failed
 from nacelle.kinematics.inverse import inverse_kinematics
-from nacelle.kinematics.jacobian import jacobian
 from nacelle.kinematics.pose_input import reference_pose
 from nacelle.model.platform import AXES
 from nacelle.model.reduced import layout_of

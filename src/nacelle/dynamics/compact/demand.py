@@ -75,8 +75,3 @@ def drive_force(drive: Drive, q: Scalar, rate: Scalar, along: Scalar, counts: Co
     if spring is not None:
         total = total + spring.stiffness * (q - spring.rest)
     return total
-
-
-def is_zero(value: Scalar) -> bool:
-    """Whether a number is zero for good; symbols are not."""
-    return isinstance(value, float | int | np.floating) and value == 0.0

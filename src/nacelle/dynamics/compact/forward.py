@@ -12,11 +12,21 @@ from dataclasses import replace
 
 import numpy as np
 
-from nacelle.dynamics.compact.demand import Counts, Demand, is_zero
+from nacelle.dynamics.compact.demand import Counts, Demand
 from nacelle.dynamics.compact.form import LegForm, clean
-from nacelle.dynamics.compact.model import Choice, Legs, demand_of, gates_of, platform_wrench, read, upright
+from nacelle.dynamics.compact.model import (
+    Choice,
+    Legs,
+    demand_of,
+    gates_of,
+    pivot_of,
+    platform_wrench,
+    read,
+    upright,
+)
 from nacelle.dynamics.compact.points import Platform, Point, turning
 from nacelle.dynamics.compact.strut import strut_inertia
+from nacelle.kinematics.general.vectors import is_zero
 from nacelle.kinematics.mechanism import mechanism
 from nacelle.model.robot import Robot
 from nacelle.spatial.rotation import skew
@@ -43,7 +53,7 @@ def forward(
         choice: how the form is written.
 
     Returns:
-        "acceleration" (n,) and "gates".
+        "acceleration" (n,), "pivot" and "gates".
     """
     counts, choice = counts or Counts(), choice or Choice()
     still = np.zeros(3)
@@ -70,11 +80,11 @@ def forward(
     found = solve(M[np.ix_(axes, axes)], right[list(axes)], "spd")
     if choice.pole >= 0 and turns:
         found = _told(found, axes, legs, platform)
-    return {"acceleration": found, "gates": gates_of(demands)}
+    return {"acceleration": found, **_figures(robot, legs, demands)}
 
 
 def inertia(robot: Robot, platform: Platform) -> dict[str, Array]:
-    """Mass matrix "M" (n, n) along the reduced twist, and J_r^-1 "A" (actuators, n); with "gates".
+    """Mass matrix "M" (n, n) along the reduced twist, J_r^-1 "A" (actuators, n), "pivot" and "gates".
 
     The rate of an actuator is share r . v of its leg's end, so a row of J_r^-1 is share [r; d x r].
     """
@@ -91,7 +101,12 @@ def inertia(robot: Robot, platform: Platform) -> dict[str, Array]:
     lower = M[np.ix_(axes, axes)]
     n = len(axes)
     full = pack([[lower[max(i, j), min(i, j)] for j in range(n)] for i in range(n)])
-    return {"M": full, "A": np.stack(rows), "gates": gates_of(demands)}
+    return {"M": full, "A": np.stack(rows), **_figures(robot, legs, demands)}
+
+
+def _figures(robot: Robot, legs: Legs, demands: list[Demand]) -> dict[str, Array]:
+    """Pivot figure and margins."""
+    return {"pivot": pack([pivot_of(robot, legs, demands)])[0], "gates": gates_of(demands)}
 
 
 def _wrench(load: Array, axes: tuple[int, ...]) -> Array:

@@ -9,7 +9,7 @@ import numpy as np
 
 from nacelle.dynamics.compact import rod as rods
 from nacelle.dynamics.compact import strut as struts
-from nacelle.dynamics.compact.demand import Counts, Demand, friction_along, is_zero
+from nacelle.dynamics.compact.demand import Counts, Demand, friction_along
 from nacelle.dynamics.compact.equilibrium import balance, balance_flat, flat_anchors, rows
 from nacelle.dynamics.compact.form import LegForm, UnreadError, alike_places, clean
 from nacelle.dynamics.compact.masses import Masses, fit
@@ -24,6 +24,7 @@ from nacelle.dynamics.compact.points import (
 )
 from nacelle.dynamics.compact.reading import read_legs
 from nacelle.kinematics.general.solve import Solved, pivot_order
+from nacelle.kinematics.general.vectors import is_zero
 from nacelle.kinematics.mechanism import Mechanism, mechanism
 from nacelle.kinematics.mobility import generic_poses
 from nacelle.model.joint import Joint
@@ -186,12 +187,20 @@ def finish(
     force, moment = platform_wrench(robot, legs)
     solved = _solve(robot, legs, demands, force, moment, load, platform, choice)
     result = [demand.gain * f + demand.own for demand, f in zip(demands, solved.f, strict=True)]
-    # A strut counts by its height: where it lies across the upright axis, that is as weak as a pivot.
-    up, pivot = upright(mechanism(robot)), solved.pivot
+    pivot = pivot_of(robot, legs, demands, solved.pivot)
+    return {"force": pack(result), "pivot": pivot, "gates": gates_of(demands)}
+
+
+def pivot_of(robot: Robot, legs: Legs, demands: list[Demand], pivot: Scalar = 1.0) -> Scalar:
+    """The smallest of a solve's pivot and of the struts' figures.
+
+    A strut counts by its height: where it lies across the upright axis, that is as weak as a pivot.
+    """
+    up = upright(mechanism(robot))
     for form, demand in zip(legs.forms, demands, strict=True):
         if form.kind == "strut":
             pivot = minimum(pivot, demand.r[up] * demand.r[up] * divide(1.0, dot(demand.r, demand.r)))
-    return {"force": pack(result), "pivot": pivot, "gates": gates_of(demands)}
+    return pivot
 
 
 def gates_of(demands: list[Demand]) -> Array:

@@ -20,9 +20,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.dynamics.compact.demand import Counts, Demand, drive_force, friction_along, is_zero
+from nacelle.dynamics.compact.demand import Counts, Demand, drive_force, friction_along
 from nacelle.dynamics.compact.form import NOTHING, LegForm
 from nacelle.dynamics.friction import ball_friction
+from nacelle.kinematics.general.vectors import is_zero
 from nacelle.model.joint import JointKind
 from nacelle.spatial.rounding import first_largest
 from nacelle.spatial.scalar import (
@@ -33,7 +34,6 @@ from nacelle.spatial.scalar import (
     cross,
     divide,
     dot,
-    minimum,
     norm,
     pack,
     sqrt,
@@ -49,7 +49,7 @@ class Driven(NamedTuple):
         lever: r . dA/dq, whose square is the radicand.
         A: for an arm, A from the centre of its circle.
         K: for an arm, (B - O) . A.
-        gate: the radicand over the square of its length; for an arm the lever of its axis, too.
+        gate: the squared sine between rod and drive: the radicand over squares of lengths.
     """
 
     r: Array
@@ -137,9 +137,7 @@ def arm(form: LegForm, u: Array) -> Driven:
     share = divide(1.0, flat)
     c, s = (x * K - y * w) * share, (y * K + x * w) * share
     A = c * t1 + s * t2
-    # Where u lies on the axis, the drive turns the leg and does not move its end.
-    gate = minimum(rest / (E2 * flat), flat * divide(1.0, E2 + L2))
-    return Driven(u - A, c * t2 - s * t1, -w, A, K, gate)
+    return Driven(u - A, c * t2 - s * t1, -w, A, K, rest / (E2 * L2))
 
 
 def placed(form: LegForm, u: Array) -> Driven:
@@ -354,7 +352,9 @@ def _turning(
         moment = ball_friction(form.passive.end, w_platform - w_rod, counts.smooth)
         M_a = M_a - dot(first, moment)
         T = T - dot(b, moment) * sigma
-    return _Part(moment, (M_a * sigma) * b - T * first, zero, force, reaction, (rho2 / (L * L),))
+    # A rod that nothing turns needs rho^2 for its gate alone, which L^2 - y^2 gives for less.
+    across = 1.0 - (1.0 / (L * L)) * (y * y) if is_zero(M_a) and is_zero(T) else rho2 / (L * L)
+    return _Part(moment, (M_a * sigma) * b - T * first, zero, force, reaction, (across,))
 
 
 def _general(parameters: Array) -> bool:

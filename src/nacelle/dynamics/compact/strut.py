@@ -23,11 +23,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from nacelle.dynamics.compact.demand import Counts, Demand, drive_force, friction_along, is_zero
+from nacelle.dynamics.compact.demand import Counts, Demand, drive_force, friction_along
 from nacelle.dynamics.compact.form import NOTHING, LegForm, clean
 from nacelle.dynamics.compact.rod import rotor
 from nacelle.dynamics.compact.spin import Turning, residual_moments
 from nacelle.dynamics.friction import ball_friction
+from nacelle.kinematics.general.vectors import is_zero
 from nacelle.model.joint import JointKind
 from nacelle.spatial.rounding import first_largest
 from nacelle.spatial.scalar import Array, Scalar, at_sample, cross, divide, dot, pack, sqrt

@@ -12,9 +12,9 @@ from nacelle.dynamics.joint_effort import axis_coordinate
 from nacelle.dynamics.state import State
 from nacelle.kinematics.general.actuators import ClosureRate, closure_axes
 from nacelle.kinematics.general.legs import Legs, Motion, merge
-from nacelle.kinematics.general.motion import angular_velocity, columns, velocity
+from nacelle.kinematics.general.motion import angular_velocity, columns
 from nacelle.kinematics.general.placed import Placed
-from nacelle.kinematics.general.ties import Rod, Tie, inner_slip, outer_velocity, tie_columns
+from nacelle.kinematics.general.ties import Rod, Tie, slip
 from nacelle.kinematics.general.vectors import ZERO, add, all_zero, scaled, turned
 from nacelle.model.joint import JointKind, Primitive
 from nacelle.spatial.scalar import Array, Scalar, divide, dot, pack, plus
@@ -74,11 +74,7 @@ def _ball(friction: Any, rate: Array, smooth: float | None) -> Array:
 
 def _slip_of(legs: Legs, motion: Motion, tie: Tie) -> Array:
     """Velocity of the far point relative to the leg's point, tie axes."""
-    chains = legs.placed.chains
-    if tie.other is None:
-        own = velocity(tie_columns(chains, tie), motion.u)
-        return add(outer_velocity(chains, tie, motion.frames)[0], -own)
-    return inner_slip(chains, tie, motion.u, motion.frames)
+    return slip(legs.placed.chains, tie, motion.u, motion.frames)
 
 
 def require_efforts(legs: Legs, motion: Motion, into: Required, counted: Counted) -> None:

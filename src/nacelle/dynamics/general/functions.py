@@ -30,17 +30,17 @@ from nacelle.dynamics.general.required import Counted, Required, inward, ties_on
 from nacelle.dynamics.state import State
 from nacelle.kinematics.general.actuators import actuator_jacobian, closure_rates
 from nacelle.kinematics.general.legs import Legs, Motion, eliminated, motion, plus_times
+from nacelle.kinematics.general.margins import growth_figure, margins
 from nacelle.kinematics.general.placed import Placed, Plan, active_rates, place
 from nacelle.kinematics.general.plan import plan_of
 from nacelle.kinematics.general.solve import determinant, eliminate
 from nacelle.kinematics.general.vectors import all_zero, turned
 from nacelle.kinematics.jacobian import scales
-from nacelle.kinematics.margins import margins
 from nacelle.kinematics.shapes import of_actuators, of_pose, of_twist, of_unknowns
 from nacelle.model.leg import PLATFORM
 from nacelle.model.robot import Robot
 from nacelle.spatial.physics import physics
-from nacelle.spatial.scalar import Array, Scalar, absolute, minimum, pack, plus, settled, sqrt
+from nacelle.spatial.scalar import Array, Scalar, minimum, pack, plus, settled, sqrt
 from nacelle.spatial.solve import solve
 
 
@@ -69,8 +69,9 @@ def legs_at(robot: Robot, x: Array, y: Array, *, pole: bool = False) -> Legs:
     return eliminated(plan, place(robot, plan.known, plan.rods, plan.spins, x, y, pole=pole))
 
 
-def _gates(legs: Legs) -> Array:
-    return margins(legs.placed.robot, legs.plan.known, legs.placed.now)
+def _guards(legs: Legs) -> dict[str, Array]:
+    """What says whether the results can be trusted: pivot figure and margins."""
+    return {"pivot": pack([growth_figure(legs)])[0], "gates": margins(legs)}
 
 
 def required(legs: Legs, moving: Motion, counted: Counted, tau: Array | None = None) -> Required:
@@ -141,7 +142,8 @@ def inverse(
         weights = rows * rows if len(rows) == len(columns) else None
         force, square = balance(actuator_jacobian(legs), F, weights, units=columns)
         pivot = sqrt(square)
-    return {"force": force, "pivot": pack([pivot])[0], "gates": _gates(legs)}
+    pivot = minimum(pivot, growth_figure(legs))
+    return {"force": force, "pivot": pack([pivot])[0], "gates": margins(legs)}
 
 
 def _is_direct(plan: Plan) -> bool:
@@ -163,7 +165,7 @@ def _direct(legs: Legs, into: Required, load: Array) -> tuple[Array, Scalar]:
         found = solve(C, right)
         pivot = determinant(C.tolist(), (np.ones(len(C)), np.ones(len(C)))) * (1.0 / plan.determinant)
     else:
-        found, pivot = eliminate(C.tolist(), right.tolist(), plan.solve.pivots, plan.solve.units)
+        found, pivot, *_ = eliminate(C.tolist(), right.tolist(), plan.solve.pivots, plan.solve.units)
     mu = dict(zip(keys, found, strict=True))
     force: list[Scalar] = [0.0] * len(robot.actuators)
     numbers = active_rates(robot)
@@ -174,19 +176,7 @@ def _direct(legs: Legs, into: Required, load: Array) -> tuple[Array, Scalar]:
                 factor = 1.0 if (k, row) in plan.unit else factors.upper[row].get(rate, 0.0)
                 value = plus_times(value, -factor, mu[k, row])
             force[numbers[rate]] = value
-    return pack(force), minimum(pivot, leg_pivot(legs))
-
-
-def leg_pivot(legs: Legs) -> Scalar:
-    """The smallest pivot of the legs, each over its largest size at sample states."""
-    found: Scalar = 1.0
-    for factors, leg in zip(legs.factors, legs.plan.legs, strict=True):
-        for row, pivot in factors.pivots.items():
-            if getattr(pivot, "constant", None) is None and not isinstance(pivot, float):
-                found = minimum(found, absolute(pivot) * (1.0 / leg.sizes[row]))
-            elif isinstance(pivot, float):
-                found = minimum(found, abs(pivot) / leg.sizes[row])
-    return found
+    return pack(force), pivot
 
 
 @physics(x=of_pose, y=of_unknowns, v=of_twist, tau=of_actuators, load=of_twist)
@@ -207,7 +197,7 @@ def forward(
     h = along_twist(legs, required(legs, moving, Counted(friction, smooth), tau))
     M = mass(legs)
     right = pack([value - q for value, q in zip(load, h, strict=True)])
-    return {"acceleration": solve(M, right, "spd"), "gates": _gates(legs)}
+    return {"acceleration": solve(M, right, "spd"), **_guards(legs)}
 
 
 def mass(legs: Legs) -> Array:
@@ -226,14 +216,14 @@ def mass(legs: Legs) -> Array:
 def jacobian(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """J_r^-1 (actuators, n)."""
     legs = legs_at(robot, x, y)
-    return {"A": actuator_jacobian(legs), "gates": _gates(legs)}
+    return {"A": actuator_jacobian(legs), **_guards(legs)}
 
 
 @physics(x=of_pose, y=of_unknowns)
 def inertia(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """Mass matrix (n, n) along the reduced twist, and J_r^-1 (actuators, n)."""
     legs = legs_at(robot, x, y)
-    return {"M": mass(legs), "A": actuator_jacobian(legs), "gates": _gates(legs)}
+    return {"M": mass(legs), "A": actuator_jacobian(legs), **_guards(legs)}
 
 
 @physics(x=of_pose, y=of_unknowns, v=of_twist)
@@ -254,7 +244,7 @@ def bias(
         "M": mass(legs),
         "A": actuator_jacobian(legs),
         "drift": pack(drift),
-        "gates": _gates(legs),
+        **_guards(legs),
     }
 
 
@@ -267,7 +257,7 @@ def gravity(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     moving = motion(legs, still, still)
     require_inertia(legs, moving, numbers_of(legs.placed, legs.plan), into)
     require_rods(legs, moving, into, Counted(friction=False))
-    return {"g": pack(along_twist(legs, into)), "A": actuator_jacobian(legs), "gates": _gates(legs)}
+    return {"g": pack(along_twist(legs, into)), "A": actuator_jacobian(legs), **_guards(legs)}
 
 
 @physics(x=of_pose, y=of_unknowns, v=of_twist)
@@ -286,5 +276,5 @@ def energies(robot: Robot, x: Array, y: Array, v: Array, *, smooth: float | None
         "kinetic": pack([kinetic_energy(legs, moving, numbers_of(legs.placed, legs.plan))])[0],
         "potential": pack([potential(cast(State, legs.placed))])[0],
         "dissipation": pack([power])[0],
-        "gates": _gates(legs),
+        **_guards(legs),
     }

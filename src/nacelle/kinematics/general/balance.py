@@ -83,14 +83,17 @@ def _gains_constants(columns: Array) -> bool:
 
 def rows_that_decide(
     known: Mechanism, placed: list[Placed], legs: list[LegOrder]
-) -> tuple[list[LegOrder], tuple[int, ...]]:
-    """Choose the rows that decide the dependent rates of the nacelle: those that are most independent."""
+) -> tuple[list[LegOrder], tuple[int, ...], bool]:
+    """Choose the rows that decide the dependent rates of the nacelle: those that are most independent.
+
+    Beside them it says whether the nacelle's own rows that were not chosen are zero for good.
+    """
     if not known.dependent:
-        return legs, ()
+        return legs, (), True
     scale = rate_scale(known.robot)[list(known.dependent)]
     tables = []
     for at in placed:
-        trial = [LegOrder(leg.order, leg.zeros, leg.order.left, {}) for leg in legs]
+        trial = [LegOrder(leg.order, leg.zeros, leg.order.left, leg.units) for leg in legs]
         found = eliminated(Plan(known, frozenset(), (), tuple(trial), (), None, 1.0, None, ()), at)
         rows = [loop.coefficients(at.nacelle, row) for loop in found.loops for row in loop.tie.rows]
         own = len(rows)
@@ -115,10 +118,12 @@ def rows_that_decide(
     chosen.sort()
     kept = [keys[i - own] for i in chosen if i >= own]
     result = [
-        LegOrder(leg.order, leg.zeros, tuple(row for k, row in kept if k == index), leg.sizes)
+        LegOrder(leg.order, leg.zeros, tuple(row for k, row in kept if k == index), leg.units)
         for index, leg in enumerate(legs)
     ]
-    return result, tuple(i for i in chosen if i < own)
+    own_left = [i for i in range(own) if i not in chosen]
+    complete = bool(np.all(np.abs(D[:, own_left]) <= _FILLED))
+    return result, tuple(i for i in chosen if i < own), complete
 
 
 def idle_directions(plan: Plan, placed: list[Placed]) -> dict[tuple[int, int], Idle]:

@@ -20,7 +20,7 @@ from nacelle.kinematics.general.loops import Loop, nacelle_loops
 from nacelle.kinematics.general.motion import NodeMotion, outward
 from nacelle.kinematics.general.nacelle import Frame
 from nacelle.kinematics.general.placed import Placed, Plan
-from nacelle.kinematics.general.solve import eliminate
+from nacelle.kinematics.general.solve import Solved, eliminate
 from nacelle.kinematics.general.ties import Moving, given_accelerations, given_rates, onto_nacelle, weighed
 from nacelle.kinematics.general.vectors import ZERO, is_zero
 from nacelle.spatial.scalar import Array, Scalar, pack
@@ -112,7 +112,7 @@ class Legs:
         return found
 
     @cached_property
-    def _dependent_rows(self) -> list[Rates]:
+    def dependent_rows(self) -> list[Rates]:
         """Rows that decide the dependent rates."""
         rows = [loop.coefficients(self.placed.nacelle, row) for loop in self.loops for row in loop.tie.rows]
         own = [rows[k] for k in self.plan.own_rows]
@@ -123,7 +123,15 @@ class Legs:
     def D(self) -> Array:
         """The rows over the dependent rates."""
         dependent = self.plan.known.dependent
-        return pack([[row.get(rate, 0.0) for rate in dependent] for row in self._dependent_rows])
+        return pack([[row.get(rate, 0.0) for rate in dependent] for row in self.dependent_rows])
+
+    @cached_property
+    def dependent(self) -> Solved | None:
+        """How D is eliminated, where that is in a fixed order."""
+        order = self.plan.dependent
+        if order is None:
+            return None
+        return eliminate(self.D.tolist(), [0.0] * len(self.D), order.pivots, order.units)
 
     @cached_property
     def W(self) -> Array:
@@ -131,7 +139,7 @@ class Legs:
         known = self.plan.known
         if not known.dependent:
             return np.zeros((0, len(known.independent)))
-        right = pack([[row.get(rate, 0.0) for rate in known.independent] for row in self._dependent_rows])
+        right = pack([[row.get(rate, 0.0) for rate in known.independent] for row in self.dependent_rows])
         return self._solved(-right)
 
     def _solved(self, right: Array) -> Array:

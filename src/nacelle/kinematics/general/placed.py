@@ -29,13 +29,13 @@ class LegOrder:
         order: pivots and rows that are left.
         zeros: entries (row, rate) of M that are always zero.
         kept: rows that are left and decide dependent rates of the nacelle.
-        sizes: for every pivot row a typical size of its pivot.
+        units: what the rows count in.
     """
 
     order: Order
     zeros: frozenset[tuple[int, int]]
     kept: tuple[int, ...]
-    sizes: dict[int, float]
+    units: tuple[float, ...]
 
 
 @dataclass(frozen=True)
@@ -65,6 +65,8 @@ class Plan:
         determinant: typical size of the determinant of the balance, for up to three unknowns.
         dependent: how its dependent rates are found; None for up to three.
         samples: sample states (x, y).
+        margins: for every leg, and for dependent rates, what squared determinants are multiplied by.
+        complete: whether the rows that were not chosen say nothing of the rates, at any state.
         unit: actuators (leg, row) whose force itself is an unknown of the balance: then an entry is constant.
         idle: for ties (leg, number) a direction in which their force does no work on the nacelle.
     """
@@ -78,6 +80,8 @@ class Plan:
     determinant: float
     dependent: SolveOrder | None
     samples: tuple[tuple[Array, Array], ...]
+    margins: tuple[float, ...] = ()
+    complete: bool = True
     unit: frozenset[tuple[int, int]] = frozenset()
     idle: dict[tuple[int, int], Idle] = field(default_factory=dict)
 

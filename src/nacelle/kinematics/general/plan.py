@@ -21,8 +21,9 @@ from nacelle.kinematics.general.balance import (
     solve_order,
     unit_forces,
 )
-from nacelle.kinematics.general.elimination import factorise, find_order
+from nacelle.kinematics.general.elimination import find_order
 from nacelle.kinematics.general.legs import eliminated
+from nacelle.kinematics.general.margins import leg_determinant, nacelle_determinant
 from nacelle.kinematics.general.placed import (
     LegOrder,
     Placed,
@@ -135,12 +136,36 @@ def _plan(robot: Robot, names: tuple[str, ...]) -> Plan:
     legs = []
     for k in range(len(robot.legs)):
         legs.append(_leg_order(known, rods, placed, k))
-    legs, own_rows = rows_that_decide(known, placed, legs)
-    first = Plan(known, rods, spins, tuple(legs), own_rows, None, 1.0, None, tuple(states))
+    legs, own_rows, complete = rows_that_decide(known, placed, legs)
+    complete &= all(_says_nothing(known, leg, rods, k) for k, leg in enumerate(legs))
+    first = Plan(
+        *(known, rods, spins, tuple(legs), own_rows, None, 1.0, None, tuple(states)), complete=complete
+    )
     first = replace(first, dependent=dependent_order(first, placed), idle=idle_directions(first, placed))
     first = replace(first, unit=unit_forces(first, placed))
     order, determinant = solve_order(first, placed)
-    return replace(first, solve=order, determinant=determinant)
+    return replace(first, solve=order, determinant=determinant, margins=_margin_scales(first, placed))
+
+
+def _margin_scales(plan: Plan, placed: list[Placed]) -> tuple[float, ...]:
+    """What makes squared determinants of legs and dependent rates the dense margins, at the median sample."""
+    known = plan.known
+    if known.closed_form:
+        return ()
+    ratios = []
+    for at in placed:
+        legs = eliminated(plan, at)
+        values = [float(leg_determinant(legs, k)) for k in range(len(plan.legs))]
+        values += [float(nacelle_determinant(legs))] if known.dependent else []
+        dense = np.asarray(margins(known.robot, known, at.now), dtype=float)
+        ratios.append(dense / np.maximum(np.square(values), 1e-300))
+    return tuple(float(ratio) for ratio in np.median(np.array(ratios), axis=0))
+
+
+def _says_nothing(known: Mechanism, leg: LegOrder, rods: frozenset[int], index: int) -> bool:
+    """Whether the rows of a leg that remain and are not kept are zero for good."""
+    rates = leg_rates(known.robot, known, rods, index)
+    return all((row, rate) in leg.zeros for row in leg.order.left if row not in leg.kept for rate in rates)
 
 
 def _leg_order(known: Mechanism, rods: frozenset[int], placed: list[Placed], leg: int) -> LegOrder:
@@ -149,14 +174,15 @@ def _leg_order(known: Mechanism, rods: frozenset[int], placed: list[Placed], leg
     scale = dict(zip(range(len(rate_scale(robot))), rate_scale(robot), strict=True))
     samples = []
     prices: list[float] = []
+    units: list[float] = []
     for at in placed:
         rows = [row for tie in at.ties[leg] for row in tie.rows]
-        unit = [1.0 if row.kind in ("angular", "cross", "spin") else robot.size for row in rows]
-        unit = [u * robot.size if row.kind == "rod" else u for u, row in zip(unit, rows, strict=True)]
+        units = [1.0 if row.kind in ("angular", "cross", "spin") else robot.size for row in rows]
+        units = [u * robot.size if row.kind == "rod" else u for u, row in zip(units, rows, strict=True)]
         samples.append(
             [
                 [float(row.coefficients.get(rate, 0.0)) * scale[rate] / u for rate in rates]
-                for row, u in zip(rows, unit, strict=True)
+                for row, u in zip(rows, units, strict=True)
             ]
         )
         prices = [0.0 if row.kind in ("point", "rod") else 1.0 for row in rows]
@@ -167,9 +193,4 @@ def _leg_order(known: Mechanism, rods: frozenset[int], placed: list[Placed], leg
     )
     M[:, ~filled] = 0.0
     order = find_order(M, rates, frozenset(active_rates(robot)), prices)
-    sizes: dict[int, list[float]] = {}
-    for at in placed:
-        coefficients = [row.coefficients for tie in at.ties[leg] for row in tie.rows]
-        for place_, pivot in factorise(coefficients, order, zeros).pivots.items():
-            sizes.setdefault(place_, []).append(abs(float(pivot)))
-    return LegOrder(order, zeros, (), {row: max(values) for row, values in sizes.items()})
+    return LegOrder(order, zeros, (), tuple(units))

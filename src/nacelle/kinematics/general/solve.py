@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -16,10 +17,19 @@ _NEAR = 1e-9
 
 
 class Solved(NamedTuple):
-    """Force densities (legs,), and the smallest pivot over the largest entry of its row as it was."""
+    """The solution of a small system.
+
+    Attributes:
+        f: the unknowns.
+        pivot: the smallest pivot without units.
+        pivots: the pivots as they are, in their order.
+        multipliers: what rows were taken off others by, rows without units.
+    """
 
     f: Array
     pivot: Scalar
+    pivots: tuple[Scalar, ...] = ()
+    multipliers: tuple[Scalar, ...] = ()
 
 
 def eliminate(
@@ -40,9 +50,10 @@ def eliminate(
     n = len(M)
     left_rows = [row for row, _ in order]
     pivots: list[Scalar] = []
+    multipliers: list[Scalar] = []
     shares: dict[int, Scalar] = {}
     for step, (row, column) in enumerate(order):
-        pivots.append(M[row][column] * float(1.0 / (units[0][row] * units[1][column])))
+        pivots.append(M[row][column])
         share = divide(1.0, M[row][column])
         shares[row] = share
         later = [c for _, c in order[step + 1 :]]
@@ -50,6 +61,8 @@ def eliminate(
             if is_zero(M[other][column]):
                 continue
             factor = M[other][column] * share
+            ratio = float(units[0][row] / units[0][other])
+            multipliers.append(factor if ratio == 1.0 else factor * ratio)
             for c in (*later, n):
                 M[other][c] = M[other][c] - factor * M[row][c]
     f: dict[int, Scalar] = {}
@@ -59,14 +72,31 @@ def eliminate(
         for _, c in order[step + 1 :]:
             value = value - M[row][c] * f[c]
         f[column] = value * shares[row]
-    return Solved(pack([f[k] for k in range(n)]), _smallest(pivots))
+    scales = [float(1.0 / (units[0][row] * units[1][column])) for row, column in order]
+    smallest = _smallest(pivots, scales)
+    return Solved(pack([f[k] for k in range(n)]), smallest, tuple(pivots), tuple(multipliers))
 
 
-def _smallest(values: list[Scalar]) -> Scalar:
-    found = absolute(values[0])
-    for value in values[1:]:
-        found = minimum(found, absolute(value))
-    return found
+def multiplied(values: Iterable[Scalar]) -> Scalar:
+    """The product of some values; 1 if there are none."""
+    product: Scalar = 1.0
+    for value in values:
+        product = value if isinstance(product, float) and product == 1.0 else product * value
+    return product
+
+
+def _smallest(values: list[Scalar], scales: list[float]) -> Scalar:
+    """The smallest size of scaled values; what is scaled alike is compared before it is scaled."""
+    groups: dict[float, Scalar] = {}
+    for value, scale in zip(values, scales, strict=True):
+        size = absolute(value)
+        groups[scale] = minimum(groups[scale], size) if scale in groups else size
+    smallest: Scalar | None = None
+    for scale, value in groups.items():
+        figure = value * scale
+        smallest = figure if smallest is None else minimum(smallest, figure)
+    assert smallest is not None
+    return smallest
 
 
 def pivot_order(samples: Array) -> tuple[tuple[int, int], ...]:

@@ -96,7 +96,7 @@ class Tie:
         own: the leg's point in the axes of its node.
         other: for a loop inside a leg the other node and its point.
         joint: index of the joint, of a rod its closure; -1 for a spin.
-        first: whether the leg carries the joint's first frame.
+        first: whether the leg carries the joint's first frame, or the first end of a rod.
         arms: unit vectors e (on the first) and f (on the second side) of a universal joint, tie axes.
         free: axis of the only free rotation, where it is constant in the tie's axes.
     """
@@ -310,14 +310,14 @@ def rod_tie(chains: Chains, nacelle: Nacelle, rod: Rod) -> Tie:
         d = np.asarray(plus(chains.point(other, Q, top), -chains.point(node, A, top)))
         moved = _difference(columns(chains, node, A, top), columns(chains, other, Q, top))
         row = Row({rate: dot(d, v) for rate, (v, _) in moved.items()}, "rod", force=d)
-        return Tie(top, (row,), None, None, None, node, A, (other, Q), rod.closure)
+        return Tie(top, (row,), None, None, None, node, A, (other, Q), rod.closure, side == 0)
     point = (nacelle.poses[body] @ Pose(np.eye(3), B)).p
     # Beside a single joint the base's axes are cheaper: nothing of the nacelle's is turned.
     axes = 0 if len(chains.path(node)) <= 1 else node
     d = np.asarray(plus(point, -chains.point(node, A)) if axes == 0 else plus(chains.seen(node, point), -A))
     moved = columns(chains, node, A, None if axes == node else 0)
     row = Row({rate: dot(d, v) for rate, (v, _) in moved.items()}, "rod", force=d)
-    return Tie(axes, (row,), body, B, point, node, A, None, rod.closure)
+    return Tie(axes, (row,), body, B, point, node, A, None, rod.closure, side == 0)
 
 
 def spin_tie(chains: Chains, body: int, axis: Sequence[float]) -> Tie:
@@ -358,6 +358,10 @@ class Moving:
             return self.nodes[tie.node].acceleration(tie.own)
         bare = self.weightless[tie.node].acceleration(tie.own)
         return add(self.chains.up(tie.node, bare, tie.axes), -self.gravity)
+
+    def slip(self, tie: Tie) -> Array:
+        """Velocity of the far point of a tie relative to the leg's point, in the tie's axes."""
+        return slip(self.chains, tie, self.u, self.frames)
 
     def relative(self, tie: Tie) -> dict[int, NodeMotion]:
         """Motion of the nodes of a loop inside a leg, relative to what both sides have in common."""
@@ -413,7 +417,11 @@ def given_accelerations(tie: Tie, state: Moving) -> list[Scalar]:
         a_far = down(tie.axes, frame.acceleration_at(plus(tie.point, -frame.pose.p)))
     w_far, w_dot_far = down(tie.axes, frame.w), down(tie.axes, frame.w_dot)
     return second_derivatives(
-        tie, add(a_far, -a_own), (own.w, own.w_dot), (w_far, w_dot_far), lambda: _slip(tie, state)
+        tie,
+        add(a_far, -a_own),
+        (own.w, own.w_dot),
+        (w_far, w_dot_far),
+        lambda: state.slip(tie),
     )
 
 
@@ -432,7 +440,7 @@ def _inner_accelerations(tie: Tie, state: Moving) -> list[Scalar]:
 
     a, w, w_dot = at(tie.node, tie.own)
     b, z, z_dot = at(*tie.other)
-    return second_derivatives(tie, add(b, -a), (w, w_dot), (z, z_dot), lambda: _slip(tie, state))
+    return second_derivatives(tie, add(b, -a), (w, w_dot), (z, z_dot), lambda: state.slip(tie))
 
 
 def second_derivatives(
@@ -488,25 +496,18 @@ def tie_columns(chains: Chains, tie: Tie) -> dict[int, tuple[Array, Array]]:
     return columns(chains, tie.node, tie.own, None if tie.axes == tie.node else tie.axes)
 
 
-def _slip(tie: Tie, state: Moving) -> Array:
+def slip(chains: Chains, tie: Tie, u: dict[int, Scalar], frames: dict[int, Frame]) -> Array:
     """Velocity of the far point relative to the leg's point, in the tie's axes."""
-    chains = state.chains
     if tie.other is None:
-        own = velocity(tie_columns(chains, tie), state.u)
-        v, _ = outer_velocity(chains, tie, state.frames)
+        own = velocity(tie_columns(chains, tie), u)
+        v, _ = outer_velocity(chains, tie, frames)
         return add(v, -own)
-    return inner_slip(chains, tie, state.u, state.frames)
-
-
-def inner_slip(chains: Chains, tie: Tie, u: dict[int, Scalar], frames: dict[int, Frame]) -> Array:
-    """The same for a loop inside a leg."""
-    assert tie.other is not None
     near = columns(chains, tie.node, tie.own, tie.axes)
     far = columns(chains, *tie.other, tie.axes)
-    slip = add(velocity(far, u), -velocity(near, u))
+    found = add(velocity(far, u), -velocity(near, u))
     for body, point, sign in tie.sides(chains):
-        slip = add(slip, scaled(sign, frames[body].velocity_at(plus(point, -frames[body].pose.p))))
-    return slip
+        found = add(found, scaled(sign, frames[body].velocity_at(plus(point, -frames[body].pose.p))))
+    return found
 
 
 def onto_nacelle(

@@ -1,0 +1,34 @@
+"""The Jacobians between the nacelle and the actuators, by the model that is counted and exported."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nacelle.dynamics import smallest
+from nacelle.kinematics.jacobian import Jacobian, judged
+from nacelle.kinematics.motion import evaluated
+from nacelle.model.robot import Robot
+
+
+def jacobian(robot: Robot, x: Any, *, guess: Any = None) -> Jacobian:
+    """Jacobians between the reduced twist and the rates of the actuators.
+
+    Args:
+        robot: the robot.
+        x: reduced poses (..., nx).
+        guess: solutions near by, for robots that need iteration, as in `inverse_kinematics`.
+
+    Raises:
+        UnreachableError: if a single pose is out of reach; in a batch it is flagged.
+        SingularError: if a single pose is a parallel singularity, where J_r does not exist; in a batch it is
+            flagged, and J_r is NaN.
+    """
+    states = evaluated(
+        smallest.jacobian,
+        robot,
+        x,
+        guess=guess,
+        options=smallest.settings("jacobian", robot, {}),
+        pivoted=smallest.pivoted("jacobian", robot),
+    )
+    return judged(robot, states)

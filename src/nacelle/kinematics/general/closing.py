@@ -1,0 +1,234 @@
+"""Newton's step towards closed loops, with the factors of the general form.
+
+At open loops a row says M u = g(w) + r, where r is what it leaves open along its direction:
+
+    point, offset    e . gap                  gap from the leg's joint frame to the other one
+    angular          e . phi                  phi the small rotation that takes the leg's axes to the others
+    cross            +- e_1 . f_2             the cosine that shall vanish
+    rod              (d . d - l^2) / 2        d from end to end, l the rod's length
+
+The rows that the legs leave over, and the nacelle's own loops, give the steps of what is dependent; the legs
+follow. A rod then turns to where its ends will be: with s its present direction of length l, both in the axes
+of its joint, w = s x (d + d') / l^2.
+
+Entries of M that vanish at closed loops are left out: the step is off by the square of what is open, and
+the iteration still converges quadratically.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from nacelle.kinematics.general.chain import Chains
+from nacelle.kinematics.general.legs import Legs, Rates, plus_times
+from nacelle.kinematics.general.loops import Loop
+from nacelle.kinematics.general.nacelle import Frame
+from nacelle.kinematics.general.placed import Placed, Plan
+from nacelle.kinematics.general.ties import Rod, Row, Tie, given_rates, locked_axes, slip
+from nacelle.kinematics.general.vectors import ZERO, add, scaled
+from nacelle.kinematics.tree import step_motion
+from nacelle.model.joint import Joint, Primitive
+from nacelle.spatial.pose import Pose
+from nacelle.spatial.scalar import Array, Scalar, cross, divide, dot, pack, plus, product
+from nacelle.spatial.solve import solve
+
+
+@dataclass(frozen=True, eq=False)
+class Closing:
+    """A step towards closed loops.
+
+    Attributes:
+        dependent: steps of the dependent numbers.
+        rates: steps of all rates that were found: nacelle and legs, rods left out.
+        rods: for the joint of every rod its rotation, in the axes of the joint on the body that carries it.
+        open: what the loops leave open, metres over the robot's size, or radians.
+    """
+
+    dependent: Array
+    rates: Rates
+    rods: dict[int, Array]
+    open: list[Scalar]
+
+
+def closing(legs: Legs, basis: Array) -> Closing:
+    """The step at a configuration.
+
+    Args:
+        legs: the robot, eliminated.
+        basis: the nacelle's rates (nw, d) at unit rates of the d dependent numbers.
+    """
+    placed, known = legs.placed, legs.plan.known
+    chosen = known.iterated_legs
+    gaps = {k: [_open(placed, tie) for tie in placed.ties[k]] for k in chosen}
+    sides = {k: [value for values in gaps[k] for value in values] for k in chosen}
+    loops = [_open_loop(placed, loop) for loop in legs.loops]
+    own = [value for values in loops for value in values]
+    step = _dependent_step(legs, basis, sides, own)
+    w: Rates = {}
+    for place, rate in enumerate(known.w_rates):
+        value: Scalar = 0.0
+        for k, entry in enumerate(step.tolist()):
+            value = plus_times(value, basis[place, k], entry)
+        w[rate] = value
+    frames = placed.nacelle.frames(w, {}, ZERO)
+    rates = dict(w)
+    for k in chosen:
+        given = [g for tie in placed.ties[k] for g in given_rates(placed.chains, tie, frames)]
+        right = [a + b for a, b in zip(given, sides[k], strict=True)]
+        rates |= legs.factors[k].rates(right)
+    size = placed.robot.numeric.size
+    listed = [
+        value * (1.0 / size) if row.kind in ("point", "offset") else value
+        for k in chosen
+        for tie, values in zip(placed.ties[k], gaps[k], strict=True)
+        for row, value in zip(tie.rows, values, strict=True)
+        if row.kind not in ("rod", "spin")
+    ]
+    for loop, values in zip(legs.loops, loops, strict=True):
+        angles = [row.kind in ("angular", "cross") for row in loop.tie.rows]
+        listed += [v if angle else v * (1.0 / size) for v, angle in zip(values, angles, strict=True)]
+    turns = {}
+    by_closure = {rod.closure: rod for rod in placed.rods}
+    for k in chosen:
+        for tie in placed.ties[k]:
+            if tie.joint in by_closure and tie.rows[0].kind == "rod":
+                rod = by_closure[tie.joint]
+                turns[rod.joint], apart = _rod_turn(placed, tie, rod, rates, frames)
+                listed += [value * (1.0 / size) for value in apart.tolist()]
+    return Closing(step, rates, turns, listed)
+
+
+def _dependent_step(legs: Legs, basis: Array, sides: dict[int, list[Scalar]], own: list[Scalar]) -> Array:
+    """Steps of the dependent numbers: the rows that are left over shall leave nothing open."""
+    if not basis.shape[1]:
+        return np.zeros(0)
+    right: list[Scalar] = [own[k] for k in legs.plan.own_rows]
+    for k, leg in enumerate(legs.plan.legs):
+        for row in leg.kept:
+            value: Scalar = 0.0
+            for i, factor in legs.remaining[k, row].items():
+                value = plus_times(value, factor, sides[k][i])
+            right.append(value)
+    places = {rate: place for place, rate in enumerate(legs.plan.known.w_rates)}
+    D = []
+    for row_ in legs.dependent_rows:
+        entries: list[Scalar] = []
+        for k in range(basis.shape[1]):
+            entry: Scalar = 0.0
+            for rate, factor in row_.items():
+                entry = plus_times(entry, factor, basis[places[rate], k])
+            entries.append(entry)
+        D.append(entries)
+    return np.asarray(solve(pack(D), -pack(right)))
+
+
+def _open(placed: Placed, tie: Tie) -> list[Scalar]:
+    """What the rows of a tie leave open."""
+    if tie.joint < 0:
+        return [0.0] * len(tie.rows)
+    if tie.rows[0].kind == "rod":
+        d = tie.rows[0].force
+        rod = next(rod for rod in placed.rods if rod.closure == tie.joint)
+        return [0.5 * (dot(d, d) - rod.length2)]
+    joint = placed.robot.joints[tie.joint]
+    near, far = _frames(placed, tie, joint)
+    return _gaps(joint, tie, near, far, 1.0 if tie.first else -1.0)
+
+
+def _open_loop(placed: Placed, loop: Loop) -> list[Scalar]:
+    """What the rows of a loop of the nacelle leave open: of the second body against the first."""
+    joint = placed.robot.joints[loop.tie.joint]
+    poses = placed.nacelle.poses
+    first = poses[joint.predecessor] @ joint.frame_predecessor
+    second = poses[joint.successor] @ joint.frame_successor
+    return _gaps(joint, loop.tie, first, second, 1.0)
+
+
+def _gaps(joint: Joint, tie: Tie, near: Pose, far: Pose, sign: float) -> list[Scalar]:
+    """The same for two joint frames in the tie's axes; `sign` is that of the cosine of a universal joint."""
+    gap = np.asarray(plus(far.p, -near.p))
+    _, locked, _ = locked_axes(joint)
+    turn: Array = ZERO
+    if len(locked) == 3:
+        parts = [scaled(0.5, cross(near.R[:, k], far.R[:, k])) for k in range(3)]
+        turn = add(add(parts[0], parts[1]), parts[2])
+    elif locked:
+        turn = cross(near.R[:, 2], far.R[:, 2])
+    values = []
+    for row in tie.rows:
+        if row.kind == "angular":
+            values.append(dot(row.moment, turn))
+        elif row.kind == "cross":
+            assert tie.arms is not None
+            values.append(sign * dot(*tie.arms))
+        else:
+            values.append(_along(row, gap))
+    return values
+
+
+def _along(row: Row, gap: Array) -> Scalar:
+    """A gap along the direction of a row, in which zeros cost nothing."""
+    value: Scalar = 0.0
+    for e, entry in zip(row.force.tolist(), gap.tolist(), strict=True):
+        value = plus_times(value, e, entry)
+    return value
+
+
+def _frames(placed: Placed, tie: Tie, joint: Joint) -> tuple[Pose, Pose]:
+    """The joint frames of a closure on the leg's side and on the other, in the tie's axes."""
+    sides = [(joint.predecessor, joint.frame_predecessor), (joint.successor, joint.frame_successor)]
+    near, far = sides if tie.first else sides[::-1]
+    return _seen(placed, tie.axes, *near), _seen(placed, tie.axes, *far)
+
+
+def _seen(placed: Placed, axes: int, body: int, frame: Pose) -> Pose:
+    """A frame of a body in the axes of a node."""
+    chains: Chains = placed.chains
+    if body in chains.place:
+        node, own = chains.place[body]
+        at = own @ frame
+        top = chains.common(node, axes)
+        R = [chains.down(axes, chains.up(node, at.R[:, k], top), top) for k in range(3)]
+        return Pose(np.stack(R, axis=1), chains.seen(axes, chains.point(node, at.p, top), top))
+    at = placed.nacelle.poses[body] @ frame
+    R = [chains.down(axes, at.R[:, k]) for k in range(3)]
+    return Pose(np.stack(R, axis=1), chains.seen(axes, at.p))
+
+
+def _rod_turn(
+    placed: Placed, tie: Tie, rod: Rod, rates: Rates, frames: dict[int, Frame]
+) -> tuple[Array, Array]:
+    """The rotation of a rod in its joint's axes, and how far its end is from where it is held."""
+    robot, chains = placed.robot, placed.chains
+    joint, end = robot.joints[rod.joint], robot.joints[rod.closure]
+    frame = end.frame_predecessor if end.predecessor == rod.body else end.frame_successor
+    along = product(joint.frame_successor.R.T, plus(frame.p, -joint.frame_successor.p))
+    starts = np.cumsum([0, *(len(other.primitives) for other in robot.tree_joints)])
+    s = product(step_motion(Primitive.BALL, placed.now.steps[starts[rod.joint]]).R, along)
+    # The tie's vector leads from the leg's side to the other: from A to B where the leg carries A.
+    sign = 1.0 if tie.first else -1.0
+
+    def in_joint(vector: Array) -> Array:
+        vector = scaled(sign, vector)
+        if rod.bodies[0] in chains.place:
+            node, own = chains.place[rod.bodies[0]]
+            top = chains.common(node, tie.axes)
+            vector = chains.down(node, chains.up(tie.axes, vector, top), top)
+            return product(joint.frame_predecessor.R.T, product(own.R.T, vector))
+        pose = placed.nacelle.poses[rod.bodies[0]]
+        return product(joint.frame_predecessor.R.T, product(pose.R.T, chains.up(tie.axes, vector)))
+
+    d = in_joint(tie.rows[0].force)
+    moved = add(d, in_joint(slip(chains, tie, rates, frames)))
+    return scaled(divide(1.0, rod.length2), cross(s, moved)), np.asarray(plus(d, -s))
+
+
+def applies(plan: Plan, count: int) -> bool:
+    """Whether the step can be found so, for `count` dependent numbers of the nacelle.
+
+    Legs that leave rows over must themselves be found by iteration.
+    """
+    own = plan.known.iterated_legs
+    return count == len(plan.known.dependent) and all(k in own for k, leg in enumerate(plan.legs) if leg.kept)

@@ -1,0 +1,104 @@
+"""Margins and pivot figures from the factors of the general form, which has them already.
+
+A leg whose rows are eliminated as M = L R with pivots p_k has det M = +- product p_k. It vanishes where the
+leg is singular, to first order as the smallest singular value does, so
+
+    margin = s (product p_k)^2
+
+with s so that the margin is the squared inverse condition of the leg's own Jacobian at sample states. The
+nacelle's dependent rates have the same for the rows D that the legs leave over. Where a leg has more rows
+than rates the determinant of those that were chosen may vanish alone: the margin is then too small, never too
+large. Below `TRUSTED` the dense margins (`nacelle.kinematics.margins`) decide.
+
+Fixed pivots lose digits where the multipliers l_ik = m_ik / p_k are large, at most as many as these have: the
+rounding of an elimination is that of a matrix whose entries are |L| |R| (Wilkinson). Their largest size, rows
+counted in the robot's size, is the growth of a state, and its reciprocal the pivot figure: 1 where a pivot is
+the largest entry of its column, and independent of how small the pivots are, which is the margins' part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from nacelle.kinematics.general.legs import Legs
+from nacelle.kinematics.general.solve import determinant, multiplied
+from nacelle.kinematics.margins import closed_form_margin
+from nacelle.spatial.scalar import Array, Scalar, absolute, divide, maximum, minimum, pack
+
+TRUSTED = 1e-4
+"""Margins above this say enough: a leg is far from singular. Below, the dense ones are taken."""
+FREE = 3.0
+"""Multipliers up to this cost no digit that counts."""
+
+
+def leg_determinant(legs: Legs, leg: int) -> Scalar:
+    """Product of the pivots of a leg."""
+    factors = legs.factors[leg]
+    return multiplied(factors.pivots[row] for row, _ in factors.order.pivots)
+
+
+def nacelle_determinant(legs: Legs) -> Scalar:
+    """Determinant of the rows that decide the dependent rates of the nacelle."""
+    if legs.dependent is not None:
+        return multiplied(legs.dependent.pivots)
+    unit = np.ones(len(legs.D))
+    return determinant(legs.D.tolist(), (unit, unit))
+
+
+def margins(legs: Legs) -> Array:
+    """The margins (legs,), or (legs + 1,) where the nacelle has dependent rates."""
+    plan = legs.plan
+    values: list[Scalar] = [closed_form_margin(gates) for gates in legs.placed.now.gates]
+    for k in plan.known.iterated_legs:
+        values[k] = _margin(leg_determinant(legs, k), plan.margins[k])
+    if plan.known.dependent:
+        values.append(_margin(nacelle_determinant(legs), plan.margins[-1]))
+    return pack(values)
+
+
+def _margin(value: Scalar, scale: float) -> Scalar:
+    return minimum(1.0, value * value * scale)
+
+
+def distances(legs: Legs) -> list[Scalar]:
+    """Squares that vanish at serial singularities alone, and smoothly, of what is found by iteration.
+
+    One for each leg on its own, and one for all legs that the nacelle's dependent rates hang on, together
+    with these: det of the whole, which does not depend on the rows that were chosen. For plans that are
+    `complete`.
+    """
+    plan = legs.plan
+    values: list[Scalar] = []
+    coupled: list[Scalar] = []
+    for k in plan.known.iterated_legs:
+        (coupled if plan.legs[k].kept else values).append(leg_determinant(legs, k))
+    if plan.known.dependent:
+        values.append(multiplied([*coupled, nacelle_determinant(legs)]))
+    return [value * value for value in values]
+
+
+def growth_figure(legs: Legs) -> Scalar:
+    """`FREE` over the largest multiplier of the legs and of the dependent rates, at most 1."""
+    largest = _largest(_multipliers(legs))
+    return 1.0 if largest is None else minimum(1.0, divide(FREE, largest))
+
+
+def _multipliers(legs: Legs) -> Iterable[Scalar]:
+    """Multipliers that count, rows without units."""
+    for factors, leg in zip(legs.factors, legs.plan.legs, strict=True):
+        for row in (*(row for row, _ in factors.order.pivots), *leg.kept):
+            for other, factor in factors.lower[row].items():
+                ratio = leg.units[other] / leg.units[row]
+                yield factor if ratio == 1.0 else factor * ratio
+    if legs.dependent is not None:
+        yield from legs.dependent.multipliers
+
+
+def _largest(values: Iterable[Scalar]) -> Scalar | None:
+    largest: Scalar | None = None
+    for value in values:
+        size = absolute(value)
+        largest = size if largest is None else maximum(largest, size)
+    return largest
