@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from nacelle.kinematics.leg_solution import solve_leg
+from nacelle.kinematics.legs.solution import solve_leg
 from nacelle.kinematics.mechanism import Mechanism
 from nacelle.kinematics.tree import (
     Step,

@@ -12,7 +12,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from nacelle.kinematics.leg_solution import Sphere, driven_joint, leg_sphere
+from nacelle.kinematics.legs.sphere import Sphere, driven_joint, leg_sphere
 from nacelle.kinematics.mechanism import Mechanism
 from nacelle.kinematics.tree import joint_steps
 from nacelle.model.leg import PLATFORM

@@ -18,7 +18,7 @@ from nacelle.dynamics import elements
 from nacelle.dynamics.element_motion import bar_direction, part_direction, part_input, rod_ends, tip_point
 from nacelle.dynamics.element_structure import ElementLeg, centre, direction, element_legs, frame, welds
 from nacelle.errors import KinematicsError
-from nacelle.kinematics.leg_type import leg_type, robot_elements
+from nacelle.kinematics.legs.leg_type import leg_type, robot_elements
 from nacelle.kinematics.mechanism import mechanism
 from nacelle.model.joint import JointKind
 from nacelle.model.leg import BASE

@@ -10,7 +10,7 @@ import numpy as np
 
 from nacelle.errors import NacelleError
 from nacelle.kinematics.check import Check
-from nacelle.kinematics.leg_type import leg_type, robot_elements
+from nacelle.kinematics.legs.leg_type import leg_type, robot_elements
 from nacelle.kinematics.mechanism import mechanism
 from nacelle.kinematics.mobility import Mobility
 from nacelle.model.joint import Joint

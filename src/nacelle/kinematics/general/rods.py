@@ -12,16 +12,13 @@ from __future__ import annotations
 import numpy as np
 
 from nacelle.kinematics.general.ties import Rod
+from nacelle.kinematics.legs.axes import TOLERANCE
+from nacelle.kinematics.legs.leg_type import leg_type
 from nacelle.kinematics.mechanism import Mechanism
-from nacelle.model.joint import JointKind
 from nacelle.model.loaded import body_parameters
 from nacelle.model.robot import Robot
 from nacelle.spatial.inertia import inertia_matrix
 from nacelle.spatial.scalar import Array, Scalar, dot, plus, sqrt
-
-_BALLS = (JointKind.SPHERICAL, JointKind.POINT)
-# A body is a rod if its inertia is that of one up to this part.
-_SAME = 1e-12
 
 
 def find_rods(known: Mechanism) -> frozenset[int]:
@@ -31,30 +28,23 @@ def find_rods(known: Mechanism) -> frozenset[int]:
     axisymmetric, and nothing but friction acts in their joints.
     """
     robot = known.robot
-    spinning = {spin.body for plan in known.legs for spin in plan.spins}
     found = []
-    for j in range(robot.tree):
-        joint = robot.joints[j]
-        body = joint.successor
-        others = [
-            k
-            for k, other in enumerate(robot.joints)
-            if k != j and body in (other.predecessor, other.successor)
-        ]
-        if (
-            joint.kind is not JointKind.SPHERICAL
-            or body not in spinning
-            or len(others) != 1
-            or others[0] < robot.tree
-        ):
-            continue
-        end = robot.joints[others[0]]
-        if end.kind not in _BALLS or end.at_point:
-            continue
-        if any(any(other.springs) or other.rotor_inertia for other in (joint, end)):
-            continue
-        if _is_axisymmetric(robot, body, *_ends(robot, j, others[0])):
-            found.append(body)
+    for leg, plan in zip(robot.legs, known.legs, strict=True):
+        spinning = {spin.body for spin in plan.spins}
+        for body, inner, outer, spherical in leg_type(robot, leg).links:
+            # One end is a joint of the tree, which places the body; the other one closes a loop.
+            joint, closure = sorted((inner, outer))
+            ends = robot.joints[joint], robot.joints[closure]
+            if (
+                spherical
+                and body in spinning
+                and ends[0].successor == body
+                and closure >= robot.tree
+                and not ends[1].at_point
+                and not any(any(end.springs) or end.rotor_inertia for end in ends)
+                and _is_axisymmetric(robot, body, *_ends(robot, joint, closure))
+            ):
+                found.append(body)
     return frozenset(found)
 
 
@@ -100,8 +90,8 @@ def _is_axisymmetric(robot: Robot, body: int, A: Array, B: Array) -> bool:
     Q = np.eye(3) - np.outer(n, n)
     across = 0.5 * float(np.trace(Q @ about @ Q))
     wanted = across * Q + float(n @ about @ n) * np.outer(n, n)
-    even = float(np.max(np.abs(about - wanted))) <= _SAME * size
-    return bool(even and float(np.max(np.abs(Q @ h))) <= _SAME * max(mass * length, 1e-300))
+    even = float(np.max(np.abs(about - wanted))) <= TOLERANCE * size
+    return bool(even and float(np.max(np.abs(Q @ h))) <= TOLERANCE * max(mass * length, 1e-300))
 
 
 def rods_of(robot: Robot, bodies: frozenset[int]) -> dict[int, Rod]:

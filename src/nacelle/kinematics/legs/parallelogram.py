@@ -6,14 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from nacelle.kinematics.legs.axes import TOLERANCE, on_axis, parallel, perpendicular
 from nacelle.model.joint import JointKind
 from nacelle.model.leg import BASE, Leg
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array, cross, divide, norm, plus, product
-
-# Axes meet and stand square within this part of the robot's size.
-MEET = 1e-12
 
 
 @dataclass(frozen=True)
@@ -73,25 +71,26 @@ def _folds(robot: Robot, p: Parallelogram, size: float) -> bool:
     """Whether equal sides and parallel axes make the leg a parallelogram indeed."""
     hub, rod_a, rod_b = (robot.joints[j] for j in (p.hub, p.rod_a, p.rod_b))
     end, fold, wrist = (robot.joints[j] for j in (p.end, p.fold, p.wrist))
-    width_hub = rod_a.frame_predecessor.p - rod_b.frame_predecessor.p
-    width_end = end.frame_successor.p - fold.frame_successor.p
-    length_a = end.frame_predecessor.p - rod_a.frame_successor.p
-    length_b = fold.frame_predecessor.p - rod_b.frame_successor.p
-    equal = (
-        abs(float(np.linalg.norm(width_hub) - np.linalg.norm(width_end))) < 1e-9 * size
-        and abs(float(np.linalg.norm(length_a) - np.linalg.norm(length_b))) < 1e-9 * size
-    )
-    hub_axis, end_axis = hub.frame_successor.R[:, 2], wrist.frame_predecessor.R[:, 2]
-    across = (
-        abs(float(product(hub_axis, rod_a.frame_predecessor.R[:, 2]))) < MEET
-        and float(np.linalg.norm(np.cross(rod_a.frame_predecessor.R[:, 2], rod_b.frame_predecessor.R[:, 2])))
-        < MEET
-    )
+    # For each body of the loop the frames of its two hinges: the sides are the ways between them.
+    sides = {
+        "hub": (rod_a.frame_predecessor, rod_b.frame_predecessor),
+        "end": (end.frame_successor, fold.frame_successor),
+        "a": (rod_a.frame_successor, end.frame_predecessor),
+        "b": (rod_b.frame_successor, fold.frame_predecessor),
+    }
+    length = {name: float(np.linalg.norm(second.p - first.p)) for name, (first, second) in sides.items()}
 
-    def along(axis: Array, width: Array) -> bool:
-        return float(np.linalg.norm(np.cross(axis, width))) < 1e-9 * float(np.linalg.norm(width))
+    def along(hinge: Pose, side: tuple[Pose, Pose]) -> bool:
+        return on_axis(hinge.R.T @ (side[1].p - side[0].p), size)
 
-    return equal and across and along(hub_axis, width_hub) and along(end_axis, width_end)
+    return (
+        all(parallel(first.inverse() @ second) for first, second in sides.values())
+        and perpendicular(hub.frame_successor.inverse() @ rod_a.frame_predecessor)
+        and abs(length["hub"] - length["end"]) < TOLERANCE * size
+        and abs(length["a"] - length["b"]) < TOLERANCE * size
+        and along(hub.frame_successor, sides["hub"])
+        and along(wrist.frame_predecessor, sides["end"])
+    )
 
 
 def arm_offset(robot: Robot, p: Parallelogram) -> tuple[Array, Array]:
