@@ -195,11 +195,11 @@ def test_spheres_of_the_legs(name: str) -> None:
     x = poses_around(robot, 1, seed=1)[0]
     now = configuration(robot, known, x, np.zeros(0))
     poses = place_bodies(robot, known.chart.pose(x), now.q)
-    for leg, plan in zip(robot.legs, known.legs, strict=True):
-        driven = driven_joint(robot, leg, plan.recipe.form)
+    for leg in robot.legs:
+        driven = driven_joint(robot, leg)
         assert driven in [a.joint for a in robot.actuators]
         step = joint_steps(robot.joints[driven], now.q[robot.q_slices[driven]])[0]
-        sphere = leg_sphere(robot, leg, plan.recipe.form, step)
+        sphere = leg_sphere(robot, leg, step)
         on_plate = (
             sphere.closure.frame_predecessor
             if sphere.closure.predecessor == 1

@@ -88,7 +88,7 @@ class Passive:
     still: tuple[FrictionTerm, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class LegForm:
     """A leg as a strut or a driven rod.
 
@@ -122,16 +122,16 @@ class LegForm:
     A: Array
     B: Array
     body: int
-    axis: Array
-    arm: Scalar
-    start: Array
+    axis: Array = field(default_factory=lambda: np.zeros(3))
+    arm: Scalar = 0.0
+    start: Array = field(default_factory=lambda: np.zeros(3))
     first: Array
-    length: Scalar
-    root: float
-    tube: Array
+    length: Scalar = 0.0
+    root: float = 1.0
+    tube: Array = field(default_factory=lambda: np.zeros(10))
     rod: Array
     cross: Scalar
-    carriage: Array
+    carriage: Array = field(default_factory=lambda: np.zeros(10))
     drive: Drive
     passive: Passive
     size: float

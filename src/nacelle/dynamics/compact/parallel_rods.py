@@ -20,7 +20,7 @@ from nacelle.dynamics.compact.form import (
     clean,
     clean_parameters,
 )
-from nacelle.kinematics.legs.axes import TOLERANCE
+from nacelle.kinematics.legs.axes import TOLERANCE, on_axis, parallel
 from nacelle.kinematics.legs.leg_type import leg_type
 from nacelle.kinematics.legs.parallelogram import Parallelogram, arm
 from nacelle.kinematics.mechanism import Mechanism
@@ -62,10 +62,10 @@ def parallelogram_form(robot: Robot, known: Mechanism, index: int, actuator: int
     turns = root.kind is JointKind.REVOLUTE
     X0, (centre, d) = root.frame_predecessor, arm(robot, p)
     n = clean(X0.R[:, 2])
-    hub_n = arm(robot.numeric, p)[0].R[:, 2]
-    if turns and np.hypot(hub_n[0], hub_n[1]) > TOLERANCE:
+    behind = arm(robot.numeric, p)[0]
+    if turns and not parallel(behind):
         raise UnreadError(f"the hub's axis of leg {leg.name!r} turns with its arm")
-    first = n * (1.0 if hub_n[2] > 0.0 else -1.0) if turns else clean(product(X0.R, centre.R[:, 2]))
+    first = n * (1.0 if behind.R[2, 2] > 0.0 else -1.0) if turns else clean(product(X0.R, centre.R[:, 2]))
     length = norm(d)
     rods, sign = _rods(robot, known, p, at_sample(first))
     hub = _seen(robot, robot.joints[p.hub].successor, robot.joints[p.hub].frame_successor)
@@ -102,7 +102,6 @@ def parallelogram_form(robot: Robot, known: Mechanism, index: int, actuator: int
         first=first,
         length=length,
         root=float(recipe.signs[0]),
-        tube=np.zeros(10),
         rod=clean_parameters(whole),
         cross=hub[9] + end[9],
         carriage=_seen(robot, root.successor, frame),
@@ -153,7 +152,7 @@ def _check(robot: Robot, known: Mechanism, name: str, p: Parallelogram) -> None:
     own = robot.numeric
     hub, wrist = own.joints[p.hub], own.joints[p.wrist]
     near = product(hub.frame_successor.R.T, own.joints[p.rod_a].frame_predecessor.p - hub.frame_successor.p)
-    if np.hypot(near[0], near[1]) > TOLERANCE * robot.size:
+    if not on_axis(near, robot.size):
         raise UnreadError(f"the rods of leg {name!r} do not start on the hub's axis")
     d = arm(own, p)[1]
     if abs(float(d[2])) > TOLERANCE * robot.size:

@@ -40,3 +40,12 @@ def on_axis(point: Array, size: float) -> bool:
 def coaxial(X: Pose, size: float) -> bool:
     """Whether the two axes are one line."""
     return parallel(X) and on_axis(X.p, size)
+
+
+def relation(X: Pose, size: float) -> str:
+    """How the second axis lies to the first, in one word."""
+    if parallel(X):
+        return "coaxial" if on_axis(X.p, size) else "parallel"
+    if perpendicular(X):
+        return "crossing" if crossing(X, size) else "perpendicular"
+    return "oblique"

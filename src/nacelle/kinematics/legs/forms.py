@@ -18,7 +18,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from nacelle.kinematics.legs.axes import crossing, parallel, perpendicular
+import numpy as np
+
+from nacelle.kinematics.legs.axes import TOLERANCE, crossing, parallel, perpendicular
 from nacelle.kinematics.legs.chain import Chain, centred
 from nacelle.model.joint import JointKind
 from nacelle.model.leg import Leg
@@ -91,6 +93,22 @@ def chain_form(chain: Chain, size: float) -> str:
     if chain.target.kind not in _HOLDS_POINT:
         return ""
     return next((name for name, form in FORMS.items() if form.fits and form.fits(chain, size)), "")
+
+
+def askew(chain: Chain, form: Form, size: float) -> str:
+    """Why a strut or rod (floats) does not lie straight on its pivot, in words; empty if it does."""
+    X, is_pair = form.centred(chain).X, form.pivot == "U"
+    if form.kind == "strut":
+        end, along = (X[-2] @ X[-1]).p * ([1.0, 1.0, 0.0] if form.pivot == "R" else 1.0), X[-2].R[:, 2]
+        if float(np.linalg.norm(np.cross(end, along))) > TOLERANCE * size:
+            return "the line along its slide through its end misses the joint on the base"
+    else:
+        along = X[-1].p / size
+        if is_pair and chain.letters[0] == "R" and not parallel(X[1]):
+            return "the first axis of its universal joint turns with its arm"
+    if is_pair and abs(float(along[2])) > TOLERANCE:
+        return "it is not perpendicular to the second axis of its universal joint"
+    return ""
 
 
 def is_cross_slide(robot: Robot, leg: Leg) -> bool:

@@ -7,13 +7,14 @@ formulations of dynamics and the reports read the legs from here and recognise n
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
-from nacelle.kinematics.legs.axes import on_axis
-from nacelle.kinematics.legs.chain import serial_chain
-from nacelle.kinematics.legs.forms import chain_form, is_cross_slide
+from nacelle.kinematics.legs.axes import on_axis, relation
+from nacelle.kinematics.legs.chain import Chain, serial_chain
+from nacelle.kinematics.legs.forms import FORMS, askew, chain_form, is_cross_slide
 from nacelle.kinematics.legs.parallelogram import Parallelogram, arm_offset, parallelogram
 from nacelle.kinematics.legs.path import Group, Route, is_planar, route
 from nacelle.model.joint import LETTERS, JointKind
@@ -54,6 +55,7 @@ class LegType:
         planar: whether it is a chain that moves in a plane.
         parallelogram: the joints of its parallelogram, if it is a leg with one.
         links: its bodies between two points.
+        askew: why a strut or rod does not lie straight on its pivot, in words; empty if it does.
     """
 
     name: str
@@ -65,6 +67,7 @@ class LegType:
     planar: bool
     parallelogram: Parallelogram | None
     links: tuple[Link, ...]
+    askew: str
 
     @property
     def rods(self) -> list[tuple[int, int]]:
@@ -94,46 +97,35 @@ def _leg_types(robot: Robot) -> tuple[LegType, ...]:
 
 def robot_elements(types: list[LegType]) -> str:
     """The robot in the grammar of elements: "2BB", "3B[B|B]"; empty if a leg has none."""
-    if any(not kind.elements for kind in types):
-        return ""
-    counts: dict[str, int] = {}
-    for kind in types:
-        counts[kind.elements] = counts.get(kind.elements, 0) + 1
-    return "+".join(f"{count}{elements}" for elements, count in counts.items())
+    counts = Counter(kind.elements for kind in types)
+    return "" if "" in counts else "+".join(f"{count}{elements}" for elements, count in counts.items())
 
 
 def _recognised(robot: Robot, leg: Leg) -> LegType:
     way, folded = route(robot, leg), parallelogram(robot, leg)
     planar = not way.branches and is_planar(way.trunk)
-    form, reason = _closed_form(robot, leg, way, folded)
+    chain, links = serial_chain(robot, leg), _links(robot, leg)
+    form, reason = _closed_form(robot, leg, way, folded, chain)
     name, elements = _name(robot, leg, way, folded, planar)
-    links = _links(robot, leg)
-    return LegType(name, elements, form, reason, way.trunk, way.branches, planar, folded, links)
+    lies = ""
+    if chain is not None and form and FORMS[form].kind != "other":
+        lies = askew(chain, FORMS[form], robot.size)
+    return LegType(name, elements, form, reason, way.trunk, way.branches, planar, folded, links, lies)
 
 
 # ---- names
 
 
-_ELEMENTS = {
-    "RRR": "BB",
-    "PRR": "TB",
-    "RPR": "T",
-    "UPS": "T",
-    "SPS": "T",
-    "PUS": "TB",
-    "PSS": "TB",
-    "RUS": "BB",
-    "RSS": "BB",
-    "PC5": "T",
-    "PSPP": "T",
-    "RPS": "T",
-    "RCU": "S",
-    "UPU": "T",
-    "RUPU": "BT",
-    "RUCU": "BS",
-    "UCS": "S",
-    "URS": "Sp",
+_MADE_OF = {
+    "BB": "RRR RUS RSS",
+    "TB": "PRR PUS PSS",
+    "T": "RPR RPS UPS SPS UPU PC5 PSPP",
+    "S": "RCU UCS",
+    "Sp": "URS",
+    "BT": "RUPU",
+    "BS": "RUCU",
 }
+_ELEMENTS = {name: elements for elements, names in _MADE_OF.items() for name in names.split()}
 _DRIVERS = {"R": "B", "P": "T"}
 
 
@@ -159,7 +151,9 @@ def _name(robot: Robot, leg: Leg, way: Route, folded: Parallelogram | None, plan
 # ---- closed forms
 
 
-def _closed_form(robot: Robot, leg: Leg, way: Route, folded: Parallelogram | None) -> tuple[str, str]:
+def _closed_form(
+    robot: Robot, leg: Leg, way: Route, folded: Parallelogram | None, chain: Chain | None
+) -> tuple[str, str]:
     """Name of a leg's closed form, or nothing and why it has none."""
     if is_cross_slide(robot, leg):
         return "cross-slide", ""
@@ -172,12 +166,18 @@ def _closed_form(robot: Robot, leg: Leg, way: Route, folded: Parallelogram | Non
         return "", way.reason
     if way.branches:
         return _rods_form(leg, way)
-    chain = serial_chain(robot, leg)
     if chain is None:
         return "", "its loop is closed inside the leg, not at the nacelle"
     form = chain_form(chain, robot.size)
-    end = f"a {chain.target.kind} joint at the nacelle"
-    return form, "" if form else f"none is known for the axes {', '.join(chain.letters)} before {end}"
+    return form, "" if form else _unknown(chain, robot.size)
+
+
+def _unknown(chain: Chain, size: float) -> str:
+    words = list(chain.letters)
+    for k in range(1, len(words)):
+        if "S" not in chain.letters[k - 1 : k + 1]:
+            words[k] = f"{relation(chain.X[k], size)} {words[k]}"
+    return f"none is known for {', '.join(words)} before a {chain.target.kind} joint at the nacelle"
 
 
 def _rods_form(leg: Leg, way: Route) -> tuple[str, str]:

@@ -34,37 +34,35 @@ def parallelogram(robot: Robot, leg: Leg) -> Parallelogram | None:
     end moves parallel to the hub, and the middle of the parallelogram's sides form an arm on a universal
     joint.
     """
-    joints, size = robot.joints, robot.size
-    roots = [j for j in leg.joints if joints[j].predecessor == BASE]
-    if len(roots) != 1 or joints[roots[0]].kind not in (JointKind.PRISMATIC, JointKind.REVOLUTE):
-        return None
-    tree = [j for j in leg.joints if j != roots[0]]
-    if len(tree) != 4 or len(leg.closures) != 2:
+    joints = robot.joints
+
+    def behind(j: int) -> list[int]:
+        """Tree joints on the body that a joint places."""
+        return [k for k in leg.joints if joints[k].predecessor == joints[j].successor]
+
+    root, *tree = leg.joints or (-1,)
+    if len(tree) != 4 or len(leg.closures) != 2 or joints[root].predecessor != BASE:
         return None
     if any(joints[j].kind is not JointKind.REVOLUTE for j in (*tree, *leg.closures)):
         return None
-    hubs = [j for j in tree if joints[j].predecessor == joints[roots[0]].successor]
-    if len(hubs) != 1:
+    hubs = behind(root)
+    rods = behind(hubs[0]) if len(hubs) == 1 else []
+    # The end hangs on one of the rods; the other one is joined to it by a closure.
+    rods.sort(key=lambda j: not behind(j))
+    ends = [k for j in rods for k in behind(j)]
+    if len(rods) != 2 or len(ends) != 1 or joints[root].kind not in (JointKind.PRISMATIC, JointKind.REVOLUTE):
         return None
-    rods = [j for j in tree if joints[j].predecessor == joints[hubs[0]].successor]
-    ends = [j for j in tree if joints[j].predecessor in {joints[r].successor for r in rods}]
-    if len(rods) != 2 or len(ends) != 1:
-        return None
-    end = joints[ends[0]]
+    end = joints[ends[0]].successor
     folds = [
         c
         for c in leg.closures
-        if joints[c].successor == end.successor and joints[c].predecessor in leg.bodies
+        if (joints[c].predecessor, joints[c].successor) == (joints[rods[1]].successor, end)
     ]
-    wrists = [c for c in leg.closures if joints[c].predecessor == end.successor]
+    wrists = [c for c in leg.closures if joints[c].predecessor == end]
     if len(folds) != 1 or len(wrists) != 1:
         return None
-    rod_a = next(r for r in rods if joints[r].successor == end.predecessor)
-    rod_b = next(r for r in rods if joints[r].successor != end.predecessor)
-    if joints[folds[0]].predecessor != joints[rod_b].successor:
-        return None
-    found = Parallelogram(roots[0], hubs[0], rod_a, rod_b, ends[0], folds[0], wrists[0])
-    return found if _folds(robot, found, size) else None
+    found = Parallelogram(root, hubs[0], rods[0], rods[1], ends[0], folds[0], wrists[0])
+    return found if _folds(robot, found, robot.size) else None
 
 
 def _folds(robot: Robot, p: Parallelogram, size: float) -> bool:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from nacelle.kinematics.legs.chain import Chain, end_frames, flatten, serial_chain
+from nacelle.kinematics.legs.chain import Chain, flatten, nacelle_end, serial_chain
 from nacelle.kinematics.legs.forms import FORMS
 from nacelle.kinematics.legs.leg_type import leg_type
 from nacelle.kinematics.legs.parallelogram import Parallelogram, arm, arm_offset
@@ -229,7 +229,7 @@ def _solve_rods(robot: Robot, leg: Leg, poses: Mapping[int, Pose], roots: _Roots
     """The first rod gives the root joint's coordinate, then every rod is aimed."""
     j, chains = rod_chains(robot, leg)
     root = robot.joints[j]
-    points = [_target(robot, leg, chain.target, poses) for chain in chains]
+    points = [_target(leg, chain.target, poses) for chain in chains]
     d = chains[0].X[-1].p
     letter = "R" if root.kind is JointKind.REVOLUTE else "P"
     step, frame = _elbow(letter, root.frame_predecessor, chains[0].X[0].p, points[0], dot(d, d), roots)
@@ -325,16 +325,16 @@ def solve_leg(robot: Robot, leg: Leg, recipe: Recipe, poses: Mapping[int, Pose])
     if recipe.form == "parallelogram":
         folded = leg_type(robot, leg).parallelogram
         assert folded is not None
-        W = _target(robot, leg, robot.joints[folded.wrist], poses)
+        W = _target(leg, robot.joints[folded.wrist], poses)
         return Solution(_solve_parallelogram(robot, folded, W, roots), roots.gates)
     if recipe.form == "cross-slide":
         return _solve_cross_slide(robot, leg, poses)
     chain = serial_chain(robot, leg)
     assert chain is not None
     if recipe.form == "slide-plane":
-        length, gate = _slide_plane(robot, chain, poses)
+        length, gate = _slide_plane(leg, chain, poses)
         return Solution({leg.joints[0]: [length]}, [gate])
-    W = _target(robot, leg, chain.target, poses)
+    W = _target(leg, chain.target, poses)
     listed = _SOLVED[recipe.form](FORMS[recipe.form].centred(chain), W, roots)
     steps: dict[int, list[Step]] = {}
     for owner, step in zip(chain.owners, listed, strict=True):
@@ -344,11 +344,10 @@ def solve_leg(robot: Robot, leg: Leg, recipe: Recipe, poses: Mapping[int, Pose])
     return Solution(steps, roots.gates)
 
 
-def _target(robot: Robot, leg: Leg, closure: Joint, poses: Mapping[int, Pose]) -> Array:
+def _target(leg: Leg, closure: Joint, poses: Mapping[int, Pose]) -> Array:
     """The point of the nacelle where a leg ends at a closure, in the base."""
-    body = closure.predecessor if closure.predecessor in leg.bodies else closure.successor
-    _, other, frame = end_frames(closure, body)
-    return (poses[other] @ frame).p
+    body, frame, _ = nacelle_end(leg, closure)
+    return (poses[body] @ frame).p
 
 
 def _solve_cross_slide(robot: Robot, leg: Leg, poses: Mapping[int, Pose]) -> Solution:
@@ -377,16 +376,14 @@ def _solve_cross_slide(robot: Robot, leg: Leg, poses: Mapping[int, Pose]) -> Sol
     return Solution(steps, [volume * volume])
 
 
-def _slide_plane(robot: Robot, chain: Chain, poses: Mapping[int, Pose]) -> tuple[Scalar, Scalar]:
+def _slide_plane(leg: Leg, chain: Chain, poses: Mapping[int, Pose]) -> tuple[Scalar, Scalar]:
     """Slide until the two frames of a C5 joint lie in its plane: n . (W - X_0 (q z) X_1) = 0.
 
     The gate is the square of n . z, zero where the slide runs along the plane.
     """
     X0, X1 = chain.X
-    closure = chain.target
-    own = robot.joints[chain.owners[0]].successor
-    _, other, frame = end_frames(closure, own)
-    there, here = poses[other] @ frame, X0 @ X1
-    n = here.R[:, 2] if closure.predecessor == own else there.R[:, 2]
+    body, frame, outward = nacelle_end(leg, chain.target)
+    there, here = poses[body] @ frame, X0 @ X1
+    n = here.R[:, 2] if outward else there.R[:, 2]
     along = dot(n, X0.R[:, 2])
     return divide(dot(n, there.p - here.p), along), along * along

@@ -30,31 +30,31 @@ class Sphere(NamedTuple):
     closure: Joint
 
 
-def driven_joint(robot: Robot, leg: Leg, form: str) -> int | None:
-    """The joint whose coordinate sets the sphere of a leg's end; None if the form has no sphere."""
+def driven_joint(robot: Robot, leg: Leg) -> int | None:
+    """The joint whose coordinate sets the sphere of a leg's end; None if its closed form has no sphere."""
+    form = leg_type(robot, leg).form
     if form in ("rods", "parallelogram"):
         return next(j for j in leg.joints if robot.joints[j].predecessor == BASE)
-    return {"rod": leg.joints[0], "strut": leg.joints[-1]}.get(FORMS[form].kind)
+    return {"rod": leg.joints[0], "strut": leg.joints[-1]}.get(FORMS[form].kind) if form else None
 
 
-def leg_sphere(robot: Robot, leg: Leg, form: str, step: Step) -> Sphere:
+def leg_sphere(robot: Robot, leg: Leg, step: Step) -> Sphere:
     """The sphere on which a leg's end lies, from the step of its driven joint (`driven_joint`)."""
-    if form == "rods":
+    kind = leg_type(robot, leg)
+    if kind.form == "rods":
         root, (first, *_) = rod_chains(robot, leg)
         d = first.X[-1].p
         centre = (robot.joints[root].frame_predecessor @ moved(step) @ first.X[0]).p
         return Sphere(centre, dot(d, d), first.target)
-    if form == "parallelogram":
-        folded = leg_type(robot, leg).parallelogram
-        assert folded is not None
+    folded = kind.parallelogram
+    if folded is not None:
         X_centre, d = arm(robot, folded)
         centre = (robot.joints[folded.root].frame_predecessor @ moved(step) @ X_centre).p
         return Sphere(centre, dot(d, d), robot.joints[folded.wrist])
-    chain = serial_chain(robot, leg)
+    chain, form = serial_chain(robot, leg), FORMS[kind.form]
     assert chain is not None
-    chain = FORMS[form].centred(chain)
-    X = chain.X
-    if FORMS[form].kind == "strut":
+    X = form.centred(chain).X
+    if form.kind == "strut":
         d = X[-2].p + product(X[-2].R, X[-1].p) + step * X[-2].R[:, 2]
         return Sphere(X[0].p, dot(d, d), chain.target)
     d = X[-1].p
