@@ -110,6 +110,19 @@ def test_show_as_json(name: str) -> None:
     assert data["problems"] == []
 
 
+@pytest.mark.parametrize(
+    ("name", "reason"), [("3rps", "the nacelle has parasitic motion"), ("delta", ""), ("dymo", "")]
+)
+def test_show_says_why_a_leg_has_no_closed_form(name: str, reason: str) -> None:
+    data = run_json("show", name)
+    text = " ".join(run("show", name).stdout.split())
+    assert ("without closed form" in text) == bool(reason)
+    assert reason in text
+    for leg in data["legs"]:
+        assert leg["reason"].startswith(reason)
+        assert bool(leg["reason"]) == (leg["method"] == "Newton")
+
+
 def test_show_texts_with_markup() -> None:
     """Brackets in texts are no colours."""
     title = "[red]x[/] [/foo] [bold"

@@ -65,7 +65,7 @@ if TYPE_CHECKING:
         leg_jacobians,
         platform_jacobian,
     )
-    from nacelle.kinematics.leg_type import LegType, leg_type, robot_elements
+    from nacelle.kinematics.legs.leg_type import LegType, leg_type, robot_elements
     from nacelle.kinematics.mobility import Mobility, mobility
     from nacelle.kinematics.motion import BodyMotion, JointMotion, body_motion, joint_motion
     from nacelle.kinematics.pose_input import pose, reference_pose
@@ -286,7 +286,7 @@ _MODULES = {
         "leg_jacobians",
         "platform_jacobian",
     ),
-    "nacelle.kinematics.leg_type": ("LegType", "leg_type", "robot_elements"),
+    "nacelle.kinematics.legs.leg_type": ("LegType", "leg_type", "robot_elements"),
     "nacelle.kinematics.mobility": ("Mobility", "mobility"),
     "nacelle.kinematics.motion": ("BodyMotion", "JointMotion", "body_motion", "joint_motion"),
     "nacelle.kinematics.pose_input": ("pose", "reference_pose"),

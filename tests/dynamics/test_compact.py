@@ -19,8 +19,8 @@ from nacelle.dynamics.compact.demand import Counts
 from nacelle.dynamics.compact.masses import felt, fit, second_moments
 from nacelle.dynamics.compact.model import applies
 from nacelle.dynamics.compact.reading import read_legs
+from nacelle.kinematics.legs.parallelogram import parallelogram
 from nacelle.kinematics.mechanism import mechanism
-from nacelle.kinematics.parallelogram import parallelogram
 from nacelle.model.joint import JointKind, Spring
 from nacelle.model.robot import Payload
 from nacelle.spatial.inertia import parameters_from_com

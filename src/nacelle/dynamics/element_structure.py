@@ -21,16 +21,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.kinematics.leg_solution import leg_form
+from nacelle.kinematics.legs.axes import on_axis
+from nacelle.kinematics.legs.leg_type import leg_type
+from nacelle.kinematics.legs.parallelogram import Parallelogram
+from nacelle.kinematics.legs.path import Group
 from nacelle.kinematics.mechanism import Mechanism
-from nacelle.kinematics.parallelogram import MEET, Parallelogram, parallelogram
 from nacelle.model.joint import JointKind
-from nacelle.model.leg import BASE, Leg
+from nacelle.model.leg import Leg
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
 
-_BALLS = (JointKind.SPHERICAL, JointKind.POINT)
 _WIDTHS = {"A": 3, "x": 3, "d": 1, "theta": 1}
 
 
@@ -158,14 +159,6 @@ class UncoveredError(ValueError):
     """A robot cannot be written as elements; the message is one sentence that says why."""
 
 
-class _Hop(NamedTuple):
-    """A joint passed on the way from the base to the nacelle."""
-
-    joint: int
-    before: int
-    after: int
-
-
 @lru_cache(maxsize=64)
 def element_legs(known: Mechanism) -> tuple[ElementLeg, ...]:
     """Group all bodies of a robot into elements.
@@ -190,211 +183,123 @@ class _Reader:
     """Reads one leg."""
 
     def __init__(self, known: Mechanism, leg: Leg) -> None:
-        self.known, self.robot, self.leg = known, known.robot, leg
-        self.poses = known.assembly.motion.poses
-        self.stem = welds(self.robot)
-        kinds = {j: self.robot.joints[j].kind for j in (*leg.joints, *leg.closures)}
-        self.edges = [j for j, kind in kinds.items() if kind is not JointKind.FIXED]
+        self.robot, self.leg, self.poses = known.robot, leg, known.assembly.motion.poses
+        self.stem = welds(known.robot)
 
     def fail(self, reason: str) -> UncoveredError:
         return UncoveredError(f"leg {self.leg.name!r} {reason}")
 
     def read(self) -> ElementLeg:
-        robot, leg = self.robot, self.leg
-        fold = parallelogram(robot, leg)
-        if fold is not None:
-            if leg_form(robot, leg) != "parallelogram":
-                raise self.fail("has a parallelogram whose hub does not stand on its axis")
-            return self._parallelogram(fold)
-        roots = [hop for hop in self._hops(BASE, set()) if hop.after != BASE]
-        if len(roots) != 1:
-            raise self.fail(f"stands on the base with {len(roots)} joints; elements need one")
-        hops = [roots[0]]
-        used = {hops[0].joint}
-        while hops[-1].after not in robot.nacelle.bodies:
-            nexts = self._hops(hops[-1].after, used)
-            if len(nexts) > 1 and len(hops) == 1:
-                return self._bars(hops[0], [self._branch(hop, used) for hop in nexts])
-            if len(nexts) != 1:
+        kind = leg_type(self.robot, self.leg)
+        if kind.parallelogram is not None and kind.closed_form:
+            return self._parallelogram(kind.parallelogram)
+        if not kind.trunk:
+            raise self.fail(f"is not covered by elements: {kind.reason}")
+        match [group.letter for group in kind.trunk]:
+            case ["R" | "P"] if kind.branches:
+                return self._bars(kind.trunk[0], kind.branches)
+            case _ if kind.branches:
                 raise self.fail("branches in a way that is not covered by elements")
-            hops.append(nexts[0])
-            used.add(nexts[0].joint)
-        return self._serial(hops, used)
+            case ["P", "C5"] if kind.trunk[1].joints[0].kind is JointKind.PLANAR_SPHERICAL:
+                return self._plane(*kind.trunk)
+            case ["R" | "P", one, two] if "P" not in (one, two):
+                return self._bars(kind.trunk[0], (kind.trunk[1:],))
+            case ["R", "U", "P", "U"]:
+                return self._strut(kind.trunk[1:], kind.trunk[0])
+            case [_, "P", _]:
+                return self._strut(kind.trunk, None)
+        raise self.fail(
+            f"is none of the covered kinds: bars, struts, shafts, sliders on a plane ({kind.name})"
+        )
 
-    def _hops(self, body: int, used: set[int]) -> list[_Hop]:
-        found = []
-        for j in self.edges:
-            joint = self.robot.joints[j]
-            ends = self.stem[joint.predecessor], self.stem[joint.successor]
-            if j not in used and body in ends:
-                found.append(_Hop(j, body, ends[1] if ends[0] == body else ends[0]))
-        return found
+    def _hold(self, group: Group) -> Hold:
+        first, last = group.joints[0], group.joints[-1]
+        joints = tuple(joint.joint for joint in group.joints)
+        match [joint.kind for joint in group.joints]:
+            case [JointKind.SPHERICAL | JointKind.POINT]:
+                return Hold("S", joints, None, None, None)
+            case [JointKind.UNIVERSAL]:
+                axes = Axis(first.joint, False, 0), Axis(first.joint, True, 1)
+                return Hold("U", joints, None, *(axes if first.forward else axes[::-1]))
+            case [JointKind.REVOLUTE] | [JointKind.REVOLUTE, JointKind.REVOLUTE]:
+                before, behind = Axis(first.joint, not first.forward, 2), Axis(last.joint, last.forward, 2)
+                return Hold(
+                    group.letter, joints, self.stem[first.after] if len(joints) > 1 else None, before, behind
+                )
+        names = ", ".join(f"{self.robot.joints[j].name}, {self.robot.joints[j].kind}" for j in joints)
+        raise self.fail(f"has a joint ({names}) where elements need R, U, S or a slide")
 
-    def _branch(self, hop: _Hop, used: set[int]) -> list[_Hop]:
-        hops = [hop]
-        used.add(hop.joint)
-        while hops[-1].after not in self.robot.nacelle.bodies:
-            nexts = self._hops(hops[-1].after, used)
-            if len(nexts) != 1:
-                raise self.fail("has rods that branch, which is not covered by elements")
-            hops.append(nexts[0])
-            used.add(nexts[0].joint)
-        return hops
-
-    def _serial(self, hops: list[_Hop], used: set[int]) -> ElementLeg:
-        if set(self.edges) - used:
-            raise self.fail("has a loop of its own that is not covered by elements")
-        kind = self.robot.joints[hops[-1].joint].kind
-        if len(hops) == 2 and kind is JointKind.PLANAR_SPHERICAL and self._letter(hops[0]) == "P":
-            return self._plane(hops)
-        if self._letter(hops[0]) in ("R", "P") and len(hops) >= 3:
-            holds = self._holds(hops[1:])
-            word = "".join(h.letter if isinstance(h, Hold) else "P" for h in holds)
-            if len(word) == 2 and "P" not in word:
-                return self._bars(hops[0], [hops[1:]])
-            if self._letter(hops[0]) == "R" and word == "UPU":
-                return self._strut(hops[1:], hops[0])
-        return self._strut(hops, None)
-
-    def _letter(self, hop: _Hop) -> str:
-        kind = self.robot.joints[hop.joint].kind
-        letters = {JointKind.REVOLUTE: "R", JointKind.PRISMATIC: "P", JointKind.UNIVERSAL: "U"}
-        return "S" if kind in _BALLS else letters.get(kind, "?")
-
-    def _holds(self, hops: list[_Hop]) -> list[Hold | _Hop]:
-        """Joints as holds, two revolutes that meet and stand square taken together; slides as they are."""
-        found: list[Hold | _Hop] = []
-        k = 0
-        while k < len(hops):
-            letter = self._letter(hops[k])
-            if letter == "P":
-                found.append(hops[k])
-            elif letter == "R" and k + 1 < len(hops) and self._meet(hops[k], hops[k + 1]):
-                joints = (hops[k].joint, hops[k + 1].joint)
-                axes = self._axis(hops[k], hops[k].before), self._axis(hops[k + 1], hops[k + 1].after)
-                found.append(Hold("U", joints, hops[k].after, *axes))
-                k += 1
-            else:
-                found.append(self._hold(hops[k]))
-            k += 1
-        return found
-
-    def _hold(self, hop: _Hop) -> Hold:
-        letter = self._letter(hop)
-        match letter:
-            case "S":
-                return Hold("S", (hop.joint,), None, None, None)
-            case "R":
-                return Hold("R", (hop.joint,), None, self._axis(hop, hop.before), self._axis(hop, hop.after))
-            case "U":
-                outward = self.stem[self.robot.joints[hop.joint].predecessor] == hop.before
-                first, second = Axis(hop.joint, False, 0), Axis(hop.joint, True, 1)
-                axes = (first, second) if outward else (second, first)
-                return Hold("U", (hop.joint,), None, *axes)
-        name = self.robot.joints[hop.joint]
-        raise self.fail(f"has a {name.kind} joint ({name.name}) where elements need R, U, S or a slide")
-
-    def _axis(self, hop: _Hop, body: int) -> Axis:
-        """The z axis of a joint on one of its bodies."""
-        return Axis(hop.joint, self.stem[self.robot.joints[hop.joint].successor] == body, 2)
-
-    def _meet(self, first: _Hop, second: _Hop) -> bool:
-        """Whether the axes of two revolutes on one body meet and stand square."""
-        if self._letter(second) != "R":
-            return False
-        F = frame(self.robot, self.poses, first.joint, on_successor=False)
-        G = frame(self.robot, self.poses, second.joint, on_successor=False)
-        a, b = F.R[:, 2], G.R[:, 2]
-        # The reference pose is assembled to 1e-12, so this is looser than the closed forms ask.
-        away = abs(float(np.cross(a, b) @ (G.p - F.p)))
-        return abs(float(a @ b)) < 1e-9 and away < 1e3 * MEET * self.robot.size
-
-    def _rod(self, hops: list[_Hop]) -> Rod:
-        holds = self._holds(hops)
-        if len(holds) != 2 or not all(isinstance(hold, Hold) for hold in holds):
-            raise self.fail("has joints between its elements that are not covered")
-        hold, end = holds
-        assert isinstance(hold, Hold)
-        assert isinstance(end, Hold)
+    def _ends(self, first: Group, last: Group) -> tuple[Hold, Hold]:
+        """The joints at the two ends of a rod or strut."""
+        if last.after not in self.robot.nacelle.bodies:
+            raise self.fail("does not end at the nacelle with a joint that moves")
+        hold, end = self._hold(first), self._hold(last)
         if len(end.joints) > 1:
             raise self.fail(
                 "has a body in the universal joint at the nacelle, which is not covered by elements"
             )
-        return Rod(hops[-1].before, hold, end, hops[-1].joint, hops[-1].after)
+        return hold, end
 
-    def _driver(self, hop: _Hop) -> Element:
-        letter = self._letter(hop)
-        if letter not in ("R", "P"):
-            raise self.fail("starts with a joint that is neither a revolute nor a slide")
-        name = self.robot.bodies[hop.after].name
-        return Element(name, *(("B", hop.after, ("x",)) if letter == "R" else ("T", hop.after, ("d",))))
+    def _rod(self, groups: tuple[Group, ...]) -> Rod:
+        if len(groups) != 2:
+            raise self.fail("has joints between its elements that are not covered")
+        body, tip = self.stem[groups[1].before], groups[1].joints[0].joint
+        return Rod(body, *self._ends(*groups), tip, groups[1].after)
 
-    def _bars(self, driver: _Hop, branches: list[list[_Hop]]) -> ElementLeg:
-        rods = tuple(self._rod(hops) for hops in branches)
+    def _driver(self, joint: int, body: int) -> Element:
+        letter, basis = ("B", "x") if self.robot.joints[joint].kind is JointKind.REVOLUTE else ("T", "d")
+        return Element(self.robot.bodies[body].name, letter, body, (basis,))
+
+    def _bars(self, driver: Group, branches: tuple[tuple[Group, ...], ...]) -> ElementLeg:
+        rods = tuple(self._rod(groups) for groups in branches)
         if len({rod.nacelle for rod in rods}) > 1:
             raise self.fail("holds several bodies of the nacelle, which is not covered by elements")
-        elements = [self._driver(driver)]
+        joint = driver.joints[0].joint
+        elements = [self._driver(joint, self.stem[driver.after])]
         for rod in rods:
             spins = "U" in (rod.hold.letter, rod.end.letter)
             basis = ("x", "theta") if spins else ("x",)
             elements.append(Element(self.robot.bodies[rod.body].name, "B", rod.body, basis))
-        return ElementLeg(self.leg, "bars", driver.joint, rods, elements=tuple(elements))
+        return ElementLeg(self.leg, "bars", joint, rods, elements=tuple(elements))
 
-    def _plane(self, hops: list[_Hop]) -> ElementLeg:
-        ball = Hold("S", (hops[1].joint,), None, None, None)
-        rod = Rod(hops[0].after, ball, ball, hops[1].joint, hops[1].after)
-        return ElementLeg(self.leg, "plane", hops[0].joint, (rod,), elements=(self._driver(hops[0]),))
+    def _plane(self, slider: Group, face: Group) -> ElementLeg:
+        body, driver, tip = self.stem[slider.after], slider.joints[0].joint, face.joints[0].joint
+        ball = Hold("S", (tip,), None, None, None)
+        rod = Rod(body, ball, ball, tip, face.after)
+        return ElementLeg(self.leg, "plane", driver, (rod,), elements=(self._driver(driver, body),))
 
-    def _strut(self, hops: list[_Hop], motor: _Hop | None) -> ElementLeg:
-        holds = self._holds(hops)
-        words = [hold.letter if isinstance(hold, Hold) else "P" for hold in holds]
-        if len(holds) != 3 or words[1] != "P" or "P" in (words[0], words[2]):
-            raise self.fail(
-                f"is none of the covered kinds: bars, struts, shafts, sliders on a plane ({''.join(words)})"
-            )
-        hold, slide, end = holds
-        assert isinstance(hold, Hold)
-        assert isinstance(slide, _Hop)
-        assert isinstance(end, Hold)
-        if len(end.joints) > 1:
-            raise self.fail(
-                "has a body in the universal joint at the nacelle, which is not covered by elements"
-            )
-        tip = hops[-1]
-        rod = Rod(slide.before, hold, end, tip.joint, tip.after)
+    def _strut(self, groups: tuple[Group, ...], motor: Group | None) -> ElementLeg:
+        first, slide, last = groups
+        hold, end = self._ends(first, last)
+        tip, slider = last.joints[0].joint, slide.joints[0].joint
+        tube, moving = self.stem[slide.before], self.stem[slide.after]
+        rod = Rod(tube, hold, end, tip, last.after)
         A = centre(self.robot, self.poses, hold)
-        B = frame(self.robot, self.poses, tip.joint, on_successor=False).p
-        s = frame(self.robot, self.poses, slide.joint, on_successor=False).R[:, 2]
+        B = frame(self.robot, self.poses, tip, on_successor=False).p
+        s = frame(self.robot, self.poses, slider, on_successor=False).R[:, 2]
         flip = 1.0 if float(s @ (B - A)) > 0.0 else -1.0
-        names = [self.robot.bodies[body].name for body in (slide.before, slide.after)]
-        strut = Element(" + ".join(names), "T" if motor is None else "S", slide.after, ("x", "d", "theta"))
+        name = " + ".join(self.robot.bodies[body].name for body in (tube, moving))
+        strut = Element(name, "T" if motor is None else "S", moving, ("x", "d", "theta"))
         if motor is None:
-            if self.stem[hops[0].before] != BASE:
-                raise self.fail("has a strut that does not stand on the base")
             form, driver, elements = "strut", None, [strut]
         else:
-            F = frame(self.robot, self.poses, motor.joint, on_successor=False)
-            off = np.cross(F.R[:, 2], A - F.p)
-            if float(np.linalg.norm(off)) > 1e3 * MEET * self.robot.size:
+            far, shaft = motor.joints[0].far, self.stem[motor.after]
+            if not on_axis(far.R.T @ (first.centre - far.p), self.robot.size):
                 raise self.fail("has a shaft whose joint does not stand on the motor's axis")
-            spindle = Element(self.robot.bodies[motor.after].name, "Sp", motor.after, ("theta",))
-            form, driver, elements = "shaft", motor.joint, [spindle, strut]
-        return ElementLeg(
-            self.leg, form, driver, (rod,), slide.joint, slide.after, flip, elements=tuple(elements)
-        )
+            spindle = Element(self.robot.bodies[shaft].name, "Sp", shaft, ("theta",))
+            form, driver, elements = "shaft", motor.joints[0].joint, [spindle, strut]
+        return ElementLeg(self.leg, form, driver, (rod,), slider, moving, flip, elements=tuple(elements))
 
     def _parallelogram(self, fold: Parallelogram) -> ElementLeg:
         joints = self.robot.joints
         arm, hub = joints[fold.root].successor, joints[fold.hub].successor
         hold = Hold("U", (fold.hub, fold.rod_a), hub, Axis(fold.hub, False, 2), Axis(fold.rod_a, True, 2))
         wrist = joints[fold.wrist]
-        own = wrist.predecessor == joints[fold.end].successor
-        end = Hold("R", (fold.wrist,), None, Axis(fold.wrist, not own, 2), Axis(fold.wrist, own, 2))
-        nacelle = wrist.successor if own else wrist.predecessor
+        end = Hold("R", (fold.wrist,), None, Axis(fold.wrist, False, 2), Axis(fold.wrist, True, 2))
         rods = tuple(
-            Rod(joints[j].successor, hold, end, fold.wrist, nacelle) for j in (fold.rod_a, fold.rod_b)
+            Rod(joints[j].successor, hold, end, fold.wrist, wrist.successor) for j in (fold.rod_a, fold.rod_b)
         )
-        elements = [self._driver(_Hop(fold.root, BASE, arm))]
+        elements = [self._driver(fold.root, arm)]
         elements += [Element(self.robot.bodies[rod.body].name, "B", rod.body, ("x", "theta")) for rod in rods]
         return ElementLeg(self.leg, "parallelogram", fold.root, rods, fold=fold, elements=tuple(elements))
 

@@ -32,7 +32,7 @@ from nacelle.dynamics.element_forces import (
 from nacelle.dynamics.element_motion import element_motion, lock_rank_rows
 from nacelle.dynamics.element_structure import UncoveredError, element_legs
 from nacelle.dynamics.state import State, state_at
-from nacelle.kinematics.leg_type import leg_type
+from nacelle.kinematics.legs.leg_type import leg_type
 from nacelle.kinematics.mechanism import Mechanism
 from nacelle.kinematics.tree import point_acceleration, point_velocity
 from nacelle.spatial.scalar import Array, pack

@@ -24,16 +24,15 @@ from nacelle.dynamics.tree import generalised_force
 from nacelle.errors import KinematicsError, ParameterError, did_you_mean
 from nacelle.kinematics.actuation import actuator_rows
 from nacelle.kinematics.flags import failed
+from nacelle.kinematics.legs.chain import end_frames
+from nacelle.kinematics.legs.leg_type import leg_type
 from nacelle.kinematics.motion import solved
 from nacelle.kinematics.pose_input import checked_rates
-from nacelle.model.joint import JointKind
 from nacelle.model.leg import BASE
 from nacelle.model.robot import Robot
 from nacelle.spatial.inertia import parameters_from_com
 from nacelle.spatial.lane import from_lanes, lanes
 from nacelle.spatial.scalar import Array
-
-_PIVOTS = (JointKind.SPHERICAL, JointKind.UNIVERSAL, JointKind.POINT)
 
 
 class End(NamedTuple):
@@ -53,23 +52,16 @@ class Rod(NamedTuple):
 
 def rods(robot: Robot) -> tuple[Rod, ...]:
     """The rods of a robot: leg bodies between two balls or universal joints."""
-    result = []
-    for leg in robot.legs:
-        for body in leg.bodies:
-            joints = [j for j in robot.joints if body in (j.predecessor, j.successor)]
-            if len(joints) != 2 or any(joint.kind not in _PIVOTS for joint in joints):
-                continue
-            # Tree joints come first, so the first end is the one towards the base, unless the rod hangs
-            # on the nacelle.
-            first, second = (
-                End(j.successor, j.frame_successor.p)
-                if j.predecessor == body
-                else End(j.predecessor, j.frame_predecessor.p)
-                for j in joints
-            )
-            hangs = first.body in robot.nacelle.bodies
-            result.append(Rod(body, second, first) if hangs else Rod(body, first, second))
-    return tuple(result)
+
+    def end(body: int, j: int) -> End:
+        _, other, frame = end_frames(robot.joints[j], body)
+        return End(other, frame.p)
+
+    return tuple(
+        Rod(link.body, end(link.body, link.inner), end(link.body, link.outer))
+        for leg in robot.legs
+        for link in leg_type(robot, leg).links
+    )
 
 
 def _require_rods(robot: Robot) -> tuple[Rod, ...]:

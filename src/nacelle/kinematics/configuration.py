@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from nacelle.kinematics.leg_solution import solve_leg
+from nacelle.kinematics.legs.solution import solve_leg
 from nacelle.kinematics.mechanism import Mechanism
 from nacelle.kinematics.tree import (
     Step,

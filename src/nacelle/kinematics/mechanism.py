@@ -16,7 +16,7 @@ import numpy as np
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.assembly import Assembly, require_assembly, row_scale
 from nacelle.kinematics.chart import Chart
-from nacelle.kinematics.leg_solution import Recipe, recipes, solve_leg
+from nacelle.kinematics.legs.solution import Recipe, recipes, solve_leg
 from nacelle.kinematics.mobility import Mobility, Spin, generic_poses, mobility, rank_of
 from nacelle.kinematics.tree import Turn
 from nacelle.model.leg import Leg

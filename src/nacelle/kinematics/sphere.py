@@ -12,7 +12,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from nacelle.kinematics.leg_solution import Sphere, driven_joint, leg_sphere
+from nacelle.kinematics.legs.sphere import driven_joint, leg_sphere
 from nacelle.kinematics.mechanism import Mechanism
 from nacelle.kinematics.tree import joint_steps
 from nacelle.model.leg import PLATFORM
@@ -33,13 +33,8 @@ def applies(known: Mechanism) -> bool:
         return False
     if len(coordinates) not in (2, 3) or any(name not in AXES[:3] for name in coordinates):
         return False
-    driven = [_driven(known, k) for k in range(len(robot.legs))]
+    driven = [driven_joint(robot, leg) for leg in robot.legs]
     return sorted(j for j in driven if j is not None) == sorted(a.joint for a in robot.actuators)
-
-
-def _driven(known: Mechanism, leg: int) -> int | None:
-    recipe = known.legs[leg].recipe
-    return None if recipe is None else driven_joint(known.robot, known.robot.legs[leg], recipe.form)
 
 
 def _spheres(robot: Robot, known: Mechanism, q: Array) -> list[tuple[Array, Scalar]]:
@@ -48,16 +43,13 @@ def _spheres(robot: Robot, known: Mechanism, q: Array) -> list[tuple[Array, Scal
     R = known.chart.pose(x0).R
     place = {actuator.joint: k for k, actuator in enumerate(robot.actuators)}
     result = []
-    for k, leg in enumerate(robot.legs):
-        joint = _driven(known, k)
-        recipe = known.legs[k].recipe
+    for leg in robot.legs:
+        joint = driven_joint(robot, leg)
         assert joint is not None
-        assert recipe is not None
         step = joint_steps(robot.joints[joint], q[place[joint] : place[joint] + 1])[0]
-        sphere: Sphere = leg_sphere(robot, leg, recipe.form, step)
-        closure = sphere.closure
+        centre, radius2, closure = leg_sphere(robot, leg, step)
         frame = closure.frame_predecessor if closure.predecessor == PLATFORM else closure.frame_successor
-        result.append((sphere.centre - R @ frame.p, sphere.radius2))
+        result.append((centre - R @ frame.p, radius2))
     return result
 
 

@@ -18,7 +18,7 @@ from nacelle.dynamics import elements
 from nacelle.dynamics.element_motion import bar_direction, part_direction, part_input, rod_ends, tip_point
 from nacelle.dynamics.element_structure import ElementLeg, centre, direction, element_legs, frame, welds
 from nacelle.errors import KinematicsError
-from nacelle.kinematics.leg_type import leg_type, robot_elements
+from nacelle.kinematics.legs.leg_type import leg_type, robot_elements
 from nacelle.kinematics.mechanism import mechanism
 from nacelle.model.joint import JointKind
 from nacelle.model.leg import BASE
@@ -331,9 +331,6 @@ class _LegPage:
                 arm += r" - <w1> \times <c#>"
             ball = "<B'#>" if several else "<B'>"
             found.append(tex(rf"<x'#> = \frac{{{ball} - {arm}}}{{<l#>}}", label))
-            if leg.rods[k - 1].hold.cross is not None and not self._square(k):
-                line = r"<g#> = \frac{<a#> - (<a#>^{T} <b#>) <b#>}{1 - (<a#>^{T} <b#>)^{2}}"
-                found.append(tex(line, label))
             if "theta" in leg.elements[k].basis:
                 inner = leg.rods[k - 1].hold.letter == "U"
                 before = "" if self.slides and inner else tex("<w1>" if inner else "<wn>")
@@ -405,8 +402,7 @@ class _LegPage:
     ) -> dict[tuple[int, str], tuple[_Entry | None, _Entry | None]]:
         """Of a body between two axes a and b, that turns with its element about a alone.
 
-        Its angular velocity is w_1 + a a^T (w - w_1), with w_1 that of the body before and a square to b;
-        otherwise a g^T stands for a a^T, g = (a - (a . b) b) / (1 - (a . b)^2).
+        Its angular velocity is w_1 + a a^T (w - w_1), w_1 that of the body before; a is perpendicular to b.
         """
         k, label = member.line, self.lines[member.line].label
         e = tex(r"[<e#>]_{\times}", member.mark)
@@ -423,28 +419,17 @@ class _LegPage:
     def _hub_turns(self, k: int) -> dict[tuple[int, str], _Entry]:
         """Partial angular velocities of the body between the two axes at the input of an element."""
         label = self.lines[k].label
-        share, back = tex("<a#> <a#>^{T}", label), tex("<a#> <a#>^{T}", label)
-        if not self._square(k):
-            share, back = tex("<a#> <g#>^{T}", label), tex("<g#> <a#>^{T}", label)
-        rest, rest_back = (r"(\mathbf{I} - " + text + ")" for text in (share, back))
-        hat, x = tex(r"[<x#>]_{\times}", label), tex("<x#>", label)
-        listed = {(k, "x"): (share, back, hat), (k, "theta"): (share, back, x)}
-        if self.leg.driver is not None and self.leg.elements[0].basis == ("x",):
-            listed[0, "x"] = (rest, rest_back, tex(r"[<x1>]_{\times}"))
-        if self.leg.driver is not None and self.leg.elements[0].basis == ("theta",):
-            listed[0, "theta"] = (rest, rest_back, tex("<x1>"))
-        return {
-            place: _Entry(f"{one} {own}", f"{own}^{{T}} {other}")
-            for place, (one, other, own) in listed.items()
+        share = tex("<a#> <a#>^{T}", label)
+        rest = r"(\mathbf{I} - " + share + ")"
+        listed = {
+            (k, "x"): (share, tex(r"[<x#>]_{\times}", label)),
+            (k, "theta"): (share, tex("<x#>", label)),
         }
-
-    def _square(self, k: int) -> bool:
-        """Whether the two axes at the input of an element stand square."""
-        hold = self.leg.rods[k - self.first].hold
-        assert hold.before is not None
-        assert hold.behind is not None
-        a, b = (direction(self.robot, self.poses, axis) for axis in (hold.before, hold.behind))
-        return abs(float(a @ b)) < 1e-9
+        if self.leg.driver is not None and self.leg.elements[0].basis == ("x",):
+            listed[0, "x"] = (rest, tex(r"[<x1>]_{\times}"))
+        if self.leg.driver is not None and self.leg.elements[0].basis == ("theta",):
+            listed[0, "theta"] = (rest, tex("<x1>"))
+        return {place: _Entry(f"{one} {own}", f"{own}^{{T}} {one}") for place, (one, own) in listed.items()}
 
     def _askew(self, member: _Member) -> bool:
         """Whether a body hangs on the hub of a parallelogram beside the hub's axis."""

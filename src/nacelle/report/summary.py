@@ -10,7 +10,7 @@ import numpy as np
 
 from nacelle.errors import NacelleError
 from nacelle.kinematics.check import Check
-from nacelle.kinematics.leg_type import leg_type, robot_elements
+from nacelle.kinematics.legs.leg_type import LegType, leg_type, robot_elements
 from nacelle.kinematics.mechanism import mechanism
 from nacelle.kinematics.mobility import Mobility
 from nacelle.model.joint import Joint
@@ -25,7 +25,7 @@ def summary(check: Check) -> dict[str, Any]:
     """Give everything that `nacelle show` prints, as plain data ready for JSON."""
     robot = check.robot
     types = [leg_type(robot, leg) for leg in robot.legs]
-    methods = _methods(check)
+    methods = _methods(check, types)
     return {
         "name": robot.name,
         "title": robot.title,
@@ -44,13 +44,14 @@ def summary(check: Check) -> dict[str, Any]:
                 "name": leg.name,
                 "type": kind.name,
                 "method": method,
+                "reason": reason,
                 "elements": kind.elements,
                 "bodies": [robot.bodies[b].name for b in leg.bodies],
                 "joints": [robot.joints[j].name for j in leg.joints],
                 "closures": [robot.joints[c].name for c in leg.closures],
                 "branch": leg.branch or None,
             }
-            for leg, kind, method in zip(robot.legs, types, methods, strict=True)
+            for leg, kind, (method, reason) in zip(robot.legs, types, methods, strict=True)
         ],
         "nacelle": {
             "kind": robot.nacelle.kind,
@@ -73,13 +74,21 @@ def summary(check: Check) -> dict[str, Any]:
     }
 
 
-def _methods(check: Check) -> list[str]:
-    """How each leg is solved: "closed form" or "Newton"; parasitic motion leaves all legs to Newton."""
+def _methods(check: Check, types: list[LegType]) -> list[tuple[str, str]]:
+    """How each leg is solved, "closed form" or "Newton", and why not in closed form."""
     try:
-        plans = mechanism(check.robot).legs
+        known = mechanism(check.robot)
     except NacelleError:
-        return [leg_type(check.robot, leg).method for leg in check.robot.legs]
-    return ["Newton" if plan.recipe is None else "closed form" for plan in plans]
+        return [(kind.method, kind.reason) for kind in types]
+    if known.parasitic:
+        return [("Newton", "the nacelle has parasitic motion, so that all legs are solved together")] * len(
+            types
+        )
+    missed = "no root of its closed form is the reference configuration"
+    return [
+        ("Newton", kind.reason or missed) if plan.recipe is None else ("closed form", "")
+        for plan, kind in zip(known.legs, types, strict=True)
+    ]
 
 
 def mobility_data(m: Mobility) -> dict[str, Any]:

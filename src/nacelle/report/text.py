@@ -44,7 +44,7 @@ def show(check: Check, console: Console) -> None:
         console.print(Padding(f"[dim]{escape(data['notes'])}[/]", (0, 0, 0, 2), expand=False))
     console.print()
     console.print(_tree(robot))
-    console.print(_section("Legs", _leg_table(data)))
+    console.print(_section("Legs", _legs(data)))
     console.print(_section("Joints", _joint_table(data)))
     console.print(_section("Actuators", _actuator_table(data)))
     console.print(_section("Bodies", _body_table(data)))
@@ -104,6 +104,15 @@ def _tree(robot: Robot) -> Tree:
     motion = escape(robot.motion.name)
     grow(root.add(f"[cyan]platform coordinates[/] {motion} > {platform}"), PLATFORM)
     return root
+
+
+def _legs(data: dict[str, Any]) -> RenderableType:
+    table = _leg_table(data)
+    names: dict[str, list[str]] = {}
+    for leg in data["legs"]:
+        names.setdefault(leg["reason"], []).append(leg["name"])
+    listed = [f"{', '.join(legs)} without closed form: {reason}" for reason, legs in names.items() if reason]
+    return Group(table, *(escape(line) for line in listed))
 
 
 def _leg_table(data: dict[str, Any]) -> Table:

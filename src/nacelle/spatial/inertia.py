@@ -68,6 +68,25 @@ def transform_parameters(R: Array, p: Array, parameters: Array) -> Array:
     return parameters_from_frame(mass, plus(first, mass * p), about_new)
 
 
+def is_axisymmetric(parameters: Array, axis: Array, size: float, tolerance: float) -> bool:
+    """Whether a body (floats) does not feel a spin about an axis through its frame's origin.
+
+    Args:
+        parameters: ten parameters.
+        axis: direction of the axis (3,), of unit length.
+        size: length of the body, m.
+        tolerance: how far the centre of mass may be off the axis, over the size, and how much moments of
+            inertia may differ, over the largest of them and m size^2.
+    """
+    I, along = inertia_matrix(parameters), np.outer(axis, axis)
+    across = np.eye(3) - along
+    even = 0.5 * float(np.trace(across @ I)) * across + float(axis @ I @ axis) * along
+    return bool(
+        np.max(np.abs(across @ parameters[1:4])) <= tolerance * parameters[0] * size
+        and np.max(np.abs(I - even)) <= tolerance * max(np.max(np.abs(I)), parameters[0] * size * size)
+    )
+
+
 def inertia_faults(parameters: Array, tolerance: float = 1e-9) -> list[str]:
     """Say in words why ten parameters (floats) cannot belong to a body; empty if they can.
 

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from nacelle.kinematics.legs.axes import TOLERANCE
 from nacelle.model.joint import FrictionTerm, Joint, JointKind
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rounding import CANCELLED, first_largest, first_smallest
@@ -33,8 +34,6 @@ from nacelle.spatial.scalar import (
 
 # Numbers below this part of their neighbours are rounding: sines of right angles, products of inertia.
 ROUNDING = CANCELLED
-# Parts of a leg that must vanish for a form to hold, over the size of what they stand beside.
-NOTHING = 1e-12
 
 
 class UnreadError(Exception):
@@ -89,7 +88,7 @@ class Passive:
     still: tuple[FrictionTerm, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class LegForm:
     """A leg as a strut or a driven rod.
 
@@ -123,16 +122,16 @@ class LegForm:
     A: Array
     B: Array
     body: int
-    axis: Array
-    arm: Scalar
-    start: Array
+    axis: Array = field(default_factory=lambda: np.zeros(3))
+    arm: Scalar = 0.0
+    start: Array = field(default_factory=lambda: np.zeros(3))
     first: Array
-    length: Scalar
-    root: float
-    tube: Array
+    length: Scalar = 0.0
+    root: float = 1.0
+    tube: Array = field(default_factory=lambda: np.zeros(10))
     rod: Array
     cross: Scalar
-    carriage: Array
+    carriage: Array = field(default_factory=lambda: np.zeros(10))
     drive: Drive
     passive: Passive
     size: float
@@ -179,9 +178,9 @@ def leg_axes(form: LegForm) -> Array:
         return np.eye(3)
     number = at_sample(a)
     k = first_largest(np.abs(number))
-    if abs(abs(number[k]) - 1.0) < 1e-12:
+    if abs(abs(number[k]) - 1.0) < TOLERANCE:
         return np.eye(3)
-    level = [j for j in range(3) if abs(number[j]) < 1e-12]
+    level = [j for j in range(3) if abs(number[j]) < TOLERANCE]
     up = np.eye(3)[level[-1]] if level else cross(a, np.eye(3)[first_smallest(np.abs(number))])
     up = up / norm(up)
     return np.stack([cross(a, up), a, up], axis=1)

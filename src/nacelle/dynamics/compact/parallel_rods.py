@@ -12,7 +12,6 @@ from functools import lru_cache
 import numpy as np
 
 from nacelle.dynamics.compact.form import (
-    NOTHING,
     Drive,
     LegForm,
     Passive,
@@ -21,9 +20,11 @@ from nacelle.dynamics.compact.form import (
     clean,
     clean_parameters,
 )
+from nacelle.kinematics.legs.axes import TOLERANCE, on_axis, parallel
+from nacelle.kinematics.legs.leg_type import leg_type
+from nacelle.kinematics.legs.parallelogram import Parallelogram, arm
 from nacelle.kinematics.mechanism import Mechanism
 from nacelle.kinematics.mobility import generic_poses
-from nacelle.kinematics.parallelogram import Parallelogram, arm, parallelogram
 from nacelle.kinematics.tree import TreeMotion
 from nacelle.model.joint import FrictionTerm, JointKind
 from nacelle.model.loaded import body_parameters
@@ -53,7 +54,7 @@ def parallelogram_form(robot: Robot, known: Mechanism, index: int, actuator: int
     """
     leg = robot.legs[index]
     recipe = known.legs[index].recipe
-    p = parallelogram(robot.numeric, leg)
+    p = leg_type(robot, leg).parallelogram
     if p is None or recipe is None or p.root != robot.actuators[actuator].joint:
         raise UnreadError(f"leg {leg.name!r} is not driven at the root of its parallelogram")
     _check(robot, known, leg.name, p)
@@ -61,10 +62,10 @@ def parallelogram_form(robot: Robot, known: Mechanism, index: int, actuator: int
     turns = root.kind is JointKind.REVOLUTE
     X0, (centre, d) = root.frame_predecessor, arm(robot, p)
     n = clean(X0.R[:, 2])
-    hub_n = arm(robot.numeric, p)[0].R[:, 2]
-    if turns and np.hypot(hub_n[0], hub_n[1]) > NOTHING:
+    behind = arm(robot.numeric, p)[0]
+    if turns and not parallel(behind):
         raise UnreadError(f"the hub's axis of leg {leg.name!r} turns with its arm")
-    first = n * (1.0 if hub_n[2] > 0.0 else -1.0) if turns else clean(product(X0.R, centre.R[:, 2]))
+    first = n * (1.0 if behind.R[2, 2] > 0.0 else -1.0) if turns else clean(product(X0.R, centre.R[:, 2]))
     length = norm(d)
     rods, sign = _rods(robot, known, p, at_sample(first))
     hub = _seen(robot, robot.joints[p.hub].successor, robot.joints[p.hub].frame_successor)
@@ -101,7 +102,6 @@ def parallelogram_form(robot: Robot, known: Mechanism, index: int, actuator: int
         first=first,
         length=length,
         root=float(recipe.signs[0]),
-        tube=np.zeros(10),
         rod=clean_parameters(whole),
         cross=hub[9] + end[9],
         carriage=_seen(robot, root.successor, frame),
@@ -152,17 +152,17 @@ def _check(robot: Robot, known: Mechanism, name: str, p: Parallelogram) -> None:
     own = robot.numeric
     hub, wrist = own.joints[p.hub], own.joints[p.wrist]
     near = product(hub.frame_successor.R.T, own.joints[p.rod_a].frame_predecessor.p - hub.frame_successor.p)
-    if np.hypot(near[0], near[1]) > NOTHING * robot.size:
+    if not on_axis(near, robot.size):
         raise UnreadError(f"the rods of leg {name!r} do not start on the hub's axis")
     d = arm(own, p)[1]
-    if abs(float(d[2])) > NOTHING * robot.size:
+    if abs(float(d[2])) > TOLERANCE * robot.size:
         raise UnreadError(f"the rods of leg {name!r} are oblique to their hinges")
     for what, body, frame in (
         ("hub", hub.successor, hub.frame_successor),
         ("end", wrist.predecessor, wrist.frame_predecessor),
     ):
         seen = _seen(own, body, frame)
-        if np.max(np.abs(seen[1:3])) > NOTHING * max(seen[0] * robot.size, 1e-300):
+        if np.max(np.abs(seen[1:3])) > TOLERANCE * max(seen[0] * robot.size, 1e-300):
             raise UnreadError(f"the {what} of leg {name!r} has its centre of mass beside its axis")
     if turns_with(known, wrist.successor):
         raise UnreadError(f"the nacelle turns at the end of leg {name!r}")

@@ -11,7 +11,6 @@ from functools import lru_cache
 import numpy as np
 
 from nacelle.dynamics.compact.form import (
-    NOTHING,
     Drive,
     LegForm,
     Passive,
@@ -24,19 +23,19 @@ from nacelle.dynamics.compact.form import (
     leg_axes,
 )
 from nacelle.dynamics.compact.parallel_rods import parallelogram_form, turns_with
-from nacelle.kinematics.chain import Chain, centred, end_frames, flatten, serial_chain
+from nacelle.kinematics.legs.axes import TOLERANCE
+from nacelle.kinematics.legs.chain import Chain, flatten, nacelle_end, serial_chain
+from nacelle.kinematics.legs.forms import FORMS
+from nacelle.kinematics.legs.leg_type import leg_type
 from nacelle.kinematics.mechanism import Mechanism
-from nacelle.model.joint import FrictionTerm, Joint
-from nacelle.model.leg import PLATFORM, Leg
+from nacelle.model.joint import FrictionTerm
+from nacelle.model.leg import PLATFORM
 from nacelle.model.loaded import body_parameters
 from nacelle.model.robot import Robot
-from nacelle.spatial.inertia import transform_parameters
+from nacelle.spatial.inertia import is_axisymmetric, transform_parameters
 from nacelle.spatial.pose import Pose, identity
 from nacelle.spatial.rounding import first_largest, first_smallest
 from nacelle.spatial.scalar import Array, Scalar, at_sample, cross, divide, dot, norm, pack, plus, product
-
-STRUTS = ("pair-slide", "ball-slide", "turn-slide")
-RODS = ("elbow-pair", "elbow-ball", "elbow-turn")
 
 
 def read_legs(robot: Robot, known: Mechanism) -> list[LegForm]:
@@ -86,7 +85,7 @@ def read_leg(robot: Robot, known: Mechanism, index: int) -> LegForm:
         raise UnreadError(f"leg {leg.name!r} has springs in passive joints")
     if any(robot.numeric.joints[j].rotor_inertia for j in (*leg.joints, *leg.closures) if j != driven):
         raise UnreadError(f"leg {leg.name!r} has a rotor on a passive joint")
-    form = plan.recipe.form
+    form, askew = plan.recipe.form, leg_type(robot, leg).askew
     if form == "rods":
         return _side_by_side(robot, known, index, actuators[0])
     if form == "parallelogram":
@@ -94,19 +93,13 @@ def read_leg(robot: Robot, known: Mechanism, index: int) -> LegForm:
     chain, numbers = serial_chain(robot, leg), serial_chain(robot.numeric, leg)
     if chain is None or numbers is None:
         raise UnreadError(f"leg {leg.name!r} is not one chain")
-    if form in STRUTS and driven == chain.owners[-1]:
+    if askew:
+        raise UnreadError(f"leg {leg.name!r} is askew: {askew}")
+    if FORMS[form].kind == "strut" and driven == chain.owners[-1]:
         return _strut(robot, known, index, chain, numbers, actuators[0])
-    if form in RODS and driven == chain.owners[0]:
+    if FORMS[form].kind == "rod" and driven == chain.owners[0]:
         return _rod(robot, known, index, chain, numbers, actuators[0], form)
     raise UnreadError(f"leg {leg.name!r} is neither a strut nor a rod on a driven arm or slider")
-
-
-def _end(robot: Robot, leg: Leg, closure: Joint) -> tuple[Pose, int, float]:
-    """A leg's last joint: frame and body on the nacelle, 1 if the nacelle follows the leg in it, else -1."""
-    own = {robot.joints[j].successor for j in leg.joints}
-    last = closure.predecessor if closure.predecessor in own else closure.successor
-    _, other, frame = end_frames(closure, last)
-    return frame, other, 1.0 if closure.predecessor == last else -1.0
 
 
 def _side_by_side(robot: Robot, known: Mechanism, index: int, actuator: int) -> LegForm:
@@ -114,17 +107,9 @@ def _side_by_side(robot: Robot, known: Mechanism, index: int, actuator: int) -> 
     leg = robot.legs[index]
     root = robot.actuators[actuator].joint
     found = []
-    for j in leg.joints:
-        if j == root:
-            continue
-        ends = [
-            c
-            for c in leg.closures
-            if robot.joints[j].successor in (robot.joints[c].predecessor, robot.joints[c].successor)
-        ]
+    for j, c in leg_type(robot, leg).rods:
         chains = [
-            flatten(source, [root, j], source.joints[ends[0]], identity())
-            for source in (robot, robot.numeric)
+            flatten(source, [root, j], source.joints[c], identity()) for source in (robot, robot.numeric)
         ]
         if chains[1].letters[1:] != "S":
             raise UnreadError(f"the rods of leg {leg.name!r} do not stand on balls")
@@ -136,19 +121,13 @@ def _side_by_side(robot: Robot, known: Mechanism, index: int, actuator: int) -> 
     for other in others:
         across = _floats(other.A - one.A) - product(R, _floats(other.B - one.B))
         sizes = _floats(pack([other.length - one.length, other.arm - one.arm]))
-        if max(float(np.max(np.abs(across))), abs(sizes[0]), abs(sizes[1])) > 1e-9 * robot.size:
+        if max(float(np.max(np.abs(across))), abs(sizes[0]), abs(sizes[1])) > TOLERANCE * robot.size:
             raise UnreadError(f"the rods of leg {leg.name!r} are not parallel")
         passive = replace(
             one.passive, ball=one.passive.ball + other.passive.ball, end=one.passive.end + other.passive.end
         )
         one = replace(one, rod=one.rod + other.rod, passive=passive)
     return one
-
-
-def _pair(chain: Chain, form: str) -> Chain:
-    if form == "pair-slide":
-        return centred(chain, 0)
-    return centred(chain, 1) if form == "elbow-pair" else chain
 
 
 def _placed(known: Mechanism, chain: Chain, behind: int) -> Array:
@@ -202,21 +181,13 @@ def _in_plane(robot: Robot, name: str, axis: Array) -> None:
     axes = robot.motion.twist_axes
     k = first_largest(np.abs(axis))
     flat = {(k + 1) % 3, (k + 2) % 3, 3 + k}
-    if not set(axes) <= flat or abs(abs(axis[k]) - 1.0) > NOTHING:
+    if not set(axes) <= flat or abs(abs(axis[k]) - 1.0) > TOLERANCE:
         raise UnreadError(f"leg {name!r} turns in a plane, but the platform does not stay in it")
 
 
-def _square(name: str, direction: Array) -> None:
-    """Beyond a universal joint, whose second axis is z, a leg must lie square to it."""
-    if abs(float(direction[2])) > NOTHING:
-        raise UnreadError(f"leg {name!r} does not lie square to the second axis of its universal joint")
-
-
-def _even(name: str, what: str, parameters: Array, size: float) -> None:
+def _require_axisymmetric(name: str, what: str, parameters: Array, size: float) -> None:
     """A body between balls, which may spin idly, must be axisymmetric about its third axis (floats)."""
-    sideways = np.max(np.abs(parameters[1:3])) / max(parameters[0] * size, 1e-300)
-    unlike = max(abs(parameters[4] - parameters[6]), *np.abs(parameters[[5, 7, 8]]))
-    if sideways > NOTHING or unlike > 1e-10 * max(float(parameters[4]), 1e-300):
+    if not is_axisymmetric(parameters, np.array([0.0, 0.0, 1.0]), size, TOLERANCE):
         raise UnreadError(f"the {what} of leg {name!r} between balls is not axisymmetric")
 
 
@@ -229,11 +200,10 @@ def _strut(
     actuator: int,
 ) -> LegForm:
     leg = robot.legs[index]
-    recipe = known.legs[index].recipe
-    assert recipe is not None
-    frame, body, end_side = _end(robot, leg, chain.target)
-    chain, numbers = _pair(chain, recipe.form), _pair(numbers, recipe.form)
-    pivot = {"pair-slide": "U", "ball-slide": "S", "turn-slide": "R"}[recipe.form]
+    body, frame, outward = nacelle_end(leg, chain.target)
+    end_side = 1.0 if outward else -1.0
+    form = FORMS[leg_type(robot, leg).form]
+    chain, numbers, pivot = form.centred(chain), form.centred(numbers), form.pivot
     Xn, count = numbers.X, len(numbers.letters)
     X0, slide, end = chain.X[0], chain.X[-2], chain.X[-1]
     z = Xn[-2].R[:, 2]
@@ -241,15 +211,12 @@ def _strut(
     if pivot == "R":
         _in_plane(robot, leg.name, Xn[0].R[:, 2])
         o = o * np.array([1.0, 1.0, 0.0])
-    if np.linalg.norm(np.cross(o, z)) > NOTHING * robot.size:
-        raise UnreadError(f"the slide of leg {leg.name!r} does not pass through its joint on the base")
     q = float(known.assembly.q[robot.q_slices[numbers.owners[-1]]][0])
-    side = 1.0 if float(o @ z) + q > 0.0 else -1.0
+    side, length = (1.0 if float(o @ z) + q > 0.0 else -1.0), abs(float(o @ z) + q)
     e3 = side * slide.R[:, 2]
     sign = 1.0
     a = clean(X0.R[:, 2])
     if pivot == "U":
-        _square(leg.name, z)
         placed = _placed(known, numbers, count - 1)
         r = product(placed, side * z)
         sign = 1.0 if float(product(np.cross(Xn[0].R[:, 2], r), placed[:, 2])) > 0.0 else -1.0
@@ -265,17 +232,17 @@ def _strut(
     if pivot == "U":
         whole = _gather(robot, chain, 1, Pose(np.eye(3), np.zeros(3)))
         number = _gather(robot.numeric, numbers, 1, Pose(np.eye(3), np.zeros(3)))
-        if np.max(np.abs(number[1:3])) > NOTHING * max(number[0] * robot.size, 1e-300):
+        if np.max(np.abs(number[1:3])) > TOLERANCE * max(number[0] * robot.size, 1e-300):
             raise UnreadError(f"the cross of leg {leg.name!r} has its centre of mass beside its axis")
         cross_inertia = whole[9]
     if pivot == "S":
         whole = _gather(robot.numeric, numbers, count - 1, Pose(_floats(E), np.zeros(3)))
-        _even(leg.name, "tube", whole, robot.size)
-        end_n = Pose(product(Xn[-2].R.T, _floats(E)), Xn[-1].p)
-        _even(leg.name, "slider", _gather(robot.numeric, numbers, count, end_n), robot.size)
+        _require_axisymmetric(leg.name, "tube", whole, length)
     off = _gather(robot.numeric, numbers, count, Pose(product(Xn[-2].R.T, _floats(E)), Xn[-1].p))
-    if np.max(np.abs(off[1:3])) > NOTHING * max(off[0] * robot.size, 1e-300):
+    if np.max(np.abs(off[1:3])) > TOLERANCE * max(off[0] * robot.size, 1e-300):
         raise UnreadError(f"the slider of leg {leg.name!r} has its centre of mass beside its axis")
+    if pivot == "S":
+        _require_axisymmetric(leg.name, "slider", off, length)
     zero = -dot(o_of(chain, pivot), slide.R[:, 2])
     drive = Drive(actuator, robot.joints[chain.owners[-1]], False, side, zero)
     return LegForm(
@@ -285,16 +252,10 @@ def _strut(
         A=X0.p,
         B=frame.p,
         body=body,
-        axis=np.zeros(3),
-        arm=0.0,
-        start=np.zeros(3),
         first=a,
-        length=0.0,
-        root=1.0,
         tube=tube,
         rod=rod,
         cross=cross_inertia,
-        carriage=np.zeros(10),
         drive=drive,
         passive=_passive(robot, chain, pivot, 0, sign, end_side),
         size=robot.numeric.size,
@@ -324,16 +285,15 @@ def _rod(
     leg = robot.legs[index]
     recipe = known.legs[index].recipe
     assert recipe is not None
-    frame, body, end_side = _end(robot, leg, chain.target)
-    chain, numbers = _pair(chain, kind), _pair(numbers, kind)
-    pivot = {"elbow-pair": "U", "elbow-ball": "S", "elbow-turn": "R"}[kind]
+    body, frame, outward = nacelle_end(leg, chain.target)
+    end_side = 1.0 if outward else -1.0
+    form = FORMS[kind]
+    chain, numbers, pivot = form.centred(chain), form.centred(numbers), form.pivot
     Xn, count, turns = numbers.X, len(numbers.letters), numbers.letters[0] == "R"
     X0, X1 = chain.X[0], chain.X[1]
     n = clean(X0.R[:, 2])
     # The first axis at A, seen behind the drive: fixed in the base behind a slider, or along an arm's axis.
     first_n = Xn[1].R[:, 2]
-    if turns and pivot == "U" and np.hypot(first_n[0], first_n[1]) > NOTHING:
-        raise UnreadError(f"the first cardan axis of leg {leg.name!r} turns with its arm")
     first = clean(product(X0.R, X1.R[:, 2]))
     if turns and pivot != "S":
         first = n * (1.0 if first_n[2] > 0.0 else -1.0)
@@ -355,7 +315,6 @@ def _rod(
     sign = 1.0
     e3 = d * divide(1.0, length)
     if pivot == "U":
-        _square(leg.name, dn / float(np.linalg.norm(dn)))
         placed = _placed(known, numbers, count)
         side = product(np.cross(_floats(first), product(placed, dn)), placed[:, 2])
         sign = 1.0 if float(side) > 0.0 else -1.0
@@ -369,13 +328,13 @@ def _rod(
     if pivot == "U":
         here = Pose(np.eye(3), np.zeros(3))
         ring, number = _gather(robot, chain, 2, here), _gather(robot.numeric, numbers, 2, here)
-        if np.max(np.abs(number[1:4])) > NOTHING * max(number[0] * robot.size, 1e-300):
+        if np.max(np.abs(number[1:4])) > TOLERANCE * max(number[0] * robot.size, 1e-300):
             raise UnreadError(f"the cross of leg {leg.name!r} has its centre of mass beside its centre")
         cross_inertia = ring[9]
         rod = rod + np.concatenate([ring[:1], np.zeros(9)])
     if pivot == "S":
         numeric = _gather(robot.numeric, numbers, count, Pose(_floats(E), np.zeros(3)))
-        _even(leg.name, "rod", numeric, robot.size)
+        _require_axisymmetric(leg.name, "rod", numeric, float(np.linalg.norm(dn)))
     drive = Drive(actuator, robot.joints[chain.owners[0]], turns)
     return LegForm(
         name=leg.name,
@@ -390,7 +349,6 @@ def _rod(
         first=first,
         length=length,
         root=float(recipe.signs[0]),
-        tube=np.zeros(10),
         rod=rod,
         cross=cross_inertia,
         carriage=carriage,

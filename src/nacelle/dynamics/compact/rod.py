@@ -21,9 +21,10 @@ from typing import NamedTuple
 import numpy as np
 
 from nacelle.dynamics.compact.demand import Counts, Demand, drive_force, friction_along
-from nacelle.dynamics.compact.form import NOTHING, LegForm
+from nacelle.dynamics.compact.form import LegForm
 from nacelle.dynamics.friction import ball_friction
 from nacelle.kinematics.general.vectors import is_zero
+from nacelle.kinematics.legs.axes import TOLERANCE
 from nacelle.model.joint import JointKind
 from nacelle.spatial.rounding import first_largest
 from nacelle.spatial.scalar import (
@@ -100,7 +101,7 @@ def plane_axes(axis: Array) -> tuple[Array, Array]:
     """Two unit vectors with the axis of a turn: t_1 x t_2 = axis; along the base's axes where it is one."""
     number = at_sample(axis)
     k = first_largest(np.abs(number))
-    if abs(abs(number[k]) - 1.0) < NOTHING:
+    if abs(abs(number[k]) - 1.0) < TOLERANCE:
         t1, t2 = np.eye(3)[(k + 1) % 3], np.eye(3)[(k + 2) % 3]
         return (t1, t2) if number[k] > 0.0 else (t2, t1)
     t1 = cross(np.eye(3)[2] if k != 2 else np.eye(3)[0], axis)
@@ -361,9 +362,9 @@ def _general(parameters: Array) -> bool:
     """Whether a rod has products of inertia, or its centre of mass beside its axis."""
     products = float(np.max(np.abs(parameters[[5, 7, 8]])))
     beside = float(np.max(np.abs(parameters[1:3])))
-    return products > NOTHING * float(
+    return products > TOLERANCE * float(
         np.max(np.abs(parameters[4:]), initial=1e-300)
-    ) or beside > NOTHING * max(float(np.max(np.abs(parameters[1:4]))), 1e-300)
+    ) or beside > TOLERANCE * max(float(np.max(np.abs(parameters[1:4]))), 1e-300)
 
 
 def _own_axes(p: Array, w: Array, dw: Array, g1: Array, e1: Array, e3: Array) -> tuple[Array, Array]:
@@ -419,7 +420,7 @@ def _hinged(
     axis, r, zero = form.first, at.r, np.zeros(3)
     w2 = 1.0 / (form.length * form.length)
     # The first moment across r, along axis x r: e_2 = e_3 x e_1 = -axis x e_3.
-    beside = float(abs(numeric.rod[2])) > NOTHING * max(float(np.max(np.abs(numeric.rod[1:4]))), 1e-300)
+    beside = float(abs(numeric.rod[2])) > TOLERANCE * max(float(np.max(np.abs(numeric.rod[1:4]))), 1e-300)
     cp = -form.rod[2] / form.length if beside else 0.0
     G = -cp * cross(axis, g1) if beside else zero
     force = cp * cross(axis, at.a) if beside else zero

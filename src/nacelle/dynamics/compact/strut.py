@@ -24,11 +24,12 @@ from dataclasses import replace
 import numpy as np
 
 from nacelle.dynamics.compact.demand import Counts, Demand, drive_force, friction_along
-from nacelle.dynamics.compact.form import NOTHING, LegForm, clean
+from nacelle.dynamics.compact.form import LegForm, clean
 from nacelle.dynamics.compact.rod import rotor
 from nacelle.dynamics.compact.spin import Turning, residual_moments
 from nacelle.dynamics.friction import ball_friction
 from nacelle.kinematics.general.vectors import is_zero
+from nacelle.kinematics.legs.axes import TOLERANCE
 from nacelle.model.joint import JointKind
 from nacelle.spatial.rounding import first_largest
 from nacelle.spatial.scalar import Array, Scalar, at_sample, cross, divide, dot, pack, sqrt
@@ -275,7 +276,7 @@ def _products(form: LegForm, numeric: LegForm) -> Array | None:
     """Products of inertia (12, 13, 23) of tube and rod together; None where there are none."""
     found = numeric.tube[[5, 7, 8]] + numeric.rod[[5, 7, 8]]
     largest = float(np.max(np.abs(numeric.tube[4:]) + np.abs(numeric.rod[4:]), initial=0.0))
-    if np.max(np.abs(found)) <= NOTHING * largest:
+    if np.max(np.abs(found)) <= TOLERANCE * largest:
         return None
     return np.asarray(form.tube[[5, 7, 8]] + form.rod[[5, 7, 8]])
 
@@ -283,7 +284,7 @@ def _products(form: LegForm, numeric: LegForm) -> Array | None:
 def _beside(numeric: LegForm) -> bool:
     """Whether the tube's centre of mass lies beside the axis."""
     moments = numeric.tube[1:4]
-    return bool(np.max(np.abs(moments[:2])) > NOTHING * max(float(np.max(np.abs(moments))), 1e-300))
+    return bool(np.max(np.abs(moments[:2])) > TOLERANCE * max(float(np.max(np.abs(moments))), 1e-300))
 
 
 def _weight_beside(

@@ -12,16 +12,26 @@ from __future__ import annotations
 import numpy as np
 
 from nacelle.kinematics.general.ties import Rod
+from nacelle.kinematics.legs.axes import TOLERANCE
+from nacelle.kinematics.legs.chain import end_frames
+from nacelle.kinematics.legs.leg_type import leg_type
 from nacelle.kinematics.mechanism import Mechanism
-from nacelle.model.joint import JointKind
 from nacelle.model.loaded import body_parameters
 from nacelle.model.robot import Robot
-from nacelle.spatial.inertia import inertia_matrix
+from nacelle.spatial.inertia import inertia_matrix, is_axisymmetric, transform_parameters
 from nacelle.spatial.scalar import Array, Scalar, dot, plus, sqrt
 
-_BALLS = (JointKind.SPHERICAL, JointKind.POINT)
-# A body is a rod if its inertia is that of one up to this part.
-_SAME = 1e-12
+
+def _links(robot: Robot) -> list[tuple[int, int, int]]:
+    """Bodies of legs between two spherical joints: body, the tree joint that places it, and the closure."""
+    listed = []
+    for leg in robot.legs:
+        for body, inner, outer, spherical in leg_type(robot, leg).links:
+            joint, closure = sorted((inner, outer))
+            placed = robot.joints[joint].successor == body and joint < robot.tree <= closure
+            if spherical and placed and not robot.joints[closure].at_point:
+                listed.append((body, joint, closure))
+    return sorted(listed, key=lambda link: link[1])
 
 
 def find_rods(known: Mechanism) -> frozenset[int]:
@@ -32,38 +42,20 @@ def find_rods(known: Mechanism) -> frozenset[int]:
     """
     robot = known.robot
     spinning = {spin.body for plan in known.legs for spin in plan.spins}
-    found = []
-    for j in range(robot.tree):
-        joint = robot.joints[j]
-        body = joint.successor
-        others = [
-            k
-            for k, other in enumerate(robot.joints)
-            if k != j and body in (other.predecessor, other.successor)
-        ]
-        if (
-            joint.kind is not JointKind.SPHERICAL
-            or body not in spinning
-            or len(others) != 1
-            or others[0] < robot.tree
-        ):
-            continue
-        end = robot.joints[others[0]]
-        if end.kind not in _BALLS or end.at_point:
-            continue
-        if any(any(other.springs) or other.rotor_inertia for other in (joint, end)):
-            continue
-        if _is_axisymmetric(robot, body, *_ends(robot, j, others[0])):
-            found.append(body)
-    return frozenset(found)
+    loaded = {j for j, joint in enumerate(robot.joints) if any(joint.springs) or joint.rotor_inertia}
+    return frozenset(
+        body
+        for body, *ends in _links(robot)
+        if body in spinning
+        and not loaded.intersection(ends)
+        and _is_axisymmetric(robot, body, *_ends(robot, *ends))
+    )
 
 
 def _ends(robot: Robot, joint: int, closure: int) -> tuple[Array, Array]:
     """The two points of a rod in its own frame."""
-    body = robot.joints[joint].successor
-    end = robot.joints[closure]
-    frame = end.frame_predecessor if end.predecessor == body else end.frame_successor
-    return robot.joints[joint].frame_successor.p, frame.p
+    body, end = robot.joints[joint].successor, robot.joints[closure]
+    return robot.joints[joint].frame_successor.p, end_frames(end, body)[0].p
 
 
 def _moments(robot: Robot, body: int, A: Array, B: Array) -> tuple[Scalar, Scalar, Scalar, Scalar]:
@@ -86,43 +78,19 @@ def _moments(robot: Robot, body: int, A: Array, B: Array) -> tuple[Scalar, Scala
 
 
 def _is_axisymmetric(robot: Robot, body: int, A: Array, B: Array) -> bool:
-    p = np.asarray(body_parameters(robot, body), dtype=float)
-    d = B - A
-    length = float(np.linalg.norm(d))
-    if length == 0.0:
-        return False
-    n = d / length
-    mass, h, I = p[0], p[1:4] - p[0] * A, inertia_matrix(p)
-    about = I + mass * (np.outer(A, A) - A @ A * np.eye(3))
-    shift = np.outer(A, h) + np.outer(h, A) - 2.0 * (A @ h) * np.eye(3)
-    about = about + shift
-    size = max(float(np.max(np.abs(about))), mass * length * length, 1e-300)
-    Q = np.eye(3) - np.outer(n, n)
-    across = 0.5 * float(np.trace(Q @ about @ Q))
-    wanted = across * Q + float(n @ about @ n) * np.outer(n, n)
-    even = float(np.max(np.abs(about - wanted))) <= _SAME * size
-    return bool(even and float(np.max(np.abs(Q @ h))) <= _SAME * max(mass * length, 1e-300))
+    length = float(np.linalg.norm(B - A))
+    about_A = transform_parameters(np.eye(3), -A, np.asarray(body_parameters(robot, body), dtype=float))
+    return length > 0.0 and is_axisymmetric(about_A, (B - A) / length, length, TOLERANCE)
 
 
 def rods_of(robot: Robot, bodies: frozenset[int]) -> dict[int, Rod]:
     """The rods of a robot with its numbers, which may be symbols."""
     found: dict[int, Rod] = {}
-    for j in range(robot.tree):
-        joint = robot.joints[j]
-        body = joint.successor
+    for body, j, c in _links(robot):
         if body not in bodies:
             continue
-        c = next(
-            k
-            for k in range(robot.tree, len(robot.joints))
-            if body in (robot.joints[k].predecessor, robot.joints[k].successor)
-        )
-        end = robot.joints[c]
-        far, frame = (
-            (end.successor, end.frame_successor)
-            if end.predecessor == body
-            else (end.predecessor, end.frame_predecessor)
-        )
+        joint = robot.joints[j]
+        _, far, frame = end_frames(robot.joints[c], body)
         length, mass, first, second = _moments(robot, body, *_ends(robot, j, c))
         at_B = second / (length * length)
         between = first / length - at_B

@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from nacelle.kinematics.leg_solution import driven_joint, leg_form, leg_sphere, recipes, solve_leg
+from nacelle.kinematics.legs.leg_type import leg_type
+from nacelle.kinematics.legs.solution import recipes, solve_leg
+from nacelle.kinematics.legs.sphere import driven_joint, leg_sphere
 from nacelle.kinematics.mechanism import mechanism
 from nacelle.kinematics.tree import Turn, coordinates_from_steps, joint_steps, place_bodies
 from nacelle.model.robot import Robot
@@ -31,13 +33,13 @@ def moved_frame(robot: Robot, joint: int, side: str, change: Callable[[Pose], Po
 @pytest.mark.parametrize("kind", [name for name, how in HEXAPOD_LEGS.items() if how[2] is not None])
 def test_hexapod_forms(kind: str) -> None:
     robot = CASES[f"6 {kind}"](7).robot
-    assert {leg_form(robot, leg) for leg in robot.legs} == {HEXAPOD_LEGS[kind][2]}
+    assert {leg_type(robot, leg).form for leg in robot.legs} == {HEXAPOD_LEGS[kind][2]}
 
 
 @pytest.mark.parametrize("kind", TRANSLATING_LEGS)
 def test_translating_forms(kind: str) -> None:
     robot = CASES[f"3 {kind}"](7).robot
-    assert {leg_form(robot, leg) for leg in robot.legs} == {TRANSLATING_LEGS[kind][2]}
+    assert {leg_type(robot, leg).form for leg in robot.legs} == {TRANSLATING_LEGS[kind][2]}
 
 
 @pytest.mark.parametrize("size", [1e-14, 1e-8])
@@ -51,7 +53,7 @@ def test_axes_must_meet(kind: str, size: float) -> None:
     first = robot.joints[leg.joints[pair - 1]].frame_successor
     own = robot.joints[second].frame_predecessor
     across = np.cross(first.R[:, 2], own.R[:, 2])
-    form = leg_form(robot, leg)
+    form = leg_type(robot, leg).form
     apart = moved_frame(
         robot, second, "frame_predecessor", lambda f: Pose(f.R, f.p + size * robot.size * across)
     )
@@ -63,12 +65,12 @@ def test_axes_must_meet(kind: str, size: float) -> None:
     )
     expected = form if size < 1e-12 else ""
     assert form
-    assert leg_form(apart, apart.legs[0]) == expected
+    assert leg_type(apart, apart.legs[0]).form == expected
     # Turned about the point in which the axes meet the frame's origin may leave the other axis as well.
-    assert leg_form(oblique, oblique.legs[0]) == expected
+    assert leg_type(oblique, oblique.legs[0]).form == expected
     # Along its own axis the frame may stand anywhere.
     along = moved_frame(robot, second, "frame_predecessor", lambda f: Pose(f.R, f.p + 0.3 * f.R[:, 2]))
-    assert leg_form(along, along.legs[0]) == form
+    assert leg_type(along, along.legs[0]).form == form
 
 
 def test_unequal_rods_are_no_parallelogram() -> None:
@@ -80,8 +82,8 @@ def test_unequal_rods_are_no_parallelogram() -> None:
         if robot.joints[c].predecessor in leg.bodies and robot.joints[c].successor in leg.bodies
     )
     longer = moved_frame(robot, fold, "frame_predecessor", lambda f: Pose(f.R, f.p * (1 + 1e-6)))
-    assert leg_form(robot, leg) == "parallelogram"
-    assert leg_form(longer, longer.legs[0]) == ""
+    assert leg_type(robot, leg).form == "parallelogram"
+    assert leg_type(longer, longer.legs[0]).form == ""
 
 
 def test_a_closure_that_holds_no_point_has_no_form() -> None:
@@ -93,7 +95,7 @@ def test_a_closure_that_holds_no_point_has_no_form() -> None:
     joints = list(robot.joints)
     joints[c] = dataclasses.replace(joints[c], kind=JointKind.CYLINDRICAL)
     other = dataclasses.replace(robot, joints=tuple(joints))
-    assert leg_form(other, other.legs[0]) == ""
+    assert leg_type(other, other.legs[0]).form == ""
 
 
 # ---------------------------------------------------------------------------------------- branches
@@ -193,11 +195,11 @@ def test_spheres_of_the_legs(name: str) -> None:
     x = poses_around(robot, 1, seed=1)[0]
     now = configuration(robot, known, x, np.zeros(0))
     poses = place_bodies(robot, known.chart.pose(x), now.q)
-    for leg, plan in zip(robot.legs, known.legs, strict=True):
-        driven = driven_joint(robot, leg, plan.recipe.form)
+    for leg in robot.legs:
+        driven = driven_joint(robot, leg)
         assert driven in [a.joint for a in robot.actuators]
         step = joint_steps(robot.joints[driven], now.q[robot.q_slices[driven]])[0]
-        sphere = leg_sphere(robot, leg, plan.recipe.form, step)
+        sphere = leg_sphere(robot, leg, step)
         on_plate = (
             sphere.closure.frame_predecessor
             if sphere.closure.predecessor == 1

@@ -5,31 +5,22 @@ balls (S), with constant frames between them; its last joint, the closure, puts 
 
     W = X_0 M_1(q_1) X_1 ... M_k(q_k) X_k
 
-Two turns whose axes meet at right angles act as a universal joint (U). Chains with a closed form:
-
-    U P, S P             telescopic legs: the length is a distance            UPS, SPS
-    R U, P U, R S, P S   a driven elbow at a constant distance from W         RUS, PUS, RSS, PSS
-    R R, P R, R P        the same in a plane                                  RRR, PRR, RPR
-    U R                  a plane that turns, with two links in it             URU
-    P to a plane         a ball that slides on a face                         P-C5
-    P and P P            the same with cross slides on the nacelle            PSPP
-
-and two legs that branch: an arm or slider with rods between ball joints side by side, and one with a
-parallelogram. The form is recognised from numbers once; the solution runs over any scalar.
+Which form a leg has is recognised from numbers once (`forms`, `leg_type`); the solution runs over any scalar.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.kinematics.chain import Chain, centred, end_frames, flatten, serial_chain
-from nacelle.kinematics.parallelogram import MEET, Parallelogram, arm, arm_offset, parallelogram
-from nacelle.kinematics.subproblem import (
+from nacelle.kinematics.legs.chain import Chain, flatten, nacelle_end, serial_chain
+from nacelle.kinematics.legs.forms import FORMS
+from nacelle.kinematics.legs.leg_type import leg_type
+from nacelle.kinematics.legs.parallelogram import Parallelogram, arm, arm_offset
+from nacelle.kinematics.legs.subproblem import (
     balance,
     ball_aim,
     circle_to_point,
@@ -42,19 +33,11 @@ from nacelle.kinematics.subproblem import (
 )
 from nacelle.kinematics.tree import Step, Turn
 from nacelle.model.joint import Joint, JointKind
-from nacelle.model.leg import BASE, Leg
+from nacelle.model.leg import Leg
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array, Scalar, cross, divide, dot, norm, pack, plus, product
 from nacelle.spatial.solve import solve
-
-_C5 = (JointKind.PLANAR_SPHERICAL, JointKind.SPHERICAL_PLANAR)
-_HOLDS_POINT = (
-    JointKind.REVOLUTE,
-    JointKind.UNIVERSAL,
-    JointKind.SPHERICAL,
-    JointKind.POINT,
-)
 
 # References of balls are rounded to multiples of its inverse.
 _QUATERNION_GRID = 2.0**32
@@ -65,7 +48,7 @@ class Recipe:
     """How a leg is solved.
 
     Attributes:
-        form: name of the closed form, a key of `_FORMS`.
+        form: name of the closed form, a key of `forms.FORMS`.
         signs: which root is taken, in the order in which roots are met.
         balls: for each ball joint of the leg its reference orientation, quat_xyzw.
     """
@@ -86,20 +69,6 @@ class Solution:
 
     steps: dict[int, list[Step]]
     gates: list[Scalar]
-
-
-def _meet(X: Pose, size: float) -> bool:
-    """Whether the axes of two turns with X between them meet and stand square."""
-    n = np.cross([0.0, 0.0, 1.0], X.R[:, 2])
-    return abs(float(X.R[2, 2])) < MEET and abs(float(n @ X.p)) < MEET * size
-
-
-def _parallel(X: Pose) -> bool:
-    return float(np.hypot(X.R[0, 2], X.R[1, 2])) < MEET
-
-
-def _square(X: Pose) -> bool:
-    return abs(float(X.R[2, 2])) < MEET
 
 
 # ---- the forms: each takes a chain, the target point W in the base, and iterators over signs and balls
@@ -142,10 +111,10 @@ def _elbow(
     solve = circle_to_point if letter == "R" else line_to_point
     step, gate, rod = solve(e, w.p, length2, roots.sign())
     roots.gates.append(gate)
-    return step, X @ _moved(step), rod
+    return step, X @ moved(step), rod
 
 
-def _moved(step: Step) -> Pose:
+def moved(step: Step) -> Pose:
     """Motion of a turn about or a slide along z."""
     if isinstance(step, Turn):
         c, s = step
@@ -159,7 +128,6 @@ def _seen(frame: Pose, W: Array) -> Array:
 
 
 def _elbow_pair(chain: Chain, W: Array, roots: _Roots) -> list[Step]:
-    chain = centred(chain, 1)
     X0, X1, X2, X3 = chain.X
     step, _, rod = _elbow(chain.letters[0], X0, X1.p, W, dot(X3.p, X3.p), roots)
     first, second, gate = two_turns(X2.R, X3.p, product(X1.R.T, rod), roots.sign())
@@ -180,7 +148,6 @@ def _elbow_turn(chain: Chain, W: Array, roots: _Roots) -> list[Step]:
 
 
 def _pair_slide(chain: Chain, W: Array, roots: _Roots) -> list[Step]:
-    chain = centred(chain, 0)
     X0, X1, X2, X3 = chain.X
     u = _seen(X0, W)
     o, z = plus(X2.p, product(X2.R, X3.p)), X2.R[:, 2]
@@ -213,7 +180,6 @@ def _turn_slide(chain: Chain, W: Array, roots: _Roots) -> list[Step]:
 
 
 def _pair_turn(chain: Chain, W: Array, roots: _Roots) -> list[Step]:
-    chain = centred(chain, 0)
     X0, X1, X2, X3 = chain.X
     u, n = _seen(X0, W), X1.R[:, 2]
     across = X2.p[2] + X2.R[2, 2] * X3.p[2]
@@ -238,103 +204,39 @@ def _pair_turn(chain: Chain, W: Array, roots: _Roots) -> list[Step]:
     return [first, turn_onto(X2.p + product(X2.R, turn_vector(third, g)), u2), third]
 
 
-_FORMS = {
-    "elbow-pair": (_elbow_pair, 2),
-    "elbow-ball": (_elbow_ball, 1),
-    "elbow-turn": (_elbow_turn, 1),
-    "pair-slide": (_pair_slide, 2),
-    "ball-slide": (_ball_slide, 1),
-    "turn-slide": (_turn_slide, 1),
-    "pair-turn": (_pair_turn, 2),
+_SOLVED = {
+    "elbow-pair": _elbow_pair,
+    "elbow-ball": _elbow_ball,
+    "elbow-turn": _elbow_turn,
+    "pair-slide": _pair_slide,
+    "ball-slide": _ball_slide,
+    "turn-slide": _turn_slide,
+    "pair-turn": _pair_turn,
 }
-
-
-def _chain_form(chain: Chain, size: float) -> str:
-    """Name of the closed form of a chain of floats, or nothing."""
-    X, kind = chain.X, chain.target.kind
-    match chain.letters:
-        case "P" if kind in _C5:
-            return "slide-plane"
-        case _ if kind not in _HOLDS_POINT:
-            return ""
-        case "RRR" if _meet(X[2], size):
-            return "elbow-pair"
-        case "PRR" if _meet(X[2], size):
-            return "elbow-pair"
-        case "RRR" if _meet(X[1], size) and _parallel(X[2]):
-            return "pair-turn"
-        case "RRP" if _meet(X[1], size):
-            return "pair-slide"
-        case "RS" | "PS":
-            return "elbow-ball"
-        case "SP":
-            return "ball-slide"
-        case "RR" if _parallel(X[1]) and _planar_end(chain):
-            return "elbow-turn"
-        case "PR" if _square(X[1]) and _planar_end(chain):
-            return "elbow-turn"
-        case "RP" if _square(X[1]) and _planar_end(chain, 1):
-            return "turn-slide"
-    return ""
-
-
-def _planar_end(chain: Chain, turn: int | None = None) -> bool:
-    """Whether the end of a planar chain is a point, or turns about an axis across the plane."""
-    if chain.target.kind is JointKind.POINT:
-        return True
-    if chain.target.kind is not JointKind.REVOLUTE:
-        return False
-    X = chain.X[-1] if turn is None else chain.X[-2] @ chain.X[-1]
-    return _parallel(X)
 
 
 # ---- legs that are not one chain
 
 
-@dataclass(frozen=True)
-class _Rods:
-    """An arm or slider with rods side by side: the root joint, and a chain for each rod."""
-
-    root: int
-    letter: str
-    X: Pose
-    chains: tuple[Chain, ...]
+def rod_chains(robot: Robot, leg: Leg) -> tuple[int, list[Chain]]:
+    """The root joint of a leg with rods side by side, and their chains from the frame behind that joint."""
+    kind = leg_type(robot, leg)
+    root = kind.trunk[0].joints[0].joint
+    start = robot.joints[root].frame_successor.inverse()
+    return root, [flatten(robot, [near], robot.joints[far], start) for near, far in kind.rods]
 
 
-def _rods(robot: Robot, leg: Leg) -> _Rods | None:
-    """Read a leg as an arm or slider with rods; the chains begin in the frame behind the root joint."""
-    roots = [j for j in leg.joints if robot.joints[j].predecessor == BASE]
-    others = [j for j in leg.joints if j not in roots]
-    if len(roots) != 1 or len(others) < 2 or len(leg.closures) != len(others):
-        return None
-    root = robot.joints[roots[0]]
-    if root.kind not in (JointKind.REVOLUTE, JointKind.PRISMATIC):
-        return None
-    chains = []
-    for j in others:
-        rod = robot.joints[j]
-        ends = [
-            robot.joints[c]
-            for c in leg.closures
-            if rod.successor in (robot.joints[c].predecessor, robot.joints[c].successor)
-        ]
-        if rod.predecessor != root.successor or len(ends) != 1 or ends[0].kind is not JointKind.SPHERICAL:
-            return None
-        if rod.kind not in (JointKind.SPHERICAL, JointKind.UNIVERSAL):
-            return None
-        chains.append(flatten(robot, [j], ends[0], root.frame_successor.inverse()))
-    letter = "R" if root.kind is JointKind.REVOLUTE else "P"
-    return _Rods(roots[0], letter, root.frame_predecessor, tuple(chains))
-
-
-def _solve_rods(rods: _Rods, points: Sequence[Array], roots: _Roots) -> dict[int, list[Step]]:
+def _solve_rods(robot: Robot, leg: Leg, poses: Mapping[int, Pose], roots: _Roots) -> dict[int, list[Step]]:
     """The first rod gives the root joint's coordinate, then every rod is aimed."""
-    first = rods.chains[0]
-    d = first.X[-1].p
-    step, frame, rod = _elbow(rods.letter, rods.X, first.X[0].p, points[0], dot(d, d), roots)
-    steps: dict[int, list[Step]] = {rods.root: [step]}
-    for chain, W in zip(rods.chains, points, strict=True):
-        u = product(chain.X[0].R.T, rod) if chain is first else _seen(frame @ chain.X[0], W)
+    j, chains = rod_chains(robot, leg)
+    root = robot.joints[j]
+    points = [_target(leg, chain.target, poses) for chain in chains]
+    d = chains[0].X[-1].p
+    letter = "R" if root.kind is JointKind.REVOLUTE else "P"
+    step, frame, rod = _elbow(letter, root.frame_predecessor, chains[0].X[0].p, points[0], dot(d, d), roots)
+    steps: dict[int, list[Step]] = {j: [step]}
+    for chain, W in zip(chains, points, strict=True):
+        u = product(chain.X[0].R.T, rod) if chain is chains[0] else _seen(frame @ chain.X[0], W)
         owner = chain.owners[0]
         if chain.letters == "S":
             steps[owner] = [ball_aim(chain.X[1].p, u, roots.ball(owner))]
@@ -359,7 +261,7 @@ def _solve_parallelogram(robot: Robot, p: Parallelogram, W: Array, roots: _Roots
     fold = robot.joints[p.fold]
     d_b = product(rod_b.frame_successor.R.T, plus(fold.frame_predecessor.p, -rod_b.frame_successor.p))
     turn_b = turn_onto(d_b, product(rod_b.frame_predecessor.R.T, rod))
-    R_rod = product(product(rod_a.frame_predecessor.R, _moved(turn_a).R), rod_a.frame_successor.R.T)
+    R_rod = product(product(rod_a.frame_predecessor.R, moved(turn_a).R), rod_a.frame_successor.R.T)
     R = product(product((product(R_rod, end.frame_predecessor.R)).T, R_hub_end), end.frame_successor.R)
     turn_end = Turn(R[0, 0], R[1, 0])
     return {
@@ -371,38 +273,13 @@ def _solve_parallelogram(robot: Robot, p: Parallelogram, W: Array, roots: _Roots
     }
 
 
-# ---- the door
-
-
-def leg_form(robot: Robot, leg: Leg) -> str:
-    """Name the closed form of a leg; empty if it has none."""
-    if _is_cross_slide(robot, leg):
-        return "cross-slide"
-    chain = serial_chain(robot, leg)
-    if chain is not None:
-        return _chain_form(chain, robot.size)
-    if _rods(robot, leg) is not None:
-        return "rods"
-    found = parallelogram(robot, leg)
-    if found is not None:
-        _, offset = arm_offset(robot, found)
-        hub = robot.joints[found.hub].frame_successor
-        c = product(hub.R.T, offset - hub.p)
-        if float(np.hypot(c[0], c[1])) < MEET * robot.size:
-            return "parallelogram"
-    return ""
+# ---- the solution of any leg
 
 
 def _sign_count(robot: Robot, leg: Leg, form: str) -> int:
-    if form in ("slide-plane", "cross-slide"):
-        return 0
-    if form == "parallelogram":
-        return 2
     if form == "rods":
-        rods = _rods(robot, leg)
-        assert rods is not None
-        return 1 + sum(chain.letters != "S" for chain in rods.chains)
-    return _FORMS[form][1]
+        return 1 + sum(robot.joints[j].kind is JointKind.UNIVERSAL for j in leg.joints)
+    return FORMS[form].roots
 
 
 def recipes(robot: Robot, leg: Leg, q: Array) -> Iterator[Recipe]:
@@ -413,7 +290,7 @@ def recipes(robot: Robot, leg: Leg, q: Array) -> Iterator[Recipe]:
         leg: the leg.
         q: coordinates of the tree, from which the reference orientations of balls are taken.
     """
-    form = leg_form(robot, leg)
+    form = leg_type(robot, leg).form
     if not form:
         return
     balls = {
@@ -444,31 +321,22 @@ def solve_leg(robot: Robot, leg: Leg, recipe: Recipe, poses: Mapping[int, Pose])
         poses: poses of the nacelle's bodies in the base.
     """
     roots = _Roots(recipe, robot.numeric.size)
-
-    def target(closure: Joint) -> Array:
-        own = {robot.joints[j].successor for j in leg.joints}
-        body = closure.predecessor if closure.predecessor in own else closure.successor
-        _, other, frame = end_frames(closure, body)
-        return (poses[other] @ frame).p
-
     if recipe.form == "rods":
-        rods = _rods(robot, leg)
-        assert rods is not None
-        points = [target(chain.target) for chain in rods.chains]
-        return Solution(_solve_rods(rods, points, roots), roots.gates)
+        return Solution(_solve_rods(robot, leg, poses, roots), roots.gates)
     if recipe.form == "parallelogram":
-        found = parallelogram(robot.numeric, leg)
-        assert found is not None
-        W = target(robot.joints[found.wrist])
-        return Solution(_solve_parallelogram(robot, found, W, roots), roots.gates)
+        folded = leg_type(robot, leg).parallelogram
+        assert folded is not None
+        W = _target(leg, robot.joints[folded.wrist], poses)
+        return Solution(_solve_parallelogram(robot, folded, W, roots), roots.gates)
     if recipe.form == "cross-slide":
         return _solve_cross_slide(robot, leg, poses)
     chain = serial_chain(robot, leg)
     assert chain is not None
     if recipe.form == "slide-plane":
-        length, gate = _slide_plane(robot, chain, poses)
+        length, gate = _slide_plane(leg, chain, poses)
         return Solution({leg.joints[0]: [length]}, [gate])
-    listed = _FORMS[recipe.form][0](chain, target(chain.target), roots)
+    W = _target(leg, chain.target, poses)
+    listed = _SOLVED[recipe.form](FORMS[recipe.form].centred(chain), W, roots)
     steps: dict[int, list[Step]] = {}
     for owner, step in zip(chain.owners, listed, strict=True):
         steps.setdefault(owner, []).append(step)
@@ -477,65 +345,10 @@ def solve_leg(robot: Robot, leg: Leg, recipe: Recipe, poses: Mapping[int, Pose])
     return Solution(steps, roots.gates)
 
 
-class Sphere(NamedTuple):
-    """Where the end of a leg can be at given coordinates of its driven joint.
-
-    Attributes:
-        centre: in the base, m.
-        radius2: square of the radius.
-        closure: the closure at the leg's end.
-    """
-
-    centre: Array
-    radius2: Scalar
-    closure: Joint
-
-
-def driven_joint(robot: Robot, leg: Leg, form: str) -> int | None:
-    """The joint whose coordinate sets the sphere of a leg's end; None if the form has no sphere."""
-    if form in ("elbow-pair", "elbow-ball", "elbow-turn"):
-        return leg.joints[0]
-    if form in ("pair-slide", "ball-slide", "turn-slide"):
-        return leg.joints[-1]
-    if form in ("rods", "parallelogram"):
-        return next(j for j in leg.joints if robot.joints[j].predecessor == BASE)
-    return None
-
-
-def leg_sphere(robot: Robot, leg: Leg, form: str, step: Step) -> Sphere:
-    """The sphere on which a leg's end lies, from the step of its driven joint (`driven_joint`)."""
-    if form == "rods":
-        rods = _rods(robot, leg)
-        assert rods is not None
-        first = rods.chains[0]
-        d = first.X[-1].p
-        return Sphere((rods.X @ _moved(step) @ first.X[0]).p, dot(d, d), first.target)
-    if form == "parallelogram":
-        found = parallelogram(robot.numeric, leg)
-        assert found is not None
-        X_centre, d = arm(robot, found)
-        root = robot.joints[found.root]
-        centre = (root.frame_predecessor @ _moved(step) @ X_centre).p
-        return Sphere(centre, dot(d, d), robot.joints[found.wrist])
-    chain = serial_chain(robot, leg)
-    assert chain is not None
-    if form in ("pair-slide", "elbow-pair"):
-        chain = centred(chain, 0 if form == "pair-slide" else 1)
-    X = chain.X
-    if form in ("pair-slide", "ball-slide", "turn-slide"):
-        d = X[-2].p + product(X[-2].R, X[-1].p) + step * X[-2].R[:, 2]
-        return Sphere(X[0].p, dot(d, d), chain.target)
-    d = X[-1].p
-    return Sphere((X[0] @ _moved(step) @ X[1]).p, dot(d, d), chain.target)
-
-
-def _is_cross_slide(robot: Robot, leg: Leg) -> bool:
-    """Whether a leg is three slides and a ball: everything is linear in their lengths."""
-    joints = [robot.joints[j] for j in leg.joints]
-    if len(leg.closures) != 1 or robot.joints[leg.closures[0]].kind is not JointKind.SPHERICAL:
-        return False
-    slides = [joint for joint in joints if joint.kind is JointKind.PRISMATIC]
-    return len(slides) == 3 and all(joint.kind in (JointKind.PRISMATIC, JointKind.FIXED) for joint in joints)
+def _target(leg: Leg, closure: Joint, poses: Mapping[int, Pose]) -> Array:
+    """The point of the nacelle where a leg ends at a closure, in the base."""
+    body, frame, _ = nacelle_end(leg, closure)
+    return (poses[body] @ frame).p
 
 
 def _solve_cross_slide(robot: Robot, leg: Leg, poses: Mapping[int, Pose]) -> Solution:
@@ -564,16 +377,14 @@ def _solve_cross_slide(robot: Robot, leg: Leg, poses: Mapping[int, Pose]) -> Sol
     return Solution(steps, [volume * volume])
 
 
-def _slide_plane(robot: Robot, chain: Chain, poses: Mapping[int, Pose]) -> tuple[Scalar, Scalar]:
+def _slide_plane(leg: Leg, chain: Chain, poses: Mapping[int, Pose]) -> tuple[Scalar, Scalar]:
     """Slide until the two frames of a C5 joint lie in its plane: n . (W - X_0 (q z) X_1) = 0.
 
     The gate is the square of n . z, zero where the slide runs along the plane.
     """
     X0, X1 = chain.X
-    closure = chain.target
-    own = robot.joints[chain.owners[0]].successor
-    _, other, frame = end_frames(closure, own)
-    there, here = poses[other] @ frame, X0 @ X1
-    n = here.R[:, 2] if closure.predecessor == own else there.R[:, 2]
+    body, frame, outward = nacelle_end(leg, chain.target)
+    there, here = poses[body] @ frame, X0 @ X1
+    n = here.R[:, 2] if outward else there.R[:, 2]
     along = dot(n, X0.R[:, 2])
     return divide(dot(n, there.p - here.p), along), along * along

@@ -6,14 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from nacelle.kinematics.legs.axes import TOLERANCE, on_axis, parallel, perpendicular
 from nacelle.model.joint import JointKind
 from nacelle.model.leg import BASE, Leg
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array, cross, divide, norm, plus, product
-
-# Axes meet and stand square within this part of the robot's size.
-MEET = 1e-12
 
 
 @dataclass(frozen=True)
@@ -36,62 +34,61 @@ def parallelogram(robot: Robot, leg: Leg) -> Parallelogram | None:
     end moves parallel to the hub, and the middle of the parallelogram's sides form an arm on a universal
     joint.
     """
-    joints, size = robot.joints, robot.size
-    roots = [j for j in leg.joints if joints[j].predecessor == BASE]
-    if len(roots) != 1 or joints[roots[0]].kind not in (JointKind.PRISMATIC, JointKind.REVOLUTE):
-        return None
-    tree = [j for j in leg.joints if j != roots[0]]
-    if len(tree) != 4 or len(leg.closures) != 2:
+    joints = robot.joints
+
+    def behind(j: int) -> list[int]:
+        """Tree joints on the body that a joint places."""
+        return [k for k in leg.joints if joints[k].predecessor == joints[j].successor]
+
+    root, *tree = leg.joints or (-1,)
+    if len(tree) != 4 or len(leg.closures) != 2 or joints[root].predecessor != BASE:
         return None
     if any(joints[j].kind is not JointKind.REVOLUTE for j in (*tree, *leg.closures)):
         return None
-    hubs = [j for j in tree if joints[j].predecessor == joints[roots[0]].successor]
-    if len(hubs) != 1:
+    hubs = behind(root)
+    rods = behind(hubs[0]) if len(hubs) == 1 else []
+    # The end hangs on one of the rods; the other one is joined to it by a closure.
+    rods.sort(key=lambda j: not behind(j))
+    ends = [k for j in rods for k in behind(j)]
+    if len(rods) != 2 or len(ends) != 1 or joints[root].kind not in (JointKind.PRISMATIC, JointKind.REVOLUTE):
         return None
-    rods = [j for j in tree if joints[j].predecessor == joints[hubs[0]].successor]
-    ends = [j for j in tree if joints[j].predecessor in {joints[r].successor for r in rods}]
-    if len(rods) != 2 or len(ends) != 1:
-        return None
-    end = joints[ends[0]]
+    end = joints[ends[0]].successor
     folds = [
         c
         for c in leg.closures
-        if joints[c].successor == end.successor and joints[c].predecessor in leg.bodies
+        if (joints[c].predecessor, joints[c].successor) == (joints[rods[1]].successor, end)
     ]
-    wrists = [c for c in leg.closures if joints[c].predecessor == end.successor]
+    wrists = [c for c in leg.closures if joints[c].predecessor == end]
     if len(folds) != 1 or len(wrists) != 1:
         return None
-    rod_a = next(r for r in rods if joints[r].successor == end.predecessor)
-    rod_b = next(r for r in rods if joints[r].successor != end.predecessor)
-    if joints[folds[0]].predecessor != joints[rod_b].successor:
-        return None
-    found = Parallelogram(roots[0], hubs[0], rod_a, rod_b, ends[0], folds[0], wrists[0])
-    return found if _folds(robot, found, size) else None
+    found = Parallelogram(root, hubs[0], rods[0], rods[1], ends[0], folds[0], wrists[0])
+    return found if _folds(robot, found, robot.size) else None
 
 
 def _folds(robot: Robot, p: Parallelogram, size: float) -> bool:
     """Whether equal sides and parallel axes make the leg a parallelogram indeed."""
     hub, rod_a, rod_b = (robot.joints[j] for j in (p.hub, p.rod_a, p.rod_b))
     end, fold, wrist = (robot.joints[j] for j in (p.end, p.fold, p.wrist))
-    width_hub = rod_a.frame_predecessor.p - rod_b.frame_predecessor.p
-    width_end = end.frame_successor.p - fold.frame_successor.p
-    length_a = end.frame_predecessor.p - rod_a.frame_successor.p
-    length_b = fold.frame_predecessor.p - rod_b.frame_successor.p
-    equal = (
-        abs(float(np.linalg.norm(width_hub) - np.linalg.norm(width_end))) < 1e-9 * size
-        and abs(float(np.linalg.norm(length_a) - np.linalg.norm(length_b))) < 1e-9 * size
-    )
-    hub_axis, end_axis = hub.frame_successor.R[:, 2], wrist.frame_predecessor.R[:, 2]
-    across = (
-        abs(float(product(hub_axis, rod_a.frame_predecessor.R[:, 2]))) < MEET
-        and float(np.linalg.norm(np.cross(rod_a.frame_predecessor.R[:, 2], rod_b.frame_predecessor.R[:, 2])))
-        < MEET
-    )
+    # For each body of the loop the frames of its two hinges: the sides are the ways between them.
+    sides = {
+        "hub": (rod_a.frame_predecessor, rod_b.frame_predecessor),
+        "end": (end.frame_successor, fold.frame_successor),
+        "a": (rod_a.frame_successor, end.frame_predecessor),
+        "b": (rod_b.frame_successor, fold.frame_predecessor),
+    }
+    length = {name: float(np.linalg.norm(second.p - first.p)) for name, (first, second) in sides.items()}
 
-    def along(axis: Array, width: Array) -> bool:
-        return float(np.linalg.norm(np.cross(axis, width))) < 1e-9 * float(np.linalg.norm(width))
+    def along(hinge: Pose, side: tuple[Pose, Pose]) -> bool:
+        return on_axis(hinge.R.T @ (side[1].p - side[0].p), size)
 
-    return equal and across and along(hub_axis, width_hub) and along(end_axis, width_end)
+    return (
+        all(parallel(first.inverse() @ second) for first, second in sides.values())
+        and perpendicular(hub.frame_successor.inverse() @ rod_a.frame_predecessor)
+        and abs(length["hub"] - length["end"]) < TOLERANCE * size
+        and abs(length["a"] - length["b"]) < TOLERANCE * size
+        and along(hub.frame_successor, sides["hub"])
+        and along(wrist.frame_predecessor, sides["end"])
+    )
 
 
 def arm_offset(robot: Robot, p: Parallelogram) -> tuple[Array, Array]:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq
 from scipy.spatial.transform import Rotation
 
-from nacelle.kinematics.subproblem import (
+from nacelle.kinematics.legs.subproblem import (
     balance,
     ball_aim,
     circle_to_point,

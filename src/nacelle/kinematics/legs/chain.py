@@ -68,6 +68,13 @@ def end_frames(closure: Joint, body: int) -> tuple[Pose, int, Pose]:
     return closure.frame_successor, closure.predecessor, closure.frame_predecessor
 
 
+def nacelle_end(leg: Leg, closure: Joint) -> tuple[int, Pose, bool]:
+    """A closure of a leg at the nacelle: body there, frame there, whether the nacelle is the successor."""
+    outward = closure.predecessor in leg.bodies
+    _, body, frame = end_frames(closure, closure.predecessor if outward else closure.successor)
+    return body, frame, outward
+
+
 def flatten(robot: Robot, joints: Sequence[int], closure: Joint, start: Pose) -> Chain:
     """Flatten joints that follow one another, from a frame `start` before the first one's body."""
     letters = ""
