@@ -6,6 +6,8 @@ outside (external wrenches, projected).
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from nacelle.dynamics.actuators import balance
@@ -18,7 +20,9 @@ from nacelle.dynamics.state import state_at
 from nacelle.kinematics.actuation import actuator_drifts, actuator_rows
 from nacelle.kinematics.jacobian import scales
 from nacelle.kinematics.shapes import of_actuators, of_pose, of_twist, of_unknowns
+from nacelle.model.linear_parameters import linear_parameters, with_linear_forms
 from nacelle.model.robot import Robot
+from nacelle.spatial.linear_form import coefficients
 from nacelle.spatial.physics import physics
 from nacelle.spatial.scalar import Array, pack
 from nacelle.spatial.solve import solve
@@ -52,6 +56,15 @@ def inverse(
         shared = rows * rows
     force, pivot = balance(A, F, shared, units=columns)
     return {"force": force, "generalised": F, "pivot": pack([pivot])[0], "gates": state.margins()}
+
+
+@physics(x=of_pose, y=of_unknowns, v=of_twist, a=of_twist)
+def regressor(robot: Robot, x: Array, y: Array, v: Array, a: Array, **options: Any) -> dict[str, Array]:
+    """Y (actuators, parameters) with force = Y p, smallest pivot and gates."""
+    none = np.zeros(robot.motion.n)
+    found = inverse(with_linear_forms(robot), x, y, v, a, none, **options)
+    Y = coefficients(found["force"], len(linear_parameters(robot)))
+    return {"Y": Y, "pivot": found["pivot"], "gates": found["gates"]}
 
 
 @physics(x=of_pose, y=of_unknowns, v=of_twist, tau=of_actuators, load=of_twist)

@@ -129,10 +129,10 @@ def inverse(
     smooth: float | None = None,
 ) -> dict[str, Array]:
     """Actuator forces, smallest pivot and margins."""
-    legs = legs_at(robot, x, y, pole=_is_direct(plan_of(robot)))
+    legs = legs_at(robot, x, y, pole=is_direct(plan_of(robot)))
     moving = motion(legs, v, a)
     into = required(legs, moving, Counted(friction, smooth))
-    if _is_direct(legs.plan):
+    if is_direct(legs.plan):
         force, pivot = _direct(legs, into, load)
     else:
         F = pack(along_twist(legs, into)) - load
@@ -143,7 +143,7 @@ def inverse(
     return {"force": force, "pivot": pack([pivot])[0], "gates": _gates(legs)}
 
 
-def _is_direct(plan: Plan) -> bool:
+def is_direct(plan: Plan) -> bool:
     """Whether the nacelle's balance gives the actuators' forces at once: as many as motions, in the tree."""
     count = sum(len(leg.order.active) for leg in plan.legs)
     return count == len(plan.known.independent) == len(plan.known.robot.actuators)
