@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -42,7 +42,21 @@ def evaluate(
         load: force along the reduced twist from outside (..., n).
         options: "friction" and "smooth".
     """
-    found: dict[str, Array] = program(robot, options)(x, y, v, a, load)
+    pivoted = (("formulation", "tree"), *options.items())
+    return guarded(
+        program(robot, options), lambda: native(functions.inverse, robot, pivoted), (x, y, v, a, load)
+    )
+
+
+def guarded(small: Compiled, pivoted: Callable[[], Compiled], states: tuple[Array, ...]) -> dict[str, Array]:
+    """A function with fixed pivots at states (batch dimensions broadcast), weak ones by a pivoted function.
+
+    Args:
+        small: the function; "pivot" is one of its results.
+        pivoted: gives a function of the same inputs, whose pivot is the square of a ratio.
+        states: the inputs.
+    """
+    found: dict[str, Array] = small(*states)
     with np.errstate(invalid="ignore"):
         # Not a number where a strut lies across the upright axis.
         weak = np.asarray(~(found["pivot"] >= WEAK_PIVOT))
@@ -50,10 +64,9 @@ def evaluate(
     if not np.any(weak):
         return found
     batch = weak.shape
-    states = [np.broadcast_to(part, batch + part.shape[-1:])[weak] for part in (x, y, v, a, load)]
-    again = native(functions.inverse, robot, (("formulation", "tree"), *options.items()))(*states)
-    for name in ("force", "pivot", "gates"):
-        whole = np.array(found[name])
+    again = pivoted()(*(np.broadcast_to(part, batch + part.shape[-1:])[weak] for part in states))
+    for name, value in found.items():
+        whole = np.array(value)
         whole[weak] = again[name]
         found[name] = whole
     return found

@@ -127,8 +127,6 @@ def _written(robot: Robot, values: list[Any], spring: Callable[[Spring, Any, Any
     for index, joint in enumerate(moved.joints):
         if has_rotor(robot, index):
             joint = dataclasses.replace(joint, rotor_inertia=next(remaining))
-        springs = tuple(
-            old and spring(old, next(remaining), next(remaining)) for old in joint.springs
-        )
+        springs = tuple(old and spring(old, next(remaining), next(remaining)) for old in joint.springs)
         joints.append(dataclasses.replace(joint, springs=springs))
     return dataclasses.replace(moved, joints=tuple(joints))

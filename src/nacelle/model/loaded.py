@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from nacelle.model.robot import Robot
-from nacelle.spatial.linear_form import LinearForm
+from nacelle.spatial.linear_form import is_form
 from nacelle.spatial.scalar import Array
 
 
@@ -23,6 +23,6 @@ def has_mass(robot: Robot, body: int) -> bool:
 
     A body whose inertia are parameters (linear forms) has.
     """
-    if isinstance(robot.bodies[body].inertia[0], LinearForm):
+    if is_form(robot.bodies[body].inertia[0]):
         return True
     return bool(np.any(body_parameters(robot.numeric, body) != 0.0))

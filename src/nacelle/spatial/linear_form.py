@@ -89,6 +89,11 @@ def _each(array: Array, function: Any) -> Array:
     return result
 
 
+def is_form(value: Scalar) -> bool:
+    """Whether a scalar is a linear form in parameters."""
+    return isinstance(value, LinearForm)
+
+
 def coefficients(forms: Any, count: int) -> Array:
     """Coefficients (forms, count) of some forms; a plain 0 has none."""
     terms = [form.terms if isinstance(form, LinearForm) else {} for form in forms]

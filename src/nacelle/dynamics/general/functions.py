@@ -68,7 +68,8 @@ def legs_at(robot: Robot, x: Array, y: Array, *, pole: bool = False) -> Legs:
     return eliminated(plan, place(robot, plan.known, plan.rods, plan.spins, x, y, pole=pole))
 
 
-def _gates(legs: Legs) -> Array:
+def gates(legs: Legs) -> Array:
+    """Margins of all legs."""
     return margins(legs.placed.robot, legs.plan.known, legs.placed.now)
 
 
@@ -140,7 +141,7 @@ def inverse(
         weights = rows * rows if len(rows) == len(columns) else None
         force, square = balance(actuator_jacobian(legs), F, weights, units=columns)
         pivot = sqrt(square)
-    return {"force": force, "pivot": pack([pivot])[0], "gates": _gates(legs)}
+    return {"force": force, "pivot": pack([pivot])[0], "gates": gates(legs)}
 
 
 def is_direct(plan: Plan) -> bool:
@@ -205,7 +206,7 @@ def forward(
     h = along_twist(legs, required(legs, moving, Counted(friction, smooth), tau))
     M = mass(legs)
     right = pack([value - q for value, q in zip(load, h, strict=True)])
-    return {"acceleration": solve(M, right, "spd"), "gates": _gates(legs)}
+    return {"acceleration": solve(M, right, "spd"), "gates": gates(legs)}
 
 
 def mass(legs: Legs) -> Array:
@@ -224,14 +225,14 @@ def mass(legs: Legs) -> Array:
 def jacobian(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """J_r^-1 (actuators, n)."""
     legs = legs_at(robot, x, y)
-    return {"A": actuator_jacobian(legs), "gates": _gates(legs)}
+    return {"A": actuator_jacobian(legs), "gates": gates(legs)}
 
 
 @physics(x=of_pose, y=of_unknowns)
 def inertia(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """Mass matrix (n, n) along the reduced twist, and J_r^-1 (actuators, n)."""
     legs = legs_at(robot, x, y)
-    return {"M": mass(legs), "A": actuator_jacobian(legs), "gates": _gates(legs)}
+    return {"M": mass(legs), "A": actuator_jacobian(legs), "gates": gates(legs)}
 
 
 @physics(x=of_pose, y=of_unknowns, v=of_twist)
@@ -252,7 +253,7 @@ def bias(
         "M": mass(legs),
         "A": actuator_jacobian(legs),
         "drift": pack(drift),
-        "gates": _gates(legs),
+        "gates": gates(legs),
     }
 
 
@@ -265,7 +266,7 @@ def gravity(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     moving = motion(legs, still, still)
     require_inertia(legs, moving, numbers_of(legs.placed, legs.plan), into)
     require_rods(legs, moving, into, Counted(friction=False))
-    return {"g": pack(along_twist(legs, into)), "A": actuator_jacobian(legs), "gates": _gates(legs)}
+    return {"g": pack(along_twist(legs, into)), "A": actuator_jacobian(legs), "gates": gates(legs)}
 
 
 @physics(x=of_pose, y=of_unknowns, v=of_twist)
@@ -284,5 +285,5 @@ def energies(robot: Robot, x: Array, y: Array, v: Array, *, smooth: float | None
         "kinetic": pack([kinetic_energy(legs, moving, numbers_of(legs.placed, legs.plan))])[0],
         "potential": pack([potential(cast(State, legs.placed))])[0],
         "dissipation": pack([power])[0],
-        "gates": _gates(legs),
+        "gates": gates(legs),
     }
