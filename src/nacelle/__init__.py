@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from nacelle.dynamics.models import Model, model
     from nacelle.dynamics.peak_reactions import PeakReactions, peak_reactions
     from nacelle.dynamics.reactions import Reactions, joint_reactions
+    from nacelle.dynamics.regressor import Regressor, regressor
     from nacelle.dynamics.sizing import Sizing, size_motors
     from nacelle.errors import (
         AssemblyError,
@@ -94,6 +95,7 @@ if TYPE_CHECKING:
     )
     from nacelle.kinematics.workspace import Reach, Workspace, reach, workspace
     from nacelle.library import build, check, load, loads
+    from nacelle.model.linear_parameters import LinearParameters, linear_parameters, with_linear_parameters
     from nacelle.model.payload import with_payload
     from nacelle.model.robot import Actuator, Robot
     from nacelle.robots import names as robot_names
@@ -144,6 +146,7 @@ __all__ = [
     "LegType",
     "Line",
     "LinearModel",
+    "LinearParameters",
     "Mobility",
     "Model",
     "NacelleError",
@@ -157,6 +160,7 @@ __all__ = [
     "Quintic",
     "Reach",
     "Reactions",
+    "Regressor",
     "RigidPlant",
     "Robot",
     "Sample",
@@ -204,6 +208,7 @@ __all__ = [
     "kinetic_energy",
     "leg_jacobians",
     "leg_type",
+    "linear_parameters",
     "linearise",
     "load",
     "loads",
@@ -220,6 +225,7 @@ __all__ = [
     "reach",
     "read_waypoints",
     "reference_pose",
+    "regressor",
     "robot_elements",
     "robot_names",
     "scale_to_limits",
@@ -231,6 +237,7 @@ __all__ = [
     "time_scaled",
     "tool_pose",
     "user_event",
+    "with_linear_parameters",
     "with_payload",
     "workspace",
 ]
@@ -257,6 +264,7 @@ _MODULES = {
     "nacelle.dynamics.models": ("Model", "model"),
     "nacelle.dynamics.peak_reactions": ("PeakReactions", "peak_reactions"),
     "nacelle.dynamics.reactions": ("Reactions", "joint_reactions"),
+    "nacelle.dynamics.regressor": ("Regressor", "regressor"),
     "nacelle.dynamics.sizing": ("Sizing", "size_motors"),
     "nacelle.errors": (
         "AssemblyError",
@@ -315,6 +323,7 @@ _MODULES = {
     ),
     "nacelle.kinematics.workspace": ("Reach", "Workspace", "reach", "workspace"),
     "nacelle.library": ("build", "check", "load", "loads"),
+    "nacelle.model.linear_parameters": ("LinearParameters", "linear_parameters", "with_linear_parameters"),
     "nacelle.model.payload": ("with_payload",),
     "nacelle.model.robot": ("Actuator", "Robot"),
     "nacelle.simulation.events": ("Event", "EventGroup", "user_event"),

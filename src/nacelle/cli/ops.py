@@ -20,8 +20,8 @@ def ops_command(
     model: Annotated[
         str,
         typer.Argument(
-            help="inverse_dynamics, forward_dynamics, inverse_kinematics, jacobian, mass_matrix, bias_forces "
-            "or gravity_forces."
+            help="inverse_dynamics, forward_dynamics, inverse_kinematics, jacobian, mass_matrix, "
+            "bias_forces, gravity_forces, regressor or reference_regressor."
         ),
     ] = "inverse_dynamics",
     friction: Annotated[bool, typer.Option("--friction", help="Count friction too.")] = False,

@@ -254,8 +254,7 @@ def _at_rest(
 def _spring_forces(springs: Sequence[Spring | None], q: Array, pull: Array) -> Array:
     """Forces of the actuators (N, actuators) that springs along the axes ask for."""
     efforts = [
-        np.zeros(len(q)) if spring is None else spring.stiffness * (q[:, k] - spring.rest)
-        for k, spring in enumerate(springs)
+        np.zeros(len(q)) if spring is None else spring.held_force(q[:, k]) for k, spring in enumerate(springs)
     ]
     return np.asarray(np.einsum("nak,kn->na", pull, np.reshape(efforts, (-1, len(q)))))
 

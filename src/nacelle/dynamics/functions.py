@@ -6,6 +6,8 @@ outside (external wrenches, projected).
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from nacelle.dynamics.actuators import balance
@@ -14,11 +16,14 @@ from nacelle.dynamics.demand import Settings
 from nacelle.dynamics.energy import dissipated_power, kinetic, potential
 from nacelle.dynamics.external import along_twist, load_count
 from nacelle.dynamics.formulations import generalised_force
+from nacelle.dynamics.reference_motion import reference_motions
 from nacelle.dynamics.state import state_at
 from nacelle.kinematics.actuation import actuator_drifts, actuator_rows
 from nacelle.kinematics.jacobian import scales
 from nacelle.kinematics.shapes import of_actuators, of_pose, of_twist, of_unknowns
+from nacelle.model.linear_parameters import linear_parameters, with_linear_forms
 from nacelle.model.robot import Robot
+from nacelle.spatial.linear_form import coefficients
 from nacelle.spatial.physics import physics
 from nacelle.spatial.scalar import Array, pack
 from nacelle.spatial.solve import solve
@@ -52,6 +57,33 @@ def inverse(
         shared = rows * rows
     force, pivot = balance(A, F, shared, units=columns)
     return {"force": force, "generalised": F, "pivot": pack([pivot])[0], "gates": state.margins()}
+
+
+@physics(x=of_pose, y=of_unknowns, v=of_twist, a=of_twist)
+def regressor(robot: Robot, x: Array, y: Array, v: Array, a: Array, **options: Any) -> dict[str, Array]:
+    """Y (actuators, parameters) with force = Y p, smallest pivot and gates."""
+    none = np.zeros(robot.motion.n)
+    found = inverse(with_linear_forms(robot), x, y, v, a, none, **options)
+    Y = coefficients(found["force"], len(linear_parameters(robot)))
+    return {"Y": Y, "pivot": found["pivot"], "gates": found["gates"]}
+
+
+@physics(x=of_pose, y=of_unknowns, v=of_twist, v_ref=of_twist, a_ref=of_twist)
+def reference_regressor(
+    robot: Robot, x: Array, y: Array, v: Array, v_ref: Array, a_ref: Array, **options: Any
+) -> dict[str, Array]:
+    """Y (actuators, parameters) along a reference v_ref, a_ref at the twist v; friction and springs at v."""
+    state = state_at(robot, x, y, v)
+    turns = state.moving.U[3:6] if robot.platform_nv == 6 else np.zeros((3, len(v)))
+    motions = reference_motions(state.known, (v, v_ref), a_ref, (turns @ v, turns @ v_ref))
+    still = np.zeros(len(v))
+    # Springs cancel between the first two motions, and are in the third with the weights.
+    found = regressor(robot, x, y, v, still, **options)
+    rigid = {**options, "friction": False}
+    Y = found["Y"] - regressor(robot, x, y, v, still, **rigid)["Y"]
+    for weight, twist, a in motions:
+        Y = Y + weight * regressor(robot, x, y, twist, a, **rigid)["Y"]
+    return {**found, "Y": Y}
 
 
 @physics(x=of_pose, y=of_unknowns, v=of_twist, tau=of_actuators, load=of_twist)

@@ -142,8 +142,32 @@ def inverse_dynamics(
         found = compact_form.evaluate(robot, poses, y, v, a, load, options)
     else:
         found = _program(robot, formulation, options)(poses, y, v, a, load)
-    flags = np.broadcast_to(flags, np.shape(found["pivot"])).copy()
     pivot = found.pop("pivot")
+    flags = flagged(robot, (poses, y), found, pivot, flags)
+    force = found["force"] if preload is None else found["force"] + held
+    force[failed(flags)] = np.nan
+    return InverseDynamics(
+        robot, poses, y, force, found["gates"], pivot, flags, formulation, found.get("generalised")
+    )
+
+
+def flagged(
+    robot: Robot, state: tuple[Array, Array], found: dict[str, Array], pivot: Array, flags: Array
+) -> Array:
+    """Flags of states by margins and pivots; results of failed ones are NaN.
+
+    Args:
+        robot: the robot.
+        state: poses and what iteration found.
+        found: results and margins "gates".
+        pivot: squared ratios.
+        flags: of the iteration.
+
+    Raises:
+        SingularError, UnreachableError, KinematicsError: if there is only one state, and it failed.
+    """
+    poses, y = state
+    flags = np.broadcast_to(flags, np.shape(pivot)).copy()
     with np.errstate(invalid="ignore"):
         met = (pivot <= MET_PIVOT) & ~failed(flags)
         near = (pivot < NEAR_PIVOT) & ~met & ~failed(flags)
@@ -151,13 +175,9 @@ def inverse_dynamics(
         kind, legs = nearest(robot, poses, y)
         why = "the forces are not determined" if legs else "where no actuator forces hold the nacelle"
         raise SingularError(f"{robot.name}: {singular_words(kind, legs)}, {why}", kind)
-    found = settle(robot, poses, found, flags)
+    settle(robot, poses, found, flags)
     flags |= np.where(met, int(Flag.SINGULAR), 0) | np.where(near, int(Flag.NEAR_SINGULAR), 0)
-    force = found["force"] if preload is None else found["force"] + held
-    force[failed(flags)] = np.nan
-    return InverseDynamics(
-        robot, poses, y, force, found["gates"], pivot, flags, formulation, found.get("generalised")
-    )
+    return flags
 
 
 class _Single(NamedTuple):

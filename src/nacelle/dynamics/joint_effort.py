@@ -18,6 +18,7 @@ from nacelle.kinematics.closure import closure_frames
 from nacelle.kinematics.tree import TreeMotion, Turn
 from nacelle.model.joint import Joint, JointKind, Primitive
 from nacelle.model.robot import Robot
+from nacelle.spatial.linear_form import is_form
 from nacelle.spatial.rotation import skew
 from nacelle.spatial.scalar import Array, Scalar, atan2, dot, pack
 
@@ -142,7 +143,7 @@ def spring_efforts(state: State) -> list[Effort]:
             spring = joint.springs[axis.number]
             if spring is not None:
                 q = axis_coordinate(state, index, axis.number)
-                efforts.append(Effort(axis, pack([spring.stiffness * (q - spring.rest)])))
+                efforts.append(Effort(axis, pack([spring.held_force(q)])))
     return efforts
 
 
@@ -177,7 +178,7 @@ def rotors(robot: Robot) -> list[tuple[int, Scalar]]:
     return [
         (index, joint.gear_ratio * joint.gear_ratio * joint.rotor_inertia)
         for index, joint in enumerate(robot.joints)
-        if robot.numeric.joints[index].rotor_inertia
+        if robot.numeric.joints[index].rotor_inertia or is_form(joint.rotor_inertia)
     ]
 
 

@@ -205,7 +205,7 @@ def axis_force(state: State, axis: Axis, settings: Settings) -> Array:
     total: Scalar = axis_friction(terms, rate[0], settings.smooth) if terms else 0.0
     spring = joint.springs[axis.number] if joint.springs else None
     if spring is not None:
-        total = total + spring.stiffness * (axis_coordinate(state, axis.joint, axis.number) - spring.rest)
+        total = total + spring.held_force(axis_coordinate(state, axis.joint, axis.number))
     for index, inertia in rotors(state.robot):
         if index == axis.joint:
             total = total + inertia * axis.rates.acceleration[0]

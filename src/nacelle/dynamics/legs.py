@@ -384,7 +384,7 @@ def axis_effort(state: State, index: int, number: int, rate: Array, settings: Se
         return ball_friction(terms, rate, settings.smooth) if terms else np.zeros(3)
     total: Scalar = axis_friction(terms, rate[0], settings.smooth) if terms else 0.0
     if spring is not None:
-        total = total + spring.stiffness * (axis_coordinate(state, index, number) - spring.rest)
+        total = total + spring.held_force(axis_coordinate(state, index, number))
     return pack([total])
 
 

@@ -21,6 +21,7 @@ from nacelle.dynamics.friction import friction_options
 from nacelle.errors import KinematicsError, did_you_mean
 from nacelle.kinematics import functions as kinematics
 from nacelle.kinematics.mechanism import mechanism
+from nacelle.model.linear_parameters import linear_parameters
 from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
 from nacelle.program.program import Program
@@ -34,6 +35,8 @@ NAMES = (
     "mass_matrix",
     "bias_forces",
     "gravity_forces",
+    "regressor",
+    "reference_regressor",
 )
 INPUTS = ("pose", "elements", "encoders")
 _WHOLE = "everything between these inputs and the result"
@@ -150,6 +153,8 @@ _MODELS = {
     "mass_matrix": _Named(smallest.inertia, "inertia", "M", False, _WHOLE),
     "bias_forces": _Named(smallest.bias, "bias", "h", True, _WHOLE),
     "gravity_forces": _Named(smallest.gravity, "gravity", "g", False, _WHOLE),
+    "regressor": _Named(smallest.regressor, "regressor", "Y", True, _WHOLE),
+    "reference_regressor": _Named(smallest.reference_regressor, "reference_regressor", "Y", True, _WHOLE),
 }
 
 
@@ -207,6 +212,10 @@ def _meaning(robot: Robot, inputs: Mapping[str, tuple[int, ...]]) -> dict[str, s
         "y": "what iteration finds (joints of legs without a closed form)",
         "v": f"reduced twist {', '.join(layout.v_names)}; m/s, rad/s",
         "a": "derivative of the reduced twist",
+        "v_ref": "reduced twist of the reference; m/s, rad/s",
+        "a_ref": "its derivative",
+        "Y": f"forces {drives} at unit parameters: a row for each actuator, a column for each parameter "
+        f"({', '.join(linear_parameters(robot).names)})",
         "tau": f"actuators' forces {drives}; N, N m",
         "load": "force along the reduced twist from outside; N, N m",
     }

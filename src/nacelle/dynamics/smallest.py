@@ -20,6 +20,7 @@ from nacelle.dynamics.compact import functions as compact
 from nacelle.dynamics.compact.choose import ways
 from nacelle.dynamics.compact.model import Choice, applies
 from nacelle.dynamics.general import functions as general
+from nacelle.dynamics.general import regressor as general_regressor
 from nacelle.kinematics.functions import dense_jacobian, inverse_jacobian
 from nacelle.kinematics.general.plan import is_served
 from nacelle.kinematics.mechanism import mechanism
@@ -75,6 +76,50 @@ def inverse(
     source = _form(robot, form, "inverse")
     found = source(robot, x, y, v, a, _load(robot, load), **options)
     if source is tree.inverse:
+        # The tree's figure is the square of a ratio.
+        found = {**found, "pivot": sqrt(found["pivot"])}
+    return _kept(found, outputs)
+
+
+@sampled(samples_of)
+@physics(x=of_pose, y=of_unknowns, v=of_twist, a=of_twist)
+def regressor(
+    robot: Robot,
+    x: Array,
+    y: Array,
+    v: Array,
+    a: Array,
+    *,
+    outputs: str = "Y pivot gates",
+    **options: Any,
+) -> dict[str, Array]:
+    """Y (actuators, parameters) with force = Y p, p the robot's `linear_parameters`; pivot and margins."""
+    return _regressor("regressor", robot, (x, y, v, a), outputs, options)
+
+
+@sampled(samples_of)
+@physics(x=of_pose, y=of_unknowns, v=of_twist, v_ref=of_twist, a_ref=of_twist)
+def reference_regressor(
+    robot: Robot,
+    x: Array,
+    y: Array,
+    v: Array,
+    v_ref: Array,
+    a_ref: Array,
+    *,
+    outputs: str = "Y pivot gates",
+    **options: Any,
+) -> dict[str, Array]:
+    """Y (actuators, parameters) with J_r^-T Y p = M a_ref + C(x, v) v_ref + g and friction at v."""
+    return _regressor("reference_regressor", robot, (x, y, v, v_ref, a_ref), outputs, options)
+
+
+def _regressor(
+    name: str, robot: Robot, state: tuple[Array, ...], outputs: str, options: Mapping[str, Any]
+) -> dict[str, Array]:
+    served = robot.is_like_numeric and is_served(robot)
+    found: dict[str, Array] = getattr(general_regressor if served else tree, name)(robot, *state, **options)
+    if not served:
         # The tree's figure is the square of a ratio.
         found = {**found, "pivot": sqrt(found["pivot"])}
     return _kept(found, outputs)
@@ -184,7 +229,8 @@ def settings(name: str, robot: Robot, options: Mapping[str, Any]) -> dict[str, A
     """Options of a function of this module with the form that makes its program shortest.
 
     Args:
-        name: "inverse", "forward", "inertia", "jacobian", "bias", "gravity" or "energies".
+        name: "inverse", "forward", "inertia", "jacobian", "bias", "gravity", "energies", "regressor" or
+            "reference_regressor".
         robot: the robot.
         options: "friction" and "smooth", where the function has them.
     """

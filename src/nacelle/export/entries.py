@@ -46,6 +46,8 @@ _MAIN = {
     "mass_matrix": "M",
     "bias_forces": "h",
     "gravity_forces": "g",
+    "regressor": "Y",
+    "reference_regressor": "Y",
 }
 _WATCHED = ("pivot", "gates", "branch")
 CLOSING = "close_legs"
@@ -58,6 +60,8 @@ _TITLES = {
     "mass_matrix": "mass matrix along the reduced twist",
     "bias_forces": "force along the reduced twist at zero acceleration: velocity, gravity, friction",
     "gravity_forces": "force along the reduced twist that holds the robot against gravity",
+    "regressor": "actuators' forces as a linear form in the parameters, force = Y p",
+    "reference_regressor": "the same along a reference v_ref, a_ref at the twist v, friction at v",
     CLOSING: "one step of Newton's iteration for what the legs leave open at a pose",
 }
 

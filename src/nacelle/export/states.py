@@ -68,6 +68,9 @@ def inputs_at(states: States, shapes: Mapping[str, tuple[int, ...]]) -> dict[str
         "y": states.y,
         "v": states.v,
         "a": states.a,
+        # A reference that differs from the motion: that of the state before.
+        "v_ref": np.roll(states.v, 1, axis=0),
+        "a_ref": np.roll(states.a, 1, axis=0),
     }
     known |= {"tau": states.tau} if "tau" in shapes else {}
     if not set(shapes) <= set(known):

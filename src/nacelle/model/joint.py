@@ -23,6 +23,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from nacelle.spatial.pose import Pose, identity
+from nacelle.spatial.scalar import Scalar
 
 
 class JointKind(StrEnum):
@@ -140,6 +141,10 @@ class Spring:
 
     stiffness: float
     rest: float
+
+    def held_force(self, q: Scalar) -> Scalar:
+        """Force (N or N m) that holds it at a coordinate: stiffness (q - rest)."""
+        return self.stiffness * (q - self.rest)
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from nacelle.model.robot import Robot
+from nacelle.spatial.linear_form import is_form
 from nacelle.spatial.scalar import Array
 
 
@@ -18,5 +19,10 @@ def body_parameters(robot: Robot, body: int) -> Array:
 
 
 def has_mass(robot: Robot, body: int) -> bool:
-    """Whether a body, with the payload on it, has any inertia; decided by the robot's own numbers."""
+    """Whether a body, with the payload on it, has any inertia; decided by the robot's own numbers.
+
+    A body whose inertia are parameters (linear forms) has.
+    """
+    if is_form(robot.bodies[body].inertia[0]):
+        return True
     return bool(np.any(body_parameters(robot.numeric, body) != 0.0))

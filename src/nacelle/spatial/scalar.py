@@ -40,6 +40,13 @@ def pack(entries: Any) -> Array:
 _FLOATS = (float, int, np.floating, np.integer)
 
 
+def is_zero(value: Scalar) -> bool:
+    """Whether a scalar is the number 0, also as a constant of a trace."""
+    if isinstance(value, float | int | np.floating):
+        return value == 0.0
+    return getattr(value, "constant", None) == 0.0
+
+
 def _apply(name: str, *arguments: Scalar) -> Scalar:
     """Call the primitive `name` on scalars, or entry by entry on arrays of them."""
     if any(isinstance(a, Recorded) for a in arguments) and all(isinstance(a, _FLOATS) for a in arguments):

@@ -73,5 +73,5 @@ def drive_force(drive: Drive, q: Scalar, rate: Scalar, along: Scalar, counts: Co
     total = friction_along(drive.friction(), rate, along, counts)
     spring = drive.joint.springs[0] if drive.joint.springs else None
     if spring is not None:
-        total = total + spring.stiffness * (q - spring.rest)
+        total = total + spring.held_force(q)
     return total

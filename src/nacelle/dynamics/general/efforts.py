@@ -93,7 +93,7 @@ def require_efforts(legs: Legs, motion: Motion, into: Required, counted: Counted
             spring = joint.springs[number] if counted.springs and joint.springs else None
             if spring is not None:
                 q = axis_coordinate(state, j, number)
-                merge(gather, {rate: spring.stiffness * (q - spring.rest)})
+                merge(gather, {rate: spring.held_force(q)})
             terms = joint.friction[number] if counted.friction and joint.friction else ()
             if terms and primitive is Primitive.BALL:
                 values = ball_friction(
@@ -150,9 +150,7 @@ def require_closures(legs: Legs, motion: Motion, into: Required, counted: Counte
                     rate = dot(e, turn) if primitive.turns else dot(e, slip)
                     value = axis_friction(terms, rate, counted.smooth)
                 if spring is not None:
-                    value = value + spring.stiffness * (
-                        axis_coordinate(state, tie.joint, place) - spring.rest
-                    )
+                    value = value + spring.held_force(axis_coordinate(state, tie.joint, place))
                 if primitive.turns:
                     moment = add(moment, scaled(value, e))
                 else:
@@ -211,7 +209,7 @@ def require_point_joints(legs: Legs, motion: Motion, into: Required, counted: Co
             e = R[1][:, 1] if universal else R[0][:, primitive.axis]
             value: Scalar = axis_friction(terms, dot(e, turn), counted.smooth) if terms else 0.0
             if spring is not None:
-                value = value + spring.stiffness * (axis_coordinate(state, c, number) - spring.rest)
+                value = value + spring.held_force(axis_coordinate(state, c, number))
             moment = add(moment, scaled(value, e))
         for (node, _), sign in zip(sides, (-1.0, 1.0), strict=True):
             into.on_node(node, ZERO, chains.down(node, scaled(sign, moment)))
@@ -245,7 +243,7 @@ def _nacelle_effort(legs: Legs, motion: Motion, into: Required, c: int, counted:
         rate = dot(e, turn if primitive.turns else slip)
         value: Scalar = axis_friction(terms, rate, counted.smooth) if terms else 0.0
         if spring is not None:
-            value = value + spring.stiffness * (axis_coordinate(state, c, number) - spring.rest)
+            value = value + spring.held_force(axis_coordinate(state, c, number))
         if primitive.turns:
             moment = add(moment, scaled(value, e))
         else:

@@ -69,7 +69,7 @@ def legs_at(robot: Robot, x: Array, y: Array, *, pole: bool = False) -> Legs:
     return eliminated(plan, place(robot, plan.known, plan.rods, plan.spins, x, y, pole=pole))
 
 
-def _guards(legs: Legs) -> dict[str, Array]:
+def guards(legs: Legs) -> dict[str, Array]:
     """What says whether the results can be trusted: pivot figure and margins."""
     return {"pivot": pack([growth_figure(legs)])[0], "gates": margins(legs)}
 
@@ -131,10 +131,10 @@ def inverse(
     smooth: float | None = None,
 ) -> dict[str, Array]:
     """Actuator forces, smallest pivot and margins."""
-    legs = legs_at(robot, x, y, pole=_is_direct(plan_of(robot)))
+    legs = legs_at(robot, x, y, pole=is_direct(plan_of(robot)))
     moving = motion(legs, v, a)
     into = required(legs, moving, Counted(friction, smooth))
-    if _is_direct(legs.plan):
+    if is_direct(legs.plan):
         force, pivot = _direct(legs, into, load)
     else:
         F = pack(along_twist(legs, into)) - load
@@ -146,7 +146,7 @@ def inverse(
     return {"force": force, "pivot": pack([pivot])[0], "gates": margins(legs)}
 
 
-def _is_direct(plan: Plan) -> bool:
+def is_direct(plan: Plan) -> bool:
     """Whether the nacelle's balance gives the actuators' forces at once: as many as motions, in the tree."""
     count = sum(len(leg.order.active) for leg in plan.legs)
     return count == len(plan.known.independent) == len(plan.known.robot.actuators)
@@ -197,7 +197,7 @@ def forward(
     h = along_twist(legs, required(legs, moving, Counted(friction, smooth), tau))
     M = mass(legs)
     right = pack([value - q for value, q in zip(load, h, strict=True)])
-    return {"acceleration": solve(M, right, "spd"), **_guards(legs)}
+    return {"acceleration": solve(M, right, "spd"), **guards(legs)}
 
 
 def mass(legs: Legs) -> Array:
@@ -216,14 +216,14 @@ def mass(legs: Legs) -> Array:
 def jacobian(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """J_r^-1 (actuators, n)."""
     legs = legs_at(robot, x, y)
-    return {"A": actuator_jacobian(legs), **_guards(legs)}
+    return {"A": actuator_jacobian(legs), **guards(legs)}
 
 
 @physics(x=of_pose, y=of_unknowns)
 def inertia(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """Mass matrix (n, n) along the reduced twist, and J_r^-1 (actuators, n)."""
     legs = legs_at(robot, x, y)
-    return {"M": mass(legs), "A": actuator_jacobian(legs), **_guards(legs)}
+    return {"M": mass(legs), "A": actuator_jacobian(legs), **guards(legs)}
 
 
 @physics(x=of_pose, y=of_unknowns, v=of_twist)
@@ -244,7 +244,7 @@ def bias(
         "M": mass(legs),
         "A": actuator_jacobian(legs),
         "drift": pack(drift),
-        **_guards(legs),
+        **guards(legs),
     }
 
 
@@ -257,7 +257,7 @@ def gravity(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     moving = motion(legs, still, still)
     require_inertia(legs, moving, numbers_of(legs.placed, legs.plan), into)
     require_rods(legs, moving, into, Counted(friction=False))
-    return {"g": pack(along_twist(legs, into)), "A": actuator_jacobian(legs), **_guards(legs)}
+    return {"g": pack(along_twist(legs, into)), "A": actuator_jacobian(legs), **guards(legs)}
 
 
 @physics(x=of_pose, y=of_unknowns, v=of_twist)
@@ -276,5 +276,5 @@ def energies(robot: Robot, x: Array, y: Array, v: Array, *, smooth: float | None
         "kinetic": pack([kinetic_energy(legs, moving, numbers_of(legs.placed, legs.plan))])[0],
         "potential": pack([potential(cast(State, legs.placed))])[0],
         "dissipation": pack([power])[0],
-        **_guards(legs),
+        **guards(legs),
     }

@@ -4,16 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from nacelle.spatial.scalar import Array, Scalar, cross, pack, plus
+from nacelle.spatial.scalar import Array, Scalar, cross, is_zero, pack, plus
+
+__all__ = ["ZERO", "add", "all_zero", "is_zero", "scaled", "turned", "turning"]
 
 ZERO = np.zeros(3)
-
-
-def is_zero(value: Scalar) -> bool:
-    """Whether a scalar is the number 0, also as a constant of a trace."""
-    if isinstance(value, float | int | np.floating):
-        return value == 0.0
-    return getattr(value, "constant", None) == 0.0
 
 
 def all_zero(vector: Array) -> bool:

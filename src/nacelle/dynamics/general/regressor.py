@@ -1,0 +1,255 @@
+"""The linear form in the parameters: force = Y p, by virtual power.
+
+The force of actuator k is the power of everything that the motion requires at the virtual motion in which
+this actuator has unit rate and the others have none: with v_k the reduced twist of that motion, u_k the rates
+of the legs and w_k those of the nacelle,
+
+    force_k = sum over rates of legs of Gamma_r u_rk + sum over rates of the nacelle of Gamma_r w_rk.
+
+What is required runs on linear forms in the place of the parameters (`nacelle.spatial.linear_form`): the
+physics of inverse dynamics, one pass, whose results are the columns. Of a body whose origin has the
+acceleration a (less gravity), in its own axes, with w' and W = w w^T, T = [w'] + W - trace(W),
+
+    f = m a + T h          n = h x a + I w' + w x I w.
+
+A rod between two spherical joints is known by three masses, linear in its ten parameters.
+
+Along a reference inertial forces are a weighted sum of those of three motions (`dynamics.reference_motion`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from nacelle.dynamics.general.efforts import (
+    closure_acceleration,
+    require_closures,
+    require_efforts,
+    require_point_joints,
+    require_rods,
+)
+from nacelle.dynamics.general.functions import guards, legs_at
+from nacelle.dynamics.general.required import Counted, Required, inward, ties_on_nacelle
+from nacelle.dynamics.general.virtual_power import VirtualPower, wrench_power
+from nacelle.dynamics.reference_motion import reference_motions
+from nacelle.kinematics.general.actuators import closure_rates
+from nacelle.kinematics.general.legs import Legs, Motion, merge, motion
+from nacelle.kinematics.general.motion import NodeMotion, angular_velocity, columns, velocity, with_root
+from nacelle.kinematics.general.vectors import ZERO, add, all_zero, scaled, turned
+from nacelle.kinematics.shapes import of_pose, of_twist, of_unknowns
+from nacelle.model.linear_parameters import has_rotor, linear_parameters, with_linear_forms
+from nacelle.model.loaded import body_parameters
+from nacelle.model.robot import Robot
+from nacelle.spatial.linear_form import coefficients
+from nacelle.spatial.physics import physics
+from nacelle.spatial.pose import identity
+from nacelle.spatial.scalar import Array, Scalar, minimum, pack, product
+
+# A body that so many rates move, or fewer, is felt along each of them; others along the virtual motions.
+_FEW = 3
+# Motions with weights: inertial forces are linear in accelerations, and those of several motions add up.
+Motions = Sequence[tuple[float, Motion]]
+
+
+@physics(x=of_pose, y=of_unknowns, v=of_twist, a=of_twist)
+def regressor(
+    robot: Robot,
+    x: Array,
+    y: Array,
+    v: Array,
+    a: Array,
+    *,
+    friction: bool = True,
+    smooth: float | None = None,
+) -> dict[str, Array]:
+    """Y (actuators, parameters), smallest pivot and margins."""
+    legs = legs_at(with_linear_forms(robot), x, y)
+    moving = motion(legs, v, a)
+    return _columns(legs, moving, [(1.0, moving)], Counted(friction, smooth))
+
+
+@physics(x=of_pose, y=of_unknowns, v=of_twist, v_ref=of_twist, a_ref=of_twist)
+def reference_regressor(
+    robot: Robot,
+    x: Array,
+    y: Array,
+    v: Array,
+    v_ref: Array,
+    a_ref: Array,
+    *,
+    friction: bool = True,
+    smooth: float | None = None,
+) -> dict[str, Array]:
+    """Y (actuators, parameters) along a reference v_ref, a_ref at the twist v; friction at v."""
+    legs = legs_at(with_linear_forms(robot), x, y)
+    listed = reference_motions(legs.plan.known, (v, v_ref), a_ref, (_turn(legs, v), _turn(legs, v_ref)))
+    motions = [(weight, motion(legs, twist, a)) for weight, twist, a in listed]
+    return _columns(legs, motion(legs, v, np.zeros(len(v))), motions, Counted(friction, smooth))
+
+
+def _turn(legs: Legs, v: Array) -> Array:
+    """Angular velocity of the platform at a reduced twist; zero for a point."""
+    if legs.placed.robot.platform_nv < 6:
+        return ZERO
+    rates = legs.nacelle_rates(v)
+    return pack([rates.get(k, 0.0) for k in (3, 4, 5)])
+
+
+def _columns(legs: Legs, moving: Motion, motions: Motions, counted: Counted) -> dict[str, Array]:
+    """Y from the motion that friction sees, and the motions that inertia sees."""
+    robot = legs.placed.robot
+    power = VirtualPower(legs)
+    into = Required(legs.placed)
+    friction = Counted(counted.friction, counted.smooth, inertia=False)
+    for require in (require_rods, require_efforts, require_closures, require_point_joints):
+        require(legs, moving, into, friction)
+    power.add(inward(into), ties_on_nacelle(legs, into, [{} for _ in legs.factors]))
+    for weight, part in motions:
+        inertial = Required(legs.placed)
+        require_rods(legs, part, inertial, Counted(friction=False))
+        _require_rod_ends(legs, part, inertial)
+        _require_rotors(legs, part, inertial)
+        power.add(inward(inertial), ties_on_nacelle(legs, inertial, [{} for _ in legs.factors]), weight)
+    _require_bodies(legs, motions, power)
+    Y = coefficients(power.force, len(linear_parameters(robot.numeric)))
+    found = guards(legs)
+    return {**found, "Y": Y, "pivot": pack([minimum(power.pivot, found["pivot"][()])])[0]}
+
+
+class _Accelerated(NamedTuple):
+    """How a body accelerates.
+
+    Attributes:
+        a: acceleration of its origin less gravity.
+        T: the matrix (3, 3) of w' x r + w x (w x r) over r in its own axes.
+        w_dot: derivative of its angular velocity, own axes.
+        W: w w^T (3, 3), own axes.
+    """
+
+    a: Array
+    T: Array
+    w_dot: Array
+    W: Array
+
+
+def _outer(w: Array) -> Array:
+    return np.zeros((3, 3)) if all_zero(w) else pack([[p * q for q in w.tolist()] for p in w.tolist()])
+
+
+def _weighted(parts: Sequence[tuple[float, Array]]) -> Array:
+    """A weighted sum of arrays."""
+    if len(parts) == 1:
+        return parts[0][1]
+    total: Array = np.zeros(parts[0][1].size)
+    for weight, part in parts:
+        total = add(total, scaled(weight, part.ravel()))
+    return total.reshape(parts[0][1].shape)
+
+
+def _node_body(legs: Legs, part: Motion, body: int) -> _Accelerated:
+    """A body of a leg, all in its own axes."""
+    node, frame = legs.placed.chains.place[body]
+    moving = part.nodes[node]
+    a, w, w_dot = (product(frame.R.T, v) for v in (moving.acceleration(frame.p), moving.w, moving.w_dot))
+    return _Accelerated(a, NodeMotion(w, w_dot, a).turning, w_dot, _outer(w))
+
+
+def _nacelle_body(part: Motion, body: int) -> _Accelerated:
+    """A body of the nacelle, forces in base axes: its second derivatives are there already."""
+    frame = part.frames[body]
+    w, w_dot = (product(frame.pose.R.T, v) for v in (frame.w, frame.w_dot))
+    return _Accelerated(frame.a, np.stack(frame.columns_ddot, axis=1), w_dot, _outer(w))
+
+
+def _wrench(p: Array, body: _Accelerated, R: Array) -> tuple[Array, Array]:
+    """Force and moment about a body's origin from ten parameters, with R from its own axes."""
+    (x, y, z), W = body.w_dot.tolist(), body.W
+    f = scaled(p[0], body.a)
+    n: Array = ZERO
+    for k in range(3):
+        f = add(f, scaled(p[1 + k], body.T[:, k]))
+        n = add(n, scaled(p[1 + k], turned(R[:, k], body.a)))
+    for value, part in zip(
+        p[4:],
+        (
+            (x, W[0, 2], -W[0, 1]),
+            (y - W[0, 2], x + W[1, 2], W[0, 0] - W[1, 1]),
+            (-W[1, 2], y, W[0, 1]),
+            (z + W[0, 1], W[2, 2] - W[0, 0], x - W[1, 2]),
+            (W[1, 1] - W[2, 2], z - W[0, 1], y + W[0, 2]),
+            (W[1, 2], -W[0, 2], z),
+        ),
+        strict=True,
+    ):
+        n = add(n, scaled(value, product(R, pack(part))))
+    return f, n
+
+
+def _require_bodies(legs: Legs, motions: Motions, power: VirtualPower) -> None:
+    """Inertia and weight of all bodies but rods."""
+    placed, plan = legs.placed, legs.plan
+    robot, chains = placed.robot, placed.chains
+    for body in range(1, len(robot.bodies)):
+        node, own = chains.place.get(body, (-1, identity()))
+        if body in plan.rods or node == 0:
+            continue
+        parts = [
+            (weight, _nacelle_body(part, body) if node < 0 else _node_body(legs, part, body))
+            for weight, part in motions
+        ]
+        moving = _Accelerated(*(_weighted([(weight, part[i]) for weight, part in parts]) for i in range(4)))
+        R = placed.nacelle.poses[body].R if node < 0 else np.eye(3)
+        f, n = _wrench(body_parameters(robot, body), moving, R)
+        if node < 0:
+            power.add_wrench([(at.frames[body].v, at.frames[body].w) for at in power.motions], f, n)
+            continue
+        moved = columns(chains, node, own.p)
+        if chains.root(node) is None and len(moved) <= _FEW:
+            gamma = {
+                rate: wrench_power(product(own.R.T, linear), product(own.R.T, angular), f, n)
+                for rate, (linear, angular) in moved.items()
+            }
+            power.add(gamma, {})
+            continue
+        twists = []
+        for at in power.motions:
+            twist = (velocity(moved, at.u), angular_velocity(moved, at.u))
+            linear, angular = with_root(chains, node, own.p, twist, at.frames)
+            twists.append((product(own.R.T, linear), product(own.R.T, angular)))
+        power.add_wrench(twists, f, n)
+
+
+def _require_rod_ends(legs: Legs, part: Motion, into: Required) -> None:
+    """The masses at the ends of rods, on the bodies that carry them."""
+    placed = legs.placed
+    for rod in placed.rods:
+        for body, point, mass in zip(rod.bodies, rod.points, rod.masses[:2], strict=True):
+            if body in placed.chains.place:
+                node, frame = placed.chains.place[body]
+                if node:
+                    at = np.asarray(frame.p + frame.R @ point)
+                    into.on_node(node, scaled(mass, part.nodes[node].acceleration(at)), ZERO, at)
+            else:
+                pose = placed.nacelle.poses[body]
+                f = scaled(mass, part.frames[body].acceleration(point))
+                into.on_nacelle(body, pose.p + pose.R @ point, f, ZERO)
+
+
+def _require_rotors(legs: Legs, part: Motion, into: Required) -> None:
+    """Rotors behind gears, in the tree and at closures."""
+    robot = legs.placed.robot
+    closing = closure_rates(legs.placed)
+    for index, joint in enumerate(robot.joints):
+        if not has_rotor(robot, index):
+            continue
+        inertia = joint.gear_ratio * joint.gear_ratio * joint.rotor_inertia
+        if index >= robot.tree:
+            value = inertia * closure_acceleration(legs, part, closing[index])
+            into.along_closure(legs, closing[index], value)
+            continue
+        rate = robot.platform_nv + robot.v_slices[index].start
+        acceleration: Scalar = part.u_dot.get(rate, part.w_dot.get(rate, 0.0))
+        merge(into.gamma if rate in part.u_dot else into.nacelle, {rate: inertia * acceleration})

@@ -1,0 +1,108 @@
+"""The actuators' forces as a linear form in the parameters: force = Y p."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from nacelle.dynamics import smallest
+from nacelle.dynamics.compact_form import squared
+from nacelle.dynamics.friction import friction_options
+from nacelle.dynamics.inverse import flagged, rates_of
+from nacelle.errors import KinematicsError
+from nacelle.kinematics.flags import failed
+from nacelle.kinematics.motion import solved
+from nacelle.kinematics.native import native
+from nacelle.kinematics.pose_input import checked_rates
+from nacelle.kinematics.weak import strengthened
+from nacelle.model.linear_parameters import LinearParameters, linear_parameters
+from nacelle.model.robot import Robot
+from nacelle.spatial.scalar import Array
+
+
+@dataclass(frozen=True, eq=False)
+class Regressor:
+    """The linear form of the actuators' forces.
+
+    Attributes:
+        robot: the robot.
+        x: poses (..., nx).
+        y: what was found by iteration (..., ny).
+        Y: (..., actuators, parameters) with force = Y p; SI units.
+        parameters: names and values of p, in the order of the columns.
+        margins: how far every leg is from a serial singularity (..., legs), as in `inverse_kinematics`.
+        pivot: how far the pose is from a parallel singularity (...): a squared ratio, 1 at best.
+        flags: for every state what was found (`Flag`).
+    """
+
+    robot: Robot
+    x: Array
+    y: Array
+    Y: Array
+    parameters: LinearParameters
+    margins: Array
+    pivot: Array
+    flags: Array
+
+
+def regressor(
+    robot: Robot,
+    x: Any,
+    v: Any = None,
+    a: Any = None,
+    *,
+    v_ref: Any = None,
+    a_ref: Any = None,
+    friction: bool = True,
+    smooth: float | None = None,
+    guess: Any = None,
+) -> Regressor:
+    """Find Y (actuators, parameters) with force = Y p at a motion of the nacelle.
+
+    With a reference the forces are those of M a_ref + C(x, v) v_ref + g along the reduced twist, for control
+    with adapted parameters: M' - 2 C is skew-symmetric. Friction is that of the motion v, springs that of
+    the pose.
+
+    Args:
+        robot: the robot.
+        x: reduced poses (..., nx).
+        v: reduced twists (..., n); zero if None.
+        a: their derivatives (..., n); zero if None.
+        v_ref: reduced twists of a reference (..., n), in the place of a; zero if only `a_ref` is given.
+        a_ref: derivatives of the reference (..., n); zero if only `v_ref` is given.
+        friction: whether friction counts; its columns are zero if not.
+        smooth: rate (rad/s, m/s) over which Coulomb friction changes its sign smoothly; at once if None.
+        guess: solutions near by, as in `inverse_dynamics`.
+
+    Raises:
+        KinematicsError: if shapes are wrong, both a and a reference are given, or a single state is not
+            finite.
+        UnreachableError: if a single pose is out of reach; in a batch it is flagged, with NaN.
+        SingularError: if a single pose is a parallel singularity; in a batch it is flagged, with NaN.
+    """
+    referred = v_ref is not None or a_ref is not None
+    if referred and a is not None:
+        raise KinematicsError("give the acceleration a, or a reference v_ref and a_ref, not both")
+    v, a = rates_of(robot, v, a)
+    name = "regressor"
+    others: tuple[Array, ...] = (v, a)
+    if referred:
+        still = np.zeros(robot.motion.n)
+        v_ref = checked_rates(robot, "the reference v_ref", still if v_ref is None else v_ref)
+        a_ref = checked_rates(robot, "the reference a_ref", still if a_ref is None else a_ref)
+        name, others = "reference_regressor", (v, v_ref, a_ref)
+    options = friction_options(friction, smooth)
+    poses, y, flags = solved(robot, x, *others, guess=guess)
+    states = (poses, y, *others)
+    found = strengthened(
+        robot,
+        native(getattr(smallest, name), robot, tuple(options.items()))(*states),
+        states,
+        smallest.pivoted(name, robot, options),
+    )
+    pivot = squared(found.pop("pivot"))
+    flags = flagged(robot, (poses, y), found, pivot, flags)
+    found["Y"][failed(flags)] = np.nan
+    return Regressor(robot, poses, y, found["Y"], linear_parameters(robot), found["gates"], pivot, flags)

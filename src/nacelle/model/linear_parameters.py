@@ -1,0 +1,132 @@
+"""The numbers of a robot in which its forces are linear, geometry and gravity given.
+
+    inertia    ten of every body, Pinocchio's order, about the body frame's origin
+    payload    ten of every payload, about the frame of the body that carries it
+    friction   the coefficient of every term
+    drive      rotor inertia of every driven joint; of every spring the stiffness k and k times its rest
+
+Only the product of a spring's stiffness and its rest is linear, so that is the parameter.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nacelle.errors import ParameterError
+from nacelle.model.joint import Joint, Spring
+from nacelle.spatial.linear_form import LinearForm
+from nacelle.spatial.scalar import Array, Scalar
+
+if TYPE_CHECKING:
+    from nacelle.model.robot import Robot
+
+_GROUPS = ("inertia", "payload", "friction")
+
+
+@dataclass(frozen=True, eq=False)
+class LinearParameters:
+    """The parameters p in which the actuators' forces are linear: force = Y p.
+
+    Attributes:
+        names: of the parameters, in the order of the columns of Y.
+        values: in SI units (parameters,).
+    """
+
+    names: tuple[str, ...]
+    values: Array
+
+    def __len__(self) -> int:
+        """Number of parameters."""
+        return len(self.names)
+
+
+@dataclass(frozen=True)
+class _LinearSpring(Spring):
+    """A spring whose stiffness is one parameter, and the product of stiffness and rest another.
+
+    Attributes:
+        preload: stiffness times rest.
+    """
+
+    preload: Scalar = 0.0
+
+    def held_force(self, q: Scalar) -> Scalar:
+        """Force that holds it at a coordinate."""
+        return self.stiffness * q - self.preload
+
+
+def linear_parameters(robot: Robot) -> LinearParameters:
+    """Names and values of the numbers of a robot in which its forces are linear."""
+    names, values = list(robot.parameter_names(*_GROUPS)), robot.parameter_vector(*_GROUPS).tolist()
+    for index, joint in enumerate(robot.joints):
+        if has_rotor(robot, index):
+            names.append(f"{joint.name}.rotor_inertia")
+            values.append(joint.rotor_inertia)
+        for axis, spring in zip(joint.friction_axes, joint.springs, strict=False):
+            if spring is not None:
+                names += [f"{joint.name}.{axis}.stiffness", f"{joint.name}.{axis}.stiffness*rest"]
+                values += [spring.stiffness, spring.stiffness * spring.rest]
+    return LinearParameters(tuple(names), np.array(values, dtype=float))
+
+
+def has_rotor(robot: Robot, joint: int) -> bool:
+    """Whether a joint has a rotor inertia among the parameters: every driven joint, and those with one."""
+    driven = any(actuator.joint == joint for actuator in robot.actuators)
+    return driven or robot.numeric.joints[joint].rotor_inertia != 0.0
+
+
+def with_linear_parameters(robot: Robot, values: Any) -> Robot:
+    """The same robot with other values of its linear parameters.
+
+    Args:
+        robot: the robot.
+        values: in the order of `linear_parameters`; a stiffness of 0 keeps the spring's rest.
+
+    Raises:
+        ParameterError: if there are not as many as the robot has, or one is not finite.
+    """
+    own = linear_parameters(robot)
+    given = np.asarray(values, dtype=float)
+    if given.shape != (len(own),):
+        raise ParameterError(
+            f"the vector has shape {given.shape}, the linear parameters of {robot.name} are {len(own)}"
+        )
+    bad = np.flatnonzero(~np.isfinite(given))
+    if bad.size:
+        raise ParameterError(f"{own.names[int(bad[0])]} is not finite: {given[bad[0]]}")
+
+    def spring(old: Spring, stiffness: float, preload: float) -> Spring:
+        return Spring(stiffness, preload / stiffness if stiffness else old.rest)
+
+    return _written(robot, given.tolist(), spring)
+
+
+def with_linear_forms(robot: Robot) -> Robot:
+    """The same robot with its linear parameters as linear forms, parameter k the form p_k.
+
+    Decisions are still made by its own numbers (`numeric`).
+    """
+    forms = [LinearForm({k: 1.0}) for k in range(len(linear_parameters(robot)))]
+    linear = _written(robot, forms, lambda old, k, preload: _LinearSpring(k, old.rest, preload))
+    object.__setattr__(linear, "numeric", robot.numeric)
+    object.__setattr__(linear, "is_like_numeric", robot.is_like_numeric)
+    return linear
+
+
+def _written(robot: Robot, values: list[Any], spring: Callable[[Spring, Any, Any], Spring]) -> Robot:
+    """Put values, floats or forms, in the place of the linear parameters."""
+    count = len(robot.parameter_names(*_GROUPS))
+    moved = robot.layout.write(robot, values[:count], *_GROUPS, symbolic=True)
+    remaining = iter(values[count:])
+    joints: list[Joint] = []
+    for index, joint in enumerate(moved.joints):
+        if has_rotor(robot, index):
+            joint = dataclasses.replace(joint, rotor_inertia=next(remaining))
+        springs = tuple(old and spring(old, next(remaining), next(remaining)) for old in joint.springs)
+        joints.append(dataclasses.replace(joint, springs=springs))
+    return dataclasses.replace(moved, joints=tuple(joints))
