@@ -15,7 +15,7 @@ from nacelle.dynamics.formulations import why_not
 from nacelle.kinematics import functions as kinematics
 from nacelle.kinematics.mechanism import mechanism
 from support.compare import relative_error
-from support.lane_kinematics import ALL, any_robot, difference, run_lanes, stencil
+from support.lane_kinematics import ALL, SharedStates, any_robot, difference, run_lanes, stencil
 from support.lane_kinematics import path_states as states
 from support.leg_robots import CASES
 from support.library import NAMES, library_robot
@@ -50,33 +50,34 @@ def test_every_formulation_serves_many() -> None:
 
 
 @pytest.mark.parametrize("name", [*ALL, *RANDOM])
-def test_power_forms_and_returns(name: str) -> None:
+def test_power_forms_and_returns(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The change of energy is the power of actuators less what friction takes; formulations agree."""
     robot = robot_of(name)
+    run = SharedStates(monkeypatch).run
     times = np.array([0.2, 0.45, 0.8])
     x, y, v, a = states(robot, times)
     load = np.zeros_like(v)
-    tree = run_lanes(functions.inverse, robot, x, y, v, a, load)
+    tree = run(functions.inverse, robot, x, y, v, a, load)
     for formulation in served(robot):
-        found = run_lanes(partial(functions.inverse, formulation=formulation), robot, x, y, v, a, load)
+        found = run(partial(functions.inverse, formulation=formulation), robot, x, y, v, a, load)
         assert relative_error(found["generalised"], tree["generalised"]) < 1e-11, formulation
         assert relative_error(found["force"], tree["force"]) < 1e-10, formulation
 
     motion = run_lanes(kinematics.joint_motions, robot, x, y, v, a)
-    energy = run_lanes(functions.energies, robot, x, y, v)
+    energy = run(functions.energies, robot, x, y, v)
     assert np.all(energy["dissipation"] >= 0.0)
     assert np.all(energy["kinetic"] > 0.0)
     around = stencil(times)
     xs, ys, vs, _ = states(robot, around.ravel())
-    near = run_lanes(functions.energies, robot, xs, ys, vs)
+    near = run(functions.energies, robot, xs, ys, vs)
     total = (near["kinetic"] + near["potential"]).reshape(around.shape)
     power = np.sum(tree["force"] * motion["active_rate"], axis=-1)
     # Ninth-order differences of an energy of size E over steps of 1e-2 s keep about eleven digits of E.
     scale = np.max(np.abs(power)) + np.max(np.abs(energy["dissipation"])) + 0.1 * np.max(np.abs(total))
     assert np.max(np.abs(difference(total) - (power - energy["dissipation"]))) < 1e-9 * scale
 
-    back = run_lanes(functions.forward, robot, x, y, v, tree["force"], load)
-    M = run_lanes(functions.inertia, robot, x, y)["M"]
+    back = run(functions.forward, robot, x, y, v, tree["force"], load)
+    M = run(functions.inertia, robot, x, y)["M"]
     assert relative_error(M, np.swapaxes(M, -1, -2)) < 1e-13
     assert np.all(np.linalg.eigvalsh(M) > 0.0)
     assert relative_error(back["acceleration"], a) < 1e-9

@@ -94,6 +94,7 @@ def robot_of(name: str) -> nacelle.Robot:
     return STRESS[name](1) if name in STRESS else library_robot(name)
 
 
+@cache
 def sampled(robot: nacelle.Robot, seed: int = 1, *, friction: bool = True) -> Sample:
     """States around the reference pose, with the actuators' forces by the tree, changed by 30 %."""
     rng = np.random.default_rng(seed)

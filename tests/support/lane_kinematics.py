@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import nacelle
+from nacelle.dynamics import functions as dynamics
 from nacelle.kinematics import functions
 from nacelle.kinematics.closure import closure_state
 from nacelle.kinematics.mechanism import Mechanism, mechanism
@@ -47,12 +48,42 @@ def by_time(names: Iterable[str], *, long: Iterable[str]) -> list[Any]:
 
 def run_lanes(function: Callable[..., Any], robot: Robot, *arrays: Array) -> dict[str, Array]:
     """A physics function on samples (N, size), evaluated over lanes: its outputs (N, *shape)."""
-    count = len(arrays[0])
-    found = function(robot, *(lanes(array, 1) for array in arrays))
+    return samples_of(function(robot, *(lanes(array, 1) for array in arrays)), len(arrays[0]))
+
+
+def samples_of(found: Any, count: int) -> dict[str, Array]:
+    """What a physics function gave over lanes, as samples (count, *shape)."""
     found = found if isinstance(found, dict) else {"": found}
     return {
         name: np.broadcast_to(from_lanes(value), (count, *np.shape(value))) for name, value in found.items()
     }
+
+
+class SharedStates:
+    """State by state what `nacelle.dynamics.functions.state_at` gives, computed once for all functions.
+
+    Functions of the same state (the same arrays, not equal ones) share it, which is most of their work.
+    """
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Stand in for `state_at`."""
+        self._compute = dynamics.state_at
+        self._states: dict[tuple[int, int, int], tuple[Any, Any]] = {}
+        self._lanes: dict[int, tuple[Array, Array]] = {}
+        monkeypatch.setattr(dynamics, "state_at", self._state_at)
+
+    def _state_at(self, robot: Robot, x: Array, y: Array, v: Array) -> Any:
+        key = (id(x), id(y), id(v))
+        if key not in self._states:
+            # The arrays are kept, so that their identities stay theirs.
+            self._states[key] = ((x, y, v), self._compute(robot, x, y, v))
+        return self._states[key][1]
+
+    def run(self, function: Callable[..., Any], robot: Robot, *arrays: Array) -> dict[str, Array]:
+        """As `run_lanes`."""
+        for array in arrays:
+            self._lanes.setdefault(id(array), (array, lanes(array, 1)))
+        return samples_of(function(robot, *(self._lanes[id(array)][1] for array in arrays)), len(arrays[0]))
 
 
 def solve_lanes(robot: Robot, x: Array, stages: int = 1) -> Array:

@@ -32,6 +32,9 @@ class _Quiet(threading.local):
 _quiet = _Quiet()
 
 
+_new = object.__new__
+
+
 class Lane:
     """A scalar that is an array of samples; arithmetic is sample by sample."""
 
@@ -43,9 +46,10 @@ class Lane:
         self.samples: NDArray[np.float64] = np.asarray(samples, dtype=np.float64)
 
     def _binary(self, function: Any, other: Any, swapped: bool = False) -> Any:
-        if isinstance(other, Lane):
+        kind = type(other)
+        if kind is Lane:
             value: Any = other.samples
-        elif isinstance(other, _NUMBERS):
+        elif kind is float or isinstance(other, _NUMBERS):
             value = other
         elif isinstance(other, np.ndarray):
             result = np.empty(other.shape, dtype=object)
@@ -55,8 +59,15 @@ class Lane:
         else:
             return NotImplemented
         if swapped:
-            return Lane(_quiet.run(function, value, self.samples))
-        return Lane(_quiet.run(function, self.samples, value))
+            found = _quiet.run(function, value, self.samples)
+        else:
+            found = _quiet.run(function, self.samples, value)
+        if type(found) is not np.ndarray:
+            # One sample alone.
+            return Lane(found)
+        lane = _new(Lane)
+        lane.samples = found
+        return lane
 
     def __add__(self, other: Any) -> Any:
         return self._binary(np.add, other)
