@@ -24,7 +24,7 @@ from nacelle.dynamics.general.efforts import (
     require_rods,
 )
 from nacelle.dynamics.general.inertia import Numbers
-from nacelle.dynamics.general.inertial import inertial_numbers, require_inertia
+from nacelle.dynamics.general.inertial import heavy_ends, inertial_numbers, require_inertia
 from nacelle.dynamics.general.mass import kinetic_energy, mass_matrix
 from nacelle.dynamics.general.required import Counted, Required, inward, ties_on_nacelle
 from nacelle.dynamics.state import State
@@ -66,6 +66,11 @@ def legs_at(robot: Robot, x: Array, y: Array, *, pole: bool = False) -> Legs:
     """The robot at a pose, its legs eliminated."""
     plan = plan_of(robot)
     return eliminated(plan, place(robot, plan.known, plan.rods, plan.spins, x, y, pole=pole))
+
+
+def _moving(legs: Legs, v: Array, a: Array) -> Motion:
+    """The motion at a reduced twist v and its derivative a, in the form that is short for its inertia."""
+    return motion(legs, v, a, heavy_ends(legs.placed, numbers_of(legs.placed, legs.plan)))
 
 
 def _gates(legs: Legs) -> Array:
@@ -130,7 +135,7 @@ def inverse(
 ) -> dict[str, Array]:
     """Actuator forces, smallest pivot and margins."""
     legs = legs_at(robot, x, y, pole=_is_direct(plan_of(robot)))
-    moving = motion(legs, v, a)
+    moving = _moving(legs, v, a)
     into = required(legs, moving, Counted(friction, smooth))
     if _is_direct(legs.plan):
         force, pivot = _direct(legs, into, load)
@@ -202,7 +207,7 @@ def forward(
 ) -> dict[str, Array]:
     """The derivative of the reduced twist at actuator forces tau: M dv/dt = load - h + J_r^-T tau."""
     legs = legs_at(robot, x, y)
-    moving = motion(legs, v, np.zeros(robot.motion.n))
+    moving = _moving(legs, v, np.zeros(robot.motion.n))
     h = along_twist(legs, required(legs, moving, Counted(friction, smooth), tau))
     M = mass(legs)
     right = pack([value - q for value, q in zip(load, h, strict=True)])
@@ -241,7 +246,7 @@ def bias(
 ) -> dict[str, Array]:
     """Force along the reduced twist at dv/dt = 0; with M, J_r^-1, and the actuators' accelerations there."""
     legs = legs_at(robot, x, y)
-    moving = motion(legs, v, np.zeros(robot.motion.n))
+    moving = _moving(legs, v, np.zeros(robot.motion.n))
     closing = closure_rates(legs.placed)
     rates = {k: rate for rate, k in active_rates(robot).items()}
     drift = [
@@ -263,7 +268,7 @@ def gravity(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     legs = legs_at(robot, x, y)
     still = np.zeros(robot.motion.n)
     into = Required(legs.placed)
-    moving = motion(legs, still, still)
+    moving = _moving(legs, still, still)
     require_inertia(legs, moving, numbers_of(legs.placed, legs.plan), into)
     require_rods(legs, moving, into, Counted(friction=False))
     return {"g": pack(along_twist(legs, into)), "A": actuator_jacobian(legs), "gates": _gates(legs)}
@@ -273,7 +278,7 @@ def gravity(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
 def energies(robot: Robot, x: Array, y: Array, v: Array, *, smooth: float | None = None) -> dict[str, Array]:
     """Kinetic and potential energy (J), and the power that friction takes (W)."""
     legs = legs_at(robot, x, y)
-    moving = motion(legs, v, np.zeros(robot.motion.n))
+    moving = _moving(legs, v, np.zeros(robot.motion.n))
     into = Required(legs.placed)
     counted = Counted(True, smooth, springs=False, inertia=False)
     for require in (require_rods, require_efforts, require_closures, require_point_joints):
