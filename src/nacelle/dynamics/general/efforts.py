@@ -33,7 +33,7 @@ def require_rods(legs: Legs, motion: Motion, into: Required, counted: Counted) -
             if tie.body is not None:
                 a_own = motion.state.acceleration(tie)
                 assert tie.local is not None
-                a_far = chains.down(tie.axes, motion.frames[tie.held[0]].acceleration(tie.held[1]))
+                a_far = motion.state.end_acceleration(tie)
                 w_far = chains.down(tie.axes, motion.frames[tie.body].w)
             else:
                 assert tie.other is not None

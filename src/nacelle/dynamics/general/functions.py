@@ -24,7 +24,7 @@ from nacelle.dynamics.general.efforts import (
     require_rods,
 )
 from nacelle.dynamics.general.inertia import Numbers
-from nacelle.dynamics.general.inertial import inertial_numbers, require_inertia
+from nacelle.dynamics.general.inertial import heavy_ends, inertial_numbers, require_inertia
 from nacelle.dynamics.general.mass import kinetic_energy, mass_matrix
 from nacelle.dynamics.general.required import Counted, Required, inward, ties_on_nacelle
 from nacelle.dynamics.state import State
@@ -72,6 +72,11 @@ def legs_at(robot: Robot, x: Array, y: Array, *, pole: bool = False) -> Legs:
 def guards(legs: Legs) -> dict[str, Array]:
     """What says whether the results can be trusted: pivot figure and margins."""
     return {"pivot": pack([growth_figure(legs)])[0], "gates": margins(legs)}
+
+
+def _moving(legs: Legs, v: Array, a: Array) -> Motion:
+    """The motion at a reduced twist v and its derivative a, in the form that is short for its inertia."""
+    return motion(legs, v, a, heavy_ends(legs.placed, numbers_of(legs.placed, legs.plan)))
 
 
 def required(legs: Legs, moving: Motion, counted: Counted, tau: Array | None = None) -> Required:
@@ -132,7 +137,7 @@ def inverse(
 ) -> dict[str, Array]:
     """Actuator forces, smallest pivot and margins."""
     legs = legs_at(robot, x, y, pole=is_direct(plan_of(robot)))
-    moving = motion(legs, v, a)
+    moving = _moving(legs, v, a)
     into = required(legs, moving, Counted(friction, smooth))
     if is_direct(legs.plan):
         force, pivot = _direct(legs, into, load)
@@ -193,7 +198,7 @@ def forward(
 ) -> dict[str, Array]:
     """The derivative of the reduced twist at actuator forces tau: M dv/dt = load - h + J_r^-T tau."""
     legs = legs_at(robot, x, y)
-    moving = motion(legs, v, np.zeros(robot.motion.n))
+    moving = _moving(legs, v, np.zeros(robot.motion.n))
     h = along_twist(legs, required(legs, moving, Counted(friction, smooth), tau))
     M = mass(legs)
     right = pack([value - q for value, q in zip(load, h, strict=True)])
@@ -232,7 +237,7 @@ def bias(
 ) -> dict[str, Array]:
     """Force along the reduced twist at dv/dt = 0; with M, J_r^-1, and the actuators' accelerations there."""
     legs = legs_at(robot, x, y)
-    moving = motion(legs, v, np.zeros(robot.motion.n))
+    moving = _moving(legs, v, np.zeros(robot.motion.n))
     closing = closure_rates(legs.placed)
     rates = {k: rate for rate, k in active_rates(robot).items()}
     drift = [
@@ -254,7 +259,7 @@ def gravity(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     legs = legs_at(robot, x, y)
     still = np.zeros(robot.motion.n)
     into = Required(legs.placed)
-    moving = motion(legs, still, still)
+    moving = _moving(legs, still, still)
     require_inertia(legs, moving, numbers_of(legs.placed, legs.plan), into)
     require_rods(legs, moving, into, Counted(friction=False))
     return {"g": pack(along_twist(legs, into)), "A": actuator_jacobian(legs), **guards(legs)}
@@ -264,7 +269,7 @@ def gravity(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
 def energies(robot: Robot, x: Array, y: Array, v: Array, *, smooth: float | None = None) -> dict[str, Array]:
     """Kinetic and potential energy (J), and the power that friction takes (W)."""
     legs = legs_at(robot, x, y)
-    moving = motion(legs, v, np.zeros(robot.motion.n))
+    moving = _moving(legs, v, np.zeros(robot.motion.n))
     into = Required(legs.placed)
     counted = Counted(True, smooth, springs=False, inertia=False)
     for require in (require_rods, require_efforts, require_closures, require_point_joints):

@@ -61,6 +61,16 @@ def end_ties(placed: Placed) -> dict[int, tuple[int, int]]:
     return found
 
 
+def heavy_ends(placed: Placed, numbers: Numbers) -> frozenset[int]:
+    """Nodes whose inertia needs all of the acceleration where they hold the nacelle: m a, h x a."""
+    ends = end_ties(placed)
+    return frozenset(
+        node
+        for node, (m, *h) in ((node, values[:4].tolist()) for node, values in numbers.nodes.items())
+        if node in ends and (not is_zero(m) or sum(not is_zero(entry) for entry in h) > 1)
+    )
+
+
 def reference_point(placed: Placed, node: int) -> Array:
     """The point about which a node's inertia counts: where it holds the nacelle, else its origin."""
     key = end_ties(placed).get(node)
@@ -80,18 +90,17 @@ def require_inertia(legs: Legs, motion: Motion, numbers: Numbers, into: Required
         # What acts at the point where the leg holds the nacelle goes straight to the nacelle.
         leg, number = ends[node]
         tie = placed.ties[leg][number]
-        a = placed.chains.down(node, motion.frames[tie.held[0]].acceleration(tie.held[1]))
+        a = motion.state.end_acceleration(tie)
         f, n = wrench_in_own_axes(values, a, moving.w, moving.turning)
         into.on_tie((leg, number), f)
         into.on_node(node, ZERO, n)
     for key, mass in numbers.ends.items():
         tie = placed.ties[key[0]][key[1]]
         body, local = tie.held
-        a = motion.frames[body].acceleration(local)
         if key in legs.plan.idle:
-            into.on_tie(key, scaled(mass, placed.chains.down(tie.axes, a)))
+            into.on_tie(key, scaled(mass, motion.state.end_acceleration(tie)))
         else:
-            into.at_end[key] = scaled(mass, a)
+            into.at_end[key] = scaled(mass, motion.frames[body].acceleration(local))
     for body, values in numbers.bodies.items():
         frame = motion.frames[body]
         f, n = (

@@ -152,7 +152,7 @@ def idle_directions(plan: Plan, placed: list[Placed]) -> dict[tuple[int, int], I
                     if any(eliminated(plan, at).factors[k].lower[row].values()):
                         break
                 idle = _along_axis(np.array(seen), placed[0].chains.node(path[0]).G.R)
-                if len(seen) == len(placed) and idle is not None:
+                if len(seen) == len(placed) and idle is not None and idle.entry in placed[0].nacelle.moving:
                     found.setdefault((k, number), idle)
     return found
 

@@ -10,7 +10,7 @@ Dependent rates of the nacelle follow from the rows that the legs leave over: w_
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -22,7 +22,7 @@ from nacelle.kinematics.general.nacelle import Frame
 from nacelle.kinematics.general.placed import Placed, Plan
 from nacelle.kinematics.general.solve import Solved, eliminate
 from nacelle.kinematics.general.ties import Moving, given_accelerations, given_rates, onto_nacelle, weighed
-from nacelle.kinematics.general.vectors import ZERO, is_zero
+from nacelle.kinematics.general.vectors import ZERO, add, is_zero
 from nacelle.spatial.scalar import Array, Scalar, pack
 from nacelle.spatial.solve import solve
 
@@ -188,7 +188,7 @@ class Legs:
         if not self.plan.known.dependent:
             return None
         nodes = outward(self.placed.chains, u, {}, frames)
-        state = Moving(self.placed.chains, u, nodes, frames, nodes, ZERO)
+        state = Moving(self.placed.chains, u, nodes, frames, nodes, frames, ZERO)
         sides = self.right_hand_sides(state)
         right: list[Scalar] = []
         own = [value for loop in self.loops for value in loop.second(frames)]
@@ -261,18 +261,22 @@ def eliminated(plan: Plan, placed: Placed) -> Legs:
     return Legs(placed, plan, factors)
 
 
-def motion(legs: Legs, v: Array, a: Array) -> Motion:
-    """The motion of everything at a reduced twist v and its derivative a."""
+def motion(legs: Legs, v: Array, a: Array, heavy: frozenset[int] = frozenset()) -> Motion:
+    """The motion of everything at a reduced twist v and its derivative a; `heavy` as `Moving` has it."""
     placed = legs.placed
     gravity = np.asarray(placed.robot.gravity)
     w = legs.nacelle_rates(v)
     still = placed.nacelle.frames(w, {}, ZERO)
     u = legs.rates(still)
     w_dot = legs.nacelle_accelerations(a, legs.bias(u, still))
-    frames = placed.nacelle.frames(w, w_dot, gravity)
-    nodes = outward(placed.chains, u, {}, frames, 0, gravity)
+    free = placed.nacelle.frames(w, w_dot, ZERO)
+    frames = {body: replace(frame, a=add(frame.a, -gravity)) for body, frame in free.items()}
     chains = placed.chains
-    u_dot = legs.accelerations(Moving(chains, u, nodes, frames, outward(chains, u, {}, frames), gravity))
-    nodes = outward(chains, u, u_dot, frames, 0, gravity)
-    state = Moving(chains, u, nodes, frames, outward(chains, u, u_dot, frames), gravity)
-    return Motion(u, u_dot, nodes, frames, w, w_dot, state)
+
+    def state(u_dot: Rates) -> Moving:
+        nodes = outward(chains, u, u_dot, frames, 0, gravity)
+        return Moving(chains, u, nodes, frames, outward(chains, u, u_dot, free), free, gravity, heavy)
+
+    u_dot = legs.accelerations(state({}))
+    moving = state(u_dot)
+    return Motion(u, u_dot, moving.nodes, frames, w, w_dot, moving)

@@ -110,19 +110,25 @@ def columns(
         top: None: in the axes of the node; else only the rates below this node above it, in its axes.
     """
     found: dict[int, tuple[Array, Array]] = {}
+    if top is not None:
+        place = chains.point(index, point, top)
+        for k in chains.path(index, top):
+            node = chains.node(k)
+            arm = np.asarray(plus(place, -chains.point(k, ZERO, top)))
+            for rate, axis in zip(node.rates, node.axes, strict=True):
+                e = chains.up(k, axis, top)
+                found[rate] = (turned(e, arm), e) if node.primitive.turns else (e, ZERO)
+        return found
     arm, k = point, index
     below: list[Node] = []
-    while k != (top or 0):
+    while k:
         node = chains.node(k)
         for rate, axis in zip(node.rates, node.axes, strict=True):
             # In the axes of the joint its axis is a unit vector: the product costs nothing there.
             v, w = (turned(axis, arm), axis) if node.primitive.turns else (axis, ZERO)
-            if top is None:
-                for other in reversed(below):
-                    v, w = other.down(v), other.down(w)
-                found[rate] = (v, w)
-            else:
-                found[rate] = (chains.up(k, v, top), chains.up(k, w, top))
+            for other in reversed(below):
+                v, w = other.down(v), other.down(w)
+            found[rate] = (v, w)
         arm = np.asarray(plus(node.o, node.up(arm)))
         below = [*below, node]
         k = node.parent

@@ -339,7 +339,9 @@ class Moving:
         nodes: motion of the nodes where the leg rates are constant.
         frames: motion of the nacelle.
         weightless: the same nodes without gravity.
+        free: the same nacelle without gravity.
         gravity: base axes; it is taken off the accelerations of nodes and nacelle alike.
+        heavy: nodes whose inertia needs the acceleration, gravity taken off, where they hold the nacelle.
     """
 
     chains: Chains
@@ -347,7 +349,17 @@ class Moving:
     nodes: dict[int, NodeMotion]
     frames: dict[int, Frame]
     weightless: dict[int, NodeMotion]
+    free: dict[int, Frame]
     gravity: Array
+    heavy: frozenset[int] = frozenset()
+
+    def _has_gravity(self, tie: Tie) -> bool:
+        """Whether both sides of a tie are compared with gravity.
+
+        It cancels, and would be turned into the tie's axes for nothing, unless inertia needs it there, or the
+        axes are those of the base.
+        """
+        return tie.axes != tie.node or tie.node in self.heavy
 
     def acceleration(self, tie: Tie) -> Array:
         """Acceleration of the leg's point of a tie onto the nacelle, in the tie's axes.
@@ -362,6 +374,26 @@ class Moving:
     def slip(self, tie: Tie) -> Array:
         """Velocity of the far point of a tie relative to the leg's point, in the tie's axes."""
         return slip(self.chains, tie, self.u, self.frames)
+
+    def end_acceleration(self, tie: Tie) -> Array:
+        """Acceleration of the nacelle's point of a tie, in the tie's axes."""
+        if self._has_gravity(tie):
+            return self.chains.down(tie.axes, self.frames[tie.held[0]].acceleration(tie.held[1]))
+        bare = self.free[tie.held[0]].acceleration(tie.held[1])
+        return add(self.chains.down(tie.axes, bare), -self.chains.down(tie.axes, self.gravity))
+
+    def gap(self, tie: Tie) -> Array:
+        """Acceleration of the nacelle's point less that of the leg's, in the tie's axes."""
+        assert tie.body is not None
+        assert tie.point is not None
+        weighs = self._has_gravity(tie)
+        frame = (self.frames if weighs else self.free)[tie.body]
+        if tie.local is not None:
+            far = frame.acceleration(tie.local)
+        else:
+            far = frame.acceleration_at(plus(tie.point, -frame.pose.p))
+        own = self.acceleration(tie) if weighs else self.weightless[tie.node].acceleration(tie.own)
+        return add(self.chains.down(tie.axes, far), -own)
 
     def relative(self, tie: Tie) -> dict[int, NodeMotion]:
         """Motion of the nodes of a loop inside a leg, relative to what both sides have in common."""
@@ -409,19 +441,9 @@ def given_accelerations(tie: Tie, state: Moving) -> list[Scalar]:
     own = state.nodes[tie.node]
     frame = state.frames[tie.body]
     down = chains.down
-    a_own = state.acceleration(tie)
-    if tie.local is not None:
-        a_far = down(tie.axes, frame.acceleration(tie.local))
-    else:
-        assert tie.point is not None
-        a_far = down(tie.axes, frame.acceleration_at(plus(tie.point, -frame.pose.p)))
     w_far, w_dot_far = down(tie.axes, frame.w), down(tie.axes, frame.w_dot)
     return second_derivatives(
-        tie,
-        add(a_far, -a_own),
-        (own.w, own.w_dot),
-        (w_far, w_dot_far),
-        lambda: state.slip(tie),
+        tie, state.gap(tie), (own.w, own.w_dot), (w_far, w_dot_far), lambda: state.slip(tie)
     )
 
 

@@ -71,14 +71,15 @@ def circle_to_point(e: Array, w: Array, length2: Scalar, sign: int) -> Reached:
     rod's length it is a sine, whose square is the gate: zero where arm and rod are in one plane with the
     axis, or where w lies on the axis.
     """
-    l = sqrt(e[0] * e[0] + e[1] * e[1])
+    l2 = e[0] * e[0] + e[1] * e[1]
+    l = sqrt(l2)
     share = divide(1.0, l)
     x, y = e[0] * share, e[1] * share
-    beside = w[2] * (w[2] - 2.0 * e[2]) + (dot(e, e) - length2)
-    c = (w[0] * w[0] + w[1] * w[1] + beside) * (0.5 * share)
+    beside = w[2] - e[2]
+    c = (w[0] * w[0] + w[1] * w[1] + beside * beside + (l2 - length2)) * (0.5 * share)
     turn, radicand, _, root = _balanced(w[0] * x + w[1] * y, w[1] * x - w[0] * y, c, sign)
     along = c - l
-    rod = pack([along * x + root * y, along * y - root * x, w[2] - e[2]])
+    rod = pack([along * x + root * y, along * y - root * x, beside])
     return Reached(turn, divide(radicand, length2), rod)
 
 
