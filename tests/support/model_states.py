@@ -10,10 +10,11 @@ from nacelle.dynamics.compact.measured import flat_axes
 from nacelle.dynamics.compact.reading import LegForm, read_legs
 from nacelle.dynamics.forward import mass_matrix
 from nacelle.dynamics.inverse import inverse_dynamics
+from nacelle.dynamics.jacobian import jacobian
 from nacelle.dynamics.models import Model
 from nacelle.kinematics.functions import inverse_jacobian
 from nacelle.kinematics.inverse import inverse_kinematics, leg_condition
-from nacelle.kinematics.jacobian import NEAR, conditioning, jacobian, scaled_inverse, twist_units
+from nacelle.kinematics.jacobian import NEAR, conditioning, scaled_inverse, twist_units
 from nacelle.kinematics.mechanism import mechanism
 from nacelle.kinematics.motion import joint_motion, solved
 from nacelle.kinematics.native import native
