@@ -1,4 +1,4 @@
-"""States at which a fixed pivot of the general form vanishes, and the leg is not singular: the tree takes over."""
+"""States at which a fixed pivot vanishes, and the leg is not singular: the tree takes over."""
 
 from __future__ import annotations
 
@@ -38,9 +38,8 @@ def pivots(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
 def zeros(robot: Robot, count: int) -> Array:
     """Poses around zeros of pivots, between states at which their signs differ."""
     near, centre = random_states(robot, count, 5).x, nacelle.reference_pose(robot)
-    x = np.concatenate(
-        [near, _between(robot, np.broadcast_to(centre, near.shape), near, np.full(count, WIDE))]
-    )
+    far = _between(robot, np.broadcast_to(centre, near.shape), near, np.full(count, WIDE))
+    x = np.concatenate([near, far])
     x = x[nacelle.inverse_kinematics(robot, x, limits=False).flags == 0]
     signs = np.sign(run_lanes(pivots, robot, x, solved(robot, x)[1])["pivots"])
     found = []
