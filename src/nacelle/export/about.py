@@ -78,8 +78,8 @@ def watch_words(entry: Entry) -> list[str]:
     told = []
     if "pivot" in names:
         told.append(
-            "pivot: below 1e-2 the pose is near a parallel singularity and forces lose precision; at 0 "
-            "they do not exist."
+            "pivot: below 1e-2 the fixed pivots of the program lose digits, or the pose is near a parallel "
+            "singularity; at 0 there is no result."
         )
     if "gates" in names:
         told.append(
