@@ -334,7 +334,9 @@ SEVERAL = {
         "leg 'leg1' is askew: it is not perpendicular to the second axis of its universal joint"
     ),
     "6 UPS cut at the slide + RUS cut at the arm + RRRS + PRRS + UPS with an offset slide + PSPP": ITERATED,
-    "planar RRR + PRR + RPR": "leg 'leg3' is askew: the line along its slide through its end misses the joint on the base",
+    "planar RRR + PRR + RPR": (
+        "leg 'leg3' is askew: the line along its slide through its end misses the joint on the base"
+    ),
     "point RRR + PRR": "",
 }
 
