@@ -331,10 +331,12 @@ SEVERAL = {
     "3 R[SS|SS] + PRPaR + URU": "the rods of leg 'leg2' do not start on the hub's axis",
     "6 RSS + PSPP + PSS + RRPS + P-C5 on the nacelle + RUPU": ITERATED,
     "6 UPS + PUS + RUS + SPS + P-C5 + URS": (
-        "leg 'leg1' does not lie square to the second axis of its universal joint"
+        "leg 'leg1' is askew: it is not perpendicular to the second axis of its universal joint"
     ),
     "6 UPS cut at the slide + RUS cut at the arm + RRRS + PRRS + UPS with an offset slide + PSPP": ITERATED,
-    "planar RRR + PRR + RPR": "the slide of leg 'leg3' does not pass through its joint on the base",
+    "planar RRR + PRR + RPR": (
+        "leg 'leg3' is askew: the line along its slide through its end misses the joint on the base"
+    ),
     "point RRR + PRR": "",
 }
 

@@ -7,11 +7,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.spatial.transform import Rotation
 
 from nacelle.spatial.inertia import (
     inertia_about_com,
     inertia_faults,
     inertia_matrix,
+    is_axisymmetric,
     parameters_from_com,
     parameters_from_frame,
     spatial_inertia,
@@ -219,3 +221,19 @@ def test_lanes() -> None:
     assert_same(from_lanes(transform_parameters(R, p, ten)), expected, 1e-14)
     fixed = [transform_parameters(pose.R, pose.p, clouds[0].ten) for pose in poses]
     assert_same(from_lanes(transform_parameters(R, p, clouds[0].ten)), fixed, 1e-14)
+
+
+@pytest.mark.parametrize("off", [0.0, 1e-14, 1e-9])
+def test_axisymmetric_bodies(off: float) -> None:
+    """A rod about a slanted axis through its end, in axes of its own that are anywhere."""
+    rng = np.random.default_rng(4)
+    R = Rotation.random(random_state=rng).as_matrix()
+    axis = R[:, 2]
+    for com, about_com in (
+        (np.array([off, 0.0, 0.2]), np.diag([0.03, 0.03, 0.001])),
+        (np.array([0.0, 0.0, 0.2]), np.diag([0.03 * (1.0 + off), 0.03, 0.001])),
+        (np.array([0.0, 0.0, 0.2]), np.diag([0.03, 0.03, 0.001]) + 0.03 * off * (np.eye(3)[[2, 1, 0]])),
+    ):
+        parameters = parameters_from_com(1.3, R @ com, R @ about_com @ R.T)
+        assert is_axisymmetric(parameters, axis, 0.4, 1e-12) == (off < 1e-12)
+    assert is_axisymmetric(np.zeros(10), axis, 0.4, 1e-12)
