@@ -40,6 +40,7 @@ from nacelle.model.parameters import GROUPS
 from nacelle.model.robot import Robot
 from nacelle.program.cost import Count, cost, count
 from nacelle.program.identities.merge import with_identities
+from nacelle.program.identities.parametric import split_with_identities
 from nacelle.program.minimise import minimise
 from nacelle.program.program import Program, Variable
 from nacelle.program.split import PREPARED, Split, joined, split, with_parameter_jacobians
@@ -756,7 +757,13 @@ def make_split(
             traced = _traced(call, shapes, name, sample.tolist())
             if derivatives:
                 traced = with_parameter_jacobians(traced, derivatives)
-            return split(traced, minimised=minimised)
+            sampler = sampler_of(function)
+            if not minimised or derivatives or sampler is None:
+                return split(traced, minimised=minimised)
+            samples = sampler(robot, shapes, groups)
+            if samples is None:
+                return split(traced)
+            return split_with_identities(split(traced, minimised=False), tuple(sample.tolist()), samples)
         except KeyError as error:
             raise CompileError(f"{name} has {error.args[0]}") from error
         except CompileError:

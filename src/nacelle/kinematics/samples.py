@@ -45,6 +45,8 @@ _PROOF = (0.2, 0.012, 0.3, 0.015)
 _CHECK = (0.25, 0.02)
 _TRIES = 8
 _SEED = 11
+# Seeds of the free numbers of robots, where these are inputs.
+_ROBOTS = (31, 32, 33)
 # Newton's iteration: steps, the distance of the difference quotient, long steps, and where it has converged.
 _STEPS = 16
 _DISTANCE = 1e-5
@@ -77,31 +79,52 @@ def _quaternions(known: Mechanism) -> list[slice]:
     return places
 
 
-def samples_of(robot: Robot, shapes: Mapping[str, tuple[int, ...]]) -> Samples | None:
+def samples_of(
+    robot: Robot, shapes: Mapping[str, tuple[int, ...]], groups: tuple[str, ...] = ()
+) -> Samples | None:
     """Samples of the inputs of a function; None where no states of the robot are found.
 
     Inputs are known by their names: x, y; q, q_dot, q_ddot. All others are independent, and drawn at random.
+    With groups the first input are the robot's free numbers of these groups: rows are those of several
+    robots, each number drawn on its own, at states that are solved for these robots.
 
     Args:
         robot: the robot.
         shapes: names and shapes of the inputs.
+        groups: of free numbers that are the first input, "parameters".
     """
-    drawer = _Drawer(robot.alike, shapes)
-    proof = [drawer.row(reach) for reach in _PROOF]
-    check = [drawer.row(reach) for reach in _CHECK]
+    robot = robot.alike
+    if groups:
+        numbers = [robot.numbers.sample(*groups, seed=seed) for seed in _ROBOTS]
+        drawers = [_Drawer(robot, shapes, groups, values) for values in numbers]
+        for drawer in drawers:
+            drawer.rng = drawers[0].rng
+    else:
+        drawers = [_Drawer(robot, shapes)] * len(_ROBOTS)
+    # Two rows of proof each from the first robots, on either side of 0.03 rad; those of check from the last.
+    proof = [drawers[k // 2].row(reach) for k, reach in enumerate(_PROOF)]
+    check = [drawers[-1].row(reach) for reach in _CHECK]
     if any(row is None for row in (*proof, *check)):
         return None
-    sizes = tuple(size for name in shapes for size in drawer.sizes(name))
+    sizes = tuple(size for name in shapes for size in drawers[0].sizes(name))
     kept = [[row for row in rows if row is not None] for rows in (proof, check)]
     return Samples(tuple(kept[0]), tuple(kept[1]), sizes)
 
 
 class _Drawer:
-    """Draws inputs of a function of a robot."""
+    """Draws inputs of a function of a robot; with groups, of the robot with some free numbers."""
 
-    def __init__(self, robot: Robot, shapes: Mapping[str, tuple[int, ...]]) -> None:
-        self.robot, self.shapes = robot, shapes
-        self.known = mechanism(robot)
+    def __init__(
+        self,
+        robot: Robot,
+        shapes: Mapping[str, tuple[int, ...]],
+        groups: tuple[str, ...] = (),
+        values: Array | None = None,
+    ) -> None:
+        self.described, self.shapes, self.groups = robot, shapes, groups
+        self.parameters = [] if values is None else _numbers(values)
+        self.robot = robot if values is None else robot.with_numbers(values, *groups)
+        self.known = mechanism(self.robot)
         self.rng = np.random.default_rng(_SEED)
         self._programs: dict[str, Program] = {}
 
@@ -125,7 +148,7 @@ class _Drawer:
             if solved is None:
                 return None
             y = solved
-        given: dict[str, Numbers] = {"x": x, "y": y}
+        given: dict[str, Numbers] = {"parameters": self.parameters, "x": x, "y": y}
         if "q_ddot" in self.shapes:
             given |= self._actuators(given)
         row: Numbers = []
@@ -183,9 +206,11 @@ class _Drawer:
         """A function of this robot as a program."""
         found = self._programs.get(function.__name__)
         if found is None:
-            shapes = input_shapes(function, self.robot)
+            shapes = input_shapes(function, self.described)
             assert shapes is not None
-            found = make_program(function, self.robot, shapes, minimised=False)
+            if self.groups:
+                shapes = {"parameters": (len(self.parameters),), **shapes}
+            found = make_program(function, self.described, shapes, self.groups, minimised=False)
             self._programs[function.__name__] = found
         return found
 
@@ -194,7 +219,7 @@ class _Drawer:
         program = self._program(open_loops)
 
         def gaps(values: Numbers) -> Numbers:
-            return exact(program, [*values, *x])
+            return exact(program, [*self.parameters, *values, *x])
 
         units, now = unknown_units(self.known), gaps(y)
         inverse: Array | None = None
@@ -205,7 +230,7 @@ class _Drawer:
                 return y
             # The Jacobian is computed anew as long as steps are long.
             if inverse is None or last > _LONG:
-                inverse = _pseudo_inverse(program, [*y, *x], len(y))
+                inverse = _pseudo_inverse(program, self.parameters, y, x)
             if inverse is None or not scale.is_finite() or scale > 1:
                 return None
             step = inverse @ np.array([float(gap / scale) for gap in now])
@@ -228,7 +253,9 @@ class _Drawer:
         """Coordinates, rates and accelerations of the actuators at random twists."""
         program = self._program(_actuator_motion)
         n = self.robot.motion.n
-        flat = exact(program, [*given["x"], *given["y"], *self._random(n), *self._random(n)])
+        flat = exact(
+            program, [*self.parameters, *given["x"], *given["y"], *self._random(n), *self._random(n)]
+        )
         m = len(self.robot.actuators)
         return {"q": flat[:m], "q_dot": flat[m : 2 * m], "q_ddot": flat[2 * m :]}
 
@@ -239,12 +266,13 @@ def _actuator_motion(robot: Robot, x: Array, y: Array, v: Array, a: Array) -> di
     return {key: motion[key] for key in ("active", "active_rate", "active_acceleration")}
 
 
-def _pseudo_inverse(program: Program, inputs: Numbers, count: int) -> Array | None:
-    """Pseudo-inverse in double of the Jacobian of a program's results by the first of its inputs."""
-    at = np.array([float(value) for value in inputs])
+def _pseudo_inverse(program: Program, before: Numbers, y: Numbers, after: Numbers) -> Array | None:
+    """Pseudo-inverse in double of the Jacobian of a program's results by some inputs, y, amid others."""
+    at = np.array([float(value) for value in (*before, *y, *after)])
+    count, first = len(y), len(before)
     moved = np.tile(at, (2 * count, 1))
     step = np.zeros((count, at.size))
-    step[:, :count] = _DISTANCE * np.eye(count)
+    step[:, first : first + count] = _DISTANCE * np.eye(count)
     moved += np.concatenate([step, -step])
     with np.errstate(all="ignore"):
         results = [np.broadcast_to(value, 2 * count) for value in program.evaluate(list(moved.T))]

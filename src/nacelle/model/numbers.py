@@ -45,9 +45,15 @@ class Numbers:
         """The free numbers of some groups, or all of them, in SI units."""
         return np.array([self.record.values[k] for k in self.chosen(groups)], dtype=float)
 
-    def sample(self, *groups: str) -> Array:
-        """Random numbers near these, 1 to 3 % away, always the same: what holds for them holds for others."""
-        return np.asarray(nearby(self.vector(*groups)))
+    def sample(self, *groups: str, seed: int | None = None) -> Array:
+        """Random numbers near these, 1 to 3 % away, always the same: what holds for them holds for others.
+
+        Args:
+            groups: whose numbers.
+            seed: gives others.
+        """
+        vector = self.vector(*groups)
+        return np.asarray(nearby(vector) if seed is None else nearby(vector, seed))
 
     def chosen(self, groups: tuple[str, ...]) -> list[int]:
         """Places of the numbers of some groups, in the order of the groups."""

@@ -27,7 +27,7 @@ from nacelle.program.graph import Graph, reachable
 from nacelle.program.minimise import minimise
 from nacelle.program.program import Instruction, Program, Variable
 from nacelle.program.solve import lower_solves
-from nacelle.program.trace import Trace, linear
+from nacelle.program.trace import Trace, linear, replayed
 from nacelle.spatial.recorded import Recorded
 
 PREPARED = "prepared"
@@ -55,19 +55,33 @@ def split(trace: Trace, sample: Sequence[float] | None = None, *, minimised: boo
             traced at a sample already.
         minimised: whether both parts are minimised.
     """
-    parameters, *others = trace.inputs
+    parameters = trace.inputs[0]
     given = trace.graph if sample is None else FoldingGraph(sample)
     if not isinstance(given, FoldingGraph) or len(given.given) != parameters.size:
         raise ValueError(f"{trace.name} has {parameters.size} parameters: a sample of as many is needed")
     graph = Graph() if sample is None else given
     roots = lower_solves(trace.graph, trace.roots, graph)
     whole = linear(trace.name, graph, trace.inputs, trace.outputs, roots)
+    return _parts(whole, given.tape, minimised)
+
+
+def split_again(parts: Split, sample: Sequence[float]) -> Split:
+    """Split a program in two parts anew: what its body computes of prepared numbers alone goes before it."""
+    program = joined(parts.prologue, parts.body)
+    graph = FoldingGraph(sample)
+    roots = replayed(program, graph)
+    return _parts(linear(program.name, graph, program.inputs, program.outputs, roots), graph.tape, True)
+
+
+def _parts(whole: Program, tape: Graph, minimised: bool) -> Split:
+    """Both parts of a program whose constants are recorded on a tape."""
     if minimised:
         whole = minimise(whole)
+    parameters, *others = whole.inputs
     body, constants = _separated(whole, parameters, others)
     outputs = (Variable(PREPARED, (len(constants),)),)
     roots = [constant.node for constant in constants]
-    prologue = linear(f"{trace.name}_prepare", given.tape, (parameters,), outputs, roots)
+    prologue = linear(f"{whole.name}_prepare", tape, (parameters,), outputs, roots)
     return Split(minimise(prologue) if minimised else prologue, body)
 
 

@@ -104,6 +104,11 @@ def linear(
 def graph_of(program: Program) -> tuple[Graph, list[int]]:
     """Read a program back into a graph, folding on the way."""
     graph = Graph()
+    return graph, replayed(program, graph)
+
+
+def replayed(program: Program, graph: Graph) -> list[int]:
+    """The results of a program as nodes of a graph, which folds on the way."""
     place: list[int] = []
     for op, *rest in program.code:
         if op == "const":
@@ -112,4 +117,4 @@ def graph_of(program: Program) -> tuple[Graph, list[int]]:
             place.append(graph.input(rest[0]))
         else:
             place.append(graph.apply(op, *(place[c] for c in rest)))
-    return graph, [place[k] for k in program.results]
+    return [place[k] for k in program.results]

@@ -33,7 +33,8 @@ def sampled(sampler: Callable[..., Any]) -> Callable[[_F], _F]:
     """Declare how the inputs of a physics function are drawn.
 
     Args:
-        sampler: called as sampler(robot, shapes), with the names and shapes of all inputs; gives
+        sampler: called as sampler(robot, shapes), with the names and shapes of all inputs, or as
+            sampler(robot, shapes, groups), where the first are free numbers of the robot; gives
             `nacelle.program.identities.samples.Samples`, or None where there are none.
     """
 

@@ -10,10 +10,12 @@ others are written with them. The numbers that remain are base parameters of the
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from nacelle.dynamics.general.carried import carried
 from nacelle.dynamics.general.inertia import PAIRS, Numbers
 from nacelle.dynamics.general.inertial import end_ties, inertial_numbers, reference_point
 from nacelle.kinematics.assembly import rate_scale
@@ -224,14 +226,31 @@ def _orders(columns: dict[Key, Array], keys: tuple[Key, ...], depth: dict[int, i
     return listed
 
 
-def find_basis(known: Mechanism, plan: Plan) -> tuple[list[tuple[int, int]], Basis | None]:
-    """The cheapest basis of a robot's numbers; None where rounding cannot tell what depends on what."""
+def find_basis(
+    known: Mechanism, plan: Plan, others: Sequence[Plan] = ()
+) -> tuple[list[tuple[int, int]], Basis | None]:
+    """The cheapest basis of a robot's numbers; None where rounding cannot tell what depends on what.
+
+    Args:
+        known: the robot's analysis.
+        plan: its plan.
+        others: plans of the same robot with other numbers, for a basis that serves every geometry: numbers
+            are passed on to the links before (`carried`), and what depends on what must do so by the same
+            factors in all of these robots.
+    """
     robot = known.robot
     with np.errstate(all="ignore"):
         ends, columns, sizes = _columns(robot, plan)
         x, y = plan.samples[0]
         placed = place(robot, known, plan.rods, plan.spins, x, y)
-    numbers = as_list(inertial_numbers(placed, plan), {})
+        for other in others:
+            _, more, more_sizes = _columns(other.known.robot, other)
+            if more.keys() != columns.keys():
+                return ends, None
+            columns = {key: np.concatenate([own, more[key]]) for key, own in columns.items()}
+            sizes = {key: float(np.hypot(own, more_sizes[key])) for key, own in sizes.items()}
+    own_numbers = inertial_numbers(placed, plan)
+    numbers = as_list(carried(own_numbers, placed) if others else own_numbers, {})
     depth = {node: len(placed.chains.path(node)) for node in range(1, len(placed.chains.nodes))}
     keys = tuple(numbers)
     if not keys:

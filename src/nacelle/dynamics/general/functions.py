@@ -16,6 +16,7 @@ import numpy as np
 from nacelle.dynamics.actuators import balance
 from nacelle.dynamics.energy import potential
 from nacelle.dynamics.general.basis import Basis, find_basis, reduced
+from nacelle.dynamics.general.carried import carried
 from nacelle.dynamics.general.efforts import (
     closure_acceleration,
     require_closures,
@@ -43,18 +44,31 @@ from nacelle.spatial.physics import physics
 from nacelle.spatial.scalar import Array, Scalar, minimum, pack, plus, settled, sqrt
 from nacelle.spatial.solve import solve
 
+# Seeds of the numbers of robots that a basis for every geometry is found with.
+_GEOMETRIES = (41, 42)
+
 
 @lru_cache(maxsize=64)
 def _basis(plan: Plan) -> tuple[list[tuple[int, int]], Basis | None]:
     return find_basis(plan.known, plan)
 
 
+@lru_cache(maxsize=64)
+def _shared_basis(plan: Plan) -> tuple[list[tuple[int, int]], Basis | None]:
+    """A basis for every geometry, from robots of which each has other numbers."""
+    robot = plan.known.robot
+    others = [robot.with_numbers(robot.numbers.sample(seed=seed)) for seed in _GEOMETRIES]
+    return find_basis(plan.known, plan, [plan_of(other) for other in others])
+
+
 def numbers_of(placed: Placed, plan: Plan) -> Numbers:
-    """The inertial numbers in the cheapest basis; as they are where the geometry is given at run time."""
+    """The inertial numbers in the cheapest basis, in one for every geometry if that is given at run time."""
     numbers = inertial_numbers(placed, plan)
-    if not _has_constant_geometry(placed.robot):
-        return numbers
-    ends, basis = _basis(plan)
+    if _has_constant_geometry(placed.robot):
+        ends, basis = _basis(plan)
+    else:
+        numbers = carried(numbers, placed)
+        ends, basis = _shared_basis(plan)
     return numbers if basis is None else reduced(numbers, basis, ends)
 
 

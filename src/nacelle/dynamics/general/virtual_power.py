@@ -4,9 +4,9 @@ With v_k the reduced twist of that motion, u_k the rates of the legs and w_k tho
 
     force_k = sum over rates of legs of Gamma_r u_rk + sum over rates of the nacelle of Gamma_r w_rk.
 
-u_rk is found from the transposed equations, once for a passive rate: it is what a unit force along the rate
-requires of actuator k. Where actuators are redundant, v_k is row k of the matrix from forces along v to
-forces of the actuators of least norm.
+Of a nacelle with few rates u_rk is found from the transposed equations, once for a passive rate: it is what a
+unit force along the rate requires of actuator k. Where actuators are redundant, v_k is row k of the matrix
+from forces along v to forces of the actuators of least norm.
 """
 
 from __future__ import annotations
@@ -29,6 +29,8 @@ from nacelle.spatial.linear_form import LinearForm
 from nacelle.spatial.scalar import Array, Scalar, pack, sqrt
 from nacelle.spatial.solve import solve
 
+# Up to so many rates of the nacelle the transposed equations are the shorter way.
+_FEW = 3
 # A rate of a leg (or of the nacelle), its place, and a sign.
 Place = tuple[bool, int, float]
 
@@ -55,26 +57,27 @@ class VirtualPower:
         direct = is_direct(legs.plan)
         twists, pivot = _direct_twists(legs) if direct else _balanced_twists(legs)
         self.pivot = pivot
+        self.force: list[Scalar] = [0.0] * len(twists)
         self.motions: list[VirtualMotion] = []
-        for twist in twists:
+        drives = {k: rate for rate, k in active_rates(legs.placed.robot).items()}
+        transposed = direct and len(legs.placed.nacelle.moving) <= _FEW
+        for k, twist in enumerate(twists):
             w = legs.nacelle_rates(twist)
             frames = legs.placed.nacelle.frames(w, {}, ZERO)
-            self.motions.append(VirtualMotion(frames, w, {} if direct else legs.rates(frames)))
-        if direct:
-            self._find_rates(legs)
-        self.force: list[Scalar] = [0.0] * len(twists)
+            active = {rate: 1.0 if other == k else 0.0 for other, rate in drives.items()} if direct else None
+            u = dict(active or {}) if transposed else legs.rates(frames, active)
+            self.motions.append(VirtualMotion(frames, w, u))
+        if transposed:
+            self._find_passive(legs, drives)
 
-    def _find_rates(self, legs: Legs) -> None:
-        """Rates of the legs: of the actuators 1 and 0, of passive joints by the transposed equations."""
-        places = {k: rate for rate, k in active_rates(legs.placed.robot).items()}
-        for k, at in enumerate(self.motions):
-            at.u.update({rate: 1.0 if other == k else 0.0 for other, rate in places.items()})
+    def _find_passive(self, legs: Legs, drives: dict[int, int]) -> None:
+        """Rates of passive joints by the transposed equations; `drives` has the actuators' rates."""
         for leg, factors in enumerate(legs.factors):
             for _, rate in factors.order.passive:
                 multipliers, own = factors.forces({rate: 1.0})
                 felt = legs.wrench(leg, multipliers)
                 for k, at in enumerate(self.motions):
-                    value = own.get(places[k], 0.0)
+                    value = own.get(drives[k], 0.0)
                     for place, factor in felt.items():
                         value = plus_times(value, factor, at.w[place])
                     at.u[rate] = value

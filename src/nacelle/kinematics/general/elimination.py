@@ -112,16 +112,17 @@ class Factors:
     lower: dict[int, dict[int, Scalar]]
     pivots: dict[int, Scalar]
 
-    def rates(self, right: Sequence[Scalar]) -> dict[int, Scalar]:
-        """Rates from the right-hand sides of all rows."""
+    def rates(self, right: Sequence[Scalar], active: dict[int, Scalar] | None = None) -> dict[int, Scalar]:
+        """Rates from the right-hand sides of all rows; the active ones too, unless they are given."""
+        pivots = self.order.pivots if active is None else self.order.passive
         z: dict[int, Scalar] = {}
-        for row, _ in self.order.pivots:
+        for row, _ in pivots:
             value = right[row]
             for other, factor in self.lower[row].items():
                 value = _minus(value, factor, z[other])
             z[row] = value
-        u: dict[int, Scalar] = {}
-        for row, rate in reversed(self.order.pivots):
+        u: dict[int, Scalar] = dict(active or {})
+        for row, rate in reversed(pivots):
             value = z[row]
             for other, entry in self.upper[row].items():
                 if other != rate:

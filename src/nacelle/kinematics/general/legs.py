@@ -171,12 +171,13 @@ class Legs:
         """Their derivatives from a and the part that belongs to the motion."""
         return self._spread(a, self.W, bias)
 
-    def rates(self, frames: dict[int, Frame]) -> Rates:
-        """Rates of all legs where the nacelle moves as given."""
+    def rates(self, frames: dict[int, Frame], active: Rates | None = None) -> Rates:
+        """Rates of all legs where the nacelle moves as given; the active ones too, unless they are given."""
         found: Rates = {}
         for ties, factors in zip(self.placed.ties, self.factors, strict=True):
             right = [g for tie in ties for g in given_rates(self.placed.chains, tie, frames)]
-            found |= factors.rates(right)
+            given = None if active is None else {rate: active[rate] for _, rate in factors.order.active}
+            found |= factors.rates(right, given)
         return found
 
     def right_hand_sides(self, state: Moving) -> list[list[Scalar]]:

@@ -64,8 +64,7 @@ def with_identities(program: Program, samples: Samples) -> Program:
 def _rebuilt(program: Program, samples: Samples, units: int) -> Program:
     """Values made from others, as long as that shortens the program by more than a little."""
     for _ in range(_ROUNDS):
-        values = Values(program, samples.proof, samples.sizes, units)
-        candidate = minimise(written(values, rebuilt(values)))
+        candidate = minimise(rebuilt_once(program, samples, units))
         if cost(candidate) >= cost(program):
             return program
         gain = cost(program) - cost(candidate)
@@ -73,6 +72,12 @@ def _rebuilt(program: Program, samples: Samples, units: int) -> Program:
         if gain < _GAIN * cost(program):
             return program
     return program
+
+
+def rebuilt_once(program: Program, samples: Samples, units: int) -> Program:
+    """Values made from others where that is cheaper."""
+    values = Values(program, samples.proof, samples.sizes, units)
+    return written(values, rebuilt(values))
 
 
 def agrees(candidate: Program, program: Program, rows: tuple[Row, ...]) -> bool:
