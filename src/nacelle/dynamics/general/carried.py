@@ -16,7 +16,7 @@ import numpy as np
 
 from nacelle.dynamics.general.inertia import PAIRS, Numbers, moved
 from nacelle.dynamics.general.inertial import end_ties, reference_point
-from nacelle.kinematics.general.plan import Placed
+from nacelle.kinematics.general.placed import Placed
 from nacelle.model.joint import Primitive
 from nacelle.spatial.scalar import Scalar, pack
 
