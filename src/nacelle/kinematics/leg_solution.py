@@ -135,15 +135,18 @@ class _Roots:
 
 
 def _elbow(
-    letter: str, X: Pose, e: Array, W: Array, length2: Scalar, roots: _Roots
+    letter: str, X: Pose, e: Array, W: Array, length2: Scalar, roots: _Roots, *, lever: bool = False
 ) -> tuple[Step, Pose, Array]:
     """Solve the driven joint of an elbow e: its step, the frame behind it, and W from e seen from there."""
-    w = X.inverse() @ Pose(np.eye(3), W)
-    solve = circle_to_point if letter == "R" else line_to_point
-    step, gate, rod = solve(e, w.p, length2, roots.sign())
+    w = (X.inverse() @ Pose(np.eye(3), W)).p
+    sign = roots.sign()
+    if letter == "R":
+        step, gate, rod = circle_to_point(e, w, length2, sign, lever=lever)
+    else:
+        step, gate, rod = line_to_point(e, w, length2, sign)
     roots.gates.append(gate)
     if letter == "R":
-        roots.lever(w.p[0] * w.p[0] + w.p[1] * w.p[1], dot(e, e) + length2)
+        roots.lever(w[0] * w[0] + w[1] * w[1], dot(e, e) + length2)
     return step, X @ _moved(step), rod
 
 
@@ -333,7 +336,7 @@ def _solve_rods(rods: _Rods, points: Sequence[Array], roots: _Roots) -> dict[int
     """The first rod gives the root joint's coordinate, then every rod is aimed."""
     first = rods.chains[0]
     d = first.X[-1].p
-    step, frame, rod = _elbow(rods.letter, rods.X, first.X[0].p, points[0], dot(d, d), roots)
+    step, frame, rod = _elbow(rods.letter, rods.X, first.X[0].p, points[0], dot(d, d), roots, lever=True)
     steps: dict[int, list[Step]] = {rods.root: [step]}
     for chain, W in zip(rods.chains, points, strict=True):
         u = product(chain.X[0].R.T, rod) if chain is first else _seen(frame @ chain.X[0], W)
