@@ -14,7 +14,8 @@ from nacelle.kinematics.general.actuators import ClosureRate, closure_axes
 from nacelle.kinematics.general.legs import Legs, Motion, merge
 from nacelle.kinematics.general.motion import angular_velocity, columns
 from nacelle.kinematics.general.placed import Placed
-from nacelle.kinematics.general.ties import Rod, Tie, slip
+from nacelle.kinematics.general.tie_motion import slip
+from nacelle.kinematics.general.ties import Rod, Tie
 from nacelle.kinematics.general.vectors import ZERO, add, all_zero, scaled, turned
 from nacelle.model.joint import JointKind, Primitive
 from nacelle.spatial.scalar import Array, Scalar, divide, dot, pack, plus

@@ -17,7 +17,8 @@ from nacelle.kinematics.general.actuators import closure_rates
 from nacelle.kinematics.general.legs import Legs, Motion, Rates, plus_times
 from nacelle.kinematics.general.motion import angular_velocity, columns, velocity, with_root
 from nacelle.kinematics.general.nacelle import Frame
-from nacelle.kinematics.general.ties import Tie, outer_velocity, tie_columns
+from nacelle.kinematics.general.tie_motion import outer_velocity, tie_columns
+from nacelle.kinematics.general.ties import Tie
 from nacelle.kinematics.general.vectors import ZERO, add, all_zero, is_zero, scaled, turned
 from nacelle.spatial.scalar import Array, Scalar, dot, pack, product
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from nacelle.kinematics.general.actuators import ClosureRate
 from nacelle.kinematics.general.legs import Legs, Rates, merge
 from nacelle.kinematics.general.placed import Placed
-from nacelle.kinematics.general.ties import Tie, onto_nacelle, tie_columns, weighed
+from nacelle.kinematics.general.tie_motion import onto_nacelle, tie_columns, weighed
+from nacelle.kinematics.general.ties import Tie
 from nacelle.kinematics.general.vectors import ZERO, add, all_zero, turned
 from nacelle.spatial.scalar import Array, Scalar, dot
 

@@ -10,7 +10,8 @@ from nacelle.kinematics.general.chain import Chains
 from nacelle.kinematics.general.legs import Legs, Rates, merge
 from nacelle.kinematics.general.motion import columns
 from nacelle.kinematics.general.placed import Placed, active_rates
-from nacelle.kinematics.general.ties import Tie, onto_nacelle, tie_columns
+from nacelle.kinematics.general.tie_motion import onto_nacelle, tie_columns
+from nacelle.kinematics.general.ties import Tie
 from nacelle.kinematics.general.vectors import ZERO
 from nacelle.model.joint import Joint, JointKind, Primitive
 from nacelle.spatial.pose import Pose

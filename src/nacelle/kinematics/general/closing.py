@@ -26,7 +26,8 @@ from nacelle.kinematics.general.legs import Legs, Rates, plus_times
 from nacelle.kinematics.general.loops import Loop
 from nacelle.kinematics.general.nacelle import Frame
 from nacelle.kinematics.general.placed import Placed, Plan
-from nacelle.kinematics.general.ties import Rod, Row, Tie, given_rates, locked_axes, slip
+from nacelle.kinematics.general.tie_motion import given_rates, slip
+from nacelle.kinematics.general.ties import Rod, Row, Tie, locked_axes
 from nacelle.kinematics.general.vectors import ZERO, add, scaled
 from nacelle.kinematics.tree import step_motion
 from nacelle.model.joint import Joint, Primitive

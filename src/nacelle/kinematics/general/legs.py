@@ -21,7 +21,13 @@ from nacelle.kinematics.general.motion import NodeMotion, outward
 from nacelle.kinematics.general.nacelle import Frame
 from nacelle.kinematics.general.placed import Placed, Plan
 from nacelle.kinematics.general.solve import Solved, eliminate
-from nacelle.kinematics.general.ties import Moving, given_accelerations, given_rates, onto_nacelle, weighed
+from nacelle.kinematics.general.tie_motion import (
+    Moving,
+    given_accelerations,
+    given_rates,
+    onto_nacelle,
+    weighed,
+)
 from nacelle.kinematics.general.vectors import ZERO, add, is_zero
 from nacelle.spatial.scalar import Array, Scalar, pack
 from nacelle.spatial.solve import solve

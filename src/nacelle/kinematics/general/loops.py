@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from nacelle.kinematics.general.nacelle import Frame, Nacelle
-from nacelle.kinematics.general.ties import Row, Tie, basis, locked_axes, second_derivatives
+from nacelle.kinematics.general.tie_motion import second_derivatives
+from nacelle.kinematics.general.ties import Row, Tie, basis, locked_axes
 from nacelle.kinematics.general.vectors import ZERO, add
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose

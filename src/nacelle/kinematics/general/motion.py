@@ -16,8 +16,9 @@ from functools import cached_property
 
 import numpy as np
 
-from nacelle.kinematics.general.chain import Chains, Node
+from nacelle.kinematics.general.chain import Chains
 from nacelle.kinematics.general.nacelle import Frame
+from nacelle.kinematics.general.node import Node
 from nacelle.kinematics.general.vectors import ZERO, add, all_zero, scaled, turned, turning
 from nacelle.spatial.scalar import Array, Scalar, plus, product
 

@@ -104,12 +104,15 @@ class _Roots:
 
 
 def _elbow(
-    letter: str, X: Pose, e: Array, W: Array, length2: Scalar, roots: _Roots
+    letter: str, X: Pose, e: Array, W: Array, length2: Scalar, roots: _Roots, *, lever: bool = False
 ) -> tuple[Step, Pose, Array]:
     """Solve the driven joint of an elbow e: its step, the frame behind it, and W from e seen from there."""
-    w = X.inverse() @ Pose(np.eye(3), W)
-    solve = circle_to_point if letter == "R" else line_to_point
-    step, gate, rod = solve(e, w.p, length2, roots.sign())
+    w = (X.inverse() @ Pose(np.eye(3), W)).p
+    sign = roots.sign()
+    if letter == "R":
+        step, gate, rod = circle_to_point(e, w, length2, sign, lever=lever)
+    else:
+        step, gate, rod = line_to_point(e, w, length2, sign)
     roots.gates.append(gate)
     return step, X @ moved(step), rod
 
@@ -233,7 +236,8 @@ def _solve_rods(robot: Robot, leg: Leg, poses: Mapping[int, Pose], roots: _Roots
     points = [_target(leg, chain.target, poses) for chain in chains]
     d = chains[0].X[-1].p
     letter = "R" if root.kind is JointKind.REVOLUTE else "P"
-    step, frame, rod = _elbow(letter, root.frame_predecessor, chains[0].X[0].p, points[0], dot(d, d), roots)
+    start = root.frame_predecessor
+    step, frame, rod = _elbow(letter, start, chains[0].X[0].p, points[0], dot(d, d), roots, lever=True)
     steps: dict[int, list[Step]] = {j: [step]}
     for chain, W in zip(chains, points, strict=True):
         u = product(chain.X[0].R.T, rod) if chain is chains[0] else _seen(frame @ chain.X[0], W)

@@ -44,17 +44,11 @@ def balance(a: Scalar, b: Scalar, c: Scalar, sign: int) -> Found:
 
     With h = a^2 + b^2 and w = sign sqrt(h - c^2): cos q = (a c - b w) / h, sin q = (b c + a w) / h.
     """
-    turn, rest, share, _ = _balanced(a, b, c, sign)
-    return Found(turn, rest * share)
-
-
-def _balanced(a: Scalar, b: Scalar, c: Scalar, sign: int) -> tuple[Turn, Scalar, Scalar, Scalar]:
-    """The solution of a cos q + b sin q = c, h - c^2, 1 / h, and the root w: it is a sin q - b cos q."""
     h = a * a + b * b
     rest = h - c * c
     w = sqrt(rest) * float(sign)
     share = divide(1.0, h)
-    return Turn((a * c - b * w) * share, (b * c + a * w) * share), rest, share, w
+    return Found(Turn((a * c - b * w) * share, (b * c + a * w) * share), rest * share)
 
 
 def turn_onto(d: Array, u: Array) -> Turn:
@@ -63,24 +57,37 @@ def turn_onto(d: Array, u: Array) -> Turn:
     return Turn((d[0] * u[0] + d[1] * u[1]) * share, (d[0] * u[1] - d[1] * u[0]) * share)
 
 
-def circle_to_point(e: Array, w: Array, length2: Scalar, sign: int) -> Reached:
+def circle_to_point(e: Array, w: Array, length2: Scalar, sign: int, *, lever: bool = False) -> Reached:
     """Solve |w - Rz(q) e|^2 = length2: a point e on a turning arm at a given distance from a point w.
 
-    All is divided by the arm's length l across the axis, so that c and the root of `balance` are the
-    components of w along and across the arm. The root is the lever of the rod about the axis over l; over the
-    rod's length it is a sine, whose square is the gate: zero where arm and rod are in one plane with the
-    axis, or where w lies on the axis.
+    With l the arm's length across the axis and h the squared distance of w from it, h = c^2 + r^2: c and the
+    root r are the components of w along and across the arm, which are short where the angle is wanted. The
+    root over the rod's length is a sine, whose square is the gate: zero where arm and rod are in one plane
+    with the axis, or where w lies on the axis.
+
+    Args:
+        e: the point on the arm, axis z.
+        w: the other point.
+        length2: squared distance, m^2.
+        sign: which solution.
+        lever: use l c and l r instead. l r is the rod's lever about the axis times its length, and l cos q, l
+            sin q are free of l: short where points are wanted, and no angles.
     """
     l2 = e[0] * e[0] + e[1] * e[1]
     l = sqrt(l2)
     share = divide(1.0, l)
     x, y = e[0] * share, e[1] * share
+    unit, square, back = (l, l2, share) if lever else (1.0, 1.0, 1.0)
+    a, b, h = w[0] * x + w[1] * y, w[1] * x - w[0] * y, w[0] * w[0] + w[1] * w[1]
     beside = w[2] - e[2]
-    c = (w[0] * w[0] + w[1] * w[1] + beside * beside + (l2 - length2)) * (0.5 * share)
-    turn, radicand, _, root = _balanced(w[0] * x + w[1] * y, w[1] * x - w[0] * y, c, sign)
-    along = c - l
-    rod = pack([along * x + root * y, along * y - root * x, beside])
-    return Reached(turn, divide(radicand, length2), rod)
+    c = (h + beside * beside + (l2 - length2)) * (0.5 if lever else 0.5 * share)
+    rest = square * h - c * c
+    root = sqrt(rest) * float(sign)
+    over = divide(1.0, h)
+    turn = Turn((a * c - b * root) * over * back, (b * c + a * root) * over * back)
+    along, across = (c - unit * l) * back, root * back
+    rod = pack([along * x + across * y, along * y - across * x, beside])
+    return Reached(turn, divide(rest * (back * back), length2), rod)
 
 
 def line_to_point(e: Array, w: Array, length2: Scalar, sign: int) -> Reached:

@@ -1,0 +1,224 @@
+"""A frame of a leg's chain, and the freedom to choose its axes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from nacelle.kinematics.general.vectors import is_zero, scaled
+from nacelle.kinematics.tree import Step, Turn, step_motion
+from nacelle.model.joint import Primitive
+from nacelle.spatial.pose import Pose
+from nacelle.spatial.scalar import (
+    Array,
+    Scalar,
+    at_sample,
+    atan2,
+    cos,
+    divide,
+    pack,
+    plus,
+    product,
+    sin,
+    sqrt,
+)
+
+# Entries of a constant unit vector below this are zero.
+_ALIGNED = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Node:
+    """A frame of a chain.
+
+    Attributes:
+        parent: number of its parent.
+        rates: places in u of the primitive's rates.
+        G: constant pose of the joint frame in the parent's axes.
+        primitive: the primitive.
+        step: where it is.
+        split: whether G and the primitive are applied one after the other: cheaper for general axes.
+        angle: of a revolute joint whose angle is given itself, else None.
+        slide: direction of a prismatic joint in the node's axes, which need not be those of its frame.
+    """
+
+    parent: int
+    rates: tuple[int, ...]
+    G: Pose
+    primitive: Primitive
+    step: Step
+    split: bool
+    angle: Scalar | None = None
+    slide: Array | None = None
+
+    @cached_property
+    def _motion(self) -> Pose:
+        return step_motion(self.primitive, self.step)
+
+    @cached_property
+    def E(self) -> Array:
+        """Rotation from the node's axes to its parent's (3, 3)."""
+        return product(self.G.R, self._motion.R)
+
+    @cached_property
+    def o(self) -> Array:
+        """Origin in the parent's axes (3,), m."""
+        if self.primitive.turns:
+            return self.G.p
+        return np.asarray(plus(self.G.p, product(self.G.R, scaled(self.step, self.axes[0]))))
+
+    @property
+    def axes(self) -> list[Array]:
+        """Axes of the rates, the node's axes."""
+        unit = np.eye(3)
+        if not self.rates:
+            return []
+        if self.slide is not None:
+            return [self.slide]
+        return list(unit) if self.primitive is Primitive.BALL else [unit[self.primitive.axis]]
+
+    def moved(self, vector: Array) -> Array:
+        """A vector in the axes of the joint's frame on the parent."""
+        return product(self._motion.R, vector)
+
+    def up(self, vector: Array) -> Array:
+        """A vector in the parent's axes."""
+        if self.split:
+            return product(self.G.R, self.moved(vector))
+        return product(self.E, vector)
+
+    def down(self, vector: Array) -> Array:
+        """A vector of the parent's axes in the node's."""
+        if self.split:
+            return product(self._motion.R.T, product(self.G.R.T, vector))
+        return product(self.E.T, vector)
+
+
+def is_aligned(R: Array, axis: int) -> bool:
+    """Whether a constant rotation takes an axis to a coordinate axis."""
+    return sum(not is_zero(entry) for entry in R[:, axis].tolist()) == 1
+
+
+def together(first: Node, second: Node) -> Node | None:
+    """Two revolute nodes with parallel axes as one, for vectors: R_m(q) G R_k(p) = G R_k(p + q) or - q."""
+    if not (isinstance(first.step, Turn) and isinstance(second.step, Turn)) or not second.rates:
+        return None
+    R, k = second.G.R, second.primitive.axis
+    across = [entry for m, entry in enumerate(R[:, k].tolist()) if m != first.primitive.axis]
+    if not all(is_zero(entry) for entry in across):
+        return None
+    sign = 1.0 if at_sample(R[first.primitive.axis, k]) > 0.0 else -1.0
+    step = _added(second.step, first.step.c, sign * first.step.s)
+    G = Pose(product(first.G.R, R), first.G.p)
+    return replace(second, G=G, step=step, split=not is_aligned(G.R, k))
+
+
+def _rotation(axis: int, c: Scalar, s: Scalar) -> Array:
+    """A constant rotation about a coordinate axis."""
+    return step_motion((Primitive.RX, Primitive.RY, Primitive.RZ)[axis], Turn(c, s)).R
+
+
+def towards(node: Node | None, R: Array, axis: int) -> Array | None:
+    """The rotation of a node's axes after which an axis of R lies in a coordinate plane, or along an axis."""
+    if node is None or node.primitive is Primitive.BALL:
+        return None
+    if not node.primitive.turns:
+        whole = product(node.G.R, R)
+        A = _shortest(whole, axis)
+        if A is None or _cost(A) >= _cost(node.G.R) + _cost(R):
+            return None
+        return even_entries(product(node.G.R.T, A))
+    e = R[:, axis]
+    k, i, j = node.primitive.axis, (node.primitive.axis + 1) % 3, (node.primitive.axis + 2) % 3
+    size = np.abs(at_sample(e))
+    if float(np.hypot(size[i], size[j])) < 1e-9 or min(size[i], size[j]) < _ALIGNED:
+        return None
+    share = divide(1.0, sqrt(e[i] * e[i] + e[j] * e[j]))
+    return _rotation(k, e[i] * share, e[j] * share)
+
+
+def _cost(R: Array) -> int:
+    """What a constant rotation of a vector takes, in operations."""
+    return {3: 0, 5: 6}.get(int(np.count_nonzero(np.abs(at_sample(R)) > _ALIGNED)), 15)
+
+
+def even(pose: Pose) -> Pose:
+    """A constant pose whose rotation has zeros and ones where rounding has left nearly so."""
+    return Pose(even_entries(pose.R), pose.p)
+
+
+def even_entries(R: Array) -> Array:
+    """A constant matrix that has zeros and ones where rounding has left nearly so."""
+    try:
+        number = at_sample(R)
+    except TypeError:
+        # Of a leg that hangs on the nacelle: it moves.
+        return R
+    whole = np.round(number)
+    near = np.abs(number - whole) < _ALIGNED
+    return pack([[whole[i, j] if near[i, j] else R[i, j] for j in range(3)] for i in range(3)])
+
+
+def turned_node(node: Node | None, turn: Array) -> Node:
+    """A node whose axes are turned, a revolute one about its own axis."""
+    assert node is not None
+    if not node.primitive.turns:
+        G = even(Pose(product(node.G.R, turn), node.G.p))
+        return replace(node, G=G, slide=product(turn.T, node.axes[0]))
+    i, j = (node.primitive.axis + 1) % 3, (node.primitive.axis + 2) % 3
+    return _ahead(node, turn[i, i], turn[j, i])
+
+
+def _ahead(node: Node, c: Scalar, s: Scalar) -> Node:
+    """A revolute node whose angle is turned on by a constant one."""
+    if node.angle is None or np.min(np.abs(at_sample(pack([c, s])))) < _ALIGNED:
+        # Right angles cost nothing; the angle itself is not what the step has any more.
+        return replace(node, step=_added(node.step, c, s), angle=None)
+    angle = node.angle + atan2(s, c)
+    return replace(node, step=Turn(cos(angle), sin(angle)), angle=angle)
+
+
+def _added(step: Step, c: Scalar, s: Scalar) -> Turn:
+    """An angle by cosine and sine, turned on by another."""
+    return Turn(step.c * c - step.s * s, step.s * c + step.c * s)
+
+
+def _shortest(R: Array, k: int) -> Array | None:
+    """The cheapest constant rotation that takes the axis k where R takes it; None if it is as long as R.
+
+    A permutation of axes, and a rotation about the coordinate axis perpendicular to the image.
+    """
+    e = R[:, k]
+    size = np.abs(at_sample(e))
+    zero = [m for m in range(3) if size[m] < _ALIGNED]
+    if len(zero) == 2:
+        j = int(np.argmax(size))
+        turn = _rotation((j + 1) % 3, 1.0 if at_sample(e)[j] > 0.0 else -1.0, 0.0)
+        return turn @ np.roll(np.eye(3), j - k, axis=0)
+    if len(zero) != 1:
+        return None
+    # The image lies in a coordinate plane, which holds k or an axis j that k is taken to.
+    m = zero[0]
+    j = (m + 1) % 3 if k == m else k
+    c, s = e[j], e[3 - j - m] * (1.0 if (m + 1) % 3 == j else -1.0)
+    return product(_rotation(m, c, s), np.roll(np.eye(3), j - k, axis=0))
+
+
+def split_own(node: Node) -> Node:
+    """Give the part of a constant rotation about the joint's own axis to its angle: R = A R_k(psi)."""
+    if not isinstance(node.step, Turn):
+        return node
+    try:
+        if _cost(node.G.R) == 0:
+            return node
+        A = _shortest(node.G.R, node.primitive.axis)
+    except TypeError:
+        # The axis of a leg that hangs on the nacelle moves.
+        return node
+    if A is None:
+        return node
+    own = product(A.T, node.G.R)
+    i, j = (node.primitive.axis + 1) % 3, (node.primitive.axis + 2) % 3
+    return _ahead(replace(node, G=Pose(A, node.G.p)), own[i, i], own[j, i])

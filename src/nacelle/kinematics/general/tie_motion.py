@@ -1,0 +1,258 @@
+"""Ties in motion: right-hand sides of their rows, and what their multipliers do on the nacelle."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from nacelle.kinematics.general.chain import Chains, Idle
+from nacelle.kinematics.general.motion import NodeMotion, columns, outward, velocity
+from nacelle.kinematics.general.nacelle import Frame, Nacelle
+from nacelle.kinematics.general.ties import Row, Tie, largest_entry
+from nacelle.kinematics.general.vectors import ZERO, add, scaled, turned
+from nacelle.spatial.scalar import Array, Scalar, cross, divide, dot, plus
+
+
+@dataclass(frozen=True, eq=False)
+class Moving:
+    """What ties need to know of the motion: nodes at given rates, and the nacelle.
+
+    Attributes:
+        chains: the chains.
+        u: rates of the legs.
+        nodes: motion of the nodes where the leg rates are constant.
+        frames: motion of the nacelle.
+        weightless: the same nodes without gravity.
+        free: the same nacelle without gravity.
+        gravity: base axes; it is taken off the accelerations of nodes and nacelle alike.
+        heavy: nodes whose inertia needs the acceleration, gravity taken off, where they hold the nacelle.
+    """
+
+    chains: Chains
+    u: dict[int, Scalar]
+    nodes: dict[int, NodeMotion]
+    frames: dict[int, Frame]
+    weightless: dict[int, NodeMotion]
+    free: dict[int, Frame]
+    gravity: Array
+    heavy: frozenset[int] = frozenset()
+
+    def _has_gravity(self, tie: Tie) -> bool:
+        """Whether both sides of a tie are compared with gravity.
+
+        It cancels, and would be turned into the tie's axes for nothing, unless inertia needs it there, or the
+        axes are those of the base.
+        """
+        return tie.axes != tie.node or tie.node in self.heavy
+
+    def acceleration(self, tie: Tie) -> Array:
+        """Acceleration of the leg's point of a tie onto the nacelle, in the tie's axes.
+
+        In base axes gravity is a constant: it is not turned into the leg's axes and back.
+        """
+        if tie.axes == tie.node:
+            return self.nodes[tie.node].acceleration(tie.own)
+        bare = self.weightless[tie.node].acceleration(tie.own)
+        return add(self.chains.up(tie.node, bare, tie.axes), -self.gravity)
+
+    def slip(self, tie: Tie) -> Array:
+        """Velocity of the far point of a tie relative to the leg's point, in the tie's axes."""
+        return slip(self.chains, tie, self.u, self.frames)
+
+    def end_acceleration(self, tie: Tie) -> Array:
+        """Acceleration of the nacelle's point of a tie, in the tie's axes."""
+        if self._has_gravity(tie):
+            return self.chains.down(tie.axes, self.frames[tie.held[0]].acceleration(tie.held[1]))
+        bare = self.free[tie.held[0]].acceleration(tie.held[1])
+        return add(self.chains.down(tie.axes, bare), -self.chains.down(tie.axes, self.gravity))
+
+    def gap(self, tie: Tie) -> Array:
+        """Acceleration of the nacelle's point less that of the leg's, in the tie's axes."""
+        assert tie.body is not None
+        assert tie.point is not None
+        weighs = self._has_gravity(tie)
+        frame = (self.frames if weighs else self.free)[tie.body]
+        if tie.local is not None:
+            far = frame.acceleration(tie.local)
+        else:
+            far = frame.acceleration_at(plus(tie.point, -frame.pose.p))
+        own = self.acceleration(tie) if weighs else self.weightless[tie.node].acceleration(tie.own)
+        return add(self.chains.down(tie.axes, far), -own)
+
+    def relative(self, tie: Tie) -> dict[int, NodeMotion]:
+        """Motion of the nodes of a loop inside a leg, relative to what both sides have in common."""
+        if tie.axes == 0 and tie.hangs(self.chains):
+            return self.nodes
+        return outward(self.chains, self.u, {}, {}, tie.axes)
+
+
+def outer_velocity(chains: Chains, tie: Tie, frames: dict[int, Frame]) -> tuple[Array, Array]:
+    """Velocity of the nacelle's point and its angular velocity, in the tie's axes."""
+    assert tie.body is not None
+    assert tie.point is not None
+    frame = frames[tie.body]
+    if tie.local is not None:
+        v = frame.velocity(tie.local)
+    else:
+        v = frame.velocity_at(plus(tie.point, -frame.pose.p))
+    return chains.down(tie.axes, v), chains.down(tie.axes, frame.w)
+
+
+def given_rates(chains: Chains, tie: Tie, frames: dict[int, Frame]) -> list[Scalar]:
+    """Right-hand sides g_i(w) of the rows for the rates."""
+    if tie.body is None:
+        v, w = ZERO, ZERO
+        for body, point, sign in tie.sides(chains):
+            frame = frames[body]
+            v = add(v, scaled(sign, frame.velocity_at(plus(point, -frame.pose.p))))
+            w = add(w, scaled(sign, frame.w))
+        return [_felt(row, v, w) for row in tie.rows]
+    v, w = outer_velocity(chains, tie, frames)
+    return [_felt(row, v, w) for row in tie.rows]
+
+
+def _felt(row: Row, v: Array, w: Array) -> Scalar:
+    return dot(row.moment, w) if row.kind in ("angular", "cross", "spin") else dot(row.force, v)
+
+
+def given_accelerations(tie: Tie, state: Moving) -> list[Scalar]:
+    """Right-hand sides of the rows for the accelerations of the leg's rates."""
+    chains = state.chains
+    if tie.joint < 0:
+        return [-dot(row.moment, state.nodes[tie.node].w_dot) for row in tie.rows]
+    if tie.body is None:
+        return _inner_accelerations(tie, state)
+    own = state.nodes[tie.node]
+    frame = state.frames[tie.body]
+    down = chains.down
+    w_far, w_dot_far = down(tie.axes, frame.w), down(tie.axes, frame.w_dot)
+    return second_derivatives(
+        tie, state.gap(tie), (own.w, own.w_dot), (w_far, w_dot_far), lambda: state.slip(tie)
+    )
+
+
+def _inner_accelerations(tie: Tie, state: Moving) -> list[Scalar]:
+    assert tie.other is not None
+    chains, nodes = state.chains, state.relative(tie)
+    up = chains.up
+
+    def at(node: int, point: Array) -> tuple[Array, Array, Array]:
+        motion = nodes[node]
+        return (
+            up(node, motion.acceleration(point), tie.axes),
+            up(node, motion.w, tie.axes),
+            up(node, motion.w_dot, tie.axes),
+        )
+
+    a, w, w_dot = at(tie.node, tie.own)
+    b, z, z_dot = at(*tie.other)
+    return second_derivatives(tie, add(b, -a), (w, w_dot), (z, z_dot), lambda: state.slip(tie))
+
+
+def second_derivatives(
+    tie: Tie,
+    gap: Array,
+    own: tuple[Array, Array],
+    far: tuple[Array, Array],
+    slipping: Callable[[], Array],
+) -> list[Scalar]:
+    """Right-hand sides from the relative acceleration of the two points and both angular motions."""
+    (w, w_dot), (z, z_dot) = own, far
+    found: list[Scalar] = []
+    twisted: Array | None = None
+    slip: Array | None = None
+    for row in tie.rows:
+        if row.kind == "point":
+            found.append(gap[_place(tie, row)])
+        elif row.kind == "rod":
+            slip = slipping() if slip is None else slip
+            found.append(dot(row.force, gap) + dot(slip, slip))
+        elif row.kind == "offset":
+            slip = slipping() if slip is None else slip
+            # e . (far - own) for the side that does not carry e, less 2 w x slip of the side that does:
+            # slip is the velocity of the far point relative to the leg's.
+            carrier = w if tie.first else z
+            found.append(dot(row.force, add(gap, scaled(-2.0, turned(carrier, slip)))))
+        elif row.kind == "angular":
+            twisted = turned(w, _relative(tie, w, z)) if twisted is None else twisted
+            found.append(dot(row.moment, add(add(z_dot, -w_dot), -twisted)))
+        else:
+            assert tie.arms is not None
+            e, f = tie.arms
+            first, second = (w, z) if tie.first else (z, w)
+            rate = add(cross(cross(second, f), e), cross(f, cross(first, e)))
+            found.append(dot(row.moment, add(z_dot, -w_dot)) + dot(rate, add(z, -w)))
+    return found
+
+
+def _relative(tie: Tie, w: Array, z: Array) -> Array:
+    """What w x z needs of z: for one free rotation about a constant axis f, z - w = f (z - w)_m / f_m."""
+    if tie.free is None:
+        return z
+    m = largest_entry(tie.free)
+    return scaled((z[m] - w[m]) * divide(1.0, tie.free[m]), tie.free)
+
+
+def _place(tie: Tie, row: Row) -> int:
+    return [other for other in tie.rows if other.kind == "point"].index(row)
+
+
+def tie_columns(chains: Chains, tie: Tie) -> dict[int, tuple[Array, Array]]:
+    """Columns of the leg's point of a tie onto the nacelle, in the tie's axes."""
+    return columns(chains, tie.node, tie.own, None if tie.axes == tie.node else tie.axes)
+
+
+def slip(chains: Chains, tie: Tie, u: dict[int, Scalar], frames: dict[int, Frame]) -> Array:
+    """Velocity of the far point relative to the leg's point, in the tie's axes."""
+    if tie.other is None:
+        own = velocity(tie_columns(chains, tie), u)
+        v, _ = outer_velocity(chains, tie, frames)
+        return add(v, -own)
+    near = columns(chains, tie.node, tie.own, tie.axes)
+    far = columns(chains, *tie.other, tie.axes)
+    found = add(velocity(far, u), -velocity(near, u))
+    for body, point, sign in tie.sides(chains):
+        found = add(found, scaled(sign, frames[body].velocity_at(plus(point, -frames[body].pose.p))))
+    return found
+
+
+def onto_nacelle(
+    chains: Chains,
+    nacelle: Nacelle,
+    tie: Tie,
+    force: Array,
+    moment: Array,
+    end: Array = ZERO,
+    idle: Idle | None = None,
+) -> dict[int, Scalar]:
+    """What a force at the nacelle's point of a tie and a moment, tie axes, do along the nacelle's rates.
+
+    Args:
+        chains: the chains.
+        nacelle: the nacelle.
+        tie: the tie.
+        force: the force.
+        moment: the moment.
+        end: a further force at the point, base axes.
+        idle: direction in which the force does no work.
+    """
+    if tie.body is not None and tie.point is not None:
+        up = chains.up(tie.axes, force) if idle is None else chains.up_beside(tie.axes, force, idle)
+        whole = add(up, end)
+        return nacelle.onto(tie.body, tie.point, whole, chains.up(tie.axes, moment))
+    found: dict[int, Scalar] = {}
+    for body, point, sign in tie.sides(chains):
+        for rate, value in nacelle.onto(body, point, scaled(sign, force), scaled(sign, moment)).items():
+            found[rate] = found[rate] + value if rate in found else value
+    return found
+
+
+def weighed(tie: Tie, multipliers: Sequence[Scalar | None]) -> tuple[Array, Array]:
+    """Sum over rows of multiplier times direction: a force and a moment, tie axes; None counts nothing."""
+    force: Array = ZERO
+    moment: Array = ZERO
+    for row, value in zip(tie.rows, multipliers, strict=True):
+        if value is not None:
+            force = add(force, scaled(value, row.force))
+            moment = add(moment, scaled(value, row.moment))
+    return force, moment
