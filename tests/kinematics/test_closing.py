@@ -28,6 +28,15 @@ def robot_of(name: str) -> Robot:
     return STRESS[name](1) if name in STRESS else nacelle.load(name)
 
 
+def determined(robot: Robot) -> np.ndarray:
+    """Which unknowns the loops determine: all but the rotations of rods, which may spin."""
+    known, plan = mechanism(robot), plan_of(robot)
+    kept = [True] * known.chart_size
+    for j in known.iterated_joints:
+        kept += [robot.joints[j].successor not in plan.rods] * robot.joints[j].nq
+    return np.array(kept)
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_step(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A step leaves the square of what was open, and is that of the tree."""
@@ -51,7 +60,8 @@ def test_step(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
             patched.setattr(functions, "applies", lambda *_: False)
             dense = functions.closing_step(robot, y0, x)
         size = np.max(np.abs(np.asarray(dense["dy"], dtype=float)))
-        apart.append(np.max(np.abs(np.asarray(step["dy"] - dense["dy"], dtype=float))) / size)
+        off = np.abs(np.asarray(step["dy"] - dense["dy"], dtype=float))
+        apart.append(np.max(off[determined(robot)], initial=0.0) / size)
     assert left[1] < max(0.3 * left[0], 1e-10)
     assert left[1] < 0.05
     assert apart[1] < max(0.3 * apart[0], 1e-10)

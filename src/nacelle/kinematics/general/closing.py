@@ -9,7 +9,7 @@ At open loops a row says M u = g(w) + r, where r is what it leaves open along it
 
 The rows that the legs leave over, and the nacelle's own loops, give the steps of what is dependent; the legs
 follow. A rod then turns to where its ends will be: with s its present direction of length l, in the axes of
-its joint, which turn with the body that carries it, w = s x (d + d') / l^2.
+its joint, which turn with the body that carries it, w = s x (d + d') / l^2; it does not spin in them.
 
 Entries of M that vanish at closed loops are left out: the step is off by the square of what is open, and
 the iteration still converges quadratically.
