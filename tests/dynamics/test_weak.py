@@ -19,6 +19,7 @@ from nacelle.spatial.scalar import Array, pack
 from nacelle.verify.states import random_states
 from support.lane_kinematics import run_lanes
 from support.leg_robots import CASES
+from support.random_inertia import with_random_inertias
 from support.stress_robots import STRESS
 
 TOLERANCE = 1e-9
@@ -108,7 +109,7 @@ def compare(robot: Robot, x: Array) -> Array:
 
 ROBOTS: dict[str, Callable[[], Robot]] = {
     "fixed joints": lambda: STRESS["fixed joints"](1),
-    "6 RRPS": lambda: CASES["6 RRPS"](1).robot,
+    "6 RRPS": lambda: with_random_inertias(CASES["6 RRPS"](1).robot, 1),
 }
 
 

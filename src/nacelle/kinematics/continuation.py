@@ -43,6 +43,8 @@ _CONTRACTION = 0.2
 _LONGEST = 0.25
 # Corrections below this are rounding, whose contraction says nothing.
 _ROUNDING = 1e-10
+# A last step that is longer, rad or robot sizes, improves nothing.
+_POLISH = 1e-3
 _FIRST_STEP = 1.0
 # A path whose step falls below this part of what is left of it has met a singularity, or its end.
 _BLOCKED = 2e-3
@@ -230,9 +232,17 @@ def _take_ends(equations: Equations, y: Array, part: Array, path: PathPoint) -> 
     y[near[good]], part[near[good]] = found.y[good], 1.0
 
 
-def polished(solver: Solver, y: Array, p: Array) -> Array:
-    """Take one step more: convergence is quadratic, so what is left open then is rounding."""
-    return solver.solve(y, p, tolerance=0.0, max_iterations=1).y if len(y) else y
+def polished(equations: Equations, y: Array, p: Array) -> Array:
+    """Take one step more: convergence is quadratic, so what is left open then is rounding.
+
+    At a singularity a step may lead anywhere: one that is not short is not taken.
+    """
+    if not len(y):
+        return y
+    found = equations.solver.solve(y, p, tolerance=0.0, max_iterations=1).y
+    with np.errstate(invalid="ignore"):
+        short = np.all(np.abs(found - y) <= _POLISH * equations.units, axis=1)
+    return np.where(short[:, None], found, y)
 
 
 @dataclass(frozen=True, eq=False)

@@ -225,7 +225,7 @@ class _Reduced:
             return x, steps, flags
         u = self._along(q, starts, steps, flags) if follow else self._each(q, starts, steps, flags)
         good = np.flatnonzero((flags & int(Flag.UNREACHABLE)) == 0)
-        x[good], y = self.poses(polished(self.solver, u[good], q[good]))
+        x[good], y = self.poses(polished(self.equations, u[good], q[good]))
         flags[good] |= self._pose_flags(x[good], y)
         return x, steps, flags
 
@@ -384,7 +384,7 @@ class _Reduced:
                 max_step=_SHORT * max(self.known.robot.size, 1.0),
             )
             u = found.y[found.status == 0]
-            x, y = self.poses(polished(self.solver, u, np.broadcast_to(wanted, (len(u), wanted.size))))
+            x, y = self.poses(polished(self.equations, u, np.broadcast_to(wanted, (len(u), wanted.size))))
             angles = np.array(self.known.layout.units) == "rad"
             x[:, angles] = _wrapped(x[:, angles])
             keep = _distinct(self.known, x, y, pose)

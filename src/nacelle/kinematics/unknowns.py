@@ -243,7 +243,7 @@ class _Search:
     def _checked(self, x: Array, y: Array, flags: Array) -> Unknowns:
         """Improve solutions to rounding, and check their signs."""
         good = np.flatnonzero((flags & int(Flag.UNREACHABLE)) == 0)
-        y[good] = polished(self.solver, y[good], x[good])
+        y[good] = polished(self.equations, y[good], x[good])
         flags[good] |= self._signs(x[good], y[good])
         return Unknowns(y, flags)
 

@@ -8,8 +8,8 @@ At open loops a row says M u = g(w) + r, where r is what it leaves open along it
     rod              (d . d - l^2) / 2        d from end to end, l the rod's length
 
 The rows that the legs leave over, and the nacelle's own loops, give the steps of what is dependent; the legs
-follow. A rod then turns to where its ends will be: with s its present direction of length l, both in the axes
-of its joint, w = s x (d + d') / l^2.
+follow. A rod then turns to where its ends will be: with s its present direction of length l, in the axes of
+its joint, which turn with the body that carries it, w = s x (d + d') / l^2; it does not spin in them.
 
 Entries of M that vanish at closed loops are left out: the step is off by the square of what is open, and
 the iteration still converges quadratically.
@@ -24,11 +24,12 @@ import numpy as np
 from nacelle.kinematics.general.chain import Chains
 from nacelle.kinematics.general.legs import Legs, Rates, plus_times
 from nacelle.kinematics.general.loops import Loop
+from nacelle.kinematics.general.motion import angular_velocity, columns, with_root
 from nacelle.kinematics.general.nacelle import Frame
 from nacelle.kinematics.general.placed import Placed, Plan
 from nacelle.kinematics.general.tie_motion import given_rates, slip
 from nacelle.kinematics.general.ties import Rod, Row, Tie, locked_axes
-from nacelle.kinematics.general.vectors import ZERO, add, scaled
+from nacelle.kinematics.general.vectors import ZERO, add, scaled, turned
 from nacelle.kinematics.tree import step_motion
 from nacelle.model.joint import Joint, Primitive
 from nacelle.spatial.pose import Pose
@@ -211,18 +212,20 @@ def _rod_turn(
     # The tie's vector leads from the leg's side to the other: from A to B where the leg carries A.
     sign = 1.0 if tie.first else -1.0
 
-    def in_joint(vector: Array) -> Array:
-        vector = scaled(sign, vector)
-        if rod.bodies[0] in chains.place:
-            node, own = chains.place[rod.bodies[0]]
-            top = chains.common(node, tie.axes)
-            vector = chains.down(node, chains.up(tie.axes, vector, top), top)
-            return product(joint.frame_predecessor.R.T, product(own.R.T, vector))
-        pose = placed.nacelle.poses[rod.bodies[0]]
-        return product(joint.frame_predecessor.R.T, product(pose.R.T, chains.up(tie.axes, vector)))
-
-    d = in_joint(tie.rows[0].force)
-    moved = add(d, in_joint(slip(chains, tie, rates, frames)))
+    vectors = [scaled(sign, v) for v in (tie.rows[0].force, slip(chains, tie, rates, frames))]
+    if rod.bodies[0] in chains.place:
+        node, own = chains.place[rod.bodies[0]]
+        top = chains.common(node, tie.axes)
+        d, d_dot = (chains.down(node, chains.up(tie.axes, v, top), top) for v in vectors)
+        twist = (ZERO, angular_velocity(columns(chains, node, ZERO), rates))
+        w, R = with_root(chains, node, ZERO, twist, frames)[1], own.R
+    else:
+        d, d_dot = (chains.up(tie.axes, v) for v in vectors)
+        w, R = frames[rod.bodies[0]].w, placed.nacelle.poses[rod.bodies[0]].R
+    # The joint's axes turn with the body that carries them.
+    moved = add(d, add(d_dot, -turned(w, d)))
+    axes = joint.frame_predecessor.R.T
+    d, moved = (product(axes, product(R.T, v)) for v in (d, moved))
     return scaled(divide(1.0, rod.length2), cross(s, moved)), np.asarray(plus(d, -s))
 
 

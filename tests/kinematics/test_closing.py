@@ -1,0 +1,67 @@
+"""Newton's step of the general form: the same as that of the tree up to the square of what is open."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import nacelle
+from nacelle.kinematics import functions
+from nacelle.kinematics.general.closing import applies
+from nacelle.kinematics.general.plan import plan_of
+from nacelle.kinematics.mechanism import mechanism
+from nacelle.model.robot import Robot
+from support import inner_loops
+from support.rigid_robots import RIGID
+from support.stress_robots import STRESS
+
+# How far the pose is moved, over the robot's size or in rad.
+MOVED = (1e-3, 1e-4)
+NAMES = ("h4", "3rps", "delta4", *RIGID, *STRESS, "leg with an inner loop")
+
+
+def robot_of(name: str) -> Robot:
+    if name == "leg with an inner loop":
+        return inner_loops.draw(1).robot
+    if name in RIGID:
+        return RIGID[name].make(1)
+    return STRESS[name](1) if name in STRESS else nacelle.load(name)
+
+
+def determined(robot: Robot) -> np.ndarray:
+    """Which unknowns the loops determine: all but the rotations of rods, which may spin."""
+    known, plan = mechanism(robot), plan_of(robot)
+    kept = [True] * known.chart_size
+    for j in known.iterated_joints:
+        kept += [robot.joints[j].successor not in plan.rods] * robot.joints[j].nq
+    return np.array(kept)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_step(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A step leaves the square of what was open, and is that of the tree."""
+    robot = robot_of(name)
+    known, plan = mechanism(robot), plan_of(robot)
+    if not known.ny:
+        pytest.skip("all legs have a closed form")
+    assert applies(plan, len(known.dependent))
+    x0, y0 = plan.samples[1]
+    way = np.random.default_rng(2).normal(size=x0.shape)
+    way *= np.where(np.array(known.layout.units) == "m", robot.size, 1.0)
+    left, apart = [], []
+    for h in MOVED:
+        x = x0 + h * way
+        if known.layout.quaternion is not None:
+            x[known.layout.quaternion] /= np.linalg.norm(x[known.layout.quaternion])
+        step = functions.closing_step(robot, y0, x)
+        after = functions.closing_step(robot, y0 + np.asarray(step["dy"], dtype=float), x)
+        left.append(float(after["error"]) / float(step["error"]))
+        with monkeypatch.context() as patched:
+            patched.setattr(functions, "applies", lambda *_: False)
+            dense = functions.closing_step(robot, y0, x)
+        size = np.max(np.abs(np.asarray(dense["dy"], dtype=float)))
+        off = np.abs(np.asarray(step["dy"] - dense["dy"], dtype=float))
+        apart.append(np.max(off[determined(robot)], initial=0.0) / size)
+    assert left[1] < max(0.3 * left[0], 1e-10)
+    assert left[1] < 0.05
+    assert apart[1] < max(0.3 * apart[0], 1e-10)
