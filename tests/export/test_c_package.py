@@ -36,6 +36,15 @@ CASES = [
 
 
 @needs_compiler
+def test_regressors(tmp_path: Path) -> None:
+    done = nacelle.export(library_robot("fivebar"), "regressor,reference_regressor", out=tmp_path / "package")
+    printed = run_self_test(done.out, QUICK)
+    assert printed.endswith("all is well\n")
+    assert f"{done.name}_reference_regressor" in printed
+    assert "BAD" not in printed
+
+
+@needs_compiler
 @pytest.mark.parametrize(("robot_name", "source", "models"), CASES)
 def test_self_test_and_python_api(tmp_path: Path, robot_name: str, source: str, models: str) -> None:
     robot = library_robot(robot_name)
