@@ -56,12 +56,14 @@ class Chains:
         nodes: all nodes; the first is the base and None.
         place: for every body of a leg and the base its node, and the pose of its frame there.
         roots: nodes that are the origin of a nacelle body in base axes, and the body: legs may hang there.
+        joined: whether joints with parallel axes turn a vector at once: pays for several vectors.
         runs: what `down` and `up` go through between two nodes, kept once it is made.
     """
 
     nodes: tuple[Node | None, ...]
     place: dict[int, tuple[int, Pose]]
     roots: dict[int, int]
+    joined: bool = True
     runs: dict[tuple[int, int], list[Node]] = field(default_factory=dict)
 
     def node(self, index: int) -> Node:
@@ -127,7 +129,7 @@ class Chains:
         if (index, top) not in self.runs:
             found: list[Node] = []
             for k in self.path(index, top):
-                both = together(found[-1], self.node(k)) if found else None
+                both = together(found[-1], self.node(k)) if found and self.joined else None
                 found = [*found[:-1], both] if both is not None else [*found, self.node(k)]
             self.runs[index, top] = found
         return self.runs[index, top]

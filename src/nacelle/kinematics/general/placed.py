@@ -122,8 +122,9 @@ def place(
 
 
 def placed_at(plan: Plan, robot: Robot, now: Configuration) -> Placed:
-    """A robot at a configuration."""
-    return _placed(robot, plan.known, plan.rods, plan.spins, now, False)
+    """A robot at a configuration, where nothing but its rates is wanted."""
+    placed = _placed(robot, plan.known, plan.rods, plan.spins, now, False)
+    return replace(placed, chains=replace(placed.chains, joined=False, runs={}))
 
 
 def _placed(
