@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.kinematics.general.plan import Placed, Plan, place, plan_of
+from nacelle.kinematics.general.placed import Placed, Plan, place
+from nacelle.kinematics.general.plan import plan_of
 from support.library import library_robot
 from support.rigid_robots import RIGID
 

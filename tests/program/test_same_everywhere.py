@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.dynamics.models import NAMES as MODELS
 from nacelle.dynamics.models import model
 from nacelle.program.cost import count
 from nacelle.program.program import Program
@@ -23,6 +22,7 @@ from support import program_hashes
 from support.last_bits import forget_everything, moved_robot, noisy_libraries
 from support.library import NAMES as ROBOTS
 from support.library import library_robot
+from support.program_hashes import MODELS
 
 TESTS = Path(__file__).parents[1]
 # A few that are quick to trace, with all kinds of legs and forms of equations among them.

@@ -15,13 +15,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nacelle.dynamics.general.carried import carried
+from nacelle.dynamics.general.carried import carried, column_unit, in_lengths, lengths
 from nacelle.dynamics.general.inertia import PAIRS, Numbers
 from nacelle.dynamics.general.inertial import end_ties, inertial_numbers, reference_point
 from nacelle.kinematics.assembly import rate_scale
 from nacelle.kinematics.general.legs import Legs, Rates, eliminated, motion
 from nacelle.kinematics.general.motion import angular_velocity, columns, velocity, with_root
-from nacelle.kinematics.general.placed import Plan, place
+from nacelle.kinematics.general.placed import Placed, Plan, place
 from nacelle.kinematics.general.vectors import ZERO
 from nacelle.kinematics.mechanism import Mechanism
 from nacelle.model.robot import Robot
@@ -243,14 +243,21 @@ def find_basis(
         ends, columns, sizes = _columns(robot, plan)
         x, y = plan.samples[0]
         placed = place(robot, known, plan.rods, plan.spins, x, y)
+        if others:
+            columns, sizes = _in_lengths(columns, sizes, placed)
         for other in others:
             _, more, more_sizes = _columns(other.known.robot, other)
             if more.keys() != columns.keys():
                 return ends, None
+            state = other.samples[0]
+            at = place(other.known.robot, other.known, other.rods, other.spins, *state)
+            more, more_sizes = _in_lengths(more, more_sizes, at)
             columns = {key: np.concatenate([own, more[key]]) for key, own in columns.items()}
             sizes = {key: float(np.hypot(own, more_sizes[key])) for key, own in sizes.items()}
     own_numbers = inertial_numbers(placed, plan)
-    numbers = as_list(carried(own_numbers, placed) if others else own_numbers, {})
+    if others:
+        own_numbers = in_lengths(carried(own_numbers, placed), lengths(placed))
+    numbers = as_list(own_numbers, {})
     depth = {node: len(placed.chains.path(node)) for node in range(1, len(placed.chains.nodes))}
     keys = tuple(numbers)
     if not keys:
@@ -287,6 +294,18 @@ def find_basis(
             kept = tuple(key for key, drop in zip(basis, small, strict=True) if not drop)
             best = Basis(keys, kept, (K / scale[:, None])[~small])
     return ends, best
+
+
+def _in_lengths(
+    columns: dict[Key, Array], sizes: dict[Key, float], placed: Placed
+) -> tuple[dict[Key, Array], dict[Key, float]]:
+    """Columns, and their sizes, of numbers in units of their nodes' lengths."""
+    unit = lengths(placed)
+    factors = {key: float(column_unit(key, unit)) for key in columns}
+    return (
+        {key: factors[key] * column for key, column in columns.items()},
+        {key: factors[key] * size for key, size in sizes.items()},
+    )
 
 
 def _greedy(

@@ -17,8 +17,9 @@ import numpy as np
 from nacelle.dynamics.general.inertia import PAIRS, Numbers, moved
 from nacelle.dynamics.general.inertial import end_ties, reference_point
 from nacelle.kinematics.general.placed import Placed
+from nacelle.kinematics.general.vectors import all_zero, is_zero
 from nacelle.model.joint import Primitive
-from nacelle.spatial.scalar import Scalar, pack
+from nacelle.spatial.scalar import Scalar, divide, norm, pack
 
 
 def carried(numbers: Numbers, placed: Placed) -> Numbers:
@@ -40,6 +41,52 @@ def carried(numbers: Numbers, placed: Placed) -> Numbers:
             there = moved(passed, node.G.R, shift)
             nodes[node.parent] = there if node.parent not in nodes else nodes[node.parent] + there
     return Numbers(nodes, numbers.bodies, numbers.ends, numbers.rates)
+
+
+def lengths(placed: Placed) -> dict[int, Scalar]:
+    """For every node the distance to the first joint or end that it carries, m; not of those without one.
+
+    In this unit of length what depends on what does so by factors that are the same for all lengths of a bar.
+    """
+    chains = placed.chains
+    found: dict[int, Scalar] = {}
+    points = [(tie.node, tie.own) for ties in placed.ties for tie in ties]
+    points += [tie.other for ties in placed.ties for tie in ties if tie.other is not None]
+    for index in range(1, len(chains.nodes)):
+        node = chains.node(index)
+        points.append((node.parent, node.G.p))
+    for index, point in points:
+        if index and index not in found and not all_zero(point):
+            found[index] = norm(point)
+    return found
+
+
+def in_lengths(numbers: Numbers, unit: dict[int, Scalar], *, back: bool = False) -> Numbers:
+    """The numbers of nodes in units of their lengths, or back in metres."""
+    nodes = {}
+    for index, values in numbers.nodes.items():
+        length = unit.get(index, 1.0)
+        factor = length if back else divide(1.0, length)
+        square = factor * factor
+        nodes[index] = pack(
+            [
+                value if is_zero(value) else value * (1.0, factor, square)[_power(k)]
+                for k, value in enumerate(values)
+            ]
+        )
+    return Numbers(nodes, numbers.bodies, numbers.ends, numbers.rates)
+
+
+def _power(place: int) -> int:
+    """Power of a length in m, h (3) and S (6)."""
+    return 0 if place == 0 else 1 if place < 4 else 2
+
+
+def column_unit(key: tuple[str, int, int], unit: dict[int, Scalar]) -> Scalar:
+    """By what a column is multiplied where numbers are in units of their nodes' lengths."""
+    kind, index, place = key
+    length = unit.get(index, 1.0) if kind == "node" else 1.0
+    return (1.0, length, length * length)[_power(place)] if kind == "node" else 1.0
 
 
 def _passed(primitive: Primitive) -> tuple[int, ...]:

@@ -16,7 +16,7 @@ import numpy as np
 from nacelle.dynamics.actuators import balance
 from nacelle.dynamics.energy import potential
 from nacelle.dynamics.general.basis import Basis, find_basis, reduced
-from nacelle.dynamics.general.carried import carried
+from nacelle.dynamics.general.carried import carried, in_lengths, lengths
 from nacelle.dynamics.general.efforts import (
     closure_acceleration,
     require_closures,
@@ -66,10 +66,13 @@ def numbers_of(placed: Placed, plan: Plan) -> Numbers:
     numbers = inertial_numbers(placed, plan)
     if _has_constant_geometry(placed.robot):
         ends, basis = _basis(plan)
-    else:
-        numbers = carried(numbers, placed)
-        ends, basis = _shared_basis(plan)
-    return numbers if basis is None else reduced(numbers, basis, ends)
+        return numbers if basis is None else reduced(numbers, basis, ends)
+    numbers = carried(numbers, placed)
+    ends, basis = _shared_basis(plan)
+    if basis is None:
+        return numbers
+    unit = lengths(placed)
+    return in_lengths(reduced(in_lengths(numbers, unit), basis, ends), unit, back=True)
 
 
 def _has_constant_geometry(robot: Robot) -> bool:
