@@ -16,6 +16,30 @@ from nacelle.kinematics.mechanism import mechanism
 from nacelle.kinematics.native import native
 from support import inner_loops, leg_robots
 
+KNEE = """
+format: nacelle/1
+name: knee
+motion: xy
+gravity: 0 -9.81 0 m/s^2
+reference: {position: 50 -600 0 mm}
+nacelle: {name: foot, type: point, mass: 0.2 kg}
+legs:
+  - name: leg
+    bodies:
+      thigh: {mass: 2.5 kg, com: 140 10 0 mm, inertia: 0.003 0.04 0.04 kg*m^2}
+      crank: {mass: 0.3 kg, com: 20 5 0 mm, inertia: 0.0001 0.0002 0.0002 kg*m^2}
+      rod: {mass: 0.4 kg, com: 150 0 0 mm, inertia: 0.0001 0.003 0.003 kg*m^2}
+      shank: {mass: 1.1 kg, com: 140 -8 0 mm, inertia: 0.001 0.02 0.02 kg*m^2}
+    joints:
+      hip: {type: revolute, parent: base, child: thigh, axis: z, guess: -60 deg, active: true}
+      knee: {type: revolute, parent: thigh, child: shank, at: 350 0 0 mm, axis: z, guess: -50 deg}
+      motor: {type: revolute, parent: thigh, child: crank, axis: z, guess: 40 deg, active: true}
+      pin: {type: revolute, parent: crank, child: rod, at: 60 0 0 mm, axis: z, guess: -40 deg}
+    closures:
+      pull: {type: revolute, parent: rod, at: 350 0 0 mm, child: shank, child_at: 0 60 0 mm, axis: z}
+      sole: {type: revolute, parent: shank, at: 350 0 0 mm, child: foot, axis: z}
+"""
+
 SPHERICAL = """
 format: nacelle/1
 name: wrist
@@ -129,6 +153,37 @@ def test_signs_change_with_the_branch() -> None:
     assert again.flags == Flag.OTHER_BRANCH
     assert not again.ok
     assert again.actuators[1] < 0.0
+
+
+def test_crossed_parallelogram_with_the_signs_of_the_reference() -> None:
+    """Beyond the flat position crossed bars have the signs of parallel ones; relations differ."""
+    robot = nacelle.loads(KNEE)
+    assert len(branch_of(robot).relations) == 2
+    x, v, a = [-0.0832, -0.4324], [0.3, -0.2], [1.0, 2.0]
+    hip, knee, motor, _ = nacelle.inverse_kinematics(robot, x).q
+    # Points of the thigh's plane as complex numbers: the crank's end P is reflected on the line to the rod's.
+    Q = 0.35 + 0.06j * np.exp(1j * knee)
+    P = Q / np.conj(Q) * 0.06 * np.exp(-1j * motor)
+    y = np.array([hip, knee, np.angle(P), np.angle((Q - P) / P)])
+    crossed = nacelle.inverse_kinematics(robot, x, guess=y)
+    assert abs(crossed.q[2] + crossed.q[3]) > 0.05
+    assert crossed.flags & int(Flag.OTHER_BRANCH)
+    signs = native(functions.branch_signs, robot)(crossed.x, crossed.y)
+    assert np.all(signs[:-1] > 0.0)
+    assert signs[-1] < 0.0
+    # Full turns do not make another branch.
+    own = nacelle.inverse_kinematics(robot, [0.05, -0.6])
+    turned = nacelle.inverse_kinematics(robot, [0.05, -0.6], guess=own.y + 2.0 * np.pi * np.eye(4)[2])
+    assert turned.y[2] > 6.0
+    assert turned.flags == 0
+    for state in (crossed, None):
+        found = nacelle.inverse_dynamics(robot, x, v, a, guess=state)
+        tree = nacelle.inverse_dynamics(robot, x, v, a, guess=found, formulation="tree")
+        assert found.flags == int(Flag.OTHER_BRANCH)
+        np.testing.assert_allclose(found.y, tree.y, atol=1e-12)
+        np.testing.assert_allclose(found.force, tree.force, rtol=1e-10)
+        Y = nacelle.regressor(robot, x, v, a, guess=state)
+        np.testing.assert_allclose(Y.Y @ Y.parameters.values, tree.force, rtol=1e-10)
 
 
 @pytest.mark.parametrize("seed", range(6))

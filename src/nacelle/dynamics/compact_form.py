@@ -27,20 +27,17 @@ def squared(pivot: Array) -> Array:
 
 
 def evaluate(
-    robot: Robot, x: Array, y: Array, v: Array, a: Array, load: Array, options: dict[str, Any]
+    robot: Robot, states: tuple[Array, ...], flags: Array, options: dict[str, Any]
 ) -> dict[str, Array]:
     """Forces, pivots and gates of states (batch dimensions broadcast); weak states by the tree.
 
     Args:
         robot: the robot.
-        x: reduced poses (..., nx).
-        y: what iteration found (..., ny).
-        v: reduced twists (..., n).
-        a: their derivatives (..., n).
-        load: force along the reduced twist from outside (..., n).
+        states: reduced poses x (..., nx), what iteration found y (..., ny), reduced twists v (..., n), their
+            derivatives a (..., n), and a force along the reduced twist from outside (..., n).
+        flags: of the iteration (...).
         options: "friction" and "smooth".
     """
-    states = (x, y, v, a, load)
     found: dict[str, Array] = program(robot, options)(*states)
-    found = strengthened(robot, found, states, smallest.pivoted("inverse", robot, options))
+    found = strengthened(robot, found, states, flags, smallest.pivoted("inverse", robot, options))
     return {**found, "pivot": squared(found["pivot"])}

@@ -139,7 +139,7 @@ def inverse_dynamics(
         A = native(inverse_jacobian, robot)(poses, y)["J"]
         load = load + np.einsum("...ij,...i->...j", A, held)
     if formulation == "compact":
-        found = compact_form.evaluate(robot, poses, y, v, a, load, options)
+        found = compact_form.evaluate(robot, (poses, y, v, a, load), flags, options)
     else:
         found = _program(robot, formulation, options)(poses, y, v, a, load)
     pivot = found.pop("pivot")

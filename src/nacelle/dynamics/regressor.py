@@ -100,6 +100,7 @@ def regressor(
         robot,
         native(getattr(smallest, name), robot, tuple(options.items()))(*states),
         states,
+        flags,
         smallest.pivoted(name, robot, options),
     )
     pivot = squared(found.pop("pivot"))

@@ -11,6 +11,13 @@ so each block's determinant keeps its sign, too. Beside them the length of a tel
 at zero its direction is not determined. All numbers are positive in the reference pose. A negative one
 proves another branch; positive ones alone prove nothing, because several solutions can share their signs.
 Blocks with more rows than unknowns (overconstrained loops) have no determinant and give no number.
+
+Loops that can lie flat, such as parallelograms, have two kinds of solutions that meet there and share their
+signs beyond. On one of them unknowns are constant, equal or opposite:
+
+    y_i = s y_j + c,    s = 1, -1 or 0,
+
+which programs make use of. One more number says whether all such relations of the reference's branch hold.
 """
 
 from __future__ import annotations
@@ -24,15 +31,20 @@ import numpy as np
 from nacelle.kinematics.assembly import rate_scale
 from nacelle.kinematics.configuration import Configuration, configuration
 from nacelle.kinematics.mechanism import Mechanism, mechanism
-from nacelle.kinematics.mobility import generic_poses
+from nacelle.kinematics.mobility import closed_near, generic_poses
 from nacelle.kinematics.rates import equations
 from nacelle.kinematics.tree import TreeMotion
-from nacelle.model.joint import Joint, JointKind
+from nacelle.model.joint import Joint, JointKind, Primitive
 from nacelle.model.robot import Robot
-from nacelle.spatial.scalar import Array, Scalar, divide, pack
+from nacelle.spatial.scalar import Array, Scalar, divide, pack, sin
 
 # Entries below this are zero: pure numbers of the size 1 that are found with a few roundings.
 _NOTHING = 1e-11
+# How far the configurations are from the reference by which relations of unknowns are recognised.
+_NEAR = (0.07, 0.05, 0.03, 0.02)
+# A relation holds at all of them to the first number; a state is elsewhere where it is wrong by the second.
+_RELATED = 1e-10
+_WRONG = 1e-7
 _TURNING = (JointKind.REVOLUTE, JointKind.UNIVERSAL, JointKind.SPHERICAL, JointKind.POINT)
 
 
@@ -67,6 +79,16 @@ class Strut:
 
 
 @dataclass(frozen=True)
+class Relation:
+    """What holds between unknowns on a branch: y[first] = sign y[second] + constant, sign 1, -1 or 0."""
+
+    first: int
+    second: int
+    sign: float
+    constant: float
+
+
+@dataclass(frozen=True)
 class Branch:
     """What keeps its sign on a branch.
 
@@ -74,18 +96,25 @@ class Branch:
         rates: places in u of the unknown rates of the iteration.
         blocks: the square blocks of K.
         struts: telescopic struts that are found by iteration.
-        names: of the blocks and struts: their joints.
+        names: of the blocks and struts: their joints; of the relations: "related joints".
+        relations: of unknowns on the branch of the reference pose.
     """
 
     rates: tuple[int, ...]
     blocks: tuple[Block, ...]
     struts: tuple[Strut, ...]
     names: tuple[str, ...]
+    relations: tuple[Relation, ...] = ()
+
+    @property
+    def signs(self) -> int:
+        """How many numbers change their sign at singularities."""
+        return len(self.blocks) + len(self.struts)
 
     @property
     def size(self) -> int:
-        """How many numbers there are."""
-        return len(self.blocks) + len(self.struts)
+        """How many numbers there are: these, and one for all relations."""
+        return self.signs + bool(self.relations)
 
 
 def branch_of(robot: Robot) -> Branch:
@@ -118,7 +147,81 @@ def _branch(robot: Robot) -> Branch:
     joints = _joints_of_rates(robot)
     names = [" ".join(dict.fromkeys(joints[rates[j]] for j in sorted(block.columns))) for block in blocks]
     names += [robot.joints[strut.joint].name for strut in struts]
-    return Branch(rates, tuple(blocks), struts, tuple(names))
+    relations = _relations(known)
+    return Branch(rates, tuple(blocks), struts, (*names, *["related joints"] * bool(relations)), relations)
+
+
+def _relations(known: Mechanism) -> tuple[Relation, ...]:
+    """Relations of unknowns that hold at closed configurations near the reference, idle joints moved too."""
+    rng = np.random.default_rng(2)
+    rows = [known.reference[1]]
+    for reach in _NEAR:
+        closed = closed_near(known.robot, known.assembly, reach, rng)
+        if closed is not None:
+            rows.append(known.unknowns(known.chart.coordinates(closed[0])[1], closed[1]))
+    if len(rows) < len(_NEAR):
+        return ()
+    values, balls = np.stack(rows) / unknown_units(known), _balls(known)
+    found: list[Relation] = []
+    free: list[int] = []
+    for i, own in enumerate(values.T):
+        others = [(i, 0.0), *((j, sign) for j in free for sign in (1.0, -1.0))]
+        for j, sign in others:
+            constant = own - sign * values[:, j]
+            # A quaternion and its negative are one orientation.
+            if balls[i] != balls[j] or (balls[i] >= 0 and abs(constant[0]) > _RELATED):
+                continue
+            if np.ptp(constant) < _RELATED * max(1.0, float(np.max(np.abs(own)))):
+                found.append(Relation(i, j, sign, float(constant[0])))
+                break
+        else:
+            free.append(i)
+    return tuple(found)
+
+
+def _related(known: Mechanism, relations: Sequence[Relation], y: Array) -> Scalar:
+    """1 where all relations hold, negative where one is wrong by more than `_WRONG`."""
+    units, angles = unknown_units(known), _angles(known)
+    number: Scalar = 1.0
+    for relation in relations:
+        i, j = relation.first, relation.second
+        left = y[i] * float(1.0 / units[i]) - relation.constant
+        if relation.sign:
+            left = left - y[j] * float(relation.sign / units[j])
+        if angles[i]:
+            # Full turns do not matter.
+            left = 2.0 * sin(0.5 * left)
+        left = left * (1.0 / _WRONG)
+        number = number - left * left
+    return number
+
+
+def _primitives(known: Mechanism) -> list[tuple[int, Primitive]]:
+    """For every unknown joint coordinate behind those of the nacelle its joint and primitive."""
+    joints = ((j, known.robot.joints[j]) for j in known.iterated_joints)
+    return [(j, p) for j, joint in joints for p in joint.primitives for _ in range(p.nq)]
+
+
+def _balls(known: Mechanism) -> list[int]:
+    """For every unknown the joint whose quaternion it belongs to, -1 for all others."""
+    own = [j if primitive is Primitive.BALL else -1 for j, primitive in _primitives(known)]
+    return [-1] * known.chart_size + own
+
+
+def _angles(known: Mechanism) -> list[bool]:
+    """For every unknown whether it is the angle of a joint."""
+    own = [primitive.turns and primitive is not Primitive.BALL for _, primitive in _primitives(known)]
+    return [False] * known.chart_size + own
+
+
+def unknown_units(known: Mechanism) -> Array:
+    """What the unknowns y count in (ny,): the robot's size for lengths, 1 for angles and quaternions."""
+    units = [known.robot.size] * (3 - len(known.chart.moves)) if known.parasitic else []
+    units += [1.0] * (known.chart_size - len(units))
+    for _, primitive in _primitives(known):
+        is_length = not (primitive is Primitive.BALL or primitive.turns)
+        units.append(known.robot.size if is_length else 1.0)
+    return np.array(units)
 
 
 def branch_numbers(robot: Robot, known: Mechanism, now: Configuration, y: Array) -> Array:
@@ -137,6 +240,8 @@ def branch_numbers(robot: Robot, known: Mechanism, now: Configuration, y: Array)
     for j in known.iterated_joints:
         starts[j], place = place, place + robot.joints[j].nq
     values += [(y[starts[strut.joint]] - strut.zero) * strut.scale for strut in plan.struts]
+    if plan.relations:
+        values.append(_related(known, plan.relations, y))
     return pack(values)
 
 

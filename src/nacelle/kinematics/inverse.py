@@ -139,7 +139,7 @@ def inverse_kinematics(
     y, branch = unknowns(mechanism(robot), poses, start_of(robot, guess), follow=follow)
     flags = np.where(valid, branch, int(Flag.INVALID))
     found = native(functions.joint_positions, robot)(poses, y)
-    found = strengthened(robot, found, (poses, y))
+    found = strengthened(robot, found, (poses, y), flags)
     q, active, margins = found["q"], found["active"], found["gates"]
     flags |= margin_flags(margins, flags)
     flags |= np.where(np.all(np.isfinite(q), axis=-1) | failed(flags), 0, int(Flag.SINGULAR))

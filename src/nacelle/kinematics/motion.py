@@ -106,7 +106,7 @@ def evaluated(
     if load is not None:
         others = (*others, load(poses, y))
     found = native(function, robot, settings)(poses, y, *others)
-    found = strengthened(robot, found, (poses, y, *others), pivoted)
+    found = strengthened(robot, found, (poses, y, *others), flags, pivoted)
     found.pop("pivot", None)
     flags = np.broadcast_to(flags, found["gates"].shape[:-1]).copy()
     return States(poses, y, settle(robot, poses, found, flags), flags)

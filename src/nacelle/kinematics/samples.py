@@ -21,13 +21,14 @@ import numpy as np
 from nacelle.compile import make_program
 from nacelle.kinematics import functions
 from nacelle.kinematics.assembly import advance, held_rates, rate_scale
+from nacelle.kinematics.branch import unknown_units
 from nacelle.kinematics.closure import closure_state
 from nacelle.kinematics.configuration import configuration
 from nacelle.kinematics.margins import NEAR_MARGIN, margins
 from nacelle.kinematics.mechanism import Mechanism, mechanism
 from nacelle.kinematics.mobility import closed_near
 from nacelle.kinematics.shapes import of_pose, of_twist, of_unknowns
-from nacelle.kinematics.unknowns import pose_units, unknown_units
+from nacelle.kinematics.unknowns import pose_units
 from nacelle.model.joint import Primitive
 from nacelle.model.robot import Robot
 from nacelle.program.identities.samples import Row, Samples

@@ -22,7 +22,7 @@ import numpy as np
 from nacelle.emit.newton import Solver
 from nacelle.errors import KinematicsError
 from nacelle.kinematics import functions
-from nacelle.kinematics.branch import branch_of
+from nacelle.kinematics.branch import branch_of, unknown_units
 from nacelle.kinematics.continuation import (
     CLOSED,
     Equations,
@@ -36,7 +36,6 @@ from nacelle.kinematics.flags import Flag
 from nacelle.kinematics.mechanism import Mechanism, mechanism
 from nacelle.kinematics.native import native, native_newton
 from nacelle.kinematics.pose_input import broadcast_guess
-from nacelle.model.joint import Primitive
 from nacelle.model.robot import Robot
 from nacelle.spatial.rotation_path import quat_exp, quat_multiply
 from nacelle.spatial.scalar import Array
@@ -271,17 +270,6 @@ def on_branch(robot: Robot, x: Array, y: Array) -> Array:
     numbers = native(functions.branch_signs, robot)(x, y)
     with np.errstate(invalid="ignore"):
         return np.asarray(~np.any(numbers < 0.0, axis=-1))
-
-
-def unknown_units(known: Mechanism) -> Array:
-    """What the unknowns y count in (ny,): the robot's size for lengths, 1 for angles and quaternions."""
-    units = [known.robot.size] * (3 - len(known.chart.moves)) if known.parasitic else []
-    units += [1.0] * (known.chart_size - len(units))
-    for j in known.iterated_joints:
-        for primitive in known.robot.joints[j].primitives:
-            is_length = not (primitive is Primitive.BALL or primitive.turns)
-            units += [known.robot.size if is_length else 1.0] * primitive.nq
-    return np.array(units)
 
 
 def pose_units(known: Mechanism) -> Array:

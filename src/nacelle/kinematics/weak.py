@@ -1,4 +1,4 @@
-"""Weak states: where fixed pivots lose digits or margins are small, a program without pivots decides.
+"""Weak states: where fixed pivots lose digits, margins are small or the branch is another, the tree decides.
 
 Programs of the general form come with a pivot figure and with margins from their factors
 (`nacelle.kinematics.general.margins`). Where one of them is weak the results come from the equivalent tree,
@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
+from nacelle.kinematics.flags import Flag
 from nacelle.kinematics.functions import dense_margins
 from nacelle.kinematics.general.margins import TRUSTED
 from nacelle.kinematics.margins import NEAR_MARGIN
@@ -31,7 +32,11 @@ def ordinary(robot: Robot) -> dict[str, float]:
 
 
 def strengthened(
-    robot: Robot, found: Mapping[str, Array], inputs: Sequence[Array], pivoted: Pivoted | None = None
+    robot: Robot,
+    found: Mapping[str, Array],
+    inputs: Sequence[Array],
+    flags: Array,
+    pivoted: Pivoted | None = None,
 ) -> dict[str, Array]:
     """Results in which those of weak states come from another program.
 
@@ -39,10 +44,11 @@ def strengthened(
         robot: the robot.
         found: outputs by name at states, with "gates" (..., margins), and "pivot" (...) where there is one.
         inputs: what they were found from: x (..., nx), y (..., ny), ...
+        flags: of the iteration (...): identities that programs use need not hold on other branches.
         pivoted: the other program, of the same inputs; its outputs replace those of the same name. The dense
             margins if None.
     """
-    where = _weak(robot, found, inputs)
+    where = _weak(robot, found, inputs) | ((flags & int(Flag.OTHER_BRANCH)) != 0)
     if not np.any(where):
         return dict(found)
     states = [np.broadcast_to(part, where.shape + part.shape[-1:])[where] for part in inputs]

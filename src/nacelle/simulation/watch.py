@@ -94,7 +94,8 @@ def watched_names(robot: Robot) -> list[str]:
     """What is said at each of the numbers of `watched`."""
     names = ["a singularity is near"]
     names += [f"{owner} is near a serial singularity" for owner in margin_names(mechanism(robot))]
-    names += [f"a loop is at a singularity ({loop})" for loop in branch_of(robot).names]
+    branch = branch_of(robot)
+    names += [f"a loop is at a singularity ({loop})" for loop in branch.names[: branch.signs]]
     if mechanism(robot).layout.angular is not None:
         names.append("the platform has turned round from its reference orientation")
     return names + [limit.name for limit in limits_of(robot)]
@@ -112,7 +113,7 @@ def watched(robot: Robot, s: Array, quat_0: Array) -> Array:
     found: list[Scalar] = [_condition_bound(robot, known, now) - SINGULAR]
     found += [margin - NEAR_MARGIN for margin in margins(robot, known, now)]
     # A step may pass a singularity of a loop, where its margin touches zero; there these change their sign.
-    found += list(branch_numbers(robot, known, now, y))
+    found += list(branch_numbers(robot, known, now, y)[: branch_of(robot).signs])
     if known.layout.angular is not None:
         turn = c[known.layout.angular]
         found.append((2.0 * np.pi - _NEAR_TURN) ** 2 - dot(turn, turn))

@@ -116,7 +116,7 @@ def _columns(legs: Legs, moving: Motion, motions: Motions, counted: Counted) -> 
     _require_bodies(legs, motions, power)
     Y = coefficients(power.force, len(linear_parameters(robot.numeric)))
     found = guards(legs)
-    return {**found, "Y": Y, "pivot": pack([minimum(power.pivot, found["pivot"][()])])[0]}
+    return {**found, "Y": Y, "pivot": pack([minimum(power.pivot, found["pivot"])])[0]}
 
 
 class _Accelerated(NamedTuple):
