@@ -84,7 +84,7 @@ COUNTS = [
     ("hexaglide", "inverse_dynamics", "pose", False, 940),
     ("hexa", "inverse_dynamics", "pose", False, 1344),
     ("orthoglide", "inverse_dynamics", "pose", False, 184),
-    ("quattro", "inverse_dynamics", "pose", True, 494),
+    ("quattro", "inverse_dynamics", "pose", True, 493),
     ("quattro", "forward_dynamics", "pose", True, 658),
 ]
 

@@ -34,7 +34,7 @@ def test_tree_where_the_general_form_fails(monkeypatch, fault):
             raise fault
         made = right(*arguments)
         # Rows that say nothing of what they are to decide.
-        legs = tuple(plan.LegOrder(leg.order, leg.zeros, leg.kept[:0], leg.sizes) for leg in made.legs)
+        legs = tuple(plan.LegOrder(leg.order, leg.zeros, leg.kept[:0], leg.units) for leg in made.legs)
         return plan.replace(made, legs=legs)
 
     monkeypatch.setattr(plan, "_plan", broken)

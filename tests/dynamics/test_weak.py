@@ -122,10 +122,10 @@ def test_zeros_of_pivots(name: str) -> None:
     assert np.all(compare(robot, x) < TOLERANCE)
 
 
-def test_ordinary_states_are_not_weak() -> None:
+@pytest.mark.parametrize("name", STRESS)
+def test_ordinary_states_are_not_weak(name: str) -> None:
     """The figure does not depend on the size of pivots, only on what they do to others."""
-    for name, make in STRESS.items():
-        robot = make(1)
-        x = random_states(robot, 20, 5).x
-        figure = run_lanes(general.jacobian, robot, x, solved(robot, x)[1])["pivot"]
-        assert np.mean(figure < 3.0 * weak.WEAK_PIVOT) <= 0.1, name
+    robot = STRESS[name](1)
+    x = random_states(robot, 20, 5).x
+    figure = run_lanes(general.jacobian, robot, x, solved(robot, x)[1])["pivot"]
+    assert np.mean(figure < 3.0 * weak.WEAK_PIVOT) <= 0.1

@@ -270,7 +270,7 @@ def test_near_a_stretched_leg() -> None:
         middle = 0.5 * (low + high)
         fine = bool(inverse_kinematics(robot, (x + np.array([middle, 0.0]))[None]).reachable[0])
         low, high = (middle, high) if fine else (low, middle)
-    edge = inverse_kinematics(robot, x + np.array([low - 1e-8, 0.0]))
+    edge = inverse_kinematics(robot, x + np.array([low - 1e-9, 0.0]))
     assert edge.flags & Flag.NEAR_SINGULAR
     assert np.all(np.isfinite(edge.q))
     assert open_loops(robot, Pose(edge.bodies.R[1], edge.bodies.p[1]), edge.q) < CLOSED

@@ -293,7 +293,7 @@ legs:
 def test_a_stretched_knee_is_a_serial_singularity() -> None:
     """With both joints driven nothing is left to a parallel one."""
     robot, _ = read_text(ARM)
-    at = np.array([0.6 - 1e-13, 0.0])
+    at = np.array([0.6 - 1e-14, 0.0])
     assert nearest(robot, at, np.zeros(0)) == ("serial", ("leg",))
     with pytest.raises(SingularError, match="leg 'leg' is at a serial singularity"):
         inverse_kinematics(robot, at, limits=False)

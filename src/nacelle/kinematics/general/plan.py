@@ -150,7 +150,7 @@ def _plan(robot: Robot, names: tuple[str, ...]) -> Plan:
 def _margin_scales(plan: Plan, placed: list[Placed]) -> tuple[float, ...]:
     """What makes squared determinants of legs and dependent rates the dense margins, at the median sample."""
     known = plan.known
-    if known.closed_form:
+    if not (known.iterated_legs or known.dependent):
         return ()
     ratios = []
     for at in placed:
