@@ -19,6 +19,9 @@ JOBS ?= 2
 # The matrices here are small: threads inside the linear algebra only wait for each other.
 export OPENBLAS_NUM_THREADS ?= 1
 
+# Many tests start processes of their own: each would compile all modules again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help setup check test test-all demo bench format gallery hashes docs lock upgrade clean
