@@ -17,7 +17,13 @@ from support.stress_robots import STRESS
 
 # How far the pose is moved, over the robot's size or in rad.
 MOVED = (1e-3, 1e-4)
-NAMES = ("h4", "3rps", "delta4", *RIGID, *STRESS, "leg with an inner loop")
+# Robots with legs or nacelles that have no closed form.
+NAMES = (
+    *("h4", "3rps", "delta4", "3-PRRRR", "3-PRS", "spherical 3-RRR, right angles", "spherical 3-RRR, any angles"),
+    *("Delta with tolerances in one leg, loaded", "H4 with a rod 0.1 mm longer", "leg with an inner loop"),
+    *("drives, springs and rotors at closures", "friction in every joint", "fixed joints", "tilting head"),
+    *("nacelle with a loop", "shared carriage", "loop inside a leg", "cut at the motor"),
+)
 
 
 def robot_of(name: str) -> Robot:
@@ -42,8 +48,6 @@ def test_step(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A step leaves the square of what was open, and is that of the tree."""
     robot = robot_of(name)
     known, plan = mechanism(robot), plan_of(robot)
-    if not known.ny:
-        pytest.skip("all legs have a closed form")
     assert applies(plan, len(known.dependent))
     x0, y0 = plan.samples[1]
     way = np.random.default_rng(2).normal(size=x0.shape)
