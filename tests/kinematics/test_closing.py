@@ -19,7 +19,8 @@ from support.stress_robots import STRESS
 MOVED = (1e-3, 1e-4)
 # Robots with legs or nacelles that have no closed form.
 NAMES = (
-    *("h4", "3rps", "delta4", "3-PRRRR", "3-PRS", "spherical 3-RRR, right angles", "spherical 3-RRR, any angles"),
+    *("h4", "3rps", "delta4", "3-PRRRR", "3-PRS"),
+    *("spherical 3-RRR, right angles", "spherical 3-RRR, any angles"),
     *("Delta with tolerances in one leg, loaded", "H4 with a rod 0.1 mm longer", "leg with an inner loop"),
     *("drives, springs and rotors at closures", "friction in every joint", "fixed joints", "tilting head"),
     *("nacelle with a loop", "shared carriage", "loop inside a leg", "cut at the motor"),
