@@ -234,7 +234,7 @@ def find_basis(
     Args:
         known: the robot's analysis.
         plan: its plan.
-        others: plans of the same robot with other numbers, for a basis that serves every geometry: numbers
+        others: plans of the same robot with other numbers, for a basis that holds for every geometry: numbers
             are passed on to the links before (`carried`), and what depends on what must do so by the same
             factors in all of these robots.
     """
