@@ -15,10 +15,10 @@ from nacelle.dynamics import functions
 from nacelle.dynamics.compact import functions as compact
 from nacelle.dynamics.compact import measured
 from nacelle.dynamics.compact.choose import ways
-from nacelle.dynamics.compact.demand import Counts
+from nacelle.dynamics.general.bars.demand import Counts
 from nacelle.dynamics.compact.masses import felt, fit, second_moments
 from nacelle.dynamics.compact.model import applies
-from nacelle.dynamics.compact.reading import read_legs
+from nacelle.kinematics.bars.reading import read_legs
 from nacelle.kinematics.legs.parallelogram import parallelogram
 from nacelle.kinematics.mechanism import mechanism
 from nacelle.model.joint import JointKind, Spring

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from nacelle.dynamics.compact.measured import flat_axes
-from nacelle.dynamics.compact.reading import LegForm, read_legs
+from nacelle.kinematics.bars.reading import LegForm, read_legs
 from nacelle.dynamics.forward import mass_matrix
 from nacelle.dynamics.inverse import inverse_dynamics
 from nacelle.dynamics.jacobian import jacobian

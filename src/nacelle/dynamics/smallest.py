@@ -1,28 +1,24 @@
-"""The smallest form of every model: the general form, or the one that was derived by hand for some legs.
+"""The smallest form of every model: the general form, in the way that makes its program shortest.
 
-Both are written as programs, equal values are made one, and the shorter one is the model: the same program
-for the API, for counts and for export, which differ only in the outputs and inputs that they keep. What was
-found is kept in the user's cache.
+The same program for the API, for counts and for export, which differ only in the outputs and inputs that they
+keep. Which way was the shorter one is kept in the user's cache.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
 
 from nacelle.compile import make_program, remembered
 from nacelle.dynamics import functions as tree
-from nacelle.dynamics.compact import functions as compact
-from nacelle.dynamics.compact.choose import ways
-from nacelle.dynamics.compact.model import Choice, applies
 from nacelle.dynamics.general import functions as general
 from nacelle.dynamics.general import regressor as general_regressor
 from nacelle.kinematics.functions import dense_jacobian, inverse_jacobian
-from nacelle.kinematics.general.plan import is_served
+from nacelle.kinematics.general.plan import has_own_axes, is_served
 from nacelle.kinematics.mechanism import mechanism
 from nacelle.kinematics.native import native
 from nacelle.kinematics.samples import samples_of
@@ -35,23 +31,18 @@ from nacelle.program.program import Program
 from nacelle.spatial.physics import physics, sampled
 from nacelle.spatial.scalar import Array, pack, sqrt
 
-# How the form derived by hand writes forward dynamics: it needs no search.
-FORWARD = Choice("masses", False, False, 0)
-
-
 def _kept(found: Mapping[str, Array], outputs: str) -> dict[str, Array]:
     """The outputs that are wanted; what has no fixed pivots has the best pivot figure."""
     whole = {"pivot": pack([1.0])[0], **found}
     return {name: whole[name] for name in outputs.split()}
 
 
-def _form(robot: Robot, form: str, name: str) -> Callable[..., dict[str, Array]]:
-    """The physics of a form; where symbols may be any numbers nothing is decided, and the tree is taken."""
-    if not robot.is_like_numeric or (form == "general" and not is_served(robot)):
-        form = "tree"
-    source: Any = {"general": general, "compact": compact, "tree": tree}[form]
-    found: Callable[..., dict[str, Array]] = getattr(source, name)
-    return found
+def _form(robot: Robot, name: str, turned: bool) -> Callable[..., dict[str, Array]]:
+    """The physics; where symbols may be any numbers nothing is decided, and the tree is taken."""
+    if not (robot.is_like_numeric and is_served(robot)):
+        found: Callable[..., dict[str, Array]] = getattr(tree, name)
+        return found
+    return partial(getattr(general, name), turned=turned)
 
 
 def _load(robot: Robot, load: Array | None) -> Array:
@@ -68,12 +59,12 @@ def inverse(
     a: Array,
     load: Array | None = None,
     *,
-    form: str = "general",
+    turned: bool = False,
     outputs: str = "force pivot gates",
     **options: Any,
 ) -> dict[str, Array]:
     """Actuator forces, smallest pivot and margins; `load` (n,) is a force along v from outside."""
-    source = _form(robot, form, "inverse")
+    source = _form(robot, "inverse", turned)
     found = source(robot, x, y, v, a, _load(robot, load), **options)
     if source is tree.inverse:
         # The tree's figure is the square of a ratio.
@@ -135,34 +126,31 @@ def forward(
     tau: Array,
     load: Array | None = None,
     *,
-    form: str = "general",
+    turned: bool = False,
     outputs: str = "acceleration pivot gates",
     **options: Any,
 ) -> dict[str, Array]:
     """The derivative of the reduced twist at actuator forces tau: M dv/dt = A^T tau + load - h."""
-    source = _form(robot, form, "forward")
+    source = _form(robot, "forward", turned)
     return _kept(source(robot, x, y, v, tau, _load(robot, load), **options), outputs)
 
 
 @sampled(samples_of)
 @physics(x=of_pose, y=of_unknowns)
 def inertia(
-    robot: Robot, x: Array, y: Array, *, form: str = "general", outputs: str = "M A pivot gates"
+    robot: Robot, x: Array, y: Array, *, turned: bool = False, outputs: str = "M A pivot gates"
 ) -> dict[str, Array]:
     """Mass matrix (n, n) along the reduced twist, J_r^-1 (actuators, n) and margins."""
-    return _kept(_form(robot, form, "inertia")(robot, x, y), outputs)
+    return _kept(_form(robot, "inertia", turned)(robot, x, y), outputs)
 
 
 @sampled(samples_of)
 @physics(x=of_pose, y=of_unknowns)
 def jacobian(
-    robot: Robot, x: Array, y: Array, *, form: str = "general", outputs: str = "J pivot gates"
+    robot: Robot, x: Array, y: Array, *, turned: bool = False, outputs: str = "J pivot gates"
 ) -> dict[str, Array]:
     """J_r^-1 (actuators, n), the rates of the actuators from the reduced twist, and margins."""
-    if form == "general":
-        return _kept(inverse_jacobian(robot, x, y), outputs)
-    found = _form(robot, form, "inertia")(robot, x, y)
-    return _kept({**found, "J": found["A"]}, outputs)
+    return _kept(inverse_jacobian(robot, x, y, turned=turned), outputs)
 
 
 @sampled(samples_of)
@@ -171,14 +159,14 @@ def bias(
     robot: Robot, x: Array, y: Array, v: Array, *, outputs: str = "h pivot gates", **options: Any
 ) -> dict[str, Array]:
     """Force along the reduced twist at dv/dt = 0; "M", "A" and the actuators' "drift" on demand."""
-    return _kept(_form(robot, "general", "bias")(robot, x, y, v, **options), outputs)
+    return _kept(_form(robot, "bias", False)(robot, x, y, v, **options), outputs)
 
 
 @sampled(samples_of)
 @physics(x=of_pose, y=of_unknowns)
 def gravity(robot: Robot, x: Array, y: Array, *, outputs: str = "g A pivot gates") -> dict[str, Array]:
     """Force along the reduced twist that holds the robot against gravity, and J_r^-1."""
-    return _kept(_form(robot, "general", "gravity")(robot, x, y), outputs)
+    return _kept(_form(robot, "gravity", False)(robot, x, y), outputs)
 
 
 @sampled(samples_of)
@@ -193,7 +181,7 @@ def energies(
     smooth: float | None = None,
 ) -> dict[str, Array]:
     """Kinetic and potential energy (J), and the power that friction takes (W)."""
-    return _kept(_form(robot, "general", "energies")(robot, x, y, v, smooth=smooth), outputs)
+    return _kept(_form(robot, "energies", False)(robot, x, y, v, smooth=smooth), outputs)
 
 
 def pivoted(name: str, robot: Robot, options: Mapping[str, Any] | None = None) -> Pivoted:
@@ -216,7 +204,7 @@ def pivoted(name: str, robot: Robot, options: Mapping[str, Any] | None = None) -
     return evaluate
 
 
-# What decides which form is taken: the inputs and the result that everyone needs.
+# What decides how the form is written: the inputs and the result that everyone needs.
 _DECIDES: dict[str, tuple[Callable[..., Any], tuple[str, ...], str]] = {
     "inverse": (inverse, ("x", "y", "v", "a"), "force"),
     "forward": (forward, ("x", "y", "v", "tau"), "acceleration"),
@@ -226,7 +214,7 @@ _DECIDES: dict[str, tuple[Callable[..., Any], tuple[str, ...], str]] = {
 
 
 def settings(name: str, robot: Robot, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Options of a function of this module with the form that makes its program shortest.
+    """Options of a function of this module with the way that makes its program shortest.
 
     Args:
         name: "inverse", "forward", "inertia", "jacobian", "bias", "gravity", "energies", "regressor" or
@@ -234,47 +222,31 @@ def settings(name: str, robot: Robot, options: Mapping[str, Any]) -> dict[str, A
         robot: the robot.
         options: "friction" and "smooth", where the function has them.
     """
-    if name not in _DECIDES:
+    own = robot.numeric.alike
+    if name not in _DECIDES or not has_own_axes(own):
         return dict(options)
-    return {**options, **_settings(name, robot.numeric.alike, tuple(options.items()))}
+    return {**options, "turned": _is_turned(name, own, tuple(options.items()))}
 
 
 @lru_cache(maxsize=512)
-def _settings(name: str, robot: Robot, options: tuple[tuple[str, Any], ...]) -> dict[str, Any]:
-    if applies(mechanism(robot)):
-        return {"form": "general"}
-    text = remembered(
-        "form", robot, [name, [list(o) for o in options]], lambda: _search(name, robot, options)
-    )
-    found: dict[str, Any] = json.loads(text)
-    return found
+def _is_turned(name: str, robot: Robot, options: tuple[tuple[str, Any], ...]) -> bool:
+    parts = [name, [list(o) for o in options]]
+    text = remembered("turned", robot, parts, lambda: _search(name, robot, options))
+    return bool(json.loads(text))
 
 
 def _search(name: str, robot: Robot, options: tuple[tuple[str, Any], ...]) -> str:
-    """The shortest of all ways, by the length of the program before it is minimised."""
+    """Whether bars in axes of their own make the shorter program, equal values made one."""
     function, inputs, result = _DECIDES[name]
     shapes = {key: shape for key, shape in _shapes(function, robot).items() if key in inputs}
-
-    def traced(way: Mapping[str, Any]) -> Program:
-        return make_program(function, robot, shapes, (), False, {**dict(options), "outputs": result, **way})
-
-    hand: list[dict[str, Any]] = [{"form": "compact"}]
-    if name == "inverse":
-        hand = [{"form": "compact", **vars(choice)} for choice in ways(robot)]
-    elif name == "forward":
-        hand = [{"form": "compact", **vars(FORWARD)}]
-    best = min(hand, key=lambda way: _size(traced(way)))
     samples = samples_of(robot, shapes)
-    candidates = [best, {"form": "general"}]
-    programs = [traced(way) for way in candidates]
-    if samples is not None:
-        programs = [merged(program, samples) for program in programs]
-    sizes = [_size(program) for program in programs]
-    return json.dumps(candidates[sizes.index(min(sizes))])
-
-
-def _size(program: Program) -> tuple[float, float]:
-    return float(count(program).total), cost(program)
+    sizes = []
+    for turned in (False, True):
+        way = {**dict(options), "outputs": result, "turned": turned}
+        program = make_program(function, robot, shapes, (), False, way)
+        program = program if samples is None else merged(program, samples)
+        sizes.append((float(count(program).total), cost(program)))
+    return json.dumps(sizes[1] < sizes[0])
 
 
 def _shapes(function: Callable[..., Any], robot: Robot) -> dict[str, tuple[int, ...]]:

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from nacelle.dynamics.compact.form import LegForm
+from nacelle.kinematics.bars.form import LegForm
 from nacelle.dynamics.compact.measured import flat_axes
-from nacelle.dynamics.compact.reading import read_legs
+from nacelle.kinematics.bars.reading import read_legs
 from nacelle.dynamics.inverse import inverse_dynamics
 from nacelle.dynamics.poses import sample_poses
 from nacelle.kinematics.jacobian import twist_units

@@ -18,7 +18,7 @@ import numpy as np
 from nacelle.compile import make_program, remembered
 from nacelle.dynamics.compact.equilibrium import flat_anchors
 from nacelle.dynamics.compact.model import Choice
-from nacelle.dynamics.compact.reading import read_legs
+from nacelle.kinematics.bars.reading import read_legs
 from nacelle.kinematics.mechanism import mechanism
 from nacelle.model.robot import Robot
 from nacelle.program.cost import cost, count

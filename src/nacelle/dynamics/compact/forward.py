@@ -12,8 +12,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from nacelle.dynamics.compact.demand import Counts, Demand
-from nacelle.dynamics.compact.form import LegForm, clean
+from nacelle.dynamics.general.bars.demand import Counts, Demand
+from nacelle.kinematics.bars.form import LegForm, clean
 from nacelle.dynamics.compact.model import (
     Choice,
     Legs,
@@ -25,7 +25,7 @@ from nacelle.dynamics.compact.model import (
     upright,
 )
 from nacelle.dynamics.compact.points import Platform, Point, turning
-from nacelle.dynamics.compact.strut import strut_inertia
+from nacelle.dynamics.general.bars.strut import strut_inertia
 from nacelle.kinematics.general.vectors import is_zero
 from nacelle.kinematics.mechanism import mechanism
 from nacelle.model.robot import Robot

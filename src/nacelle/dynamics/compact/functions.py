@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from nacelle.dynamics.compact.demand import Counts
+from nacelle.dynamics.general.bars.demand import Counts
 from nacelle.dynamics.compact.forward import forward as forward_form
 from nacelle.dynamics.compact.forward import inertia as inertia_form
 from nacelle.dynamics.compact.measured import element_shapes, inverse_from_elements, inverse_from_encoders

@@ -11,13 +11,13 @@ from collections.abc import Callable
 
 import numpy as np
 
-from nacelle.dynamics.compact import rod as rods
-from nacelle.dynamics.compact.demand import Counts, Demand
-from nacelle.dynamics.compact.form import LegForm, clean
+from nacelle.dynamics.general.bars import rod as rods
+from nacelle.dynamics.general.bars.demand import Counts, Demand
+from nacelle.kinematics.bars.form import LegForm, clean
 from nacelle.dynamics.compact.model import Choice, finish, joined, read_still, upright
 from nacelle.dynamics.compact.points import Point
-from nacelle.dynamics.compact.reading import read_legs
-from nacelle.dynamics.compact.strut import strut
+from nacelle.kinematics.bars.reading import read_legs
+from nacelle.dynamics.general.bars.strut import strut
 from nacelle.errors import KinematicsError
 from nacelle.kinematics import sphere
 from nacelle.kinematics.mechanism import Mechanism, mechanism

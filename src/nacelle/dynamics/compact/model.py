@@ -7,11 +7,11 @@ from functools import lru_cache
 
 import numpy as np
 
-from nacelle.dynamics.compact import rod as rods
-from nacelle.dynamics.compact import strut as struts
-from nacelle.dynamics.compact.demand import Counts, Demand, friction_along
+from nacelle.dynamics.general.bars import rod as rods
+from nacelle.dynamics.general.bars import strut as struts
+from nacelle.dynamics.general.bars.demand import Counts, Demand, friction_along
 from nacelle.dynamics.compact.equilibrium import balance, balance_flat, flat_anchors, rows
-from nacelle.dynamics.compact.form import LegForm, UnreadError, alike_places, clean
+from nacelle.kinematics.bars.form import LegForm, UnreadError, alike_places, clean
 from nacelle.dynamics.compact.masses import Masses, fit
 from nacelle.dynamics.compact.points import (
     Platform,
@@ -22,7 +22,7 @@ from nacelle.dynamics.compact.points import (
     points,
     turning,
 )
-from nacelle.dynamics.compact.reading import read_legs
+from nacelle.kinematics.bars.reading import read_legs
 from nacelle.kinematics.general.solve import Solved, pivot_order
 from nacelle.kinematics.general.vectors import is_zero
 from nacelle.kinematics.mechanism import Mechanism, mechanism

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 import numpy as np
 
@@ -78,7 +79,7 @@ def _ends(legs: Legs) -> list[tuple[int, int]]:
     seen: list[tuple[int, tuple[float, ...]]] = []
     for leg, ties in enumerate(legs.placed.ties):
         for number, tie in enumerate(ties):
-            if tie.body is None or tie.local is None or tie.rows[0].kind not in ("point", "rod"):
+            if tie.body is None or tie.local is None or tie.rows[0].kind not in ("point", "rod", "strut"):
                 continue
             where = (tie.body, tuple(float(value) for value in tie.local))
             if where not in seen:
@@ -100,7 +101,7 @@ def _columns(robot: Robot, plan: Plan) -> tuple[list[tuple[int, int]], dict[Key,
     unit = rate_scale(robot)[list(plan.known.independent)]
     v, a = rng.normal(size=(2, count, n)) * unit
     a = a * 3.0
-    placed = place(robot, plan.known, plan.rods, plan.spins, lanes(x, 1), lanes(y, 1))
+    placed = place(robot, plan.known, plan.parts, lanes(x, 1), lanes(y, 1))
     legs = eliminated(plan, placed)
     moving = motion(legs, lanes(v, 1), lanes(a, 1))
     chains, at_end = placed.chains, end_ties(placed)
@@ -206,8 +207,10 @@ def _cost(key: Key) -> float:
     return _NODE_COSTS[i] if kind == "node" else _BODY_COSTS[i]
 
 
-def _orders(columns: dict[Key, Array], keys: tuple[Key, ...], depth: dict[int, int]) -> list[list[Key]]:
-    """Orders in which columns are taken."""
+def _orders(
+    columns: dict[Key, Array], keys: tuple[Key, ...], depth: dict[int, int]
+) -> list[list[list[Key]]]:
+    """Orders in which columns are taken: groups of the same price."""
 
     def price(key: Key) -> tuple[float, float]:
         kind, index, _ = key
@@ -222,7 +225,8 @@ def _orders(columns: dict[Key, Array], keys: tuple[Key, ...], depth: dict[int, i
     for by in (price, outwards):
         for optional in (("rate", "end"), ("rate",), ("end",), ()):
             wanted = [key for key in columns if key in given or key[0] in optional]
-            listed.append(sorted(wanted, key=lambda key: (*by(key), key)))
+            order = sorted(wanted, key=lambda key: (*by(key), key))
+            listed.append([list(group) for _, group in groupby(order, key=by)])
     return listed
 
 
@@ -242,7 +246,7 @@ def find_basis(
     with np.errstate(all="ignore"):
         ends, columns, sizes = _columns(robot, plan)
         x, y = plan.samples[0]
-        placed = place(robot, known, plan.rods, plan.spins, x, y)
+        placed = place(robot, known, plan.parts, x, y)
         if others:
             columns, sizes = _in_lengths(columns, sizes, placed)
         for other in others:
@@ -250,7 +254,7 @@ def find_basis(
             if more.keys() != columns.keys():
                 return ends, None
             state = other.samples[0]
-            at = place(other.known.robot, other.known, other.rods, other.spins, *state)
+            at = place(other.known.robot, other.known, other.parts, *state)
             more, more_sizes = _in_lengths(more, more_sizes, at)
             columns = {key: np.concatenate([own, more[key]]) for key, own in columns.items()}
             sizes = {key: float(np.hypot(own, more_sizes[key])) for key, own in sizes.items()}
@@ -309,26 +313,35 @@ def _in_lengths(
 
 
 def _greedy(
-    order: list[Key], given: set[Key], columns: dict[Key, Array], sizes: dict[Key, float]
+    order: list[list[Key]], given: set[Key], columns: dict[Key, Array], sizes: dict[Key, float]
 ) -> tuple[list[Key], Array] | None:
-    """Columns that are independent of those before, made orthonormal as rows; None where one is neither."""
-    Q = np.zeros((0, len(columns[order[0]])))
+    """Columns that are independent of those before, made orthonormal as rows; None where one is neither.
+
+    Of a group the most independent column comes first.
+    """
+    Q = np.zeros((0, len(columns[order[0][0]])))
     kept: list[Key] = []
-    for key in order:
-        column = columns[key]
-        length = float(np.linalg.norm(column))
-        if length <= _DEPENDENT * sizes[key]:
-            continue
-        left = column / length
-        for _ in range(2):
-            left = left - (Q @ left) @ Q
-        part = float(np.linalg.norm(left))
-        if part <= _DEPENDENT or (key not in given and part < _OPTIONAL):
-            continue
-        if part < _INDEPENDENT:
-            return None
-        kept.append(key)
-        Q = np.vstack([Q, left / part])
+    for group in order:
+        lengths_ = {key: float(np.linalg.norm(columns[key])) for key in group}
+        left = {
+            key: columns[key] / length
+            for key, length in lengths_.items()
+            if length > _DEPENDENT * sizes[key]
+        }
+        for key in left:
+            left[key] = left[key] - (Q @ left[key]) @ Q
+        while left:
+            left = {key: column - (Q @ column) @ Q for key, column in left.items()}
+            parts = {key: float(np.linalg.norm(column)) for key, column in left.items()}
+            largest = max(parts.values())
+            key = next(key for key, part in parts.items() if part >= largest * (1.0 - 1e-3))
+            part, column = parts[key], left.pop(key)
+            if part <= _DEPENDENT or (key not in given and part < _OPTIONAL):
+                continue
+            if part < _INDEPENDENT:
+                return None
+            kept.append(key)
+            Q = np.vstack([Q, column / part])
     return kept, Q
 
 

@@ -25,11 +25,10 @@ def require_rods(legs: Legs, motion: Motion, into: Required, counted: Counted) -
     """What rods require beside the masses at their ends: the mass between them, and friction."""
     placed = legs.placed
     chains, robot = placed.chains, placed.robot
-    by_closure = {rod.closure: rod for rod in placed.rods}
     for leg, ties in enumerate(placed.ties):
         for number, tie in enumerate(ties):
-            rod = by_closure.get(tie.joint) if tie.rows and tie.rows[0].kind == "rod" else None
-            if rod is None:
+            link = tie.link
+            if link is None or tie.rows[0].kind != "rod":
                 continue
             if tie.body is not None:
                 a_own = motion.state.acceleration(tie)
@@ -42,12 +41,13 @@ def require_rods(legs: Legs, motion: Motion, into: Required, counted: Counted) -
                 a_own = chains.up(tie.node, motion.nodes[tie.node].acceleration(tie.own), tie.axes)
                 a_far = chains.up(other, motion.nodes[other].acceleration(point), tie.axes)
                 w_far = chains.up(other, motion.nodes[other].w, tie.axes)
-            between = rod.masses[2] if counted.inertia else 0.0
+            between = link.masses[2] if counted.inertia else 0.0
             f_own, f_far = scaled(between, a_far), scaled(between, a_own)
             n_own: Array = ZERO
             n_far: Array = ZERO
-            terms = [robot.joints[k].friction for k in (rod.joint, rod.closure)]
-            if counted.friction and any(any(t) for t in terms):
+            rod = link if isinstance(link, Rod) else None
+            terms = [robot.joints[k].friction for k in (rod.joint, rod.closure)] if rod is not None else []
+            if rod is not None and counted.friction and any(any(t) for t in terms):
                 w_own = chains.up(tie.node, motion.nodes[tie.node].w, tie.axes)
                 d = tie.rows[0].force
                 # For the rod's angular velocity, and for a moment on it as a pair of forces.
@@ -85,7 +85,7 @@ def require_efforts(legs: Legs, motion: Motion, into: Required, counted: Counted
     nacelle = set(robot.nacelle.joints)
     for j in range(robot.tree):
         joint = robot.joints[j]
-        if joint.successor in legs.plan.rods:
+        if joint.successor in legs.plan.parts.omitted:
             continue
         rate = robot.platform_nv + robot.v_slices[j].start
         rates = motion.w if j in nacelle else motion.u
@@ -189,6 +189,8 @@ def require_point_joints(legs: Legs, motion: Motion, into: Required, counted: Co
             continue
         if not joint.at_point:
             _nacelle_effort(legs, motion, into, c, counted)
+            continue
+        if any(body not in chains.place for body in (joint.predecessor, joint.successor)):
             continue
         sides = [chains.place[body] for body in (joint.predecessor, joint.successor)]
         w = [chains.up(node, motion.nodes[node].w) for node, _ in sides]

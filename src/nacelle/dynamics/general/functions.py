@@ -15,6 +15,7 @@ import numpy as np
 
 from nacelle.dynamics.actuators import balance
 from nacelle.dynamics.energy import potential
+from nacelle.dynamics.general.bars.require import require_bars
 from nacelle.dynamics.general.basis import Basis, find_basis, reduced
 from nacelle.dynamics.general.carried import carried, in_lengths, lengths
 from nacelle.dynamics.general.efforts import (
@@ -33,7 +34,7 @@ from nacelle.kinematics.general.actuators import actuator_jacobian, closure_rate
 from nacelle.kinematics.general.legs import Legs, Motion, eliminated, motion, plus_times
 from nacelle.kinematics.general.margins import growth_figure, margins
 from nacelle.kinematics.general.placed import Placed, Plan, active_rates, place
-from nacelle.kinematics.general.plan import plan_of
+from nacelle.kinematics.general.plan import WHOLE, Way, plan_of
 from nacelle.kinematics.general.solve import determinant, eliminate
 from nacelle.kinematics.general.vectors import all_zero, turned
 from nacelle.kinematics.jacobian import scales
@@ -58,7 +59,7 @@ def _shared_basis(plan: Plan) -> tuple[list[tuple[int, int]], Basis | None]:
     """A basis for every geometry, from robots of which each has other numbers."""
     robot = plan.known.robot
     others = [robot.with_numbers(robot.numbers.sample(seed=seed)) for seed in _GEOMETRIES]
-    return find_basis(plan.known, plan, [plan_of(other) for other in others])
+    return find_basis(plan.known, plan, [plan_of(other, Way(bool(plan.parts.bars), plan.parts.turned)) for other in others])
 
 
 def numbers_of(placed: Placed, plan: Plan) -> Numbers:
@@ -80,10 +81,10 @@ def _has_constant_geometry(robot: Robot) -> bool:
     return all(settled(part).dtype != object for frame in frames for part in frame)
 
 
-def legs_at(robot: Robot, x: Array, y: Array, *, pole: bool = False) -> Legs:
+def legs_at(robot: Robot, x: Array, y: Array, *, pole: bool = False, way: Way = WHOLE) -> Legs:
     """The robot at a pose, its legs eliminated."""
-    plan = plan_of(robot)
-    return eliminated(plan, place(robot, plan.known, plan.rods, plan.spins, x, y, pole=pole))
+    plan = plan_of(robot, way)
+    return eliminated(plan, place(robot, plan.known, plan.parts, x, y, pole=pole))
 
 
 def guards(legs: Legs) -> dict[str, Array]:
@@ -107,6 +108,7 @@ def required(legs: Legs, moving: Motion, counted: Counted, tau: Array | None = N
             inertia = drive.gear_ratio * drive.gear_ratio * drive.rotor_inertia
             into.along_closure(legs, rate, inertia * closure_acceleration(legs, moving, rate))
     require_rods(legs, moving, into, counted)
+    require_bars(legs, moving, into, counted, numbers_of(placed, plan).ends)
     require_efforts(legs, moving, into, counted)
     require_closures(legs, moving, into, counted)
     require_point_joints(legs, moving, into, counted)
@@ -133,7 +135,7 @@ def _about_pole(legs: Legs, load: Array) -> Array:
     if nacelle.pole is None or all_zero(load):
         return load
     place_of = {rate: k for k, rate in enumerate(known.independent)}
-    force = pack([load[place_of[k]] for k in range(3)])
+    force = pack([load[place_of[k]] if k in place_of else 0.0 for k in range(3)])
     shift = turned(plus(nacelle.poses[PLATFORM].p, -nacelle.pole), force)
     return pack(
         [load[place_of[r]] + shift[r - 3] if r in (3, 4, 5) else load[place_of[r]] for r in known.independent]
@@ -151,9 +153,11 @@ def inverse(
     *,
     friction: bool = True,
     smooth: float | None = None,
+    turned: bool = False,
 ) -> dict[str, Array]:
     """Actuator forces, smallest pivot and margins."""
-    legs = legs_at(robot, x, y, pole=is_direct(plan_of(robot)))
+    way = Way(True, turned)
+    legs = legs_at(robot, x, y, pole=is_direct(plan_of(robot, way)), way=way)
     moving = _moving(legs, v, a)
     into = required(legs, moving, Counted(friction, smooth))
     if is_direct(legs.plan):
@@ -212,9 +216,10 @@ def forward(
     *,
     friction: bool = True,
     smooth: float | None = None,
+    turned: bool = False,
 ) -> dict[str, Array]:
     """The derivative of the reduced twist at actuator forces tau: M dv/dt = load - h + J_r^-T tau."""
-    legs = legs_at(robot, x, y)
+    legs = legs_at(robot, x, y, way=Way(True, turned))
     moving = _moving(legs, v, np.zeros(robot.motion.n))
     h = along_twist(legs, required(legs, moving, Counted(friction, smooth), tau))
     M = mass(legs)
@@ -235,25 +240,25 @@ def mass(legs: Legs) -> Array:
 
 
 @physics(x=of_pose, y=of_unknowns)
-def jacobian(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
-    """J_r^-1 (actuators, n)."""
-    legs = legs_at(robot, x, y)
-    return {"A": actuator_jacobian(legs), **guards(legs)}
-
-
-@physics(x=of_pose, y=of_unknowns)
-def inertia(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
+def inertia(robot: Robot, x: Array, y: Array, *, turned: bool = False) -> dict[str, Array]:
     """Mass matrix (n, n) along the reduced twist, and J_r^-1 (actuators, n)."""
-    legs = legs_at(robot, x, y)
+    legs = legs_at(robot, x, y, way=Way(True, turned))
     return {"M": mass(legs), "A": actuator_jacobian(legs), **guards(legs)}
 
 
 @physics(x=of_pose, y=of_unknowns, v=of_twist)
 def bias(
-    robot: Robot, x: Array, y: Array, v: Array, *, friction: bool = True, smooth: float | None = None
+    robot: Robot,
+    x: Array,
+    y: Array,
+    v: Array,
+    *,
+    friction: bool = True,
+    smooth: float | None = None,
+    turned: bool = False,
 ) -> dict[str, Array]:
     """Force along the reduced twist at dv/dt = 0; with M, J_r^-1, and the actuators' accelerations there."""
-    legs = legs_at(robot, x, y)
+    legs = legs_at(robot, x, y, way=Way(True, turned))
     moving = _moving(legs, v, np.zeros(robot.motion.n))
     closing = closure_rates(legs.placed)
     rates = {k: rate for rate, k in active_rates(robot).items()}
@@ -271,26 +276,31 @@ def bias(
 
 
 @physics(x=of_pose, y=of_unknowns)
-def gravity(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
+def gravity(robot: Robot, x: Array, y: Array, *, turned: bool = False) -> dict[str, Array]:
     """Force along the reduced twist that holds the robot against gravity, and J_r^-1."""
-    legs = legs_at(robot, x, y)
+    legs = legs_at(robot, x, y, way=Way(True, turned))
     still = np.zeros(robot.motion.n)
     into = Required(legs.placed)
     moving = _moving(legs, still, still)
     require_inertia(legs, moving, numbers_of(legs.placed, legs.plan), into)
-    require_rods(legs, moving, into, Counted(friction=False))
+    still_ = Counted(friction=False)
+    require_rods(legs, moving, into, still_)
+    require_bars(legs, moving, into, still_, numbers_of(legs.placed, legs.plan).ends)
     return {"g": pack(along_twist(legs, into)), "A": actuator_jacobian(legs), **guards(legs)}
 
 
 @physics(x=of_pose, y=of_unknowns, v=of_twist)
-def energies(robot: Robot, x: Array, y: Array, v: Array, *, smooth: float | None = None) -> dict[str, Array]:
+def energies(
+    robot: Robot, x: Array, y: Array, v: Array, *, smooth: float | None = None, turned: bool = False
+) -> dict[str, Array]:
     """Kinetic and potential energy (J), and the power that friction takes (W)."""
-    legs = legs_at(robot, x, y)
+    legs = legs_at(robot, x, y, way=Way(True, turned))
     moving = _moving(legs, v, np.zeros(robot.motion.n))
     into = Required(legs.placed)
     counted = Counted(True, smooth, springs=False, inertia=False)
     for require in (require_rods, require_efforts, require_closures, require_point_joints):
         require(legs, moving, into, counted)
+    require_bars(legs, moving, into, counted, {})
     power: Scalar = 0.0
     for force, rate in zip(along_twist(legs, into), v, strict=True):
         power = plus_times(power, force, rate)

@@ -11,6 +11,7 @@ from nacelle.dynamics.general.inertia import (
     second_moments,
     wrench_in_own_axes,
 )
+from nacelle.dynamics.general.bars.rod import rotor
 from nacelle.dynamics.general.required import Required
 from nacelle.kinematics.general.legs import Legs, Motion, merge
 from nacelle.kinematics.general.nacelle import Frame
@@ -37,15 +38,22 @@ def inertial_numbers(placed: Placed, plan: Plan) -> Numbers:
             bodies[body] = bodies[body] + numbers if body in bodies else numbers
 
     for body in range(1, len(robot.bodies)):
-        if body not in plan.rods and has_mass(robot, body):
+        if body not in plan.parts.omitted and has_mass(robot, body):
             put(body, numbers_from_parameters(body_parameters(robot, body)))
+    for bar in (tie.bar for ties in placed.ties for tie in ties):
+        if bar is None:
+            continue
+        # What slides in a strut moves with B, and so may the inertia of its rotor (`struts`).
+        at_B = bar.form.rod[0] + rotor(bar.form) if bar.is_strut else bar.masses[1]
+        for body, point, mass in ((bar.carrier, bar.A, bar.masses[0]), (bar.form.body, bar.form.B, at_B)):
+            put(body, moved(pack([mass, *(0.0,) * 9]), np.eye(3), point))
     for rod in placed.rods:
         for body, point, mass in zip(rod.bodies, rod.points, rod.masses[:2], strict=True):
             put(body, moved(pack([mass, *(0.0,) * 9]), np.eye(3), point))
     rates: dict[int, Scalar] = {}
     for j in range(robot.tree):
         joint = robot.joints[j]
-        if robot.numeric.joints[j].rotor_inertia:
+        if robot.numeric.joints[j].rotor_inertia and joint.successor not in plan.parts.omitted:
             rate = robot.platform_nv + robot.v_slices[j].start
             rates[rate] = joint.gear_ratio * joint.gear_ratio * joint.rotor_inertia
     return Numbers(nodes, bodies, {}, rates)
@@ -96,6 +104,8 @@ def require_inertia(legs: Legs, motion: Motion, numbers: Numbers, into: Required
         into.on_node(node, ZERO, n)
     for key, mass in numbers.ends.items():
         tie = placed.ties[key[0]][key[1]]
+        if tie.rows[0].kind == "strut":
+            continue
         body, local = tie.held
         if key in legs.plan.idle:
             into.on_tie(key, scaled(mass, motion.state.end_acceleration(tie)))

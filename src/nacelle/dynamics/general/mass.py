@@ -9,16 +9,20 @@ axes.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
+from nacelle.dynamics.general.bars.inertia import bar_inertia, spin
+from nacelle.dynamics.general.bars.require import bars
 from nacelle.dynamics.general.inertia import PAIRS, Numbers, second_moments
 from nacelle.dynamics.general.inertial import reference_point
 from nacelle.kinematics.general.actuators import closure_rates
 from nacelle.kinematics.general.legs import Legs, Motion, Rates, plus_times
 from nacelle.kinematics.general.motion import angular_velocity, columns, velocity, with_root
 from nacelle.kinematics.general.nacelle import Frame
-from nacelle.kinematics.general.tie_motion import outer_velocity, tie_columns
-from nacelle.kinematics.general.ties import Tie
+from nacelle.kinematics.general.tie_motion import outer_velocity, slip, tie_columns
+from nacelle.kinematics.general.ties import Rod, Tie
 from nacelle.kinematics.general.vectors import ZERO, add, all_zero, is_zero, scaled, turned
 from nacelle.spatial.scalar import Array, Scalar, dot, pack, product
 
@@ -159,17 +163,21 @@ def mass_matrix(legs: Legs, numbers: Numbers) -> Array:
             total[i][j] = value if is_zero(total[i][j]) else total[i][j] + value
 
     ends = dict(numbers.ends)
+    condensed = set()
+    for key, tie, _, form in bars(placed):
+        drive = leg_inertia(legs, numbers, key[0])
+        K = bar_inertia(legs, tie, form, sum(drive.values(), start=0.0), ends.pop(key, 0.0))
+        _put_point(K, [frames[k][tie.held[0]].velocity(tie.held[1]) for k in range(n)], put)
+        condensed.add(key[0])
     for leg in range(len(placed.ties)):
+        if leg in condensed:
+            continue
         H = leg_inertia(legs, numbers, leg)
         number = held_point(legs, leg)
         if number is not None:
             tie = placed.ties[leg][number]
             K = end_inertia(legs, leg, number, H, ends.pop((leg, number), 0.0))
-            points = [frames[k][tie.held[0]].velocity(tie.held[1]) for k in range(n)]
-            for i in range(n):
-                felt = pack([_weighed(K[row], points[i]) for row in range(3)])
-                for j in range(i + 1):
-                    put(i, j, _weighed(points[j], felt))
+            _put_point(K, [frames[k][tie.held[0]].velocity(tie.held[1]) for k in range(n)], put)
             continue
         own = [rate for _, rate in legs.plan.legs[leg].order.pivots]
         for i in range(n):
@@ -197,17 +205,15 @@ def mass_matrix(legs: Legs, numbers: Numbers) -> Array:
             linear, angular = momentum(values, twists[i])
             for j in range(i + 1):
                 put(i, j, _dots(twists[j][0], linear, twists[j][1], angular))
-    by_closure = {rod.closure: rod for rod in placed.rods}
     for ties in placed.ties:
         for tie in ties:
-            rod = by_closure.get(tie.joint) if tie.rows and tie.rows[0].kind == "rod" else None
-            if rod is None:
+            if not isinstance(tie.link, Rod):
                 continue
             pairs = [_rod_ends(legs, tie, frames[k], rates[k]) for k in range(n)]
             for i in range(n):
                 for j in range(i + 1):
                     cross = dot(pairs[i][0], pairs[j][1]) + dot(pairs[j][0], pairs[i][1])
-                    put(i, j, rod.masses[2] * cross)
+                    put(i, j, tie.link.masses[2] * cross)
     for body, values in numbers.bodies.items():
         R = placed.nacelle.poses[body].R
         based = _in_base(values, R)
@@ -229,6 +235,14 @@ def mass_matrix(legs: Legs, numbers: Numbers) -> Array:
                 for j in range(i + 1):
                     put(i, j, inertia * row[i] * row[j])
     return pack([[total[max(i, j)][min(i, j)] for j in range(n)] for i in range(n)])
+
+
+def _put_point(K: Array, points: list[Array], put: Callable[[int, int, Scalar], None]) -> None:
+    """Inertia K (3, 3) at a point that has these velocities at unit v."""
+    for i, point in enumerate(points):
+        felt = pack([_weighed(K[row], point) for row in range(3)])
+        for j in range(i + 1):
+            put(i, j, _weighed(points[j], felt))
 
 
 def _rod_ends(legs: Legs, tie: Tie, frames: dict[int, Frame], u: Rates) -> tuple[Array, Array]:
@@ -280,13 +294,20 @@ def kinetic_energy(legs: Legs, motion: Motion, numbers: Numbers) -> Scalar:
     for rate, inertia in numbers.rates.items():
         value: Scalar = motion.u.get(rate, motion.w.get(rate, 0.0))
         total = plus_times(total, 0.5 * inertia, value * value)
-    by_closure = {rod.closure: rod for rod in placed.rods}
     for ties in placed.ties:
         for tie in ties:
-            rod = by_closure.get(tie.joint) if tie.rows and tie.rows[0].kind == "rod" else None
-            if rod is not None:
+            if tie.link is not None and tie.rows[0].kind == "rod":
                 near, far = _rod_ends(legs, tie, motion.frames, motion.u)
-                total = plus_times(total, rod.masses[2], dot(near, far))
+                total = plus_times(total, tie.link.masses[2], dot(near, far))
+    for _, tie, bar, form in bars(placed):
+        v = slip(placed.chains, tie, motion.u, motion.frames)
+        if bar.is_strut:
+            v = placed.chains.up(tie.axes, v)
+            K = bar_inertia(legs, tie, form, 0.0, 0.0)
+            total = plus_times(total, 0.5, dot(v, pack([_weighed(row, v) for row in K])))
+        else:
+            c, b = spin(legs, tie, form)
+            total = total if is_zero(c) else plus_times(total, 0.5 * c, dot(b, v) * dot(b, v))
     for joint, closing in closure_rates(placed).items():
         drive = placed.robot.joints[joint]
         if placed.robot.numeric.joints[joint].rotor_inertia:

@@ -194,7 +194,7 @@ def _require_bodies(legs: Legs, motions: Motions, power: VirtualPower) -> None:
     robot, chains = placed.robot, placed.chains
     for body in range(1, len(robot.bodies)):
         node, own = chains.place.get(body, (-1, identity()))
-        if body in plan.rods or node == 0:
+        if body in plan.parts.omitted or node == 0:
             continue
         parts = [
             (weight, _nacelle_body(part, body) if node < 0 else _node_body(legs, part, body))

@@ -7,7 +7,7 @@ import numpy as np
 from nacelle.kinematics.assembly import rate_scale
 from nacelle.kinematics.general.chain import Idle
 from nacelle.kinematics.general.legs import eliminated
-from nacelle.kinematics.general.placed import LegOrder, Placed, Plan, SolveOrder
+from nacelle.kinematics.general.placed import LegOrder, Parts, Placed, Plan, SolveOrder
 from nacelle.kinematics.general.solve import constant_columns, pivot_order
 from nacelle.kinematics.mechanism import Mechanism
 from nacelle.spatial.scalar import Array
@@ -49,7 +49,7 @@ def solve_order(plan: Plan, placed: list[Placed]) -> tuple[SolveOrder | None, fl
         columns = eliminated(plan, at).balance_columns
         tables.append(np.array([[float(value) for value in column] for column in columns]).T)
     C = np.stack(tables)
-    if n <= 3:
+    if n == 1:
         return None, float(np.max(np.abs(np.linalg.det(C))))
     return _order_of(C, 1.0 / rate_scale(known.robot)[list(known.independent)]), 1.0
 
@@ -94,7 +94,7 @@ def rows_that_decide(
     tables = []
     for at in placed:
         trial = [LegOrder(leg.order, leg.zeros, leg.order.left, leg.units) for leg in legs]
-        found = eliminated(Plan(known, frozenset(), (), tuple(trial), (), None, 1.0, None, ()), at)
+        found = eliminated(Plan(known, Parts(), tuple(trial), (), None, 1.0, None, ()), at)
         rows = [loop.coefficients(at.nacelle, row) for loop in found.loops for row in loop.tie.rows]
         own = len(rows)
         keys = [(k, row) for k, leg in enumerate(trial) for row in leg.kept]

@@ -12,6 +12,7 @@ base takes fifteen operations, and entries of closures that are zero in the axes
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -63,6 +64,7 @@ class Chains:
     nodes: tuple[Node | None, ...]
     place: dict[int, tuple[int, Pose]]
     roots: dict[int, int]
+    frames: dict[int, int] = field(default_factory=dict)
     joined: bool = True
     runs: dict[tuple[int, int], list[Node]] = field(default_factory=dict)
 
@@ -149,7 +151,12 @@ class Chains:
         return point
 
 
-def chains(robot: Robot, now: Configuration, omitted: frozenset[int] = frozenset()) -> Chains:
+def chains(
+    robot: Robot,
+    now: Configuration,
+    omitted: frozenset[int] = frozenset(),
+    axes: Mapping[int, Array] | None = None,
+) -> Chains:
     """The chains of a robot at a configuration; bodies that are omitted have no nodes.
 
     The axes of a revolute node may be turned about its own axis by any constant angle, those of a prismatic
@@ -173,7 +180,14 @@ def chains(robot: Robot, now: Configuration, omitted: frozenset[int] = frozenset
         place.update({b: (k, even(back @ at)) for b, (k, at) in place.items() if k == index})
         return back
 
-    for leg in robot.legs:
+    frames: dict[int, int] = {}
+    for number, leg in enumerate(robot.legs):
+        base = place[BASE]
+        if axes and number in axes:
+            nodes.append(Node(0, (), Pose(axes[number], np.zeros(3)), Primitive.RZ, Turn(1.0, 0.0), False))
+            frames[number] = len(nodes) - 1
+            parents.add(len(nodes) - 1)
+            base = (len(nodes) - 1, Pose(axes[number].T, np.zeros(3)))
         for j in leg.joints:
             joint = robot.joints[j]
             if joint.successor in omitted:
@@ -185,10 +199,10 @@ def chains(robot: Robot, now: Configuration, omitted: frozenset[int] = frozenset
                 place[joint.predecessor] = (len(nodes) - 1, Pose(pose.R, np.zeros(3)))
                 roots[len(nodes) - 1] = joint.predecessor
                 parents.add(len(nodes) - 1)
-            index, frame = place[joint.predecessor]
+            index, frame = base if joint.predecessor == BASE else place[joint.predecessor]
             G = frame @ _settled(joint.frame_predecessor)
             rate = robot.platform_nv + robot.v_slices[j].start
-            for number, primitive in enumerate(joint.primitives):
+            for at, primitive in enumerate(joint.primitives):
                 turning = primitive.turns and primitive is not Primitive.BALL
                 if turning:
                     G = even(face(index, G.R, primitive.axis) @ G)
@@ -196,7 +210,7 @@ def chains(robot: Robot, now: Configuration, omitted: frozenset[int] = frozenset
                 rates = tuple(range(rate, rate + primitive.nv))
                 angle = now.angles.get(j)
                 node = split_own(
-                    Node(index, rates, G, primitive, now.steps[starts[j] + number], False, angle)
+                    Node(index, rates, G, primitive, now.steps[starts[j] + at], False, angle)
                 )
                 split = turning and not is_aligned(node.G.R, primitive.axis)
                 nodes.append(replace(node, split=split))
@@ -208,7 +222,7 @@ def chains(robot: Robot, now: Configuration, omitted: frozenset[int] = frozenset
     for body, frame in _last_axes(robot, place):
         index, own = place[body]
         face(index, (own @ frame).R, 2)
-    return Chains(tuple(nodes), place, roots)
+    return Chains(tuple(nodes), place, roots, frames)
 
 
 def _last_axes(robot: Robot, place: dict[int, tuple[int, Pose]]) -> list[tuple[int, Pose]]:

@@ -92,12 +92,10 @@ def closing(legs: Legs, basis: Array) -> Closing:
         angles = [row.kind in ("angular", "cross") for row in loop.tie.rows]
         listed += [v if angle else v * (1.0 / size) for v, angle in zip(values, angles, strict=True)]
     turns = {}
-    by_closure = {rod.closure: rod for rod in placed.rods}
     for k in chosen:
         for tie in placed.ties[k]:
-            if tie.joint in by_closure and tie.rows[0].kind == "rod":
-                rod = by_closure[tie.joint]
-                turns[rod.joint], apart = _rod_turn(placed, tie, rod, rates, frames)
+            if isinstance(tie.link, Rod):
+                turns[tie.link.joint], apart = _rod_turn(placed, tie, tie.link, rates, frames)
                 listed += [value * (1.0 / size) for value in apart.tolist()]
     return Closing(step, rates, turns, listed)
 
@@ -130,10 +128,9 @@ def _open(placed: Placed, tie: Tie) -> list[Scalar]:
     """What the rows of a tie leave open."""
     if tie.joint < 0:
         return [0.0] * len(tie.rows)
-    if tie.rows[0].kind == "rod":
+    if isinstance(tie.link, Rod):
         d = tie.rows[0].force
-        rod = next(rod for rod in placed.rods if rod.closure == tie.joint)
-        return [0.5 * (dot(d, d) - rod.length2)]
+        return [0.5 * (dot(d, d) - tie.link.length2)]
     joint = placed.robot.joints[tie.joint]
     near, far = _frames(placed, tie, joint)
     return _gaps(joint, tie, near, far, 1.0 if tie.first else -1.0)

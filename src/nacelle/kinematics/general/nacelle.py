@@ -2,7 +2,8 @@
 
 The point b of a nacelle body (origin p, axes c_1, c_2, c_3 as columns) is at p + sum b_k c_k, so its velocity
 and its acceleration are those of the origin and the same sums over c_k' = w x c_k and c_k'' = w' x c_k + w x
-c_k': columns that all points of a body have in common.
+c_k': columns that all points of a body have in common. Where points lie in no common plane with the axes, the
+matrix T of w' x r + w x (w x r) over r = R b is shorter.
 """
 
 from __future__ import annotations
@@ -13,14 +14,14 @@ from functools import cached_property
 import numpy as np
 
 from nacelle.kinematics.configuration import Configuration
-from nacelle.kinematics.general.vectors import ZERO, add, scaled, turned
+from nacelle.kinematics.general.vectors import ZERO, add, all_zero, scaled, turned, turning
 from nacelle.kinematics.mechanism import Mechanism
 from nacelle.kinematics.tree import step_motion
 from nacelle.model.joint import Primitive
 from nacelle.model.leg import PLATFORM
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
-from nacelle.spatial.scalar import Array, Scalar, dot, pack, plus
+from nacelle.spatial.scalar import Array, Scalar, dot, pack, plus, product
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,7 @@ class Frame:
         w_dot: its derivative.
         v: velocity of the origin.
         a: acceleration of the origin.
+        spread: whether points are found with T.
     """
 
     pose: Pose
@@ -49,6 +51,7 @@ class Frame:
     w_dot: Array
     v: Array
     a: Array
+    spread: bool = False
 
     @cached_property
     def columns_dot(self) -> list[Array]:
@@ -59,15 +62,30 @@ class Frame:
     def columns_ddot(self) -> list[Array]:
         """c_k'' for the three axes."""
         R = self.pose.R
+        if self.spread:
+            return [self._relative(R[:, k]) for k in range(3)]
         return [add(turned(self.w_dot, R[:, k]), turned(self.w, self.columns_dot[k])) for k in range(3)]
 
     def velocity(self, b: Array) -> Array:
         """Velocity of a point of the body, given in its frame."""
+        if self.spread:
+            return self.velocity_at(product(self.pose.R, b))
         return add(self.v, combined(self.columns_dot, b))
 
     def acceleration(self, b: Array) -> Array:
         """Acceleration of a point of the body, given in its frame."""
+        if self.spread:
+            return add(self.a, self._relative(product(self.pose.R, b)))
         return add(self.a, combined(self.columns_ddot, b))
+
+    @cached_property
+    def _turning(self) -> Array:
+        return turning(self.w, self.w_dot)
+
+    def _relative(self, r: Array) -> Array:
+        """Acceleration of the point at r from the origin, relative to the origin, base axes."""
+        still = all_zero(r) or (all_zero(self.w) and all_zero(self.w_dot))
+        return ZERO if still else product(self._turning, r)
 
     def velocity_at(self, r: Array) -> Array:
         """Velocity of the point at r from the origin, base axes."""
@@ -98,6 +116,7 @@ class Nacelle:
         steps: for every joint its rates, primitive by primitive.
         moving: rates that are not zero for good.
         pole: point about which moments on the platform count; its origin if None.
+        spread: whether the points where legs hold the platform lie in no plane across one of its axes.
     """
 
     robot: Robot
@@ -107,6 +126,7 @@ class Nacelle:
     steps: dict[int, tuple[tuple[Axis, ...], ...]]
     moving: tuple[int, ...]
     pole: Array | None = None
+    spread: bool = False
 
     def frames(self, w: dict[int, Scalar], w_dot: dict[int, Scalar], gravity: Array) -> dict[int, Frame]:
         """All bodies at rates w and their derivatives; rates that are not given are zero.
@@ -119,7 +139,8 @@ class Nacelle:
         platform = self.poses[PLATFORM]
         linear, angular = _triples(self.robot, w)
         linear_dot, angular_dot = _triples(self.robot, w_dot)
-        frames = {PLATFORM: Frame(platform, angular, angular_dot, linear, add(linear_dot, -gravity))}
+        motion = (angular, angular_dot, linear, add(linear_dot, -gravity))
+        frames = {PLATFORM: Frame(platform, *motion, self.spread)}
         for j in self.robot.nacelle.joints:
             joint = self.robot.joints[j]
             parent = frames[joint.predecessor]

@@ -11,6 +11,7 @@ from nacelle.kinematics.general.vectors import is_zero, scaled
 from nacelle.kinematics.tree import Step, Turn, step_motion
 from nacelle.model.joint import Primitive
 from nacelle.spatial.pose import Pose
+from nacelle.spatial.short_rotation import ALIGNED, even_entries, rotation, rotation_cost, shortest
 from nacelle.spatial.scalar import (
     Array,
     Scalar,
@@ -24,9 +25,6 @@ from nacelle.spatial.scalar import (
     sin,
     sqrt,
 )
-
-# Entries of a constant unit vector below this are zero.
-_ALIGNED = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,50 +113,28 @@ def together(first: Node, second: Node) -> Node | None:
     return replace(second, G=G, step=step, split=not is_aligned(G.R, k))
 
 
-def _rotation(axis: int, c: Scalar, s: Scalar) -> Array:
-    """A constant rotation about a coordinate axis."""
-    return step_motion((Primitive.RX, Primitive.RY, Primitive.RZ)[axis], Turn(c, s)).R
-
-
 def towards(node: Node | None, R: Array, axis: int) -> Array | None:
     """The rotation of a node's axes after which an axis of R lies in a coordinate plane, or along an axis."""
     if node is None or node.primitive is Primitive.BALL:
         return None
     if not node.primitive.turns:
         whole = product(node.G.R, R)
-        A = _shortest(whole, axis)
-        if A is None or _cost(A) >= _cost(node.G.R) + _cost(R):
+        A = shortest(whole, axis)
+        if A is None or rotation_cost(A) >= rotation_cost(node.G.R) + rotation_cost(R):
             return None
         return even_entries(product(node.G.R.T, A))
     e = R[:, axis]
     k, i, j = node.primitive.axis, (node.primitive.axis + 1) % 3, (node.primitive.axis + 2) % 3
     size = np.abs(at_sample(e))
-    if float(np.hypot(size[i], size[j])) < 1e-9 or min(size[i], size[j]) < _ALIGNED:
+    if float(np.hypot(size[i], size[j])) < 1e-9 or min(size[i], size[j]) < ALIGNED:
         return None
     share = divide(1.0, sqrt(e[i] * e[i] + e[j] * e[j]))
-    return _rotation(k, e[i] * share, e[j] * share)
-
-
-def _cost(R: Array) -> int:
-    """What a constant rotation of a vector takes, in operations."""
-    return {3: 0, 5: 6}.get(int(np.count_nonzero(np.abs(at_sample(R)) > _ALIGNED)), 15)
+    return rotation(k, e[i] * share, e[j] * share)
 
 
 def even(pose: Pose) -> Pose:
     """A constant pose whose rotation has zeros and ones where rounding has left nearly so."""
     return Pose(even_entries(pose.R), pose.p)
-
-
-def even_entries(R: Array) -> Array:
-    """A constant matrix that has zeros and ones where rounding has left nearly so."""
-    try:
-        number = at_sample(R)
-    except TypeError:
-        # Of a leg that hangs on the nacelle: it moves.
-        return R
-    whole = np.round(number)
-    near = np.abs(number - whole) < _ALIGNED
-    return pack([[whole[i, j] if near[i, j] else R[i, j] for j in range(3)] for i in range(3)])
 
 
 def turned_node(node: Node | None, turn: Array) -> Node:
@@ -173,7 +149,7 @@ def turned_node(node: Node | None, turn: Array) -> Node:
 
 def _ahead(node: Node, c: Scalar, s: Scalar) -> Node:
     """A revolute node whose angle is turned on by a constant one."""
-    if node.angle is None or np.min(np.abs(at_sample(pack([c, s])))) < _ALIGNED:
+    if node.angle is None or np.min(np.abs(at_sample(pack([c, s])))) < ALIGNED:
         # Right angles cost nothing; the angle itself is not what the step has any more.
         return replace(node, step=_added(node.step, c, s), angle=None)
     angle = node.angle + atan2(s, c)
@@ -185,35 +161,14 @@ def _added(step: Step, c: Scalar, s: Scalar) -> Turn:
     return Turn(step.c * c - step.s * s, step.s * c + step.c * s)
 
 
-def _shortest(R: Array, k: int) -> Array | None:
-    """The cheapest constant rotation that takes the axis k where R takes it; None if it is as long as R.
-
-    A permutation of axes, and a rotation about the coordinate axis perpendicular to the image.
-    """
-    e = R[:, k]
-    size = np.abs(at_sample(e))
-    zero = [m for m in range(3) if size[m] < _ALIGNED]
-    if len(zero) == 2:
-        j = int(np.argmax(size))
-        turn = _rotation((j + 1) % 3, 1.0 if at_sample(e)[j] > 0.0 else -1.0, 0.0)
-        return turn @ np.roll(np.eye(3), j - k, axis=0)
-    if len(zero) != 1:
-        return None
-    # The image lies in a coordinate plane, which holds k or an axis j that k is taken to.
-    m = zero[0]
-    j = (m + 1) % 3 if k == m else k
-    c, s = e[j], e[3 - j - m] * (1.0 if (m + 1) % 3 == j else -1.0)
-    return product(_rotation(m, c, s), np.roll(np.eye(3), j - k, axis=0))
-
-
 def split_own(node: Node) -> Node:
     """Give the part of a constant rotation about the joint's own axis to its angle: R = A R_k(psi)."""
     if not isinstance(node.step, Turn):
         return node
     try:
-        if _cost(node.G.R) == 0:
+        if rotation_cost(node.G.R) == 0:
             return node
-        A = _shortest(node.G.R, node.primitive.axis)
+        A = shortest(node.G.R, node.primitive.axis)
     except TypeError:
         # The axis of a leg that hangs on the nacelle moves.
         return node

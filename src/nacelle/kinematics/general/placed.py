@@ -8,12 +8,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+
 from nacelle.kinematics.configuration import Configuration, configuration
+from nacelle.kinematics.general.bars import bars_of, own_axes
 from nacelle.kinematics.general.chain import Chains, Idle, chains
 from nacelle.kinematics.general.elimination import Order
 from nacelle.kinematics.general.nacelle import Nacelle, nacelle_at
 from nacelle.kinematics.general.rods import rods_of
-from nacelle.kinematics.general.ties import Rod, Tie, closure_tie, rod_tie, spin_tie
+from nacelle.kinematics.general.ties import Rod, Tie, bar_tie, closure_tie, rod_tie, spin_tie
+from nacelle.kinematics.legs.axes import TOLERANCE
 from nacelle.kinematics.mechanism import Mechanism
 from nacelle.kinematics.mobility import Spin
 from nacelle.model.leg import PLATFORM
@@ -51,14 +55,34 @@ class SolveOrder:
     units: tuple[Array, Array]
 
 
+@dataclass(frozen=True)
+class Parts:
+    """What of a robot is known by points alone, and idle spins of the rest.
+
+    Attributes:
+        rods: bodies that are rods (`find_rods`).
+        bars: legs that are bars (`find_bars`).
+        omitted: bodies of rods and bars, which have no frames.
+        spins: for every leg idle spins of other bodies.
+        turned: whether bars are written in axes of their own.
+        up: entry of the directions of struts that never vanishes.
+    """
+
+    rods: frozenset[int] = frozenset()
+    bars: tuple[int, ...] = ()
+    omitted: frozenset[int] = frozenset()
+    spins: tuple[tuple[Spin, ...], ...] = ()
+    turned: bool = False
+    up: int = 2
+
+
 @dataclass(frozen=True, eq=False)
 class Plan:
     """The decisions for a robot.
 
     Attributes:
         known: its analysis.
-        rods: bodies that are rods (`find_rods`).
-        spins: for every leg idle spins of other bodies.
+        parts: rods, bars and idle spins.
         legs: for every leg its order.
         own_rows: rows of the nacelle's own loops that decide dependent rates.
         solve: how the nacelle's balance is solved; None for up to three unknowns.
@@ -72,8 +96,7 @@ class Plan:
     """
 
     known: Mechanism
-    rods: frozenset[int]
-    spins: tuple[tuple[Spin, ...], ...]
+    parts: Parts
     legs: tuple[LegOrder, ...]
     own_rows: tuple[int, ...]
     solve: SolveOrder | None
@@ -110,43 +133,63 @@ class Placed:
 def place(
     robot: Robot,
     known: Mechanism,
-    rods: frozenset[int],
-    spins: tuple[tuple[Spin, ...], ...],
+    parts: Parts,
     x: Array,
     y: Array,
     *,
     pole: bool = False,
 ) -> Placed:
     """Place a robot: frames, nacelle and ties; with `pole`, moments count about the first leg's point."""
-    return _placed(robot, known, rods, spins, configuration(robot, known, x, y), pole)
+    return _placed(robot, known, parts, configuration(robot, known, x, y), pole)
 
 
 def placed_at(plan: Plan, robot: Robot, now: Configuration) -> Placed:
     """A robot at a configuration, where nothing but its rates is wanted."""
-    placed = _placed(robot, plan.known, plan.rods, plan.spins, now, False)
+    placed = _placed(robot, plan.known, plan.parts, now, False)
     return replace(placed, chains=replace(placed.chains, joined=False, runs={}))
 
 
 def _placed(
-    robot: Robot,
-    known: Mechanism,
-    rods: frozenset[int],
-    spins: tuple[tuple[Spin, ...], ...],
-    now: Configuration,
-    pole: bool,
+    robot: Robot, known: Mechanism, parts: Parts, now: Configuration, pole: bool
 ) -> Placed:
-    frames = chains(robot, now, rods)
-    nacelle = nacelle_at(robot, known, now)
+    bars = bars_of(robot, known, parts.bars, parts.up)
+    frames = chains(robot, now, parts.omitted, own_axes(bars) if parts.turned else {})
+    nacelle = replace(nacelle_at(robot, known, now), spread=_is_spread(robot))
     if pole and _has_pole(known):
         nacelle = replace(nacelle, pole=_first_point(robot, nacelle))
-    listed = rods_of(robot, rods)
-    ties = tuple(tuple(_ties(robot, frames, nacelle, k, listed, spins[k])) for k in range(len(robot.legs)))
+    listed = rods_of(robot, parts.rods)
+    ties = tuple(
+        (bar_tie(frames, nacelle, k, bars[k]),)
+        if k in bars
+        else tuple(_ties(robot, frames, nacelle, k, listed, parts.spins[k]))
+        for k in range(len(robot.legs))
+    )
     return Placed(robot, now, frames, nacelle, tuple(listed.values()), ties)
 
 
 def _has_pole(known: Mechanism) -> bool:
-    """Whether moments may be taken about any point: all translations are independent, all rotations too."""
-    return set(range(6)) <= set(known.independent)
+    """Whether moments may be taken about any point: with a rotation go the translations across its axis."""
+    moving = set(known.independent)
+    axes = [k for k in range(3) if 3 + k in moving]
+    if not axes or known.dependent or max(moving) > 5:
+        return False
+    return all({(k + 1) % 3, (k + 2) % 3} <= moving for k in axes)
+
+
+def _is_spread(robot: Robot) -> bool:
+    """Whether the points where legs hold the platform lie in no plane across one of its axes."""
+    ends = (
+        (body, frame)
+        for leg in robot.numeric.legs
+        for joint in (robot.numeric.joints[c] for c in leg.closures)
+        for body, frame in (
+            (joint.predecessor, joint.frame_predecessor),
+            (joint.successor, joint.frame_successor),
+        )
+    )
+    points = np.array([frame.p for body, frame in ends if body == PLATFORM]).reshape(-1, 3)
+    across = np.ptp(points, axis=0) if len(points) else np.zeros(3)
+    return bool(np.all(across > TOLERANCE * robot.numeric.size))
 
 
 def _first_point(robot: Robot, nacelle: Nacelle) -> Array | None:
@@ -178,13 +221,16 @@ def _ties(
         yield spin_tie(frames, spin.body, spin.axis)
 
 
-def leg_rates(robot: Robot, known: Mechanism, rods: frozenset[int], leg: int) -> list[int]:
-    """Places in u of a leg's rates, those of rods left out."""
+def leg_rates(robot: Robot, parts: Parts, leg: int) -> list[int]:
+    """Places in u of a leg's rates, those of rods and bars left out but for their drives."""
+    active = active_rates(robot)
     found: list[int] = []
     for j in robot.legs[leg].joints:
-        if robot.joints[j].successor not in rods:
-            place = robot.v_slices[j]
-            found += range(robot.platform_nv + place.start, robot.platform_nv + place.stop)
+        place = robot.v_slices[j]
+        rates = range(robot.platform_nv + place.start, robot.platform_nv + place.stop)
+        driven = leg in parts.bars and any(rate in active for rate in rates)
+        if robot.joints[j].successor not in parts.omitted or driven:
+            found += rates
     return found
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,11 +22,13 @@ from nacelle.kinematics.general.balance import (
     solve_order,
     unit_forces,
 )
+from nacelle.kinematics.general.bars import bar_bodies, bars_of, find_bars, own_axes
 from nacelle.kinematics.general.elimination import find_order
 from nacelle.kinematics.general.legs import eliminated
 from nacelle.kinematics.general.margins import leg_determinant, nacelle_determinant
 from nacelle.kinematics.general.placed import (
     LegOrder,
+    Parts,
     Placed,
     Plan,
     active_rates,
@@ -38,6 +41,7 @@ from nacelle.kinematics.margins import NEAR_MARGIN, margins
 from nacelle.kinematics.mechanism import Mechanism, mechanism
 from nacelle.kinematics.rates import rate_map
 from nacelle.model.robot import Robot
+from nacelle.spatial.rounding import first_largest
 from nacelle.spatial.scalar import Array
 
 _FILLED = 1e-11
@@ -90,10 +94,32 @@ def _on_branch(known: Mechanism, x: Array, y: Array) -> bool:
     return bool(np.all(near > NEAR_MARGIN) and np.all(signs > 0.0))
 
 
-def plan_of(robot: Robot) -> Plan:
+def has_own_axes(robot: Robot) -> bool:
+    """Whether bars of a robot have axes of their own."""
+    plan = plan_of(robot, Way(direct=True))
+    return bool(own_axes(bars_of(plan.known.robot, plan.known, plan.parts.bars, 2)))
+
+
+class Way(NamedTuple):
+    """How the form is written for a robot.
+
+    Attributes:
+        direct: whether legs that are bars are known by their line; then the rates of their passive joints
+            are not found.
+        turned: whether bars are written in axes of their own.
+    """
+
+    direct: bool = False
+    turned: bool = False
+
+
+WHOLE = Way()
+
+
+def plan_of(robot: Robot, way: Way = WHOLE) -> Plan:
     """The plan of a robot, made once from its numbers."""
     own = robot.numeric
-    return _plan(own, own.all_names)
+    return _plan(own, own.all_names, way)
 
 
 def is_served(robot: Robot) -> bool:
@@ -107,8 +133,12 @@ def is_served(robot: Robot) -> bool:
 
 @lru_cache(maxsize=64)
 def _agrees(robot: Robot, names: tuple[str, ...]) -> bool:
+    return all(_has_same_rates(robot, names, way) for way in (WHOLE, Way(direct=True)))
+
+
+def _has_same_rates(robot: Robot, names: tuple[str, ...], way: Way) -> bool:
     try:
-        plan = _plan(robot, names)
+        plan = _plan(robot, names, way)
         for x, y in plan.samples[:_CHECKED]:
             now = configuration(robot, plan.known, x, y)
             legs = eliminated(plan, placed_at(plan, robot, now))
@@ -125,21 +155,47 @@ def _agrees(robot: Robot, names: tuple[str, ...]) -> bool:
 
 
 @lru_cache(maxsize=64)
-def _plan(robot: Robot, names: tuple[str, ...]) -> Plan:
+def _states(robot: Robot, names: tuple[str, ...]) -> list[tuple[Array, Array]]:
+    """Sample states of a robot, the same for all ways."""
     del names
-    known = mechanism(robot)
-    rods = find_rods(known)
-    spins = tuple(tuple(s for s in plan.spins if s.body not in rods) for plan in known.legs)
     with np.errstate(all="ignore"):
-        states = sample_states(known, _SAMPLES)
-        placed = [place(robot, known, rods, spins, x, y, pole=True) for x, y in states[:_PIVOT_SAMPLES]]
+        return sample_states(mechanism(robot), _SAMPLES)
+
+
+def _parts(known: Mechanism, way: Way, states: list[tuple[Array, Array]]) -> Parts:
+    """What of a robot is known by points alone."""
+    robot, rods = known.robot, find_rods(known)
+    bars = find_bars(known) if way.direct else ()
+    omitted = rods | bar_bodies(robot, bars)
+    spins = tuple(tuple(s for s in plan.spins if s.body not in omitted) for plan in known.legs)
+    parts = Parts(rods, bars, omitted, spins, way.turned)
+    directions = []
+    for x, y in states:
+        at = place(robot, known, parts, x, y)
+        for k in bars:
+            tie = at.ties[k][0]
+            if tie.rows[0].kind == "strut":
+                d = np.asarray(tie.rows[0].force, dtype=float)
+                directions.append(np.abs(d) / np.linalg.norm(d))
+    return replace(parts, up=first_largest(np.min(directions, axis=0))) if directions else parts
+
+
+@lru_cache(maxsize=64)
+def _plan(robot: Robot, names: tuple[str, ...], way: Way) -> Plan:
+    if way != WHOLE and not _parts(mechanism(robot), way, []).bars:
+        return _plan(robot, names, WHOLE)
+    known = mechanism(robot)
+    states = _states(robot, names)
+    with np.errstate(all="ignore"):
+        parts = _parts(known, way, states[:_PIVOT_SAMPLES])
+        placed = [place(robot, known, parts, x, y, pole=True) for x, y in states[:_PIVOT_SAMPLES]]
     legs = []
     for k in range(len(robot.legs)):
-        legs.append(_leg_order(known, rods, placed, k))
+        legs.append(_leg_order(known, parts, placed, k))
     legs, own_rows, complete = rows_that_decide(known, placed, legs)
-    complete &= all(_says_nothing(known, leg, rods, k) for k, leg in enumerate(legs))
+    complete &= all(_says_nothing(known, leg, parts, k) for k, leg in enumerate(legs))
     first = Plan(
-        *(known, rods, spins, tuple(legs), own_rows, None, 1.0, None, tuple(states)), complete=complete
+        *(known, parts, tuple(legs), own_rows, None, 1.0, None, tuple(states)), complete=complete
     )
     first = replace(first, dependent=dependent_order(first, placed), idle=idle_directions(first, placed))
     first = replace(first, unit=unit_forces(first, placed))
@@ -162,15 +218,15 @@ def _margin_scales(plan: Plan, placed: list[Placed]) -> tuple[float, ...]:
     return tuple(float(ratio) for ratio in np.median(np.array(ratios), axis=0))
 
 
-def _says_nothing(known: Mechanism, leg: LegOrder, rods: frozenset[int], index: int) -> bool:
+def _says_nothing(known: Mechanism, leg: LegOrder, parts: Parts, index: int) -> bool:
     """Whether the rows of a leg that remain and are not kept are zero for good."""
-    rates = leg_rates(known.robot, known, rods, index)
+    rates = leg_rates(known.robot, parts, index)
     return all((row, rate) in leg.zeros for row in leg.order.left if row not in leg.kept for rate in rates)
 
 
-def _leg_order(known: Mechanism, rods: frozenset[int], placed: list[Placed], leg: int) -> LegOrder:
+def _leg_order(known: Mechanism, parts: Parts, placed: list[Placed], leg: int) -> LegOrder:
     robot = known.robot
-    rates = leg_rates(robot, known, rods, leg)
+    rates = leg_rates(robot, parts, leg)
     scale = dict(zip(range(len(rate_scale(robot))), rate_scale(robot), strict=True))
     samples = []
     prices: list[float] = []
@@ -185,7 +241,7 @@ def _leg_order(known: Mechanism, rods: frozenset[int], placed: list[Placed], leg
                 for row, u in zip(rows, units, strict=True)
             ]
         )
-        prices = [0.0 if row.kind in ("point", "rod") else 1.0 for row in rows]
+        prices = [0.0 if row.kind in ("point", "rod", "strut") else 1.0 for row in rows]
     M = np.array(samples).reshape(len(placed), len(prices), len(rates))
     filled = np.max(np.abs(M), axis=0) > _FILLED
     zeros = frozenset(

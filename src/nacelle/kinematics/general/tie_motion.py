@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from nacelle.kinematics.general.bars import Bar, flat
 from nacelle.kinematics.general.chain import Chains, Idle
 from nacelle.kinematics.general.motion import NodeMotion, columns, outward, velocity
 from nacelle.kinematics.general.nacelle import Frame, Nacelle
@@ -53,7 +54,7 @@ class Moving:
         if tie.axes == tie.node:
             return self.nodes[tie.node].acceleration(tie.own)
         bare = self.weightless[tie.node].acceleration(tie.own)
-        return add(self.chains.up(tie.node, bare, tie.axes), -self.gravity)
+        return add(self.chains.up(tie.node, bare, tie.axes), -self.chains.down(tie.axes, self.gravity))
 
     def slip(self, tie: Tie) -> Array:
         """Velocity of the far point of a tie relative to the leg's point, in the tie's axes."""
@@ -118,6 +119,8 @@ def _felt(row: Row, v: Array, w: Array) -> Scalar:
 def given_accelerations(tie: Tie, state: Moving) -> list[Scalar]:
     """Right-hand sides of the rows for the accelerations of the leg's rates."""
     chains = state.chains
+    if tie.bar is not None:
+        return [_bar_acceleration(tie, tie.bar, state)]
     if tie.joint < 0:
         return [-dot(row.moment, state.nodes[tie.node].w_dot) for row in tie.rows]
     if tie.body is None:
@@ -129,6 +132,34 @@ def given_accelerations(tie: Tie, state: Moving) -> list[Scalar]:
     return second_derivatives(
         tie, state.gap(tie), (own.w, own.w_dot), (w_far, w_dot_far), lambda: state.slip(tie)
     )
+
+
+def _bar_acceleration(tie: Tie, bar: Bar, state: Moving) -> Scalar:
+    """Right-hand side of a bar's row.
+
+    Where A moves on a circle, v_A = u c, and v is needed for nothing else,
+
+        d.a_B + |v|^2 - d.a_A = d.a_B + v_B.v_B - u (2 v_B.c - u k),      k = c.c + d.r
+
+    with r from the axis to A: v_B.v_B is the same for all legs of a nacelle that does not turn.
+    """
+    assert tie.body is not None
+    chains, (row,) = state.chains, tie.rows
+    if bar.turns_alone and chains.node(tie.node).primitive.turns:
+        (axis,) = chains.node(tie.node).axes
+        r = tie.own - dot(axis, tie.own) * axis
+        k = dot(r, r) + dot(row.force, chains.up(tie.node, r, tie.axes))
+        c, u = tie_columns(chains, tie)[bar.rate][0], state.u[bar.rate]
+        far = chains.down(tie.axes, state.free[tie.body].acceleration(bar.form.B))
+        v, _ = outer_velocity(chains, tie, state.frames)
+        return dot(row.force, far) + dot(v, v) - u * (2.0 * dot(v, c) - u * k)
+    v = state.slip(tie)
+    value = dot(row.force, state.gap(tie))
+    if not bar.is_strut:
+        return value + dot(v, v)
+    d = plus(chains.seen(tie.axes, tie.point), -tie.own)
+    rate = state.u[bar.rate]
+    return value + (dot(v, v) - rate * rate) * divide(1.0, d[bar.up])
 
 
 def _inner_accelerations(tie: Tie, state: Moving) -> list[Scalar]:
@@ -204,6 +235,10 @@ def tie_columns(chains: Chains, tie: Tie) -> dict[int, tuple[Array, Array]]:
 
 def slip(chains: Chains, tie: Tie, u: dict[int, Scalar], frames: dict[int, Frame]) -> Array:
     """Velocity of the far point relative to the leg's point, in the tie's axes."""
+    if tie.bar is not None:
+        v, _ = outer_velocity(chains, tie, frames)
+        form = tie.bar.seen(chains.node(tie.axes).G.R if tie.axes else None)
+        return flat(form, add(v, -velocity(tie_columns(chains, tie), u)))
     if tie.other is None:
         own = velocity(tie_columns(chains, tie), u)
         v, _ = outer_velocity(chains, tie, frames)

@@ -6,7 +6,9 @@ Rows of a closure onto the nacelle are written in the axes of the leg's last lin
 leg in the axes of the last link that both sides have in common. A locked point gives three rows, along the
 axes; locked rotations a row along each direction; a rod between two points A and B (d = B - A) the row
 
-    d . v_A = d . v_B,      d . a_A = d . a_B + |v_B - v_A|^2.
+    d . v_A = d . v_B,      d . a_A = d . a_B + |v_B - v_A|^2;
+
+of a leg that is a bar, `bars` has the row.
 
 A multiplier of a row is the force that the other side puts on the leg along it.
 """
@@ -18,6 +20,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from nacelle.kinematics.general.bars import Bar, flat
 from nacelle.kinematics.general.chain import Chains
 from nacelle.kinematics.general.motion import columns
 from nacelle.kinematics.general.nacelle import Nacelle
@@ -25,7 +28,7 @@ from nacelle.kinematics.general.vectors import ZERO, add
 from nacelle.model.joint import Joint
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
-from nacelle.spatial.scalar import Array, Scalar, at_sample, cross, divide, dot, pack, plus
+from nacelle.spatial.scalar import Array, Scalar, at_sample, cross, divide, dot, pack, plus, sqrt
 
 _UNIT = np.eye(3)
 # Entries of a constant unit vector below this are zero.
@@ -71,7 +74,7 @@ class Row:
 
     Attributes:
         coefficients: M_ik by rate.
-        kind: "point" (along the locked point), "offset", "angular", "rod" or "spin".
+        kind: "point" (along the locked point), "offset", "angular", "rod", "strut" or "spin".
         force: direction along which the nacelle's point is felt, in the tie's axes.
         moment: the same for the nacelle's angular velocity.
     """
@@ -99,6 +102,7 @@ class Tie:
         first: whether the leg carries the joint's first frame, or the first end of a rod.
         arms: unit vectors e (on the first) and f (on the second side) of a universal joint, tie axes.
         free: axis of the only free rotation, where it is constant in the tie's axes.
+        link: the rod or bar that the row belongs to.
     """
 
     axes: int
@@ -113,6 +117,12 @@ class Tie:
     first: bool = True
     arms: tuple[Array, Array] | None = None
     free: Array | None = None
+    link: Rod | Bar | None = None
+
+    @property
+    def bar(self) -> Bar | None:
+        """The bar that the row belongs to."""
+        return self.link if isinstance(self.link, Bar) else None
 
     @property
     def held(self) -> tuple[int, Array]:
@@ -310,14 +320,39 @@ def rod_tie(chains: Chains, nacelle: Nacelle, rod: Rod) -> Tie:
         d = np.asarray(plus(chains.point(other, Q, top), -chains.point(node, A, top)))
         moved = _difference(columns(chains, node, A, top), columns(chains, other, Q, top))
         row = Row({rate: dot(d, v) for rate, (v, _) in moved.items()}, "rod", force=d)
-        return Tie(top, (row,), None, None, None, node, A, (other, Q), rod.closure, side == 0)
+        return Tie(top, (row,), None, None, None, node, A, (other, Q), rod.closure, side == 0, link=rod)
     point = (nacelle.poses[body] @ Pose(np.eye(3), B)).p
     # Beside a single joint the base's axes are cheaper: nothing of the nacelle's is turned.
     axes = 0 if len(chains.path(node)) <= 1 else node
     d = np.asarray(plus(point, -chains.point(node, A)) if axes == 0 else plus(chains.seen(node, point), -A))
     moved = columns(chains, node, A, None if axes == node else 0)
     row = Row({rate: dot(d, v) for rate, (v, _) in moved.items()}, "rod", force=d)
-    return Tie(axes, (row,), body, B, point, node, A, None, rod.closure, side == 0)
+    return Tie(axes, (row,), body, B, point, node, A, None, rod.closure, side == 0, link=rod)
+
+
+def bar_tie(chains: Chains, nacelle: Nacelle, leg: int, bar: Bar) -> Tie:
+    """The row of a bar, in the leg's own axes where it has some; of a strut over an entry of its direction.
+
+    With z that entry the row of a strut is (d / z) . v_B = (l / z) l': an entry of its column is constant.
+    """
+    form, axes = bar.form, chains.frames.get(leg, 0)
+    if bar.is_strut:
+        node, A = axes, chains.seen(axes, bar.A)
+    else:
+        node, frame = chains.place[bar.carrier]
+        A = (frame @ Pose(np.eye(3), bar.A)).p
+    point = (nacelle.poses[form.body] @ Pose(np.eye(3), form.B)).p
+    own = bar.seen(chains.node(axes).G.R if axes else None)
+    d = flat(own, np.asarray(plus(chains.seen(axes, point), -chains.point(node, A, axes))))
+    if bar.is_strut:
+        share = divide(1.0, d[bar.up])
+        gain = form.drive.side * (sqrt(dot(d, d)) * share)
+        d = pack([1.0 if k == bar.up else d[k] * share for k in range(3)])
+        row = Row({bar.rate: gain}, "strut", force=d)
+    else:
+        moved = columns(chains, node, A, axes)
+        row = Row({rate: dot(d, v) for rate, (v, _) in moved.items()}, "rod", force=d)
+    return Tie(axes, (row,), form.body, form.B, point, node, A, link=bar)
 
 
 def spin_tie(chains: Chains, body: int, axis: Sequence[float]) -> Tie:

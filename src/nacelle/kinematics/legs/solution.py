@@ -37,6 +37,7 @@ from nacelle.model.leg import Leg
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array, Scalar, cross, divide, dot, norm, pack, plus, product
+from nacelle.spatial.short_rotation import rotation_cost, shortest
 from nacelle.spatial.solve import solve
 
 # References of balls are rounded to multiples of its inverse.
@@ -107,10 +108,17 @@ def _elbow(
     letter: str, X: Pose, e: Array, W: Array, length2: Scalar, roots: _Roots, *, lever: bool = False
 ) -> tuple[Step, Pose, Array]:
     """Solve the driven joint of an elbow e: its step, the frame behind it, and W from e seen from there."""
-    w = (X.inverse() @ Pose(np.eye(3), W)).p
     sign = roots.sign()
+    w = (X.inverse() @ Pose(np.eye(3), W)).p
     if letter == "R":
-        step, gate, rod = circle_to_point(e, w, length2, sign, lever=lever)
+        # In axes that need not turn about the joint's own to be those of the base.
+        axes = shortest(X.R, 2)
+        ahead = None
+        if axes is not None and rotation_cost(X.R) > rotation_cost(axes):
+            w = (Pose(axes, X.p).inverse() @ Pose(np.eye(3), W)).p
+            own = product(axes.T, X.R)
+            ahead = Turn(own[0, 0], own[1, 0])
+        step, gate, rod = circle_to_point(e, w, length2, sign, ahead, lever=lever)
     else:
         step, gate, rod = line_to_point(e, w, length2, sign)
     roots.gates.append(gate)
@@ -132,7 +140,7 @@ def _seen(frame: Pose, W: Array) -> Array:
 
 def _elbow_pair(chain: Chain, W: Array, roots: _Roots) -> list[Step]:
     X0, X1, X2, X3 = chain.X
-    step, _, rod = _elbow(chain.letters[0], X0, X1.p, W, dot(X3.p, X3.p), roots)
+    step, _, rod = _elbow(chain.letters[0], X0, X1.p, W, dot(X3.p, X3.p), roots, lever=True)
     first, second, gate = two_turns(X2.R, X3.p, product(X1.R.T, rod), roots.sign())
     roots.gates.append(gate)
     return [step, first, second]
@@ -140,13 +148,13 @@ def _elbow_pair(chain: Chain, W: Array, roots: _Roots) -> list[Step]:
 
 def _elbow_ball(chain: Chain, W: Array, roots: _Roots) -> list[Step]:
     X0, X1, X2 = chain.X
-    step, _, rod = _elbow(chain.letters[0], X0, X1.p, W, dot(X2.p, X2.p), roots)
+    step, _, rod = _elbow(chain.letters[0], X0, X1.p, W, dot(X2.p, X2.p), roots, lever=True)
     return [step, ball_aim(X2.p, product(X1.R.T, rod), roots.ball(chain.owners[1]))]
 
 
 def _elbow_turn(chain: Chain, W: Array, roots: _Roots) -> list[Step]:
     X0, X1, X2 = chain.X
-    step, _, rod = _elbow(chain.letters[0], X0, X1.p, W, dot(X2.p, X2.p), roots)
+    step, _, rod = _elbow(chain.letters[0], X0, X1.p, W, dot(X2.p, X2.p), roots, lever=True)
     return [step, turn_onto(X2.p, product(X1.R.T, rod))]
 
 
@@ -257,7 +265,7 @@ def _solve_parallelogram(robot: Robot, p: Parallelogram, W: Array, roots: _Roots
     R_hub_end, _ = arm_offset(robot, p)
     X_centre, d = arm(robot, p)
     X_rod = product(hub.frame_successor.R.T, rod_a.frame_predecessor.R)
-    step, _, from_elbow = _elbow(letter, root.frame_predecessor, X_centre.p, W, dot(d, d), roots)
+    step, _, from_elbow = _elbow(letter, root.frame_predecessor, X_centre.p, W, dot(d, d), roots, lever=True)
     turn_hub, turn_a, gate = two_turns(X_rod, d, product(X_centre.R.T, from_elbow), roots.sign())
     # The hub's axis lies along the short sides: where the rods do so, too, the parallelogram is flat.
     roots.gates.append(gate)

@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from nacelle.dynamics.compact.form import Drive
 from nacelle.dynamics.friction import axis_friction
+from nacelle.dynamics.general.required import Counted
+from nacelle.kinematics.bars.form import Drive
 from nacelle.model.joint import FrictionTerm
 from nacelle.spatial.scalar import Array, Scalar, sign
 
@@ -47,30 +48,22 @@ class Demand:
     lean: Array = field(default_factory=lambda: np.zeros(3))
 
 
-@dataclass(frozen=True)
-class Counts:
-    """What counts: friction, and the rate over which it changes its sign (None: at once)."""
-
-    friction: bool = True
-    smooth: float | None = None
-
-
-def friction_along(terms: tuple[FrictionTerm, ...], rate: Scalar, along: Scalar, counts: Counts) -> Scalar:
+def friction_along(terms: tuple[FrictionTerm, ...], rate: Scalar, along: Scalar, counted: Counted) -> Scalar:
     """Friction at a rate; `along` is any positive multiple of it, enough for dry friction."""
-    if not counts.friction or not terms:
+    if not counted.friction or not terms:
         return 0.0
     total: Scalar = 0.0
     for term in terms:
-        if term.basis == "coulomb" and counts.smooth is None:
+        if term.basis == "coulomb" and counted.smooth is None:
             total = total + term.coefficient * sign(along)
         else:
-            total = total + axis_friction([term], rate, counts.smooth)
+            total = total + axis_friction([term], rate, counted.smooth)
     return total
 
 
-def drive_force(drive: Drive, q: Scalar, rate: Scalar, along: Scalar, counts: Counts) -> Scalar:
+def drive_force(drive: Drive, q: Scalar, rate: Scalar, along: Scalar, counted: Counted) -> Scalar:
     """Friction and spring of the driven joint; `along` is a positive multiple of its rate."""
-    total = friction_along(drive.friction(), rate, along, counts)
+    total = friction_along(drive.friction(), rate, along, counted)
     spring = drive.joint.springs[0] if drive.joint.springs else None
     if spring is not None:
         total = total + spring.held_force(q)

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from nacelle.dynamics.compact.form import (
+from nacelle.kinematics.bars.form import (
     Drive,
     LegForm,
     Passive,
@@ -22,7 +22,7 @@ from nacelle.dynamics.compact.form import (
     clean_parameters,
     leg_axes,
 )
-from nacelle.dynamics.compact.parallel_rods import parallelogram_form, turns_with
+from nacelle.kinematics.bars.parallel_rods import parallelogram_form, turns_with
 from nacelle.kinematics.legs.axes import TOLERANCE
 from nacelle.kinematics.legs.chain import Chain, flatten, nacelle_end, serial_chain
 from nacelle.kinematics.legs.forms import FORMS
@@ -347,6 +347,7 @@ def _rod(
         arm=arm,
         start=start,
         first=first,
+        elbow=X1.p,
         length=length,
         root=float(recipe.signs[0]),
         rod=rod,

@@ -113,6 +113,7 @@ class LegForm:
         drive: the actuator.
         passive: friction.
         size: of the robot, m, in which the length of a strut counts as a lever arm.
+        elbow: of a rod, A in the frame behind the drive; zero for a strut.
         own_axes: axes (columns, in the base) in which the leg may be written: along its first axis.
     """
 
@@ -135,6 +136,7 @@ class LegForm:
     drive: Drive
     passive: Passive
     size: float
+    elbow: Array = field(default_factory=lambda: np.zeros(3))
     own_axes: Array = field(default_factory=lambda: np.eye(3))
 
 

@@ -11,7 +11,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from nacelle.dynamics.compact.form import (
+from nacelle.kinematics.bars.form import (
     Drive,
     LegForm,
     Passive,
@@ -100,6 +100,7 @@ def parallelogram_form(robot: Robot, known: Mechanism, index: int, actuator: int
         arm=size,
         start=start,
         first=first,
+        elbow=centre.p,
         length=length,
         root=float(recipe.signs[0]),
         rod=clean_parameters(whole),

@@ -23,11 +23,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from nacelle.dynamics.compact.demand import Counts, Demand, drive_force, friction_along
-from nacelle.dynamics.compact.form import LegForm, clean
-from nacelle.dynamics.compact.rod import rotor
-from nacelle.dynamics.compact.spin import Turning, residual_moments
+from nacelle.dynamics.general.bars.demand import Demand, drive_force, friction_along
+from nacelle.kinematics.bars.form import LegForm, clean
+from nacelle.dynamics.general.bars.rod import rotor
+from nacelle.dynamics.general.bars.spin import Turning, residual_moments
 from nacelle.dynamics.friction import ball_friction
+from nacelle.dynamics.general.required import Counted
 from nacelle.kinematics.general.vectors import is_zero
 from nacelle.kinematics.legs.axes import TOLERANCE
 from nacelle.model.joint import JointKind
@@ -50,7 +51,7 @@ def strut(
     w_platform: Array,
     extra: Scalar,
     up: int,
-    counts: Counts,
+    counted: Counted,
     *,
     geared: bool = False,
 ) -> Demand:
@@ -60,7 +61,7 @@ def strut(
     and its motion across r and its weight are taken away again.
 
     Multiples of r are free: with r = z (t; 1), z the component along the axis `up`, only what is left of a
-    vector u after (u_z / z) r was taken away counts, and its component along `up` is zero.
+    vector u after (u_z / z) r was taken away counted, and its component along `up` is zero.
     """
     spins = form.pivot == "U"
     products, beside = _products(form, numeric), _beside(numeric)
@@ -110,13 +111,13 @@ def strut(
         p1 = (form.cross + p33) * c
         D = (p33 + p - p22) * w
         H = (p1 * sigma) * (k - (2.0 * n) * rate) - D * (k - m2 * h)
-        H = H + stretch * friction_along(form.passive.first, stretch * rate, h, counts)
+        H = H + stretch * friction_along(form.passive.first, stretch * rate, h, counted)
         # Moment about e_1 over rho, that is -G along the first axis.
         T: Scalar = (D * y) * (rate * rate)
-        if counts.friction and form.passive.second:
+        if counted.friction and form.passive.second:
             turn = form.passive.side * (m * y - along)
             irho = divide(1.0, sqrt(rho2))
-            second = friction_along(form.passive.second, turn * irho, turn, counts)
+            second = friction_along(form.passive.second, turn * irho, turn, counted)
             T = T + form.passive.side * second * irho
         if products is not None or beside:
             turning = Turning.of_strut(
@@ -128,26 +129,26 @@ def strut(
             if beside:
                 Ma, M1 = _weight_beside(form, turning, first, b, r, gravity, il)
                 H, T = H + Ma, T + M1 * turning.irho
-        if counts.friction and form.passive.end and form.passive.end_kind is JointKind.SPHERICAL:
+        if counted.friction and form.passive.end and form.passive.end_kind is JointKind.SPHERICAL:
             # Spin about r: the part of the angular velocity along it is rate y / l^2.
             w_rod = w * cross(r, v) + (rate * y * w) * r
-            moment = ball_friction(form.passive.end, w_platform - w_rod, counts.smooth)
+            moment = ball_friction(form.passive.end, w_platform - w_rod, counted.smooth)
             H = H - dot(first, moment)
             T = T - dot(b, moment) * sigma
         G = G + _turned_force(H, T, sigma, weight, first, b, rho2, column, iz, gravity, up)
         gates += (rho2 * w * (1.0 / c),)
     else:
-        pull, moment = _free_end(form, r, v, w, w_platform, counts)
+        pull, moment = _free_end(form, r, v, w, w_platform, counted)
         G = G + across(pull - weight * gravity)
     kappa = dot(G, r) + s * (dot(v, v) - m * rv)
     side = form.drive.side
-    own = drive_force(form.drive, side * l + form.drive.zero, (side * rv) * il, side * rv, counts)
+    own = drive_force(form.drive, side * l + form.drive.zero, (side * rv) * il, side * rv, counted)
     inertia = 0.0 if geared else rotor(form)
     if not is_zero(inertia):
         own = own + (side * inertia) * (il * (dot(r, a) + dot(v, v) - m * rv))
     gain = (side * l) * iz
     own = own - (side * il) * kappa
-    if not is_zero(extra):
+    if not (is_zero(extra) and is_zero(at_end)):
         # Of the mass at B, too, only what is across r is left here; the rest goes to the force along r.
         hung = (extra - at_end) * gravity
         G = G + extra * aa - across(hung)
@@ -247,27 +248,27 @@ def _turned_force(
 
 
 def _free_end(
-    form: LegForm, r: Array, v: Array, w: Scalar, w_platform: Array, counts: Counts
+    form: LegForm, r: Array, v: Array, w: Scalar, w_platform: Array, counted: Counted
 ) -> tuple[Array, Array]:
     """Friction at both ends of a strut on a ball or a hinge: force at B, moment on the platform."""
     moment: Array = np.zeros(3)
-    if not counts.friction:
+    if not counted.friction:
         return np.zeros(3), moment
     turn = w * cross(r, v)
     if form.pivot == "S":
         total: Array = np.zeros(3)
         if form.passive.ball:
-            total = total + ball_friction(form.passive.ball, turn, counts.smooth)
+            total = total + ball_friction(form.passive.ball, turn, counted.smooth)
         if form.passive.end:
-            moment = ball_friction(form.passive.end, w_platform - turn, counts.smooth)
+            moment = ball_friction(form.passive.end, w_platform - turn, counted.smooth)
             total = total - moment
         return w * cross(total, r), moment
     axis = form.first
     rate = dot(axis, turn)
-    own = friction_along(form.passive.first, rate, rate, counts)
+    own = friction_along(form.passive.first, rate, rate, counted)
     if form.passive.end_kind is JointKind.REVOLUTE:
         other = form.passive.end_side * (dot(axis, w_platform) - rate)
-        end = form.passive.end_side * friction_along(form.passive.end, other, other, counts)
+        end = form.passive.end_side * friction_along(form.passive.end, other, other, counted)
         own, moment = own - end, end * axis
     return (own * w) * cross(axis, r), moment
 

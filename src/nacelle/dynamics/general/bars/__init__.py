@@ -1,0 +1,1 @@
+"""What the bodies of bars require: rods and struts that are known by the line between two points."""

@@ -1,0 +1,158 @@
+"""Bars in the general form: what they require of the nacelle and of their drives, and their inertia.
+
+The masses of a rod at its ends count on what carries them (`inertial`), the mass between them as that of every
+rod (`efforts`). The rest is here: turning about A in a universal or revolute joint, all of a strut, friction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from nacelle.dynamics.general.bars.demand import friction_along
+from nacelle.dynamics.general.bars.rod import Moved, lean, turn, turning
+from nacelle.dynamics.general.bars.strut import strut
+from nacelle.dynamics.general.required import Counted, Required, on_both_sides
+from nacelle.kinematics.bars.form import LegForm
+from nacelle.kinematics.general.bars import Bar, flat
+from nacelle.kinematics.general.legs import Legs, Motion
+from nacelle.kinematics.general.placed import Placed
+from nacelle.kinematics.general.tie_motion import slip
+from nacelle.kinematics.general.ties import Tie
+from nacelle.kinematics.general.vectors import ZERO, is_zero
+from nacelle.model.joint import Joint
+from nacelle.spatial.scalar import Array, Scalar, at_sample, plus, product
+
+Key = tuple[int, int]
+
+
+def bars(placed: Placed) -> Iterator[tuple[Key, Tie, Bar, LegForm]]:
+    """For every bar its tie (leg, number), and the leg in the tie's axes."""
+    chains = placed.chains
+    for leg, ties in enumerate(placed.ties):
+        for number, tie in enumerate(ties):
+            if tie.bar is not None:
+                form = tie.bar.seen(chains.node(tie.axes).G.R if tie.axes else None)
+                yield (leg, number), tie, tie.bar, form
+
+
+def require_bars(
+    legs: Legs, motion: Motion, into: Required, counted: Counted, ends: dict[Key, Scalar]
+) -> None:
+    """What bars require beside masses at points.
+
+    Args:
+        legs: the legs.
+        motion: how everything moves.
+        into: where it is gathered.
+        counted: what counts.
+        ends: masses of the nacelle at the points where legs hold it, which struts take over.
+    """
+    moments: dict[int, Scalar] = {}
+    for key, tie, bar, form in bars(legs.placed):
+        weighed = form if counted.inertia else _massless(form)
+        if bar.is_strut:
+            mass = ends.get(key, 0.0) if counted.inertia else 0.0
+            _require_strut(legs, motion, into, counted, (key, tie, weighed, mass))
+        else:
+            moments[key[0]] = _require_rod(legs, motion, into, counted, (key, tie, weighed))
+    hinges = _hinge_moments(legs, motion, counted)
+    for key, tie, bar, form in bars(legs.placed):
+        moment = hinges.get(key[0], 0.0) + moments.get(key[0], 0.0)
+        if not is_zero(moment):
+            into.on_tie(key, moment * lean(form, _moved(legs, motion, key, tie, form)))
+
+
+def _massless(form: LegForm) -> LegForm:
+    """A leg without inertia: its friction alone."""
+    none = np.zeros(10)
+    drive = replace(form.drive, joint=replace(form.drive.joint, springs=(), rotor_inertia=0.0))
+    return replace(form, tube=none, rod=none, cross=0.0, drive=drive)
+
+
+def line(legs: Legs, tie: Tie) -> Array:
+    """B - A of a bar, in the tie's axes."""
+    assert tie.point is not None
+    if tie.rows[0].kind == "rod":
+        return tie.rows[0].force
+    return np.asarray(plus(legs.placed.chains.seen(tie.axes, tie.point), -tie.own))
+
+
+def _require_strut(
+    legs: Legs, motion: Motion, into: Required, counted: Counted, what: tuple[Key, Tie, LegForm, Scalar]
+) -> None:
+    key, tie, form, mass = what
+    bar, chains = tie.bar, legs.placed.chains
+    assert bar is not None
+    assert tie.body is not None
+    gravity = chains.down(tie.axes, np.asarray(legs.placed.robot.gravity))
+    w = chains.down(tie.axes, motion.frames[tie.body].w)
+    state = (line(legs, tie), motion.state.slip(tie), flat(form, motion.state.gap(tie)))
+    demand = strut(form, bar.numeric, *state, gravity, w, mass, bar.up, counted, geared=True)
+    into.on_tie(key, demand.G, demand.moment)
+    into.along(bar.rate, demand.own)
+
+
+def _moved(legs: Legs, motion: Motion, key: Key, tie: Tie, form: LegForm) -> Moved:
+    """How a rod moves, in the tie's axes."""
+    chains = legs.placed.chains
+    assert tie.bar is not None
+    r, state = line(legs, tie), motion.state
+    if tie.bar.is_strut:
+        return Moved(r, state.slip(tie), ZERO, ZERO, 0.0, 0.0, ZERO)
+    a1, a2 = (flat(form, a) for a in (state.acceleration(tie), state.end_acceleration(tie)))
+    arm: Array = ZERO
+    if form.drive.turns:
+        (axis,) = chains.node(tie.node).axes
+        arm = chains.up(tie.node, tie.own - float(axis @ at_sample(tie.own)) * axis, tie.axes)
+    share = legs.factors[key[0]].shares[0]
+    return Moved(r, state.slip(tie), a1, a2, motion.u[tie.bar.rate], share, arm)
+
+
+def _require_rod(
+    legs: Legs, motion: Motion, into: Required, counted: Counted, what: tuple[Key, Tie, LegForm]
+) -> Scalar:
+    """What a rod requires; gives the moment about A that is left for a force at B (`lean`)."""
+    key, tie, form = what
+    assert tie.bar is not None
+    assert tie.body is not None
+    w = legs.placed.chains.down(tie.axes, motion.frames[tie.body].w)
+    part = turning(form, tie.bar.numeric, _moved(legs, motion, key, tie, form), w, counted)
+    on_both_sides(legs.placed, into, key, tie, (part.force - part.G, ZERO), (part.G, part.moment))
+    into.along(tie.bar.rate, part.reaction)
+    return part.about_A
+
+
+def _hinge_moments(legs: Legs, motion: Motion, counted: Counted) -> dict[int, Scalar]:
+    """Friction of revolute joints between bars at a point: a moment on one bar, its opposite on the other."""
+    robot = legs.placed.robot
+    owner = {body: k for k, leg in enumerate(robot.legs) for body in leg.bodies}
+    listed = {key[0]: (tie, form) for key, tie, _, form in bars(legs.placed)}
+    found: dict[int, Scalar] = {}
+    for joint in robot.closures:
+        pair = [owner.get(body, -1) for body in (joint.predecessor, joint.successor)] if joint.at_point else []
+        if not (counted.friction and any(joint.friction) and pair and all(k in listed for k in pair)):
+            continue
+        sides = [_side(legs, listed[k][1], joint) for k in pair]
+        one, two = (
+            side * _turn(legs, motion, *listed[k]) for k, side in zip(pair, sides, strict=True)
+        )
+        effort = friction_along(joint.friction[0], two - one, two - one, counted)
+        for k, side in zip(pair, (-sides[0], sides[1]), strict=True):
+            found[k] = found[k] + side * effort if k in found else side * effort
+    return found
+
+
+def _turn(legs: Legs, motion: Motion, tie: Tie, form: LegForm) -> Scalar:
+    """Rate of a planar bar about its axis."""
+    return turn(form, line(legs, tie), slip(legs.placed.chains, tie, motion.u, motion.frames))
+
+
+def _side(legs: Legs, form: LegForm, joint: Joint) -> float:
+    """1 if the axis of a joint at the point lies along that of a leg, which is parallel to it, else -1."""
+    robot = legs.placed.robot
+    pose = legs.plan.known.assembly.motion.poses[joint.predecessor]
+    axis = product(pose.R, robot.numeric.joints[robot.joint(joint.name)].frame_predecessor.R[:, 2])
+    return 1.0 if float(axis @ at_sample(form.first)) > 0.0 else -1.0

@@ -1,0 +1,171 @@
+"""Bars: legs between two points, which the form knows by the line between them.
+
+A *rod* of constant length hangs at A on a driven arm or slider, a *strut* stands at A on the base and changes
+its length; both end on the nacelle at B and turn about A in a universal joint, a revolute joint across the
+plane of a planar robot, or, struts, in a spherical joint. With d = B - A and v = v_B - v_A the leg has one
+row,
+
+    rod      d . v_A = d . v_B                d . a_A = d . a_B + |v|^2
+    strut    l l' = d . v_B                   l l'' = d . a_B + |v|^2 - l'^2      l = |d|
+
+and no angles: what its bodies require follows from d, its derivatives and the first axis at A. Legs with a
+parallelogram are rods, too (`bars.parallel_rods`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from nacelle.kinematics.bars.form import LegForm, UnreadError, alike, clean, leg_axes
+from nacelle.kinematics.bars.reading import read_leg
+from nacelle.kinematics.legs.axes import TOLERANCE
+from nacelle.kinematics.mechanism import Mechanism
+from nacelle.model.joint import JointKind
+from nacelle.model.leg import BASE, PLATFORM
+from nacelle.model.robot import Robot
+from nacelle.spatial.pose import Pose
+from nacelle.spatial.rounding import first_largest
+from nacelle.spatial.scalar import Array, Scalar, at_sample, pack, product
+
+
+@dataclass(frozen=True, eq=False)
+class Bar:
+    """A leg that is a bar.
+
+    Attributes:
+        form: the leg, in base axes; its numbers may be symbols.
+        numeric: the same with the robot's own numbers.
+        rate: place in u of its drive.
+        carrier: the body that carries A.
+        A: in the frame of that body, m.
+        masses: of a rod at A, at B, and between them, kg (`rods`).
+        up: of a strut, the entry of its direction that never vanishes.
+    """
+
+    form: LegForm
+    numeric: LegForm
+    rate: int
+    carrier: int
+    A: Array
+    masses: tuple[Scalar, Scalar, Scalar]
+    up: int
+
+    @property
+    def is_strut(self) -> bool:
+        """Whether its length changes."""
+        return self.form.kind == "strut"
+
+    @property
+    def turns_alone(self) -> bool:
+        """Whether its velocity v is needed for its length alone: no inertia or friction of turning."""
+        p, inertia = self.form.passive, self.numeric.rod
+        if p.first or p.second or p.ball or p.end or p.still or self.is_strut:
+            return False
+        return self.form.pivot != "U" or not (np.any(inertia[4:] != 0.0) or np.any(inertia[1:3] != 0.0))
+
+    def seen(self, R: Array | None) -> LegForm:
+        """The leg with its axes seen from constant axes R (columns, in the base); None for the base."""
+        return self.form if R is None else turned(self.form, R)
+
+
+def turned(form: LegForm, R: Array) -> LegForm:
+    """A leg's axes seen from constant axes."""
+    from dataclasses import replace
+
+    return replace(form, axis=clean(product(R.T, form.axis)), first=clean(product(R.T, form.first)))
+
+
+def flat(form: LegForm, vector: Array) -> Array:
+    """A vector without its component across the plane of a planar leg; of other legs as it is."""
+    if form.pivot != "R":
+        return vector
+    k = first_largest(np.abs(at_sample(form.first)))
+    return pack([0.0 if j == k else vector[j] for j in range(3)])
+
+
+def find_bars(known: Mechanism) -> tuple[int, ...]:
+    """Legs that are bars, decided by the robot's own numbers."""
+    robot = known.robot
+    forms: dict[int, LegForm] = {}
+    for k in range(len(robot.legs)):
+        try:
+            form = read_leg(robot, known, k)
+        except UnreadError:
+            continue
+        if _is_bar(known, k, form):
+            forms[k] = form
+    owner = {body: k for k, leg in enumerate(robot.legs) for body in leg.bodies}
+    for joint in robot.closures:
+        if not joint.at_point or not (any(joint.friction) or any(joint.springs) or joint.rotor_inertia):
+            continue
+        pair = [owner[body] for body in (joint.predecessor, joint.successor)]
+        hinged = joint.kind is JointKind.REVOLUTE and not any(joint.springs) and not joint.rotor_inertia
+        if not (hinged and all(k in forms and forms[k].pivot == "R" for k in pair)):
+            forms = {k: form for k, form in forms.items() if k not in pair}
+    return tuple(forms)
+
+
+def _is_bar(known: Mechanism, leg: int, form: LegForm) -> bool:
+    robot = known.robot
+    end = form.passive
+    if form.kind == "rod" and form.pivot == "S":
+        # Rods between spherical joints are known by their points in every leg (`rods`).
+        return False
+    if form.pivot == "R":
+        planar = form.body == PLATFORM and not known.dependent and not known.parasitic
+        return planar and end.end_kind in (JointKind.REVOLUTE, JointKind.POINT)
+    # A joint at B that holds more than the point says something of the nacelle's rotation.
+    locks = end.end_kind not in (JointKind.SPHERICAL, JointKind.POINT)
+    if locks and (known.dependent or end.end):
+        return False
+    if any(term.basis == "constant" for terms in (end.second, end.still) for term in terms):
+        return False
+    p = form.rod + form.tube if form.kind == "strut" else form.rod
+    products = float(np.max(np.abs(p[[5, 7, 8]]))) > TOLERANCE * float(np.max(np.abs(p[4:]), initial=1e-300))
+    return not products and not (form.kind == "rod" and _is_beside(p))
+
+
+def _is_beside(p: Array) -> bool:
+    """Whether a centre of mass lies beside the third axis."""
+    return float(np.max(np.abs(p[1:3]))) > TOLERANCE * max(float(np.max(np.abs(p[1:4]))), 1e-300)
+
+
+def bar_bodies(robot: Robot, bars: tuple[int, ...]) -> frozenset[int]:
+    """Bodies of bars, without those that their drives carry."""
+    found: set[int] = set()
+    for k in bars:
+        leg = robot.legs[k]
+        driven = next(actuator.joint for actuator in robot.actuators if actuator.joint in leg.joints)
+        place = leg.joints.index(driven)
+        is_rod = all(robot.joints[j].kind is JointKind.FIXED for j in leg.joints[:place])
+        ahead = {BASE, *(robot.joints[j].successor for j in leg.joints[: place + 1])} if is_rod else {BASE}
+        for j in leg.joints if is_rod else ():
+            joint = robot.joints[j]
+            if joint.kind is JointKind.FIXED and joint.predecessor in ahead:
+                ahead.add(joint.successor)
+        found |= set(leg.bodies) - ahead
+    return frozenset(found)
+
+
+def bars_of(robot: Robot, known: Mechanism, legs: tuple[int, ...], up: int) -> dict[int, Bar]:
+    """The bars of a robot with its numbers, which may be symbols; `up` as `Bar` has it."""
+    found: dict[int, Bar] = {}
+    for k in legs:
+        form, numeric = read_leg(robot, known, k), read_leg(robot.numeric, known, k)
+        drive = robot.joints[robot.actuators[form.drive.number].joint]
+        rate = robot.platform_nv + robot.v_slices[robot.actuators[form.drive.number].joint].start
+        if form.kind == "strut":
+            found[k] = Bar(form, numeric, rate, BASE, form.A, (0.0, 0.0, 0.0), up)
+            continue
+        A = (drive.frame_successor @ Pose(np.eye(3), form.elbow)).p
+        mass, c1, c2 = form.rod[0], form.rod[3] / form.length, form.rod[4] / (form.length * form.length)
+        found[k] = Bar(form, numeric, rate, drive.successor, A, (mass - 2.0 * c1 + c2, c2, c1 - c2), up)
+    return found
+
+
+def own_axes(bars: dict[int, Bar]) -> dict[int, Array]:
+    """For bars whose first axis is none of the base's, constant axes along it (columns, in the base)."""
+    axes = alike([leg_axes(bar.form) for bar in bars.values()])
+    return {k: Q for k, Q in zip(bars, axes, strict=True) if not np.array_equal(Q, np.eye(3))}

@@ -1,0 +1,61 @@
+"""Constant rotations that cost little: about one coordinate axis, or none.
+
+Entries may be symbols of numbers that are given at run time; what is decided is decided at their sample.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nacelle.spatial.scalar import Array, Scalar, at_sample, pack, product
+
+# Entries of a constant unit vector below this are zero.
+ALIGNED = 1e-12
+
+
+def rotation(axis: int, c: Scalar, s: Scalar) -> Array:
+    """A constant rotation about a coordinate axis."""
+    i, j = (axis + 1) % 3, (axis + 2) % 3
+    R = np.eye(3).astype(object)
+    R[i, i], R[j, i], R[i, j], R[j, j] = c, s, -s, c
+    return pack(R.tolist())
+
+
+def rotation_cost(R: Array) -> int:
+    """What a constant rotation of a vector takes, in operations."""
+    return {3: 0, 5: 6}.get(int(np.count_nonzero(np.abs(at_sample(R)) > ALIGNED)), 15)
+
+
+def even_entries(R: Array) -> Array:
+    """A constant matrix that has zeros and ones where rounding has left nearly so."""
+    try:
+        number = at_sample(R)
+    except TypeError:
+        # Of a leg that hangs on the nacelle: it moves.
+        return R
+    whole = np.round(number)
+    near = np.abs(number - whole) < ALIGNED
+    return pack([[whole[i, j] if near[i, j] else R[i, j] for j in range(3)] for i in range(3)])
+
+
+def shortest(R: Array, k: int) -> Array | None:
+    """The cheapest constant rotation that takes the axis k where R takes it; None if it is as long as R.
+
+    A permutation of axes, and a rotation about the coordinate axis perpendicular to the image.
+    """
+    e = R[:, k]
+    size = np.abs(at_sample(e))
+    zero = [m for m in range(3) if size[m] < ALIGNED]
+    if len(zero) == 2:
+        j = int(np.argmax(size))
+        turn = rotation((j + 1) % 3, 1.0 if at_sample(e)[j] > 0.0 else -1.0, 0.0)
+        return turn @ np.roll(np.eye(3), j - k, axis=0)
+    if len(zero) != 1:
+        return None
+    # The image lies in a coordinate plane, which holds k or an axis j that k is taken to.
+    m = zero[0]
+    j = (m + 1) % 3 if k == m else k
+    c, s = e[j], e[3 - j - m] * (1.0 if (m + 1) % 3 == j else -1.0)
+    return product(rotation(m, c, s), np.roll(np.eye(3), j - k, axis=0))
+
+
