@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nacelle.dynamics.compact.measured import flat_axes
+from nacelle.dynamics.measured.inputs import flat_axes
 from nacelle.kinematics.bars.reading import LegForm, read_legs
 from nacelle.dynamics.forward import mass_matrix
 from nacelle.dynamics.inverse import inverse_dynamics

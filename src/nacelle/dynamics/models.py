@@ -13,11 +13,9 @@ from typing import Any, NamedTuple
 
 from nacelle.compile import Compiled, compile_function, make_program
 from nacelle.dynamics import smallest
-from nacelle.dynamics.compact import functions as compact
-from nacelle.dynamics.compact import measured
-from nacelle.dynamics.compact.choose import chosen
-from nacelle.dynamics.compact.model import applies
 from nacelle.dynamics.friction import friction_options
+from nacelle.dynamics.measured import inputs as measured
+from nacelle.dynamics.measured.choose import chosen
 from nacelle.errors import KinematicsError, did_you_mean
 from nacelle.kinematics import functions as kinematics
 from nacelle.kinematics.mechanism import mechanism
@@ -168,23 +166,24 @@ def _from_pose(robot: Robot, name: str, options: dict[str, Any], guarded: bool) 
     watched = " pivot gates" if guarded else ""
     settings = smallest.settings(made.settings, robot, options if made.friction else {})
     settings["outputs"] = made.result + watched
-    form = settings.get("form", "general")
-    return Model(name, robot, form, made.function, inputs, settings, _meaning(robot, inputs), made.includes)
+    return Model(
+        name, robot, "general", made.function, inputs, settings, _meaning(robot, inputs), made.includes
+    )
 
 
 def _measured(robot: Robot, source: str, options: dict[str, Any]) -> Model:
     """Inverse dynamics from what is measured: elements or encoders."""
     known = mechanism(robot)
-    _refuse(robot, source, applies(known))
+    _refuse(robot, source, measured.why_not(known))
     inputs: dict[str, tuple[int, ...]]
     function: Callable[..., Any]
     if source == "elements":
         _refuse(robot, source, measured.why_no_elements(known))
-        function, inputs = compact.inverse_dynamics_from_elements, measured.element_shapes(robot)
+        function, inputs = measured.inverse_dynamics_from_elements, measured.element_shapes(robot)
         includes = "legs, platform and the solve for the actuators' forces"
     else:
         _refuse(robot, source, measured.why_no_encoders(known))
-        function = compact.inverse_dynamics_from_encoders
+        function = measured.inverse_dynamics_from_encoders
         inputs = dict.fromkeys(("q", "q_dot", "q_ddot"), (len(robot.actuators),))
         includes = "forward kinematics, legs, platform and the solve for the actuators' forces"
     settings = chosen(function, robot, inputs, options)

@@ -19,7 +19,6 @@ from nacelle.dynamics.general import functions as general
 from nacelle.dynamics.general import regressor as general_regressor
 from nacelle.kinematics.functions import dense_jacobian, inverse_jacobian
 from nacelle.kinematics.general.plan import has_own_axes, is_served
-from nacelle.kinematics.mechanism import mechanism
 from nacelle.kinematics.native import native
 from nacelle.kinematics.samples import samples_of
 from nacelle.kinematics.shapes import of_actuators, of_pose, of_twist, of_unknowns
@@ -27,9 +26,9 @@ from nacelle.kinematics.weak import Pivoted
 from nacelle.model.robot import Robot
 from nacelle.program.cost import cost, count
 from nacelle.program.identities.merge import merged
-from nacelle.program.program import Program
 from nacelle.spatial.physics import physics, sampled
 from nacelle.spatial.scalar import Array, pack, sqrt
+
 
 def _kept(found: Mapping[str, Array], outputs: str) -> dict[str, Array]:
     """The outputs that are wanted; what has no fixed pivots has the best pivot figure."""

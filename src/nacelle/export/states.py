@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from nacelle.kinematics.bars.form import LegForm
-from nacelle.dynamics.compact.measured import flat_axes
-from nacelle.kinematics.bars.reading import read_legs
 from nacelle.dynamics.inverse import inverse_dynamics
+from nacelle.dynamics.measured.inputs import flat_axes
 from nacelle.dynamics.poses import sample_poses
+from nacelle.kinematics.bars.form import LegForm
+from nacelle.kinematics.bars.reading import read_legs
 from nacelle.kinematics.jacobian import twist_units
 from nacelle.kinematics.mechanism import mechanism
 from nacelle.kinematics.motion import joint_motion

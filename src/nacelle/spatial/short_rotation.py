@@ -57,5 +57,3 @@ def shortest(R: Array, k: int) -> Array | None:
     j = (m + 1) % 3 if k == m else k
     c, s = e[j], e[3 - j - m] * (1.0 if (m + 1) % 3 == j else -1.0)
     return product(rotation(m, c, s), np.roll(np.eye(3), j - k, axis=0))
-
-

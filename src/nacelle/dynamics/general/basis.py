@@ -207,9 +207,7 @@ def _cost(key: Key) -> float:
     return _NODE_COSTS[i] if kind == "node" else _BODY_COSTS[i]
 
 
-def _orders(
-    columns: dict[Key, Array], keys: tuple[Key, ...], depth: dict[int, int]
-) -> list[list[list[Key]]]:
+def _orders(columns: dict[Key, Array], keys: tuple[Key, ...], depth: dict[int, int]) -> list[list[list[Key]]]:
     """Orders in which columns are taken: groups of the same price."""
 
     def price(key: Key) -> tuple[float, float]:
@@ -324,9 +322,7 @@ def _greedy(
     for group in order:
         lengths_ = {key: float(np.linalg.norm(columns[key])) for key in group}
         left = {
-            key: columns[key] / length
-            for key, length in lengths_.items()
-            if length > _DEPENDENT * sizes[key]
+            key: columns[key] / length for key, length in lengths_.items() if length > _DEPENDENT * sizes[key]
         }
         for key in left:
             left[key] = left[key] - (Q @ left[key]) @ Q

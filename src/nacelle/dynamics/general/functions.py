@@ -59,7 +59,9 @@ def _shared_basis(plan: Plan) -> tuple[list[tuple[int, int]], Basis | None]:
     """A basis for every geometry, from robots of which each has other numbers."""
     robot = plan.known.robot
     others = [robot.with_numbers(robot.numbers.sample(seed=seed)) for seed in _GEOMETRIES]
-    return find_basis(plan.known, plan, [plan_of(other, Way(bool(plan.parts.bars), plan.parts.turned)) for other in others])
+    return find_basis(
+        plan.known, plan, [plan_of(other, Way(bool(plan.parts.bars), plan.parts.turned)) for other in others]
+    )
 
 
 def numbers_of(placed: Placed, plan: Plan) -> Numbers:

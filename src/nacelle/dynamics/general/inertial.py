@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from nacelle.dynamics.general.bars.rod import rotor
 from nacelle.dynamics.general.inertia import (
     Numbers,
     moved,
@@ -11,7 +12,6 @@ from nacelle.dynamics.general.inertia import (
     second_moments,
     wrench_in_own_axes,
 )
-from nacelle.dynamics.general.bars.rod import rotor
 from nacelle.dynamics.general.required import Required
 from nacelle.kinematics.general.legs import Legs, Motion, merge
 from nacelle.kinematics.general.nacelle import Frame

@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from nacelle.dynamics.general.bars.inertia import bar_inertia, spin
+from nacelle.dynamics.general.bars.inertia import bar_inertia, residual_energy
 from nacelle.dynamics.general.bars.require import bars
 from nacelle.dynamics.general.inertia import PAIRS, Numbers, second_moments
 from nacelle.dynamics.general.inertial import reference_point
@@ -306,8 +306,7 @@ def kinetic_energy(legs: Legs, motion: Motion, numbers: Numbers) -> Scalar:
             K = bar_inertia(legs, tie, form, 0.0, 0.0)
             total = plus_times(total, 0.5, dot(v, pack([_weighed(row, v) for row in K])))
         else:
-            c, b = spin(legs, tie, form)
-            total = total if is_zero(c) else plus_times(total, 0.5 * c, dot(b, v) * dot(b, v))
+            total = plus_times(total, 1.0, residual_energy(legs, tie, form, v, motion.u[bar.rate]))
     for joint, closing in closure_rates(placed).items():
         drive = placed.robot.joints[joint]
         if placed.robot.numeric.joints[joint].rotor_inertia:

@@ -14,15 +14,14 @@ parallelogram are rods, too (`bars.parallel_rods`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from nacelle.kinematics.bars.form import LegForm, UnreadError, alike, clean, leg_axes
 from nacelle.kinematics.bars.reading import read_leg
-from nacelle.kinematics.legs.axes import TOLERANCE
 from nacelle.kinematics.mechanism import Mechanism
-from nacelle.model.joint import JointKind
+from nacelle.model.joint import Joint, JointKind
 from nacelle.model.leg import BASE, PLATFORM
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
@@ -72,8 +71,6 @@ class Bar:
 
 def turned(form: LegForm, R: Array) -> LegForm:
     """A leg's axes seen from constant axes."""
-    from dataclasses import replace
-
     return replace(form, axis=clean(product(R.T, form.axis)), first=clean(product(R.T, form.first)))
 
 
@@ -83,6 +80,14 @@ def flat(form: LegForm, vector: Array) -> Array:
         return vector
     k = first_largest(np.abs(at_sample(form.first)))
     return pack([0.0 if j == k else vector[j] for j in range(3)])
+
+
+def hinge_side(known: Mechanism, form: LegForm, joint: Joint) -> float:
+    """1 if the axis of a joint at the point lies along that of a leg, which is parallel to it, else -1."""
+    robot = known.robot
+    pose = known.assembly.motion.poses[joint.predecessor]
+    axis = product(pose.R, robot.joints[robot.joint(joint.name)].frame_predecessor.R[:, 2])
+    return 1.0 if float(axis @ at_sample(form.first)) > 0.0 else -1.0
 
 
 def find_bars(known: Mechanism) -> tuple[int, ...]:
@@ -108,7 +113,6 @@ def find_bars(known: Mechanism) -> tuple[int, ...]:
 
 
 def _is_bar(known: Mechanism, leg: int, form: LegForm) -> bool:
-    robot = known.robot
     end = form.passive
     if form.kind == "rod" and form.pivot == "S":
         # Rods between spherical joints are known by their points in every leg (`rods`).
@@ -120,16 +124,7 @@ def _is_bar(known: Mechanism, leg: int, form: LegForm) -> bool:
     locks = end.end_kind not in (JointKind.SPHERICAL, JointKind.POINT)
     if locks and (known.dependent or end.end):
         return False
-    if any(term.basis == "constant" for terms in (end.second, end.still) for term in terms):
-        return False
-    p = form.rod + form.tube if form.kind == "strut" else form.rod
-    products = float(np.max(np.abs(p[[5, 7, 8]]))) > TOLERANCE * float(np.max(np.abs(p[4:]), initial=1e-300))
-    return not products and not (form.kind == "rod" and _is_beside(p))
-
-
-def _is_beside(p: Array) -> bool:
-    """Whether a centre of mass lies beside the third axis."""
-    return float(np.max(np.abs(p[1:3]))) > TOLERANCE * max(float(np.max(np.abs(p[1:4]))), 1e-300)
+    return not any(term.basis == "constant" for terms in (end.second, end.still) for term in terms)
 
 
 def bar_bodies(robot: Robot, bars: tuple[int, ...]) -> frozenset[int]:

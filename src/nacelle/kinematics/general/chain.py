@@ -22,7 +22,6 @@ from nacelle.kinematics.configuration import Configuration
 from nacelle.kinematics.general.node import (
     Node,
     even,
-    even_entries,
     is_aligned,
     split_own,
     together,
@@ -35,6 +34,7 @@ from nacelle.model.leg import BASE
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose, identity
 from nacelle.spatial.scalar import Array, divide, pack, plus, product, settled
+from nacelle.spatial.short_rotation import even_entries
 
 
 class Idle(NamedTuple):
@@ -209,9 +209,7 @@ def chains(
                 parents.add(index)
                 rates = tuple(range(rate, rate + primitive.nv))
                 angle = now.angles.get(j)
-                node = split_own(
-                    Node(index, rates, G, primitive, now.steps[starts[j] + at], False, angle)
-                )
+                node = split_own(Node(index, rates, G, primitive, now.steps[starts[j] + at], False, angle))
                 split = turning and not is_aligned(node.G.R, primitive.axis)
                 nodes.append(replace(node, split=split))
                 index, G = len(nodes) - 1, identity()

@@ -80,9 +80,17 @@ def distances(legs: Legs) -> list[Scalar]:
 
 
 def growth_figure(legs: Legs) -> Scalar:
-    """`FREE` over the largest multiplier of the legs and of the dependent rates, at most 1."""
+    """`FREE` over the largest multiplier of the legs and of the dependent rates, at most 1.
+
+    A strut counts by (z / l)^2, z the entry of its direction that its row is divided by.
+    """
     largest = _largest(_multipliers(legs))
-    return 1.0 if largest is None else minimum(1.0, divide(FREE, largest))
+    figure: Scalar = 1.0 if largest is None else minimum(1.0, divide(FREE, largest))
+    for ties, factors in zip(legs.placed.ties, legs.factors, strict=True):
+        if ties and ties[0].rows[0].kind == "strut":
+            share = factors.shares[0]
+            figure = minimum(figure, share * share)
+    return figure
 
 
 def _multipliers(legs: Legs) -> Iterable[Scalar]:

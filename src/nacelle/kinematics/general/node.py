@@ -11,7 +11,6 @@ from nacelle.kinematics.general.vectors import is_zero, scaled
 from nacelle.kinematics.tree import Step, Turn, step_motion
 from nacelle.model.joint import Primitive
 from nacelle.spatial.pose import Pose
-from nacelle.spatial.short_rotation import ALIGNED, even_entries, rotation, rotation_cost, shortest
 from nacelle.spatial.scalar import (
     Array,
     Scalar,
@@ -25,6 +24,7 @@ from nacelle.spatial.scalar import (
     sin,
     sqrt,
 )
+from nacelle.spatial.short_rotation import ALIGNED, even_entries, rotation, rotation_cost, shortest
 
 
 @dataclass(frozen=True, eq=False)

@@ -149,9 +149,7 @@ def placed_at(plan: Plan, robot: Robot, now: Configuration) -> Placed:
     return replace(placed, chains=replace(placed.chains, joined=False, runs={}))
 
 
-def _placed(
-    robot: Robot, known: Mechanism, parts: Parts, now: Configuration, pole: bool
-) -> Placed:
+def _placed(robot: Robot, known: Mechanism, parts: Parts, now: Configuration, pole: bool) -> Placed:
     bars = bars_of(robot, known, parts.bars, parts.up)
     frames = chains(robot, now, parts.omitted, own_axes(bars) if parts.turned else {})
     nacelle = replace(nacelle_at(robot, known, now), spread=_is_spread(robot))

@@ -194,9 +194,7 @@ def _plan(robot: Robot, names: tuple[str, ...], way: Way) -> Plan:
         legs.append(_leg_order(known, parts, placed, k))
     legs, own_rows, complete = rows_that_decide(known, placed, legs)
     complete &= all(_says_nothing(known, leg, parts, k) for k, leg in enumerate(legs))
-    first = Plan(
-        *(known, parts, tuple(legs), own_rows, None, 1.0, None, tuple(states)), complete=complete
-    )
+    first = Plan(*(known, parts, tuple(legs), own_rows, None, 1.0, None, tuple(states)), complete=complete)
     first = replace(first, dependent=dependent_order(first, placed), idle=idle_directions(first, placed))
     first = replace(first, unit=unit_forces(first, placed))
     order, determinant = solve_order(first, placed)

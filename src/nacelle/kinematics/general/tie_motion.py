@@ -144,6 +144,7 @@ def _bar_acceleration(tie: Tie, bar: Bar, state: Moving) -> Scalar:
     with r from the axis to A: v_B.v_B is the same for all legs of a nacelle that does not turn.
     """
     assert tie.body is not None
+    assert tie.point is not None
     chains, (row,) = state.chains, tie.rows
     if bar.turns_alone and chains.node(tie.node).primitive.turns:
         (axis,) = chains.node(tie.node).axes

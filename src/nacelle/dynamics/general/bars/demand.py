@@ -7,9 +7,7 @@ follows as gain f + own.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
-import numpy as np
+from typing import NamedTuple
 
 from nacelle.dynamics.friction import axis_friction
 from nacelle.dynamics.general.required import Counted
@@ -18,8 +16,7 @@ from nacelle.model.joint import FrictionTerm
 from nacelle.spatial.scalar import Array, Scalar, sign
 
 
-@dataclass(frozen=True)
-class Demand:
+class Demand(NamedTuple):
     """What one leg asks for.
 
     Attributes:
@@ -28,12 +25,7 @@ class Demand:
         moment: on the platform (3,), from friction in the joint at B.
         gain: actuator's force for a unit of force density.
         own: actuator's force without it.
-        gates: radicands and squares that are positive where the leg can be closed.
-        share: 1 / gain.
-        scale: what B - A was multiplied with to make r.
-        turn: for a rod in a plane, its rate of turn about its axis.
-        lean: for a rod in a plane, the force at B (3,) that a moment of 1 about A asks for, and which the
-            drive does not feel.
+        about_a: for a rod in a plane, a moment about A, still to be made a force at B.
     """
 
     r: Array
@@ -41,11 +33,7 @@ class Demand:
     moment: Array
     gain: Scalar
     own: Scalar
-    gates: tuple[Scalar, ...]
-    share: Scalar = 0.0
-    scale: Scalar = 1.0
-    turn: Scalar = 0.0
-    lean: Array = field(default_factory=lambda: np.zeros(3))
+    about_a: Scalar = 0.0
 
 
 def friction_along(terms: tuple[FrictionTerm, ...], rate: Scalar, along: Scalar, counted: Counted) -> Scalar:

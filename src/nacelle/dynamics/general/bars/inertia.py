@@ -1,9 +1,10 @@
 """Inertia of bars, condensed at the point B where they hold the nacelle.
 
-The drive of a rod follows B: q' = n . v_B with n = d / (d . c), c = dA/dq, and v = v_B - c q'. With H the inertia
-along the drive, m_AB the mass between its ends and c_s (b . v)^2 / 2 the energy of its spin,
+The drive of a rod follows B: q' = n . v_B with n = d / (d . c), c = dA/dq, and v = v_B - c q'. With H the
+inertia along the drive, m_AB the mass between its ends and what `rod.residual` has beyond that, s and t seen
+from v_B,
 
-    K = H n n^T + m_AB (c n^T + n c^T) + c_s s s^T      s = b - (c . b) n.
+    K = H n n^T + A s s^T + sym(2 m_AB c n^T + 2 C s t^T + 2 n (F s + G t)^T).
 """
 
 from __future__ import annotations
@@ -11,11 +12,11 @@ from __future__ import annotations
 import numpy as np
 
 from nacelle.dynamics.general.bars.require import line
-from nacelle.dynamics.general.bars.rod import spin_inertia
+from nacelle.dynamics.general.bars.rod import Residual, residual
 from nacelle.dynamics.general.bars.strut import strut_inertia
 from nacelle.kinematics.bars.form import LegForm
 from nacelle.kinematics.general.bars import Bar
-from nacelle.kinematics.general.legs import Legs
+from nacelle.kinematics.general.legs import Legs, plus_times
 from nacelle.kinematics.general.tie_motion import tie_columns
 from nacelle.kinematics.general.ties import Tie
 from nacelle.kinematics.general.vectors import add, is_zero, scaled
@@ -45,23 +46,48 @@ def bar_inertia(legs: Legs, tie: Tie, form: LegForm, drive: Scalar, mass: Scalar
     return pack([[full[max(i, j), min(i, j)] for j in range(3)] for i in range(3)])
 
 
-def _rod_inertia(legs: Legs, tie: Tie, bar: Bar, form: LegForm, drive: Scalar, mass: Scalar) -> Array:
+def _beyond(legs: Legs, tie: Tie, bar: Bar, form: LegForm) -> tuple[Array, Residual | None]:
+    """dA/dq, and what a rod has beyond its masses."""
     c = tie_columns(legs.placed.chains, tie)[bar.rate][0]
+    return c, residual(form, bar.numeric, line(legs, tie), c)
+
+
+def _rod_inertia(legs: Legs, tie: Tie, bar: Bar, form: LegForm, drive: Scalar, mass: Scalar) -> Array:
+    c, more = _beyond(legs, tie, bar, form)
     n = scaled(divide(1.0, tie.rows[0].coefficients[bar.rate]), tie.rows[0].force)
-    # H n n^T + m (c n^T + n c^T) = t n^T + n t^T.
-    t = add(scaled(bar.masses[2], c), scaled(0.5 * drive, n))
-    spin_, b = spin_inertia(form, tie.rows[0].force)
-    s = b if is_zero(spin_) else add(b, -scaled(dot(c, b), n))
+    # H n n^T + m (c n^T + n c^T) = k n^T + n k^T.
+    k = add(scaled(bar.masses[2], c), scaled(0.5 * drive, n))
+    pairs = []
+    if more is not None:
+        s = add(more.s, -scaled(dot(c, more.s), n))
+        j = scaled(0.5 * more.A, s)
+        if not (is_zero(more.C) and is_zero(more.G)):
+            t = add(more.t, -scaled(dot(c, more.t), n))
+            j, k = add(j, scaled(more.C, t)), add(k, scaled(more.G, t))
+        k = add(k, scaled(more.F, s))
+        pairs.append((s, j))
+    pairs.append((n, k))
 
     def entry(i: int, j: int) -> Scalar:
-        value = t[i] * n[j] + n[i] * t[j] if i != j else 2.0 * (t[i] * n[i])
-        if not is_zero(spin_):
-            value = value + (spin_ * s[i]) * s[j]
-        return value + mass if i == j and not is_zero(mass) else value
+        value: Scalar = mass if i == j else 0.0
+        for u, w in pairs:
+            part = u[i] * w[j] + w[i] * u[j] if i != j else 2.0 * (u[i] * w[i])
+            value = part if is_zero(value) else value + part
+        return value
 
     return pack([[entry(max(i, j), min(i, j)) for j in range(3)] for i in range(3)])
 
 
-def spin(legs: Legs, tie: Tie, form: LegForm) -> tuple[Scalar, Array]:
-    """Inertia of a rod's spin c and the direction b, tie axes: kinetic energy c (b . v)^2 / 2."""
-    return spin_inertia(form, line(legs, tie))
+def residual_energy(legs: Legs, tie: Tie, form: LegForm, v: Array, rate: Scalar) -> Scalar:
+    """Kinetic energy of a rod beyond that of its masses, at v and the rate of its drive."""
+    assert tie.bar is not None
+    _, more = _beyond(legs, tie, tie.bar, form)
+    if more is None:
+        return 0.0
+    turn = dot(more.s, v)
+    total = 0.5 * more.A * (turn * turn)
+    total = plus_times(total, more.F, rate * turn)
+    if not (is_zero(more.C) and is_zero(more.G)):
+        about = dot(more.t, v)
+        total = plus_times(plus_times(total, more.C, turn * about), more.G, rate * about)
+    return total

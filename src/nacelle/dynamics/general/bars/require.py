@@ -1,7 +1,8 @@
 """Bars in the general form: what they require of the nacelle and of their drives, and their inertia.
 
-The masses of a rod at its ends count on what carries them (`inertial`), the mass between them as that of every
-rod (`efforts`). The rest is here: turning about A in a universal or revolute joint, all of a strut, friction.
+The masses of a rod at its ends count on what carries them (`inertial`), the mass between them as that of
+every rod (`efforts`). The rest is here: turning about A in a universal or revolute joint, all of a strut,
+friction.
 """
 
 from __future__ import annotations
@@ -16,14 +17,13 @@ from nacelle.dynamics.general.bars.rod import Moved, lean, turn, turning
 from nacelle.dynamics.general.bars.strut import strut
 from nacelle.dynamics.general.required import Counted, Required, on_both_sides
 from nacelle.kinematics.bars.form import LegForm
-from nacelle.kinematics.general.bars import Bar, flat
+from nacelle.kinematics.general.bars import Bar, flat, hinge_side
 from nacelle.kinematics.general.legs import Legs, Motion
 from nacelle.kinematics.general.placed import Placed
 from nacelle.kinematics.general.tie_motion import slip
 from nacelle.kinematics.general.ties import Tie
 from nacelle.kinematics.general.vectors import ZERO, is_zero
-from nacelle.model.joint import Joint
-from nacelle.spatial.scalar import Array, Scalar, at_sample, plus, product
+from nacelle.spatial.scalar import Array, Scalar, at_sample, plus
 
 Key = tuple[int, int]
 
@@ -59,7 +59,7 @@ def require_bars(
         else:
             moments[key[0]] = _require_rod(legs, motion, into, counted, (key, tie, weighed))
     hinges = _hinge_moments(legs, motion, counted)
-    for key, tie, bar, form in bars(legs.placed):
+    for key, tie, _, form in bars(legs.placed):
         moment = hinges.get(key[0], 0.0) + moments.get(key[0], 0.0)
         if not is_zero(moment):
             into.on_tie(key, moment * lean(form, _moved(legs, motion, key, tie, form)))
@@ -122,7 +122,7 @@ def _require_rod(
     part = turning(form, tie.bar.numeric, _moved(legs, motion, key, tie, form), w, counted)
     on_both_sides(legs.placed, into, key, tie, (part.force - part.G, ZERO), (part.G, part.moment))
     into.along(tie.bar.rate, part.reaction)
-    return part.about_A
+    return part.about_a
 
 
 def _hinge_moments(legs: Legs, motion: Motion, counted: Counted) -> dict[int, Scalar]:
@@ -132,13 +132,13 @@ def _hinge_moments(legs: Legs, motion: Motion, counted: Counted) -> dict[int, Sc
     listed = {key[0]: (tie, form) for key, tie, _, form in bars(legs.placed)}
     found: dict[int, Scalar] = {}
     for joint in robot.closures:
-        pair = [owner.get(body, -1) for body in (joint.predecessor, joint.successor)] if joint.at_point else []
+        pair = (
+            [owner.get(body, -1) for body in (joint.predecessor, joint.successor)] if joint.at_point else []
+        )
         if not (counted.friction and any(joint.friction) and pair and all(k in listed for k in pair)):
             continue
-        sides = [_side(legs, listed[k][1], joint) for k in pair]
-        one, two = (
-            side * _turn(legs, motion, *listed[k]) for k, side in zip(pair, sides, strict=True)
-        )
+        sides = [hinge_side(legs.plan.known, listed[k][1], joint) for k in pair]
+        one, two = (side * _turn(legs, motion, *listed[k]) for k, side in zip(pair, sides, strict=True))
         effort = friction_along(joint.friction[0], two - one, two - one, counted)
         for k, side in zip(pair, (-sides[0], sides[1]), strict=True):
             found[k] = found[k] + side * effort if k in found else side * effort
@@ -148,11 +148,3 @@ def _hinge_moments(legs: Legs, motion: Motion, counted: Counted) -> dict[int, Sc
 def _turn(legs: Legs, motion: Motion, tie: Tie, form: LegForm) -> Scalar:
     """Rate of a planar bar about its axis."""
     return turn(form, line(legs, tie), slip(legs.placed.chains, tie, motion.u, motion.frames))
-
-
-def _side(legs: Legs, form: LegForm, joint: Joint) -> float:
-    """1 if the axis of a joint at the point lies along that of a leg, which is parallel to it, else -1."""
-    robot = legs.placed.robot
-    pose = legs.plan.known.assembly.motion.poses[joint.predecessor]
-    axis = product(pose.R, robot.numeric.joints[robot.joint(joint.name)].frame_predecessor.R[:, 2])
-    return 1.0 if float(axis @ at_sample(form.first)) > 0.0 else -1.0

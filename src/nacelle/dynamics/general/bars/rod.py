@@ -1,8 +1,8 @@
 """Rods of constant length L on a driven slider or arm: what their turning about A requires.
 
-With r = B - A, v and a its derivatives, and p, h the transverse inertia about A and the first moment, a rod is
-masses at its ends and between them (`nacelle.kinematics.general.rods`). What a universal joint at A adds comes
-from the moments about its two axes, a_1 and e_1 = b / rho with b = a_1 x r, rho = |b|, y = a_1 . r:
+With r = B - A, v and a its derivatives, a rod is masses at its ends and between them
+(`nacelle.kinematics.general.rods`). What a universal joint at A adds comes from the moments about its two axes,
+a_1 and e_1 = b / rho with b = a_1 x r, rho = |b|, y = a_1 . r:
 
     M_a = p_1 alpha'' - D b.a + friction       T = M_1 / rho = D y alpha'^2 + friction
     alpha' = b.v / rho^2       alpha'' = (b.a + 2 y a_1.v alpha') / rho^2
@@ -28,7 +28,7 @@ from nacelle.kinematics.bars.form import LegForm
 from nacelle.kinematics.general.vectors import ZERO, is_zero
 from nacelle.kinematics.legs.axes import TOLERANCE
 from nacelle.model.joint import JointKind
-from nacelle.spatial.scalar import Array, Scalar, cross, divide, dot, sqrt
+from nacelle.spatial.scalar import Array, Scalar, cross, divide, dot, pack, sqrt
 
 
 class Moved(NamedTuple):
@@ -60,14 +60,14 @@ class Turned(NamedTuple):
         G: force at B, and its opposite at A.
         moment: on the nacelle.
         force: at A, beside that.
-        about_A: moment about A in a plane, still to be made a force at B (`lean`).
+        about_a: moment about A in a plane, still to be made a force at B (`lean`).
         reaction: on the drive.
     """
 
     G: Array
     moment: Array = ZERO
     force: Array = ZERO
-    about_A: Scalar = 0.0
+    about_a: Scalar = 0.0
     reaction: Scalar = 0.0
 
 
@@ -89,22 +89,65 @@ def _spin(form: LegForm, r: Array) -> Spin:
     return Spin(dot(form.first, r), b, rho2, divide(1.0, rho2), form.cross + p[9], D)
 
 
-def spin_inertia(form: LegForm, r: Array) -> tuple[Scalar, Array]:
-    """Inertia c of a rod's spin and b, so that its kinetic energy is c (b . v)^2 / 2; in a plane none."""
-    if form.pivot != "U":
-        return 0.0, ZERO
+class Residual(NamedTuple):
+    """Kinetic energy of a rod beyond that of its masses: A alpha'^2 / 2 + C alpha' w_1 + q' (F alpha' + G w_1).
+
+    Attributes:
+        s: alpha' = s . v.
+        A: inertia of the spin.
+        t: w_1 = t . v, the rate about e_1; not used where C and G are zero.
+        C: product of inertia of both.
+        F: what a centre of mass beside the line makes of alpha' and the drive's rate.
+        G: the same with w_1.
+    """
+
+    s: Array
+    A: Scalar
+    t: Array = ZERO
+    C: Scalar = 0.0
+    F: Scalar = 0.0
+    G: Scalar = 0.0
+
+
+def residual(form: LegForm, numeric: LegForm, r: Array, c: Array) -> Residual | None:
+    """What a rod's masses do not have of its kinetic energy; c = dA/dq. None where they have all.
+
+    With h_1, h_2 the first moments beside the line, in e_1, e_2, e_3,
+
+        A = p_1 - D rho^2 + 2 p_23 rho y / L^2             C = (p_12 rho + p_13 y) / L
+        F = (y (h_1 e_2 - h_2 e_1) - rho h_1 e_3) . c / L      G = h_2 e_3 . c.
+    """
+    axis, p, L = form.first, form.rod, form.length
+    if form.pivot == "R":
+        if not is_beside(numeric):
+            return None
+        s = divide(1.0, L * L) * cross(axis, r)
+        # The first moment across the line is -h_2 axis x r / L.
+        return Residual(s, 0.0, F=(p[2] / L) * dot(r, c))
     spin = _spin(form, r)
-    if is_zero(spin.p1) and is_zero(spin.D):
-        return 0.0, ZERO
-    return (spin.p1 * spin.sigma - spin.D) * spin.sigma, spin.b
+    s = spin.sigma * spin.b
+    if not is_general(numeric):
+        whole = is_zero(spin.p1) and is_zero(spin.D)
+        return None if whole else Residual(s, spin.p1 - spin.D * spin.rho2)
+    share = divide(1.0, sqrt(spin.rho2))
+    up, across = spin.rho2 * share / L, spin.y / L
+    e1, e3 = spin.b * share, r / L
+    e2 = cross(e3, e1)
+    A = spin.p1 - spin.D * spin.rho2 + 2.0 * p[8] * (up * across)
+    F = across * (p[1] * dot(e2, c) - p[2] * dot(e1, c)) - up * (p[1] * dot(e3, c))
+    return Residual(s, A, -share * axis, p[5] * up + p[7] * across, F, p[2] * dot(e3, c))
 
 
 def turning(form: LegForm, numeric: LegForm, at: Moved, w_end: Array, counted: Counted) -> Turned:
     """What a rod's turning requires; `w_end` is the angular velocity of the nacelle's body at B."""
-    return _hinged(form, numeric, at, w_end, counted) if form.pivot == "R" else _crossed(form, at, w_end, counted)
+    if form.pivot == "R":
+        return _hinged(form, numeric, at, w_end, counted)
+    if form.pivot == "S":
+        return _between_spherical(form, at, w_end, counted)
+    return _crossed(form, numeric, at, w_end, counted)
 
 
-def _crossed(form: LegForm, at: Moved, w_end: Array, counted: Counted) -> Turned:
+def _crossed(form: LegForm, numeric: LegForm, at: Moved, w_end: Array, counted: Counted) -> Turned:
     """A rod on a universal joint."""
     first, passive, r, v = form.first, form.passive, at.r, at.v
     y, b, rho2, sigma, p1, D = _spin(form, r)
@@ -117,19 +160,103 @@ def _crossed(form: LegForm, at: Moved, w_end: Array, counted: Counted) -> Turned
     reaction: Scalar = -(with_drive * M) if form.drive.turns else 0.0
     M = M + friction_along(passive.still, rate, h, counted)
     T: Scalar = 0.0
-    if not (is_zero(p1) and is_zero(D)):
+    force: Array = ZERO
+    if is_general(numeric):
+        moments, force = _general(form, at, (y, b, rho2, sigma), (along, rate))
+        M, T = M + moments[0], moments[1]
+    elif not (is_zero(p1) and is_zero(D)):
         k = dot(b, at.a2 - at.a1)
         M = M + p1 * ((k + (2.0 * (y * along)) * rate) * sigma) - D * k
         T = (D * y) * (rate * rate)
     if counted.friction and passive.second:
         side, share = passive.side, divide(1.0, sqrt(rho2))
-        T = T + side * friction_along(passive.second, -(side * along) * share, -(side * along), counted) * share
+        T = (
+            T
+            + side * friction_along(passive.second, -(side * along) * share, -(side * along), counted) * share
+        )
     if counted.friction and passive.end and passive.end_kind is JointKind.SPHERICAL:
         w = divide(1.0, form.length * form.length) * (cross(r, v) + (rate * y) * r)
         moment = ball_friction(passive.end, w_end - w, counted.smooth)
         M = M - dot(first, moment)
         T = T - dot(b, moment) * sigma
-    return Turned((M * sigma) * b - T * first, moment, reaction=reaction)
+    return Turned((M * sigma) * b - T * first, moment, force, reaction=reaction)
+
+
+def is_beside(numeric: LegForm) -> bool:
+    """Whether a planar rod has its centre of mass beside its line."""
+    p = numeric.rod
+    return float(abs(p[2])) > TOLERANCE * max(float(np.max(np.abs(p[1:4]))), 1e-300)
+
+
+def is_general(numeric: LegForm) -> bool:
+    """Whether a rod on a universal joint has products of inertia, or its centre of mass beside its line."""
+    p = numeric.rod
+    products, inertia = float(np.max(np.abs(p[[5, 7, 8]]))), float(np.max(np.abs(p[4:]), initial=1e-300))
+    beside, first = float(np.max(np.abs(p[1:3]))), max(float(np.max(np.abs(p[1:4]))), 1e-300)
+    return numeric.pivot == "U" and (products > TOLERANCE * inertia or beside > TOLERANCE * first)
+
+
+def _general(
+    form: LegForm, at: Moved, spin: tuple[Scalar, Array, Scalar, Scalar], rates: tuple[Scalar, Scalar]
+) -> tuple[tuple[Scalar, Scalar], Array]:
+    """Moments M_a and T of any inertia, in e_1, e_2, e_3, and the force at A.
+
+    An even rod, inertia p_11 about e_1 and e_2 and first moment p_3, is left out: it is in the masses at the
+    ends.
+    """
+    (y, b, rho2, sigma), (along, rate) = spin, rates
+    L, r, a = form.length, at.r, at.a2 - at.a1
+    share = divide(1.0, sqrt(rho2))
+    up, across = rho2 * share / L, y / L
+    drho = -(y * along) * share
+    w1 = -(along * share)
+    accel = (dot(b, a) + (2.0 * (y * along)) * rate) * sigma
+    w = pack([w1, rate * up, rate * across])
+    dw = pack(
+        [
+            -(dot(form.first, a) + w1 * drho) * share,
+            accel * up + rate * (drho / L),
+            accel * across + rate * (along / L),
+        ]
+    )
+    e1, e3 = b * share, r / L
+    e2 = cross(e3, e1)
+    p11, p12, p22, p13, p23, p33 = form.rod[4:]
+
+    def times(u: Array) -> Array:
+        return pack(
+            [
+                p12 * u[1] + p13 * u[2],
+                p12 * u[0] + (p22 - p11) * u[1] + p23 * u[2],
+                p13 * u[0] + p23 * u[1] + p33 * u[2],
+            ]
+        )
+
+    c = pack([form.rod[1], form.rod[2], 0.0])
+    M = times(dw) + cross(w, times(w)) + cross(c, pack([dot(e, at.a1) for e in (e1, e2, e3)]))
+    f = cross(dw, c) + cross(w, cross(w, c))
+    moments = (form.cross * accel + up * M[1] + across * M[2], M[0] * share)
+    return moments, np.asarray(f[0] * e1 + f[1] * e2 + f[2] * e3)
+
+
+def _between_spherical(form: LegForm, at: Moved, w_end: Array, counted: Counted) -> Turned:
+    """A rod between spherical joints, axisymmetric and without spin: their friction."""
+    moment: Array = ZERO
+    reaction: Scalar = 0.0
+    if not counted.friction or not (form.passive.ball or form.passive.end):
+        return Turned(ZERO)
+    share = divide(1.0, form.length * form.length)
+    w = share * cross(at.r, at.v)
+    total: Array = ZERO
+    if form.passive.ball:
+        own = ball_friction(
+            form.passive.ball, w - at.q_dot * form.axis if form.drive.turns else w, counted.smooth
+        )
+        total, reaction = total + own, -dot(form.axis, own) if form.drive.turns else 0.0
+    if form.passive.end:
+        moment = ball_friction(form.passive.end, w_end - w, counted.smooth)
+        total = total - moment
+    return Turned(share * cross(total, at.r), moment, reaction=reaction)
 
 
 def turn(form: LegForm, r: Array, v: Array) -> Scalar:
@@ -143,7 +270,7 @@ def _hinged(form: LegForm, numeric: LegForm, at: Moved, w_end: Array, counted: C
     axis = form.first
     G, force = ZERO, ZERO
     # The first moment across r, along axis x r: e_2 = e_3 x e_1 = -axis x e_3.
-    if float(abs(numeric.rod[2])) > TOLERANCE * max(float(np.max(np.abs(numeric.rod[1:4]))), 1e-300):
+    if is_beside(numeric):
         beside = -form.rod[2] / form.length
         G, force = -beside * cross(axis, at.a1), beside * cross(axis, at.a2 - at.a1)
     if not counted.friction or not (form.passive.first or form.passive.end):
@@ -151,15 +278,15 @@ def _hinged(form: LegForm, numeric: LegForm, at: Moved, w_end: Array, counted: C
     rate = turn(form, at.r, at.v)
     with_drive = dot(form.axis, axis) if form.drive.turns else 0.0
     own = rate - with_drive * at.q_dot if form.drive.turns else rate
-    about_A = friction_along(form.passive.first, own, own, counted)
-    reaction = -(with_drive * about_A) if form.drive.turns else 0.0
+    about_a = friction_along(form.passive.first, own, own, counted)
+    reaction = -(with_drive * about_a) if form.drive.turns else 0.0
     moment: Array = ZERO
     if form.passive.end_kind is JointKind.REVOLUTE:
         side = form.passive.end_side
         other = side * (dot(axis, w_end) - rate)
         end = side * friction_along(form.passive.end, other, other, counted)
-        about_A, moment = about_A - end, end * axis
-    return Turned(G, moment, force, about_A, reaction)
+        about_a, moment = about_a - end, end * axis
+    return Turned(G, moment, force, about_a, reaction)
 
 
 def lean(form: LegForm, at: Moved) -> Array:

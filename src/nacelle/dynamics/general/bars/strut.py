@@ -19,16 +19,14 @@ actuator's force are that much less.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
+from nacelle.dynamics.friction import ball_friction
 from nacelle.dynamics.general.bars.demand import Demand, drive_force, friction_along
-from nacelle.kinematics.bars.form import LegForm, clean
 from nacelle.dynamics.general.bars.rod import rotor
 from nacelle.dynamics.general.bars.spin import Turning, residual_moments
-from nacelle.dynamics.friction import ball_friction
 from nacelle.dynamics.general.required import Counted
+from nacelle.kinematics.bars.form import LegForm, clean
 from nacelle.kinematics.general.vectors import is_zero
 from nacelle.kinematics.legs.axes import TOLERANCE
 from nacelle.model.joint import JointKind
@@ -100,7 +98,6 @@ def strut(
     weight = (form.tube[3] + form.rod[3]) * il
     G = N * aa - (m2 * Y) * va
     moment: Array = np.zeros(3)
-    gates: tuple[Scalar, ...] = (l2 * (1.0 / form.size**2),)
     if spins:
         sigma = divide(1.0, rho2)
         # b is square to r, so the parts along r do not count.
@@ -136,7 +133,6 @@ def strut(
             H = H - dot(first, moment)
             T = T - dot(b, moment) * sigma
         G = G + _turned_force(H, T, sigma, weight, first, b, rho2, column, iz, gravity, up)
-        gates += (rho2 * w * (1.0 / c),)
     else:
         pull, moment = _free_end(form, r, v, w, w_platform, counted)
         G = G + across(pull - weight * gravity)
@@ -153,22 +149,19 @@ def strut(
         hung = (extra - at_end) * gravity
         G = G + extra * aa - across(hung)
         own = own + gain * (extra * a[up] - hung[up])
-    demand = Demand(column, G, moment, gain, own, gates, share=(side * il) * r[up], scale=iz)
-    if form.pivot != "R":
-        return demand
-    return replace(demand, turn=w * dot(first, cross(r, v)), lean=across(w * cross(first, r)))
+    return Demand(column, G, moment, gain, own)
 
 
-def strut_inertia(
-    form: LegForm, numeric: LegForm, r: Array, extra: Scalar, *, geared: bool = False
-) -> Array | None:
-    """Inertia (3, 3) at B of a strut, with a mass `extra` there: None where products of inertia matter.
+def strut_inertia(form: LegForm, numeric: LegForm, r: Array, extra: Scalar, *, geared: bool = False) -> Array:
+    """Inertia (3, 3) at B of a strut, with a mass `extra` there.
 
-    (N + extra) 1 - (N - rotor) r r^T / l^2 + (p_1 / rho^2 - D / l^2) b b^T / rho^2
+    (N + extra) 1 - (N - rotor) r r^T / l^2 + (p_1 / rho^2 - D / l^2) b b^T / rho^2, and of products of inertia,
+    with s = b / rho^2, t = (y r / l^2 - a_1) / rho,
+
+        2 p_23 (rho y / l^2) s s^T + (p_12 rho + p_13 y) / l (s t^T + t s^T).
     """
-    if _products(form, numeric) is not None:
-        return None
-    stretch = _stretch(form.first)
+    products = _products(form, numeric)
+    stretch = 1.0 if products is not None else _stretch(form.first)
     first, c = clean(stretch * form.first), stretch * stretch
     y, b = dot(first, r), cross(first, r)
     if form.pivot != "U":
@@ -189,15 +182,24 @@ def strut_inertia(
         N, inertia = N - inertia, 0.0
     along = ((N - inertia) * w) * r
     chi: Scalar = 0.0
+    t: Array | None = None
     if form.pivot == "U":
         sigma = divide(1.0, rho2)
         p33, p22 = form.tube[9] + form.rod[9], form.tube[6] + form.rod[6]
         chi = (((form.cross + p33) * c) * sigma - (p33 + p - p22) * w) * sigma
+        if products is not None:
+            p12, p13, p23 = products
+            share = divide(1.0, sqrt(rho2))
+            rho = rho2 * share
+            chi = chi + (2.0 * p23) * ((rho * y) * w) * (sigma * sigma)
+            t = (((p12 * rho + p13 * y) * il) * (share * sigma)) * ((y * w) * r - first)
     spun = chi * b
     whole = N + extra
 
     def entry(i: int, j: int) -> Scalar:
         value = spun[i] * b[j] - along[i] * r[j]
+        if t is not None:
+            value = value + t[i] * b[j] + b[i] * t[j]
         return whole + value if i == j else value
 
     return pack([[entry(max(i, j), min(i, j)) for j in range(3)] for i in range(3)])
