@@ -222,7 +222,7 @@ def compare_as_written(states: Sample) -> None:
 def test_every_model_has_a_form(name: str, kind: str) -> None:
     """No model is left to the tree, and models take the pose as the API does."""
     found = model(robot_of(name), kind)
-    assert found.form in ("general", "compact")
+    assert found.form == "general"
     assert " ".join(found.inputs) == INPUTS[kind]
     assert [output.name for output in found.program().outputs] == [OUTPUTS.get(kind, "Y")]
 

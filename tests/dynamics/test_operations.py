@@ -49,7 +49,7 @@ def test_bars(
 ) -> None:
     """Counts after a change of every constant that keeps only the declared symmetries."""
     found = model(robot(seed), name, input=source, friction=friction)
-    assert found.form in ("general", "compact")
+    assert found.form in ("general", "measured")
     assert count(found.program()).total <= bar
 
 

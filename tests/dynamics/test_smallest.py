@@ -50,9 +50,11 @@ def test_tree_where_the_general_form_fails(monkeypatch, fault):
         plan._agrees.cache_clear()
 
 
-def test_form_is_the_shorter_one():
-    assert smallest.settings("inverse", library_robot("fivebar"), {"friction": True})["form"] == "compact"
-    assert smallest.settings("inverse", library_robot("3rps"), {"friction": True})["form"] == "general"
+def test_axes_of_bars_are_those_that_make_the_program_short():
+    friction = {"friction": True}
+    assert smallest.settings("inverse", library_robot("hexa"), friction)["turned"]
+    assert not smallest.settings("inverse", library_robot("delta-codourey"), friction)["turned"]
+    assert "turned" not in smallest.settings("inverse", library_robot("3rps"), friction)
 
 
 def test_outputs_are_those_that_are_wanted():

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nacelle.dynamics.measured.inputs import flat_axes
-from nacelle.kinematics.bars.reading import LegForm, read_legs
 from nacelle.dynamics.forward import mass_matrix
 from nacelle.dynamics.inverse import inverse_dynamics
 from nacelle.dynamics.jacobian import jacobian
+from nacelle.dynamics.measured.inputs import flat_axes
 from nacelle.dynamics.models import Model
+from nacelle.kinematics.bars.reading import LegForm, read_legs
 from nacelle.kinematics.functions import inverse_jacobian
 from nacelle.kinematics.inverse import inverse_kinematics, leg_condition
 from nacelle.kinematics.jacobian import NEAR, conditioning, scaled_inverse, twist_units

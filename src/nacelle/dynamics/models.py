@@ -188,7 +188,7 @@ def _measured(robot: Robot, source: str, options: dict[str, Any]) -> Model:
         includes = "forward kinematics, legs, platform and the solve for the actuators' forces"
     settings = chosen(function, robot, inputs, options)
     meaning = _meaning(robot, inputs)
-    return Model("inverse_dynamics", robot, "compact", function, inputs, settings, meaning, includes)
+    return Model("inverse_dynamics", robot, "measured", function, inputs, settings, meaning, includes)
 
 
 def _refuse(robot: Robot, source: str, reason: str) -> None:

@@ -324,8 +324,7 @@ def _greedy(
         left = {
             key: columns[key] / length for key, length in lengths_.items() if length > _DEPENDENT * sizes[key]
         }
-        for key in left:
-            left[key] = left[key] - (Q @ left[key]) @ Q
+        left = {key: column - (Q @ column) @ Q for key, column in left.items()}
         while left:
             left = {key: column - (Q @ column) @ Q for key, column in left.items()}
             parts = {key: float(np.linalg.norm(column)) for key, column in left.items()}

@@ -285,9 +285,9 @@ def gravity(robot: Robot, x: Array, y: Array, *, turned: bool = False) -> dict[s
     into = Required(legs.placed)
     moving = _moving(legs, still, still)
     require_inertia(legs, moving, numbers_of(legs.placed, legs.plan), into)
-    still_ = Counted(friction=False)
-    require_rods(legs, moving, into, still_)
-    require_bars(legs, moving, into, still_, numbers_of(legs.placed, legs.plan).ends)
+    weight = Counted(friction=False, springs=False)
+    require_rods(legs, moving, into, weight)
+    require_bars(legs, moving, into, weight, numbers_of(legs.placed, legs.plan).ends)
     return {"g": pack(along_twist(legs, into)), "A": actuator_jacobian(legs), **guards(legs)}
 
 

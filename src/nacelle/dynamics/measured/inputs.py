@@ -53,7 +53,7 @@ WAYS = tuple(Choice(mass, cramer) for mass in ("platform", "end", "ends") for cr
 
 
 class _Balance:
-    """The balance of a platform that does not turn: sum over legs of f_j r_j = wrench, for the densities f."""
+    """The balance of a platform that does not turn: sum over legs of f_j r_j = force, for the densities f."""
 
     def __init__(self, robot: Robot, counted: Counted, choice: Choice) -> None:
         known = mechanism(robot)

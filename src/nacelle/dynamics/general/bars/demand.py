@@ -52,7 +52,7 @@ def friction_along(terms: tuple[FrictionTerm, ...], rate: Scalar, along: Scalar,
 def drive_force(drive: Drive, q: Scalar, rate: Scalar, along: Scalar, counted: Counted) -> Scalar:
     """Friction and spring of the driven joint; `along` is a positive multiple of its rate."""
     total = friction_along(drive.friction(), rate, along, counted)
-    spring = drive.joint.springs[0] if drive.joint.springs else None
+    spring = drive.joint.springs[0] if counted.springs and drive.joint.springs else None
     if spring is not None:
         total = total + spring.held_force(q)
     return total

@@ -68,7 +68,7 @@ def require_bars(
 def _massless(form: LegForm) -> LegForm:
     """A leg without inertia: its friction alone."""
     none = np.zeros(10)
-    drive = replace(form.drive, joint=replace(form.drive.joint, springs=(), rotor_inertia=0.0))
+    drive = replace(form.drive, joint=replace(form.drive.joint, rotor_inertia=0.0))
     return replace(form, tube=none, rod=none, cross=0.0, drive=drive)
 
 

@@ -1,14 +1,14 @@
 """Rods of constant length L on a driven slider or arm: what their turning about A requires.
 
 With r = B - A, v and a its derivatives, a rod is masses at its ends and between them
-(`nacelle.kinematics.general.rods`). What a universal joint at A adds comes from the moments about its two axes,
-a_1 and e_1 = b / rho with b = a_1 x r, rho = |b|, y = a_1 . r:
+(`nacelle.kinematics.general.rods`). What a universal joint at A adds comes from the moments about its two
+axes, a_1 and e_1 = b / rho with b = a_1 x r, rho = |b|, y = a_1 . r:
 
     M_a = p_1 alpha'' - D b.a + friction       T = M_1 / rho = D y alpha'^2 + friction
     alpha' = b.v / rho^2       alpha'' = (b.a + 2 y a_1.v alpha') / rho^2
 
-p_1 the inertia about r with that of the cross about a_1, D = (p_33 + p_11 - p_22) / L^2. They are forces at B,
-and their opposites at A:
+p_1 the inertia about r with that of the cross about a_1, D = (p_33 + p_11 - p_22) / L^2. They are forces at
+B, and their opposites at A:
 
     G = (M_a / rho^2) b - T a_1.
 
@@ -90,7 +90,9 @@ def _spin(form: LegForm, r: Array) -> Spin:
 
 
 class Residual(NamedTuple):
-    """Kinetic energy of a rod beyond that of its masses: A alpha'^2 / 2 + C alpha' w_1 + q' (F alpha' + G w_1).
+    """Kinetic energy of a rod beyond that of its masses.
+
+    A alpha'^2 / 2 + C alpha' w_1 + q' (F alpha' + G w_1)
 
     Attributes:
         s: alpha' = s . v.

@@ -155,8 +155,8 @@ def strut(
 def strut_inertia(form: LegForm, numeric: LegForm, r: Array, extra: Scalar, *, geared: bool = False) -> Array:
     """Inertia (3, 3) at B of a strut, with a mass `extra` there.
 
-    (N + extra) 1 - (N - rotor) r r^T / l^2 + (p_1 / rho^2 - D / l^2) b b^T / rho^2, and of products of inertia,
-    with s = b / rho^2, t = (y r / l^2 - a_1) / rho,
+    (N + extra) 1 - (N - rotor) r r^T / l^2 + (p_1 / rho^2 - D / l^2) b b^T / rho^2, and of products of
+    inertia, with s = b / rho^2, t = (y r / l^2 - a_1) / rho,
 
         2 p_23 (rho y / l^2) s s^T + (p_12 rho + p_13 y) / l (s t^T + t s^T).
     """

@@ -1,4 +1,4 @@
-"""The form derived by hand against the projection of the tree: library, random robots, all inputs."""
+"""Struts and rods by their lines, in the general form, against the tree: library, random robots."""
 
 from __future__ import annotations
 
@@ -12,13 +12,9 @@ from scipy.spatial.transform import Rotation
 
 import nacelle
 from nacelle.dynamics import functions
-from nacelle.dynamics.compact import functions as compact
-from nacelle.dynamics.compact import measured
-from nacelle.dynamics.compact.choose import ways
-from nacelle.dynamics.general.bars.demand import Counts
-from nacelle.dynamics.compact.masses import felt, fit, second_moments
-from nacelle.dynamics.compact.model import applies
-from nacelle.kinematics.bars.reading import read_legs
+from nacelle.dynamics.general import functions as general
+from nacelle.dynamics.measured.inputs import why_not
+from nacelle.kinematics.general.bars import find_bars
 from nacelle.kinematics.legs.parallelogram import parallelogram
 from nacelle.kinematics.mechanism import mechanism
 from nacelle.model.joint import JointKind, Spring
@@ -30,30 +26,35 @@ from support.library import NAMES, library_robot
 from support.random_inertia import with_random_friction, with_random_inertias
 
 Array = np.ndarray
-SERVED = (
-    "3rrr",
-    "delta",
-    "delta-codourey",
-    "fivebar",
-    "gough-stewart",
-    "hexa",
-    "hexaglide",
-    "orthoglide",
-    "palida",
-    "prrrp",
-)
-# Random families whose legs are struts or driven rods.
-FAMILIES = (
-    "6 SPS",
-    "6 PSS",
-    "6 RSS",
-    "planar RRR",
-    "planar PRR",
-    "point RRR",
-    "point PRR",
-    "point RRR + PRR",
-    "3 R[SS|SS]",
-)
+# Robots of the library with legs that are bars, and how many.
+BARS = {
+    "3rrr": 3,
+    "delta-codourey": 3,
+    "fivebar": 2,
+    "gough-stewart": 6,
+    "hexa": 6,
+    "hexaglide": 6,
+    "orthoglide": 3,
+    "palida": 6,
+    "prrrp": 2,
+}
+# Random families whose legs are struts or driven rods; those between spherical joints need no legs as bars.
+FAMILIES = {
+    "6 SPS": 6,
+    "6 PSS": 0,
+    "6 RSS": 0,
+    "planar RRR": 3,
+    "planar PRR": 3,
+    "point RRR": 2,
+    "point PRR": 2,
+    "point RRR + PRR": 2,
+    "3 R[SS|SS]": 0,
+}
+KEYS = {
+    "bias": ("h", "M", "A", "drift"),
+    "gravity": ("g", "A"),
+    "energies": ("kinetic", "potential", "dissipation"),
+}
 
 
 # Robots of the library that keep their form with any inertia of their bodies.
@@ -87,7 +88,7 @@ def slid_on_axis(robot: nacelle.Robot, seed: int) -> nacelle.Robot:
     return dataclasses.replace(robot, bodies=tuple(bodies))
 
 
-def general(name: str, seed: int) -> nacelle.Robot:
+def loaded(name: str, seed: int) -> nacelle.Robot:
     """A robot of a random family with masses, friction, drive rotors and springs, and a payload."""
     source = CASES[name](seed).robot if name in CASES else library_robot(name)
     robot = with_random_friction(with_random_inertias(source, seed), seed)
@@ -130,7 +131,7 @@ def parallelograms(root: str, seed: int) -> nacelle.Robot:
 @pytest.mark.parametrize("root", ["P", "R"])
 def test_parallelograms(root: str, seed: int) -> None:
     robot = parallelograms(root, seed)
-    assert not applies(mechanism(robot)), applies(mechanism(robot))
+    assert bars_of(robot) == 3
     check(robot, seed)
 
 
@@ -145,122 +146,61 @@ def state(robot: nacelle.Robot, seed: int) -> tuple[Array, Array, Array, Array, 
     return x, np.zeros(0), rng.normal(size=n), 3.0 * rng.normal(size=n), 5.0 * rng.normal(size=n)
 
 
-def check(robot: nacelle.Robot, seed: int, *, forward: bool = True) -> None:
-    """All ways of writing the form, with and without friction, against the tree."""
+def check(robot: nacelle.Robot, seed: int, *, whole: bool = True) -> None:
+    """Struts and rods by their lines, in both axes, with and without friction, against the tree."""
     x, y, v, a, load = state(robot, seed)
-    A = functions.inertia(robot, x, y)["A"]
-    condition = np.linalg.cond(A)
-    for options in ({"friction": False}, {"friction": True}, {"friction": True, "smooth": 0.3}):
-        exact = functions.inverse(robot, x, y, v, a, load, formulation="tree", **options)["force"]
-        for way in ways(robot):
-            found = compact.inverse(robot, x, y, v, a, load, **options, **dataclasses.asdict(way))
-            assert_same(found["force"], exact, 1e-13 * max(condition, 10.0), f"{way}")
-            if forward:
-                tau = exact
-                back = compact.forward(robot, x, y, v, tau, load, **options, **dataclasses.asdict(way))
-                assert_same(back["acceleration"], a, 1e-12 * max(condition, 100.0), f"forward, {way}")
+    exact = functions.inertia(robot, x, y)
+    condition = np.linalg.cond(exact["A"])
+    for turned in (False, True):
+        for options in ({"friction": False}, {"friction": True}, {"friction": True, "smooth": 0.3}):
+            force = functions.inverse(robot, x, y, v, a, load, formulation="tree", **options)["force"]
+            found = general.inverse(robot, x, y, v, a, load, turned=turned, **options)
+            assert_same(found["force"], force, 1e-13 * max(condition, 10.0), f"turned {turned}")
+            if whole:
+                back = general.forward(robot, x, y, v, force, load, turned=turned, **options)
+                assert_same(back["acceleration"], a, 1e-12 * max(condition, 100.0), f"forward, {turned}")
+        if not whole:
+            continue
+        found = general.inertia(robot, x, y, turned=turned)
+        assert_same(found["M"], exact["M"], 1e-12)
+        assert_same(found["A"], exact["A"], 1e-13 * max(condition, 10.0))
+        for name, states in (("bias", (x, y, v)), ("gravity", (x, y)), ("energies", (x, y, v))):
+            expected = getattr(functions, name)(robot, *states)
+            found = getattr(general, name)(robot, *states, turned=turned)
+            for key in KEYS[name]:
+                assert_same(found[key], expected[key], 1e-12 * max(condition, 10.0), f"{name} {key}")
 
 
-@pytest.mark.parametrize("name", SERVED)
+def bars_of(robot: nacelle.Robot) -> int:
+    """Number of legs that are bars; rods between spherical joints are not counted."""
+    return len(find_bars(mechanism(robot)))
+
+
+@pytest.mark.parametrize("name", BARS)
 def test_the_library(name: str) -> None:
-    robot = library_robot(name)
-    assert not applies(mechanism(robot))
-    check(robot, 1)
+    check(library_robot(name), 1)
 
 
-def test_which_robots_are_served() -> None:
-    assert tuple(name for name in sorted(NAMES) if not applies(mechanism(library_robot(name)))) == SERVED
+def test_which_legs_are_bars() -> None:
+    assert {name: bars_of(library_robot(name)) for name in NAMES if bars_of(library_robot(name))} == BARS
 
 
 @pytest.mark.parametrize("seed", [0, 1])
 @pytest.mark.parametrize("name", [*FAMILIES, *GENERAL])
 def test_random_robots(name: str, seed: int) -> None:
-    robot = general(name, seed)
-    assert not applies(mechanism(robot)), applies(mechanism(robot))
+    robot = loaded(name, seed)
+    assert bars_of(robot) == FAMILIES.get(name, BARS.get(name, 0))
     check(robot, seed)
 
 
 @settings(max_examples=12, deadline=None)
-@given(st.sampled_from(FAMILIES), st.integers(2, 200))
+@given(st.sampled_from(sorted(FAMILIES)), st.integers(2, 200))
 def test_random_robots_of_any_seed(name: str, seed: int) -> None:
-    robot = general(name, seed)
-    reason = applies(mechanism(robot))
-    # A random Delta may have parasitic motion; every other robot of these families has the form.
-    assert reason in ("", "its joints are found by iteration")
-    assume(not reason)
-    check(robot, seed, forward=False)
-
-
-@pytest.mark.parametrize("name", ["fivebar", "delta-codourey", "delta", "prrrp"])
-def test_encoders(name: str) -> None:
-    robot = library_robot(name)
-    x, _, v, a, _ = state(robot, 2)
-    q = nacelle.joint_motion(robot, x, v, a).actuators
-    for friction in (False, True):
-        exact = nacelle.inverse_dynamics(robot, x, v, a, formulation="tree", friction=friction).force
-        for way in ways(robot):
-            found = measured.inverse_from_encoders(robot, *q, Counts(friction), way)["force"]
-            assert_same(found, exact, 1e-12)
-
-
-def elements_by_differences(robot: nacelle.Robot, x: Array, v: Array, a: Array) -> dict[str, Array]:
-    """Directions and lengths of the elements, with derivatives by differences along x + v t + a t^2 / 2."""
-    forms = read_legs(robot, mechanism(robot))
-    axes = measured.flat_axes(robot)
-    h = 1e-3
-
-    def at(t: float) -> dict[str, Array]:
-        pose = x + v * t + 0.5 * a * t * t
-        place = nacelle.inverse_kinematics(robot, pose, limits=False)
-        found = {}
-        for form in forms:
-            leg = next(leg for leg in robot.legs if leg.name == form.name)
-            first = robot.joints[leg.joints[0]].successor
-            p = mechanism(robot).chart.pose(pose)
-            B = p.p + p.R @ form.B
-            q = place.actuators[form.drive.number]
-            if form.drive.turns:
-                turn = place.bodies.R[first] @ mechanism(robot).assembly.motion.poses[first].R.T
-                start = mechanism(robot).assembly.q[robot.q_slices[leg.joints[0]]][0]
-                away = np.cross(form.axis, form.start)
-                arm = turn @ (np.cos(start) * form.start + np.sin(start) * away)
-                A = form.A + form.arm * arm
-                found[f"{form.name}_arm"] = arm[list(axes)]
-            else:
-                A = form.A + q * form.axis
-                found[f"{form.name}_slide"] = np.array(q)
-            rod = B - A
-            if form.pivot == "R":
-                rod = rod - form.first * (form.first @ rod)
-            found[f"{form.name}_rod"] = (rod / np.linalg.norm(rod))[list(axes)]
-        return found
-
-    samples = {k: at(k * h) for k in range(-3, 4)}
-    first = {1: 3 / 4, 2: -3 / 20, 3: 1 / 60}
-    second = {0: -49 / 18, 1: 3 / 2, 2: -3 / 20, 3: 1 / 90}
-    found = {}
-    for name in samples[0]:
-        rate = sum(c * (samples[k][name] - samples[-k][name]) for k, c in first.items()) / h
-        bend = second[0] * samples[0][name]
-        bend = bend + sum(second[k] * (samples[k][name] + samples[-k][name]) for k in (1, 2, 3))
-        found[name] = np.stack([samples[0][name], rate, bend / h**2])
-    return found
-
-
-@pytest.mark.parametrize("name", ["fivebar", "delta-codourey", "prrrp"])
-def test_elements(name: str) -> None:
-    robot = library_robot(name)
-    x, _, v, a, _ = state(robot, 3)
-    elements = elements_by_differences(robot, x, 0.3 * v, 0.3 * a)
-    assert {key: value.shape for key, value in elements.items()} == measured.element_shapes(robot)
-    for friction in (False, True):
-        exact = nacelle.inverse_dynamics(
-            robot, x, 0.3 * v, 0.3 * a, formulation="tree", friction=friction
-        ).force
-        for way in ways(robot):
-            found = measured.inverse_from_elements(robot, elements, Counts(friction), way)["force"]
-            # Second differences of directions have about 1e-9 of rounding.
-            assert_same(found, exact, 2e-8)
+    robot = loaded(name, seed)
+    # A random Delta may have parasitic motion, whose legs are not bars.
+    assume(not mechanism(robot).ny)
+    assert bars_of(robot) == FAMILIES[name]
+    check(robot, seed, whole=False)
 
 
 def test_weak_pivots_go_to_the_tree() -> None:
@@ -302,29 +242,7 @@ def test_struts_in_the_plane_of_the_anchors_go_to_the_tree() -> None:
     assert_same(found.force, exact.force, 1e-12)
 
 
-def test_masses_are_the_body() -> None:
-    """Masses at ends and one more point have the second moments of the body."""
-    rng = np.random.default_rng(5)
-    for turns in ((0, 1, 2), (2,), ()):
-        for _ in range(6):
-            ends = 0.3 * rng.normal(size=(6 if len(turns) == 3 else 3, 3))
-            cloud = 0.2 * rng.normal(size=(9, 3))
-            weights = rng.uniform(0.1, 1.0, 9)
-            com = weights @ cloud / weights.sum()
-            about = sum(
-                m * (p @ p * np.eye(3) - np.outer(p, p)) for m, p in zip(weights, cloud - com, strict=True)
-            )
-            parameters = parameters_from_com(float(weights.sum()), com, np.asarray(about))
-            masses = fit(ends, parameters, turns, 1.0)
-            assert masses is not None
-            b = np.concatenate([ends, np.ones((len(ends), 1))], axis=1)
-            e = np.array([*masses.place, 1.0])
-            P = np.einsum("k,ki,kj->ij", masses.at_ends, b, b) + masses.mass * np.outer(e, e)
-            P = P + masses.even * np.diag([1.0, 1.0, 1.0, 0.0])
-            assert_same(felt(P, turns), felt(second_moments(parameters), turns), 1e-12)
-
-
-# Random robots with legs of several kinds: why the form derived by hand does not apply, "" if it does.
+# Random robots with legs of several kinds: why they are not all struts or driven rods, "" if they are.
 ITERATED = "its joints are found by iteration"
 SEVERAL = {
     "3 P[US|US] + UPU + RRPaR": "the rods of leg 'leg1' do not stand on balls",
@@ -348,16 +266,16 @@ def test_which_robots_have_legs_of_several_kinds() -> None:
 @pytest.mark.parametrize("name", SEVERAL)
 def test_legs_of_several_kinds(name: str) -> None:
     robot = slid_on_axis(with_random_friction(with_random_inertias(CASES[name](1).robot, 1), 1), 1)
-    assert applies(mechanism(robot)) == SEVERAL[name]
+    assert why_not(mechanism(robot)) == SEVERAL[name]
 
 
-def test_where_the_form_derived_by_hand_does_not_apply() -> None:
-    assert applies(mechanism(library_robot("c5"))).startswith("leg 'leg1' is neither")
+def test_which_legs_are_neither_struts_nor_rods() -> None:
+    assert why_not(mechanism(library_robot("c5"))).startswith("leg 'leg1' is neither")
     strut = library_robot("gough-stewart")
     joints = list(strut.joints)
     spring = (Spring(1.0, 0.0),) * len(joints[0].primitives)
     joints[0] = dataclasses.replace(joints[0], springs=spring)
     sprung = dataclasses.replace(strut, joints=tuple(joints))
-    assert "springs in passive joints" in applies(mechanism(sprung))
+    assert "springs in passive joints" in why_not(mechanism(sprung))
     joints[0] = dataclasses.replace(strut.joints[0], rotor_inertia=0.1)
-    assert "rotor on a passive joint" in applies(mechanism(dataclasses.replace(strut, joints=tuple(joints))))
+    assert "rotor on a passive joint" in why_not(mechanism(dataclasses.replace(strut, joints=tuple(joints))))
