@@ -13,6 +13,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -104,23 +105,37 @@ class _Roots:
         self.gates.append(divide(square, size2))
 
 
+class Target(NamedTuple):
+    """The point of the nacelle where a leg ends, in the base: p + offset, with a constant offset if any."""
+
+    p: Array
+    offset: Array | None
+
+    def seen(self, frame: Pose) -> Array:
+        """The point seen from a frame; where offset and frame are constants they make one."""
+        if self.offset is None or frame.R.dtype == object or frame.p.dtype == object:
+            whole = self.p if self.offset is None else plus(self.p, self.offset)
+            return np.asarray(product(frame.R.T, plus(whole, -frame.p)))
+        return np.asarray(plus(product(frame.R.T, self.p), product(frame.R.T, plus(self.offset, -frame.p))))
+
+
 def _elbow(
-    letter: str, X: Pose, e: Array, W: Array, length2: Scalar, roots: _Roots, *, lever: bool = False
+    letter: str, X: Pose, e: Array, W: Target, length2: Scalar, roots: _Roots
 ) -> tuple[Step, Pose, Array]:
     """Solve the driven joint of an elbow e: its step, the frame behind it, and W from e seen from there."""
     sign = roots.sign()
-    w = (X.inverse() @ Pose(np.eye(3), W)).p
     if letter == "R":
         # In axes that need not turn about the joint's own to be those of the base.
         axes = shortest(X.R, 2)
         ahead = None
         if axes is not None and rotation_cost(X.R) > rotation_cost(axes):
-            w = (Pose(axes, X.p).inverse() @ Pose(np.eye(3), W)).p
             own = product(axes.T, X.R)
             ahead = Turn(own[0, 0], own[1, 0])
-        step, gate, rod = circle_to_point(e, w, length2, sign, ahead, lever=lever)
+        else:
+            axes = X.R
+        step, gate, rod = circle_to_point(e, W.seen(Pose(axes, X.p)), length2, sign, ahead)
     else:
-        step, gate, rod = line_to_point(e, w, length2, sign)
+        step, gate, rod = line_to_point(e, W.seen(X), length2, sign)
     roots.gates.append(gate)
     return step, X @ moved(step), rod
 
@@ -133,34 +148,29 @@ def moved(step: Step) -> Pose:
     return Pose(np.eye(3), pack([0.0, 0.0, step]))
 
 
-def _seen(frame: Pose, W: Array) -> Array:
-    """A point of the base, seen from a frame."""
-    return np.asarray(product(frame.R.T, plus(W, -frame.p)))
-
-
-def _elbow_pair(chain: Chain, W: Array, roots: _Roots) -> list[Step]:
+def _elbow_pair(chain: Chain, W: Target, roots: _Roots) -> list[Step]:
     X0, X1, X2, X3 = chain.X
-    step, _, rod = _elbow(chain.letters[0], X0, X1.p, W, dot(X3.p, X3.p), roots, lever=True)
+    step, _, rod = _elbow(chain.letters[0], X0, X1.p, W, dot(X3.p, X3.p), roots)
     first, second, gate = two_turns(X2.R, X3.p, product(X1.R.T, rod), roots.sign())
     roots.gates.append(gate)
     return [step, first, second]
 
 
-def _elbow_ball(chain: Chain, W: Array, roots: _Roots) -> list[Step]:
+def _elbow_ball(chain: Chain, W: Target, roots: _Roots) -> list[Step]:
     X0, X1, X2 = chain.X
-    step, _, rod = _elbow(chain.letters[0], X0, X1.p, W, dot(X2.p, X2.p), roots, lever=True)
+    step, _, rod = _elbow(chain.letters[0], X0, X1.p, W, dot(X2.p, X2.p), roots)
     return [step, ball_aim(X2.p, product(X1.R.T, rod), roots.ball(chain.owners[1]))]
 
 
-def _elbow_turn(chain: Chain, W: Array, roots: _Roots) -> list[Step]:
+def _elbow_turn(chain: Chain, W: Target, roots: _Roots) -> list[Step]:
     X0, X1, X2 = chain.X
-    step, _, rod = _elbow(chain.letters[0], X0, X1.p, W, dot(X2.p, X2.p), roots, lever=True)
+    step, _, rod = _elbow(chain.letters[0], X0, X1.p, W, dot(X2.p, X2.p), roots)
     return [step, turn_onto(X2.p, product(X1.R.T, rod))]
 
 
-def _pair_slide(chain: Chain, W: Array, roots: _Roots) -> list[Step]:
+def _pair_slide(chain: Chain, W: Target, roots: _Roots) -> list[Step]:
     X0, X1, X2, X3 = chain.X
-    u = _seen(X0, W)
+    u = W.seen(X0)
     o, z = plus(X2.p, product(X2.R, X3.p)), X2.R[:, 2]
     square = dot(u, u)
     length = roots.take(stretch(o, z, square, roots.sign()))
@@ -170,9 +180,9 @@ def _pair_slide(chain: Chain, W: Array, roots: _Roots) -> list[Step]:
     return [first, second, length]
 
 
-def _ball_slide(chain: Chain, W: Array, roots: _Roots) -> list[Step]:
+def _ball_slide(chain: Chain, W: Target, roots: _Roots) -> list[Step]:
     X0, X1, X2 = chain.X
-    u = _seen(X0, W)
+    u = W.seen(X0)
     o, z = plus(X1.p, product(X1.R, X2.p)), X1.R[:, 2]
     square = dot(u, u)
     length = roots.take(stretch(o, z, square, roots.sign()))
@@ -180,19 +190,19 @@ def _ball_slide(chain: Chain, W: Array, roots: _Roots) -> list[Step]:
     return [ball_aim(o + length * z, u, roots.ball(chain.owners[0])), length]
 
 
-def _turn_slide(chain: Chain, W: Array, roots: _Roots) -> list[Step]:
+def _turn_slide(chain: Chain, W: Target, roots: _Roots) -> list[Step]:
     X0, X1, X2 = chain.X
     flat = np.array([1.0, 1.0, 0.0])
-    u, o, z = _seen(X0, W) * flat, plus(X1.p, product(X1.R, X2.p)) * flat, X1.R[:, 2] * flat
+    u, o, z = W.seen(X0) * flat, plus(X1.p, product(X1.R, X2.p)) * flat, X1.R[:, 2] * flat
     square = dot(u, u)
     length = roots.take(stretch(o, z, square, roots.sign()))
     roots.lever(square, roots.size**2)
     return [turn_onto(o + length * z, u), length]
 
 
-def _pair_turn(chain: Chain, W: Array, roots: _Roots) -> list[Step]:
+def _pair_turn(chain: Chain, W: Target, roots: _Roots) -> list[Step]:
     X0, X1, X2, X3 = chain.X
-    u, n = _seen(X0, W), X1.R[:, 2]
+    u, n = W.seen(X0), X1.R[:, 2]
     across = X2.p[2] + X2.R[2, 2] * X3.p[2]
     first = roots.take(
         balance(
@@ -245,10 +255,10 @@ def _solve_rods(robot: Robot, leg: Leg, poses: Mapping[int, Pose], roots: _Roots
     d = chains[0].X[-1].p
     letter = "R" if root.kind is JointKind.REVOLUTE else "P"
     start = root.frame_predecessor
-    step, frame, rod = _elbow(letter, start, chains[0].X[0].p, points[0], dot(d, d), roots, lever=True)
+    step, frame, rod = _elbow(letter, start, chains[0].X[0].p, points[0], dot(d, d), roots)
     steps: dict[int, list[Step]] = {j: [step]}
     for chain, W in zip(chains, points, strict=True):
-        u = product(chain.X[0].R.T, rod) if chain is chains[0] else _seen(frame @ chain.X[0], W)
+        u = product(chain.X[0].R.T, rod) if chain is chains[0] else W.seen(frame @ chain.X[0])
         owner = chain.owners[0]
         if chain.letters == "S":
             steps[owner] = [ball_aim(chain.X[1].p, u, roots.ball(owner))]
@@ -259,13 +269,13 @@ def _solve_rods(robot: Robot, leg: Leg, poses: Mapping[int, Pose], roots: _Roots
     return steps
 
 
-def _solve_parallelogram(robot: Robot, p: Parallelogram, W: Array, roots: _Roots) -> dict[int, list[Step]]:
+def _solve_parallelogram(robot: Robot, p: Parallelogram, W: Target, roots: _Roots) -> dict[int, list[Step]]:
     root, hub, rod_a, rod_b, end = (robot.joints[j] for j in (p.root, p.hub, p.rod_a, p.rod_b, p.end))
     letter = "R" if root.kind is JointKind.REVOLUTE else "P"
     R_hub_end, _ = arm_offset(robot, p)
     X_centre, d = arm(robot, p)
     X_rod = product(hub.frame_successor.R.T, rod_a.frame_predecessor.R)
-    step, _, from_elbow = _elbow(letter, root.frame_predecessor, X_centre.p, W, dot(d, d), roots, lever=True)
+    step, _, from_elbow = _elbow(letter, root.frame_predecessor, X_centre.p, W, dot(d, d), roots)
     turn_hub, turn_a, gate = two_turns(X_rod, d, product(X_centre.R.T, from_elbow), roots.sign())
     # The hub's axis lies along the short sides: where the rods do so, too, the parallelogram is flat.
     roots.gates.append(gate)
@@ -357,10 +367,13 @@ def solve_leg(robot: Robot, leg: Leg, recipe: Recipe, poses: Mapping[int, Pose])
     return Solution(steps, roots.gates)
 
 
-def _target(leg: Leg, closure: Joint, poses: Mapping[int, Pose]) -> Array:
-    """The point of the nacelle where a leg ends at a closure, in the base."""
+def _target(leg: Leg, closure: Joint, poses: Mapping[int, Pose]) -> Target:
+    """The point of the nacelle where a leg ends at a closure."""
     body, frame, _ = nacelle_end(leg, closure)
-    return (poses[body] @ frame).p
+    pose = poses[body]
+    if pose.R.dtype == object or frame.p.dtype == object:
+        return Target((pose @ frame).p, None)
+    return Target(pose.p, product(pose.R, frame.p))
 
 
 def _solve_cross_slide(robot: Robot, leg: Leg, poses: Mapping[int, Pose]) -> Solution:

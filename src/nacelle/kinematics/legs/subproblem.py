@@ -57,15 +57,13 @@ def turn_onto(d: Array, u: Array) -> Turn:
     return Turn((d[0] * u[0] + d[1] * u[1]) * share, (d[0] * u[1] - d[1] * u[0]) * share)
 
 
-def circle_to_point(
-    e: Array, w: Array, length2: Scalar, sign: int, ahead: Turn | None = None, *, lever: bool = False
-) -> Reached:
+def circle_to_point(e: Array, w: Array, length2: Scalar, sign: int, ahead: Turn | None = None) -> Reached:
     """Solve |w - Rz(q) e|^2 = length2: a point e on a turning arm at a given distance from a point w.
 
-    With l the arm's length across the axis and h the squared distance of w from it, h = c^2 + r^2: c and the
-    root r are the components of w along and across the arm, which are short where the angle is wanted. The
-    root over the rod's length is a sine, whose square is the gate: zero where arm and rod are in one plane
-    with the axis, or where w lies on the axis.
+    With l the arm's length across the axis and h the squared distance of w from it, l^2 h = c^2 + r^2: c / l
+    and the root r / l are the components of w along and across the arm, and l cos q, l sin q are free of l.
+    The root over l and the rod's length is a sine, whose square is the gate: zero where arm and rod are in one
+    plane with the axis, or where w lies on the axis.
 
     Args:
         e: the point on the arm, axis z.
@@ -73,28 +71,24 @@ def circle_to_point(
         length2: squared distance, m^2.
         sign: which solution.
         ahead: constant angle from the axes of w to those of e at q = 0; none if None.
-        lever: use l c and l r instead. l r is the rod's lever about the axis times its length, and l cos q, l
-            sin q are free of l: short where points are wanted, and no angles.
     """
     l2 = e[0] * e[0] + e[1] * e[1]
     l = sqrt(l2)
     share = divide(1.0, l)
     x, y = e[0] * share, e[1] * share
-    unit, square, back = (l, l2, share) if lever else (1.0, 1.0, 1.0)
-    a, b, h = w[0], w[1], w[0] * w[0] + w[1] * w[1]
+    h = w[0] * w[0] + w[1] * w[1]
     beside = w[2] - e[2]
-    half = 0.5 if lever else 0.5 * share
-    c = half * (h + beside * beside) + half * (l2 - length2)
-    rest = square * h - c * c
+    c = 0.5 * (h + beside * beside) + 0.5 * (l2 - length2)
+    rest = l2 * h - c * c
     root = sqrt(rest) * float(sign)
     over = divide(1.0, h)
     # The angle of the arm; that of the joint is less by the constant one of e.
-    arm = Turn((a * c - b * root) * over * back, (b * c + a * root) * over * back)
+    arm = Turn((w[0] * c - w[1] * root) * over * share, (w[1] * c + w[0] * root) * over * share)
     start = Turn(x, y) if ahead is None else Turn(ahead.c * x - ahead.s * y, ahead.s * x + ahead.c * y)
     turn = Turn(arm.c * start.c + arm.s * start.s, arm.s * start.c - arm.c * start.s)
-    along, across = (c - unit * l) * back, root * back
+    along, across = (c - l2) * share, root * share
     rod = pack([along * x + across * y, along * y - across * x, beside])
-    return Reached(turn, divide(rest * (back * back), length2), rod)
+    return Reached(turn, divide(rest * (share * share), length2), rod)
 
 
 def line_to_point(e: Array, w: Array, length2: Scalar, sign: int) -> Reached:
