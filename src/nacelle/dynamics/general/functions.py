@@ -35,7 +35,7 @@ from nacelle.kinematics.general.legs import Legs, Motion, eliminated, motion, pl
 from nacelle.kinematics.general.margins import growth_figure, margins
 from nacelle.kinematics.general.placed import Placed, Plan, active_rates, place
 from nacelle.kinematics.general.plan import WHOLE, Way, plan_of
-from nacelle.kinematics.general.solve import determinant, eliminate
+from nacelle.kinematics.general.solve import determinant
 from nacelle.kinematics.general.vectors import all_zero, turned
 from nacelle.kinematics.jacobian import scales
 from nacelle.kinematics.shapes import of_actuators, of_pose, of_twist, of_unknowns
@@ -193,7 +193,7 @@ def _direct(legs: Legs, into: Required, load: Array) -> tuple[Array, Scalar]:
         found = solve(C, right)
         pivot = determinant(C.tolist(), (np.ones(len(C)), np.ones(len(C)))) * (1.0 / plan.determinant)
     else:
-        found, pivot, *_ = eliminate(C.tolist(), right.tolist(), plan.solve.pivots, plan.solve.units)
+        found, pivot = plan.solve.solved(C.tolist(), right.tolist())
     mu = dict(zip(keys, found, strict=True))
     force: list[Scalar] = [0.0] * len(robot.actuators)
     numbers = active_rates(robot)

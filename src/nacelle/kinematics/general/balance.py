@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from nacelle.kinematics.assembly import rate_scale
 from nacelle.kinematics.general.chain import Idle
 from nacelle.kinematics.general.legs import eliminated
 from nacelle.kinematics.general.placed import LegOrder, Parts, Placed, Plan, SolveOrder
-from nacelle.kinematics.general.solve import constant_columns, pivot_order
+from nacelle.kinematics.general.solve import constant_columns, constant_rows, pivot_order, reduced
 from nacelle.kinematics.mechanism import Mechanism
 from nacelle.spatial.scalar import Array
 
@@ -51,7 +53,13 @@ def solve_order(plan: Plan, placed: list[Placed]) -> tuple[SolveOrder | None, fl
     C = np.stack(tables)
     if n == 1:
         return None, float(np.max(np.abs(np.linalg.det(C))))
-    return _order_of(C, 1.0 / rate_scale(known.robot)[list(known.independent)]), 1.0
+    unit = 1.0 / rate_scale(known.robot)[list(known.independent)]
+    order, constant = _order_of(C, unit), constant_rows(C)
+    if constant is None:
+        return order, 1.0
+    rows = [i for i in range(n) if i not in constant.rows]
+    left = np.array([reduced(table.tolist(), [0.0] * n, constant)[0] for table in C])
+    return replace(order, constant=constant, left=_order_of(left, unit[rows])), 1.0
 
 
 def unit_forces(plan: Plan, placed: list[Placed]) -> frozenset[tuple[int, int]]:

@@ -80,6 +80,8 @@ class Legs:
                 continue
             idle = None if whole else self.plan.idle.get((leg, number))
             force, moment = weighed(tie, values)
+            if tie.foot is not None:
+                tie = replace(tie, point=tie.foot)
             merge(found, onto_nacelle(placed.chains, placed.nacelle, tie, force, moment, idle=idle))
         return found
 

@@ -11,18 +11,19 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from nacelle.kinematics.configuration import Configuration, configuration
-from nacelle.kinematics.general.bars import bars_of, own_axes
+from nacelle.kinematics.general.bars import Bar, bars_of, own_axes
 from nacelle.kinematics.general.chain import Chains, Idle, chains
 from nacelle.kinematics.general.elimination import Order
 from nacelle.kinematics.general.nacelle import Nacelle, nacelle_at
 from nacelle.kinematics.general.rods import rods_of
+from nacelle.kinematics.general.solve import ConstantRows, eliminate, reduced
 from nacelle.kinematics.general.ties import Rod, Tie, bar_tie, closure_tie, rod_tie, spin_tie
 from nacelle.kinematics.legs.axes import TOLERANCE
 from nacelle.kinematics.mechanism import Mechanism
 from nacelle.kinematics.mobility import Spin
 from nacelle.model.leg import PLATFORM
 from nacelle.model.robot import Robot
-from nacelle.spatial.scalar import Array
+from nacelle.spatial.scalar import Array, Scalar, pack
 
 
 @dataclass(frozen=True)
@@ -49,10 +50,23 @@ class SolveOrder:
     Attributes:
         pivots: (row, column) in their order.
         units: of rows and columns.
+        constant: rows that are solved beforehand, where there are some.
+        left: how the rest is solved.
     """
 
     pivots: tuple[tuple[int, int], ...]
     units: tuple[Array, Array]
+    constant: ConstantRows | None = None
+    left: SolveOrder | None = None
+
+    def solved(self, A: list[list[Scalar]], b: list[Scalar]) -> tuple[Array, Scalar]:
+        """The solution of A x = b, and the smallest pivot without units."""
+        if self.constant is None or self.left is None:
+            found, pivot, *_ = eliminate(A, b, self.pivots, self.units)
+            return found, pivot
+        A, b, whole = reduced(A, b, self.constant)
+        found, pivot = self.left.solved(A, b)
+        return whole(found), pivot
 
 
 @dataclass(frozen=True)
@@ -153,11 +167,12 @@ def _placed(robot: Robot, known: Mechanism, parts: Parts, now: Configuration, po
     bars = bars_of(robot, known, parts.bars, parts.up)
     frames = chains(robot, now, parts.omitted, own_axes(bars) if parts.turned else {})
     nacelle = replace(nacelle_at(robot, known, now), spread=_is_spread(robot))
+    feet = _feet(known, parts, bars) if pole else None
     if pole and _has_pole(known):
-        nacelle = replace(nacelle, pole=_first_point(robot, nacelle))
+        nacelle = replace(nacelle, pole=_first_point(robot, nacelle) if feet is None else feet[0])
     listed = rods_of(robot, parts.rods)
     ties = tuple(
-        (bar_tie(frames, nacelle, k, bars[k]),)
+        (replace(bar_tie(frames, nacelle, k, bars[k]), foot=None if feet is None else feet[k]),)
         if k in bars
         else tuple(_ties(robot, frames, nacelle, k, listed, parts.spins[k]))
         for k in range(len(robot.legs))
@@ -172,6 +187,23 @@ def _has_pole(known: Mechanism) -> bool:
     if not axes or known.dependent or max(moving) > 5:
         return False
     return all({(k + 1) % 3, (k + 2) % 3} <= moving for k in axes)
+
+
+def _feet(known: Mechanism, parts: Parts, bars: dict[int, Bar]) -> list[Array] | None:
+    """Points of the base that all legs stand on as struts, if they lie in a plane across their direction.
+
+    Moments about one of them make three rows of the nacelle's balance constant.
+    """
+    if len(known.independent) != 6 or parts.turned or not all(bar.is_strut for bar in bars.values()):
+        return None
+    if len(bars) < len(known.robot.legs):
+        return None
+    height = np.array([float(bar.numeric.A[parts.up]) for bar in bars.values()])
+    flat = float(np.ptp(height)) <= TOLERANCE * known.robot.size
+    # At one height for good.
+    level = bars[0].form.A[parts.up]
+    points = [[level if k == parts.up else bar.form.A[k] for k in range(3)] for bar in bars.values()]
+    return [pack(point) for point in points] if flat else None
 
 
 def _is_spread(robot: Robot) -> bool:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
 
 from nacelle.kinematics.general.vectors import is_zero
-from nacelle.spatial.scalar import Array, Scalar, absolute, cross, divide, dot, minimum, pack
+from nacelle.spatial.scalar import Array, Scalar, absolute, cross, divide, dot, minimum, pack, product
+from nacelle.spatial.solve import solve
 
 # Entries of scaled sample matrices below this are zero: their loops are closed to 1e-15.
 _FILLED = 1e-11
@@ -75,6 +77,70 @@ def eliminate(
     scales = [float(1.0 / (units[0][row] * units[1][column])) for row, column in order]
     smallest = _smallest(pivots, scales)
     return Solved(pack([f[k] for k in range(n)]), smallest, tuple(pivots), tuple(multipliers))
+
+
+class ConstantRows(NamedTuple):
+    """Rows of a system that are the same at all states, and the unknowns that they are solved for.
+
+    Attributes:
+        rows: the rows.
+        columns: as many unknowns.
+    """
+
+    rows: tuple[int, ...]
+    columns: tuple[int, ...]
+
+
+def constant_rows(samples: Array) -> ConstantRows | None:
+    """Rows of sample matrices (N, n, n) that are constant, and unknowns whose columns stand well apart there."""
+    spread = np.ptp(samples, axis=0)
+    size = np.max(np.abs(samples), axis=(0, 2))
+    rows = [i for i in range(len(size)) if np.all(spread[i] <= _FILLED * size[i])]
+    if not 0 < len(rows) < len(size):
+        return None
+    part = samples[0][rows] / size[rows, None]
+    choices = list(combinations(range(len(size)), len(rows)))
+    volumes = [abs(float(np.linalg.det(part[:, list(columns)]))) for columns in choices]
+    best = int(np.flatnonzero(np.array(volumes) >= np.max(volumes) * (1.0 - _NEAR))[0])
+    return ConstantRows(tuple(rows), choices[best]) if volumes[best] > _FILLED else None
+
+
+def reduced(
+    A: list[list[Scalar]], b: list[Scalar], constant: ConstantRows
+) -> tuple[list[list[Scalar]], list[Scalar], Callable[[Array], Array]]:
+    """A system without its constant rows, and what gives all unknowns from those that are left.
+
+    With C the constant rows, C_P their part for the unknowns P: g_P = C_P^-1 (b_C - C_rest g_rest).
+    """
+    n = len(A)
+    others = [c for c in range(n) if c not in constant.columns]
+    inverse = solve(
+        pack([[A[i][c] for c in constant.columns] for i in constant.rows]), np.eye(len(constant.rows))
+    )
+    K = product(inverse, pack([[A[i][c] for c in others] for i in constant.rows]))
+    start = [_weighed(row, [b[i] for i in constant.rows]) for row in inverse.tolist()]
+    rows, right = [], []
+    for i in (i for i in range(n) if i not in constant.rows):
+        own = [A[i][c] for c in constant.columns]
+        rows.append([A[i][c] - _weighed(own, K[:, k].tolist()) for k, c in enumerate(others)])
+        right.append(b[i] - _weighed(own, start))
+
+    def whole(f: Array) -> Array:
+        found: dict[int, Scalar] = dict(zip(others, f.tolist(), strict=True))
+        for c, value, row in zip(constant.columns, start, K.tolist(), strict=True):
+            found[c] = value - _weighed(row, f.tolist())
+        return pack([found[c] for c in range(n)])
+
+    return rows, right, whole
+
+
+def _weighed(a: list[Scalar], b: list[Scalar]) -> Scalar:
+    """Inner product in which zeros cost nothing."""
+    total: Scalar = 0.0
+    for x, y in zip(a, b, strict=True):
+        if not (is_zero(x) or is_zero(y)):
+            total = x * y if is_zero(total) else total + x * y
+    return total
 
 
 def multiplied(values: Iterable[Scalar]) -> Scalar:

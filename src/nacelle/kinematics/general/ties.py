@@ -103,6 +103,7 @@ class Tie:
         arms: unit vectors e (on the first) and f (on the second side) of a universal joint, tie axes.
         free: axis of the only free rotation, where it is constant in the tie's axes.
         link: the rod or bar that the row belongs to.
+        foot: a constant point of a strut's line, base axes, where moments are counted from such points.
     """
 
     axes: int
@@ -118,6 +119,7 @@ class Tie:
     arms: tuple[Array, Array] | None = None
     free: Array | None = None
     link: Rod | Bar | None = None
+    foot: Array | None = None
 
     @property
     def bar(self) -> Bar | None:
