@@ -208,7 +208,7 @@ def compare_as_written(states: Sample) -> None:
     none = np.zeros_like(v)
     found = {
         "forward_dynamics": run_lanes(form.forward, robot, x, y, v, states.tau, none)["acceleration"],
-        "jacobian": run_lanes(form.jacobian, robot, x, y)["A"],
+        "jacobian": run_lanes(kinematics.inverse_jacobian, robot, x, y)["J"],
         "mass_matrix": run_lanes(form.inertia, robot, x, y)["M"],
         "bias_forces": run_lanes(form.bias, robot, x, y, v)["h"],
         "gravity_forces": run_lanes(form.gravity, robot, x, y)["g"],

@@ -11,7 +11,7 @@ import nacelle
 from nacelle.dynamics import functions as tree
 from nacelle.dynamics.general import functions as general
 from nacelle.kinematics import weak
-from nacelle.kinematics.functions import dense_margins
+from nacelle.kinematics.functions import dense_margins, inverse_jacobian
 from nacelle.kinematics.jacobian import conditioning, scaled_inverse
 from nacelle.kinematics.motion import solved
 from nacelle.model.robot import Robot
@@ -117,7 +117,7 @@ ROBOTS: dict[str, Callable[[], Robot]] = {
 def test_zeros_of_pivots(name: str) -> None:
     robot = ROBOTS[name]()
     x = ordinary(robot, zeros(robot, 150))
-    figures = run_lanes(general.jacobian, robot, x, solved(robot, x)[1])["pivot"]
+    figures = run_lanes(inverse_jacobian, robot, x, solved(robot, x)[1])["pivot"]
     assert np.sum(figures < 1e-8) >= 4, "no pivot vanishes: another robot is needed here"
     assert np.all(compare(robot, x) < TOLERANCE)
 
@@ -127,5 +127,5 @@ def test_ordinary_states_are_not_weak(name: str) -> None:
     """The figure does not depend on the size of pivots, only on what they do to others."""
     robot = STRESS[name](1)
     x = random_states(robot, 20, 5).x
-    figure = run_lanes(general.jacobian, robot, x, solved(robot, x)[1])["pivot"]
+    figure = run_lanes(inverse_jacobian, robot, x, solved(robot, x)[1])["pivot"]
     assert np.mean(figure < 3.0 * weak.WEAK_PIVOT) <= 0.1

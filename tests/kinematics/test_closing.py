@@ -40,7 +40,7 @@ def determined(robot: Robot) -> np.ndarray:
     known, plan = mechanism(robot), plan_of(robot)
     kept = [True] * known.chart_size
     for j in known.iterated_joints:
-        kept += [robot.joints[j].successor not in plan.rods] * robot.joints[j].nq
+        kept += [robot.joints[j].successor not in plan.parts.rods] * robot.joints[j].nq
     return np.array(kept)
 
 

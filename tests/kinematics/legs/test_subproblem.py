@@ -95,7 +95,9 @@ def test_circle_to_point(e: np.ndarray, q: float, rod: np.ndarray, sign: int) ->
     assert np.linalg.norm(w - turned(angle(value), e)) ** 2 == pytest.approx(length2, abs=1e-12 * (h + 1))
     np.testing.assert_allclose(turned(angle(value), seen), w - turned(angle(value), e), atol=1e-11 / gate)
     other = circle_to_point(e, w, length2, -sign)[0]
-    again = circle_to_point(e, w, length2, sign, lever=True)
+    # Seen from axes that lie a constant angle behind.
+    ahead = Turn(np.cos(0.7), np.sin(0.7))
+    again = circle_to_point(e, turned(0.7, w), length2, sign, ahead)
     np.testing.assert_allclose([*again.value, again.gate], [*value, gate], atol=1e-12 / gate)
     np.testing.assert_allclose(again.rod, seen, atol=1e-12 / gate)
     found = [angle(value), angle(other)]

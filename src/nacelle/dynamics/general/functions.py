@@ -94,9 +94,10 @@ def guards(legs: Legs) -> dict[str, Array]:
     return {"pivot": pack([growth_figure(legs)])[0], "gates": margins(legs)}
 
 
-def _moving(legs: Legs, v: Array, a: Array) -> Motion:
-    """The motion at a reduced twist v and its derivative a, in the form that is short for its inertia."""
-    return motion(legs, v, a, heavy_ends(legs.placed, numbers_of(legs.placed, legs.plan)))
+def _moving(legs: Legs, v: Array, a: Array, *, friction: bool = True) -> Motion:
+    """The motion at a reduced twist v and its derivative a, in the form that is short for what follows."""
+    heavy = heavy_ends(legs.placed, numbers_of(legs.placed, legs.plan))
+    return motion(legs, v, a, heavy, friction=friction)
 
 
 def required(legs: Legs, moving: Motion, counted: Counted, tau: Array | None = None) -> Required:
@@ -160,7 +161,7 @@ def inverse(
     """Actuator forces, smallest pivot and margins."""
     way = Way(True, turned)
     legs = legs_at(robot, x, y, pole=is_direct(plan_of(robot, way)), way=way)
-    moving = _moving(legs, v, a)
+    moving = _moving(legs, v, a, friction=friction)
     into = required(legs, moving, Counted(friction, smooth))
     if is_direct(legs.plan):
         force, pivot = _direct(legs, into, load)
@@ -222,7 +223,7 @@ def forward(
 ) -> dict[str, Array]:
     """The derivative of the reduced twist at actuator forces tau: M dv/dt = load - h + J_r^-T tau."""
     legs = legs_at(robot, x, y, way=Way(True, turned))
-    moving = _moving(legs, v, np.zeros(robot.motion.n))
+    moving = _moving(legs, v, np.zeros(robot.motion.n), friction=friction)
     h = along_twist(legs, required(legs, moving, Counted(friction, smooth), tau))
     M = mass(legs)
     right = pack([value - q for value, q in zip(load, h, strict=True)])
@@ -261,7 +262,7 @@ def bias(
 ) -> dict[str, Array]:
     """Force along the reduced twist at dv/dt = 0; with M, J_r^-1, and the actuators' accelerations there."""
     legs = legs_at(robot, x, y, way=Way(True, turned))
-    moving = _moving(legs, v, np.zeros(robot.motion.n))
+    moving = _moving(legs, v, np.zeros(robot.motion.n), friction=friction)
     closing = closure_rates(legs.placed)
     rates = {k: rate for rate, k in active_rates(robot).items()}
     drift = [

@@ -56,11 +56,10 @@ class Bar:
         """Whether its length changes."""
         return self.form.kind == "strut"
 
-    @property
-    def turns_alone(self) -> bool:
+    def turns_alone(self, friction: bool) -> bool:
         """Whether its velocity v is needed for its length alone: no inertia or friction of turning."""
         p, inertia = self.form.passive, self.numeric.rod
-        if p.first or p.second or p.ball or p.end or p.still or self.is_strut:
+        if friction and (p.first or p.second or p.ball or p.end or p.still):
             return False
         return self.form.pivot != "U" or not (np.any(inertia[4:] != 0.0) or np.any(inertia[1:3] != 0.0))
 

@@ -270,8 +270,10 @@ def eliminated(plan: Plan, placed: Placed) -> Legs:
     return Legs(placed, plan, factors)
 
 
-def motion(legs: Legs, v: Array, a: Array, heavy: frozenset[int] = frozenset()) -> Motion:
-    """The motion of everything at a reduced twist v and its derivative a; `heavy` as `Moving` has it."""
+def motion(
+    legs: Legs, v: Array, a: Array, heavy: frozenset[int] = frozenset(), *, friction: bool = True
+) -> Motion:
+    """The motion of everything at a reduced twist v and its derivative a; the rest as `Moving` has it."""
     placed = legs.placed
     gravity = np.asarray(placed.robot.gravity)
     w = legs.nacelle_rates(v)
@@ -284,7 +286,9 @@ def motion(legs: Legs, v: Array, a: Array, heavy: frozenset[int] = frozenset()) 
 
     def state(u_dot: Rates) -> Moving:
         nodes = outward(chains, u, u_dot, frames, 0, gravity)
-        return Moving(chains, u, nodes, frames, outward(chains, u, u_dot, free), free, gravity, heavy)
+        return Moving(
+            chains, u, nodes, frames, outward(chains, u, u_dot, free), free, gravity, heavy, friction
+        )
 
     u_dot = legs.accelerations(state({}))
     moving = state(u_dot)

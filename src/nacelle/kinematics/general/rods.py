@@ -103,5 +103,6 @@ def rods_of(robot: Robot, bodies: frozenset[int]) -> dict[int, Rod]:
             (joint.frame_predecessor.p, frame.p),
             (at_A, at_B, between),
             length * length,
+            any(any(robot.joints[end].friction) for end in (j, c)),
         )
     return found

@@ -92,7 +92,7 @@ class ConstantRows(NamedTuple):
 
 
 def constant_rows(samples: Array) -> ConstantRows | None:
-    """Rows of sample matrices (N, n, n) that are constant, and unknowns whose columns stand well apart there."""
+    """Rows of sample matrices (N, n, n) that are constant, and unknowns whose columns there are apart."""
     spread = np.ptp(samples, axis=0)
     size = np.max(np.abs(samples), axis=(0, 2))
     rows = [i for i in range(len(size)) if np.all(spread[i] <= _FILLED * size[i])]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from nacelle.kinematics.general.bars import Bar, flat
+from nacelle.kinematics.general.bars import flat
 from nacelle.kinematics.general.chain import Chains, Idle
 from nacelle.kinematics.general.motion import NodeMotion, columns, outward, velocity
 from nacelle.kinematics.general.nacelle import Frame, Nacelle
@@ -27,6 +27,7 @@ class Moving:
         free: the same nacelle without gravity.
         gravity: base axes; it is taken off the accelerations of nodes and nacelle alike.
         heavy: nodes whose inertia needs the acceleration, gravity taken off, where they hold the nacelle.
+        friction: whether friction will need the velocities of rods and bars.
     """
 
     chains: Chains
@@ -37,6 +38,7 @@ class Moving:
     free: dict[int, Frame]
     gravity: Array
     heavy: frozenset[int] = frozenset()
+    friction: bool = True
 
     def _has_gravity(self, tie: Tie) -> bool:
         """Whether both sides of a tie are compared with gravity.
@@ -119,8 +121,8 @@ def _felt(row: Row, v: Array, w: Array) -> Scalar:
 def given_accelerations(tie: Tie, state: Moving) -> list[Scalar]:
     """Right-hand sides of the rows for the accelerations of the leg's rates."""
     chains = state.chains
-    if tie.bar is not None:
-        return [_bar_acceleration(tie, tie.bar, state)]
+    if tie.link is not None and tie.body is not None:
+        return [_swung(tie, state) if _is_swung(tie, state) else _line_acceleration(tie, state)]
     if tie.joint < 0:
         return [-dot(row.moment, state.nodes[tie.node].w_dot) for row in tie.rows]
     if tie.body is None:
@@ -134,33 +136,44 @@ def given_accelerations(tie: Tie, state: Moving) -> list[Scalar]:
     )
 
 
-def _bar_acceleration(tie: Tie, bar: Bar, state: Moving) -> Scalar:
-    """Right-hand side of a bar's row.
+def _is_swung(tie: Tie, state: Moving) -> bool:
+    """Whether A of a rod moves on a circle, and the velocity of B against A is needed for nothing else."""
+    chains, link = state.chains, tie.link
+    if link is None or tie.rows[0].kind != "rod" or not link.turns_alone(state.friction):
+        return False
+    path = chains.path(tie.node, tie.axes)
+    return len(path) == 1 and path[0] not in chains.roots and chains.node(path[0]).primitive.turns
 
-    Where A moves on a circle, v_A = u c, and v is needed for nothing else,
+
+def _swung(tie: Tie, state: Moving) -> Scalar:
+    """Right-hand side of a rod's row where A moves on a circle, v_A = u c.
 
         d.a_B + |v|^2 - d.a_A = d.a_B + v_B.v_B - u (2 v_B.c - u k),      k = c.c + d.r
 
     with r from the axis to A: v_B.v_B is the same for all legs of a nacelle that does not turn.
     """
-    assert tie.body is not None
-    assert tie.point is not None
-    chains, (row,) = state.chains, tie.rows
-    if bar.turns_alone and chains.node(tie.node).primitive.turns:
-        (axis,) = chains.node(tie.node).axes
-        r = tie.own - dot(axis, tie.own) * axis
-        k = dot(r, r) + dot(row.force, chains.up(tie.node, r, tie.axes))
-        c, u = tie_columns(chains, tie)[bar.rate][0], state.u[bar.rate]
-        far = chains.down(tie.axes, state.free[tie.body].acceleration(bar.form.B))
-        v, _ = outer_velocity(chains, tie, state.frames)
-        return dot(row.force, far) + dot(v, v) - u * (2.0 * dot(v, c) - u * k)
-    v = state.slip(tie)
+    body, B = tie.held
+    chains, d = state.chains, tie.rows[0].force
+    node = chains.node(tie.node)
+    (axis,), (rate,) = node.axes, node.rates
+    r = tie.own - dot(axis, tie.own) * axis
+    k = dot(r, r) + dot(d, chains.up(tie.node, r, tie.axes))
+    c, u = tie_columns(chains, tie)[rate][0], state.u[rate]
+    far = chains.down(tie.axes, state.free[body].acceleration(B))
+    v, _ = outer_velocity(chains, tie, state.frames)
+    return dot(d, far) + dot(v, v) - u * (2.0 * dot(v, c) - u * k)
+
+
+def _line_acceleration(tie: Tie, state: Moving) -> Scalar:
+    """Right-hand side of the row of a rod or strut."""
+    v, (row,) = state.slip(tie), tie.rows
     value = dot(row.force, state.gap(tie))
-    if not bar.is_strut:
+    if tie.bar is None or not tie.bar.is_strut:
         return value + dot(v, v)
-    d = plus(chains.seen(tie.axes, tie.point), -tie.own)
-    rate = state.u[bar.rate]
-    return value + (dot(v, v) - rate * rate) * divide(1.0, d[bar.up])
+    assert tie.point is not None
+    d = plus(state.chains.seen(tie.axes, tie.point), -tie.own)
+    rate = state.u[tie.bar.rate]
+    return value + (dot(v, v) - rate * rate) * divide(1.0, d[tie.bar.up])
 
 
 def _inner_accelerations(tie: Tie, state: Moving) -> list[Scalar]:

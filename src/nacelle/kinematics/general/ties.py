@@ -47,6 +47,7 @@ class Rod:
         points: A and B in the frames of these bodies.
         masses: at A, at B, and between them, kg.
         length2: square of the distance of A and B, m^2.
+        rubs: whether its joints have friction.
     """
 
     body: int
@@ -56,6 +57,11 @@ class Rod:
     points: tuple[Array, Array]
     masses: tuple[Scalar, Scalar, Scalar]
     length2: Scalar
+    rubs: bool = False
+
+    def turns_alone(self, friction: bool) -> bool:
+        """Whether the velocity of B against A is needed for its length alone: no friction at its ends."""
+        return not (friction and self.rubs)
 
 
 @dataclass(frozen=True)

@@ -119,6 +119,14 @@ class Target(NamedTuple):
         return np.asarray(plus(product(frame.R.T, self.p), product(frame.R.T, plus(self.offset, -frame.p))))
 
 
+def _short_axes(R: Array) -> Array | None:
+    """The cheapest constant axes with the same third one; None where numbers are not known."""
+    try:
+        return shortest(R, 2)
+    except TypeError:
+        return None
+
+
 def _elbow(
     letter: str, X: Pose, e: Array, W: Target, length2: Scalar, roots: _Roots
 ) -> tuple[Step, Pose, Array]:
@@ -126,7 +134,7 @@ def _elbow(
     sign = roots.sign()
     if letter == "R":
         # In axes that need not turn about the joint's own to be those of the base.
-        axes = shortest(X.R, 2)
+        axes = _short_axes(X.R)
         ahead = None
         if axes is not None and rotation_cost(X.R) > rotation_cost(axes):
             own = product(axes.T, X.R)

@@ -62,8 +62,8 @@ def circle_to_point(e: Array, w: Array, length2: Scalar, sign: int, ahead: Turn 
 
     With l the arm's length across the axis and h the squared distance of w from it, l^2 h = c^2 + r^2: c / l
     and the root r / l are the components of w along and across the arm, and l cos q, l sin q are free of l.
-    The root over l and the rod's length is a sine, whose square is the gate: zero where arm and rod are in one
-    plane with the axis, or where w lies on the axis.
+    The root over l and the rod's length is a sine, whose square is the gate: zero where arm and rod are in
+    one plane with the axis, or where w lies on the axis.
 
     Args:
         e: the point on the arm, axis z.
