@@ -52,7 +52,7 @@ def _show(found: Operations) -> None:
     out.print(f"{found.robot}: {found.model}, {with_friction}, from {found.input}", highlight=False)
     shapes = ", ".join(f"{name} {list(shape)}" for name, shape in found.inputs.items())
     out.print(f"  inputs    {shapes}", highlight=False, markup=False)
-    forms = {"general": "the general form", "compact": "the form derived for its legs"}
+    forms = {"general": "the general form", "measured": "legs by what is measured on them"}
     form = forms.get(found.form, "the equivalent tree")
     out.print(f"  contains  {found.includes} ({form})", highlight=False)
     out.print(f"  {found.count}", highlight=False)
