@@ -1,8 +1,8 @@
 """Minimising a program: factoring, pairing and shared reciprocals, in the order that pays most.
 
 Each strategy is a sequence of passes over the algebraic form (`nacelle.program.algebra`); all of them
-are tried, the cheapest result is taken, and they are tried again on it until nothing improves. The search
-is deterministic and its budget is a number of instructions read, not a time.
+are tried, the cheapest result is taken, and those that came near it are tried again on it until nothing
+improves. The search is deterministic and its budget is a number of instructions read, not a time.
 """
 
 from __future__ import annotations
@@ -19,6 +19,9 @@ from nacelle.program.program import Program
 from nacelle.program.trace import graph_of, linear
 
 _PAIRS = 100_000
+_BUDGET = 60_000
+# A strategy whose candidate costs so many times the best does not come to it from there.
+_FAR = 1.01
 
 Pass = Callable[[Algebra], object]
 
@@ -50,30 +53,44 @@ STRATEGIES = (
 )
 
 
-def minimise(program: Program, budget: int = 60_000) -> Program:
+def minimise(program: Program, budget: int = _BUDGET) -> Program:
     """Give a program of the same value and the least weighted cost that was found.
 
     Args:
         program: any program.
         budget: how many instructions may be read into candidates; at least two candidates are made.
     """
-    best, best_cost = program, cost(program)
-    spent = made = 0
-    improved = True
-    while improved:
-        improved = False
-        start, ways = best, Ways(best)
-        for strategy in STRATEGIES:
-            if made >= 2 and spent + len(start.code) > budget:
-                break
-            made += 1
-            spent += len(start.code)
-            graph, roots = ways.written(strategy)
-            candidate_cost = cost_of(graph, roots)
-            if candidate_cost < best_cost:
-                best = linear(program.name, graph, program.inputs, program.outputs, roots)
-                best_cost, improved = candidate_cost, True
-    return best
+    return Minimiser().minimise(program, budget)
+
+
+class Minimiser:
+    """Minimises programs that are alike: a strategy that was far off the best with one is not tried again."""
+
+    def __init__(self) -> None:
+        """Start with all strategies."""
+        self._strategies = list(STRATEGIES)
+
+    def minimise(self, program: Program, budget: int = _BUDGET) -> Program:
+        """Give a program of the same value and the least weighted cost that was found; see `minimise`."""
+        best, best_cost = program, cost(program)
+        spent = made = 0
+        improved = True
+        while improved:
+            improved = False
+            start, ways = best, Ways(best)
+            for strategy in self._strategies.copy():
+                if made >= 2 and spent + len(start.code) > budget:
+                    break
+                made += 1
+                spent += len(start.code)
+                graph, roots = ways.written(strategy)
+                candidate_cost = cost_of(graph, roots)
+                if candidate_cost < best_cost:
+                    best = linear(program.name, graph, program.inputs, program.outputs, roots)
+                    best_cost, improved = candidate_cost, True
+                elif candidate_cost > _FAR * best_cost:
+                    self._strategies.remove(strategy)
+        return best
 
 
 def apply(program: Program, strategy: Strategy) -> Program:
