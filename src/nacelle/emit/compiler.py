@@ -25,6 +25,7 @@ import tempfile
 import threading
 import weakref
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -137,6 +138,7 @@ class Compiler:
         self._running: _Process | None = None
         self._numbers = itertools.count()
         self._unusable = self._closed = False
+        self._second: Compiler | None = None
         _compilers.add(self)
 
     @property
@@ -153,6 +155,26 @@ class Compiler:
                 self._ensure()
             finally:
                 self._lock.release()
+
+    def second(self) -> Compiler:
+        """A compiler like this one with a process of its own, for modules that are compiled at once."""
+        with self._lock:
+            if self._second is None:
+                self._second = Compiler(self._worker, seconds=self._seconds, memory=self._memory)
+                self._second._closed = self._closed
+            return self._second
+
+    def compile_both(self, texts: tuple[str, str], machine: Machine, level: int) -> tuple[bytes, bytes]:
+        """Compile two modules at once; see `compile`."""
+        other = self.second()
+        with ThreadPoolExecutor(1, thread_name_prefix="nacelle") as pool:
+            made = pool.submit(other.compile, texts[1], machine, level)
+            try:
+                return self.compile(texts[0], machine, level), made.result()
+            except BaseException:
+                # What it makes is of no use any more.
+                other._kill()
+                raise
 
     def compile(self, text: str, machine: Machine, level: int) -> bytes:
         """Compile a module's text to an object.
@@ -185,13 +207,19 @@ class Compiler:
     def close(self) -> None:
         """End the process, and start none any more."""
         self._closed = True
-        running = self._running
-        if running is not None:
-            # Another thread may be waiting for it.
-            with contextlib.suppress(OSError):
-                running.process.kill()
+        self._kill()
         with self._lock:
             self._end()
+            second = self._second
+        if second is not None:
+            second.close()
+
+    def _kill(self) -> None:
+        """Kill the process, if one runs: another thread may be waiting for it."""
+        running = self._running
+        if running is not None:
+            with contextlib.suppress(OSError):
+                running.process.kill()
 
     # ---- the process
 

@@ -46,6 +46,8 @@ _FLOAT64 = np.dtype(np.float64)
 _VERSION = 2
 # Operations from which on one sample is evaluated as a vector of equal ones.
 _LONG = 6000
+# Operations from which on its two modules are compiled at once, by two processes.
+_BESIDE = 500
 _MAGIC = b"nacelle1"
 _HEAD = struct.Struct("<8sQQ")
 
@@ -154,8 +156,15 @@ def compile_text(text: str, options: Options = DEFAULT) -> bytes:
 
 def compile_object(program: Program, options: Options = DEFAULT) -> bytes:
     """Compile a program to an object, as bytes that `load_object` takes on such a machine."""
+    beside = len(program.code) > _BESIDE and (os.cpu_count() or 1) > 1
+    if beside:
+        # It is ready when the texts are written.
+        compiler.default().second().start()
     texts = module_texts(program, options)
-    many, one = (compile_text(text, options) if text else b"" for text in texts)
+    if beside and all(texts):
+        many, one = compiler.default().compile_both(texts, options.of_machine(), options.level)
+    else:
+        many, one = (compile_text(text, options) if text else b"" for text in texts)
     return _HEAD.pack(_MAGIC, len(many), len(one)) + many + one
 
 
