@@ -1,8 +1,8 @@
 """Minimising a program: factoring, pairing and shared reciprocals, in the order that pays most.
 
 Each strategy is a sequence of passes over the algebraic form (`nacelle.program.algebra`); all of them
-are tried, the cheapest result is taken, and those that came near it are tried again on it until nothing
-improves. The search is deterministic and its budget is a number of instructions read, not a time.
+are tried, the cheapest result is taken, and those that have won are tried again on it until nothing improves.
+The search is deterministic and its budget is a number of instructions read, not a time.
 """
 
 from __future__ import annotations
@@ -20,8 +20,6 @@ from nacelle.program.trace import graph_of, linear
 
 _PAIRS = 100_000
 _BUDGET = 60_000
-# A strategy whose candidate costs so many times the best does not come to it from there.
-_FAR = 1.01
 
 Pass = Callable[[Algebra], object]
 
@@ -64,11 +62,11 @@ def minimise(program: Program, budget: int = _BUDGET) -> Program:
 
 
 class Minimiser:
-    """Minimises programs that are alike: a strategy that was far off the best with one is not tried again."""
+    """Minimises programs that are alike: only strategies that won with the first are tried again."""
 
     def __init__(self) -> None:
         """Start with all strategies."""
-        self._strategies = list(STRATEGIES)
+        self._strategies = STRATEGIES
 
     def minimise(self, program: Program, budget: int = _BUDGET) -> Program:
         """Give a program of the same value and the least weighted cost that was found; see `minimise`."""
@@ -78,7 +76,9 @@ class Minimiser:
         while improved:
             improved = False
             start, ways = best, Ways(best)
-            for strategy in self._strategies.copy():
+            # The first one wins nearly always; what it leaves over is not found by those that lost once.
+            winners = [self._strategies[0]]
+            for strategy in self._strategies:
                 if made >= 2 and spent + len(start.code) > budget:
                     break
                 made += 1
@@ -88,8 +88,9 @@ class Minimiser:
                 if candidate_cost < best_cost:
                     best = linear(program.name, graph, program.inputs, program.outputs, roots)
                     best_cost, improved = candidate_cost, True
-                elif candidate_cost > _FAR * best_cost:
-                    self._strategies.remove(strategy)
+                    winners.append(strategy)
+            if self._strategies is STRATEGIES:
+                self._strategies = tuple(dict.fromkeys(winners))
         return best
 
 
