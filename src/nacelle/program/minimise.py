@@ -1,8 +1,8 @@
 """Minimising a program: factoring, pairing and shared reciprocals, in the order that pays most.
 
 Each strategy is a sequence of passes over the algebraic form (`nacelle.program.algebra`); all of them
-are tried, the cheapest result is taken, and those that have won are tried again on it until nothing improves.
-The search is deterministic and its budget is a number of instructions read, not a time.
+are tried, the cheapest result is taken, and they (of a long program those that have won) are tried on it again
+until nothing improves. The search is deterministic and its budget is a number of instructions read, no time.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from nacelle.program.trace import graph_of, linear
 
 _PAIRS = 100_000
 _BUDGET = 60_000
+_SHORT = 700
 
 Pass = Callable[[Algebra], object]
 
@@ -62,7 +63,11 @@ def minimise(program: Program, budget: int = _BUDGET) -> Program:
 
 
 class Minimiser:
-    """Minimises programs that are alike: only strategies that won with the first are tried again."""
+    """Minimises programs that are alike; with long ones only strategies that won with the first go on.
+
+    The first strategy wins nearly always with long programs, and the others take most of the time; short ones
+    are tried in all ways.
+    """
 
     def __init__(self) -> None:
         """Start with all strategies."""
@@ -76,9 +81,9 @@ class Minimiser:
         while improved:
             improved = False
             start, ways = best, Ways(best)
-            # The first one wins nearly always; what it leaves over is not found by those that lost once.
-            winners = [self._strategies[0]]
-            for strategy in self._strategies:
+            is_short = len(start.code) < _SHORT
+            winners = [STRATEGIES[0]]
+            for strategy in STRATEGIES if is_short else self._strategies:
                 if made >= 2 and spent + len(start.code) > budget:
                     break
                 made += 1
@@ -89,7 +94,7 @@ class Minimiser:
                     best = linear(program.name, graph, program.inputs, program.outputs, roots)
                     best_cost, improved = candidate_cost, True
                     winners.append(strategy)
-            if self._strategies is STRATEGIES:
+            if self._strategies is STRATEGIES and not is_short:
                 self._strategies = tuple(dict.fromkeys(winners))
         return best
 

@@ -65,10 +65,9 @@ def with_identities(program: Program, samples: Samples) -> Program:
 def _rebuilt(program: Program, samples: Samples, units: int, passes: Minimiser) -> Program:
     """Values made from others, as long as that shortens the program by more than a little."""
     for _ in range(_ROUNDS):
-        candidate = rebuilt_once(program, samples, units)
+        candidate = passes.minimise(rebuilt_once(program, samples, units))
         if cost(candidate) >= cost(program):
             return program
-        candidate = passes.minimise(candidate)
         gain = cost(program) - cost(candidate)
         program = candidate
         if gain < _GAIN * cost(program):
