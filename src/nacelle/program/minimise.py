@@ -1,8 +1,8 @@
 """Minimising a program: factoring, pairing and shared reciprocals, in the order that pays most.
 
 Each strategy is a sequence of passes over the algebraic form (`nacelle.program.algebra`); all of them
-are tried, the cheapest result is taken, and they (of a long program those that have won) are tried on it again
-until nothing improves. The search is deterministic and its budget is a number of instructions read, no time.
+are tried, the cheapest result is taken, and they (of a long program those that have won) are tried on it
+again until nothing improves. The search is deterministic and its budget is a number of instructions read, no time.
 """
 
 from __future__ import annotations
