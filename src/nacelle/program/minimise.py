@@ -2,7 +2,8 @@
 
 Each strategy is a sequence of passes over the algebraic form (`nacelle.program.algebra`); all of them
 are tried, the cheapest result is taken, and they (of a long program those that have won) are tried on it
-again until nothing improves. The search is deterministic and its budget is a number of instructions read, no time.
+again until nothing improves. The search is deterministic; its budget is a number of instructions read, not a
+time.
 """
 
 from __future__ import annotations
