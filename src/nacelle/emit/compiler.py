@@ -172,8 +172,12 @@ class Compiler:
             try:
                 return self.compile(texts[0], machine, level), made.result()
             except BaseException:
-                # What it makes is of no use any more.
-                other._kill()
+                if not made.done():
+                    # What it makes is of no use any more. It may be done by now, and its process idle.
+                    other._kill()
+                    made.exception()
+                    with other._lock:
+                        other._end()
                 raise
 
     def compile(self, text: str, machine: Machine, level: int) -> bytes:
