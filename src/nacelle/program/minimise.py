@@ -43,7 +43,7 @@ class Strategy:
     passes: tuple[Pass, ...]
 
 
-STRATEGIES = (
+STRATEGIES: tuple[Strategy, ...] = (
     Strategy(True, False, (factor, _sums, _products)),
     Strategy(False, False, (factor, _sums, _products)),
     Strategy(False, True, (factor, _sums, _products)),
