@@ -78,8 +78,8 @@ def check_object(image: bytes, name: str) -> None:
 
 
 def check_image(kind: str, image: bytes, name: str) -> None:
-    """What `compile_object` makes holds one object or two; drivers are one."""
-    for part in jit._objects(image) if kind == "function" else (image,):
+    """What `compile_two` makes holds one object or two; the integrator is one."""
+    for part in (image,) if kind == "rk4" else jit.objects(image):
         if part:
             check_object(part, name)
 

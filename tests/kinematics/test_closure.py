@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nacelle.kinematics.assembly import advance, assemble, guess_coordinates, held_rates, rate_scale
-from nacelle.kinematics.closure import ClosureState, closure_state, is_flipped
+from nacelle.kinematics.closure import ClosureState, closure_gaps, closure_state, is_flipped
 from nacelle.kinematics.tree import TreeMotion, tree_motion
 from nacelle.model.joint import JointKind
 from nacelle.model.robot import Robot
@@ -469,3 +469,12 @@ def test_half_turns_of_aligned_frames_are_flipped(kind: JointKind, turn: list[fl
     motion = tree_motion(robot, platform, np.zeros(1))
     assert closed(robot, closure_state(robot, motion), 1e-15)
     assert is_flipped(joint, motion)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_gaps_alone(name: str) -> None:
+    """The residual without the Jacobian has the same bits."""
+    robot = library_robot(name)
+    q = guess_coordinates(robot) + 0.1
+    motion = tree_motion(robot, robot.reference, q)
+    np.testing.assert_array_equal(closure_gaps(robot, motion), closure_state(robot, motion).residual)

@@ -46,6 +46,8 @@ _FLOAT64 = np.dtype(np.float64)
 _VERSION = 2
 # Operations from which on one sample is evaluated as a vector of equal ones.
 _LONG = 6000
+# Operations from which on its two modules are compiled at once, by two processes.
+_BESIDE = 500
 _MAGIC = b"nacelle1"
 _HEAD = struct.Struct("<8sQQ")
 
@@ -154,13 +156,31 @@ def compile_text(text: str, options: Options = DEFAULT) -> bytes:
 
 def compile_object(program: Program, options: Options = DEFAULT) -> bytes:
     """Compile a program to an object, as bytes that `load_object` takes on such a machine."""
-    texts = module_texts(program, options)
-    many, one = (compile_text(text, options) if text else b"" for text in texts)
+    return compile_two(lambda: module_texts(program, options), program, options)
+
+
+def compile_two(write: Callable[[], tuple[str, str]], program: Program, options: Options) -> bytes:
+    """Compile two modules of a program, of which the second may be empty, to bytes that `objects` takes.
+
+    Args:
+        write: writes the modules.
+        program: the program, which decides by its length whether they are compiled at once.
+        options: how code is made.
+    """
+    beside = len(program.code) > _BESIDE and (os.cpu_count() or 1) > 1
+    if beside:
+        # It is ready when the texts are written.
+        compiler.default().second().start()
+    texts = write()
+    if beside and all(texts):
+        many, one = compiler.default().compile_both(texts, options.of_machine(), options.level)
+    else:
+        many, one = (compile_text(text, options) if text else b"" for text in texts)
     return _HEAD.pack(_MAGIC, len(many), len(one)) + many + one
 
 
-def _objects(image: bytes) -> tuple[bytes, bytes]:
-    """Split what `compile_object` has made: the object for a batch, and the one for one sample."""
+def objects(image: bytes) -> tuple[bytes, bytes]:
+    """Split what `compile_two` has made: the object for a batch, and the one for one sample."""
     if len(image) < _HEAD.size:
         raise TargetError("this is no object of nacelle")
     magic, many, one = _HEAD.unpack_from(image)
@@ -235,7 +255,7 @@ class JitKernel:
 
     def __init__(self, image: bytes, program: Program) -> None:
         self.program = program
-        many, one = _objects(image)
+        many, one = objects(image)
         self._many = Library(many, ("nacelle_info", "nacelle_batch", *(() if one else ("nacelle_single",))))
         self._one = Library(one, ("nacelle_info", "nacelle_single")) if one else self._many
         version, self.width, self._tiles, self._stride = self._many.numbers("nacelle_info", 4)

@@ -29,9 +29,11 @@ from nacelle.emit.jit import (
     address,
     aligned_memory,
     compile_text,
+    compile_two,
     library_table,
     make_plan,
     module,
+    objects,
     split,
     vector_width,
 )
@@ -82,15 +84,19 @@ class Newton:
     def __init__(self, image: bytes, program: Program) -> None:
         self.program = program
         self.n, self.k = _newton_sizes(program)
-        self._library = Library(image, ("nacelle_info", "nacelle_v_newton", "nacelle_s_newton"))
-        self.width, self._many_bytes, self._one_bytes = self._library.numbers("nacelle_info", 3)
+        many, one = objects(image)
+        self._libraries = (
+            Library(many, ("nacelle_info", "nacelle_v_newton")),
+            Library(one, ("nacelle_s_newton",)),
+        )
+        self.width, self._many_bytes, self._one_bytes = self._libraries[0].numbers("nacelle_info", 3)
         kind = ctypes.CFUNCTYPE(
             None,
             *(_POINTER, _INTEGER, _POINTER, _INTEGER, _POINTER, _POINTER, _POINTER),
             *(_INTEGER, _INTEGER, _REAL, _REAL, _INTEGER, _INTEGER, _POINTER, _POINTER),
         )
-        self._many = kind(self._library.address("nacelle_v_newton"))
-        self._one = kind(self._library.address("nacelle_s_newton"))
+        self._many = kind(self._libraries[0].address("nacelle_v_newton"))
+        self._one = kind(self._libraries[1].address("nacelle_s_newton"))
         self._tiles: deque[NDArray[np.uint8]] = deque()
 
     def solve(
@@ -204,14 +210,20 @@ def compile_newton(program: Program, options: Options = DEFAULT) -> bytes:
     """Compile Newton's method around a step program, as bytes that `load_newton` takes."""
     program.check()
     n, k = _newton_sizes(program)
-    width, plan = vector_width(options), make_plan(program, options)
-    parts = [_info(plan, width, 0)]
-    for lanes, prefix in ((width, "v_"), (1, "s_")):
-        parts += [
-            llvm_drivers.around(plan, lanes, prefix),
-            llvm_drivers.newton(plan, n, k, lanes, prefix),
-        ]
-    return compile_text(module(parts, options), options)
+
+    def texts() -> tuple[str, str]:
+        width, plan = vector_width(options), make_plan(program, options)
+
+        def driver(lanes: int, prefix: str) -> list[str]:
+            return [
+                llvm_drivers.around(plan, lanes, prefix),
+                llvm_drivers.newton(plan, n, k, lanes, prefix),
+            ]
+
+        many = module([_info(plan, width, 0), *driver(width, "v_")], options)
+        return many, module(driver(1, "s_"), options, 1)
+
+    return compile_two(texts, program, options)
 
 
 def load_newton(image: bytes, program: Program) -> Newton:

@@ -16,6 +16,7 @@ import numpy as np
 
 from nacelle.errors import AssemblyError
 from nacelle.kinematics.closure import ClosureState, closure_state, is_flipped
+from nacelle.kinematics.number_tree import NumberTree
 from nacelle.kinematics.tree import TreeMotion, tree_motion
 from nacelle.model.joint import Joint, Primitive
 from nacelle.model.leg import BASE, PLATFORM, Leg
@@ -142,7 +143,8 @@ def solve_closures(
     """
     free = np.flatnonzero(~held)
     scale, units = row_scale(robot), rate_scale(robot)[free]
-    motion = tree_motion(robot, platform, q)
+    tree = NumberTree(robot)
+    motion = tree.motion(platform, q)
     state = closure_state(robot, motion)
     damping, stalled = 1e-3, 0
     for _ in range(_STEPS):
@@ -157,7 +159,7 @@ def solve_closures(
         step = np.zeros(held.size)
         step[free] = solution / max(1.0, float(np.max(np.abs(solution)))) * units
         new_platform, new_q = advance(robot, platform, q, step)
-        new_motion = tree_motion(robot, new_platform, new_q)
+        new_motion = tree.motion(new_platform, new_q)
         new_state = closure_state(robot, new_motion)
         new_error = float(np.linalg.norm(new_state.residual / scale))
         if new_error < error:

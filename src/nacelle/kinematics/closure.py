@@ -59,6 +59,18 @@ def _gap(first: Array, second: Array) -> Array:
     return np.asarray(second - first if floats else plus(second, -first))
 
 
+def closure_gaps(robot: Robot, motion: TreeMotion) -> Array:
+    """Residual of all closures alone, as in `closure_state`."""
+    residual: list[Array] = []
+    for joint in robot.closures:
+        first, second = closure_frames(joint, motion)
+        d = _gap(first.p, second.p)
+        residual += [
+            dot(first.R[:, lock[1]], d if len(lock) == 2 else second.R[:, lock[2]]) for lock in joint.locks
+        ]
+    return pack(residual) if residual else np.zeros(0)
+
+
 def closure_state(robot: Robot, motion: TreeMotion) -> ClosureState:
     """Residual and Jacobian of all closures."""
     residual: list[Array] = []

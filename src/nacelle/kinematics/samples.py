@@ -22,7 +22,7 @@ from nacelle.compile import make_program
 from nacelle.kinematics import functions
 from nacelle.kinematics.assembly import advance, held_rates, rate_scale
 from nacelle.kinematics.branch import unknown_units
-from nacelle.kinematics.closure import closure_state
+from nacelle.kinematics.closure import closure_gaps
 from nacelle.kinematics.configuration import configuration
 from nacelle.kinematics.margins import NEAR_MARGIN, margins
 from nacelle.kinematics.mechanism import Mechanism, mechanism
@@ -63,9 +63,9 @@ _IDLE = 1e-7
 def open_loops(robot: Robot, y: Array, x: Array) -> Array:
     """What the loops that iteration closes leave open, over the robot's size; and lengths of quaternions."""
     known = mechanism(robot)
-    state = closure_state(robot, configuration(robot, known, x, y).motion)
+    residual = closure_gaps(robot, configuration(robot, known, x, y).motion)
     rows = [*known.nacelle_rows, *(row for k in known.iterated_legs for row in known.legs[k].rows)]
-    gaps = [state.residual[row] / known.row_scale[row] for row in rows]
+    gaps = [residual[row] / known.row_scale[row] for row in rows]
     return pack(gaps + [np.sum(y[place] * y[place]) - 1.0 for place in _quaternions(known)])
 
 

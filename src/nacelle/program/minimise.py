@@ -1,8 +1,9 @@
 """Minimising a program: factoring, pairing and shared reciprocals, in the order that pays most.
 
 Each strategy is a sequence of passes over the algebraic form (`nacelle.program.algebra`); all of them
-are tried, the cheapest result is taken, and they are tried again on it until nothing improves. The search
-is deterministic and its budget is a number of instructions read, not a time.
+are tried, the cheapest result is taken, and they (of a long program those that have won) are tried on it
+again until nothing improves. The search is deterministic; its budget is a number of instructions read, not a
+time.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from nacelle.program.program import Program
 from nacelle.program.trace import graph_of, linear
 
 _PAIRS = 100_000
+_BUDGET = 60_000
+_SHORT = 700
 
 Pass = Callable[[Algebra], object]
 
@@ -40,7 +43,7 @@ class Strategy:
     passes: tuple[Pass, ...]
 
 
-STRATEGIES = (
+STRATEGIES: tuple[Strategy, ...] = (
     Strategy(True, False, (factor, _sums, _products)),
     Strategy(False, False, (factor, _sums, _products)),
     Strategy(False, True, (factor, _sums, _products)),
@@ -50,30 +53,51 @@ STRATEGIES = (
 )
 
 
-def minimise(program: Program, budget: int = 60_000) -> Program:
+def minimise(program: Program, budget: int = _BUDGET) -> Program:
     """Give a program of the same value and the least weighted cost that was found.
 
     Args:
         program: any program.
         budget: how many instructions may be read into candidates; at least two candidates are made.
     """
-    best, best_cost = program, cost(program)
-    spent = made = 0
-    improved = True
-    while improved:
-        improved = False
-        start, ways = best, Ways(best)
-        for strategy in STRATEGIES:
-            if made >= 2 and spent + len(start.code) > budget:
-                break
-            made += 1
-            spent += len(start.code)
-            graph, roots = ways.written(strategy)
-            candidate_cost = cost_of(graph, roots)
-            if candidate_cost < best_cost:
-                best = linear(program.name, graph, program.inputs, program.outputs, roots)
-                best_cost, improved = candidate_cost, True
-    return best
+    return Minimiser().minimise(program, budget)
+
+
+class Minimiser:
+    """Minimises programs that are alike; with long ones only strategies that won with the first go on.
+
+    The first strategy wins nearly always with long programs, and the others take most of the time; short ones
+    are tried in all ways.
+    """
+
+    def __init__(self) -> None:
+        """Start with all strategies."""
+        self._strategies = STRATEGIES
+
+    def minimise(self, program: Program, budget: int = _BUDGET) -> Program:
+        """Give a program of the same value and the least weighted cost that was found; see `minimise`."""
+        best, best_cost = program, cost(program)
+        spent = made = 0
+        improved = True
+        while improved:
+            improved = False
+            start, ways = best, Ways(best)
+            is_short = len(start.code) < _SHORT
+            winners = [STRATEGIES[0]]
+            for strategy in STRATEGIES if is_short else self._strategies:
+                if made >= 2 and spent + len(start.code) > budget:
+                    break
+                made += 1
+                spent += len(start.code)
+                graph, roots = ways.written(strategy)
+                candidate_cost = cost_of(graph, roots)
+                if candidate_cost < best_cost:
+                    best = linear(program.name, graph, program.inputs, program.outputs, roots)
+                    best_cost, improved = candidate_cost, True
+                    winners.append(strategy)
+            if self._strategies is STRATEGIES and not is_short:
+                self._strategies = tuple(dict.fromkeys(winners))
+        return best
 
 
 def apply(program: Program, strategy: Strategy) -> Program:

@@ -7,6 +7,7 @@ recognised. NaN and infinities pass through as in every target; every machine gi
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Sequence
 from decimal import ROUND_HALF_EVEN, Context, Decimal, getcontext, localcontext
 from functools import lru_cache
@@ -37,13 +38,16 @@ def exact(program: Program, inputs: Sequence[Decimal]) -> list[Decimal]:
     """
     with localcontext(arithmetic()):
         values: list[Decimal] = []
-        for op, *arguments in program.code:
+        for instruction in program.code:
+            op = instruction[0]
             if op == "const":
-                values.append(Decimal(arguments[0]))
+                values.append(Decimal(instruction[1]))
             elif op == "input":
-                values.append(inputs[arguments[0]])
+                values.append(inputs[instruction[1]])
+            elif len(instruction) == 3:
+                values.append(APPLY[op](values[instruction[1]], values[instruction[2]]))
             else:
-                values.append(APPLY[op](*(values[k] for k in arguments)))
+                values.append(APPLY[op](*[values[k] for k in instruction[1:]]))
         return [values[k] for k in program.results]
 
 
@@ -138,11 +142,11 @@ def _largest(a: Decimal, b: Decimal) -> Decimal:
 
 
 APPLY: dict[str, Callable[..., Decimal]] = {
-    "add": lambda a, b: a + b,
-    "sub": lambda a, b: a - b,
-    "mul": lambda a, b: a * b,
-    "div": lambda a, b: a / b,
-    "neg": lambda a: -a,
+    "add": operator.add,
+    "sub": operator.sub,
+    "mul": operator.mul,
+    "div": operator.truediv,
+    "neg": operator.neg,
     "abs": abs,
     "sqrt": lambda a: a.sqrt(),
     "sin": _sin,

@@ -172,7 +172,10 @@ def is_recorded(entries: Any) -> bool:
         return False
     if isinstance(entries, list | tuple | np.ndarray):
         # Most are plain numbers, which are passed over without a call.
-        return any(type(entry) not in _PLAIN and is_recorded(entry) for entry in entries)
+        for entry in entries:  # noqa: SIM110 (twice as fast)
+            if type(entry) not in _PLAIN and is_recorded(entry):
+                return True
+        return False
     return isinstance(entries, Recorded)
 
 

@@ -44,7 +44,8 @@ def rotation_z(angle: Scalar) -> Array:
 def skew(v: Array) -> Array:
     """Matrix of the cross product, v^ w = v x w ([KI2007] (15))."""
     x, y, z = v.tolist()
-    return pack([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    entries = [[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]]
+    return pack(entries) if v.dtype == object else np.array(entries)
 
 
 def rotation_axis_angle(axis: Array, angle: Scalar) -> Array:

@@ -27,7 +27,7 @@ _NEAR = 1e-11
 # Numbers are looked up by the last bits of their multiples of a step, 2^-45 of the largest.
 _STEPS, _MASK = 45, (1 << 20) - 1
 # Results that are looked up at once, and multiples of one value that are looked at.
-_ROWS = 64
+_ROWS = 32
 _MULTIPLES = 6
 
 
@@ -62,13 +62,18 @@ def _looked_up(column: Array, targets: Array, sizes: Array) -> Iterator[tuple[Pl
     ordered, last = column[order], len(column) - 1
     # The numbers in whole steps; sums of them are those of the steps, but for one.
     step = max(float(np.max(np.abs(column))), 1e-300) * 2.0**-_STEPS
-    whole = (np.rint(column / step).astype(np.int64) & _MASK).astype(np.int32)
-    goals = (np.rint(targets / step).astype(np.int64) & _MASK).astype(np.int32)
-    present = np.zeros(_MASK + 1, dtype=bool)
+    whole = np.rint(column / step).astype(np.int64) & _MASK
+    goals = np.rint(targets / step).astype(np.int64) & _MASK
+    once = np.zeros(_MASK + 1, dtype=bool)
     for shift in (-1, 0, 1):
-        present[(whole + shift) & _MASK] = True
+        once[(whole + shift) & _MASK] = True
+    # Twice, so that differences of last bits need not be cut to them.
+    present = np.concatenate([once, once])
+    below = (_MASK + 1 - whole).astype(np.intp)
     for start in range(0, len(targets), _ROWS):
-        row, a = np.nonzero(present[(goals[start : start + _ROWS, None] - whole) & _MASK])
+        places = goals[start : start + _ROWS, None].astype(np.intp) + below
+        # Of one dimension, in which few places that are true are found four times as fast.
+        row, a = np.divmod(np.flatnonzero(present.take(places, mode="clip")), len(column))
         row += start
         difference = targets[row] - column[a]
         margin = _NEAR * (np.abs(difference) + sizes[a])

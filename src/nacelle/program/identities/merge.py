@@ -8,7 +8,7 @@ from nacelle.program.cost import cost
 from nacelle.program.identities.rebuild import rebuilt
 from nacelle.program.identities.samples import Row, Samples
 from nacelle.program.identities.values import Values, written
-from nacelle.program.minimise import minimise
+from nacelle.program.minimise import Minimiser
 from nacelle.program.precise import exact
 from nacelle.program.program import Program
 from nacelle.spatial.rounding import ULPS
@@ -48,12 +48,13 @@ def with_identities(program: Program, samples: Samples) -> Program:
         samples: of its inputs.
     """
     joined = merged(program, samples)
-    small = minimise(joined)
+    passes = Minimiser()
+    small = passes.minimise(joined)
     if cost(joined) > _LITTLE * cost(program):
         # Where there was little to merge, the passes may do better with what they know of the program itself.
-        small = min(small, minimise(program), key=cost)
+        small = min(small, passes.minimise(program), key=cost)
     for units in (ULPS, 0):
-        candidate = _rebuilt(small, samples, units)
+        candidate = _rebuilt(small, samples, units, passes)
         if cost(candidate) >= cost(small):
             break
         if agrees(candidate, program, samples.check):
@@ -61,10 +62,10 @@ def with_identities(program: Program, samples: Samples) -> Program:
     return small
 
 
-def _rebuilt(program: Program, samples: Samples, units: int) -> Program:
+def _rebuilt(program: Program, samples: Samples, units: int, passes: Minimiser) -> Program:
     """Values made from others, as long as that shortens the program by more than a little."""
     for _ in range(_ROUNDS):
-        candidate = minimise(rebuilt_once(program, samples, units))
+        candidate = passes.minimise(rebuilt_once(program, samples, units))
         if cost(candidate) >= cost(program):
             return program
         gain = cost(program) - cost(candidate)

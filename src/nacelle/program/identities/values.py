@@ -186,12 +186,12 @@ class Values:
             exact = self._drawn(op, arguments)
         else:
             apply = APPLY[op]
-            exact = [apply(*row) for row in zip(*given, strict=True)]
+            exact = list(map(apply, *given))
             if op in ("sin", "cos"):
                 other = APPLY["cos" if op == "sin" else "sin"]
                 slope = np.array([float(other(value)) for value in given[0]])
                 slope = slope if op == "sin" else -slope
-        value = np.array([float(entry) for entry in exact])
+        value = np.array(list(map(float, exact)))
         numbers = [self._value(ref) for ref in arguments]
         changes = of_operation(op, value, numbers, [self.change(ref) for ref in arguments], slope)
         changes[OPERATIONS] += value[:, None] * self.directions[len(self.exact)]
@@ -254,9 +254,9 @@ class Values:
         """The class of a value, new or old, and its sign in it."""
         if value is None:
             value = np.array([float(entry) for entry in exact])
-        peak, size = largest(changes)
-        size = size / UNIT
-        floats, peaks, sizes = value.tolist(), peak.tolist(), size.tolist()
+        peaks, changed = (found := largest(changes)).tolist()
+        size, sizes = found[OPERATIONS] / UNIT, [entry / UNIT for entry in changed]
+        floats = value.tolist()
         if not math.isfinite(sum(floats) + sum(peaks) + sum(sizes)):
             return self._new(definition, exact, changes, value, size)
         if self.exact and self._is_nothing(floats, peaks, sizes):
@@ -270,7 +270,7 @@ class Values:
                 if ref is not None:
                     self.makings[other].append((ref & 1, definition))
                     return ref
-        constant = self._constant_of(definition, exact, value, noise, size)
+        constant = self._constant_of(definition, exact, floats, noise, size)
         ref = self._new(definition, exact, changes, value, size, constant)
         self._places.setdefault(place, []).append(ref >> 1)
         return ref
@@ -314,18 +314,18 @@ class Values:
         return 2 * other + negative
 
     def _constant_of(
-        self, definition: Definition, exact: list[Decimal], value: Array, noise: Array, size: Array
+        self, definition: Definition, exact: list[Decimal], floats: list[float], noise: Array, size: Array
     ) -> float | None:
         """The constant that a value is; None if it varies."""
         if definition[0] == "const":
-            return float(value[0])
-        if self._count < 2 or abs(float(value[1] - value[0])) > 1e-9 * abs(float(value[0])):
+            return floats[0]
+        if self._count < 2 or abs(floats[1] - floats[0]) > 1e-9 * abs(floats[0]):
             return None
         first = exact[0]
         apart = [entry - first for entry in exact]
         if not self.nothing(apart, noise - noise[0], size + size[0]):
             return None
-        return self._numbers.one(float(value[0]))
+        return self._numbers.one(floats[0])
 
     def _new(
         self,

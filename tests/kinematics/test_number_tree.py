@@ -1,0 +1,61 @@
+"""The tree of plain numbers gives what the tree gives, bit by bit, and leaves other numbers to it."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from nacelle.kinematics.assembly import advance
+from nacelle.kinematics.mechanism import mechanism
+from nacelle.kinematics.number_tree import NumberTree
+from nacelle.kinematics.tree import TreeMotion, tree_motion
+from nacelle.spatial.lane import lanes
+from nacelle.spatial.pose import Pose
+from support.library import NAMES, library_robot
+
+
+def assert_same(found: TreeMotion, expected: TreeMotion) -> None:
+    np.testing.assert_array_equal(found.columns, expected.columns)
+    np.testing.assert_array_equal(found.movers, expected.movers)
+    assert len(found.poses) == len(expected.poses)
+    for one, other in zip(found.poses, expected.poses, strict=True):
+        np.testing.assert_array_equal(one.R, other.R)
+        np.testing.assert_array_equal(one.p, other.p)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_same_bits(name: str) -> None:
+    robot = library_robot(name)
+    start = mechanism(robot).assembly
+    rng = np.random.default_rng(5)
+    tree = NumberTree(robot)
+    for _ in range(3):
+        step = rng.uniform(-0.3, 0.3, robot.platform_nv + robot.nv)
+        platform, q = advance(robot, start.platform, start.q, step)
+        assert_same(tree.motion(platform, q), tree_motion(robot, platform, q))
+
+
+def test_frames_that_are_no_identity() -> None:
+    """Both frames of every joint turned and moved."""
+    robot = library_robot("h4")
+    start = mechanism(robot).assembly
+    frame = start.platform @ Pose(np.array([[0.0, -0.6, 0.8], [1.0, 0.0, 0.0], [0.0, 0.8, 0.6]]), np.ones(3))
+    joints = tuple(
+        dataclasses.replace(joint, frame_predecessor=frame, frame_successor=frame.inverse())
+        for joint in robot.joints
+    )
+    moved = dataclasses.replace(robot, joints=joints)
+    assert_same(
+        NumberTree(moved).motion(start.platform, start.q), tree_motion(moved, start.platform, start.q)
+    )
+
+
+def test_other_numbers_are_left_to_the_tree() -> None:
+    robot = library_robot("3rrr")
+    start = mechanism(robot).assembly
+    q = lanes(np.stack([start.q, start.q + 0.1]), 1)
+    found = NumberTree(robot).motion(start.platform, q)
+    assert found.columns.dtype == object
+    assert found.poses[-1].R.dtype == object
