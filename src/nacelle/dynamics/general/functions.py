@@ -28,6 +28,7 @@ from nacelle.dynamics.general.efforts import (
 from nacelle.dynamics.general.inertia import Numbers
 from nacelle.dynamics.general.inertial import heavy_ends, inertial_numbers, require_inertia
 from nacelle.dynamics.general.mass import kinetic_energy, mass_matrix
+from nacelle.dynamics.general.mass_points import with_mass_point
 from nacelle.dynamics.general.required import Counted, Required, inward, ties_on_nacelle
 from nacelle.dynamics.state import State
 from nacelle.kinematics.general.actuators import actuator_jacobian, closure_rates
@@ -69,7 +70,7 @@ def numbers_of(placed: Placed, plan: Plan) -> Numbers:
     numbers = inertial_numbers(placed, plan)
     if _has_constant_geometry(placed.robot):
         ends, basis = _basis(plan)
-        return numbers if basis is None else reduced(numbers, basis, ends)
+        return numbers if basis is None else with_mass_point(reduced(numbers, basis, ends), placed, ends)
     numbers = carried(numbers, placed)
     ends, basis = _shared_basis(plan)
     if basis is None:

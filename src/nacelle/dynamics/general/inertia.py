@@ -9,7 +9,7 @@ about the reference point: each second moment costs as much as the entries of T 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -86,9 +86,11 @@ class Numbers:
         bodies: for every nacelle body its ten numbers about its origin, own axes.
         ends: for every point where a leg holds the nacelle (leg, tie) a mass there.
         rates: for every rate an inertia along it.
+        points: for a nacelle body a mass and its place there, own axes.
     """
 
     nodes: dict[int, Array]
     bodies: dict[int, Array]
     ends: dict[tuple[int, int], Scalar]
     rates: dict[int, Scalar]
+    points: dict[int, tuple[float, Array]] = field(default_factory=dict)

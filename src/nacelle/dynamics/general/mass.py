@@ -222,12 +222,13 @@ def mass_matrix(legs: Legs, numbers: Numbers) -> Array:
             linear, angular = momentum(based, (moving.v, moving.w))
             for j in range(i + 1):
                 put(i, j, _dots(frames[j][body].v, linear, frames[j][body].w, angular))
-    for key, mass in ends.items():
-        tie = placed.ties[key[0]][key[1]]
-        points = [frames[k][tie.held[0]].velocity(tie.held[1]) for k in range(n)]
+    points = [(placed.ties[leg][number].held, mass) for (leg, number), mass in ends.items()]
+    points += [((body, place), mass) for body, (mass, place) in numbers.points.items()]
+    for (body, place), mass in points:
+        moved_ = [frames[k][body].velocity(place) for k in range(n)]
         for i in range(n):
             for j in range(i + 1):
-                put(i, j, mass * dot(points[i], points[j]))
+                put(i, j, mass * dot(moved_[i], moved_[j]))
     for rate, inertia in numbers.rates.items():
         if rate in known.w_rates:
             row = [legs.nacelle_rates(np.eye(n)[k]).get(rate, 0.0) for k in range(n)]
@@ -287,9 +288,10 @@ def kinetic_energy(legs: Legs, motion: Motion, numbers: Numbers) -> Scalar:
         frame = motion.frames[body]
         linear, angular = momentum(_in_base(values, frame.pose.R), (frame.v, frame.w))
         total = plus_times(total, 0.5, _dots(frame.v, linear, frame.w, angular))
-    for key, mass in numbers.ends.items():
-        tie = placed.ties[key[0]][key[1]]
-        v = motion.frames[tie.held[0]].velocity(tie.held[1])
+    points = [(placed.ties[leg][number].held, mass) for (leg, number), mass in numbers.ends.items()]
+    points += [((body, place), mass) for body, (mass, place) in numbers.points.items()]
+    for (body, place), mass in points:
+        v = motion.frames[body].velocity(place)
         total = plus_times(total, 0.5 * mass, dot(v, v))
     for rate, inertia in numbers.rates.items():
         value: Scalar = motion.u.get(rate, motion.w.get(rate, 0.0))
