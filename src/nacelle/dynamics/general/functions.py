@@ -34,16 +34,16 @@ from nacelle.dynamics.state import State
 from nacelle.kinematics.general.actuators import actuator_jacobian, closure_rates
 from nacelle.kinematics.general.legs import Legs, Motion, eliminated, motion, plus_times
 from nacelle.kinematics.general.margins import growth_figure, margins
-from nacelle.kinematics.general.placed import Placed, Plan, active_rates, place
+from nacelle.kinematics.general.placed import Placed, Plan, active_rates, is_counted_from_pole, place
 from nacelle.kinematics.general.plan import WHOLE, Way, plan_of
 from nacelle.kinematics.general.solve import determinant
-from nacelle.kinematics.general.vectors import all_zero, turned
+from nacelle.kinematics.general.vectors import all_zero, turned, turning
 from nacelle.kinematics.jacobian import scales
 from nacelle.kinematics.shapes import of_actuators, of_pose, of_twist, of_unknowns
 from nacelle.model.leg import PLATFORM
 from nacelle.model.robot import Robot
 from nacelle.spatial.physics import physics
-from nacelle.spatial.scalar import Array, Scalar, minimum, pack, plus, settled, sqrt
+from nacelle.spatial.scalar import Array, Scalar, minimum, pack, plus, product, settled, sqrt
 from nacelle.spatial.solve import solve
 
 # Seeds of the numbers of robots that a basis for every geometry is found with.
@@ -95,10 +95,10 @@ def guards(legs: Legs) -> dict[str, Array]:
     return {"pivot": pack([growth_figure(legs)])[0], "gates": margins(legs)}
 
 
-def _moving(legs: Legs, v: Array, a: Array, *, friction: bool = True) -> Motion:
+def _moving(legs: Legs, v: Array, a: Array, *, friction: bool = True, is_held: bool = False) -> Motion:
     """The motion at a reduced twist v and its derivative a, in the form that is short for what follows."""
     heavy = heavy_ends(legs.placed, numbers_of(legs.placed, legs.plan))
-    return motion(legs, v, a, heavy, friction=friction)
+    return motion(legs, v, a, heavy, friction=friction, is_held=is_held)
 
 
 def required(legs: Legs, moving: Motion, counted: Counted, tau: Array | None = None) -> Required:
@@ -144,6 +144,18 @@ def _about_pole(legs: Legs, load: Array) -> Array:
     return pack(
         [load[place_of[r]] + shift[r - 3] if r in (3, 4, 5) else load[place_of[r]] for r in known.independent]
     )
+
+
+def _from_pole(legs: Legs, v: Array, a: Array) -> Array:
+    """Derivative of the reduced twist from that of the pole: a - w' x r - w x (w x r), r to the pole."""
+    nacelle, known = legs.placed.nacelle, legs.plan.known
+    if nacelle.start is None:
+        return a
+    rates = dict(zip(known.independent, a.tolist(), strict=True))
+    now = dict(zip(known.independent, v.tolist(), strict=True))
+    w, w_dot = (pack([found.get(k, 0.0) for k in (3, 4, 5)]) for found in (now, rates))
+    moved = product(turning(w, w_dot), product(nacelle.poses[PLATFORM].R, nacelle.start))
+    return pack([rates[r] - moved[r] if r < 3 else rates[r] for r in known.independent])
 
 
 @physics(x=of_pose, y=of_unknowns, v=of_twist, a=of_twist, load=of_twist)
@@ -223,12 +235,14 @@ def forward(
     turned: bool = False,
 ) -> dict[str, Array]:
     """The derivative of the reduced twist at actuator forces tau: M dv/dt = load - h + J_r^-T tau."""
-    legs = legs_at(robot, x, y, way=Way(True, turned))
-    moving = _moving(legs, v, np.zeros(robot.motion.n), friction=friction)
+    way = Way(True, turned)
+    is_held = is_counted_from_pole(plan_of(robot, way))
+    legs = legs_at(robot, x, y, pole=is_held, way=way)
+    moving = _moving(legs, v, np.zeros(robot.motion.n), friction=friction, is_held=is_held)
     h = along_twist(legs, required(legs, moving, Counted(friction, smooth), tau))
     M = mass(legs)
-    right = pack([value - q for value, q in zip(load, h, strict=True)])
-    return {"acceleration": solve(M, right, "spd"), **guards(legs)}
+    right = pack([value - q for value, q in zip(_about_pole(legs, load), h, strict=True)])
+    return {"acceleration": _from_pole(legs, v, solve(M, right, "spd")), **guards(legs)}
 
 
 def mass(legs: Legs) -> Array:

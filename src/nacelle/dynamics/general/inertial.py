@@ -18,7 +18,7 @@ from nacelle.kinematics.general.nacelle import Frame
 from nacelle.kinematics.general.placed import Placed, Plan
 from nacelle.kinematics.general.vectors import ZERO, add, all_zero, is_zero, scaled, turned, turning
 from nacelle.model.loaded import body_parameters, has_mass
-from nacelle.spatial.scalar import Array, Scalar, pack, plus, product
+from nacelle.spatial.scalar import Array, Scalar, pack, product
 
 
 def inertial_numbers(placed: Placed, plan: Plan) -> Numbers:
@@ -120,9 +120,8 @@ def require_inertia(legs: Legs, motion: Motion, numbers: Numbers, into: Required
         )
         into.on_nacelle(body, frame.pose.p, f, n)
     for body, (mass, place) in numbers.points.items():
-        frame = motion.frames[body]
-        point = np.asarray(plus(frame.pose.p, product(frame.pose.R, place)))
-        into.on_nacelle(body, point, scaled(mass, frame.acceleration(place)), ZERO)
+        force = scaled(mass, motion.frames[body].acceleration(place))
+        into.on_nacelle(body, placed.nacelle.point(body, place), force, ZERO, place)
     for rate, inertia in numbers.rates.items():
         acceleration = motion.u_dot.get(rate, motion.w_dot.get(rate, 0.0))
         merge(into.gamma if rate in motion.u_dot else into.nacelle, {rate: inertia * acceleration})

@@ -24,6 +24,7 @@ from nacelle.kinematics.general.nacelle import Frame
 from nacelle.kinematics.general.tie_motion import outer_velocity, slip, tie_columns
 from nacelle.kinematics.general.ties import Rod, Tie
 from nacelle.kinematics.general.vectors import ZERO, add, all_zero, is_zero, scaled, turned
+from nacelle.model.leg import PLATFORM
 from nacelle.spatial.scalar import Array, Scalar, dot, pack, product
 
 Square = list[list[Scalar]]
@@ -154,7 +155,7 @@ def mass_matrix(legs: Legs, numbers: Numbers) -> Array:
     frames = []
     rates = []
     for k in range(n):
-        unit = np.eye(n)[k]
+        unit = _unit_twist(legs, k)
         frames.append(placed.nacelle.frames(legs.nacelle_rates(unit), {}, ZERO))
         rates.append(legs.rates(frames[k]))
 
@@ -236,6 +237,17 @@ def mass_matrix(legs: Legs, numbers: Numbers) -> Array:
                 for j in range(i + 1):
                     put(i, j, inertia * row[i] * row[j])
     return pack([[total[max(i, j)][min(i, j)] for j in range(n)] for i in range(n)])
+
+
+def _unit_twist(legs: Legs, k: int) -> Array:
+    """The twist v (n,) at a unit rate k, which is that of the pole where points are counted from it."""
+    nacelle, independent = legs.placed.nacelle, legs.plan.known.independent
+    unit: Array = np.eye(len(independent))[k]
+    if nacelle.start is None or independent[k] < 3:
+        return unit
+    arm = product(nacelle.poses[PLATFORM].R, nacelle.start)
+    moved = turned(np.eye(3)[independent[k] - 3], arm)
+    return pack([-moved[rate] if rate < 3 else unit[i] for i, rate in enumerate(independent)])
 
 
 def _put_point(K: Array, points: list[Array], put: Callable[[int, int, Scalar], None]) -> None:

@@ -73,9 +73,11 @@ class Required:
         merge(self.gamma, {key: value * factor for key, factor in gamma.items()})
         merge(self.nacelle, {key: value * factor for key, factor in nacelle.items()})
 
-    def on_nacelle(self, body: int, point: Array, force: Array, moment: Array) -> None:
-        """A wrench on a nacelle body, base axes."""
-        merge(self.nacelle, self.placed.nacelle.onto(body, point, force, moment))
+    def on_nacelle(
+        self, body: int, point: Array, force: Array, moment: Array, local: Array | None = None
+    ) -> None:
+        """A wrench on a nacelle body at a point, base axes; `local` is the point in the body's frame."""
+        merge(self.nacelle, self.placed.nacelle.onto(body, point, force, moment, local))
 
 
 def on_both_sides(

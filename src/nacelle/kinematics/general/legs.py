@@ -29,6 +29,7 @@ from nacelle.kinematics.general.tie_motion import (
     weighed,
 )
 from nacelle.kinematics.general.vectors import ZERO, add, is_zero
+from nacelle.model.leg import PLATFORM
 from nacelle.spatial.scalar import Array, Scalar, pack
 from nacelle.spatial.solve import solve
 
@@ -81,7 +82,7 @@ class Legs:
             idle = None if whole else self.plan.idle.get((leg, number))
             force, moment = weighed(tie, values)
             if tie.foot is not None:
-                tie = replace(tie, point=tie.foot)
+                tie = replace(tie, point=tie.foot, local=None)
             merge(found, onto_nacelle(placed.chains, placed.nacelle, tie, force, moment, idle=idle))
         return found
 
@@ -271,9 +272,24 @@ def eliminated(plan: Plan, placed: Placed) -> Legs:
 
 
 def motion(
-    legs: Legs, v: Array, a: Array, heavy: frozenset[int] = frozenset(), *, friction: bool = True
+    legs: Legs,
+    v: Array,
+    a: Array,
+    heavy: frozenset[int] = frozenset(),
+    *,
+    friction: bool = True,
+    is_held: bool = False,
 ) -> Motion:
-    """The motion of everything at a reduced twist v and its derivative a; the rest as `Moving` has it."""
+    """The motion of everything at a reduced twist v and its derivative a.
+
+    Args:
+        legs: the legs.
+        v: reduced twist.
+        a: its derivative.
+        heavy: as `Moving` has it.
+        friction: as `Moving` has it.
+        is_held: whether it is the pole that has no acceleration, and a is zero.
+    """
     placed = legs.placed
     gravity = np.asarray(placed.robot.gravity)
     w = legs.nacelle_rates(v)
@@ -282,6 +298,9 @@ def motion(
     w_dot = legs.nacelle_accelerations(a, legs.bias(u, still))
     free = placed.nacelle.frames(w, w_dot, ZERO)
     frames = {body: replace(frame, a=add(frame.a, -gravity)) for body, frame in free.items()}
+    if is_held:
+        free[PLATFORM] = free[PLATFORM].held_at_start(ZERO)
+        frames[PLATFORM] = frames[PLATFORM].held_at_start(-gravity)
     chains = placed.chains
 
     def state(u_dot: Rates) -> Moving:

@@ -8,7 +8,7 @@ matrix T of w' x r + w x (w x r) over r = R b is shorter.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -44,6 +44,8 @@ class Frame:
         v: velocity of the origin.
         a: acceleration of the origin.
         spread: whether points are found with T.
+        start: the point, in the body's frame, that others are counted from; its origin if None.
+        held: acceleration of that point, where it is given instead of that of the origin.
     """
 
     pose: Pose
@@ -52,6 +54,8 @@ class Frame:
     v: Array
     a: Array
     spread: bool = False
+    start: Array | None = None
+    held: Array | None = None
 
     @cached_property
     def columns_dot(self) -> list[Array]:
@@ -69,14 +73,28 @@ class Frame:
     def velocity(self, b: Array) -> Array:
         """Velocity of a point of the body, given in its frame."""
         if self.spread:
-            return self.velocity_at(product(self.pose.R, b))
+            return add(self._from[0], turned(self.w, from_start(self.pose.R, b, self.start)))
         return add(self.v, combined(self.columns_dot, b))
 
     def acceleration(self, b: Array) -> Array:
         """Acceleration of a point of the body, given in its frame."""
         if self.spread:
-            return add(self.a, self._relative(product(self.pose.R, b)))
+            return add(self._from[1], self._relative(from_start(self.pose.R, b, self.start)))
         return add(self.a, combined(self.columns_ddot, b))
+
+    @cached_property
+    def _from(self) -> tuple[Array, Array]:
+        """Velocity and acceleration of the point that others are counted from."""
+        if self.start is None:
+            return self.v, self.a
+        r = product(self.pose.R, self.start)
+        return self.velocity_at(r), add(self.a, self._relative(r)) if self.held is None else self.held
+
+    def held_at_start(self, a: Array) -> Frame:
+        """The same motion but for the acceleration a of the point that others are counted from."""
+        assert self.start is not None
+        origin = add(a, -self._relative(product(self.pose.R, self.start)))
+        return replace(self, a=origin, held=a)
 
     @cached_property
     def _turning(self) -> Array:
@@ -94,6 +112,14 @@ class Frame:
     def acceleration_at(self, r: Array) -> Array:
         """Acceleration of the point at r from the origin, base axes."""
         return add(self.a, _rigid(self.w, self.w_dot, r))
+
+
+def from_start(R: Array, b: Array, start: Array | None) -> Array:
+    """A point of a body from another one of it (its origin if None), base axes."""
+    if start is None:
+        return product(R, b)
+    away = np.asarray(plus(b, -start))
+    return ZERO if all_zero(away) else product(R, away)
 
 
 def combined(columns: list[Array], b: Array) -> Array:
@@ -117,6 +143,7 @@ class Nacelle:
         moving: rates that are not zero for good.
         pole: point about which moments on the platform count; its origin if None.
         spread: whether the points where legs hold the platform lie in no plane across one of its axes.
+        start: point of the platform, in its frame, that its other points are counted from: the pole.
     """
 
     robot: Robot
@@ -127,6 +154,14 @@ class Nacelle:
     moving: tuple[int, ...]
     pole: Array | None = None
     spread: bool = False
+    start: Array | None = None
+
+    def point(self, body: int, b: Array) -> Array:
+        """A point of a body, given in its frame, in base axes."""
+        pose = self.poses[body]
+        if self.start is None or self.pole is None or body != PLATFORM:
+            return (pose @ Pose(np.eye(3), b)).p
+        return add(self.pole, from_start(pose.R, b, self.start))
 
     def frames(self, w: dict[int, Scalar], w_dot: dict[int, Scalar], gravity: Array) -> dict[int, Frame]:
         """All bodies at rates w and their derivatives; rates that are not given are zero.
@@ -140,7 +175,7 @@ class Nacelle:
         linear, angular = _triples(self.robot, w)
         linear_dot, angular_dot = _triples(self.robot, w_dot)
         motion = (angular, angular_dot, linear, add(linear_dot, -gravity))
-        frames = {PLATFORM: Frame(platform, *motion, self.spread)}
+        frames = {PLATFORM: Frame(platform, *motion, self.spread, self.start)}
         for j in self.robot.nacelle.joints:
             joint = self.robot.joints[j]
             parent = frames[joint.predecessor]
@@ -165,7 +200,9 @@ class Nacelle:
             frames[joint.successor] = Frame(child, turn, turn_dot, v, a)
         return frames
 
-    def onto(self, body: int, point: Array, force: Array, moment: Array) -> dict[int, Scalar]:
+    def onto(
+        self, body: int, point: Array, force: Array, moment: Array, local: Array | None = None
+    ) -> dict[int, Scalar]:
         """What a wrench on a body does along the moving rates.
 
         Args:
@@ -173,6 +210,7 @@ class Nacelle:
             point: where the force acts, base axes.
             force: the force, base axes.
             moment: the moment about that point.
+            local: the same point in the body's frame, if it is fixed there.
         """
         found: dict[int, Scalar] = {}
         wanted = set(self.moving)
@@ -180,7 +218,7 @@ class Nacelle:
             if k in wanted:
                 found[k] = force[k]
         if any(k in wanted for k in (3, 4, 5)) and self.robot.platform_nv == 6:
-            arm = plus(point, -(self.poses[PLATFORM].p if self.pole is None else self.pole))
+            arm = self._arm(body, point, local)
             about = add(moment, turned(arm, force))
             found |= {3 + k: about[k] for k in range(3) if 3 + k in wanted}
         for axis in self.axes[body]:
@@ -191,6 +229,12 @@ class Nacelle:
                 else:
                     found[axis.rate] = dot(axis.axis, force)
         return found
+
+    def _arm(self, body: int, point: Array, local: Array | None) -> Array:
+        """A point from the pole, base axes."""
+        if self.start is not None and local is not None and body == PLATFORM:
+            return from_start(self.poses[PLATFORM].R, local, self.start)
+        return np.asarray(plus(point, -(self.poses[PLATFORM].p if self.pole is None else self.pole)))
 
 
 def _along(group: tuple[Axis, ...], w: dict[int, Scalar]) -> Array:

@@ -169,7 +169,12 @@ def _placed(robot: Robot, known: Mechanism, parts: Parts, now: Configuration, po
     nacelle = replace(nacelle_at(robot, known, now), spread=_is_spread(robot))
     feet = _feet(known, parts, bars) if pole else None
     if pole and _has_pole(known):
-        nacelle = replace(nacelle, pole=_first_point(robot, nacelle) if feet is None else feet[0])
+        first = _first_point(robot)
+        if feet is not None:
+            nacelle = replace(nacelle, pole=feet[0])
+        elif first is not None:
+            start = first if nacelle.spread and _are_struts(known, bars) else None
+            nacelle = replace(nacelle, pole=nacelle.point(PLATFORM, first), start=start)
     listed = rods_of(robot, parts.rods)
     ties = tuple(
         (replace(bar_tie(frames, nacelle, k, bars[k]), foot=None if feet is None else feet[k]),)
@@ -194,9 +199,7 @@ def _feet(known: Mechanism, parts: Parts, bars: dict[int, Bar]) -> list[Array] |
 
     Moments about one of them make three rows of the nacelle's balance constant.
     """
-    if len(known.independent) != 6 or parts.turned or not all(bar.is_strut for bar in bars.values()):
-        return None
-    if len(bars) < len(known.robot.legs):
+    if len(known.independent) != 6 or parts.turned or not _are_struts(known, bars):
         return None
     height = np.array([float(bar.numeric.A[parts.up]) for bar in bars.values()])
     flat = float(np.ptp(height)) <= TOLERANCE * known.robot.size
@@ -204,6 +207,19 @@ def _feet(known: Mechanism, parts: Parts, bars: dict[int, Bar]) -> list[Array] |
     level = bars[0].form.A[parts.up]
     points = [[level if k == parts.up else bar.form.A[k] for k in range(3)] for bar in bars.values()]
     return [pack(point) for point in points] if flat else None
+
+
+def _are_struts(known: Mechanism, bars: dict[int, Bar]) -> bool:
+    """Whether all legs are struts: their ends are needed for nothing but their lines."""
+    return len(bars) == len(known.robot.legs) and all(bar.is_strut for bar in bars.values())
+
+
+def is_counted_from_pole(plan: Plan) -> bool:
+    """Whether all points of the platform may be counted from the one where the first leg holds it."""
+    robot, parts = plan.known.robot, plan.parts
+    bars = bars_of(robot, plan.known, parts.bars, parts.up)
+    whole = _are_struts(plan.known, bars) and _is_spread(robot) and _has_pole(plan.known)
+    return whole and _feet(plan.known, parts, bars) is None
 
 
 def _is_spread(robot: Robot) -> bool:
@@ -222,8 +238,8 @@ def _is_spread(robot: Robot) -> bool:
     return bool(np.all(across > TOLERANCE * robot.numeric.size))
 
 
-def _first_point(robot: Robot, nacelle: Nacelle) -> Array | None:
-    """The point where the first leg holds the platform."""
+def _first_point(robot: Robot) -> Array | None:
+    """The point where the first leg holds the platform, in its frame."""
     for leg in robot.legs:
         for c in leg.closures:
             joint = robot.joints[c]
@@ -234,7 +250,7 @@ def _first_point(robot: Robot, nacelle: Nacelle) -> Array | None:
                 (joint.successor, joint.frame_successor),
             ):
                 if body == PLATFORM:
-                    return (nacelle.poses[PLATFORM] @ frame).p
+                    return frame.p
     return None
 
 

@@ -288,7 +288,7 @@ def onto_nacelle(
     if tie.body is not None and tie.point is not None:
         up = chains.up(tie.axes, force) if idle is None else chains.up_beside(tie.axes, force, idle)
         whole = add(up, end)
-        return nacelle.onto(tie.body, tie.point, whole, chains.up(tie.axes, moment))
+        return nacelle.onto(tie.body, tie.point, whole, chains.up(tie.axes, moment), tie.local)
     found: dict[int, Scalar] = {}
     for body, point, sign in tie.sides(chains):
         for rate, value in nacelle.onto(body, point, scaled(sign, force), scaled(sign, moment)).items():

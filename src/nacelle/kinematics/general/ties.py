@@ -349,7 +349,7 @@ def bar_tie(chains: Chains, nacelle: Nacelle, leg: int, bar: Bar) -> Tie:
     else:
         node, frame = chains.place[bar.carrier]
         A = (frame @ Pose(np.eye(3), bar.A)).p
-    point = (nacelle.poses[form.body] @ Pose(np.eye(3), form.B)).p
+    point = nacelle.point(form.body, form.B)
     own = bar.seen(chains.node(axes).G.R if axes else None)
     d = flat(own, np.asarray(plus(chains.seen(axes, point), -chains.point(node, A, axes))))
     if bar.is_strut:
