@@ -34,7 +34,7 @@ def test_weak_states_are_those_of_the_tree(monkeypatch: pytest.MonkeyPatch) -> N
     x = sample_poses(robot, 20, seed=2)
     rng = np.random.default_rng(3)
     v, a = rng.normal(size=(2, 20, 3))
-    options = smallest.settings("inverse", robot, {"friction": True})
+    options = {"friction": True}
     y, load = np.zeros((20, 0)), np.zeros((20, 3))
     pivot = native(smallest.inverse, robot, tuple(options.items()))(x, y, v, a, load)["pivot"]
     limit = float(np.median(pivot))

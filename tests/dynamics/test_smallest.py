@@ -5,10 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from nacelle.compile import make_program
 from nacelle.dynamics import functions as tree
 from nacelle.dynamics import smallest
+from nacelle.dynamics.general import functions as general
 from nacelle.kinematics.general import plan
+from nacelle.kinematics.general.plan import is_turned
 from nacelle.kinematics.mechanism import mechanism
+from nacelle.program.cost import count
+from nacelle.spatial.physics import input_shapes
 from support.library import library_robot
 
 
@@ -50,11 +55,17 @@ def test_tree_where_the_general_form_fails(monkeypatch, fault):
         plan._agrees.cache_clear()
 
 
-def test_axes_of_bars_are_those_that_make_the_program_short():
-    friction = {"friction": True}
-    assert smallest.settings("inverse", library_robot("hexa"), friction)["turned"]
-    assert not smallest.settings("inverse", library_robot("delta-codourey"), friction)["turned"]
-    assert "turned" not in smallest.settings("inverse", library_robot("3rps"), friction)
+@pytest.mark.parametrize(
+    ("name", "turned"), [("hexa", True), ("delta-codourey", False), ("gough-stewart", False)]
+)
+def test_axes_of_bars_are_those_that_make_the_program_short(name: str, turned: bool) -> None:
+    robot = library_robot(name).numeric.alike
+    shapes = input_shapes(general.inverse, robot)
+    sizes = {
+        way: count(make_program(general.inverse, robot, shapes, (), False, {"turned": way})).total
+        for way in (False, True)
+    }
+    assert is_turned(robot, friction=True) == turned == (sizes[True] < sizes[False])
 
 
 def test_outputs_are_those_that_are_wanted():

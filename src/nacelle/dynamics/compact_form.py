@@ -17,7 +17,7 @@ from nacelle.spatial.scalar import Array
 
 def program(robot: Robot, options: Mapping[str, Any]) -> Compiled:
     """The compiled form of a robot: a function of (x, y, v, a, load)."""
-    return native(smallest.inverse, robot, tuple(smallest.settings("inverse", robot, options).items()))
+    return native(smallest.inverse, robot, tuple(options.items()))
 
 
 def squared(pivot: Array) -> Array:

@@ -88,7 +88,7 @@ def forward_dynamics(
         *inputs,
         load=load,
         guess=guess,
-        options=smallest.settings("forward", robot, options),
+        options=options,
         pivoted=smallest.pivoted("forward", robot, options),
     )
     return ForwardDynamics(state.results["acceleration"], state.results["gates"], state.flags, *state[:2])
@@ -98,7 +98,7 @@ def mass_matrix(robot: Robot, x: Any, *, coordinates: Coordinates = "platform", 
     """Mass matrix (..., n, n) along the reduced twist, or seen from the actuators: J_r^T M J_r."""
     platform = _platform(coordinates)
     outputs = "M pivot gates" if platform else "M A pivot gates"
-    options = {**smallest.settings("inertia", robot, {}), "outputs": outputs}
+    options = {"outputs": outputs}
     by_tree = smallest.pivoted("inertia", robot)
     found = evaluated(smallest.inertia, robot, x, guess=guess, options=options, pivoted=by_tree).results
     if platform:

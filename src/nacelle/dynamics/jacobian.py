@@ -28,7 +28,7 @@ def jacobian(robot: Robot, x: Any, *, guess: Any = None) -> Jacobian:
         robot,
         x,
         guess=guess,
-        options=smallest.settings("jacobian", robot, {}),
+        options={},
         pivoted=smallest.pivoted("jacobian", robot),
     )
     return judged(robot, states)

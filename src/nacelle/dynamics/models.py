@@ -118,14 +118,12 @@ class _Named(NamedTuple):
 
     Attributes:
         function: the physics function.
-        settings: name of its form in `smallest.settings`.
         result: the output that it is about.
         friction: whether friction is an option.
         includes: what its count includes.
     """
 
     function: Callable[..., Any]
-    settings: str
     result: str
     friction: bool
     includes: str
@@ -134,25 +132,23 @@ class _Named(NamedTuple):
 _MODELS = {
     "inverse_dynamics": _Named(
         smallest.inverse,
-        "inverse",
         "force",
         True,
         "positions of the legs, their motion, nacelle and the solve for the actuators' forces",
     ),
     "forward_dynamics": _Named(
         smallest.forward,
-        "forward",
         "acceleration",
         True,
         "positions of the legs, their motion, mass matrix, bias and the solve for the acceleration",
     ),
-    "inverse_kinematics": _Named(kinematics.joint_positions, "", "q", False, _WHOLE),
-    "jacobian": _Named(smallest.jacobian, "jacobian", "J", False, _WHOLE),
-    "mass_matrix": _Named(smallest.inertia, "inertia", "M", False, _WHOLE),
-    "bias_forces": _Named(smallest.bias, "bias", "h", True, _WHOLE),
-    "gravity_forces": _Named(smallest.gravity, "gravity", "g", False, _WHOLE),
-    "regressor": _Named(smallest.regressor, "regressor", "Y", True, _WHOLE),
-    "reference_regressor": _Named(smallest.reference_regressor, "reference_regressor", "Y", True, _WHOLE),
+    "inverse_kinematics": _Named(kinematics.joint_positions, "q", False, _WHOLE),
+    "jacobian": _Named(smallest.jacobian, "J", False, _WHOLE),
+    "mass_matrix": _Named(smallest.inertia, "M", False, _WHOLE),
+    "bias_forces": _Named(smallest.bias, "h", True, _WHOLE),
+    "gravity_forces": _Named(smallest.gravity, "g", False, _WHOLE),
+    "regressor": _Named(smallest.regressor, "Y", True, _WHOLE),
+    "reference_regressor": _Named(smallest.reference_regressor, "Y", True, _WHOLE),
 }
 
 
@@ -161,11 +157,10 @@ def _from_pose(robot: Robot, name: str, options: dict[str, Any], guarded: bool) 
     shapes = input_shapes(made.function, robot)
     assert shapes is not None
     inputs = {key: shape for key, shape in shapes.items() if key != "load"}
-    if not made.settings:
+    if name == "inverse_kinematics":
         return Model(name, robot, "tree", made.function, inputs, {}, _meaning(robot, inputs), made.includes)
     watched = " pivot gates" if guarded else ""
-    settings = smallest.settings(made.settings, robot, options if made.friction else {})
-    settings["outputs"] = made.result + watched
+    settings = {**(options if made.friction else {}), "outputs": made.result + watched}
     return Model(
         name, robot, "general", made.function, inputs, settings, _meaning(robot, inputs), made.includes
     )

@@ -1,31 +1,26 @@
-"""The smallest form of every model: the general form, in the way that makes its program shortest.
+"""The smallest form of every model: the general form, and the tree where that does not serve a robot.
 
 The same program for the API, for counts and for export, which differ only in the outputs and inputs that they
-keep. Which way was the shorter one is kept in the user's cache.
+keep.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
-from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
 
-from nacelle.compile import make_program, remembered
 from nacelle.dynamics import functions as tree
 from nacelle.dynamics.general import functions as general
 from nacelle.dynamics.general import regressor as general_regressor
 from nacelle.kinematics.functions import dense_jacobian, inverse_jacobian
-from nacelle.kinematics.general.plan import has_own_axes, is_served
+from nacelle.kinematics.general.plan import is_served
 from nacelle.kinematics.native import native
 from nacelle.kinematics.samples import samples_of
 from nacelle.kinematics.shapes import of_actuators, of_pose, of_twist, of_unknowns
 from nacelle.kinematics.weak import Pivoted
 from nacelle.model.robot import Robot
-from nacelle.program.cost import cost, count
-from nacelle.program.identities.merge import merged
 from nacelle.spatial.physics import physics, sampled
 from nacelle.spatial.scalar import Array, pack, sqrt
 
@@ -36,12 +31,11 @@ def _kept(found: Mapping[str, Array], outputs: str) -> dict[str, Array]:
     return {name: whole[name] for name in outputs.split()}
 
 
-def _form(robot: Robot, name: str, turned: bool) -> Callable[..., dict[str, Array]]:
+def _form(robot: Robot, name: str) -> Callable[..., dict[str, Array]]:
     """The physics; where symbols may be any numbers nothing is decided, and the tree is taken."""
-    if not (robot.is_like_numeric and is_served(robot)):
-        found: Callable[..., dict[str, Array]] = getattr(tree, name)
-        return found
-    return partial(getattr(general, name), turned=turned)
+    source: Any = general if robot.is_like_numeric and is_served(robot) else tree
+    found: Callable[..., dict[str, Array]] = getattr(source, name)
+    return found
 
 
 def _load(robot: Robot, load: Array | None) -> Array:
@@ -58,12 +52,11 @@ def inverse(
     a: Array,
     load: Array | None = None,
     *,
-    turned: bool = False,
     outputs: str = "force pivot gates",
     **options: Any,
 ) -> dict[str, Array]:
     """Actuator forces, smallest pivot and margins; `load` (n,) is a force along v from outside."""
-    source = _form(robot, "inverse", turned)
+    source = _form(robot, "inverse")
     found = source(robot, x, y, v, a, _load(robot, load), **options)
     if source is tree.inverse:
         # The tree's figure is the square of a ratio.
@@ -125,31 +118,26 @@ def forward(
     tau: Array,
     load: Array | None = None,
     *,
-    turned: bool = False,
     outputs: str = "acceleration pivot gates",
     **options: Any,
 ) -> dict[str, Array]:
     """The derivative of the reduced twist at actuator forces tau: M dv/dt = A^T tau + load - h."""
-    source = _form(robot, "forward", turned)
+    source = _form(robot, "forward")
     return _kept(source(robot, x, y, v, tau, _load(robot, load), **options), outputs)
 
 
 @sampled(samples_of)
 @physics(x=of_pose, y=of_unknowns)
-def inertia(
-    robot: Robot, x: Array, y: Array, *, turned: bool = False, outputs: str = "M A pivot gates"
-) -> dict[str, Array]:
+def inertia(robot: Robot, x: Array, y: Array, *, outputs: str = "M A pivot gates") -> dict[str, Array]:
     """Mass matrix (n, n) along the reduced twist, J_r^-1 (actuators, n) and margins."""
-    return _kept(_form(robot, "inertia", turned)(robot, x, y), outputs)
+    return _kept(_form(robot, "inertia")(robot, x, y), outputs)
 
 
 @sampled(samples_of)
 @physics(x=of_pose, y=of_unknowns)
-def jacobian(
-    robot: Robot, x: Array, y: Array, *, turned: bool = False, outputs: str = "J pivot gates"
-) -> dict[str, Array]:
+def jacobian(robot: Robot, x: Array, y: Array, *, outputs: str = "J pivot gates") -> dict[str, Array]:
     """J_r^-1 (actuators, n), the rates of the actuators from the reduced twist, and margins."""
-    return _kept(inverse_jacobian(robot, x, y, turned=turned), outputs)
+    return _kept(inverse_jacobian(robot, x, y), outputs)
 
 
 @sampled(samples_of)
@@ -158,14 +146,14 @@ def bias(
     robot: Robot, x: Array, y: Array, v: Array, *, outputs: str = "h pivot gates", **options: Any
 ) -> dict[str, Array]:
     """Force along the reduced twist at dv/dt = 0; "M", "A" and the actuators' "drift" on demand."""
-    return _kept(_form(robot, "bias", False)(robot, x, y, v, **options), outputs)
+    return _kept(_form(robot, "bias")(robot, x, y, v, **options), outputs)
 
 
 @sampled(samples_of)
 @physics(x=of_pose, y=of_unknowns)
 def gravity(robot: Robot, x: Array, y: Array, *, outputs: str = "g A pivot gates") -> dict[str, Array]:
     """Force along the reduced twist that holds the robot against gravity, and J_r^-1."""
-    return _kept(_form(robot, "gravity", False)(robot, x, y), outputs)
+    return _kept(_form(robot, "gravity")(robot, x, y), outputs)
 
 
 @sampled(samples_of)
@@ -180,7 +168,7 @@ def energies(
     smooth: float | None = None,
 ) -> dict[str, Array]:
     """Kinetic and potential energy (J), and the power that friction takes (W)."""
-    return _kept(_form(robot, "energies", False)(robot, x, y, v, smooth=smooth), outputs)
+    return _kept(_form(robot, "energies")(robot, x, y, v, smooth=smooth), outputs)
 
 
 def pivoted(name: str, robot: Robot, options: Mapping[str, Any] | None = None) -> Pivoted:
@@ -201,56 +189,3 @@ def pivoted(name: str, robot: Robot, options: Mapping[str, Any] | None = None) -
         return found
 
     return evaluate
-
-
-# What decides how the form is written: the inputs and the result that everyone needs.
-_DECIDES: dict[str, tuple[Callable[..., Any], tuple[str, ...], str]] = {
-    "inverse": (inverse, ("x", "y", "v", "a"), "force"),
-    "forward": (forward, ("x", "y", "v", "tau"), "acceleration"),
-    "inertia": (inertia, ("x", "y"), "M"),
-    "jacobian": (jacobian, ("x", "y"), "J"),
-}
-
-
-def settings(name: str, robot: Robot, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Options of a function of this module with the way that makes its program shortest.
-
-    Args:
-        name: "inverse", "forward", "inertia", "jacobian", "bias", "gravity", "energies", "regressor" or
-            "reference_regressor".
-        robot: the robot.
-        options: "friction" and "smooth", where the function has them.
-    """
-    own = robot.numeric.alike
-    if name not in _DECIDES or not has_own_axes(own):
-        return dict(options)
-    return {**options, "turned": _is_turned(name, own, tuple(options.items()))}
-
-
-@lru_cache(maxsize=512)
-def _is_turned(name: str, robot: Robot, options: tuple[tuple[str, Any], ...]) -> bool:
-    parts = [name, [list(o) for o in options]]
-    text = remembered("turned", robot, parts, lambda: _search(name, robot, options))
-    return bool(json.loads(text))
-
-
-def _search(name: str, robot: Robot, options: tuple[tuple[str, Any], ...]) -> str:
-    """Whether bars in axes of their own make the shorter program, equal values made one."""
-    function, inputs, result = _DECIDES[name]
-    shapes = {key: shape for key, shape in _shapes(function, robot).items() if key in inputs}
-    samples = samples_of(robot, shapes)
-    sizes = []
-    for turned in (False, True):
-        way = {**dict(options), "outputs": result, "turned": turned}
-        program = make_program(function, robot, shapes, (), False, way)
-        program = program if samples is None else merged(program, samples)
-        sizes.append((float(count(program).total), cost(program)))
-    return json.dumps(sizes[1] < sizes[0])
-
-
-def _shapes(function: Callable[..., Any], robot: Robot) -> dict[str, tuple[int, ...]]:
-    from nacelle.spatial.physics import input_shapes
-
-    found = input_shapes(function, robot)
-    assert found is not None
-    return dict(found)

@@ -27,8 +27,8 @@ from nacelle.kinematics.general.legs import Legs, Rates, eliminated
 from nacelle.kinematics.general.margins import distances as small_distances
 from nacelle.kinematics.general.margins import growth_figure
 from nacelle.kinematics.general.margins import margins as small_margins
-from nacelle.kinematics.general.placed import placed_at
-from nacelle.kinematics.general.plan import WHOLE, Way, is_served, plan_of
+from nacelle.kinematics.general.placed import WHOLE, Way, placed_at
+from nacelle.kinematics.general.plan import is_served, plan_of
 from nacelle.kinematics.margins import closed_form_margin, margins
 from nacelle.kinematics.mechanism import Mechanism, mechanism
 from nacelle.kinematics.rates import (
@@ -146,14 +146,14 @@ def distances(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
 
 
 @physics(x=of_pose, y=of_unknowns)
-def inverse_jacobian(robot: Robot, x: Array, y: Array, *, turned: bool = False) -> dict[str, Array]:
+def inverse_jacobian(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """Coordinates of the actuators, and J_r^-1 (actuators, n): their rates from the reduced twist."""
     known, now = _now(robot, x, y)
     found = {"q": _active(robot, now)}
     if not is_served(robot):
         figures = {"pivot": pack([1.0])[0], "gates": margins(robot, known, now)}
         return {**found, "J": _inverse(robot, known, now), **figures}
-    legs = _eliminated(robot, now, Way(True, turned))
+    legs = _eliminated(robot, now, Way(direct=True))
     figures = {"pivot": pack([growth_figure(legs)])[0], "gates": small_margins(legs)}
     return {**found, "J": actuator_jacobian(legs), **figures}
 

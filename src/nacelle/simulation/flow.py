@@ -89,7 +89,7 @@ def flow(
     load = np.zeros(n)
     if external:
         load = along_twist(state_at(robot, x, y, v), {k: np.array(wrench) for k, wrench in external})
-    options = smallest.settings("forward", robot, friction_options(friction, smooth))
+    options = friction_options(friction, smooth)
     a = smallest.forward(robot, x, y, v, tau, load, **options)["acceleration"]
     c_rate, y_rate = _rates(robot, known, x, y, v, c)
     return pack([*c_rate, *a, *y_rate])

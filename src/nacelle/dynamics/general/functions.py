@@ -34,8 +34,16 @@ from nacelle.dynamics.state import State
 from nacelle.kinematics.general.actuators import actuator_jacobian, closure_rates
 from nacelle.kinematics.general.legs import Legs, Motion, eliminated, motion, plus_times
 from nacelle.kinematics.general.margins import growth_figure, margins
-from nacelle.kinematics.general.placed import Placed, Plan, active_rates, is_counted_from_pole, place
-from nacelle.kinematics.general.plan import WHOLE, Way, plan_of
+from nacelle.kinematics.general.placed import (
+    WHOLE,
+    Placed,
+    Plan,
+    Way,
+    active_rates,
+    is_counted_from_pole,
+    place,
+)
+from nacelle.kinematics.general.plan import is_turned, plan_of
 from nacelle.kinematics.general.solve import determinant
 from nacelle.kinematics.general.vectors import all_zero, turned, turning
 from nacelle.kinematics.jacobian import scales
@@ -60,9 +68,7 @@ def _shared_basis(plan: Plan) -> tuple[list[tuple[int, int]], Basis | None]:
     """A basis for every geometry, from robots of which each has other numbers."""
     robot = plan.known.robot
     others = [robot.with_numbers(robot.numbers.sample(seed=seed)) for seed in _GEOMETRIES]
-    return find_basis(
-        plan.known, plan, [plan_of(other, Way(bool(plan.parts.bars), plan.parts.turned)) for other in others]
-    )
+    return find_basis(plan.known, plan, [plan_of(other, plan.parts.way) for other in others])
 
 
 def numbers_of(placed: Placed, plan: Plan) -> Numbers:
@@ -169,10 +175,10 @@ def inverse(
     *,
     friction: bool = True,
     smooth: float | None = None,
-    turned: bool = False,
+    turned: bool | None = None,
 ) -> dict[str, Array]:
     """Actuator forces, smallest pivot and margins."""
-    way = Way(True, turned)
+    way = Way(True, is_turned(robot, friction=friction) if turned is None else turned, uneven=False)
     legs = legs_at(robot, x, y, pole=is_direct(plan_of(robot, way)), way=way)
     moving = _moving(legs, v, a, friction=friction)
     into = required(legs, moving, Counted(friction, smooth))
@@ -232,10 +238,10 @@ def forward(
     *,
     friction: bool = True,
     smooth: float | None = None,
-    turned: bool = False,
+    turned: bool | None = None,
 ) -> dict[str, Array]:
     """The derivative of the reduced twist at actuator forces tau: M dv/dt = load - h + J_r^-T tau."""
-    way = Way(True, turned)
+    way = Way(True, is_turned(robot, friction=friction) if turned is None else turned)
     is_held = is_counted_from_pole(plan_of(robot, way))
     legs = legs_at(robot, x, y, pole=is_held, way=way)
     moving = _moving(legs, v, np.zeros(robot.motion.n), friction=friction, is_held=is_held)
@@ -273,10 +279,11 @@ def bias(
     *,
     friction: bool = True,
     smooth: float | None = None,
-    turned: bool = False,
+    turned: bool | None = None,
 ) -> dict[str, Array]:
     """Force along the reduced twist at dv/dt = 0; with M, J_r^-1, and the actuators' accelerations there."""
-    legs = legs_at(robot, x, y, way=Way(True, turned))
+    way = Way(True, is_turned(robot, friction=friction) if turned is None else turned)
+    legs = legs_at(robot, x, y, way=way)
     moving = _moving(legs, v, np.zeros(robot.motion.n), friction=friction)
     closing = closure_rates(legs.placed)
     rates = {k: rate for rate, k in active_rates(robot).items()}

@@ -20,6 +20,7 @@ import numpy as np
 
 from nacelle.kinematics.bars.form import LegForm, UnreadError, alike, clean, leg_axes
 from nacelle.kinematics.bars.reading import read_leg
+from nacelle.kinematics.legs.axes import TOLERANCE
 from nacelle.kinematics.mechanism import Mechanism
 from nacelle.model.joint import Joint, JointKind
 from nacelle.model.leg import BASE, PLATFORM
@@ -89,8 +90,12 @@ def hinge_side(known: Mechanism, form: LegForm, joint: Joint) -> float:
     return 1.0 if float(axis @ at_sample(form.first)) > 0.0 else -1.0
 
 
-def find_bars(known: Mechanism) -> tuple[int, ...]:
-    """Legs that are bars, decided by the robot's own numbers."""
+def find_bars(known: Mechanism, *, uneven: bool = True) -> tuple[int, ...]:
+    """Legs that are bars, decided by the robot's own numbers.
+
+    With `uneven` also rods on universal joints with products of inertia or a centre of mass beside their
+    line: of these the mass matrix is shorter, but not what a motion requires.
+    """
     robot = known.robot
     forms: dict[int, LegForm] = {}
     for k in range(len(robot.legs)):
@@ -98,7 +103,7 @@ def find_bars(known: Mechanism) -> tuple[int, ...]:
             form = read_leg(robot, known, k)
         except UnreadError:
             continue
-        if _is_bar(known, k, form):
+        if _is_bar(known, form) and (uneven or not is_uneven(form)):
             forms[k] = form
     owner = {body: k for k, leg in enumerate(robot.legs) for body in leg.bodies}
     for joint in robot.closures:
@@ -111,7 +116,16 @@ def find_bars(known: Mechanism) -> tuple[int, ...]:
     return tuple(forms)
 
 
-def _is_bar(known: Mechanism, leg: int, form: LegForm) -> bool:
+def is_uneven(numeric: LegForm) -> bool:
+    """Whether a rod on a universal joint has products of inertia, or its centre of mass beside its line."""
+    p = numeric.rod
+    products, inertia = float(np.max(np.abs(p[[5, 7, 8]]))), float(np.max(np.abs(p[4:]), initial=1e-300))
+    beside, first = float(np.max(np.abs(p[1:3]))), max(float(np.max(np.abs(p[1:4]))), 1e-300)
+    is_rod = numeric.kind == "rod" and numeric.pivot == "U"
+    return is_rod and (products > TOLERANCE * inertia or beside > TOLERANCE * first)
+
+
+def _is_bar(known: Mechanism, form: LegForm) -> bool:
     end = form.passive
     if form.kind == "rod" and form.pivot == "S":
         # Rods between spherical joints are known by their points in every leg (`rods`).

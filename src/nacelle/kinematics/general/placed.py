@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -69,6 +70,24 @@ class SolveOrder:
         return whole(found), pivot
 
 
+class Way(NamedTuple):
+    """How the form is written for a robot.
+
+    Attributes:
+        direct: whether legs that are bars are known by their line; then the rates of their passive joints
+            are not found.
+        turned: whether bars are written in axes of their own.
+        uneven: whether rods on universal joints with any inertia are bars, too.
+    """
+
+    direct: bool = False
+    turned: bool = False
+    uneven: bool = True
+
+
+WHOLE = Way()
+
+
 @dataclass(frozen=True)
 class Parts:
     """What of a robot is known by points alone, and idle spins of the rest.
@@ -78,7 +97,7 @@ class Parts:
         bars: legs that are bars (`find_bars`).
         omitted: bodies of rods and bars, which have no frames.
         spins: for every leg idle spins of other bodies.
-        turned: whether bars are written in axes of their own.
+        way: how the form is written.
         up: entry of the directions of struts that never vanishes.
     """
 
@@ -86,7 +105,7 @@ class Parts:
     bars: tuple[int, ...] = ()
     omitted: frozenset[int] = frozenset()
     spins: tuple[tuple[Spin, ...], ...] = ()
-    turned: bool = False
+    way: Way = WHOLE
     up: int = 2
 
 
@@ -165,7 +184,7 @@ def placed_at(plan: Plan, robot: Robot, now: Configuration) -> Placed:
 
 def _placed(robot: Robot, known: Mechanism, parts: Parts, now: Configuration, pole: bool) -> Placed:
     bars = bars_of(robot, known, parts.bars, parts.up)
-    frames = chains(robot, now, parts.omitted, own_axes(bars) if parts.turned else {})
+    frames = chains(robot, now, parts.omitted, own_axes(bars) if parts.way.turned else {})
     nacelle = replace(nacelle_at(robot, known, now), spread=_is_spread(robot))
     feet = _feet(known, parts, bars) if pole else None
     if pole and _has_pole(known):
@@ -199,7 +218,7 @@ def _feet(known: Mechanism, parts: Parts, bars: dict[int, Bar]) -> list[Array] |
 
     Moments about one of them make three rows of the nacelle's balance constant.
     """
-    if len(known.independent) != 6 or parts.turned or not _are_struts(known, bars):
+    if len(known.independent) != 6 or parts.way.turned or not _are_struts(known, bars):
         return None
     height = np.array([float(bar.numeric.A[parts.up]) for bar in bars.values()])
     flat = float(np.ptp(height)) <= TOLERANCE * known.robot.size

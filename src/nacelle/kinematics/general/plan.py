@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import lru_cache
-from typing import NamedTuple
 
 import numpy as np
 
@@ -22,15 +21,17 @@ from nacelle.kinematics.general.balance import (
     solve_order,
     unit_forces,
 )
-from nacelle.kinematics.general.bars import bar_bodies, bars_of, find_bars, own_axes
+from nacelle.kinematics.general.bars import bar_bodies, bars_of, find_bars
 from nacelle.kinematics.general.elimination import find_order
 from nacelle.kinematics.general.legs import eliminated
 from nacelle.kinematics.general.margins import leg_determinant, nacelle_determinant
 from nacelle.kinematics.general.placed import (
+    WHOLE,
     LegOrder,
     Parts,
     Placed,
     Plan,
+    Way,
     active_rates,
     leg_rates,
     place,
@@ -94,26 +95,13 @@ def _on_branch(known: Mechanism, x: Array, y: Array) -> bool:
     return bool(np.all(near > NEAR_MARGIN) and np.all(signs > 0.0))
 
 
-def has_own_axes(robot: Robot) -> bool:
-    """Whether bars of a robot have axes of their own."""
+def is_turned(robot: Robot, *, friction: bool) -> bool:
+    """Whether bars are shorter in axes of their own: rods on arms that require something of their turning."""
     plan = plan_of(robot, Way(direct=True))
-    return bool(own_axes(bars_of(plan.known.robot, plan.known, plan.parts.bars, 2)))
-
-
-class Way(NamedTuple):
-    """How the form is written for a robot.
-
-    Attributes:
-        direct: whether legs that are bars are known by their line; then the rates of their passive joints
-            are not found.
-        turned: whether bars are written in axes of their own.
-    """
-
-    direct: bool = False
-    turned: bool = False
-
-
-WHOLE = Way()
+    bars = bars_of(plan.known.robot, plan.known, plan.parts.bars, plan.parts.up)
+    return any(
+        bar.form.drive.turns and not bar.turns_alone(friction) for bar in bars.values() if not bar.is_strut
+    )
 
 
 def plan_of(robot: Robot, way: Way = WHOLE) -> Plan:
@@ -165,10 +153,10 @@ def _states(robot: Robot, names: tuple[str, ...]) -> list[tuple[Array, Array]]:
 def _parts(known: Mechanism, way: Way, states: list[tuple[Array, Array]]) -> Parts:
     """What of a robot is known by points alone."""
     robot, rods = known.robot, find_rods(known)
-    bars = find_bars(known) if way.direct else ()
+    bars = find_bars(known, uneven=way.uneven) if way.direct else ()
     omitted = rods | bar_bodies(robot, bars)
     spins = tuple(tuple(s for s in plan.spins if s.body not in omitted) for plan in known.legs)
-    parts = Parts(rods, bars, omitted, spins, way.turned)
+    parts = Parts(rods, bars, omitted, spins, way)
     directions = []
     for x, y in states:
         at = place(robot, known, parts, x, y)

@@ -25,6 +25,7 @@ from nacelle.dynamics.friction import ball_friction
 from nacelle.dynamics.general.bars.demand import friction_along
 from nacelle.dynamics.general.required import Counted
 from nacelle.kinematics.bars.form import LegForm
+from nacelle.kinematics.general.bars import is_uneven
 from nacelle.kinematics.general.vectors import ZERO, is_zero
 from nacelle.kinematics.legs.axes import TOLERANCE
 from nacelle.model.joint import JointKind
@@ -128,7 +129,7 @@ def residual(form: LegForm, numeric: LegForm, r: Array, c: Array) -> Residual | 
         return Residual(s, 0.0, F=(p[2] / L) * dot(r, c))
     spin = _spin(form, r)
     s = spin.sigma * spin.b
-    if not is_general(numeric):
+    if not is_uneven(numeric):
         whole = is_zero(spin.p1) and is_zero(spin.D)
         return None if whole else Residual(s, spin.p1 - spin.D * spin.rho2)
     share = divide(1.0, sqrt(spin.rho2))
@@ -163,7 +164,7 @@ def _crossed(form: LegForm, numeric: LegForm, at: Moved, w_end: Array, counted: 
     M = M + friction_along(passive.still, rate, h, counted)
     T: Scalar = 0.0
     force: Array = ZERO
-    if is_general(numeric):
+    if is_uneven(numeric):
         moments, force = _general(form, at, (y, b, rho2, sigma), (along, rate))
         M, T = M + moments[0], moments[1]
     elif not (is_zero(p1) and is_zero(D)):
@@ -188,14 +189,6 @@ def is_beside(numeric: LegForm) -> bool:
     """Whether a planar rod has its centre of mass beside its line."""
     p = numeric.rod
     return float(abs(p[2])) > TOLERANCE * max(float(np.max(np.abs(p[1:4]))), 1e-300)
-
-
-def is_general(numeric: LegForm) -> bool:
-    """Whether a rod on a universal joint has products of inertia, or its centre of mass beside its line."""
-    p = numeric.rod
-    products, inertia = float(np.max(np.abs(p[[5, 7, 8]]))), float(np.max(np.abs(p[4:]), initial=1e-300))
-    beside, first = float(np.max(np.abs(p[1:3]))), max(float(np.max(np.abs(p[1:4]))), 1e-300)
-    return numeric.pivot == "U" and (products > TOLERANCE * inertia or beside > TOLERANCE * first)
 
 
 def _general(
