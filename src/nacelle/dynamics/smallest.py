@@ -33,7 +33,7 @@ def _kept(found: Mapping[str, Array], outputs: str) -> dict[str, Array]:
 
 def _form(robot: Robot, name: str) -> Callable[..., dict[str, Array]]:
     """The physics; where symbols may be any numbers nothing is decided, and the tree is taken."""
-    source: Any = general if robot.is_like_numeric and is_served(robot) else tree
+    source: Any = general if robot.is_like_numeric and is_served(robot, direct=True) else tree
     found: Callable[..., dict[str, Array]] = getattr(source, name)
     return found
 

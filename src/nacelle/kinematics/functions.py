@@ -150,7 +150,7 @@ def inverse_jacobian(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """Coordinates of the actuators, and J_r^-1 (actuators, n): their rates from the reduced twist."""
     known, now = _now(robot, x, y)
     found = {"q": _active(robot, now)}
-    if not is_served(robot):
+    if not is_served(robot, direct=True):
         figures = {"pivot": pack([1.0])[0], "gates": margins(robot, known, now)}
         return {**found, "J": _inverse(robot, known, now), **figures}
     legs = _eliminated(robot, now, Way(direct=True))

@@ -192,3 +192,9 @@ class Constants:
             return nearest[1]
         self._buckets.setdefault(bucket, []).append((place, size))
         return size
+
+
+def middle(values: NDArray[Any]) -> NDArray[Any]:
+    """Medians over the first axis of values (N, ...), N > 0."""
+    ordered = np.sort(values, axis=0)
+    return np.asarray(0.5 * (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]))

@@ -12,6 +12,7 @@ from nacelle.kinematics.general.legs import eliminated
 from nacelle.kinematics.general.placed import LegOrder, Parts, Placed, Plan, SolveOrder
 from nacelle.kinematics.general.solve import constant_columns, constant_rows, pivot_order, reduced
 from nacelle.kinematics.mechanism import Mechanism
+from nacelle.spatial.rounding import middle
 from nacelle.spatial.scalar import Array
 
 # Entries of sample matrices below this part of their size are zero.
@@ -22,7 +23,7 @@ def _order_of(tables: Array, unit: Array) -> SolveOrder:
     """An order for square matrices (samples, n, n) whose rows have units."""
     C = np.where(np.max(np.abs(tables), axis=0) < _FILLED * np.max(np.abs(tables)), 0.0, tables)
     C = C / unit[None, :, None]
-    size = np.median(np.max(np.abs(C), axis=1), axis=0)
+    size = middle(np.max(np.abs(C), axis=1))
     return SolveOrder(
         pivot_order(C / np.where(size > 0.0, size, 1.0)), (unit, np.where(size > 0.0, size, 1.0))
     )
@@ -36,7 +37,7 @@ def dependent_order(plan: Plan, placed: list[Placed]) -> SolveOrder | None:
     D = np.stack([np.asarray(eliminated(plan, at).D, dtype=float) for at in placed])
     if count <= 3 and not constant_columns(D).any():
         return None
-    return _order_of(D, np.median(np.max(np.abs(D), axis=2), axis=0))
+    return _order_of(D, middle(np.max(np.abs(D), axis=2)))
 
 
 def solve_order(plan: Plan, placed: list[Placed]) -> tuple[SolveOrder | None, float]:

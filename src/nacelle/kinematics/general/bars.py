@@ -15,6 +15,7 @@ parallelogram are rods, too (`bars.parallel_rods`).
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -90,6 +91,7 @@ def hinge_side(known: Mechanism, form: LegForm, joint: Joint) -> float:
     return 1.0 if float(axis @ at_sample(form.first)) > 0.0 else -1.0
 
 
+@lru_cache(maxsize=256)
 def find_bars(known: Mechanism, *, uneven: bool = True) -> tuple[int, ...]:
     """Legs that are bars, decided by the robot's own numbers.
 

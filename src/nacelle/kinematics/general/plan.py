@@ -21,7 +21,7 @@ from nacelle.kinematics.general.balance import (
     solve_order,
     unit_forces,
 )
-from nacelle.kinematics.general.bars import bar_bodies, bars_of, find_bars
+from nacelle.kinematics.general.bars import bar_bodies, bars_of, find_bars, own_axes
 from nacelle.kinematics.general.elimination import find_order
 from nacelle.kinematics.general.legs import eliminated
 from nacelle.kinematics.general.margins import leg_determinant, nacelle_determinant
@@ -42,7 +42,7 @@ from nacelle.kinematics.margins import NEAR_MARGIN, margins
 from nacelle.kinematics.mechanism import Mechanism, mechanism
 from nacelle.kinematics.rates import rate_map
 from nacelle.model.robot import Robot
-from nacelle.spatial.rounding import first_largest
+from nacelle.spatial.rounding import first_largest, middle
 from nacelle.spatial.scalar import Array
 
 _FILLED = 1e-11
@@ -97,34 +97,42 @@ def _on_branch(known: Mechanism, x: Array, y: Array) -> bool:
 
 def is_turned(robot: Robot, *, friction: bool) -> bool:
     """Whether bars are shorter in axes of their own: rods on arms that require something of their turning."""
-    plan = plan_of(robot, Way(direct=True))
-    bars = bars_of(plan.known.robot, plan.known, plan.parts.bars, plan.parts.up)
-    return any(
-        bar.form.drive.turns and not bar.turns_alone(friction) for bar in bars.values() if not bar.is_strut
-    )
+    known = mechanism(robot.numeric)
+    bars = bars_of(known.robot, known, find_bars(known), 0).values()
+    return any(bar.form.drive.turns and not bar.turns_alone(friction) for bar in bars if not bar.is_strut)
 
 
 def plan_of(robot: Robot, way: Way = WHOLE) -> Plan:
     """The plan of a robot, made once from its numbers."""
     own = robot.numeric
-    return _plan(own, own.all_names, way)
+    return _plan(own, own.all_names, _plain(mechanism(own), way))
 
 
-def is_served(robot: Robot) -> bool:
+@lru_cache(maxsize=256)
+def _plain(known: Mechanism, way: Way) -> Way:
+    """The same way without what makes no difference for a robot."""
+    bars = find_bars(known, uneven=way.uneven) if way.direct else ()
+    if not bars:
+        return WHOLE
+    axes = own_axes(bars_of(known.robot, known, bars, 0)) if way.turned else {}
+    return Way(True, bool(axes), way.uneven or bars == find_bars(known))
+
+
+def is_served(robot: Robot, *, direct: bool = False) -> bool:
     """Whether the general form gives a robot's rates as the equivalent tree does, at sample states.
 
-    It should, for every robot; where it does not, the tree is taken.
+    It should, for every robot; where it does not, the tree is taken. With `direct` it is the form that knows
+    bars by their line which is asked.
     """
     own = robot.numeric
-    return robot.is_like_numeric and _agrees(own, own.all_names)
+    if not robot.is_like_numeric:
+        return False
+    way = Way(True, is_turned(own, friction=True), uneven=False) if direct else WHOLE
+    return _agrees(own, own.all_names, _plain(mechanism(own), way))
 
 
 @lru_cache(maxsize=64)
-def _agrees(robot: Robot, names: tuple[str, ...]) -> bool:
-    return all(_has_same_rates(robot, names, way) for way in (WHOLE, Way(direct=True)))
-
-
-def _has_same_rates(robot: Robot, names: tuple[str, ...], way: Way) -> bool:
+def _agrees(robot: Robot, names: tuple[str, ...], way: Way) -> bool:
     try:
         plan = _plan(robot, names, way)
         for x, y in plan.samples[:_CHECKED]:
@@ -170,8 +178,6 @@ def _parts(known: Mechanism, way: Way, states: list[tuple[Array, Array]]) -> Par
 
 @lru_cache(maxsize=64)
 def _plan(robot: Robot, names: tuple[str, ...], way: Way) -> Plan:
-    if way != WHOLE and not _parts(mechanism(robot), way, []).bars:
-        return _plan(robot, names, WHOLE)
     known = mechanism(robot)
     states = _states(robot, names)
     with np.errstate(all="ignore"):
@@ -201,7 +207,7 @@ def _margin_scales(plan: Plan, placed: list[Placed]) -> tuple[float, ...]:
         values += [float(nacelle_determinant(legs))] if known.dependent else []
         dense = np.asarray(margins(known.robot, known, at.now), dtype=float)
         ratios.append(dense / np.maximum(np.square(values), 1e-300))
-    return tuple(float(ratio) for ratio in np.median(np.array(ratios), axis=0))
+    return tuple(float(ratio) for ratio in middle(np.array(ratios)))
 
 
 def _says_nothing(known: Mechanism, leg: LegOrder, parts: Parts, index: int) -> bool:
