@@ -112,10 +112,14 @@ class Target(NamedTuple):
     offset: Array | None
 
     def seen(self, frame: Pose) -> Array:
-        """The point seen from a frame; where offset and frame are constants they make one."""
+        """The point seen from a frame."""
+        whole = self.p if self.offset is None else plus(self.p, self.offset)
+        return np.asarray(product(frame.R.T, plus(whole, -frame.p)))
+
+    def from_arm(self, frame: Pose) -> Array:
+        """The same; where offset and frame are constants they make one."""
         if self.offset is None or frame.R.dtype == object or frame.p.dtype == object:
-            whole = self.p if self.offset is None else plus(self.p, self.offset)
-            return np.asarray(product(frame.R.T, plus(whole, -frame.p)))
+            return self.seen(frame)
         return np.asarray(plus(product(frame.R.T, self.p), product(frame.R.T, plus(self.offset, -frame.p))))
 
 
@@ -141,9 +145,9 @@ def _elbow(
             ahead = Turn(own[0, 0], own[1, 0])
         else:
             axes = X.R
-        step, gate, rod = circle_to_point(e, W.seen(Pose(axes, X.p)), length2, sign, ahead)
+        step, gate, rod = circle_to_point(e, W.from_arm(Pose(axes, X.p)), length2, sign, ahead)
     else:
-        step, gate, rod = line_to_point(e, W.seen(X), length2, sign)
+        step, gate, rod = line_to_point(e, W.from_arm(X), length2, sign)
     roots.gates.append(gate)
     return step, X @ moved(step), rod
 

@@ -57,21 +57,22 @@ def _rod_inertia(legs: Legs, tie: Tie, bar: Bar, form: LegForm, drive: Scalar, m
     n = scaled(divide(1.0, tie.rows[0].coefficients[bar.rate]), tie.rows[0].force)
     # H n n^T + m (c n^T + n c^T) = k n^T + n k^T.
     k = add(scaled(bar.masses[2], c), scaled(0.5 * drive, n))
-    pairs = []
+    pairs, spun = [], []
     if more is not None:
         s = add(more.s, -scaled(dot(c, more.s), n))
-        j = scaled(0.5 * more.A, s)
+        spun.append((s, scaled(more.A, s)))
         if not (is_zero(more.C) and is_zero(more.G)):
             t = add(more.t, -scaled(dot(c, more.t), n))
-            j, k = add(j, scaled(more.C, t)), add(k, scaled(more.G, t))
+            pairs.append((s, scaled(more.C, t)))
+            k = add(k, scaled(more.G, t))
         k = add(k, scaled(more.F, s))
-        pairs.append((s, j))
     pairs.append((n, k))
 
     def entry(i: int, j: int) -> Scalar:
-        value: Scalar = mass if i == j else 0.0
-        for u, w in pairs:
-            part = u[i] * w[j] + w[i] * u[j] if i != j else 2.0 * (u[i] * w[i])
+        parts: list[Scalar] = [mass if i == j else 0.0, *(u[i] * w[j] for u, w in spun)]
+        parts += [u[i] * w[j] + w[i] * u[j] if i != j else 2.0 * (u[i] * w[i]) for u, w in pairs]
+        value: Scalar = 0.0
+        for part in parts:
             value = part if is_zero(value) else value + part
         return value
 

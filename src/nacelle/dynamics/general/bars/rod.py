@@ -96,8 +96,8 @@ class Residual(NamedTuple):
     A alpha'^2 / 2 + C alpha' w_1 + q' (F alpha' + G w_1)
 
     Attributes:
-        s: alpha' = s . v.
-        A: inertia of the spin.
+        s: alpha' = s . v, or a multiple of it.
+        A: inertia of the spin, for that multiple.
         t: w_1 = t . v, the rate about e_1; not used where C and G are zero.
         C: product of inertia of both.
         F: what a centre of mass beside the line makes of alpha' and the drive's rate.
@@ -128,17 +128,16 @@ def residual(form: LegForm, numeric: LegForm, r: Array, c: Array) -> Residual | 
         # The first moment across the line is -h_2 axis x r / L.
         return Residual(s, 0.0, F=(p[2] / L) * dot(r, c))
     spin = _spin(form, r)
-    s = spin.sigma * spin.b
     if not is_uneven(numeric):
         whole = is_zero(spin.p1) and is_zero(spin.D)
-        return None if whole else Residual(s, spin.p1 - spin.D * spin.rho2)
+        return None if whole else Residual(spin.b, (spin.p1 * spin.sigma - spin.D) * spin.sigma)
     share = divide(1.0, sqrt(spin.rho2))
     up, across = spin.rho2 * share / L, spin.y / L
     e1, e3 = spin.b * share, r / L
     e2 = cross(e3, e1)
     A = spin.p1 - spin.D * spin.rho2 + 2.0 * p[8] * (up * across)
     F = across * (p[1] * dot(e2, c) - p[2] * dot(e1, c)) - up * (p[1] * dot(e3, c))
-    return Residual(s, A, -share * axis, p[5] * up + p[7] * across, F, p[2] * dot(e3, c))
+    return Residual(spin.sigma * spin.b, A, -share * axis, p[5] * up + p[7] * across, F, p[2] * dot(e3, c))
 
 
 def turning(form: LegForm, numeric: LegForm, at: Moved, w_end: Array, counted: Counted) -> Turned:
