@@ -1,4 +1,4 @@
-"""A leg as a strut or a driven rod: the data of the smallest form.
+"""A leg as a strut or a driven rod, known by the line between two points.
 
 A *strut* stands on the base at A and changes its length; a *rod* of constant length hangs on an arm or
 slider at A. Both end on the nacelle at B and lie along r = B - A. A universal joint at A has a first axis a
@@ -104,7 +104,6 @@ class LegForm:
         start: for an arm, its direction at q = 0; base.
         first: first axis at A, or the axis of the hinge; base.
         length: of a rod; 0 for a strut.
-        root: which root is taken (rods).
         tube: ten parameters of the bodies of a strut that do not slide, about A, in e_1, e_2, e_3.
         rod: ten parameters of the rod about A, of a strut's sliding bodies about B.
         cross: inertia of bodies behind the first axis alone, about it.
@@ -112,9 +111,7 @@ class LegForm:
             first axis along the arm and third along the axis.
         drive: the actuator.
         passive: friction.
-        size: of the robot, m, in which the length of a strut counts as a lever arm.
         elbow: of a rod, A in the frame behind the drive; zero for a strut.
-        own_axes: axes (columns, in the base) in which the leg may be written: along its first axis.
     """
 
     name: str
@@ -128,16 +125,13 @@ class LegForm:
     start: Array = field(default_factory=lambda: np.zeros(3))
     first: Array
     length: Scalar = 0.0
-    root: float = 1.0
     tube: Array = field(default_factory=lambda: np.zeros(10))
     rod: Array
     cross: Scalar
     carriage: Array = field(default_factory=lambda: np.zeros(10))
     drive: Drive
     passive: Passive
-    size: float
     elbow: Array = field(default_factory=lambda: np.zeros(3))
-    own_axes: Array = field(default_factory=lambda: np.eye(3))
 
 
 def clean(values: Array, scale: float | None = None) -> Array:

@@ -1,6 +1,6 @@
 """Legs with a parallelogram, read as a rod on a universal joint (PRPaR, RRPaR).
 
-Hub and end turn together about the hub's axis, the two rods about axes square to it: the parallelogram moves
+Hub and end turn together about the hub's axis, the two rods about axes perpendicular to it: the parallelogram moves
 as one rod from the hub's centre to the wrist on a universal joint, with the hub as its cross, the inertia of
 the end about the axis added to it, and the end's mass at B.
 """
@@ -102,13 +102,11 @@ def parallelogram_form(robot: Robot, known: Mechanism, index: int, actuator: int
         first=first,
         elbow=centre.p,
         length=length,
-        root=float(recipe.signs[0]),
         rod=clean_parameters(whole),
         cross=hub[9] + end[9],
         carriage=_seen(robot, root.successor, frame),
         drive=Drive(actuator, root, turns),
         passive=passive,
-        size=robot.numeric.size,
     )
 
 

@@ -1,4 +1,4 @@
-"""Reading legs as struts and driven rods: what the smallest form needs of a description.
+"""Reading legs as struts and driven rods: what the general form and measured inputs need of a description.
 
 What is decided is decided by the robot's own numbers; the numbers of the result may be symbols.
 """
@@ -15,12 +15,10 @@ from nacelle.kinematics.bars.form import (
     LegForm,
     Passive,
     UnreadError,
-    alike,
     alike_places,
     circle,
     clean,
     clean_parameters,
-    leg_axes,
 )
 from nacelle.kinematics.bars.parallel_rods import parallelogram_form, turns_with
 from nacelle.kinematics.legs.axes import TOLERANCE
@@ -62,10 +60,9 @@ def _read_legs(robot: Robot, known: Mechanism) -> list[LegForm]:
         if form.body != PLATFORM:
             raise UnreadError(f"leg {form.name!r} does not end on the platform itself")
     forms = sorted(forms, key=lambda form: form.drive.number)
-    axes = alike([leg_axes(form) for form in forms])
     places = alike_places([*(form.A for form in forms), *(form.B for form in forms)])
     ends = zip(places[: len(forms)], places[len(forms) :], strict=True)
-    return [replace(form, own_axes=Q, A=A, B=B) for form, Q, (A, B) in zip(forms, axes, ends, strict=True)]
+    return [replace(form, A=A, B=B) for form, (A, B) in zip(forms, ends, strict=True)]
 
 
 def read_leg(robot: Robot, known: Mechanism, index: int) -> LegForm:
@@ -151,8 +148,8 @@ def _axes(e1: Array, e3: Array) -> Array:
     return np.stack([e1, cross(e3, e1), e3], axis=1)
 
 
-def _square_to(e3: Array) -> Array:
-    """A unit vector square to another one."""
+def _perpendicular_to(e3: Array) -> Array:
+    """A unit vector perpendicular to another one."""
     k = first_smallest(np.abs(_floats(e3)))
     e = cross(np.eye(3)[k], e3)
     return np.asarray(e / norm(e))
@@ -177,7 +174,7 @@ def _passive(robot: Robot, chain: Chain, pivot: str, start: int, side: float, en
 
 
 def _in_plane(robot: Robot, name: str, axis: Array) -> None:
-    """A hinge at A serves motions in the plane across it alone."""
+    """A revolute joint at A allows motions in the plane across it alone."""
     axes = robot.motion.twist_axes
     k = first_largest(np.abs(axis))
     flat = {(k + 1) % 3, (k + 2) % 3, 3 + k}
@@ -224,7 +221,7 @@ def _strut(
     elif pivot == "R":
         e1 = np.array([0.0, 0.0, 1.0])
     else:
-        e1 = _square_to(clean(e3) if e3.dtype == object else side * z)
+        e1 = _perpendicular_to(clean(e3) if e3.dtype == object else side * z)
     E = _axes(e1, e3)
     tube = _gather(robot, chain, count - 1, Pose(E, np.zeros(3)))
     rod = _gather(robot, chain, count, Pose(product(slide.R.T, E), end.p))
@@ -258,7 +255,6 @@ def _strut(
         cross=cross_inertia,
         drive=drive,
         passive=_passive(robot, chain, pivot, 0, sign, end_side),
-        size=robot.numeric.size,
     )
 
 
@@ -283,8 +279,6 @@ def _rod(
     kind: str,
 ) -> LegForm:
     leg = robot.legs[index]
-    recipe = known.legs[index].recipe
-    assert recipe is not None
     body, frame, outward = nacelle_end(leg, chain.target)
     end_side = 1.0 if outward else -1.0
     form = FORMS[kind]
@@ -322,7 +316,7 @@ def _rod(
     elif pivot == "R":
         E = _axes(np.array([0.0, 0.0, 1.0]), e3)
     else:
-        E = _axes(_square_to(clean(e3) if e3.dtype == object else dn / np.linalg.norm(dn)), e3)
+        E = _axes(_perpendicular_to(clean(e3) if e3.dtype == object else dn / np.linalg.norm(dn)), e3)
     rod = _gather(robot, chain, count, Pose(clean(E), np.zeros(3)))
     cross_inertia: Scalar = 0.0
     if pivot == "U":
@@ -349,11 +343,9 @@ def _rod(
         first=first,
         elbow=X1.p,
         length=length,
-        root=float(recipe.signs[0]),
         rod=rod,
         cross=cross_inertia,
         carriage=carriage,
         drive=drive,
         passive=_passive(robot, chain, pivot, 1, sign, end_side),
-        size=robot.numeric.size,
     )

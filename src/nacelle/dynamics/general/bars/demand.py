@@ -1,7 +1,7 @@
-"""What a leg asks of the platform and of its actuator, in the smallest form.
+"""What a leg requires of the platform and of its actuator.
 
 A leg pulls the platform with f r - G at B: f is the force density, the only unknown of a leg, r = B - A, and
-G what the leg's own inertia, weight and passive friction ask for, up to a multiple of r. The actuator's force
+G what its own inertia, weight and passive friction require, up to a multiple of r. The actuator's force
 follows as gain f + own.
 """
 
@@ -17,7 +17,7 @@ from nacelle.spatial.scalar import Array, Scalar, sign
 
 
 class Demand(NamedTuple):
-    """What one leg asks for.
+    """What one leg requires.
 
     Attributes:
         r: direction of the unknown (3,), base axes, m.

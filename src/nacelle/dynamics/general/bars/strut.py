@@ -63,7 +63,7 @@ def strut(
     """
     spins = form.pivot == "U"
     products, beside = _products(form, numeric), _beside(numeric)
-    # An axis of any length serves: one with an entry 1 saves products.
+    # An axis of any length is enough: one with an entry 1 saves products.
     stretch = 1.0 if products is not None or beside else _stretch(form.first)
     first = clean(stretch * form.first)
     c = stretch * stretch
@@ -100,7 +100,7 @@ def strut(
     moment: Array = np.zeros(3)
     if spins:
         sigma = divide(1.0, rho2)
-        # b is square to r, so the parts along r do not count.
+        # b is perpendicular to r, so the parts along r do not count.
         h, k = _dot_across(b, va, up), _dot_across(b, aa, up)
         rate = h * sigma
         p33 = form.tube[9] + form.rod[9]
