@@ -193,6 +193,29 @@ def test_random_robots(name: str, seed: int) -> None:
     check(robot, seed)
 
 
+@pytest.mark.parametrize(
+    ("name", "body", "count"), [("gough-stewart", 0, 5), ("palida", 0, 5), ("hexa", 0, 6)]
+)
+def test_one_leg_of_another_kind(name: str, body: int, count: int) -> None:
+    """A centre of mass off every axis in one leg: the others stay bars."""
+    robot = library_robot(name)
+    bodies = list(robot.bodies)
+    place = robot.legs[2].bodies[body]
+    about = np.diag([0.002, 0.003, 0.004])
+    own = tuple(parameters_from_com(0.7, np.array([0.03, -0.02, 0.05]), about))
+    bodies[place] = dataclasses.replace(bodies[place], inertia=own)
+    mixed = dataclasses.replace(robot, bodies=tuple(bodies))
+    assert bars_of(mixed) == count
+    check(mixed, 4)
+
+
+def test_rods_of_any_inertia_are_bars_in_the_mass_matrix_alone() -> None:
+    robot = with_random_inertias(library_robot("hexa"), 3)
+    assert find_bars(mechanism(robot)) == (0, 1, 2, 3, 4, 5)
+    assert find_bars(mechanism(robot), uneven=False) == ()
+    check(robot, 3)
+
+
 @settings(max_examples=12, deadline=None)
 @given(st.sampled_from(sorted(FAMILIES)), st.integers(2, 200))
 def test_random_robots_of_any_seed(name: str, seed: int) -> None:
