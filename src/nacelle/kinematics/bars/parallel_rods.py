@@ -1,8 +1,8 @@
 """Legs with a parallelogram, read as a rod on a universal joint (PRPaR, RRPaR).
 
 Hub and end turn together about the hub's axis, the two rods about axes perpendicular to it: the parallelogram
-moves as one rod from the hub's centre to the wrist on a universal joint, with the hub as its cross, the inertia
-of the end about the axis added to it, and the end's mass at B.
+moves as one rod from the hub's centre to the wrist on a universal joint, with the hub as its cross, the
+inertia of the end about the axis added to it, and the end's mass at B.
 """
 
 from __future__ import annotations
