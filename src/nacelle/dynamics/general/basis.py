@@ -54,13 +54,11 @@ class Basis:
         keys: of the numbers as the description gives them.
         kept: of those that remain.
         K: (kept, keys).
-        noise: what rounding makes of the kept numbers (kept,).
     """
 
     keys: tuple[Key, ...]
     kept: tuple[Key, ...]
     K: Array
-    noise: Array
 
 
 def as_list(numbers: Numbers, ends: dict[tuple[int, int], int]) -> dict[Key, Scalar]:
@@ -296,7 +294,7 @@ def find_basis(
         if total < least - 1e-9:
             least = total
             kept = tuple(key for key, drop in zip(basis, small, strict=True) if not drop)
-            best = Basis(keys, kept, (K / scale[:, None])[~small], (_SMALL * noise / scale)[~small])
+            best = Basis(keys, kept, (K / scale[:, None])[~small])
     return ends, best
 
 
@@ -342,15 +340,6 @@ def _greedy(
     return kept, Q
 
 
-def _first_alike(sizes: list[float], value: float, noise: float) -> float:
-    """A number whose size differs by rounding from one before has that size: legs share products with it."""
-    for size in sizes:
-        if abs(size - abs(value)) <= noise:
-            return float(np.copysign(size, value))
-    sizes.append(abs(value))
-    return value
-
-
 def reduced(numbers: Numbers, basis: Basis, ends: list[tuple[int, int]]) -> Numbers:
     """The numbers in the cheapest basis."""
     given = as_list(numbers, {})
@@ -359,8 +348,7 @@ def reduced(numbers: Numbers, basis: Basis, ends: list[tuple[int, int]]) -> Numb
     bodies: dict[int, list[Scalar]] = {}
     masses: dict[tuple[int, int], Scalar] = {}
     rates: Rates = {}
-    alike: dict[tuple[str, int], list[float]] = {}
-    for row, noise, (kind, index, i) in zip(basis.K, basis.noise, basis.kept, strict=True):
+    for row, (kind, index, i) in zip(basis.K, basis.kept, strict=True):
         value: Scalar | None = None
         for factor, number in zip(row, values, strict=True):
             if factor != 0.0 and not (isinstance(number, float) and number == 0.0):
@@ -368,8 +356,6 @@ def reduced(numbers: Numbers, basis: Basis, ends: list[tuple[int, int]]) -> Numb
                 value = term if value is None else value + term
         if value is None:
             continue
-        if isinstance(value, float):
-            value = _first_alike(alike.setdefault((kind, i), []), value, noise)
         if kind == "node":
             nodes.setdefault(index, [0.0] * 10)[i] = value
         elif kind == "body":
