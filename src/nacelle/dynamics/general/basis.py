@@ -39,6 +39,8 @@ _OPTIONAL = 1e-2
 # Numbers are zero below this part of what rounding can make of them, if they do no more than that to forces.
 _SMALL = 2e-14
 _NOTHING = 1e-12
+# Numbers that differ by less than this part of it may be equal: whether they are, the forces decide.
+_ALIKE = 2e-12
 # By how much the terms of a force may grow.
 _GROWTH = 20.0
 _RESIDUAL = 1e-13
@@ -54,11 +56,15 @@ class Basis:
         keys: of the numbers as the description gives them.
         kept: of those that remain.
         K: (kept, keys).
+        given: the numbers of the robot that it was found for (keys,).
+        values: what they are in the basis (kept,); equal where they differ by rounding alone.
     """
 
     keys: tuple[Key, ...]
     kept: tuple[Key, ...]
     K: Array
+    given: Array
+    values: Array
 
 
 def as_list(numbers: Numbers, ends: dict[tuple[int, int], int]) -> dict[Key, Scalar]:
@@ -294,7 +300,9 @@ def find_basis(
         if total < least - 1e-9:
             least = total
             kept = tuple(key for key, drop in zip(basis, small, strict=True) if not drop)
-            best = Basis(keys, kept, (K / scale[:, None])[~small])
+            rounding = (_ALIKE * noise)[~small]
+            even = _evened(kept, Y[:, ~small], scale[~small], values[~small], rounding, forces)
+            best = Basis(keys, kept, (K / scale[:, None])[~small], p, even)
     return ends, best
 
 
@@ -340,17 +348,54 @@ def _greedy(
     return kept, Q
 
 
+def _evened(
+    kept: tuple[Key, ...], Y: Array, scale: Array, values: Array, rounding: Array, forces: Array
+) -> Array:
+    """Numbers of scaled columns Y (rows, kept), with those made equal that differ by rounding alone.
+
+    Rounding of single values is large where columns are nearly dependent, though all values together are
+    right: so they are not moved one by one. Numbers of one kind whose sizes agree become one unknown, and the
+    forces are solved for the unknowns that are left. Where that does not give the forces nothing is changed.
+    """
+    groups: list[tuple[tuple[str, int], float, float]] = []
+    S = np.zeros((len(kept), len(kept)))
+    for k, (kind, _, i) in enumerate(kept):
+        number, noise = values[k] / scale[k], rounding[k] / scale[k]
+        alike = [
+            g
+            for g, (other, size, margin) in enumerate(groups)
+            if other == (kind, i) and abs(abs(number) - size) <= noise + margin
+        ]
+        if not alike:
+            groups.append(((kind, i), abs(number), noise))
+        S[k, alike[0] if alike else len(groups) - 1] = np.copysign(scale[k], number)
+    S = S[:, : len(groups)]
+    if len(groups) == len(kept):
+        return values / scale
+    A = Y @ S
+    size = np.linalg.norm(A, axis=0)
+    unknowns = np.linalg.lstsq(A / size, forces, rcond=None)[0]
+    unknowns = unknowns + np.linalg.lstsq(A / size, forces - (A / size) @ unknowns, rcond=None)[0]
+    if np.linalg.norm((A / size) @ unknowns - forces) > _RESIDUAL * np.linalg.norm(forces):
+        return values / scale
+    return np.asarray(np.sign(S) @ (unknowns / size))
+
+
 def reduced(numbers: Numbers, basis: Basis, ends: list[tuple[int, int]]) -> Numbers:
     """The numbers in the cheapest basis."""
     given = as_list(numbers, {})
     values = [given[key] for key in basis.keys]
+    own = [
+        value == known for value, known in zip(values, basis.given, strict=True) if isinstance(value, float)
+    ]
+    constant = basis.values if len(own) == len(values) and all(own) else None
     nodes: dict[int, list[Scalar]] = {}
     bodies: dict[int, list[Scalar]] = {}
     masses: dict[tuple[int, int], Scalar] = {}
     rates: Rates = {}
-    for row, (kind, index, i) in zip(basis.K, basis.kept, strict=True):
-        value: Scalar | None = None
-        for factor, number in zip(row, values, strict=True):
+    for place_, (row, (kind, index, i)) in enumerate(zip(basis.K, basis.kept, strict=True)):
+        value: Scalar | None = None if constant is None else float(constant[place_])
+        for factor, number in zip(row, values, strict=True) if constant is None else ():
             if factor != 0.0 and not (isinstance(number, float) and number == 0.0):
                 term = float(factor) * number
                 value = term if value is None else value + term
