@@ -376,7 +376,8 @@ def _evened(
     size = np.linalg.norm(A, axis=0)
     unknowns = np.linalg.lstsq(A / size, forces, rcond=None)[0]
     unknowns = unknowns + np.linalg.lstsq(A / size, forces - (A / size) @ unknowns, rcond=None)[0]
-    if np.linalg.norm((A / size) @ unknowns - forces) > _RESIDUAL * np.linalg.norm(forces):
+    left = np.linalg.norm((A / size) @ unknowns - forces)
+    if left > min(_RESIDUAL * np.linalg.norm(forces), 2.0 * np.linalg.norm(Y @ values - forces)):
         return values / scale
     return np.asarray(np.sign(S) @ (unknowns / size))
 
