@@ -1,0 +1,24 @@
+"""A body as masses where legs hold it and at one more point."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nacelle.dynamics.general.mass_points import fit
+from support.compare import assert_same
+
+
+def test_masses_are_the_body() -> None:
+    """Masses at ends and one more point have the second moments of the body."""
+    rng = np.random.default_rng(5)
+    for _ in range(6):
+        ends = 0.3 * rng.normal(size=(6, 3))
+        cloud = np.concatenate([0.2 * rng.normal(size=(9, 3)), np.ones((9, 1))], axis=1)
+        weights = rng.uniform(0.1, 1.0, 9)
+        P = np.einsum("k,ki,kj->ij", weights, cloud, cloud)
+        masses = fit(ends, P, 1.0)
+        assert masses is not None
+        b = np.concatenate([ends, np.ones((6, 1))], axis=1)
+        e = np.array([*masses.place, 1.0])
+        found = np.einsum("k,ki,kj->ij", masses.at_ends, b, b) + masses.mass * np.outer(e, e)
+        assert_same(found + masses.even * np.diag([1.0, 1.0, 1.0, 0.0]), P, 1e-12)
