@@ -36,7 +36,7 @@ check: setup ## Format, lint, types, the arrows between modules, the JSON schema
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m nacelle.model.schema --check
+	$(BIN)/python -m nacelle.model.description.schema --check
 
 test: setup check ## The checks, then the tests that are not slow
 	$(BIN)/pytest -n $(JOBS) -m "not slow"
@@ -62,7 +62,7 @@ bench: setup ## Measure beside gcc, CasADi, NumPy, Pinocchio and MuJoCo; nothing
 format: setup ## Format, and mend what the linter can mend
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
-	$(BIN)/python -m nacelle.model.schema
+	$(BIN)/python -m nacelle.model.description.schema
 
 gallery: setup ## Draw every robot of the library again for the pages
 	$(BIN)/python -m nacelle.report.gallery docs/pictures --page docs/gallery.md

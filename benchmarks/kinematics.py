@@ -21,8 +21,8 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 import nacelle
 from nacelle.kinematics import functions
-from nacelle.kinematics.forward import _Whole
-from nacelle.kinematics.mechanism import mechanism
+from nacelle.kinematics.forward.forward import _Whole
+from nacelle.kinematics.mechanism.mechanism import mechanism
 from nacelle.kinematics.native import native, native_newton
 from nacelle.spatial.pose import Pose
 

@@ -144,7 +144,7 @@ def test_large_tables_are_solved_in_blocks(monkeypatch: pytest.MonkeyPatch) -> N
     Path("x.csv").write_text("x,y,z\n" + "\n".join(",".join(map(repr, row)) for row in x.tolist()))
     whole = run("ik", "delta", "--csv", "x.csv", "--joints", code=3).stdout
     monkeypatch.setattr("nacelle.cli.pose._BLOCK", 7)
-    monkeypatch.setattr("nacelle.kinematics.table._BLOCK", 11)
+    monkeypatch.setattr("nacelle.tables.csv._BLOCK", 11)
     assert run("ik", "delta", "--csv", "x.csv", "--joints", code=3).stdout == whole
     assert len(whole.splitlines()) == 51
 

@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 
 import nacelle
 from nacelle.cli import app
-from nacelle.dynamics.peak_reactions import PARTS
-from nacelle.dynamics.reactions import joint_reactions
+from nacelle.dynamics.reactions.peak import PARTS
+from nacelle.dynamics.reactions.reactions import joint_reactions
 
 pytestmark = pytest.mark.filterwarnings("error")
 

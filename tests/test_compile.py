@@ -16,8 +16,8 @@ import pytest
 import nacelle
 from nacelle.compile import CompileError, compile_function, make_program
 from nacelle.emit.store import Store
-from nacelle.kinematics.closure import closure_state
-from nacelle.kinematics.tree import tree_motion
+from nacelle.kinematics.tree.closure import closure_state
+from nacelle.kinematics.tree.spanning_tree import tree_motion
 from nacelle.program.identities.samples import Samples
 from nacelle.program.precise import arithmetic
 from nacelle.spatial.lane import from_lanes, lanes

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 import nacelle
 from nacelle.compile import CompileError, compile_function, make_split
-from nacelle.dynamics import functions
+from nacelle.dynamics.formulations import reference as functions
 from nacelle.dynamics.models import model
 from nacelle.emit.store import Store
 from nacelle.export.states import inputs_at, sample_states
-from nacelle.model.parameters import GROUPS
+from nacelle.model.numbers.parameters import GROUPS
 from nacelle.program.cost import count
 from support.leg_robots import hexapod
 from support.library import NAMES, library_robot

@@ -16,10 +16,9 @@ from nacelle.pictures import register
 if TYPE_CHECKING:
     from nacelle.compile import Compiled, CompileError, Parametric
     from nacelle.compile import compile_function as compile
-    from nacelle.dynamics.balancing import BalanceSpring, Counterweight, GravityBalance, balance_gravity
     from nacelle.dynamics.derivatives import DynamicsDerivatives, dynamics_derivatives
     from nacelle.dynamics.equilibrium import equilibrium, equilibrium_pose, moved
-    from nacelle.dynamics.formulations import NAMES as FORMULATIONS
+    from nacelle.dynamics.formulations.choice import NAMES as FORMULATIONS
     from nacelle.dynamics.forward import (
         ForwardDynamics,
         bias_forces,
@@ -30,12 +29,18 @@ if TYPE_CHECKING:
         mass_matrix,
         potential_energy,
     )
+    from nacelle.dynamics.gravity_balance.balancing import (
+        BalanceSpring,
+        Counterweight,
+        GravityBalance,
+        balance_gravity,
+    )
     from nacelle.dynamics.inverse import InverseDynamics, inverse_dynamics
     from nacelle.dynamics.jacobian import jacobian
     from nacelle.dynamics.linear import LinearModel, Pole, linearise
     from nacelle.dynamics.models import Model, model
-    from nacelle.dynamics.peak_reactions import PeakReactions, peak_reactions
-    from nacelle.dynamics.reactions import Reactions, joint_reactions
+    from nacelle.dynamics.reactions.peak import PeakReactions, peak_reactions
+    from nacelle.dynamics.reactions.reactions import Reactions, joint_reactions
     from nacelle.dynamics.regressor import Regressor, regressor
     from nacelle.dynamics.sizing import Sizing, size_motors
     from nacelle.errors import (
@@ -54,10 +59,8 @@ if TYPE_CHECKING:
     from nacelle.export.error import ExportError
     from nacelle.export.export import Export, export
     from nacelle.kinematics.along import along
-    from nacelle.kinematics.check import Check
-    from nacelle.kinematics.dependent import dependent_coordinates
     from nacelle.kinematics.flags import Flag
-    from nacelle.kinematics.forward import Assemblies, ForwardKinematics, forward_kinematics
+    from nacelle.kinematics.forward.forward import Assemblies, ForwardKinematics, forward_kinematics
     from nacelle.kinematics.inverse import BodyPoses, InverseKinematics, inverse_kinematics
     from nacelle.kinematics.jacobian import (
         Jacobian,
@@ -67,12 +70,14 @@ if TYPE_CHECKING:
         platform_jacobian,
     )
     from nacelle.kinematics.legs.leg_type import LegType, leg_type, robot_elements
-    from nacelle.kinematics.mobility import Mobility, mobility
+    from nacelle.kinematics.mechanism.check import Check
+    from nacelle.kinematics.mechanism.dependent import dependent_coordinates
+    from nacelle.kinematics.mechanism.mobility import Mobility, mobility
     from nacelle.kinematics.motion import BodyMotion, JointMotion, body_motion, joint_motion
     from nacelle.kinematics.pose_input import pose, reference_pose
     from nacelle.kinematics.singularity import Singularities, singularities
-    from nacelle.kinematics.tool import ToolPose, tool_pose
-    from nacelle.kinematics.tool_trajectory import ToolTrajectory
+    from nacelle.kinematics.tools.tool import ToolPose, tool_pose
+    from nacelle.kinematics.tools.trajectory import ToolTrajectory
     from nacelle.kinematics.trajectory import (
         BangBang,
         BSpline,
@@ -95,7 +100,11 @@ if TYPE_CHECKING:
     )
     from nacelle.kinematics.workspace import Reach, Workspace, reach, workspace
     from nacelle.library import build, check, load, loads
-    from nacelle.model.linear_parameters import LinearParameters, linear_parameters, with_linear_parameters
+    from nacelle.model.numbers.linear_parameters import (
+        LinearParameters,
+        linear_parameters,
+        with_linear_parameters,
+    )
     from nacelle.model.payload import with_payload
     from nacelle.model.robot import Actuator, Robot
     from nacelle.robots import names as robot_names
@@ -245,7 +254,12 @@ __all__ = [
 # The module of each public name; type checkers read the imports above instead, and a test compares the two.
 _MODULES = {
     "nacelle.compile": ("Compiled", "CompileError", "Parametric"),
-    "nacelle.dynamics.balancing": ("BalanceSpring", "Counterweight", "GravityBalance", "balance_gravity"),
+    "nacelle.dynamics.gravity_balance.balancing": (
+        "BalanceSpring",
+        "Counterweight",
+        "GravityBalance",
+        "balance_gravity",
+    ),
     "nacelle.dynamics.derivatives": ("DynamicsDerivatives", "dynamics_derivatives"),
     "nacelle.dynamics.equilibrium": ("equilibrium", "equilibrium_pose", "moved"),
     "nacelle.dynamics.forward": (
@@ -262,8 +276,8 @@ _MODULES = {
     "nacelle.dynamics.jacobian": ("jacobian",),
     "nacelle.dynamics.linear": ("LinearModel", "Pole", "linearise"),
     "nacelle.dynamics.models": ("Model", "model"),
-    "nacelle.dynamics.peak_reactions": ("PeakReactions", "peak_reactions"),
-    "nacelle.dynamics.reactions": ("Reactions", "joint_reactions"),
+    "nacelle.dynamics.reactions.peak": ("PeakReactions", "peak_reactions"),
+    "nacelle.dynamics.reactions.reactions": ("Reactions", "joint_reactions"),
     "nacelle.dynamics.regressor": ("Regressor", "regressor"),
     "nacelle.dynamics.sizing": ("Sizing", "size_motors"),
     "nacelle.errors": (
@@ -282,10 +296,10 @@ _MODULES = {
     "nacelle.export.error": ("ExportError",),
     "nacelle.export.export": ("Export", "export"),
     "nacelle.kinematics.along": ("along",),
-    "nacelle.kinematics.check": ("Check",),
-    "nacelle.kinematics.dependent": ("dependent_coordinates",),
+    "nacelle.kinematics.mechanism.check": ("Check",),
+    "nacelle.kinematics.mechanism.dependent": ("dependent_coordinates",),
     "nacelle.kinematics.flags": ("Flag",),
-    "nacelle.kinematics.forward": ("Assemblies", "ForwardKinematics", "forward_kinematics"),
+    "nacelle.kinematics.forward.forward": ("Assemblies", "ForwardKinematics", "forward_kinematics"),
     "nacelle.kinematics.inverse": ("BodyPoses", "InverseKinematics", "inverse_kinematics"),
     "nacelle.kinematics.jacobian": (
         "Jacobian",
@@ -295,12 +309,12 @@ _MODULES = {
         "platform_jacobian",
     ),
     "nacelle.kinematics.legs.leg_type": ("LegType", "leg_type", "robot_elements"),
-    "nacelle.kinematics.mobility": ("Mobility", "mobility"),
+    "nacelle.kinematics.mechanism.mobility": ("Mobility", "mobility"),
     "nacelle.kinematics.motion": ("BodyMotion", "JointMotion", "body_motion", "joint_motion"),
     "nacelle.kinematics.pose_input": ("pose", "reference_pose"),
     "nacelle.kinematics.singularity": ("Singularities", "singularities"),
-    "nacelle.kinematics.tool": ("ToolPose", "tool_pose"),
-    "nacelle.kinematics.tool_trajectory": ("ToolTrajectory",),
+    "nacelle.kinematics.tools.tool": ("ToolPose", "tool_pose"),
+    "nacelle.kinematics.tools.trajectory": ("ToolTrajectory",),
     "nacelle.kinematics.trajectory": (
         "BangBang",
         "BSpline",
@@ -323,7 +337,11 @@ _MODULES = {
     ),
     "nacelle.kinematics.workspace": ("Reach", "Workspace", "reach", "workspace"),
     "nacelle.library": ("build", "check", "load", "loads"),
-    "nacelle.model.linear_parameters": ("LinearParameters", "linear_parameters", "with_linear_parameters"),
+    "nacelle.model.numbers.linear_parameters": (
+        "LinearParameters",
+        "linear_parameters",
+        "with_linear_parameters",
+    ),
     "nacelle.model.payload": ("with_payload",),
     "nacelle.model.robot": ("Actuator", "Robot"),
     "nacelle.simulation.events": ("Event", "EventGroup", "user_event"),
@@ -338,7 +356,7 @@ _MODULES = {
 # Public names that differ from those in their modules.
 _RENAMED = {
     "compile": ("nacelle.compile", "compile_function"),
-    "FORMULATIONS": ("nacelle.dynamics.formulations", "NAMES"),
+    "FORMULATIONS": ("nacelle.dynamics.formulations.choice", "NAMES"),
     "robot_names": ("nacelle.robots", "names"),
 }
 _HOMES = {name: (module, name) for module, names in _MODULES.items() for name in names} | _RENAMED
@@ -389,7 +407,7 @@ def operation_count(robot: Robot, name: str = "inverse_dynamics", **options: Any
 
 def schema() -> dict[str, Any]:
     """JSON schema of the description format, for editors and other tools."""
-    from nacelle.model.schema import shipped_schema
+    from nacelle.model.description.schema import shipped_schema
 
     return shipped_schema()
 

@@ -36,7 +36,7 @@ from nacelle.emit.registry import Kernel, Target, TargetError, target, warn_once
 from nacelle.emit.rk4 import Integrator, NumpyRk4
 from nacelle.emit.store import Store
 from nacelle.errors import NacelleError, did_you_mean
-from nacelle.model.parameters import GROUPS
+from nacelle.model.numbers.parameters import GROUPS
 from nacelle.model.robot import Robot
 from nacelle.program.cost import Count, cost, count
 from nacelle.program.identities.merge import with_identities
@@ -434,7 +434,7 @@ def compile_function(
     if chosen.name != "jit":
         program = make_program(function, robot, shapes, groups, minimised, dict(options or {}))
         return Compiled(program, _tiles(program), chosen.name)
-    from nacelle.emit import jit
+    from nacelle.emit.jit import target as jit
 
     settings = dict(options or {})
     key = _key("function", function, robot, shapes, groups, minimised, settings) if use_cache else None
@@ -486,7 +486,7 @@ def _parametric(
 
         if chosen.name != "jit":
             return Compiled(program(), _tiles(program()), chosen.name)
-        from nacelle.emit import jit
+        from nacelle.emit.jit import target as jit
 
         # The free numbers are no part of the robot's hash, but the sample of them tells what they are.
         sample = robot.with_numbers(robot.numbers.sample(*groups), *groups)
@@ -553,7 +553,7 @@ def _kept(
             return load(image, signature, packed)
         except (ValueError, KeyError, TypeError, RuntimeError, OSError, NacelleError):
             pass  # damaged or foreign: made anew
-    from nacelle.emit import attempts
+    from nacelle.emit.jit import attempts
 
     _start_compiler()
     program = make()
@@ -572,7 +572,7 @@ def _kept(
 
 def _start_compiler() -> None:
     """Start the compiler's process, so that it is ready when the program is traced."""
-    from nacelle.emit import compiler
+    from nacelle.emit.jit import compiler
 
     compiler.default().start()
 
@@ -623,7 +623,7 @@ def compile_newton(
     shapes = _shapes(function, robot, None, ())
     if _target("jit").name != "jit":
         return _numpy_newton(make_program(function, robot, shapes))
-    from nacelle.emit import jit_drivers
+    from nacelle.emit.jit import drivers as jit_drivers
 
     key = _key("newton", function, robot, shapes, (), True, {}) if use_cache else None
     return _kept(
@@ -678,7 +678,7 @@ def compile_rk4(
 
     if not native:
         return plain(make())
-    from nacelle.emit import jit_drivers
+    from nacelle.emit.jit import drivers as jit_drivers
 
     keyed = use_cache and control is None
     return _kept(
@@ -854,7 +854,7 @@ def _key(
     drawn = None if sampler is None else _fingerprint(sampler)
     if fingerprint is None or (sampler is not None and drawn is None):
         return None
-    from nacelle.emit import jit
+    from nacelle.emit.jit import target as jit
 
     return json.dumps(
         [

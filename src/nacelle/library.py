@@ -8,7 +8,7 @@ from typing import Any
 
 from nacelle import robots
 from nacelle.errors import UnknownRobotError, did_you_mean
-from nacelle.kinematics.check import Check, check_robot
+from nacelle.kinematics.mechanism.check import Check, check_robot
 from nacelle.model.read import read_data, read_file, read_text
 from nacelle.model.robot import Robot
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.dynamics.balancing import balance_gravity
+from nacelle.dynamics.gravity_balance.balancing import balance_gravity
 from nacelle.dynamics.poses import sample_poses
 from nacelle.model.joint import Spring
 from support.compare import relative_error

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from nacelle.dynamics.models import model
-from nacelle.kinematics.mechanism import mechanism
+from nacelle.kinematics.mechanism.mechanism import mechanism
 from nacelle.program.cost import count
 from support.library import NAMES, library_robot
 from support.operation_bars import BARS, GUARDED, MODELS, counted

@@ -14,14 +14,14 @@ import mpmath
 import numpy as np
 import pytest
 
-from nacelle.dynamics import functions
 from nacelle.dynamics.derivatives import dynamics_derivatives, tangent
 from nacelle.dynamics.external import stacked_wrenches
+from nacelle.dynamics.formulations import reference as functions
 from nacelle.kinematics.functions import closing_step
-from nacelle.kinematics.mechanism import mechanism
+from nacelle.kinematics.mechanism.mechanism import mechanism
 from nacelle.kinematics.motion import solved
 from nacelle.model.joint import Spring
-from nacelle.model.parameters import GROUPS
+from nacelle.model.numbers.parameters import GROUPS
 from nacelle.model.robot import Robot
 from support.compare import relative_error
 from support.lane_kinematics import any_robot, by_time, poses_around

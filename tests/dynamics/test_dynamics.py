@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.dynamics import functions
-from nacelle.dynamics.formulations import why_not
+from nacelle.dynamics.formulations import reference as functions
+from nacelle.dynamics.formulations.choice import why_not
 from nacelle.kinematics import functions as kinematics
-from nacelle.kinematics.mechanism import mechanism
+from nacelle.kinematics.mechanism.mechanism import mechanism
 from support.compare import relative_error
 from support.lane_kinematics import ALL, SharedStates, any_robot, difference, run_lanes, stencil
 from support.lane_kinematics import path_states as states

@@ -9,17 +9,18 @@ import mpmath
 import numpy as np
 import pytest
 
-from nacelle.dynamics import elements, tree
 from nacelle.dynamics.actuators import balance
 from nacelle.dynamics.demand import Settings
-from nacelle.dynamics.element_bodies import groups
-from nacelle.dynamics.element_forces import dynamic_coordinates, inertia_forces, wholes
-from nacelle.dynamics.element_motion import element_motion
-from nacelle.dynamics.element_structure import element_legs
+from nacelle.dynamics.formulations import tree
+from nacelle.dynamics.formulations.elements import balance as elements
+from nacelle.dynamics.formulations.elements.bodies import groups
+from nacelle.dynamics.formulations.elements.forces import dynamic_coordinates, inertia_forces, wholes
+from nacelle.dynamics.formulations.elements.motion import element_motion
+from nacelle.dynamics.formulations.elements.structure import element_legs
 from nacelle.dynamics.state import State, state_at
 from nacelle.dynamics.wrench import Wrench
 from nacelle.kinematics.actuation import actuator_rows
-from nacelle.kinematics.mechanism import mechanism
+from nacelle.kinematics.mechanism.mechanism import mechanism
 from nacelle.model.joint import FrictionTerm, Joint, JointKind, Primitive, Spring
 from nacelle.model.platform import Payload
 from nacelle.model.robot import Robot

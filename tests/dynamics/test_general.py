@@ -17,14 +17,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import nacelle
-from nacelle.dynamics import functions
-from nacelle.dynamics.general import functions as form
+from nacelle.dynamics.formulations import reference as functions
+from nacelle.dynamics.general import models as form
 from nacelle.dynamics.models import NAMES as MODELS
 from nacelle.dynamics.models import Model, model
 from nacelle.kinematics import functions as kinematics
+from nacelle.kinematics.iteration.weak import WEAK_PIVOT
 from nacelle.kinematics.jacobian import conditioning, twist_units
-from nacelle.kinematics.mechanism import mechanism
-from nacelle.kinematics.weak import WEAK_PIVOT
+from nacelle.kinematics.mechanism.mechanism import mechanism
 from nacelle.verify import verify
 from nacelle.verify.states import random_states
 from support.compare import assert_same

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from nacelle.compile import make_program
-from nacelle.dynamics import functions
-from nacelle.kinematics.samples import samples_of
+from nacelle.dynamics.formulations import reference as functions
+from nacelle.kinematics.iteration.samples import samples_of
 from nacelle.model.robot import Robot
 from nacelle.program.cost import count
 from nacelle.program.identities.merge import merged, with_identities

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from dynamics.test_legs import ALL, any_robot, cases, chain_of_all_joints, everywhere, general, motions
-from nacelle.dynamics import jourdain, tree
 from nacelle.dynamics.demand import Settings
+from nacelle.dynamics.formulations import jourdain, tree
 from nacelle.dynamics.inverse import inverse_dynamics
 from nacelle.dynamics.state import state_at
-from nacelle.kinematics.mechanism import mechanism
-from nacelle.kinematics.tree import point_acceleration
+from nacelle.kinematics.mechanism.mechanism import mechanism
+from nacelle.kinematics.tree.spanning_tree import point_acceleration
 from nacelle.model.joint import FrictionTerm
 from nacelle.spatial.lane import from_lanes, lanes
 from support.compare import assert_same

@@ -11,19 +11,19 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.dynamics import bodies, legs, tree
 from nacelle.dynamics.actuators import balance
 from nacelle.dynamics.demand import Settings
+from nacelle.dynamics.formulations import bodies, legs, tree
 from nacelle.dynamics.inverse import inverse_dynamics
 from nacelle.dynamics.state import State, state_at
 from nacelle.dynamics.wrench import Wrench
 from nacelle.kinematics.actuation import actuator_rows
-from nacelle.kinematics.closure import closure_frames
-from nacelle.kinematics.configuration import Configuration
 from nacelle.kinematics.jacobian import leg_jacobians
-from nacelle.kinematics.mechanism import mechanism
-from nacelle.kinematics.rates import Moving
-from nacelle.kinematics.tree import (
+from nacelle.kinematics.mechanism.mechanism import mechanism
+from nacelle.kinematics.tree.closure import closure_frames
+from nacelle.kinematics.tree.configuration import Configuration
+from nacelle.kinematics.tree.rates import Moving
+from nacelle.kinematics.tree.spanning_tree import (
     motion_of_steps,
     point_acceleration,
     point_velocity,

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.dynamics import functions
 from nacelle.dynamics.derivatives import dynamics_derivatives, tangent
 from nacelle.dynamics.equilibrium import equilibrium, equilibrium_pose, moved
+from nacelle.dynamics.formulations import reference as functions
 from nacelle.dynamics.linear import SMOOTH, linearise
 from nacelle.kinematics.functions import closing_step
 from nacelle.kinematics.motion import solved

@@ -9,7 +9,7 @@ import nacelle
 from nacelle.dynamics.general.required import Counted
 from nacelle.dynamics.measured import inputs as measured
 from nacelle.kinematics.bars.reading import read_legs
-from nacelle.kinematics.mechanism import mechanism
+from nacelle.kinematics.mechanism.mechanism import mechanism
 from support.compare import assert_same
 from support.library import library_robot
 

@@ -8,7 +8,7 @@ import pytest
 import nacelle
 from nacelle.dynamics import smallest
 from nacelle.dynamics.poses import sample_poses
-from nacelle.kinematics import weak
+from nacelle.kinematics.iteration import weak
 from nacelle.kinematics.native import native
 from support.library import library_robot
 from support.stress_robots import STRESS

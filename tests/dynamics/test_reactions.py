@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.dynamics import functions
-from nacelle.dynamics.peak_reactions import peak_reactions
-from nacelle.dynamics.reaction_balance import equilibrium
-from nacelle.dynamics.reaction_solve import determination, transmitted
-from nacelle.dynamics.reactions import joint_reactions
+from nacelle.dynamics.formulations import reference as functions
+from nacelle.dynamics.reactions.balance import equilibrium
+from nacelle.dynamics.reactions.peak import peak_reactions
+from nacelle.dynamics.reactions.reactions import joint_reactions
+from nacelle.dynamics.reactions.solve import determination, transmitted
 from nacelle.kinematics import functions as kinematics
-from nacelle.kinematics.mechanism import mechanism
+from nacelle.kinematics.mechanism.mechanism import mechanism
 from nacelle.model.joint import Spring
 from nacelle.spatial.lane import from_lanes, lanes
 from support.compare import relative_error

@@ -7,7 +7,7 @@ import pytest
 from tests.support import rigid_robots, stress_robots
 
 import nacelle
-from nacelle.dynamics import functions as tree
+from nacelle.dynamics.formulations import reference as tree
 from nacelle.dynamics.general import regressor as general
 from nacelle.kinematics.functions import inverse_jacobian
 from nacelle.kinematics.general.plan import plan_of

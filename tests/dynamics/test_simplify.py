@@ -17,7 +17,7 @@ from nacelle.dynamics.simplify import (
     simplification_error,
 )
 from nacelle.errors import KinematicsError, ParameterError
-from nacelle.kinematics.mechanism import mechanism
+from nacelle.kinematics.mechanism.mechanism import mechanism
 from nacelle.model.robot import Robot
 from nacelle.spatial.inertia import inertia_faults
 from nacelle.spatial.scalar import Array

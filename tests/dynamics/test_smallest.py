@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from nacelle.compile import make_program
-from nacelle.dynamics import functions as tree
 from nacelle.dynamics import smallest
-from nacelle.dynamics.general import functions as general
+from nacelle.dynamics.formulations import reference as tree
+from nacelle.dynamics.general import models as general
 from nacelle.kinematics.general import plan
 from nacelle.kinematics.general.plan import is_turned
-from nacelle.kinematics.mechanism import mechanism
+from nacelle.kinematics.mechanism.mechanism import mechanism
 from nacelle.program.cost import count
 from nacelle.spatial.physics import input_shapes
 from support.library import library_robot

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 import nacelle
-from nacelle.dynamics import functions
-from nacelle.dynamics.general import functions as general
+from nacelle.dynamics.formulations import reference as functions
+from nacelle.dynamics.general import models as general
 from nacelle.dynamics.measured.inputs import why_not
 from nacelle.kinematics.general.bars import find_bars
 from nacelle.kinematics.legs.parallelogram import parallelogram
-from nacelle.kinematics.mechanism import mechanism
+from nacelle.kinematics.mechanism.mechanism import mechanism
 from nacelle.model.joint import JointKind, Spring
 from nacelle.model.robot import Payload
 from nacelle.spatial.inertia import parameters_from_com

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.dynamics import functions as tree
-from nacelle.dynamics.general import functions as general
-from nacelle.kinematics import weak
+from nacelle.dynamics.formulations import reference as tree
+from nacelle.dynamics.general import models as general
 from nacelle.kinematics.functions import dense_margins, inverse_jacobian
+from nacelle.kinematics.iteration import weak
 from nacelle.kinematics.jacobian import conditioning, scaled_inverse
 from nacelle.kinematics.motion import solved
 from nacelle.model.robot import Robot

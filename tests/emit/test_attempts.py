@@ -16,7 +16,8 @@ import pytest
 
 import nacelle
 from nacelle.compile import compile_function, compile_newton, compile_rk4
-from nacelle.emit import attempts, compiler, registry
+from nacelle.emit import registry
+from nacelle.emit.jit import attempts, compiler
 from nacelle.emit.newton import NumpyNewton
 from nacelle.emit.rk4 import NumpyRk4
 from nacelle.emit.store import Store

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nacelle.emit.c99 import COptions
-from nacelle.emit.c_drivers import CAPPED, CONVERGED, NOT_FINITE, newton_source, rk4_source
+from nacelle.emit.c.drivers import CAPPED, CONVERGED, NOT_FINITE, newton_source, rk4_source
+from nacelle.emit.c.target import COptions
 from nacelle.emit.registry import TargetError
 from nacelle.program.program import Program, Variable
 from support.cc import COMPILERS, EXACT, SANITIZE, WARNINGS, compile_shared, pointer, run_executable

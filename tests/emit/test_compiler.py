@@ -15,8 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from nacelle.emit import compiler, compiler_worker, jit
-from nacelle.emit.compiler import Compiler, CompilerError
+from nacelle.emit.jit import compiler, compiler_worker
+from nacelle.emit.jit import target as jit
+from nacelle.emit.jit.compiler import Compiler, CompilerError
 from nacelle.emit.machine import host
 from support.faulty_compiler import FAULTS, asked, script
 from support.random_programs import empty_outputs, random_inputs, random_program

@@ -13,7 +13,8 @@ import pytest
 
 import nacelle
 from nacelle.compile import make_program
-from nacelle.emit import jit, jit_drivers
+from nacelle.emit.jit import drivers as jit_drivers
+from nacelle.emit.jit import target as jit
 from nacelle.emit.machine import other
 from nacelle.emit.registry import TargetError
 from nacelle.kinematics import functions

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from nacelle.emit import jit
+from nacelle.emit.jit import target as jit
 from nacelle.emit.registry import TargetError, target
 from nacelle.program.program import Program, Variable
 from support.hostile_names import HOSTILE

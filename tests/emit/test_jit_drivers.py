@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nacelle.emit import jit, jit_drivers
+from nacelle.emit.jit import drivers as jit_drivers
+from nacelle.emit.jit import target as jit
 from nacelle.program.program import Program, Variable
 
 Array = np.ndarray

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nacelle.emit.jit_order import moves, order, residence, values_read
-from nacelle.emit.jit_plan import fuse, operands, plan
+from nacelle.emit.jit.order import moves, order, residence, values_read
+from nacelle.emit.jit.plan import fuse, operands, plan
 from nacelle.program.program import Instruction, Program, Variable
 from support.random_programs import random_program
 

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from nacelle.compile import make_program
-from nacelle.emit import jit_drivers
+from nacelle.emit.jit import drivers as jit_drivers
 from nacelle.emit.newton import CONVERGED, ITERATION_CAP, NOT_FINITE, NewtonResult, NumpyNewton
 from nacelle.emit.registry import target
 from nacelle.kinematics import functions
 from nacelle.kinematics.inverse import inverse_kinematics
-from nacelle.kinematics.mechanism import mechanism
+from nacelle.kinematics.mechanism.mechanism import mechanism
 from nacelle.spatial.physics import input_shapes
 from nacelle.spatial.scalar import Array, absolute, divide, maximum, pack
 from support.lane_kinematics import any_robot, poses_around

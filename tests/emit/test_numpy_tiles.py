@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from nacelle.emit import numpy_tiles
+from nacelle.emit.python import tiles as numpy_tiles
 from nacelle.emit.registry import target
 from nacelle.emit.schedule import live_operations, schedule
 from nacelle.program.program import Program, Variable

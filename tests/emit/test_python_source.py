@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from nacelle.emit import python_source
+from nacelle.emit.python import target as python_source
 from nacelle.emit.registry import NAMES, TargetError, target
 from nacelle.program.program import Program, Variable
 from support.hostile_names import HOSTILE

@@ -10,7 +10,7 @@ import pytest
 
 import nacelle
 from nacelle.compile import make_program
-from nacelle.emit import jit_drivers
+from nacelle.emit.jit import drivers as jit_drivers
 from nacelle.emit.registry import target
 from nacelle.emit.rk4 import NumpyRk4, Rk4Result
 from nacelle.simulation import rigid_loop

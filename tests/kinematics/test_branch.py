@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.kinematics import continuation, functions
-from nacelle.kinematics.branch import branch_of
+from nacelle.kinematics import functions
 from nacelle.kinematics.flags import Flag
 from nacelle.kinematics.inverse import InverseKinematics
-from nacelle.kinematics.mechanism import mechanism
+from nacelle.kinematics.iteration import continuation
+from nacelle.kinematics.iteration.branch import branch_of
+from nacelle.kinematics.mechanism.mechanism import mechanism
 from nacelle.kinematics.native import native
 from support import inner_loops, leg_robots
 

@@ -11,7 +11,13 @@ from hypothesis import strategies as st
 from scipy.linalg import expm
 from scipy.spatial.transform import Rotation
 
-from nacelle.kinematics.chart import Chart, left_jacobian, left_jacobian_drift, log_rotation, rotation_vector
+from nacelle.kinematics.mechanism.chart import (
+    Chart,
+    left_jacobian,
+    left_jacobian_drift,
+    log_rotation,
+    rotation_vector,
+)
 from nacelle.model.platform import Motion
 from nacelle.model.robot import Robot
 from nacelle.spatial.lane import from_lanes, lanes

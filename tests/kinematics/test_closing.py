@@ -9,7 +9,7 @@ import nacelle
 from nacelle.kinematics import functions
 from nacelle.kinematics.general.closing import applies
 from nacelle.kinematics.general.plan import plan_of
-from nacelle.kinematics.mechanism import mechanism
+from nacelle.kinematics.mechanism.mechanism import mechanism
 from nacelle.model.robot import Robot
 from support import inner_loops
 from support.rigid_robots import RIGID

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nacelle.kinematics.assembly import advance, assemble, guess_coordinates, held_rates, rate_scale
-from nacelle.kinematics.closure import ClosureState, closure_gaps, closure_state, is_flipped
-from nacelle.kinematics.tree import TreeMotion, tree_motion
+from nacelle.kinematics.mechanism.assembly import advance, assemble, guess_coordinates, held_rates, rate_scale
+from nacelle.kinematics.tree.closure import ClosureState, closure_gaps, closure_state, is_flipped
+from nacelle.kinematics.tree.spanning_tree import TreeMotion, tree_motion
 from nacelle.model.joint import JointKind
 from nacelle.model.robot import Robot
 from nacelle.spatial.lane import from_lanes, lanes

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.kinematics.assembly import assemble
-from nacelle.kinematics.dependent import dependent_names
-from nacelle.kinematics.mechanism import mechanism
+from nacelle.kinematics.mechanism.assembly import assemble
+from nacelle.kinematics.mechanism.dependent import dependent_names
+from nacelle.kinematics.mechanism.mechanism import mechanism
 from nacelle.model.platform import AXES
 from nacelle.spatial.pose import Pose
 from support.rigid_robots import delta_with_tolerances

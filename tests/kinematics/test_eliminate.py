@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nacelle.kinematics.eliminate import eliminate
+from nacelle.kinematics.tree.least_squares import eliminate
 from nacelle.spatial.lane import from_lanes, lanes
 from support.compare import assert_same
 

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 from nacelle.errors import KinematicsError, UnreachableError
-from nacelle.kinematics import functions, sphere
+from nacelle.kinematics import functions
 from nacelle.kinematics.flags import Flag
-from nacelle.kinematics.forward import forward_kinematics
+from nacelle.kinematics.forward import spheres as sphere
+from nacelle.kinematics.forward.forward import forward_kinematics
 from nacelle.kinematics.inverse import inverse_kinematics
-from nacelle.kinematics.mechanism import mechanism
+from nacelle.kinematics.mechanism.mechanism import mechanism
 from nacelle.kinematics.pose_input import reference_pose
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array

@@ -10,7 +10,7 @@ import pytest
 
 import nacelle
 from nacelle.kinematics import functions
-from nacelle.kinematics.mechanism import mechanism
+from nacelle.kinematics.mechanism.mechanism import mechanism
 from nacelle.kinematics.native import native
 from nacelle.model.robot import Robot
 from support.compare import assert_same

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from nacelle.errors import KinematicsError, UnreachableError
 from nacelle.kinematics import functions
-from nacelle.kinematics.closure import is_flipped
 from nacelle.kinematics.flags import Flag
 from nacelle.kinematics.inverse import inverse_kinematics
-from nacelle.kinematics.mechanism import mechanism
+from nacelle.kinematics.mechanism.mechanism import mechanism
 from nacelle.kinematics.pose_input import pose, reference_pose
-from nacelle.kinematics.tree import tree_motion
+from nacelle.kinematics.tree.closure import is_flipped
+from nacelle.kinematics.tree.spanning_tree import tree_motion
 from nacelle.model.joint import Primitive
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose

@@ -11,7 +11,7 @@ import pytest
 
 from nacelle.kinematics.flags import Flag
 from nacelle.kinematics.inverse import inverse_kinematics
-from nacelle.kinematics.mechanism import mechanism
+from nacelle.kinematics.mechanism.mechanism import mechanism
 from nacelle.kinematics.pose_input import pose
 from nacelle.model.robot import Robot
 from nacelle.spatial.rotation_path import quat_exp

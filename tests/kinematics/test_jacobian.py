@@ -10,7 +10,6 @@ import pytest
 from nacelle.dynamics.jacobian import jacobian
 from nacelle.errors import KinematicsError, SingularError, UnreachableError
 from nacelle.kinematics import functions
-from nacelle.kinematics.configuration import configuration
 from nacelle.kinematics.flags import Flag
 from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.jacobian import (
@@ -21,9 +20,10 @@ from nacelle.kinematics.jacobian import (
     platform_jacobian,
     scaled_inverse,
 )
-from nacelle.kinematics.mechanism import mechanism
+from nacelle.kinematics.mechanism.mechanism import mechanism
 from nacelle.kinematics.motion import body_motion, joint_motion
 from nacelle.kinematics.pose_input import reference_pose
+from nacelle.kinematics.tree.configuration import configuration
 from nacelle.model.read import read_data
 from nacelle.model.robot import Robot
 from nacelle.spatial.rotation_path import quat_exp, quat_multiply

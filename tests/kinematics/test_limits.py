@@ -68,7 +68,7 @@ def test_coordinates_of_every_kind(kind: str) -> None:
 def test_closures_of_random_robots(name: str) -> None:
     """In the reference pose every closure stands at the coordinates with which it was made."""
     robot = CASES[name](2).robot
-    from nacelle.kinematics.mechanism import mechanism
+    from nacelle.kinematics.mechanism.mechanism import mechanism
 
     poses = mechanism(robot).assembly.motion.poses
     R, p = np.stack([pose.R for pose in poses]), np.stack([pose.p for pose in poses])

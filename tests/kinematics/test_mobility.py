@@ -12,11 +12,11 @@ from hypothesis import given, settings
 
 import nacelle
 from nacelle.kinematics.actuation import joint_rate_row
-from nacelle.kinematics.assembly import Assembly, advance, assemble, row_scale
-from nacelle.kinematics.check import Check, check_robot
-from nacelle.kinematics.closure import closure_frames
-from nacelle.kinematics.mobility import Mobility, mobility, null_space
-from nacelle.kinematics.tree import TreeMotion, tree_motion
+from nacelle.kinematics.mechanism.assembly import Assembly, advance, assemble, row_scale
+from nacelle.kinematics.mechanism.check import Check, check_robot
+from nacelle.kinematics.mechanism.mobility import Mobility, mobility, null_space
+from nacelle.kinematics.tree.closure import closure_frames
+from nacelle.kinematics.tree.spanning_tree import TreeMotion, tree_motion
 from nacelle.model.read import read_data
 from nacelle.model.robot import Robot
 from support import mechanisms

@@ -7,10 +7,10 @@ import dataclasses
 import numpy as np
 import pytest
 
-from nacelle.kinematics.assembly import advance
-from nacelle.kinematics.mechanism import mechanism
-from nacelle.kinematics.number_tree import NumberTree
-from nacelle.kinematics.tree import TreeMotion, tree_motion
+from nacelle.kinematics.mechanism.assembly import advance
+from nacelle.kinematics.mechanism.mechanism import mechanism
+from nacelle.kinematics.tree.number_tree import NumberTree
+from nacelle.kinematics.tree.spanning_tree import TreeMotion, tree_motion
 from nacelle.spatial.lane import lanes
 from nacelle.spatial.pose import Pose
 from support.library import NAMES, library_robot

@@ -12,7 +12,7 @@ import pytest
 
 import nacelle
 from nacelle.errors import KinematicsError, NacelleError
-from nacelle.kinematics.mechanism import mechanism
+from nacelle.kinematics.mechanism.mechanism import mechanism
 from nacelle.kinematics.one_state import OneState
 from nacelle.model.robot import Robot
 from support.lane_kinematics import any_robot, poses_around

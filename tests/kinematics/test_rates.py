@@ -12,9 +12,9 @@ import pytest
 
 from nacelle.kinematics import functions
 from nacelle.kinematics.along import along
-from nacelle.kinematics.configuration import configuration
-from nacelle.kinematics.mechanism import Mechanism, mechanism
+from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism
 from nacelle.kinematics.motion import body_motion, joint_motion
+from nacelle.kinematics.tree.configuration import configuration
 from nacelle.model.joint import Primitive
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose

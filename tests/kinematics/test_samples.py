@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from nacelle.compile import make_program
-from nacelle.dynamics import functions as dynamics
+from nacelle.dynamics.formulations import reference as dynamics
 from nacelle.kinematics.functions import branch_signs
-from nacelle.kinematics.mechanism import mechanism
-from nacelle.kinematics.samples import open_loops, samples_of
+from nacelle.kinematics.iteration.samples import open_loops, samples_of
+from nacelle.kinematics.mechanism.mechanism import mechanism
 from nacelle.program.identities.samples import Samples
 from nacelle.program.precise import arithmetic, exact
 from nacelle.spatial.physics import input_shapes

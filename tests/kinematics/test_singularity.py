@@ -12,7 +12,7 @@ from nacelle.dynamics.jacobian import jacobian
 from nacelle.errors import SingularError, UnreachableError
 from nacelle.kinematics.flags import Flag
 from nacelle.kinematics.inverse import inverse_kinematics
-from nacelle.kinematics.mechanism import mechanism
+from nacelle.kinematics.mechanism.mechanism import mechanism
 from nacelle.kinematics.motion import body_motion
 from nacelle.kinematics.pose_input import pose, reference_pose
 from nacelle.kinematics.singularity import nearest, singularities

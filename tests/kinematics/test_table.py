@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nacelle.errors import TableError
-from nacelle.kinematics.columns import LENGTH, TIME, Columns
-from nacelle.kinematics.table import Table, read_table, table_text, write_table
+from nacelle.tables.columns import LENGTH, TIME, Columns
+from nacelle.tables.csv import Table, read_table, table_text, write_table
 
 ANY = st.floats(allow_nan=True, allow_infinity=True)
 
@@ -51,7 +51,7 @@ def test_blocks_with_and_without_odd_entries(separator: str, monkeypatch: pytest
     lines = [separator.join(map(repr, row)) for row in values.tolist()]
     text = separator.join("abc") + "\n" + "\n".join(lines)
     assert np.array_equal(read_table(text).entries([0, 1, 2]).values, values)
-    monkeypatch.setattr("nacelle.kinematics.table._BLOCK", 9)
+    monkeypatch.setattr("nacelle.tables.csv._BLOCK", 9)
     assert np.array_equal(read_table(text).entries([2, 0]).values, values[:, [2, 0]])
     monkeypatch.setattr(Table, "_plain", lambda *_: None)
     assert np.array_equal(read_table(text).entries([0, 1, 2]).values, values)
@@ -111,7 +111,7 @@ def test_units_cost_one_rounding() -> None:
 
 
 def test_progress_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nacelle.kinematics.table._BLOCK", 10)
+    monkeypatch.setattr("nacelle.tables.csv._BLOCK", 10)
     parts: list[float] = []
     table = read_table("a\n" + "1\n" * 35)
     table.entries([0], parts.append)

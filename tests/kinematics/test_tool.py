@@ -14,8 +14,8 @@ from nacelle.kinematics.along import along
 from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.motion import body_motion
 from nacelle.kinematics.pose_input import pose, reference_pose
-from nacelle.kinematics.tool import Target, tool_coordinates, tool_pose, tool_to_pose
-from nacelle.kinematics.tool_trajectory import ToolTrajectory
+from nacelle.kinematics.tools.tool import Target, tool_coordinates, tool_pose, tool_to_pose
+from nacelle.kinematics.tools.trajectory import ToolTrajectory
 from nacelle.kinematics.trajectory import Circle, Line
 from nacelle.kinematics.workspace import reach, workspace
 from nacelle.model.platform import Motion, Tool

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nacelle.kinematics.tree import place_bodies, tree_motion
+from nacelle.kinematics.tree.spanning_tree import place_bodies, tree_motion
 from nacelle.model.robot import Robot
 from nacelle.spatial.inertia import inertia_about_com, spatial_inertia, transform_parameters
 from nacelle.spatial.pose import Pose

@@ -13,13 +13,13 @@ import pytest
 
 import nacelle
 from nacelle.compile import make_program
-from nacelle.dynamics import functions as dynamics
+from nacelle.dynamics.formulations import reference as dynamics
 from nacelle.kinematics import functions
-from nacelle.kinematics.assembly import rate_scale
-from nacelle.kinematics.configuration import configuration
 from nacelle.kinematics.flags import Flag
-from nacelle.kinematics.mechanism import mechanism
-from nacelle.kinematics.rates import equations
+from nacelle.kinematics.mechanism.assembly import rate_scale
+from nacelle.kinematics.mechanism.mechanism import mechanism
+from nacelle.kinematics.tree.configuration import configuration
+from nacelle.kinematics.tree.rates import equations
 from nacelle.model.joint import Joint, JointKind
 from nacelle.model.robot import Robot
 from nacelle.program.program import Program

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.kinematics.assembly import assemble
-from nacelle.kinematics.mobility import mobility
+from nacelle.kinematics.mechanism.assembly import assemble
+from nacelle.kinematics.mechanism.mobility import mobility
 from nacelle.spatial.inertia import inertia_about_com
 from support.library import NAMES, library_robot
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.kinematics.assembly import require_assembly
+from nacelle.kinematics.mechanism.assembly import require_assembly
 from nacelle.model.joint import Primitive
 from nacelle.model.read import read_data
 
@@ -177,7 +177,7 @@ def test_every_element(kind, entry):
     ball = {"type": "spherical", "parent": "x", "child": "nacelle"}
     drive = {"name": "drive", "bodies": {"x": {}}, "joints": {"slide": slide}, "closures": {"ball": ball}}
     built, _ = read_data(robot([leg, drive]))
-    from nacelle.kinematics.tree import place_bodies
+    from nacelle.kinematics.tree.spanning_tree import place_bodies
 
     q = np.concatenate([joint.guess for joint in built.tree_joints])
     poses = place_bodies(built, built.reference, q)
@@ -309,7 +309,7 @@ def test_a_mirrored_leg_is_the_mirror_image(kind, axis):
                 keeps = primitive.turns or joint_of.kind == "prismatic" or not mirrored
                 q[i] = values.normal() * (1.0 if keeps else -1.0)
             i += primitive.nq
-    from nacelle.kinematics.tree import place_bodies
+    from nacelle.kinematics.tree.spanning_tree import place_bodies
 
     poses = place_bodies(built, built.reference, q)
     M = np.eye(3)

@@ -14,7 +14,7 @@ from nacelle.errors import ParameterError
 from support.library import NAMES, library_robot
 from support.random_robots import any_trees
 
-declared = importlib.import_module("nacelle.model.declared")
+declared = importlib.import_module("nacelle.model.numbers.declared")
 
 
 def recorded_again(robot, seed):

@@ -10,7 +10,7 @@ import pytest
 import nacelle
 from nacelle import robots
 from nacelle.errors import Problem
-from nacelle.kinematics.check import check_robot
+from nacelle.kinematics.mechanism.check import check_robot
 from nacelle.model.plausible import implausible_masses
 from nacelle.model.read import read_text
 

@@ -9,9 +9,9 @@ from ruamel.yaml import YAML
 
 import nacelle
 from nacelle import robots
-from nacelle.model.parameters import GROUPS
+from nacelle.model.description.schema import schema_text, shipped_schema
+from nacelle.model.numbers.parameters import GROUPS
 from nacelle.model.read import read_data, read_text
-from nacelle.model.schema import schema_text, shipped_schema
 
 LIBRARY = robots.names()
 

@@ -8,12 +8,12 @@ import re
 import numpy as np
 import pytest
 
-from nacelle.dynamics.element_bodies import groups
-from nacelle.dynamics.element_motion import element_motion, rod_ends, tip_point
-from nacelle.dynamics.element_structure import direction, element_legs
+from nacelle.dynamics.formulations.elements.bodies import groups
+from nacelle.dynamics.formulations.elements.motion import element_motion, rod_ends, tip_point
+from nacelle.dynamics.formulations.elements.structure import direction, element_legs
 from nacelle.dynamics.state import state_at
 from nacelle.errors import KinematicsError
-from nacelle.kinematics.mechanism import mechanism
+from nacelle.kinematics.mechanism.mechanism import mechanism
 from nacelle.model.loaded import body_parameters
 from nacelle.model.robot import Robot
 from nacelle.report.elements import _LegPage, element_report

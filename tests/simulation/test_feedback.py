@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.dynamics.functions import inverse
+from nacelle.dynamics.formulations.reference import inverse
 from nacelle.simulation.plant import RigidPlant
 from nacelle.simulation.simulate import simulate
 from support.library import library_robot

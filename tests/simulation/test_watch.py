@@ -10,7 +10,7 @@ import pytest
 from nacelle.kinematics import functions
 from nacelle.kinematics.jacobian import conditioning, scaled_inverse
 from nacelle.kinematics.limits import actuator_outside, closure_coordinates, outside, relative_pose
-from nacelle.kinematics.mechanism import mechanism
+from nacelle.kinematics.mechanism.mechanism import mechanism
 from nacelle.model.joint import JointKind, Primitive
 from nacelle.model.robot import Robot
 from nacelle.simulation.flow import turn_from

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from nacelle.emit import compiler_worker
+from nacelle.emit.jit import compiler_worker
 
 # LLVM 22 aborts on the argument of a naked function when it optimises, and compiles it at level 0.
 ABORTS = "define i32 @naked(i32 %x) naked { ret i32 %x }"

@@ -11,7 +11,7 @@ from typing import Any
 import mpmath
 import numpy as np
 
-from nacelle.kinematics.mechanism import mechanism
+from nacelle.kinematics.mechanism.mechanism import mechanism
 from nacelle.model.robot import Robot
 
 Array = np.ndarray

@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.dynamics import functions as dynamics
+from nacelle.dynamics.formulations import reference as dynamics
 from nacelle.kinematics import functions
-from nacelle.kinematics.closure import closure_state
-from nacelle.kinematics.mechanism import Mechanism, mechanism
+from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism
 from nacelle.kinematics.trajectory import Fourier
-from nacelle.kinematics.tree import tree_motion
+from nacelle.kinematics.tree.closure import closure_state
+from nacelle.kinematics.tree.spanning_tree import tree_motion
 from nacelle.model.robot import Robot
 from nacelle.spatial.lane import from_lanes, lanes
 from nacelle.spatial.pose import Pose
@@ -60,7 +60,7 @@ def samples_of(found: Any, count: int) -> dict[str, Array]:
 
 
 class SharedStates:
-    """State by state what `nacelle.dynamics.functions.state_at` gives, computed once for all functions.
+    """State by state what `formulations.reference.state_at` gives, computed once for all functions.
 
     Functions of the same state (the same arrays, not equal ones) share it, which is most of their work.
     """

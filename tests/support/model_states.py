@@ -15,7 +15,7 @@ from nacelle.kinematics.bars.reading import LegForm, read_legs
 from nacelle.kinematics.functions import inverse_jacobian
 from nacelle.kinematics.inverse import inverse_kinematics, leg_condition
 from nacelle.kinematics.jacobian import NEAR, conditioning, scaled_inverse, twist_units
-from nacelle.kinematics.mechanism import mechanism
+from nacelle.kinematics.mechanism.mechanism import mechanism
 from nacelle.kinematics.motion import joint_motion, solved
 from nacelle.kinematics.native import native
 from nacelle.model.robot import Robot

@@ -6,7 +6,7 @@ import dataclasses
 
 import numpy as np
 
-from nacelle.kinematics.mechanism import mechanism
+from nacelle.kinematics.mechanism.mechanism import mechanism
 from nacelle.model.joint import FrictionTerm
 from nacelle.model.robot import Robot
 from nacelle.spatial.inertia import parameters_from_com

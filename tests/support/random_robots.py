@@ -22,7 +22,7 @@ import numpy as np
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from nacelle.kinematics.tree import place_bodies
+from nacelle.kinematics.tree.spanning_tree import place_bodies
 from nacelle.model.read import read_data
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose

@@ -394,7 +394,7 @@ RIGID: dict[str, Counted] = {
     "planar 3-RRR driven at the knee": Counted(knee_driven, 660),
     "3-PRRRR": Counted(three_prrrr, 620),
     "spherical 3-RRR, right angles": Counted(partial(spherical_three_rrr, right_angles=True), 400),
-    # Links of any angles turn every vector twice more between two axes; the bar of 400 is that of right angles.
+    # Links of any angles turn every vector twice more between two axes; 400 is the bar of right angles.
     "spherical 3-RRR, any angles": Counted(spherical_three_rrr, 760),
     "3-PRS": Counted(three_prs, 600),
     "Delta with tolerances in one leg, loaded": Counted(delta_with_tolerances, 1750),

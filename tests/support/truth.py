@@ -28,14 +28,14 @@ import numpy as np
 
 from nacelle.compile import make_program
 from nacelle.dynamics.actuators import balance
-from nacelle.dynamics.bodies import mass_matrix
 from nacelle.dynamics.demand import Settings
-from nacelle.dynamics.formulations import generalised_force
+from nacelle.dynamics.formulations.bodies import mass_matrix
+from nacelle.dynamics.formulations.choice import generalised_force
 from nacelle.dynamics.state import state_at
 from nacelle.kinematics.actuation import actuator_rows
 from nacelle.kinematics.functions import closing_step
 from nacelle.kinematics.jacobian import scales
-from nacelle.kinematics.mechanism import mechanism
+from nacelle.kinematics.mechanism.mechanism import mechanism
 from nacelle.model.robot import Robot
 from nacelle.program.program import Program
 from nacelle.spatial.solve import solve

@@ -24,7 +24,7 @@ from ruamel.yaml import YAML
 
 import nacelle
 from nacelle import robots
-from nacelle.kinematics.mechanism import mechanism
+from nacelle.kinematics.mechanism.mechanism import mechanism
 from nacelle.spatial.pose import Pose
 from support.library import library_robot
 

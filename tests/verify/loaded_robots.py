@@ -6,7 +6,7 @@ import dataclasses
 
 import numpy as np
 
-from nacelle.kinematics.mechanism import mechanism
+from nacelle.kinematics.mechanism.mechanism import mechanism
 from nacelle.model.joint import FrictionTerm, Joint, JointKind, Primitive, Spring
 from nacelle.model.platform import Payload
 from nacelle.model.robot import Robot

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.kinematics.mechanism import mechanism
+from nacelle.kinematics.mechanism.mechanism import mechanism
 from nacelle.model.joint import FrictionTerm, JointKind
 from nacelle.model.robot import Robot
 from nacelle.verify import MissingEngineError, Report, VerifyError, verify

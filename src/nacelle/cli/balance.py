@@ -13,7 +13,7 @@ from nacelle.errors import NacelleError
 from nacelle.progress import task
 
 if TYPE_CHECKING:
-    from nacelle.dynamics.balancing import GravityBalance
+    from nacelle.dynamics.gravity_balance.balancing import GravityBalance
 
 
 @app.command("balance")
@@ -43,7 +43,7 @@ def balance_command(
 ) -> None:
     """Springs and counterweights that balance gravity best over a set of poses."""
     try:
-        from nacelle.dynamics.balancing import balance_gravity
+        from nacelle.dynamics.gravity_balance.balancing import balance_gravity
 
         found = load_robot(robot, mode)
         check_new(out)

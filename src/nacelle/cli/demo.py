@@ -78,7 +78,7 @@ def demo_command(
 
 
 def _described(robot: Robot) -> list[str]:
-    from nacelle.kinematics.mobility import mobility
+    from nacelle.kinematics.mechanism.mobility import mobility
 
     freedom = mobility(robot)
     return [

@@ -187,6 +187,6 @@ def renamed(text: str, name: str) -> str:
 @app.command("schema")
 def schema_command() -> None:
     """Print the JSON schema of descriptions, for editors."""
-    from nacelle.model.schema import shipped_schema
+    from nacelle.model.description.schema import shipped_schema
 
     print_json(shipped_schema())

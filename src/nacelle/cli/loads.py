@@ -103,7 +103,7 @@ def _wrench(text: str) -> list[float]:
 def _vector(text: str, kind: str) -> list[float]:
     from pydantic_core import PydanticCustomError
 
-    from nacelle.model.fields import read_vector
+    from nacelle.model.description.fields import read_vector
     from nacelle.model.units import QUANTITIES
 
     try:

@@ -55,7 +55,7 @@ def make_trajectory(
 ) -> Trajectory:
     """Make a trajectory of the nacelle or a tool: from a table, or one of the simple kinds around a pose."""
     if tool:
-        from nacelle.kinematics.tool_trajectory import ToolTrajectory
+        from nacelle.kinematics.tools.trajectory import ToolTrajectory
 
         return ToolTrajectory(robot, _of_tool(robot, kind, at, to, radius, duration, tool), tool)
     return _of_nacelle(robot, kind, at, to, radius, duration)
@@ -74,10 +74,10 @@ def _of_tool(
 
     These are the robot's, or x, y and z where the tool is to move along one that the robot's motion lacks.
     """
-    from nacelle.kinematics.table import read_table
-    from nacelle.kinematics.tool import tool_coordinates
+    from nacelle.kinematics.tools.tool import tool_coordinates
     from nacelle.kinematics.trajectory import Circle, Line, read_waypoints
     from nacelle.model.platform import Motion
+    from nacelle.tables.csv import read_table
 
     xyz, own = Motion(("x", "y", "z")), robot.motion.coordinates
     if kind not in KINDS:

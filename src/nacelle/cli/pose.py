@@ -26,7 +26,7 @@ from nacelle.errors import NacelleError, did_you_mean
 from nacelle.progress import task
 
 if TYPE_CHECKING:
-    from nacelle.kinematics.forward import Assemblies
+    from nacelle.kinematics.forward.forward import Assemblies
     from nacelle.kinematics.inverse import InverseKinematics
     from nacelle.model.joint import Joint
     from nacelle.model.robot import Robot
@@ -140,7 +140,7 @@ def tool_data(robot: Robot, x: Array, tool: str) -> dict[str, Any]:
     """Where a tool is, for JSON; nothing without a tool."""
     if not tool:
         return {}
-    from nacelle.kinematics.tool import tool_pose
+    from nacelle.kinematics.tools.tool import tool_pose
 
     at = tool_pose(robot, x, tool)
     place = {"position": plain(at.p.tolist()), "quat_xyzw": plain(at.quat_xyzw.tolist())}
@@ -153,7 +153,7 @@ def tool_columns(robot: Robot, x: Array, tool: str) -> tuple[list[str], list[str
         return [], [], []
     import numpy as np
 
-    from nacelle.kinematics.tool import tool_pose
+    from nacelle.kinematics.tools.tool import tool_pose
 
     at = tool_pose(robot, x, tool)
     names = [f"{tool}.{name}" for name in ("x", "y", "z", "qx", "qy", "qz", "qw")]
@@ -210,7 +210,7 @@ def plain(values: Any) -> Any:
 
 def table_text(names: list[str], units: list[str], columns: list[Any]) -> Iterator[str]:
     """A table as CSV, some lines at a time."""
-    from nacelle.kinematics.table import table_text as lines
+    from nacelle.tables.csv import table_text as lines
 
     with task("writing the table") as report:
         yield from lines(names, units, columns, report)
@@ -334,7 +334,7 @@ def _ik_single(robot: Robot, x: Array, tool: str, as_json: bool) -> None:
 
 def print_dependent(result: Any) -> None:
     """Print the dependent coordinates of the platform, if there are any."""
-    from nacelle.kinematics.dependent import dependent_coordinates
+    from nacelle.kinematics.mechanism.dependent import dependent_coordinates
 
     dependent = dependent_coordinates(result)
     if dependent:
@@ -344,7 +344,7 @@ def print_dependent(result: Any) -> None:
 
 def dependent_data(result: Any) -> dict[str, Any]:
     """The dependent coordinates for JSON: an entry "dependent" if there are any."""
-    from nacelle.kinematics.dependent import dependent_coordinates
+    from nacelle.kinematics.mechanism.dependent import dependent_coordinates
 
     data = {name: plain(values) for name, values in dependent_coordinates(result).items()}
     return {"dependent": data} if data else {}
@@ -352,7 +352,7 @@ def dependent_data(result: Any) -> dict[str, Any]:
 
 def dependent_columns(result: Any) -> tuple[list[str], list[str], list[Array]]:
     """Names, units and values of the dependent coordinates, as columns of a table."""
-    from nacelle.kinematics.dependent import dependent_coordinates
+    from nacelle.kinematics.mechanism.dependent import dependent_coordinates
 
     dependent = dependent_coordinates(result)
     units = ["rad" if name.startswith("r") else "m" for name in dependent]
@@ -423,7 +423,7 @@ def _ik_table(
         given = read_poses(csv, robot.motion, report)
     points = given.points
     if tool:
-        from nacelle.kinematics.tool import tool_to_pose
+        from nacelle.kinematics.tools.tool import tool_to_pose
 
         points = tool_to_pose(robot, points, tool)
     result = _in_blocks(robot, points, follow)
@@ -511,7 +511,7 @@ def _fk_single(
 ) -> None:
     import numpy as np
 
-    from nacelle.kinematics.forward import forward_kinematics
+    from nacelle.kinematics.forward.forward import forward_kinematics
     from nacelle.model.reduced import layout_of
 
     names = [actuator.name for actuator in robot.actuators]
@@ -578,12 +578,12 @@ def _fk_table(
 ) -> None:
     import numpy as np
 
-    from nacelle.kinematics.columns import ANGLE, LENGTH, Columns
     from nacelle.kinematics.flags import failed
-    from nacelle.kinematics.forward import forward_kinematics
-    from nacelle.kinematics.table import read_table
+    from nacelle.kinematics.forward.forward import forward_kinematics
     from nacelle.model.reduced import layout_of
     from nacelle.report.flagged import reasons
+    from nacelle.tables.columns import ANGLE, LENGTH, Columns
+    from nacelle.tables.csv import read_table
 
     check_new(out)
     names, units = [actuator.name for actuator in robot.actuators], actuator_units(robot)

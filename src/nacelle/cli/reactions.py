@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from nacelle.dynamics.peak_reactions import Peak, PeakReactions
+    from nacelle.dynamics.reactions.peak import Peak, PeakReactions
 
 
 @app.command("reactions")
@@ -64,7 +64,7 @@ def reactions_command(
         check_new(csv)
         path = make_trajectory(found, trajectory, at, to, radius, duration, tool)
         check_rate(rate)
-        from nacelle.dynamics.peak_reactions import peak_reactions
+        from nacelle.dynamics.reactions.peak import peak_reactions
 
         result = peak_reactions(found, path, rate, external=outside, friction=not no_friction)
         if csv is not None:
@@ -77,7 +77,7 @@ def reactions_command(
 
 def _table(result: PeakReactions) -> Iterator[str]:
     """Wrenches of all joints at all times, as CSV."""
-    from nacelle.dynamics.peak_reactions import PARTS
+    from nacelle.dynamics.reactions.peak import PARTS
 
     names, units, columns = ["t"], ["s"], [result.times]
     for j, joint in enumerate(result.robot.joints):

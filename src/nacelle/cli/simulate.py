@@ -35,8 +35,8 @@ def forces_from_table(robot: Robot, path: Path) -> Any:
     """Forces over time from a table with the columns t and one for each actuator; linear in between."""
     import numpy as np
 
-    from nacelle.kinematics.columns import TIME, Columns
-    from nacelle.kinematics.table import read_table
+    from nacelle.tables.columns import TIME, Columns
+    from nacelle.tables.csv import read_table
 
     table = read_table(path)
     names = [actuator.name for actuator in robot.actuators]

@@ -9,8 +9,8 @@ import numpy as np
 
 from nacelle.compile import Compiled
 from nacelle.dynamics import smallest
+from nacelle.kinematics.iteration.weak import strengthened
 from nacelle.kinematics.native import native
-from nacelle.kinematics.weak import strengthened
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 

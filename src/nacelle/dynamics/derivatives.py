@@ -25,26 +25,26 @@ from typing import Any, Literal
 import numpy as np
 
 from nacelle.compile import Compiled, compile_function
-from nacelle.dynamics.bodies import mass_matrix
 from nacelle.dynamics.demand import Settings
 from nacelle.dynamics.external import along_twist, checked_wrenches
-from nacelle.dynamics.formulations import generalised_force
+from nacelle.dynamics.formulations.bodies import mass_matrix
+from nacelle.dynamics.formulations.choice import generalised_force
 from nacelle.dynamics.forward import forward_dynamics
 from nacelle.dynamics.friction import friction_options
 from nacelle.dynamics.inverse import inverse_dynamics, rates_of
 from nacelle.dynamics.state import state_at
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.actuation import actuator_drifts, actuator_rows
-from nacelle.kinematics.configuration import configuration
 from nacelle.kinematics.flags import failed
 from nacelle.kinematics.functions import closing_step, inverse_jacobian
-from nacelle.kinematics.mechanism import Mechanism, mechanism
+from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism
 from nacelle.kinematics.motion import solved
 from nacelle.kinematics.native import native
-from nacelle.kinematics.rates import equations, respond, selections
 from nacelle.kinematics.shapes import of_actuators, of_pose, of_twist, of_unknowns
+from nacelle.kinematics.tree.configuration import configuration
+from nacelle.kinematics.tree.rates import equations, respond, selections
 from nacelle.model.joint import Primitive
-from nacelle.model.parameters import GROUPS
+from nacelle.model.numbers.parameters import GROUPS
 from nacelle.model.robot import Robot
 from nacelle.program.derivative import forward, reverse
 from nacelle.program.graph import Graph

@@ -7,7 +7,7 @@ import numpy as np
 from nacelle.dynamics.joint_effort import axis_coordinate, friction_efforts, rotors
 from nacelle.dynamics.state import State
 from nacelle.kinematics.actuation import joint_rate_row
-from nacelle.kinematics.tree import point_velocity
+from nacelle.kinematics.tree.spanning_tree import point_velocity
 from nacelle.model.loaded import body_parameters, has_mass
 from nacelle.spatial.inertia import inertia_matrix
 from nacelle.spatial.scalar import Scalar, cross, dot

@@ -10,15 +10,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nacelle.compile import Compiled
-from nacelle.dynamics import compact_form, formulations, functions
+from nacelle.dynamics import compact_form
 from nacelle.dynamics.external import stacked_wrenches
+from nacelle.dynamics.formulations import choice as formulations
+from nacelle.dynamics.formulations import reference as functions
 from nacelle.dynamics.friction import above_zero, friction_options
 from nacelle.errors import KinematicsError, SingularError
 from nacelle.kinematics.flags import Flag, failed
 from nacelle.kinematics.functions import inverse_jacobian
 from nacelle.kinematics.inverse import leg_condition
 from nacelle.kinematics.jacobian import conditioning, scaled_inverse
-from nacelle.kinematics.mechanism import mechanism
+from nacelle.kinematics.mechanism.mechanism import mechanism
 from nacelle.kinematics.motion import settle, solved
 from nacelle.kinematics.native import native
 from nacelle.kinematics.one_state import OneState, Ordinary

@@ -14,8 +14,8 @@ import numpy as np
 from nacelle.dynamics.friction import axis_friction, ball_friction
 from nacelle.dynamics.state import State
 from nacelle.kinematics.actuation import joint_rate_row, rate_drift
-from nacelle.kinematics.closure import closure_frames
-from nacelle.kinematics.tree import TreeMotion, Turn
+from nacelle.kinematics.tree.closure import closure_frames
+from nacelle.kinematics.tree.spanning_tree import TreeMotion, Turn
 from nacelle.model.joint import Joint, JointKind, Primitive
 from nacelle.model.robot import Robot
 from nacelle.spatial.linear_form import is_form

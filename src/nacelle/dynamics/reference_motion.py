@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nacelle.kinematics.mechanism import Mechanism
+from nacelle.kinematics.mechanism.mechanism import Mechanism
 from nacelle.spatial.scalar import Array, cross, pack
 
 

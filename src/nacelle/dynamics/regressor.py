@@ -13,11 +13,11 @@ from nacelle.dynamics.friction import friction_options
 from nacelle.dynamics.inverse import flagged, rates_of
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.flags import failed
+from nacelle.kinematics.iteration.weak import strengthened
 from nacelle.kinematics.motion import solved
 from nacelle.kinematics.native import native
 from nacelle.kinematics.pose_input import checked_rates
-from nacelle.kinematics.weak import strengthened
-from nacelle.model.linear_parameters import LinearParameters, linear_parameters
+from nacelle.model.numbers.linear_parameters import LinearParameters, linear_parameters
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 

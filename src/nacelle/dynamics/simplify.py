@@ -19,8 +19,8 @@ import numpy as np
 
 from nacelle.dynamics.actuators import balance
 from nacelle.dynamics.demand import Settings
+from nacelle.dynamics.formulations.tree import generalised_force
 from nacelle.dynamics.state import state_at
-from nacelle.dynamics.tree import generalised_force
 from nacelle.errors import KinematicsError, ParameterError, did_you_mean
 from nacelle.kinematics.actuation import actuator_rows
 from nacelle.kinematics.flags import failed

@@ -11,15 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from nacelle.dynamics import functions as tree
-from nacelle.dynamics.general import functions as general
+from nacelle.dynamics.formulations import reference as tree
+from nacelle.dynamics.general import models as general
 from nacelle.dynamics.general import regressor as general_regressor
 from nacelle.kinematics.functions import dense_jacobian, inverse_jacobian
 from nacelle.kinematics.general.plan import is_served
+from nacelle.kinematics.iteration.samples import samples_of
+from nacelle.kinematics.iteration.weak import Pivoted
 from nacelle.kinematics.native import native
-from nacelle.kinematics.samples import samples_of
 from nacelle.kinematics.shapes import of_actuators, of_pose, of_twist, of_unknowns
-from nacelle.kinematics.weak import Pivoted
 from nacelle.model.robot import Robot
 from nacelle.spatial.physics import physics, sampled
 from nacelle.spatial.scalar import Array, pack, sqrt

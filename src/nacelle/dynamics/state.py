@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from nacelle.kinematics.configuration import Configuration, configuration
 from nacelle.kinematics.margins import margins
-from nacelle.kinematics.mechanism import Mechanism, mechanism
-from nacelle.kinematics.rates import Moving, moving
+from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism
+from nacelle.kinematics.tree.configuration import Configuration, configuration
+from nacelle.kinematics.tree.rates import Moving, moving
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from nacelle.kinematics.tree import point_acceleration
+from nacelle.kinematics.tree.spanning_tree import point_acceleration
 from nacelle.spatial.inertia import inertia_matrix
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array, cross, pack

@@ -1,6 +1,6 @@
 """Newton's iteration: what it gives, and how it runs without a compiler.
 
-The native form is in `nacelle.emit.jit_drivers`; both follow the same rules.
+The native form is in `nacelle.emit.jit.drivers`; both follow the same rules.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class NewtonResult:
 
 
 class Solver(Protocol):
-    """Newton's iteration around a step program; see `nacelle.emit.jit_drivers.Newton`."""
+    """Newton's iteration around a step program; see `nacelle.emit.jit.drivers.Newton`."""
 
     def solve(
         self,
@@ -83,7 +83,7 @@ class NumpyNewton:
         polish: bool = False,
         threads: int = 1,
     ) -> NewtonResult:
-        """Solve for every sample; arguments as in `nacelle.emit.jit_drivers.Newton.solve`."""
+        """Solve for every sample; arguments as in `nacelle.emit.jit.drivers.Newton.solve`."""
         guess = np.atleast_2d(np.asarray(y0, dtype=np.float64))
         parameters = np.atleast_2d(np.asarray(p, dtype=np.float64))
         count = max(len(guess), len(parameters)) if min(len(guess), len(parameters)) else 0

@@ -21,9 +21,9 @@ from nacelle.program.program import Program
 
 NAMES = ("jit", "c", "numpy", "python")
 _MODULES = {name: f"nacelle.emit.{name}" for name in NAMES} | {
-    "c": "nacelle.emit.c99",
-    "numpy": "nacelle.emit.numpy_tiles",
-    "python": "nacelle.emit.python_source",
+    "c": "nacelle.emit.c.target",
+    "numpy": "nacelle.emit.python.tiles",
+    "python": "nacelle.emit.python.target",
 }
 
 

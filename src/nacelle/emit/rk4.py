@@ -8,7 +8,7 @@ The program has the inputs x (n), u (m) and p (k) and the output dx (n) = f(x, u
 with u at its begin, middle and end, or held. With a control program, of inputs x (n), w (m) and p (k), u is
 what that gives at the begin of the step, held, and rows of w take the place of those of u.
 
-The native form is in `nacelle.emit.jit_drivers`; both follow the same rules.
+The native form is in `nacelle.emit.jit.drivers`; both follow the same rules.
 """
 
 from __future__ import annotations

@@ -23,11 +23,11 @@ from nacelle.emit.names import identifier
 from nacelle.emit.schedule import last_uses, schedule
 from nacelle.errors import KinematicsError, did_you_mean
 from nacelle.export.error import ExportError
-from nacelle.kinematics.branch import branch_of
 from nacelle.kinematics.functions import branch_signs, closing_step
+from nacelle.kinematics.iteration.branch import branch_of
 from nacelle.kinematics.margins import margin_names
-from nacelle.kinematics.mechanism import mechanism
-from nacelle.model.parameters import GROUPS
+from nacelle.kinematics.mechanism.mechanism import mechanism
+from nacelle.model.numbers.parameters import GROUPS
 from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
 from nacelle.program.cost import Count, count

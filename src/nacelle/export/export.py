@@ -122,14 +122,14 @@ def _files(package: Package, target: str, precisions: Sequence[str], batch: bool
     states = sample_states(package.robot, friction=wanted.friction, smooth=wanted.smooth)
     found = {entry.label: vectors(entry, states) for entry in package.entries}
     if target == "c":
-        from nacelle.export.c_package import c_files
+        from nacelle.export.c.package import c_files
 
         return c_files(package, found, precisions, batch)
     if target == "numpy":
-        from nacelle.export.numpy_package import numpy_files
+        from nacelle.export.python.package import numpy_files
 
         return numpy_files(package, found)
-    from nacelle.export.casadi_package import casadi_files
+    from nacelle.export.python.casadi_package import casadi_files
 
     return casadi_files(package, found)
 

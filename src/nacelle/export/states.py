@@ -14,10 +14,10 @@ from nacelle.dynamics.measured.inputs import flat_axes
 from nacelle.dynamics.poses import sample_poses
 from nacelle.kinematics.bars.form import LegForm
 from nacelle.kinematics.bars.reading import read_legs
+from nacelle.kinematics.iteration.unknowns import unknowns
 from nacelle.kinematics.jacobian import twist_units
-from nacelle.kinematics.mechanism import mechanism
+from nacelle.kinematics.mechanism.mechanism import mechanism
 from nacelle.kinematics.motion import joint_motion
-from nacelle.kinematics.unknowns import unknowns
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from nacelle.kinematics.closure import closure_frames, slip_drift
-from nacelle.kinematics.tree import Step, TreeMotion, TreeVelocity, Turn
+from nacelle.kinematics.tree.closure import closure_frames, slip_drift
+from nacelle.kinematics.tree.spanning_tree import Step, TreeMotion, TreeVelocity, Turn
 from nacelle.model.joint import JointKind
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array, Scalar, cross, dot

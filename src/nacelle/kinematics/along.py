@@ -14,7 +14,7 @@ import numpy as np
 from nacelle.errors import KinematicsError, UnreachableError
 from nacelle.kinematics import functions
 from nacelle.kinematics.flags import failed
-from nacelle.kinematics.mechanism import mechanism
+from nacelle.kinematics.mechanism.mechanism import mechanism
 from nacelle.kinematics.motion import solved
 from nacelle.kinematics.native import native
 from nacelle.kinematics.trajectory import Sample, Trajectory

@@ -17,10 +17,7 @@ from nacelle.kinematics.actuation import (
     joint_rate_row,
     locked_in_tree,
 )
-from nacelle.kinematics.branch import branch_numbers
-from nacelle.kinematics.closure import closure_drift
-from nacelle.kinematics.configuration import Configuration, configuration
-from nacelle.kinematics.eliminate import eliminate
+from nacelle.kinematics.forward.spheres import meet
 from nacelle.kinematics.general.actuators import actuator_jacobian
 from nacelle.kinematics.general.closing import Closing, applies, closing
 from nacelle.kinematics.general.legs import Legs, Rates, eliminated
@@ -29,9 +26,14 @@ from nacelle.kinematics.general.margins import growth_figure
 from nacelle.kinematics.general.margins import margins as small_margins
 from nacelle.kinematics.general.placed import WHOLE, Way, placed_at
 from nacelle.kinematics.general.plan import is_served, plan_of
+from nacelle.kinematics.iteration.branch import branch_numbers
 from nacelle.kinematics.margins import closed_form_margin, margins
-from nacelle.kinematics.mechanism import Mechanism, mechanism
-from nacelle.kinematics.rates import (
+from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism
+from nacelle.kinematics.shapes import of_actuators, of_pose, of_twist, of_unknowns
+from nacelle.kinematics.tree.closure import closure_drift
+from nacelle.kinematics.tree.configuration import Configuration, configuration
+from nacelle.kinematics.tree.least_squares import eliminate
+from nacelle.kinematics.tree.rates import (
     Equations,
     Response,
     equations,
@@ -41,9 +43,7 @@ from nacelle.kinematics.rates import (
     selections,
     spin_drifts,
 )
-from nacelle.kinematics.shapes import of_actuators, of_pose, of_twist, of_unknowns
-from nacelle.kinematics.sphere import meet
-from nacelle.kinematics.tree import (
+from nacelle.kinematics.tree.spanning_tree import (
     Step,
     Turn,
     coordinates_from_steps,

@@ -11,6 +11,8 @@ import numpy as np
 from nacelle.errors import SingularError, UnreachableError
 from nacelle.kinematics import functions
 from nacelle.kinematics.flags import Flag, failed
+from nacelle.kinematics.iteration.unknowns import start_of, unknowns
+from nacelle.kinematics.iteration.weak import strengthened
 from nacelle.kinematics.limits import (
     actuator_outside,
     closure_coordinates,
@@ -19,12 +21,10 @@ from nacelle.kinematics.limits import (
     relative_pose,
 )
 from nacelle.kinematics.margins import MET_MARGIN, NEAR_MARGIN, margin_names
-from nacelle.kinematics.mechanism import mechanism
+from nacelle.kinematics.mechanism.mechanism import mechanism
 from nacelle.kinematics.native import native
 from nacelle.kinematics.one_state import one_state
 from nacelle.kinematics.pose_input import checked_poses
-from nacelle.kinematics.unknowns import start_of, unknowns
-from nacelle.kinematics.weak import strengthened
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 

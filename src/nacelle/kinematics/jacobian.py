@@ -14,12 +14,12 @@ import numpy as np
 
 from nacelle.errors import KinematicsError, SingularError
 from nacelle.kinematics import functions
-from nacelle.kinematics.closure import closure_frames
-from nacelle.kinematics.configuration import configuration
 from nacelle.kinematics.flags import Flag, failed
 from nacelle.kinematics.inverse import inverse_kinematics
-from nacelle.kinematics.mechanism import mechanism
+from nacelle.kinematics.mechanism.mechanism import mechanism
 from nacelle.kinematics.motion import States, evaluated
+from nacelle.kinematics.tree.closure import closure_frames
+from nacelle.kinematics.tree.configuration import configuration
 from nacelle.model.platform import AXES
 from nacelle.model.robot import Robot
 from nacelle.spatial.rotation import skew

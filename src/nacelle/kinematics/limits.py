@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.kinematics.closure import closure_frames
-from nacelle.kinematics.tree import Step, TreeMotion, Turn
+from nacelle.kinematics.tree.closure import closure_frames
+from nacelle.kinematics.tree.spanning_tree import Step, TreeMotion, Turn
 from nacelle.model.joint import MOTION, Joint, JointKind, Primitive
 from nacelle.model.robot import Robot
 from nacelle.spatial.rotation_path import quat_from_matrices

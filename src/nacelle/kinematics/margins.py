@@ -17,11 +17,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from nacelle.kinematics.assembly import rate_scale
-from nacelle.kinematics.configuration import Configuration
-from nacelle.kinematics.eliminate import independence
-from nacelle.kinematics.mechanism import Mechanism
-from nacelle.kinematics.rates import Equations, equations, remaining_rows, selections
+from nacelle.kinematics.mechanism.assembly import rate_scale
+from nacelle.kinematics.mechanism.mechanism import Mechanism
+from nacelle.kinematics.tree.configuration import Configuration
+from nacelle.kinematics.tree.least_squares import independence
+from nacelle.kinematics.tree.rates import Equations, equations, remaining_rows, selections
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array, Scalar, minimum, pack
 

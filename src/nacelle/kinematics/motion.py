@@ -12,12 +12,12 @@ from nacelle.errors import KinematicsError
 from nacelle.kinematics import functions
 from nacelle.kinematics.flags import Flag, failed
 from nacelle.kinematics.inverse import failure, margin_flags
-from nacelle.kinematics.mechanism import mechanism
+from nacelle.kinematics.iteration.unknowns import start_of, unknowns
+from nacelle.kinematics.iteration.weak import Pivoted, strengthened
+from nacelle.kinematics.mechanism.mechanism import mechanism
 from nacelle.kinematics.native import native
 from nacelle.kinematics.one_state import one_state
 from nacelle.kinematics.pose_input import checked_poses, checked_rates
-from nacelle.kinematics.unknowns import start_of, unknowns
-from nacelle.kinematics.weak import Pivoted, strengthened
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 

@@ -18,12 +18,12 @@ import numpy as np
 
 from nacelle.compile import Compiled
 from nacelle.kinematics import functions
-from nacelle.kinematics.branch import branch_of
-from nacelle.kinematics.mechanism import mechanism
+from nacelle.kinematics.iteration.branch import branch_of
+from nacelle.kinematics.iteration.unknowns import nearby
+from nacelle.kinematics.iteration.weak import ordinary
+from nacelle.kinematics.mechanism.mechanism import mechanism
 from nacelle.kinematics.native import native, native_newton
 from nacelle.kinematics.pose_input import SHORTEST
-from nacelle.kinematics.unknowns import nearby
-from nacelle.kinematics.weak import ordinary
 from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array

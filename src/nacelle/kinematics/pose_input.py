@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from nacelle.errors import KinematicsError, did_you_mean
-from nacelle.kinematics.mechanism import mechanism
+from nacelle.kinematics.mechanism.mechanism import mechanism
 from nacelle.model.reduced import ROTATIONS, layout_of
 from nacelle.model.robot import Robot
 from nacelle.spatial.rotation_path import quat_exp, quat_from_matrices, quat_multiply
@@ -101,7 +101,7 @@ def pose(
 def _pose_for_tool(
     robot: Robot, tool: str, position: Any, quat: Array | None, coordinates: dict[str, Any]
 ) -> Array:
-    from nacelle.kinematics.tool import pose_for_tool
+    from nacelle.kinematics.tools.tool import pose_for_tool
 
     values = {name: np.asarray(value, dtype=float) for name, value in coordinates.items()}
     if position is not None:

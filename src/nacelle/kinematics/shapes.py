@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nacelle.kinematics.mechanism import mechanism
+from nacelle.kinematics.mechanism.mechanism import mechanism
 from nacelle.model.robot import Robot
 
 

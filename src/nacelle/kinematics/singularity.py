@@ -21,9 +21,9 @@ import numpy as np
 
 from nacelle.kinematics import functions
 from nacelle.kinematics.actuation import closing_actuators, locked_in_tree
-from nacelle.kinematics.assembly import rate_scale
 from nacelle.kinematics.flags import Flag, failed
-from nacelle.kinematics.mechanism import Mechanism, mechanism
+from nacelle.kinematics.mechanism.assembly import rate_scale
+from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism
 from nacelle.kinematics.motion import solved
 from nacelle.kinematics.native import native
 from nacelle.model.robot import Robot

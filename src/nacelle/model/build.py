@@ -9,16 +9,17 @@ from typing import Any
 import numpy as np
 
 from nacelle.errors import DescriptionError, Problem, did_you_mean
-from nacelle.model.description import (
+from nacelle.model.description.description import (
     Description,
     ReferenceSpec,
 )
-from nacelle.model.draft import Chain, Draft, DraftError, draft_joint, draft_leg
-from nacelle.model.drive import Drive, DriveReader, ball_first, units_for_bare_numbers
+from nacelle.model.description.draft import Chain, Draft, DraftError, draft_joint, draft_leg
+from nacelle.model.description.drive import Drive, DriveReader, ball_first, units_for_bare_numbers
+from nacelle.model.description.placement import clean, joint_mirror, mirror_drive, placed_display, sides
+from nacelle.model.description.source import Node, Source
 from nacelle.model.graph import Edge, Graph, Part
 from nacelle.model.joint import Joint, JointKind
 from nacelle.model.leg import BASE, PLATFORM, Body, Leg, Nacelle
-from nacelle.model.placement import clean, joint_mirror, mirror_drive, placed_display, sides
 from nacelle.model.platform import (
     AXES,
     Mode,
@@ -29,7 +30,6 @@ from nacelle.model.platform import (
     parse_motion,
 )
 from nacelle.model.robot import Actuator, Robot
-from nacelle.model.source import Node, Source
 from nacelle.spatial.inertia import (
     transform_parameters,
 )

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from nacelle.errors import did_you_mean
-from nacelle.model.description import BodySpec, LegSpec, NacelleSpec
-from nacelle.model.draft import Chain, Draft
+from nacelle.model.description.description import BodySpec, LegSpec, NacelleSpec
+from nacelle.model.description.draft import Chain, Draft
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
 

@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from nacelle.errors import ParameterError, did_you_mean
-from nacelle.model.description import PayloadSpec
+from nacelle.model.description.description import PayloadSpec
 from nacelle.model.leg import PLATFORM
 from nacelle.model.platform import Payload
 from nacelle.model.robot import Robot

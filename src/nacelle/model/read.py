@@ -11,12 +11,12 @@ from pydantic import ValidationError
 from nacelle.errors import DescriptionError, Problem
 from nacelle.files import why_unread
 from nacelle.model.build import build_robot
-from nacelle.model.declared import Declaration
-from nacelle.model.description import Description
-from nacelle.model.drive import units_for_bare_numbers
+from nacelle.model.description.description import Description
+from nacelle.model.description.drive import units_for_bare_numbers
+from nacelle.model.description.source import Failed, Node, Source, node_from_python, read_yaml
+from nacelle.model.description.template import Expander
+from nacelle.model.numbers.declared import Declaration
 from nacelle.model.robot import Robot
-from nacelle.model.source import Failed, Node, Source, node_from_python, read_yaml
-from nacelle.model.template import Expander
 from nacelle.model.units import check_default_units
 
 

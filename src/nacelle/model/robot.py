@@ -15,7 +15,7 @@ import numpy as np
 from nacelle.errors import did_you_mean
 from nacelle.model.joint import Joint
 from nacelle.model.leg import Body, Leg, Nacelle
-from nacelle.model.parameters import GROUPS, Layout
+from nacelle.model.numbers.parameters import GROUPS, Layout
 from nacelle.model.platform import Mode, Motion, Payload, Tool
 from nacelle.pictures import Plot
 from nacelle.spatial.pose import Pose, identity
@@ -23,8 +23,8 @@ from nacelle.spatial.rounding import Constants
 from nacelle.spatial.scalar import Array, norm
 
 if TYPE_CHECKING:
-    from nacelle.model.declared import Declaration
-    from nacelle.model.numbers import Numbers
+    from nacelle.model.numbers.declared import Declaration
+    from nacelle.model.numbers.numbers import Numbers
 
 
 @dataclass(frozen=True)
@@ -263,7 +263,7 @@ class Robot:
     @cached_property
     def numbers(self) -> Numbers:
         """The free numbers: those that the description declares, and may be given at run time."""
-        from nacelle.model.numbers import numbers_of
+        from nacelle.model.numbers.numbers import numbers_of
 
         return numbers_of(self)
 
@@ -273,7 +273,7 @@ class Robot:
         Raises:
             ParameterError: if the vector has the wrong length or is not finite.
         """
-        from nacelle.model.numbers import with_numbers
+        from nacelle.model.numbers.numbers import with_numbers
 
         return with_numbers(self, vector, *groups)
 

@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 from fractions import Fraction
 
-from nacelle.model.written import given
+from nacelle.model.description.written import given
 from nacelle.spatial.recorded import Recorded
 
 # Exponents of kg, m, s, A, rad. The radian is kept apart so that an angle can be told from a number.

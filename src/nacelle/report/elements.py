@@ -14,12 +14,25 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.dynamics import elements
-from nacelle.dynamics.element_motion import bar_direction, part_direction, part_input, rod_ends, tip_point
-from nacelle.dynamics.element_structure import ElementLeg, centre, direction, element_legs, frame, welds
+from nacelle.dynamics.formulations.elements import balance as elements
+from nacelle.dynamics.formulations.elements.motion import (
+    bar_direction,
+    part_direction,
+    part_input,
+    rod_ends,
+    tip_point,
+)
+from nacelle.dynamics.formulations.elements.structure import (
+    ElementLeg,
+    centre,
+    direction,
+    element_legs,
+    frame,
+    welds,
+)
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.legs.leg_type import leg_type, robot_elements
-from nacelle.kinematics.mechanism import mechanism
+from nacelle.kinematics.mechanism.mechanism import mechanism
 from nacelle.model.joint import JointKind
 from nacelle.model.leg import BASE
 from nacelle.model.loaded import body_parameters, has_mass

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from nacelle.errors import NacelleError
-from nacelle.kinematics.check import Check
 from nacelle.kinematics.legs.leg_type import LegType, leg_type, robot_elements
-from nacelle.kinematics.mechanism import mechanism
-from nacelle.kinematics.mobility import Mobility
+from nacelle.kinematics.mechanism.check import Check
+from nacelle.kinematics.mechanism.mechanism import mechanism
+from nacelle.kinematics.mechanism.mobility import Mobility
 from nacelle.model.joint import Joint
 from nacelle.model.leg import BASE, PLATFORM
-from nacelle.model.parameters import GROUPS
+from nacelle.model.numbers.parameters import GROUPS
 from nacelle.model.robot import Robot
 from nacelle.spatial.inertia import inertia_about_com
 from nacelle.spatial.rotation import quat_from_rotation

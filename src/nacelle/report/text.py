@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.tree import Tree
 
 from nacelle.errors import Problem
-from nacelle.kinematics.check import Check
+from nacelle.kinematics.mechanism.check import Check
 from nacelle.model.leg import BASE, PLATFORM
 from nacelle.model.robot import Robot
 from nacelle.report.summary import summary, tree_data

@@ -18,7 +18,7 @@ import numpy as np
 
 from nacelle.errors import KinematicsError, did_you_mean
 from nacelle.kinematics.functions import closing_step, inverse_jacobian
-from nacelle.kinematics.mechanism import mechanism
+from nacelle.kinematics.mechanism.mechanism import mechanism
 from nacelle.model.robot import Robot
 from nacelle.simulation.flow import flow, pose_of, state_size
 from nacelle.spatial.physics import input_shapes, physics

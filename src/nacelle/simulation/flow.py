@@ -15,12 +15,12 @@ from nacelle.dynamics import smallest
 from nacelle.dynamics.external import along_twist
 from nacelle.dynamics.friction import friction_options
 from nacelle.dynamics.state import state_at
-from nacelle.kinematics.chart import left_jacobian
-from nacelle.kinematics.configuration import configuration
 from nacelle.kinematics.functions import closing_step
-from nacelle.kinematics.mechanism import Mechanism, mechanism
-from nacelle.kinematics.rates import rate_map
+from nacelle.kinematics.mechanism.chart import left_jacobian
+from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism
 from nacelle.kinematics.shapes import of_actuators
+from nacelle.kinematics.tree.configuration import configuration
+from nacelle.kinematics.tree.rates import rate_map
 from nacelle.model.joint import Primitive
 from nacelle.model.robot import Robot
 from nacelle.spatial.physics import physics

@@ -15,11 +15,11 @@ from nacelle.dynamics.inverse import external_load
 from nacelle.errors import KinematicsError
 from nacelle.kinematics import functions as kinematics
 from nacelle.kinematics.inverse import InverseKinematics, inverse_kinematics
-from nacelle.kinematics.mechanism import mechanism
+from nacelle.kinematics.iteration.unknowns import Start
+from nacelle.kinematics.mechanism.mechanism import mechanism
 from nacelle.kinematics.motion import JointMotion, joint_motion
 from nacelle.kinematics.native import native
 from nacelle.kinematics.pose_input import checked_poses, checked_rates
-from nacelle.kinematics.unknowns import Start
 from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
 from nacelle.simulation.events import EventGroup

@@ -12,7 +12,6 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from nacelle.errors import KinematicsError, NacelleError
-from nacelle.kinematics.table import write_table
 from nacelle.model.robot import Robot
 from nacelle.pictures import Plot
 from nacelle.simulation.events import checked_events
@@ -20,6 +19,7 @@ from nacelle.simulation.protocol import Jointed, Plant
 from nacelle.simulation.run import End, Settings, execute
 from nacelle.simulation.track import Track, along_tracks
 from nacelle.spatial.scalar import Array
+from nacelle.tables.csv import write_table
 
 
 class Moment(NamedTuple):

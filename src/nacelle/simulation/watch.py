@@ -12,14 +12,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nacelle.kinematics.actuation import actuator_rows, actuator_steps
-from nacelle.kinematics.branch import branch_numbers, branch_of
-from nacelle.kinematics.configuration import Configuration, configuration
+from nacelle.kinematics.iteration.branch import branch_numbers, branch_of
 from nacelle.kinematics.jacobian import scales
 from nacelle.kinematics.limits import closure_steps
 from nacelle.kinematics.margins import NEAR_MARGIN, margin_names, margins
-from nacelle.kinematics.mechanism import Mechanism, mechanism
-from nacelle.kinematics.rates import rate_map
-from nacelle.kinematics.tree import Step, Turn
+from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism
+from nacelle.kinematics.tree.configuration import Configuration, configuration
+from nacelle.kinematics.tree.rates import rate_map
+from nacelle.kinematics.tree.spanning_tree import Step, Turn
 from nacelle.model.joint import JointKind, Primitive
 from nacelle.model.robot import Robot
 from nacelle.simulation.flow import pose_of, state_size

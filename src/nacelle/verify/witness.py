@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nacelle.kinematics.mechanism import mechanism
+from nacelle.kinematics.mechanism.mechanism import mechanism
 from nacelle.model.platform import AXES
 from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot

@@ -12,8 +12,8 @@ from scipy.spatial.transform import Rotation
 import nacelle
 from nacelle.kinematics.legs.axes import relation
 from nacelle.kinematics.legs.leg_type import LegType, leg_type
-from nacelle.kinematics.mechanism import mechanism
-from nacelle.kinematics.tree import place_bodies
+from nacelle.kinematics.mechanism.mechanism import mechanism
+from nacelle.kinematics.tree.spanning_tree import place_bodies
 from nacelle.model.joint import Joint, JointKind
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose

@@ -12,8 +12,8 @@ from scipy.spatial.transform import Rotation
 from nacelle.kinematics.legs.leg_type import leg_type
 from nacelle.kinematics.legs.solution import recipes, solve_leg
 from nacelle.kinematics.legs.sphere import driven_joint, leg_sphere
-from nacelle.kinematics.mechanism import mechanism
-from nacelle.kinematics.tree import Turn, coordinates_from_steps, joint_steps, place_bodies
+from nacelle.kinematics.mechanism.mechanism import mechanism
+from nacelle.kinematics.tree.spanning_tree import Turn, coordinates_from_steps, joint_steps, place_bodies
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from support.compare import assert_same
@@ -188,7 +188,7 @@ def test_other_branch_by_other_guess() -> None:
 )
 def test_spheres_of_the_legs(name: str) -> None:
     """With the driven joint at its place the leg's end lies on the sphere."""
-    from nacelle.kinematics.configuration import configuration
+    from nacelle.kinematics.tree.configuration import configuration
 
     robot = CASES[name](4).robot
     known = mechanism(robot)

@@ -20,7 +20,7 @@ from nacelle.kinematics.legs.subproblem import (
     turn_vector,
     two_turns,
 )
-from nacelle.kinematics.tree import Turn
+from nacelle.kinematics.tree.spanning_tree import Turn
 from nacelle.spatial.lane import from_lanes, lanes
 from support.compare import assert_same
 

@@ -19,12 +19,12 @@ import numpy as np
 from nacelle.dynamics.general.carried import carried, column_unit, in_lengths, lengths
 from nacelle.dynamics.general.inertia import PAIRS, Numbers
 from nacelle.dynamics.general.inertial import end_ties, inertial_numbers, reference_point
-from nacelle.kinematics.assembly import rate_scale
 from nacelle.kinematics.general.legs import Legs, Rates, eliminated, motion
 from nacelle.kinematics.general.motion import angular_velocity, columns, velocity, with_root
 from nacelle.kinematics.general.placed import Placed, Plan, place
 from nacelle.kinematics.general.vectors import ZERO
-from nacelle.kinematics.mechanism import Mechanism
+from nacelle.kinematics.mechanism.assembly import rate_scale
+from nacelle.kinematics.mechanism.mechanism import Mechanism
 from nacelle.model.robot import Robot
 from nacelle.spatial.lane import Lane, lanes
 from nacelle.spatial.scalar import Array, Scalar, pack

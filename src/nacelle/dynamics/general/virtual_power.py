@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nacelle.dynamics.actuators import balance
-from nacelle.dynamics.general.functions import is_direct
+from nacelle.dynamics.general.models import is_direct
 from nacelle.kinematics.general.actuators import actuator_jacobian
 from nacelle.kinematics.general.legs import Legs, Rates, plus_times
 from nacelle.kinematics.general.nacelle import Frame

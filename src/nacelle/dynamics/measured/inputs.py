@@ -20,14 +20,14 @@ from nacelle.dynamics.general.bars.strut import end_mass, strut
 from nacelle.dynamics.general.required import Counted
 from nacelle.dynamics.measured.rod import Measured, end_share, from_drive, from_elements, rod
 from nacelle.errors import KinematicsError
-from nacelle.kinematics import sphere
 from nacelle.kinematics.bars.form import LegForm, UnreadError, clean
 from nacelle.kinematics.bars.reading import read_legs
+from nacelle.kinematics.forward import spheres as sphere
 from nacelle.kinematics.general.bars import hinge_side
 from nacelle.kinematics.general.solve import eliminate, pivot_order
 from nacelle.kinematics.general.vectors import is_zero
-from nacelle.kinematics.mechanism import Mechanism, mechanism
-from nacelle.kinematics.mobility import generic_poses
+from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism
+from nacelle.kinematics.mechanism.mobility import generic_poses
 from nacelle.model.leg import PLATFORM
 from nacelle.model.loaded import body_parameters
 from nacelle.model.robot import Robot

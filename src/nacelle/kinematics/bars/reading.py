@@ -25,7 +25,7 @@ from nacelle.kinematics.legs.axes import TOLERANCE
 from nacelle.kinematics.legs.chain import Chain, flatten, nacelle_end, serial_chain
 from nacelle.kinematics.legs.forms import FORMS
 from nacelle.kinematics.legs.leg_type import leg_type
-from nacelle.kinematics.mechanism import Mechanism
+from nacelle.kinematics.mechanism.mechanism import Mechanism
 from nacelle.model.joint import FrictionTerm
 from nacelle.model.leg import PLATFORM
 from nacelle.model.loaded import body_parameters

@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from nacelle.kinematics.assembly import rate_scale
 from nacelle.kinematics.general.chain import Idle
 from nacelle.kinematics.general.legs import eliminated
 from nacelle.kinematics.general.placed import LegOrder, Parts, Placed, Plan, SolveOrder
 from nacelle.kinematics.general.solve import constant_columns, constant_rows, pivot_order, reduced
-from nacelle.kinematics.mechanism import Mechanism
+from nacelle.kinematics.mechanism.assembly import rate_scale
+from nacelle.kinematics.mechanism.mechanism import Mechanism
 from nacelle.spatial.rounding import middle
 from nacelle.spatial.scalar import Array
 

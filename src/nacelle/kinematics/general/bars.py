@@ -22,7 +22,7 @@ import numpy as np
 from nacelle.kinematics.bars.form import LegForm, UnreadError, alike, clean, leg_axes
 from nacelle.kinematics.bars.reading import read_leg
 from nacelle.kinematics.legs.axes import TOLERANCE
-from nacelle.kinematics.mechanism import Mechanism
+from nacelle.kinematics.mechanism.mechanism import Mechanism
 from nacelle.model.joint import Joint, JointKind
 from nacelle.model.leg import BASE, PLATFORM
 from nacelle.model.robot import Robot

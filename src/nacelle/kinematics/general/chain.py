@@ -18,7 +18,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.kinematics.configuration import Configuration
 from nacelle.kinematics.general.node import (
     Node,
     even,
@@ -28,7 +27,8 @@ from nacelle.kinematics.general.node import (
     towards,
     turned_node,
 )
-from nacelle.kinematics.tree import Turn
+from nacelle.kinematics.tree.configuration import Configuration
+from nacelle.kinematics.tree.spanning_tree import Turn
 from nacelle.model.joint import JointKind, Primitive
 from nacelle.model.leg import BASE
 from nacelle.model.robot import Robot

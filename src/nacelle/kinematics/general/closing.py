@@ -30,7 +30,7 @@ from nacelle.kinematics.general.placed import Placed, Plan
 from nacelle.kinematics.general.tie_motion import given_rates, slip
 from nacelle.kinematics.general.ties import Rod, Row, Tie, locked_axes
 from nacelle.kinematics.general.vectors import ZERO, add, scaled, turned
-from nacelle.kinematics.tree import step_motion
+from nacelle.kinematics.tree.spanning_tree import step_motion
 from nacelle.model.joint import Joint, Primitive
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array, Scalar, cross, divide, dot, pack, plus, product

@@ -13,10 +13,10 @@ from functools import cached_property
 
 import numpy as np
 
-from nacelle.kinematics.configuration import Configuration
 from nacelle.kinematics.general.vectors import ZERO, add, all_zero, scaled, turned, turning
-from nacelle.kinematics.mechanism import Mechanism
-from nacelle.kinematics.tree import step_motion
+from nacelle.kinematics.mechanism.mechanism import Mechanism
+from nacelle.kinematics.tree.configuration import Configuration
+from nacelle.kinematics.tree.spanning_tree import step_motion
 from nacelle.model.joint import Primitive
 from nacelle.model.leg import PLATFORM
 from nacelle.model.robot import Robot

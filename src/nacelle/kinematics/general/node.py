@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from nacelle.kinematics.general.vectors import is_zero, scaled
-from nacelle.kinematics.tree import Step, Turn, step_motion
+from nacelle.kinematics.tree.spanning_tree import Step, Turn, step_motion
 from nacelle.model.joint import Primitive
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import (

@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.kinematics.configuration import Configuration, configuration
 from nacelle.kinematics.general.bars import Bar, bars_of, own_axes
 from nacelle.kinematics.general.chain import Chains, Idle, chains
 from nacelle.kinematics.general.elimination import Order
@@ -20,8 +19,9 @@ from nacelle.kinematics.general.rods import rods_of
 from nacelle.kinematics.general.solve import ConstantRows, eliminate, reduced
 from nacelle.kinematics.general.ties import Rod, Tie, bar_tie, closure_tie, rod_tie, spin_tie
 from nacelle.kinematics.legs.axes import TOLERANCE
-from nacelle.kinematics.mechanism import Mechanism
-from nacelle.kinematics.mobility import Spin
+from nacelle.kinematics.mechanism.mechanism import Mechanism
+from nacelle.kinematics.mechanism.mobility import Spin
+from nacelle.kinematics.tree.configuration import Configuration, configuration
 from nacelle.model.leg import PLATFORM
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array, Scalar, pack

@@ -11,9 +11,6 @@ from functools import lru_cache
 
 import numpy as np
 
-from nacelle.kinematics.assembly import advance, held_rates, rate_scale, row_scale, solve_closures
-from nacelle.kinematics.branch import branch_numbers
-from nacelle.kinematics.configuration import configuration
 from nacelle.kinematics.general.balance import (
     dependent_order,
     idle_directions,
@@ -38,9 +35,12 @@ from nacelle.kinematics.general.placed import (
     placed_at,
 )
 from nacelle.kinematics.general.rods import find_rods
+from nacelle.kinematics.iteration.branch import branch_numbers
 from nacelle.kinematics.margins import NEAR_MARGIN, margins
-from nacelle.kinematics.mechanism import Mechanism, mechanism
-from nacelle.kinematics.rates import rate_map
+from nacelle.kinematics.mechanism.assembly import advance, held_rates, rate_scale, row_scale, solve_closures
+from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism
+from nacelle.kinematics.tree.configuration import configuration
+from nacelle.kinematics.tree.rates import rate_map
 from nacelle.model.robot import Robot
 from nacelle.spatial.rounding import first_largest, middle
 from nacelle.spatial.scalar import Array

@@ -15,7 +15,7 @@ from nacelle.kinematics.general.ties import Rod
 from nacelle.kinematics.legs.axes import TOLERANCE
 from nacelle.kinematics.legs.chain import end_frames
 from nacelle.kinematics.legs.leg_type import leg_type
-from nacelle.kinematics.mechanism import Mechanism
+from nacelle.kinematics.mechanism.mechanism import Mechanism
 from nacelle.model.loaded import body_parameters
 from nacelle.model.robot import Robot
 from nacelle.spatial.inertia import inertia_matrix, is_axisymmetric, transform_parameters

@@ -32,7 +32,7 @@ from nacelle.kinematics.legs.subproblem import (
     turn_vector,
     two_turns,
 )
-from nacelle.kinematics.tree import Step, Turn
+from nacelle.kinematics.tree.spanning_tree import Step, Turn
 from nacelle.model.joint import Joint, JointKind
 from nacelle.model.leg import Leg
 from nacelle.model.robot import Robot

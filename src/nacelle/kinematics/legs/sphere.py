@@ -9,7 +9,7 @@ from nacelle.kinematics.legs.forms import FORMS
 from nacelle.kinematics.legs.leg_type import leg_type
 from nacelle.kinematics.legs.parallelogram import arm
 from nacelle.kinematics.legs.solution import moved, rod_chains
-from nacelle.kinematics.tree import Step
+from nacelle.kinematics.tree.spanning_tree import Step
 from nacelle.model.joint import Joint
 from nacelle.model.leg import BASE, Leg
 from nacelle.model.robot import Robot

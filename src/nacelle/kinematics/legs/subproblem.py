@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from nacelle.kinematics.tree import Turn
+from nacelle.kinematics.tree.spanning_tree import Turn
 from nacelle.spatial.rotation import quat_product
 from nacelle.spatial.scalar import Array, Scalar, cross, divide, dot, pack, plus, product, sqrt
 

@@ -126,7 +126,7 @@ class Trajectory(ABC):
             n: number of rows, or
             rate: rows a second, as in `sample`.
         """
-        from nacelle.kinematics.table import write_table
+        from nacelle.tables.csv import write_table
 
         times, (x, v, a) = self.sample(n, rate=rate)
         layout = self.layout

@@ -9,8 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from nacelle.errors import did_you_mean
-from nacelle.kinematics.columns import ANGLE, LENGTH, TIME, Columns, Dimension
-from nacelle.kinematics.table import Report, Table, read_table, unreported
 from nacelle.kinematics.trajectory.arguments import continuous, read_layout, read_points
 from nacelle.kinematics.trajectory.bspline import BSpline
 from nacelle.kinematics.trajectory.polyline import Polyline
@@ -18,6 +16,8 @@ from nacelle.model.platform import Motion
 from nacelle.model.reduced import QUATERNION, ROTATIONS, Layout
 from nacelle.spatial.rotation_path import quat_exp, quat_multiply
 from nacelle.spatial.scalar import Array
+from nacelle.tables.columns import ANGLE, LENGTH, TIME, Columns, Dimension
+from nacelle.tables.csv import Report, Table, read_table, unreported
 
 _RPY = ("roll", "pitch", "yaw")
 

@@ -1,0 +1,1 @@
+"""The formulation by kinematic elements ([OAM])."""

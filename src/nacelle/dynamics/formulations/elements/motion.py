@@ -1,0 +1,458 @@
+"""Motion constraints: how every element moves with the nacelle ([OAM] section 5.3).
+
+The end B of an element is a point of the nacelle, so B' is known; r is the vector from the element's input A
+(of a rod: E, on the driven bar) to B. Lengths that do not change and axes that stay square give one rate
+after the other:
+
+    r . (B' - q' e) = 0                       the driven joint, e = dE/dq               [OAM] (39)-(41), (45)
+    x' = (B' - q' e) / |r|                    a rod                                     [OAM] (42), (43)
+    d' = r . B' / r . x                       a telescopic element
+    theta' = n . (w_before - x x x') / n . x  its spin; n = a x b for a universal joint with the axes a, b
+    w = x x x' + theta' x                     its angular velocity                      [OAM] (12)
+
+With a on the base and b square to x the spin is theta' = (a . x) ((a x x) . x') / |a x x|^2, which [OAM] (7)
+leaves out. Instead of [OAM] (10) y = z x x with the joint's own axis z, so q' may have either sign, or be
+zero. What the legs' equations leave over (`Solved.locks`) determines motions of the nacelle that depend on
+others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from nacelle.dynamics.formulations.elements.rates import (
+    Rate,
+    Rigid,
+    along,
+    crossed,
+    dotted,
+    over,
+    resting,
+    still,
+    turned,
+)
+from nacelle.dynamics.formulations.elements.structure import (
+    Axis,
+    ElementLeg,
+    Hold,
+    Part,
+    centre,
+    direction,
+    element_legs,
+    frame,
+)
+from nacelle.dynamics.state import State
+from nacelle.kinematics.mechanism.mechanism import Mechanism
+from nacelle.kinematics.tree.least_squares import eliminate
+from nacelle.kinematics.tree.rates import selections
+from nacelle.model.joint import JointKind
+from nacelle.model.leg import PLATFORM
+from nacelle.model.robot import Robot
+from nacelle.spatial.pose import Pose
+from nacelle.spatial.scalar import Array, Scalar, cross, divide, dot, norm, pack
+
+
+@dataclass(frozen=True)
+class Solved:
+    """How the elements of a leg move.
+
+    Attributes:
+        basis: for each element and each of its states that move (`Element.basis`) the rate.
+        locks: rates of one number that are zero: what the leg forbids to the nacelle.
+    """
+
+    basis: tuple[tuple[Rate, ...], ...]
+    locks: tuple[Rate, ...]
+
+
+@dataclass(frozen=True)
+class ElementMotion:
+    """How all elements of a robot move, over the reduced twist.
+
+    Attributes:
+        legs: the robot as elements.
+        nacelle: how the bodies of the nacelle move.
+        solved: how the elements of each leg move.
+    """
+
+    legs: tuple[ElementLeg, ...]
+    nacelle: Mapping[int, Rigid]
+    solved: tuple[Solved, ...]
+
+
+def element_motion(state: State, a: Array) -> ElementMotion:
+    """All rates of the elements at the state's twist, and their derivatives at a = dv/dt (n,)."""
+    known = state.known
+    legs = element_legs(known)
+    solver = _Solver(state.robot, known, state.now.motion.poses)
+    v = state.moving.u[list(known.independent)]
+    given, dependent = selections(known)
+    if not known.dependent:
+        w = Rate(given, given @ v, given @ a)
+    else:
+        # Rates first, then accelerations: both follow from the same equations.
+        rest = np.zeros(known.nw)
+        L = _stacked(solver.locks(legs, Rate(np.eye(known.nw), rest, rest)))
+        G = given - dependent @ eliminate(L.M @ dependent, L.M @ given).X
+        now = G @ v
+        open_ = _stacked(solver.locks(legs, Rate(np.eye(known.nw), now, rest))).next
+        drift = dependent @ eliminate(L.M @ dependent, open_.reshape(-1, 1)).X[:, 0]
+        w = Rate(G, now, G @ a - drift)
+    nacelle = solver.nacelle(w)
+    return ElementMotion(legs, nacelle, tuple(solver.leg(leg, nacelle) for leg in legs))
+
+
+def lock_rank_rows(state: State) -> Array:
+    """What the elements say of the dependent motions of the nacelle (rows, dependent), for a rank."""
+    known = state.known
+    solver = _Solver(state.robot, known, state.now.motion.poses)
+    rest = np.zeros(known.nw)
+    found = solver.locks(element_legs(known), Rate(np.eye(known.nw), rest, rest))
+    if not found:
+        return np.zeros((0, len(known.dependent)))
+    return np.asarray(_stacked(found).M @ selections(known)[1])
+
+
+def _stacked(locks: list[Rate]) -> Rate:
+    return Rate(
+        np.stack([lock.M for lock in locks]),
+        pack([lock.now for lock in locks]),
+        pack([lock.next for lock in locks]),
+    )
+
+
+class _Solver:
+    """Solves the motion constraints of a robot at a configuration."""
+
+    def __init__(self, robot: Robot, known: Mechanism, poses: tuple[Pose, ...]) -> None:
+        self.robot, self.known, self.poses = robot, known, poses
+
+    # ---- the nacelle
+
+    def nacelle(self, w: Rate) -> dict[int, Rigid]:
+        """Motions of the nacelle's bodies from its rates w = [platform twist; its joints' rates]."""
+        robot, m = self.robot, self.robot.platform_nv
+        count = w.M.shape[1]
+        turn = still(count) if m == 3 else w[3:6]
+        found = {PLATFORM: Rigid(self.poses[PLATFORM].p, w[0:3], turn)}
+        for j in robot.nacelle.joints:
+            joint = robot.joints[j]
+            body = found[joint.predecessor]
+            if joint.kind is JointKind.FIXED:
+                found[joint.successor] = body
+                continue
+            rate = w[m + self.known.nacelle_rates.index(m + robot.v_slices[j].start)]
+            F = frame(robot, self.poses, j, on_successor=False)
+            z = F.R[:, 2]
+            slide = along(rate, z, body.carried(z))
+            if joint.kind is JointKind.REVOLUTE:
+                found[joint.successor] = Rigid(F.p, body.at(F.p), body.w + slide)
+                continue
+            p = frame(robot, self.poses, j, on_successor=True).p
+            d = p - F.p
+            d_rate = cross(body.w.now, d) + slide.now
+            found[joint.successor] = Rigid(p, body.at(F.p) + turned(body.w, d, d_rate) + slide, body.w)
+        return found
+
+    def locks(self, legs: tuple[ElementLeg, ...], w: Rate) -> list[Rate]:
+        """What determines dependent motions: loops of the nacelle, and legs if the motion is parasitic."""
+        nacelle = self.nacelle(w)
+        found: list[Rate] = []
+        for c in self.robot.nacelle.closures:
+            joint = self.robot.joints[c]
+            if joint.at_point:
+                continue
+            first, second = (frame(self.robot, self.poses, c, on_successor=side) for side in (False, True))
+            one, two = nacelle[joint.predecessor], nacelle[joint.successor]
+            gap = two.at(second.p) - one.at(first.p)
+            found += [gap[k] for k in range(3)]
+            axes = 2 if joint.kind is JointKind.REVOLUTE else 3
+            for e in (first.R[:, k] for k in range(axes)):
+                found.append(dotted(two.w - one.w, e, one.carried(e)))
+        if self.known.parasitic:
+            found += [lock for leg in legs for lock in self.leg(leg, nacelle).locks]
+        return found
+
+    # ---- a leg
+
+    def leg(self, leg: ElementLeg, nacelle: Mapping[int, Rigid]) -> Solved:
+        """Rates of a leg's elements from the motion of the nacelle."""
+        forms: dict[str, Callable[[ElementLeg, Rigid], tuple[list[tuple[Rate, ...]], list[Rate]]]] = {
+            "bars": self._bars,
+            "parallelogram": self._parallelogram,
+            "plane": self._plane,
+            "strut": self._strut,
+            "shaft": self._strut,
+        }
+        basis, locks = forms[leg.form](leg, nacelle[leg.rods[0].nacelle])
+        basis += [self._part(part, nacelle) for part in leg.parts]
+        return Solved(tuple(basis), tuple(locks))
+
+    def _part(self, part: Part, nacelle: Mapping[int, Rigid]) -> tuple[Rate, ...]:
+        """A part of the nacelle: x' = w x x, theta' = w . x; its input point where no element gives it."""
+        body = nacelle[part.element.body]
+        found = []
+        if "A" in part.element.basis:
+            found.append(body.at(part_input(self.robot, self.poses, part)))
+        if "x" in part.element.basis:
+            x = part_direction(self.robot, self.poses, part)
+            found += [turned(body.w, x, body.carried(x)), dotted(body.w, x, body.carried(x))]
+        return tuple(found)
+
+    def _drive(self, leg: ElementLeg, B: Rate, E: Array, r: Array) -> tuple[Rate, Rigid]:
+        """The rate of a driven joint, and the motion of its bar or slider: r . (B' - q' e) = 0."""
+        assert leg.driver is not None
+        F = frame(self.robot, self.poses, leg.driver, on_successor=False)
+        z, zero = F.R[:, 2], np.zeros(3)
+        turns = self.robot.joints[leg.driver].kind is JointKind.REVOLUTE
+        e = cross(z, E - F.p) if turns else z
+        divisor = dot(r, e)
+        now = dot(r, B.now) * divide(1.0, divisor)
+        r_rate = B.now - e * now
+        e_rate = cross(z, e) * now if turns else zero
+        q = over(dotted(B, r, r_rate), divisor, dot(r_rate, e) + dot(r, e_rate))
+        none = still(B.M.shape[1])
+        rate = along(q, z, zero)
+        return q, Rigid(F.p, none, rate) if turns else Rigid(F.p, rate, none)
+
+    def _driver_basis(self, leg: ElementLeg, q: Rate, E: Array) -> tuple[Rate, ...]:
+        """Motion of the first element: x' = q' y with y = z x x, or d' = q'."""
+        assert leg.driver is not None
+        if self.robot.joints[leg.driver].kind is not JointKind.REVOLUTE:
+            return (q,)
+        z = frame(self.robot, self.poses, leg.driver, on_successor=False).R[:, 2]
+        x = bar_direction(self.robot, self.poses, leg.driver, E)
+        y = cross(z, x)
+        return (along(q, y, -x * q.now),)
+
+    def _bars(self, leg: ElementLeg, nacelle: Rigid) -> tuple[list[tuple[Rate, ...]], list[Rate]]:
+        basis: list[tuple[Rate, ...]] = []
+        locks: list[Rate] = []
+        arm: Rigid | None = None
+        for rod in leg.rods:
+            E, B = rod_ends(self.robot, self.poses, rod.hold, rod.tip, leg)
+            r = B - E
+            end = nacelle.at(B)
+            if arm is None:
+                q, arm = self._drive(leg, end, E, r)
+                basis.append(self._driver_basis(leg, q, E))
+            span = end - arm.at(E)
+            if len(basis) > 1:
+                locks.append(dotted(span, r, span.now))
+            share = divide(1.0, norm(r))
+            x, x_rate = r * share, span.times(share)
+            spun, own = self._spun(x, x_rate, rod.hold, arm, rod.end, nacelle)
+            w = crossed(x, x_rate) + along(spun, x, x_rate.now)
+            both = "U" in (rod.hold.letter, rod.end.letter)
+            basis.append((x_rate, spun) if both else (x_rate,))
+            locks += own
+            locks += self._end_locks(rod.end, w, nacelle, spin_used=rod.hold.letter == "S")
+        return basis, locks
+
+    def _spun(
+        self, x: Array, x_rate: Rate, hold: Hold, before: Rigid, end: Hold, nacelle: Rigid
+    ) -> tuple[Rate, list[Rate]]:
+        """Spin of an element about its direction, from the joint at its input, or else at its output.
+
+        Also what a hinge at the input locks: x' has nothing along its axis.
+        """
+        if hold.letter == "U":
+            return self._spin(x, x_rate, (hold.before, hold.behind), before), []
+        if hold.letter == "R":
+            assert hold.before is not None
+            z = direction(self.robot, self.poses, hold.before)
+            z_rate = before.carried(z)
+            height = dot(z, x)
+            n = x - z * height
+            n_rate = x_rate.now - z_rate * height - z * (dot(z_rate, x) + dot(z, x_rate.now))
+            loose = before.w - crossed(x, x_rate)
+            spun = over(dotted(loose, n, n_rate), dot(n, x), dot(n_rate, x) + dot(n, x_rate.now))
+            # w - w_before has nothing along m, which is square to z and to x.
+            m, m_rate = cross(z, x), cross(z_rate, x) + cross(z, x_rate.now)
+            return spun, [dotted(loose, m, m_rate)]
+        if end.letter == "U":
+            return self._spin(x, x_rate, (end.behind, end.before), nacelle), []
+        # Two balls: the spin is idle, and set to zero.
+        return Rate(np.zeros(x_rate.M.shape[1]), pack(0.0), pack(0.0)), []
+
+    def _spin(self, x: Array, x_rate: Rate, axes: tuple[Axis | None, Axis | None], other: Rigid) -> Rate:
+        """Spin that keeps the axis a on another body square to b on the element: n . (w - w_other) = 0."""
+        assert axes[0] is not None
+        assert axes[1] is not None
+        a, b = direction(self.robot, self.poses, axes[0]), direction(self.robot, self.poses, axes[1])
+        n = cross(a, b)
+        loose = other.w - crossed(x, x_rate)
+        share = dot(n, loose.now) * divide(1.0, dot(n, x))
+        w = cross(x, x_rate.now) + x * share
+        n_rate = cross(other.carried(a), b) + cross(a, cross(w, b))
+        return over(dotted(loose, n, n_rate), dot(n, x), dot(n_rate, x) + dot(n, x_rate.now))
+
+    def _end_locks(self, end: Hold, w: Rate, nacelle: Rigid, *, spin_used: bool) -> list[Rate]:
+        """What the joint at an element's output locks of the nacelle's rotation."""
+        if end.letter == "S" or (end.letter == "U" and spin_used):
+            return []
+        assert end.before is not None
+        assert end.behind is not None
+        turn = nacelle.w - w
+        a, b = direction(self.robot, self.poses, end.before), direction(self.robot, self.poses, end.behind)
+        if end.letter == "U":
+            n_rate = cross(cross(w.now, a), b) + cross(a, nacelle.carried(b))
+            return [dotted(turn, cross(a, b), n_rate)]
+        F = frame(self.robot, self.poses, end.behind.joint, on_successor=end.behind.on_successor)
+        return [dotted(turn, F.R[:, k], nacelle.carried(F.R[:, k])) for k in range(2)]
+
+    def _parallelogram(self, leg: ElementLeg, nacelle: Rigid) -> tuple[list[tuple[Rate, ...]], list[Rate]]:
+        rod = leg.rods[0]
+        E, B = rod_ends(self.robot, self.poses, rod.hold, rod.tip, leg)
+        r = B - E
+        end = nacelle.at(B)
+        q, arm = self._drive(leg, end, E, r)
+        share = divide(1.0, norm(r))
+        x, x_rate = r * share, (end - arm.at(E)).times(share)
+        spun = self._spin(x, x_rate, (rod.hold.before, rod.hold.behind), arm)
+        w = crossed(x, x_rate) + along(spun, x, x_rate.now)
+        hub = cross_motion(self.robot, self.poses, rod.hold, arm.w, w)
+        locks = self._end_locks(rod.end, hub, nacelle, spin_used=False)
+        return [self._driver_basis(leg, q, E), (x_rate, spun), (x_rate, spun)], locks
+
+    def _plane(self, leg: ElementLeg, nacelle: Rigid) -> tuple[list[tuple[Rate, ...]], list[Rate]]:
+        """A slider whose ball stays on a plane: n . (C - O) = 0, n on the nacelle or on the slider."""
+        assert leg.driver is not None
+        tip = self.robot.joints[leg.rods[0].tip]
+        x = frame(self.robot, self.poses, leg.driver, on_successor=False).R[:, 2]
+        face, ball = (frame(self.robot, self.poses, leg.rods[0].tip, on_successor=s) for s in (False, True))
+        moves = tip.predecessor in self.robot.nacelle.bodies
+        C, O = (ball, face) if moves else (face, ball)
+        n, d = face.R[:, 2], C.p - O.p
+        end = nacelle.at(O.p)
+        n_rate = nacelle.carried(n) if moves else np.zeros(3)
+        # n . (q' x - O') + n' . d = 0, and once more: n'' . d comes with the product n' . d.
+        swing = turned(nacelle.w, n, nacelle.carried(n)) if moves else end.times(0.0)
+        divisor = dot(n, x)
+        flat = dotted(end, n, n_rate)
+        now = (flat.now - dot(swing.now, d)) * divide(1.0, divisor)
+        total = flat - dotted(swing, d, x * now - end.now)
+        return [(over(total, divisor, dot(n_rate, x)),)], []
+
+    def _strut(self, leg: ElementLeg, nacelle: Rigid) -> tuple[list[tuple[Rate, ...]], list[Rate]]:
+        assert leg.slide is not None
+        rod = leg.rods[0]
+        A, B = centre(self.robot, self.poses, rod.hold), tip_point(self.robot, self.poses, leg)
+        s = frame(self.robot, self.poses, leg.slide, on_successor=False).R[:, 2] * leg.flip
+        r, end = B - A, nacelle.at(B)
+        base = resting(end.M.shape[1])
+        hold = rod.hold if leg.form == "strut" else Hold("S", rod.hold.joints, None, None, None)
+        share = divide(1.0, norm(r))
+        c = r * share
+
+        def solved(w_now: Array) -> tuple[Rate, Rate, Rate, list[Rate]]:
+            """Length, angular velocity and locks; accelerations are right if w_now is."""
+            s_rate, swing = cross(w_now, s), cross(w_now, r)
+            # r'' = d'' s + 2 d' s' + w' x r + w x (w x r)
+            now = dot(r, end.now) * divide(1.0, dot(r, s))
+            fall = end.next - s_rate * (2.0 * now)
+            num = Rate(r @ end.M, dot(r, end.now), dot(r, fall) + dot(swing, swing))
+            d = over(num, dot(r, s), 0.0)
+            # The direction c moves here as one fixed to the element: c' = w x c.
+            c_rate = Rate(
+                (end.M - np.outer(s, d.M)) * share,
+                (end.now - s * d.now) * share,
+                (fall - s * d.next) * share,
+            )
+            spun, own = self._spun(c, c_rate, hold, base, rod.end, nacelle)
+            return d, crossed(c, c_rate) + along(spun, c, c_rate.now), spun, own
+
+        w_now = solved(np.zeros(3))[1].now
+        d, w, _, locks = solved(w_now)
+        s_rate = cross(w_now, s)
+        locks += self._end_locks(rod.end, w, nacelle, spin_used=hold.letter == "S")
+        basis: list[tuple[Rate, ...]] = [(turned(w, s, s_rate), d, dotted(w, s, s_rate))]
+        if leg.form == "shaft":
+            basis = [(self._motor(leg, w),), *basis]
+        return basis, locks
+
+    def _motor(self, leg: ElementLeg, w: Rate) -> Rate:
+        """Rate of the motor that turns a shaft: n . (w - q' z) = 0 with n = a x b of the universal joint."""
+        hold = leg.rods[0].hold
+        assert leg.driver is not None
+        assert hold.before is not None
+        assert hold.behind is not None
+        z = frame(self.robot, self.poses, leg.driver, on_successor=False).R[:, 2]
+        a, b = direction(self.robot, self.poses, hold.before), direction(self.robot, self.poses, hold.behind)
+        n = cross(a, b)
+        now = dot(n, w.now) * divide(1.0, dot(n, z))
+        n_rate = cross(cross(z * now, a), b) + cross(a, cross(w.now, b))
+        return over(dotted(w, n, n_rate), dot(n, z), dot(n_rate, z))
+
+
+# ---- points and directions, shared with the kinematic coordinates
+
+
+def tip_point(robot: Robot, poses: tuple[Pose, ...], leg: ElementLeg) -> Array:
+    """The end of a leg on its body of the nacelle (3,)."""
+    return joint_point(robot, poses, leg.rods[0].tip, leg.rods[0].nacelle)
+
+
+def joint_point(robot: Robot, poses: tuple[Pose, ...], joint: int, body: int) -> Array:
+    """Origin of a joint's frame on one of its bodies (3,)."""
+    return np.asarray(frame(robot, poses, joint, on_successor=robot.joints[joint].successor == body).p)
+
+
+def rod_ends(
+    robot: Robot, poses: tuple[Pose, ...], hold: Hold, tip: int, leg: ElementLeg
+) -> tuple[Array, Array]:
+    """Input and output points of a rod.
+
+    Of a parallelogram the arm from hub to wrist; on a hinge the point of its axis across from the output.
+    """
+    B = joint_point(robot, poses, tip, leg.rods[0].nacelle)
+    if leg.fold is not None:
+        root = frame(robot, poses, leg.fold.rod_a, on_successor=False).p
+        return B - (frame(robot, poses, leg.fold.end, on_successor=False).p - root), B
+    E = centre(robot, poses, hold)
+    if hold.letter == "R":
+        assert hold.before is not None
+        z = direction(robot, poses, hold.before)
+        E = E + z * dot(z, B - E)
+    return E, B
+
+
+def bar_direction(robot: Robot, poses: tuple[Pose, ...], joint: int, E: Array) -> Array:
+    """Direction of a bar on a revolute joint: square to the axis, towards its end E."""
+    F = frame(robot, poses, joint, on_successor=False)
+    z, arm = F.R[:, 2], E - F.p
+    across = arm - z * dot(z, arm)
+    return np.asarray(across * divide(1.0, norm(across)))
+
+
+def part_input(robot: Robot, poses: tuple[Pose, ...], part: Part) -> Array:
+    """Input point of a part of the nacelle."""
+    return joint_point(robot, poses, part.joint, part.element.body)
+
+
+def part_direction(robot: Robot, poses: tuple[Pose, ...], part: Part) -> Array:
+    """Direction of a part of the nacelle: from its input to the body's origin, or an axis of its frame."""
+    body = part.element.body
+    own = robot.numeric.joints[part.joint]
+    on_successor = own.successor == body
+    local = own.frame_successor.p if on_successor else own.frame_predecessor.p
+    if float(np.linalg.norm(local)) < 1e-9 * robot.numeric.size:
+        return np.asarray(poses[body].R[:, 0])
+    r = poses[body].p - part_input(robot, poses, part)
+    return np.asarray(r * divide(1.0, norm(r)))
+
+
+def cross_motion(robot: Robot, poses: tuple[Pose, ...], hold: Hold, before: Rate, w: Rate) -> Rate:
+    """Angular velocity of the body between two revolutes: w_1 + q1' a, where q1' a + q2' b = w - w_1."""
+    assert hold.before is not None
+    assert hold.behind is not None
+    a, b = direction(robot, poses, hold.before), direction(robot, poses, hold.behind)
+    k: Scalar = dot(a, b)
+    g = (a - b * k) * divide(1.0, 1.0 - k * k)
+    # a is fixed to the body before, b to the one behind; both to the body between.
+    a_rate, b_rate = cross(before.now, a), cross(w.now, b)
+    g_rate = (a_rate - b_rate * k) * divide(1.0, 1.0 - k * k)
+    return before + along(dotted(w - before, g, g_rate), a, a_rate)

@@ -1,0 +1,160 @@
+"""Dynamics by the equivalent tree and the formulations of the papers, as physics functions: the reference.
+
+All take the reduced pose x with what iteration found, y; `load` (n,) is a force along the reduced twist from
+outside (external wrenches, projected).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from nacelle.dynamics.actuators import balance
+from nacelle.dynamics.demand import Settings
+from nacelle.dynamics.energy import dissipated_power, kinetic, potential
+from nacelle.dynamics.external import along_twist, load_count
+from nacelle.dynamics.formulations.bodies import gravity_force, mass_matrix
+from nacelle.dynamics.formulations.choice import generalised_force
+from nacelle.dynamics.reference_motion import reference_motions
+from nacelle.dynamics.state import state_at
+from nacelle.kinematics.actuation import actuator_drifts, actuator_rows
+from nacelle.kinematics.jacobian import scales
+from nacelle.kinematics.shapes import of_actuators, of_pose, of_twist, of_unknowns
+from nacelle.model.numbers.linear_parameters import linear_parameters, with_linear_forms
+from nacelle.model.robot import Robot
+from nacelle.spatial.linear_form import coefficients
+from nacelle.spatial.physics import physics
+from nacelle.spatial.scalar import Array, pack
+from nacelle.spatial.solve import solve
+
+# A robot of motors and of cylinders whose size is this far from 1 m has rows of J_r^-1 of unlike sizes.
+_UNLIKE = 10.0
+
+
+@physics(x=of_pose, y=of_unknowns, v=of_twist, a=of_twist, load=of_twist)
+def inverse(
+    robot: Robot,
+    x: Array,
+    y: Array,
+    v: Array,
+    a: Array,
+    load: Array,
+    *,
+    formulation: str = "tree",
+    friction: bool = True,
+    smooth: float | None = None,
+    weights: tuple[float, ...] | None = None,
+) -> dict[str, Array]:
+    """Actuator forces, generalised force, smallest pivot and gates."""
+    state = state_at(robot, x, y, v)
+    F = generalised_force(formulation, state, a, Settings(friction, smooth)) - load
+    A = actuator_rows(robot, state.now.motion) @ state.moving.U
+    rows, columns = scales(robot.numeric)
+    shared = None if weights is None else np.array(weights)
+    if shared is None and len(rows) == len(columns) and np.max(rows) > _UNLIKE * np.min(rows):
+        # Forces that are unique do not depend on weights: these make rows in rad and in m comparable.
+        shared = rows * rows
+    force, pivot = balance(A, F, shared, units=columns)
+    return {"force": force, "generalised": F, "pivot": pack([pivot])[0], "gates": state.margins()}
+
+
+@physics(x=of_pose, y=of_unknowns, v=of_twist, a=of_twist)
+def regressor(robot: Robot, x: Array, y: Array, v: Array, a: Array, **options: Any) -> dict[str, Array]:
+    """Y (actuators, parameters) with force = Y p, smallest pivot and gates."""
+    none = np.zeros(robot.motion.n)
+    found = inverse(with_linear_forms(robot), x, y, v, a, none, **options)
+    Y = coefficients(found["force"], len(linear_parameters(robot)))
+    return {"Y": Y, "pivot": found["pivot"], "gates": found["gates"]}
+
+
+@physics(x=of_pose, y=of_unknowns, v=of_twist, v_ref=of_twist, a_ref=of_twist)
+def reference_regressor(
+    robot: Robot, x: Array, y: Array, v: Array, v_ref: Array, a_ref: Array, **options: Any
+) -> dict[str, Array]:
+    """Y (actuators, parameters) along a reference v_ref, a_ref at the twist v; friction and springs at v."""
+    state = state_at(robot, x, y, v)
+    turns = state.moving.U[3:6] if robot.platform_nv == 6 else np.zeros((3, len(v)))
+    motions = reference_motions(state.known, (v, v_ref), a_ref, (turns @ v, turns @ v_ref))
+    still = np.zeros(len(v))
+    # Springs cancel between the first two motions, and are in the third with the weights.
+    found = regressor(robot, x, y, v, still, **options)
+    rigid = {**options, "friction": False}
+    Y = found["Y"] - regressor(robot, x, y, v, still, **rigid)["Y"]
+    for weight, twist, a in motions:
+        Y = Y + weight * regressor(robot, x, y, twist, a, **rigid)["Y"]
+    return {**found, "Y": Y}
+
+
+@physics(x=of_pose, y=of_unknowns, v=of_twist, tau=of_actuators, load=of_twist)
+def forward(
+    robot: Robot,
+    x: Array,
+    y: Array,
+    v: Array,
+    tau: Array,
+    load: Array,
+    *,
+    friction: bool = True,
+    smooth: float | None = None,
+) -> dict[str, Array]:
+    """The derivative of the reduced twist at actuator forces tau: M dv/dt = A^T tau + load - h."""
+    state = state_at(robot, x, y, v)
+    zero = np.zeros(robot.motion.n)
+    h = generalised_force("tree", state, zero, Settings(friction, smooth))
+    A = actuator_rows(robot, state.now.motion) @ state.moving.U
+    a = solve(mass_matrix(state), A.T @ tau + load - h, "spd")
+    return {"acceleration": a, "gates": state.margins()}
+
+
+@physics(x=of_pose, y=of_unknowns)
+def inertia(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
+    """Mass matrix (n, n) along the reduced twist, and J_r^-1 (actuators, n)."""
+    state = state_at(robot, x, y, np.zeros(robot.motion.n))
+    A = actuator_rows(robot, state.now.motion) @ state.moving.U
+    return {"M": mass_matrix(state), "A": A, "gates": state.margins()}
+
+
+@physics(x=of_pose, y=of_unknowns, v=of_twist)
+def bias(
+    robot: Robot, x: Array, y: Array, v: Array, *, friction: bool = True, smooth: float | None = None
+) -> dict[str, Array]:
+    """Force along the reduced twist at dv/dt = 0; with M, J_r^-1 and the actuators' drift beside."""
+    state = state_at(robot, x, y, v)
+    h = generalised_force("tree", state, np.zeros(robot.motion.n), Settings(friction, smooth))
+    A = actuator_rows(robot, state.now.motion) @ state.moving.U
+    drift = actuator_drifts(robot, state.now.motion, state.moving.velocity, state.moving.drift)
+    return {
+        "h": h,
+        "M": mass_matrix(state),
+        "A": A,
+        "drift": pack(drift),
+        "gates": state.margins(),
+    }
+
+
+@physics(x=of_pose, y=of_unknowns)
+def gravity(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
+    """Force along the reduced twist that holds the robot against gravity, and J_r^-1."""
+    state = state_at(robot, x, y, np.zeros(robot.motion.n))
+    A = actuator_rows(robot, state.now.motion) @ state.moving.U
+    return {"g": gravity_force(state), "A": A, "gates": state.margins()}
+
+
+@physics(x=of_pose, y=of_unknowns, v=of_twist)
+def energies(robot: Robot, x: Array, y: Array, v: Array, *, smooth: float | None = None) -> dict[str, Array]:
+    """Kinetic and potential energy (J), and the power that friction takes (W)."""
+    state = state_at(robot, x, y, v)
+    return {
+        "kinetic": pack([kinetic(state)])[0],
+        "potential": pack([potential(state)])[0],
+        "dissipation": pack([dissipated_power(state, smooth)])[0],
+        "gates": state.margins(),
+    }
+
+
+@physics(x=of_pose, y=of_unknowns, wrench=lambda robot: (load_count(robot), 6))
+def projected(robot: Robot, x: Array, y: Array, wrench: Array) -> Array:
+    """Wrenches [f; n] on all bodies, then on all tools, base axes, as a force along the reduced twist."""
+    state = state_at(robot, x, y, np.zeros(robot.motion.n))
+    return along_twist(state, dict(enumerate(wrench[1:], start=1)))

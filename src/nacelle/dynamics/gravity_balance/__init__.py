@@ -1,0 +1,1 @@
+"""Springs and counterweights that take the weight off the actuators."""

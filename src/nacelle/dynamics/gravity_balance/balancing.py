@@ -1,0 +1,358 @@
+"""Gravity balancing: springs and counterweights that take the weight off the actuators.
+
+At rest the actuator forces are linear in the stiffness k of a spring and in k times its rest position, and
+in the mass of a counterweight at a given place. With the rest position between two ends,
+
+    k (q - rest) = a (q - low) + b (q - high),   a, b >= 0,   k = a + b,   rest = (a low + b high) / k,
+
+so the springs and weights that leave the least sum of squares of the actuator forces over a set of poses
+are non-negative least squares (scipy.optimize.nnls).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from nacelle.compile import compile_function
+from nacelle.dynamics.derivatives import balanced_forces
+from nacelle.dynamics.gravity_balance.choice import chosen_axes, chosen_places
+from nacelle.dynamics.gravity_balance.columns import balance_columns
+from nacelle.dynamics.inverse import external_load
+from nacelle.dynamics.jacobian import jacobian
+from nacelle.dynamics.poses import sample_poses
+from nacelle.errors import KinematicsError, UnreachableError
+from nacelle.kinematics.flags import failed
+from nacelle.kinematics.motion import solved
+from nacelle.model.joint import Spring
+from nacelle.model.robot import Robot
+from nacelle.spatial.inertia import parameters_from_com
+from nacelle.spatial.scalar import Array
+
+# Above this condition number the poses do not tell the unknowns apart.
+_ILL = 1e6
+# Forces below this part of the robot's weight are none.
+_NONE = 1e-12
+
+
+class BalanceSpring(NamedTuple):
+    """A spring that balances: N/m and m, or N m/rad and rad."""
+
+    joint: str
+    axis: int
+    turns: bool
+    stiffness: float
+    rest: float
+
+
+class Counterweight(NamedTuple):
+    """A point mass (kg) at a place (m) in the frame of a body."""
+
+    body: str
+    place: tuple[float, float, float]
+    mass: float
+
+
+@dataclass(frozen=True, eq=False)
+class GravityBalance:
+    """A robot that is balanced as well as its springs and counterweights can.
+
+    Attributes:
+        robot: with the springs and counterweights in it.
+        x: the poses over which it is balanced (N, nx).
+        springs: those that were put in; none where the best stiffness is zero.
+        counterweights: those that were put in; none where the best mass is zero.
+        before: forces of the actuators (N, actuators) that hold the poses without them.
+        after: forces that hold them with them.
+        condition: condition number of the least squares; infinite where the poses do not tell the unknowns
+            apart, as of a spring in a joint that does not move.
+    """
+
+    robot: Robot
+    x: Array
+    springs: tuple[BalanceSpring, ...]
+    counterweights: tuple[Counterweight, ...]
+    before: Array
+    after: Array
+    condition: float
+
+    @property
+    def ill_conditioned(self) -> bool:
+        """Whether other springs and weights would balance these poses as well."""
+        return not self.condition < _ILL
+
+    @property
+    def rms_before(self) -> Array:
+        """Root of the mean square of every actuator's force (actuators,) before, N or N m."""
+        return np.asarray(np.sqrt(np.mean(self.before**2, axis=0)))
+
+    @property
+    def rms_after(self) -> Array:
+        """The same after."""
+        return np.asarray(np.sqrt(np.mean(self.after**2, axis=0)))
+
+    @property
+    def max_before(self) -> Array:
+        """Largest force of every actuator (actuators,) before, absolute, N or N m."""
+        return np.asarray(np.max(np.abs(self.before), axis=0))
+
+    @property
+    def max_after(self) -> Array:
+        """The same after."""
+        return np.asarray(np.max(np.abs(self.after), axis=0))
+
+    def __repr__(self) -> str:
+        """Give robot, what was put in, and the largest rms force before and after."""
+        return (
+            f"<GravityBalance {self.robot.name}: {len(self.springs)} springs, "
+            f"{len(self.counterweights)} counterweights, rms force {np.max(self.rms_before):.4g} -> "
+            f"{np.max(self.rms_after):.4g}>"
+        )
+
+
+def balance_gravity(
+    robot: Robot,
+    x: Any = None,
+    *,
+    springs: Sequence[str] | None = None,
+    counterweights: Mapping[str, Any] | None = None,
+    rest: tuple[float, float] | None = None,
+    alike: bool = False,
+    external: Mapping[str, Any] | None = None,
+) -> GravityBalance:
+    """Find the springs and counterweights that balance gravity best over a set of poses.
+
+    Args:
+        robot: the robot. Springs that it has in the chosen joints are replaced; others stay and count.
+        x: poses (N, nx); 200 around the reference pose, within reach and limits, if None.
+        springs: joints that get springs, by name; the actuated ones if None and there are no counterweights.
+        counterweights: where a counterweight may sit, by name of the body: a place (3,) in its frame, m.
+        rest: between which coordinates springs may rest, rad or m; if None the joint's range over the
+            poses, and half a turn or the robot's size beyond it on both sides.
+        alike: whether all springs that turn are to be the same, all that slide, and all counterweights.
+        external: wrenches on bodies (6,) that are to be balanced too, as in `inverse_dynamics`.
+
+    Raises:
+        KinematicsError: if names, shapes or ranges are wrong, or the actuators hold nothing.
+        UnreachableError: if poses are out of reach or singular.
+    """
+    from scipy.optimize import nnls
+
+    axes = chosen_axes(robot, springs, counterweights)
+    places = chosen_places(robot, counterweights)
+    if not axes and not places:
+        raise KinematicsError(
+            f"there is nothing to balance {robot.name} with: name joints in springs, or places in "
+            "counterweights"
+        )
+    poses = _poses(robot, x)
+    bare = _with_springs(robot, dict.fromkeys(axes))
+    found = _at_rest(bare, poses, axes, places, external)
+    # Forces of the actuators (N, actuators): what they hold, per unit of effort in each spring, per kilogram.
+    load = found.held[..., 0]
+    if not np.max(np.abs(load)) > _NONE * _weight(robot):
+        raise KinematicsError(
+            f"the actuators of {robot.name} hold nothing in these poses: gravity is zero or square to the "
+            "motion"
+        )
+    q, pull, heavy = found.q, found.pull, found.heavy
+    groups = _groups(robot, axes, q, rest, alike)
+    masses = [list(range(len(places)))] if alike and places else [[k] for k in range(len(places))]
+    scale = _scales(robot, load)
+    columns = [
+        np.sum(pull[..., group.members] * (q[:, None, group.members] - end), axis=-1)
+        for group in groups
+        for end in (group.low, group.high)
+    ] + [np.sum(heavy[..., members], axis=-1) for members in masses]
+    C = (np.stack(columns, axis=-1) / scale[:, None]).reshape(-1, len(columns))
+    size = np.linalg.norm(C, axis=0)
+    size[size == 0.0] = 1.0
+    solution = nnls(C / size, -(load / scale).ravel())[0] / size
+    stiff: dict[tuple[int, int], Spring | None] = dict.fromkeys(axes)
+    for group, (a, b) in zip(groups, solution[: 2 * len(groups)].reshape(-1, 2), strict=True):
+        if a + b > 0.0:
+            spring = Spring(float(a + b), float((a * group.low + b * group.high) / (a + b)))
+            stiff |= {axes[k]: spring for k in group.members}
+    added = {k: float(m) for m, ks in zip(solution[2 * len(groups) :], masses, strict=True) for k in ks}
+    balanced = _with_weights(_with_springs(robot, stiff), places, added)
+    own = {(j, k): robot.joints[j].springs[k] for j, k in axes if robot.joints[j].springs}
+    before = load + _spring_forces([own.get(axis) for axis in axes], q, pull)
+    after = load + _spring_forces([stiff[axis] for axis in axes], q, pull)
+    after = after + heavy @ np.array([added[k] for k in range(len(places))])
+    names = robot.joints
+    return GravityBalance(
+        balanced,
+        poses,
+        tuple(
+            BalanceSpring(names[j].name, k, names[j].primitives[k].turns, spring.stiffness, spring.rest)
+            for (j, k), spring in stiff.items()
+            if spring is not None
+        ),
+        tuple(
+            Counterweight(robot.bodies[body].name, (px, py, pz), added[k])
+            for k, (body, px, py, pz) in enumerate(places)
+            if added[k] > 0.0
+        ),
+        before,
+        after,
+        _condition(q, pull / scale[:, None], heavy / scale[:, None], groups, masses),
+    )
+
+
+def _poses(robot: Robot, x: Any) -> Array:
+    if x is None:
+        return sample_poses(robot)
+    poses = np.atleast_2d(np.asarray(x, dtype=float))
+    if poses.ndim != 2:
+        raise KinematicsError(f"the poses have the shape (N, nx), got {poses.shape}")
+    return poses
+
+
+class _AtRest(NamedTuple):
+    """Coordinates of the axes (N, k), and forces of the actuators (N, actuators, ...) at rest."""
+
+    q: Array
+    held: Array
+    pull: Array
+    heavy: Array
+
+
+def _at_rest(
+    robot: Robot,
+    x: Array,
+    axes: tuple[tuple[int, int], ...],
+    places: tuple[tuple[int, float, float, float], ...],
+    external: Mapping[str, Any] | None,
+) -> _AtRest:
+    """What the actuators hold in poses, for a unit of effort in every spring and for a kilogram."""
+    bad = np.flatnonzero(failed(jacobian(robot, x).flags))
+    if bad.size:
+        raise UnreachableError(
+            f"{bad.size} of {len(x)} poses are out of reach, singular or without numbers, the first of them "
+            f"pose {bad[0] + 1}; balancing needs poses that can be held"
+        )
+    poses, y, _ = solved(robot, x)
+    load = external_load(robot, poses, y, external)
+    if load.ndim > 1 and load.shape != (len(poses), robot.motion.n):
+        raise KinematicsError(f"an external wrench has the shape (6,), or ({len(poses)}, 6): one a pose")
+    # A program that runs once: minimising it takes longer than it saves.
+    program = compile_function(
+        balance_columns, robot, options={"axes": axes, "places": places}, minimised=False
+    )
+    found = program(poses, y)
+    columns = [
+        (found["held"] - load)[..., None],
+        *(np.swapaxes(found[key], -1, -2) for key in ("rate", "weight")),
+    ]
+    return _AtRest(found["q"], *(balanced_forces(found["A"], column, None) for column in columns))
+
+
+def _spring_forces(springs: Sequence[Spring | None], q: Array, pull: Array) -> Array:
+    """Forces of the actuators (N, actuators) that springs along the axes ask for."""
+    efforts = [
+        np.zeros(len(q)) if spring is None else spring.held_force(q[:, k]) for k, spring in enumerate(springs)
+    ]
+    return np.asarray(np.einsum("nak,kn->na", pull, np.reshape(efforts, (-1, len(q)))))
+
+
+def _weight(robot: Robot) -> float:
+    """The weight of the robot, N, and with arms of a metre at most N m."""
+    mass = sum(body.mass for body in robot.bodies) + sum(load.inertia[0] for load in robot.payload)
+    return float(mass * np.linalg.norm(robot.gravity) * min(1.0, robot.size))
+
+
+def _scales(robot: Robot, load: Array) -> Array:
+    """What makes forces and torques alike (actuators,): the rms over all actuators of the kind."""
+    turns = np.array([robot.joints[actuator.joint].primitives[0].turns for actuator in robot.actuators])
+    scale = np.ones(len(turns))
+    for kind in (turns, ~turns):
+        if np.any(kind) and not np.all(kind):
+            scale[kind] = np.sqrt(np.mean(load[:, kind] ** 2)) or 1.0
+    return scale
+
+
+class _Group(NamedTuple):
+    """Springs that are the same: which, and between which coordinates they may rest."""
+
+    members: list[int]
+    low: float
+    high: float
+    unit: float
+
+
+def _groups(
+    robot: Robot, axes: tuple[tuple[int, int], ...], q: Array, rest: tuple[float, float] | None, alike: bool
+) -> list[_Group]:
+    turns = [robot.joints[joint].primitives[number].turns for joint, number in axes]
+    for k, (joint, _) in enumerate(axes):
+        values = np.sort(q[:, k])
+        if turns[k] and np.max(np.diff(values), initial=0.0) > np.pi:
+            raise KinematicsError(
+                f"the joint {robot.joints[joint].name} passes 180 degrees between these poses, where its "
+                "coordinate jumps; a spring needs poses on one side of it"
+            )
+    members = [[k] for k in range(len(axes))]
+    if alike:
+        members = [[k for k in range(len(axes)) if turns[k] is kind] for kind in (True, False)]
+    groups = []
+    for own in members:
+        if not own:
+            continue
+        unit = np.pi if turns[own[0]] else robot.size
+        low, high = float(np.min(q[:, own])) - unit, float(np.max(q[:, own])) + unit
+        if rest is not None:
+            low, high = float(rest[0]), float(rest[1])
+            if not (np.isfinite(low) and np.isfinite(high) and low <= high):
+                raise KinematicsError(f"rest is a range (low, high), got ({low:g}, {high:g})")
+        groups.append(_Group(own, low, high, unit))
+    return groups
+
+
+def _condition(q: Array, pull: Array, heavy: Array, groups: list[_Group], masses: list[list[int]]) -> float:
+    """Condition number of the unknowns: stretch and preload of springs, and masses, each of unit size.
+
+    Stretches count in half turns or the robot's size, so that a joint which hardly moves shows.
+    """
+    columns = []
+    for group in groups:
+        own, stretch = pull[..., group.members], q[:, None, group.members]
+        preload = np.sum(own, axis=-1).ravel()
+        moved = np.sum(own * (stretch - np.mean(stretch)), axis=-1).ravel() / group.unit
+        size = np.linalg.norm(preload) or 1.0
+        columns += [preload / size, moved / size]
+    for members in masses:
+        column = np.sum(heavy[..., members], axis=-1).ravel()
+        columns.append(column / (np.linalg.norm(column) or 1.0))
+    matrix = np.stack(columns, axis=-1)
+    if matrix.shape[0] < matrix.shape[1]:
+        return float("inf")
+    values = np.linalg.svd(matrix, compute_uv=False)
+    return float(values[0] / values[-1]) if values[-1] > 0.0 else float("inf")
+
+
+def _with_springs(robot: Robot, springs: Mapping[tuple[int, int], Spring | None]) -> Robot:
+    """The robot with other springs along some axes."""
+    joints = list(robot.joints)
+    for (index, number), spring in springs.items():
+        joint = joints[index]
+        own = list(joint.springs) or [None] * len(joint.primitives)
+        own[number] = spring
+        joints[index] = dataclasses.replace(joint, springs=tuple(own) if any(own) else ())
+    return dataclasses.replace(robot, joints=tuple(joints))
+
+
+def _with_weights(
+    robot: Robot, places: tuple[tuple[int, float, float, float], ...], masses: Mapping[int, float]
+) -> Robot:
+    """The robot with point masses on some bodies."""
+    bodies = list(robot.bodies)
+    for k, mass in masses.items():
+        body, *place = places[k]
+        more = parameters_from_com(mass, np.array(place), np.zeros((3, 3)))
+        ten = tuple((np.asarray(bodies[body].inertia) + more).tolist())
+        bodies[body] = dataclasses.replace(bodies[body], inertia=ten)
+    return dataclasses.replace(robot, bodies=tuple(bodies))

@@ -1,0 +1,47 @@
+"""What springs along chosen axes and counterweights at chosen places do to a robot at rest."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nacelle.dynamics.demand import Settings
+from nacelle.dynamics.external import along_twist
+from nacelle.dynamics.formulations.choice import generalised_force
+from nacelle.dynamics.joint_effort import axis_coordinate, joint_axes
+from nacelle.dynamics.state import state_at
+from nacelle.kinematics.actuation import actuator_rows
+from nacelle.kinematics.shapes import of_pose, of_unknowns
+from nacelle.model.robot import Robot
+from nacelle.spatial.physics import physics
+from nacelle.spatial.scalar import Array, cross, pack
+
+
+@physics(x=of_pose, y=of_unknowns)
+def balance_columns(
+    robot: Robot,
+    x: Array,
+    y: Array,
+    *,
+    axes: tuple[tuple[int, int], ...] = (),
+    places: tuple[tuple[int, float, float, float], ...] = (),
+) -> dict[str, Array]:
+    """Coordinates of the axes (k,), their rates over the reduced twist (k, n), and what has to be held.
+
+    Held along the reduced twist are the robot as it is (n,), and a kilogram at each of the places
+    (places, n), given by body and point in its frame. J_r^-1 (actuators, n) is beside.
+    """
+    state = state_at(robot, x, y, np.zeros(robot.motion.n))
+    motion, n = state.now.motion, robot.motion.n
+    rates = [joint_axes(robot, motion, joint)[number].rows[0] @ state.moving.U for joint, number in axes]
+    g = np.asarray(robot.gravity)
+    weights = []
+    for body, *place in places:
+        arm = motion.poses[body].R @ np.array(place)
+        weights.append(-along_twist(state, {body: pack([*g, *cross(arm, g)])}))
+    return {
+        "q": pack([axis_coordinate(state, joint, number) for joint, number in axes]),
+        "rate": np.stack(rates) if rates else np.zeros((0, n)),
+        "held": generalised_force("tree", state, np.zeros(n), Settings(friction=False)),
+        "weight": np.stack(weights) if weights else np.zeros((0, n)),
+        "A": actuator_rows(robot, motion) @ state.moving.U,
+    }

@@ -1,0 +1,1 @@
+"""Forces and moments that the joints transmit."""

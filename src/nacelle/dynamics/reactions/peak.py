@@ -1,0 +1,169 @@
+"""Peak reactions: what a motion asks of the bearings of every joint."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from nacelle.dynamics.reactions.reactions import Reactions, joint_reactions
+from nacelle.kinematics.along import sampled, solved_samples
+from nacelle.kinematics.trajectory import Sample, Trajectory
+from nacelle.model.joint import JointKind
+from nacelle.model.robot import Robot
+from nacelle.spatial.scalar import Array
+
+PARTS = ("fx", "fy", "fz", "nx", "ny", "nz")
+
+# The axis of a joint's frame on the predecessor that its bearing has; balls and points have none.
+_BEARING: dict[JointKind, int] = {
+    JointKind.REVOLUTE: 2,
+    JointKind.PRISMATIC: 2,
+    JointKind.CYLINDRICAL: 2,
+    JointKind.UNIVERSAL: 0,
+    JointKind.PLANAR_SPHERICAL: 2,
+    JointKind.FIXED: 2,
+}
+
+
+@dataclass(frozen=True)
+class Peak:
+    """The largest loads of one joint along a motion.
+
+    Radial and axial, tilting and torque refer to the axis of the joint's bearing: z of its frame, x (the
+    first hinge) of a universal joint, the normal of a joint that slides on a plane of its predecessor. They
+    are NaN where there is no such axis: in balls, in points, and where the plane is on the successor.
+
+    Attributes:
+        name: of the joint.
+        kind: of the joint.
+        force: largest resultant force, N.
+        force_time: when, s.
+        mean_force: cubic mean of the resultant over time, N, as the life of rolling bearings counts it.
+        radial: largest force square to the axis, N.
+        axial: largest force along it, absolute, N; in a driven slide the drive takes it.
+        moment: largest resultant moment about the joint's origin, N m.
+        moment_time: when, s.
+        tilting: largest moment square to the axis, N m.
+        torque: largest moment about it, absolute, N m: what drive, friction, spring and rotor do in a hinge.
+        open: the components that the balance leaves open, of "fx" to "nz"; their least-norm share is given.
+    """
+
+    name: str
+    kind: str
+    force: float
+    force_time: float
+    mean_force: float
+    radial: float
+    axial: float
+    moment: float
+    moment_time: float
+    tilting: float
+    torque: float
+    open: tuple[str, ...]
+
+    @property
+    def determined(self) -> bool:
+        """Whether the balance determines all of it; otherwise it holds a least-norm share."""
+        return not self.open
+
+
+@dataclass(frozen=True, eq=False)
+class PeakReactions:
+    """A motion and what it asks of the joints.
+
+    Attributes:
+        robot: the robot.
+        times: (N,), s.
+        sample: poses, twists and accelerations of the nacelle.
+        reactions: at all times.
+        peaks: of every joint, over the samples that could be solved.
+    """
+
+    robot: Robot
+    times: Array
+    sample: Sample
+    reactions: Reactions
+    peaks: tuple[Peak, ...]
+
+    def __repr__(self) -> str:
+        """Give robot, duration and the joint with the largest force."""
+        most = max(self.peaks, key=lambda peak: peak.force)
+        return (
+            f"<PeakReactions {self.robot.name}: {self.times[-1]:g} s, {len(self.peaks)} joints, "
+            f"at most {most.force:.4g} N in {most.name}>"
+        )
+
+    def joint(self, name: str) -> Peak:
+        """The peaks of a joint by name."""
+        return self.peaks[self.robot.joint(name)]
+
+
+def peak_reactions(
+    robot: Robot,
+    trajectory: Trajectory,
+    rate: float = 1000.0,
+    *,
+    external: Mapping[str, Any] | None = None,
+    friction: bool = True,
+    smooth: float | None = None,
+) -> PeakReactions:
+    """Find the largest loads of every joint along a trajectory, to size bearings.
+
+    Args:
+        robot: the robot.
+        trajectory: of its motion.
+        rate: samples a second.
+        external: wrenches on bodies (6,) or, one a sample, (N, 6), as in `inverse_dynamics`.
+        friction: whether friction counts.
+        smooth: rate (rad/s, m/s) over which Coulomb friction changes its sign smoothly; at once if None.
+
+    Raises:
+        KinematicsError: if the rate is not above zero, or names or shapes are wrong.
+        UnreachableError: if no pose of the trajectory is reached.
+    """
+    times, sample = sampled(robot, trajectory, rate)
+    found = joint_reactions(
+        robot, sample.x, sample.v, sample.a, external=external, friction=friction, smooth=smooth
+    )
+    good = solved_samples(robot, found.flags)
+    wrench, when = found.wrench[good], times[good]
+    peaks = tuple(
+        _peak(joint.name, joint.kind, wrench[:, j], when, found.determined[j])
+        for j, joint in enumerate(robot.joints)
+    )
+    return PeakReactions(robot, times, sample, found, peaks)
+
+
+def _peak(name: str, kind: JointKind, wrench: Array, times: Array, determined: Array) -> Peak:
+    f, n = wrench[:, :3], wrench[:, 3:]
+    force, moment = np.linalg.norm(f, axis=1), np.linalg.norm(n, axis=1)
+    first, second = int(np.argmax(force)), int(np.argmax(moment))
+    parts = [float("nan")] * 4
+    if kind in _BEARING:
+        axis = _BEARING[kind]
+        across = [k for k in range(3) if k != axis]
+        sizes = (
+            np.linalg.norm(f[:, across], axis=1),
+            np.abs(f[:, axis]),
+            np.linalg.norm(n[:, across], axis=1),
+            np.abs(n[:, axis]),
+        )
+        parts = [float(np.max(size)) for size in sizes]
+    radial, axial, tilting, torque = parts
+    return Peak(
+        name,
+        str(kind),
+        float(force[first]),
+        float(times[first]),
+        float(np.mean(force**3) ** (1.0 / 3.0)),
+        radial,
+        axial,
+        float(moment[second]),
+        float(times[second]),
+        tilting,
+        torque,
+        tuple(part for part, sure in zip(PARTS, determined, strict=True) if not sure),
+    )

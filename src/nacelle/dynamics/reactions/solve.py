@@ -1,0 +1,211 @@
+"""The wrenches in all joints from the balance of bodies, in NumPy over batches.
+
+The equations J^T lambda = b of `nacelle.dynamics.reactions.balance` are solved without units (moments over
+the robot's size) by singular values, of which as many count as at generic poses. What inner stress leaves
+open is chosen so that the sum of squares over all joints is least.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from nacelle.dynamics.reactions.balance import idle_spins, lock_wrenches
+from nacelle.kinematics.mechanism.mechanism import mechanism
+from nacelle.kinematics.mechanism.mobility import generic_poses, rank_of
+from nacelle.model.robot import Robot
+from nacelle.spatial.scalar import Array
+
+# Parts of inner stress below this share of its largest one are rounding.
+_SEEN = 1e-8
+
+
+@dataclass(frozen=True, eq=False)
+class Structure:
+    """What the balance of a robot knows before any pose.
+
+    Attributes:
+        beyond: which bodies a joint carries (joints, bodies): those beyond a tree joint; none for closures.
+        brings: for every joint and lock, what a unit of the lock adds to the joint's wrench (joints, locks):
+            -s_jc for tree joints, 1 for the closure's own.
+        carries: the same for the efforts of closures (joints, closures).
+        felt: for every rate and lock (rates, locks) the sign with which the lock feels the rate.
+        joint_of: for every rate of u its tree joint; -1 for the platform.
+        platform: bodies beyond the platform (bodies,).
+        platform_brings: s_jc of the platform (closures,).
+        lock_scale: what makes forces and moments alike: 1 for forces, the robot's size for moments.
+        rate_scale: 1 for slides, the robot's size for turns.
+    """
+
+    beyond: Array
+    brings: Array
+    carries: Array
+    felt: Array
+    joint_of: Array
+    platform: Array
+    platform_brings: Array
+    lock_scale: Array
+    rate_scale: Array
+
+
+@lru_cache(maxsize=64)
+def structure(robot: Robot) -> Structure:
+    """The signs and scales of a robot's balance."""
+    movers = mechanism(robot).assembly.motion.movers
+    m, tree, count = robot.platform_nv, robot.tree, len(robot.joints)
+    first = [m + place.start for place in robot.v_slices]
+    # A body lies beyond a joint if the joint is on its way to the root; a fixed joint has no rate to tell.
+    ways: dict[int, list[int]] = {0: [], 1: []}
+    for j, joint in enumerate(robot.tree_joints):
+        ways[joint.successor] = [*ways[joint.predecessor], j]
+    beyond = np.zeros((count, len(robot.bodies)))
+    for body, way in ways.items():
+        beyond[way, body] = 1.0
+    platform = movers[:, 0].astype(float)
+    pre = np.array([joint.predecessor for joint in robot.closures], dtype=int)
+    suc = np.array([joint.successor for joint in robot.closures], dtype=int)
+    carries = beyond[:, pre] - beyond[:, suc]
+    carries[tree:] = np.eye(count - tree)
+    brings = platform[suc] - platform[pre]
+    owner = np.array([c for c, joint in enumerate(robot.closures) for _ in joint.locks], dtype=int)
+    # Idle spins are locked against the base.
+    spinning = [spin.body for spin in idle_spins(robot)]
+    locked = np.concatenate([carries[:, owner], -beyond[:, spinning]], axis=1)
+    afloat = np.concatenate([brings[owner], platform[spinning]])
+    moments = [len(lock) == 3 for joint in robot.closures for lock in joint.locks] + [True] * len(spinning)
+    joint_of = np.full(m + robot.nv, -1)
+    turns = [False] * 3 + [True] * (m - 3)
+    for j, joint in enumerate(robot.tree_joints):
+        joint_of[first[j] : first[j] + joint.nv] = j
+        turns += [primitive.turns for primitive in joint.primitives for _ in range(primitive.nv)]
+    felt = np.where(joint_of[:, None] >= 0, -locked[joint_of], afloat)
+    size = robot.size
+    return Structure(
+        beyond,
+        locked,
+        carries,
+        felt,
+        joint_of,
+        platform,
+        brings,
+        np.where(moments, size, 1.0),
+        np.where(turns, size, 1.0),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Determination:
+    """What the balance determines at generic poses.
+
+    Attributes:
+        rank: number of locks, idle spins among them, less the redundancy.
+        redundancy: dimension of the inner stress, which no motion and no load determines.
+        determined: for every joint and component of its wrench (joints, 6) whether it has no inner stress.
+    """
+
+    rank: int
+    redundancy: int
+    determined: Array
+
+
+@lru_cache(maxsize=64)
+def determination(robot: Robot) -> Determination:
+    """Find by rank, at generic poses, which components of which joints the balance determines."""
+    assembly, signs = mechanism(robot).assembly, structure(robot)
+    motions = [motion for motion, _ in generic_poses(robot, assembly)] or [assembly.motion]
+    L = np.stack([lock_wrenches(robot, motion) for motion in motions])
+    A = scaled_matrix(signs, np.stack([motion.columns.T for motion in motions]), L)
+    rank = max(rank_of(matrix) for matrix in A)
+    redundancy = len(signs.lock_scale) - rank
+    stressed = np.zeros((len(robot.joints), 6), dtype=bool)
+    if redundancy:
+        inner = np.swapaxes(np.linalg.svd(A, full_matrices=True)[2][:, rank:], 1, 2)
+        frames = [
+            [motion.poses[joint.predecessor] @ joint.frame_predecessor for joint in robot.joints]
+            for motion in motions
+        ]
+        R = np.stack([[frame.R for frame in row] for row in frames])
+        p = np.stack([[frame.p for frame in row] for row in frames])
+        parts = np.abs(inner_stress(signs, robot.size, L, R, p, inner))
+        stressed = np.max(parts, axis=(0, 3)) > _SEEN * np.max(parts)
+    return Determination(rank, redundancy, ~stressed)
+
+
+def scaled_matrix(signs: Structure, columns: Array, locks: Array) -> Array:
+    """J^T (..., rates, locks) without units."""
+    J = signs.felt * (columns @ np.swapaxes(locks, -1, -2))
+    return np.asarray(J * signs.lock_scale / signs.rate_scale[:, None])
+
+
+def inner_stress(signs: Structure, size: float, locks: Array, R: Array, p: Array, inner: Array) -> Array:
+    """Wrenches in the joints' frames (..., joints, 6, k), moments over the size, of k sets of lock values."""
+    columns = []
+    for k in range(inner.shape[-1]):
+        values = (inner[..., k] * signs.lock_scale)[..., None, :] * signs.brings
+        columns.append(in_frames(values @ locks, R, p, size))
+    return np.stack(columns, axis=-1)
+
+
+def in_frames(wrenches: Array, R: Array, p: Array, size: float) -> Array:
+    """Wrenches about the base's origin (..., joints, 6) in the joints' frames; moments over the size."""
+    f, n = wrenches[..., :3], wrenches[..., 3:]
+    moment = n - np.cross(p, f)
+    turned = [np.einsum("...ij,...i->...j", R, part) for part in (f, moment / size)]
+    return np.concatenate(turned, axis=-1)
+
+
+class Transmitted(NamedTuple):
+    """Wrenches in the joints.
+
+    Attributes:
+        wrench: [f; n] (N, joints, 6) from predecessor to successor, in the joint's frame on the predecessor.
+        unbalanced: the largest moment that holds an idle spin, over the size, or effort that is left along a
+            rate (N,), N.
+        ratio: of the last singular value that counts to the first (N,).
+    """
+
+    wrench: Array
+    unbalanced: Array
+    ratio: Array
+
+
+def transmitted(robot: Robot, found: Mapping[str, Array]) -> Transmitted:
+    """Solve the balance, from what `equilibrium` gives for N samples."""
+    signs, known, size = structure(robot), determination(robot), robot.size
+    locks, columns, R, p = found["locks"], found["columns"], found["R"], found["p"]
+    # What tree joints and the platform would have to transmit with the locks of all closures open.
+    opened = signs.beyond @ found["needs"] + signs.carries @ found["across"]
+    adrift = signs.platform @ found["needs"] - signs.platform_brings @ found["across"]
+    carried = np.concatenate([opened, adrift[:, None]], axis=1)[:, signs.joint_of]
+    b = (np.einsum("nki,nki->nk", columns, carried) - found["along"]) / signs.rate_scale
+    A = scaled_matrix(signs, columns, locks)
+    U, s, Vt = np.linalg.svd(A, full_matrices=A.shape[2] > A.shape[1])
+    r = known.rank
+    U = U[:, :, :r]
+    inside = np.einsum("nki,nk->ni", U, b)
+    values = np.einsum("nik,ni->nk", Vt[:, :r], inside / s[:, :r])
+    left = b - np.einsum("nki,ni->nk", U, inside)
+    total = opened + (signs.brings * (values * signs.lock_scale)[:, None]) @ locks
+    wrench = in_frames(total, R, p, size)
+    if known.redundancy:
+        inner = inner_stress(signs, size, locks, R, p, np.swapaxes(Vt[:, r:], 1, 2))
+        Q = np.linalg.qr(inner.reshape(len(inner), -1, known.redundancy))[0]
+        flat = wrench.reshape(len(wrench), -1)
+        flat = flat - np.einsum("nik,nk->ni", Q, np.einsum("nik,ni->nk", Q, flat))
+        wrench = flat.reshape(wrench.shape)
+    wrench[..., 3:] *= size
+    ratio = s[:, r - 1] / s[:, 0] if r else np.ones(len(s))
+    open_ = np.concatenate([left, values[:, len(signs.lock_scale) - len(idle_spins(robot)) :]], axis=1)
+    return Transmitted(wrench, np.max(np.abs(open_), axis=1, initial=0.0), ratio)
+
+
+def sample_size(robot: Robot) -> int:
+    """How many numbers the solution of one sample holds at a time, roughly."""
+    signs, known = structure(robot), determination(robot)
+    rates, locks = len(signs.rate_scale), len(signs.lock_scale)
+    decomposed = rates * locks + rates * rates + 2 * locks * locks
+    return decomposed + len(robot.joints) * 6 * (2 * known.redundancy + 8) + 12 * rates + 6 * locks

@@ -1,0 +1,340 @@
+"""Loops around programs in C: Newton and fixed-step RK4.
+
+A driver is a C function around the entry of a program for one sample, in files of its own beside those of
+`c_source`. Sizes are constants of the source; nothing is allocated. The status is 0 if all went well, 1 if
+Newton reached its cap, 2 if a number was not finite.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from nacelle.emit.c.parts import call
+from nacelle.emit.c.target import COptions, Interface, c_source
+from nacelle.emit.names import Names
+from nacelle.emit.registry import TargetError
+from nacelle.program.program import Program
+
+CONVERGED, CAPPED, NOT_FINITE = 0, 1, 2
+
+_FILE_HEAD = """\
+#ifndef {own}_h_included
+#define {own}_h_included
+
+#include "{name}.h"
+
+#ifdef __cplusplus
+extern "C" {{
+#endif
+
+"""
+_FILE_TAIL = """
+#ifdef __cplusplus
+}}
+#endif
+
+#endif /* {own}_h_included */
+"""
+
+_NEWTON_REMARK = """\
+/*
+ * {own}: Newton's method, y += dy until the error is at most the tolerance.
+ *
+ * The error is that of y before the step: a start that is good enough is not changed.
+ *
+{arrays}
+ *   tolerance    largest error
+ *   cap          largest number of steps
+ *   iterations   out, steps done; may be NULL
+ *   error        out, error of the last evaluation; may be NULL
+ *
+ * Returns 0 if converged, 1 if the cap is reached, 2 if the error or the step is not finite; {y} is then the
+ * last finite iterate.
+ */
+"""
+
+_NEWTON = """\
+{head}
+{{
+    {real} step[{size}];
+    {real} last[1];
+    int status = 1;
+    int k = 0;
+    for (;; ++k) {{
+        {name}({arguments}, step, last);
+        if (last[0] <= tolerance) {{
+            status = 0;
+            break;
+        }}
+        int finite = isfinite(last[0]) ? 1 : 0;
+        for (size_t i = 0; i < {size}; ++i) {{
+            finite = (finite && isfinite(step[i])) ? 1 : 0;
+        }}
+        if (!finite) {{
+            status = 2;
+            break;
+        }}
+        if (k >= cap) {{
+            break;
+        }}
+        for (size_t i = 0; i < {size}; ++i) {{
+            {y}[i] += step[i];
+        }}
+    }}
+    if (iterations != NULL) {{
+        *iterations = k;
+    }}
+    if (error != NULL) {{
+        *error = last[0];
+    }}
+    return status;
+}}
+"""
+
+_NEWTON_BATCH_REMARK = """\
+/*
+ * The same for n samples, each from its own start: {y} holds n rows, and so do status, iterations and
+ * error, each of which may be NULL. The samples of a parameter lie its stride apart; 0: one for all.
+ */
+"""
+
+_NEWTON_BATCH = """\
+{head}
+{{
+    for (size_t i = 0; i < n; ++i) {{
+        const int found = {own}({arguments}, tolerance, cap,
+                                iterations != NULL ? iterations + i : NULL, error != NULL ? error + i : NULL);
+        if (status != NULL) {{
+            status[i] = found;
+        }}
+    }}
+}}
+"""
+
+_RK4_REMARK = """\
+/*
+ * {own}: the classical Runge-Kutta method of order four, in steps of fixed size.
+ *
+{arrays}
+ *   h        size of a step
+ *   steps    number of steps
+ *   every    {x} after every such number of steps is stored; 0: none
+ *   states   out, the stored states, steps / every rows; the start is not among them; may be NULL
+ *   done     out, steps done; may be NULL
+ *
+ * Returns 0, or 2 if a state is not finite: {x} is then the last finite one, and rows beyond it are not
+ * written.
+ */
+"""
+
+_RK4 = """\
+{head}
+{{
+    {real} at[{size}];
+    {real} k1[{size}];
+    {real} k2[{size}];
+    {real} k3[{size}];
+    {real} k4[{size}];
+    int status = 0;
+    size_t k = 0;
+    size_t stored = 0;
+    for (; k < steps; ++k) {{
+{stages}
+        int finite = 1;
+        for (size_t i = 0; i < {size}; ++i) {{
+            at[i] = {x}[i] + h / 6 * (k1[i] + 2 * k2[i] + 2 * k3[i] + k4[i]);
+            finite = (finite && isfinite(at[i])) ? 1 : 0;
+        }}
+        if (!finite) {{
+            status = 2;
+            break;
+        }}
+        for (size_t i = 0; i < {size}; ++i) {{
+            {x}[i] = at[i];
+        }}
+        if (every != 0 && states != NULL && (k + 1) % every == 0) {{
+            for (size_t i = 0; i < {size}; ++i) {{
+                states[stored * {size} + i] = {x}[i];
+            }}
+            ++stored;
+        }}
+    }}
+    if (done != NULL) {{
+        *done = k;
+    }}
+    return status;
+}}
+"""
+
+_STAGE = """\
+        for (size_t i = 0; i < {size}; ++i) {{
+            at[i] = {x}[i] + {step} * {before}[i];
+        }}
+        {name}({arguments}, {slope});"""
+
+
+def newton_source(program: Program, options: COptions | None = None) -> dict[str, str]:
+    """Write Newton's method around a program, which is written too.
+
+    Args:
+        program: one step. Inputs: the unknowns y, then any parameters. Outputs: the step dy, of the
+            size of y, and the error, one number.
+        options: how C is written; the batch entry is there if `options.batch`.
+
+    Returns:
+        The text of each file, by its name: NAME.h, NAME.c, NAME_newton.h and NAME_newton.c.
+
+    Raises:
+        TargetError: if the program's inputs and outputs are not those of a Newton step.
+    """
+    options = options or COptions()
+    if (
+        not program.inputs
+        or [variable.size for variable in program.outputs] != [program.inputs[0].size, 1]
+        or not program.inputs[0].size
+    ):
+        raise TargetError(
+            f"a Newton step has inputs y, ... and outputs dy (size of y), error (1): {_shapes(program)}"
+        )
+    interface = Interface(program, options)
+    own = f"{interface.name}_newton"
+    fixed = (
+        "tolerance",
+        "cap",
+        "status",
+        "iterations",
+        "error",
+        "step",
+        "last",
+        "finite",
+        "found",
+        "n",
+        "i",
+        "k",
+    )
+    y, *parameters = _names(interface, own, fixed)
+    strides = [f"{name}_stride" for name in parameters]
+    real, size = interface.real, program.inputs[0].size
+    common = {"own": own, "name": interface.name, "real": real, "size": size, "y": y}
+    single = [f"{real} *{y}", *(f"const {real} *{name}" for name in parameters)]
+    lines = [f" *   {y}: in the start, out the solution; {size} numbers"]
+    lines += [
+        f" *   {name}: parameter, {variable.size} numbers"
+        for name, variable in zip(parameters, program.inputs[1:], strict=True)
+    ]
+    limits = [f"{real} tolerance", "int cap"]
+    found = ["int *iterations", f"{real} *error"]
+    head = call(f"int {own}", [*single, *limits, *found])
+    text = _NEWTON.format(**common, head=head, arguments=", ".join([y, *parameters]))
+    header = _NEWTON_REMARK.format(**common, arrays="\n".join(lines)) + _prototype(text)
+    if options.batch:
+        heads = ["size_t n", f"{real} *{y}"]
+        moved = [f"{y} + i * {size}"]
+        for name, stride in zip(parameters, strides, strict=True):
+            heads += [f"const {real} *{name}", f"size_t {stride}"]
+            moved.append(f"{name} + i * {stride}")
+        head = call(f"void {own}_batch", [*heads, *limits, "int *status", *found])
+        batch = _NEWTON_BATCH.format(**common, head=head, arguments=", ".join(moved))
+        header += "\n" + _NEWTON_BATCH_REMARK.format(**common) + _prototype(batch)
+        text += "\n" + batch
+    return c_source(program, options) | _files(own, interface.name, header, text)
+
+
+def rk4_source(program: Program, options: COptions | None = None) -> dict[str, str]:
+    """Write the classical Runge-Kutta method around a program, which is written too.
+
+    Args:
+        program: the derivative. Inputs: the state x, then the input u that is held over a step, then any
+            parameters. Output: dx, of the size of x.
+        options: how C is written.
+
+    Returns:
+        The text of each file, by its name: NAME.h, NAME.c, NAME_rk4.h and NAME_rk4.c.
+
+    Raises:
+        TargetError: if the program's inputs and outputs are not those of a derivative.
+    """
+    options = options or COptions()
+    if (
+        not program.inputs
+        or [variable.size for variable in program.outputs] != [program.inputs[0].size]
+        or not program.inputs[0].size
+    ):
+        raise TargetError(f"a derivative has inputs x, u, ... and output dx (size of x): {_shapes(program)}")
+    interface = Interface(program, options)
+    own = f"{interface.name}_rk4"
+    fixed = (
+        "h",
+        "steps",
+        "every",
+        "states",
+        "done",
+        "at",
+        "k1",
+        "k2",
+        "k3",
+        "k4",
+        "status",
+        "stored",
+        "finite",
+        "i",
+        "k",
+    )
+    x, *others = _names(interface, own, fixed)
+    real, size = interface.real, program.inputs[0].size
+    common = {"own": own, "name": interface.name, "real": real, "size": size, "x": x}
+    heads = [f"{real} *{x}"]
+    passed = list(others)
+    lines = [f" *   {x}: in the start, out the last state; {size} numbers"]
+    if others:
+        u = others[0]
+        heads += [f"const {real} *{u}", f"size_t {u}_stride"]
+        passed[0] = f"{u} + k * {u}_stride"
+        held = f"{program.inputs[1].size} numbers"
+        lines.append(f" *   {u}: input, {held} a step, {u}_stride apart; stride 0: the same at every step")
+    for name, variable in zip(others[1:], program.inputs[2:], strict=True):
+        heads.append(f"const {real} *{name}")
+        lines.append(f" *   {name}: parameter, {variable.size} numbers")
+    stages = [f"        {interface.name}({', '.join([x, *passed, 'k1'])});"]
+    for before, slope, step in (("k1", "k2", "h / 2"), ("k2", "k3", "h / 2"), ("k3", "k4", "h")):
+        arguments = ", ".join(["at", *passed])
+        stages.append(_STAGE.format(**common, before=before, slope=slope, step=step, arguments=arguments))
+    heads += [f"{real} h", "size_t steps", "size_t every", f"{real} *states", "size_t *done"]
+    text = _RK4.format(**common, head=call(f"int {own}", heads), stages="\n".join(stages))
+    header = _RK4_REMARK.format(**common, arrays="\n".join(lines)) + _prototype(text)
+    return c_source(program, options) | _files(own, interface.name, header, text)
+
+
+def _names(interface: Interface, own: str, fixed: Sequence[str]) -> list[str]:
+    """Give the names of the inputs in a driver, apart from those that the driver has for itself."""
+    names = Names((*fixed, own, f"{own}_batch", interface.name, interface.real))
+    found = []
+    for array in interface.inputs:
+        name = names.unique(array.name)
+        names.take(f"{name}_stride")
+        found.append(name)
+    return found
+
+
+def _shapes(program: Program) -> str:
+    """Say the sizes of a program's variables."""
+    inputs = ", ".join(f"{variable.name!r} ({variable.size})" for variable in program.inputs)
+    outputs = ", ".join(f"{variable.name!r} ({variable.size})" for variable in program.outputs)
+    return f"this program has inputs {inputs or 'none'} and outputs {outputs or 'none'}"
+
+
+def _prototype(text: str) -> str:
+    """Give the head of a function as a declaration."""
+    return text[: text.index("\n{")] + ";\n"
+
+
+def _files(own: str, name: str, header: str, text: str) -> dict[str, str]:
+    """Give the files of a driver."""
+    words = {"own": own, "name": name}
+    return {
+        f"{own}.h": _FILE_HEAD.format(**words) + header + _FILE_TAIL.format(**words),
+        f"{own}.c": f'/* {own}: see the header. */\n#include "{own}.h"\n\n#include <math.h>\n\n{text}',
+    }
+
+
+__all__ = ["CAPPED", "CONVERGED", "NOT_FINITE", "newton_source", "rk4_source"]

@@ -1,0 +1,1 @@
+"""Native code of this machine, made by LLVM."""

@@ -1,0 +1,93 @@
+"""What is tried where LLVM fails on a program: less optimisation, then NumPy; with one warning that names it.
+
+Failures are remembered, so that nothing is waited for twice: in the user's store, under LLVM's version, the
+machine and the program's hash, and in this process.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TypeVar
+
+from nacelle.emit.jit import target as jit
+from nacelle.emit.jit.compiler import CompilerError
+from nacelle.emit.registry import TargetError, warn_once
+from nacelle.emit.store import Store
+from nacelle.program.program import Program
+
+_T = TypeVar("_T")
+
+LADDER = (jit.DEFAULT, replace(jit.DEFAULT, level=0))
+"""How a program is compiled, one way after the other."""
+
+# For so many seconds a failure is remembered: what was short of memory or time may not be so for ever.
+_LASTS = 30 * 24 * 3600.0
+_failed: dict[str, str] = {}
+
+
+def attempt(
+    label: str,
+    programs: tuple[Program, ...],
+    native: Callable[[jit.Options], _T],
+    plain: Callable[[], _T],
+    store: Store | None,
+    mark: str,
+) -> _T:
+    """Compile and load, by one way after the other, or run as NumPy.
+
+    Args:
+        label: what the user knows the program as.
+        programs: what is compiled.
+        native: compiles and loads.
+        plain: does the same in NumPy.
+        store: where failures are remembered beyond this process.
+        mark: what else the outcome depends on: the kind of code, the emitter's source.
+    """
+    told, hashes = "", [_hash(program) for program in programs]
+    for options in LADDER:
+        key = json.dumps(["compiler failure", mark, jit.host_key(options), hashes])
+        reason = _remembered(store, key)
+        if reason is None:
+            try:
+                result = native(options)
+            except TargetError as error:
+                reason = str(error)
+                if not isinstance(error, CompilerError) or error.lasting:
+                    _remember(store, key, reason)
+            else:
+                if told:
+                    warn_once(f"{label} is compiled without optimisation: {told}")
+                return result
+        told = told or reason
+    warn_once(f"{label} runs as NumPy, far slower: {told}")
+    return plain()
+
+
+def _hash(program: Program) -> str:
+    """Hash of what a program computes."""
+    sizes = [[variable.size for variable in group] for group in (program.inputs, program.outputs)]
+    return hashlib.sha256(json.dumps([program.code, program.results, sizes]).encode()).hexdigest()
+
+
+def _remembered(store: Store | None, key: str) -> str | None:
+    """Why a program failed before; None if it did not."""
+    if key in _failed:
+        return _failed[key]
+    payload = None if store is None else store.get(key)
+    if payload is None:
+        return None
+    try:
+        when, reason = json.loads(payload)
+        return str(reason) if abs(time.time() - when) < _LASTS else None
+    except (ValueError, TypeError):
+        return None  # damaged
+
+
+def _remember(store: Store | None, key: str, reason: str) -> None:
+    _failed[key] = reason
+    if store is not None:
+        store.put(key, json.dumps([time.time(), reason]).encode())

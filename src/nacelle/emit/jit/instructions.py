@@ -1,0 +1,255 @@
+"""LLVM IR text of the operations of a straight-line program, for any vector width.
+
+A vector of W lanes holds the same value of W samples. The functions written here work on a *tile*, the
+memory of one evaluation: an array of vectors that holds the inputs, values between chunks, and results
+(see `jit_plan`). Nothing outside the module is referenced: sin, cos and the like are called through a
+table of addresses that is handed in, so an object loads without symbols to resolve, on every system.
+
+No fast-math flag is used: NaN, infinities and signed zeros are what IEEE 754 says. Products are fused
+with sums only where the plan says so, in every entry alike, so a sample's result does not depend on
+whether it was evaluated alone or in a batch.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+
+from nacelle.emit.jit.plan import Chunk, Plan, operands
+
+# The functions of the mathematics library, in the order of their addresses in the table.
+LIBRARY = ("sin", "cos", "tanh", "exp", "atan2")
+
+
+# A load or store is short (a byte for the offset) within so many vectors of a pointer, to both sides.
+_WINDOW = 128
+# Most pointers into the tile that a chunk uses: what general registers hold.
+_POINTERS = 10
+
+
+def constant(value: float) -> str:
+    """Write a double, bit for bit."""
+    return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
+
+
+def type_name(width: int) -> str:
+    """Name the type of a value: double, or a vector of doubles."""
+    return "double" if width == 1 else f"<{width} x double>"
+
+
+def splat(value: float, width: int) -> str:
+    """Write a constant of all lanes."""
+    return constant(value) if width == 1 else f"splat (double {constant(value)})"
+
+
+def suffix(width: int) -> str:
+    """Write the part of an intrinsic's name that says its type."""
+    return "f64" if width == 1 else f"v{width}f64"
+
+
+def attributes(width: int) -> str:
+    """Write the attributes of all functions.
+
+    Without the widths, LLVM cuts vectors of 512 bits in two on processors for which it prefers 256. Without
+    the frame pointer it may not align the stack, and spilled vectors then lie across cache lines.
+    """
+    return (
+        'nounwind "no-trapping-math"="true" "frame-pointer"="all" "stackrealign" '
+        f'"min-legal-vector-width"="{64 * width}" "prefer-vector-width"="{64 * width}"'
+    )
+
+
+class Writer:
+    """Writes the lines of one chunk: values are named after their index in the program.
+
+    Loads of one value go in turn through pointers that LLVM takes for different ones, so that it does not
+    make one load of several and then keep or spill the value in between. The pointers stand in the midst
+    of windows of the tile, so that offsets from them are short.
+    """
+
+    def __init__(self, plan: Plan, width: int, prefix: str) -> None:
+        self.code = plan.code
+        self.home = plan.home
+        self.width = width
+        self.prefix = prefix
+        self.type = type_name(width)
+        self.lines: list[str] = []
+        self._loads: dict[int, int] = {}
+        self._windows = min(-(-plan.size // (2 * _WINDOW)), _POINTERS // 2) or 1
+        self._turns = _POINTERS // self._windows
+        self._pointers: dict[tuple[int, int], str] = {}
+
+    def chunk(self, chunk: Chunk) -> list[str]:
+        """Write the body of a function that makes the values of a chunk."""
+        listed = set(chunk.operations)
+        for k, places in chunk.stores.items():
+            if k not in listed:
+                self._load(k)
+                self._store(k, places)
+        for k, fetched in zip(chunk.operations, chunk.fetched, strict=True):
+            step = self.code[k]
+            assert step is not None
+            for a in fetched:
+                self._load(a)
+            names = [self._value(a) for a in operands(step)]
+            self.lines.extend(_operation(step[0], f"%v{k}", names, self.width, self.prefix))
+            self._store(k, chunk.stores.get(k, ()))
+        return [*self._heads(), *self.lines]
+
+    def _load(self, k: int) -> None:
+        """Load a value from the tile; constants need none."""
+        if k in self.home:
+            count = self._loads.get(k, 0)
+            self._loads[k] = count + 1
+            pointer = f"%p{k}.{count}"
+            self.lines.append(self._address(pointer, self.home[k], count))
+            self.lines.append(f"%l{k}.{count} = load {self.type}, ptr {pointer}, align {8 * self.width}")
+
+    def _value(self, k: int) -> str:
+        """Name a value: a constant, what was loaded last, or what was made here."""
+        step = self.code[k]
+        assert step is not None
+        if step[0] == "const":
+            return splat(step[1], self.width)
+        return f"%l{k}.{self._loads[k] - 1}" if k in self._loads else f"%v{k}"
+
+    def _store(self, k: int, places: tuple[int, ...]) -> None:
+        for place in places:
+            pointer = f"%s{k}.{place}"
+            self.lines.append(self._address(pointer, place))
+            self.lines.append(f"store {self.type} {self._value(k)}, ptr {pointer}, align {8 * self.width}")
+
+    def _address(self, name: str, place: int, turn: int = 0) -> str:
+        """Write the address of a place in the tile, by one of the pointers into its window."""
+        window = min(place // (2 * _WINDOW), self._windows - 1)
+        pointer = self._pointers.setdefault((window, turn % self._turns), f"%t{len(self._pointers)}")
+        offset = (place - (2 * window + 1) * _WINDOW) * 8 * self.width
+        return f"{name} = getelementptr i8, ptr {pointer}, i64 {offset}"
+
+    def _heads(self) -> Iterator[str]:
+        """Write the pointers; an empty piece of assembly hides from LLVM where each of them comes from."""
+        for (window, _), pointer in self._pointers.items():
+            offset = (2 * window + 1) * _WINDOW * 8 * self.width
+            yield f"{pointer}.m = getelementptr i8, ptr %tile, i64 {offset}"
+            yield f'{pointer} = call ptr asm "", "=r,0"(ptr {pointer}.m)'
+
+
+def _operation(op: str, name: str, arguments: list[str], width: int, prefix: str) -> Iterator[str]:
+    """Write one operation: the semantics of `program.program`."""
+    kind, end = type_name(width), suffix(width)
+    bit = "i1" if width == 1 else f"<{width} x i1>"
+    zero = splat(0.0, width)
+    a = arguments[0]
+    b = arguments[1] if len(arguments) > 1 else ""
+    c = arguments[2] if len(arguments) > 2 else ""
+    match op:
+        case "add" | "sub" | "mul" | "div":
+            yield f"{name} = f{op} {kind} {a}, {b}"
+        case "neg":
+            yield f"{name} = fneg {kind} {a}"
+        case "sqrt":
+            yield f"{name} = call {kind} @llvm.sqrt.{end}({kind} {a})"
+        case "abs":
+            yield f"{name} = call {kind} @llvm.fabs.{end}({kind} {a})"
+        case "fma":
+            yield f"{name} = call {kind} @llvm.fma.{end}({kind} {a}, {kind} {b}, {kind} {c})"
+        case "fms":
+            yield f"{name}.n = fneg {kind} {c}"
+            yield f"{name} = call {kind} @llvm.fma.{end}({kind} {a}, {kind} {b}, {kind} {name}.n)"
+        case "fnma":
+            yield f"{name}.n = fneg {kind} {a}"
+            yield f"{name} = call {kind} @llvm.fma.{end}({kind} {name}.n, {kind} {b}, {kind} {c})"
+        case "min" | "max":
+            # The first choice gives b if either is NaN, the second mends the case that a is.
+            yield f"{name}.c = fcmp {'olt' if op == 'min' else 'ogt'} {kind} {a}, {b}"
+            yield f"{name}.m = select {bit} {name}.c, {kind} {a}, {kind} {b}"
+            yield f"{name}.u = fcmp uno {kind} {a}, {zero}"
+            yield f"{name} = select {bit} {name}.u, {kind} {a}, {kind} {name}.m"
+        case "where":
+            yield f"{name}.c = fcmp ogt {kind} {a}, {zero}"
+            yield f"{name} = select {bit} {name}.c, {kind} {b}, {kind} {c}"
+        case "sign":
+            # Zeros of both signs and NaN go through a + 0, which gives 0 and NaN.
+            one = splat(1.0, width)
+            yield f"{name}.o = call {kind} @llvm.copysign.{end}({kind} {one}, {kind} {a})"
+            yield f"{name}.z = fadd {kind} {a}, {zero}"
+            yield f"{name}.c = fcmp one {kind} {a}, {zero}"
+            yield f"{name} = select {bit} {name}.c, {kind} {name}.o, {kind} {name}.z"
+        case "sin" | "cos" | "tanh" | "exp" | "atan2":
+            listed = ", ".join(f"{kind} {argument}" for argument in arguments)
+            yield f"{name} = call {kind} @{prefix}{op}({listed}, ptr %table)"
+        case _:
+            raise ValueError(f"unknown operation {op!r}")
+
+
+def library_call(op: str, width: int, prefix: str) -> str:
+    """Write a function that calls the mathematics library for every lane."""
+    count = 2 if op == "atan2" else 1
+    kind = type_name(width)
+    parameters = [f"{kind} %a{i}" for i in range(count)]
+    lines = [
+        f"define internal {kind} @{prefix}{op}({', '.join(parameters)}, ptr %table) noinline #0 {{",
+        f"%entry = getelementptr ptr, ptr %table, i64 {LIBRARY.index(op)}",
+        "%function = load ptr, ptr %entry, align 8",
+    ]
+    result = "%r0"
+    if width == 1:
+        listed = ", ".join(f"double %a{i}" for i in range(count))
+        lines.append(f"{result} = call double %function({listed})")
+    else:
+        previous = "poison"
+        for lane in range(width):
+            for i in range(count):
+                lines.append(f"%x{lane}.{i} = extractelement {kind} %a{i}, i64 {lane}")
+            listed = ", ".join(f"double %x{lane}.{i}" for i in range(count))
+            lines.append(f"%y{lane} = call double %function({listed})")
+            result = f"%r{lane}"
+            lines.append(f"{result} = insertelement {kind} {previous}, double %y{lane}, i64 {lane}")
+            previous = result
+    lines += [f"ret {kind} {result}", "}"]
+    return "\n".join(lines)
+
+
+def evaluation(plan: Plan, width: int, prefix: str) -> str:
+    """Write the functions that evaluate tiles.
+
+    `@<prefix>tiles(tile, tiles, table)` evaluates that many tiles, which follow one another. It runs a
+    chunk over all of them before the next chunk, so that the instructions of a long program are fetched
+    once for many samples.
+    """
+    used = {step[0] for step in plan.code if step}
+    texts = [library_call(op, width, prefix) for op in LIBRARY if op in used]
+    for number, chunk in enumerate(plan.chunks):
+        body = "\n".join(Writer(plan, width, prefix).chunk(chunk))
+        texts.append(
+            f"define internal void @{prefix}chunk{number}(ptr %tile, ptr %table) noinline #0 {{\n"
+            f"{body}\nret void\n}}"
+        )
+    lines = [f"define internal void @{prefix}tiles(ptr %tile, i64 %tiles, ptr %table) #0 {{", "start:"]
+    lines.append("br label %chunk0")
+    for number in range(len(plan.chunks)):
+        before = "start" if number == 0 else f"chunk{number - 1}"
+        after = f"chunk{number + 1}" if number + 1 < len(plan.chunks) else "done"
+        lines += [
+            f"chunk{number}:",
+            f"%i{number} = phi i64 [ 0, %{before} ], [ %n{number}, %chunk{number} ]",
+            f"%o{number} = mul i64 %i{number}, {stride(plan, width)}",
+            f"%t{number} = getelementptr i8, ptr %tile, i64 %o{number}",
+            f"call void @{prefix}chunk{number}(ptr %t{number}, ptr %table)",
+            f"%n{number} = add i64 %i{number}, 1",
+            f"%m{number} = icmp ult i64 %n{number}, %tiles",
+            f"br i1 %m{number}, label %chunk{number}, label %{after}",
+        ]
+    if not plan.chunks:
+        lines += ["chunk0:", "br label %done"]
+    lines += ["done:", "ret void", "}"]
+    texts.append("\n".join(lines))
+    return "\n\n".join(texts)
+
+
+def stride(plan: Plan, width: int) -> int:
+    """Bytes from one tile to the next: whole vectors, and no power of two that maps to few cache lines."""
+    vectors = max(1, plan.size)
+    if vectors % 8 == 0:
+        vectors += 1
+    return vectors * 8 * width

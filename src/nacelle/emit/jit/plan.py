@@ -1,0 +1,222 @@
+"""How a straight-line program is laid out for native code: fused, ordered, cut, and placed in memory.
+
+The plan is made once for a program and then written out for any vector width:
+
+1. *fuse*: a product whose every use is a sum becomes part of fused multiply-adds (one rounding less);
+2. *order*: the operations are listed so that few values are alive at a time;
+3. *cut*: the list is cut into chunks, each a function of its own, because the time that a compiler
+   takes grows faster than the length of a function;
+4. *hold*: values stay in registers as long as there are any; those needed last make room, and all do at
+   the end of a chunk;
+5. *place*: a value that is needed again after it made room is given a slot of the tile, the block of memory
+   that holds one evaluation: the inputs, the slots, the results.
+
+Compilers allocate registers too, but not knowing that a value stands in the tile they store it again on
+the stack before they load it: explicit loads save those stores.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from nacelle.emit.jit.order import SPARE, order, residence, values_read
+from nacelle.emit.schedule import assign_slots
+from nacelle.program.program import Instruction, Program
+
+# A program of up to so many chunks is not cut.
+_WHOLE = 5
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """A part of the program that becomes one function.
+
+    Attributes:
+        operations: indices of the values that it makes, in order.
+        fetched: for each of them, the values that are loaded from the tile for it.
+        stores: for some of them, the indices in the tile where the value is kept.
+    """
+
+    operations: tuple[int, ...]
+    fetched: tuple[tuple[int, ...], ...]
+    stores: dict[int, tuple[int, ...]]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The layout of a program for native code.
+
+    Attributes:
+        code: the instructions; some are fused, and those no longer needed are None.
+        chunks: the order of the operations, cut into functions.
+        home: for every value that is loaded, its index in the tile.
+        inputs: number of scalars that are read; they come first in the tile.
+        slots: number of places for values in between, which come next.
+        outputs: number of scalars that are made, which come last.
+        operations: number of operations after fusing.
+    """
+
+    code: tuple[Instruction | None, ...]
+    chunks: tuple[Chunk, ...]
+    home: dict[int, int]
+    inputs: int
+    slots: int
+    outputs: int
+    operations: int
+
+    @property
+    def size(self) -> int:
+        """Number of values in a tile."""
+        return self.inputs + self.slots + self.outputs
+
+    @property
+    def result(self) -> int:
+        """Index in the tile of the first result."""
+        return self.inputs + self.slots
+
+
+def plan(program: Program, *, fma: bool, chunk: int, registers: int) -> Plan:
+    """Lay out a program.
+
+    Args:
+        program: what is laid out.
+        fma: fuse products into sums.
+        chunk: about how many operations one function may have.
+        registers: how many values the machine holds, for the order.
+    """
+    code = fuse(program, enabled=fma)
+    listed = order(code, program.results, registers)
+    cuts = _cut(listed, code, chunk)
+    fetched = residence(listed, values_read(code, listed), registers - SPARE, frozenset(cuts))
+    return _place(program, code, listed, fetched, cuts)
+
+
+def fuse(program: Program, *, enabled: bool = True) -> tuple[Instruction | None, ...]:
+    """Drop what no result needs and fuse the products that only sums use.
+
+    The fused operations on a, b, c are fma: a * b + c, fms: a * b - c, fnma: c - a * b. A product with
+    several uses is fused if all of its uses are, so that it is never made on its own.
+    """
+    code: list[Instruction | None] = [None] * len(program.code)
+    stack = list(program.results)
+    while stack:
+        k = stack.pop()
+        if code[k] is None:
+            code[k] = program.code[k]
+            stack.extend(operands(program.code[k]))
+    if not enabled:
+        return tuple(code)
+
+    users: dict[int, list[int]] = {k: [] for k, step in enumerate(code) if step and step[0] == "mul"}
+    for k, step in enumerate(code):
+        if step:
+            for a in operands(step):
+                if a in users:
+                    users[a].append(k)
+    for k in program.results:
+        if k in users:
+            users[k].append(-1)
+    # Products with one use first: fusing those costs nothing, the others keep two operands alive longer.
+    for single in (True, False):
+        for product, sums in users.items():
+            if (len(sums) == 1) == single and all(_can_take(code, k, product) for k in sums):
+                for k in sums:
+                    code[k] = _fused(code, k, product)
+                code[product] = None
+    return tuple(code)
+
+
+def _can_take(code: Sequence[Instruction | None], k: int, product: int) -> bool:
+    """Say whether the instruction `k` is a sum of this product and something else."""
+    step = code[k] if k >= 0 else None
+    return step is not None and step[0] in ("add", "sub") and (step[1] == product) != (step[2] == product)
+
+
+def _fused(code: Sequence[Instruction | None], k: int, product: int) -> Instruction:
+    step, factors = code[k], code[product]
+    assert step is not None
+    assert factors is not None
+    _, a, b = factors
+    if step[0] == "add":
+        return ("fma", a, b, step[2] if step[1] == product else step[1])
+    return ("fms", a, b, step[2]) if step[1] == product else ("fnma", a, b, step[1])
+
+
+def operands(step: Instruction) -> tuple[int, ...]:
+    """Indices of the values that an instruction uses."""
+    return () if step[0] in ("const", "input") else step[1:]
+
+
+def _cut(listed: Sequence[int], code: Sequence[Instruction | None], chunk: int) -> list[int]:
+    """Say where to cut the list into parts of about `chunk` operations: where the fewest values are alive.
+
+    LLVM holds values in registers better in short functions than in long ones, and makes them sooner, but
+    a program that one function can hold without much harm stays whole.
+    """
+    if len(listed) <= _WHOLE * chunk:
+        return [0, len(listed)] if listed else [0]
+    count = round(len(listed) / chunk)
+    last: dict[int, int] = {}
+    for position, k in enumerate(listed):
+        for a in operands(code[k] or ()):
+            last[a] = position
+    alive = [0] * (len(listed) + 1)
+    made = {k: position for position, k in enumerate(listed)}
+    for k, position in made.items():
+        if k in last:
+            alive[position + 1] += 1
+            alive[last[k] + 1] -= 1
+    for position in range(len(listed)):
+        alive[position + 1] += alive[position]
+    length = len(listed) / count
+    cuts = [0]
+    for i in range(1, count):
+        middle, reach = i * length, length / 5
+        near = range(max(cuts[-1] + 1, int(middle - reach)), int(middle + reach))
+        # alive[p] values cross the cut before position p.
+        cuts.append(min(near, key=lambda p: (alive[p], abs(p - middle))))
+    cuts.append(len(listed))
+    return cuts
+
+
+def _place(
+    program: Program,
+    code: tuple[Instruction | None, ...],
+    listed: Sequence[int],
+    fetched: Sequence[tuple[int, ...]],
+    cuts: Sequence[int],
+) -> Plan:
+    """Give every value that is loaded an index in the tile, and write down the chunks."""
+    wanted: dict[int, list[int]] = {}
+    for place, k in enumerate(program.results):
+        wanted.setdefault(k, []).append(place)
+    # Slots are used again when their value was loaded for the last time, so that the tile stays in the
+    # nearest cache. A value that is also a result lives with the results.
+    made = set(listed)
+    dies: dict[int, int] = {}
+    for position, values in enumerate(fetched):
+        dies.update((a, position) for a in values if a in made and a not in wanted)
+    births = [(position, k) for position, k in enumerate(listed) if k in dies]
+    slots = assign_slots(births, dies)
+
+    inputs = program.input_size
+    result = inputs + slots.count
+    home = {k: step[1] for k, step in enumerate(code) if step and step[0] == "input"}
+    home |= {k: inputs + slot for k, slot in slots.slot.items()}
+    home |= {k: result + places[0] for k, places in wanted.items() if k in made}
+    stores: dict[int, tuple[int, ...]] = {k: (inputs + slot,) for k, slot in slots.slot.items()}
+    stores |= {k: tuple(result + place for place in places) for k, places in wanted.items()}
+
+    chunks = []
+    for a, b in itertools.pairwise(cuts):
+        part = tuple(listed[a:b])
+        chunks.append(Chunk(part, tuple(fetched[a:b]), {k: stores[k] for k in part if k in stores}))
+    # Results that are inputs or constants belong to no chunk yet.
+    plain = {k: stores[k] for k in wanted if k not in made}
+    if plain:
+        first = chunks[0] if chunks else Chunk((), (), {})
+        chunks[:1] = [dataclasses.replace(first, stores=first.stores | plain)]
+    return Plan(code, tuple(chunks), home, inputs, slots.count, len(program.results), len(listed))

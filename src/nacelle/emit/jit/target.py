@@ -1,0 +1,390 @@
+"""The target `jit`: straight-line programs as native code of this machine, made by LLVM through llvmlite.
+
+    object = compile_object(program)      # bytes, to be kept in a cache under host_key()
+    kernel = load_object(object, program)
+    kernel.run(inputs, outputs, threads=2)
+
+Samples are evaluated W at a time, one in each lane of a vector. A product that is only added to something
+is fused with the sum, a * b + c with one rounding, where the machine can: results then agree with the
+reference to rounding, and are the same for a sample alone and in a batch. Otherwise every operation
+rounds as IEEE 754 says, and NaN, infinities and signed zeros are never assumed away.
+"""
+
+from __future__ import annotations
+
+import array
+import ctypes
+import ctypes.util
+import functools
+import itertools
+import os
+import platform
+import struct
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from llvmlite.binding import orcjit
+from numpy.typing import NDArray
+
+from nacelle.emit.jit import compiler, compiler_worker
+from nacelle.emit.jit.batch import batch, single, single_in_tile
+from nacelle.emit.jit.instructions import LIBRARY, attributes, evaluation, stride
+from nacelle.emit.jit.plan import Plan, plan
+from nacelle.emit.machine import Machine, host
+from nacelle.emit.registry import Target, TargetError, register
+from nacelle.program.program import Program
+
+_ALIGNMENT = 64
+_FLOAT64 = np.dtype(np.float64)
+# Changes when the entries or the layout of what they are given change.
+_VERSION = 2
+# Operations from which on one sample is evaluated as a vector of equal ones.
+_LONG = 6000
+# Operations from which on its two modules are compiled at once, by two processes.
+_BESIDE = 500
+_MAGIC = b"nacelle1"
+_HEAD = struct.Struct("<8sQQ")
+
+
+@dataclass(frozen=True)
+class Options:
+    """How native code is made; None stands for what suits this machine.
+
+    Attributes:
+        width: samples in a vector, a power of two above one.
+        fma: fuse products with sums.
+        chunk: about how many operations one function has; up to five times as many are not cut.
+        tiles: how many vectors of samples go through one function before the next.
+        level: of LLVM's optimisation, 0 to 3; above 1 the code was measured to be the same, and slower made.
+        machine: another machine, whose code cannot be loaded here.
+    """
+
+    width: int | None = None
+    fma: bool | None = None
+    chunk: int = 300
+    tiles: int = 1
+    level: int = 1
+    machine: Machine | None = None
+
+    def of_machine(self) -> Machine:
+        """The machine that the code is for."""
+        return self.machine or host()
+
+
+DEFAULT = Options()
+
+
+def host_key(options: Options = DEFAULT) -> str:
+    """Text that says for which machine, with which LLVM and how an object is made; part of a cache's key."""
+    used, machine = compiler_worker.versions(), options.of_machine()
+    return (
+        f"jit {_VERSION}; llvmlite {used['llvmlite']}; LLVM {used['llvm']}; {compiler.LLVM_OPTIONS}; "
+        f"{machine.triple} {machine.cpu} {machine.features}; {options}"
+    )
+
+
+def vector_width(options: Options) -> int:
+    """How many samples a vector holds."""
+    return options.width or options.of_machine().width
+
+
+def module(parts: Sequence[str], options: Options, width: int | None = None) -> str:
+    """Write a module of functions that use vectors of this width, or of the machine's."""
+    head = f'target triple = "{options.of_machine().triple}"'
+    width = width or vector_width(options)
+    return "\n\n".join([head, *parts, f"attributes #0 = {{ {attributes(width)} }}", ""])
+
+
+def module_texts(program: Program, options: Options = DEFAULT) -> tuple[str, str]:
+    """Write the two LLVM modules of a program: for a batch, and for one sample.
+
+    A long program takes as long for one sample as for a vector of them, and seconds to compile: it has one
+    module, and the second is empty.
+    """
+    program.check()
+    width, layout = vector_width(options), make_plan(program, options)
+    inputs = [variable.size for variable in program.inputs]
+    outputs = [variable.size for variable in program.outputs]
+    many = [
+        _info([_VERSION, width, options.tiles, stride(layout, width)]),
+        evaluation(layout, width, "v_"),
+        batch(layout, inputs, outputs, width, options.tiles),
+    ]
+    if layout.operations > _LONG:
+        return module([*many, single_in_tile(layout, inputs, outputs, width)], options), ""
+    one = [
+        _info([_VERSION, stride(layout, 1)]),
+        evaluation(layout, 1, "s_"),
+        single(layout, inputs, outputs),
+    ]
+    return module(many, options), module(one, options, 1)
+
+
+def _info(numbers: Sequence[int]) -> str:
+    """Write what the loader must know."""
+    listed = ", ".join(f"i64 {number}" for number in numbers)
+    return f"@nacelle_info = constant [{len(numbers)} x i64] [{listed}]"
+
+
+def module_text(program: Program, options: Options = DEFAULT) -> str:
+    """Write the LLVM modules of a program: the target's source."""
+    many, one = module_texts(program, options)
+    return f"; a batch\n{many}\n; one sample\n{one}"
+
+
+def make_plan(program: Program, options: Options = DEFAULT) -> Plan:
+    """Lay out a program for the machine."""
+    machine = options.of_machine()
+    fma = machine.fma if options.fma is None else options.fma
+    return plan(program, fma=fma, chunk=options.chunk, registers=machine.registers)
+
+
+def compile_text(text: str, options: Options = DEFAULT) -> bytes:
+    """Compile a module's text to an object.
+
+    Raises:
+        CompilerError: if LLVM cannot.
+    """
+    return compiler.default().compile(text, options.of_machine(), options.level)
+
+
+def compile_object(program: Program, options: Options = DEFAULT) -> bytes:
+    """Compile a program to an object, as bytes that `load_object` takes on such a machine."""
+    return compile_two(lambda: module_texts(program, options), program, options)
+
+
+def compile_two(write: Callable[[], tuple[str, str]], program: Program, options: Options) -> bytes:
+    """Compile two modules of a program, of which the second may be empty, to bytes that `objects` takes.
+
+    Args:
+        write: writes the modules.
+        program: the program, which decides by its length whether they are compiled at once.
+        options: how code is made.
+    """
+    beside = len(program.code) > _BESIDE and (os.cpu_count() or 1) > 1
+    if beside:
+        # It is ready when the texts are written.
+        compiler.default().second().start()
+    texts = write()
+    if beside and all(texts):
+        many, one = compiler.default().compile_both(texts, options.of_machine(), options.level)
+    else:
+        many, one = (compile_text(text, options) if text else b"" for text in texts)
+    return _HEAD.pack(_MAGIC, len(many), len(one)) + many + one
+
+
+def objects(image: bytes) -> tuple[bytes, bytes]:
+    """Split what `compile_two` has made: the object for a batch, and the one for one sample."""
+    if len(image) < _HEAD.size:
+        raise TargetError("this is no object of nacelle")
+    magic, many, one = _HEAD.unpack_from(image)
+    if magic != _MAGIC or len(image) != _HEAD.size + many + one:
+        raise TargetError("this is no object of nacelle")
+    return image[_HEAD.size : _HEAD.size + many], image[_HEAD.size + many :]
+
+
+_numbers = itertools.count()
+_lock = threading.Lock()
+
+
+@functools.cache
+def _linker() -> orcjit.LLJIT:
+    this = host()
+    machine = compiler_worker.target_machine(this.triple, this.cpu, this.features, 0)
+    # JITLink loads four times as fast as the older linker.
+    return orcjit.create_lljit_compiler(machine, use_jit_link=True, suppress_errors=True)
+
+
+class Library:
+    """An object in memory; its code lives as long as this does."""
+
+    def __init__(self, image: bytes, symbols: Sequence[str]) -> None:
+        builder = orcjit.JITLibraryBuilder().add_object_img(image)
+        for symbol in symbols:
+            builder.export_symbol(symbol)
+        with _lock:
+            try:
+                self._tracker = builder.link(_linker(), f"nacelle{next(_numbers)}")
+            except RuntimeError as error:
+                raise TargetError(f"the object cannot be loaded: {error}") from error
+
+    def address(self, symbol: str) -> int:
+        """Give the address of a symbol."""
+        return int(self._tracker[symbol])
+
+    def numbers(self, symbol: str, count: int) -> list[int]:
+        """Read an array of integers."""
+        return list((ctypes.c_int64 * count).from_address(self.address(symbol)))
+
+
+@functools.cache
+def library_table() -> ctypes.Array[ctypes.c_void_p]:
+    """Addresses of the functions of the mathematics library, in the order of `llvm_ir.LIBRARY`."""
+    # On macOS and musl they are in the C library, which every process has open.
+    name = ctypes.util.find_library("m") if sys.platform.startswith("linux") else None
+    source = ctypes.CDLL(name or ("libm.so.6" if platform.libc_ver()[0] == "glibc" else None))
+    addresses = [ctypes.cast(getattr(source, function), ctypes.c_void_p).value for function in LIBRARY]
+    return (ctypes.c_void_p * len(LIBRARY))(*addresses)
+
+
+def aligned_memory(size: int) -> NDArray[np.uint8]:
+    """Make a block of memory that begins where a vector may."""
+    raw = np.zeros(size + _ALIGNMENT, dtype=np.uint8)
+    skip = -raw.ctypes.data % _ALIGNMENT
+    return raw[skip : skip + size]
+
+
+def address(numbers: NDArray[Any]) -> int:
+    """Give the address of an array's numbers."""
+    buffer: Any = numbers
+    try:
+        # Four times as fast as array.ctypes.data, but only for arrays that may be written and have entries.
+        return ctypes.addressof(ctypes.c_char.from_buffer(buffer))
+    except (TypeError, ValueError, BufferError):
+        return int(numbers.ctypes.data)
+
+
+class JitKernel:
+    """A program in native code; see `registry.Kernel`."""
+
+    def __init__(self, image: bytes, program: Program) -> None:
+        self.program = program
+        many, one = objects(image)
+        self._many = Library(many, ("nacelle_info", "nacelle_batch", *(() if one else ("nacelle_single",))))
+        self._one = Library(one, ("nacelle_info", "nacelle_single")) if one else self._many
+        version, self.width, self._tiles, self._stride = self._many.numbers("nacelle_info", 4)
+        also, self._single_stride = self._one.numbers("nacelle_info", 2) if one else (version, self._stride)
+        if not version == also == _VERSION:
+            raise TargetError(f"the object is of version {version}, not {_VERSION}")
+        pointer, integer = ctypes.c_void_p, ctypes.c_int64
+        self._batch = ctypes.CFUNCTYPE(None, pointer, pointer, pointer, integer, integer, pointer, pointer)(
+            self._many.address("nacelle_batch")
+        )
+        self._single = ctypes.CFUNCTYPE(None, pointer)(self._one.address("nacelle_single"))
+        self._table = ctypes.addressof(library_table())
+        self._work: deque[tuple[int, NDArray[np.uint8]]] = deque()
+        variables = (*program.inputs, *program.outputs)
+        self._sizes = [variable.size for variable in variables]
+        self._names = [variable.name for variable in variables]
+
+    def run(self, inputs: Sequence[NDArray[Any]], outputs: Sequence[NDArray[Any]], threads: int = 1) -> None:
+        """Evaluate all samples into the outputs.
+
+        Args:
+            inputs: C-contiguous float64 arrays (N, size) or (1, size), one per variable.
+            outputs: C-contiguous float64 arrays (N, size), one per variable.
+            threads: how many threads share the samples.
+        """
+        count, rows, places = self._check(inputs, outputs)
+        # Addresses of the inputs, of the outputs, and the distances of the inputs' rows.
+        numbers = array.array("q", places)
+        numbers.extend([0 if n == 1 else size for n, size in zip(rows, self._sizes, strict=False)])
+        first, _ = numbers.buffer_info()
+        last = first + 8 * len(inputs)
+        steps = first + 8 * len(self._sizes)
+
+        def part(start: int, stop: int) -> None:
+            try:
+                place, work = self._work.pop()
+            except IndexError:
+                work = aligned_memory(self._stride * self._tiles)
+                place = address(work)
+            self._batch(first, steps, last, start, stop, place, self._table)
+            self._work.append((place, work))
+
+        if threads <= 1 or count <= self.width:
+            part(0, count)
+        else:
+            spans = split(count, self.width, threads)
+            list(_pool(threads).map(part, *zip(*spans, strict=True)))
+
+    def bind(self, inputs: Sequence[NDArray[Any]], outputs: Sequence[NDArray[Any]]) -> Callable[[], None]:
+        """Give a function without arguments that evaluates one sample in these very buffers."""
+        count, _, places = self._check(inputs, outputs)
+        if count != 1:
+            raise ValueError("bind takes arrays of one row")
+        tile = aligned_memory(self._single_stride)
+        call = array.array("q", [address(tile), self._table, *places])
+        # The function keeps alive what it was given.
+        bound = functools.partial(self._single, ctypes.c_void_p(call.buffer_info()[0]))
+        vars(bound)["keep"] = (self, tile, call, inputs, outputs)
+        return bound
+
+    def _check(
+        self, inputs: Sequence[NDArray[Any]], outputs: Sequence[NDArray[Any]]
+    ) -> tuple[int, list[int], list[int]]:
+        """Check shapes, since native code would read past the end.
+
+        Returns:
+            The number of samples, the rows of every array, and the addresses of every array.
+        """
+        if len(inputs) != len(self.program.inputs) or len(outputs) != len(self.program.outputs):
+            raise ValueError(
+                f"{self.program.name} takes {len(self.program.inputs)} arrays and fills "
+                f"{len(self.program.outputs)}, not {len(inputs)} and {len(outputs)}"
+            )
+        rows: list[int] = []
+        places: list[int] = []
+        for size, numbers in zip(self._sizes, (*inputs, *outputs), strict=True):
+            shape = numbers.shape
+            if (
+                len(shape) != 2
+                or shape[1] != size
+                or numbers.dtype != _FLOAT64
+                or not numbers.flags.c_contiguous
+            ):
+                name = self._names[len(rows)]
+                raise ValueError(
+                    f"{name} must be a C-contiguous float64 array (N, {size}), not {numbers.dtype} {shape}"
+                )
+            rows.append(shape[0])
+            places.append(address(numbers))
+        count = rows[-1] if outputs else max(rows, default=0)
+        if any(n not in (1, count) for n in rows[: len(inputs)]) or any(
+            n != count for n in rows[len(inputs) :]
+        ):
+            raise ValueError(f"{self.program.name}: the arrays have different numbers of rows, {rows}")
+        if not all(numbers.flags.writeable for numbers in outputs):
+            raise ValueError(f"{self.program.name}: an output is read-only")
+        return count, rows, places
+
+
+def split(count: int, width: int, parts: int) -> list[tuple[int, int]]:
+    """Split samples into nearly equal spans of whole vectors."""
+    vectors = -(-count // width)
+    parts = max(1, min(parts, vectors))
+    edges = [min(count, width * (vectors * i // parts)) for i in range(parts + 1)]
+    return [(a, b) for a, b in itertools.pairwise(edges) if a < b]
+
+
+@functools.cache
+def _pool(threads: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(threads, thread_name_prefix="nacelle")
+
+
+# Threads do not live on in a forked process.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_pool.cache_clear)
+
+
+def load_object(image: bytes, program: Program) -> JitKernel:
+    """Load an object that `compile_object` has made of this program on such a machine.
+
+    Raises:
+        TargetError: if the bytes are no such object.
+    """
+    return JitKernel(image, program)
+
+
+def kernel(program: Program, options: Options = DEFAULT) -> JitKernel:
+    """Compile and load a program."""
+    return load_object(compile_object(program, options), program)
+
+
+register(Target("jit", module_text, kernel))

@@ -1,0 +1,227 @@
+"""The target `c`: header, sources, CMake file, Makefile, self-test; double and float side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+from nacelle.emit.c.drivers import newton_source
+from nacelle.emit.c.target import COptions, Interface, c_definition
+from nacelle.emit.names import Names, remark
+from nacelle.export.about import CONVENTIONS, Package, counted, friction_words, watch_words
+from nacelle.export.c.build import cmake_file, make_file
+from nacelle.export.c.self_test import self_test
+from nacelle.export.entries import Entry
+from nacelle.export.markdown import readme
+from nacelle.export.vectors import Vectors
+
+_WIDTH = 96
+
+
+def c_files(
+    package: Package, found: Mapping[str, Vectors], precisions: Sequence[str], batch: bool
+) -> dict[str, str]:
+    """Write all files of a C package, by their path in it.
+
+    Args:
+        package: what is exported.
+        found: reference vectors by label.
+        precisions: "double", "float", or both.
+        batch: whether there are entries for many samples.
+    """
+    name = package.name
+    sources: dict[str, str] = {}
+    headers: dict[str, str] = {}
+    stack: dict[str, dict[str, int]] = {}
+    for entry in package.entries:
+        for real in precisions:
+            options = _options(package, entry, real, batch)
+            if entry.model is None:
+                for file, text in newton_source(entry.program, options).items():
+                    (headers if file.endswith(".h") else sources)[file] = text
+            text, bytes_used = c_definition(entry.program, options, f"{name}.h")
+            sources[f"{Interface(entry.program, options).name}.c"] = text
+            stack.setdefault(entry.label, {})[real] = bytes_used
+    included = [file for file in headers if file.endswith("_newton.h")]
+    files = {f"include/{name}.h": _header(package, precisions, batch, included, stack)}
+    files |= {f"include/{file}": text for file, text in headers.items()}
+    files |= {f"src/{file}": text for file, text in sources.items()}
+    files["test/self_test.c"] = self_test(package, found, precisions)
+    files["CMakeLists.txt"] = cmake_file(name, sorted(sources), sorted(headers))
+    files["Makefile"] = make_file(name, sorted(sources))
+    files["README.md"] = readme(package, _use(package, precisions, batch), _notes(package, stack))
+    return files
+
+
+def _options(package: Package, entry: Entry, real: str, batch: bool) -> COptions:
+    kind: Literal["double", "float"] = "float" if real == "float" else "double"
+    ending = "_f" if real == "float" else ""
+    return COptions(
+        real=kind,
+        name=f"{package.name}_{entry.label}{ending}",
+        batch=batch,
+        units=entry.words,
+        about=entry.title,
+        plain=True,
+    )
+
+
+def _wrapped(text: str, first: str, rest: str) -> list[str]:
+    """Break a text into lines of a comment."""
+    lines, line = [], first
+    for word in text.split():
+        if len(line) + len(word) + 1 > _WIDTH and line.strip() != rest.strip():
+            lines.append(line.rstrip())
+            line = rest
+        line += word + " "
+    return [*lines, line.rstrip()]
+
+
+def _header(
+    package: Package,
+    precisions: Sequence[str],
+    batch: bool,
+    included: Sequence[str],
+    stack: Mapping[str, Mapping[str, int]],
+) -> str:
+    name = package.name
+    guard = f"{name}_h_included"
+    lines = ["/*", f" * Models of the robot {remark(package.robot.name)}.", f" * {package.origin}", " *"]
+    lines += _wrapped(friction_words(package.wanted), " * ", " * ")
+    for text in CONVENTIONS:
+        lines += _wrapped(text, " * - ", " *   ")
+    lines += [
+        " *",
+        " * No heap, no globals, nothing kept between calls: any number of threads may call. Functions are",
+        " * straight-line code: their time does not depend on the numbers. Outputs must not overlap inputs "
+        "or",
+        " * each other. NaN and infinities pass through. Functions that end in _f compute in float.",
+        " * Never compile with -ffast-math or -ffinite-math-only, which assume NaN away.",
+        " */",
+        f"#ifndef {guard}",
+        f"#define {guard}",
+        "",
+        "#include <stddef.h>",
+        "",
+        *(f'#include "{file}"' for file in included),
+        *([""] if included else []),
+        "#ifdef __cplusplus",
+        'extern "C" {',
+        "#endif",
+        "",
+    ]
+    taken = Names((guard,))
+    for entry in package.entries:
+        lines += _declared(package, entry, precisions, batch, taken, stack[entry.label])
+    lines += ["#ifdef __cplusplus", "}", "#endif", "", f"#endif /* {guard} */", ""]
+    return "\n".join(lines)
+
+
+def _declared(
+    package: Package,
+    entry: Entry,
+    precisions: Sequence[str],
+    batch: bool,
+    taken: Names,
+    stack: Mapping[str, int],
+) -> list[str]:
+    """The remark, the dimensions and the prototypes of an entry."""
+    interfaces = [Interface(entry.program, _options(package, entry, real, batch)) for real in precisions]
+    first = interfaces[0]
+    lines = ["/*", *_wrapped(f"{package.name}_{entry.label}: {entry.title}.", " * ", " * "), " *"]
+    for kind, arrays in (("in", first.inputs), ("out", first.outputs)):
+        for array in arrays:
+            lines += _wrapped(first.describe(array), f" *   {kind:4s}", " *         ")
+    lines += [" *", *_wrapped(f"{counted(entry.count)}.", " * ", " * ")]
+    bytes_used = ", ".join(f"{count} bytes ({real})" for real, count in stack.items())
+    lines += _wrapped(
+        f"At most {entry.alive} values alive at once; arrays on the stack: {bytes_used}.", " * ", " * "
+    )
+    for text in watch_words(entry):
+        lines += _wrapped(text, " * ", " *   ")
+    lines.append(" */")
+    for array in (*first.inputs, *first.outputs):
+        macro = taken.unique(f"{package.name}_{entry.label}_{array.name}_size".upper())
+        lines.append(f"#define {macro} {array.size}")
+    if entry.model is None:
+        # The headers of the iteration declare the step.
+        return [*lines, ""]
+    for interface in interfaces:
+        lines.append(f"{interface.single(restrict=False)};")
+        if batch:
+            lines.append(f"{interface.batch(restrict=False)};")
+    return [*lines, ""]
+
+
+def _use(package: Package, precisions: Sequence[str], batch: bool) -> list[str]:
+    name = package.name
+    alone = {
+        "double": "All functions compute in double.",
+        "float": "All functions compute in float; their names end in `_f`.",
+    }
+    twice = "Every function is there twice: in double, and with the ending `_f` in float."
+    functions = alone[precisions[0]] if len(precisions) == 1 else twice
+    lines = [
+        "## Building and testing",
+        "",
+        "With CMake:",
+        "",
+        "    cmake -S . -B build && cmake --build build && ctest --test-dir build --output-on-failure",
+        "",
+        "With make: `make test`. By hand:",
+        "",
+        "    cc -std=c99 -O3 -fno-math-errno -fno-trapping-math -Iinclude src/*.c test/self_test.c -lm -o "
+        "self_test",
+        "    ./self_test",
+        "",
+        "The self-test compares every function with results that were computed with 50 digits, prints the "
+        "worst error of each output and returns 0 if all of them are within their tolerance: a multiple of "
+        "the rounding error that the function has in that precision.",
+        "",
+        "C99 and `math.h` are all that is needed. Never compile with `-ffast-math` or `-ffinite-math-only`.",
+        "",
+        "## Calling",
+        "",
+        f"Include `{name}.h`. {functions} Arguments are arrays, inputs first, in the order of the tables "
+        "below; matrices lie row by row. Nothing is allocated and nothing is kept between calls.",
+    ]
+    if batch:
+        lines += [
+            "",
+            "Functions that end in `_batch` evaluate n samples: those of an input lie its stride apart (0: "
+            "one for all), those of an output follow each other.",
+        ]
+    if package.iterated is not None:
+        lines += [
+            "",
+            f"Legs of this robot are found by iteration. Before a function that takes `y`, call "
+            f"`{name}_{package.iterated.label}_newton(y, x, 1e-12, 20, NULL, NULL)` (in float with 1e-5): it "
+            "improves y, from that of the sample before or from the start below, and returns 0 if the legs "
+            "are closed. This is the one loop in the package; its cap is an argument. Its worst case is "
+            "cap + 1 times the count of the step. At the reference pose",
+            "",
+            *_start(package),
+        ]
+    return lines
+
+
+def _start(package: Package) -> list[str]:
+    from nacelle.kinematics.mechanism.mechanism import mechanism
+
+    x, y = mechanism(package.robot).reference
+    return [
+        f"    {letter} = {{{', '.join(repr(float(n)) for n in values)}}}"
+        for letter, values in (("x", x), ("y", y))
+    ]
+
+
+def _notes(package: Package, stack: Mapping[str, Mapping[str, int]]) -> dict[str, str]:
+    notes = {}
+    for entry in package.entries:
+        arrays = ", ".join(f"{count} bytes in {real}" for real, count in stack[entry.label].items())
+        notes[entry.label] = (
+            f"C function `{package.name}_{entry.label}`. On the stack: at most {entry.alive} intermediate "
+            f"values alive at once in the order written, and arrays of {arrays} between its parts; no heap. "
+            "What a compiler makes of it `gcc -fstack-usage` tells."
+        )
+    return notes

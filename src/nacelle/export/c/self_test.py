@@ -1,0 +1,175 @@
+"""The self-test of a C package: reference vectors against every function, in both precisions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from nacelle.emit.c.target import COptions, Interface
+from nacelle.export.about import Package
+from nacelle.export.entries import Entry
+from nacelle.export.vectors import Vectors, closed
+from nacelle.spatial.scalar import Array
+
+_HEAD = """\
+/*
+ * Self-test of {name}: every function at {states} states around the reference pose, against results that were
+ * computed with 50 digits. Errors count relative to the largest entry of an output. Returns 0 if all is well.
+ *
+ * {origin}
+ */
+#include "{name}.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#define STATES {states}
+
+/* The larger of an error so far and that of some numbers; infinite if one of them is NaN. */
+static double worse(double worst, double found, double wanted, double scale)
+{{
+    const double error = fabs(found - wanted) / scale;
+    if (!(error <= worst)) {{
+        return (error == error) ? error : HUGE_VAL;
+    }}
+    return worst;
+}}
+
+/* Print a result; 1 if it is bad. */
+static int report(const char *function, const char *output, double worst, double tolerance)
+{{
+    const int good = worst <= tolerance;
+    printf("%-45s %-14s worst error %.1e, tolerated %.1e: %s\\n", function, output, worst, tolerance,
+           good ? "good" : "BAD");
+    return good ? 0 : 1;
+}}
+
+"""
+
+
+def self_test(package: Package, found: Mapping[str, Vectors], precisions: Sequence[str]) -> str:
+    """Write test/self_test.c.
+
+    Args:
+        package: the package.
+        found: reference vectors by label.
+        precisions: "double", "float".
+    """
+    states = next(iter(found.values())).states
+    parts = [_HEAD.format(name=package.name, states=states, origin=package.origin)]
+    calls = []
+    for entry in package.entries:
+        vectors = found[entry.label]
+        parts.append(_data(package, entry, vectors))
+        for real in precisions:
+            parts.append(_check(package, entry, vectors, real))
+            calls.append(f"    bad += check_{_name(entry, real)}();")
+            if entry.model is None:
+                parts.append(_newton(package, entry, vectors, real))
+                calls.append(f"    bad += check_{_name(entry, real)}_newton();")
+    ends = [
+        "    if (bad != 0) {",
+        '        printf("%d outputs are BAD\\n", bad);',
+        "        return 1;",
+        "    }",
+        '    printf("all is well\\n");',
+        "    return 0;",
+    ]
+    parts.append("\n".join(["int main(void)", "{", "    int bad = 0;", *calls, *ends, "}", ""]))
+    return "\n".join(parts)
+
+
+def _name(entry: Entry, real: str) -> str:
+    return entry.label + ("_f" if real == "float" else "")
+
+
+def _interface(package: Package, entry: Entry, real: str) -> Interface:
+    name = f"{package.name}_{_name(entry, real)}"
+    return Interface(entry.program, COptions(real="float" if real == "float" else "double", name=name))
+
+
+def _table(name: str, values: Array) -> str:
+    rows = []
+    for row in values.tolist():
+        texts = [repr(value) for value in row]
+        lines = [", ".join(texts[k : k + 4]) for k in range(0, len(texts), 4)]
+        rows.append("    {" + ",\n     ".join(lines) + "},")
+    return "\n".join([f"static const double {name}[STATES][{values.shape[1]}] = {{", *rows, "};", ""])
+
+
+def _data(package: Package, entry: Entry, vectors: Vectors) -> str:
+    """Tables of inputs and outputs, numbered: names of variables are for the eye alone."""
+    tables = [f"/* {package.name}_{entry.label} */"]
+    for k, values in enumerate(vectors.inputs.values()):
+        tables.append(_table(f"{entry.label}_in{k}", values))
+    for k, values in enumerate(vectors.outputs.values()):
+        tables.append(_table(f"{entry.label}_out{k}", values))
+    if entry.model is None:
+        tables.append(_table(f"{entry.label}_closed", closed(entry, vectors)))
+    return "\n".join(tables)
+
+
+def _check(package: Package, entry: Entry, vectors: Vectors, real: str) -> str:
+    interface = _interface(package, entry, real)
+    sizes = [variable.size for variable in entry.program.inputs]
+    results = [variable.size for variable in entry.program.outputs]
+    lines = [f"static int check_{_name(entry, real)}(void)", "{"]
+    lines += [f"    {real} in{k}[{size}];" for k, size in enumerate(sizes)]
+    lines += [f"    {real} out{k}[{size}];" for k, size in enumerate(results)]
+    lines += [f"    double worst{k} = 0.0;" for k in range(len(results))]
+    lines += ["    int bad = 0;", "    for (int i = 0; i < STATES; ++i) {"]
+    for k, size in enumerate(sizes):
+        lines += [
+            f"        for (int j = 0; j < {size}; ++j) {{",
+            f"            in{k}[j] = ({real}){entry.label}_in{k}[i][j];",
+            "        }",
+        ]
+    passed = [f"in{k}" for k in range(len(sizes))] + [f"out{k}" for k in range(len(results))]
+    lines.append(f"        {interface.name}({', '.join(passed)});")
+    for k, (name, size) in enumerate(zip(vectors.outputs, results, strict=True)):
+        lines += [
+            f"        for (int j = 0; j < {size}; ++j) {{",
+            f"            worst{k} = worse(worst{k}, (double)out{k}[j], {entry.label}_out{k}[i][j], "
+            f"{vectors.scale[name]!r});",
+            "        }",
+        ]
+    lines.append("    }")
+    for k, (name, array) in enumerate(zip(vectors.outputs, interface.outputs, strict=True)):
+        limit = vectors.tolerance[real][name]
+        lines.append(f'    bad += report("{interface.name}", "{array.name}", worst{k}, {limit!r});')
+    return "\n".join([*lines, "    return bad;", "}", ""])
+
+
+def _newton(package: Package, entry: Entry, vectors: Vectors, real: str) -> str:
+    """Newton's iteration from starts beside the solutions."""
+    interface = _interface(package, entry, real)
+    y, x = (variable.size for variable in entry.program.inputs)
+    # What a step leaves open shrinks quadratically: a step more than asked for ends in rounding.
+    tolerance, limit = (1e-12, 1e-10) if real == "double" else (1e-5, 1e-3)
+    ending = "f" if real == "float" else ""
+    call = f"{interface.name}_newton(y, x, {tolerance!r}{ending}, 20, NULL, NULL)"
+    return "\n".join(
+        [
+            f"static int check_{_name(entry, real)}_newton(void)",
+            "{",
+            f"    {real} y[{y}];",
+            f"    {real} x[{x}];",
+            "    double worst = 0.0;",
+            "    for (int i = 0; i < STATES; ++i) {",
+            f"        for (int j = 0; j < {y}; ++j) {{",
+            f"            y[j] = ({real}){entry.label}_in0[i][j];",
+            "        }",
+            f"        for (int j = 0; j < {x}; ++j) {{",
+            f"            x[j] = ({real}){entry.label}_in1[i][j];",
+            "        }",
+            f"        if ({call} != 0) {{",
+            "            worst = HUGE_VAL;",
+            "        }",
+            f"        for (int j = 0; j < {y}; ++j) {{",
+            f"            worst = worse(worst, (double)y[j], {entry.label}_closed[i][j], 1.0);",
+            "        }",
+            "    }",
+            f'    return report("{interface.name}_newton", "y", worst, {limit!r});',
+            "}",
+            "",
+        ]
+    )

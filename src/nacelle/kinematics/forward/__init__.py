@@ -1,0 +1,1 @@
+"""Forward kinematics: from the actuators to the pose of the nacelle."""

@@ -1,0 +1,111 @@
+"""Forward kinematics in closed form: where spheres or circles about the legs' driven ends meet.
+
+Where the nacelle only translates, every driven joint fixes a sphere on which the end of its leg lies.
+Moved by the end's constant place on the nacelle, all spheres pass through the platform's origin p: three
+of them (DELTA, Orthoglide, tripods) meet in two points, and so do two circles in a plane (five-bar, PRRRP).
+The point on the side of the reference pose is taken.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from nacelle.kinematics.legs.sphere import driven_joint, leg_sphere
+from nacelle.kinematics.mechanism.mechanism import Mechanism
+from nacelle.kinematics.tree.spanning_tree import joint_steps
+from nacelle.model.leg import PLATFORM
+from nacelle.model.platform import AXES
+from nacelle.model.robot import Robot
+from nacelle.spatial.scalar import Array, Scalar, cross, divide, dot, pack, sqrt
+
+
+def applies(known: Mechanism) -> bool:
+    """Whether the pose follows from the actuators by spheres or circles."""
+    robot = known.robot
+    coordinates = robot.motion.coordinates
+    if (
+        not known.closed_form
+        or len(robot.legs) != len(coordinates)
+        or len(robot.actuators) != len(coordinates)
+    ):
+        return False
+    if len(coordinates) not in (2, 3) or any(name not in AXES[:3] for name in coordinates):
+        return False
+    driven = [driven_joint(robot, leg) for leg in robot.legs]
+    return sorted(j for j in driven if j is not None) == sorted(a.joint for a in robot.actuators)
+
+
+def _spheres(robot: Robot, known: Mechanism, q: Array) -> list[tuple[Array, Scalar]]:
+    """Centre and square of the radius of each leg's sphere for the platform's origin."""
+    x0 = known.reference[0]
+    R = known.chart.pose(x0).R
+    place = {actuator.joint: k for k, actuator in enumerate(robot.actuators)}
+    result = []
+    for leg in robot.legs:
+        joint = driven_joint(robot, leg)
+        assert joint is not None
+        step = joint_steps(robot.joints[joint], q[place[joint] : place[joint] + 1])[0]
+        centre, radius2, closure = leg_sphere(robot, leg, step)
+        frame = closure.frame_predecessor if closure.predecessor == PLATFORM else closure.frame_successor
+        result.append((centre - R @ frame.p, radius2))
+    return result
+
+
+def meet(robot: Robot, known: Mechanism, q: Array) -> tuple[Array, Scalar]:
+    """The pose x (nx,) and a gate: below zero where the spheres do not meet, zero where they touch."""
+    return _meet(robot, known, q, _side(known))
+
+
+@lru_cache(maxsize=64)
+def _side(known: Mechanism) -> int:
+    """Which of the two points is that of the reference pose."""
+    x0 = known.reference[0]
+    q = np.array([known.assembly.q[known.robot.q_slices[a.joint]][0] for a in known.robot.actuators])
+    with np.errstate(all="ignore"):
+        errors = {side: float(np.max(np.abs(_meet(known.robot, known, q, side)[0] - x0))) for side in (1, -1)}
+    return min(errors, key=lambda side: errors[side])
+
+
+def _meet(robot: Robot, known: Mechanism, q: Array, side: int) -> tuple[Array, Scalar]:
+    spheres = _spheres(robot, known, q)
+    if len(spheres) == 3:
+        p, gate = three_spheres(spheres, side)
+    else:
+        p, gate = _two_circles(robot, spheres, side)
+    return pack([p[AXES.index(name)] for name in robot.motion.coordinates]), gate
+
+
+def three_spheres(spheres: list[tuple[Array, Scalar]], side: int) -> tuple[Array, Scalar]:
+    """P = c_1 + a e + b f + g e x f, e and f to the other centres; a and b from differences of spheres."""
+    (c1, r1), (c2, r2), (c3, r3) = spheres
+    e, f = c2 - c1, c3 - c1
+    ee, ef, ff = dot(e, e), dot(e, f), dot(f, f)
+    s, t = 0.5 * (r1 - r2 + ee), 0.5 * (r1 - r3 + ff)
+    share = divide(1.0, ee * ff - ef * ef)
+    flat = ((s * ff - t * ef) * share) * e + ((t * ee - s * ef) * share) * f
+    rest = r1 - dot(flat, flat)
+    return c1 + flat + (float(side) * sqrt(rest * share)) * cross(e, f), divide(rest, r1)
+
+
+def _two_circles(robot: Robot, spheres: list[tuple[Array, Scalar]], side: int) -> tuple[Array, Scalar]:
+    """The same in the plane of two translations, where the third coordinate of p is the reference's."""
+    i, j = (AXES.index(name) for name in robot.motion.coordinates)
+    k = 3 - i - j
+    height = robot.numeric.reference.p[k]
+    circles = []
+    for centre, radius2 in spheres:
+        off = height - centre[k]
+        circles.append((pack([centre[i], centre[j]]), radius2 - off * off))
+    (c1, r1), (c2, r2) = circles
+    e = c2 - c1
+    ee = dot(e, e)
+    share = divide(1.0, ee)
+    along = 0.5 * (r1 - r2 + ee) * share
+    rest = r1 - along * along * ee
+    g = float(side) * sqrt(rest * share)
+    flat = c1 + along * e + g * pack([-e[1], e[0]])
+    p: list[Scalar] = [0.0, 0.0, 0.0]
+    p[i], p[j], p[k] = flat[0], flat[1], height
+    return pack(p), divide(rest, r1)

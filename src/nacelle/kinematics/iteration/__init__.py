@@ -1,0 +1,1 @@
+"""What iteration finds at poses, and on which branch."""

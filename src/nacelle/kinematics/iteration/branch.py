@@ -1,0 +1,400 @@
+"""Branches: numbers that change their sign where the solution of an iteration changes its branch.
+
+The closures that are solved by iteration say K dy = -residual, dy the unknown joints of legs and the
+dependent coordinates of the nacelle. Along a path without singularities det K keeps its sign. K is sparse:
+rows and columns can be arranged so that square blocks stand on the diagonal and nothing below them (the
+decomposition of Dulmage and Mendelsohn), a block for each loop that is solved once those before it are, and
+
+    det K = product of the blocks' determinants up to a sign
+
+so each block's determinant keeps its sign, too. Beside them the length of a telescopic strut keeps its sign:
+at zero its direction is not determined. All numbers are positive in the reference pose. A negative one
+proves another branch; positive ones alone prove nothing, because several solutions can share their signs.
+Blocks with more rows than unknowns (overconstrained loops) have no determinant and give no number.
+
+Loops that can lie flat, such as parallelograms, have two kinds of solutions that meet there and share their
+signs beyond. On one of them unknowns are constant, equal or opposite:
+
+    y_i = s y_j + c,    s = 1, -1 or 0,
+
+which programs make use of. One more number says whether all such relations of the reference's branch hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from nacelle.kinematics.mechanism.assembly import rate_scale
+from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism
+from nacelle.kinematics.mechanism.mobility import closed_near, generic_poses
+from nacelle.kinematics.tree.configuration import Configuration, configuration
+from nacelle.kinematics.tree.rates import equations
+from nacelle.kinematics.tree.spanning_tree import TreeMotion
+from nacelle.model.joint import Joint, JointKind, Primitive
+from nacelle.model.robot import Robot
+from nacelle.spatial.scalar import Array, Scalar, divide, pack, sin
+
+# Entries below this are zero: pure numbers of the size 1 that are found with a few roundings.
+_NOTHING = 1e-11
+# How far the configurations are from the reference by which relations of unknowns are recognised.
+_NEAR = (0.07, 0.05, 0.03, 0.02)
+# A relation holds at all of them to the first number; a state is elsewhere where it is wrong by the second.
+_RELATED = 1e-10
+_WRONG = 1e-7
+_TURNING = (JointKind.REVOLUTE, JointKind.UNIVERSAL, JointKind.SPHERICAL, JointKind.POINT)
+
+
+@dataclass(frozen=True)
+class Block:
+    """A square block of K.
+
+    Attributes:
+        rows: places of its rows among all equations of the iteration, in the order of the pivots.
+        columns: places of its columns among the unknown rates, in the order of the pivots.
+        scale: what makes its determinant 1 in the reference pose.
+    """
+
+    rows: tuple[int, ...]
+    columns: tuple[int, ...]
+    scale: float
+
+
+@dataclass(frozen=True)
+class Strut:
+    """A telescopic strut: a prismatic joint between two bodies that have one more joint each.
+
+    Attributes:
+        joint: index of the prismatic joint.
+        zero: its coordinate at the length zero, m.
+        scale: what makes its length 1 in the reference pose.
+    """
+
+    joint: int
+    zero: float
+    scale: float
+
+
+@dataclass(frozen=True)
+class Relation:
+    """What holds between unknowns on a branch: y[first] = sign y[second] + constant, sign 1, -1 or 0."""
+
+    first: int
+    second: int
+    sign: float
+    constant: float
+
+
+@dataclass(frozen=True)
+class Branch:
+    """What keeps its sign on a branch.
+
+    Attributes:
+        rates: places in u of the unknown rates of the iteration.
+        blocks: the square blocks of K.
+        struts: telescopic struts that are found by iteration.
+        names: of the blocks and struts: their joints; of the relations: "related joints".
+        relations: of unknowns on the branch of the reference pose.
+    """
+
+    rates: tuple[int, ...]
+    blocks: tuple[Block, ...]
+    struts: tuple[Strut, ...]
+    names: tuple[str, ...]
+    relations: tuple[Relation, ...] = ()
+
+    @property
+    def signs(self) -> int:
+        """How many numbers change their sign at singularities."""
+        return len(self.blocks) + len(self.struts)
+
+    @property
+    def size(self) -> int:
+        """How many numbers there are: these, and one for all relations."""
+        return self.signs + bool(self.relations)
+
+
+def branch_of(robot: Robot) -> Branch:
+    """What keeps its sign on the branch of the reference pose of a robot."""
+    return _branch(mechanism(robot).robot)
+
+
+@lru_cache(maxsize=64)
+def _branch(robot: Robot) -> Branch:
+    known = mechanism(robot)
+    legs = [rate for k in known.iterated_legs for rate in known.legs[k].rates]
+    rates = (*known.dependent, *legs)
+    if not rates:
+        return Branch((), (), (), ())
+    own = rate_scale(robot)[list(rates)]
+    found = configuration(robot, known, *known.reference)
+    motions = [found.motion, *(motion for motion, _ in generic_poses(robot, known.assembly))]
+    samples = np.stack([_matrix(robot, known, motion, rates) for motion in motions])
+    nonzero = np.max(np.abs(samples * own), axis=0) > _NOTHING
+    blocks = []
+    for rows, columns in _square_parts(nonzero):
+        part = samples[0][np.ix_(rows, columns)]
+        order = _pivots(part)
+        first, second = tuple(rows[i] for i, _ in order), tuple(columns[j] for _, j in order)
+        values = [float(_determinant(K[np.ix_(first, second)])) for K in samples]
+        # What does not change cannot vanish.
+        if np.ptp(values) > _NOTHING * abs(values[0]):
+            blocks.append(Block(first, second, 1.0 / values[0] if values[0] else 1.0))
+    struts = _struts(robot, known)
+    joints = _joints_of_rates(robot)
+    names = [" ".join(dict.fromkeys(joints[rates[j]] for j in sorted(block.columns))) for block in blocks]
+    names += [robot.joints[strut.joint].name for strut in struts]
+    relations = _relations(known)
+    return Branch(rates, tuple(blocks), struts, (*names, *["related joints"] * bool(relations)), relations)
+
+
+def _relations(known: Mechanism) -> tuple[Relation, ...]:
+    """Relations of unknowns that hold at closed configurations near the reference, idle joints moved too."""
+    rng = np.random.default_rng(2)
+    rows = [known.reference[1]]
+    for reach in _NEAR:
+        closed = closed_near(known.robot, known.assembly, reach, rng)
+        if closed is not None:
+            rows.append(known.unknowns(known.chart.coordinates(closed[0])[1], closed[1]))
+    if len(rows) < len(_NEAR):
+        return ()
+    values, balls = np.stack(rows) / unknown_units(known), _balls(known)
+    found: list[Relation] = []
+    free: list[int] = []
+    for i, own in enumerate(values.T):
+        others = [(i, 0.0), *((j, sign) for j in free for sign in (1.0, -1.0))]
+        for j, sign in others:
+            constant = own - sign * values[:, j]
+            # A quaternion and its negative are one orientation.
+            if balls[i] != balls[j] or (balls[i] >= 0 and abs(constant[0]) > _RELATED):
+                continue
+            if np.ptp(constant) < _RELATED * max(1.0, float(np.max(np.abs(own)))):
+                found.append(Relation(i, j, sign, float(constant[0])))
+                break
+        else:
+            free.append(i)
+    return tuple(found)
+
+
+def _related(known: Mechanism, relations: Sequence[Relation], y: Array) -> Scalar:
+    """1 where all relations hold, negative where one is wrong by more than `_WRONG`."""
+    units, angles = unknown_units(known), _angles(known)
+    number: Scalar = 1.0
+    for relation in relations:
+        i, j = relation.first, relation.second
+        left = y[i] * float(1.0 / units[i]) - relation.constant
+        if relation.sign:
+            left = left - y[j] * float(relation.sign / units[j])
+        if angles[i]:
+            # Full turns do not matter.
+            left = 2.0 * sin(0.5 * left)
+        left = left * (1.0 / _WRONG)
+        number = number - left * left
+    return number
+
+
+def _primitives(known: Mechanism) -> list[tuple[int, Primitive]]:
+    """For every unknown joint coordinate behind those of the nacelle its joint and primitive."""
+    joints = ((j, known.robot.joints[j]) for j in known.iterated_joints)
+    return [(j, p) for j, joint in joints for p in joint.primitives for _ in range(p.nq)]
+
+
+def _balls(known: Mechanism) -> list[int]:
+    """For every unknown the joint whose quaternion it belongs to, -1 for all others."""
+    own = [j if primitive is Primitive.BALL else -1 for j, primitive in _primitives(known)]
+    return [-1] * known.chart_size + own
+
+
+def _angles(known: Mechanism) -> list[bool]:
+    """For every unknown whether it is the angle of a joint."""
+    own = [primitive.turns and primitive is not Primitive.BALL for _, primitive in _primitives(known)]
+    return [False] * known.chart_size + own
+
+
+def unknown_units(known: Mechanism) -> Array:
+    """What the unknowns y count in (ny,): the robot's size for lengths, 1 for angles and quaternions."""
+    units = [known.robot.size] * (3 - len(known.chart.moves)) if known.parasitic else []
+    units += [1.0] * (known.chart_size - len(units))
+    for _, primitive in _primitives(known):
+        is_length = not (primitive is Primitive.BALL or primitive.turns)
+        units.append(known.robot.size if is_length else 1.0)
+    return np.array(units)
+
+
+def branch_numbers(robot: Robot, known: Mechanism, now: Configuration, y: Array) -> Array:
+    """Numbers (size,) that are positive on the branch of the reference pose, 1 in it, over any scalar."""
+    plan = branch_of(robot)
+    if not plan.size:
+        return np.zeros(0)
+    values: list[Scalar] = []
+    if plan.blocks:
+        K = _matrix(robot, known, now.motion, plan.rates)
+        values += [
+            block.scale * _determinant(K[list(block.rows)][:, list(block.columns)]) for block in plan.blocks
+        ]
+    place = known.chart_size
+    starts = {}
+    for j in known.iterated_joints:
+        starts[j], place = place, place + robot.joints[j].nq
+    values += [(y[starts[strut.joint]] - strut.zero) * strut.scale for strut in plan.struts]
+    if plan.relations:
+        values.append(_related(known, plan.relations, y))
+    return pack(values)
+
+
+def _matrix(robot: Robot, known: Mechanism, motion: TreeMotion, rates: Sequence[int]) -> Array:
+    """K (equations, unknown rates): closure rows over their scale, then the rows of idle spins."""
+    system = equations(robot, known, motion)
+    rows = [*known.nacelle_rows, *(row for k in known.iterated_legs for row in known.legs[k].rows)]
+    K = system.closures.jacobian[rows][:, list(rates)] / known.row_scale[rows].reshape(-1, 1)
+    spins = [row[list(rates)] for k in known.iterated_legs for row in system.rows[k]]
+    return np.asarray(np.concatenate([K, np.stack(spins)]) if spins else K)
+
+
+def _joints_of_rates(robot: Robot) -> list[str]:
+    """The name that a rate of the tree belongs to."""
+    names = ["the nacelle"] * robot.platform_nv
+    for joint in robot.tree_joints:
+        names += [joint.name] * joint.nv
+    return names
+
+
+# ---- the structure of a sparse matrix
+
+
+def _square_parts(nonzero: Array) -> list[tuple[list[int], list[int]]]:
+    """Rows and columns of the square blocks on the diagonal, from which entries can be other than zero."""
+    parts = []
+    for rows, columns in _connected(nonzero):
+        if len(rows) != len(columns):
+            continue
+        row_of = _matching(nonzero[np.ix_(rows, columns)])
+        if row_of is not None:
+            for group in _mutual(nonzero[np.ix_([rows[i] for i in row_of], columns)]):
+                parts.append(([rows[row_of[j]] for j in group], [columns[j] for j in group]))
+    return parts
+
+
+def _connected(nonzero: Array) -> list[tuple[list[int], list[int]]]:
+    """Rows and columns of the parts of a matrix that share nothing."""
+    left, parts = set(range(nonzero.shape[1])), []
+    while left:
+        columns, rows = {min(left)}, set[int]()
+        while True:
+            more_rows = set(np.flatnonzero(np.any(nonzero[:, sorted(columns)], axis=1)).tolist())
+            more = set(np.flatnonzero(np.any(nonzero[sorted(more_rows)], axis=0)).tolist()) | columns
+            if more == columns and more_rows == rows:
+                break
+            columns, rows = more, more_rows
+        parts.append((sorted(rows), sorted(columns)))
+        left -= columns
+    return parts
+
+
+def _matching(nonzero: Array) -> list[int] | None:
+    """A row for every column of a square pattern, each once; None if there is no such choice."""
+    n = len(nonzero)
+    column_of: dict[int, int] = {}
+
+    def free(column: int, seen: set[int]) -> bool:
+        for row in np.flatnonzero(nonzero[:, column]).tolist():
+            if row not in seen:
+                seen.add(row)
+                if row not in column_of or free(column_of[row], seen):
+                    column_of[row] = column
+                    return True
+        return False
+
+    if not all(free(column, set()) for column in range(n)):
+        return None
+    row_of = {column: row for row, column in column_of.items()}
+    return [row_of[column] for column in range(n)]
+
+
+def _mutual(nonzero: Array) -> list[list[int]]:
+    """Groups of columns of a pattern with a full diagonal that depend on each other."""
+    reach = nonzero | np.eye(len(nonzero), dtype=bool)
+    for _ in range(len(reach).bit_length()):
+        reach = reach @ reach
+    mutual = reach & reach.T
+    return [np.flatnonzero(row).tolist() for k, row in enumerate(mutual) if np.flatnonzero(row)[0] == k]
+
+
+# ---- determinants
+
+
+def _pivots(A: Array) -> list[tuple[int, int]]:
+    """The order (row, column) in which a matrix of floats is eliminated: large pivots that fill little.
+
+    Among the pivots within a factor of ten of the largest one that which meets the fewest entries of its row
+    and column is taken, the first of them in ties.
+    """
+    A, order = A.copy(), []
+    rows, columns = list(range(len(A))), list(range(len(A)))
+    while rows:
+        part = np.abs(A[np.ix_(rows, columns)])
+        full = part > _NOTHING * np.max(part, initial=0.0)
+        fill = (full.sum(axis=1)[:, None] - 1) * (full.sum(axis=0)[None] - 1)
+        fill = np.where(part >= 0.1 * np.max(part), fill, len(full) ** 2)
+        i, j = np.unravel_index(int(np.argmin(fill)), fill.shape)
+        row, column = rows.pop(int(i)), columns.pop(int(j))
+        order.append((row, column))
+        if rows and A[row, column]:
+            A[np.ix_(rows, columns)] -= np.outer(A[rows, column], A[row, columns]) / A[row, column]
+    return order
+
+
+def _determinant(A: Array) -> Scalar:
+    """The determinant of a matrix of any scalar: written out up to 3 x 3, else by elimination in order."""
+    n = len(A)
+    if n == 1:
+        return A[0, 0]
+    if n == 2:
+        return A[0, 0] * A[1, 1] - A[0, 1] * A[1, 0]
+    if n == 3:
+        minors = [A[1, j] * A[2, k] - A[1, k] * A[2, j] for j, k in ((1, 2), (2, 0), (0, 1))]
+        return A[0, 0] * minors[0] + A[0, 1] * minors[1] + A[0, 2] * minors[2]
+    M = [list(row) for row in A]
+    value: Scalar = 1.0
+    for k in range(n):
+        value = M[k][k] * value
+        if k == n - 1:
+            break
+        share = divide(1.0, M[k][k])
+        for i in range(k + 1, n):
+            factor = M[i][k] * share
+            for j in range(k + 1, n):
+                M[i][j] = M[i][j] - factor * M[k][j]
+    return value
+
+
+# ---- struts
+
+
+def _struts(robot: Robot, known: Mechanism) -> tuple[Strut, ...]:
+    """Telescopic struts among the joints that are found by iteration."""
+    joints_at: dict[int, list[Joint]] = {}
+    for joint in robot.joints:
+        for body in (joint.predecessor, joint.successor):
+            joints_at.setdefault(body, []).append(joint)
+    found = []
+    for j in known.iterated_joints:
+        joint = robot.joints[j]
+        ends = [(joint.predecessor, joint.frame_predecessor), (joint.successor, joint.frame_successor)]
+        heights = []
+        for body, frame in ends:
+            others = [other for other in joints_at[body] if other is not joint]
+            if joint.kind is not JointKind.PRISMATIC or len(others) != 1 or others[0].kind not in _TURNING:
+                break
+            other = others[0]
+            own = other.frame_predecessor if other.predecessor == body else other.frame_successor
+            heights.append(float((frame.R.T @ (own.p - frame.p))[2]))
+        if len(heights) == 2:
+            zero = heights[0] - heights[1]
+            length = float(known.assembly.q[robot.q_slices[j]][0]) - zero
+            if length:
+                found.append(Strut(j, zero, 1.0 / length))
+    return tuple(found)

@@ -1,0 +1,294 @@
+"""What iteration finds at poses: y, on the branch of the reference pose.
+
+Legs without a closed form, loops of the nacelle and parasitic motion are solved by Newton's iteration. Their
+equations have several solutions; the one that is meant is connected with the reference pose:
+
+0. with a guess near by, as in a control loop: by plain iteration, where a few short steps close the loops;
+1. by continuation in a straight line from the reference (or from a guess);
+2. where that is blocked by a singularity, from the nearest points of a roadmap of the branch;
+3. where there is no such path, but plain iteration closes the loops: flagged `OTHER_BRANCH`;
+4. else the pose is out of reach: `UNREACHABLE`.
+
+The signs of `nacelle.kinematics.iteration.branch` are checked for every solution.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from nacelle.emit.newton import Solver
+from nacelle.errors import KinematicsError
+from nacelle.kinematics import functions
+from nacelle.kinematics.flags import Flag
+from nacelle.kinematics.iteration.branch import branch_of, unknown_units
+from nacelle.kinematics.iteration.continuation import (
+    CLOSED,
+    Equations,
+    Roadmap,
+    continued,
+    polished,
+    roadmap,
+    sure_run,
+)
+from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism
+from nacelle.kinematics.native import native, native_newton
+from nacelle.kinematics.pose_input import broadcast_guess
+from nacelle.model.robot import Robot
+from nacelle.spatial.rotation_path import quat_exp, quat_multiply
+from nacelle.spatial.scalar import Array
+
+_ITERATIONS = 50
+# Poses of the roadmap, and how far around the reference they are sought: robot sizes, rad.
+_GOALS, _FAR, _TURN = 96, 1.2, 1.6
+# From how many points of the roadmap a pose is sought.
+_NEAREST = 2
+# The longest step of plain iteration, rad or robot sizes.
+_LONGEST = 0.5
+# A guess is near where plain iteration closes the loops in so few steps, none of them longer than this (rad,
+# robot sizes): convergence is then quadratic from the first step on, and no other solution that near.
+_NEAR_STEPS, _NEAR_STEP = 4, 0.125
+
+
+class Unknowns(NamedTuple):
+    """What iteration found.
+
+    Attributes:
+        y: unknowns (..., ny); NaN where the loops do not close.
+        flags: `UNREACHABLE`, `OTHER_BRANCH` or 0 (...).
+    """
+
+    y: Array
+    flags: Array
+
+
+class Start(NamedTuple):
+    """Where the search begins: poses x and unknowns y of solutions, (..., nx) and (..., ny).
+
+    Without their poses the unknowns serve plain iteration alone.
+    """
+
+    x: Array | None
+    y: Array
+
+
+def start_of(robot: Robot, guess: Any) -> Start | None:
+    """Where the search begins, from what a user gives: a result with x and y, or y (..., ny) alone.
+
+    Raises:
+        KinematicsError: if it does not fit the robot.
+    """
+    if guess is None:
+        return None
+    known = mechanism(robot)
+    x = getattr(guess, "x", None)
+    y = getattr(guess, "y", guess if x is None else None)
+    try:
+        start = Start(None if x is None else np.asarray(x, dtype=float), np.asarray(y, dtype=float))
+    except (TypeError, ValueError):
+        start = Start(None, np.full(1, np.nan))
+    fits = start.y.shape[-1:] == (known.ny,)
+    if not fits or (start.x is not None and start.x.shape[-1:] != (known.layout.nx,)):
+        raise KinematicsError(
+            f"the guess is a solution of {robot.name} as inverse_kinematics or inverse_dynamics gives it, "
+            f"with {known.layout.nx} coordinates and {known.ny} unknowns, or its y alone, got "
+            f"{type(guess).__name__}"
+        )
+    return start
+
+
+def nearby(known: Mechanism) -> dict[str, Any]:
+    """Settings of the plain iteration that begins with a guess."""
+    longest = _NEAR_STEP * float(np.min(unknown_units(known)))
+    return {"tolerance": CLOSED, "max_iterations": _NEAR_STEPS, "max_step": longest, "polish": True}
+
+
+def unknowns(known: Mechanism, x: Array, guess: Start | None = None, *, follow: bool = False) -> Unknowns:
+    """Find what needs iteration at poses.
+
+    Args:
+        known: analysis of the robot.
+        x: poses (..., nx).
+        guess: solutions to begin with, one or as many as poses; the reference pose if None, and where they
+            are not finite, or are not near and have no poses of their own.
+        follow: whether the poses, in order, are a path: each begins with the solution before it.
+    """
+    batch = x.shape[:-1]
+    if known.closed_form:
+        return Unknowns(np.zeros((*batch, 0)), np.zeros(batch, dtype=np.int64))
+    rows = np.ascontiguousarray(x.reshape(-1, known.layout.nx))
+    x0, y0 = known.reference
+    start_x, start_y = np.broadcast_to(x0, rows.shape), np.broadcast_to(y0, (len(rows), known.ny))
+    search, near = _Search(known), None
+    if guess is not None:
+        own_y = broadcast_guess(guess.y, (*batch, known.ny)).reshape(-1, known.ny)
+        if guess.x is None:
+            near = search.near(rows, own_y)
+            own_x, own_y = rows, near.y
+        else:
+            own_x = broadcast_guess(guess.x, x.shape).reshape(rows.shape)
+            near = None if follow else search.near(rows, own_y)
+        given = (np.all(np.isfinite(own_x), axis=1) & np.all(np.isfinite(own_y), axis=1))[:, None]
+        start_x, start_y = np.where(given, own_x, start_x), np.where(given, own_y, start_y)
+    if follow:
+        found = search.along(rows, start_x, start_y)
+    elif near is None:
+        found = search.each(rows, start_x, start_y, free=True)
+    else:
+        found = near
+        left = np.flatnonzero(near.flags & int(Flag.UNREACHABLE))
+        if left.size:
+            again = search.each(rows[left], start_x[left], start_y[left], free=own_x is rows)
+            found.y[left], found.flags[left] = again
+    return Unknowns(found.y.reshape(*batch, known.ny), found.flags.reshape(batch))
+
+
+class _Search:
+    """The search for one robot."""
+
+    def __init__(self, known: Mechanism) -> None:
+        self.known = known
+        self.solver: Solver = native_newton(functions.closing_step, known.robot)
+        self.equations = Equations(self.solver, self._conditioning, unknown_units(known))
+
+    def _conditioning(self, x: Array, y: Array) -> Array:
+        """How far the loops that iteration closes are from singularities (N, measures)."""
+        squares = native(functions.distances, self.known.robot)(x, y)
+        with np.errstate(invalid="ignore"):
+            return np.asarray(np.sqrt(squares[:, len(self.known.legs) - len(self.known.iterated_legs) :]))
+
+    def near(self, x: Array, start: Array) -> Unknowns:
+        """Solve poses (N, nx) from unknowns (N, ny) of solutions near by."""
+        found = self.solver.solve(start, x, **nearby(self.known))
+        closed = found.status == 0
+        flags = np.where(closed, 0, int(Flag.UNREACHABLE))
+        y = np.where(closed[:, None], found.y, np.nan)
+        good = np.flatnonzero(closed)
+        flags[good] |= self._signs(x[good], y[good])
+        return Unknowns(y, flags)
+
+    def each(self, x: Array, start_x: Array, start_y: Array, *, free: bool) -> Unknowns:
+        """Solve every pose (N, nx) for itself; with `free` by way of the roadmap, too."""
+        known = self.known
+        y = np.full((len(x), known.ny), np.nan)
+        flags = np.full(len(x), int(Flag.UNREACHABLE))
+        left = np.flatnonzero(np.all(np.isfinite(x), axis=1) & np.all(np.isfinite(start_y), axis=1))
+        last = self._connect(left, x, start_x[left], start_y[left], y, flags)
+        missed = flags[left] == int(Flag.UNREACHABLE)
+        left, last = left[missed], last[missed]
+        if left.size:
+            road = _roadmap(known.robot)
+            hubs = road.nearest(x[left], pose_units(known), _NEAREST).T
+            for hub in hubs if free else ():
+                still = flags[left] == int(Flag.UNREACHABLE)
+                self._connect(left[still], x, road.p[hub[still]], road.y[hub[still]], y, flags)
+            # Nearest to the branch is what comes behind the point where the straight path was blocked.
+            for from_y in (last, *(road.y[hub] for hub in hubs)):
+                still = flags[left] == int(Flag.UNREACHABLE)
+                self._iterate(left[still], x, from_y[still], y, flags)
+        return self._checked(x, y, flags)
+
+    def along(self, x: Array, start_x: Array, start_y: Array) -> Unknowns:
+        """Solve poses (N, nx) as a path: runs in which Newton is certain, and continuation between them."""
+        y = np.full((len(x), self.known.ny), np.nan)
+        flags = np.full(len(x), int(Flag.UNREACHABLE))
+        last_x, last_y = start_x[:1], start_y[:1]
+        valid = np.flatnonzero(np.all(np.isfinite(x), axis=1))
+        place = 0
+        while place < valid.size:
+            # One pose with care, then as many as Newton's method takes surely.
+            k = valid[place : place + 1]
+            stopped = self._connect(k, x, last_x, last_y, y, flags)
+            if flags[k[0]]:
+                self._iterate(k, x, stopped, y, flags)
+            place += 1
+            if flags[k[0]] & int(Flag.UNREACHABLE):
+                continue
+            last_x, last_y = x[k], y[k]
+            run = sure_run(self.equations, last_x[0], last_y[0], x[valid[place:]], self.between)
+            taken = valid[place : place + len(run.y)]
+            y[taken], flags[taken] = run.y, flags[k[0]]
+            if taken.size:
+                place += taken.size
+                last_x, last_y = x[taken[-1:]], y[taken[-1:]]
+        return self._checked(x, y, flags)
+
+    def _connect(self, left: Array, x: Array, from_x: Array, from_y: Array, y: Array, flags: Array) -> Array:
+        """Continue from solutions to the poses `left`; give the last solutions on their paths."""
+        if not left.size:
+            return np.zeros((0, self.known.ny))
+
+        def path(which: Array, t: Array) -> Array:
+            return self.between(from_x[which], x[left[which]], t)
+
+        found = continued(self.equations, from_y, path)
+        done = left[found.reached]
+        y[done], flags[done] = found.y[found.reached], 0
+        return found.y
+
+    def _iterate(self, left: Array, x: Array, from_y: Array, y: Array, flags: Array) -> None:
+        """Close the loops by plain iteration, on whatever branch it ends."""
+        if not left.size:
+            return
+        longest = _LONGEST * max(self.known.robot.size, 1.0)
+        found = self.solver.solve(
+            from_y, x[left], tolerance=CLOSED, max_iterations=_ITERATIONS, max_step=longest
+        )
+        done = found.status == 0
+        y[left[done]], flags[left[done]] = found.y[done], int(Flag.OTHER_BRANCH)
+
+    def _checked(self, x: Array, y: Array, flags: Array) -> Unknowns:
+        """Improve solutions to rounding, and check their signs."""
+        good = np.flatnonzero((flags & int(Flag.UNREACHABLE)) == 0)
+        y[good] = polished(self.equations, y[good], x[good])
+        flags[good] |= self._signs(x[good], y[good])
+        return Unknowns(y, flags)
+
+    def _signs(self, x: Array, y: Array) -> Array:
+        """`OTHER_BRANCH` where signs of solutions differ from those of the reference pose (N,)."""
+        return np.where(on_branch(self.known.robot, x, y), 0, int(Flag.OTHER_BRANCH))
+
+    def between(self, x0: Array, x1: Array, t: Array) -> Array:
+        """Poses (M, nx) at the parts t (M,) of the ways from poses to poses; the last ones exactly."""
+        t = t[:, None]
+        mixed = (1.0 - t) * x0 + t * x1
+        place = self.known.layout.quaternion
+        if place is not None:
+            first, last = x0[:, place], x1[:, place]
+            same = np.sum(first * last, axis=1, keepdims=True) >= 0.0
+            turned = (1.0 - t) * first + t * np.where(same, last, -last)
+            mixed[:, place] = turned / np.linalg.norm(turned, axis=1, keepdims=True)
+        return np.ascontiguousarray(np.where(t == 1.0, x1, mixed))
+
+
+def on_branch(robot: Robot, x: Array, y: Array) -> Array:
+    """Whether all numbers of `branch` have the sign of the reference pose, at (..., nx) and (..., ny)."""
+    if not branch_of(robot).size or not x.size:
+        return np.ones(x.shape[:-1], dtype=bool)
+    numbers = native(functions.branch_signs, robot)(x, y)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(~np.any(numbers < 0.0, axis=-1))
+
+
+def pose_units(known: Mechanism) -> Array:
+    """What the entries of x count in (nx,)."""
+    return np.array([known.robot.size if unit == "m" else 1.0 for unit in known.layout.units])
+
+
+@lru_cache(maxsize=16)
+def _roadmap(robot: Robot) -> Roadmap:
+    """Poses on the branch of the reference, as far as straight lines from it lead."""
+    known = mechanism(robot)
+    search = _Search(known)
+    x0, y0 = known.reference
+    rng = np.random.default_rng(0)
+    layout = known.layout
+    far = np.sqrt(rng.uniform(0.02, 1.0, (_GOALS, 1)))
+    steps = far * rng.uniform(-1.0, 1.0, (_GOALS, layout.nx))
+    goals = x0 + steps * np.where(np.array(layout.units) == "m", _FAR * robot.size, _TURN)
+    if layout.quaternion is not None:
+        turn = _TURN * far * rng.uniform(-1.0, 1.0, (_GOALS, 3))
+        goals[:, layout.quaternion] = quat_multiply(quat_exp(turn), x0[layout.quaternion])
+    return roadmap(search.equations, (x0, y0), goals, search.between)

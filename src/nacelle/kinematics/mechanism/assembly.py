@@ -1,0 +1,398 @@
+"""Assembly: close the loops at given values of the platform's independent coordinates.
+
+Each leg is closed on its own first, with the platform held, by a damped Gauss-Newton iteration from
+the joints' guesses and then from random starts; a last iteration over all closures at once finds the
+coordinates that depend on the others (parasitic motion). It serves the checks of a description and
+works for every mechanism.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from nacelle.errors import AssemblyError
+from nacelle.kinematics.tree.closure import ClosureState, closure_state, is_flipped
+from nacelle.kinematics.tree.number_tree import NumberTree
+from nacelle.kinematics.tree.spanning_tree import TreeMotion, tree_motion
+from nacelle.model.joint import Joint, Primitive
+from nacelle.model.leg import BASE, PLATFORM, Leg
+from nacelle.model.robot import Robot
+from nacelle.spatial.pose import Pose
+from nacelle.spatial.rotation import quat_from_vector, quat_product, rotation_quat
+from nacelle.spatial.scalar import Array
+
+# A closure counts as closed below this part of the robot's size (or this angle in radians).
+CLOSED = 1e-9
+# Starts of a leg that does not close, and of one that closes on another branch than the given one.
+_STARTS = 6
+_BRANCH_STARTS = 24
+_STEPS = 40
+# Of attempts that leave a leg open by less than this (of the robot's size, or in radians) the first counts.
+_NEARLY_CLOSED = 0.02
+# A platform that the iteration moves by less than this (of the robot's size, or as entries of a rotation) is
+# left where it was given.
+_STILL = 1e-12
+
+
+@dataclass(frozen=True)
+class Gap:
+    """What a closure leaves open: a distance (m), an angle (rad), or an axis the wrong way round."""
+
+    distance: float
+    angle: float
+    flipped: bool = False
+
+    def __str__(self) -> str:
+        if self.flipped:
+            return "closes only the wrong way round"
+        if self.distance > 0.0:
+            return f"stays open by {self.distance * 1e3:.4g} mm"
+        return f"stays open by {math.degrees(self.angle):.4g} deg"
+
+
+@dataclass(frozen=True)
+class Assembly:
+    """A configuration in which all loops are closed, or the nearest one found.
+
+    Attributes:
+        platform: pose of the platform body.
+        q: coordinates of the tree joints.
+        motion: poses and twists of the tree.
+        closures: residual and Jacobian of the closures.
+        open: for each closure that is not closed its name and its gap.
+        unreached: indices of the legs that do not reach the platform where it stands.
+        missed: indices of the legs for which no solution on the given branch was found.
+    """
+
+    platform: Pose
+    q: Array
+    motion: TreeMotion
+    closures: ClosureState
+    open: dict[str, Gap]
+    unreached: tuple[int, ...] = ()
+    missed: tuple[int, ...] = ()
+
+
+def guess_coordinates(robot: Robot) -> Array:
+    """The joints' reference values as coordinates of the tree."""
+    values = [value for joint in robot.tree_joints for value in joint.guess]
+    return np.array(values, dtype=float)
+
+
+def advance(robot: Robot, platform: Pose, q: Array, step: Array) -> tuple[Pose, Array]:
+    """Move the tree by rates times time; quaternions stay of unit length."""
+    m = robot.platform_nv
+    R = platform.R
+    if m == 6:
+        R = rotation_quat(quat_from_vector(step[3:6])) @ R
+    moved = Pose(R, platform.p + step[:3])
+    result = np.array(q)
+    for joint, at_q, at_v in zip(robot.tree_joints, robot.q_slices, robot.v_slices, strict=True):
+        i, k = at_q.start, m + at_v.start
+        for primitive in joint.primitives:
+            if primitive is Primitive.BALL:
+                turned = quat_product(q[i : i + 4], quat_from_vector(step[k : k + 3]))
+                result[i : i + 4] = turned / np.linalg.norm(turned)
+            else:
+                result[i] = q[i] + step[k]
+            i, k = i + primitive.nq, k + primitive.nv
+    return moved, result
+
+
+def held_rates(robot: Robot) -> Array:
+    """Which rates of the tree the independent coordinates give: a mask over u.
+
+    The other components of the platform's twist are left to the closures, so that parasitic motion
+    is found and not assumed away.
+    """
+    m = robot.platform_nv
+    mask = np.zeros(m + robot.nv, dtype=bool)
+    mask[[axis for axis in robot.motion.twist_axes if axis < m]] = True
+    for name in robot.motion.joint_names:
+        mask[m + robot.v_slices[robot.joint(name)].start] = True
+    return mask
+
+
+def row_scale(robot: Robot) -> Array:
+    """Scale of each lock: the robot's size for offsets, 1 for angles."""
+    return np.array(
+        [robot.size if len(lock) == 2 else 1.0 for joint in robot.closures for lock in joint.locks]
+    )
+
+
+def rate_scale(robot: Robot) -> Array:
+    """Scale of each rate of the tree: the robot's size for slides, a radian for turns."""
+    scale = [robot.size] * 3 + [1.0] * (robot.platform_nv - 3)
+    for joint in robot.tree_joints:
+        for primitive in joint.primitives:
+            scale += [1.0 if primitive.turns else robot.size] * primitive.nv
+    return np.array(scale)
+
+
+def solve_closures(
+    robot: Robot, platform: Pose, q: Array, held: Array
+) -> tuple[Pose, Array, TreeMotion, ClosureState]:
+    """Close the loops by damped Gauss-Newton; rates in `held` do not move.
+
+    Lengths are scaled by the robot's size, so that all numbers are pure. The damping falls with the
+    square of the error, so that convergence is quadratic and idle motion is left alone.
+    """
+    free = np.flatnonzero(~held)
+    scale, units = row_scale(robot), rate_scale(robot)[free]
+    tree = NumberTree(robot)
+    motion = tree.motion(platform, q)
+    state = closure_state(robot, motion)
+    damping, stalled = 1e-3, 0
+    for _ in range(_STEPS):
+        r = state.residual / scale
+        error = float(np.linalg.norm(r))
+        if not np.isfinite(error) or error < 1e-15 or free.size == 0 or stalled >= 4:
+            break
+        A = state.jacobian[:, free] / scale[:, None] * units
+        weight = np.sqrt(min(damping, error * error) if error < 1e-3 else damping)
+        stacked = np.vstack([A, weight * np.eye(free.size)])
+        solution = np.linalg.lstsq(stacked, np.concatenate([-r, np.zeros(free.size)]), rcond=1e-13)[0]
+        step = np.zeros(held.size)
+        step[free] = solution / max(1.0, float(np.max(np.abs(solution)))) * units
+        new_platform, new_q = advance(robot, platform, q, step)
+        new_motion = tree.motion(new_platform, new_q)
+        new_state = closure_state(robot, new_motion)
+        new_error = float(np.linalg.norm(new_state.residual / scale))
+        if new_error < error:
+            stalled = stalled + 1 if new_error > 0.99 * error else 0
+            platform, q, motion, state = new_platform, new_q, new_motion, new_state
+            damping = max(damping / 8.0, 1e-14)
+        else:
+            stalled += 1
+            damping = max(damping, 1e-10) * 30.0
+    return platform, q, motion, state
+
+
+def leg_part(robot: Robot, leg: Leg | None) -> tuple[Robot, Array]:
+    """Give the robot with one leg only (or none: the nacelle alone), and where its q stands."""
+    joints = [*robot.nacelle.joints, *(leg.joints if leg else ())]
+    closures = (
+        leg.closures if leg else tuple(c for c in robot.nacelle.closures if not robot.joints[c].at_point)
+    )
+    bodies = [BASE, PLATFORM, *(robot.joints[j].successor for j in joints)]
+    index = {body: k for k, body in enumerate(bodies)}
+    kept = [
+        dataclasses.replace(
+            robot.joints[j],
+            predecessor=index[robot.joints[j].predecessor],
+            successor=index[robot.joints[j].successor],
+        )
+        for j in (*joints, *closures)
+    ]
+    part = dataclasses.replace(
+        robot,
+        bodies=tuple(robot.bodies[b] for b in bodies),
+        joints=tuple(kept),
+        tree=len(joints),
+        legs=(),
+        modes=(),
+        actuators=(),
+    )
+    places = [np.arange(robot.q_slices[j].start, robot.q_slices[j].stop) for j in joints]
+    return part, np.concatenate(places) if places else np.zeros(0, dtype=int)
+
+
+def leg_branch(part: Robot, state: ClosureState, nacelle_nv: int) -> int:
+    """Sign of the determinant of a leg's Jacobian J_i ([KI2007] (18)), 0 if it is not square.
+
+    The determinant changes its sign where two solutions of the leg meet (serial singularity), so the
+    sign names the branch. Rows that are identically zero (out of the plane of a planar leg) do not
+    count; signs are those of the leg's end moving against the platform.
+    """
+    J = state.jacobian / row_scale(part)[:, None] * rate_scale(part)
+    in_nacelle = set(range(2 + len(part.nacelle.joints)))
+    for joint, rows in zip(part.closures, state.rows, strict=True):
+        if joint.predecessor not in in_nacelle:
+            J[rows] = -J[rows]
+    J = J[:, part.platform_nv + nacelle_nv :]
+    J = J[np.max(np.abs(J), axis=1, initial=0.0) > 1e-12]
+    if J.shape[0] != J.shape[1] or J.shape[0] == 0:
+        return 0
+    return int(np.sign(np.linalg.det(J)))
+
+
+def assemble(robot: Robot, platform: Pose | None = None, q: Array | None = None, seed: int = 0) -> Assembly:
+    """Close all loops.
+
+    Args:
+        robot: the robot.
+        platform: pose that gives the independent coordinates; the reference pose if None.
+        q: coordinates of the tree joints to start from; the joints' guesses if None.
+        seed: of the random starts that follow if the first does not close a leg.
+
+    Returns:
+        The closed configuration, or the nearest one with `open` not empty.
+    """
+    pose = robot.reference if platform is None else platform
+    q = guess_coordinates(robot) if q is None else np.array(q)
+    start = q.copy()
+    rng = np.random.default_rng(seed)
+    unreached: list[int] = []
+    missed: list[int] = []
+    if robot.nacelle.closures and robot.nacelle.joints:
+        _close_part(robot, None, pose, q, rng)
+    for k, leg in enumerate(robot.legs):
+        # Where several legs fail the pose is out of reach, and searching long for the others is in vain.
+        starts = _STARTS if len(unreached) < 2 else 2
+        reached, on_branch = _close_part(robot, leg, pose, q, rng, starts)
+        if not reached:
+            unreached.append(k)
+        elif not on_branch:
+            missed.append(k)
+    held = held_rates(robot)
+    found = solve_closures(robot, pose, q, held)
+    gaps = _gaps(robot, *found[2:])
+    if gaps:
+        # Legs that share a nacelle with joints of its own may only close all together.
+        together = solve_closures(robot, pose, start, held)
+        gaps_together = _gaps(robot, *together[2:])
+        if not gaps_together:
+            found, gaps = together, gaps_together
+            missed = [k for k, leg in enumerate(robot.legs) if not _on_branch(robot, leg, *found[:2])]
+    if not gaps and _stays(robot, pose, found[0]):
+        # The rounding of the iteration is not to become constants of programs.
+        motion = tree_motion(robot, pose, found[1])
+        found = (pose, found[1], motion, closure_state(robot, motion))
+    return Assembly(*found, gaps, tuple(unreached) if gaps else (), tuple(missed))
+
+
+def _stays(robot: Robot, given: Pose, found: Pose) -> bool:
+    """Whether the platform is where it was given, but for rounding: it has no parasitic motion here."""
+    shift = float(np.max(np.abs(found.p - given.p))) / robot.size
+    return max(shift, float(np.max(np.abs(found.R - given.R)))) < _STILL
+
+
+def _on_branch(robot: Robot, leg: Leg, platform: Pose, q: Array) -> bool:
+    """Whether a leg is on its branch in a closed configuration."""
+    if not leg.branch:
+        return True
+    part, places = leg_part(robot, leg)
+    state = closure_state(part, tree_motion(part, platform, q[places]))
+    nacelle_nv = sum(robot.joints[j].nv for j in robot.nacelle.joints)
+    return leg_branch(part, state, nacelle_nv) == leg.branch
+
+
+def _close_part(
+    robot: Robot,
+    leg: Leg | None,
+    pose: Pose,
+    q: Array,
+    rng: np.random.Generator,
+    starts: int = _STARTS,
+) -> tuple[bool, bool]:
+    """Close one leg (or the nacelle's loops) with the platform held; put the solution into q."""
+    part, places = leg_part(robot, leg)
+    m = part.platform_nv
+    nacelle_nv = sum(robot.joints[j].nv for j in robot.nacelle.joints)
+    held = np.zeros(m + part.nv, dtype=bool)
+    held[:m] = True
+    if leg is None:
+        held[[m + part.v_slices[part.joint(name)].start for name in robot.motion.joint_names]] = True
+    else:
+        held[m : m + nacelle_nv] = True
+    start = q[places]
+    best, best_rank = start, (math.inf, True, True)
+    for attempt in range(_BRANCH_STARTS):
+        q_part = start if attempt == 0 else _other_start(part, pose, start, held, attempt, rng)
+        _, q_part, motion, state = solve_closures(part, pose, q_part, held)
+        gap = sum(gap.distance / part.size + gap.angle for gap in _gaps(part, motion, state).values())
+        wrong = leg is not None and leg.branch not in (0, leg_branch(part, state, nacelle_nv))
+        rank = (gap, wrong, _outside(part, q_part))
+        if _replaces(rank, best_rank):
+            best, best_rank = q_part, rank
+        if best_rank == (0.0, False, False) or (attempt >= starts and not (gap == 0.0 and wrong)):
+            break
+    q[places] = best
+    return best_rank[0] == 0.0, not best_rank[1]
+
+
+def _replaces(rank: tuple[float, bool, bool], best: tuple[float, bool, bool]) -> bool:
+    """Whether an attempt (gap, wrong branch, beyond limits) replaces the best one before it.
+
+    A leg that closes only where the platform gives way (parasitic motion) has a small gap on each of its
+    branches while the platform is held: the gap does not choose between them, the guess does.
+    """
+    if rank[0] > 0.0 and best[0] < _NEARLY_CLOSED:
+        return False
+    return rank < best
+
+
+def _other_start(
+    part: Robot, pose: Pose, start: Array, held: Array, attempt: int, rng: np.random.Generator
+) -> Array:
+    """Another place to start from: near the first one, then anywhere."""
+    spread = 0.4 if attempt < 3 else 2.0
+    kick = rng.uniform(-spread, spread, held.size) * rate_scale(part)
+    kick[held] = 0.0
+    return advance(part, pose, start, kick)[1]
+
+
+def coordinate_values(joint: Joint, q: Array) -> list[float]:
+    """Coordinates of a joint as its limits count them: angles in (-pi, pi], of a ball the tilt."""
+    values, start = [], 0
+    for primitive in joint.primitives:
+        part = q[start : start + primitive.nq]
+        start += primitive.nq
+        if primitive is Primitive.BALL:
+            x, y = float(part[0]), float(part[1])
+            values.append(math.acos(max(-1.0, min(1.0, 1.0 - 2.0 * (x * x + y * y)))))
+        else:
+            value = float(part[0])
+            values.append(math.remainder(value, 2.0 * math.pi) if primitive.turns else value)
+    return values
+
+
+def outside_limits(joint: Joint, q: Array) -> list[tuple[int, float]]:
+    """Axes of a joint that are beyond their limits, with their values."""
+    result = []
+    for k, (value, (low, high)) in enumerate(zip(coordinate_values(joint, q), joint.limits, strict=True)):
+        turns = (0.0, 2.0 * math.pi, -2.0 * math.pi) if joint.primitives[k].turns else (0.0,)
+        if not any(low - 1e-9 <= value + turn <= high + 1e-9 for turn in turns):
+            result.append((k, value))
+    return result
+
+
+def _outside(part: Robot, q: Array) -> bool:
+    """Whether a joint of a leg is beyond its limits."""
+    joints = zip(part.tree_joints, part.q_slices, strict=True)
+    return any(outside_limits(joint, q[place]) for joint, place in joints)
+
+
+def _gaps(robot: Robot, motion: TreeMotion, state: ClosureState) -> dict[str, Gap]:
+    gaps = {}
+    for joint, rows in zip(robot.closures, state.rows, strict=True):
+        residual = state.residual[rows]
+        offsets = [r for r, lock in zip(residual, joint.locks, strict=True) if len(lock) == 2]
+        sines = [r for r, lock in zip(residual, joint.locks, strict=True) if len(lock) == 3]
+        distance = float(np.linalg.norm(offsets))
+        angle = math.asin(min(1.0, float(np.linalg.norm(sines)))) if np.all(np.isfinite(sines)) else math.pi
+        if not distance <= CLOSED * robot.size:
+            gaps[joint.name] = Gap(distance if math.isfinite(distance) else math.inf, angle)
+        elif not angle <= CLOSED:
+            gaps[joint.name] = Gap(0.0, angle)
+        elif is_flipped(joint, motion):
+            gaps[joint.name] = Gap(0.0, math.pi, True)
+    return gaps
+
+
+def require_assembly(robot: Robot) -> Assembly:
+    """Assemble the robot in its reference pose.
+
+    Raises:
+        AssemblyError: if loops stay open, with their gaps.
+    """
+    found = assemble(robot)
+    if found.open:
+        words = ", ".join(f"{name} {gap}" for name, gap in found.open.items())
+        gaps = {name: gap.distance or gap.angle for name, gap in found.open.items()}
+        raise AssemblyError(f"{robot.name} cannot be assembled: {words}", gaps)
+    return found

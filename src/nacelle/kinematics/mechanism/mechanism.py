@@ -1,0 +1,286 @@
+"""What is known of a robot before any pose: how each leg is solved, and which rates depend on which.
+
+It is found once from the robot's numbers and then serves every pose, every scalar and every target. The
+rates of the tree are u = [w; leg rates], w = [platform twist; rates of the nacelle's joints]. The reduced
+twist v gives n of the entries of w; the others depend on them: they are zero, follow from the nacelle's own
+loops, or, with parasitic motion, from the closures of all legs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+import numpy as np
+
+from nacelle.errors import KinematicsError
+from nacelle.kinematics.legs.solution import Recipe, recipes, solve_leg
+from nacelle.kinematics.mechanism.assembly import Assembly, require_assembly, row_scale
+from nacelle.kinematics.mechanism.chart import Chart
+from nacelle.kinematics.mechanism.mobility import Mobility, Spin, generic_poses, mobility, rank_of
+from nacelle.kinematics.tree.spanning_tree import Turn
+from nacelle.model.leg import Leg
+from nacelle.model.reduced import Layout, layout_of
+from nacelle.model.robot import Robot
+from nacelle.spatial.scalar import Array
+
+# A closed form belongs to the branch of the reference if it gives the assembled joints this closely.
+_SAME = 1e-6
+
+
+@dataclass(frozen=True)
+class LegPlan:
+    """How one leg is solved.
+
+    Attributes:
+        recipe: its closed form; None if it is found by iteration.
+        rates: places of its rates in u, in the order in which they are eliminated.
+        rows: its closure equations that are not always zero.
+        spins: bodies with an idle spin, which is set to zero.
+        square: whether its rates follow from as many equations.
+    """
+
+    recipe: Recipe | None
+    rates: tuple[int, ...]
+    rows: tuple[int, ...]
+    spins: tuple[Spin, ...]
+
+    @property
+    def square(self) -> bool:
+        """Whether the leg's rates follow from as many closure equations."""
+        return len(self.rows) == len(self.rates) and not self.spins
+
+
+@dataclass(frozen=True, eq=False)
+class Mechanism:
+    """The analysis of a robot.
+
+    Attributes:
+        robot: the robot, with its own numbers.
+        assembly: its closed configuration in the reference pose.
+        mobility: its mobility.
+        legs: how each leg is solved.
+        parasitic: whether dependent coordinates of the nacelle follow from the closures of the legs.
+        nacelle_rows: closure equations of the nacelle's own loops that are not always zero.
+        row_scale: for each closure equation the robot's size or 1.
+    """
+
+    robot: Robot
+    assembly: Assembly
+    mobility: Mobility
+    legs: tuple[LegPlan, ...]
+    parasitic: bool
+    nacelle_rows: tuple[int, ...]
+    row_scale: Array
+
+    @cached_property
+    def chart(self) -> Chart:
+        """How x places the platform."""
+        return Chart(self.robot)
+
+    @property
+    def layout(self) -> Layout:
+        """Places of the coordinates in x and v."""
+        return layout_of(self.robot.motion)
+
+    @property
+    def nw(self) -> int:
+        """Number of rates of the nacelle: the platform's and those of its own joints."""
+        return self.robot.platform_nv + len(self.nacelle_rates)
+
+    @cached_property
+    def nacelle_rates(self) -> tuple[int, ...]:
+        """Places in u of the rates of the nacelle's joints."""
+        return _rates(self.robot, self.robot.nacelle.joints)
+
+    @cached_property
+    def w_rates(self) -> tuple[int, ...]:
+        """Places in u of all rates of the nacelle."""
+        return (*range(self.robot.platform_nv), *self.nacelle_rates)
+
+    @cached_property
+    def independent(self) -> tuple[int, ...]:
+        """Places in u of the entries of v, in the order of the motion's coordinates."""
+        robot = self.robot
+        places = []
+        axes = iter(robot.motion.twist_axes)
+        for name in robot.motion.coordinates:
+            if name in robot.motion.joint_names:
+                places.append(robot.platform_nv + robot.v_slices[robot.joint(name)].start)
+            else:
+                places.append(next(axes))
+        return tuple(places)
+
+    @cached_property
+    def dependent_joints(self) -> tuple[int, ...]:
+        """Joints of the nacelle that are not coordinates."""
+        names = self.robot.motion.joint_names
+        return tuple(j for j in self.robot.nacelle.joints if self.robot.joints[j].name not in names)
+
+    @cached_property
+    def dependent(self) -> tuple[int, ...]:
+        """Places in u of the rates of the nacelle that depend on v and are not zero."""
+        platform = range(self.robot.platform_nv) if self.parasitic else ()
+        own = [k for k in platform if k not in self.independent]
+        return (*own, *_rates(self.robot, self.dependent_joints))
+
+    @cached_property
+    def iterated_legs(self) -> tuple[int, ...]:
+        """Legs that are found by iteration."""
+        return tuple(k for k, plan in enumerate(self.legs) if plan.recipe is None)
+
+    @cached_property
+    def iterated_joints(self) -> tuple[int, ...]:
+        """Tree joints whose coordinates are found by iteration."""
+        legs = [j for k in self.iterated_legs for j in self.robot.legs[k].joints]
+        return (*self.dependent_joints, *legs)
+
+    @property
+    def chart_size(self) -> int:
+        """How many dependent numbers of the platform's pose are found by iteration."""
+        return self.chart.dependent if self.parasitic else 0
+
+    @property
+    def ny(self) -> int:
+        """Number of unknowns y of the iteration: dependent numbers of the pose, then joints."""
+        return self.chart_size + sum(self.robot.joints[j].nq for j in self.iterated_joints)
+
+    @cached_property
+    def reference(self) -> tuple[Array, Array]:
+        """The reference pose as (x, y)."""
+        x, rest = self.chart.coordinates(self.assembly.platform)
+        for name in self.robot.motion.joint_names:
+            x[self.layout.x_index(name)] = self.assembly.q[self.robot.q_slices[self.robot.joint(name)]][0]
+        return x, self.unknowns(rest, self.assembly.q)
+
+    def unknowns(self, rest: Array, q: Array) -> Array:
+        """Collect y (..., ny) from the dependent numbers of poses and the tree's coordinates (..., nq)."""
+        parts = [rest] if self.parasitic else []
+        parts += [q[..., self.robot.q_slices[j]] for j in self.iterated_joints]
+        return np.concatenate(parts, axis=-1) if parts else np.zeros((*q.shape[:-1], 0))
+
+    @property
+    def closed_form(self) -> bool:
+        """Whether everything follows from x without iteration."""
+        return self.ny == 0
+
+
+def _rates(robot: Robot, joints: tuple[int, ...]) -> tuple[int, ...]:
+    m = robot.platform_nv
+    return tuple(m + k for j in joints for k in range(robot.v_slices[j].start, robot.v_slices[j].stop))
+
+
+def mechanism(robot: Robot) -> Mechanism:
+    """The analysis of a robot, found once.
+
+    Raises:
+        AssemblyError: if its loops do not close in the reference pose.
+        KinematicsError: if its motion does not fit, or leaves joints undetermined.
+    """
+    own = robot.numeric
+    # Robots that differ in their names alone are equal, but are not to get each other's.
+    return _mechanism(own, own.all_names)
+
+
+@lru_cache(maxsize=64)
+def _mechanism(robot: Robot, names: tuple[str, ...]) -> Mechanism:
+    del names  # only tells robots apart
+    with np.errstate(all="ignore"):
+        found = require_assembly(robot)
+        moves = mobility(robot, found)
+        if not moves.fits:
+            raise KinematicsError(
+                f"the motion {robot.motion.name} of {robot.name} does not fit: it has {robot.motion.n} "
+                f"coordinates, {moves.motion_words()}"
+            )
+        return _analyse(robot, found, moves)
+
+
+def _analyse(robot: Robot, found: Assembly, moves: Mobility) -> Mechanism:
+    scale = row_scale(robot)
+    poses = [found.closures, *(state for _, state in generic_poses(robot, found))]
+    J = np.stack([state.jacobian / scale[:, None] for state in poses])
+    rows = found.closures.rows
+
+    names = robot.motion.joint_names
+    dependent = _rates(robot, tuple(j for j in robot.nacelle.joints if robot.joints[j].name not in names))
+    coupled = [axis for axis in moves.coupled if axis not in robot.motion.coordinates]
+    own = tuple(c for c in robot.nacelle.closures if not robot.joints[c].at_point)
+    all_own = [k for c in own for k in range(rows[c - robot.tree].start, rows[c - robot.tree].stop)]
+    # Joints of the nacelle that its own loops do not determine are left to the legs.
+    loose = len(dependent) > 0 and rank_of(J[-1][all_own][:, list(dependent)]) < len(dependent)
+    parasitic = bool(coupled) or loose
+    # Rates of the platform that are always zero do not count: equations across the plane of a planar
+    # leg have nothing else.
+    moved = np.ones(J.shape[2], dtype=bool)
+    if not parasitic:
+        moved[: robot.platform_nv] = False
+        moved[list(robot.motion.twist_axes)] = True
+    used = np.max(np.abs(J[:, :, moved]), axis=(0, 2), initial=0.0) > 1e-11
+
+    def rows_of(closures: tuple[int, ...]) -> tuple[int, ...]:
+        listed = [k for c in closures for k in range(rows[c - robot.tree].start, rows[c - robot.tree].stop)]
+        return tuple(k for k in listed if used[k])
+
+    nacelle_rows = rows_of(own)
+    legs = []
+    for leg in robot.legs:
+        rates = _rates(robot, leg.joints)
+        listed = rows_of(leg.closures)
+        spins = _spins(robot, leg, moves, J[-1][list(listed)][:, list(rates)], found)
+        recipe = None if parasitic else _recipe(robot, leg, found)
+        # Rates that few equations feel are eliminated first, which keeps the others sparse.
+        felt = np.count_nonzero(np.max(np.abs(J[:, list(listed)][:, :, list(rates)]), axis=0) > 1e-11, axis=0)
+        rates = tuple(rates[k] for k in np.argsort(felt, kind="stable"))
+        legs.append(LegPlan(recipe, rates, listed, spins))
+    return Mechanism(robot, found, moves, tuple(legs), parasitic, nacelle_rows, scale)
+
+
+def _spins(robot: Robot, leg: Leg, moves: Mobility, M: Array, found: Assembly) -> tuple[Spin, ...]:
+    """Idle spins of a leg's bodies, as many as its closures leave rates undetermined."""
+    missing = M.shape[1] - rank_of(M)
+    chosen: list[Spin] = []
+    stacked = M
+    for spin in moves.spinning:
+        if missing and spin.body in leg.bodies:
+            row = spin_row(robot, found, spin)[list(_rates(robot, leg.joints))]
+            if rank_of(np.vstack([stacked, row])) > rank_of(stacked):
+                stacked = np.vstack([stacked, row])
+                chosen.append(spin)
+    if rank_of(stacked) < M.shape[1]:
+        raise KinematicsError(
+            f"the motion of the nacelle of {robot.name} does not determine the joints of leg {leg.name!r}: "
+            f"{', '.join(moves.idle) or 'its joints'} can move while the nacelle rests; lock a joint, or "
+            "make one active"
+        )
+    return tuple(chosen)
+
+
+def spin_row(robot: Robot, found: Assembly, spin: Spin) -> Array:
+    """The spin of a body as a row over the rates of the tree."""
+    axis = found.motion.poses[spin.body].R @ np.array(spin.axis)
+    return np.asarray(axis @ found.motion.jacobian(spin.body)[3:])
+
+
+def _recipe(robot: Robot, leg: Leg, found: Assembly) -> Recipe | None:
+    """The closed form of a leg on the branch of the reference, if it has one."""
+    poses = dict(enumerate(found.motion.poses))
+    wanted = {j: found.q[robot.q_slices[j]] for j in leg.joints}
+    for recipe in recipes(robot, leg, found.q):
+        solution = solve_leg(robot, leg, recipe, poses)
+        error = 0.0
+        for j, steps in solution.steps.items():
+            place = 0
+            for step in steps:
+                value = wanted[j][place]
+                if isinstance(step, Turn):
+                    error = max(error, abs(step.c - np.cos(value)), abs(step.s - np.sin(value)))
+                    place += 1
+                elif isinstance(step, np.ndarray) and step.ndim:
+                    place += 4
+                else:
+                    error = max(error, abs(float(step) - value) / robot.size)
+                    place += 1
+        if error < _SAME:
+            return recipe
+    return None

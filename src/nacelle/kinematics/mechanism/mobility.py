@@ -1,0 +1,536 @@
+"""Mobility: how a robot can move, by counting and by rank, in words.
+
+With u the rates of the tree (platform twist and joint rates) and J the Jacobian of the closures, the
+motions of the robot are the null space of J. Counting says dim u - rows of J (Chebyshev, Gruebler,
+Kutzbach); the rank, taken at generic poses where all loops are closed, says the truth.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from nacelle.kinematics.actuation import actuator_rows
+from nacelle.kinematics.mechanism.assembly import (
+    Assembly,
+    advance,
+    assemble,
+    held_rates,
+    rate_scale,
+    row_scale,
+    solve_closures,
+)
+from nacelle.kinematics.tree.closure import ClosureState, closure_frames
+from nacelle.kinematics.tree.spanning_tree import TreeMotion
+from nacelle.model.joint import JointKind
+from nacelle.model.leg import Leg
+from nacelle.model.platform import AXES
+from nacelle.model.robot import Robot
+from nacelle.spatial.pose import Pose
+from nacelle.spatial.scalar import Array, norm, product
+
+# Singular values below this part of the largest count as zero: closures hold to 1e-15, so true zeros
+# come out below 1e-13, and a generic pose keeps the others well above.
+RANK_TOLERANCE = 1e-8
+# Scaled matrices have entries of order one; a matrix below this is nothing but rounding.
+_UNIT = 1e-3
+_POSES = 3
+# Entries of a spin's axis below this are rounding of the null space that it is read from.
+_AXIS = 1e-12
+# Ratio of singular values below which a leg counts as stretched or folded.
+_STRETCHED = 1e-5
+
+_WORDS = {
+    "x": "translation along x",
+    "y": "translation along y",
+    "z": "translation along z",
+    "rx": "rotation about x",
+    "ry": "rotation about y",
+    "rz": "rotation about z",
+}
+
+
+@dataclass(frozen=True)
+class Spin:
+    """A body that spins idly: the axis and a point of it in the frame of the body."""
+
+    body: int
+    axis: tuple[float, ...]
+    point: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Mobility:
+    """What a robot can do.
+
+    Attributes:
+        counted: by Chebyshev-Gruebler-Kutzbach in space.
+        counted_planar: the same in the plane, for a planar mechanism; None otherwise.
+        true: dimension of all motions at a generic pose.
+        platform: dimension of the motions of the nacelle.
+        idle: motions that leave the nacelle at rest, in words.
+        idle_count: their number.
+        free: axes along which the platform moves independently.
+        inside: motions inside an articulated nacelle beside those of its platform frame.
+        tools: for each tool, the axes along which it moves independently.
+        locked: axes along which it cannot move.
+        coupled: axes along which it moves only together with others (parasitic motion).
+        overconstrained: closure equations beyond those needed.
+        redundant: where the superfluous equations are, in words.
+        actuators: number of actuators.
+        controlled: dimension of the nacelle's motions that the actuators control.
+        uncontrolled: motions left with all actuators locked, in words.
+        still: joints that never move.
+        singular_reference: whether the reference pose is singular where generic poses are not.
+        fits: whether the declared motion type fits the platform's motions.
+        fits_reference: whether it also fits in the reference pose itself.
+        reference_left: motions left with all actuators locked in a singular reference pose, in words.
+        declared: the declared motion type.
+        spinning: bodies that spin idly, with their axes.
+        stretched: legs that are stretched or folded in the reference pose (serial singularities there).
+    """
+
+    counted: int
+    counted_planar: int | None
+    true: int
+    platform: int
+    idle: tuple[str, ...]
+    idle_count: int
+    free: tuple[str, ...]
+    inside: int
+    tools: tuple[tuple[str, tuple[str, ...]], ...]
+    locked: tuple[str, ...]
+    coupled: tuple[str, ...]
+    overconstrained: int
+    redundant: tuple[str, ...]
+    actuators: int
+    controlled: int
+    uncontrolled: tuple[str, ...]
+    still: tuple[str, ...]
+    singular_reference: bool
+    fits: bool
+    fits_reference: bool = True
+    reference_left: tuple[str, ...] = ()
+    declared: str = ""
+    spinning: tuple[Spin, ...] = ()
+    stretched: tuple[str, ...] = ()
+
+    @property
+    def actuation(self) -> int:
+        """Number of actuators beyond the nacelle's motions; negative if they are too few."""
+        return self.actuators - self.platform
+
+    def _moves(self) -> str:
+        """The independent motions in words; those that couple several axes together at the end."""
+        moves = [_WORDS[a] for a in self.free]
+        mixed = self.platform - self.inside - len(self.free)
+        if mixed:
+            axes = " ".join(self.coupled)
+            moves.append(f"{_count(mixed, 'motion')} that {'couples' if mixed == 1 else 'couple'} {axes}")
+        if self.inside:
+            moves.append(f"{_count(self.inside, 'motion')} inside the nacelle")
+        return _list(moves) or "none"
+
+    def motion_words(self) -> str:
+        """What the nacelle can do, as part of a sentence."""
+        locked = f"; locked: {_list([_WORDS[a] for a in self.locked])}" if self.locked else ""
+        return f"the nacelle has {_count(self.platform, 'motion')}: {self._moves()}{locked}"
+
+    def sentences(self) -> list[str]:
+        """The same in words."""
+        lines = [f"The nacelle has {_count(self.platform, 'independent motion')}: {self._moves()}."]
+        for name, axes in self.tools if self.inside else ():
+            lines.append(f"Tool {name} moves by {_list([_WORDS[a] for a in axes])}.")
+        if self.locked:
+            lines.append(f"Locked: {_list([_WORDS[a] for a in self.locked])}.")
+        if self.idle_count:
+            verb = "leaves" if self.idle_count == 1 else "leave"
+            lines.append(
+                f"{_count(self.idle_count, 'idle motion')} {verb} the nacelle at rest: {_list(self.idle)}."
+            )
+        if self.overconstrained:
+            lines.append(
+                f"The loops are overconstrained {_times(self.overconstrained)}: {_list(self.redundant)}."
+            )
+        if self.actuation > 0:
+            lines.append(f"The actuation is redundant: {_count(self.actuation, 'actuator')} to spare.")
+        elif self.actuation < 0:
+            lines.append(
+                f"The actuators are too few: {self.actuators} for {_count(self.platform, 'motion')}."
+            )
+        if self.uncontrolled:
+            lines.append(f"With the actuators locked there remains: {_list(self.uncontrolled)}.")
+        elif self.actuation >= 0:
+            lines.append("The actuators control every motion of the nacelle.")
+        if self.still:
+            lines.append(f"Joints that never move: {_list(self.still)}.")
+        if self.singular_reference:
+            lines.append("The reference pose is singular.")
+        return lines
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"
+
+
+def _times(number: int) -> str:
+    return {1: "once", 2: "twice"}.get(number, f"{number} times")
+
+
+def _list(words: list[str] | tuple[str, ...]) -> str:
+    return ", ".join(words)
+
+
+def null_space(matrix: Array) -> Array:
+    """Orthonormal basis of the null space of a scaled matrix, as columns."""
+    if matrix.shape[0] == 0 or matrix.shape[1] == 0:
+        return np.eye(matrix.shape[1])
+    _, s, Vt = np.linalg.svd(matrix)
+    rank = int(np.sum(s > RANK_TOLERANCE * max(float(s[0]), _UNIT)))
+    return np.asarray(Vt[rank:].T)
+
+
+def rank_of(matrix: Array) -> int:
+    """Rank of a scaled matrix."""
+    return int(matrix.shape[1] - null_space(matrix).shape[1])
+
+
+def scaled_closures(robot: Robot, state: ClosureState) -> Array:
+    """Jacobian of the closures with lengths in units of the robot's size."""
+    return state.jacobian / row_scale(robot)[:, None] * rate_scale(robot)
+
+
+def generic_poses(robot: Robot, start: Assembly, seed: int = 1) -> list[tuple[TreeMotion, ClosureState]]:
+    """A few closed configurations near the reference, moved along the independent coordinates."""
+    rng = np.random.default_rng(seed)
+    result: list[tuple[TreeMotion, ClosureState]] = []
+    for reach in (0.07, 0.03, 0.01, 0.003):
+        if len(result) >= _POSES:
+            break
+        closed = closed_near(robot, start, reach, rng)
+        if closed is not None:
+            result.append(closed[2:])
+    return result
+
+
+def closed_near(
+    robot: Robot, start: Assembly, reach: float, rng: np.random.Generator
+) -> tuple[Pose, Array, TreeMotion, ClosureState] | None:
+    """A closed configuration, moved at random along the independent coordinates; None if there is none.
+
+    Args:
+        robot: the robot.
+        start: a closed configuration, and its branch.
+        reach: how far it is moved along each coordinate at most, over the robot's size or in rad.
+        rng: random numbers.
+    """
+    held, scale = held_rates(robot), rate_scale(robot)
+    nacelle = held.copy()
+    nacelle[_nacelle_rates(robot)] = True
+    step = np.where(held, rng.uniform(0.4, 1.0, held.size) * rng.choice([-1, 1], held.size), 0.0)
+    # Idle motions and passive joints are shaken too: a special posture of theirs must not count.
+    shake = np.where(nacelle, 0.0, 1e-2 * rng.normal(size=held.size))
+    pose, q = advance(robot, start.platform, start.q, (reach * step + shake) * scale)
+    # The legs come to the nacelle before it comes to them, so that the loops stay in the assembly of the
+    # reference pose.
+    pose, q, _, _ = solve_closures(robot, pose, q, nacelle)
+    pose, q, motion, state = solve_closures(robot, pose, q, held)
+    if np.max(np.abs(state.residual / row_scale(robot)), initial=0.0) < 1e-11:
+        return pose, q, motion, state
+    return None
+
+
+def mobility(robot: Robot, start: Assembly | None = None) -> Mobility:
+    """Analyse the mobility of a robot around its reference pose.
+
+    Args:
+        robot: the robot.
+        start: its closed configuration in the reference pose; found here if None.
+    """
+    start = assemble(robot) if start is None else start
+    at_reference = (start.motion, start.closures)
+    poses = generic_poses(robot, start) or [at_reference]
+    ranks = [rank_of(scaled_closures(robot, state)) for _, state in poses]
+    motion, state = poses[int(np.argmax(ranks))]
+    J = scaled_closures(robot, state)
+    N = null_space(J)
+    top = _nacelle_rates(robot)
+    platform_rank = rank_of(N[top].T)
+    F = _range(N[: robot.platform_nv])
+    free, locked, coupled = _axes(F)
+    A = actuator_rows(robot, motion) * rate_scale(robot)
+    idle = _idle(robot, J, top)
+    idle_words, spinning = _idle_motions(robot, J, motion)
+    left = _locked(J, A)
+    left_rank = rank_of(left[top].T) if left.shape[1] else 0
+    independent = _independent_rates(robot)
+    reference_J = scaled_closures(robot, at_reference[1])
+    reference_N = null_space(reference_J)
+    reference_A = actuator_rows(robot, at_reference[0]) * rate_scale(robot)
+    return Mobility(
+        counted=J.shape[1] - J.shape[0],
+        counted_planar=_planar_count(robot, motion),
+        true=N.shape[1],
+        platform=platform_rank,
+        idle=idle_words,
+        idle_count=idle,
+        free=free,
+        inside=platform_rank - F.shape[1],
+        tools=_tools(robot, motion, N),
+        locked=locked,
+        coupled=coupled,
+        overconstrained=J.shape[0] - rank_of(J),
+        redundant=_redundant_words(robot, J, state),
+        actuators=len(robot.actuators),
+        controlled=platform_rank - left_rank,
+        uncontrolled=_motion_words(robot, left, top),
+        still=_still_joints(robot, N, motion),
+        singular_reference=_signature(reference_J, reference_A, top) != _signature(J, A, top),
+        fits=platform_rank == robot.motion.n and rank_of(N[independent].T) == robot.motion.n,
+        fits_reference=rank_of(reference_N[independent].T) >= robot.motion.n,
+        reference_left=_motion_words(robot, _locked(reference_J, reference_A), top),
+        declared=robot.motion.name,
+        spinning=spinning,
+        stretched=_stretched(robot, reference_J, J),
+    )
+
+
+def _stretched(robot: Robot, reference: Array, generic: Array) -> tuple[str, ...]:
+    """Names of legs whose own closures lose rank in the reference pose and keep it at a generic one.
+
+    With M the columns of the leg's own joints, its rates follow from the nacelle's where M has full column
+    rank but for the leg's idle motions. At full stretch a closure that holds to 1e-15 leaves a singular value
+    of 1e-7 to 1e-8.
+    """
+    names = []
+    for leg in robot.legs:
+        columns = _leg_columns(robot, leg)
+        rank = columns.size - (null_space(generic[:, columns]).shape[1] if columns.size else 0)
+        if not rank:
+            continue
+        s = np.linalg.svd(reference[:, columns], compute_uv=False)
+        if s[rank - 1] < _STRETCHED * s[0]:
+            names.append(leg.name)
+    return tuple(names)
+
+
+def _signature(J: Array, A: Array, top: Array) -> tuple[int, int]:
+    """Rank of the closures, and of what remains with the actuators locked."""
+    left = _locked(J, A)
+    return rank_of(J), rank_of(left[top].T) if left.shape[1] else 0
+
+
+def _locked(J: Array, A: Array) -> Array:
+    """Motions that are left with all actuators locked."""
+    return null_space(np.vstack([J, _unit_rows(A)]))
+
+
+def _unit_rows(A: Array) -> Array:
+    norms = np.linalg.norm(A, axis=1, keepdims=True)
+    return np.asarray(A / np.where(norms > 0.0, norms, 1.0))
+
+
+def _range(matrix: Array) -> Array:
+    """Orthonormal basis of the range of a matrix, as columns."""
+    if matrix.shape[1] == 0:
+        return np.zeros((matrix.shape[0], 0))
+    U, s, _ = np.linalg.svd(matrix, full_matrices=False)
+    return np.asarray(U[:, s > RANK_TOLERANCE * max(float(s[0]), _UNIT)])
+
+
+def _nacelle_rates(robot: Robot) -> Array:
+    """Indices of the rates that move the nacelle: the platform's and those of its own joints."""
+    m = robot.platform_nv
+    own = [k for j in robot.nacelle.joints for k in range(robot.v_slices[j].start, robot.v_slices[j].stop)]
+    return np.array([*range(m), *(m + k for k in own)], dtype=int)
+
+
+def _independent_rates(robot: Robot) -> Array:
+    return np.flatnonzero(held_rates(robot))
+
+
+def _axes(F: Array) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+    """Sort the axes of the platform's twist into free, locked and coupled ones."""
+    free, locked, coupled = [], [], []
+    for k in range(F.shape[0]):
+        share = float(np.linalg.norm(F[k]))
+        if share > 1.0 - 1e-6:
+            free.append(AXES[k])
+        elif share < 1e-6:
+            locked.append(AXES[k])
+        else:
+            coupled.append(AXES[k])
+    return tuple(free), tuple(locked), tuple(coupled)
+
+
+def _tools(robot: Robot, motion: TreeMotion, N: Array) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Free axes of each tool, with lengths in units of the robot's size."""
+    result = []
+    for tool in robot.tools:
+        J = motion.point_jacobian(tool.body, (motion.poses[tool.body] @ tool.frame).p)
+        scale = np.array([robot.size] * 3 + [1.0] * 3)
+        result.append((tool.name, _axes(_range(J / scale[:, None] * rate_scale(robot) @ N))[0]))
+    return tuple(result)
+
+
+def _idle(robot: Robot, J: Array, top: Array) -> int:
+    """Number of motions with the nacelle at rest."""
+    rest = np.delete(np.arange(J.shape[1]), top)
+    return int(null_space(J[:, rest]).shape[1]) if rest.size else 0
+
+
+def _leg_columns(robot: Robot, leg: Leg) -> Array:
+    m = robot.platform_nv
+    columns = [k for j in leg.joints for k in range(robot.v_slices[j].start, robot.v_slices[j].stop)]
+    return np.array([m + k for k in columns], dtype=int)
+
+
+def _idle_motions(robot: Robot, J: Array, motion: TreeMotion) -> tuple[tuple[str, ...], tuple[Spin, ...]]:
+    """Name the idle motions leg by leg: bodies that spin alone or together, then what is left."""
+    words: list[str] = []
+    spinning: list[Spin] = []
+    for leg in robot.legs:
+        columns = _leg_columns(robot, leg)
+        idle = null_space(J[:, columns]).shape[1] if columns.size else 0
+        for group in _spin_groups(robot, leg) if idle else ():
+            spins = _spins(robot, J, motion, group)
+            if spins:
+                names = ", ".join(robot.bodies[spin.body].name for spin in spins)
+                verb = "spins about its own axis" if len(spins) == 1 else "spin together about their axis"
+                words.append(f"{names} {verb}")
+                spinning += spins
+                idle -= 1
+        if idle > 0:
+            words.append(f"{_count(idle, 'motion')} inside leg {leg.name}")
+    return tuple(words), tuple(spinning)
+
+
+def _spin_groups(robot: Robot, leg: Leg) -> list[list[int]]:
+    """Bodies that may spin: single ones without others on them, or the whole of an unbranched leg."""
+    carriers = {robot.joints[j].predecessor for j in leg.joints}
+    single = [[body] for body in leg.bodies if body not in carriers]
+    chain = len(single) == 1 and len(leg.bodies) > 1
+    return [list(leg.bodies)] if chain else single
+
+
+def _spins(robot: Robot, J: Array, motion: TreeMotion, bodies: list[int]) -> list[Spin]:
+    """Spins of bodies while all others stand still; empty if the motion is not one spin about one line."""
+    joints = [j for j, joint in enumerate(robot.tree_joints) if joint.successor in bodies]
+    m = robot.platform_nv
+    places = [np.arange(m + robot.v_slices[j].start, m + robot.v_slices[j].stop) for j in joints]
+    own = np.concatenate(places)
+    alone = null_space(J[:, own]) if own.size else np.zeros((0, 0))
+    if alone.shape[1] != 1:
+        return []
+    rates = np.zeros(motion.columns.shape[1])
+    rates[own] = alone[:, 0] * rate_scale(robot)[own]
+    twists = {b: motion.columns @ np.where(motion.movers[b], rates, 0.0) for b in bodies}
+    moving = [b for b in bodies if np.linalg.norm(twists[b][3:]) > 1e-9]
+    if not moving:
+        return []
+    v0, w = twists[moving[0]][:3], twists[moving[0]][3:]
+    size = float(np.linalg.norm(w))
+    same = all(np.linalg.norm(twists[b] - twists[moving[0]]) < 1e-7 * size for b in moving)
+    still = all(np.linalg.norm(twists[b]) < 1e-7 * size for b in bodies if b not in moving)
+    if not same or not still or abs(float(v0 @ w)) > 1e-7 * size * size * robot.size:
+        return []
+    point = np.cross(w, v0) / size**2
+    spins = []
+    for b in moving:
+        pose = motion.poses[b]
+        # An entry that is zero but for the rounding of the null space is zero.
+        axis, place = product(pose.R.T, w / size), product(pose.R.T, point - pose.p)
+        axis = np.where(np.abs(axis) < _AXIS, 0.0, axis)
+        axis = axis / norm(axis)
+        spins.append(Spin(b, tuple(float(c) for c in axis), tuple(float(c) for c in place)))
+    return spins
+
+
+def _redundant_words(robot: Robot, J: Array, state: ClosureState) -> tuple[str, ...]:
+    """Say where superfluous closure equations are: inside single legs, or between legs."""
+    words = []
+    total = J.shape[0] - rank_of(J)
+    rows_of = dict(zip(range(robot.tree, len(robot.joints)), state.rows, strict=True))
+
+    def excess(closures: tuple[int, ...]) -> int:
+        rows = np.concatenate([np.arange(rows_of[c].start, rows_of[c].stop) for c in closures])
+        return int(rows.size - rank_of(J[rows]))
+
+    counts = {}
+    for leg in robot.legs:
+        inside = excess(leg.closures) if leg.closures else 0
+        if inside:
+            counts[f"leg {leg.name}"] = inside
+    if robot.nacelle.closures and robot.nacelle.joints:
+        inside = excess(robot.nacelle.closures)
+        if inside:
+            counts["the nacelle"] = inside
+    words = [f"{count} in the loops of {name}" for name, count in counts.items()]
+    if total > sum(counts.values()):
+        words.append(f"{total - sum(counts.values())} between the legs")
+    return tuple(words)
+
+
+def _motion_words(robot: Robot, left: Array, top: Array) -> tuple[str, ...]:
+    """Name the motions of the nacelle that are left with all actuators locked."""
+    if left.shape[1] == 0 or rank_of(left[top].T) == 0:
+        return ()
+    F = _range(left[: robot.platform_nv])
+    free, _, coupled = _axes(F)
+    words = [_WORDS[a] for a in free]
+    if coupled:
+        words.append("a motion that couples " + " ".join(coupled))
+    own = rank_of(left[top].T) - F.shape[1]
+    if own > 0:
+        words.append(_count(own, "motion") + " inside the nacelle")
+    return tuple(words)
+
+
+def _still_joints(robot: Robot, N: Array, motion: TreeMotion) -> tuple[str, ...]:
+    """Tree joints that take part in no motion."""
+    names = []
+    for joint, place in zip(robot.tree_joints, robot.v_slices, strict=True):
+        rows = N[robot.platform_nv + place.start : robot.platform_nv + place.stop]
+        if rows.size and float(np.max(np.abs(rows), initial=0.0)) < 1e-7:
+            names.append(joint.name)
+    return tuple(names)
+
+
+_PLANAR_LOCKS = {
+    JointKind.REVOLUTE: 2,
+    JointKind.PRISMATIC: 2,
+    JointKind.FIXED: 3,
+    JointKind.POINT: 2,
+    JointKind.SPHERICAL: 2,
+}
+
+
+def _planar_count(robot: Robot, motion: TreeMotion) -> int | None:
+    """Chebyshev-Gruebler-Kutzbach in the plane, if all joints move in one plane."""
+    normal: Array | None = None
+    columns = motion.columns[:, robot.platform_nv :]
+    for column in columns.T:
+        turn = column[3:]
+        if np.linalg.norm(turn) > 0.5:
+            normal = turn if normal is None else normal
+            if np.linalg.norm(np.cross(normal, turn)) > 1e-9:
+                return None
+    if normal is None:
+        return None
+    for column in columns.T:
+        if np.linalg.norm(column[3:]) < 0.5 and abs(float(normal @ column[:3])) > 1e-9:
+            return None
+    rows = 0
+    for joint in robot.closures:
+        if joint.kind not in _PLANAR_LOCKS:
+            return None
+        z = closure_frames(joint, motion)[0].R[:, 2]
+        along = abs(float(normal @ z))
+        if (joint.kind is JointKind.REVOLUTE and along < 1.0 - 1e-9) or (
+            joint.kind is JointKind.PRISMATIC and along > 1e-9
+        ):
+            return None
+        rows += 0 if joint.at_point else _PLANAR_LOCKS[joint.kind]
+    platform = 2 if robot.nacelle.kind == "point" else 3
+    return platform + robot.nv - rows

@@ -1,0 +1,1 @@
+"""Named frames on the nacelle, and their motion."""

@@ -1,0 +1,1 @@
+"""The spanning tree and its closures: positions, rates, accelerations."""

@@ -1,0 +1,154 @@
+"""Closures: what is left open, and how it changes with the rates of the tree.
+
+Every closure demands scalar equations between its two joint frames (`nacelle.model.joint.LOCKS`):
+
+    offset i:     e_i . d = 0                d from the first frame's origin to the second's, metres
+    square i, j:  e_i . f_j = 0              e_i axis of the first frame, f_j of the second
+
+and their time derivatives are
+
+    offset i:     e_i . (v_2 - v_1 - w_1 x d)
+    square i, j:  (f_j x e_i) . (w_2 - w_1)
+
+with v the velocities of the two origins and w the angular velocities of the two bodies.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from nacelle.kinematics.tree.spanning_tree import TreeMotion, TreeVelocity, point_acceleration, point_velocity
+from nacelle.model.joint import Joint, JointKind
+from nacelle.model.robot import Robot
+from nacelle.spatial.pose import Pose
+from nacelle.spatial.rotation import skew
+from nacelle.spatial.scalar import Array, cross, dot, pack, plus, product
+
+_KEEPS_Z = (JointKind.REVOLUTE, JointKind.CYLINDRICAL)
+_KEEPS_ALL = (JointKind.PRISMATIC, JointKind.FIXED)
+
+
+@dataclass(frozen=True)
+class ClosureState:
+    """The closures at one state of the tree.
+
+    Attributes:
+        residual: what is left open, one number a lock, metres or sines of angles.
+        jacobian: its derivative with respect to the rates of the tree, (locks, rates).
+        rows: for each closure the slice of its locks.
+    """
+
+    residual: Array
+    jacobian: Array
+    rows: tuple[slice, ...]
+
+
+def closure_frames(joint: Joint, motion: TreeMotion) -> tuple[Pose, Pose]:
+    """Poses of the two joint frames of a closure in the base."""
+    return (
+        motion.poses[joint.predecessor] @ joint.frame_predecessor,
+        motion.poses[joint.successor] @ joint.frame_successor,
+    )
+
+
+def _gap(first: Array, second: Array) -> Array:
+    """From one point to another; of floats to the last bit: iteration closes loops as far as can be."""
+    floats = first.dtype != object and second.dtype != object
+    return np.asarray(second - first if floats else plus(second, -first))
+
+
+def closure_gaps(robot: Robot, motion: TreeMotion) -> Array:
+    """Residual of all closures alone, as in `closure_state`."""
+    residual: list[Array] = []
+    for joint in robot.closures:
+        first, second = closure_frames(joint, motion)
+        d = _gap(first.p, second.p)
+        residual += [
+            dot(first.R[:, lock[1]], d if len(lock) == 2 else second.R[:, lock[2]]) for lock in joint.locks
+        ]
+    return pack(residual) if residual else np.zeros(0)
+
+
+def closure_state(robot: Robot, motion: TreeMotion) -> ClosureState:
+    """Residual and Jacobian of all closures."""
+    residual: list[Array] = []
+    blocks: list[Array] = []
+    rows: list[slice] = []
+    # Numbers alone are no constants of a program: their products may be summed in any order.
+    numbers = motion.columns.dtype != object
+    for joint in robot.closures:
+        first, second = closure_frames(joint, motion)
+        d = _gap(first.p, second.p)
+        J1 = motion.point_jacobian(joint.predecessor, first.p)
+        J2 = motion.point_jacobian(joint.successor, second.p)
+        # v_2 - v_1 - w_1 x d, per rate: w_1 x d = -d x w_1.
+        if numbers:
+            slip, turn = J2[:3] - J1[:3] + skew(d) @ J1[3:], J2[3:] - J1[3:]
+        else:
+            slip = plus(plus(J2[:3], -J1[:3]), product(skew(d), J1[3:]))
+            turn = plus(J2[3:], -J1[3:])
+        start = len(residual)
+        for lock in joint.locks:
+            e = first.R[:, lock[1]]
+            if len(lock) == 2:
+                residual.append(dot(e, d))
+                blocks.append(slip.T @ e if numbers else product(slip.T, e))
+            else:
+                f = second.R[:, lock[2]]
+                residual.append(dot(e, f))
+                n = cross(f, e)
+                blocks.append(turn.T @ n if numbers else product(turn.T, n))
+        rows.append(slice(start, len(residual)))
+    width = motion.columns.shape[1]
+    if not residual:
+        return ClosureState(np.zeros(0), np.zeros((0, width)), tuple(rows))
+    return ClosureState(pack(residual), np.stack(blocks), tuple(rows))
+
+
+def slip_drift(joint: Joint, motion: TreeMotion, velocity: TreeVelocity) -> Array:
+    """Acceleration of a closure's second origin seen from its first frame, at constant rates, base axes.
+
+    With d from the first origin to the second: d'' - w_1' x d - 2 w_1 x d' + w_1 x (w_1 x d).
+    """
+    first, second = closure_frames(joint, motion)
+    V1, V2 = velocity.twists[joint.predecessor], velocity.twists[joint.successor]
+    A1, A2 = velocity.drifts[joint.predecessor], velocity.drifts[joint.successor]
+    w1, d = V1[3:], second.p - first.p
+    d_rate = point_velocity(V2, second.p) - point_velocity(V1, first.p)
+    d_drift = point_acceleration(V2, A2, second.p) - point_acceleration(V1, A1, first.p)
+    return np.asarray(d_drift - cross(A1[3:], d) - 2.0 * cross(w1, d_rate) + cross(w1, cross(w1, d)))
+
+
+def closure_drift(robot: Robot, motion: TreeMotion, velocity: TreeVelocity) -> Array:
+    """Second derivatives of the closures where the rates stay constant, one number a lock.
+
+    offset i:     e_i . (acceleration of the second origin seen from the first frame)
+    square i, j:  (f_j x e_i) . (w_2' - w_1') + (f_j' x e_i + f_j x e_i') . (w_2 - w_1)
+    """
+    drift: list[Array] = []
+    for joint in robot.closures:
+        first, second = closure_frames(joint, motion)
+        w1, w2 = velocity.twists[joint.predecessor][3:], velocity.twists[joint.successor][3:]
+        a1, a2 = velocity.drifts[joint.predecessor][3:], velocity.drifts[joint.successor][3:]
+        slip = slip_drift(joint, motion, velocity)
+        for lock in joint.locks:
+            e = first.R[:, lock[1]]
+            if len(lock) == 2:
+                drift.append(dot(e, slip))
+            else:
+                f = second.R[:, lock[2]]
+                turn = cross(cross(w2, f), e) + cross(f, cross(w1, e))
+                drift.append(dot(cross(f, e), a2 - a1) + dot(turn, w2 - w1))
+    return pack(drift) if drift else np.zeros(0)
+
+
+def is_flipped(joint: Joint, motion: TreeMotion) -> bool:
+    """Whether a closure holds with an axis the wrong way round, which its equations also allow."""
+    if joint.kind not in _KEEPS_Z + _KEEPS_ALL:
+        return False
+    first, second = closure_frames(joint, motion)
+    if float(dot(first.R[:, 2], second.R[:, 2])) < 0.0:
+        return True
+    return joint.kind in _KEEPS_ALL and float(dot(first.R[:, 0], second.R[:, 0])) < 0.0

@@ -1,0 +1,98 @@
+"""A configuration: everything about position at one reduced pose, over any scalar.
+
+    x -> pose of the platform -> joints of the nacelle -> each leg on its own -> all bodies
+
+Legs with a closed form follow from x; what needs iteration arrives as y
+(`nacelle.kinematics.mechanism.mechanism`), which is empty for most robots.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from nacelle.kinematics.legs.solution import solve_leg
+from nacelle.kinematics.mechanism.mechanism import Mechanism
+from nacelle.kinematics.tree.spanning_tree import (
+    Step,
+    TreeMotion,
+    coordinates_from_steps,
+    joint_steps,
+    motion_of_steps,
+    step_motion,
+)
+from nacelle.model.joint import JointKind
+from nacelle.model.leg import BASE, PLATFORM
+from nacelle.model.robot import Robot
+from nacelle.spatial.pose import Pose, identity
+from nacelle.spatial.scalar import Array, Scalar
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """All positions at one pose.
+
+    Attributes:
+        steps: of all primitives of the tree.
+        motion: poses of all bodies and the twists of all rates.
+        gates: gates of the roots of each leg (`subproblem`), legs in order.
+        angles: of revolute joints whose coordinate is given, by joint: there a constant angle can be added to
+            the angle itself.
+    """
+
+    steps: tuple[Step, ...]
+    motion: TreeMotion
+    gates: tuple[tuple[Scalar, ...], ...]
+    angles: Mapping[int, Scalar] = field(default_factory=dict)
+
+    @property
+    def q(self) -> Array:
+        """Coordinates of the tree (nq,)."""
+        return coordinates_from_steps(self.steps)
+
+
+def configuration(robot: Robot, known: Mechanism, x: Array, y: Array) -> Configuration:
+    """Place all bodies.
+
+    Args:
+        robot: the robot; its numbers may be symbols.
+        known: its analysis.
+        x: reduced pose (nx,).
+        y: what was found by iteration (ny,).
+    """
+    rest = y[: known.chart_size] if known.parasitic else None
+    return placed(robot, known, known.chart.pose(x, rest), x, y)
+
+
+def placed(robot: Robot, known: Mechanism, platform: Pose, x: Array, y: Array) -> Configuration:
+    """Place all bodies from the pose of the platform; of x only the nacelle's joints are read."""
+    steps: dict[int, list[Step]] = {}
+    angles: dict[int, Scalar] = {}
+    for name in robot.motion.joint_names:
+        j = robot.joint(name)
+        place = known.layout.x_index(name)
+        steps[j] = joint_steps(robot.joints[j], x[place : place + 1])
+    start = known.chart_size
+    for j in known.iterated_joints:
+        joint = robot.joints[j]
+        steps[j] = joint_steps(joint, y[start : start + joint.nq])
+        if joint.kind is JointKind.REVOLUTE:
+            angles[j] = y[start]
+        start += joint.nq
+    poses: dict[int, Pose] = {BASE: identity(), PLATFORM: platform}
+    for j in robot.nacelle.joints:
+        joint = robot.joints[j]
+        pose = poses[joint.predecessor] @ joint.frame_predecessor
+        for primitive, step in zip(joint.primitives, steps[j], strict=True):
+            pose = pose @ step_motion(primitive, step)
+        poses[joint.successor] = pose @ joint.frame_successor.inverse()
+    gates: list[tuple[Scalar, ...]] = []
+    for leg, plan in zip(robot.legs, known.legs, strict=True):
+        if plan.recipe is None:
+            gates.append(())
+            continue
+        solution = solve_leg(robot, leg, plan.recipe, poses)
+        steps |= solution.steps
+        gates.append(tuple(solution.gates))
+    listed = tuple(step for j in range(robot.tree) for step in steps[j])
+    return Configuration(listed, motion_of_steps(robot, platform, listed), tuple(gates), angles)

@@ -1,0 +1,231 @@
+"""All rates from the reduced twist: after positions everything is linear.
+
+    u = U(x) v,    du/dt = U dv/dt + drift(x, v)
+
+Each leg l satisfies M_l u_l + N_l w = 0 (its closures) and idle spins are zero; the dependent entries of w
+satisfy what the legs and the nacelle's own loops leave over. The same elimination gives the drift of the
+accelerations (right-hand side: second derivatives at constant rates) and the steps of Newton's iteration
+(right-hand side: what is left open).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from nacelle.kinematics.mechanism.mechanism import LegPlan, Mechanism
+from nacelle.kinematics.tree.closure import ClosureState, closure_drift, closure_state
+from nacelle.kinematics.tree.configuration import Configuration
+from nacelle.kinematics.tree.least_squares import eliminate
+from nacelle.kinematics.tree.spanning_tree import TreeMotion, TreeVelocity, tree_velocity
+from nacelle.model.robot import Robot
+from nacelle.spatial.scalar import Array, Scalar, dot, product
+from nacelle.spatial.solve import solve
+
+
+@dataclass(frozen=True)
+class Equations:
+    """The closure equations of a robot at a configuration.
+
+    Attributes:
+        closures: residual and Jacobian of all closures.
+        rows: for each leg, further rows over all rates that are zero: its idle spins.
+    """
+
+    closures: ClosureState
+    rows: tuple[tuple[Array, ...], ...]
+
+
+def equations(robot: Robot, known: Mechanism, motion: TreeMotion) -> Equations:
+    """Closure equations, and rows that set idle spins to zero: axis . w_body = 0."""
+    rows = tuple(
+        tuple(
+            product(motion.jacobian(spin.body)[3:].T, product(motion.poses[spin.body].R, np.array(spin.axis)))
+            for spin in plan.spins
+        )
+        for plan in known.legs
+    )
+    return Equations(closure_state(robot, motion), rows)
+
+
+class Response(NamedTuple):
+    """What the closure equations say.
+
+    Attributes:
+        u: (rates, n) or, with a right-hand side, (rates, n + 1): the rates for unit values of the given
+            numbers, and the part that belongs to the right-hand side in the last column.
+        dependent: the same for the d unknown numbers.
+    """
+
+    u: Array
+    dependent: Array
+
+
+def respond(
+    known: Mechanism,
+    system: Equations,
+    given: Array,
+    dependent: Array,
+    right: Array | None = None,
+    rows_right: tuple[tuple[Scalar, ...], ...] | None = None,
+    frozen: frozenset[int] = frozenset(),
+    legs: Sequence[int] | None = None,
+    hold: bool = False,
+) -> Response:
+    """Solve all closure equations J u + right = 0 for the rates.
+
+    Args:
+        known: analysis of the robot.
+        system: its equations.
+        given: (nw, n): the nacelle's rates w for unit values of n given numbers.
+        dependent: (nw, d): w for unit values of d unknown ones.
+        right: one number a closure equation; none if None.
+        rows_right: the same for the further rows of each leg.
+        frozen: rates of legs that are zero.
+        hold: whether actuators are held, so that the legs decide all dependent numbers.
+        legs: the legs to solve; all of them if None. The rates of the others stay zero.
+    """
+    J, scale = system.closures.jacobian, known.row_scale
+    w = list(known.w_rates)
+    n, d = given.shape[1], dependent.shape[1]
+    extra = 0 if right is None else 1
+    basis = np.concatenate([dependent, given], axis=1)
+
+    def block(rows: tuple[int, ...]) -> Array:
+        """What a set of closure rows says: [dependent | given | right], rows scaled."""
+        N = J[list(rows)][:, w] @ basis
+        if right is not None:
+            N = np.concatenate([N, right[list(rows)].reshape(-1, 1)], axis=1)
+        return np.asarray(N / scale[list(rows)].reshape(-1, 1))
+
+    legs_decide = d > 0 and (known.parasitic or hold)
+    left: list[Array] = [block(known.nacelle_rows)] if d and known.nacelle_rows else []
+    solved: list[tuple[LegPlan, Array]] = []
+    for k in range(len(known.legs)) if legs is None else legs:
+        plan = known.legs[k]
+        rates = [rate for rate in plan.rates if rate not in frozen]
+        M = J[list(plan.rows)][:, rates] / scale[list(plan.rows)].reshape(-1, 1)
+        N = block(plan.rows)
+        more = system.rows[k]
+        if plan.square and not hold and not more:
+            solved.append((plan, solve(np.asarray(M), N)))
+            continue
+        if more:
+            M = np.concatenate([M, np.stack(more)[:, rates]])
+            S = np.stack(more)[:, w] @ basis
+            if extra:
+                values: Sequence[Scalar] = (0.0,) * len(more) if rows_right is None else rows_right[k]
+                S = np.concatenate([S, np.array(values).reshape(-1, 1)], axis=1)
+            N = np.concatenate([N, S])
+        X, rest = eliminate(np.asarray(M), N) if rates else (np.zeros((0, N.shape[1])), N)
+        solved.append((plan, X))
+        if legs_decide:
+            left.append(rest)
+    columns = n + extra
+    if d:
+        stacked = np.concatenate(left)
+        Z = -eliminate(stacked[:, :d], stacked[:, d:]).X
+    else:
+        Z = np.zeros((0, columns))
+    result: list[Array | None] = [None] * J.shape[1]
+    head = np.concatenate([given, np.zeros((len(w), extra))], axis=1) if extra else given
+    w_values = head + dependent @ Z if d else head
+    for place, row in zip(w, w_values, strict=True):
+        result[place] = row
+    for plan, X in solved:
+        rates = [rate for rate in plan.rates if rate not in frozen]
+        own = -(X[:, d:] + X[:, :d] @ Z) if d else -X
+        for place, row in zip(rates, own, strict=True):
+            result[place] = row
+    zero = np.zeros(columns)
+    return Response(np.stack([zero if row is None else row for row in result]), Z)
+
+
+def remaining_rows(known: Mechanism, system: Equations, dependent: Array) -> Array:
+    """What the closures say of d unknown numbers of the nacelle (rows, d) without the legs' rates.
+
+    Args:
+        known: analysis of the robot.
+        system: its equations.
+        dependent: (nw, d): the nacelle's rates w for unit values of the numbers.
+    """
+    J, scale, w = system.closures.jacobian, known.row_scale, list(known.w_rates)
+
+    def block(rows: Sequence[int]) -> Array:
+        return np.asarray((J[list(rows)][:, w] @ dependent) / scale[list(rows)].reshape(-1, 1))
+
+    left = [block(known.nacelle_rows)] if known.nacelle_rows else []
+    for plan, more in zip(known.legs, system.rows, strict=True) if known.parasitic else ():
+        if plan.square and not more:
+            continue
+        M = J[list(plan.rows)][:, list(plan.rates)] / scale[list(plan.rows)].reshape(-1, 1)
+        N = block(plan.rows)
+        if more:
+            M = np.concatenate([M, np.stack(more)[:, list(plan.rates)]])
+            N = np.concatenate([N, np.stack(more)[:, w] @ dependent])
+        left.append(eliminate(np.asarray(M), N).left if plan.rates else N)
+    return np.concatenate(left)
+
+
+def selections(known: Mechanism) -> tuple[Array, Array]:
+    """The bases of `respond` for velocities: v, and the dependent rates, as entries of w."""
+    place = {rate: k for k, rate in enumerate(known.w_rates)}
+    given = np.zeros((known.nw, len(known.independent)))
+    for column, rate in enumerate(known.independent):
+        given[place[rate], column] = 1.0
+    dependent = np.zeros((known.nw, len(known.dependent)))
+    for column, rate in enumerate(known.dependent):
+        dependent[place[rate], column] = 1.0
+    return given, dependent
+
+
+def rate_map(robot: Robot, known: Mechanism, now: Configuration) -> Array:
+    """U (rates, n): all rates of the tree from the reduced twist. Its first rows are S(x) ([KI2007] (9))."""
+    given, dependent = selections(known)
+    return respond(known, equations(robot, known, now.motion), given, dependent).u
+
+
+@dataclass(frozen=True)
+class Moving:
+    """A configuration in motion.
+
+    Attributes:
+        U: rates of the tree from the reduced twist (rates, n).
+        u: rates of the tree.
+        drift: their derivatives where dv/dt = 0.
+        velocity: twists of all bodies and their derivatives at constant rates.
+    """
+
+    U: Array
+    u: Array
+    drift: Array
+    velocity: TreeVelocity
+
+
+def moving(robot: Robot, known: Mechanism, now: Configuration, v: Array) -> Moving:
+    """All rates at the reduced twist v, and their derivatives where dv/dt = 0."""
+    given, dependent = selections(known)
+    system = equations(robot, known, now.motion)
+    U = respond(known, system, given, dependent).u
+    u = U @ v
+    velocity = tree_velocity(robot, now.motion, u)
+    right = closure_drift(robot, now.motion, velocity)
+    rows_right = spin_drifts(known, now.motion, velocity)
+    extended = respond(known, system, given, dependent, right, rows_right).u
+    return Moving(U, u, extended[:, -1], velocity)
+
+
+def spin_drifts(
+    known: Mechanism, motion: TreeMotion, velocity: TreeVelocity
+) -> tuple[tuple[Scalar, ...], ...]:
+    """Derivatives of the idle spins of each leg at constant rates: axis . dw/dt."""
+    return tuple(
+        tuple(
+            dot(product(motion.poses[spin.body].R, np.array(spin.axis)), velocity.drifts[spin.body][3:])
+            for spin in plan.spins
+        )
+        for plan in known.legs
+    )

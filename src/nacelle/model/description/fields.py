@@ -1,0 +1,302 @@
+"""Field types of the description: quantities, vectors, axes and names, each with a clear error."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    ModelWrapValidatorHandler,
+    PlainValidator,
+    ValidationInfo,
+    WithJsonSchema,
+    model_validator,
+)
+from pydantic_core import InitErrorDetails, PydanticCustomError, ValidationError
+
+from nacelle.errors import did_you_mean
+from nacelle.model.description.written import pieces
+from nacelle.model.units import NUMBER, QUANTITIES, Quantity, UnitError, parse_quantity
+from nacelle.spatial.recorded import plain_or_recorded
+from nacelle.spatial.scalar import norm, pack
+
+SI = {"*": "SI"}
+# No quantity or vector is a text longer than this; searching such texts could take long.
+_LONGEST = 300
+# Only the first unknown keys of a mapping get suggestions, which take time.
+_SUGGESTIONS = 50
+_NAME = re.compile(r"\w[\w\-]*")
+_VECTOR_TEXT = re.compile(rf"\s*(?P<numbers>{NUMBER}(?:[\s,]+{NUMBER})+)\s*(?P<unit>.*)")
+
+
+def fault(message: str, hint: str = "") -> PydanticCustomError:
+    """Make an error that carries a hint through pydantic."""
+    return PydanticCustomError("nacelle", "{message}", {"message": message, "hint": hint})
+
+
+def raise_all(faults: list[tuple[tuple[str | int, ...], str, str]]) -> None:
+    """Raise several errors at once from a validator, each at its path below the model."""
+    if faults:
+        details = [InitErrorDetails(type=fault(m, h), loc=path, input=None) for path, m, h in faults]
+        raise ValidationError.from_exception_data("description", details)
+
+
+def raise_at(key: str, message: str, hint: str = "") -> None:
+    """Raise an error at one key of the model."""
+    raise_all([((key,), message, hint)])
+
+
+class Strict(BaseModel):
+    """A mapping of the description: frozen, and unknown keys are errors with a suggestion."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _suggest(cls, data: Any, handler: ModelWrapValidatorHandler[Any]) -> Any:
+        """Add suggestions to unknown keys; all other errors pass as they are."""
+        try:
+            return handler(data)
+        except ValidationError as errors:
+            found = errors.errors(include_url=False)
+            unknown = [k for k, error in enumerate(found) if error["type"] == "extra_forbidden"]
+            suggest = set(unknown[:_SUGGESTIONS])
+            details = [cls._detail(error, k in suggest) for k, error in enumerate(found)]
+            raise ValidationError.from_exception_data(cls.__name__, details) from None
+
+    @classmethod
+    def _detail(cls, error: Any, suggest: bool) -> InitErrorDetails:
+        path, kind, context = error["loc"], error["type"], error.get("ctx", {})
+        if kind == "extra_forbidden" and len(path) == 1:
+            hint = did_you_mean(str(path[0]), cls._keys()) if suggest else ""
+            reason = fault(f"unknown key {str(path[0])[:60]!r}", hint)
+        elif kind == "missing":
+            reason = fault(f"missing key {path[-1]!r}")
+        elif kind == "nacelle":
+            reason = fault(context["message"], context["hint"])
+        elif kind == "literal_error":
+            choices = re.findall(r"'([^']*)'", context.get("expected", ""))
+            reason = fault(
+                f"expected {context.get('expected')}, got {_short(error['input'])}",
+                did_you_mean(error["input"], choices) if isinstance(error["input"], str) else "",
+            )
+        else:
+            reason = fault(_words(kind, error))
+        return InitErrorDetails(type=reason, loc=path, input=None)
+
+    # Keys that are understood before the models see the data; they are suggested too.
+    also: ClassVar[tuple[str, ...]] = ()
+
+    @classmethod
+    def _keys(cls) -> list[str]:
+        return [*(info.alias or name for name, info in cls.model_fields.items()), *cls.also]
+
+
+_EXPECTED = {
+    "model_type": "a mapping",
+    "model_attributes_type": "a mapping",
+    "dict_type": "a mapping",
+    "list_type": "a list",
+    "tuple_type": "a list",
+    "string_type": "a text",
+    "bool_type": "true or false",
+    "bool_parsing": "true or false",
+    "int_type": "a whole number",
+    "int_parsing": "a whole number",
+    "int_from_float": "a whole number",
+    "float_type": "a number",
+    "float_parsing": "a number",
+}
+
+
+def _words(kind: str, error: Any) -> str:
+    if kind in ("too_short", "too_long"):
+        context = error["ctx"]
+        wanted = context.get("min_length", context.get("max_length"))
+        bound = "at least" if kind == "too_short" else "at most"
+        return f"expected {bound} {wanted} entries, got {len(error['input'])}"
+    if kind in _EXPECTED:
+        return f"expected {_EXPECTED[kind]}, got {_short(error['input'])}"
+    return str(error["msg"])
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, dict):
+        return "a mapping"
+    if isinstance(value, list | tuple):
+        return f"a list of {len(value)}"
+    if value is None:
+        return "nothing"
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def units_of(info: ValidationInfo) -> dict[str, str] | None:
+    """Units for bare numbers: from the file, or SI for descriptions made in Python."""
+    if info.context is None:
+        return SI
+    units: dict[str, str] | None = info.context.get("units")
+    return units
+
+
+def read(value: Any, quantity: Quantity, units: dict[str, str] | None) -> float:
+    """Read a quantity inside a validator."""
+    try:
+        return parse_quantity(value, quantity, units)
+    except UnitError as error:
+        raise fault(str(error), error.hint) from None
+
+
+def read_vector(
+    value: Any, quantity: Quantity, units: dict[str, str] | None, length: int
+) -> tuple[float, ...]:
+    """Read a list of quantities, or a text such as "0 0 300 mm"."""
+    example = " ".join(["0"] * (length - 1) + [quantity.example])
+    if isinstance(value, str):
+        match = _VECTOR_TEXT.fullmatch(value) if len(value) <= _LONGEST else None
+        if match is None:
+            raise fault(f"expected {length} numbers, got {_short(value)}", f"write {example!r}")
+        value = pieces(value, re.split(r"[\s,]+", match["numbers"]), match["unit"])
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if not isinstance(value, list | tuple):
+        raise fault(f"expected {length} numbers, got {_short(value)}", f"write {example!r}")
+    if len(value) != length:
+        raise fault(f"expected {length} numbers, got {len(value)}", f"write {example!r}")
+    return tuple(read(entry, quantity, units) for entry in value)
+
+
+def _scalar_type(kind: str, lowest: float = -math.inf) -> Any:
+    quantity = QUANTITIES[kind]
+
+    def validate(value: Any, info: ValidationInfo) -> float:
+        number = read(value, quantity, units_of(info))
+        if number < lowest:
+            raise fault(f"the {kind} must not be below {lowest:g}, is {number:g}")
+        return number
+
+    # Any: a float that is recorded stays one.
+    return Annotated[
+        Any,
+        BeforeValidator(validate),
+        WithJsonSchema(
+            {
+                "anyOf": [{"type": "number"}, {"type": "string"}],
+                "description": f"{kind}, for example {quantity.example!r}; SI unit {quantity.si or '1'}",
+            }
+        ),
+    ]
+
+
+def _vector_type(kind: str, length: int) -> Any:
+    quantity = QUANTITIES[kind]
+    return Annotated[
+        Any,
+        BeforeValidator(lambda value, info: read_vector(value, quantity, units_of(info), length)),
+        WithJsonSchema(
+            {
+                "anyOf": [
+                    {
+                        "type": "array",
+                        "items": {"type": ["number", "string"]},
+                        "minItems": length,
+                        "maxItems": length,
+                    },
+                    {"type": "string"},
+                ],
+                "description": f"{length} numbers, {kind}, for example '0 0 {quantity.example}'",
+            }
+        ),
+    ]
+
+
+def _check_name(value: Any) -> str:
+    text = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+    if not isinstance(text, str):
+        raise fault(f"expected a name, got {_short(value)}")
+    if not _NAME.fullmatch(text) or len(text) > 64:
+        raise fault(f"{_short(text)} is not a name", "use letters, digits, _ and -, at most 64")
+    return text
+
+
+def _check_reference(value: Any) -> str:
+    """Accept the name of a body or joint, perhaps with that of its leg before a dot."""
+    text = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+    if not isinstance(text, str) or not all(_NAME.fullmatch(p) for p in text.split(".")):
+        raise fault(f"expected a name, got {_short(value)}", "for example 'arm' or 'leg1.arm'")
+    return text
+
+
+_AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
+
+
+def _read_axis(value: Any, info: ValidationInfo) -> tuple[float, ...]:
+    if isinstance(value, str) and value.lstrip("+-") in _AXES and len(value) <= 2:
+        sign = -1.0 if value.startswith("-") else 1.0
+        return tuple(sign * c + 0.0 for c in _AXES[value[-1]])
+    if isinstance(value, str) and not (len(value) <= _LONGEST and _VECTOR_TEXT.fullmatch(value)):
+        raise fault(f"expected an axis, got {_short(value)}", "x, y, z, -x, -y, -z or three numbers")
+    if isinstance(value, list | tuple) and len(value) != 3:
+        raise fault(f"expected an axis, got {_short(value)}", "x, y, z, -x, -y, -z or three numbers")
+    numbers = read_vector(value, QUANTITIES["number"], None, 3)
+    if sum(number != 0.0 for number in numbers) == 1:  # a coordinate axis, whatever its length
+        numbers = tuple(float(number) for number in numbers)
+    vector = pack(numbers)
+    length = norm(vector)
+    if not length > 1e-9 or not math.isfinite(length):
+        raise fault("the axis has no length", "x, y, z, -x, -y, -z or three numbers")
+    # An axis that is a unit vector already stays as it is, so that files round-trip bit for bit.
+    if abs(length - 1.0) < 4e-16:
+        return tuple(plain_or_recorded(c) for c in vector)
+    return tuple(plain_or_recorded(c) for c in vector / length)
+
+
+Name = Annotated[str, BeforeValidator(_check_name), WithJsonSchema({"type": ["string", "integer"]})]
+Reference = Annotated[str, BeforeValidator(_check_reference), WithJsonSchema({"type": ["string", "integer"]})]
+Axis = Annotated[
+    tuple[float, ...],
+    PlainValidator(_read_axis),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"enum": ["x", "y", "z", "-x", "-y", "-z"]},
+                {"type": "array", "items": {"type": "number"}, "minItems": 3, "maxItems": 3},
+                {"type": "string"},
+            ],
+            "description": "direction: a coordinate axis or three numbers",
+        }
+    ),
+]
+# A quantity whose unit depends on the joint it belongs to; read when the joint is known.
+Raw = Annotated[Any, WithJsonSchema({"type": ["number", "string"]})]
+RawList = Annotated[
+    Any,
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": ["number", "string"]},
+                {"type": "array", "items": {"type": ["number", "string"]}},
+            ]
+        }
+    ),
+]
+
+Number = _scalar_type("number")
+Length = _scalar_type("length")
+Angle = _scalar_type("angle")
+Mass = _scalar_type("mass", lowest=0.0)
+InertiaMoment = _scalar_type("inertia")
+Pressure = _scalar_type("pressure")
+Density = _scalar_type("density")
+Area = _scalar_type("area")
+SecondMoment = _scalar_type("second moment of area")
+Lengths3 = _vector_type("length", 3)
+Angles3 = _vector_type("angle", 3)
+Moments3 = _vector_type("first moment", 3)
+Accelerations3 = _vector_type("acceleration", 3)
+Numbers4 = _vector_type("number", 4)

@@ -1,0 +1,92 @@
+"""Placing a leg: turned, shifted and mirrored, on the base's side and on the nacelle's."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from nacelle.model.description.description import DisplaySpec, PlacementSpec
+from nacelle.model.description.drive import Drive
+from nacelle.model.joint import MOTION, JointKind
+from nacelle.spatial.pose import Pose
+from nacelle.spatial.rounding import cleaned
+from nacelle.spatial.scalar import Array
+
+
+def sides(spec: PlacementSpec) -> tuple[Pose, Pose, Array | None]:
+    """Base-side and nacelle-side placement of a leg, and its reflection."""
+    base = spec.pose()
+    nacelle = spec.nacelle.pose() if spec.nacelle is not None else Pose(base.R, np.zeros(3))
+    mirror = None
+    if spec.mirror is not None:
+        mirror = np.eye(3)
+        mirror["xyz".index(spec.mirror), "xyz".index(spec.mirror)] = -1.0
+    return base, nacelle, mirror
+
+
+def joint_mirror(kind: JointKind) -> Array:
+    """Reflection of a joint's own frame that keeps its coordinates.
+
+    The inversion -1 commutes with every rotation, so turning joints keep their angles; a prismatic
+    joint keeps its stroke under the reflection of x. Slides of the other kinds change sign.
+    """
+    return np.diag([-1.0, 1.0, 1.0]) if kind is JointKind.PRISMATIC else -np.eye(3)
+
+
+def mirror_drive(kind: JointKind, drive: Drive) -> Drive:
+    """Change the sign of the slides of cylindrical and C5 joints in a mirrored leg.
+
+    With the coordinate its guess, its limits, the rest of its spring and a constant force change sign;
+    all other friction is odd in the rate and stays.
+    """
+    if kind is JointKind.PRISMATIC:
+        return drive
+    guess, start = list(drive.guess), 0
+    limits, springs, friction = list(drive.limits), list(drive.springs), list(drive.friction)
+    for k, primitive in enumerate(MOTION[kind]):
+        if not primitive.turns:
+            guess[start] = -guess[start] + 0.0
+            limits[k] = (-limits[k][1], -limits[k][0])
+            spring = springs[k]
+            if spring is not None:
+                springs[k] = replace(spring, rest=-spring.rest + 0.0)
+            friction[k] = tuple(
+                replace(term, coefficient=-term.coefficient) if term.basis == "constant" else term
+                for term in friction[k]
+            )
+        start += primitive.nq
+    return replace(
+        drive,
+        guess=tuple(guess),
+        limits=tuple(limits),
+        springs=tuple(springs),
+        friction=tuple(friction),
+    )
+
+
+def clean(R: Array) -> Array:
+    """Turn entries of a rotation within rounding of 0 and +-1 into them exactly.
+
+    Cosines of right angles written in degrees or multiples of pi come out as 6e-17; exact zeros make
+    the programs traced from the robot smaller.
+    """
+    return cleaned(R)
+
+
+def placed_display(shapes: list[DisplaySpec], mirror: Array | None) -> tuple[dict[str, Any], ...]:
+    """Shapes as plain data, reflected with the leg."""
+    result = []
+    for shape in shapes:
+        data = shape.model_dump(by_alias=True, exclude_none=True)
+        if mirror is not None:
+            for part, key in (("cylinder", "from"), ("cylinder", "to"), ("sphere", "at")):
+                if part in data:
+                    data[part][key] = tuple(float(v) + 0.0 for v in mirror @ np.array(data[part][key]))
+            for part in ("box", "mesh"):
+                if data.get(part, {}).get("at", {}).get("translation"):
+                    at = data[part]["at"]
+                    at["translation"] = tuple(float(v) + 0.0 for v in mirror @ np.array(at["translation"]))
+        result.append(data)
+    return tuple(result)

@@ -1,0 +1,1 @@
+"""The numbers of a robot: as vectors, by groups, free or declared."""

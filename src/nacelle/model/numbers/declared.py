@@ -1,0 +1,313 @@
+"""The numbers that a description declares: which of a robot's are free, which are fixed, which are one.
+
+A robot has many numbers (24 a joint, ten a body); its description has few. Free are the numbers that somebody
+wrote down:
+
+- lengths, angles, masses, moments, friction, springs, rotors, gears and gravity, each where it is written. A
+  constant that is used in ten places is one number, and so is a number of a template with ten legs;
+- components of an axis that is not a coordinate axis.
+
+Fixed, for good, are
+
+- what the description does not say (defaults), and a 0 that it does say;
+- angles that are whole multiples of 90 degrees, rotations that take coordinate axes to coordinate axes, and
+  the angles of `count`;
+- directions by name (x, -z), directions that must stay perpendicular to others (the axes of a universal
+  joint, elements), quaternions and matrices: write angles where they are to be numbers;
+- the reference pose, limits, guesses, tools, what is drawn.
+
+Principal moments of one inertia that are written alike (`yy: 0.0024 kg*m^2, zz: 0.0024 kg*m^2`) are one
+number: a body of revolution stays one.
+
+How the robot's numbers follow from the free ones is recorded: the builder runs once on floats that remember
+how they were made (`nacelle.spatial.recorded`), at random values near the description's, so that it takes for
+zero or equal only what always is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from nacelle.model.build import assembled
+from nacelle.model.description.description import Description, RotationSpec
+from nacelle.model.description.source import Node, Source
+from nacelle.model.description.written import WrittenNumber, WrittenText
+from nacelle.model.numbers.parameters import GROUPS
+from nacelle.program.graph import Graph, children, reachable
+from nacelle.program.program import Program, Variable
+from nacelle.program.trace import linear
+from nacelle.spatial.recorded import Recorded
+
+Path = tuple[str | int, ...]
+# Which written number: the node (its place, or its identity if it has none), the value in it, the number in
+# it.
+Key = tuple[Any, ...]
+
+# Below these keys of a description numbers may be free ...
+_FREE = frozenset(
+    [
+        "at",
+        "child_at",
+        "translation",
+        "rotation",
+        "placement",
+        "axis",
+        "length",
+        "com",
+        "mass",
+        "first_moment",
+        "inertia",
+        "gravity",
+        "friction",
+        "spring",
+        "rotor_inertia",
+        "gear_ratio",
+    ]
+)
+# ... unless they are below these.
+_FIXED = frozenset(
+    [
+        "display",
+        "section",
+        "material",
+        "reference",
+        "modes",
+        "tools",
+        "guess",
+        "limits",
+        "encoder",
+        "torque_constant",
+        "axes",
+        "quat_xyzw",
+        "matrix",
+        "direction",
+        "scale",
+        "mirror",
+    ]
+)
+_QUARTER = math.pi / 2
+_XYZ = ("x", "y", "z")
+_SEED = 20_110
+
+
+def nearby(values: Any, seed: int = _SEED) -> Any:
+    """Random numbers near some others, 1 to 3 % away; zeros stay."""
+    rng = np.random.default_rng(seed)
+    values = np.asarray(values, dtype=float)
+    return values * (1.0 + rng.uniform(0.01, 0.03, values.shape) * rng.choice([-1.0, 1.0], values.shape))
+
+
+@dataclass(frozen=True)
+class Record:
+    """What a description declares.
+
+    Attributes:
+        names: of the free numbers.
+        groups: the group of each: the first of `GROUPS` that it has a part in.
+        values: in SI units, as described.
+        entries: names of the robot's own numbers (`Robot.parameter_names`).
+        program: from the free numbers to the robot's own.
+    """
+
+    names: tuple[str, ...]
+    groups: tuple[str, ...]
+    values: tuple[float, ...]
+    entries: tuple[str, ...]
+    program: Program
+
+
+@dataclass(frozen=True, eq=False)
+class Declaration:
+    """A description from which numbers are recorded when they are wanted.
+
+    Attributes:
+        source: the description as written.
+        expanded: with templates and constants expanded.
+        units: of bare numbers.
+        made: the record itself, where there is one already.
+    """
+
+    source: Source | None = None
+    expanded: Source | None = None
+    units: dict[str, str] | None = None
+    made: Record | None = None
+
+    @cached_property
+    def record(self) -> Record:
+        """The free numbers, and how the robot's follow from them."""
+        if self.made is not None:
+            return self.made
+        assert self.source is not None
+        assert self.expanded is not None
+        recorder = _Recorder(self.source, self.units)
+        data = recorder.written(self.expanded.root, ())
+        description = Description.model_validate(data, context={"units": self.units})
+        robot = assembled(description, self.expanded)
+        return recorder.record(robot.layout.groups, robot.layout.entries(robot))
+
+
+class _Recorder:
+    """Hands out recorded floats for the numbers of a description."""
+
+    def __init__(self, source: Source, units: dict[str, str] | None) -> None:
+        self.units = units
+        self.tape = Graph()
+        self.paths: dict[Any, Path] = {}
+        for path, node in _leaves(source.root, ()):
+            self.paths.setdefault(_identity(node), path)
+        self.places: dict[Key, int] = {}
+        self.values: list[float] = []
+        self.samples: list[Recorded] = []
+        self.names: list[str] = []
+
+    def written(self, node: Node, path: Path) -> Any:
+        """Plain data of which the texts and numbers that may be free know who takes them."""
+        if isinstance(node.value, dict):
+            still = ("axis", "angle") if self.keeps_axes(node) else ()
+            return {
+                key: below.plain() if key in still else self.written(below, (*path, key))
+                for key, below in node.value.items()
+            }
+        if isinstance(node.value, list):
+            return [self.written(below, (*path, k)) for k, below in enumerate(node.value)]
+        value = node.value
+        if isinstance(value, bool) or not isinstance(value, str | int | float) or not _may_be_free(path):
+            return value
+        take = self.taker(node, path)
+        if take is None:
+            return value
+        return WrittenText(value, take) if isinstance(value, str) else WrittenNumber(value, take)
+
+    def keeps_axes(self, node: Node) -> bool:
+        """Whether a mapping has an axis and an angle that take coordinate axes to coordinate axes."""
+        assert isinstance(node.value, dict)
+        if not {"axis", "angle"} <= node.value.keys():
+            return False
+        data = {key: node.value[key].plain() for key in ("axis", "angle")}
+        R = RotationSpec.model_validate(data, context={"units": self.units}).rotation()
+        return bool(np.max(np.abs(np.abs(R) - np.round(np.abs(R)))) < 1e-12)
+
+    def taker(self, node: Node, path: Path) -> Callable[[int, float, str], float] | None:
+        """What takes the numbers of a leaf; None if nobody wrote it."""
+        origin = node.origin
+        if origin.node is None:
+            return None
+        mark = _identity(origin.node)
+        name = _name(self.paths.get(mark, path), origin.part)
+
+        def take(part: int, number: float, quantity: str) -> float:
+            turned = quantity == "angle" and abs(math.remainder(number, _QUARTER)) < 1e-12
+            if number == 0.0 or turned:
+                return number
+            key = (mark, origin.part, part, quantity)
+            if key not in self.places:
+                self.add(key, name, part, number / origin.scale)
+            sample: float = origin.scale * self.samples[self.places[key]]
+            return sample
+
+        return take
+
+    def add(self, key: Key, name: str, part: int, value: float) -> None:
+        """A free number that has not been seen yet."""
+        k = self.places[key] = len(self.values)
+        sample = float(nearby([value], _SEED + k)[0])
+        self.values.append(value)
+        self.samples.append(Recorded(sample, self.tape, self.tape.input(k)))
+        suffix = _XYZ[part] if part < len(_XYZ) else str(part + 1)
+        self.names.append(name if part < 0 else f"{name}.{suffix}")
+
+    def record(self, layout: dict[str, tuple[str, ...]], entries: list[Any]) -> Record:
+        """The numbers that the robot's follow from, with the program that makes these."""
+        tape, groups = self.tape, list(layout)
+        roots = [e.node if isinstance(e, Recorded) else tape.const(float(e)) for e in entries]
+        first: dict[int, str] = {}
+        start = 0
+        for group in sorted(groups, key=GROUPS.index):
+            size = len(layout[group])
+            for k in reachable(tape, roots[start : start + size]):
+                if tape.nodes[k][0] == "input":
+                    first.setdefault(tape.nodes[k][1], group)
+            start += size
+        used = sorted(first, key=lambda k: (GROUPS.index(first[k]), k))
+        place = {k: position for position, k in enumerate(used)}
+        graph, nodes = _renumbered(tape, roots, place)
+        names = _different([self.names[k] for k in used])
+        flat = tuple(name for group in groups for name in layout[group])
+        program = linear(
+            "numbers",
+            graph,
+            (Variable("numbers", (len(used),)),),
+            (Variable("entries", (len(flat),)),),
+            nodes,
+        )
+        values = tuple(self.values[k] for k in used)
+        return Record(names, tuple(first[k] for k in used), values, flat, program)
+
+
+def _renumbered(tape: Graph, roots: list[int], place: dict[int, int]) -> tuple[Graph, list[int]]:
+    """Copy what some roots need, its inputs counted anew."""
+    graph = Graph()
+    moved: dict[int, int] = {}
+    for k in reachable(tape, roots):
+        op, *rest = tape.nodes[k]
+        if op == "const":
+            moved[k] = graph.const(rest[0])
+        elif op == "input":
+            moved[k] = graph.input(place[rest[0]])
+        else:
+            moved[k] = graph.apply(op, *(moved[c] for c in children(tape.nodes[k])))
+    return graph, [moved[k] for k in roots]
+
+
+def _may_be_free(path: Path) -> bool:
+    keys = [step for step in path if isinstance(step, str)]
+    if keys[-1:] == ["axis"] and "input" in keys:
+        return False
+    return not _FREE.isdisjoint(keys) and _FIXED.isdisjoint(keys)
+
+
+def _identity(node: Node) -> Any:
+    """What tells a written node from others: its place in the file, or itself if it was made in Python."""
+    return (node.mark.line, node.mark.column) if node.mark.line else id(node)
+
+
+def _leaves(node: Node, path: Path) -> Iterator[tuple[Path, Node]]:
+    """All texts and numbers with their paths; entries of a list by name where they have one."""
+    if isinstance(node.value, dict):
+        for key, below in node.value.items():
+            yield from _leaves(below, (*path, key))
+    elif isinstance(node.value, list):
+        for k, below in enumerate(node.value):
+            own = below.value.get("name") if isinstance(below.value, dict) else None
+            step = own.value if own is not None and isinstance(own.value, str) else k
+            yield from _leaves(below, (*path, step))
+    else:
+        yield path, node
+
+
+def _name(path: Path, part: int) -> str:
+    """Write a path as "leg.bodies.arm.mass", without the steps that say nothing."""
+    steps = list(path[1:] if path[:1] in (("constants",), ("templates",)) else path)
+    if steps[:1] == ["legs"] and len(steps) > 3:
+        leg = steps[1] if isinstance(steps[1], str) else f"legs[{steps[1]}]"
+        steps = steps[3:] if steps[2] == "table" else [leg, *(step for step in steps[2:] if step != "with")]
+    *front, last = steps
+    step = (
+        _XYZ[last] if isinstance(last, int) and last < len(_XYZ) and front[-1:] != ["angles"] else str(last)
+    )
+    return ".".join([*map(str, front), step, *([str(part + 1)] if part >= 0 else [])])
+
+
+def _different(names: list[str]) -> tuple[str, ...]:
+    """Number names that are there already."""
+    result: list[str] = []
+    for name in names:
+        same = sum(other == name or other.startswith(f"{name}#") for other in result)
+        result.append(f"{name}#{same + 1}" if same else name)
+    return tuple(result)

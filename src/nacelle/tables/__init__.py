@@ -1,0 +1,1 @@
+"""Tables of numbers in files, with names, units and places."""
