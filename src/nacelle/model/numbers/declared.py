@@ -10,7 +10,7 @@ wrote down:
 Fixed, for good, are
 
 - what the description does not say (defaults), and a 0 that it does say;
-- angles that are whole multiples of 90 degrees, rotations that take coordinate axes to coordinate axes, and
+- angles that are whole multiples of 45 degrees, rotations that take coordinate axes to coordinate axes, and
   the angles of `count`;
 - directions by name (x, -z), directions that must stay perpendicular to others (the axes of a universal
   joint, elements), quaternions and matrices: write angles where they are to be numbers;
@@ -91,7 +91,7 @@ _FIXED = frozenset(
         "mirror",
     ]
 )
-_QUARTER = math.pi / 2
+_EIGHTH = math.pi / 4  # of a turn
 _XYZ = ("x", "y", "z")
 _SEED = 20_110
 
@@ -202,7 +202,7 @@ class _Recorder:
         name = _name(self.paths.get(mark, path), origin.part)
 
         def take(part: int, number: float, quantity: str) -> float:
-            turned = quantity == "angle" and abs(math.remainder(number, _QUARTER)) < 1e-12
+            turned = quantity == "angle" and abs(math.remainder(number, _EIGHTH)) < 1e-12
             if number == 0.0 or turned:
                 return number
             key = (mark, origin.part, part, quantity)
