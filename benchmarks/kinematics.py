@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 import nacelle
 from nacelle.kinematics import functions
 from nacelle.kinematics.forward.forward import _Whole
-from nacelle.kinematics.mechanism.mechanism import mechanism
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.native import native, native_newton
 from nacelle.spatial.pose import Pose
 
@@ -124,7 +124,7 @@ class Pinocchio:
 
 def measure(name, count):
     robot = nacelle.load(name)
-    known = mechanism(robot)
+    mechanism = mechanism_of(robot)
     x = path(robot, count)
     found = nacelle.inverse_kinematics(robot, x)
     y = found.y
@@ -132,10 +132,10 @@ def measure(name, count):
     row = {"robot": name, "operations (inverse and Jacobian)": inverse.count.total}
     row["inverse, ns"] = 1e9 / count * best(lambda: inverse(x, y, threads=1))
     active = np.ascontiguousarray(found.actuators)
-    if known.closed_form:
+    if mechanism.closed_form:
         solver, start = native_newton(functions.forward_step, robot), x[:1]
     else:
-        whole = _Whole(known)
+        whole = _Whole(mechanism)
         solver, start = whole.solver, whole.start(x[:1])
 
     def run():

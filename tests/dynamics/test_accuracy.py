@@ -10,7 +10,7 @@ import pytest
 
 import nacelle
 from nacelle.kinematics.iteration.unknowns import unknowns
-from nacelle.kinematics.mechanism.mechanism import mechanism
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.program.trace import trace
 from nacelle.spatial.scalar import absolute, cos, maximum, minimum, pack, sign, sin, sqrt, where
 from support import wide
@@ -82,8 +82,8 @@ def test_the_condition_sees_singularities() -> None:
 def test_what_iteration_finds_is_solved_again() -> None:
     """A wrong digit in y is seen, and the truth does not depend on it."""
     robot = library_robot("3rps")
-    x = mechanism(robot).reference[0] + [[0.0, 0.0, 0.0], [0.01, 0.02, 0.1]]
-    y = unknowns(mechanism(robot), x).y
+    x = mechanism_of(robot).reference[0] + [[0.0, 0.0, 0.0], [0.01, 0.02, 0.1]]
+    y = unknowns(mechanism_of(robot), x).y
     states = Sample(robot, x, y, x, x, x, np.ones(2))
     exact = truth(states, confirmed=1)
     again = truth(dataclasses.replace(states, y=y * (1.0 + 1e-9)), confirmed=1)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from nacelle.dynamics.models import model
-from nacelle.kinematics.mechanism.mechanism import mechanism
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.program.cost import count
 from support.library import NAMES, library_robot
 from support.operation_bars import BARS, GUARDED, MODELS, counted
@@ -79,7 +79,7 @@ def test_varied_robots_keep_their_structure(name: str) -> None:
     apart = np.abs(new - old)[old != 0.0] / np.abs(old[old != 0.0])
     assert np.all(apart < 0.1)
     assert np.mean(apart > 1e-6) > 0.99
-    before, after = mechanism(robot), mechanism(own)
+    before, after = mechanism_of(robot), mechanism_of(own)
     assert before.ny == after.ny
     assert before.mobility.overconstrained == after.mobility.overconstrained
     assert [plan.recipe is None for plan in before.legs] == [plan.recipe is None for plan in after.legs]

@@ -18,7 +18,7 @@ from nacelle.dynamics.derivatives import dynamics_derivatives, tangent
 from nacelle.dynamics.external import stacked_wrenches
 from nacelle.dynamics.formulations import reference as functions
 from nacelle.kinematics.functions import closing_step
-from nacelle.kinematics.mechanism.mechanism import mechanism
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.motion import solved
 from nacelle.model.joint import Spring
 from nacelle.model.numbers.parameters import GROUPS
@@ -102,7 +102,7 @@ class Exact:
     def __init__(self, case: State, kind: str, options: dict[str, Any]) -> None:
         self.case, self.kind, self.options = case, kind, options
         self.x = high(case.x)
-        place = mechanism(case.robot).layout.quaternion
+        place = mechanism_of(case.robot).layout.quaternion
         if place is not None:
             self.x[place] = self.x[place] / mpmath.sqrt(sum(c * c for c in self.x[place]))
         self.y = self.closed(case.robot, self.x, high(solved(case.robot, case.x)[1]))
@@ -118,7 +118,7 @@ class Exact:
         case = self.case
         robot = case.robot if dp is None else case.robot.with_symbols(self.p + dp)
         x = self.x if e is None else self.x + self.X @ e
-        place = mechanism(case.robot).layout.quaternion
+        place = mechanism_of(case.robot).layout.quaternion
         if e is not None and place is not None:
             x[place] = x[place] / mpmath.sqrt(sum(c * c for c in x[place]))
         y = self.y if e is None and dp is None else self.closed(robot, x, self.y)

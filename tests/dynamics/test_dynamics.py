@@ -13,7 +13,7 @@ import nacelle
 from nacelle.dynamics.formulations import reference as functions
 from nacelle.dynamics.formulations.choice import why_not
 from nacelle.kinematics import functions as kinematics
-from nacelle.kinematics.mechanism.mechanism import mechanism
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from support.compare import relative_error
 from support.lane_kinematics import ALL, SharedStates, any_robot, difference, run_lanes, stencil
 from support.lane_kinematics import path_states as states
@@ -33,8 +33,8 @@ def robot_of(name: str) -> nacelle.Robot:
 
 def served(robot: nacelle.Robot) -> list[str]:
     """The other formulations that serve a robot."""
-    known = mechanism(robot)
-    return [name for name in nacelle.FORMULATIONS if name != "tree" and not why_not(name, known)]
+    mechanism = mechanism_of(robot)
+    return [name for name in nacelle.FORMULATIONS if name != "tree" and not why_not(name, mechanism)]
 
 
 def test_every_formulation_serves_many() -> None:

@@ -20,7 +20,7 @@ from nacelle.dynamics.formulations.elements.structure import element_legs
 from nacelle.dynamics.state import State, state_at
 from nacelle.dynamics.wrench import Wrench
 from nacelle.kinematics.actuation import actuator_rows
-from nacelle.kinematics.mechanism.mechanism import mechanism
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.joint import FrictionTerm, Joint, JointKind, Primitive, Spring
 from nacelle.model.platform import Payload
 from nacelle.model.robot import Robot
@@ -122,20 +122,20 @@ def samples(robot: Robot, count: int = 2, seed: int = 0) -> list[tuple[State, Ar
 def test_what_is_covered() -> None:
     assert set(COVERED) | set(REFUSED) == set(ALL)
     for name, made_of in COVERED.items():
-        known = mechanism(any_robot(name))
-        assert elements.applies(known) == "", name
+        mechanism = mechanism_of(any_robot(name))
+        assert elements.applies(mechanism) == "", name
         words: dict[str, int] = {}
-        for leg in element_legs(known):
+        for leg in element_legs(mechanism):
             word = "".join(element.letter for element in leg.elements)
             words[word] = words.get(word, 0) + 1
         assert ", ".join(f"{count} {word}" for word, count in words.items()) == made_of, name
     for name, reason in REFUSED.items():
-        assert reason in elements.applies(mechanism(any_robot(name))), name
+        assert reason in elements.applies(mechanism_of(any_robot(name))), name
 
 
 def test_reasons_are_sentences() -> None:
     for name in CASES:
-        reason = elements.applies(mechanism(CASES[name](3).robot))
+        reason = elements.applies(mechanism_of(CASES[name](3).robot))
         assert bool(reason) != cased(name), (name, reason)
         assert reason.count("\n") == 0
         assert not reason.endswith(".")
@@ -147,7 +147,7 @@ def test_reasons_are_sentences() -> None:
 )
 def test_nacelle_is_split_evenly(name: str, parts: int) -> None:
     """[OAM] figure 2: six elements for the Gough-Stewart platform, eight for the H4."""
-    legs = element_legs(mechanism(any_robot(name)))
+    legs = element_legs(mechanism_of(any_robot(name)))
     shares: dict[int, list[float]] = {}
     for leg in legs:
         for part in leg.parts:
@@ -163,7 +163,7 @@ def test_nacelle_is_split_evenly(name: str, parts: int) -> None:
 @pytest.mark.parametrize("name", [*COVERED, *CASED])
 def test_equals_tree(name: str) -> None:
     robot = general(name)
-    assert elements.applies(mechanism(robot)) == ""
+    assert elements.applies(mechanism_of(robot)) == ""
     for state, a, settings in samples(robot):
         for chosen in (settings, dataclasses.replace(settings, friction=False), Settings(smooth=0.1)):
             A, F = elements.equation(state, a, chosen)
@@ -176,8 +176,8 @@ def test_equals_tree(name: str) -> None:
 def test_at_rest(name: str) -> None:
     """[OAM] (10) has no y at rest; y = z x x has."""
     robot = any_robot(name)
-    known = mechanism(robot)
-    x, y = known.reference
+    mechanism = mechanism_of(robot)
+    x, y = mechanism.reference
     state = state_at(robot, x, y, np.zeros(robot.motion.n))
     a = np.ones(robot.motion.n)
     A, F = elements.equation(state, a, Settings())
@@ -188,8 +188,8 @@ def test_at_rest(name: str) -> None:
 @pytest.mark.parametrize("name", ["fivebar", "gough-stewart", "quattro"])
 def test_reversed_motion_leaves_inertia_alone(name: str) -> None:
     robot = any_robot(name)
-    known = mechanism(robot)
-    x, y = known.reference
+    mechanism = mechanism_of(robot)
+    x, y = mechanism.reference
     v, a = np.random.default_rng(1).normal(size=(2, robot.motion.n))
     forces = [
         elements.generalised_force(state_at(robot, x, y, sign * v), a, Settings(friction=False))
@@ -206,7 +206,7 @@ def test_virtual_work_of_the_motion_basis() -> None:
     found = groups(robot, state.now.motion.poses, motion)
     wrenches = inertia_forces(state, wholes(state, motion, found))
     power = sum(dynamic_coordinates(group, wrenches) @ group.now for group in found)
-    v = state.moving.u[list(state.known.independent)]
+    v = state.moving.u[list(state.mechanism.independent)]
     bare = dataclasses.replace(robot, joints=tuple(_bare(joint) for joint in robot.joints))
     again = state_at(bare, *_pose(state), v)
     assert_same(power, tree.generalised_force(again, a, Settings()) @ v, 1e-11)
@@ -374,7 +374,7 @@ def test_lanes(name: str) -> None:
 def test_forty_digits(name: str, agree: float) -> None:
     """Elements and tree agree to the digits that are carried, with frames that are rotations to as many."""
     robot = any_robot(name)
-    x, y = mechanism(robot).reference
+    x, y = mechanism_of(robot).reference
     v, a = np.random.default_rng(4).normal(size=(2, robot.motion.n))
     with mpmath.workdps(DIGITS):
         state = state_at(precise_robot(robot), precise_pose(robot, x), precise(y), precise(v))
@@ -386,9 +386,9 @@ def test_forty_digits(name: str, agree: float) -> None:
 @pytest.mark.parametrize("name", ["fivebar", "delta-codourey", "3rps"])
 def test_traced(name: str) -> None:
     robot = any_robot(name)
-    known = mechanism(robot)
+    mechanism = mechanism_of(robot)
     n = robot.motion.n
-    shapes = {"x": (known.layout.nx,), "y": (known.ny,), "v": (n,), "a": (n,)}
+    shapes = {"x": (mechanism.layout.nx,), "y": (mechanism.ny,), "v": (n,), "a": (n,)}
     program = trace(lambda *arrays: forces(robot, *arrays), shapes).program()
     x = poses_around(robot, 2, 5, 0.02, 0.04)
     y = solve_lanes(robot, x)
@@ -403,7 +403,7 @@ def test_traced(name: str) -> None:
 def test_traced_with_parameters() -> None:
     """Masses and lengths as inputs: structure is read from the robot's own numbers."""
     robot = any_robot("fivebar")
-    x, y = mechanism(robot).reference
+    x, y = mechanism_of(robot).reference
     v, a = np.array([0.3, -0.2]), np.array([1.0, 2.0])
     values = robot.parameter_vector("geometry", "inertia", "friction")
     program = trace(

@@ -24,7 +24,7 @@ from nacelle.dynamics.models import Model, model
 from nacelle.kinematics import functions as kinematics
 from nacelle.kinematics.iteration.weak import WEAK_PIVOT
 from nacelle.kinematics.jacobian import conditioning, twist_units
-from nacelle.kinematics.mechanism.mechanism import mechanism
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.verify import verify
 from nacelle.verify.states import random_states
 from support.compare import assert_same
@@ -153,8 +153,8 @@ def test_described_robots_close(name: str) -> None:
     """They load and pass the checks with any seed, and close around their reference pose."""
     robot = RIGID[name].make(2) if name in RIGID else STRESS[name](2)
     assert robot.hash != robot_of(name).hash
-    known = mechanism(robot)
-    assert not known.mobility.singular_reference
+    mechanism = mechanism_of(robot)
+    assert not mechanism.mobility.singular_reference
     solve_lanes(robot, poses_around(robot, 3))
 
 
@@ -183,7 +183,7 @@ def test_as_it_is_written(name: str) -> None:
     none = np.zeros_like(v)
     found = run_lanes(form.inverse, robot, x, y, v, a, none)
     tree = run_lanes(partial(functions.inverse, formulation="tree"), robot, x, y, v, a, none)
-    closed = [k for k in range(len(robot.legs)) if k not in mechanism(robot).iterated_legs]
+    closed = [k for k in range(len(robot.legs)) if k not in mechanism_of(robot).iterated_legs]
     assert_same(found["gates"][:, closed], tree["gates"][:, closed], TOLERANCE)
     # Margins of what iteration finds follow from determinants: the same up to a small factor.
     assert np.all(found["gates"] > 0.03 * tree["gates"])

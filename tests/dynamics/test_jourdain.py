@@ -13,7 +13,7 @@ from nacelle.dynamics.demand import Settings
 from nacelle.dynamics.formulations import jourdain, tree
 from nacelle.dynamics.inverse import inverse_dynamics
 from nacelle.dynamics.state import state_at
-from nacelle.kinematics.mechanism.mechanism import mechanism
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.tree.spanning_tree import point_acceleration
 from nacelle.model.joint import FrictionTerm
 from nacelle.spatial.lane import from_lanes, lanes
@@ -23,7 +23,7 @@ from support.forty_digits import AGREE, DIGITS, largest_difference, precise, pre
 
 def test_every_robot_is_served() -> None:
     for name in ALL:
-        assert jourdain.applies(mechanism(any_robot(name))) == "", name
+        assert jourdain.applies(mechanism_of(any_robot(name))) == "", name
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -70,7 +70,7 @@ def test_friction_of_every_joint_takes_its_power(name: str) -> None:
         with_it, without = (
             jourdain.generalised_force(state, a, Settings(friction=on)) for on in (True, False)
         )
-        v = np.array([state.moving.u[k] for k in state.known.independent])
+        v = np.array([state.moving.u[k] for k in state.mechanism.independent])
         total = float((with_it - without) @ v)
         each = []
         for k in range(len(robot.joints)):

@@ -19,7 +19,7 @@ from nacelle.dynamics.state import State, state_at
 from nacelle.dynamics.wrench import Wrench
 from nacelle.kinematics.actuation import actuator_rows
 from nacelle.kinematics.jacobian import leg_jacobians
-from nacelle.kinematics.mechanism.mechanism import mechanism
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.tree.closure import closure_frames
 from nacelle.kinematics.tree.configuration import Configuration
 from nacelle.kinematics.tree.rates import Moving
@@ -94,7 +94,7 @@ def general(name: str, seed: int = 1) -> Robot:
     """A robot with general inertias, gravity and payload, with friction, springs and rotors in its joints."""
     robot = any_robot(name)
     rng = np.random.default_rng(seed)
-    idle = {spin.body: spin for spin in mechanism(robot).mobility.spinning}
+    idle = {spin.body: spin for spin in mechanism_of(robot).mobility.spinning}
     inertias = []
     for k in range(1, len(robot.bodies)):
         mass = rng.uniform(0.5, 2.0)
@@ -138,10 +138,12 @@ def general(name: str, seed: int = 1) -> Robot:
 def motions(name: str, count: int, seed: int = 0) -> tuple[Array, Array, Array, Array]:
     """x, y, v and a (count, ...) around the reference pose."""
     robot = any_robot(name)
-    known, rng = mechanism(robot), np.random.default_rng(seed)
+    mechanism, rng = mechanism_of(robot), np.random.default_rng(seed)
     n = robot.motion.n
-    x = known.reference[0] + 0.03 * min(robot.size, 1.0) * rng.uniform(-1.0, 1.0, (count, known.layout.nx))
-    place = known.layout.quaternion
+    x = mechanism.reference[0] + 0.03 * min(robot.size, 1.0) * rng.uniform(
+        -1.0, 1.0, (count, mechanism.layout.nx)
+    )
+    place = mechanism.layout.quaternion
     if place is not None:
         x[:, place] /= np.linalg.norm(x[:, place], axis=1, keepdims=True)
     found = nacelle.inverse_kinematics(robot, x, limits=False)
@@ -167,18 +169,18 @@ def cases(name: str, count: int = 2) -> list[tuple[State, Array]]:
 
 def test_which_robots_are_served() -> None:
     for name in ALL:
-        reason = legs.applies(mechanism(any_robot(name)))
+        reason = legs.applies(mechanism_of(any_robot(name)))
         assert (REFUSED[name] in reason) if name in REFUSED else not reason, name
-    told = legs.applies(mechanism(any_robot("delta4")))
+    told = legs.applies(mechanism_of(any_robot("delta4")))
     assert (
         told == "its nacelle has joints of its own (turn), and F_p of [KI2007] (12) is that of one rigid body"
     )
-    told = legs.applies(mechanism(any_robot("c5-slides")))
+    told = legs.applies(mechanism_of(any_robot("c5-slides")))
     assert told == "body leg1.outer hangs on the nacelle, and the legs of [KI2007] start from the base"
 
 
 def test_which_legs_are_square() -> None:
-    found = [n for n in NAMES if not all(plan.square for plan in mechanism(any_robot(n)).legs)]
+    found = [n for n in NAMES if not all(plan.square for plan in mechanism_of(any_robot(n)).legs)]
     assert tuple(found) == NOT_SQUARE
 
 
@@ -264,7 +266,7 @@ def chain_of_all_joints(seed: int = 3) -> tuple[State, Array]:
     rates = robot.platform_nv + robot.nv
     u, a = rng.normal(size=(2, rates))
     moving = Moving(np.eye(rates), u, np.zeros(rates), tree_velocity(robot, motion, u))
-    state = State(robot, mechanism(any_robot("c5")), Configuration(tuple(steps), motion, ()), moving)
+    state = State(robot, mechanism_of(any_robot("c5")), Configuration(tuple(steps), motion, ()), moving)
     return state, a
 
 

@@ -9,7 +9,7 @@ import nacelle
 from nacelle.dynamics.general.required import Counted
 from nacelle.dynamics.measured import inputs as measured
 from nacelle.kinematics.bars.reading import read_legs
-from nacelle.kinematics.mechanism.mechanism import mechanism
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from support.compare import assert_same
 from support.library import library_robot
 
@@ -19,8 +19,8 @@ Array = np.ndarray
 def state(robot: nacelle.Robot, seed: int) -> tuple[Array, Array, Array]:
     """x, v and a near the reference."""
     rng = np.random.default_rng(seed)
-    known, n = mechanism(robot), robot.motion.n
-    x = known.reference[0] + 0.02 * min(robot.size, 1.0) * rng.uniform(-1.0, 1.0, known.layout.nx)
+    mechanism, n = mechanism_of(robot), robot.motion.n
+    x = mechanism.reference[0] + 0.02 * min(robot.size, 1.0) * rng.uniform(-1.0, 1.0, mechanism.layout.nx)
     return x, rng.normal(size=n), 3.0 * rng.normal(size=n)
 
 
@@ -38,7 +38,7 @@ def test_encoders(name: str) -> None:
 
 def elements_by_differences(robot: nacelle.Robot, x: Array, v: Array, a: Array) -> dict[str, Array]:
     """Directions and lengths of the elements, with derivatives by differences along x + v t + a t^2 / 2."""
-    forms = read_legs(robot, mechanism(robot))
+    forms = read_legs(robot, mechanism_of(robot))
     axes = measured.flat_axes(robot)
     h = 1e-3
 
@@ -49,12 +49,12 @@ def elements_by_differences(robot: nacelle.Robot, x: Array, v: Array, a: Array) 
         for form in forms:
             leg = next(leg for leg in robot.legs if leg.name == form.name)
             first = robot.joints[leg.joints[0]].successor
-            p = mechanism(robot).chart.pose(pose)
+            p = mechanism_of(robot).chart.pose(pose)
             B = p.p + p.R @ form.B
             q = place.actuators[form.drive.number]
             if form.drive.turns:
-                turn = place.bodies.R[first] @ mechanism(robot).assembly.motion.poses[first].R.T
-                start = mechanism(robot).assembly.q[robot.q_slices[leg.joints[0]]][0]
+                turn = place.bodies.R[first] @ mechanism_of(robot).assembly.motion.poses[first].R.T
+                start = mechanism_of(robot).assembly.q[robot.q_slices[leg.joints[0]]][0]
                 away = np.cross(form.axis, form.start)
                 arm = turn @ (np.cos(start) * form.start + np.sin(start) * away)
                 A = form.A + form.arm * arm

@@ -17,7 +17,7 @@ from nacelle.dynamics.reactions.peak import peak_reactions
 from nacelle.dynamics.reactions.reactions import joint_reactions
 from nacelle.dynamics.reactions.solve import determination, transmitted
 from nacelle.kinematics import functions as kinematics
-from nacelle.kinematics.mechanism.mechanism import mechanism
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.joint import Spring
 from nacelle.spatial.lane import from_lanes, lanes
 from support.compare import relative_error
@@ -82,8 +82,8 @@ class Case:
     def of(cls, robot: nacelle.Robot, friction: bool = True) -> Case:
         sample = wave(robot)(TIMES)
         y, v, a = solve_lanes(robot, sample.x), sample.v, sample.a
-        known = mechanism(robot)
-        if known.parasitic and 0 < len(known.chart.turns) < 3:
+        mechanism = mechanism_of(robot)
+        if mechanism.parasitic and 0 < len(mechanism.chart.turns) < 3:
             found = run_lanes(kinematics.coordinate_motions, robot, sample.x, y, v, a)
             v, a = found["v"], found["a"]
         external = np.random.default_rng(7).normal(size=(len(TIMES), len(robot.bodies), 6))
@@ -91,7 +91,7 @@ class Case:
         if robot.nacelle.kind == "point":
             external[:, 1, 3:] = 0.0
         # Nothing holds a rod that spins idly against a moment about its axis.
-        for spin in known.mobility.spinning:
+        for spin in mechanism.mobility.spinning:
             external[:, spin.body] = 0.0
         load = run_over(functions.projected, robot, sample.x, y, external)[""]
         force = run_lanes(partial(functions.inverse, friction=friction), robot, sample.x, y, v, a, load)[
@@ -166,7 +166,7 @@ def test_every_body_is_in_balance(name: str) -> None:
     case = Case.of(robot)
     R, p = case.bodies()
     sums = np.zeros((len(TIMES), len(robot.bodies), 6))
-    spins = mechanism(robot).mobility.spinning
+    spins = mechanism_of(robot).mobility.spinning
     largest = 1e-300
     for j, joint in enumerate(robot.joints):
         f, n, origin = in_base(robot, j, case.wrench, R, p)
@@ -224,10 +224,10 @@ def test_efforts_have_their_power(name: str) -> None:
 @pytest.mark.parametrize("name", EVERY)
 def test_redundancy_is_what_mobility_counts(name: str) -> None:
     robot = plain_robot(name)
-    known = determination(robot)
-    assert known.redundancy == nacelle.mobility(robot).overconstrained
-    assert known.determined.shape == (len(robot.joints), 6)
-    assert bool(np.all(known.determined)) == (known.redundancy == 0)
+    mechanism = determination(robot)
+    assert mechanism.redundancy == nacelle.mobility(robot).overconstrained
+    assert mechanism.determined.shape == (len(robot.joints), 6)
+    assert bool(np.all(mechanism.determined)) == (mechanism.redundancy == 0)
 
 
 def test_planar_robots_are_stressed_across_their_plane() -> None:
@@ -247,7 +247,7 @@ def test_planar_robots_are_stressed_across_their_plane() -> None:
 def test_a_hexapod_at_rest_stands_on_its_base() -> None:
     """The vertical forces of the base joints carry the weight."""
     robot = plain_robot("gough-stewart")
-    x, y = (value[None] for value in mechanism(robot).reference)
+    x, y = (value[None] for value in mechanism_of(robot).reference)
     rest, none = np.zeros((1, 6)), np.zeros((1, len(robot.bodies), 6))
     force = run_lanes(functions.inverse, robot, x, y, rest, rest, rest)["force"]
     found = transmitted(robot, run_over(equilibrium, robot, x, y, rest, rest, force, none))

@@ -17,7 +17,7 @@ from nacelle.dynamics.simplify import (
     simplification_error,
 )
 from nacelle.errors import KinematicsError, ParameterError
-from nacelle.kinematics.mechanism.mechanism import mechanism
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.robot import Robot
 from nacelle.spatial.inertia import inertia_faults
 from nacelle.spatial.scalar import Array
@@ -51,7 +51,7 @@ def pick_and_place(duration: float, samples: int = 101) -> tuple[Array, Array, A
 def state(robot: Robot, seed: int = 0) -> tuple[Array, Array, Array]:
     rng = np.random.default_rng(seed)
     v, a = rng.normal(size=(2, 3, robot.motion.n))
-    return np.broadcast_to(mechanism(robot).reference[0], (3, mechanism(robot).layout.nx)), v, a
+    return np.broadcast_to(mechanism_of(robot).reference[0], (3, mechanism_of(robot).layout.nx)), v, a
 
 
 def test_which_bodies_are_rods() -> None:

@@ -11,7 +11,7 @@ from nacelle.dynamics.formulations import reference as tree
 from nacelle.dynamics.general import models as general
 from nacelle.kinematics.general import plan
 from nacelle.kinematics.general.plan import is_turned
-from nacelle.kinematics.mechanism.mechanism import mechanism
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.program.cost import count
 from nacelle.spatial.physics import input_shapes
 from support.library import library_robot
@@ -20,7 +20,7 @@ from support.library import library_robot
 def state(name):
     robot = library_robot(name).alike
     v, a = np.random.default_rng(1).normal(size=(2, robot.motion.n))
-    return robot, *mechanism(robot).reference, v, a
+    return robot, *mechanism_of(robot).reference, v, a
 
 
 def test_general_form_agrees_with_the_tree_at_samples():

@@ -16,7 +16,7 @@ from nacelle.dynamics.general import models as general
 from nacelle.dynamics.measured.inputs import why_not
 from nacelle.kinematics.general.bars import find_bars
 from nacelle.kinematics.legs.parallelogram import parallelogram
-from nacelle.kinematics.mechanism.mechanism import mechanism
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.joint import JointKind, Spring
 from nacelle.model.robot import Payload
 from nacelle.spatial.inertia import parameters_from_com
@@ -138,9 +138,9 @@ def test_parallelograms(root: str, seed: int) -> None:
 def state(robot: nacelle.Robot, seed: int) -> tuple[Array, Array, Array, Array, Array]:
     """x, y, v, a and a load near the reference."""
     rng = np.random.default_rng(seed)
-    known, n = mechanism(robot), robot.motion.n
-    x = known.reference[0] + 0.02 * min(robot.size, 1.0) * rng.uniform(-1.0, 1.0, known.layout.nx)
-    place = known.layout.quaternion
+    mechanism, n = mechanism_of(robot), robot.motion.n
+    x = mechanism.reference[0] + 0.02 * min(robot.size, 1.0) * rng.uniform(-1.0, 1.0, mechanism.layout.nx)
+    place = mechanism.layout.quaternion
     if place is not None:
         x[place] /= np.linalg.norm(x[place])
     return x, np.zeros(0), rng.normal(size=n), 3.0 * rng.normal(size=n), 5.0 * rng.normal(size=n)
@@ -173,7 +173,7 @@ def check(robot: nacelle.Robot, seed: int, *, whole: bool = True) -> None:
 
 def bars_of(robot: nacelle.Robot) -> int:
     """Number of legs that are bars; rods between spherical joints are not counted."""
-    return len(find_bars(mechanism(robot)))
+    return len(find_bars(mechanism_of(robot)))
 
 
 @pytest.mark.parametrize("name", BARS)
@@ -211,8 +211,8 @@ def test_one_leg_of_another_kind(name: str, body: int, count: int) -> None:
 
 def test_rods_of_any_inertia_are_bars_in_the_mass_matrix_alone() -> None:
     robot = with_random_inertias(library_robot("hexa"), 3)
-    assert find_bars(mechanism(robot)) == (0, 1, 2, 3, 4, 5)
-    assert find_bars(mechanism(robot), uneven=False) == ()
+    assert find_bars(mechanism_of(robot)) == (0, 1, 2, 3, 4, 5)
+    assert find_bars(mechanism_of(robot), uneven=False) == ()
     check(robot, 3)
 
 
@@ -221,7 +221,7 @@ def test_rods_of_any_inertia_are_bars_in_the_mass_matrix_alone() -> None:
 def test_random_robots_of_any_seed(name: str, seed: int) -> None:
     robot = loaded(name, seed)
     # A random Delta may have parasitic motion, whose legs are not bars.
-    assume(not mechanism(robot).ny)
+    assume(not mechanism_of(robot).ny)
     assert bars_of(robot) == FAMILIES[name]
     check(robot, seed, whole=False)
 
@@ -289,16 +289,18 @@ def test_which_robots_have_legs_of_several_kinds() -> None:
 @pytest.mark.parametrize("name", SEVERAL)
 def test_legs_of_several_kinds(name: str) -> None:
     robot = slid_on_axis(with_random_friction(with_random_inertias(CASES[name](1).robot, 1), 1), 1)
-    assert why_not(mechanism(robot)) == SEVERAL[name]
+    assert why_not(mechanism_of(robot)) == SEVERAL[name]
 
 
 def test_which_legs_are_neither_struts_nor_rods() -> None:
-    assert why_not(mechanism(library_robot("c5"))).startswith("leg 'leg1' is neither")
+    assert why_not(mechanism_of(library_robot("c5"))).startswith("leg 'leg1' is neither")
     strut = library_robot("gough-stewart")
     joints = list(strut.joints)
     spring = (Spring(1.0, 0.0),) * len(joints[0].primitives)
     joints[0] = dataclasses.replace(joints[0], springs=spring)
     sprung = dataclasses.replace(strut, joints=tuple(joints))
-    assert "springs in passive joints" in why_not(mechanism(sprung))
+    assert "springs in passive joints" in why_not(mechanism_of(sprung))
     joints[0] = dataclasses.replace(strut.joints[0], rotor_inertia=0.1)
-    assert "rotor on a passive joint" in why_not(mechanism(dataclasses.replace(strut, joints=tuple(joints))))
+    assert "rotor on a passive joint" in why_not(
+        mechanism_of(dataclasses.replace(strut, joints=tuple(joints)))
+    )

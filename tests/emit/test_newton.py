@@ -13,7 +13,7 @@ from nacelle.emit.newton import CONVERGED, ITERATION_CAP, NOT_FINITE, NewtonResu
 from nacelle.emit.registry import target
 from nacelle.kinematics import functions
 from nacelle.kinematics.inverse import inverse_kinematics
-from nacelle.kinematics.mechanism.mechanism import mechanism
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.spatial.physics import input_shapes
 from nacelle.spatial.scalar import Array, absolute, divide, maximum, pack
 from support.lane_kinematics import any_robot, poses_around
@@ -35,7 +35,7 @@ def solvers(name: str) -> tuple[jit_drivers.Newton, NumpyNewton]:
         program = make_program(root_step, None, {"y": (2,), "p": (1,)})
     else:
         robot = any_robot(name)
-        step = functions.closing_step if mechanism(robot).ny else functions.forward_step
+        step = functions.closing_step if mechanism_of(robot).ny else functions.forward_step
         program = make_program(step, robot, input_shapes(step, robot))
     kernel = target("numpy").kernel
     assert kernel is not None
@@ -143,7 +143,7 @@ def test_numbers_of_samples(count: int) -> None:
 def test_robots(name: str) -> None:
     """The steps of real robots: unknowns beside the pose, or the pose from the actuators."""
     robot = any_robot(name)
-    known = mechanism(robot)
+    known = mechanism_of(robot)
     native, plain = solvers(name)
     x = poses_around(robot, 19, seed=4)
     if known.ny:
@@ -165,7 +165,7 @@ def test_polish_takes_one_step_more(name: str) -> None:
     else:
         robot = any_robot(name)
         p = poses_around(robot, 3)
-        y0 = np.broadcast_to(mechanism(robot).reference[1], (len(p), native.n))
+        y0 = np.broadcast_to(mechanism_of(robot).reference[1], (len(p), native.n))
     # A coarse tolerance, so that the step more is not rounding.
     settings = {"tolerance": 1e-3, "max_iterations": 12, "max_step": 0.5}
     for solver in (native, plain):
@@ -191,7 +191,7 @@ def test_bound_buffers_get_the_same_solution(name: str, polish: bool) -> None:
             cases = [([1.0, 1.0], [4.0]), ([1.0, 1.0], [-1.0]), ([1.0, 1.0], [-2.0]), ([1.0, 1.0], [2.0])]
         else:
             robot = any_robot(name)
-            cases = [(mechanism(robot).reference[1], x) for x in poses_around(robot, 3)]
+            cases = [(mechanism_of(robot).reference[1], x) for x in poses_around(robot, 3)]
         for start[:], p[:] in cases:
             found = solver.solve(start, p, **settings)
             assert solve() == found.status[0]

@@ -13,7 +13,7 @@ from nacelle.kinematics.flags import Flag
 from nacelle.kinematics.inverse import InverseKinematics
 from nacelle.kinematics.iteration import continuation
 from nacelle.kinematics.iteration.branch import branch_of
-from nacelle.kinematics.mechanism.mechanism import mechanism
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.native import native
 from support import inner_loops, leg_robots
 
@@ -106,11 +106,11 @@ def densely(robot: nacelle.Robot, x: np.ndarray, steps: int = 4000) -> InverseKi
     x0 = nacelle.reference_pose(robot)
     t = np.linspace(0.0, 1.0, steps)[:, None]
     path = (1.0 - t) * x0 + t * x
-    place = mechanism(robot).layout.quaternion
+    place = mechanism_of(robot).layout.quaternion
     if place is not None:
         path[:, place] /= np.linalg.norm(path[:, place], axis=1, keepdims=True)
     solver = nacelle.kinematics.native.native_newton(functions.closing_step, robot)
-    y0 = mechanism(robot).reference[1]
+    y0 = mechanism_of(robot).reference[1]
     return solver.solve(y0, path, tolerance=2e-14, max_iterations=5, follow=True)
 
 
@@ -138,11 +138,11 @@ def test_signs_change_with_the_branch() -> None:
     robot = digger()
     plan = branch_of(robot)
     assert [robot.joints[strut.joint].name for strut in plan.struts] == ["arm.ram"]
-    known = mechanism(robot)
-    x, y = known.reference
+    mechanism = mechanism_of(robot)
+    x, y = mechanism.reference
     signs = native(functions.branch_signs, robot)
     np.testing.assert_allclose(signs(x, y), 1.0, atol=1e-9)
-    names = [robot.joints[j].name for j in known.iterated_joints]
+    names = [robot.joints[j].name for j in mechanism.iterated_joints]
     other = y.copy()
     other[names.index("arm.ram")] *= -1.0
     other[names.index("arm.pivot")] += np.pi
@@ -191,19 +191,19 @@ def test_crossed_parallelogram_with_the_signs_of_the_reference() -> None:
 def test_numbers_are_determinants(seed: int) -> None:
     """Their product is det K over its value in the reference, times that of what does not change."""
     robot = inner_loops.draw(seed).robot
-    known, plan = mechanism(robot), branch_of(robot)
+    mechanism, plan = mechanism_of(robot), branch_of(robot)
     assert plan.blocks
     x0 = nacelle.reference_pose(robot)
     x = x0 + np.random.default_rng(seed).uniform(-0.05, 0.05, (50, 2))
     found = nacelle.inverse_kinematics(robot, x, limits=False)
     good = found.flags == 0
     equations = native(functions.closure_equations, robot)
-    rows, rates = list(known.legs[0].rows), list(known.legs[0].rates)
+    rows, rates = list(mechanism.legs[0].rows), list(mechanism.legs[0].rates)
 
     def determinant(x: np.ndarray, y: np.ndarray) -> np.ndarray:
         return np.linalg.det(equations(x, y)["jacobian"][..., rows, :][..., rates])
 
-    ratio = determinant(x[good], found.y[good]) / determinant(*known.reference)
+    ratio = determinant(x[good], found.y[good]) / determinant(*mechanism.reference)
     numbers = native(functions.branch_signs, robot)(x[good], found.y[good])
     product = np.prod(numbers[:, : len(plan.blocks)], axis=1)
     assert np.sum(good) > 10

@@ -9,7 +9,7 @@ import nacelle
 from nacelle.kinematics import functions
 from nacelle.kinematics.general.closing import applies
 from nacelle.kinematics.general.plan import plan_of
-from nacelle.kinematics.mechanism.mechanism import mechanism
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.robot import Robot
 from support import inner_loops
 from support.rigid_robots import RIGID
@@ -37,9 +37,9 @@ def robot_of(name: str) -> Robot:
 
 def determined(robot: Robot) -> np.ndarray:
     """Which unknowns the loops determine: all but the rotations of rods, which may spin."""
-    known, plan = mechanism(robot), plan_of(robot)
-    kept = [True] * known.chart_size
-    for j in known.iterated_joints:
+    mechanism, plan = mechanism_of(robot), plan_of(robot)
+    kept = [True] * mechanism.chart_size
+    for j in mechanism.iterated_joints:
         kept += [robot.joints[j].successor not in plan.parts.rods] * robot.joints[j].nq
     return np.array(kept)
 
@@ -48,16 +48,16 @@ def determined(robot: Robot) -> np.ndarray:
 def test_step(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A step leaves the square of what was open, and is that of the tree."""
     robot = robot_of(name)
-    known, plan = mechanism(robot), plan_of(robot)
-    assert applies(plan, len(known.dependent))
+    mechanism, plan = mechanism_of(robot), plan_of(robot)
+    assert applies(plan, len(mechanism.dependent))
     x0, y0 = plan.samples[1]
     way = np.random.default_rng(2).normal(size=x0.shape)
-    way *= np.where(np.array(known.layout.units) == "m", robot.size, 1.0)
+    way *= np.where(np.array(mechanism.layout.units) == "m", robot.size, 1.0)
     left, apart = [], []
     for h in MOVED:
         x = x0 + h * way
-        if known.layout.quaternion is not None:
-            x[known.layout.quaternion] /= np.linalg.norm(x[known.layout.quaternion])
+        if mechanism.layout.quaternion is not None:
+            x[mechanism.layout.quaternion] /= np.linalg.norm(x[mechanism.layout.quaternion])
         step = functions.closing_step(robot, y0, x)
         after = functions.closing_step(robot, y0 + np.asarray(step["dy"], dtype=float), x)
         left.append(float(after["error"]) / float(step["error"]))

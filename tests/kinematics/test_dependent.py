@@ -8,7 +8,7 @@ import pytest
 import nacelle
 from nacelle.kinematics.mechanism.assembly import assemble
 from nacelle.kinematics.mechanism.dependent import dependent_names
-from nacelle.kinematics.mechanism.mechanism import mechanism
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.platform import AXES
 from nacelle.spatial.pose import Pose
 from support.rigid_robots import delta_with_tolerances
@@ -18,8 +18,8 @@ from support.rigid_robots import delta_with_tolerances
 def test_coordinates_and_dependent_ones_place_the_platform(name: str) -> None:
     robot = nacelle.load(name)
     names = dependent_names(robot)
-    known = mechanism(robot)
-    assert bool(names) == known.parasitic
+    mechanism = mechanism_of(robot)
+    assert bool(names) == mechanism.parasitic
     assert not set(names) & set(robot.motion.coordinates)
     if not names:
         assert (
@@ -35,7 +35,7 @@ def test_coordinates_and_dependent_ones_place_the_platform(name: str) -> None:
     assert tuple(dependent) == names
     for k in range(len(x)):
         R, p = found.bodies.R[k, 1], found.bodies.p[k, 1]
-        expected = known.chart.coordinates(Pose(R, p))[1]
+        expected = mechanism.chart.coordinates(Pose(R, p))[1]
         np.testing.assert_allclose([values[k] for values in dependent.values()], expected, atol=1e-12)
         for axis, letter in enumerate("xyz"):
             if letter in dependent:

@@ -11,7 +11,7 @@ from nacelle.kinematics.flags import Flag
 from nacelle.kinematics.forward import spheres as sphere
 from nacelle.kinematics.forward.forward import forward_kinematics
 from nacelle.kinematics.inverse import inverse_kinematics
-from nacelle.kinematics.mechanism.mechanism import mechanism
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.pose_input import reference_pose
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
@@ -36,8 +36,8 @@ LONG |= {"dymo/orientational", "c5-slides"}
 
 def assert_poses(robot: Robot, x: Array, expected: Array, tolerance: float) -> None:
     """Equal poses, a quaternion and its negative being the same."""
-    known = mechanism(robot)
-    place = known.layout.quaternion
+    mechanism = mechanism_of(robot)
+    place = mechanism.layout.quaternion
     if place is not None:
         flip = np.sum(x[..., place] * expected[..., place], axis=-1) < 0.0
         x = x.copy()
@@ -67,7 +67,7 @@ def test_there_and_back(name: str) -> None:
         back = found.inverse().actuators
         turned = (back - q + np.pi) % (2 * np.pi) - np.pi
         assert np.max(np.minimum(np.abs(back - q), np.abs(turned))) < 1e-12
-    closed = guess is not None and sphere.applies(mechanism(robot))
+    closed = guess is not None and sphere.applies(mechanism_of(robot))
     assert closed == (name in CLOSED_FORM)
 
 
@@ -91,7 +91,7 @@ def test_follow_a_path(name: str) -> None:
     q = inverse_kinematics(robot, x, limits=False).actuators
     found = forward_kinematics(robot, q, x[0], follow=True)
     assert np.all(found.ok)
-    assert_poses(robot, found.x, same_sheet(mechanism(robot), x, x[0]), tolerance(robot, x))
+    assert_poses(robot, found.x, same_sheet(mechanism_of(robot), x, x[0]), tolerance(robot, x))
     # Each starts from the one before: a step of a tenth of a radian of the wave.
     assert np.max(found.iterations) <= 6
     alone = forward_kinematics(robot, q[30], x[0])
@@ -135,14 +135,18 @@ def test_random_legs(name: str) -> None:
 def test_random_legs_as_a_whole(name: str) -> None:
     """The step of pose and joints together, actuators held in the tree or where a loop is cut."""
     robot = CASES[name](3).robot
-    known = mechanism(robot)
+    mechanism = mechanism_of(robot)
     x = poses_around(robot, 3, seed=2, length=0.01, angle=0.02)
     there = run_lanes(functions.joint_positions, robot, x, solve_lanes(robot, x))
     poses = run_lanes(functions.body_poses, robot, x, solve_lanes(robot, x))
     from nacelle.spatial.rotation_path import quat_from_matrices
 
     start = np.concatenate(
-        [known.assembly.platform.p, quat_from_matrices(known.assembly.platform.R), known.assembly.q]
+        [
+            mechanism.assembly.platform.p,
+            quat_from_matrices(mechanism.assembly.platform.R),
+            mechanism.assembly.q,
+        ]
     )
     y = np.broadcast_to(start, (3, start.size))
     for _ in range(8):
@@ -176,7 +180,7 @@ def test_spheres_equal_iteration(name: str) -> None:
 )
 def test_spheres_of_random_legs(name: str) -> None:
     robot = well_conditioned(name)
-    assert sphere.applies(mechanism(robot))
+    assert sphere.applies(mechanism_of(robot))
     x = poses_around(robot, 7, seed=4)
     q = run_lanes(functions.actuator_positions, robot, x, np.zeros((7, 0)))["q"]
     found = run_lanes(functions.sphere_forward, robot, q)

@@ -10,7 +10,7 @@ import pytest
 
 import nacelle
 from nacelle.kinematics import functions
-from nacelle.kinematics.mechanism.mechanism import mechanism
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.native import native
 from nacelle.model.robot import Robot
 from support.compare import assert_same
@@ -71,15 +71,15 @@ def test_parameters_as_inputs(name: str) -> None:
     robot = any_robot(name)
     compiled = nacelle.compile(functions.inverse_jacobian, robot, parameters="input")
     for other in (robot, other_lengths(robot)):
-        known = mechanism(other)
-        assert [plan.recipe for plan in known.legs] == [plan.recipe for plan in mechanism(robot).legs]
+        mechanism = mechanism_of(other)
+        assert [plan.recipe for plan in mechanism.legs] == [plan.recipe for plan in mechanism_of(robot).legs]
         x = poses_around(other, 5, seed=3)
         y = solve_lanes(other, x)
         found = compiled(other.numbers.vector(), x, y)
         expected = run_lanes(functions.inverse_jacobian, other, x, y)
         for key in ("q", "J", "gates"):
             # Margins of iterated legs are scaled once, for the robot that the program was made from.
-            loose = key == "gates" and not known.closed_form
+            loose = key == "gates" and not mechanism.closed_form
             assert_same(found[key], expected[key], 0.1 if loose else 1e-12, key)
     changed = compiled(other.numbers.vector(), x, y)["J"] - compiled(robot.numbers.vector(), x, y)["J"]
     assert np.max(np.abs(changed)) > 1e-4

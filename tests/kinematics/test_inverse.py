@@ -13,7 +13,7 @@ from nacelle.errors import KinematicsError, UnreachableError
 from nacelle.kinematics import functions
 from nacelle.kinematics.flags import Flag
 from nacelle.kinematics.inverse import inverse_kinematics
-from nacelle.kinematics.mechanism.mechanism import mechanism
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.pose_input import pose, reference_pose
 from nacelle.kinematics.tree.closure import is_flipped
 from nacelle.kinematics.tree.spanning_tree import tree_motion
@@ -66,25 +66,25 @@ FORMS = {
 
 
 def forms(robot: Robot) -> list[str | None]:
-    return [None if plan.recipe is None else plan.recipe.form for plan in mechanism(robot).legs]
+    return [None if plan.recipe is None else plan.recipe.form for plan in mechanism_of(robot).legs]
 
 
 def check_closed(robot: Robot, x: Array, R: Array, p: Array, q: Array) -> None:
     """Loops of floats, straight from the tree; the platform stands at x; nothing is flipped."""
-    known = mechanism(robot)
+    mechanism = mechanism_of(robot)
     for k in range(len(x)):
         platform = Pose(R[k, 1], p[k, 1])
         assert open_loops(robot, platform, q[k]) < CLOSED
-        again = known.chart.coordinates(platform)[0]
+        again = mechanism.chart.coordinates(platform)[0]
         for name in robot.motion.joint_names:
-            again[known.layout.x_index(name)] = q[k][robot.q_slices[robot.joint(name)]][0]
-        place = known.layout.quaternion
+            again[mechanism.layout.x_index(name)] = q[k][robot.q_slices[robot.joint(name)]][0]
+        place = mechanism.layout.quaternion
         if place is not None and again[place] @ x[k][place] < 0.0:
             again[place] *= -1.0
         # An angle comes back within half a turn.
         gap = again - x[k]
-        if "rz" in known.layout.x_names:
-            place = known.layout.x_index("rz")
+        if "rz" in mechanism.layout.x_names:
+            place = mechanism.layout.x_index("rz")
             gap[place] = wrapped(gap[place])
         assert np.max(np.abs(gap)) < 1e-13 * max(1.0, robot.size)
         motion = tree_motion(robot, platform, q[k])
@@ -113,12 +113,12 @@ def change(robot: Robot, before: Array, after: Array) -> float:
 
 def way(robot: Robot, seed: int, count: int = 33) -> Array:
     """Poses on the straight way from the reference pose to one beside it."""
-    known = mechanism(robot)
+    mechanism = mechanism_of(robot)
     rng = np.random.default_rng(seed)
     end = rng.uniform(-1.0, 1.0, robot.motion.n)
     part = np.linspace(0.0, 1.0, count)[:, None]
-    start = np.broadcast_to(known.reference[0], (count, known.layout.nx))
-    return moved(known, start, part * end * steps_of(robot, 0.05, 0.12))
+    start = np.broadcast_to(mechanism.reference[0], (count, mechanism.layout.nx))
+    return moved(mechanism, start, part * end * steps_of(robot, 0.05, 0.12))
 
 
 # -------------------------------------------------------------------- robots of the library, compiled
@@ -151,7 +151,7 @@ def test_branch_of_the_reference(name: str) -> None:
     robot = any_robot(name)
     found = inverse_kinematics(robot, way(robot, 5))
     assert np.all(found.reachable)
-    assert change(robot, mechanism(robot).assembly.q, found.q[0]) < 1e-9
+    assert change(robot, mechanism_of(robot).assembly.q, found.q[0]) < 1e-9
     # The way is 0.12 rad and 0.05 sizes long in 32 steps; near a stretched leg joints move faster.
     assert change(robot, found.q[:-1], found.q[1:]) < 0.05
 
@@ -180,7 +180,7 @@ def check_random(name: str, seed: int) -> None:
     bodies = run_lanes(functions.body_poses, robot, x, y)
     assert np.all(found["gates"] > 0.0)
     check_closed(robot, x[:6], bodies["R"][:6], bodies["p"][:6], found["q"][:6])
-    assert change(robot, mechanism(robot).assembly.q, found["q"][4]) < 1e-9
+    assert change(robot, mechanism_of(robot).assembly.q, found["q"][4]) < 1e-9
     assert change(robot, found["q"][4:-1], found["q"][5:]) < 0.05
 
 
@@ -204,7 +204,7 @@ def test_mobility_stays_on_the_branch(seed: int) -> None:
     in which the nacelle is turned.
     """
     case = CASES["3 R[SS|SS]"](seed)
-    assert mechanism(case.robot).mobility.coupled == ()
+    assert mechanism_of(case.robot).mobility.coupled == ()
     assert tuple(forms(case.robot)) == case.forms
 
 
@@ -343,5 +343,5 @@ def test_robots_that_differ_in_names_keep_their_own() -> None:
     x = reference_pose(robot)
     found = inverse_kinematics(robot, x)
     assert np.array_equal(inverse_kinematics(renamed, x).q, found.q)
-    assert mechanism(renamed).robot.joints[swing].name == "twist"
-    assert mechanism(robot).robot.joints[swing].name == "swing"
+    assert mechanism_of(renamed).robot.joints[swing].name == "twist"
+    assert mechanism_of(robot).robot.joints[swing].name == "swing"

@@ -11,7 +11,7 @@ import pytest
 
 from nacelle.kinematics.flags import Flag
 from nacelle.kinematics.inverse import inverse_kinematics
-from nacelle.kinematics.mechanism.mechanism import mechanism
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.pose_input import pose
 from nacelle.model.robot import Robot
 from nacelle.spatial.rotation_path import quat_exp
@@ -25,7 +25,7 @@ def mixed_poses(robot: Robot, count: int, seed: int = 0) -> tuple[Array, Array]:
     """Poses near the reference with bad rows among them, and what each row is (-1: fine)."""
     rng = np.random.default_rng(seed)
     x = np.empty((count, 7))
-    x[:, :3] = mechanism(robot).reference[0][:3] + rng.uniform(-0.03, 0.03, (count, 3))
+    x[:, :3] = mechanism_of(robot).reference[0][:3] + rng.uniform(-0.03, 0.03, (count, 3))
     x[:, 3:] = quat_exp(rng.uniform(-0.08, 0.08, (count, 3))) * rng.uniform(0.5, 2.0, (count, 1))
     kind = np.full(count, -1)
     rows = np.arange(count)
@@ -89,7 +89,7 @@ def test_iterated_batch_with_bad_rows() -> None:
     """The same where legs need iteration: rows do not disturb each other."""
     robot = any_robot("3rps")
     rng = np.random.default_rng(1)
-    x = mechanism(robot).reference[0] + rng.uniform(-0.02, 0.02, (4001, 3))
+    x = mechanism_of(robot).reference[0] + rng.uniform(-0.02, 0.02, (4001, 3))
     bad = np.arange(4001) % 11 == 4
     x[bad, 1] = np.nan
     found = inverse_kinematics(robot, x)

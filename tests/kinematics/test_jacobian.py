@@ -20,7 +20,7 @@ from nacelle.kinematics.jacobian import (
     platform_jacobian,
     scaled_inverse,
 )
-from nacelle.kinematics.mechanism.mechanism import mechanism
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.motion import body_motion, joint_motion
 from nacelle.kinematics.pose_input import reference_pose
 from nacelle.kinematics.tree.configuration import configuration
@@ -98,7 +98,7 @@ def test_rows_of_random_legs(kind: str) -> None:
     robot = CASES[f"6 {kind}"](3).robot
     x = poses_around(robot, 1, seed=3)
     inverse = run_lanes(functions.inverse_jacobian, robot, x, np.zeros((1, 0)))["J"][0]
-    now = configuration(robot, mechanism(robot), x[0], np.zeros(0))
+    now = configuration(robot, mechanism_of(robot), x[0], np.zeros(0))
     rows = []
     for k, leg in enumerate(robot.legs):
         closure = robot.joints[leg.closures[0]]
@@ -142,11 +142,11 @@ def test_platform_jacobian_of_parasitic_motion() -> None:
     S = platform_jacobian(robot, x0)
     assert S.shape == (6, 3)
     assert_same(S[[2, 3, 4]], np.eye(3), 1e-13)
-    known = mechanism(robot)
+    mechanism = mechanism_of(robot)
     t = stencil(np.zeros(1)).reshape(-1)
     for _ in range(3):
         rate = rng.normal(size=3) * [0.2, 0.5, 0.5]
-        x = moved(known, np.broadcast_to(x0, (9, 3)), t[:, None] * rate)
+        x = moved(mechanism, np.broadcast_to(x0, (9, 3)), t[:, None] * rate)
         bodies = inverse_kinematics(robot, x, limits=False).bodies
         v = difference(bodies.p[None, :, 1])[0]
         R_rate = difference(bodies.R[None, :, 1])[0]
@@ -178,9 +178,9 @@ def test_conditioning_without_units(name: str) -> None:
     """Lengths in millimetres: the scaled Jacobian and its condition stay."""
     robot = any_robot(name)
     other = scaled_robot(robot, 1000.0)
-    known = mechanism(robot)
+    mechanism = mechanism_of(robot)
     x = poses_around(robot, 3, seed=7)
-    lengths = np.array([1000.0 if name in ("x", "y", "z") else 1.0 for name in known.layout.x_names])
+    lengths = np.array([1000.0 if name in ("x", "y", "z") else 1.0 for name in mechanism.layout.x_names])
     pairs = []
     for which, poses in ((robot, x), (other, x * lengths)):
         J = run_lanes(functions.inverse_jacobian, which, poses, solve_lanes(which, poses))["J"]

@@ -68,9 +68,9 @@ def test_coordinates_of_every_kind(kind: str) -> None:
 def test_closures_of_random_robots(name: str) -> None:
     """In the reference pose every closure stands at the coordinates with which it was made."""
     robot = CASES[name](2).robot
-    from nacelle.kinematics.mechanism.mechanism import mechanism
+    from nacelle.kinematics.mechanism.mechanism import mechanism_of
 
-    poses = mechanism(robot).assembly.motion.poses
+    poses = mechanism_of(robot).assembly.motion.poses
     R, p = np.stack([pose.R for pose in poses]), np.stack([pose.p for pose in poses])
     for joint in robot.closures:
         found = closure_coordinates(joint, *relative_pose(joint, R, p))

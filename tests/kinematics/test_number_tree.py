@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from nacelle.kinematics.mechanism.assembly import advance
-from nacelle.kinematics.mechanism.mechanism import mechanism
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.tree.number_tree import NumberTree
 from nacelle.kinematics.tree.spanning_tree import TreeMotion, tree_motion
 from nacelle.spatial.lane import lanes
@@ -28,7 +28,7 @@ def assert_same(found: TreeMotion, expected: TreeMotion) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_same_bits(name: str) -> None:
     robot = library_robot(name)
-    start = mechanism(robot).assembly
+    start = mechanism_of(robot).assembly
     rng = np.random.default_rng(5)
     tree = NumberTree(robot)
     for _ in range(3):
@@ -40,7 +40,7 @@ def test_same_bits(name: str) -> None:
 def test_frames_that_are_no_identity() -> None:
     """Both frames of every joint turned and moved."""
     robot = library_robot("h4")
-    start = mechanism(robot).assembly
+    start = mechanism_of(robot).assembly
     frame = start.platform @ Pose(np.array([[0.0, -0.6, 0.8], [1.0, 0.0, 0.0], [0.0, 0.8, 0.6]]), np.ones(3))
     joints = tuple(
         dataclasses.replace(joint, frame_predecessor=frame, frame_successor=frame.inverse())
@@ -54,7 +54,7 @@ def test_frames_that_are_no_identity() -> None:
 
 def test_other_numbers_are_left_to_the_tree() -> None:
     robot = library_robot("3rrr")
-    start = mechanism(robot).assembly
+    start = mechanism_of(robot).assembly
     q = lanes(np.stack([start.q, start.q + 0.1]), 1)
     found = NumberTree(robot).motion(start.platform, q)
     assert found.columns.dtype == object

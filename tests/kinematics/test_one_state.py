@@ -12,7 +12,7 @@ import pytest
 
 import nacelle
 from nacelle.errors import KinematicsError, NacelleError
-from nacelle.kinematics.mechanism.mechanism import mechanism
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.one_state import OneState
 from nacelle.model.robot import Robot
 from support.lane_kinematics import any_robot, poses_around
@@ -53,7 +53,7 @@ def states(name: str) -> tuple[Robot, Any, Any, Any, Any]:
 def near_guess(name: str, k: int | None = None) -> Any:
     """Unknowns near those of the states, as a control loop has them; None for robots in closed form."""
     robot, _, found, _, _ = states(name)
-    if not mechanism(robot).ny:
+    if not mechanism_of(robot).ny:
         return None
     return found.y + 1e-3 if k is None else found.y[k] + 1e-3
 

@@ -12,7 +12,7 @@ import pytest
 
 from nacelle.kinematics import functions
 from nacelle.kinematics.along import along
-from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism
+from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
 from nacelle.kinematics.motion import body_motion, joint_motion
 from nacelle.kinematics.tree.configuration import configuration
 from nacelle.model.joint import Primitive
@@ -46,26 +46,26 @@ def sampled(robot: Robot) -> tuple[Array, Array, Array, Array]:
     """x, y, v and a along a wave, nine times around each of the times."""
     x, v, a = wave(robot)(stencil(TIMES).reshape(-1))
     y = solve_lanes(robot, x)
-    known = mechanism(robot)
-    if known.parasitic and 0 < len(known.chart.turns) < 3:
+    mechanism = mechanism_of(robot)
+    if mechanism.parasitic and 0 < len(mechanism.chart.turns) < 3:
         found = run_lanes(functions.coordinate_motions, robot, x, y, v, a)
         v, a = found["v"], found["a"]
     return x, y, v, a
 
 
-def spins(known: Mechanism) -> dict[int, tuple[Array, Array]]:
+def spins(mechanism: Mechanism) -> dict[int, tuple[Array, Array]]:
     """Bodies that spin idly: axis and a point of it, in the body."""
-    return {s.body: (np.array(s.axis), np.array(s.point)) for s in known.mobility.spinning}
+    return {s.body: (np.array(s.axis), np.array(s.point)) for s in mechanism.mobility.spinning}
 
 
-def material_points(known: Mechanism) -> list[list[Array]]:
+def material_points(mechanism: Mechanism) -> list[list[Array]]:
     """Points of each body by which its motion is seen: of one that spins idly, points of the axis."""
-    size, idle = known.robot.size, spins(known)
+    size, idle = mechanism.robot.size, spins(mechanism)
     return [
         [idle[k][1], idle[k][1] + size * idle[k][0]]
         if k in idle
         else [np.zeros(3), *(size * np.eye(3)[i] for i in range(3))]
-        for k in range(len(known.robot.bodies))
+        for k in range(len(mechanism.robot.bodies))
     ]
 
 
@@ -86,19 +86,19 @@ def point_motions(
 
 
 def check_bodies(robot: Robot) -> None:
-    known = mechanism(robot)
+    mechanism = mechanism_of(robot)
     x, y, v, a = sampled(robot)
     poses = run_lanes(functions.body_poses, robot, x, y)
     motion = run_lanes(functions.body_motions, robot, x, y, v, a)
     places, speeds, rates = point_motions(
-        material_points(known), poses["R"], poses["p"], motion["twist"], motion["acceleration"]
+        material_points(mechanism), poses["R"], poses["p"], motion["twist"], motion["acceleration"]
     )
     shape = (len(TIMES), 9, *places.shape[1:])
     places, speeds, rates = (part.reshape(shape) for part in (places, speeds, rates))
     assert_same(speeds[:, 4], difference(places), BY_DIFFERENCES, "velocities of points")
     assert_same(rates[:, 4], difference(speeds), BY_DIFFERENCES, "accelerations of points")
     # Bodies that spin idly: the spin and its derivative are zero.
-    for plan in known.legs:
+    for plan in mechanism.legs:
         for spin in plan.spins:
             axis = poses["R"][:, spin.body] @ np.array(spin.axis)
             for part in (motion["twist"], motion["acceleration"]):
@@ -213,9 +213,9 @@ def high(values: Array) -> Array:
     return np.array([mpmath.mpf(float(value)) for value in np.ravel(values)], dtype=object)
 
 
-def exact_path(known: Mechanism, x: Array, v: Array, a: Array, t: object) -> Array:
+def exact_path(mechanism: Mechanism, x: Array, v: Array, a: Array, t: object) -> Array:
     """A path over mpmath with the twist v and its derivative a at t = 0: q = exp(w t + dw t^2 / 2) q_0."""
-    layout = known.layout
+    layout = mechanism.layout
     step = [vk * t + ak * t * t / 2 for vk, ak in zip(high(v), high(a), strict=True)]
     result = list(high(x))
     if layout.quaternion is not None:
@@ -237,12 +237,12 @@ def exact_path(known: Mechanism, x: Array, v: Array, a: Array, t: object) -> Arr
     return np.array(result, dtype=object)
 
 
-def exact_poses(robot: Robot, known: Mechanism, x: Array, y: Array) -> tuple[Array, Array]:
+def exact_poses(robot: Robot, mechanism: Mechanism, x: Array, y: Array) -> tuple[Array, Array]:
     """Poses of all bodies over mpmath; y is iterated to forty digits."""
     y = high(y)
-    for _ in range(4 if known.ny else 0):
+    for _ in range(4 if mechanism.ny else 0):
         y = y + functions.closing_step(robot, y, x)["dy"]
-    motion = configuration(robot, known, x, y).motion
+    motion = configuration(robot, mechanism, x, y).motion
     return np.stack([high_matrix(p.R) for p in motion.poses]), np.stack(
         [high_matrix(p.p) for p in motion.poses]
     )
@@ -263,17 +263,17 @@ def unskew(M: Array) -> Array:
 def test_against_forty_digits(name: str) -> None:
     """Differences of step 1e-14 with 50 digits: an error of 1e-28 for velocities and accelerations."""
     robot = any_robot(name)
-    known = mechanism(robot)
+    mechanism = mechanism_of(robot)
     rng = np.random.default_rng(8)
     x = poses_around(robot, 1, seed=2)
     y = solve_lanes(robot, x)
     v, a = rng.normal(size=(2, 1, robot.motion.n))
     found = run_lanes(functions.body_motions, robot, x, y, v, a)
-    points = material_points(known)
+    points = material_points(mechanism)
     with mpmath.workdps(50):
         h = mpmath.mpf("1e-14")
-        paths = [exact_path(known, x[0], v[0], a[0], t) for t in (-h, mpmath.mpf(0), h)]
-        states = [exact_poses(robot, known, path, y[0]) for path in paths]
+        paths = [exact_path(mechanism, x[0], v[0], a[0], t) for t in (-h, mpmath.mpf(0), h)]
+        states = [exact_poses(robot, mechanism, path, y[0]) for path in paths]
         # Places of the material points at the three times.
         before, here, after = (
             np.stack(

@@ -11,7 +11,7 @@ from nacelle.compile import make_program
 from nacelle.dynamics.formulations import reference as dynamics
 from nacelle.kinematics.functions import branch_signs
 from nacelle.kinematics.iteration.samples import open_loops, samples_of
-from nacelle.kinematics.mechanism.mechanism import mechanism
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.program.identities.samples import Samples
 from nacelle.program.precise import arithmetic, exact
 from nacelle.spatial.physics import input_shapes
@@ -48,7 +48,7 @@ def test_loops_are_closed(name: str, bound: Decimal) -> None:
     assert shapes is not None
     found = drawn(name)
     program = make_program(open_loops, robot, input_shapes(open_loops, robot) or {}, minimised=False)
-    reference = mechanism(robot).reference[0]
+    reference = mechanism_of(robot).reference[0]
     for row in (*found.proof, *found.check):
         given = parts(row, shapes)
         gaps = exact(program, [*given["y"], *given["x"]])
@@ -68,7 +68,7 @@ def test_samples_differ_and_are_the_same_every_time() -> None:
 def test_quaternions_have_unit_length_to_all_digits() -> None:
     robot = library_robot("palida")
     shapes = input_shapes(dynamics.inverse, robot)
-    place = mechanism(robot).layout.quaternion
+    place = mechanism_of(robot).layout.quaternion
     assert shapes is not None
     assert place is not None
     for row in drawn("palida").proof:

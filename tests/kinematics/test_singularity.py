@@ -12,7 +12,7 @@ from nacelle.dynamics.jacobian import jacobian
 from nacelle.errors import SingularError, UnreachableError
 from nacelle.kinematics.flags import Flag
 from nacelle.kinematics.inverse import inverse_kinematics
-from nacelle.kinematics.mechanism.mechanism import mechanism
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.motion import body_motion
 from nacelle.kinematics.pose_input import pose, reference_pose
 from nacelle.kinematics.singularity import nearest, singularities
@@ -198,7 +198,7 @@ def test_platform_turned_by_a_right_angle() -> None:
 def test_three_rrr_lines_through_a_point() -> None:
     """A planar 3-RRR is singular where the lines of its distal links meet in a point."""
     robot = any_robot("3rrr")
-    known = mechanism(robot)
+    mechanism = mechanism_of(robot)
     x0 = reference_pose(robot)
     turns = np.linspace(-1.5, 1.5, 61)
     x = x0 + np.outer(turns, [0.0, 0.0, 1.0])
@@ -225,7 +225,7 @@ def test_three_rrr_lines_through_a_point() -> None:
     assert abs(int(np.argmin(measure)) - int(np.argmin(figures))) <= 1
     order = np.argsort(np.argsort(measure)), np.argsort(np.argsort(figures))
     assert np.corrcoef(*order)[0, 1] > 0.9
-    assert known.closed_form
+    assert mechanism.closed_form
 
 
 # ---------------------------------------------------------------------------------------- constraint
@@ -251,7 +251,7 @@ def test_measures_have_no_units(name: str) -> None:
     robot = any_robot(name)
     other = scaled_robot(robot, 1000.0)
     x = poses_around(robot, 4, seed=2)
-    lengths = np.array([1000.0 if n in ("x", "y", "z") else 1.0 for n in mechanism(robot).layout.x_names])
+    lengths = np.array([1000.0 if n in ("x", "y", "z") else 1.0 for n in mechanism_of(robot).layout.x_names])
     one, two = singularities(robot, x), singularities(other, x * lengths)
     assert_same(two.serial, one.serial, 1e-10)
     assert_same(two.parallel, one.parallel, 1e-10)

@@ -17,7 +17,7 @@ from nacelle.dynamics.formulations import reference as dynamics
 from nacelle.kinematics import functions
 from nacelle.kinematics.flags import Flag
 from nacelle.kinematics.mechanism.assembly import rate_scale
-from nacelle.kinematics.mechanism.mechanism import mechanism
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.tree.configuration import configuration
 from nacelle.kinematics.tree.rates import equations
 from nacelle.model.joint import Joint, JointKind
@@ -37,12 +37,12 @@ def precise(robot: Robot, x: Array, y: Array, v: Array, a: Array, load: Array) -
     """Joints, the leg's Jacobian and forces from a pose, y improved by Newton's steps, over any scalar."""
     for _ in range(NEWTON_STEPS):
         y = y + functions.closing_step(robot, y, x)["dy"]
-    known = mechanism(robot)
-    now = configuration(robot, known, x, y)
-    system = equations(robot, known, now.motion)
-    (plan,) = known.legs
+    mechanism = mechanism_of(robot)
+    now = configuration(robot, mechanism, x, y)
+    system = equations(robot, mechanism, now.motion)
+    (plan,) = mechanism.legs
     M = system.closures.jacobian[list(plan.rows)][:, list(plan.rates)]
-    M = M / known.row_scale[list(plan.rows)].reshape(-1, 1) * rate_scale(robot)[list(plan.rates)]
+    M = M / mechanism.row_scale[list(plan.rows)].reshape(-1, 1) * rate_scale(robot)[list(plan.rates)]
     found = dynamics.inverse(robot, x, y, v, a, load)
     A = functions.inverse_jacobian(robot, x, y)["J"]
     return {"force": found["force"], "q": y, "M": M, "A": A}

@@ -13,7 +13,7 @@ from nacelle.dynamics.formulations.elements.motion import element_motion, rod_en
 from nacelle.dynamics.formulations.elements.structure import direction, element_legs
 from nacelle.dynamics.state import state_at
 from nacelle.errors import KinematicsError
-from nacelle.kinematics.mechanism.mechanism import mechanism
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.loaded import body_parameters
 from nacelle.model.robot import Robot
 from nacelle.report.elements import _LegPage, element_report
@@ -138,7 +138,7 @@ def test_text_names_everything(name: str) -> None:
     robot = any_robot(name)
     text = element_report(robot).text()
     assert "A Γ + b = 0" in text
-    for leg in element_legs(mechanism(robot)):
+    for leg in element_legs(mechanism_of(robot)):
         for element in leg.all_elements:
             assert element.name in text
     assert "\\" not in text
@@ -278,13 +278,13 @@ def symbols(page: _LegPage) -> dict[str, Array | float]:
 def test_kinematic_coordinates_hold(name: str) -> None:
     """What Table 1 prints is what the model computes, for bodies with general inertias."""
     robot = with_random_friction(with_random_inertias(robot_of(name), 1), 2)
-    known = mechanism(robot)
-    x, y = known.reference
+    mechanism = mechanism_of(robot)
+    x, y = mechanism.reference
     state = state_at(robot, x, y, np.zeros(robot.motion.n))
     motion = element_motion(state, np.zeros(robot.motion.n))
-    poses = known.assembly.motion.poses
+    poses = mechanism.assembly.motion.poses
     for number, (leg, group) in enumerate(
-        zip(element_legs(known), groups(robot, poses, motion), strict=True), start=1
+        zip(element_legs(mechanism), groups(robot, poses, motion), strict=True), start=1
     ):
         page = _LegPage(robot, poses, number, leg)
         values = symbols(page)

@@ -10,7 +10,7 @@ import pytest
 from nacelle.kinematics import functions
 from nacelle.kinematics.jacobian import conditioning, scaled_inverse
 from nacelle.kinematics.limits import actuator_outside, closure_coordinates, outside, relative_pose
-from nacelle.kinematics.mechanism.mechanism import mechanism
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.joint import JointKind, Primitive
 from nacelle.model.robot import Robot
 from nacelle.simulation.flow import turn_from
@@ -29,8 +29,8 @@ def robot_called(name: str) -> Robot:
 
 
 def states_at(robot: Robot, x: Array, y: Array) -> Array:
-    known, plant = mechanism(robot), RigidPlant(robot)
-    place = known.layout.quaternion
+    mechanism, plant = mechanism_of(robot), RigidPlant(robot)
+    place = mechanism.layout.quaternion
     c = x
     if place is not None:
         turns = np.array([turn_from(plant.quat_0, quat) for quat in x[:, place]])

@@ -11,7 +11,7 @@ from typing import Any
 import mpmath
 import numpy as np
 
-from nacelle.kinematics.mechanism.mechanism import mechanism
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.robot import Robot
 
 Array = np.ndarray
@@ -46,7 +46,7 @@ def precise_robot(robot: Robot) -> Robot:
 def precise_pose(robot: Robot, x: Array) -> Array:
     """A reduced pose (nx,) with its quaternion of unit length to the digits that are carried."""
     found = precise(x)
-    place = mechanism(robot).layout.quaternion
+    place = mechanism_of(robot).layout.quaternion
     if place is not None:
         found[place] = found[place] / mpmath.sqrt(sum(value * value for value in found[place]))
     return found

@@ -14,7 +14,7 @@ import pytest
 import nacelle
 from nacelle.dynamics.formulations import reference as dynamics
 from nacelle.kinematics import functions
-from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism
+from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
 from nacelle.kinematics.trajectory import Fourier
 from nacelle.kinematics.tree.closure import closure_state
 from nacelle.kinematics.tree.spanning_tree import tree_motion
@@ -88,12 +88,12 @@ class SharedStates:
 
 def solve_lanes(robot: Robot, x: Array, stages: int = 1) -> Array:
     """What iteration must find at poses (N, nx) near the reference: y (N, ny)."""
-    known = mechanism(robot)
-    x0, y0 = known.reference
-    y = np.broadcast_to(y0, (len(x), known.ny)).copy()
-    for stage in range(1, stages + 1) if known.ny else ():
+    mechanism = mechanism_of(robot)
+    x0, y0 = mechanism.reference
+    y = np.broadcast_to(y0, (len(x), mechanism.ny)).copy()
+    for stage in range(1, stages + 1) if mechanism.ny else ():
         part = stage / stages
-        target = unit_poses(known, (1.0 - part) * x0 + part * same_sheet(known, x, x0))
+        target = unit_poses(mechanism, (1.0 - part) * x0 + part * same_sheet(mechanism, x, x0))
         for _ in range(30):
             step = run_lanes(functions.closing_step, robot, y, target)
             if np.max(step["error"]) < (2e-15 if stage == stages else 1e-9):
@@ -105,18 +105,18 @@ def solve_lanes(robot: Robot, x: Array, stages: int = 1) -> Array:
     return y
 
 
-def unit_poses(known: Mechanism, x: Array) -> Array:
+def unit_poses(mechanism: Mechanism, x: Array) -> Array:
     """The same with unit quaternions."""
-    place = known.layout.quaternion
+    place = mechanism.layout.quaternion
     if place is not None:
         x = x.copy()
         x[:, place] /= np.linalg.norm(x[:, place], axis=1, keepdims=True)
     return x
 
 
-def same_sheet(known: Mechanism, x: Array, x0: Array) -> Array:
+def same_sheet(mechanism: Mechanism, x: Array, x0: Array) -> Array:
     """The same with quaternions on the side of that of x0."""
-    place = known.layout.quaternion
+    place = mechanism.layout.quaternion
     if place is not None:
         x = x.copy()
         x[:, place] *= np.where(x[:, place] @ x0[place] < 0.0, -1.0, 1.0)[:, None]
@@ -138,15 +138,15 @@ def steps_of(robot: Robot, length: float, angle: float) -> Array:
 
 def poses_around(robot: Robot, count: int, seed: int = 0, length: float = 0.03, angle: float = 0.08) -> Array:
     """Poses (count, nx) around the reference pose."""
-    known = mechanism(robot)
+    mechanism = mechanism_of(robot)
     rng = np.random.default_rng(seed)
     step = rng.uniform(-1.0, 1.0, (count, robot.motion.n)) * steps_of(robot, length, angle)
-    return moved(known, np.broadcast_to(known.reference[0], (count, known.layout.nx)), step)
+    return moved(mechanism, np.broadcast_to(mechanism.reference[0], (count, mechanism.layout.nx)), step)
 
 
-def moved(known: Mechanism, x: Array, step: Array) -> Array:
+def moved(mechanism: Mechanism, x: Array, step: Array) -> Array:
     """Poses moved by steps (N, n): the rotation vector of an orientation in base axes."""
-    layout = known.layout
+    layout = mechanism.layout
     linear, quat = layout.split_x(x)
     plain, turn = layout.split_v(step)
     if quat is not None:
@@ -159,7 +159,7 @@ def wave(robot: Robot, seed: int = 0, length: float = 0.02, angle: float = 0.05)
     rng = np.random.default_rng(seed)
     size = steps_of(robot, length, angle) * [[1.0], [0.4]]
     a, b = (rng.uniform(-1.0, 1.0, (2, robot.motion.n)) * size for _ in range(2))
-    return Fourier(mechanism(robot).reference[0], a, b, motion=robot.motion, frequency=0.5 / np.pi)
+    return Fourier(mechanism_of(robot).reference[0], a, b, motion=robot.motion, frequency=0.5 / np.pi)
 
 
 def path_states(robot: Robot, times: Array) -> tuple[Array, Array, Array, Array]:
@@ -167,8 +167,8 @@ def path_states(robot: Robot, times: Array) -> tuple[Array, Array, Array, Array]
     sample = wave(robot)(times)
     y = solve_lanes(robot, sample.x)
     v, a = sample.v, sample.a
-    known = mechanism(robot)
-    if known.parasitic and 0 < len(known.chart.turns) < 3:
+    mechanism = mechanism_of(robot)
+    if mechanism.parasitic and 0 < len(mechanism.chart.turns) < 3:
         found = run_lanes(functions.coordinate_motions, robot, sample.x, y, v, a)
         v, a = found["v"], found["a"]
     return sample.x, y, v, a

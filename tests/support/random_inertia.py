@@ -6,7 +6,7 @@ import dataclasses
 
 import numpy as np
 
-from nacelle.kinematics.mechanism.mechanism import mechanism
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.joint import FrictionTerm
 from nacelle.model.robot import Robot
 from nacelle.spatial.inertia import parameters_from_com
@@ -34,7 +34,7 @@ def with_random_inertias(robot: Robot, seed: int) -> Robot:
     Rods that spin idly stay symmetric about their axis: otherwise nothing would determine their spin.
     """
     rng = np.random.default_rng(seed)
-    spinning = {spin.body: spin for spin in mechanism(robot).mobility.spinning}
+    spinning = {spin.body: spin for spin in mechanism_of(robot).mobility.spinning}
     values = []
     for body in range(len(robot.bodies)):
         if body == 0 or (body == 1 and robot.nacelle.kind == "point"):

@@ -35,7 +35,7 @@ from nacelle.dynamics.state import state_at
 from nacelle.kinematics.actuation import actuator_rows
 from nacelle.kinematics.functions import closing_step
 from nacelle.kinematics.jacobian import scales
-from nacelle.kinematics.mechanism.mechanism import mechanism
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.robot import Robot
 from nacelle.program.program import Program
 from nacelle.spatial.solve import solve
@@ -97,8 +97,8 @@ class Truth:
 
 def truth(states: Sample, *, friction: bool = True, confirmed: int = 3) -> Truth:
     """Exact results and condition numbers at states; mpmath confirms some of them."""
-    robot, known = states.robot, mechanism(states.robot)
-    sizes = {"x": known.layout.nx, "y": known.ny, "v": robot.motion.n, "a": robot.motion.n}
+    robot, mechanism = states.robot, mechanism_of(states.robot)
+    sizes = {"x": mechanism.layout.nx, "y": mechanism.ny, "v": robot.motion.n, "a": robot.motion.n}
     shapes = {name: (size,) for name, size in sizes.items()} | {"tau": (len(robot.actuators),)}
     program = make_program(tree, robot, shapes, minimised=False, options={"friction": friction})
     closing = _closing(robot)
@@ -147,12 +147,12 @@ def _closing(robot: Robot) -> Callable[..., Array]:
 
     With a random generator it does so for frames that are changed by a rounding.
     """
-    known = mechanism(robot)
-    if known.closed_form:
+    mechanism = mechanism_of(robot)
+    if mechanism.closed_form:
         return lambda y, x, rng=None: y
     frames = robot.parameter_vector("geometry")
     size = np.tile([1.0] * 9 + [robot.size] * 3, len(frames) // 12)
-    shapes = {"parameters": frames.shape, "y": (known.ny,), "x": (known.layout.nx,)}
+    shapes = {"parameters": frames.shape, "y": (mechanism.ny,), "x": (mechanism.layout.nx,)}
 
     def at_frames(parameters, y, x):
         """The same with every entry of every frame as an input."""

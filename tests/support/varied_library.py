@@ -24,7 +24,7 @@ from ruamel.yaml import YAML
 
 import nacelle
 from nacelle import robots
-from nacelle.kinematics.mechanism.mechanism import mechanism
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.spatial.pose import Pose
 from support.library import library_robot
 
@@ -208,7 +208,7 @@ def varied(name: str, seed: int) -> nacelle.Robot:
     """A robot of the library, changed."""
     robot = library_robot(name)
     spinning = {
-        robot.bodies[spin.body].name.rpartition(".")[2] for spin in mechanism(robot).mobility.spinning
+        robot.bodies[spin.body].name.rpartition(".")[2] for spin in mechanism_of(robot).mobility.spinning
     }
     data = YAML(typ="safe", pure=True).load(robots.text(name))
     # The hexagons of PaLiDA are printed as points: they are made anew.

@@ -6,7 +6,7 @@ import dataclasses
 
 import numpy as np
 
-from nacelle.kinematics.mechanism.mechanism import mechanism
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.joint import FrictionTerm, Joint, JointKind, Primitive, Spring
 from nacelle.model.platform import Payload
 from nacelle.model.robot import Robot
@@ -38,7 +38,7 @@ def spinning_inertia(rng: np.random.Generator, axis: Array, point: Array) -> tup
 
 def with_mass(robot: Robot, seed: int) -> Robot:
     rng = np.random.default_rng(seed)
-    spins = {spin.body: spin for spin in mechanism(robot).mobility.spinning}
+    spins = {spin.body: spin for spin in mechanism_of(robot).mobility.spinning}
     bodies = [robot.bodies[0]]
     for k, body in enumerate(robot.bodies[1:], 1):
         if k in spins:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.kinematics.mechanism.mechanism import mechanism
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.joint import FrictionTerm, JointKind
 from nacelle.model.robot import Robot
 from nacelle.verify import MissingEngineError, Report, VerifyError, verify
@@ -83,7 +83,7 @@ class TestAgreement:
     def test_own_solver_of_pinocchio(self) -> None:
         """With balls as closures Pinocchio solves the loops itself, idle spins and friction included."""
         robot = with_everything(with_mass(CASES["3 P[SS|SS]"](0).robot, 5), 6)
-        assert mechanism(robot).mobility.spinning
+        assert mechanism_of(robot).mobility.spinning
         report = verify(robot, "pinocchio", states=2)
         assert report["pinocchio"]["forward dynamics, own solver"].ok, report.text()
 

@@ -37,7 +37,7 @@ from nacelle.errors import KinematicsError
 from nacelle.kinematics.actuation import actuator_drifts, actuator_rows
 from nacelle.kinematics.flags import failed
 from nacelle.kinematics.functions import closing_step, inverse_jacobian
-from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism
+from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
 from nacelle.kinematics.motion import solved
 from nacelle.kinematics.native import native
 from nacelle.kinematics.shapes import of_actuators, of_pose, of_twist, of_unknowns
@@ -60,45 +60,45 @@ Kind = Literal["inverse", "forward"]
 # ---- the tangent
 
 
-def coordinate_rates(robot: Robot, known: Mechanism, x: Array, y: Array) -> tuple[Array, Array]:
+def coordinate_rates(robot: Robot, mechanism: Mechanism, x: Array, y: Array) -> tuple[Array, Array]:
     """All rates u (rates, n) and those of the chart's dependent numbers (d, n) at unit rates of x.
 
     For the quaternion these are the components of the angular velocity. Without tilts beside parasitic
     motion they are the rates at unit entries of the reduced twist.
     """
-    now = configuration(robot, known, x, y)
-    given, dependent = selections(known)
-    size = known.chart_size
-    if known.parasitic:
+    now = configuration(robot, mechanism, x, y)
+    given, dependent = selections(mechanism)
+    size = mechanism.chart_size
+    if mechanism.parasitic:
         m = robot.platform_nv
         rest = y[:size]
-        own = known.chart.dependent_twists(x, rest)
-        joints = [k for k, rate in enumerate(known.dependent) if rate >= m]
-        tail = np.zeros((known.nw - m, size))
+        own = mechanism.chart.dependent_twists(x, rest)
+        joints = [k for k, rate in enumerate(mechanism.dependent) if rate >= m]
+        tail = np.zeros((mechanism.nw - m, size))
         dependent = np.concatenate([np.concatenate([own, tail]), dependent[:, joints]], axis=1)
-        given = np.concatenate([known.chart.twists(x, rest), given[m:]])
-    found = respond(known, equations(robot, known, now.motion), given, dependent)
+        given = np.concatenate([mechanism.chart.twists(x, rest), given[m:]])
+    found = respond(mechanism, equations(robot, mechanism, now.motion), given, dependent)
     return found.u, found.dependent[:size]
 
 
-def has_tilts(known: Mechanism) -> bool:
+def has_tilts(mechanism: Mechanism) -> bool:
     """Whether the rates of x are not the reduced twist: tilts as plain numbers beside parasitic motion."""
-    return known.parasitic and 0 < len(known.chart.turns) < 3
+    return mechanism.parasitic and 0 < len(mechanism.chart.turns) < 3
 
 
 @physics(x=of_pose, y=of_unknowns)
 def tangent(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """How x (nx, n) and y (ny, n) change along the entries of the reduced twist; and T, v = T x'."""
-    known, layout, n = mechanism(robot), mechanism(robot).layout, robot.motion.n
+    mechanism, layout, n = mechanism_of(robot), mechanism_of(robot).layout, robot.motion.n
     T: Array = np.eye(n)
     inverse: Array = np.eye(n)
     changes: list[Array] = []
-    if known.ny or has_tilts(known):
-        u, rest = coordinate_rates(robot, known, x, y)
-        if has_tilts(known):
-            T = np.stack([u[rate] for rate in known.independent])
+    if mechanism.ny or has_tilts(mechanism):
+        u, rest = coordinate_rates(robot, mechanism, x, y)
+        if has_tilts(mechanism):
+            T = np.stack([u[rate] for rate in mechanism.independent])
             inverse = solve(T, np.eye(n))
-        changes = [*(rest @ inverse), *_joint_changes(robot, known, y, u @ inverse)]
+        changes = [*(rest @ inverse), *_joint_changes(robot, mechanism, y, u @ inverse)]
     rows: list[Array] = []
     for name in layout.x_names:
         if layout.quaternion is not None and name == "qx":
@@ -110,11 +110,11 @@ def tangent(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     return {"x": np.stack(rows), "y": np.stack(changes) if changes else np.zeros((0, n)), "T": T}
 
 
-def _joint_changes(robot: Robot, known: Mechanism, y: Array, u: Array) -> list[Array]:
+def _joint_changes(robot: Robot, mechanism: Mechanism, y: Array, u: Array) -> list[Array]:
     """Changes of the iterated joints' coordinates, rows (n,), at rates u (rates, n) of the tree."""
     changes: list[Array] = []
-    start = known.chart_size
-    for j in known.iterated_joints:
+    start = mechanism.chart_size
+    for j in mechanism.iterated_joints:
         rate = robot.platform_nv + robot.v_slices[j].start
         for primitive in robot.joints[j].primitives:
             if primitive is Primitive.BALL:
@@ -181,12 +181,12 @@ class Tape:
 
         For rotation matrices K e = w x e; for tilts it follows from v = T x'.
         """
-        n, layout = len(v), mechanism(self.robot).layout
+        n, layout = len(v), mechanism_of(self.robot).layout
         K: Array = np.zeros((n, n))
         if layout.angular is not None:
             K = K.astype(object)
             K[layout.angular, layout.angular] = skew(v[layout.angular])
-        elif has_tilts(mechanism(self.robot)):
+        elif has_tilts(mechanism_of(self.robot)):
             slopes = self.by_pose(self.T)
             rate = self.X @ v
             K = (slopes @ v) @ self.X - np.stack([slopes[:, :, k] @ rate for k in range(n)], axis=1)

@@ -20,7 +20,7 @@ from nacelle.kinematics.flags import Flag, failed
 from nacelle.kinematics.functions import inverse_jacobian
 from nacelle.kinematics.inverse import leg_condition
 from nacelle.kinematics.jacobian import conditioning, scaled_inverse
-from nacelle.kinematics.mechanism.mechanism import mechanism
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.motion import settle, solved
 from nacelle.kinematics.native import native
 from nacelle.kinematics.one_state import OneState, Ordinary
@@ -246,7 +246,7 @@ def _formulation(robot: Robot, name: str, shared: bool = False) -> str:
         name = "tree" if shared else "compact"
     if name == "compact":
         return name
-    reason = formulations.why_not(name, mechanism(robot))
+    reason = formulations.why_not(name, mechanism_of(robot))
     if reason:
         raise KinematicsError(f"the formulation {name!r} does not serve {robot.name}: {reason}")
     return name

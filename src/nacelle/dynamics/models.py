@@ -18,7 +18,7 @@ from nacelle.dynamics.measured import inputs as measured
 from nacelle.dynamics.measured.choose import chosen
 from nacelle.errors import KinematicsError, did_you_mean
 from nacelle.kinematics import functions as kinematics
-from nacelle.kinematics.mechanism.mechanism import mechanism
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.numbers.linear_parameters import linear_parameters
 from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
@@ -168,16 +168,16 @@ def _from_pose(robot: Robot, name: str, options: dict[str, Any], guarded: bool) 
 
 def _measured(robot: Robot, source: str, options: dict[str, Any]) -> Model:
     """Inverse dynamics from what is measured: elements or encoders."""
-    known = mechanism(robot)
-    _refuse(robot, source, measured.why_not(known))
+    mechanism = mechanism_of(robot)
+    _refuse(robot, source, measured.why_not(mechanism))
     inputs: dict[str, tuple[int, ...]]
     function: Callable[..., Any]
     if source == "elements":
-        _refuse(robot, source, measured.why_no_elements(known))
+        _refuse(robot, source, measured.why_no_elements(mechanism))
         function, inputs = measured.inverse_dynamics_from_elements, measured.element_shapes(robot)
         includes = "legs, platform and the solve for the actuators' forces"
     else:
-        _refuse(robot, source, measured.why_no_encoders(known))
+        _refuse(robot, source, measured.why_no_encoders(mechanism))
         function = measured.inverse_dynamics_from_encoders
         inputs = dict.fromkeys(("q", "q_dot", "q_ddot"), (len(robot.actuators),))
         includes = "forward kinematics, legs, platform and the solve for the actuators' forces"

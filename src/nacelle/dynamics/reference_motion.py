@@ -18,12 +18,12 @@ from nacelle.spatial.scalar import Array, cross, pack
 
 
 def reference_motions(
-    known: Mechanism, twists: tuple[Array, Array], a_ref: Array, angular: tuple[Array, Array]
+    mechanism: Mechanism, twists: tuple[Array, Array], a_ref: Array, angular: tuple[Array, Array]
 ) -> list[tuple[float, Array, Array]]:
     """Motions (weight, v, a) whose weighted inertial forces, gravity among them, are those of a reference.
 
     Args:
-        known: the robot's analysis.
+        mechanism: the robot's analysis.
         twists: reduced twists v and v_ref (n,).
         a_ref: derivative of the reference (n,).
         angular: angular velocities (3,) of the platform at v and v_ref; zero for a point.
@@ -31,12 +31,12 @@ def reference_motions(
     v, v_ref = twists
     w, w_ref = angular
     spin = cross(w_ref, w)
-    c = pack([spin[k - 3] if k in (3, 4, 5) else 0.0 for k in _rates(known)])
+    c = pack([spin[k - 3] if k in (3, 4, 5) else 0.0 for k in _rates(mechanism)])
     a = a_ref + 0.5 * c
     still = np.zeros(len(v))
     return [(0.25, v + v_ref, 2.0 * a), (-0.25, v - v_ref, -2.0 * a), (1.0, still, still)]
 
 
-def _rates(known: Mechanism) -> list[int]:
+def _rates(mechanism: Mechanism) -> list[int]:
     """Places in u of the independent rates; -1 for those that are no rates of a platform with axes."""
-    return [k if known.robot.platform_nv == 6 else -1 for k in known.independent]
+    return [k if mechanism.robot.platform_nv == 6 else -1 for k in mechanism.independent]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from nacelle.kinematics.margins import margins
-from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism
+from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
 from nacelle.kinematics.tree.configuration import Configuration, configuration
 from nacelle.kinematics.tree.rates import Moving, moving
 from nacelle.model.robot import Robot
@@ -18,23 +18,23 @@ class State:
 
     Attributes:
         robot: the robot; its numbers may be symbols.
-        known: its analysis.
+        mechanism: its analysis.
         now: all positions.
         moving: all rates from v, and their drift.
     """
 
     robot: Robot
-    known: Mechanism
+    mechanism: Mechanism
     now: Configuration
     moving: Moving
 
     def margins(self) -> Array:
         """How far every leg is from a serial singularity; see `nacelle.kinematics.margins`."""
-        return margins(self.robot, self.known, self.now)
+        return margins(self.robot, self.mechanism, self.now)
 
 
 def state_at(robot: Robot, x: Array, y: Array, v: Array) -> State:
     """The state at a reduced pose x (with what iteration found, y) and a reduced twist v."""
-    known = mechanism(robot)
-    now = configuration(robot, known, x, y)
-    return State(robot, known, now, moving(robot, known, now, v))
+    mechanism = mechanism_of(robot)
+    now = configuration(robot, mechanism, x, y)
+    return State(robot, mechanism, now, moving(robot, mechanism, now, v))

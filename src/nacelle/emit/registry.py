@@ -19,12 +19,13 @@ from numpy.typing import NDArray
 from nacelle.errors import CompilerWarning, NacelleError, did_you_mean
 from nacelle.program.program import Program
 
-NAMES = ("jit", "c", "numpy", "python")
-_MODULES = {name: f"nacelle.emit.{name}" for name in NAMES} | {
+_MODULES = {
+    "jit": "nacelle.emit.jit.target",
     "c": "nacelle.emit.c.target",
     "numpy": "nacelle.emit.python.tiles",
     "python": "nacelle.emit.python.target",
 }
+NAMES = tuple(_MODULES)
 
 
 class Kernel(Protocol):

@@ -26,7 +26,7 @@ from nacelle.export.error import ExportError
 from nacelle.kinematics.functions import branch_signs, closing_step
 from nacelle.kinematics.iteration.branch import branch_of
 from nacelle.kinematics.margins import margin_names
-from nacelle.kinematics.mechanism.mechanism import mechanism
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.numbers.parameters import GROUPS
 from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
@@ -187,7 +187,7 @@ def package_name(robot: Robot, name: str | None) -> str:
 
 def entries(robot: Robot, prefix: str, wanted: Wanted) -> list[Entry]:
     """The functions of a package; for legs found by iteration the step that closes them comes first."""
-    if "geometry" in wanted.parameters and mechanism(robot).ny:
+    if "geometry" in wanted.parameters and mechanism_of(robot).ny:
         raise ExportError(
             f"legs of {robot.name} are found by iteration, with its geometry as it is described: leave "
             "geometry out of the parameters"
@@ -306,7 +306,7 @@ def words(found: Model) -> dict[str, str]:
         "a": "derivative of the reduced twist; m/s^2, rad/s^2",
         "acceleration": "derivative of the reduced twist; m/s^2, rad/s^2",
     }
-    owners = ", ".join(margin_names(mechanism(robot)))
+    owners = ", ".join(margin_names(mechanism_of(robot)))
     said["gates"] = f"margins ({owners}): above 0 where the leg can be closed, 0 at a serial singularity"
     loops = ", ".join(branch_of(robot).names)
     said["branch"] = f"above 0 on the branch of the reference pose, 1 in it ({loops})"

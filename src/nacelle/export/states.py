@@ -16,7 +16,7 @@ from nacelle.kinematics.bars.form import LegForm
 from nacelle.kinematics.bars.reading import read_legs
 from nacelle.kinematics.iteration.unknowns import unknowns
 from nacelle.kinematics.jacobian import twist_units
-from nacelle.kinematics.mechanism.mechanism import mechanism
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.motion import joint_motion
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
@@ -57,13 +57,13 @@ def sample_states(robot: Robot, count: int = STATES, *, seed: int = 0, **options
     units = twist_units(robot)
     v = rng.uniform(-_RATE, _RATE, (count, robot.motion.n)) * units
     a = rng.uniform(-_ACCELERATION, _ACCELERATION, (count, robot.motion.n)) * units
-    y, _ = unknowns(mechanism(robot), x)
+    y, _ = unknowns(mechanism_of(robot), x)
     return States(robot, x, y, v, a, options)
 
 
 def inputs_at(states: States, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, Array]:
     """The inputs of a model at some states, by name, a row each."""
-    known = {
+    values = {
         "x": states.x,
         "y": states.y,
         "v": states.v,
@@ -72,10 +72,10 @@ def inputs_at(states: States, shapes: Mapping[str, tuple[int, ...]]) -> dict[str
         "v_ref": np.roll(states.v, 1, axis=0),
         "a_ref": np.roll(states.a, 1, axis=0),
     }
-    known |= {"tau": states.tau} if "tau" in shapes else {}
-    if not set(shapes) <= set(known):
-        known |= _encoders(states) if "q_ddot" in shapes else _elements(states)
-    return {name: np.asarray(known[name]).reshape(len(states.x), -1) for name in shapes}
+    values |= {"tau": states.tau} if "tau" in shapes else {}
+    if not set(shapes) <= set(values):
+        values |= _encoders(states) if "q_ddot" in shapes else _elements(states)
+    return {name: np.asarray(values[name]).reshape(len(states.x), -1) for name in shapes}
 
 
 def _encoders(states: States) -> dict[str, Array]:
@@ -86,8 +86,8 @@ def _encoders(states: States) -> dict[str, Array]:
 def _elements(states: States) -> dict[str, Array]:
     """Directions and lengths of the elements of all legs with two derivatives; the platform does not turn."""
     robot = states.robot
-    known, axes = mechanism(robot), list(flat_axes(robot))
-    reference = known.assembly.platform
+    mechanism, axes = mechanism_of(robot), list(flat_axes(robot))
+    reference = mechanism.assembly.platform
     motion: list[Array] = [np.tile(np.asarray(reference.p, dtype=float), (len(states.x), 1))]
     motion += [np.zeros_like(motion[0]), np.zeros_like(motion[0])]
     for column, axis in enumerate(robot.motion.twist_axes):
@@ -95,7 +95,7 @@ def _elements(states: States) -> dict[str, Array]:
             rows[:, axis] = values[:, column]
     drives = joint_motion(robot, states.x, states.v, states.a).actuators
     found: dict[str, Array] = {}
-    for form in read_legs(robot.numeric, known):
+    for form in read_legs(robot.numeric, mechanism):
         q = [values[:, form.drive.number, None] for values in drives]
         end = [motion[0] + np.asarray(reference.R) @ form.B - form.A, motion[1], motion[2]]
         found |= _leg_elements(form, end, q, axes)

@@ -14,7 +14,7 @@ import numpy as np
 from nacelle.errors import KinematicsError, UnreachableError
 from nacelle.kinematics import functions
 from nacelle.kinematics.flags import failed
-from nacelle.kinematics.mechanism.mechanism import mechanism
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.motion import solved
 from nacelle.kinematics.native import native
 from nacelle.kinematics.trajectory import Sample, Trajectory
@@ -41,8 +41,8 @@ def coordinate_rates(robot: Robot, x: Array, dx: Array, ddx: Array) -> tuple[Arr
 
     For a quaternion the rates are the angular velocity. They differ only for tilts beside parasitic motion.
     """
-    known = mechanism(robot)
-    if not (known.parasitic and 0 < len(known.chart.turns) < 3):
+    mechanism = mechanism_of(robot)
+    if not (mechanism.parasitic and 0 < len(mechanism.chart.turns) < 3):
         return dx, ddx
     poses, y, _ = solved(robot, x)
     found = native(functions.coordinate_motions, robot)(poses, y, dx, ddx)

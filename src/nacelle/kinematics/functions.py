@@ -28,7 +28,7 @@ from nacelle.kinematics.general.placed import WHOLE, Way, placed_at
 from nacelle.kinematics.general.plan import is_served, plan_of
 from nacelle.kinematics.iteration.branch import branch_numbers
 from nacelle.kinematics.margins import closed_form_margin, margins
-from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism
+from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
 from nacelle.kinematics.shapes import of_actuators, of_pose, of_twist, of_unknowns
 from nacelle.kinematics.tree.closure import closure_drift
 from nacelle.kinematics.tree.configuration import Configuration, configuration
@@ -74,15 +74,15 @@ from nacelle.spatial.solve import solve
 
 
 def _now(robot: Robot, x: Array, y: Array) -> tuple[Mechanism, Configuration]:
-    known = mechanism(robot)
-    return known, configuration(robot, known, x, y)
+    mechanism = mechanism_of(robot)
+    return mechanism, configuration(robot, mechanism, x, y)
 
 
 @physics(x=of_pose, y=of_unknowns)
 def joint_positions(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """Coordinates of all tree joints and of the actuators, and the margins of the legs."""
-    known, now = _now(robot, x, y)
-    return {"q": now.q, "active": _active(robot, now), "gates": _margins(robot, known, now)}
+    mechanism, now = _now(robot, x, y)
+    return {"q": now.q, "active": _active(robot, now), "gates": _margins(robot, mechanism, now)}
 
 
 def _active(robot: Robot, now: Configuration) -> Array:
@@ -92,15 +92,15 @@ def _active(robot: Robot, now: Configuration) -> Array:
 @physics(x=of_pose, y=of_unknowns)
 def branch_signs(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """Numbers that are positive on the branch of the reference pose; see `branch`."""
-    known, now = _now(robot, x, y)
-    return {"branch": branch_numbers(robot, known, now, y)}
+    mechanism, now = _now(robot, x, y)
+    return {"branch": branch_numbers(robot, mechanism, now, y)}
 
 
 @physics(x=of_pose, y=of_unknowns)
 def actuator_positions(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """Coordinates of the actuators, and the margins of the legs."""
-    known, now = _now(robot, x, y)
-    return {"q": _active(robot, now), "gates": _margins(robot, known, now)}
+    mechanism, now = _now(robot, x, y)
+    return {"q": _active(robot, now), "gates": _margins(robot, mechanism, now)}
 
 
 @physics(x=of_pose, y=of_unknowns)
@@ -113,10 +113,10 @@ def body_poses(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     }
 
 
-def _margins(robot: Robot, known: Mechanism, now: Configuration) -> Array:
+def _margins(robot: Robot, mechanism: Mechanism, now: Configuration) -> Array:
     """Margins of the legs: from the factors of the general form where something is found by iteration."""
-    if known.closed_form or not is_served(robot):
-        return margins(robot, known, now)
+    if mechanism.closed_form or not is_served(robot):
+        return margins(robot, mechanism, now)
     return small_margins(_eliminated(robot, now))
 
 
@@ -128,31 +128,31 @@ def _eliminated(robot: Robot, now: Configuration, way: Way = WHOLE) -> Legs:
 @physics(x=of_pose, y=of_unknowns)
 def dense_margins(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """The margins of the legs from their own Jacobians, at any state."""
-    known, now = _now(robot, x, y)
-    return {"gates": margins(robot, known, now)}
+    mechanism, now = _now(robot, x, y)
+    return {"gates": margins(robot, mechanism, now)}
 
 
 @physics(x=of_pose, y=of_unknowns)
 def distances(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """Squares that vanish at serial singularities alone: legs in closed form, then what iteration finds."""
-    known, now = _now(robot, x, y)
-    iterated = known.iterated_legs
+    mechanism, now = _now(robot, x, y)
+    iterated = mechanism.iterated_legs
     closed = [closed_form_margin(gates) for k, gates in enumerate(now.gates) if k not in iterated]
     if is_served(robot) and plan_of(robot).complete:
         return {"squares": pack([*closed, *small_distances(_eliminated(robot, now))])}
-    dense = margins(robot, known, now)
-    others = [dense[k] for k in (*iterated, *range(len(known.legs), len(dense)))]
+    dense = margins(robot, mechanism, now)
+    others = [dense[k] for k in (*iterated, *range(len(mechanism.legs), len(dense)))]
     return {"squares": pack([*closed, *others])}
 
 
 @physics(x=of_pose, y=of_unknowns)
 def inverse_jacobian(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """Coordinates of the actuators, and J_r^-1 (actuators, n): their rates from the reduced twist."""
-    known, now = _now(robot, x, y)
+    mechanism, now = _now(robot, x, y)
     found = {"q": _active(robot, now)}
     if not is_served(robot, direct=True):
-        figures = {"pivot": pack([1.0])[0], "gates": margins(robot, known, now)}
-        return {**found, "J": _inverse(robot, known, now), **figures}
+        figures = {"pivot": pack([1.0])[0], "gates": margins(robot, mechanism, now)}
+        return {**found, "J": _inverse(robot, mechanism, now), **figures}
     legs = _eliminated(robot, now, Way(direct=True))
     figures = {"pivot": pack([growth_figure(legs)])[0], "gates": small_margins(legs)}
     return {**found, "J": actuator_jacobian(legs), **figures}
@@ -161,38 +161,38 @@ def inverse_jacobian(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
 @physics(x=of_pose, y=of_unknowns)
 def dense_jacobian(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """J_r^-1 (actuators, n) without fixed pivots, and dense margins."""
-    known, now = _now(robot, x, y)
-    return {"J": _inverse(robot, known, now), "gates": margins(robot, known, now)}
+    mechanism, now = _now(robot, x, y)
+    return {"J": _inverse(robot, mechanism, now), "gates": margins(robot, mechanism, now)}
 
 
-def _inverse(robot: Robot, known: Mechanism, now: Configuration) -> Array:
+def _inverse(robot: Robot, mechanism: Mechanism, now: Configuration) -> Array:
     """J_r^-1 (actuators, n)."""
-    return np.asarray(actuator_rows(robot, now.motion) @ rate_map(robot, known, now))
+    return np.asarray(actuator_rows(robot, now.motion) @ rate_map(robot, mechanism, now))
 
 
 @physics(x=of_pose, y=of_unknowns)
 def rate_maps(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """U (rates, n): platform twist and all joint rates from the reduced twist."""
-    known, now = _now(robot, x, y)
-    return {"U": rate_map(robot, known, now), "gates": margins(robot, known, now)}
+    mechanism, now = _now(robot, x, y)
+    return {"U": rate_map(robot, mechanism, now), "gates": margins(robot, mechanism, now)}
 
 
 @physics(x=of_pose, y=of_unknowns)
 def body_jacobians(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """Twists [v; w] of all bodies at their origins from the reduced twist, (bodies, 6, n)."""
-    known, now = _now(robot, x, y)
-    U = rate_map(robot, known, now)
+    mechanism, now = _now(robot, x, y)
+    U = rate_map(robot, mechanism, now)
     return {
         "J": np.stack([now.motion.jacobian(k) @ U for k in range(len(robot.bodies))]),
-        "gates": margins(robot, known, now),
+        "gates": margins(robot, mechanism, now),
     }
 
 
 @physics(x=of_pose, y=of_unknowns)
 def closure_equations(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """What the closures leave open, and their Jacobian by all rates; idle spins follow as rows."""
-    known, now = _now(robot, x, y)
-    system = equations(robot, known, now.motion)
+    mechanism, now = _now(robot, x, y)
+    system = equations(robot, mechanism, now.motion)
     spins = [row for rows in system.rows for row in rows]
     width = system.closures.jacobian.shape[1]
     return {
@@ -206,8 +206,8 @@ def closure_equations(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
 @physics(x=of_pose, y=of_unknowns, v=of_twist, a=of_twist)
 def body_motions(robot: Robot, x: Array, y: Array, v: Array, a: Array) -> dict[str, Array]:
     """Twists and their derivatives of all bodies at their origins, [v; w] and [dv/dt; dw/dt] in base axes."""
-    known, now = _now(robot, x, y)
-    state = moving(robot, known, now, v)
+    mechanism, now = _now(robot, x, y)
+    state = moving(robot, mechanism, now, v)
     u_dot = state.U @ a + state.drift
     twists, rates = [], []
     for k, pose in enumerate(now.motion.poses):
@@ -216,14 +216,18 @@ def body_motions(robot: Robot, x: Array, y: Array, v: Array, a: Array) -> dict[s
         A = state.velocity.drifts[k] + now.motion.columns[:, movers] @ u_dot[movers]
         twists.append(pack([*point_velocity(V, pose.p), *V[3:]]))
         rates.append(pack([*point_acceleration(V, A, pose.p), *A[3:]]))
-    return {"twist": np.stack(twists), "acceleration": np.stack(rates), "gates": margins(robot, known, now)}
+    return {
+        "twist": np.stack(twists),
+        "acceleration": np.stack(rates),
+        "gates": margins(robot, mechanism, now),
+    }
 
 
 @physics(x=of_pose, y=of_unknowns, v=of_twist, a=of_twist)
 def joint_motions(robot: Robot, x: Array, y: Array, v: Array, a: Array) -> dict[str, Array]:
     """Coordinates, rates and accelerations of all tree joints; rates of balls in the successor's axes."""
-    known, now = _now(robot, x, y)
-    state = moving(robot, known, now, v)
+    mechanism, now = _now(robot, x, y)
+    state = moving(robot, mechanism, now, v)
     m = robot.platform_nv
     rows = actuator_rows(robot, now.motion)
     drifts = actuator_drifts(robot, now.motion, state.velocity, state.drift)
@@ -234,7 +238,7 @@ def joint_motions(robot: Robot, x: Array, y: Array, v: Array, a: Array) -> dict[
         "active": _active(robot, now),
         "active_rate": rows @ state.u,
         "active_acceleration": (rows @ state.U) @ a + pack(drifts),
-        "gates": margins(robot, known, now),
+        "gates": margins(robot, mechanism, now),
     }
 
 
@@ -244,44 +248,44 @@ def coordinate_motions(robot: Robot, x: Array, y: Array, dx: Array, ddx: Array) 
 
     V_p = B x' + D r', r the dependent numbers; the derivative has the drift of the chart beside.
     """
-    known, now = _now(robot, x, y)
-    chart, size = known.chart, known.chart_size
+    mechanism, now = _now(robot, x, y)
+    chart, size = mechanism.chart, mechanism.chart_size
     rest = y[:size]
-    place = {rate: k for k, rate in enumerate(known.w_rates)}
-    joints = np.zeros((known.nw - robot.platform_nv, robot.motion.n))
-    for column, rate in enumerate(known.independent):
+    place = {rate: k for k, rate in enumerate(mechanism.w_rates)}
+    joints = np.zeros((mechanism.nw - robot.platform_nv, robot.motion.n))
+    for column, rate in enumerate(mechanism.independent):
         if rate >= robot.platform_nv:
             joints[place[rate] - robot.platform_nv, column] = 1.0
     given = np.concatenate([chart.twists(x, rest), joints])
-    dependent = _chart_basis(robot, known, x, rest)
-    system = equations(robot, known, now.motion)
-    found = respond(known, system, given, dependent)
+    dependent = _chart_basis(robot, mechanism, x, rest)
+    system = equations(robot, mechanism, now.motion)
+    found = respond(mechanism, system, given, dependent)
     u = found.u @ dx
     velocity = tree_velocity(robot, now.motion, u)
     own = chart.drift(x, rest, dx, (found.dependent @ dx)[:size])
-    own = pack([*own, *(0.0,) * (known.nw - robot.platform_nv)])
-    w = list(known.w_rates)
+    own = pack([*own, *(0.0,) * (mechanism.nw - robot.platform_nv)])
+    w = list(mechanism.w_rates)
     right = closure_drift(robot, now.motion, velocity) + system.closures.jacobian[:, w] @ own
     rows_right = tuple(
         tuple(value + row[w] @ own for value, row in zip(values, rows, strict=True))
-        for values, rows in zip(spin_drifts(known, now.motion, velocity), system.rows, strict=True)
+        for values, rows in zip(spin_drifts(mechanism, now.motion, velocity), system.rows, strict=True)
     )
-    again = respond(known, system, given, dependent, right, rows_right).u
+    again = respond(mechanism, system, given, dependent, right, rows_right).u
     u_dot = again[:, :-1] @ ddx + again[:, -1]
     return {
-        "v": pack([u[rate] for rate in known.independent]),
-        "a": pack([u_dot[rate] + own[place[rate]] for rate in known.independent]),
+        "v": pack([u[rate] for rate in mechanism.independent]),
+        "a": pack([u_dot[rate] + own[place[rate]] for rate in mechanism.independent]),
     }
 
 
-def _chart_basis(robot: Robot, known: Mechanism, x: Array, rest: Array) -> Array:
+def _chart_basis(robot: Robot, mechanism: Mechanism, x: Array, rest: Array) -> Array:
     """The nacelle's rates for unit rates of the dependent numbers of the pose and of dependent joints."""
-    joints = selections(known)[1]
-    basis = joints[:, joints.shape[1] - _width(robot, known.dependent_joints) :]
-    if not known.parasitic:
+    joints = selections(mechanism)[1]
+    basis = joints[:, joints.shape[1] - _width(robot, mechanism.dependent_joints) :]
+    if not mechanism.parasitic:
         return basis
-    twists = known.chart.dependent_twists(x, rest)
-    tail = np.zeros((known.nw - robot.platform_nv, twists.shape[1]))
+    twists = mechanism.chart.dependent_twists(x, rest)
+    tail = np.zeros((mechanism.nw - robot.platform_nv, twists.shape[1]))
     return np.concatenate([np.concatenate([twists, tail]), basis], axis=1)
 
 
@@ -325,30 +329,33 @@ def _coordinate_steps(robot: Robot, joints: Sequence[int], q: Array, u: Array | 
 @physics(y=of_unknowns, x=of_pose)
 def closing_step(robot: Robot, y: Array, x: Array) -> dict[str, Array]:
     """A step of the unknowns y towards closed loops at the pose x, and what is open, over the size."""
-    known, now = _now(robot, x, y)
-    basis = _chart_basis(robot, known, x, y[: known.chart_size])
+    mechanism, now = _now(robot, x, y)
+    basis = _chart_basis(robot, mechanism, x, y[: mechanism.chart_size])
     if is_served(robot) and applies(plan_of(robot), basis.shape[1]):
-        return _small_step(robot, known, y, closing(_eliminated(robot, now), basis))
-    system = equations(robot, known, now.motion)
-    nothing = np.zeros((known.nw, 0))
+        return _small_step(robot, mechanism, y, closing(_eliminated(robot, now), basis))
+    system = equations(robot, mechanism, now.motion)
+    nothing = np.zeros((mechanism.nw, 0))
     found: Response = respond(
-        known, system, nothing, basis, system.closures.residual, legs=known.iterated_legs
+        mechanism, system, nothing, basis, system.closures.residual, legs=mechanism.iterated_legs
     )
     u = found.u[:, -1]
-    dy = [found.dependent[k, -1] for k in range(known.chart_size)]
-    dy += _coordinate_steps(robot, known.iterated_joints, y[known.chart_size :], u)
-    rows = [*known.nacelle_rows, *(row for k in known.iterated_legs for row in known.legs[k].rows)]
+    dy = [found.dependent[k, -1] for k in range(mechanism.chart_size)]
+    dy += _coordinate_steps(robot, mechanism.iterated_joints, y[mechanism.chart_size :], u)
+    rows = [
+        *mechanism.nacelle_rows,
+        *(row for k in mechanism.iterated_legs for row in mechanism.legs[k].rows),
+    ]
     return {
         "dy": pack(dy),
-        "error": _largest([system.closures.residual[row] / known.row_scale[row] for row in rows]),
+        "error": _largest([system.closures.residual[row] / mechanism.row_scale[row] for row in rows]),
     }
 
 
-def _small_step(robot: Robot, known: Mechanism, y: Array, found: Closing) -> dict[str, Array]:
+def _small_step(robot: Robot, mechanism: Mechanism, y: Array, found: Closing) -> dict[str, Array]:
     """The step in the general form."""
-    dy = found.dependent.tolist()[: known.chart_size]
-    start = known.chart_size
-    for j in known.iterated_joints:
+    dy = found.dependent.tolist()[: mechanism.chart_size]
+    start = mechanism.chart_size
+    for j in mechanism.iterated_joints:
         q = y[start : start + robot.joints[j].nq]
         if j in found.rods:
             dy += list(_turned(q, found.rods[j], before=True))
@@ -377,13 +384,13 @@ def _open_by(wanted: Array, steps: Sequence[Step]) -> list[Scalar]:
 @physics(x=of_pose, q=of_actuators)
 def forward_step(robot: Robot, x: Array, q: Array) -> dict[str, Array]:
     """A step of the pose towards actuator coordinates q, for robots in closed form: J_r (q - q(x))."""
-    known, now = _now(robot, x, np.zeros(0))
-    J = _inverse(robot, known, now)
+    mechanism, now = _now(robot, x, np.zeros(0))
+    J = _inverse(robot, mechanism, now)
     gap = _open_by(q, actuator_steps(robot, now.motion, now.steps))
     right = pack(gap).reshape(-1, 1)
     v = (solve(J, right) if J.shape[0] == J.shape[1] else eliminate(J, right).X)[:, 0]
     dx: list[Scalar] = []
-    layout = known.layout
+    layout = mechanism.layout
     for name in layout.x_names:
         if layout.quaternion is not None and name == "qx":
             dx += list(_turned(x[layout.quaternion], v[layout.angular], before=True))
@@ -401,8 +408,8 @@ def _over_size(robot: Robot, gaps: Sequence[Scalar]) -> list[Scalar]:
 @physics(q=of_actuators)
 def sphere_forward(robot: Robot, q: Array) -> dict[str, Array]:
     """The pose from the actuators where the legs' ends lie on spheres or circles; see `sphere`."""
-    known = mechanism(robot)
-    x, gate = meet(robot, known, q)
+    mechanism = mechanism_of(robot)
+    x, gate = meet(robot, mechanism, q)
     return {"x": x, "gate": gate}
 
 
@@ -420,7 +427,7 @@ def assembling_step(robot: Robot, y: Array, q: Array) -> dict[str, Array]:
     Unknowns are the platform's pose (position, quat_xyzw) and the coordinates of all tree joints; those
     of actuators are taken from q.
     """
-    known = mechanism(robot)
+    mechanism = mechanism_of(robot)
     size = _pose_size(robot)
     coordinates = list(y[size:])
     for value, actuator in zip(q, robot.actuators, strict=True):
@@ -432,17 +439,17 @@ def assembling_step(robot: Robot, y: Array, q: Array) -> dict[str, Array]:
     motion = motion_of_steps(robot, Pose(R, y[:3]), steps)
     # Actuators where a loop is cut are held by further rows of their leg.
     gaps = _open_by(q, actuator_steps(robot, motion, steps))
-    system, right = equations(robot, known, motion), []
+    system, right = equations(robot, mechanism, motion), []
     rows = []
     for leg, spins in zip(robot.legs, system.rows, strict=True):
         held = closing_actuators(robot, leg.closures)
         rows.append((*spins, *(joint_rate_row(robot, motion, robot.actuators[k].joint) for k in held)))
         right.append((*(0.0,) * len(spins), *(-gaps[k] for k in held)))
     system = Equations(system.closures, tuple(rows))
-    basis = np.concatenate(selections(known), axis=1)
-    nothing = np.zeros((known.nw, 0))
+    basis = np.concatenate(selections(mechanism), axis=1)
+    nothing = np.zeros((mechanism.nw, 0))
     u = respond(
-        known,
+        mechanism,
         system,
         nothing,
         basis,
@@ -458,6 +465,6 @@ def assembling_step(robot: Robot, y: Array, q: Array) -> dict[str, Array]:
     # An actuator's unknown moves to the value that was taken for it.
     for k, (new, old) in enumerate(zip(coordinates, y[size:], strict=True)):
         changes[k] = changes[k] + (new - old)
-    listed = [*known.nacelle_rows, *(row for plan in known.legs for row in plan.rows)]
-    open_loops = [system.closures.residual[row] / known.row_scale[row] for row in listed]
+    listed = [*mechanism.nacelle_rows, *(row for plan in mechanism.legs for row in plan.rows)]
+    open_loops = [system.closures.residual[row] / mechanism.row_scale[row] for row in listed]
     return {"dy": pack([*dy, *changes]), "error": _largest([*open_loops, *_over_size(robot, gaps)])}

@@ -21,7 +21,7 @@ from nacelle.kinematics.limits import (
     relative_pose,
 )
 from nacelle.kinematics.margins import MET_MARGIN, NEAR_MARGIN, margin_names
-from nacelle.kinematics.mechanism.mechanism import mechanism
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.native import native
 from nacelle.kinematics.one_state import one_state
 from nacelle.kinematics.pose_input import checked_poses
@@ -136,7 +136,7 @@ def inverse_kinematics(
             result.flags[...] = int(Flag.OUT_OF_LIMITS)
         return result
     poses, valid = checked_poses(robot, x)
-    y, branch = unknowns(mechanism(robot), poses, start_of(robot, guess), follow=follow)
+    y, branch = unknowns(mechanism_of(robot), poses, start_of(robot, guess), follow=follow)
     flags = np.where(valid, branch, int(Flag.INVALID))
     found = native(functions.joint_positions, robot)(poses, y)
     found = strengthened(robot, found, (poses, y), flags)
@@ -174,7 +174,7 @@ def margin_flags(margins: Array, flags: Array) -> Array:
 
 def failure(robot: Robot, x: Array, margins: Array, flags: Array) -> UnreachableError | SingularError:
     """The error for a single pose, with the legs that do not reach or are singular there."""
-    names = margin_names(mechanism(robot))
+    names = margin_names(mechanism_of(robot))
     place = ", ".join(f"{value:.6g}" for value in x)
     legs = [leg.name for leg in robot.legs]
     with np.errstate(invalid="ignore"):
@@ -188,7 +188,7 @@ def failure(robot: Robot, x: Array, margins: Array, flags: Array) -> Unreachable
             "or with a flat inner loop, so that the motion of the nacelle does not determine all joints",
             "serial",
         )
-    if not missed or not mechanism(robot).closed_form:
+    if not missed or not mechanism_of(robot).closed_form:
         return UnreachableError(
             f"{robot.name}: the loops do not close at the pose [{place}] on the branch of the reference pose"
         )

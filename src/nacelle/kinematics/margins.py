@@ -31,30 +31,30 @@ MET_MARGIN = 1e-12
 """Below this it is met: rounding decides about the leg."""
 
 
-def margin_names(known: Mechanism) -> tuple[str, ...]:
+def margin_names(mechanism: Mechanism) -> tuple[str, ...]:
     """To whom the margins belong: the legs in order, and the nacelle where it has dependent coordinates."""
-    legs = tuple(f"leg {leg.name!r}" for leg in known.robot.legs)
-    return (*legs, "the nacelle") if known.dependent else legs
+    legs = tuple(f"leg {leg.name!r}" for leg in mechanism.robot.legs)
+    return (*legs, "the nacelle") if mechanism.dependent else legs
 
 
-def margins(robot: Robot, known: Mechanism, now: Configuration) -> Array:
+def margins(robot: Robot, mechanism: Mechanism, now: Configuration) -> Array:
     """The margins (legs,), or (legs + 1,) where the nacelle has dependent coordinates.
 
     Args:
         robot: the robot; its numbers may be symbols.
-        known: its analysis.
+        mechanism: its analysis.
         now: all positions.
     """
     found = [closed_form_margin(gates) for gates in now.gates]
-    if known.closed_form:
+    if mechanism.closed_form:
         return pack(found)
-    system = equations(robot, known, now.motion)
+    system = equations(robot, mechanism, now.motion)
     scale = rate_scale(robot.numeric)
-    for k in known.iterated_legs:
-        found[k] = _of_leg(known, system, k, scale)
-    if known.dependent:
-        rows = remaining_rows(known, system, selections(known)[1])
-        found.append(independence(rows, scale[list(known.dependent)]))
+    for k in mechanism.iterated_legs:
+        found[k] = _of_leg(mechanism, system, k, scale)
+    if mechanism.dependent:
+        rows = remaining_rows(mechanism, system, selections(mechanism)[1])
+        found.append(independence(rows, scale[list(mechanism.dependent)]))
     return pack(found)
 
 
@@ -66,13 +66,13 @@ def closed_form_margin(gates: tuple[Scalar, ...]) -> Scalar:
     return smallest
 
 
-def _of_leg(known: Mechanism, system: Equations, k: int, scale: Array) -> Scalar:
+def _of_leg(mechanism: Mechanism, system: Equations, k: int, scale: Array) -> Scalar:
     """The margin of a leg from its own rows and rates."""
-    plan = known.legs[k]
+    plan = mechanism.legs[k]
     if not plan.rates:
         return 1.0
     rows, rates = list(plan.rows), list(plan.rates)
-    M = system.closures.jacobian[rows][:, rates] / known.row_scale[rows].reshape(-1, 1)
+    M = system.closures.jacobian[rows][:, rates] / mechanism.row_scale[rows].reshape(-1, 1)
     if system.rows[k]:
         M = np.concatenate([M, np.stack(system.rows[k])[:, rates]])
     return independence(np.asarray(M), scale[rates])

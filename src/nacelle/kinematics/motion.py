@@ -14,7 +14,7 @@ from nacelle.kinematics.flags import Flag, failed
 from nacelle.kinematics.inverse import failure, margin_flags
 from nacelle.kinematics.iteration.unknowns import start_of, unknowns
 from nacelle.kinematics.iteration.weak import Pivoted, strengthened
-from nacelle.kinematics.mechanism.mechanism import mechanism
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.native import native
 from nacelle.kinematics.one_state import one_state
 from nacelle.kinematics.pose_input import checked_poses, checked_rates
@@ -120,7 +120,7 @@ def solved(robot: Robot, x: Any, *others: Array, guess: Any = None) -> tuple[Arr
     except ValueError:
         shapes = ", ".join(str(array.shape) for array in (poses, *others))
         raise KinematicsError(f"the batch dimensions do not broadcast: {shapes}") from None
-    y, branch = unknowns(mechanism(robot), poses, start_of(robot, guess))
+    y, branch = unknowns(mechanism_of(robot), poses, start_of(robot, guess))
     flags = np.where(valid, branch, int(Flag.INVALID))
     for other in others:
         finite = np.all(np.isfinite(other), axis=-1)

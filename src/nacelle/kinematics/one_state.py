@@ -21,7 +21,7 @@ from nacelle.kinematics import functions
 from nacelle.kinematics.iteration.branch import branch_of
 from nacelle.kinematics.iteration.unknowns import nearby
 from nacelle.kinematics.iteration.weak import ordinary
-from nacelle.kinematics.mechanism.mechanism import mechanism
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.native import native, native_newton
 from nacelle.kinematics.pose_input import SHORTEST
 from nacelle.model.reduced import layout_of
@@ -94,7 +94,7 @@ class OneState:
         try:
             buffers = self._free.pop()
         except IndexError:
-            mechanism(self._robot)  # whose errors come before anything is compiled
+            mechanism_of(self._robot)  # whose errors come before anything is compiled
             program = self._program()
             if program.target != "jit":
                 self._free = None
@@ -196,7 +196,7 @@ def _side_by_side(shapes: Mapping[str, tuple[int, ...]]) -> tuple[Array, dict[st
 def _near(robot: Robot, start: Array, x: Array, y: Array) -> Callable[[], bool]:
     """A function that finds y at x from a start near by, as `unknowns` does with a guess."""
     solver = native_newton(functions.closing_step, robot)
-    close = solver.bind(start, x, y, **nearby(mechanism(robot)))
+    close = solver.bind(start, x, y, **nearby(mechanism_of(robot)))
     if not branch_of(robot).size:
         return lambda: close() == 0
     signs = native(functions.branch_signs, robot).bind(x=x, y=y)

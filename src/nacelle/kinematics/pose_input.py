@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from nacelle.errors import KinematicsError, did_you_mean
-from nacelle.kinematics.mechanism.mechanism import mechanism
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.reduced import ROTATIONS, layout_of
 from nacelle.model.robot import Robot
 from nacelle.spatial.rotation_path import quat_exp, quat_from_matrices, quat_multiply
@@ -162,7 +162,7 @@ def broadcast_guess(values: Array, shape: tuple[int, ...]) -> Array:
 
 def reference_pose(robot: Robot) -> Array:
     """The reference pose as x (nx,)."""
-    return mechanism(robot).reference[0].copy()
+    return mechanism_of(robot).reference[0].copy()
 
 
 def checked_poses(robot: Robot, x: Any) -> tuple[Array, Array]:

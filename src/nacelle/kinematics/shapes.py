@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from nacelle.kinematics.mechanism.mechanism import mechanism
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.robot import Robot
 
 
 def of_pose(robot: Robot) -> tuple[int]:
     """Shape of the reduced pose x."""
-    return (mechanism(robot).layout.nx,)
+    return (mechanism_of(robot).layout.nx,)
 
 
 def of_unknowns(robot: Robot) -> tuple[int]:
     """Shape of what iteration finds, y."""
-    return (mechanism(robot).ny,)
+    return (mechanism_of(robot).ny,)
 
 
 def of_twist(robot: Robot) -> tuple[int]:

@@ -23,7 +23,7 @@ from nacelle.kinematics import functions
 from nacelle.kinematics.actuation import closing_actuators, locked_in_tree
 from nacelle.kinematics.flags import Flag, failed
 from nacelle.kinematics.mechanism.assembly import rate_scale
-from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism
+from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
 from nacelle.kinematics.motion import solved
 from nacelle.kinematics.native import native
 from nacelle.model.robot import Robot
@@ -70,9 +70,9 @@ def singularities(robot: Robot, x: Any) -> Singularities:
         x: reduced poses (..., nx). A pose beyond a serial singularity is out of reach: flagged, with NaN.
     """
     poses, y, flags = solved(robot, x)
-    known = mechanism(robot)
+    mechanism = mechanism_of(robot)
     found = native(functions.closure_equations, robot)(poses, y)
-    J = found["jacobian"] / known.row_scale[:, None] * rate_scale(robot)
+    J = found["jacobian"] / mechanism.row_scale[:, None] * rate_scale(robot)
     spins = found["spins"] * rate_scale(robot)
     finite = np.all(np.isfinite(J), axis=(-1, -2))
     flags |= np.where(finite | failed(flags), 0, int(Flag.UNREACHABLE))
@@ -81,7 +81,7 @@ def singularities(robot: Robot, x: Any) -> Singularities:
     spins = np.where(good[..., None, None], spins, 0.0)
     active = found["actuators"] * rate_scale(robot)
     active = np.where(good[..., None, None], active, 0.0)
-    serial, constraint, parallel = _measures(known, J, spins, active)
+    serial, constraint, parallel = _measures(mechanism, J, spins, active)
     worst = np.min(np.stack([np.min(serial, axis=-1, initial=1.0), parallel, constraint]), axis=0)
     flags |= np.where(good & (worst < MET), int(Flag.SINGULAR), 0)
     flags |= np.where(good & (worst < NEAR) & (worst >= MET), int(Flag.NEAR_SINGULAR), 0)
@@ -104,15 +104,15 @@ def nearest(robot: Robot, x: Array, y: Array) -> tuple[str, tuple[str, ...]]:
         x: reduced pose (nx,).
         y: what iteration has found there (ny,).
     """
-    known = mechanism(robot)
+    mechanism = mechanism_of(robot)
     with np.errstate(all="ignore"):
         found = functions.closure_equations(robot, np.asarray(x, dtype=float), np.asarray(y, dtype=float))
         scale = rate_scale(robot)
         J, spins, active = (
             np.nan_to_num(np.asarray(found[name], dtype=float)) for name in ("jacobian", "spins", "actuators")
         )
-        J = J / known.row_scale[:, None] * scale
-        serial, constraint, parallel = _measures(known, J, spins * scale, active * scale)
+        J = J / mechanism.row_scale[:, None] * scale
+        serial, constraint, parallel = _measures(mechanism, J, spins * scale, active * scale)
     worst = float(np.min(serial, initial=1.0))
     if worst <= _CAUSE * min(float(parallel), float(constraint)):
         legs = zip(robot.legs, serial, strict=True)
@@ -128,18 +128,18 @@ def singular_words(kind: str, legs: tuple[str, ...], *, near: bool = False) -> s
     return f"{who} {'almost ' if near else ''}stretched or folded (a {kind} singularity)"
 
 
-def _measures(known: Mechanism, J: Array, spins: Array, active: Array) -> tuple[Array, Array, Array]:
+def _measures(mechanism: Mechanism, J: Array, spins: Array, active: Array) -> tuple[Array, Array, Array]:
     """Serial, constraint and parallel measures of scaled closure Jacobians (..., rows, rates)."""
-    robot = known.robot
+    robot = mechanism.robot
     batch = J.shape[:-2]
-    w = list(known.w_rates)
-    rows = known.assembly.closures.rows
+    w = list(mechanism.w_rates)
+    rows = mechanism.assembly.closures.rows
     locked_rates = locked_in_tree(robot)
     own = [k for c in robot.nacelle.closures for k in _span(rows[c - robot.tree])]
     locked, driven = ([J[..., own, :][..., w]] if own else [] for _ in range(2))
     serial = np.ones((*batch, len(robot.legs)))
     first_spin = 0
-    for k, (leg, plan) in enumerate(zip(robot.legs, known.legs, strict=True)):
+    for k, (leg, plan) in enumerate(zip(robot.legs, mechanism.legs, strict=True)):
         listed = [row for c in leg.closures for row in _span(rows[c - robot.tree])]
         idle = range(first_spin, first_spin + len(plan.spins))
         first_spin += len(plan.spins)

@@ -32,7 +32,7 @@ from nacelle.dynamics.formulations.elements.structure import (
 )
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.legs.leg_type import leg_type, robot_elements
-from nacelle.kinematics.mechanism.mechanism import mechanism
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.joint import JointKind
 from nacelle.model.leg import BASE
 from nacelle.model.loaded import body_parameters, has_mass
@@ -51,12 +51,12 @@ def element_report(robot: Robot) -> ElementReport:
     Raises:
         KinematicsError: if its elements are not covered; the message says why.
     """
-    known = mechanism(robot)
-    reason = elements.applies(known)
+    mechanism = mechanism_of(robot)
+    reason = elements.applies(mechanism)
     if reason:
         raise KinematicsError(f"{robot.name} cannot be written as kinematic elements: {reason}")
-    legs = element_legs(known)
-    poses = known.assembly.motion.poses
+    legs = element_legs(mechanism)
+    poses = mechanism.assembly.motion.poses
     pages = [_LegPage(robot, poses, k, leg) for k, leg in enumerate(legs, start=1)]
     sections = [_element_section(pages), _parameter_section(pages), _motion_section(robot)]
     for members in _alike(pages):

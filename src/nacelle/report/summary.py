@@ -11,7 +11,7 @@ import numpy as np
 from nacelle.errors import NacelleError
 from nacelle.kinematics.legs.leg_type import LegType, leg_type, robot_elements
 from nacelle.kinematics.mechanism.check import Check
-from nacelle.kinematics.mechanism.mechanism import mechanism
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.mechanism.mobility import Mobility
 from nacelle.model.joint import Joint
 from nacelle.model.leg import BASE, PLATFORM
@@ -77,17 +77,17 @@ def summary(check: Check) -> dict[str, Any]:
 def _methods(check: Check, types: list[LegType]) -> list[tuple[str, str]]:
     """How each leg is solved, "closed form" or "Newton", and why not in closed form."""
     try:
-        known = mechanism(check.robot)
+        mechanism = mechanism_of(check.robot)
     except NacelleError:
         return [(kind.method, kind.reason) for kind in types]
-    if known.parasitic:
+    if mechanism.parasitic:
         return [("Newton", "the nacelle has parasitic motion, so that all legs are solved together")] * len(
             types
         )
     missed = "no root of its closed form is the reference configuration"
     return [
         ("Newton", kind.reason or missed) if plan.recipe is None else ("closed form", "")
-        for plan, kind in zip(known.legs, types, strict=True)
+        for plan, kind in zip(mechanism.legs, types, strict=True)
     ]
 
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from nacelle.errors import KinematicsError, did_you_mean
 from nacelle.kinematics.functions import closing_step, inverse_jacobian
-from nacelle.kinematics.mechanism.mechanism import mechanism
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.robot import Robot
 from nacelle.simulation.flow import flow, pose_of, state_size
 from nacelle.spatial.physics import input_shapes, physics
@@ -100,9 +100,10 @@ def reference_size(robot: Robot, law: Feedback) -> int:
 
 
 def _shapes(robot: Robot) -> dict[str, tuple[int, ...]]:
-    known, count = mechanism(robot), len(robot.actuators)
+    mechanism, count = mechanism_of(robot), len(robot.actuators)
     n = robot.motion.n
-    return {"t": (), "x": (known.layout.nx,), "y": (known.ny,), "v": (n,), "q": (count,), "qd": (count,)}
+    nx, ny = mechanism.layout.nx, mechanism.ny
+    return {"t": (), "x": (nx,), "y": (ny,), "v": (n,), "q": (count,), "qd": (count,)}
 
 
 def control(law: Feedback, robot: Robot) -> Callable[..., Array]:
@@ -112,9 +113,9 @@ def control(law: Feedback, robot: Robot) -> Callable[..., Array]:
 
     @physics(s=state_size, u=(1 + reference_size(robot, law),), quat_0=(4,))
     def controlled(robot: Robot, s: Array, u: Array, quat_0: Array) -> Array:
-        known, n = mechanism(robot), robot.motion.n
-        x, v, y = pose_of(known, s[:n], quat_0), s[n : 2 * n], s[2 * n :]
-        if known.ny:
+        mechanism, n = mechanism_of(robot), robot.motion.n
+        x, v, y = pose_of(mechanism, s[:n], quat_0), s[n : 2 * n], s[2 * n :]
+        if mechanism.ny:
             y = y + closing_step(robot, y, x)["dy"]
         signals: dict[str, Any] = {"t": u[0], "r": u[1:], "x": x, "y": y, "v": v}
         if "q" in shapes or "qd" in shapes:

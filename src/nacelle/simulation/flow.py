@@ -17,7 +17,7 @@ from nacelle.dynamics.friction import friction_options
 from nacelle.dynamics.state import state_at
 from nacelle.kinematics.functions import closing_step
 from nacelle.kinematics.mechanism.chart import left_jacobian
-from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism
+from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
 from nacelle.kinematics.shapes import of_actuators
 from nacelle.kinematics.tree.configuration import configuration
 from nacelle.kinematics.tree.rates import rate_map
@@ -31,7 +31,7 @@ from nacelle.spatial.solve import solve
 
 def state_size(robot: Robot) -> tuple[int]:
     """Shape of the state s."""
-    return (2 * robot.motion.n + mechanism(robot).ny,)
+    return (2 * robot.motion.n + mechanism_of(robot).ny,)
 
 
 def half_turn(r: Array) -> Array:
@@ -55,9 +55,9 @@ def turn_from(quat_0: Array, quat: Array) -> Array:
     return np.asarray(scale * turn[:3])
 
 
-def pose_of(known: Mechanism, c: Array, quat_0: Array) -> Array:
+def pose_of(mechanism: Mechanism, c: Array, quat_0: Array) -> Array:
     """The reduced pose x (nx,) of coordinates c (n,)."""
-    layout = known.layout
+    layout = mechanism.layout
     if layout.quaternion is None or layout.angular is None:
         return c
     quat = quat_product(half_turn(c[layout.angular]), quat_0)
@@ -80,49 +80,49 @@ def flow(
 
     `external` are constant wrenches [f; n] in base axes on bodies and tools, by index.
     """
-    known = mechanism(robot)
+    mechanism = mechanism_of(robot)
     n = robot.motion.n
     c, v, y = s[:n], s[n : 2 * n], s[2 * n :]
-    x = pose_of(known, c, quat_0)
-    if known.ny:
+    x = pose_of(mechanism, c, quat_0)
+    if mechanism.ny:
         y = y + closing_step(robot, y, x)["dy"]
     load = np.zeros(n)
     if external:
         load = along_twist(state_at(robot, x, y, v), {k: np.array(wrench) for k, wrench in external})
     options = friction_options(friction, smooth)
     a = smallest.forward(robot, x, y, v, tau, load, **options)["acceleration"]
-    c_rate, y_rate = _rates(robot, known, x, y, v, c)
+    c_rate, y_rate = _rates(robot, mechanism, x, y, v, c)
     return pack([*c_rate, *a, *y_rate])
 
 
 def _rates(
-    robot: Robot, known: Mechanism, x: Array, y: Array, v: Array, c: Array
+    robot: Robot, mechanism: Mechanism, x: Array, y: Array, v: Array, c: Array
 ) -> tuple[list[Scalar], list[Scalar]]:
     """Rates of the coordinates and of what iteration finds."""
-    layout = known.layout
+    layout = mechanism.layout
     rates = list(v)
     if layout.angular is not None:
         turn = layout.angular
         rates[turn] = list(solve(left_jacobian(c[turn]), v[turn]))
-    if not known.ny:
+    if not mechanism.ny:
         return rates, []
-    u = rate_map(robot, known, configuration(robot, known, x, y)) @ v
+    u = rate_map(robot, mechanism, configuration(robot, mechanism, x, y)) @ v
     found: list[Scalar] = []
-    if known.parasitic:
+    if mechanism.parasitic:
         # The platform's twist as rates of the coordinates in x and of the dependent numbers.
-        size, m = known.chart_size, robot.platform_nv
+        size, m = mechanism.chart_size, robot.platform_nv
         rest = y[:size]
-        own = [k for k, rate in enumerate(known.independent) if rate < m]
+        own = [k for k, rate in enumerate(mechanism.independent) if rate < m]
         basis = np.concatenate(
-            [known.chart.twists(x, rest)[:, own], known.chart.dependent_twists(x, rest)], axis=1
+            [mechanism.chart.twists(x, rest)[:, own], mechanism.chart.dependent_twists(x, rest)], axis=1
         )
         numbers = solve(basis, u[:m])
         if layout.angular is None:
             for place, k in enumerate(own):
                 rates[k] = numbers[place]
         found += list(numbers[len(own) :])
-    start = known.chart_size
-    for j in known.iterated_joints:
+    start = mechanism.chart_size
+    for j in mechanism.iterated_joints:
         rate = robot.platform_nv + robot.v_slices[j].start
         for primitive in robot.joints[j].primitives:
             if primitive is Primitive.BALL:

@@ -16,7 +16,7 @@ from nacelle.errors import KinematicsError
 from nacelle.kinematics import functions as kinematics
 from nacelle.kinematics.inverse import InverseKinematics, inverse_kinematics
 from nacelle.kinematics.iteration.unknowns import Start
-from nacelle.kinematics.mechanism.mechanism import mechanism
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.motion import JointMotion, joint_motion
 from nacelle.kinematics.native import native
 from nacelle.kinematics.pose_input import checked_poses, checked_rates
@@ -60,7 +60,7 @@ class RigidPlant:
         exact_jacobian: bool = False,
     ) -> None:
         self.robot = robot
-        self.known = mechanism(robot)
+        self.mechanism = mechanism_of(robot)
         options = friction_options(friction, smooth)
         self.options: tuple[tuple[str, Any], ...] = tuple(options.items())
         self.friction: bool = options["friction"]
@@ -76,11 +76,11 @@ class RigidPlant:
         if given:
             self.options += (("external", tuple((k, tuple(w.tolist())) for k, w in given.items())),)
         self.exact_jacobian = exact_jacobian
-        place = self.known.layout.quaternion
+        place = self.mechanism.layout.quaternion
         # Orientations are counted from that of the reference pose.
         self.quat_0 = np.array([0.0, 0.0, 0.0, 1.0])
         if place is not None:
-            self.quat_0 = np.array(self.known.reference[0][place])
+            self.quat_0 = np.array(self.mechanism.reference[0][place])
 
     @property
     def name(self) -> str:
@@ -90,7 +90,7 @@ class RigidPlant:
     @property
     def size(self) -> int:
         """Number of states."""
-        return 2 * self.robot.motion.n + self.known.ny
+        return 2 * self.robot.motion.n + self.mechanism.ny
 
     @property
     def inputs(self) -> int:
@@ -116,7 +116,7 @@ class RigidPlant:
         pose = checked_poses(self.robot, x)[0]
         twist = checked_rates(self.robot, "the twist v", v)
         found = inverse_kinematics(self.robot, pose, limits=False)
-        place = self.known.layout.quaternion
+        place = self.mechanism.layout.quaternion
         c = pose
         if place is not None:
             turn = turn_from(self.quat_0, pose[place])
@@ -127,9 +127,9 @@ class RigidPlant:
         """Reduced poses and twists of states (..., size)."""
         n = self.robot.motion.n
         c = s[..., :n]
-        if self.known.layout.quaternion is None:
+        if self.mechanism.layout.quaternion is None:
             return c, s[..., n : 2 * n]
-        x = from_lanes(pose_of(self.known, lanes(c, 1), self.quat_0))
+        x = from_lanes(pose_of(self.mechanism, lanes(c, 1), self.quat_0))
         return np.asarray(x), s[..., n : 2 * n]
 
     def unknowns(self, s: Array) -> Array:
@@ -205,4 +205,4 @@ class RigidPlant:
     def closure_error(self, s: Array) -> float:
         """What the loops leave open at the worst of some states, over the robot's size."""
         found = native(kinematics.closure_equations, self.robot)(self.split(s)[0], self.unknowns(s))
-        return float(np.max(np.abs(found["residual"] / self.known.row_scale), initial=0.0))
+        return float(np.max(np.abs(found["residual"] / self.mechanism.row_scale), initial=0.0))

@@ -16,7 +16,7 @@ from nacelle.kinematics.iteration.branch import branch_numbers, branch_of
 from nacelle.kinematics.jacobian import scales
 from nacelle.kinematics.limits import closure_steps
 from nacelle.kinematics.margins import NEAR_MARGIN, margin_names, margins
-from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism
+from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
 from nacelle.kinematics.tree.configuration import Configuration, configuration
 from nacelle.kinematics.tree.rates import rate_map
 from nacelle.kinematics.tree.spanning_tree import Step, Turn
@@ -93,10 +93,10 @@ def _sides(name: str, joint: int, place: int | None, pair: tuple[float, float], 
 def watched_names(robot: Robot) -> list[str]:
     """What is said at each of the numbers of `watched`."""
     names = ["a singularity is near"]
-    names += [f"{owner} is near a serial singularity" for owner in margin_names(mechanism(robot))]
+    names += [f"{owner} is near a serial singularity" for owner in margin_names(mechanism_of(robot))]
     branch = branch_of(robot)
     names += [f"a loop is at a singularity ({loop})" for loop in branch.names[: branch.signs]]
-    if mechanism(robot).layout.angular is not None:
+    if mechanism_of(robot).layout.angular is not None:
         names.append("the platform has turned round from its reference orientation")
     return names + [limit.name for limit in limits_of(robot)]
 
@@ -107,15 +107,15 @@ def watched(robot: Robot, s: Array, quat_0: Array) -> Array:
 
     The first is a bound: where it is positive no singularity is near; else the condition itself must say.
     """
-    known, n = mechanism(robot), robot.motion.n
+    mechanism, n = mechanism_of(robot), robot.motion.n
     c, y = s[:n], s[2 * n :]
-    now = configuration(robot, known, pose_of(known, c, quat_0), y)
-    found: list[Scalar] = [_condition_bound(robot, known, now) - SINGULAR]
-    found += [margin - NEAR_MARGIN for margin in margins(robot, known, now)]
+    now = configuration(robot, mechanism, pose_of(mechanism, c, quat_0), y)
+    found: list[Scalar] = [_condition_bound(robot, mechanism, now) - SINGULAR]
+    found += [margin - NEAR_MARGIN for margin in margins(robot, mechanism, now)]
     # A step may pass a singularity of a loop, where its margin touches zero; there these change their sign.
-    found += list(branch_numbers(robot, known, now, y)[: branch_of(robot).signs])
-    if known.layout.angular is not None:
-        turn = c[known.layout.angular]
+    found += list(branch_numbers(robot, mechanism, now, y)[: branch_of(robot).signs])
+    if mechanism.layout.angular is not None:
+        turn = c[mechanism.layout.angular]
         found.append((2.0 * np.pi - _NEAR_TURN) ** 2 - dot(turn, turn))
     active = actuator_steps(robot, now.motion, now.steps)
     joints: dict[int, list[Step]] = {}
@@ -130,13 +130,13 @@ def watched(robot: Robot, s: Array, quat_0: Array) -> Array:
     return pack(found)
 
 
-def _condition_bound(robot: Robot, known: Mechanism, now: Configuration) -> Scalar:
+def _condition_bound(robot: Robot, mechanism: Mechanism, now: Configuration) -> Scalar:
     """A lower bound of the squared inverse condition of the scaled J_r^-1: 1 / (tr B tr B^-1), B = A^T A.
 
     It is above the squared inverse condition over n^2.
     """
     rows, columns = scales(robot)
-    A = actuator_rows(robot, now.motion) @ rate_map(robot, known, now) / rows[:, None] * columns
+    A = actuator_rows(robot, now.motion) @ rate_map(robot, mechanism, now) / rows[:, None] * columns
     B = A.T @ A if A.shape[0] >= A.shape[1] else A @ A.T
     opposite = solve(B, np.eye(len(B)), "spd")
     return divide(1.0, np.trace(B) * np.trace(opposite))

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nacelle.kinematics.mechanism.mechanism import mechanism
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.platform import AXES
 from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
@@ -61,7 +61,7 @@ def compared(robot: Robot, other: Robot, against: str | Iterable[str], states: i
         raise VerifyError(f"a comparison needs at least one state, not {states}")
     if seed < 0:
         raise VerifyError(f"a seed is zero or above, not {seed}")
-    mechanism(robot)
+    mechanism_of(robot)
     if len(robot.actuators) < robot.motion.n:
         raise VerifyError(
             f"{robot.name} has {len(robot.actuators)} actuators for {robot.motion.n} motions: its actuator "

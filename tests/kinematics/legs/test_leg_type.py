@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation
 import nacelle
 from nacelle.kinematics.legs.axes import relation
 from nacelle.kinematics.legs.leg_type import LegType, leg_type
-from nacelle.kinematics.mechanism.mechanism import mechanism
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.tree.spanning_tree import place_bodies
 from nacelle.model.joint import Joint, JointKind
 from nacelle.model.robot import Robot
@@ -266,8 +266,8 @@ def test_revolutes_that_act_as_one_joint(off: float) -> None:
 @pytest.mark.parametrize("name", ["6 RRPS", "6 PRRS", "6 RRRS with axes that meet"])
 def test_the_centre_of_two_revolutes_is_on_both_axes(name: str) -> None:
     robot = CASES[name](5).robot
-    known = mechanism(robot)
-    poses = place_bodies(robot, known.assembly.platform, known.assembly.q)
+    mechanism = mechanism_of(robot)
+    poses = place_bodies(robot, mechanism.assembly.platform, mechanism.assembly.q)
     for kind in types(robot):
         group = next(group for group in kind.trunk if len(group.joints) == 2)
         centre = poses[group.before].R @ group.centre + poses[group.before].p
@@ -282,7 +282,7 @@ def test_a_leg_without_closed_form_says_why(name: str) -> None:
     for kind, form in zip(types(case.robot), case.forms, strict=True):
         assert kind.closed_form == bool(kind.form) == (not kind.reason)
         assert form is None or kind.form == form
-    plans = mechanism(case.robot).legs
+    plans = mechanism_of(case.robot).legs
     for kind, plan in zip(types(case.robot), plans, strict=True):
         assert plan.recipe is None or plan.recipe.form == kind.form
 

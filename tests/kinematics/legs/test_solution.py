@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation
 from nacelle.kinematics.legs.leg_type import leg_type
 from nacelle.kinematics.legs.solution import recipes, solve_leg
 from nacelle.kinematics.legs.sphere import driven_joint, leg_sphere
-from nacelle.kinematics.mechanism.mechanism import mechanism
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.tree.spanning_tree import Turn, coordinates_from_steps, joint_steps, place_bodies
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
@@ -133,19 +133,19 @@ def all_solutions(robot: Robot, k: int, platform: Pose, q: np.ndarray) -> list[n
 def test_every_branch_closes_the_leg(name: str) -> None:
     """All choices of roots close the loop, and they differ from each other."""
     robot = CASES[name](4).robot
-    known = mechanism(robot)
-    found = all_solutions(robot, 0, known.assembly.platform, known.assembly.q)
+    mechanism = mechanism_of(robot)
+    found = all_solutions(robot, 0, mechanism.assembly.platform, mechanism.assembly.q)
     for q in found:
-        assert open_loops(robot, known.assembly.platform, q) < 1e-12
+        assert open_loops(robot, mechanism.assembly.platform, q) < 1e-12
     flat = np.array([[*np.cos(q), *np.sin(q)] for q in found])
     gaps = np.max(np.abs(flat[:, None] - flat), axis=-1) + np.eye(len(flat))
     assert np.min(gaps) > 1e-3
     # One of them is the reference; the recipe that was chosen is that one.
     chosen = solve_leg(
-        robot, robot.legs[0], known.legs[0].recipe, dict(enumerate(known.assembly.motion.poses))
+        robot, robot.legs[0], mechanism.legs[0].recipe, dict(enumerate(mechanism.assembly.motion.poses))
     )
     for j, steps in chosen.steps.items():
-        wanted = joint_steps(robot.joints[j], known.assembly.q[robot.q_slices[j]])
+        wanted = joint_steps(robot.joints[j], mechanism.assembly.q[robot.q_slices[j]])
         for step, expected in zip(steps, wanted, strict=True):
             if isinstance(step, Turn):
                 assert abs(step.c - expected.c) + abs(step.s - expected.s) < 1e-11
@@ -154,19 +154,19 @@ def test_every_branch_closes_the_leg(name: str) -> None:
 def test_other_branch_by_other_guess() -> None:
     """Guesses pick the branch: a knee that starts on the other side stays there, at every pose."""
     robot = CASES["planar RRR"](4).robot
-    known = mechanism(robot)
+    mechanism = mechanism_of(robot)
     q = next(
         q
-        for q in all_solutions(robot, 0, known.assembly.platform, known.assembly.q)
-        if np.max(np.abs(q - known.assembly.q)) > 1e-2
+        for q in all_solutions(robot, 0, mechanism.assembly.platform, mechanism.assembly.q)
+        if np.max(np.abs(q - mechanism.assembly.q)) > 1e-2
     )
     joints = list(robot.joints)
     for j in robot.legs[0].joints:
         joints[j] = dataclasses.replace(joints[j], guess=tuple(q[robot.q_slices[j]]))
     other = dataclasses.replace(robot, joints=tuple(joints))
-    found = mechanism(other)
-    assert found.legs[0].recipe.signs != known.legs[0].recipe.signs
-    assert found.legs[1].recipe == known.legs[1].recipe
+    found = mechanism_of(other)
+    assert found.legs[0].recipe.signs != mechanism.legs[0].recipe.signs
+    assert found.legs[1].recipe == mechanism.legs[1].recipe
     assert_same(found.assembly.q, q, 1e-10)
 
 
@@ -191,10 +191,10 @@ def test_spheres_of_the_legs(name: str) -> None:
     from nacelle.kinematics.tree.configuration import configuration
 
     robot = CASES[name](4).robot
-    known = mechanism(robot)
+    mechanism = mechanism_of(robot)
     x = poses_around(robot, 1, seed=1)[0]
-    now = configuration(robot, known, x, np.zeros(0))
-    poses = place_bodies(robot, known.chart.pose(x), now.q)
+    now = configuration(robot, mechanism, x, np.zeros(0))
+    poses = place_bodies(robot, mechanism.chart.pose(x), now.q)
     for leg in robot.legs:
         driven = driven_joint(robot, leg)
         assert driven in [a.joint for a in robot.actuators]

@@ -33,10 +33,10 @@ def _module(name: str) -> Any:
     return importlib.import_module(f"nacelle.dynamics.formulations.{home}")
 
 
-def why_not(name: str, known: Mechanism) -> str:
+def why_not(name: str, mechanism: Mechanism) -> str:
     """Why a formulation does not serve a robot, in a sentence; empty if it does."""
     applies: Callable[[Mechanism], str] | None = getattr(_module(name), "applies", None)
-    return "" if applies is None else applies(known)
+    return "" if applies is None else applies(mechanism)
 
 
 def generalised_force(name: str, state: State, a: Array, settings: Settings) -> Array:
@@ -45,7 +45,7 @@ def generalised_force(name: str, state: State, a: Array, settings: Settings) -> 
     Raises:
         KinematicsError: if the formulation does not serve the robot.
     """
-    reason = why_not(name, state.known)
+    reason = why_not(name, state.mechanism)
     if reason:
         raise KinematicsError(f"the formulation {name!r} does not serve {state.robot.name}: {reason}")
     force: Array = _module(name).generalised_force(state, a, settings)

@@ -34,9 +34,9 @@ from nacelle.spatial.rotation import skew
 from nacelle.spatial.scalar import Array, Scalar, cross
 
 
-def applies(known: Mechanism) -> str:
+def applies(mechanism: Mechanism) -> str:
     """Why the formulation does not serve a robot: it serves all of them, so this is empty."""
-    del known
+    del mechanism
     return ""
 
 

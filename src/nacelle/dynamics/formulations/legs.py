@@ -40,9 +40,9 @@ from nacelle.spatial.scalar import Array, Scalar, cross, dot, pack
 from nacelle.spatial.solve import solve
 
 
-def applies(known: Mechanism) -> str:
+def applies(mechanism: Mechanism) -> str:
     """Why the formulation does not serve a robot; empty if it does."""
-    robot = known.robot
+    robot = mechanism.robot
     if robot.nacelle.joints:
         names = ", ".join(robot.joints[j].name for j in robot.nacelle.joints)
         return (
@@ -239,7 +239,7 @@ class LegState:
 def leg_jacobian(state: State, leg: int) -> tuple[Array, Array]:
     """J_i (equations, rates) and J_vi (equations, 6 or 3) with J_i q_i' = J_vi V_p ([KI2007] (18), (19))."""
     robot, motion = state.robot, state.now.motion
-    plan = state.known.legs[leg]
+    plan = state.mechanism.legs[leg]
     J: list[Array] = []
     Jv: list[Array] = []
     for joint, locks in _equations(state, leg):
@@ -259,7 +259,7 @@ def leg_jacobian(state: State, leg: int) -> tuple[Array, Array]:
 
 def _equations(state: State, leg: int) -> list[tuple[Joint, list[Lock]]]:
     """The closures of a leg with those of their locks that are not always kept."""
-    robot, rows = state.robot, state.known.legs[leg].rows
+    robot, rows = state.robot, state.mechanism.legs[leg].rows
     result, start = [], 0
     for index, joint in enumerate(robot.closures, robot.tree):
         if index in robot.legs[leg].closures:
@@ -280,7 +280,7 @@ def leg_drift(state: State, leg: int, dq: Array, V: Array) -> Array:
             bodies[body].at(second.p - motion.poses[body].p) for body in (joint.predecessor, joint.successor)
         )
         drift += [lock_drift(lock, first, second, one, two) for lock in locks]
-    for spin in state.known.legs[leg].spins:
+    for spin in state.mechanism.legs[leg].spins:
         drift.append(-dot(motion.poses[spin.body].R @ np.array(spin.axis), bodies[spin.body].dw))
     return pack(drift)
 

@@ -104,10 +104,10 @@ def _columns(robot: Robot, plan: Plan) -> tuple[list[tuple[int, int]], dict[Key,
     n, count = robot.motion.n, len(plan.samples) * _MOTIONS
     # Rates of the order of one, lengths in the robot's size: products of rates weigh as much as
     # accelerations.
-    unit = rate_scale(robot)[list(plan.known.independent)]
+    unit = rate_scale(robot)[list(plan.mechanism.independent)]
     v, a = rng.normal(size=(2, count, n)) * unit
     a = a * 3.0
-    placed = place(robot, plan.known, plan.parts, lanes(x, 1), lanes(y, 1))
+    placed = place(robot, plan.mechanism, plan.parts, lanes(x, 1), lanes(y, 1))
     legs = eliminated(plan, placed)
     moving = motion(legs, lanes(v, 1), lanes(a, 1))
     chains, at_end = placed.chains, end_ties(placed)
@@ -235,30 +235,30 @@ def _orders(columns: dict[Key, Array], keys: tuple[Key, ...], depth: dict[int, i
 
 
 def find_basis(
-    known: Mechanism, plan: Plan, others: Sequence[Plan] = ()
+    mechanism: Mechanism, plan: Plan, others: Sequence[Plan] = ()
 ) -> tuple[list[tuple[int, int]], Basis | None]:
     """The cheapest basis of a robot's numbers; None where rounding cannot tell what depends on what.
 
     Args:
-        known: the robot's analysis.
+        mechanism: the robot's analysis.
         plan: its plan.
         others: plans of the same robot with other numbers, for a basis that holds for every geometry: numbers
             are passed on to the links before (`carried`), and what depends on what must do so by the same
             factors in all of these robots.
     """
-    robot = known.robot
+    robot = mechanism.robot
     with np.errstate(all="ignore"):
         ends, columns, sizes = _columns(robot, plan)
         x, y = plan.samples[0]
-        placed = place(robot, known, plan.parts, x, y)
+        placed = place(robot, mechanism, plan.parts, x, y)
         if others:
             columns, sizes = _in_lengths(columns, sizes, placed)
         for other in others:
-            _, more, more_sizes = _columns(other.known.robot, other)
+            _, more, more_sizes = _columns(other.mechanism.robot, other)
             if more.keys() != columns.keys():
                 return ends, None
             state = other.samples[0]
-            at = place(other.known.robot, other.known, other.parts, *state)
+            at = place(other.mechanism.robot, other.mechanism, other.parts, *state)
             more, more_sizes = _in_lengths(more, more_sizes, at)
             columns = {key: np.concatenate([own, more[key]]) for key, own in columns.items()}
             sizes = {key: float(np.hypot(own, more_sizes[key])) for key, own in sizes.items()}
@@ -387,7 +387,9 @@ def reduced(numbers: Numbers, basis: Basis, ends: list[tuple[int, int]]) -> Numb
     given = as_list(numbers, {})
     values = [given[key] for key in basis.keys]
     own = [
-        value == known for value, known in zip(values, basis.given, strict=True) if isinstance(value, float)
+        value == mechanism
+        for value, mechanism in zip(values, basis.given, strict=True)
+        if isinstance(value, float)
     ]
     constant = basis.values if len(own) == len(values) and all(own) else None
     nodes: dict[int, list[Scalar]] = {}

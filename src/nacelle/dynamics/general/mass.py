@@ -96,7 +96,7 @@ def held_point(legs: Legs, leg: int) -> int | None:
     None also where the leg has no fewer rates than v: then its rates are the shorter way.
     """
     placed, plan = legs.placed, legs.plan.legs[leg]
-    if len(plan.order.pivots) >= len(legs.plan.known.independent):
+    if len(plan.order.pivots) >= len(legs.plan.mechanism.independent):
         return None
     outer = [k for k, tie in enumerate(placed.ties[leg]) if tie.body is not None]
     if len(outer) != 1 or plan.kept or any(tie.hangs(placed.chains) for tie in placed.ties[leg]):
@@ -149,8 +149,8 @@ def end_inertia(legs: Legs, leg: int, number: int, H: dict[tuple[int, int], Scal
 
 def mass_matrix(legs: Legs, numbers: Numbers) -> Array:
     """M (n, n) along the reduced twist."""
-    placed, known = legs.placed, legs.plan.known
-    n = len(known.independent)
+    placed, mechanism = legs.placed, legs.plan.mechanism
+    n = len(mechanism.independent)
     total: Square = [[0.0] * n for _ in range(n)]
     frames = []
     rates = []
@@ -231,7 +231,7 @@ def mass_matrix(legs: Legs, numbers: Numbers) -> Array:
             for j in range(i + 1):
                 put(i, j, mass * dot(moved_[i], moved_[j]))
     for rate, inertia in numbers.rates.items():
-        if rate in known.w_rates:
+        if rate in mechanism.w_rates:
             row = [legs.nacelle_rates(np.eye(n)[k]).get(rate, 0.0) for k in range(n)]
             for i in range(n):
                 for j in range(i + 1):
@@ -241,7 +241,7 @@ def mass_matrix(legs: Legs, numbers: Numbers) -> Array:
 
 def _unit_twist(legs: Legs, k: int) -> Array:
     """The twist v (n,) at a unit rate k, which is that of the pole where points are counted from it."""
-    nacelle, independent = legs.placed.nacelle, legs.plan.known.independent
+    nacelle, independent = legs.placed.nacelle, legs.plan.mechanism.independent
     unit: Array = np.eye(len(independent))[k]
     if nacelle.start is None or independent[k] < 3:
         return unit

@@ -60,15 +60,15 @@ _GEOMETRIES = (41, 42)
 
 @lru_cache(maxsize=64)
 def _basis(plan: Plan) -> tuple[list[tuple[int, int]], Basis | None]:
-    return find_basis(plan.known, plan)
+    return find_basis(plan.mechanism, plan)
 
 
 @lru_cache(maxsize=64)
 def _shared_basis(plan: Plan) -> tuple[list[tuple[int, int]], Basis | None]:
     """A basis for every geometry, from robots of which each has other numbers."""
-    robot = plan.known.robot
+    robot = plan.mechanism.robot
     others = [robot.with_numbers(robot.numbers.sample(seed=seed)) for seed in _GEOMETRIES]
-    return find_basis(plan.known, plan, [plan_of(other, plan.parts.way) for other in others])
+    return find_basis(plan.mechanism, plan, [plan_of(other, plan.parts.way) for other in others])
 
 
 def numbers_of(placed: Placed, plan: Plan) -> Numbers:
@@ -93,7 +93,7 @@ def _has_constant_geometry(robot: Robot) -> bool:
 def legs_at(robot: Robot, x: Array, y: Array, *, pole: bool = False, way: Way = WHOLE) -> Legs:
     """The robot at a pose, its legs eliminated."""
     plan = plan_of(robot, way)
-    return eliminated(plan, place(robot, plan.known, plan.parts, x, y, pole=pole))
+    return eliminated(plan, place(robot, plan.mechanism, plan.parts, x, y, pole=pole))
 
 
 def guards(legs: Legs) -> dict[str, Array]:
@@ -141,27 +141,30 @@ def along_twist(legs: Legs, into: Required) -> list[Scalar]:
 
 def _about_pole(legs: Legs, load: Array) -> Array:
     """A force along v with its moment about the nacelle's pole."""
-    nacelle, known = legs.placed.nacelle, legs.plan.known
+    nacelle, mechanism = legs.placed.nacelle, legs.plan.mechanism
     if nacelle.pole is None or all_zero(load):
         return load
-    place_of = {rate: k for k, rate in enumerate(known.independent)}
+    place_of = {rate: k for k, rate in enumerate(mechanism.independent)}
     force = pack([load[place_of[k]] if k in place_of else 0.0 for k in range(3)])
     shift = turned(plus(nacelle.poses[PLATFORM].p, -nacelle.pole), force)
     return pack(
-        [load[place_of[r]] + shift[r - 3] if r in (3, 4, 5) else load[place_of[r]] for r in known.independent]
+        [
+            load[place_of[r]] + shift[r - 3] if r in (3, 4, 5) else load[place_of[r]]
+            for r in mechanism.independent
+        ]
     )
 
 
 def _from_pole(legs: Legs, v: Array, a: Array) -> Array:
     """Derivative of the reduced twist from that of the pole: a - w' x r - w x (w x r), r to the pole."""
-    nacelle, known = legs.placed.nacelle, legs.plan.known
+    nacelle, mechanism = legs.placed.nacelle, legs.plan.mechanism
     if nacelle.start is None:
         return a
-    rates = dict(zip(known.independent, a.tolist(), strict=True))
-    now = dict(zip(known.independent, v.tolist(), strict=True))
+    rates = dict(zip(mechanism.independent, a.tolist(), strict=True))
+    now = dict(zip(mechanism.independent, v.tolist(), strict=True))
     w, w_dot = (pack([found.get(k, 0.0) for k in (3, 4, 5)]) for found in (now, rates))
     moved = product(turning(w, w_dot), product(nacelle.poses[PLATFORM].R, nacelle.start))
-    return pack([rates[r] - moved[r] if r < 3 else rates[r] for r in known.independent])
+    return pack([rates[r] - moved[r] if r < 3 else rates[r] for r in mechanism.independent])
 
 
 @physics(x=of_pose, y=of_unknowns, v=of_twist, a=of_twist, load=of_twist)
@@ -197,7 +200,7 @@ def inverse(
 def is_direct(plan: Plan) -> bool:
     """Whether the nacelle's balance gives the actuators' forces at once: as many as motions, in the tree."""
     count = sum(len(leg.order.active) for leg in plan.legs)
-    return count == len(plan.known.independent) == len(plan.known.robot.actuators)
+    return count == len(plan.mechanism.independent) == len(plan.mechanism.robot.actuators)
 
 
 def _direct(legs: Legs, into: Required, load: Array) -> tuple[Array, Scalar]:

@@ -85,7 +85,7 @@ def reference_regressor(
 ) -> dict[str, Array]:
     """Y (actuators, parameters) along a reference v_ref, a_ref at the twist v; friction at v."""
     legs = legs_at(with_linear_forms(robot), x, y)
-    listed = reference_motions(legs.plan.known, (v, v_ref), a_ref, (_turn(legs, v), _turn(legs, v_ref)))
+    listed = reference_motions(legs.plan.mechanism, (v, v_ref), a_ref, (_turn(legs, v), _turn(legs, v_ref)))
     motions = [(weight, motion(legs, twist, a)) for weight, twist, a in listed]
     return _columns(legs, motion(legs, v, np.zeros(len(v))), motions, Counted(friction, smooth))
 

@@ -26,7 +26,7 @@ from nacelle.kinematics.forward import spheres as sphere
 from nacelle.kinematics.general.bars import hinge_side
 from nacelle.kinematics.general.solve import eliminate, pivot_order
 from nacelle.kinematics.general.vectors import is_zero
-from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism
+from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
 from nacelle.kinematics.mechanism.mobility import generic_poses
 from nacelle.model.leg import PLATFORM
 from nacelle.model.loaded import body_parameters
@@ -56,9 +56,9 @@ class _Balance:
     """The balance of a platform that does not turn: sum over legs of f_j r_j = force, for the densities f."""
 
     def __init__(self, robot: Robot, counted: Counted, choice: Choice) -> None:
-        known = mechanism(robot)
-        self.robot, self.known, self.counted, self.choice = robot, known, counted, choice
-        self.forms, self.numbers = read_legs(robot, known), read_legs(robot.numeric, known)
+        mechanism = mechanism_of(robot)
+        self.robot, self.mechanism, self.counted, self.choice = robot, mechanism, counted, choice
+        self.forms, self.numbers = read_legs(robot, mechanism), read_legs(robot.numeric, mechanism)
         self.demands: list[Demand] = []
         self.moved: list[rods.Moved] = []
         self.a: Array = np.zeros(3)
@@ -78,7 +78,7 @@ class _Balance:
     def add_strut(self, leg: int, r: Array, v: Array, a: Array) -> None:
         """A strut whose motion is measured."""
         gravity = np.asarray(self.robot.gravity)
-        up = _upright(self.known)
+        up = _upright(self.mechanism)
         state = (r, v, a, gravity, np.zeros(3), self._extra(leg), up, self.counted)
         self.demands.append(strut(self.forms[leg], self.numbers[leg], *state))
         self.moved.append(rods.Moved(r, v, np.zeros(3), np.zeros(3), 0.0, 0.0, np.zeros(3)))
@@ -110,7 +110,7 @@ class _Balance:
             densities = solve(pack(A), pack(wrench))
         else:
             units = (np.ones(len(axes)), np.ones(len(axes)))
-            densities = eliminate(A, wrench, _order(self.known), units).f
+            densities = eliminate(A, wrench, _order(self.mechanism), units).f
         listed = [d.gain * f + d.own for d, f in zip(self.demands, densities, strict=True)]
         return pack(listed)
 
@@ -124,7 +124,7 @@ class _Balance:
             if not (joint.at_point and joint.friction and self.counted.friction):
                 continue
             one, two = (owner[body] for body in (joint.predecessor, joint.successor))
-            behind, ahead = (hinge_side(self.known, self.forms[k], joint) for k in (one, two))
+            behind, ahead = (hinge_side(self.mechanism, self.forms[k], joint) for k in (one, two))
             turns = [rods.turn(self.forms[k], self.moved[k].r, self.moved[k].v) for k in (one, two)]
             rate = ahead * turns[1] - behind * turns[0]
             effort = friction_along(joint.friction[0], rate, rate, self.counted)
@@ -133,12 +133,12 @@ class _Balance:
         return found
 
 
-def why_not(known: Mechanism) -> str:
+def why_not(mechanism: Mechanism) -> str:
     """Why there is no model of a robot from what is measured on its legs; empty if there is one."""
-    robot = known.robot
+    robot = mechanism.robot
     if robot.nacelle.joints:
         return "its nacelle has joints of its own"
-    if known.parasitic or known.ny:
+    if mechanism.parasitic or mechanism.ny:
         return "its joints are found by iteration"
     if len(robot.actuators) != robot.motion.n or len(robot.legs) != robot.motion.n:
         return "it has not one leg and one actuator a motion"
@@ -146,17 +146,17 @@ def why_not(known: Mechanism) -> str:
         if joint.at_point and (any(joint.springs) or joint.rotor_inertia):
             return f"joint {joint.name} at the point has a spring or a rotor"
     try:
-        read_legs(robot, known)
+        read_legs(robot, mechanism)
     except UnreadError as reason:
         return str(reason)
     return ""
 
 
 @lru_cache(maxsize=64)
-def _lines(known: Mechanism) -> Array:
+def _lines(mechanism: Mechanism) -> Array:
     """B - A of all legs (samples, legs, 3) in poses around the reference."""
-    robot, forms = known.robot, read_legs(known.robot, known)
-    motions = [known.assembly.motion, *(motion for motion, _ in generic_poses(robot, known.assembly))]
+    robot, forms = mechanism.robot, read_legs(mechanism.robot, mechanism)
+    motions = [mechanism.assembly.motion, *(motion for motion, _ in generic_poses(robot, mechanism.assembly))]
     listed = []
     for motion in motions:
         pose = motion.poses[PLATFORM]
@@ -173,38 +173,38 @@ def _lines(known: Mechanism) -> Array:
 
 
 @lru_cache(maxsize=64)
-def _upright(known: Mechanism) -> int:
+def _upright(mechanism: Mechanism) -> int:
     """The axis of the base that struts stand along best."""
-    lines = _lines(known)
+    lines = _lines(mechanism)
     return first_largest(np.min(np.abs(lines) / np.linalg.norm(lines, axis=2, keepdims=True), axis=(0, 1)))
 
 
 @lru_cache(maxsize=64)
-def _order(known: Mechanism) -> tuple[tuple[int, int], ...]:
+def _order(mechanism: Mechanism) -> tuple[tuple[int, int], ...]:
     """Pivots that stand well apart in poses around the reference."""
-    lines, forms = _lines(known), read_legs(known.robot, known)
-    up = _upright(known)
+    lines, forms = _lines(mechanism), read_legs(mechanism.robot, mechanism)
+    up = _upright(mechanism)
     scale = np.stack(
         [lines[:, k, up] if form.kind == "strut" else np.ones(len(lines)) for k, form in enumerate(forms)],
         axis=1,
     )
     columns = lines / scale[:, :, None]
-    axes = list(known.robot.motion.twist_axes)
+    axes = list(mechanism.robot.motion.twist_axes)
     return pivot_order(np.swapaxes(columns[:, :, axes], 1, 2))
 
 
 def flat_axes(robot: Robot) -> tuple[int, ...]:
     """Axes of the base in which a robot's directions have components: two for a planar robot."""
-    forms = read_legs(robot.numeric, mechanism(robot))
+    forms = read_legs(robot.numeric, mechanism_of(robot))
     if all(form.pivot == "R" for form in forms):
         k = first_largest(np.abs(np.asarray(forms[0].first, dtype=float)))
         return tuple(axis for axis in range(3) if axis != k)
     return (0, 1, 2)
 
 
-def why_no_elements(known: Mechanism) -> str:
+def why_no_elements(mechanism: Mechanism) -> str:
     """Why a robot's forces do not follow from its elements alone; empty if they do."""
-    robot = known.robot
+    robot = mechanism.robot
     if any(axis >= 3 for axis in robot.motion.twist_axes):
         return "its platform turns, and the elements of the legs do not tell how"
     return ""
@@ -214,7 +214,7 @@ def element_shapes(robot: Robot) -> dict[str, tuple[int, ...]]:
     """Names and shapes of the elements of all legs."""
     size = len(flat_axes(robot))
     shapes: dict[str, tuple[int, ...]] = {}
-    for form in read_legs(robot.numeric, mechanism(robot)):
+    for form in read_legs(robot.numeric, mechanism_of(robot)):
         if form.kind == "strut":
             shapes[f"{form.name}_strut"], shapes[f"{form.name}_length"] = (3, size), (3,)
         else:
@@ -237,7 +237,7 @@ def inverse_from_elements(
     Raises:
         KinematicsError: if the elements do not tell the whole motion.
     """
-    reason = why_not(mechanism(robot)) or why_no_elements(mechanism(robot))
+    reason = why_not(mechanism_of(robot)) or why_no_elements(mechanism_of(robot))
     if reason:
         raise KinematicsError(f"no model of {robot.name} from elements: {reason}")
     balance = _Balance(robot, counted or Counted(), choice or Choice())
@@ -255,11 +255,11 @@ def inverse_from_elements(
     return {"force": balance.force()}
 
 
-def why_no_encoders(known: Mechanism) -> str:
+def why_no_encoders(mechanism: Mechanism) -> str:
     """Why a robot's pose does not follow from its actuators in closed form; empty if it does."""
-    if not sphere.applies(known):
+    if not sphere.applies(mechanism):
         return "its pose does not follow from the actuators in closed form"
-    forms = read_legs(known.robot, known)
+    forms = read_legs(mechanism.robot, mechanism)
     if any(form.kind != "rod" for form in forms):
         return "its legs are not rods on driven arms or sliders"
     return ""
@@ -278,16 +278,16 @@ def inverse_from_encoders(
     Raises:
         KinematicsError: if the pose does not follow from them in closed form.
     """
-    known = mechanism(robot)
-    reason = why_not(known) or why_no_encoders(known)
+    mechanism = mechanism_of(robot)
+    reason = why_not(mechanism) or why_no_encoders(mechanism)
     if reason:
         raise KinematicsError(f"no model of {robot.name} from encoders: {reason}")
     balance = _Balance(robot, counted or Counted(), choice or Choice())
-    forms, R, axes = balance.forms, known.assembly.platform.R, robot.motion.twist_axes
+    forms, R, axes = balance.forms, mechanism.assembly.platform.R, robot.motion.twist_axes
     arms = [_arm(form, q[form.drive.number]) for form in forms]
     # Where the platform's origin would stand for rods of no length.
     centres = [clean(form.A - product(R, form.B)) + A for form, A in zip(forms, arms, strict=True)]
-    r = _rods_from(known, forms, centres, axes)
+    r = _rods_from(mechanism, forms, centres, axes)
     reach = [cross(f.axis, A) if f.drive.turns else f.axis for f, A in zip(forms, arms, strict=True)]
     levers = [dot(a, b) for a, b in zip(r, reach, strict=True)]
     inverse = _inverse_rows(r, axes)
@@ -316,10 +316,10 @@ def _arm(form: LegForm, q: Scalar) -> Array:
 
 
 def _rods_from(
-    known: Mechanism, forms: list[LegForm], centres: list[Array], axes: tuple[int, ...]
+    mechanism: Mechanism, forms: list[LegForm], centres: list[Array], axes: tuple[int, ...]
 ) -> list[Array]:
     """The rods r_j = B_j - A_j from the centres of their spheres or circles; the root of the reference."""
-    side = float(_side(known))
+    side = float(_side(mechanism))
     if len(axes) == 2:
         i, j = axes
         D = [centres[1][axis] - centres[0][axis] for axis in axes]
@@ -338,27 +338,27 @@ def _rods_from(
     return [np.asarray(p - centre) for centre in centres]
 
 
-def _side(known: Mechanism) -> int:
+def _side(mechanism: Mechanism) -> int:
     """Which of the two points is that of the reference, legs in the order of the actuators."""
-    robot = known.robot
-    forms = read_legs(robot, known)
+    robot = mechanism.robot
+    forms = read_legs(robot, mechanism)
     if len(forms) == 3:
-        return _spatial_side(known, forms)
-    pose = known.assembly.platform
+        return _spatial_side(mechanism, forms)
+    pose = mechanism.assembly.platform
     i, j = robot.motion.twist_axes
     centres = []
     for form in forms:
-        q = float(known.assembly.q[robot.q_slices[robot.actuators[form.drive.number].joint]][0])
+        q = float(mechanism.assembly.q[robot.q_slices[robot.actuators[form.drive.number].joint]][0])
         centres.append(np.asarray(form.A + _arm(form, q) - product(pose.R, form.B), dtype=float))
     D, r = centres[1] - centres[0], pose.p - centres[0]
     return 1 if D[i] * r[j] - D[j] * r[i] > 0.0 else -1
 
 
-def _spatial_side(known: Mechanism, forms: list[LegForm]) -> int:
-    robot, pose = known.robot, known.assembly.platform
+def _spatial_side(mechanism: Mechanism, forms: list[LegForm]) -> int:
+    robot, pose = mechanism.robot, mechanism.assembly.platform
     spheres = []
     for form in forms:
-        q = float(known.assembly.q[robot.q_slices[robot.actuators[form.drive.number].joint]][0])
+        q = float(mechanism.assembly.q[robot.q_slices[robot.actuators[form.drive.number].joint]][0])
         centre = np.asarray(form.A + _arm(form, q) - product(pose.R, form.B), dtype=float)
         spheres.append((centre, float(form.length * form.length)))
     found = {side: sphere.three_spheres(spheres, side)[0] for side in (1, -1)}

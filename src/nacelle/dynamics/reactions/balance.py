@@ -23,7 +23,7 @@ import numpy as np
 
 from nacelle.dynamics.demand import Settings, body_wrenches, joint_efforts
 from nacelle.dynamics.state import State, state_at
-from nacelle.kinematics.mechanism.mechanism import mechanism
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.mechanism.mobility import Spin
 from nacelle.kinematics.shapes import of_actuators, of_pose, of_twist, of_unknowns
 from nacelle.kinematics.tree.closure import closure_frames
@@ -116,7 +116,7 @@ def lock_wrenches(robot: Robot, motion: TreeMotion) -> Array:
 
 def idle_spins(robot: Robot) -> list[Spin]:
     """The idle spins that are set to zero."""
-    return [spin for plan in mechanism(robot).legs for spin in plan.spins]
+    return [spin for plan in mechanism_of(robot).legs for spin in plan.spins]
 
 
 def axis_efforts(state: State, u_dot: Array, tau: Array, settings: Settings) -> dict[tuple[int, int], Array]:

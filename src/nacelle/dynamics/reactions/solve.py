@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nacelle.dynamics.reactions.balance import idle_spins, lock_wrenches
-from nacelle.kinematics.mechanism.mechanism import mechanism
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.mechanism.mobility import generic_poses, rank_of
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
@@ -55,7 +55,7 @@ class Structure:
 @lru_cache(maxsize=64)
 def structure(robot: Robot) -> Structure:
     """The signs and scales of a robot's balance."""
-    movers = mechanism(robot).assembly.motion.movers
+    movers = mechanism_of(robot).assembly.motion.movers
     m, tree, count = robot.platform_nv, robot.tree, len(robot.joints)
     first = [m + place.start for place in robot.v_slices]
     # A body lies beyond a joint if the joint is on its way to the root; a fixed joint has no rate to tell.
@@ -115,7 +115,7 @@ class Determination:
 @lru_cache(maxsize=64)
 def determination(robot: Robot) -> Determination:
     """Find by rank, at generic poses, which components of which joints the balance determines."""
-    assembly, signs = mechanism(robot).assembly, structure(robot)
+    assembly, signs = mechanism_of(robot).assembly, structure(robot)
     motions = [motion for motion, _ in generic_poses(robot, assembly)] or [assembly.motion]
     L = np.stack([lock_wrenches(robot, motion) for motion in motions])
     A = scaled_matrix(signs, np.stack([motion.columns.T for motion in motions]), L)
@@ -175,7 +175,7 @@ class Transmitted(NamedTuple):
 
 def transmitted(robot: Robot, found: Mapping[str, Array]) -> Transmitted:
     """Solve the balance, from what `equilibrium` gives for N samples."""
-    signs, known, size = structure(robot), determination(robot), robot.size
+    signs, mechanism, size = structure(robot), determination(robot), robot.size
     locks, columns, R, p = found["locks"], found["columns"], found["R"], found["p"]
     # What tree joints and the platform would have to transmit with the locks of all closures open.
     opened = signs.beyond @ found["needs"] + signs.carries @ found["across"]
@@ -184,16 +184,16 @@ def transmitted(robot: Robot, found: Mapping[str, Array]) -> Transmitted:
     b = (np.einsum("nki,nki->nk", columns, carried) - found["along"]) / signs.rate_scale
     A = scaled_matrix(signs, columns, locks)
     U, s, Vt = np.linalg.svd(A, full_matrices=A.shape[2] > A.shape[1])
-    r = known.rank
+    r = mechanism.rank
     U = U[:, :, :r]
     inside = np.einsum("nki,nk->ni", U, b)
     values = np.einsum("nik,ni->nk", Vt[:, :r], inside / s[:, :r])
     left = b - np.einsum("nki,ni->nk", U, inside)
     total = opened + (signs.brings * (values * signs.lock_scale)[:, None]) @ locks
     wrench = in_frames(total, R, p, size)
-    if known.redundancy:
+    if mechanism.redundancy:
         inner = inner_stress(signs, size, locks, R, p, np.swapaxes(Vt[:, r:], 1, 2))
-        Q = np.linalg.qr(inner.reshape(len(inner), -1, known.redundancy))[0]
+        Q = np.linalg.qr(inner.reshape(len(inner), -1, mechanism.redundancy))[0]
         flat = wrench.reshape(len(wrench), -1)
         flat = flat - np.einsum("nik,nk->ni", Q, np.einsum("nik,ni->nk", Q, flat))
         wrench = flat.reshape(wrench.shape)
@@ -205,7 +205,7 @@ def transmitted(robot: Robot, found: Mapping[str, Array]) -> Transmitted:
 
 def sample_size(robot: Robot) -> int:
     """How many numbers the solution of one sample holds at a time, roughly."""
-    signs, known = structure(robot), determination(robot)
+    signs, mechanism = structure(robot), determination(robot)
     rates, locks = len(signs.rate_scale), len(signs.lock_scale)
     decomposed = rates * locks + rates * rates + 2 * locks * locks
-    return decomposed + len(robot.joints) * 6 * (2 * known.redundancy + 8) + 12 * rates + 6 * locks
+    return decomposed + len(robot.joints) * 6 * (2 * mechanism.redundancy + 8) + 12 * rates + 6 * locks

@@ -206,9 +206,9 @@ def _use(package: Package, precisions: Sequence[str], batch: bool) -> list[str]:
 
 
 def _start(package: Package) -> list[str]:
-    from nacelle.kinematics.mechanism.mechanism import mechanism
+    from nacelle.kinematics.mechanism.mechanism import mechanism_of
 
-    x, y = mechanism(package.robot).reference
+    x, y = mechanism_of(package.robot).reference
     return [
         f"    {letter} = {{{', '.join(repr(float(n)) for n in values)}}}"
         for letter, values in (("x", x), ("y", y))

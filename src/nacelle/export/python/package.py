@@ -176,9 +176,9 @@ def _functions(entry: Entry) -> list[str]:
 
 
 def _newton(package: Package, step: Entry) -> list[str]:
-    from nacelle.kinematics.mechanism.mechanism import mechanism
+    from nacelle.kinematics.mechanism.mechanism import mechanism_of
 
-    _, y = mechanism(package.robot).reference
+    _, y = mechanism_of(package.robot).reference
     names = Arguments(step)
     ny, nx = (variable.size for variable in step.program.inputs)
     start = ", ".join(repr(float(value)) for value in y)

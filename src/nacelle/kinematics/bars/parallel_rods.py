@@ -35,29 +35,32 @@ from nacelle.spatial.scalar import Array, Scalar, at_sample, cross, divide, norm
 
 
 @lru_cache(maxsize=64)
-def around(known: Mechanism) -> tuple[TreeMotion, ...]:
+def around(mechanism: Mechanism) -> tuple[TreeMotion, ...]:
     """The reference and poses around it."""
-    return (known.assembly.motion, *(motion for motion, _ in generic_poses(known.robot, known.assembly)))
+    return (
+        mechanism.assembly.motion,
+        *(motion for motion, _ in generic_poses(mechanism.robot, mechanism.assembly)),
+    )
 
 
-def turns_with(known: Mechanism, body: int) -> bool:
+def turns_with(mechanism: Mechanism, body: int) -> bool:
     """Whether a body of the nacelle turns when the robot moves."""
-    orientations = [motion.poses[body].R for motion in around(known)]
+    orientations = [motion.poses[body].R for motion in around(mechanism)]
     return any(float(np.max(np.abs(R - orientations[0]))) > 1e-9 for R in orientations)
 
 
-def parallelogram_form(robot: Robot, known: Mechanism, index: int, actuator: int) -> LegForm:
+def parallelogram_form(robot: Robot, mechanism: Mechanism, index: int, actuator: int) -> LegForm:
     """Read a leg with a parallelogram.
 
     Raises:
         UnreadError: if it does not move as one rod on a universal joint.
     """
     leg = robot.legs[index]
-    recipe = known.legs[index].recipe
+    recipe = mechanism.legs[index].recipe
     p = leg_type(robot, leg).parallelogram
     if p is None or recipe is None or p.root != robot.actuators[actuator].joint:
         raise UnreadError(f"leg {leg.name!r} is not driven at the root of its parallelogram")
-    _check(robot, known, leg.name, p)
+    _check(robot, mechanism, leg.name, p)
     root, wrist = robot.joints[p.root], robot.joints[p.wrist]
     turns = root.kind is JointKind.REVOLUTE
     X0, (centre, d) = root.frame_predecessor, arm(robot, p)
@@ -67,7 +70,7 @@ def parallelogram_form(robot: Robot, known: Mechanism, index: int, actuator: int
         raise UnreadError(f"the hub's axis of leg {leg.name!r} turns with its arm")
     first = n * (1.0 if behind.R[2, 2] > 0.0 else -1.0) if turns else clean(product(X0.R, centre.R[:, 2]))
     length = norm(d)
-    rods, sign = _rods(robot, known, p, at_sample(first))
+    rods, sign = _rods(robot, mechanism, p, at_sample(first))
     hub = _seen(robot, robot.joints[p.hub].successor, robot.joints[p.hub].frame_successor)
     end = _seen(robot, wrist.predecessor, wrist.frame_predecessor)
     tip = pack([end[0], 0.0, 0.0, end[0] * length, *_point(end[0] * length * length)])
@@ -126,10 +129,10 @@ def _friction(robot: Robot, joint: int) -> tuple[FrictionTerm, ...]:
     return friction[0] if friction else ()
 
 
-def _rods(robot: Robot, known: Mechanism, p: Parallelogram, first: Array) -> tuple[Array, float]:
+def _rods(robot: Robot, mechanism: Mechanism, p: Parallelogram, first: Array) -> tuple[Array, float]:
     """Both rods about their own hinges in e_1, e_2, e_3; 1 if the first one's axis is along e_1, else -1."""
     total: Array = np.zeros(10)
-    poses = known.assembly.motion.poses
+    poses = mechanism.assembly.motion.poses
     sign = 1.0
     for number, (near, far) in enumerate(((p.rod_a, p.end), (p.rod_b, p.fold))):
         joint, other = robot.joints[near], robot.joints[far]
@@ -146,7 +149,7 @@ def _rods(robot: Robot, known: Mechanism, p: Parallelogram, first: Array) -> tup
     return total, sign
 
 
-def _check(robot: Robot, known: Mechanism, name: str, p: Parallelogram) -> None:
+def _check(robot: Robot, mechanism: Mechanism, name: str, p: Parallelogram) -> None:
     """Refuse what is not one rod on a universal joint."""
     own = robot.numeric
     hub, wrist = own.joints[p.hub], own.joints[p.wrist]
@@ -163,7 +166,7 @@ def _check(robot: Robot, known: Mechanism, name: str, p: Parallelogram) -> None:
         seen = _seen(own, body, frame)
         if np.max(np.abs(seen[1:3])) > TOLERANCE * max(seen[0] * robot.size, 1e-300):
             raise UnreadError(f"the {what} of leg {name!r} has its centre of mass beside its axis")
-    if turns_with(known, wrist.successor):
+    if turns_with(mechanism, wrist.successor):
         raise UnreadError(f"the nacelle turns at the end of leg {name!r}")
     for j in (p.hub, p.rod_a, p.rod_b, p.end, p.fold, p.wrist):
         if any(term.basis == "constant" for term in _friction(robot, j)):

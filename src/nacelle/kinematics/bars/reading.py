@@ -36,26 +36,26 @@ from nacelle.spatial.rounding import first_largest, first_smallest
 from nacelle.spatial.scalar import Array, Scalar, at_sample, cross, divide, dot, norm, pack, plus, product
 
 
-def read_legs(robot: Robot, known: Mechanism) -> list[LegForm]:
+def read_legs(robot: Robot, mechanism: Mechanism) -> list[LegForm]:
     """Read all legs, in the order of the actuators.
 
     Raises:
         UnreadError: if a leg is neither a strut nor a driven rod, or does not end on the platform itself.
     """
     if robot.numeric is not robot:
-        return _read_legs(robot, known)
-    return list(_numeric_legs(robot, robot.all_names, known))
+        return _read_legs(robot, mechanism)
+    return list(_numeric_legs(robot, robot.all_names, mechanism))
 
 
 @lru_cache(maxsize=64)
-def _numeric_legs(robot: Robot, names: tuple[str, ...], known: Mechanism) -> list[LegForm]:
+def _numeric_legs(robot: Robot, names: tuple[str, ...], mechanism: Mechanism) -> list[LegForm]:
     """The legs of a robot without symbols, read once; names are no part of a robot's hash."""
     del names
-    return _read_legs(robot, known)
+    return _read_legs(robot, mechanism)
 
 
-def _read_legs(robot: Robot, known: Mechanism) -> list[LegForm]:
-    forms = [read_leg(robot, known, k) for k in range(len(robot.legs))]
+def _read_legs(robot: Robot, mechanism: Mechanism) -> list[LegForm]:
+    forms = [read_leg(robot, mechanism, k) for k in range(len(robot.legs))]
     for form in forms:
         if form.body != PLATFORM:
             raise UnreadError(f"leg {form.name!r} does not end on the platform itself")
@@ -65,13 +65,13 @@ def _read_legs(robot: Robot, known: Mechanism) -> list[LegForm]:
     return [replace(form, A=A, B=B) for form, (A, B) in zip(forms, ends, strict=True)]
 
 
-def read_leg(robot: Robot, known: Mechanism, index: int) -> LegForm:
+def read_leg(robot: Robot, mechanism: Mechanism, index: int) -> LegForm:
     """Read one leg.
 
     Raises:
         UnreadError: if it is neither a strut nor a driven rod.
     """
-    leg, plan = robot.legs[index], known.legs[index]
+    leg, plan = robot.legs[index], mechanism.legs[index]
     if plan.recipe is None:
         raise UnreadError(f"leg {leg.name!r} has no closed form")
     actuators = [k for k, actuator in enumerate(robot.actuators) if actuator.joint in leg.joints]
@@ -84,22 +84,22 @@ def read_leg(robot: Robot, known: Mechanism, index: int) -> LegForm:
         raise UnreadError(f"leg {leg.name!r} has a rotor on a passive joint")
     form, askew = plan.recipe.form, leg_type(robot, leg).askew
     if form == "rods":
-        return _side_by_side(robot, known, index, actuators[0])
+        return _side_by_side(robot, mechanism, index, actuators[0])
     if form == "parallelogram":
-        return parallelogram_form(robot, known, index, actuators[0])
+        return parallelogram_form(robot, mechanism, index, actuators[0])
     chain, numbers = serial_chain(robot, leg), serial_chain(robot.numeric, leg)
     if chain is None or numbers is None:
         raise UnreadError(f"leg {leg.name!r} is not one chain")
     if askew:
         raise UnreadError(f"leg {leg.name!r} is askew: {askew}")
     if FORMS[form].kind == "strut" and driven == chain.owners[-1]:
-        return _strut(robot, known, index, chain, numbers, actuators[0])
+        return _strut(robot, mechanism, index, chain, numbers, actuators[0])
     if FORMS[form].kind == "rod" and driven == chain.owners[0]:
-        return _rod(robot, known, index, chain, numbers, actuators[0], form)
+        return _rod(robot, mechanism, index, chain, numbers, actuators[0], form)
     raise UnreadError(f"leg {leg.name!r} is neither a strut nor a rod on a driven arm or slider")
 
 
-def _side_by_side(robot: Robot, known: Mechanism, index: int, actuator: int) -> LegForm:
+def _side_by_side(robot: Robot, mechanism: Mechanism, index: int, actuator: int) -> LegForm:
     """Rods between balls side by side, on a platform that does not turn: they move as one."""
     leg = robot.legs[index]
     root = robot.actuators[actuator].joint
@@ -110,11 +110,11 @@ def _side_by_side(robot: Robot, known: Mechanism, index: int, actuator: int) -> 
         ]
         if chains[1].letters[1:] != "S":
             raise UnreadError(f"the rods of leg {leg.name!r} do not stand on balls")
-        found.append(_rod(robot, known, index, chains[0], chains[1], actuator, "elbow-ball"))
+        found.append(_rod(robot, mechanism, index, chains[0], chains[1], actuator, "elbow-ball"))
     one, *others = found
-    if any(other.body != one.body for other in others) or turns_with(known, one.body):
+    if any(other.body != one.body for other in others) or turns_with(mechanism, one.body):
         raise UnreadError(f"the rods of leg {leg.name!r} do not stay parallel, because their end turns")
-    R = known.assembly.motion.poses[one.body].R
+    R = mechanism.assembly.motion.poses[one.body].R
     for other in others:
         across = _floats(other.A - one.A) - product(R, _floats(other.B - one.B))
         sizes = _floats(pack([other.length - one.length, other.arm - one.arm]))
@@ -127,10 +127,10 @@ def _side_by_side(robot: Robot, known: Mechanism, index: int, actuator: int) -> 
     return one
 
 
-def _placed(known: Mechanism, chain: Chain, behind: int) -> Array:
+def _placed(mechanism: Mechanism, chain: Chain, behind: int) -> Array:
     """Orientation, in the reference, of the moved frame behind some letters."""
     body, _, pose = next(c for c in chain.bodies if c.behind == behind)
-    return np.asarray(product(known.assembly.motion.poses[body].R, pose.R.T))
+    return np.asarray(product(mechanism.assembly.motion.poses[body].R, pose.R.T))
 
 
 def _gather(robot: Robot, chain: Chain, behind: int, frame: Pose) -> Array:
@@ -190,7 +190,7 @@ def _require_axisymmetric(name: str, what: str, parameters: Array, size: float) 
 
 def _strut(
     robot: Robot,
-    known: Mechanism,
+    mechanism: Mechanism,
     index: int,
     chain: Chain,
     numbers: Chain,
@@ -208,13 +208,13 @@ def _strut(
     if pivot == "R":
         _in_plane(robot, leg.name, Xn[0].R[:, 2])
         o = o * np.array([1.0, 1.0, 0.0])
-    q = float(known.assembly.q[robot.q_slices[numbers.owners[-1]]][0])
+    q = float(mechanism.assembly.q[robot.q_slices[numbers.owners[-1]]][0])
     side, length = (1.0 if float(o @ z) + q > 0.0 else -1.0), abs(float(o @ z) + q)
     e3 = side * slide.R[:, 2]
     sign = 1.0
     a = clean(X0.R[:, 2])
     if pivot == "U":
-        placed = _placed(known, numbers, count - 1)
+        placed = _placed(mechanism, numbers, count - 1)
         r = product(placed, side * z)
         sign = 1.0 if float(product(np.cross(Xn[0].R[:, 2], r), placed[:, 2])) > 0.0 else -1.0
         e1: Array = pack([0.0, 0.0, sign])
@@ -271,7 +271,7 @@ def _floats(values: Array) -> Array:
 
 def _rod(
     robot: Robot,
-    known: Mechanism,
+    mechanism: Mechanism,
     index: int,
     chain: Chain,
     numbers: Chain,
@@ -309,7 +309,7 @@ def _rod(
     sign = 1.0
     e3 = d * divide(1.0, length)
     if pivot == "U":
-        placed = _placed(known, numbers, count)
+        placed = _placed(mechanism, numbers, count)
         side = product(np.cross(_floats(first), product(placed, dn)), placed[:, 2])
         sign = 1.0 if float(side) > 0.0 else -1.0
         E = _axes(pack([0.0, 0.0, sign]), e3)

@@ -36,7 +36,7 @@ from nacelle.kinematics.iteration.continuation import (
 from nacelle.kinematics.iteration.unknowns import pose_units
 from nacelle.kinematics.jacobian import NEAR, conditioning, scaled_inverse
 from nacelle.kinematics.limits import actuator_outside
-from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism
+from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
 from nacelle.kinematics.native import native, native_newton
 from nacelle.kinematics.pose_input import broadcast_guess, checked_poses
 from nacelle.model.joint import Primitive
@@ -133,7 +133,7 @@ def forward_kinematics(
             f"{robot.name} has {count} actuators ({names}), so q has the shape (..., {count}), got "
             f"{wanted.shape}"
         )
-    known = mechanism(robot)
+    mechanism = mechanism_of(robot)
     batch = wanted.shape[:-1]
     rows = wanted.reshape(-1, count)
     valid = np.all(np.isfinite(rows), axis=1)
@@ -141,9 +141,9 @@ def forward_kinematics(
         bad = [a.name for a, value in zip(robot.actuators, rows[0], strict=True) if not np.isfinite(value)]
         raise KinematicsError(f"{robot.name}: {', '.join(bad)} not finite")
     flags = np.where(valid, 0, int(Flag.INVALID))
-    x = np.full((len(rows), known.layout.nx), np.nan)
+    x = np.full((len(rows), mechanism.layout.nx), np.nan)
     iterations = np.zeros(len(rows), dtype=np.int64)
-    if guess is None and sphere.applies(known):
+    if guess is None and sphere.applies(mechanism):
         found = native(functions.sphere_forward, robot)(rows)
         with np.errstate(invalid="ignore"):
             met = valid & (found["gate"] >= 0.0)
@@ -151,19 +151,21 @@ def forward_kinematics(
         x[met] = found["x"][met]
         flags |= np.where(met | ~valid, 0, int(Flag.UNREACHABLE))
         # Spheres meet on both sides of a leg's own singularity.
-        flags[met] |= np.where(_same_modes(known, x[met], rows[met]), 0, int(Flag.OTHER_BRANCH))
+        flags[met] |= np.where(_same_modes(mechanism, x[met], rows[met]), 0, int(Flag.OTHER_BRANCH))
     else:
         starts = None if guess is None else checked_poses(robot, guess)[0]
         if starts is not None:
-            starts = broadcast_guess(starts, (*batch, known.layout.nx)).reshape(-1, known.layout.nx)[valid]
-        search = _search(known)
+            starts = broadcast_guess(starts, (*batch, mechanism.layout.nx)).reshape(-1, mechanism.layout.nx)[
+                valid
+            ]
+        search = _search(mechanism)
         x[valid], iterations[valid], flags[valid] = search.find(rows[valid], starts, follow)
     met = (flags & int(Flag.INVALID | Flag.UNREACHABLE)) == 0
     flags |= np.where(met & actuator_outside(robot, rows), int(Flag.OUT_OF_LIMITS), 0)
     every = None
     if assemblies:
         every = np.empty(len(rows), dtype=object)
-        every[:] = _search(known).assemblies(rows, np.where(met[:, None], x, np.nan))
+        every[:] = _search(mechanism).assemblies(rows, np.where(met[:, None], x, np.nan))
         every = every.reshape(batch)[()]
     if not batch and not met[0]:
         place = ", ".join(f"{value:.6g}" for value in rows[0])
@@ -174,24 +176,24 @@ def forward_kinematics(
     return ForwardKinematics(
         robot,
         wanted,
-        x.reshape(*batch, known.layout.nx),
+        x.reshape(*batch, mechanism.layout.nx),
         iterations.reshape(batch),
         flags.reshape(batch),
         every,
     )
 
 
-def _search(known: Mechanism) -> _Reduced:
-    return _Reduced(known) if known.closed_form else _Whole(known)
+def _search(mechanism: Mechanism) -> _Reduced:
+    return _Reduced(mechanism) if mechanism.closed_form else _Whole(mechanism)
 
 
 class _Reduced:
     """The search on the pose alone, for robots in closed form."""
 
-    def __init__(self, known: Mechanism) -> None:
-        self.known = known
-        self.solver = native_newton(functions.forward_step, known.robot)
-        self.equations = Equations(self.solver, self._conditioning, pose_units(known))
+    def __init__(self, mechanism: Mechanism) -> None:
+        self.mechanism = mechanism
+        self.solver = native_newton(functions.forward_step, mechanism.robot)
+        self.equations = Equations(self.solver, self._conditioning, pose_units(mechanism))
 
     # ---- unknowns and poses
 
@@ -202,25 +204,25 @@ class _Reduced:
     def poses(self, u: Array) -> tuple[Array, Array]:
         """Reduced poses x, and what iteration finds there y, of unknowns."""
         x = u.copy()
-        place = self.known.layout.quaternion
+        place = self.mechanism.layout.quaternion
         if place is not None and len(x):
             x[:, place] /= np.linalg.norm(x[:, place], axis=1, keepdims=True)
         return x, np.zeros((len(x), 0))
 
     def reference(self) -> Array:
         """Unknowns at the reference pose."""
-        return np.asarray(self.known.reference[0])
+        return np.asarray(self.mechanism.reference[0])
 
     @property
     def quaternion(self) -> slice | None:
         """Place of the platform's quaternion among the unknowns."""
-        return self.known.layout.quaternion
+        return self.mechanism.layout.quaternion
 
     # ---- the search
 
     def find(self, q: Array, starts: Array | None, follow: bool) -> tuple[Array, Array, Array]:
         """Poses (N, nx), numbers of Newton's steps and flags at actuator coordinates (N, actuators)."""
-        x = np.full((len(q), self.known.layout.nx), np.nan)
+        x = np.full((len(q), self.mechanism.layout.nx), np.nan)
         steps, flags = np.zeros(len(q), dtype=np.int64), np.full(len(q), int(Flag.UNREACHABLE))
         if not len(q):
             return x, steps, flags
@@ -237,7 +239,7 @@ class _Reduced:
         u = np.full((len(q), size), np.nan)
         every = np.arange(len(q))
         first = np.broadcast_to(reference, (len(q), size)) if starts is None else self.start(starts)
-        if starts is None and q.shape[1] == self.known.robot.motion.n:
+        if starts is None and q.shape[1] == self.mechanism.robot.motion.n:
             left = self._connect(every, q, np.broadcast_to(q0, q.shape), first, u, steps, flags)
         else:
             # From a guess the way is short; and between coordinates of redundant actuators that fit
@@ -245,13 +247,13 @@ class _Reduced:
             left = self._iterate(every, q, first, u, steps, flags, 0)
         if not left.size:
             return u
-        road = _roadmap(self.known.robot)
-        nearest = road.nearest(q[left], _actuator_units(self.known.robot), _NEAREST)
+        road = _roadmap(self.mechanism.robot)
+        nearest = road.nearest(q[left], _actuator_units(self.mechanism.robot), _NEAREST)
         for k in range(nearest.shape[1]):
             still = flags[left] == int(Flag.UNREACHABLE)
             hub = nearest[still, k]
             self._connect(left[still], q, road.p[hub], road.y[hub], u, steps, flags)
-        anywhere = _starts(self.known.robot)[:_TRIES]
+        anywhere = _starts(self.mechanism.robot)[:_TRIES]
         for start in (
             first[left],
             *(road.y[nearest[:, k]] for k in range(nearest.shape[1])),
@@ -265,7 +267,7 @@ class _Reduced:
         """Samples as a path: each continued from the one before."""
         u = np.full((len(q), self.reference().size), np.nan)
         first = None if starts is None else starts[:1]
-        q = _unwound_path(self.known.robot, q, self.reference_actuators())
+        q = _unwound_path(self.mechanism.robot, q, self.reference_actuators())
         own_steps, own_flags = steps[:1], flags[:1]
         u[:1] = self._each(q[:1], first, own_steps, own_flags)
         place, last = 1, 0 if not own_flags[0] & int(Flag.UNREACHABLE) else -1
@@ -298,7 +300,7 @@ class _Reduced:
         """Continue from solutions to the samples `left`; give those that were not reached."""
         if not left.size:
             return left
-        goal = _unwound(self.known.robot, q[left], q0)
+        goal = _unwound(self.mechanism.robot, q[left], q0)
         found = continued(self.equations, u0, lambda which, t: _between(q0[which], goal[which], t))
         steps[left] += found.iterations
         done = left[found.reached]
@@ -316,7 +318,7 @@ class _Reduced:
             q[left],
             tolerance=CLOSED,
             max_iterations=_ITERATIONS,
-            max_step=_LONGEST * max(self.known.robot.size, 1.0),
+            max_step=_LONGEST * max(self.mechanism.robot.size, 1.0),
         )
         steps[left] += found.iterations
         done = found.status == 0
@@ -328,27 +330,27 @@ class _Reduced:
 
     def _conditioning(self, q: Array, u: Array) -> Array:
         """The conditioning of the scaled J_r^-1 and those of the legs (N, 1 + margins)."""
-        robot = self.known.robot
+        robot = self.mechanism.robot
         found = native(functions.inverse_jacobian, robot)(*self.poses(u))
         with np.errstate(invalid="ignore"):
             parallel = conditioning(scaled_inverse(robot, found["J"]))
             squares = found["gates"]
-            if not self.known.closed_form:
+            if not self.mechanism.closed_form:
                 squares = native(functions.distances, robot)(*self.poses(u))
             return np.concatenate([parallel[:, None], np.sqrt(squares)], axis=1)
 
     def reference_actuators(self) -> Array:
         """Coordinates of the actuators in the reference pose."""
-        x, y = self.known.reference
-        return np.asarray(native(functions.actuator_positions, self.known.robot)(x, y)["q"])
+        x, y = self.mechanism.reference
+        return np.asarray(native(functions.actuator_positions, self.mechanism.robot)(x, y)["q"])
 
     def signs(self, x: Array, y: Array) -> tuple[Array, Array]:
         """Signs (N, 1 + branches) against the reference, and the conditioning of the scaled J_r^-1 (N,)."""
-        robot = self.known.robot
+        robot = self.mechanism.robot
         J = scaled_inverse(robot, native(functions.inverse_jacobian, robot)(x, y)["J"])
         parallel = np.zeros(len(x))
         if J.shape[-1] == J.shape[-2] and len(x):
-            x0, y0 = self.known.reference
+            x0, y0 = self.mechanism.reference
             at = scaled_inverse(robot, native(functions.inverse_jacobian, robot)(x0, y0)["J"])
             with np.errstate(invalid="ignore"):
                 at_reference = np.sign(np.linalg.det(at))
@@ -370,8 +372,8 @@ class _Reduced:
 
     def assemblies(self, q: Array, own: Array) -> list[Assemblies]:
         """All poses that seeded starts lead to, for samples (N, actuators) with their own poses (N, nx)."""
-        names = ("parallel", *branch_of(self.known.robot).names)
-        starts = _starts(self.known.robot)
+        names = ("parallel", *branch_of(self.mechanism.robot).names)
+        starts = _starts(self.mechanism.robot)
         result = []
         for wanted, pose in zip(q, own, strict=True):
             if not np.all(np.isfinite(wanted)):
@@ -382,13 +384,13 @@ class _Reduced:
                 wanted[None],
                 tolerance=CLOSED,
                 max_iterations=4 * _ITERATIONS,
-                max_step=_SHORT * max(self.known.robot.size, 1.0),
+                max_step=_SHORT * max(self.mechanism.robot.size, 1.0),
             )
             u = found.y[found.status == 0]
             x, y = self.poses(polished(self.equations, u, np.broadcast_to(wanted, (len(u), wanted.size))))
-            angles = np.array(self.known.layout.units) == "rad"
+            angles = np.array(self.mechanism.layout.units) == "rad"
             x[:, angles] = _wrapped(x[:, angles])
-            keep = _distinct(self.known, x, y, pose)
+            keep = _distinct(self.mechanism, x, y, pose)
             signs, _ = self.signs(x[keep], y[keep])
             result.append(Assemblies(x[keep], signs, names))
         return result
@@ -397,9 +399,9 @@ class _Reduced:
 class _Whole(_Reduced):
     """The search on the platform's pose and all joints."""
 
-    def __init__(self, known: Mechanism) -> None:
-        self.known = known
-        robot = known.robot
+    def __init__(self, mechanism: Mechanism) -> None:
+        self.mechanism = mechanism
+        robot = mechanism.robot
         self.solver = native_newton(functions.assembling_step, robot)
         self.size = 3 if robot.platform_nv == 3 else 7
         units = [robot.size] * 3 + [1.0] * (self.size - 3)
@@ -411,13 +413,13 @@ class _Whole(_Reduced):
 
     def start(self, x: Array) -> Array:
         """Unknowns at poses: all joints there."""
-        found = inverse_kinematics(self.known.robot, x, limits=False)
+        found = inverse_kinematics(self.mechanism.robot, x, limits=False)
         platform = found.bodies
         return self._unknowns(platform.R[:, 1], platform.p[:, 1], found.q)
 
     def reference(self) -> Array:
         """Unknowns at the reference pose."""
-        assembly = self.known.assembly
+        assembly = self.mechanism.assembly
         return self._unknowns(assembly.platform.R, assembly.platform.p, assembly.q)
 
     @property
@@ -431,24 +433,24 @@ class _Whole(_Reduced):
 
     def poses(self, u: Array) -> tuple[Array, Array]:
         """Reduced poses x, and what iteration finds there y, of unknowns."""
-        known = self.known
+        mechanism = self.mechanism
         R = np.eye(3)
         if self.size == 7:
             R = rotation_matrices(u[:, 3:7] / np.linalg.norm(u[:, 3:7], axis=1, keepdims=True))
-        x, dependent = known.chart.coordinates(Pose(R, u[:, :3]))
-        for name in known.robot.motion.joint_names:
-            place = self.size + known.robot.q_slices[known.robot.joint(name)].start
-            x[:, known.layout.x_index(name)] = u[:, place]
-        return x, known.unknowns(dependent, u[:, self.size :])
+        x, dependent = mechanism.chart.coordinates(Pose(R, u[:, :3]))
+        for name in mechanism.robot.motion.joint_names:
+            place = self.size + mechanism.robot.q_slices[mechanism.robot.joint(name)].start
+            x[:, mechanism.layout.x_index(name)] = u[:, place]
+        return x, mechanism.unknowns(dependent, u[:, self.size :])
 
 
-def _same_modes(known: Mechanism, x: Array, q: Array) -> Array:
+def _same_modes(mechanism: Mechanism, x: Array, q: Array) -> Array:
     """Whether legs in closed form are on the side of their singularities that the reference is on (N,)."""
-    found = native(functions.actuator_positions, known.robot)(x, np.zeros((len(x), 0)))
-    off = found["q"] - _unwound(known.robot, q, found["q"])
+    found = native(functions.actuator_positions, mechanism.robot)(x, np.zeros((len(x), 0)))
+    off = found["q"] - _unwound(mechanism.robot, q, found["q"])
     with np.errstate(invalid="ignore"):
         # At its singularity a leg's coordinate is known to the root of rounding.
-        return np.asarray(np.all(np.abs(off) <= _SAME * _actuator_units(known.robot), axis=1))
+        return np.asarray(np.all(np.abs(off) <= _SAME * _actuator_units(mechanism.robot), axis=1))
 
 
 def _between(first: Array, last: Array, t: Array) -> Array:
@@ -484,11 +486,11 @@ def _actuator_units(robot: Robot) -> Array:
     return np.where(_turns(robot), 1.0, robot.size)
 
 
-def _distinct(known: Mechanism, x: Array, y: Array, first: Array) -> Array:
+def _distinct(mechanism: Mechanism, x: Array, y: Array, first: Array) -> Array:
     """Indices of poses that differ, that which is nearest to `first` in front."""
-    place = known.layout.quaternion
-    units = pose_units(known)
-    angles = np.array(known.layout.units) == "rad"
+    place = mechanism.layout.quaternion
+    units = pose_units(mechanism)
+    angles = np.array(mechanism.layout.units) == "rad"
     keep: list[int] = []
     for k in range(len(x)):
         apart = np.abs(x[keep] - x[k])
@@ -518,7 +520,7 @@ def _wrapped(angles: Array) -> Array:
 @lru_cache(maxsize=16)
 def _roadmap(robot: Robot) -> Roadmap:
     """Coordinates of actuators and solutions that are connected with the reference."""
-    search = _search(mechanism(robot))
+    search = _search(mechanism_of(robot))
     q0 = search.reference_actuators()
     rng = np.random.default_rng(0)
     reach = np.where(_actuator_units(robot) == 1.0, _TURN, _FAR * robot.size)
@@ -530,19 +532,19 @@ def _roadmap(robot: Robot) -> Roadmap:
 @lru_cache(maxsize=16)
 def _starts(robot: Robot) -> Array:
     """Seeded starts of the search for all assemblies, all around, where legs in closed form reach."""
-    known = mechanism(robot)
-    search = _search(known)
+    mechanism = mechanism_of(robot)
+    search = _search(mechanism)
     u0 = search.reference()
     rng = np.random.default_rng(0)
     wide = np.where(search.equations.units == 1.0, np.pi, 1.5 * robot.size)
-    many = 32 * _STARTS if known.closed_form else _STARTS
+    many = 32 * _STARTS if mechanism.closed_form else _STARTS
     starts = u0 + rng.uniform(-1.0, 1.0, (many, u0.size)) * wide
     place = search.quaternion
     if place is not None:
         turns = quat_exp(rng.uniform(-1.0, 1.0, (many, 3)) * np.pi)
         starts[:, place] = quat_multiply(turns, u0[place])
     starts[0] = u0
-    if known.closed_form:
+    if mechanism.closed_form:
         gates = native(functions.actuator_positions, robot)(starts, np.zeros((many, 0)))["gates"]
         with np.errstate(invalid="ignore"):
             starts = starts[np.all(gates > 0.0, axis=1)]

@@ -21,12 +21,12 @@ from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array, Scalar, cross, divide, dot, pack, sqrt
 
 
-def applies(known: Mechanism) -> bool:
+def applies(mechanism: Mechanism) -> bool:
     """Whether the pose follows from the actuators by spheres or circles."""
-    robot = known.robot
+    robot = mechanism.robot
     coordinates = robot.motion.coordinates
     if (
-        not known.closed_form
+        not mechanism.closed_form
         or len(robot.legs) != len(coordinates)
         or len(robot.actuators) != len(coordinates)
     ):
@@ -37,10 +37,10 @@ def applies(known: Mechanism) -> bool:
     return sorted(j for j in driven if j is not None) == sorted(a.joint for a in robot.actuators)
 
 
-def _spheres(robot: Robot, known: Mechanism, q: Array) -> list[tuple[Array, Scalar]]:
+def _spheres(robot: Robot, mechanism: Mechanism, q: Array) -> list[tuple[Array, Scalar]]:
     """Centre and square of the radius of each leg's sphere for the platform's origin."""
-    x0 = known.reference[0]
-    R = known.chart.pose(x0).R
+    x0 = mechanism.reference[0]
+    R = mechanism.chart.pose(x0).R
     place = {actuator.joint: k for k, actuator in enumerate(robot.actuators)}
     result = []
     for leg in robot.legs:
@@ -53,23 +53,28 @@ def _spheres(robot: Robot, known: Mechanism, q: Array) -> list[tuple[Array, Scal
     return result
 
 
-def meet(robot: Robot, known: Mechanism, q: Array) -> tuple[Array, Scalar]:
+def meet(robot: Robot, mechanism: Mechanism, q: Array) -> tuple[Array, Scalar]:
     """The pose x (nx,) and a gate: below zero where the spheres do not meet, zero where they touch."""
-    return _meet(robot, known, q, _side(known))
+    return _meet(robot, mechanism, q, _side(mechanism))
 
 
 @lru_cache(maxsize=64)
-def _side(known: Mechanism) -> int:
+def _side(mechanism: Mechanism) -> int:
     """Which of the two points is that of the reference pose."""
-    x0 = known.reference[0]
-    q = np.array([known.assembly.q[known.robot.q_slices[a.joint]][0] for a in known.robot.actuators])
+    x0 = mechanism.reference[0]
+    q = np.array(
+        [mechanism.assembly.q[mechanism.robot.q_slices[a.joint]][0] for a in mechanism.robot.actuators]
+    )
     with np.errstate(all="ignore"):
-        errors = {side: float(np.max(np.abs(_meet(known.robot, known, q, side)[0] - x0))) for side in (1, -1)}
+        errors = {
+            side: float(np.max(np.abs(_meet(mechanism.robot, mechanism, q, side)[0] - x0)))
+            for side in (1, -1)
+        }
     return min(errors, key=lambda side: errors[side])
 
 
-def _meet(robot: Robot, known: Mechanism, q: Array, side: int) -> tuple[Array, Scalar]:
-    spheres = _spheres(robot, known, q)
+def _meet(robot: Robot, mechanism: Mechanism, q: Array, side: int) -> tuple[Array, Scalar]:
+    spheres = _spheres(robot, mechanism, q)
     if len(spheres) == 3:
         p, gate = three_spheres(spheres, side)
     else:

@@ -31,7 +31,7 @@ def _order_of(tables: Array, unit: Array) -> SolveOrder:
 
 def dependent_order(plan: Plan, placed: list[Placed]) -> SolveOrder | None:
     """Pivots for the dependent rates of the nacelle that are strong at all samples."""
-    count = len(plan.known.dependent)
+    count = len(plan.mechanism.dependent)
     if count < 2:
         return None
     D = np.stack([np.asarray(eliminated(plan, at).D, dtype=float) for at in placed])
@@ -42,8 +42,8 @@ def dependent_order(plan: Plan, placed: list[Placed]) -> SolveOrder | None:
 
 def solve_order(plan: Plan, placed: list[Placed]) -> tuple[SolveOrder | None, float]:
     """Pivots of the nacelle's balance that are strong at all samples; for up to three, its determinant."""
-    known = plan.known
-    n = len(known.independent)
+    mechanism = plan.mechanism
+    n = len(mechanism.independent)
     count = sum(len(leg.order.active) for leg in plan.legs)
     if count != n:
         return None, 1.0
@@ -54,7 +54,7 @@ def solve_order(plan: Plan, placed: list[Placed]) -> tuple[SolveOrder | None, fl
     C = np.stack(tables)
     if n == 1:
         return None, float(np.max(np.abs(np.linalg.det(C))))
-    unit = 1.0 / rate_scale(known.robot)[list(known.independent)]
+    unit = 1.0 / rate_scale(mechanism.robot)[list(mechanism.independent)]
     order, constant = _order_of(C, unit), constant_rows(C)
     if constant is None:
         return order, 1.0
@@ -65,7 +65,7 @@ def solve_order(plan: Plan, placed: list[Placed]) -> tuple[SolveOrder | None, fl
 
 def unit_forces(plan: Plan, placed: list[Placed]) -> frozenset[tuple[int, int]]:
     """Actuators whose column of the balance has a constant entry if it belongs to a unit force of theirs."""
-    n = len(plan.known.independent)
+    n = len(plan.mechanism.independent)
     keys = [(k, row) for k, leg in enumerate(plan.legs) for row, _ in leg.order.active]
     if len(keys) != n or n > 3:
         return frozenset()
@@ -91,29 +91,29 @@ def _gains_constants(columns: Array) -> bool:
 
 
 def rows_that_decide(
-    known: Mechanism, placed: list[Placed], legs: list[LegOrder]
+    mechanism: Mechanism, placed: list[Placed], legs: list[LegOrder]
 ) -> tuple[list[LegOrder], tuple[int, ...], bool]:
     """Choose the rows that decide the dependent rates of the nacelle: those that are most independent.
 
     Beside them it says whether the nacelle's own rows that were not chosen are zero for good.
     """
-    if not known.dependent:
+    if not mechanism.dependent:
         return legs, (), True
-    scale = rate_scale(known.robot)[list(known.dependent)]
+    scale = rate_scale(mechanism.robot)[list(mechanism.dependent)]
     tables = []
     for at in placed:
         trial = [LegOrder(leg.order, leg.zeros, leg.order.left, leg.units) for leg in legs]
-        found = eliminated(Plan(known, Parts(), tuple(trial), (), None, 1.0, None, ()), at)
+        found = eliminated(Plan(mechanism, Parts(), tuple(trial), (), None, 1.0, None, ()), at)
         rows = [loop.coefficients(at.nacelle, row) for loop in found.loops for row in loop.tie.rows]
         own = len(rows)
         keys = [(k, row) for k, leg in enumerate(trial) for row in leg.kept]
         rows += [found.felt[key] for key in keys]
-        tables.append([[float(row.get(rate, 0.0)) for rate in known.dependent] for row in rows])
+        tables.append([[float(row.get(rate, 0.0)) for rate in mechanism.dependent] for row in rows])
     D = np.array(tables) * scale
     D = D / np.maximum(np.max(np.abs(D), axis=(0, 2), keepdims=True), 1e-300)
     chosen: list[int] = []
     left = D.copy()
-    for _ in known.dependent:
+    for _ in mechanism.dependent:
         # Gram and Schmidt at every sample: the row that is longest at the worst one, sparse rows first.
         length = np.min(np.linalg.norm(left, axis=2), axis=0)
         filled = np.count_nonzero(np.max(np.abs(D), axis=0) > _FILLED, axis=1)

@@ -83,29 +83,29 @@ def flat(form: LegForm, vector: Array) -> Array:
     return pack([0.0 if j == k else vector[j] for j in range(3)])
 
 
-def hinge_side(known: Mechanism, form: LegForm, joint: Joint) -> float:
+def hinge_side(mechanism: Mechanism, form: LegForm, joint: Joint) -> float:
     """1 if the axis of a joint at the point lies along that of a leg, which is parallel to it, else -1."""
-    robot = known.robot
-    pose = known.assembly.motion.poses[joint.predecessor]
+    robot = mechanism.robot
+    pose = mechanism.assembly.motion.poses[joint.predecessor]
     axis = product(pose.R, robot.joints[robot.joint(joint.name)].frame_predecessor.R[:, 2])
     return 1.0 if float(axis @ at_sample(form.first)) > 0.0 else -1.0
 
 
 @lru_cache(maxsize=256)
-def find_bars(known: Mechanism, *, uneven: bool = True) -> tuple[int, ...]:
+def find_bars(mechanism: Mechanism, *, uneven: bool = True) -> tuple[int, ...]:
     """Legs that are bars, decided by the robot's own numbers.
 
     With `uneven` also rods on universal joints with products of inertia or a centre of mass beside their
     line: of these the mass matrix is shorter, but not what a motion requires.
     """
-    robot = known.robot
+    robot = mechanism.robot
     forms: dict[int, LegForm] = {}
     for k in range(len(robot.legs)):
         try:
-            form = read_leg(robot, known, k)
+            form = read_leg(robot, mechanism, k)
         except UnreadError:
             continue
-        if _is_bar(known, form) and (uneven or not is_uneven(form)):
+        if _is_bar(mechanism, form) and (uneven or not is_uneven(form)):
             forms[k] = form
     owner = {body: k for k, leg in enumerate(robot.legs) for body in leg.bodies}
     for joint in robot.closures:
@@ -127,17 +127,17 @@ def is_uneven(numeric: LegForm) -> bool:
     return is_rod and (products > TOLERANCE * inertia or beside > TOLERANCE * first)
 
 
-def _is_bar(known: Mechanism, form: LegForm) -> bool:
+def _is_bar(mechanism: Mechanism, form: LegForm) -> bool:
     end = form.passive
     if form.kind == "rod" and form.pivot == "S":
         # Rods between spherical joints are known by their points in every leg (`rods`).
         return False
     if form.pivot == "R":
-        planar = form.body == PLATFORM and not known.dependent and not known.parasitic
+        planar = form.body == PLATFORM and not mechanism.dependent and not mechanism.parasitic
         return planar and end.end_kind in (JointKind.REVOLUTE, JointKind.POINT)
     # A joint at B that holds more than the point says something of the nacelle's rotation.
     locks = end.end_kind not in (JointKind.SPHERICAL, JointKind.POINT)
-    if locks and (known.dependent or end.end):
+    if locks and (mechanism.dependent or end.end):
         return False
     return not any(term.basis == "constant" for terms in (end.second, end.still) for term in terms)
 
@@ -159,11 +159,11 @@ def bar_bodies(robot: Robot, bars: tuple[int, ...]) -> frozenset[int]:
     return frozenset(found)
 
 
-def bars_of(robot: Robot, known: Mechanism, legs: tuple[int, ...], up: int) -> dict[int, Bar]:
+def bars_of(robot: Robot, mechanism: Mechanism, legs: tuple[int, ...], up: int) -> dict[int, Bar]:
     """The bars of a robot with its numbers, which may be symbols; `up` as `Bar` has it."""
     found: dict[int, Bar] = {}
     for k in legs:
-        form, numeric = read_leg(robot, known, k), read_leg(robot.numeric, known, k)
+        form, numeric = read_leg(robot, mechanism, k), read_leg(robot.numeric, mechanism, k)
         drive = robot.joints[robot.actuators[form.drive.number].joint]
         rate = robot.platform_nv + robot.v_slices[robot.actuators[form.drive.number].joint].start
         if form.kind == "strut":

@@ -61,15 +61,15 @@ def closing(legs: Legs, basis: Array) -> Closing:
         legs: the robot, eliminated.
         basis: the nacelle's rates (nw, d) at unit rates of the d dependent numbers.
     """
-    placed, known = legs.placed, legs.plan.known
-    chosen = known.iterated_legs
+    placed, mechanism = legs.placed, legs.plan.mechanism
+    chosen = mechanism.iterated_legs
     gaps = {k: [_open(placed, tie) for tie in placed.ties[k]] for k in chosen}
     sides = {k: [value for values in gaps[k] for value in values] for k in chosen}
     loops = [_open_loop(placed, loop) for loop in legs.loops]
     own = [value for values in loops for value in values]
     step = _dependent_step(legs, basis, sides, own)
     w: Rates = {}
-    for place, rate in enumerate(known.w_rates):
+    for place, rate in enumerate(mechanism.w_rates):
         value: Scalar = 0.0
         for k, entry in enumerate(step.tolist()):
             value = plus_times(value, basis[place, k], entry)
@@ -111,7 +111,7 @@ def _dependent_step(legs: Legs, basis: Array, sides: dict[int, list[Scalar]], ow
             for i, factor in legs.remaining[k, row].items():
                 value = plus_times(value, factor, sides[k][i])
             right.append(value)
-    places = {rate: place for place, rate in enumerate(legs.plan.known.w_rates)}
+    places = {rate: place for place, rate in enumerate(legs.plan.mechanism.w_rates)}
     D = []
     for row_ in legs.dependent_rows:
         entries: list[Scalar] = []
@@ -231,5 +231,7 @@ def applies(plan: Plan, count: int) -> bool:
 
     Legs that leave rows over must themselves be found by iteration.
     """
-    own = plan.known.iterated_legs
-    return count == len(plan.known.dependent) and all(k in own for k, leg in enumerate(plan.legs) if leg.kept)
+    own = plan.mechanism.iterated_legs
+    return count == len(plan.mechanism.dependent) and all(
+        k in own for k, leg in enumerate(plan.legs) if leg.kept
+    )

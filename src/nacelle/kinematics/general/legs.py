@@ -131,7 +131,7 @@ class Legs:
     @cached_property
     def D(self) -> Array:
         """The rows over the dependent rates."""
-        dependent = self.plan.known.dependent
+        dependent = self.plan.mechanism.dependent
         return pack([[row.get(rate, 0.0) for rate in dependent] for row in self.dependent_rows])
 
     @cached_property
@@ -145,10 +145,10 @@ class Legs:
     @cached_property
     def W(self) -> Array:
         """Dependent rates of the nacelle from v (dependent, n)."""
-        known = self.plan.known
-        if not known.dependent:
-            return np.zeros((0, len(known.independent)))
-        right = pack([[row.get(rate, 0.0) for rate in known.independent] for row in self.dependent_rows])
+        mechanism = self.plan.mechanism
+        if not mechanism.dependent:
+            return np.zeros((0, len(mechanism.independent)))
+        right = pack([[row.get(rate, 0.0) for rate in mechanism.independent] for row in self.dependent_rows])
         return self._solved(-right)
 
     def _solved(self, right: Array) -> Array:
@@ -167,11 +167,11 @@ class Legs:
         return self._spread(v, self.W)
 
     def _spread(self, v: Array, W: Array, more: Array | None = None) -> Rates:
-        known = self.plan.known
-        found: Rates = dict(zip(known.independent, v.tolist(), strict=True))
-        for i, rate in enumerate(known.dependent):
+        mechanism = self.plan.mechanism
+        found: Rates = dict(zip(mechanism.independent, v.tolist(), strict=True))
+        for i, rate in enumerate(mechanism.dependent):
             value: Scalar = 0.0 if more is None else more[i]
-            for j in range(len(known.independent)):
+            for j in range(len(mechanism.independent)):
                 value = plus_times(value, W[i, j], v[j])
             found[rate] = value
         return found
@@ -195,7 +195,7 @@ class Legs:
 
     def bias(self, u: Rates, frames: dict[int, Frame]) -> Array | None:
         """Accelerations of the dependent rates where dv/dt = 0; `frames` have no accelerations of w."""
-        if not self.plan.known.dependent:
+        if not self.plan.mechanism.dependent:
             return None
         nodes = outward(self.placed.chains, u, {}, frames)
         state = Moving(self.placed.chains, u, nodes, frames, nodes, frames, ZERO)
@@ -229,11 +229,11 @@ class Legs:
 
     def along_v(self, forces: Rates) -> list[Scalar]:
         """Forces along the moving rates of the nacelle, as forces along v: F_v + W^T F_dep."""
-        known = self.plan.known
+        mechanism = self.plan.mechanism
         found = []
-        for j, rate in enumerate(known.independent):
+        for j, rate in enumerate(mechanism.independent):
             value = forces.get(rate, 0.0)
-            for i, other in enumerate(known.dependent):
+            for i, other in enumerate(mechanism.dependent):
                 value = plus_times(value, self.W[i, j], forces.get(other, 0.0))
             found.append(value)
         return found

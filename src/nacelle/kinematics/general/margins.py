@@ -51,9 +51,9 @@ def margins(legs: Legs) -> Array:
     """The margins (legs,), or (legs + 1,) where the nacelle has dependent rates."""
     plan = legs.plan
     values: list[Scalar] = [closed_form_margin(gates) for gates in legs.placed.now.gates]
-    for k in plan.known.iterated_legs:
+    for k in plan.mechanism.iterated_legs:
         values[k] = _margin(leg_determinant(legs, k), plan.margins[k])
-    if plan.known.dependent:
+    if plan.mechanism.dependent:
         values.append(_margin(nacelle_determinant(legs), plan.margins[-1]))
     return pack(values)
 
@@ -72,9 +72,9 @@ def distances(legs: Legs) -> list[Scalar]:
     plan = legs.plan
     values: list[Scalar] = []
     coupled: list[Scalar] = []
-    for k in plan.known.iterated_legs:
+    for k in plan.mechanism.iterated_legs:
         (coupled if plan.legs[k].kept else values).append(leg_determinant(legs, k))
-    if plan.known.dependent:
+    if plan.mechanism.dependent:
         values.append(multiplied([*coupled, nacelle_determinant(legs)]))
     return [value * value for value in values]
 

@@ -136,7 +136,7 @@ class Nacelle:
 
     Attributes:
         robot: the robot.
-        known: its analysis.
+        mechanism: its analysis.
         poses: of its bodies.
         axes: for every body the rates of joints between the platform and it.
         steps: for every joint its rates, primitive by primitive.
@@ -147,7 +147,7 @@ class Nacelle:
     """
 
     robot: Robot
-    known: Mechanism
+    mechanism: Mechanism
     poses: dict[int, Pose]
     axes: dict[int, tuple[Axis, ...]]
     steps: dict[int, tuple[tuple[Axis, ...], ...]]
@@ -257,7 +257,7 @@ def _triples(robot: Robot, w: dict[int, Scalar]) -> tuple[Array, Array]:
     return linear, pack([w.get(k, 0.0) for k in range(3, 6)])
 
 
-def nacelle_at(robot: Robot, known: Mechanism, now: Configuration) -> Nacelle:
+def nacelle_at(robot: Robot, mechanism: Mechanism, now: Configuration) -> Nacelle:
     """The nacelle at a configuration."""
     starts = np.cumsum([0, *(len(joint.primitives) for joint in robot.tree_joints)])
     poses = {body: now.motion.poses[body] for body in robot.nacelle.bodies}
@@ -278,5 +278,5 @@ def nacelle_at(robot: Robot, known: Mechanism, now: Configuration) -> Nacelle:
             rate += primitive.nv
         steps[j] = tuple(groups)
         axes[joint.successor] = (*axes[joint.predecessor], *(axis for group in groups for axis in group))
-    moving = (*known.independent, *known.dependent)
-    return Nacelle(robot, known, poses, axes, steps, moving)
+    moving = (*mechanism.independent, *mechanism.dependent)
+    return Nacelle(robot, mechanism, poses, axes, steps, moving)

@@ -114,7 +114,7 @@ class Plan:
     """The decisions for a robot.
 
     Attributes:
-        known: its analysis.
+        mechanism: its analysis.
         parts: rods, bars and idle spins.
         legs: for every leg its order.
         own_rows: rows of the nacelle's own loops that decide dependent rates.
@@ -128,7 +128,7 @@ class Plan:
         idle: for ties (leg, number) a direction in which their force does no work on the nacelle.
     """
 
-    known: Mechanism
+    mechanism: Mechanism
     parts: Parts
     legs: tuple[LegOrder, ...]
     own_rows: tuple[int, ...]
@@ -165,7 +165,7 @@ class Placed:
 
 def place(
     robot: Robot,
-    known: Mechanism,
+    mechanism: Mechanism,
     parts: Parts,
     x: Array,
     y: Array,
@@ -173,26 +173,26 @@ def place(
     pole: bool = False,
 ) -> Placed:
     """Place a robot: frames, nacelle and ties; with `pole`, moments count about the first leg's point."""
-    return _placed(robot, known, parts, configuration(robot, known, x, y), pole)
+    return _placed(robot, mechanism, parts, configuration(robot, mechanism, x, y), pole)
 
 
 def placed_at(plan: Plan, robot: Robot, now: Configuration) -> Placed:
     """A robot at a configuration, where nothing but its rates is wanted."""
-    placed = _placed(robot, plan.known, plan.parts, now, False)
+    placed = _placed(robot, plan.mechanism, plan.parts, now, False)
     return replace(placed, chains=replace(placed.chains, joined=False, runs={}))
 
 
-def _placed(robot: Robot, known: Mechanism, parts: Parts, now: Configuration, pole: bool) -> Placed:
-    bars = bars_of(robot, known, parts.bars, parts.up)
+def _placed(robot: Robot, mechanism: Mechanism, parts: Parts, now: Configuration, pole: bool) -> Placed:
+    bars = bars_of(robot, mechanism, parts.bars, parts.up)
     frames = chains(robot, now, parts.omitted, own_axes(bars) if parts.way.turned else {})
-    nacelle = replace(nacelle_at(robot, known, now), spread=_is_spread(robot))
-    feet = _feet(known, parts, bars) if pole else None
-    if pole and _has_pole(known):
+    nacelle = replace(nacelle_at(robot, mechanism, now), spread=_is_spread(robot))
+    feet = _feet(mechanism, parts, bars) if pole else None
+    if pole and _has_pole(mechanism):
         first = _first_point(robot)
         if feet is not None:
             nacelle = replace(nacelle, pole=feet[0])
         elif first is not None:
-            start = first if nacelle.spread and _are_struts(known, bars) else None
+            start = first if nacelle.spread and _are_struts(mechanism, bars) else None
             nacelle = replace(nacelle, pole=nacelle.point(PLATFORM, first), start=start)
     listed = rods_of(robot, parts.rods)
     ties = tuple(
@@ -204,41 +204,41 @@ def _placed(robot: Robot, known: Mechanism, parts: Parts, now: Configuration, po
     return Placed(robot, now, frames, nacelle, tuple(listed.values()), ties)
 
 
-def _has_pole(known: Mechanism) -> bool:
+def _has_pole(mechanism: Mechanism) -> bool:
     """Whether moments may be taken about any point: with a rotation go the translations across its axis."""
-    moving = set(known.independent)
+    moving = set(mechanism.independent)
     axes = [k for k in range(3) if 3 + k in moving]
-    if not axes or known.dependent or max(moving) > 5:
+    if not axes or mechanism.dependent or max(moving) > 5:
         return False
     return all({(k + 1) % 3, (k + 2) % 3} <= moving for k in axes)
 
 
-def _feet(known: Mechanism, parts: Parts, bars: dict[int, Bar]) -> list[Array] | None:
+def _feet(mechanism: Mechanism, parts: Parts, bars: dict[int, Bar]) -> list[Array] | None:
     """Points of the base that all legs stand on as struts, if they lie in a plane across their direction.
 
     Moments about one of them make three rows of the nacelle's balance constant.
     """
-    if len(known.independent) != 6 or parts.way.turned or not _are_struts(known, bars):
+    if len(mechanism.independent) != 6 or parts.way.turned or not _are_struts(mechanism, bars):
         return None
     height = np.array([float(bar.numeric.A[parts.up]) for bar in bars.values()])
-    flat = float(np.ptp(height)) <= TOLERANCE * known.robot.size
+    flat = float(np.ptp(height)) <= TOLERANCE * mechanism.robot.size
     # At one height for good.
     level = bars[0].form.A[parts.up]
     points = [[level if k == parts.up else bar.form.A[k] for k in range(3)] for bar in bars.values()]
     return [pack(point) for point in points] if flat else None
 
 
-def _are_struts(known: Mechanism, bars: dict[int, Bar]) -> bool:
+def _are_struts(mechanism: Mechanism, bars: dict[int, Bar]) -> bool:
     """Whether all legs are struts: their ends are needed for nothing but their lines."""
-    return len(bars) == len(known.robot.legs) and all(bar.is_strut for bar in bars.values())
+    return len(bars) == len(mechanism.robot.legs) and all(bar.is_strut for bar in bars.values())
 
 
 def is_counted_from_pole(plan: Plan) -> bool:
     """Whether all points of the platform may be counted from the one where the first leg holds it."""
-    robot, parts = plan.known.robot, plan.parts
-    bars = bars_of(robot, plan.known, parts.bars, parts.up)
-    whole = _are_struts(plan.known, bars) and _is_spread(robot) and _has_pole(plan.known)
-    return whole and _feet(plan.known, parts, bars) is None
+    robot, parts = plan.mechanism.robot, plan.parts
+    bars = bars_of(robot, plan.mechanism, parts.bars, parts.up)
+    whole = _are_struts(plan.mechanism, bars) and _is_spread(robot) and _has_pole(plan.mechanism)
+    return whole and _feet(plan.mechanism, parts, bars) is None
 
 
 def _is_spread(robot: Robot) -> bool:

@@ -38,7 +38,7 @@ from nacelle.kinematics.general.rods import find_rods
 from nacelle.kinematics.iteration.branch import branch_numbers
 from nacelle.kinematics.margins import NEAR_MARGIN, margins
 from nacelle.kinematics.mechanism.assembly import advance, held_rates, rate_scale, row_scale, solve_closures
-from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism
+from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
 from nacelle.kinematics.tree.configuration import configuration
 from nacelle.kinematics.tree.rates import rate_map
 from nacelle.model.robot import Robot
@@ -53,15 +53,15 @@ _PIVOT_SAMPLES = 6
 _CHECKED, _SAME = 2, 1e-6
 
 
-def sample_states(known: Mechanism, count: int, seed: int = 7) -> list[tuple[Array, Array]]:
+def sample_states(mechanism: Mechanism, count: int, seed: int = 7) -> list[tuple[Array, Array]]:
     """Closed configurations (x, y) around the reference, moved along the independent coordinates."""
-    robot, start = known.robot, known.assembly
+    robot, start = mechanism.robot, mechanism.assembly
     rng = np.random.default_rng(seed)
     held = held_rates(robot)
     scale = rate_scale(robot)
     nacelle = held.copy()
-    nacelle[list(known.w_rates)] = True
-    found = [known.reference]
+    nacelle[list(mechanism.w_rates)] = True
+    found = [mechanism.reference]
     reach, tries = 0.3, 0
     while len(found) < count and tries < 12 * count:
         tries += 1
@@ -72,50 +72,50 @@ def sample_states(known: Mechanism, count: int, seed: int = 7) -> list[tuple[Arr
         if np.max(np.abs(state.residual / row_scale(robot)), initial=0.0) > 1e-12:
             reach *= 0.8
             continue
-        x, rest = known.chart.coordinates(pose)
+        x, rest = mechanism.chart.coordinates(pose)
         for name in robot.motion.joint_names:
-            x[known.layout.x_index(name)] = q[robot.q_slices[robot.joint(name)]][0]
-        y = known.unknowns(rest, q)
-        if _on_branch(known, x, y):
+            x[mechanism.layout.x_index(name)] = q[robot.q_slices[robot.joint(name)]][0]
+        y = mechanism.unknowns(rest, q)
+        if _on_branch(mechanism, x, y):
             found.append((x, y))
         else:
             reach *= 0.8
     return found
 
 
-def _on_branch(known: Mechanism, x: Array, y: Array) -> bool:
+def _on_branch(mechanism: Mechanism, x: Array, y: Array) -> bool:
     """Whether a closed configuration is on the branch of the reference, and near no serial singularity.
 
     Newton's iteration may have gone elsewhere: a nacelle that only translates may have tilted.
     """
-    robot = known.robot
-    now = configuration(robot, known, x, y)
-    near = np.asarray(margins(robot, known, now), dtype=float)
-    signs = np.asarray(branch_numbers(robot, known, now, y), dtype=float)
+    robot = mechanism.robot
+    now = configuration(robot, mechanism, x, y)
+    near = np.asarray(margins(robot, mechanism, now), dtype=float)
+    signs = np.asarray(branch_numbers(robot, mechanism, now, y), dtype=float)
     return bool(np.all(near > NEAR_MARGIN) and np.all(signs > 0.0))
 
 
 def is_turned(robot: Robot, *, friction: bool) -> bool:
     """Whether bars are shorter in axes of their own: rods on arms that require something of their turning."""
-    known = mechanism(robot.numeric)
-    bars = bars_of(known.robot, known, find_bars(known), 0).values()
+    mechanism = mechanism_of(robot.numeric)
+    bars = bars_of(mechanism.robot, mechanism, find_bars(mechanism), 0).values()
     return any(bar.form.drive.turns and not bar.turns_alone(friction) for bar in bars if not bar.is_strut)
 
 
 def plan_of(robot: Robot, way: Way = WHOLE) -> Plan:
     """The plan of a robot, made once from its numbers."""
     own = robot.numeric
-    return _plan(own, own.all_names, _plain(mechanism(own), way))
+    return _plan(own, own.all_names, _plain(mechanism_of(own), way))
 
 
 @lru_cache(maxsize=256)
-def _plain(known: Mechanism, way: Way) -> Way:
+def _plain(mechanism: Mechanism, way: Way) -> Way:
     """The same way without what makes no difference for a robot."""
-    bars = find_bars(known, uneven=way.uneven) if way.direct else ()
+    bars = find_bars(mechanism, uneven=way.uneven) if way.direct else ()
     if not bars:
         return WHOLE
-    axes = own_axes(bars_of(known.robot, known, bars, 0)) if way.turned else {}
-    return Way(True, bool(axes), way.uneven or bars == find_bars(known))
+    axes = own_axes(bars_of(mechanism.robot, mechanism, bars, 0)) if way.turned else {}
+    return Way(True, bool(axes), way.uneven or bars == find_bars(mechanism))
 
 
 def is_served(robot: Robot, *, direct: bool = False) -> bool:
@@ -128,7 +128,7 @@ def is_served(robot: Robot, *, direct: bool = False) -> bool:
     if not robot.is_like_numeric:
         return False
     way = Way(True, is_turned(own, friction=True), uneven=False) if direct else WHOLE
-    return _agrees(own, own.all_names, _plain(mechanism(own), way))
+    return _agrees(own, own.all_names, _plain(mechanism_of(own), way))
 
 
 @lru_cache(maxsize=64)
@@ -136,9 +136,9 @@ def _agrees(robot: Robot, names: tuple[str, ...], way: Way) -> bool:
     try:
         plan = _plan(robot, names, way)
         for x, y in plan.samples[:_CHECKED]:
-            now = configuration(robot, plan.known, x, y)
+            now = configuration(robot, plan.mechanism, x, y)
             legs = eliminated(plan, placed_at(plan, robot, now))
-            U = np.asarray(rate_map(robot, plan.known, now), dtype=float)
+            U = np.asarray(rate_map(robot, plan.mechanism, now), dtype=float)
             for k, unit in enumerate(np.eye(U.shape[1])):
                 w = legs.nacelle_rates(unit)
                 rates = {**w, **legs.rates(legs.placed.nacelle.frames(w, {}, np.zeros(3)))}
@@ -155,19 +155,19 @@ def _states(robot: Robot, names: tuple[str, ...]) -> list[tuple[Array, Array]]:
     """Sample states of a robot, the same for all ways."""
     del names
     with np.errstate(all="ignore"):
-        return sample_states(mechanism(robot), _SAMPLES)
+        return sample_states(mechanism_of(robot), _SAMPLES)
 
 
-def _parts(known: Mechanism, way: Way, states: list[tuple[Array, Array]]) -> Parts:
+def _parts(mechanism: Mechanism, way: Way, states: list[tuple[Array, Array]]) -> Parts:
     """What of a robot is known by points alone."""
-    robot, rods = known.robot, find_rods(known)
-    bars = find_bars(known, uneven=way.uneven) if way.direct else ()
+    robot, rods = mechanism.robot, find_rods(mechanism)
+    bars = find_bars(mechanism, uneven=way.uneven) if way.direct else ()
     omitted = rods | bar_bodies(robot, bars)
-    spins = tuple(tuple(s for s in plan.spins if s.body not in omitted) for plan in known.legs)
+    spins = tuple(tuple(s for s in plan.spins if s.body not in omitted) for plan in mechanism.legs)
     parts = Parts(rods, bars, omitted, spins, way)
     directions = []
     for x, y in states:
-        at = place(robot, known, parts, x, y)
+        at = place(robot, mechanism, parts, x, y)
         for k in bars:
             tie = at.ties[k][0]
             if tie.rows[0].kind == "strut":
@@ -178,17 +178,19 @@ def _parts(known: Mechanism, way: Way, states: list[tuple[Array, Array]]) -> Par
 
 @lru_cache(maxsize=64)
 def _plan(robot: Robot, names: tuple[str, ...], way: Way) -> Plan:
-    known = mechanism(robot)
+    mechanism = mechanism_of(robot)
     states = _states(robot, names)
     with np.errstate(all="ignore"):
-        parts = _parts(known, way, states[:_PIVOT_SAMPLES])
-        placed = [place(robot, known, parts, x, y, pole=True) for x, y in states[:_PIVOT_SAMPLES]]
+        parts = _parts(mechanism, way, states[:_PIVOT_SAMPLES])
+        placed = [place(robot, mechanism, parts, x, y, pole=True) for x, y in states[:_PIVOT_SAMPLES]]
     legs = []
     for k in range(len(robot.legs)):
-        legs.append(_leg_order(known, parts, placed, k))
-    legs, own_rows, complete = rows_that_decide(known, placed, legs)
-    complete &= all(_says_nothing(known, leg, parts, k) for k, leg in enumerate(legs))
-    first = Plan(*(known, parts, tuple(legs), own_rows, None, 1.0, None, tuple(states)), complete=complete)
+        legs.append(_leg_order(mechanism, parts, placed, k))
+    legs, own_rows, complete = rows_that_decide(mechanism, placed, legs)
+    complete &= all(_says_nothing(mechanism, leg, parts, k) for k, leg in enumerate(legs))
+    first = Plan(
+        *(mechanism, parts, tuple(legs), own_rows, None, 1.0, None, tuple(states)), complete=complete
+    )
     first = replace(first, dependent=dependent_order(first, placed), idle=idle_directions(first, placed))
     first = replace(first, unit=unit_forces(first, placed))
     order, determinant = solve_order(first, placed)
@@ -197,27 +199,27 @@ def _plan(robot: Robot, names: tuple[str, ...], way: Way) -> Plan:
 
 def _margin_scales(plan: Plan, placed: list[Placed]) -> tuple[float, ...]:
     """What makes squared determinants of legs and dependent rates the dense margins, at the median sample."""
-    known = plan.known
-    if not (known.iterated_legs or known.dependent):
+    mechanism = plan.mechanism
+    if not (mechanism.iterated_legs or mechanism.dependent):
         return ()
     ratios = []
     for at in placed:
         legs = eliminated(plan, at)
         values = [float(leg_determinant(legs, k)) for k in range(len(plan.legs))]
-        values += [float(nacelle_determinant(legs))] if known.dependent else []
-        dense = np.asarray(margins(known.robot, known, at.now), dtype=float)
+        values += [float(nacelle_determinant(legs))] if mechanism.dependent else []
+        dense = np.asarray(margins(mechanism.robot, mechanism, at.now), dtype=float)
         ratios.append(dense / np.maximum(np.square(values), 1e-300))
     return tuple(float(ratio) for ratio in middle(np.array(ratios)))
 
 
-def _says_nothing(known: Mechanism, leg: LegOrder, parts: Parts, index: int) -> bool:
+def _says_nothing(mechanism: Mechanism, leg: LegOrder, parts: Parts, index: int) -> bool:
     """Whether the rows of a leg that remain and are not kept are zero for good."""
-    rates = leg_rates(known.robot, parts, index)
+    rates = leg_rates(mechanism.robot, parts, index)
     return all((row, rate) in leg.zeros for row in leg.order.left if row not in leg.kept for rate in rates)
 
 
-def _leg_order(known: Mechanism, parts: Parts, placed: list[Placed], leg: int) -> LegOrder:
-    robot = known.robot
+def _leg_order(mechanism: Mechanism, parts: Parts, placed: list[Placed], leg: int) -> LegOrder:
+    robot = mechanism.robot
     rates = leg_rates(robot, parts, leg)
     scale = dict(zip(range(len(rate_scale(robot))), rate_scale(robot), strict=True))
     samples = []

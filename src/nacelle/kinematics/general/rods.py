@@ -34,14 +34,14 @@ def _links(robot: Robot) -> list[tuple[int, int, int]]:
     return sorted(listed, key=lambda link: link[1])
 
 
-def find_rods(known: Mechanism) -> frozenset[int]:
+def find_rods(mechanism: Mechanism) -> frozenset[int]:
     """Bodies of legs that are rods; decided by the robot's own numbers.
 
     They hang on a spherical joint, end at one spherical closure, carry nothing else, spin idly, are
     axisymmetric, and nothing but friction acts in their joints.
     """
-    robot = known.robot
-    spinning = {spin.body for plan in known.legs for spin in plan.spins}
+    robot = mechanism.robot
+    spinning = {spin.body for plan in mechanism.legs for spin in plan.spins}
     loaded = {j for j, joint in enumerate(robot.joints) if any(joint.springs) or joint.rotor_inertia}
     return frozenset(
         body

@@ -29,7 +29,7 @@ from functools import lru_cache
 import numpy as np
 
 from nacelle.kinematics.mechanism.assembly import rate_scale
-from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism
+from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
 from nacelle.kinematics.mechanism.mobility import closed_near, generic_poses
 from nacelle.kinematics.tree.configuration import Configuration, configuration
 from nacelle.kinematics.tree.rates import equations
@@ -119,20 +119,20 @@ class Branch:
 
 def branch_of(robot: Robot) -> Branch:
     """What keeps its sign on the branch of the reference pose of a robot."""
-    return _branch(mechanism(robot).robot)
+    return _branch(mechanism_of(robot).robot)
 
 
 @lru_cache(maxsize=64)
 def _branch(robot: Robot) -> Branch:
-    known = mechanism(robot)
-    legs = [rate for k in known.iterated_legs for rate in known.legs[k].rates]
-    rates = (*known.dependent, *legs)
+    mechanism = mechanism_of(robot)
+    legs = [rate for k in mechanism.iterated_legs for rate in mechanism.legs[k].rates]
+    rates = (*mechanism.dependent, *legs)
     if not rates:
         return Branch((), (), (), ())
     own = rate_scale(robot)[list(rates)]
-    found = configuration(robot, known, *known.reference)
-    motions = [found.motion, *(motion for motion, _ in generic_poses(robot, known.assembly))]
-    samples = np.stack([_matrix(robot, known, motion, rates) for motion in motions])
+    found = configuration(robot, mechanism, *mechanism.reference)
+    motions = [found.motion, *(motion for motion, _ in generic_poses(robot, mechanism.assembly))]
+    samples = np.stack([_matrix(robot, mechanism, motion, rates) for motion in motions])
     nonzero = np.max(np.abs(samples * own), axis=0) > _NOTHING
     blocks = []
     for rows, columns in _square_parts(nonzero):
@@ -143,25 +143,25 @@ def _branch(robot: Robot) -> Branch:
         # What does not change cannot vanish.
         if np.ptp(values) > _NOTHING * abs(values[0]):
             blocks.append(Block(first, second, 1.0 / values[0] if values[0] else 1.0))
-    struts = _struts(robot, known)
+    struts = _struts(robot, mechanism)
     joints = _joints_of_rates(robot)
     names = [" ".join(dict.fromkeys(joints[rates[j]] for j in sorted(block.columns))) for block in blocks]
     names += [robot.joints[strut.joint].name for strut in struts]
-    relations = _relations(known)
+    relations = _relations(mechanism)
     return Branch(rates, tuple(blocks), struts, (*names, *["related joints"] * bool(relations)), relations)
 
 
-def _relations(known: Mechanism) -> tuple[Relation, ...]:
+def _relations(mechanism: Mechanism) -> tuple[Relation, ...]:
     """Relations of unknowns that hold at closed configurations near the reference, idle joints moved too."""
     rng = np.random.default_rng(2)
-    rows = [known.reference[1]]
+    rows = [mechanism.reference[1]]
     for reach in _NEAR:
-        closed = closed_near(known.robot, known.assembly, reach, rng)
+        closed = closed_near(mechanism.robot, mechanism.assembly, reach, rng)
         if closed is not None:
-            rows.append(known.unknowns(known.chart.coordinates(closed[0])[1], closed[1]))
+            rows.append(mechanism.unknowns(mechanism.chart.coordinates(closed[0])[1], closed[1]))
     if len(rows) < len(_NEAR):
         return ()
-    values, balls = np.stack(rows) / unknown_units(known), _balls(known)
+    values, balls = np.stack(rows) / unknown_units(mechanism), _balls(mechanism)
     found: list[Relation] = []
     free: list[int] = []
     for i, own in enumerate(values.T):
@@ -179,9 +179,9 @@ def _relations(known: Mechanism) -> tuple[Relation, ...]:
     return tuple(found)
 
 
-def _related(known: Mechanism, relations: Sequence[Relation], y: Array) -> Scalar:
+def _related(mechanism: Mechanism, relations: Sequence[Relation], y: Array) -> Scalar:
     """1 where all relations hold, negative where one is wrong by more than `_WRONG`."""
-    units, angles = unknown_units(known), _angles(known)
+    units, angles = unknown_units(mechanism), _angles(mechanism)
     number: Scalar = 1.0
     for relation in relations:
         i, j = relation.first, relation.second
@@ -196,61 +196,64 @@ def _related(known: Mechanism, relations: Sequence[Relation], y: Array) -> Scala
     return number
 
 
-def _primitives(known: Mechanism) -> list[tuple[int, Primitive]]:
+def _primitives(mechanism: Mechanism) -> list[tuple[int, Primitive]]:
     """For every unknown joint coordinate behind those of the nacelle its joint and primitive."""
-    joints = ((j, known.robot.joints[j]) for j in known.iterated_joints)
+    joints = ((j, mechanism.robot.joints[j]) for j in mechanism.iterated_joints)
     return [(j, p) for j, joint in joints for p in joint.primitives for _ in range(p.nq)]
 
 
-def _balls(known: Mechanism) -> list[int]:
+def _balls(mechanism: Mechanism) -> list[int]:
     """For every unknown the joint whose quaternion it belongs to, -1 for all others."""
-    own = [j if primitive is Primitive.BALL else -1 for j, primitive in _primitives(known)]
-    return [-1] * known.chart_size + own
+    own = [j if primitive is Primitive.BALL else -1 for j, primitive in _primitives(mechanism)]
+    return [-1] * mechanism.chart_size + own
 
 
-def _angles(known: Mechanism) -> list[bool]:
+def _angles(mechanism: Mechanism) -> list[bool]:
     """For every unknown whether it is the angle of a joint."""
-    own = [primitive.turns and primitive is not Primitive.BALL for _, primitive in _primitives(known)]
-    return [False] * known.chart_size + own
+    own = [primitive.turns and primitive is not Primitive.BALL for _, primitive in _primitives(mechanism)]
+    return [False] * mechanism.chart_size + own
 
 
-def unknown_units(known: Mechanism) -> Array:
+def unknown_units(mechanism: Mechanism) -> Array:
     """What the unknowns y count in (ny,): the robot's size for lengths, 1 for angles and quaternions."""
-    units = [known.robot.size] * (3 - len(known.chart.moves)) if known.parasitic else []
-    units += [1.0] * (known.chart_size - len(units))
-    for _, primitive in _primitives(known):
+    units = [mechanism.robot.size] * (3 - len(mechanism.chart.moves)) if mechanism.parasitic else []
+    units += [1.0] * (mechanism.chart_size - len(units))
+    for _, primitive in _primitives(mechanism):
         is_length = not (primitive is Primitive.BALL or primitive.turns)
-        units.append(known.robot.size if is_length else 1.0)
+        units.append(mechanism.robot.size if is_length else 1.0)
     return np.array(units)
 
 
-def branch_numbers(robot: Robot, known: Mechanism, now: Configuration, y: Array) -> Array:
+def branch_numbers(robot: Robot, mechanism: Mechanism, now: Configuration, y: Array) -> Array:
     """Numbers (size,) that are positive on the branch of the reference pose, 1 in it, over any scalar."""
     plan = branch_of(robot)
     if not plan.size:
         return np.zeros(0)
     values: list[Scalar] = []
     if plan.blocks:
-        K = _matrix(robot, known, now.motion, plan.rates)
+        K = _matrix(robot, mechanism, now.motion, plan.rates)
         values += [
             block.scale * _determinant(K[list(block.rows)][:, list(block.columns)]) for block in plan.blocks
         ]
-    place = known.chart_size
+    place = mechanism.chart_size
     starts = {}
-    for j in known.iterated_joints:
+    for j in mechanism.iterated_joints:
         starts[j], place = place, place + robot.joints[j].nq
     values += [(y[starts[strut.joint]] - strut.zero) * strut.scale for strut in plan.struts]
     if plan.relations:
-        values.append(_related(known, plan.relations, y))
+        values.append(_related(mechanism, plan.relations, y))
     return pack(values)
 
 
-def _matrix(robot: Robot, known: Mechanism, motion: TreeMotion, rates: Sequence[int]) -> Array:
+def _matrix(robot: Robot, mechanism: Mechanism, motion: TreeMotion, rates: Sequence[int]) -> Array:
     """K (equations, unknown rates): closure rows over their scale, then the rows of idle spins."""
-    system = equations(robot, known, motion)
-    rows = [*known.nacelle_rows, *(row for k in known.iterated_legs for row in known.legs[k].rows)]
-    K = system.closures.jacobian[rows][:, list(rates)] / known.row_scale[rows].reshape(-1, 1)
-    spins = [row[list(rates)] for k in known.iterated_legs for row in system.rows[k]]
+    system = equations(robot, mechanism, motion)
+    rows = [
+        *mechanism.nacelle_rows,
+        *(row for k in mechanism.iterated_legs for row in mechanism.legs[k].rows),
+    ]
+    K = system.closures.jacobian[rows][:, list(rates)] / mechanism.row_scale[rows].reshape(-1, 1)
+    spins = [row[list(rates)] for k in mechanism.iterated_legs for row in system.rows[k]]
     return np.asarray(np.concatenate([K, np.stack(spins)]) if spins else K)
 
 
@@ -374,14 +377,14 @@ def _determinant(A: Array) -> Scalar:
 # ---- struts
 
 
-def _struts(robot: Robot, known: Mechanism) -> tuple[Strut, ...]:
+def _struts(robot: Robot, mechanism: Mechanism) -> tuple[Strut, ...]:
     """Telescopic struts among the joints that are found by iteration."""
     joints_at: dict[int, list[Joint]] = {}
     for joint in robot.joints:
         for body in (joint.predecessor, joint.successor):
             joints_at.setdefault(body, []).append(joint)
     found = []
-    for j in known.iterated_joints:
+    for j in mechanism.iterated_joints:
         joint = robot.joints[j]
         ends = [(joint.predecessor, joint.frame_predecessor), (joint.successor, joint.frame_successor)]
         heights = []
@@ -394,7 +397,7 @@ def _struts(robot: Robot, known: Mechanism) -> tuple[Strut, ...]:
             heights.append(float((frame.R.T @ (own.p - frame.p))[2]))
         if len(heights) == 2:
             zero = heights[0] - heights[1]
-            length = float(known.assembly.q[robot.q_slices[j]][0]) - zero
+            length = float(mechanism.assembly.q[robot.q_slices[j]][0]) - zero
             if length:
                 found.append(Strut(j, zero, 1.0 / length))
     return tuple(found)

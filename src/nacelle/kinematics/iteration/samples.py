@@ -24,7 +24,7 @@ from nacelle.kinematics.iteration.branch import unknown_units
 from nacelle.kinematics.iteration.unknowns import pose_units
 from nacelle.kinematics.margins import NEAR_MARGIN, margins
 from nacelle.kinematics.mechanism.assembly import advance, held_rates, rate_scale
-from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism
+from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
 from nacelle.kinematics.mechanism.mobility import closed_near
 from nacelle.kinematics.shapes import of_pose, of_twist, of_unknowns
 from nacelle.kinematics.tree.closure import closure_gaps
@@ -62,18 +62,21 @@ _IDLE = 1e-7
 @physics(y=of_unknowns, x=of_pose)
 def open_loops(robot: Robot, y: Array, x: Array) -> Array:
     """What the loops that iteration closes leave open, over the robot's size; and lengths of quaternions."""
-    known = mechanism(robot)
-    residual = closure_gaps(robot, configuration(robot, known, x, y).motion)
-    rows = [*known.nacelle_rows, *(row for k in known.iterated_legs for row in known.legs[k].rows)]
-    gaps = [residual[row] / known.row_scale[row] for row in rows]
-    return pack(gaps + [np.sum(y[place] * y[place]) - 1.0 for place in _quaternions(known)])
+    mechanism = mechanism_of(robot)
+    residual = closure_gaps(robot, configuration(robot, mechanism, x, y).motion)
+    rows = [
+        *mechanism.nacelle_rows,
+        *(row for k in mechanism.iterated_legs for row in mechanism.legs[k].rows),
+    ]
+    gaps = [residual[row] / mechanism.row_scale[row] for row in rows]
+    return pack(gaps + [np.sum(y[place] * y[place]) - 1.0 for place in _quaternions(mechanism)])
 
 
-def _quaternions(known: Mechanism) -> list[slice]:
+def _quaternions(mechanism: Mechanism) -> list[slice]:
     """Places of quaternions in y."""
-    places, start = [], known.chart_size
-    for j in known.iterated_joints:
-        for primitive in known.robot.joints[j].primitives:
+    places, start = [], mechanism.chart_size
+    for j in mechanism.iterated_joints:
+        for primitive in mechanism.robot.joints[j].primitives:
             if primitive is Primitive.BALL:
                 places.append(slice(start, start + 4))
             start += primitive.nq
@@ -125,7 +128,7 @@ class _Drawer:
         self.described, self.shapes, self.groups = robot, shapes, groups
         self.parameters = [] if values is None else _numbers(values)
         self.robot = robot if values is None else robot.with_numbers(values, *groups)
-        self.known = mechanism(self.robot)
+        self.mechanism = mechanism_of(self.robot)
         self.rng = np.random.default_rng(_SEED)
         self._programs: dict[str, Program] = {}
 
@@ -164,19 +167,19 @@ class _Drawer:
     def sizes(self, name: str) -> list[float]:
         """To which size the rounding of an input is relative."""
         count = int(np.prod(self.shapes[name]))
-        if name == "x" and count == self.known.layout.nx:
-            return [float(unit) for unit in pose_units(self.known)]
-        if name == "y" and count == self.known.ny:
-            return [float(unit) for unit in unknown_units(self.known)]
+        if name == "x" and count == self.mechanism.layout.nx:
+            return [float(unit) for unit in pose_units(self.mechanism)]
+        if name == "y" and count == self.mechanism.ny:
+            return [float(unit) for unit in unknown_units(self.mechanism)]
         return [0.0] * count
 
     # ---- states
 
     def _state(self, reach: float) -> tuple[Array, Array] | None:
         """A pose x and unknowns y in double on the branch of the reference; None if there is none."""
-        robot, known, start = self.robot, self.known, self.known.assembly
+        robot, mechanism, start = self.robot, self.mechanism, self.mechanism.assembly
         with np.errstate(all="ignore"):
-            if known.closed_form:
+            if mechanism.closed_form:
                 held = held_rates(robot)
                 step = np.where(held, self.rng.uniform(-1.0, 1.0, held.size), 0.0)
                 pose, q = advance(robot, start.platform, start.q, reach * step * rate_scale(robot))
@@ -185,19 +188,19 @@ class _Drawer:
                 if closed is None:
                     return None
                 pose, q = closed[:2]
-            x, rest = known.chart.coordinates(pose)
+            x, rest = mechanism.chart.coordinates(pose)
             for name in robot.motion.joint_names:
-                x[known.layout.x_index(name)] = q[robot.q_slices[robot.joint(name)]][0]
-            y = known.unknowns(rest, q)
-            now = configuration(robot, known, x, y)
-            margin = np.asarray(margins(robot, known, now), dtype=float)
+                x[mechanism.layout.x_index(name)] = q[robot.q_slices[robot.joint(name)]][0]
+            y = mechanism.unknowns(rest, q)
+            now = configuration(robot, mechanism, x, y)
+            margin = np.asarray(margins(robot, mechanism, now), dtype=float)
             signs = np.asarray(functions.branch_signs(robot, x, y)["branch"], dtype=float)
         return (x, y) if np.all(margin > NEAR_MARGIN) and np.all(signs > 0.0) else None
 
     def _precise_pose(self, x: Array) -> Numbers:
         """The pose with a quaternion of unit length to all digits."""
         numbers = _numbers(x)
-        place = self.known.layout.quaternion
+        place = self.mechanism.layout.quaternion
         if place is not None:
             length = sum((value * value for value in numbers[place]), Decimal(0)).sqrt()
             numbers[place] = [value / length for value in numbers[place]]
@@ -222,7 +225,7 @@ class _Drawer:
         def gaps(values: Numbers) -> Numbers:
             return exact(program, [*self.parameters, *values, *x])
 
-        units, now = unknown_units(self.known), gaps(y)
+        units, now = unknown_units(self.mechanism), gaps(y)
         inverse: Array | None = None
         last = Decimal(1)
         for _ in range(_STEPS):

@@ -33,7 +33,7 @@ from nacelle.kinematics.iteration.continuation import (
     roadmap,
     sure_run,
 )
-from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism
+from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
 from nacelle.kinematics.native import native, native_newton
 from nacelle.kinematics.pose_input import broadcast_guess
 from nacelle.model.robot import Robot
@@ -82,48 +82,48 @@ def start_of(robot: Robot, guess: Any) -> Start | None:
     """
     if guess is None:
         return None
-    known = mechanism(robot)
+    mechanism = mechanism_of(robot)
     x = getattr(guess, "x", None)
     y = getattr(guess, "y", guess if x is None else None)
     try:
         start = Start(None if x is None else np.asarray(x, dtype=float), np.asarray(y, dtype=float))
     except (TypeError, ValueError):
         start = Start(None, np.full(1, np.nan))
-    fits = start.y.shape[-1:] == (known.ny,)
-    if not fits or (start.x is not None and start.x.shape[-1:] != (known.layout.nx,)):
+    fits = start.y.shape[-1:] == (mechanism.ny,)
+    if not fits or (start.x is not None and start.x.shape[-1:] != (mechanism.layout.nx,)):
         raise KinematicsError(
             f"the guess is a solution of {robot.name} as inverse_kinematics or inverse_dynamics gives it, "
-            f"with {known.layout.nx} coordinates and {known.ny} unknowns, or its y alone, got "
+            f"with {mechanism.layout.nx} coordinates and {mechanism.ny} unknowns, or its y alone, got "
             f"{type(guess).__name__}"
         )
     return start
 
 
-def nearby(known: Mechanism) -> dict[str, Any]:
+def nearby(mechanism: Mechanism) -> dict[str, Any]:
     """Settings of the plain iteration that begins with a guess."""
-    longest = _NEAR_STEP * float(np.min(unknown_units(known)))
+    longest = _NEAR_STEP * float(np.min(unknown_units(mechanism)))
     return {"tolerance": CLOSED, "max_iterations": _NEAR_STEPS, "max_step": longest, "polish": True}
 
 
-def unknowns(known: Mechanism, x: Array, guess: Start | None = None, *, follow: bool = False) -> Unknowns:
+def unknowns(mechanism: Mechanism, x: Array, guess: Start | None = None, *, follow: bool = False) -> Unknowns:
     """Find what needs iteration at poses.
 
     Args:
-        known: analysis of the robot.
+        mechanism: analysis of the robot.
         x: poses (..., nx).
         guess: solutions to begin with, one or as many as poses; the reference pose if None, and where they
             are not finite, or are not near and have no poses of their own.
         follow: whether the poses, in order, are a path: each begins with the solution before it.
     """
     batch = x.shape[:-1]
-    if known.closed_form:
+    if mechanism.closed_form:
         return Unknowns(np.zeros((*batch, 0)), np.zeros(batch, dtype=np.int64))
-    rows = np.ascontiguousarray(x.reshape(-1, known.layout.nx))
-    x0, y0 = known.reference
-    start_x, start_y = np.broadcast_to(x0, rows.shape), np.broadcast_to(y0, (len(rows), known.ny))
-    search, near = _Search(known), None
+    rows = np.ascontiguousarray(x.reshape(-1, mechanism.layout.nx))
+    x0, y0 = mechanism.reference
+    start_x, start_y = np.broadcast_to(x0, rows.shape), np.broadcast_to(y0, (len(rows), mechanism.ny))
+    search, near = _Search(mechanism), None
     if guess is not None:
-        own_y = broadcast_guess(guess.y, (*batch, known.ny)).reshape(-1, known.ny)
+        own_y = broadcast_guess(guess.y, (*batch, mechanism.ny)).reshape(-1, mechanism.ny)
         if guess.x is None:
             near = search.near(rows, own_y)
             own_x, own_y = rows, near.y
@@ -142,26 +142,28 @@ def unknowns(known: Mechanism, x: Array, guess: Start | None = None, *, follow: 
         if left.size:
             again = search.each(rows[left], start_x[left], start_y[left], free=own_x is rows)
             found.y[left], found.flags[left] = again
-    return Unknowns(found.y.reshape(*batch, known.ny), found.flags.reshape(batch))
+    return Unknowns(found.y.reshape(*batch, mechanism.ny), found.flags.reshape(batch))
 
 
 class _Search:
     """The search for one robot."""
 
-    def __init__(self, known: Mechanism) -> None:
-        self.known = known
-        self.solver: Solver = native_newton(functions.closing_step, known.robot)
-        self.equations = Equations(self.solver, self._conditioning, unknown_units(known))
+    def __init__(self, mechanism: Mechanism) -> None:
+        self.mechanism = mechanism
+        self.solver: Solver = native_newton(functions.closing_step, mechanism.robot)
+        self.equations = Equations(self.solver, self._conditioning, unknown_units(mechanism))
 
     def _conditioning(self, x: Array, y: Array) -> Array:
         """How far the loops that iteration closes are from singularities (N, measures)."""
-        squares = native(functions.distances, self.known.robot)(x, y)
+        squares = native(functions.distances, self.mechanism.robot)(x, y)
         with np.errstate(invalid="ignore"):
-            return np.asarray(np.sqrt(squares[:, len(self.known.legs) - len(self.known.iterated_legs) :]))
+            return np.asarray(
+                np.sqrt(squares[:, len(self.mechanism.legs) - len(self.mechanism.iterated_legs) :])
+            )
 
     def near(self, x: Array, start: Array) -> Unknowns:
         """Solve poses (N, nx) from unknowns (N, ny) of solutions near by."""
-        found = self.solver.solve(start, x, **nearby(self.known))
+        found = self.solver.solve(start, x, **nearby(self.mechanism))
         closed = found.status == 0
         flags = np.where(closed, 0, int(Flag.UNREACHABLE))
         y = np.where(closed[:, None], found.y, np.nan)
@@ -171,16 +173,16 @@ class _Search:
 
     def each(self, x: Array, start_x: Array, start_y: Array, *, free: bool) -> Unknowns:
         """Solve every pose (N, nx) for itself; with `free` by way of the roadmap, too."""
-        known = self.known
-        y = np.full((len(x), known.ny), np.nan)
+        mechanism = self.mechanism
+        y = np.full((len(x), mechanism.ny), np.nan)
         flags = np.full(len(x), int(Flag.UNREACHABLE))
         left = np.flatnonzero(np.all(np.isfinite(x), axis=1) & np.all(np.isfinite(start_y), axis=1))
         last = self._connect(left, x, start_x[left], start_y[left], y, flags)
         missed = flags[left] == int(Flag.UNREACHABLE)
         left, last = left[missed], last[missed]
         if left.size:
-            road = _roadmap(known.robot)
-            hubs = road.nearest(x[left], pose_units(known), _NEAREST).T
+            road = _roadmap(mechanism.robot)
+            hubs = road.nearest(x[left], pose_units(mechanism), _NEAREST).T
             for hub in hubs if free else ():
                 still = flags[left] == int(Flag.UNREACHABLE)
                 self._connect(left[still], x, road.p[hub[still]], road.y[hub[still]], y, flags)
@@ -192,7 +194,7 @@ class _Search:
 
     def along(self, x: Array, start_x: Array, start_y: Array) -> Unknowns:
         """Solve poses (N, nx) as a path: runs in which Newton is certain, and continuation between them."""
-        y = np.full((len(x), self.known.ny), np.nan)
+        y = np.full((len(x), self.mechanism.ny), np.nan)
         flags = np.full(len(x), int(Flag.UNREACHABLE))
         last_x, last_y = start_x[:1], start_y[:1]
         valid = np.flatnonzero(np.all(np.isfinite(x), axis=1))
@@ -218,7 +220,7 @@ class _Search:
     def _connect(self, left: Array, x: Array, from_x: Array, from_y: Array, y: Array, flags: Array) -> Array:
         """Continue from solutions to the poses `left`; give the last solutions on their paths."""
         if not left.size:
-            return np.zeros((0, self.known.ny))
+            return np.zeros((0, self.mechanism.ny))
 
         def path(which: Array, t: Array) -> Array:
             return self.between(from_x[which], x[left[which]], t)
@@ -232,7 +234,7 @@ class _Search:
         """Close the loops by plain iteration, on whatever branch it ends."""
         if not left.size:
             return
-        longest = _LONGEST * max(self.known.robot.size, 1.0)
+        longest = _LONGEST * max(self.mechanism.robot.size, 1.0)
         found = self.solver.solve(
             from_y, x[left], tolerance=CLOSED, max_iterations=_ITERATIONS, max_step=longest
         )
@@ -248,13 +250,13 @@ class _Search:
 
     def _signs(self, x: Array, y: Array) -> Array:
         """`OTHER_BRANCH` where signs of solutions differ from those of the reference pose (N,)."""
-        return np.where(on_branch(self.known.robot, x, y), 0, int(Flag.OTHER_BRANCH))
+        return np.where(on_branch(self.mechanism.robot, x, y), 0, int(Flag.OTHER_BRANCH))
 
     def between(self, x0: Array, x1: Array, t: Array) -> Array:
         """Poses (M, nx) at the parts t (M,) of the ways from poses to poses; the last ones exactly."""
         t = t[:, None]
         mixed = (1.0 - t) * x0 + t * x1
-        place = self.known.layout.quaternion
+        place = self.mechanism.layout.quaternion
         if place is not None:
             first, last = x0[:, place], x1[:, place]
             same = np.sum(first * last, axis=1, keepdims=True) >= 0.0
@@ -272,19 +274,19 @@ def on_branch(robot: Robot, x: Array, y: Array) -> Array:
         return np.asarray(~np.any(numbers < 0.0, axis=-1))
 
 
-def pose_units(known: Mechanism) -> Array:
+def pose_units(mechanism: Mechanism) -> Array:
     """What the entries of x count in (nx,)."""
-    return np.array([known.robot.size if unit == "m" else 1.0 for unit in known.layout.units])
+    return np.array([mechanism.robot.size if unit == "m" else 1.0 for unit in mechanism.layout.units])
 
 
 @lru_cache(maxsize=16)
 def _roadmap(robot: Robot) -> Roadmap:
     """Poses on the branch of the reference, as far as straight lines from it lead."""
-    known = mechanism(robot)
-    search = _Search(known)
-    x0, y0 = known.reference
+    mechanism = mechanism_of(robot)
+    search = _Search(mechanism)
+    x0, y0 = mechanism.reference
     rng = np.random.default_rng(0)
-    layout = known.layout
+    layout = mechanism.layout
     far = np.sqrt(rng.uniform(0.02, 1.0, (_GOALS, 1)))
     steps = far * rng.uniform(-1.0, 1.0, (_GOALS, layout.nx))
     goals = x0 + steps * np.where(np.array(layout.units) == "m", _FAR * robot.size, _TURN)

@@ -15,7 +15,7 @@ from nacelle.kinematics.flags import Flag
 from nacelle.kinematics.functions import dense_margins
 from nacelle.kinematics.general.margins import TRUSTED
 from nacelle.kinematics.margins import NEAR_MARGIN
-from nacelle.kinematics.mechanism.mechanism import mechanism
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.native import native
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
@@ -28,7 +28,7 @@ WEAK_PIVOT = 1e-2
 
 def ordinary(robot: Robot) -> dict[str, float]:
     """What margins "gates" and "pivot" lie above at an ordinary state."""
-    return {"gates": NEAR_MARGIN if mechanism(robot).closed_form else TRUSTED, "pivot": WEAK_PIVOT}
+    return {"gates": NEAR_MARGIN if mechanism_of(robot).closed_form else TRUSTED, "pivot": WEAK_PIVOT}
 
 
 def strengthened(
@@ -67,8 +67,8 @@ def strengthened(
 
 def _weak(robot: Robot, found: Mapping[str, Array], inputs: Sequence[Array]) -> Array:
     """Which states are weak (...); what is out of reach or has no solution is not."""
-    known, gates = mechanism(robot), found["gates"]
-    iterated = [*known.iterated_legs, *range(len(known.legs), gates.shape[-1])]
+    mechanism, gates = mechanism_of(robot), found["gates"]
+    iterated = [*mechanism.iterated_legs, *range(len(mechanism.legs), gates.shape[-1])]
     closed = [k for k in range(gates.shape[-1]) if k not in iterated]
     with np.errstate(invalid="ignore"):
         where = np.any(~(gates[..., iterated] >= TRUSTED), axis=-1)

@@ -14,7 +14,7 @@ import numpy as np
 
 from nacelle.kinematics.forward.forward import ForwardKinematics
 from nacelle.kinematics.inverse import InverseKinematics, inverse_kinematics
-from nacelle.kinematics.mechanism.mechanism import mechanism
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.platform import AXES
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
@@ -25,13 +25,13 @@ _SAME = 1e-6
 
 def dependent_names(robot: Robot) -> tuple[str, ...]:
     """Names of a robot's dependent coordinates, of x, y, z, rx, ry, rz; none without parasitic motion."""
-    known = mechanism(robot)
-    if not known.chart_size:
+    mechanism = mechanism_of(robot)
+    if not mechanism.chart_size:
         return ()
-    chart = known.chart
+    chart = mechanism.chart
     moves = [AXES[axis] for axis in range(3) if axis not in chart.moves]
     turns = [AXES[3 + axis] for axis in range(3) if axis not in chart.turns]
-    return (*moves, *turns)[: known.chart_size]
+    return (*moves, *turns)[: mechanism.chart_size]
 
 
 def dependent_coordinates(result: InverseKinematics | ForwardKinematics) -> dict[str, Array]:

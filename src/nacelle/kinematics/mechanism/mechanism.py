@@ -170,7 +170,7 @@ def _rates(robot: Robot, joints: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(m + k for j in joints for k in range(robot.v_slices[j].start, robot.v_slices[j].stop))
 
 
-def mechanism(robot: Robot) -> Mechanism:
+def mechanism_of(robot: Robot) -> Mechanism:
     """The analysis of a robot, found once.
 
     Raises:

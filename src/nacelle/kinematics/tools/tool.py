@@ -23,7 +23,7 @@ import numpy as np
 from nacelle.errors import KinematicsError, UnreachableError, did_you_mean
 from nacelle.kinematics.along import coordinate_rates
 from nacelle.kinematics.inverse import inverse_kinematics
-from nacelle.kinematics.mechanism.mechanism import mechanism
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.motion import body_motion
 from nacelle.kinematics.pose_input import checked_poses, reference_pose
 from nacelle.model.leg import PLATFORM
@@ -249,7 +249,7 @@ class Target:
         own = self.robot.motion.coordinates
         return (
             self.tool.body == PLATFORM
-            and not mechanism(self.robot).parasitic
+            and not mechanism_of(self.robot).parasitic
             and set(self.motion.coordinates) <= {*own}
             and (_oriented(self.robot.motion) or not _oriented(self.motion))
             and all(name in TRANSLATIONS or name in ROTATIONS for name in self.free)
@@ -261,7 +261,7 @@ class Target:
         own = layout_of(self.robot.motion)
         if quat is not None:
             x[:, own.quaternion] = quat_multiply(quat, quat_conjugate(quat_from_rotation(self.tool.frame.R)))
-        R = from_lanes(mechanism(self.robot).chart.pose(lanes(x, 1)).R)
+        R = from_lanes(mechanism_of(self.robot).chart.pose(lanes(x, 1)).R)
         offset = R @ self.tool.frame.p
         for k, name in enumerate(TRANSLATIONS):
             if name in self.robot.motion.coordinates:

@@ -51,29 +51,29 @@ class Configuration:
         return coordinates_from_steps(self.steps)
 
 
-def configuration(robot: Robot, known: Mechanism, x: Array, y: Array) -> Configuration:
+def configuration(robot: Robot, mechanism: Mechanism, x: Array, y: Array) -> Configuration:
     """Place all bodies.
 
     Args:
         robot: the robot; its numbers may be symbols.
-        known: its analysis.
+        mechanism: its analysis.
         x: reduced pose (nx,).
         y: what was found by iteration (ny,).
     """
-    rest = y[: known.chart_size] if known.parasitic else None
-    return placed(robot, known, known.chart.pose(x, rest), x, y)
+    rest = y[: mechanism.chart_size] if mechanism.parasitic else None
+    return placed(robot, mechanism, mechanism.chart.pose(x, rest), x, y)
 
 
-def placed(robot: Robot, known: Mechanism, platform: Pose, x: Array, y: Array) -> Configuration:
+def placed(robot: Robot, mechanism: Mechanism, platform: Pose, x: Array, y: Array) -> Configuration:
     """Place all bodies from the pose of the platform; of x only the nacelle's joints are read."""
     steps: dict[int, list[Step]] = {}
     angles: dict[int, Scalar] = {}
     for name in robot.motion.joint_names:
         j = robot.joint(name)
-        place = known.layout.x_index(name)
+        place = mechanism.layout.x_index(name)
         steps[j] = joint_steps(robot.joints[j], x[place : place + 1])
-    start = known.chart_size
-    for j in known.iterated_joints:
+    start = mechanism.chart_size
+    for j in mechanism.iterated_joints:
         joint = robot.joints[j]
         steps[j] = joint_steps(joint, y[start : start + joint.nq])
         if joint.kind is JointKind.REVOLUTE:
@@ -87,7 +87,7 @@ def placed(robot: Robot, known: Mechanism, platform: Pose, x: Array, y: Array) -
             pose = pose @ step_motion(primitive, step)
         poses[joint.successor] = pose @ joint.frame_successor.inverse()
     gates: list[tuple[Scalar, ...]] = []
-    for leg, plan in zip(robot.legs, known.legs, strict=True):
+    for leg, plan in zip(robot.legs, mechanism.legs, strict=True):
         if plan.recipe is None:
             gates.append(())
             continue

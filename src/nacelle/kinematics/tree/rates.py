@@ -39,14 +39,14 @@ class Equations:
     rows: tuple[tuple[Array, ...], ...]
 
 
-def equations(robot: Robot, known: Mechanism, motion: TreeMotion) -> Equations:
+def equations(robot: Robot, mechanism: Mechanism, motion: TreeMotion) -> Equations:
     """Closure equations, and rows that set idle spins to zero: axis . w_body = 0."""
     rows = tuple(
         tuple(
             product(motion.jacobian(spin.body)[3:].T, product(motion.poses[spin.body].R, np.array(spin.axis)))
             for spin in plan.spins
         )
-        for plan in known.legs
+        for plan in mechanism.legs
     )
     return Equations(closure_state(robot, motion), rows)
 
@@ -65,7 +65,7 @@ class Response(NamedTuple):
 
 
 def respond(
-    known: Mechanism,
+    mechanism: Mechanism,
     system: Equations,
     given: Array,
     dependent: Array,
@@ -78,7 +78,7 @@ def respond(
     """Solve all closure equations J u + right = 0 for the rates.
 
     Args:
-        known: analysis of the robot.
+        mechanism: analysis of the robot.
         system: its equations.
         given: (nw, n): the nacelle's rates w for unit values of n given numbers.
         dependent: (nw, d): w for unit values of d unknown ones.
@@ -88,8 +88,8 @@ def respond(
         hold: whether actuators are held, so that the legs decide all dependent numbers.
         legs: the legs to solve; all of them if None. The rates of the others stay zero.
     """
-    J, scale = system.closures.jacobian, known.row_scale
-    w = list(known.w_rates)
+    J, scale = system.closures.jacobian, mechanism.row_scale
+    w = list(mechanism.w_rates)
     n, d = given.shape[1], dependent.shape[1]
     extra = 0 if right is None else 1
     basis = np.concatenate([dependent, given], axis=1)
@@ -101,11 +101,11 @@ def respond(
             N = np.concatenate([N, right[list(rows)].reshape(-1, 1)], axis=1)
         return np.asarray(N / scale[list(rows)].reshape(-1, 1))
 
-    legs_decide = d > 0 and (known.parasitic or hold)
-    left: list[Array] = [block(known.nacelle_rows)] if d and known.nacelle_rows else []
+    legs_decide = d > 0 and (mechanism.parasitic or hold)
+    left: list[Array] = [block(mechanism.nacelle_rows)] if d and mechanism.nacelle_rows else []
     solved: list[tuple[LegPlan, Array]] = []
-    for k in range(len(known.legs)) if legs is None else legs:
-        plan = known.legs[k]
+    for k in range(len(mechanism.legs)) if legs is None else legs:
+        plan = mechanism.legs[k]
         rates = [rate for rate in plan.rates if rate not in frozen]
         M = J[list(plan.rows)][:, rates] / scale[list(plan.rows)].reshape(-1, 1)
         N = block(plan.rows)
@@ -144,21 +144,21 @@ def respond(
     return Response(np.stack([zero if row is None else row for row in result]), Z)
 
 
-def remaining_rows(known: Mechanism, system: Equations, dependent: Array) -> Array:
+def remaining_rows(mechanism: Mechanism, system: Equations, dependent: Array) -> Array:
     """What the closures say of d unknown numbers of the nacelle (rows, d) without the legs' rates.
 
     Args:
-        known: analysis of the robot.
+        mechanism: analysis of the robot.
         system: its equations.
         dependent: (nw, d): the nacelle's rates w for unit values of the numbers.
     """
-    J, scale, w = system.closures.jacobian, known.row_scale, list(known.w_rates)
+    J, scale, w = system.closures.jacobian, mechanism.row_scale, list(mechanism.w_rates)
 
     def block(rows: Sequence[int]) -> Array:
         return np.asarray((J[list(rows)][:, w] @ dependent) / scale[list(rows)].reshape(-1, 1))
 
-    left = [block(known.nacelle_rows)] if known.nacelle_rows else []
-    for plan, more in zip(known.legs, system.rows, strict=True) if known.parasitic else ():
+    left = [block(mechanism.nacelle_rows)] if mechanism.nacelle_rows else []
+    for plan, more in zip(mechanism.legs, system.rows, strict=True) if mechanism.parasitic else ():
         if plan.square and not more:
             continue
         M = J[list(plan.rows)][:, list(plan.rates)] / scale[list(plan.rows)].reshape(-1, 1)
@@ -170,22 +170,22 @@ def remaining_rows(known: Mechanism, system: Equations, dependent: Array) -> Arr
     return np.concatenate(left)
 
 
-def selections(known: Mechanism) -> tuple[Array, Array]:
+def selections(mechanism: Mechanism) -> tuple[Array, Array]:
     """The bases of `respond` for velocities: v, and the dependent rates, as entries of w."""
-    place = {rate: k for k, rate in enumerate(known.w_rates)}
-    given = np.zeros((known.nw, len(known.independent)))
-    for column, rate in enumerate(known.independent):
+    place = {rate: k for k, rate in enumerate(mechanism.w_rates)}
+    given = np.zeros((mechanism.nw, len(mechanism.independent)))
+    for column, rate in enumerate(mechanism.independent):
         given[place[rate], column] = 1.0
-    dependent = np.zeros((known.nw, len(known.dependent)))
-    for column, rate in enumerate(known.dependent):
+    dependent = np.zeros((mechanism.nw, len(mechanism.dependent)))
+    for column, rate in enumerate(mechanism.dependent):
         dependent[place[rate], column] = 1.0
     return given, dependent
 
 
-def rate_map(robot: Robot, known: Mechanism, now: Configuration) -> Array:
+def rate_map(robot: Robot, mechanism: Mechanism, now: Configuration) -> Array:
     """U (rates, n): all rates of the tree from the reduced twist. Its first rows are S(x) ([KI2007] (9))."""
-    given, dependent = selections(known)
-    return respond(known, equations(robot, known, now.motion), given, dependent).u
+    given, dependent = selections(mechanism)
+    return respond(mechanism, equations(robot, mechanism, now.motion), given, dependent).u
 
 
 @dataclass(frozen=True)
@@ -205,21 +205,21 @@ class Moving:
     velocity: TreeVelocity
 
 
-def moving(robot: Robot, known: Mechanism, now: Configuration, v: Array) -> Moving:
+def moving(robot: Robot, mechanism: Mechanism, now: Configuration, v: Array) -> Moving:
     """All rates at the reduced twist v, and their derivatives where dv/dt = 0."""
-    given, dependent = selections(known)
-    system = equations(robot, known, now.motion)
-    U = respond(known, system, given, dependent).u
+    given, dependent = selections(mechanism)
+    system = equations(robot, mechanism, now.motion)
+    U = respond(mechanism, system, given, dependent).u
     u = U @ v
     velocity = tree_velocity(robot, now.motion, u)
     right = closure_drift(robot, now.motion, velocity)
-    rows_right = spin_drifts(known, now.motion, velocity)
-    extended = respond(known, system, given, dependent, right, rows_right).u
+    rows_right = spin_drifts(mechanism, now.motion, velocity)
+    extended = respond(mechanism, system, given, dependent, right, rows_right).u
     return Moving(U, u, extended[:, -1], velocity)
 
 
 def spin_drifts(
-    known: Mechanism, motion: TreeMotion, velocity: TreeVelocity
+    mechanism: Mechanism, motion: TreeMotion, velocity: TreeVelocity
 ) -> tuple[tuple[Scalar, ...], ...]:
     """Derivatives of the idle spins of each leg at constant rates: axis . dw/dt."""
     return tuple(
@@ -227,5 +227,5 @@ def spin_drifts(
             dot(product(motion.poses[spin.body].R, np.array(spin.axis)), velocity.drifts[spin.body][3:])
             for spin in plan.spins
         )
-        for plan in known.legs
+        for plan in mechanism.legs
     )

@@ -42,7 +42,7 @@ _SAME = 1e-7
 
 
 @lru_cache(maxsize=64)
-def applies(known: Mechanism) -> str:
+def applies(mechanism: Mechanism) -> str:
     """Say in one sentence why a robot cannot be written as kinematic elements; empty if it can.
 
     Covered are legs of a driven bar or slider with rods, with a parallelogram or with a ball on a plane,
@@ -51,19 +51,19 @@ def applies(known: Mechanism) -> str:
     (PSPP), legs that share bodies, and nacelles with other joints than revolutes and slides. As a safeguard
     the motions of all bodies in the reference pose are compared with those of the tree.
     """
-    robot = known.robot
+    robot = mechanism.robot
     for leg in robot.legs:
         kind = leg_type(robot, leg)
         if not kind.elements:
             return f"leg {leg.name!r} ({kind.name}) is not made of kinematic elements"
     try:
-        element_legs(known)
+        element_legs(mechanism)
     except UncoveredError as reason:
         return str(reason)
-    x, y = known.reference
+    x, y = mechanism.reference
     v = np.cos(np.arange(robot.motion.n) + 1.0)
     state = state_at(robot, x, y, v)
-    wanted = len(known.dependent)
+    wanted = len(mechanism.dependent)
     if wanted and np.linalg.matrix_rank(lock_rank_rows(state), tol=1e-9 * robot.size) < wanted:
         return "its elements do not determine the motions of the nacelle that depend on others"
     if not _agrees(state, np.sin(np.arange(robot.motion.n) + 1.0)):

@@ -85,20 +85,20 @@ class ElementMotion:
 
 def element_motion(state: State, a: Array) -> ElementMotion:
     """All rates of the elements at the state's twist, and their derivatives at a = dv/dt (n,)."""
-    known = state.known
-    legs = element_legs(known)
-    solver = _Solver(state.robot, known, state.now.motion.poses)
-    v = state.moving.u[list(known.independent)]
-    given, dependent = selections(known)
-    if not known.dependent:
+    mechanism = state.mechanism
+    legs = element_legs(mechanism)
+    solver = _Solver(state.robot, mechanism, state.now.motion.poses)
+    v = state.moving.u[list(mechanism.independent)]
+    given, dependent = selections(mechanism)
+    if not mechanism.dependent:
         w = Rate(given, given @ v, given @ a)
     else:
         # Rates first, then accelerations: both follow from the same equations.
-        rest = np.zeros(known.nw)
-        L = _stacked(solver.locks(legs, Rate(np.eye(known.nw), rest, rest)))
+        rest = np.zeros(mechanism.nw)
+        L = _stacked(solver.locks(legs, Rate(np.eye(mechanism.nw), rest, rest)))
         G = given - dependent @ eliminate(L.M @ dependent, L.M @ given).X
         now = G @ v
-        open_ = _stacked(solver.locks(legs, Rate(np.eye(known.nw), now, rest))).next
+        open_ = _stacked(solver.locks(legs, Rate(np.eye(mechanism.nw), now, rest))).next
         drift = dependent @ eliminate(L.M @ dependent, open_.reshape(-1, 1)).X[:, 0]
         w = Rate(G, now, G @ a - drift)
     nacelle = solver.nacelle(w)
@@ -107,13 +107,13 @@ def element_motion(state: State, a: Array) -> ElementMotion:
 
 def lock_rank_rows(state: State) -> Array:
     """What the elements say of the dependent motions of the nacelle (rows, dependent), for a rank."""
-    known = state.known
-    solver = _Solver(state.robot, known, state.now.motion.poses)
-    rest = np.zeros(known.nw)
-    found = solver.locks(element_legs(known), Rate(np.eye(known.nw), rest, rest))
+    mechanism = state.mechanism
+    solver = _Solver(state.robot, mechanism, state.now.motion.poses)
+    rest = np.zeros(mechanism.nw)
+    found = solver.locks(element_legs(mechanism), Rate(np.eye(mechanism.nw), rest, rest))
     if not found:
-        return np.zeros((0, len(known.dependent)))
-    return np.asarray(_stacked(found).M @ selections(known)[1])
+        return np.zeros((0, len(mechanism.dependent)))
+    return np.asarray(_stacked(found).M @ selections(mechanism)[1])
 
 
 def _stacked(locks: list[Rate]) -> Rate:
@@ -127,8 +127,8 @@ def _stacked(locks: list[Rate]) -> Rate:
 class _Solver:
     """Solves the motion constraints of a robot at a configuration."""
 
-    def __init__(self, robot: Robot, known: Mechanism, poses: tuple[Pose, ...]) -> None:
-        self.robot, self.known, self.poses = robot, known, poses
+    def __init__(self, robot: Robot, mechanism: Mechanism, poses: tuple[Pose, ...]) -> None:
+        self.robot, self.mechanism, self.poses = robot, mechanism, poses
 
     # ---- the nacelle
 
@@ -144,7 +144,7 @@ class _Solver:
             if joint.kind is JointKind.FIXED:
                 found[joint.successor] = body
                 continue
-            rate = w[m + self.known.nacelle_rates.index(m + robot.v_slices[j].start)]
+            rate = w[m + self.mechanism.nacelle_rates.index(m + robot.v_slices[j].start)]
             F = frame(robot, self.poses, j, on_successor=False)
             z = F.R[:, 2]
             slide = along(rate, z, body.carried(z))
@@ -172,7 +172,7 @@ class _Solver:
             axes = 2 if joint.kind is JointKind.REVOLUTE else 3
             for e in (first.R[:, k] for k in range(axes)):
                 found.append(dotted(two.w - one.w, e, one.carried(e)))
-        if self.known.parasitic:
+        if self.mechanism.parasitic:
             found += [lock for leg in legs for lock in self.leg(leg, nacelle).locks]
         return found
 

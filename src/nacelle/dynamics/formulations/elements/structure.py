@@ -160,13 +160,13 @@ class UncoveredError(ValueError):
 
 
 @lru_cache(maxsize=64)
-def element_legs(known: Mechanism) -> tuple[ElementLeg, ...]:
+def element_legs(mechanism: Mechanism) -> tuple[ElementLeg, ...]:
     """Group all bodies of a robot into elements.
 
     Raises:
         UncoveredError: if it cannot be done.
     """
-    robot = known.robot
+    robot = mechanism.robot
     for j in (*robot.nacelle.joints, *robot.nacelle.closures):
         joint = robot.joints[j]
         slides = (JointKind.PRISMATIC,) if j < robot.tree else ()
@@ -175,16 +175,16 @@ def element_legs(known: Mechanism) -> tuple[ElementLeg, ...]:
             raise UncoveredError(
                 f"{joint.kind} joints inside the nacelle ({joint.name}) are not covered by elements"
             )
-    legs = [_Reader(known, leg).read() for leg in robot.legs]
+    legs = [_Reader(mechanism, leg).read() for leg in robot.legs]
     return _with_parts(robot, legs)
 
 
 class _Reader:
     """Reads one leg."""
 
-    def __init__(self, known: Mechanism, leg: Leg) -> None:
-        self.robot, self.leg, self.poses = known.robot, leg, known.assembly.motion.poses
-        self.stem = welds(known.robot)
+    def __init__(self, mechanism: Mechanism, leg: Leg) -> None:
+        self.robot, self.leg, self.poses = mechanism.robot, leg, mechanism.assembly.motion.poses
+        self.stem = welds(mechanism.robot)
 
     def fail(self, reason: str) -> UncoveredError:
         return UncoveredError(f"leg {self.leg.name!r} {reason}")

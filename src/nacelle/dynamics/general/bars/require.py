@@ -137,7 +137,7 @@ def _hinge_moments(legs: Legs, motion: Motion, counted: Counted) -> dict[int, Sc
         )
         if not (counted.friction and any(joint.friction) and pair and all(k in listed for k in pair)):
             continue
-        sides = [hinge_side(legs.plan.known, listed[k][1], joint) for k in pair]
+        sides = [hinge_side(legs.plan.mechanism, listed[k][1], joint) for k in pair]
         one, two = (side * _turn(legs, motion, *listed[k]) for k, side in zip(pair, sides, strict=True))
         effort = friction_along(joint.friction[0], two - one, two - one, counted)
         for k, side in zip(pair, (-sides[0], sides[1]), strict=True):
