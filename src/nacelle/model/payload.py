@@ -12,6 +12,7 @@ from nacelle.model.description.description import PayloadSpec
 from nacelle.model.leg import PLATFORM
 from nacelle.model.platform import Payload
 from nacelle.model.robot import Robot
+from nacelle.model.units import SI
 from nacelle.spatial.inertia import transform_parameters
 from nacelle.spatial.pose import Pose, identity
 
@@ -44,7 +45,7 @@ def with_payload(
     body, frame = _carrier(robot, on)
     try:
         spec = PayloadSpec.model_validate(
-            {"mass": mass, "com": com, "inertia": inertia, "at": at}, context={"units": {"*": "SI"}}
+            {"mass": mass, "com": com, "inertia": inertia, "at": at}, context={"units": SI}
         )
     except ValidationError as errors:
         raise ParameterError("payload: " + "; ".join(_words(e) for e in errors.errors())) from None

@@ -10,14 +10,15 @@ from pydantic import ValidationError
 
 from nacelle.errors import DescriptionError, Problem
 from nacelle.files import why_unread
-from nacelle.model.build import build_robot
+from nacelle.model.build.assemble import build_robot
+from nacelle.model.build.declared import Written
 from nacelle.model.description.description import Description
-from nacelle.model.description.drive import units_for_bare_numbers
-from nacelle.model.description.source import Failed, Node, Source, node_from_python, read_yaml
-from nacelle.model.description.template import Expander
-from nacelle.model.numbers.declared import Declaration
 from nacelle.model.robot import Robot
-from nacelle.model.units import check_default_units
+from nacelle.model.source.node import Failed, Node, Source
+from nacelle.model.source.python import node_from_python
+from nacelle.model.source.template import Expander
+from nacelle.model.source.yaml import read_yaml
+from nacelle.model.units import SI, check_default_units, units_for_bare_numbers
 
 
 def read_file(path: str | Path) -> tuple[Robot, Source]:
@@ -76,8 +77,7 @@ def read_source(source: Source) -> tuple[Robot, Source]:
     if description is not None and not problems:
         try:
             robot = build_robot(description, expanded)
-            declaration = Declaration(source, expanded, units)
-            return replace(robot, declaration=declaration), expanded
+            return replace(robot, declaration=Written(source, expanded, units)), expanded
         except DescriptionError as error:
             problems += error.problems
     raise DescriptionError(unique(problems))
@@ -100,11 +100,11 @@ def _units(source: Source, problems: list[Problem]) -> dict[str, str] | None:
         faults = check_default_units(units)
         problems += [source.problem(("units", key), str(fault), fault.hint) for key, fault in faults]
         if faults:
-            return {"*": "SI"}
+            return SI
     elif units not in (None, "SI"):
         hint = "units: SI, or units: {length: mm, angle: deg}"
         problems.append(source.problem(("units",), "units is SI or a mapping", hint))
-        return {"*": "SI"}
+        return SI
     return units_for_bare_numbers(units)
 
 

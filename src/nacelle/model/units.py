@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 from fractions import Fraction
 
-from nacelle.model.description.written import given
+from nacelle.model.written import given
 from nacelle.spatial.recorded import Recorded
 
 # Exponents of kg, m, s, A, rad. The radian is kept apart so that an angle can be told from a number.
@@ -108,6 +108,8 @@ _ALIASES = {word: unit for unit, words in _WORDS.items() for word in words.split
     '"': "in",
 }
 
+# Units of bare numbers where all of them are in SI units.
+SI = {"*": "SI"}
 # Beyond this, in SI units, no robot has a number; it keeps all later arithmetic finite.
 LARGEST = 1e13
 # No number with its unit takes more characters.
@@ -321,3 +323,10 @@ def check_default_units(units: dict[str, str]) -> list[tuple[str, UnitError]]:
         except UnitError as fault:
             faults.append((name, fault))
     return faults
+
+
+def units_for_bare_numbers(units: object) -> dict[str, str] | None:
+    """Units of bare numbers from the `units` key: "SI", a mapping, or nothing."""
+    if units == "SI":
+        return SI
+    return dict(units) if isinstance(units, dict) and units else None

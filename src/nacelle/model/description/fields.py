@@ -20,12 +20,11 @@ from pydantic import (
 from pydantic_core import InitErrorDetails, PydanticCustomError, ValidationError
 
 from nacelle.errors import did_you_mean
-from nacelle.model.description.written import pieces
-from nacelle.model.units import NUMBER, QUANTITIES, Quantity, UnitError, parse_quantity
+from nacelle.model.units import NUMBER, QUANTITIES, SI, Quantity, UnitError, parse_quantity
+from nacelle.model.written import pieces
 from nacelle.spatial.recorded import plain_or_recorded
 from nacelle.spatial.scalar import norm, pack
 
-SI = {"*": "SI"}
 # No quantity or vector is a text longer than this; searching such texts could take long.
 _LONGEST = 300
 # Only the first unknown keys of a mapping get suggestions, which take time.
@@ -49,6 +48,14 @@ def raise_all(faults: list[tuple[tuple[str | int, ...], str, str]]) -> None:
 def raise_at(key: str, message: str, hint: str = "") -> None:
     """Raise an error at one key of the model."""
     raise_all([((key,), message, hint)])
+
+
+def one_of(model: BaseModel, *names: str) -> None:
+    """Demand exactly one of several keys."""
+    given = [name for name in names if getattr(model, name) is not None]
+    if len(given) != 1:
+        told = "none is given" if not given else " and ".join(given) + " are given"
+        raise fault(f"exactly one of {', '.join(names)} is needed, {told}")
 
 
 class Strict(BaseModel):
@@ -152,11 +159,15 @@ def read(value: Any, quantity: Quantity, units: dict[str, str] | None) -> float:
         raise fault(str(error), error.hint) from None
 
 
+def _example(quantity: Quantity, length: int) -> str:
+    return " ".join(["0"] * (length - 1) + [quantity.example])
+
+
 def read_vector(
     value: Any, quantity: Quantity, units: dict[str, str] | None, length: int
 ) -> tuple[float, ...]:
     """Read a list of quantities, or a text such as "0 0 300 mm"."""
-    example = " ".join(["0"] * (length - 1) + [quantity.example])
+    example = _example(quantity, length)
     if isinstance(value, str):
         match = _VECTOR_TEXT.fullmatch(value) if len(value) <= _LONGEST else None
         if match is None:
@@ -195,6 +206,7 @@ def _scalar_type(kind: str, lowest: float = -math.inf) -> Any:
 
 def _vector_type(kind: str, length: int) -> Any:
     quantity = QUANTITIES[kind]
+    example = _example(quantity, length)
     return Annotated[
         Any,
         BeforeValidator(lambda value, info: read_vector(value, quantity, units_of(info), length)),
@@ -209,7 +221,7 @@ def _vector_type(kind: str, length: int) -> Any:
                     },
                     {"type": "string"},
                 ],
-                "description": f"{length} numbers, {kind}, for example '0 0 {quantity.example}'",
+                "description": f"{length} numbers, {kind}, for example {example!r}",
             }
         ),
     ]
@@ -258,7 +270,7 @@ def _read_axis(value: Any, info: ValidationInfo) -> tuple[float, ...]:
 
 Name = Annotated[str, BeforeValidator(_check_name), WithJsonSchema({"type": ["string", "integer"]})]
 Reference = Annotated[str, BeforeValidator(_check_reference), WithJsonSchema({"type": ["string", "integer"]})]
-Axis = Annotated[
+Direction = Annotated[
     tuple[float, ...],
     PlainValidator(_read_axis),
     WithJsonSchema(
@@ -295,6 +307,7 @@ Pressure = _scalar_type("pressure")
 Density = _scalar_type("density")
 Area = _scalar_type("area")
 SecondMoment = _scalar_type("second moment of area")
+Lengths2 = _vector_type("length", 2)
 Lengths3 = _vector_type("length", 3)
 Angles3 = _vector_type("angle", 3)
 Moments3 = _vector_type("first moment", 3)

@@ -1,4 +1,4 @@
-"""The source of a description: YAML read to nodes that remember where they stand.
+"""YAML as the source of a description, read to nodes that remember where they stand.
 
 Only ruamel.yaml's event parser is used. The tree is built here, so that nothing but plain scalars,
 lists and mappings can come out of a file, aliases cannot explode, and every node has its place.
@@ -6,13 +6,9 @@ lists and mappings can come out of a file, aliases cannot explode, and every nod
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
 from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.events import (
@@ -26,212 +22,17 @@ from ruamel.yaml.events import (
 )
 
 from nacelle.errors import DescriptionError, Problem
-
-MAX_BYTES = 128 * 1024
-MAX_NODES = 6_000
-MAX_DEPTH = 24
-
-PlainScalar = str | int | float | bool | None
-
-
-class Failed(str):
-    """What stands in the place of a value that could not be found; errors about it are not repeated."""
-
-    __slots__ = ()
-
-
-@dataclass(frozen=True)
-class Mark:
-    """Where a node stands: line and column, counted from 1; 0 if made in Python."""
-
-    line: int = 0
-    column: int = 0
-
-
-@dataclass(frozen=True)
-class Origin:
-    """What a value was made from: a part of a node that somebody wrote, times a factor.
-
-    Attributes:
-        node: the node as written; None for what nobody wrote (the angles of a count).
-        part: which of several values of the node; -1 for its only one.
-        scale: the factor.
-    """
-
-    node: Node | None
-    part: int = -1
-    scale: float = 1.0
-
-
-@dataclass
-class Node:
-    """A scalar, a list of nodes or a mapping of nodes, with its place in the file.
-
-    Attributes:
-        value: the scalar, the list or the mapping.
-        mark: where the value starts.
-        keys: for a mapping, where each key stands.
-        block: for a text in block style (| or >), the line before its first line; 0 otherwise.
-        made_from: what it was made from, if it was not written as it is.
-    """
-
-    value: PlainScalar | list[Node] | dict[str, Node]
-    mark: Mark = Mark()
-    keys: dict[str, Mark] = field(default_factory=dict)
-    block: int = 0
-    made_from: Origin | None = None
-
-    @property
-    def origin(self) -> Origin:
-        """What it was made from; a node that was written as it is comes from itself."""
-        return self.made_from or Origin(self)
-
-    def plain(self) -> Any:
-        """Give the value as plain Python data."""
-        if isinstance(self.value, dict):
-            return {key: node.plain() for key, node in self.value.items()}
-        if isinstance(self.value, list):
-            return [node.plain() for node in self.value]
-        return self.value
-
-    def find(self, path: tuple[str | int, ...]) -> tuple[Mark, Node]:
-        """Follow a path as far as it leads; give the mark of the last key or node, and the node.
-
-        Steps that the tree does not have (names of alternatives in a validator's path) are passed
-        over.
-        """
-        node, mark = self, self.mark
-        for step in path:
-            if isinstance(node.value, dict) and str(step) in node.value:
-                child = node.value[str(step)]
-                mark = node.keys.get(str(step)) or child.mark
-                node = child
-            elif isinstance(node.value, list) and isinstance(step, int) and step < len(node.value):
-                node = node.value[step]
-                mark = node.mark
-        return mark, node
-
-    def walk(self) -> Iterator[Node]:
-        """Give this node and all nodes below it."""
-        yield self
-        if isinstance(self.value, dict):
-            for child in self.value.values():
-                yield from child.walk()
-        elif isinstance(self.value, list):
-            for child in self.value:
-                yield from child.walk()
-
-
-@dataclass(frozen=True)
-class Source:
-    """A description before it is checked: the name of its file and its tree."""
-
-    file: str
-    root: Node
-
-    def problem(
-        self, path: tuple[str | int, ...], message: str, hint: str = "", severity: str = "error"
-    ) -> Problem:
-        """Say that something is wrong at a path."""
-        mark, _ = self.root.find(path)
-        return Problem(self.file, mark.line, mark.column, path_text(path), message, hint, severity)
-
-
-def path_text(path: tuple[str | int, ...]) -> str:
-    """Write a path as legs[0].joints.knee."""
-    text = ""
-    for step in path:
-        text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else step
-    return text
-
-
-def node_from_python(value: Any) -> Node:
-    """Wrap plain Python data (mappings, lists, tuples, numbers, texts, NumPy arrays) as nodes.
-
-    Raises:
-        DescriptionError: one problem with its path, if the data hold other things, or nest or repeat
-            (a list that holds itself) too much.
-    """
-    return _PythonReader().node(value, ())
-
-
-class _PythonReader:
-    """Wraps Python data and keeps count."""
-
-    def __init__(self) -> None:
-        self.count = 0
-        self.characters = 0
-
-    def node(self, value: Any, path: tuple[str | int, ...]) -> Node:
-        self.count += 1
-        if self.count > MAX_NODES:
-            raise self.fault(path[:3], f"more than {MAX_NODES} values")
-        if len(path) > MAX_DEPTH:
-            raise self.fault(path[:3], f"nested deeper than {MAX_DEPTH} levels")
-        if isinstance(value, np.ndarray | np.generic):
-            if value.size > MAX_NODES:
-                raise self.fault(path, f"more than {MAX_NODES} values")
-            value = value.tolist()
-        if isinstance(value, dict):
-            items: dict[str, Node] = {}
-            for key, item in value.items():
-                name = self.key(key, path)
-                if name in items:
-                    raise self.fault(path, f"the key {name!r} stands twice", "remove or rename one")
-                items[name] = self.node(item, (*path, name))
-            return Node(items)
-        if isinstance(value, list | tuple):
-            return Node([self.node(item, (*path, k)) for k, item in enumerate(value)])
-        return Node(self.scalar(value, path))
-
-    def key(self, key: Any, path: tuple[str | int, ...]) -> str:
-        if isinstance(key, int) and not isinstance(key, bool) and abs(key) < _LARGE:
-            return str(int(key))
-        if isinstance(key, str) and _is_key(key):
-            return str.__str__(key)
-        raise self.fault(path, "a key must be a plain name")
-
-    def scalar(self, value: Any, path: tuple[str | int, ...]) -> PlainScalar:
-        # Subclasses (flags, texts with methods of their own) become what they stand for.
-        if value is None or isinstance(value, bool):
-            return value
-        if isinstance(value, int):
-            # An integer of more digits than a float can hold is as good as infinite.
-            return int(value) if abs(value) < _LARGE else math.inf if value > 0 else -math.inf
-        if isinstance(value, float):
-            return float(value)
-        if isinstance(value, str):
-            self.characters += len(value)
-            if self.characters > MAX_BYTES:
-                raise self.fault(path, f"more than {MAX_BYTES} characters of text")
-            if not _is_text(value):
-                raise self.fault(path, "the text holds half a character (a lone surrogate)")
-            return str.__str__(value)
-        kind = type(value).__name__
-        raise self.fault(
-            path, f"{kind} objects cannot stand in a description", "use mappings, lists, numbers and texts"
-        )
-
-    def fault(self, path: tuple[str | int, ...], message: str, hint: str = "") -> DescriptionError:
-        return DescriptionError([Problem("<python>", 0, 0, path_text(path), message, hint)])
-
-
-_LARGE = 10**400
-
-
-def _is_text(text: str) -> bool:
-    """Whether a text can be written as UTF-8; an escape in YAML may make half a character."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _is_key(text: str) -> bool:
-    """Whether a text may be a key: one line, no control characters, not endless."""
-    return len(text) <= 200 and text.isprintable()
-
+from nacelle.model.source.node import (
+    MAX_BYTES,
+    MAX_DEPTH,
+    MAX_NODES,
+    Mark,
+    Node,
+    PlainScalar,
+    Source,
+    is_key,
+    is_text,
+)
 
 _INT = re.compile(r"[-+]?[0-9]+")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
@@ -284,7 +85,7 @@ def read_yaml(text: str | bytes, file: str) -> Source:
             "a robot needs a few hundred lines",
         )
     try:
-        return Source(file, _Builder(file, text).root())
+        return Source(file, _YamlReader(file, text).root())
     except MarkedYAMLError as fault:
         mark = fault.problem_mark or fault.context_mark
         line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
@@ -328,7 +129,7 @@ def _fault(file: str, line: int, column: int, message: str, hint: str) -> Descri
     return DescriptionError([Problem(file, line, column, "", message, hint)])
 
 
-class _Builder:
+class _YamlReader:
     """Builds the tree from the parser's events and keeps count."""
 
     def __init__(self, file: str, text: str) -> None:
@@ -396,7 +197,7 @@ class _Builder:
         plain = event.style in (None, "")
         block = event.style in ("|", ">")
         value = _resolve(event.value) if plain else event.value
-        if isinstance(value, str) and not _is_text(value):
+        if isinstance(value, str) and not is_text(value):
             raise self.fault(event, "the text holds half a character (a lone surrogate)")
         mark = _mark(event)
         return Node(value, mark, block=mark.line if block else 0)
@@ -415,7 +216,7 @@ class _Builder:
         for item in self.events:
             if isinstance(item, MappingEndEvent):
                 break
-            if not isinstance(item, ScalarEvent) or not _is_key(item.value):
+            if not isinstance(item, ScalarEvent) or not is_key(item.value):
                 raise self.fault(item, "a key must be a plain name")
             self.add(item, 1)
             key = item.value
