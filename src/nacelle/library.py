@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from nacelle import robots
-from nacelle.errors import UnknownRobotError, did_you_mean
+from nacelle.errors import UnknownRobotError, did_you_mean, shortened
 from nacelle.kinematics.mechanism.check import Check, check_robot
 from nacelle.model.read import read_data, read_file, read_text
 from nacelle.model.robot import Robot
@@ -53,7 +53,7 @@ def check(name_or_file: str | os.PathLike[str]) -> Check:
         robot, source = read_text(robots.text(text), f"{text}.yaml")
     else:
         raise UnknownRobotError(
-            f"no robot of the library and no file is called {_short(text)}; "
+            f"no robot of the library and no file is called {shortened(text, 80)!r}; "
             + did_you_mean(text, robots.names())
         )
     return check_robot(robot, source)
@@ -66,9 +66,9 @@ def require_file(text: str) -> None:
         UnknownRobotError: if there is none, or it is a folder.
     """
     if _is_folder(text):
-        raise UnknownRobotError(f"{_short(text)} is a folder: name the YAML file in it")
+        raise UnknownRobotError(f"{shortened(text, 80)!r} is a folder: name the YAML file in it")
     if not _is_file(text):
-        raise UnknownRobotError(f"there is no file {_short(text)}")
+        raise UnknownRobotError(f"there is no file {shortened(text, 80)!r}")
 
 
 def looks_like_file(text: str) -> bool:
@@ -91,7 +91,3 @@ def _is_folder(text: str) -> bool:
         return bool(text) and Path(text).is_dir()
     except (OSError, ValueError):
         return False
-
-
-def _short(text: str) -> str:
-    return repr(text if len(text) <= 80 else text[:77] + "...")

@@ -9,6 +9,7 @@ from pydantic import ValidationError
 
 from nacelle.errors import ParameterError, did_you_mean
 from nacelle.model.description.description import PayloadSpec
+from nacelle.model.description.fields import message_and_hint
 from nacelle.model.leg import PLATFORM
 from nacelle.model.platform import Payload
 from nacelle.model.robot import Robot
@@ -79,7 +80,6 @@ def _carrier(robot: Robot, on: str | None) -> tuple[int, Pose]:
 
 def _words(error: Any) -> str:
     """One fault of a payload, on one line."""
-    context = error.get("ctx", {})
-    message, hint = context.get("message", error["msg"]), context.get("hint", "")
+    message, hint = message_and_hint(error)
     place = ".".join(str(part) for part in error["loc"])
     return f"{place}: {message}" + (f" ({hint})" if hint else "")

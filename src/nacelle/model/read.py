@@ -13,6 +13,7 @@ from nacelle.files import why_unread
 from nacelle.model.build.assemble import build_robot
 from nacelle.model.build.declared import Written
 from nacelle.model.description.description import Description
+from nacelle.model.description.fields import message_and_hint
 from nacelle.model.robot import Robot
 from nacelle.model.source.node import Failed, Node, Source
 from nacelle.model.source.python import node_from_python
@@ -70,7 +71,7 @@ def read_source(source: Source) -> tuple[Robot, Source]:
             description = Description.model_validate(expanded.root.plain(), context={"units": units})
         except ValidationError as errors:
             problems += [
-                expanded.problem(error["loc"], *_message(error))
+                expanded.problem(error["loc"], *message_and_hint(error))
                 for error in errors.errors(include_url=False)
                 if error["loc"][:1] != ("units",) and not _only_follows(expanded, error)
             ]
@@ -85,7 +86,7 @@ def read_source(source: Source) -> tuple[Robot, Source]:
 
 def _only_follows(source: Source, error: Any) -> bool:
     """Whether an error only follows from a value that could not be found, which is reported already."""
-    if _message(error)[0].startswith(("unknown key", "missing key")):
+    if message_and_hint(error)[0].startswith(("unknown key", "missing key")):
         return False
     _, node = source.root.find(error["loc"])
     return any(isinstance(below.value, Failed) for below in node.walk())
@@ -106,13 +107,6 @@ def _units(source: Source, problems: list[Problem]) -> dict[str, str] | None:
         problems.append(source.problem(("units",), "units is SI or a mapping", hint))
         return SI
     return units_for_bare_numbers(units)
-
-
-def _message(error: Any) -> tuple[str, str]:
-    context = error.get("ctx", {})
-    if error["type"] == "nacelle":
-        return context["message"], context["hint"]
-    return str(error["msg"]), ""
 
 
 def unique(problems: list[Problem]) -> list[Problem]:

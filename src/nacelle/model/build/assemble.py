@@ -1,4 +1,4 @@
-"""From a description to a robot: names resolved, legs found, the spanning tree laid."""
+"""From a description to a robot: names resolved, legs and spanning tree determined."""
 
 from __future__ import annotations
 
@@ -202,7 +202,7 @@ class _Builder:
         )
 
     def actuators(self, edges: list[Edge], joints: list[Joint], drives: list[Drive]) -> tuple[Actuator, ...]:
-        """The drives, in the order given or as the legs stand."""
+        """The drives, in the order given or of the legs."""
         result = []
         for k, (edge, joint, drive) in enumerate(zip(edges, joints, drives, strict=True)):
             spec = edge.draft.drive
@@ -235,15 +235,15 @@ class _Builder:
         order = self.description.actuators
         if order is None:
             return tuple(actuators)
-        known = {a.name: a for a in actuators} | {joints[a.joint].name: a for a in actuators}
+        by_name = {a.name: a for a in actuators} | {joints[a.joint].name: a for a in actuators}
         chosen = []
         for k, name in enumerate(order):
-            if name in known and known[name] not in chosen:
-                chosen.append(known[name])
-            elif name in known:
+            if name in by_name and by_name[name] not in chosen:
+                chosen.append(by_name[name])
+            elif name in by_name:
                 self.report(("actuators", k), f"{name!r} stands twice")
             else:
-                self.report(("actuators", k), f"no actuator is called {name!r}", did_you_mean(name, known))
+                self.report(("actuators", k), f"no actuator is called {name!r}", did_you_mean(name, by_name))
         missing = [a.name for a in actuators if a not in chosen]
         if missing and not self.problems:
             self.report(("actuators",), f"not in the order: {', '.join(missing)}", "list all of them")
@@ -259,8 +259,8 @@ class _Builder:
         joints = {draft.name: draft for draft in self.nacelle.chain.joints}
         for name in motion.joint_names:
             if name not in joints:
-                known = [*AXES, *joints]
-                self.report(path, f"{name!r} is not a coordinate", did_you_mean(name, known))
+                hint = did_you_mean(name, [*AXES, *joints])
+                self.report(path, f"{name!r} is not a coordinate", hint)
             elif joints[name].kind not in (JointKind.REVOLUTE, JointKind.PRISMATIC):
                 self.report(path, f"the nacelle's joint {name!r} has more than one coordinate")
         if spec.type == "point" and any(axis.startswith("r") for axis in motion.coordinates):

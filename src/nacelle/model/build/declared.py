@@ -223,11 +223,11 @@ def _renumbered(tape: Graph, roots: list[int], place: dict[int, int]) -> tuple[G
     graph = Graph()
     moved: dict[int, int] = {}
     for k in reachable(tape, roots):
-        op, *rest = tape.nodes[k]
+        op, *operands = tape.nodes[k]
         if op == "const":
-            moved[k] = graph.const(rest[0])
+            moved[k] = graph.const(operands[0])
         elif op == "input":
-            moved[k] = graph.input(place[rest[0]])
+            moved[k] = graph.input(place[operands[0]])
         else:
             moved[k] = graph.apply(op, *(moved[c] for c in children(tape.nodes[k])))
     return graph, [moved[k] for k in roots]

@@ -1,4 +1,4 @@
-"""What a joint has beside its geometry, read once its kind is known: friction, springs, limits."""
+"""What a joint has beside its geometry, read for its kind: friction, springs, limits."""
 
 from __future__ import annotations
 

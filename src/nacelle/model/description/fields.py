@@ -19,7 +19,7 @@ from pydantic import (
 )
 from pydantic_core import InitErrorDetails, PydanticCustomError, ValidationError
 
-from nacelle.errors import did_you_mean
+from nacelle.errors import did_you_mean, shortened
 from nacelle.model.units import NUMBER, QUANTITIES, SI, Quantity, UnitError, parse_quantity
 from nacelle.model.written import pieces
 from nacelle.spatial.recorded import plain_or_recorded
@@ -38,6 +38,12 @@ def fault(message: str, hint: str = "") -> PydanticCustomError:
     return PydanticCustomError("nacelle", "{message}", {"message": message, "hint": hint})
 
 
+def message_and_hint(error: Any) -> tuple[str, str]:
+    """Message and hint of an error as pydantic lists it."""
+    context = error.get("ctx", {})
+    return (context["message"], context["hint"]) if error["type"] == "nacelle" else (str(error["msg"]), "")
+
+
 def raise_all(faults: list[tuple[tuple[str | int, ...], str, str]]) -> None:
     """Raise several errors at once from a validator, each at its path below the model."""
     if faults:
@@ -54,8 +60,8 @@ def one_of(model: BaseModel, *names: str) -> None:
     """Demand exactly one of several keys."""
     given = [name for name in names if getattr(model, name) is not None]
     if len(given) != 1:
-        told = "none is given" if not given else " and ".join(given) + " are given"
-        raise fault(f"exactly one of {', '.join(names)} is needed, {told}")
+        number = "none is given" if not given else " and ".join(given) + " are given"
+        raise fault(f"exactly one of {', '.join(names)} is needed, {number}")
 
 
 class Strict(BaseModel):
@@ -85,7 +91,7 @@ class Strict(BaseModel):
         elif kind == "missing":
             reason = fault(f"missing key {path[-1]!r}")
         elif kind == "nacelle":
-            reason = fault(context["message"], context["hint"])
+            reason = fault(*message_and_hint(error))
         elif kind == "literal_error":
             choices = re.findall(r"'([^']*)'", context.get("expected", ""))
             reason = fault(
@@ -139,8 +145,7 @@ def _short(value: Any) -> str:
         return f"a list of {len(value)}"
     if value is None:
         return "nothing"
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
+    return shortened(repr(value))
 
 
 def units_of(info: ValidationInfo) -> dict[str, str] | None:
@@ -284,7 +289,7 @@ Direction = Annotated[
         }
     ),
 ]
-# A quantity whose unit depends on the joint it belongs to; read when the joint is known.
+# A quantity whose unit depends on the joint it belongs to; read with the kind of joint.
 Raw = Annotated[Any, WithJsonSchema({"type": ["number", "string"]})]
 RawList = Annotated[
     Any,

@@ -171,9 +171,9 @@ class SidePlacementSpec(Strict):
 
 
 class PlacementSpec(SidePlacementSpec):
-    """Where a leg stands: its frames on base and nacelle turned alike, unless `nacelle` says else.
+    """Where a leg is: its frames on base and nacelle rotated alike, unless `nacelle` says else.
 
-    `mirror` reflects the whole leg first, in the plane through the origin square to that axis.
+    `mirror` reflects the whole leg first, in the plane through the origin perpendicular to that axis.
     """
 
     mirror: Literal["x", "y", "z"] | None = None

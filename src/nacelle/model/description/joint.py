@@ -31,7 +31,7 @@ def check_axes(kind: str, axis: tuple[float, ...] | None, axes: Sequence[tuple[f
         if axis is not None:
             raise_at("axis", "a universal joint has two axes", "write axes: [x, y]")
         if axes is not None and abs(np.dot(axes[0], axes[1])) > 1e-9:
-            raise_at("axes", "the axes of a universal joint are square to each other")
+            raise_at("axes", "the axes of a universal joint are perpendicular to each other")
     elif axes is not None:
         raise_at("axes", f"a {kind} joint has one axis", "write axis: z")
     elif axis is not None and kind in ("spherical", "fixed"):
@@ -43,7 +43,7 @@ class JointSpec(DriveSpec):
 
     `at` places the joint's frame in the parent, `child_at` in the child; `axis` is a direction in
     that frame. A universal joint has two `axes`; a planar-spherical joint slides on the plane through
-    the origin of its frame, square to `axis`, of the body that `plane` names.
+    the origin of its frame, perpendicular to `axis`, of the body that `plane` names.
     """
 
     type: JointType

@@ -126,11 +126,11 @@ class Numbers:
     def _moving(self, places: list[int]) -> set[int]:
         """Numbers of the robot that depend on some of the free ones."""
         chosen, moves = set(places), []
-        for op, *rest in self.record.program.code:
+        for op, *operands in self.record.program.code:
             if op in ("const", "input"):
-                moves.append(op == "input" and rest[0] in chosen)
+                moves.append(op == "input" and operands[0] in chosen)
             else:
-                moves.append(any(moves[k] for k in rest))
+                moves.append(any(moves[k] for k in operands))
         return {place for place, k in enumerate(self.record.program.results) if moves[k]}
 
 

@@ -269,11 +269,11 @@ def _constant(
         return substitution.multiple(scope[scaled["name"]], scaled, path)
     name = text.lstrip("-+ $")
     if re.fullmatch(r"[^\W\d]\w*", name) and parse_number(text) is None:
-        known = ", ".join(scope) or "none"
+        names = ", ".join(scope) or "none"
         substitution.report(
             path,
             f"{column} of joint {joint}: nothing is called {name!r}",
-            f"give it under constants or parameters; known: {known}",
+            f"give it under constants or parameters; known: {names}",
             cell.mark,
         )
         return Node(0, cell.mark)

@@ -62,17 +62,17 @@ class Substitution:
 
     def measure(self, node: Node) -> tuple[int, int]:
         """Number of values below a node, and its depth."""
-        found = self.sizes.get(id(node))
-        if found is None:
+        measures = self.sizes.get(id(node))
+        if measures is None:
             value = node.value
             below = (
                 list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
             )
             parts = [self.measure(child) for child in below]
-            found = 1 + sum(size for size, _ in parts), 1 + max((depth for _, depth in parts), default=0)
-            self.sizes[id(node)] = found
+            measures = 1 + sum(size for size, _ in parts), 1 + max((depth for _, depth in parts), default=0)
+            self.sizes[id(node)] = measures
             self.kept.append(node)
-        return found
+        return measures
 
     def substitute(self, node: Node, scope: Scope, path: KeyPath) -> Node:
         """Replace every "$name" below a node."""

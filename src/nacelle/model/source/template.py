@@ -273,8 +273,8 @@ class Expander(Substitution):
             self.report(path, "how many legs?", "give count, angles, placements or table")
             return None
         if len(set(lengths.values())) > 1:
-            told = ", ".join(f"{key}: {length}" for key, length in lengths.items())
-            self.report(path, f"the lists differ in length ({told})", "one entry a leg in each")
+            listed = ", ".join(f"{key}: {length}" for key, length in lengths.items())
+            self.report(path, f"the lists differ in length ({listed})", "one entry a leg in each")
             return None
         number = next(iter(lengths.values()))
         if number > MAX_LEGS:
