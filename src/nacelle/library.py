@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from nacelle import robots
 from nacelle.errors import UnknownRobotError, did_you_mean, shortened
@@ -65,9 +66,9 @@ def require_file(text: str) -> None:
     Raises:
         UnknownRobotError: if there is none, or it is a folder.
     """
-    if _is_folder(text):
+    if _kind(text) == "folder":
         raise UnknownRobotError(f"{shortened(text, 80)!r} is a folder: name the YAML file in it")
-    if not _is_file(text):
+    if not _kind(text):
         raise UnknownRobotError(f"there is no file {shortened(text, 80)!r}")
 
 
@@ -75,19 +76,13 @@ def looks_like_file(text: str) -> bool:
     """Whether a text names a file: it has a folder or a YAML ending, or it exists."""
     path = Path(text)
     ending = path.suffix.lower() in (".yaml", ".yml")
-    there = _is_file(text) or _is_folder(text)
-    return ending or len(path.parts) > 1 or (there and text not in robots.names())
+    return ending or len(path.parts) > 1 or (bool(_kind(text)) and text not in robots.names())
 
 
-def _is_file(text: str) -> bool:
-    try:
-        return Path(text).is_file()
-    except (OSError, ValueError):
-        return False
-
-
-def _is_folder(text: str) -> bool:
-    try:
-        return bool(text) and Path(text).is_dir()
-    except (OSError, ValueError):
-        return False
+def _kind(text: str) -> Literal["file", "folder", ""]:
+    """What a text names on disk, if anything."""
+    with suppress(OSError, ValueError):
+        if text and Path(text).is_dir():
+            return "folder"
+        return "file" if Path(text).is_file() else ""
+    return ""

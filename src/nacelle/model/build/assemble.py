@@ -216,12 +216,12 @@ class _Builder:
                 Actuator(
                     name,
                     k,
-                    drive.torque_constant,
-                    drive.encoder_zero,
-                    drive.encoder_sign,
-                    drive.position,
-                    drive.speed,
-                    drive.force,
+                    torque_constant=drive.torque_constant,
+                    encoder_zero=drive.encoder_zero,
+                    encoder_sign=drive.encoder_sign,
+                    position=drive.position,
+                    speed=drive.speed,
+                    force=drive.force,
                 )
             )
         if not result:
@@ -295,12 +295,7 @@ class _Builder:
         return tuple(loads)
 
     def modes(
-        self,
-        motion: Motion,
-        reference: Pose,
-        legs: list[Leg],
-        joints: list[Joint],
-        edges: list[Edge],
+        self, motion: Motion, reference: Pose, legs: list[Leg], joints: list[Joint], edges: list[Edge]
     ) -> tuple[Mode, ...]:
         result = []
         leg_names = [leg.name for leg in legs]

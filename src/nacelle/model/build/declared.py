@@ -52,45 +52,17 @@ Key = tuple[Any, ...]
 
 # Below these keys of a description numbers may be free ...
 _FREE = frozenset(
-    [
-        "at",
-        "child_at",
-        "translation",
-        "rotation",
-        "placement",
-        "axis",
-        "length",
-        "com",
-        "mass",
-        "first_moment",
-        "inertia",
-        "gravity",
-        "friction",
-        "spring",
-        "rotor_inertia",
-        "gear_ratio",
-    ]
+    (
+        *("at", "child_at", "translation", "rotation", "placement", "axis", "length", "com", "mass"),
+        *("first_moment", "inertia", "gravity", "friction", "spring", "rotor_inertia", "gear_ratio"),
+    )
 )
 # ... unless they are below these.
 _FIXED = frozenset(
-    [
-        "display",
-        "section",
-        "material",
-        "reference",
-        "modes",
-        "tools",
-        "guess",
-        "limits",
-        "encoder",
-        "torque_constant",
-        "axes",
-        "quat_xyzw",
-        "matrix",
-        "direction",
-        "scale",
-        "mirror",
-    ]
+    (
+        *("display", "section", "material", "reference", "modes", "tools", "guess", "limits"),
+        *("encoder", "torque_constant", "axes", "quat_xyzw", "matrix", "direction", "scale", "mirror"),
+    )
 )
 _EIGHTH = math.pi / 4  # of a turn
 _XYZ = ("x", "y", "z")

@@ -72,11 +72,7 @@ def mirror_drive(kind: JointKind, drive: Drive) -> Drive:
             )
         start += primitive.nq
     return replace(
-        drive,
-        guess=tuple(guess),
-        limits=tuple(limits),
-        springs=tuple(springs),
-        friction=tuple(friction),
+        drive, guess=tuple(guess), limits=tuple(limits), springs=tuple(springs), friction=tuple(friction)
     )
 
 

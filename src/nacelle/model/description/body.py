@@ -50,13 +50,7 @@ class InertiaSpec(Strict):
 
     def matrix(self) -> Array:
         """Give the matrix (3, 3), kg m^2."""
-        return pack(
-            [
-                [self.xx, self.xy, self.xz],
-                [self.xy, self.yy, self.yz],
-                [self.xz, self.yz, self.zz],
-            ]
-        )
+        return pack([[self.xx, self.xy, self.xz], [self.xy, self.yy, self.yz], [self.xz, self.yz, self.zz]])
 
 
 def _inertia(value: Any) -> Any:

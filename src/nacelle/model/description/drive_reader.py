@@ -18,23 +18,15 @@ from nacelle.model.written import given
 
 _T = TypeVar("_T")
 
-_SLIDING = {
-    "viscous": "damping",
-    "coulomb": "force",
-    "coulomb_smooth": "force",
-    "stribeck": "force",
-    "quadratic": "quadratic drag",
-    "cubic": "cubic drag",
-    "constant": "force",
-}
-_TURNING = {
-    "viscous": "angular damping",
-    "coulomb": "torque",
-    "coulomb_smooth": "torque",
-    "stribeck": "torque",
-    "quadratic": "angular quadratic drag",
-    "cubic": "angular cubic drag",
-    "constant": "torque",
+# Kinds of quantity of the coefficients of friction: of a translation, of a rotation.
+_FRICTION = {
+    "viscous": ("damping", "angular damping"),
+    "coulomb": ("force", "torque"),
+    "coulomb_smooth": ("force", "torque"),
+    "stribeck": ("force", "torque"),
+    "quadratic": ("quadratic drag", "angular quadratic drag"),
+    "cubic": ("cubic drag", "angular cubic drag"),
+    "constant": ("force", "torque"),
 }
 _FRACTION = re.compile(rf"\s*({NUMBER})\s*[:/]\s*({NUMBER})\s*")
 _NEEDS_SCALE = ("coulomb_smooth", "stribeck")
@@ -119,17 +111,16 @@ class DriveReader:
         result = []
         for k, (axis, entry) in enumerate(zip(axes, given, strict=True)):
             place = (*path, "friction", k) if len(spec.friction) > 1 else (*path, "friction")
-            kinds = _TURNING if axis.turns else _SLIDING
             rate = "angular speed" if axis.turns else "speed"
             scale = 0.0
             if entry.scale is not None:
                 scale = self.quantity(entry.scale, rate, (*place, "scale"))
             terms = []
-            for basis, quantity in kinds.items():
+            for basis, kinds in _FRICTION.items():
                 value = getattr(entry, basis)
                 if value is None:
                     continue
-                number = self.quantity(value, quantity, (*place, basis))
+                number = self.quantity(value, kinds[axis.turns], (*place, basis))
                 if number < 0.0 and basis not in ("constant", "stribeck"):
                     self.report((*place, basis), f"friction must not push: {number:g} is negative", "")
                 if basis in _NEEDS_SCALE and not scale > 0.0:

@@ -15,13 +15,7 @@ from nacelle.model.description.frame import Frame, FrameSpec, RotationSpec
 from nacelle.model.joint import JointKind
 
 JointType = Literal[
-    "revolute",
-    "prismatic",
-    "cylindrical",
-    "universal",
-    "spherical",
-    "planar-spherical",
-    "fixed",
+    "revolute", "prismatic", "cylindrical", "universal", "spherical", "planar-spherical", "fixed"
 ]
 
 

@@ -18,7 +18,7 @@ from nacelle.model.data import RobotData
 from nacelle.model.numbers.parameters import GROUPS, ParameterLayout
 from nacelle.model.record import Record, nearby
 from nacelle.program.program import Program, Variable
-from nacelle.program.trace import graph_of, linear
+from nacelle.program.trace import Trace, graph_of, linear
 from nacelle.spatial.scalar import Array
 
 
@@ -102,7 +102,6 @@ class Numbers:
     def jacobian_program(self, *groups: str) -> Program:
         """The derivatives (entries, numbers) of all numbers of the robot by the free ones of some groups."""
         from nacelle.program.derivative import with_jacobians
-        from nacelle.program.trace import Trace
 
         program = self.record.program
         graph, roots = graph_of(program)

@@ -20,14 +20,7 @@ from nacelle.model.units import NUMBER, parse_number
 
 COLUMNS = ("j", "a", "mu", "sigma", "gamma", "b", "alpha", "d", "theta", "r")
 _DEFAULTS = {"mu": "0", "gamma": "0", "b": "0"}
-_ALIASES = {
-    "μ": "mu",
-    "µ": "mu",
-    "σ": "sigma",
-    "γ": "gamma",
-    "α": "alpha",
-    "θ": "theta",
-}
+_ALIASES = {"μ": "mu", "µ": "mu", "σ": "sigma", "γ": "gamma", "α": "alpha", "θ": "theta"}
 _JOINT_TYPES = {"0": "revolute", "1": "prismatic", "2": "fixed"}
 _NAMED_VALUE = re.compile(r"(?P<name>[^\W\d]\w*)\s*=\s*(?P<value>.+)")
 _VARIABLE = re.compile(rf"\$?(?P<name>[^\W\d]\w*)\s*(?P<offset>[-+]\s*(?:{NUMBER}|pi|π).*)?")
@@ -174,10 +167,7 @@ def _check_rows(lines: list[list[Node]], substitution: Substitution, path: KeyPa
     missing = [c for c in COLUMNS if c not in header and c not in _DEFAULTS]
     if missing or len(set(header)) != len(header):
         substitution.report(
-            path,
-            f"missing or repeated columns: {' '.join(missing)}",
-            "columns " + " ".join(COLUMNS),
-            mark,
+            path, f"missing or repeated columns: {' '.join(missing)}", "columns " + " ".join(COLUMNS), mark
         )
         return []
     rows = []

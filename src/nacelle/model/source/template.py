@@ -22,17 +22,7 @@ from nacelle.model.source.reference import LEADING_NUMBERS, Scope, Substitution
 
 MAX_LEGS = 64
 
-_REPEAT_KEYS = (
-    "repeat",
-    "count",
-    "angles",
-    "placements",
-    "table",
-    "names",
-    "prefix",
-    "with",
-    "override",
-)
+_REPEAT_KEYS = ["repeat", "count", "angles", "placements", "table", "names", "prefix", "with", "override"]
 _TEXTS = ("name", "title", "notes", "sources")
 # Keys that a line of a table may have beside parameters.
 _OWN_KEYS = ("name", "placement", "branch", "guess", "override")
