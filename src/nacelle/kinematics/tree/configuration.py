@@ -10,9 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
 from nacelle.kinematics.legs.solution import solve_leg
 from nacelle.kinematics.mechanism.mechanism import Mechanism
+from nacelle.kinematics.tree.number_tree import number_tree
 from nacelle.kinematics.tree.spanning_tree import (
     Step,
     TreeMotion,
@@ -95,4 +97,5 @@ def placed(robot: Robot, mechanism: Mechanism, platform: Pose, x: Array, y: Arra
         steps |= solution.steps
         gates.append(tuple(solution.gates))
     listed = tuple(step for j in range(robot.tree) for step in steps[j])
-    return Configuration(listed, motion_of_steps(robot, platform, listed), tuple(gates), angles)
+    make = number_tree(robot).at_steps if robot.numeric is robot else partial(motion_of_steps, robot)
+    return Configuration(listed, make(platform, listed), tuple(gates), angles)
