@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import struct
-import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +10,7 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.compile import make_program
+from nacelle.compile import cache, drivers, function, make_program
 from nacelle.emit.jit import drivers as jit_drivers
 from nacelle.emit.jit import target as jit
 from nacelle.emit.machine import other
@@ -121,18 +119,19 @@ def programs_of(
 ) -> list[Any]:
     """What the public functions compile for a robot: kind, label, program, and how it is emitted."""
     found: list[Any] = []
-    module = sys.modules["nacelle.compile"]
-    real = module._kept
+    real = cache.kept
 
-    def recording(place: Any, make: Any, emit: Any, load: Any, plain: Any, beside: Any = ()) -> Any:
+    def recording(form: Any, specification: Any, make: Any, store: Any, part: str = "program") -> Any:
         def made() -> Program:
             program = make()
-            found.append((place.kind, place.label, program, emit))
+            found.append((form.kind, specification.label, program, form.emit))
             return program
 
-        return real(replace(place, key=None), made, emit, load, plain, beside)
+        return real(form, specification, made, store, part)
 
-    monkeypatch.setattr(module, "_kept", recording)
+    for module in (function, drivers):
+        monkeypatch.setattr(module, "kept", recording)
+    monkeypatch.setattr(cache, "_key", lambda *_: None)
     monkeypatch.setenv("NACELLE_CACHE", str(folder))
     robot = nacelle.load(robot_name)
     # Another robot of the same structure, so that nothing of it is in memory.

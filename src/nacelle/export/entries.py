@@ -16,13 +16,12 @@ from typing import Any
 
 import numpy as np
 
-from nacelle.compile import make_program, make_split
+from nacelle.compile import Specification, make_program
 from nacelle.dynamics.friction import friction_options
 from nacelle.dynamics.models import INPUTS, NAMES, Model, model
 from nacelle.emit.names import identifier
 from nacelle.emit.schedule import last_uses, schedule
-from nacelle.errors import KinematicsError, did_you_mean
-from nacelle.export.error import ExportError
+from nacelle.errors import ExportError, KinematicsError, did_you_mean
 from nacelle.kinematics.functions import branch_signs, closing_step
 from nacelle.kinematics.iteration.branch import branch_of
 from nacelle.kinematics.margins import margin_names
@@ -234,7 +233,9 @@ def _prepared(
     """A model whose numbers are given at run time: what prepares them, and the function of a state."""
     numbers = robot.numbers
     names, values = numbers.names(*groups), numbers.vector(*groups)
-    parts = make_split(function, robot, {"parameters": (len(names),), **shapes}, groups, True, found.options)
+    parts = Specification(
+        function, robot, {"parameters": (len(names),), **shapes}, groups=groups, options=found.options
+    ).split()
     prepared = parts.prologue.evaluate(values.tolist())
     listed = "; ".join(f"{name} = {value:.9g}" for name, value in zip(names, values, strict=True))
     said = {

@@ -8,10 +8,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from nacelle.errors import did_you_mean
+from nacelle.errors import ExportError, did_you_mean
 from nacelle.export.about import Package
 from nacelle.export.entries import Wanted, entries, package_name
-from nacelle.export.error import ExportError
 from nacelle.export.folder import MANIFEST, check_folder, write_folder
 from nacelle.model.robot import Robot
 from nacelle.program.cost import Count

@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from nacelle.export.error import ExportError
+from nacelle.errors import ExportError
 
 MANIFEST = "nacelle.json"
 """The file that says what a package holds, and which files are its own."""

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from nacelle.errors import ExportError
 from nacelle.export.entries import Entry
-from nacelle.export.error import ExportError
 from nacelle.export.states import States, inputs_at
 from nacelle.program import precise
 from nacelle.program.program import Program

@@ -11,10 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import nacelle
-from nacelle.compile import CompileError, compile_function, make_split
+from nacelle.compile import Specification, compile_function
 from nacelle.dynamics.formulations import reference as functions
 from nacelle.dynamics.models import model
 from nacelle.emit.store import Store
+from nacelle.errors import CompileError
 from nacelle.export.states import inputs_at, sample_states
 from nacelle.model.numbers.parameters import GROUPS
 from nacelle.program.cost import count
@@ -22,7 +23,7 @@ from support.leg_robots import hexapod
 from support.library import NAMES, library_robot
 from support.random_inertia import with_random_inertias
 
-compile_module = importlib.import_module("nacelle.compile")
+compile_module = importlib.import_module("nacelle.compile.parametric")
 
 
 @pytest.fixture
@@ -72,7 +73,7 @@ def test_body_is_hardly_longer_than_the_constant_form(name, what):
     robot = library_robot(name)
     found = model(robot, what)
     shapes = {"parameters": (len(robot.numbers.names()),), **found.inputs}
-    parts = make_split(found.function, robot, shapes, GROUPS, True, found.options)
+    parts = Specification(found.function, robot, shapes, groups=GROUPS, options=found.options).split()
     body = count(parts.body).total
     moved = robot.with_numbers(robot.numbers.sample())
     assert body <= 1.15 * count(model(moved, what).program()).total
@@ -87,7 +88,7 @@ def test_identities_hold_for_all_numbers(name, what):
     other = robot.with_numbers(vector)
     found, constant = model(robot, what), model(other, what)
     shapes = {"parameters": (len(vector),), **found.inputs}
-    parts = make_split(found.function, robot, shapes, GROUPS, True, found.options)
+    parts = Specification(found.function, robot, shapes, groups=GROUPS, options=found.options).split()
     exact = constant.program(minimised=False)
     arrays = states_of(other, constant)
     for k in range(4):
@@ -108,7 +109,7 @@ def test_equal_by_accident_is_not_taken_for_equal():
     changed[names.index("coupler")] *= 1.1
     found = model(robot, "jacobian")
     shapes = {"parameters": (len(vector),), **found.inputs}
-    parts = make_split(found.function, robot, shapes, GROUPS, True, found.options)
+    parts = Specification(found.function, robot, shapes, groups=GROUPS, options=found.options).split()
     other = robot.with_numbers(changed)
     x = nacelle.reference_pose(other)
     prepared = parts.prologue.evaluate(changed.tolist())

@@ -14,8 +14,9 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.compile import CompileError, compile_function, make_program
+from nacelle.compile import compile_function, make_program
 from nacelle.emit.store import Store
+from nacelle.errors import CompileError
 from nacelle.kinematics.tree.closure import closure_state
 from nacelle.kinematics.tree.spanning_tree import tree_motion
 from nacelle.program.identities.samples import Samples
@@ -180,7 +181,7 @@ calls = []
 original = t.Trace.program
 t.Trace.program = lambda self: calls.append(1) or original(self)
 import nacelle
-from test_compile import closures
+from test_function import closures
 f = nacelle.compile(closures, nacelle.load("fivebar"))
 value = f([0.1, 0.2, 0.0], [0, 0, 0, 1], [0.3, 0.4, 0.5, 0.6])
 print(json.dumps([len(calls), f.from_cache, value["residual"].tolist(), f.count.total]))
