@@ -1,4 +1,4 @@
-"""Benchmark of the program tower: `make bench`.
+"""Benchmark of the compiler: `make bench`.
 
 For a straight-line program of about 2000 operations (inverse dynamics of a hexapod-like model) and one of
 about 20 000 (its Jacobian), in one run on this machine: times to trace, minimise, compile and reload; time

@@ -21,7 +21,7 @@ from nacelle.kinematics.tree.closure import closure_state
 from nacelle.kinematics.tree.spanning_tree import tree_motion
 from nacelle.program.identities.samples import Samples
 from nacelle.program.precise import arithmetic
-from nacelle.spatial.lane import from_lanes, lanes
+from nacelle.spatial.batch import from_samples, to_samples
 from nacelle.spatial.physics import physics, sampled
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import rotation_quat
@@ -54,15 +54,15 @@ def samples(robot, count, seed=0):
 
 @pytest.mark.parametrize("name", ["fivebar", "delta", "palida", "c5", "orthoglide", "quattro"])
 @pytest.mark.parametrize("target", ["jit", "numpy"])
-def test_compiled_equals_lanes(name, target, store):
-    """Compiled, and uncompiled over lanes, agree to rounding: the Jacobian's entries are sums of products."""
+def test_compiled_equals_uncompiled(name, target, store):
+    """Compiled and uncompiled agree to rounding: the Jacobian's entries are sums of products."""
     robot = nacelle.load(name)
     arrays = samples(robot, 50)
     compiled = compile_function(closures, robot, target=target, store=store)
-    expected = closures(robot, *(lanes(array, 1) for array in arrays))
+    expected = closures(robot, *(from_samples(array, 1) for array in arrays))
     got = compiled(*arrays)
     for key, value in expected.items():
-        reference = from_lanes(value)
+        reference = to_samples(value)
         assert got[key].shape == reference.shape
         assert np.max(np.abs(got[key] - reference)) < 1e-13 * max(1.0, np.max(np.abs(reference)))
 

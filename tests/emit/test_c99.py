@@ -55,7 +55,7 @@ CASES: list[tuple[str, Program, dict[str, Any]]] = [
     ("cut_4", random_program(4, 60), {"part": 9}),
     ("alone_7", random_program(7), {"batch": False}),
     ("cut_alone", random_program(9, 60), {"batch": False, "part": 9}),
-    ("all_of_them", every_operation(), {"lanes": 4}),
+    ("all_of_them", every_operation(), {"samples": 4}),
     ("no_operation", random_program(10, 0), {}),
 ]
 

@@ -16,7 +16,7 @@ from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.spatial.physics import input_shapes
 from nacelle.spatial.scalar import Array, absolute, divide, maximum, pack
-from support.lane_kinematics import any_robot, poses_around
+from support.uncompiled import any_robot, poses_around
 
 
 def root_step(y: Array, p: Array) -> dict[str, Array]:

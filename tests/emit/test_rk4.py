@@ -17,7 +17,7 @@ from nacelle.simulation import rigid_loop
 from nacelle.simulation.flow import flow
 from nacelle.spatial.physics import input_shapes
 from nacelle.spatial.scalar import Array, pack, sin
-from support.lane_kinematics import any_robot
+from support.uncompiled import any_robot
 
 
 def pendulum(x: Array, u: Array, p: Array) -> Array:

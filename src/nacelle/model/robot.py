@@ -98,7 +98,7 @@ class Robot:
     sources: tuple[str, ...] = ()
     declaration: Declaration | None = None
 
-    # Drawing is bound at the public door.
+    # Drawing is bound in the public API.
     plot: ClassVar[Plot] = Plot()
 
     @property

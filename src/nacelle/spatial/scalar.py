@@ -1,9 +1,9 @@
-"""The scalar contract: one set of primitives for floats, lanes, traced symbols and mpmath numbers.
+"""The scalar contract: one set of primitives for floats, batches, traced symbols and mpmath numbers.
 
 Physics is written with arrays of *scalars*. A scalar is
 
 - a float,
-- a *lane*, many samples as one scalar (`nacelle.spatial.lane`),
+- a *batch*, many samples as one scalar (`nacelle.spatial.batch`),
 - a float that remembers how it was made (`nacelle.spatial.recorded`),
 - an object of any class with arithmetic operators and with methods named as the primitives below
   (a traced symbol),

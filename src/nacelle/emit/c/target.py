@@ -34,7 +34,7 @@ class COptions:
             gets the ending `_eval`.
         batch: whether there is a batch entry; without one the body is plainer.
         part: operations of a part, from which on a program is cut.
-        lanes: samples of a tile; 0 for 64 bytes of them.
+        samples: of a tile; 0 for 64 bytes of them.
         units: what to say of each variable in the header, by the variable's name: a unit, a frame.
         about: what to say of the function in the header.
         plain: whether numbers are of the type itself, not of one named after the function.
@@ -44,7 +44,7 @@ class COptions:
     name: str = ""
     batch: bool = True
     part: int = 700
-    lanes: int = 0
+    samples: int = 0
     units: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     about: str = ""
     plain: bool = False
@@ -52,7 +52,7 @@ class COptions:
     @property
     def tile(self) -> int:
         """Samples of a tile."""
-        return self.lanes or (8 if self.real == "double" else 16)
+        return self.samples or (8 if self.real == "double" else 16)
 
 
 @dataclass(frozen=True)

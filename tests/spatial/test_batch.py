@@ -1,4 +1,4 @@
-"""Lanes: arithmetic sample by sample, beside numbers and arrays, and there and back."""
+"""Batches: arithmetic sample by sample, beside numbers and arrays, and there and back."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from nacelle.spatial.lane import Lane, from_lanes, lanes
+from nacelle.spatial.batch import Batch, from_samples, to_samples
 from nacelle.spatial.solve import solve
 from support.compare import assert_same
 
@@ -25,10 +25,10 @@ Y = np.array([4.0, 3.0, -0.5])
 
 @pytest.mark.parametrize("function", OPERATORS)
 def test_arithmetic(function: Callable[[Any, Any], Any]) -> None:
-    np.testing.assert_array_equal(function(Lane(X), Lane(Y)).samples, function(X, Y))
+    np.testing.assert_array_equal(function(Batch(X), Batch(Y)).samples, function(X, Y))
     for number in (2, 2.5, np.float64(-3.0), np.int64(4)):
-        np.testing.assert_array_equal(function(Lane(X), number).samples, function(X, number))
-        np.testing.assert_array_equal(function(number, Lane(X)).samples, function(number, X))
+        np.testing.assert_array_equal(function(Batch(X), number).samples, function(X, number))
+        np.testing.assert_array_equal(function(number, Batch(X)).samples, function(number, X))
 
 
 @pytest.mark.parametrize("function", OPERATORS)
@@ -38,20 +38,20 @@ def test_arithmetic_with_arrays(function: Callable[[Any, Any], Any], as_object: 
     array = np.array([[1.0, 2.0], [4.0, -5.0]])
     given_array = array.astype(object) if as_object else array
     for result, expected in (
-        (function(given_array, Lane(X)), [function(array, x) for x in X]),
-        (function(Lane(X), given_array), [function(x, array) for x in X]),
+        (function(given_array, Batch(X)), [function(array, x) for x in X]),
+        (function(Batch(X), given_array), [function(x, array) for x in X]),
     ):
         assert result.shape == (2, 2)
-        assert_same(from_lanes(result), expected, 0.0)
+        assert_same(to_samples(result), expected, 0.0)
 
 
 def test_one_sided() -> None:
-    np.testing.assert_array_equal((-Lane(X)).samples, -X)
-    np.testing.assert_array_equal(abs(Lane(X)).samples, np.abs(X))
+    np.testing.assert_array_equal((-Batch(X)).samples, -X)
+    np.testing.assert_array_equal(abs(Batch(X)).samples, np.abs(X))
 
 
 def test_division_by_zero_is_quiet_and_ieee() -> None:
-    result = (Lane([1.0, -1.0, 0.0]) / Lane([0.0, 0.0, 0.0])).samples
+    result = (Batch([1.0, -1.0, 0.0]) / Batch([0.0, 0.0, 0.0])).samples
     np.testing.assert_array_equal(result, [np.inf, -np.inf, np.nan])
 
 
@@ -59,15 +59,15 @@ def test_division_by_zero_is_quiet_and_ieee() -> None:
     "ask",
     [
         bool,
-        lambda lane: lane and 1,
-        lambda lane: 1 if lane else 2,
-        lambda lane: max(lane, 0.0),
-        lambda lane: lane > 0,
+        lambda batch: batch and 1,
+        lambda batch: 1 if batch else 2,
+        lambda batch: max(batch, 0.0),
+        lambda batch: batch > 0,
     ],
 )
-def test_lanes_do_not_decide(ask: Callable[[Lane], Any]) -> None:
+def test_batches_do_not_decide(ask: Callable[[Batch], Any]) -> None:
     with pytest.raises(TypeError):
-        ask(Lane(X))
+        ask(Batch(X))
 
 
 @given(st.integers(0, 3), st.integers(0, 2), st.integers(0, 2**32 - 1))
@@ -75,16 +75,16 @@ def test_there_and_back(rank: int, axes: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     shape = tuple(int(n) for n in rng.integers(1, 4, axes + rank))
     batch = rng.normal(size=shape)
-    array = lanes(batch, rank)
+    array = from_samples(batch, rank)
     assert array.shape == shape[axes:]
-    np.testing.assert_array_equal(from_lanes(array), batch)
+    np.testing.assert_array_equal(to_samples(array), batch)
 
 
 @given(hnp.arrays(float, (4, 3), elements=st.floats(-1e3, 1e3)))
 def test_numbers_stand_for_all_samples(batch: np.ndarray) -> None:
-    column = lanes(batch, 1)
+    column = from_samples(batch, 1)
     column[1] = 7.0
-    back = from_lanes(column)
+    back = to_samples(column)
     np.testing.assert_array_equal(back[:, 1], np.full(4, 7.0))
     np.testing.assert_array_equal(back[:, 0], batch[:, 0])
 
@@ -97,22 +97,26 @@ def test_solve(kind: str, shape: tuple[int, ...]) -> None:
     A = A @ np.swapaxes(A, 1, 2) + np.eye(3)
     b = rng.normal(size=(5, *shape))
     expected = [np.linalg.solve(M, r) for M, r in zip(A, b, strict=True)]
-    assert_same(from_lanes(solve(lanes(A, 2), lanes(b, len(shape)), kind)), expected, 1e-13)
+    assert_same(to_samples(solve(from_samples(A, 2), from_samples(b, len(shape)), kind)), expected, 1e-13)
     # Floats on one side.
     assert_same(
-        from_lanes(solve(A[0], lanes(b, len(shape)), kind)), [np.linalg.solve(A[0], r) for r in b], 1e-13
+        to_samples(solve(A[0], from_samples(b, len(shape)), kind)),
+        [np.linalg.solve(A[0], r) for r in b],
+        1e-13,
     )
-    assert_same(from_lanes(solve(lanes(A, 2), b[0], kind)), [np.linalg.solve(M, b[0]) for M in A], 1e-13)
+    assert_same(
+        to_samples(solve(from_samples(A, 2), b[0], kind)), [np.linalg.solve(M, b[0]) for M in A], 1e-13
+    )
 
 
 def test_solve_of_a_singular_sample_leaves_the_others() -> None:
     A = np.array([np.eye(2), np.zeros((2, 2)), 2.0 * np.eye(2)])
-    x = from_lanes(solve(lanes(A, 2), np.array([1.0, 2.0])))
+    x = to_samples(solve(from_samples(A, 2), np.array([1.0, 2.0])))
     np.testing.assert_array_equal(x, [[1.0, 2.0], [np.nan, np.nan], [0.5, 1.0]])
 
 
 def test_operations_are_silent_and_leave_the_error_state_alone() -> None:
-    huge, zero = Lane(np.array([1e300, -1e300])), Lane(np.zeros(2))
+    huge, zero = Batch(np.array([1e300, -1e300])), Batch(np.zeros(2))
     with warnings.catch_warnings(), np.errstate(all="warn"):
         warnings.simplefilter("error")
         before = np.geterr()

@@ -1,4 +1,4 @@
-"""Kinematics over lanes, without a compiler, and what tests of it share: robots, poses, differences."""
+"""Kinematics over batches, without a compiler, and what tests of it share: robots, poses, differences."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from nacelle.kinematics.trajectory import Fourier
 from nacelle.kinematics.tree.closure import closure_state
 from nacelle.kinematics.tree.spanning_tree import tree_motion
 from nacelle.model.robot import Robot
-from nacelle.spatial.lane import from_lanes, lanes
+from nacelle.spatial.batch import from_samples, to_samples
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation_path import quat_exp, quat_multiply
 from support.library import NAMES, library_robot
@@ -46,16 +46,16 @@ def by_time(names: Iterable[str], *, long: Iterable[str]) -> list[Any]:
     return [pytest.param(name, marks=pytest.mark.slow) if name in late else name for name in names]
 
 
-def run_lanes(function: Callable[..., Any], robot: Robot, *arrays: Array) -> dict[str, Array]:
-    """A physics function on samples (N, size), evaluated over lanes: its outputs (N, *shape)."""
-    return samples_of(function(robot, *(lanes(array, 1) for array in arrays)), len(arrays[0]))
+def run_uncompiled(function: Callable[..., Any], robot: Robot, *arrays: Array) -> dict[str, Array]:
+    """A physics function on samples (N, size), evaluated over batches: its outputs (N, *shape)."""
+    return samples_of(function(robot, *(from_samples(array, 1) for array in arrays)), len(arrays[0]))
 
 
 def samples_of(found: Any, count: int) -> dict[str, Array]:
-    """What a physics function gave over lanes, as samples (count, *shape)."""
+    """What a physics function gave over batches, as samples (count, *shape)."""
     found = found if isinstance(found, dict) else {"": found}
     return {
-        name: np.broadcast_to(from_lanes(value), (count, *np.shape(value))) for name, value in found.items()
+        name: np.broadcast_to(to_samples(value), (count, *np.shape(value))) for name, value in found.items()
     }
 
 
@@ -69,7 +69,7 @@ class SharedStates:
         """Stand in for `state_at`."""
         self._compute = dynamics.state_at
         self._states: dict[tuple[int, int, int], tuple[Any, Any]] = {}
-        self._lanes: dict[int, tuple[Array, Array]] = {}
+        self._batches: dict[int, tuple[Array, Array]] = {}
         monkeypatch.setattr(dynamics, "state_at", self._state_at)
 
     def _state_at(self, robot: Robot, x: Array, y: Array, v: Array) -> Any:
@@ -80,13 +80,13 @@ class SharedStates:
         return self._states[key][1]
 
     def run(self, function: Callable[..., Any], robot: Robot, *arrays: Array) -> dict[str, Array]:
-        """As `run_lanes`."""
+        """As `run_uncompiled`."""
         for array in arrays:
-            self._lanes.setdefault(id(array), (array, lanes(array, 1)))
-        return samples_of(function(robot, *(self._lanes[id(array)][1] for array in arrays)), len(arrays[0]))
+            self._batches.setdefault(id(array), (array, from_samples(array, 1)))
+        return samples_of(function(robot, *(self._batches[id(array)][1] for array in arrays)), len(arrays[0]))
 
 
-def solve_lanes(robot: Robot, x: Array, stages: int = 1) -> Array:
+def solve_uncompiled(robot: Robot, x: Array, stages: int = 1) -> Array:
     """What iteration must find at poses (N, nx) near the reference: y (N, ny)."""
     mechanism = mechanism_of(robot)
     x0, y0 = mechanism.reference
@@ -95,7 +95,7 @@ def solve_lanes(robot: Robot, x: Array, stages: int = 1) -> Array:
         part = stage / stages
         target = unit_poses(mechanism, (1.0 - part) * x0 + part * same_sheet(mechanism, x, x0))
         for _ in range(30):
-            step = run_lanes(functions.closing_step, robot, y, target)
+            step = run_uncompiled(functions.closing_step, robot, y, target)
             if np.max(step["error"]) < (2e-15 if stage == stages else 1e-9):
                 break
             y = y + step["dy"]
@@ -165,11 +165,11 @@ def wave(robot: Robot, seed: int = 0, length: float = 0.02, angle: float = 0.05)
 def path_states(robot: Robot, times: Array) -> tuple[Array, Array, Array, Array]:
     """Poses, unknowns, twists and accelerations along the smooth path of `wave`."""
     sample = wave(robot)(times)
-    y = solve_lanes(robot, sample.x)
+    y = solve_uncompiled(robot, sample.x)
     v, a = sample.v, sample.a
     mechanism = mechanism_of(robot)
     if mechanism.parasitic and 0 < len(mechanism.chart.turns) < 3:
-        found = run_lanes(functions.coordinate_motions, robot, sample.x, y, v, a)
+        found = run_uncompiled(functions.coordinate_motions, robot, sample.x, y, v, a)
         v, a = found["v"], found["a"]
     return sample.x, y, v, a
 

@@ -1,7 +1,7 @@
-"""Lanes: many samples as one scalar, so that physics runs over a batch without being compiled.
+"""Batches: many samples as one scalar, so that physics runs over a batch without being compiled.
 
-A lane holds one float a sample. Arrays of lanes are arrays of objects, like arrays of symbols, so a vector
-has shape (3,) whatever its scalars are, and constants and lanes mix freely. It is the uncompiled path: the
+A batch holds one float a sample. Arrays of batches are arrays of objects, like arrays of symbols, so a vector
+has shape (3,) whatever its scalars are, and constants and batches mix freely. It is the uncompiled path: the
 reference for compiled programs.
 """
 
@@ -35,11 +35,11 @@ _quiet = _Quiet()
 _new = object.__new__
 
 
-class Lane:
+class Batch:
     """A scalar that is an array of samples; arithmetic is sample by sample."""
 
     __slots__ = ("samples",)
-    # NumPy leaves arithmetic between arrays and lanes to the lane.
+    # NumPy leaves arithmetic between arrays and batches to the batch.
     __array_ufunc__ = None
 
     def __init__(self, samples: Any) -> None:
@@ -47,7 +47,7 @@ class Lane:
 
     def _binary(self, function: Any, other: Any, swapped: bool = False) -> Any:
         kind = type(other)
-        if kind is Lane:
+        if kind is Batch:
             value: Any = other.samples
         elif kind is float or isinstance(other, _NUMBERS):
             value = other
@@ -64,10 +64,10 @@ class Lane:
             found = _quiet.run(function, self.samples, value)
         if type(found) is not np.ndarray:
             # One sample alone.
-            return Lane(found)
-        lane = _new(Lane)
-        lane.samples = found
-        return lane
+            return Batch(found)
+        batch = _new(Batch)
+        batch.samples = found
+        return batch
 
     def __add__(self, other: Any) -> Any:
         return self._binary(np.add, other)
@@ -91,92 +91,92 @@ class Lane:
     def __rtruediv__(self, other: Any) -> Any:
         return self._binary(np.divide, other, True)
 
-    def __neg__(self) -> Lane:
-        return Lane(-self.samples)
+    def __neg__(self) -> Batch:
+        return Batch(-self.samples)
 
-    def __abs__(self) -> Lane:
-        return Lane(np.abs(self.samples))
+    def __abs__(self) -> Batch:
+        return Batch(np.abs(self.samples))
 
     def __bool__(self) -> bool:
-        raise TypeError("a lane cannot decide a branch: use where(condition, a, b)")
+        raise TypeError("a batch cannot decide a branch: use where(condition, a, b)")
 
     def __repr__(self) -> str:
         """Give the samples."""
-        return f"Lane({self.samples})"
+        return f"Batch({self.samples})"
 
-    def _unary(self, function: Any) -> Lane:
-        return Lane(_quiet.run(function, self.samples))
+    def _unary(self, function: Any) -> Batch:
+        return Batch(_quiet.run(function, self.samples))
 
-    def sqrt(self) -> Lane:
+    def sqrt(self) -> Batch:
         """Square root."""
         return self._unary(np.sqrt)
 
-    def sin(self) -> Lane:
+    def sin(self) -> Batch:
         """Sine."""
         return self._unary(np.sin)
 
-    def cos(self) -> Lane:
+    def cos(self) -> Batch:
         """Cosine."""
         return self._unary(np.cos)
 
-    def tanh(self) -> Lane:
+    def tanh(self) -> Batch:
         """Hyperbolic tangent."""
         return self._unary(np.tanh)
 
-    def exp(self) -> Lane:
+    def exp(self) -> Batch:
         """Exponential."""
         return self._unary(np.exp)
 
-    def sign(self) -> Lane:
+    def sign(self) -> Batch:
         """Sign, 0 at 0."""
         return self._unary(np.sign)
 
-    def atan2(self: Any, x: Any) -> Lane:
+    def atan2(self: Any, x: Any) -> Batch:
         """Angle of the point (x, self)."""
-        return Lane(np.arctan2(_samples(self), _samples(x)))
+        return Batch(np.arctan2(_samples(self), _samples(x)))
 
-    def minimum(self: Any, other: Any) -> Lane:
+    def minimum(self: Any, other: Any) -> Batch:
         """Smaller of two scalars."""
-        return Lane(np.minimum(_samples(self), _samples(other)))
+        return Batch(np.minimum(_samples(self), _samples(other)))
 
-    def maximum(self: Any, other: Any) -> Lane:
+    def maximum(self: Any, other: Any) -> Batch:
         """Larger of two scalars."""
-        return Lane(np.maximum(_samples(self), _samples(other)))
+        return Batch(np.maximum(_samples(self), _samples(other)))
 
-    def where(self: Any, a: Any, b: Any) -> Lane:
+    def where(self: Any, a: Any, b: Any) -> Batch:
         """`a` where self > 0, `b` elsewhere."""
-        return Lane(np.where(_samples(self) > 0, _samples(a), _samples(b)))
+        return Batch(np.where(_samples(self) > 0, _samples(a), _samples(b)))
 
     @staticmethod
     def solve(A: NDArray[Any], b: NDArray[Any], kind: str) -> NDArray[Any]:
         """Solve A x = b sample by sample; singular samples give NaN."""
         from nacelle.spatial.solve import solve_batch
 
-        A_batch, b_batch = from_lanes(A), from_lanes(b)
+        A_batch, b_batch = to_samples(A), to_samples(b)
         if kind == "spd":
             A_batch = np.tril(A_batch) + np.swapaxes(np.tril(A_batch, -1), -1, -2)
         many = b.ndim > 1
         x = solve_batch(A_batch, b_batch if many else b_batch[..., None])
-        return lanes(x if many else x[..., 0], b.ndim)
+        return from_samples(x if many else x[..., 0], b.ndim)
 
 
 def _samples(value: Any) -> Any:
-    return value.samples if isinstance(value, Lane) else value
+    return value.samples if isinstance(value, Batch) else value
 
 
-def lanes(batch: Any, rank: int) -> NDArray[Any]:
-    """Make an array of lanes from samples that lead: (N, *shape) to shape, with `rank` axes of shape."""
+def from_samples(batch: Any, rank: int) -> NDArray[Any]:
+    """Make an array of batches from samples that lead: (N, *shape) to shape, with `rank` axes of shape."""
     array = np.asarray(batch, dtype=np.float64)
     shape = array.shape[array.ndim - rank :]
     flat = array.reshape(*array.shape[: array.ndim - rank], -1)
     result = np.empty(flat.shape[-1], dtype=object)
     for k in range(flat.shape[-1]):
-        result[k] = Lane(flat[..., k])
+        result[k] = Batch(flat[..., k])
     return result.reshape(shape)
 
 
-def from_lanes(array: Any) -> NDArray[np.float64]:
-    """Give an array of lanes and numbers as samples that lead: shape to (N, *shape)."""
+def to_samples(array: Any) -> NDArray[np.float64]:
+    """Give an array of batches and numbers as samples that lead: shape to (N, *shape)."""
     cells = np.asarray(array, dtype=object)
     flat = [_samples(cell) for cell in cells.ravel()]
     shapes = [np.shape(samples) for samples in flat]
