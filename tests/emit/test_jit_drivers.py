@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nacelle.emit.jit import drivers as jit_drivers
 from nacelle.emit.jit import target as jit
+from nacelle.emit.jit.newton import Newton, compile_newton
+from nacelle.emit.jit.rk4 import Rk4, compile_rk4
 from nacelle.program.program import Program, Variable
 
 Array = np.ndarray
@@ -50,15 +51,23 @@ def plain_newton(
     return y, cap, 1
 
 
+def native_newton(program: Program) -> Newton:
+    return Newton(compile_newton(program), program)
+
+
+def native_rk4(program: Program, options: jit.Options = jit.DEFAULT, control: Program | None = None) -> Rk4:
+    return Rk4(compile_rk4(program, options, control), program, control)
+
+
 @pytest.fixture(scope="module")
-def newton() -> jit_drivers.Newton:
-    return jit_drivers.newton(square_roots())
+def newton() -> Newton:
+    return native_newton(square_roots())
 
 
 @pytest.mark.parametrize("count", [1, 3, 8, 9, 50])
 @pytest.mark.parametrize("longest", [np.inf, 0.3])
 @pytest.mark.parametrize("threads", [1, 3])
-def test_newton(newton: jit_drivers.Newton, count: int, longest: float, threads: int) -> None:
+def test_newton(newton: Newton, count: int, longest: float, threads: int) -> None:
     rng = np.random.default_rng(count)
     p, y0 = rng.uniform(0.1, 9.0, (count, 2)), rng.uniform(0.5, 2.0, (count, 2))
     p[count // 3, 0] = np.nan
@@ -71,7 +80,7 @@ def test_newton(newton: jit_drivers.Newton, count: int, longest: float, threads:
     assert {0, 1, 2} & set(found.status.tolist())
 
 
-def test_newton_follows_a_path(newton: jit_drivers.Newton) -> None:
+def test_newton_follows_a_path(newton: Newton) -> None:
     p = np.linspace(1.0, 4.0, 40)[:, None] * np.ones(2)
     p[20] = np.nan  # the sample after it starts from y0 again
     found = newton.solve([[1.0, 1.0]], p, tolerance=1e-12, follow=True)
@@ -85,7 +94,7 @@ def test_newton_follows_a_path(newton: jit_drivers.Newton) -> None:
     assert found.iterations.sum() < free.iterations.sum()
 
 
-def test_newton_solves_nothing(newton: jit_drivers.Newton) -> None:
+def test_newton_solves_nothing(newton: Newton) -> None:
     found = newton.solve(np.empty((0, 2)), np.empty((0, 2)), tolerance=1e-9)
     assert found.y.shape == (0, 2)
     solved = newton.solve([[2.0, 3.0]], [[4.0, 9.0]], tolerance=1e-9, max_iterations=0)
@@ -94,9 +103,9 @@ def test_newton_solves_nothing(newton: jit_drivers.Newton) -> None:
     assert (capped.status[0], capped.iterations[0]) == (1, 0)
 
 
-def test_newton_refuses_other_programs(newton: jit_drivers.Newton) -> None:
+def test_newton_refuses_other_programs(newton: Newton) -> None:
     with pytest.raises(ValueError, match="step program"):
-        jit_drivers.newton(pendulum())
+        native_newton(pendulum())
     with pytest.raises(ValueError, match="y0"):
         newton.solve(np.ones((3, 3)), np.ones((3, 2)), tolerance=1.0)
     with pytest.raises(ValueError, match="rows"):
@@ -141,14 +150,14 @@ def plain_rk4(program: Program, x: Array, u: Array, p: Array, h: float, steps: i
 
 
 @pytest.fixture(scope="module")
-def rk4() -> jit_drivers.Rk4:
-    return jit_drivers.rk4(pendulum())
+def rk4() -> Rk4:
+    return native_rk4(pendulum())
 
 
 @pytest.mark.parametrize("count", [1, 8, 13])
 @pytest.mark.parametrize("every", [1, 3])
 @pytest.mark.parametrize("constant", [True, False])
-def test_rk4(rk4: jit_drivers.Rk4, count: int, every: int, constant: bool) -> None:
+def test_rk4(rk4: Rk4, count: int, every: int, constant: bool) -> None:
     rng = np.random.default_rng(count)
     x0, p = rng.normal(size=(count, 2)), rng.uniform(0.5, 2.0, (count, 2))
     u = rng.normal(size=(1 if constant else 20, 1))
@@ -174,7 +183,7 @@ def explosion() -> Program:
 
 
 def test_rk4_stops_where_a_state_is_not_finite() -> None:
-    rk4 = jit_drivers.rk4(explosion(), jit.Options(width=4))
+    rk4 = native_rk4(explosion(), jit.Options(width=4))
     x0 = np.array([[0.1], [5.0], [-1.0], [3.0], [4.0]])
     with np.errstate(all="ignore"):
         found = rk4.integrate(x0, np.empty((1, 0)), np.empty((1, 0)), h=0.1, steps=20)
@@ -189,14 +198,14 @@ def test_rk4_stops_where_a_state_is_not_finite() -> None:
     np.testing.assert_array_equal(still.final, x0)
 
 
-def test_rk4_refuses_other_programs(rk4: jit_drivers.Rk4) -> None:
+def test_rk4_refuses_other_programs(rk4: Rk4) -> None:
     with pytest.raises(ValueError, match="derivative program"):
-        jit_drivers.rk4(square_roots())
+        native_rk4(square_roots())
     with pytest.raises(ValueError, match="rows"):
         rk4.integrate(np.ones((3, 2)), np.ones((7, 1)), np.ones((1, 2)), h=0.1, steps=5)
 
 
-def test_rk4_with_inputs_at_the_stages(rk4: jit_drivers.Rk4) -> None:
+def test_rk4_with_inputs_at_the_stages(rk4: Rk4) -> None:
     """The equation θ̈ = t², which the method integrates exactly."""
     h, steps = 0.05, 20
     begin = h * np.arange(steps)
@@ -218,7 +227,7 @@ def test_rk4_with_a_control_that_is_held() -> None:
         code,
         (5,),
     )
-    driver = jit_drivers.rk4(pendulum(), control=law)
+    driver = native_rk4(pendulum(), control=law)
     rng = np.random.default_rng(3)
     x0, p, w = rng.normal(size=(5, 2)), rng.uniform(0.5, 2.0, (5, 2)), rng.normal(size=(20, 1))
     found = driver.integrate(x0, w, p, h=0.05, steps=20)
@@ -228,10 +237,10 @@ def test_rk4_with_a_control_that_is_held() -> None:
             x = plain_rk4(pendulum(), x, w[step : step + 1] - x[0], p[k], 0.05, 1)[0]
             np.testing.assert_allclose(found.x[k, step], x, rtol=1e-11, atol=1e-12)
     with pytest.raises(ValueError, match="no control program"):
-        jit_drivers.rk4(explosion(), control=law)
+        native_rk4(explosion(), control=law)
 
 
 def test_objects_reload() -> None:
-    image = jit_drivers.compile_newton(square_roots())
-    found = jit_drivers.load_newton(image, square_roots()).solve([[1.0, 1.0]], [[4.0, 9.0]], tolerance=1e-12)
+    image = compile_newton(square_roots())
+    found = Newton(image, square_roots()).solve([[1.0, 1.0]], [[4.0, 9.0]], tolerance=1e-12)
     np.testing.assert_allclose(found.y, [[2.0, 3.0]])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from nacelle.compile import make_program
-from nacelle.emit.jit import drivers as jit_drivers
+from nacelle.emit.jit.newton import Newton, compile_newton
 from nacelle.emit.newton import CONVERGED, ITERATION_CAP, NOT_FINITE, NewtonResult, NumpyNewton
 from nacelle.emit.registry import target
 from nacelle.kinematics import functions
@@ -29,7 +29,7 @@ def root_step(y: Array, p: Array) -> dict[str, Array]:
 
 
 @cache
-def solvers(name: str) -> tuple[jit_drivers.Newton, NumpyNewton]:
+def solvers(name: str) -> tuple[Newton, NumpyNewton]:
     """Both drivers around one program: the root, or the forward step of a robot."""
     if name == "root":
         program = make_program(root_step, None, {"y": (2,), "p": (1,)})
@@ -39,7 +39,7 @@ def solvers(name: str) -> tuple[jit_drivers.Newton, NumpyNewton]:
         program = make_program(step, robot, input_shapes(step, robot))
     kernel = target("numpy").kernel
     assert kernel is not None
-    return jit_drivers.newton(program), NumpyNewton(program, kernel(program))
+    return Newton(compile_newton(program), program), NumpyNewton(program, kernel(program))
 
 
 def assert_alike(one: NewtonResult, two: NewtonResult, tolerance: float = 1e-12) -> None:

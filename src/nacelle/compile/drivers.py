@@ -33,13 +33,10 @@ def compile_newton(
 
     if target_that_runs("jit").name != "jit":
         return plain(step.program())
-    from nacelle.emit.jit import drivers as jit_drivers
+    from nacelle.emit.jit import newton
 
     form = Form[Solver](
-        "newton",
-        jit_drivers.compile_newton,
-        lambda image, signature, _: jit_drivers.load_newton(image, signature),
-        plain,
+        "newton", newton.compile_newton, lambda image, signature, _: newton.Newton(image, signature), plain
     )
     return kept(form, step, step.program, (store or Store()) if use_cache else None)
 
@@ -79,12 +76,12 @@ def compile_rk4(
 
     if not native:
         return plain(derivative.program())
-    from nacelle.emit.jit import drivers as jit_drivers
+    from nacelle.emit.jit import rk4
 
     form = Form[Integrator](
         "rk4",
-        lambda program, chosen: jit_drivers.compile_rk4(program, chosen, law),
-        lambda image, signature, _: jit_drivers.load_rk4(image, signature, law),
+        lambda program, chosen: rk4.compile_rk4(program, chosen, law),
+        lambda image, signature, _: rk4.Rk4(image, signature, law),
         plain,
         () if law is None else (law,),
     )

@@ -1,15 +1,14 @@
-"""LLVM IR text of the entries of a kernel: one sample, and a batch of rows.
+"""LLVM IR text that moves rows of arrays (N, size) into tiles, vectors over the samples, and back.
 
-A batch reads arrays row by row, (N, size). W rows are read as vectors along the row and turned by shuffles
-in registers, W x W numbers at a time, into vectors over the samples; results go back the same way.
+W rows are read as vectors along the row and turned by shuffles in registers, W x W numbers at a time, into
+vectors over the samples; results go back the same way.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-from nacelle.emit.jit.instructions import stride, type_name
-from nacelle.emit.jit.plan import Plan
+from nacelle.emit.jit.instructions import type_name
 
 
 def _turn(names: list[str], width: int, prefix: str) -> tuple[list[str], list[str]]:
@@ -110,7 +109,7 @@ def _block(size: int, width: int, count: int, place: str, column: str, tag: str,
     return lines
 
 
-def _move(size: int, width: int, *, pack: bool) -> str:
+def move_whole(size: int, width: int, *, pack: bool) -> str:
     """Write a function that moves W rows of a variable of this size into its place in the tile, or back."""
     name = f"{'pack' if pack else 'unpack'}{size}"
     vector = 8 * width
@@ -136,8 +135,8 @@ def _move(size: int, width: int, *, pack: bool) -> str:
 
 
 # Row by row and number by number: for the last rows, fewer than W. Lanes beyond them repeat the last row.
-_PACK_FEW = """
-define internal void @{prefix}pack_few(ptr %rows, ptr %tile, i64 %size, i64 %step, i64 %count)
+_FEW = """
+define internal void @{prefix}{verb}_few(ptr %rows, ptr %tile, i64 %size, i64 %step, i64 %count)
     noinline #0 {{
 start:
   %last = sub i64 %count, 1
@@ -151,48 +150,18 @@ outer:
   br label %inner
 inner:
   %c = phi i64 [ 0, %outer ], [ %c1, %inner ]
-  %from = getelementptr double, ptr %row, i64 %c
-  %value = load double, ptr %from, align 8
+  %in.row = getelementptr double, ptr %row, i64 %c
   %index = mul i64 %c, {width}
   %at = add i64 %index, %r
-  %to = getelementptr double, ptr %tile, i64 %at
-  store double %value, ptr %to, align 8
+  %in.tile = getelementptr double, ptr %tile, i64 %at
+  %value = load double, ptr {source}, align 8
+  store double %value, ptr {sink}, align 8
   %c1 = add i64 %c, 1
   %more = icmp ult i64 %c1, %size
   br i1 %more, label %inner, label %next
 next:
   %r1 = add i64 %r, 1
-  %rows.more = icmp ult i64 %r1, {width}
-  br i1 %rows.more, label %outer, label %done
-done:
-  ret void
-}}
-"""
-
-_UNPACK_FEW = """
-define internal void @{prefix}unpack_few(ptr %rows, ptr %tile, i64 %size, i64 %step, i64 %count)
-    noinline #0 {{
-start:
-  br label %outer
-outer:
-  %r = phi i64 [ 0, %start ], [ %r1, %next ]
-  %offset = mul i64 %r, %step
-  %row = getelementptr double, ptr %rows, i64 %offset
-  br label %inner
-inner:
-  %c = phi i64 [ 0, %outer ], [ %c1, %inner ]
-  %index = mul i64 %c, {width}
-  %at = add i64 %index, %r
-  %from = getelementptr double, ptr %tile, i64 %at
-  %value = load double, ptr %from, align 8
-  %to = getelementptr double, ptr %row, i64 %c
-  store double %value, ptr %to, align 8
-  %c1 = add i64 %c, 1
-  %more = icmp ult i64 %c1, %size
-  br i1 %more, label %inner, label %next
-next:
-  %r1 = add i64 %r, 1
-  %rows.more = icmp ult i64 %r1, %count
+  %rows.more = icmp ult i64 %r1, {rows}
   br i1 %rows.more, label %outer, label %done
 done:
   ret void
@@ -205,10 +174,12 @@ def move_few(width: int, prefix: str) -> str:
 
     `size` is the number of entries of a row, above zero, and `step` the distance of two rows.
     """
-    return _PACK_FEW.format(width=width, prefix=prefix) + _UNPACK_FEW.format(width=width, prefix=prefix)
+    names = {"width": width, "prefix": prefix}
+    pack = _FEW.format(**names, verb="pack", source="%in.row", sink="%in.tile", rows=width)
+    return pack + _FEW.format(**names, verb="unpack", source="%in.tile", sink="%in.row", rows="%count")
 
 
-def _tile_moves(sizes: Sequence[int], first: int, width: int, *, pack: bool) -> str:
+def tile_moves(sizes: Sequence[int], first: int, width: int, *, pack: bool) -> str:
     """Write a function that moves all variables of W rows, or of fewer, between arrays and one tile.
 
     Inputs whose rows are shared have the step 0; they are packed once for all tiles, before.
@@ -240,10 +211,8 @@ def _tile_moves(sizes: Sequence[int], first: int, width: int, *, pack: bool) -> 
                 f"%z{i} = icmp eq i64 %s{i}, 0",
                 f"br i1 %z{i}, label %v{i + 1}, label %move{i}",
             ]
-            few = f"call void @v_pack_few(ptr %r{i}, ptr %t{i}, i64 {size}, i64 {size}, i64 %count)"
         else:
             lines.append(f"br label %move{i}")
-            few = f"call void @v_unpack_few(ptr %r{i}, ptr %t{i}, i64 {size}, i64 {size}, i64 %count)"
         lines += [
             f"move{i}:",
             f"%o{i} = mul i64 %sample, {size}",
@@ -253,14 +222,14 @@ def _tile_moves(sizes: Sequence[int], first: int, width: int, *, pack: bool) -> 
             f"call void @{verb}{size}(ptr %r{i}, ptr %t{i})",
             f"br label %v{i + 1}",
             f"few{i}:",
-            few,
+            f"call void @v_{verb}_few(ptr %r{i}, ptr %t{i}, i64 {size}, i64 {size}, i64 %count)",
             f"br label %v{i + 1}",
         ]
     lines += [f"v{len(sizes)}:", "ret void", "}"]
     return "\n".join(lines)
 
 
-def _shared(sizes: Sequence[int], width: int) -> str:
+def pack_shared(sizes: Sequence[int], width: int) -> str:
     """Write a function that packs the inputs whose rows are shared into one tile."""
     lines = ["define internal void @pack_shared(ptr %arrays, ptr %steps, ptr %tile) noinline #0 {", "start:"]
     lines.append("br label %v0")
@@ -282,159 +251,4 @@ def _shared(sizes: Sequence[int], width: int) -> str:
         lines.append(f"br label %v{i + 1}")
         place += size
     lines += [f"v{len(sizes)}:", "ret void", "}"]
-    return "\n".join(lines)
-
-
-_BATCH = """
-define void @nacelle_batch(
-    ptr %inputs, ptr %steps, ptr %outputs, i64 %start, i64 %stop, ptr %work, ptr %table) #0 {{
-entry:
-  %any = icmp ult i64 %start, %stop
-  br i1 %any, label %shared, label %done
-shared:
-  %j = phi i64 [ 0, %entry ], [ %j1, %shared ]
-  %js = mul i64 %j, {stride}
-  %jt = getelementptr i8, ptr %work, i64 %js
-  call void @pack_shared(ptr %inputs, ptr %steps, ptr %jt)
-  %j1 = add i64 %j, 1
-  %jm = icmp ult i64 %j1, {tiles}
-  br i1 %jm, label %shared, label %group
-group:
-  %g = phi i64 [ %start, %shared ], [ %g1, %next ]
-  br label %pack
-pack:
-  %i = phi i64 [ 0, %group ], [ %i1, %pack ]
-  %is = mul i64 %i, {width}
-  %sample = add i64 %g, %is
-  %left = sub i64 %stop, %sample
-  %short = icmp ult i64 %left, {width}
-  %count = select i1 %short, i64 %left, i64 {width}
-  %io = mul i64 %i, {stride}
-  %it = getelementptr i8, ptr %work, i64 %io
-  call void @pack_tile(ptr %inputs, ptr %steps, ptr %it, i64 %sample, i64 %count)
-  %i1 = add i64 %i, 1
-  %rest = icmp ugt i64 %left, {width}
-  %room = icmp ult i64 %i1, {tiles}
-  %again = and i1 %rest, %room
-  br i1 %again, label %pack, label %evaluate
-evaluate:
-  call void @v_tiles(ptr %work, i64 %i1, ptr %table)
-  br label %unpack
-unpack:
-  %k = phi i64 [ 0, %evaluate ], [ %k1, %unpack ]
-  %ks = mul i64 %k, {width}
-  %ksample = add i64 %g, %ks
-  %kleft = sub i64 %stop, %ksample
-  %kshort = icmp ult i64 %kleft, {width}
-  %kcount = select i1 %kshort, i64 %kleft, i64 {width}
-  %ko = mul i64 %k, {stride}
-  %kt = getelementptr i8, ptr %work, i64 %ko
-  call void @unpack_tile(ptr %outputs, ptr null, ptr %kt, i64 %ksample, i64 %kcount)
-  %k1 = add i64 %k, 1
-  %km = icmp ult i64 %k1, %i1
-  br i1 %km, label %unpack, label %next
-next:
-  %advance = mul i64 %i1, {width}
-  %g1 = add i64 %g, %advance
-  %more = icmp ult i64 %g1, %stop
-  br i1 %more, label %group, label %done
-done:
-  ret void
-}}
-"""
-
-
-def batch(plan: Plan, inputs: Sequence[int], outputs: Sequence[int], width: int, tiles: int) -> str:
-    """Write `@nacelle_batch(inputs, steps, outputs, start, stop, work, table)`.
-
-    Args:
-        plan: layout of the program, whose evaluation is written with the prefix `v_`.
-        inputs: sizes of the input variables.
-        outputs: sizes of the output variables.
-        width: lanes of a vector, a power of two above one.
-        tiles: how many tiles are packed before they are evaluated.
-    """
-    texts = [_move(size, width, pack=True) for size in sorted(set(inputs) - {0})]
-    texts += [_move(size, width, pack=False) for size in sorted(set(outputs) - {0})]
-    texts.append(move_few(width, "v_"))
-    texts += [_shared(inputs, width), _tile_moves(inputs, 0, width, pack=True)]
-    texts.append(_tile_moves(outputs, plan.result, width, pack=False))
-    texts.append(_BATCH.format(width=width, stride=stride(plan, width), tiles=tiles))
-    return "\n\n".join(texts)
-
-
-_COPY = """
-define internal void @copy(ptr noalias %from, ptr noalias %to, i64 %size) #0 {
-start:
-  br label %loop
-loop:
-  %i = phi i64 [ 0, %start ], [ %i1, %loop ]
-  %a = getelementptr double, ptr %from, i64 %i
-  %v = load double, ptr %a, align 8
-  %b = getelementptr double, ptr %to, i64 %i
-  store double %v, ptr %b, align 8
-  %i1 = add i64 %i, 1
-  %more = icmp ult i64 %i1, %size
-  br i1 %more, label %loop, label %done
-done:
-  ret void
-}
-"""
-
-
-def single(plan: Plan, inputs: Sequence[int], outputs: Sequence[int]) -> str:
-    """Write `@nacelle_single(call)`: one sample, with everything behind one pointer.
-
-    `call` points at the addresses of the tile, of the table, of the inputs and of the outputs.
-    """
-
-    def move(array: str, place: str, size: int, into: bool) -> str:
-        ends = f"ptr {array}, ptr {place}" if into else f"ptr {place}, ptr {array}"
-        return f"call void @copy({ends}, i64 {size})"
-
-    return _COPY + "\n" + _single(plan, inputs, outputs, 1, "s_", move)
-
-
-def single_in_tile(plan: Plan, inputs: Sequence[int], outputs: Sequence[int], width: int) -> str:
-    """Write `@nacelle_single(call)` by the evaluation of a vector of equal samples."""
-
-    def move(array: str, place: str, size: int, into: bool) -> str:
-        verb = "pack" if into else "unpack"
-        return f"call void @v_{verb}_few(ptr {array}, ptr {place}, i64 {size}, i64 0, i64 1)"
-
-    return _single(plan, inputs, outputs, width, "v_", move)
-
-
-def _single(
-    plan: Plan,
-    inputs: Sequence[int],
-    outputs: Sequence[int],
-    width: int,
-    prefix: str,
-    move: Callable[[str, str, int, bool], str],
-) -> str:
-    lines = [
-        "define void @nacelle_single(ptr %call) #0 {",
-        "%tile = load ptr, ptr %call, align 8",
-        "%q = getelementptr ptr, ptr %call, i64 1",
-        "%table = load ptr, ptr %q, align 8",
-    ]
-
-    def variable(number: int, place: int, size: int, into: bool) -> None:
-        if size:
-            lines.append(f"%g{number} = getelementptr ptr, ptr %call, i64 {number + 2}")
-            lines.append(f"%a{number} = load ptr, ptr %g{number}, align 8")
-            lines.append(f"%t{number} = getelementptr i8, ptr %tile, i64 {place * 8 * width}")
-            lines.append(move(f"%a{number}", f"%t{number}", size, into))
-
-    place = 0
-    for number, size in enumerate(inputs):
-        variable(number, place, size, True)
-        place += size
-    lines.append(f"call void @{prefix}tiles(ptr %tile, i64 1, ptr %table)")
-    place = plan.result
-    for number, size in enumerate(outputs, start=len(inputs)):
-        variable(number, place, size, False)
-        place += size
-    lines += ["ret void", "}"]
     return "\n".join(lines)
