@@ -26,7 +26,8 @@ from native_code import fma_peak, gcc
 from timing import best, once, say, side_by_side
 
 from nacelle.compile import compile_function
-from nacelle.emit.c.target import COptions, c_source
+from nacelle.emit.c.interface import COptions
+from nacelle.emit.c.target import c_source
 from nacelle.emit.jit import target as jit
 from nacelle.emit.registry import target
 from nacelle.emit.store import Store

@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nacelle.emit.c.drivers import CAPPED, CONVERGED, NOT_FINITE, newton_source, rk4_source
-from nacelle.emit.c.target import COptions
+from nacelle.emit.c.interface import COptions
+from nacelle.emit.c.newton import newton_source
+from nacelle.emit.c.rk4 import rk4_source
+from nacelle.emit.newton import CONVERGED, ITERATION_CAP, NOT_FINITE
 from nacelle.emit.registry import TargetError
 from nacelle.program.program import Program, Variable
 from support.cc import COMPILERS, EXACT, SANITIZE, WARNINGS, compile_shared, pointer, run_executable
@@ -78,7 +80,7 @@ def newton(program: Program, y: Array, p: Array, tolerance: float, cap: int) -> 
         if not all(map(math.isfinite, (*step, error))):
             return y, NOT_FINITE, k, error
         if k >= cap:
-            return y, CAPPED, k, error
+            return y, ITERATION_CAP, k, error
         y += step
         k += 1
 
@@ -168,7 +170,7 @@ def test_newton_batch(library: Any) -> None:
     np.testing.assert_array_equal(status, [row[1] for row in expected])
     np.testing.assert_array_equal(iterations, [row[2] for row in expected])
     np.testing.assert_allclose(y, [row[0] for row in expected], rtol=1e-9)
-    assert {CONVERGED, CAPPED} <= set(status.tolist())
+    assert {CONVERGED, ITERATION_CAP} <= set(status.tolist())
 
 
 def test_newton_in_float(library: Any) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from nacelle.emit.c.drivers import newton_source
-from nacelle.emit.c.target import COptions, Interface, c_definition
+from nacelle.emit.c.interface import COptions, Interface, framed
+from nacelle.emit.c.newton import newton_source
+from nacelle.emit.c.target import c_definition
 from nacelle.emit.names import Names, remark
 from nacelle.export.about import CONVENTIONS, Package, counted, friction_words, watch_words
 from nacelle.export.c.build import cmake_file, make_file
@@ -98,23 +99,12 @@ def _header(
         " * each other. NaN and infinities pass through. Functions that end in _f compute in float.",
         " * Never compile with -ffast-math or -ffinite-math-only, which assume NaN away.",
         " */",
-        f"#ifndef {guard}",
-        f"#define {guard}",
-        "",
-        "#include <stddef.h>",
-        "",
-        *(f'#include "{file}"' for file in included),
-        *([""] if included else []),
-        "#ifdef __cplusplus",
-        'extern "C" {',
-        "#endif",
-        "",
     ]
-    taken = Names((guard,))
+    taken, declared = Names((guard,)), []
     for entry in package.entries:
-        lines += _declared(package, entry, precisions, batch, taken, stack[entry.label])
-    lines += ["#ifdef __cplusplus", "}", "#endif", "", f"#endif /* {guard} */", ""]
-    return "\n".join(lines)
+        declared += _declared(package, entry, precisions, batch, taken, stack[entry.label])
+    includes = ["<stddef.h>", *(f'"{file}"' for file in included)]
+    return "\n".join(lines + framed(guard, includes, declared))
 
 
 def _declared(

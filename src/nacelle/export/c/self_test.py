@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from nacelle.emit.c.target import COptions, Interface
+from nacelle.emit.c.interface import COptions, Interface
 from nacelle.export.about import Package
 from nacelle.export.entries import Entry
 from nacelle.export.vectors import Vectors, closed
