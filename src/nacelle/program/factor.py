@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 
-from nacelle.program.algebra import ONE, Algebra
+from nacelle.program.algebra.algebra import ONE, Algebra
 from nacelle.spatial.rounding import folded_total
 
 

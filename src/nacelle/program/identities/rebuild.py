@@ -20,7 +20,8 @@ import numpy as np
 from nacelle.program.cost import WEIGHTS
 from nacelle.program.identities.join import other_makings
 from nacelle.program.identities.noise import OPERATIONS, Array, of_operation, typical
-from nacelle.program.identities.values import Making, Values, children, order
+from nacelle.program.identities.values import Making, Values
+from nacelle.program.identities.written import children, order
 
 # By how much the rounding of a value, and of a result, may grow.
 _GROWTH = 2.0
