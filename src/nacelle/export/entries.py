@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from nacelle.compile import Specification, make_program
+from nacelle.compile.specification import shapes_of
 from nacelle.dynamics.friction import friction_options
 from nacelle.dynamics.models import INPUTS, NAMES, Model, model
 from nacelle.emit.names import identifier
@@ -212,30 +213,21 @@ def _entry(robot: Robot, prefix: str, name: str, wanted: Wanted) -> list[Entry]:
     main = _MAIN[name]
     keep = (main,) if wanted.bare else (main, *_WATCHED)
     shapes = {key: shape for key, shape in found.inputs.items() if key != "load" and 0 not in shape}
-    function = _told(found, shapes, keep)
     title = _TITLES[name] + ("" if source == "pose" else f", from {source}")
-    if wanted.parameters:
-        return _prepared(robot, prefix, label, title, found, function, shapes, wanted.parameters)
-    program = make_program(function, robot, shapes, options=found.options)
-    return [Entry(label, title, replace(program, name=f"{prefix}_{label}"), words(found), found)]
+    function, groups = _restricted(found, shapes, keep), wanted.parameters
+    shapes = shapes_of(function, robot, shapes, groups)
+    specification = Specification(function, robot, shapes, groups=groups, options=found.options)
+    if groups:
+        return _prepared(specification, prefix, label, title, found)
+    program = replace(specification.program(), name=f"{prefix}_{label}")
+    return [Entry(label, title, program, words(found), found)]
 
 
-def _prepared(
-    robot: Robot,
-    prefix: str,
-    label: str,
-    title: str,
-    found: Model,
-    function: Callable[..., Any],
-    shapes: Mapping[str, tuple[int, ...]],
-    groups: tuple[str, ...],
-) -> list[Entry]:
+def _prepared(specification: Specification, prefix: str, label: str, title: str, found: Model) -> list[Entry]:
     """A model whose numbers are given at run time: what prepares them, and the function of a state."""
-    numbers = robot.numbers
+    numbers, groups = found.robot.numbers, specification.groups
     names, values = numbers.names(*groups), numbers.vector(*groups)
-    parts = Specification(
-        function, robot, {"parameters": (len(names),), **shapes}, groups=groups, options=found.options
-    ).split()
+    parts = specification.split()
     prepared = parts.prologue.evaluate(values.tolist())
     listed = "; ".join(f"{name} = {value:.9g}" for name, value in zip(names, values, strict=True))
     said = {
@@ -252,12 +244,12 @@ def _prepared(
     ]
 
 
-def _told(
+def _restricted(
     found: Model, shapes: Mapping[str, tuple[int, ...]], keep: tuple[str, ...]
 ) -> Callable[..., dict[str, Any]]:
     """The model's function of the inputs that are left, with the outputs that are kept."""
 
-    def told(robot: Robot, *arrays: Any, **options: Any) -> dict[str, Any]:
+    def restricted(robot: Robot, *arrays: Any, **options: Any) -> dict[str, Any]:
         given = dict(zip(shapes, arrays, strict=True))
         values = [given.get(key, np.zeros(shape)) for key, shape in found.inputs.items()]
         results = dict(found.function(robot, *values, **options))
@@ -266,14 +258,13 @@ def _told(
         return {key: results[key] for key in keep if key in results}
 
     sampler = sampler_of(found.function)
-    return told if sampler is None else sampled(sampler)(told)
+    return restricted if sampler is None else sampled(sampler)(restricted)
 
 
 def _closing(robot: Robot, prefix: str) -> Entry:
     shapes = input_shapes(closing_step, robot)
     assert shapes is not None
-    made = make_program(closing_step, robot, shapes)
-    program = Program(f"{prefix}_{CLOSING}", made.inputs, made.outputs, made.code, made.results)
+    program = replace(make_program(closing_step, robot, shapes), name=f"{prefix}_{CLOSING}")
     said = {
         "y": "what iteration finds: joints of legs without a closed form",
         "x": _pose_words(robot),

@@ -125,7 +125,7 @@ def _files(package: Package, target: str, precisions: Sequence[str], batch: bool
 
         return c_files(package, found, precisions, batch)
     if target == "numpy":
-        from nacelle.export.python.package import numpy_files
+        from nacelle.export.python.numpy_package import numpy_files
 
         return numpy_files(package, found)
     from nacelle.export.python.casadi_package import casadi_files

@@ -49,10 +49,10 @@ def _text(plan: Plan, n: int, k: int, width: int, prefix: str) -> str:
         width: lanes of a vector.
         prefix: of the names of the functions of this width.
     """
-    t = Text(width)
+    t = Text(width, prefix)
     t(f"define void @nacelle_{prefix}newton({_PARAMETERS}) #0 {{")
     begin_samples(t)
-    t.rows("pack", prefix, "%tile", n, "%p", k, "%p.step")
+    t.rows("pack", "%tile", n, "%p", k, "%p.step")
     # A lane follows the sample before it only if that one was solved; the tile still holds its solution.
     t("%fresh = icmp eq i64 %sample, %start")
     if width == 1:
@@ -72,7 +72,7 @@ def _text(plan: Plan, n: int, k: int, width: int, prefix: str) -> str:
     else:
         t("br label %guess.begin")
     t("guess.begin:")
-    t.rows("pack", prefix, "%tile", 0, "%guess", n, "%guess.step")
+    t.rows("pack", "%tile", 0, "%guess", n, "%guess.step")
     before = "%sample.begin, %guess.begin" if width == 1 else "%guess.begin"
     ones = "1" if width == 1 else "splat (i1 1)"
 
@@ -128,7 +128,7 @@ def _text(plan: Plan, n: int, k: int, width: int, prefix: str) -> str:
     more = t.any("%active.next")
     t("br label %iterate.end", "iterate.end:", f"br i1 {more}, label %iterate.begin, label %store")
     t("store:")
-    t.rows("unpack", prefix, "%tile", 0, "%y", n, str(n))
+    t.rows("unpack", "%tile", 0, "%y", n, str(n))
     for name, value in (("%iterations", "%taken.next"), ("%status", "%state.end")):
         pointer = t.value(f"getelementptr i64, ptr {name}, i64 %sample")
         t(f"store {t.integer} {value}, ptr {pointer}, align 8")

@@ -55,17 +55,17 @@ def _text(plan: Plan, sizes: Sequence[int], width: int, control: _Control | None
         width: lanes of a vector.
         control: what gives the inputs at the begin of every step; if None they are rows of an array.
     """
-    t, (n, m, k), prefix = Text(width), sizes, "v_"
-    t(f"define void @nacelle_{prefix}rk4({_PARAMETERS}) #0 {{")
+    t, (n, m, k) = Text(width, "v_"), sizes
+    t(f"define void @nacelle_{t.prefix}rk4({_PARAMETERS}) #0 {{")
     begin_samples(t)
     t(f"%state = getelementptr i8, ptr %tile, i64 {stride(plan, width)}")
-    t.rows("pack", prefix, "%state", 0, "%x0", n, "%x0.step")
-    t.rows("pack", prefix, "%tile", n + m, "%p", k, "%p.step")
+    t.rows("pack", "%state", 0, "%x0", n, "%x0.step")
+    t.rows("pack", "%tile", n + m, "%p", k, "%p.step")
     given, rows = m, "%tile"
     if control is not None:
         given, rows = control.given, "%control"
         t(f"%control = getelementptr i8, ptr %state, i64 {n * 8 * width}")
-        t.rows("pack", prefix, "%control", n + given, "%p", k, "%p.step")
+        t.rows("pack", "%control", n + given, "%p", k, "%p.step")
     h = t.spread("%h")
     half = t.mul(h, splat(0.5, width))
     sixth = t.mul(h, splat(1 / 6, width))
@@ -105,7 +105,7 @@ def _text(plan: Plan, sizes: Sequence[int], width: int, control: _Control | None
                 t.store(start[j], "%tile", j)
         if control is None and stage != 2:
             load_inputs(_STAGE_ROWS[stage])
-        t(f"call void @{prefix}tiles(ptr %tile, i64 1, ptr %table)")
+        t(f"call void @{t.prefix}tiles(ptr %tile, i64 1, ptr %table)")
         for j in range(n):
             rate = t.load("%tile", plan.result + j)
             if stage < 3:
@@ -131,7 +131,7 @@ def _text(plan: Plan, sizes: Sequence[int], width: int, control: _Control | None
     for j in range(n):
         t.store(t.choose("%alive.next", t.load("%state", j), splat(float("nan"), width)), "%tile", j)
     base = t.value(f"getelementptr double, ptr %stored, i64 {t.value(f'mul i64 %count.stored, {n}')}")
-    t.rows("unpack", prefix, "%tile", 0, base, n, "%stored.step")
+    t.rows("unpack", "%tile", 0, base, n, "%stored.step")
     t(
         "%count.more = add i64 %count.stored, 1",
         "br label %step.end",
@@ -147,7 +147,7 @@ def _text(plan: Plan, sizes: Sequence[int], width: int, control: _Control | None
         "finish:",
         f"%lived.end = phi {t.integer} [ {t.whole(0)}, %sample.begin ], [ %lived.next, %step.end ]",
     )
-    t.rows("unpack", prefix, "%state", 0, "%final", n, str(n))
+    t.rows("unpack", "%state", 0, "%final", n, str(n))
     pointer = t.value("getelementptr i64, ptr %completed, i64 %sample")
     t(f"store {t.integer} %lived.end, ptr {pointer}, align 8")
     return end_samples(t)

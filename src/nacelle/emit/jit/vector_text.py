@@ -11,10 +11,10 @@ from nacelle.emit.jit.rows import move_few
 
 
 class Text:
-    """Lines of a function over vectors of one width."""
+    """Lines of a function over vectors of one width; names of functions of that width begin with `prefix`."""
 
-    def __init__(self, width: int) -> None:
-        self.width = width
+    def __init__(self, width: int, prefix: str) -> None:
+        self.width, self.prefix = width, prefix
         self.real = type_name(width)
         self.integer = "i64" if width == 1 else f"<{width} x i64>"
         self.bit = "i1" if width == 1 else f"<{width} x i1>"
@@ -89,14 +89,16 @@ class Text:
         pointer = self.value(f"getelementptr i8, ptr {base}, i64 {place * 8 * self.width}")
         self(f"store {self.real} {value}, ptr {pointer}, align {8 * self.width}")
 
-    def rows(self, verb: str, prefix: str, base: str, place: int, rows: str, size: int, step: str) -> None:
+    def rows(self, verb: str, base: str, place: int, rows: str, size: int, step: str) -> None:
         """Move rows of the samples of this round into a tile, or back."""
         if not size:
             return
         offset = self.value(f"mul i64 %sample, {step}")
         first = self.value(f"getelementptr double, ptr {rows}, i64 {offset}")
         tile = self.value(f"getelementptr i8, ptr {base}, i64 {place * 8 * self.width}")
-        self(f"call void @{prefix}{verb}_few(ptr {first}, ptr {tile}, i64 {size}, i64 {step}, i64 %count)")
+        self(
+            f"call void @{self.prefix}{verb}_few(ptr {first}, ptr {tile}, i64 {size}, i64 {step}, i64 %count)"
+        )
 
 
 def begin_samples(text: Text) -> None:

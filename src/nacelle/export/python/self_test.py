@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from nacelle.export.about import Package
+from nacelle.export.python.arguments import Arguments
 from nacelle.export.python.lines import table
-from nacelle.export.python.names import Arguments
 from nacelle.export.vectors import Vectors
 
 _HEAD = '''\

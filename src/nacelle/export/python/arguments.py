@@ -1,8 +1,9 @@
-"""Names of arguments and results in functions written in Python."""
+"""Arguments and results of functions written in Python: their names, and what a docstring says of them."""
 
 from __future__ import annotations
 
 from nacelle.emit.names import Names, remark
+from nacelle.export.about import counted, watch_words
 from nacelle.export.entries import Entry
 from nacelle.program.program import Variable
 
@@ -20,24 +21,23 @@ class Arguments:
         # No name of an argument begins as those of the values do.
         self.prefix = names.counted("v")
 
-    def described(self, indent: str, batch: str = "") -> list[str]:
-        """What the arguments and results are, as lines of a docstring; `batch` stands before their shape."""
-        program = self.entry.program
-        lines = [f"{indent}Args:"]
-        lines += [
-            self._line(indent, name, variable, batch)
-            for name, variable in zip(self.inputs, program.inputs, strict=True)
-        ]
-        lines += ["", f"{indent}Returns:"]
-        lines += [
-            self._line(indent, name, variable, batch)
-            for name, variable in zip(self.outputs, program.outputs, strict=True)
-        ]
-        return lines
+    def docstring(self, verb: str, batch: str = "") -> list[str]:
+        """The docstring of a function that does this with the entry; `batch` goes before all shapes."""
+        entry, watched = self.entry, watch_words(self.entry)
+        lines = [f'"""{verb} the {entry.title}.', "", f"{counted(entry.count)}.", ""]
+        lines += [*watched, ""] if watched else []
+        for title, names, variables in (
+            ("Args:", self.inputs, entry.program.inputs),
+            ("Returns:", self.outputs, entry.program.outputs),
+        ):
+            lines.append(title)
+            lines += [self._line(*pair, batch) for pair in zip(names, variables, strict=True)]
+            lines.append("")
+        return [f"    {line}" if line else "" for line in [*lines[:-1], '"""']]
 
-    def _line(self, indent: str, name: str, variable: Variable, batch: str) -> str:
+    def _line(self, name: str, variable: Variable, batch: str) -> str:
         said = remark(self.entry.words.get(variable.name, ""))
         # The name as it was, where it had to be changed.
         called = f"{remark(variable.name)}, " if remark(variable.name) != name else ""
         shape = ", ".join(part for part in (batch, *map(str, variable.shape)) if part)
-        return f"{indent}    {name}: {called}({shape})" + (f"; {said}." if said else ".")
+        return f"    {name}: {called}({shape})" + (f"; {said}." if said else ".")

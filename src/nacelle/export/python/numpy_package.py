@@ -5,27 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from nacelle.emit.names import remark
-from nacelle.emit.python.target import number
-from nacelle.export.about import CONVENTIONS, Package, counted, friction_words, watch_words
+from nacelle.export.about import CONVENTIONS, Package, friction_words
 from nacelle.export.entries import Entry
 from nacelle.export.markdown import readme
+from nacelle.export.python.arguments import Arguments
 from nacelle.export.python.lines import statements
-from nacelle.export.python.names import Arguments
 from nacelle.export.python.self_test import self_test
 from nacelle.export.vectors import Vectors
 
 _FORMS = {
-    "add": "{} + {}",
-    "sub": "{} - {}",
-    "mul": "{} * {}",
     "div": "np.divide({}, {})",
-    "neg": "-{}",
     "where": "np.where(np.greater({}, 0.0), {}, {})",
     "abs": "np.absolute({})",
     "atan2": "np.arctan2({}, {})",
     "min": "np.minimum({}, {})",
     "max": "np.maximum({}, {})",
-} | {op: f"np.{op}({{}})" for op in ("sqrt", "sin", "cos", "tanh", "exp", "sign")}
+}
 
 _RUN = '''
 # Samples that are computed at a time: long enough to pay for the calls, short enough for the cache.
@@ -154,14 +149,12 @@ def _functions(entry: Entry) -> list[str]:
     """The body over a tile, and the function that users call."""
     program, names = entry.program, Arguments(entry)
     columns = [f"columns[{k}]" for k in range(program.input_size)]
-    made, results = statements(program, _FORMS, columns, _number, names.prefix)
+    made, results = statements(program, "np", _FORMS, columns, names.prefix)
     lines = ["", f"def _{entry.label}(columns, out):", '    """Evaluate a tile."""']
     lines += [f"    {line}" for line in made]
     lines += [f"    out[{k}] = {text}" for k, text in enumerate(results)]
     lines += ["", "", f"def {entry.label}({', '.join(names.inputs)}):"]
-    lines += [f'    """Give the {entry.title}.', "", f"    {counted(entry.count)}.", ""]
-    lines += [f"    {text}" for text in watch_words(entry)] + ([""] if watch_words(entry) else [])
-    lines += [*names.described("    ", "..."), '    """']
+    lines += names.docstring("Give", "...")
     given = ", ".join(
         f"({name}, {variable.shape!r})" for name, variable in zip(names.inputs, program.inputs, strict=True)
     )
@@ -188,7 +181,3 @@ def _newton(package: Package, step: Entry) -> list[str]:
         f"START = np.array([{start}])",
         _NEWTON.format(ny=ny, nx=nx, dy=names.outputs[0], error=names.outputs[1]),
     ]
-
-
-def _number(value: float) -> str:
-    return number(value).replace("math.", "np.")
