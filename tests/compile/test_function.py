@@ -26,7 +26,7 @@ from nacelle.spatial.physics import physics, sampled
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import rotation_quat
 
-ROOT = Path(__file__).parent.parent
+FOLDER = Path(__file__).parent
 
 
 @physics(position=(3,), quat_xyzw=(4,), q=lambda robot: (robot.nq,))
@@ -191,7 +191,11 @@ print(json.dumps([len(calls), f.from_cache, value["residual"].tolist(), f.count.
 def in_a_process(folder):
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT],
-        env={**os.environ, "NACELLE_CACHE": str(folder), "PYTHONPATH": f"{ROOT / 'tests'}"},
+        env={
+            **os.environ,
+            "NACELLE_CACHE": str(folder),
+            "PYTHONPATH": f"{FOLDER}{os.pathsep}{FOLDER.parent}",
+        },
         capture_output=True,
         text=True,
         check=True,
@@ -220,7 +224,11 @@ def test_processes_at_the_same_time(tmp_path):
     running = [
         subprocess.Popen(
             [sys.executable, "-c", SCRIPT],
-            env={**os.environ, "NACELLE_CACHE": str(folder), "PYTHONPATH": f"{ROOT / 'tests'}"},
+            env={
+                **os.environ,
+                "NACELLE_CACHE": str(folder),
+                "PYTHONPATH": f"{FOLDER}{os.pathsep}{FOLDER.parent}",
+            },
             stdout=subprocess.PIPE,
             text=True,
         )

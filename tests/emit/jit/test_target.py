@@ -226,7 +226,7 @@ def test_object_loads_in_a_fresh_process(tmp_path: Path) -> None:
         "kernel.run(inputs, outputs, 2)\n"
         "np.savez('out.npz', *outputs)\n"
     )
-    tests = str(Path(__file__).parents[1])
+    tests = str(Path(__file__).parents[2])
     subprocess.run(
         [sys.executable, "-c", f"import sys; sys.path.insert(0, {tests!r})\n{script}"],
         cwd=tmp_path,
