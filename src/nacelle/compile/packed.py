@@ -10,7 +10,7 @@ from nacelle.program.program import Program, Variable
 
 
 def pack(program: Program, image: bytes) -> bytes:
-    """Signature, code and native object as one; the code is read only when it is asked for."""
+    """Signature, code and native object as one; the code is read only when it is needed."""
     signature = json.dumps(
         {
             "name": program.name,

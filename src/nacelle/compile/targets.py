@@ -10,17 +10,17 @@ from nacelle.program.program import Program
 def target_that_runs(name: str) -> Target:
     """The target of a name; without llvmlite, NumPy takes the place of the JIT, with one warning."""
     try:
-        found = target(name)
+        chosen = target(name)
     except TargetError as error:
         if name != "jit":
             raise CompileError(str(error)) from None
         warn_once(f"programs run as NumPy, far slower: {error}")
         return target("numpy")
-    if found.kernel is None:
+    if chosen.kernel is None:
         raise CompileError(
             f"the target {name!r} gives source only; compile for 'jit', then .source({name!r})"
         )
-    return found
+    return chosen
 
 
 def tiles(program: Program) -> Kernel:

@@ -13,8 +13,8 @@ from nacelle.program.program import ARITY, Program
 
 def arguments(program: Program, k: int) -> tuple[int, ...]:
     """Give the instructions whose values instruction k uses."""
-    op, *rest = program.code[k]
-    return tuple(rest) if ARITY[op] else ()
+    op, *operands = program.code[k]
+    return tuple(operands) if ARITY[op] else ()
 
 
 def is_operation(program: Program, k: int) -> bool:

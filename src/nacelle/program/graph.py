@@ -47,26 +47,26 @@ class Graph:
 
     def node(self, *node: Any) -> int:
         """Give the index of a node, new or old."""
-        found = self._table.get(node)
-        if found is None:
-            found = self._table[node] = len(self.nodes)
+        index = self._table.get(node)
+        if index is None:
+            index = self._table[node] = len(self.nodes)
             self.nodes.append(node)
             self.values.append(node[1] if node[0] == "const" else None)
-        return found
+        return index
 
     def const(self, value: float) -> int:
         """A constant, as it has appeared within rounding; -0.0 is taken as 0.0, and all NaN are one."""
         plain = type(value) is float
         if plain:
-            found = self._floats.get(value)
-            if found is not None:
-                return found
+            index = self._floats.get(value)
+            if index is not None:
+                return index
         number = value if isinstance(value, Recorded) else float(value)
         key: Node = ("const", self._constants.one(number) + 0.0) if number == number else ("const", math.nan)
-        found = self.node(*key)
+        index = self.node(*key)
         if plain:
-            self._floats[value] = found
-        return found
+            self._floats[value] = index
+        return index
 
     def _value(self, a: int) -> float:
         """The value of a node that is a constant."""

@@ -59,14 +59,14 @@ class Batch:
         else:
             return NotImplemented
         if swapped:
-            found = _quiet.run(function, value, self.samples)
+            samples = _quiet.run(function, value, self.samples)
         else:
-            found = _quiet.run(function, self.samples, value)
-        if type(found) is not np.ndarray:
+            samples = _quiet.run(function, self.samples, value)
+        if type(samples) is not np.ndarray:
             # One sample alone.
-            return Batch(found)
+            return Batch(samples)
         batch = _new(Batch)
-        batch.samples = found
+        batch.samples = samples
         return batch
 
     def __add__(self, other: Any) -> Any:

@@ -192,7 +192,7 @@ def test_the_public_functions_go_on(fails, tmp_path: Path, monkeypatch: pytest.M
 _USER = """
 import pathlib, sys, time, warnings
 import nacelle
-from nacelle.emit import compiler
+from nacelle.emit.jit import compiler
 
 def squared(x):
     return x * x

@@ -273,7 +273,7 @@ _USER = """
 import os, signal, sys
 import numpy as np
 import nacelle
-from nacelle.emit import compiler
+from nacelle.emit.jit import compiler
 def f(x):
     return x * x + 1.0
 def value(k):
@@ -334,7 +334,7 @@ def test_a_compiler_that_is_busy_does_not_hold_up_the_end(tmp_path: Path) -> Non
         _USER
         + f"""
 import pathlib, threading, time
-from nacelle.emit import compiler
+from nacelle.emit.jit import compiler
 slow = compiler.Compiler(pathlib.Path({str(worker)!r}))
 compiler.default = lambda: slow
 import atexit

@@ -217,7 +217,7 @@ def test_object_loads_in_a_fresh_process(tmp_path: Path) -> None:
     np.savez(tmp_path / "in.npz", *inputs)
     script = (
         "import sys, pathlib, numpy as np\n"
-        "from nacelle.emit import jit\n"
+        "from nacelle.emit.jit import target as jit\n"
         "from support.random_programs import random_program, empty_outputs\n"
         "program = random_program(21, 80)\n"
         "kernel = jit.load_object(pathlib.Path('image').read_bytes(), program)\n"

@@ -13,12 +13,12 @@ from nacelle.program.program import Program
 def input_names(interface: Interface, own: str, fixed: str) -> list[str]:
     """Give the names of the inputs in a driver, apart from the words that the driver has for itself."""
     names = Names((*fixed.split(), own, f"{own}_batch", interface.name, interface.real))
-    found = []
+    inputs = []
     for array in interface.inputs:
         name = names.unique(array.name)
         names.take(f"{name}_stride")
-        found.append(name)
-    return found
+        inputs.append(name)
+    return inputs
 
 
 def sizes_of(program: Program) -> str:

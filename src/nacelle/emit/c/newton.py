@@ -126,8 +126,8 @@ def newton_source(program: Program, options: COptions | None = None) -> dict[str
         for name, variable in zip(parameters, program.inputs[1:], strict=True)
     ]
     limits = [f"{real} tolerance", "int cap"]
-    found = ["int *iterations", f"{real} *error"]
-    head = call(f"int {own}", [*single, *limits, *found])
+    results = ["int *iterations", f"{real} *error"]
+    head = call(f"int {own}", [*single, *limits, *results])
     text = _NEWTON.format(**common, head=head, arguments=", ".join([y, *parameters]))
     header = _NEWTON_REMARK.format(**common, arrays="\n".join(lines)) + prototype(text)
     if options.batch:
@@ -136,7 +136,7 @@ def newton_source(program: Program, options: COptions | None = None) -> dict[str
         for name, stride in zip(parameters, strides, strict=True):
             heads += [f"const {real} *{name}", f"size_t {stride}"]
             moved.append(f"{name} + i * {stride}")
-        head = call(f"void {own}_batch", [*heads, *limits, "int *status", *found])
+        head = call(f"void {own}_batch", [*heads, *limits, "int *status", *results])
         batch = _NEWTON_BATCH.format(**common, head=head, arguments=", ".join(moved))
         header += "\n" + _NEWTON_BATCH_REMARK.format(**common) + prototype(batch)
         text += "\n" + batch

@@ -41,11 +41,11 @@ class _Writer:
 
     def value(self, k: int, here: set[int]) -> str:
         """Write the value of an instruction inside a part that makes the values `here`."""
-        op, *rest = self.program.code[k]
+        op, *operands = self.program.code[k]
         if op == "const":
-            return c_parts.number(rest[0], self.options.real)
+            return c_parts.number(operands[0], self.options.real)
         if op == "input":
-            array, place = self.inputs[rest[0]]
+            array, place = self.inputs[operands[0]]
             return self.at(array.name, place)
         return self.local[k] if k in here else self.at("w", self.cut.passed.slot[k])
 
@@ -81,10 +81,10 @@ class _Writer:
         real = self.interface.real
         read = {self.inputs[place][0].name for place in part.inputs}
         made = {self.outputs[place][0].name for place in part.outputs}
-        found = [(f"const {real}", a.name) for a in self.interface.inputs if a.name in read]
+        arrays = [(f"const {real}", a.name) for a in self.interface.inputs if a.name in read]
         if part.fetched or part.kept:
-            found.append((real if part.kept else f"const {real}", "w"))
-        return found + [(real, a.name) for a in self.interface.outputs if a.name in made]
+            arrays.append((real if part.kept else f"const {real}", "w"))
+        return arrays + [(real, a.name) for a in self.interface.outputs if a.name in made]
 
     def functions(self) -> list[str]:
         """Write the parts as functions."""
@@ -230,7 +230,7 @@ def _header(interface: Interface, writer: _Writer) -> str:
         declared += [
             "/*",
             " * Evaluate n samples. Those of an input lie its stride apart, counted in numbers; with",
-            " * stride 0 one sample serves all. Those of an output follow each other without gaps.",
+            " * stride 0 all samples share one. Those of an output follow each other without gaps.",
             " */",
             f"{interface.batch(restrict=False)};",
             "",

@@ -94,8 +94,8 @@ def _text(plan: Plan, n: int, k: int, width: int, prefix: str) -> str:
     finite = t.finite(error)
     for step in steps:
         finite = t.both(finite, t.finite(step))
-    rest = t.unless("%active", solved)
-    broken = t.unless(rest, finite)
+    unsolved = t.unless("%active", solved)
+    broken = t.unless(unsolved, finite)
     state = t.choose(solved, t.whole(0), "%state", t.integer)
     t(f"%state.end = select {t.bit} {broken}, {t.integer} {t.whole(2)}, {t.integer} {state}")
     limit = "%cap"
@@ -105,7 +105,7 @@ def _text(plan: Plan, n: int, k: int, width: int, prefix: str) -> str:
             f"shufflevector {t.integer} {first}, {t.integer} poison, <{width} x i32> zeroinitializer"
         )
     room = t.value(f"icmp ult {t.integer} %taken, {limit}")
-    going = t.both(t.unless(rest, broken), room)
+    going = t.both(t.unless(unsolved, broken), room)
     t(f"%active.next = and {t.bit} {going}, {going}")
     # The step, shortened to the longest that is allowed.
     square = splat(0.0, width)

@@ -48,10 +48,10 @@ def _columns(size: int, width: int) -> tuple[int, list[tuple[int, int]]]:
 
     The rest of a long row is a whole block too, which overlaps the one before it.
     """
-    blocks, rest = divmod(size, width)
-    if not rest:
+    blocks, remaining = divmod(size, width)
+    if not remaining:
         return blocks, []
-    return (blocks, [(size - width, width)]) if blocks else (0, [(0, rest)])
+    return (blocks, [(size - width, width)]) if blocks else (0, [(0, remaining)])
 
 
 def _block(size: int, width: int, count: int, place: str, column: str, tag: str, *, pack: bool) -> list[str]:
@@ -114,7 +114,7 @@ def move_whole(size: int, width: int, *, pack: bool) -> str:
     name = f"{'pack' if pack else 'unpack'}{size}"
     vector = 8 * width
     lines = [f"define internal void @{name}(ptr noalias %rows, ptr noalias %tile) noinline #0 {{", "start:"]
-    blocks, rest = _columns(size, width)
+    blocks, remaining = _columns(size, width)
     if blocks:
         lines += [
             "br label %loop",
@@ -128,7 +128,7 @@ def move_whole(size: int, width: int, *, pack: bool) -> str:
             "br i1 %more, label %loop, label %rest",
             "rest:",
         ]
-    for first, count in rest:
+    for first, count in remaining:
         lines += _block(size, width, count, str(first * vector), str(first), "r", pack=pack)
     lines += ["ret void", "}"]
     return "\n".join(lines)

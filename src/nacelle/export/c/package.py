@@ -20,13 +20,13 @@ _WIDTH = 96
 
 
 def c_files(
-    package: Package, found: Mapping[str, Vectors], precisions: Sequence[str], batch: bool
+    package: Package, references: Mapping[str, Vectors], precisions: Sequence[str], batch: bool
 ) -> dict[str, str]:
     """Write all files of a C package, by their path in it.
 
     Args:
         package: what is exported.
-        found: reference vectors by label.
+        references: reference vectors by label.
         precisions: "double", "float", or both.
         batch: whether there are entries for many samples.
     """
@@ -47,7 +47,7 @@ def c_files(
     files = {f"include/{name}.h": _header(package, precisions, batch, included, stack)}
     files |= {f"include/{file}": text for file, text in headers.items()}
     files |= {f"src/{file}": text for file, text in sources.items()}
-    files["test/self_test.c"] = self_test(package, found, precisions)
+    files["test/self_test.c"] = self_test(package, references, precisions)
     files["CMakeLists.txt"] = cmake_file(name, sorted(sources), sorted(headers))
     files["Makefile"] = make_file(name, sorted(sources))
     files["README.md"] = readme(package, _use(package, precisions, batch), _notes(package, stack))
@@ -67,13 +67,13 @@ def _options(package: Package, entry: Entry, real: str, batch: bool) -> COptions
     )
 
 
-def _wrapped(text: str, first: str, rest: str) -> list[str]:
+def _wrapped(text: str, first: str, following: str) -> list[str]:
     """Break a text into lines of a comment."""
     lines, line = [], first
     for word in text.split():
-        if len(line) + len(word) + 1 > _WIDTH and line.strip() != rest.strip():
+        if len(line) + len(word) + 1 > _WIDTH and line.strip() != following.strip():
             lines.append(line.rstrip())
-            line = rest
+            line = following
         line += word + " "
     return [*lines, line.rstrip()]
 

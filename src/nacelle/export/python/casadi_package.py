@@ -40,10 +40,10 @@ def evaluate(label, inputs):
 '''
 
 
-def casadi_files(package: Package, found: Mapping[str, Vectors]) -> dict[str, str]:
+def casadi_files(package: Package, references: Mapping[str, Vectors]) -> dict[str, str]:
     """Write all files of a CasADi package, by their path in it."""
     module = f"{package.name}_casadi"
-    test = self_test(package, module, found, _EVALUATE.format(module=module))
+    test = self_test(package, module, references, _EVALUATE.format(module=module))
     use = [
         "## Using and testing",
         "",

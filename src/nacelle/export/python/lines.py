@@ -40,10 +40,10 @@ def statements(
     forms = _OPERATORS | {op: f"{library}.{op}({{}})" for op in _FUNCTIONS} | forms
 
     def value(k: int) -> str:
-        op, *rest = program.code[k]
+        op, *operands = program.code[k]
         if op == "const":
-            return number(rest[0]).replace("math.", f"{library}.")
-        return inputs[rest[0]] if op == "input" else f"{prefix}{slots[k]}"
+            return number(operands[0]).replace("math.", f"{library}.")
+        return inputs[operands[0]] if op == "input" else f"{prefix}{slots[k]}"
 
     lines = []
     for k in order:

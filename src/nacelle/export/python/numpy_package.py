@@ -95,10 +95,10 @@ def evaluate(label, inputs):
 '''
 
 
-def numpy_files(package: Package, found: Mapping[str, Vectors]) -> dict[str, str]:
+def numpy_files(package: Package, references: Mapping[str, Vectors]) -> dict[str, str]:
     """Write all files of a NumPy package, by their path in it."""
     name = package.name
-    test = self_test(package, name, found, _EVALUATE.format(module=name))
+    test = self_test(package, name, references, _EVALUATE.format(module=name))
     use = [
         "## Using and testing",
         "",

@@ -20,14 +20,14 @@ def written(values: Values, chosen: Sequence[Making] | None = None) -> Program:
         return graph.neg(place[ref >> 1]) if ref & 1 else place[ref >> 1]
 
     for k in order(values, chosen):
-        constant, (negative, (op, *rest)) = values.constants[k], chosen[k]
+        constant, (negative, (op, *operands)) = values.constants[k], chosen[k]
         if constant is not None:
             place[k] = graph.const(constant)
             continue
         if op in ("const", "input"):
-            made = graph.const(rest[0]) if op == "const" else graph.input(rest[0])
+            made = graph.const(operands[0]) if op == "const" else graph.input(operands[0])
         else:
-            made = graph.apply(op, *(node(ref) for ref in rest))
+            made = graph.apply(op, *(node(ref) for ref in operands))
         place[k] = graph.neg(made) if negative else made
     program = values.program
     roots = [node(ref) for ref in values.results]
@@ -57,7 +57,7 @@ def order(values: Values, chosen: Sequence[Making]) -> list[int]:
 
 def children(values: Values, making: Making, k: int) -> list[int]:
     """The classes that a class is made of."""
-    op, *rest = making[1]
+    op, *operands = making[1]
     if values.constants[k] is not None or op in ("const", "input"):
         return []
-    return [ref >> 1 for ref in rest]
+    return [ref >> 1 for ref in operands]
