@@ -14,6 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nacelle.spatial.operators import Functions, each
+
+_BINARY = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide}
+_UNARY = {"abs": np.abs} | {op: getattr(np, op) for op in ("sqrt", "sin", "cos", "tanh", "exp", "sign")}
 _NUMBERS = (int, float, np.floating, np.integer)
 
 
@@ -35,33 +39,28 @@ _quiet = _Quiet()
 _new = object.__new__
 
 
-class Batch:
+class Batch(Functions):
     """A scalar that is an array of samples; arithmetic is sample by sample."""
 
     __slots__ = ("samples",)
-    # NumPy leaves arithmetic between arrays and batches to the batch.
-    __array_ufunc__ = None
 
     def __init__(self, samples: Any) -> None:
         self.samples: NDArray[np.float64] = np.asarray(samples, dtype=np.float64)
 
-    def _binary(self, function: Any, other: Any, swapped: bool = False) -> Any:
+    def _binary(self, op: str, other: Any, swapped: bool = False) -> Any:
         kind = type(other)
         if kind is Batch:
             value: Any = other.samples
         elif kind is float or isinstance(other, _NUMBERS):
             value = other
         elif isinstance(other, np.ndarray):
-            result = np.empty(other.shape, dtype=object)
-            for place, entry in np.ndenumerate(other):
-                result[place] = self._binary(function, entry, swapped)
-            return result
+            return each(lambda entry: self._binary(op, entry, swapped), other)
         else:
             return NotImplemented
         if swapped:
-            samples = _quiet.run(function, value, self.samples)
+            samples = _quiet.run(_BINARY[op], value, self.samples)
         else:
-            samples = _quiet.run(function, self.samples, value)
+            samples = _quiet.run(_BINARY[op], self.samples, value)
         if type(samples) is not np.ndarray:
             # One sample alone.
             return Batch(samples)
@@ -69,33 +68,8 @@ class Batch:
         batch.samples = samples
         return batch
 
-    def __add__(self, other: Any) -> Any:
-        return self._binary(np.add, other)
-
-    __radd__ = __add__
-
-    def __sub__(self, other: Any) -> Any:
-        return self._binary(np.subtract, other)
-
-    def __rsub__(self, other: Any) -> Any:
-        return self._binary(np.subtract, other, True)
-
-    def __mul__(self, other: Any) -> Any:
-        return self._binary(np.multiply, other)
-
-    __rmul__ = __mul__
-
-    def __truediv__(self, other: Any) -> Any:
-        return self._binary(np.divide, other)
-
-    def __rtruediv__(self, other: Any) -> Any:
-        return self._binary(np.divide, other, True)
-
     def __neg__(self) -> Batch:
         return Batch(-self.samples)
-
-    def __abs__(self) -> Batch:
-        return Batch(np.abs(self.samples))
 
     def __bool__(self) -> bool:
         raise TypeError("a batch cannot decide a branch: use where(condition, a, b)")
@@ -104,32 +78,8 @@ class Batch:
         """Give the samples."""
         return f"Batch({self.samples})"
 
-    def _unary(self, function: Any) -> Batch:
-        return Batch(_quiet.run(function, self.samples))
-
-    def sqrt(self) -> Batch:
-        """Square root."""
-        return self._unary(np.sqrt)
-
-    def sin(self) -> Batch:
-        """Sine."""
-        return self._unary(np.sin)
-
-    def cos(self) -> Batch:
-        """Cosine."""
-        return self._unary(np.cos)
-
-    def tanh(self) -> Batch:
-        """Hyperbolic tangent."""
-        return self._unary(np.tanh)
-
-    def exp(self) -> Batch:
-        """Exponential."""
-        return self._unary(np.exp)
-
-    def sign(self) -> Batch:
-        """Sign, 0 at 0."""
-        return self._unary(np.sign)
+    def _unary(self, op: str) -> Batch:
+        return Batch(_quiet.run(_UNARY[op], self.samples))
 
     def atan2(self: Any, x: Any) -> Batch:
         """Angle of the point (x, self)."""

@@ -38,37 +38,37 @@ CANCELLED = ULPS * 2.0**-53
 
 def total(a: float, b: float) -> float:
     """Sum of two floats; 0 where they cancel to rounding."""
-    total = a + b
-    return 0.0 if abs(total) < CANCELLED * (abs(a) + abs(b)) else total
+    summed = a + b
+    return 0.0 if abs(summed) < CANCELLED * (abs(a) + abs(b)) else summed
 
 
 def folded_total(a: float, b: float) -> float:
     """Sum of two constants of a program; 0 where they cancel within the margin of its constants."""
-    total = a + b
-    return 0.0 if abs(total) < FOLDED_ULPS * 2.0**-53 * (abs(a) + abs(b)) else total
+    summed = a + b
+    return 0.0 if abs(summed) < FOLDED_ULPS * 2.0**-53 * (abs(a) + abs(b)) else summed
 
 
 def ordered_sum(terms: list[float]) -> float:
     """Sum of floats in their order; 0 where they cancel to rounding."""
-    total = sizes = 0.0
+    summed = sizes = 0.0
     for term in terms:
-        total += term
+        summed += term
         sizes += abs(term)
-    return 0.0 if abs(total) < CANCELLED * sizes else total
+    return 0.0 if abs(summed) < CANCELLED * sizes else summed
 
 
 def sum_of_three(a: float, b: float, c: float) -> float:
     """The same for three floats."""
-    total = a + b + c
-    return 0.0 if abs(total) < CANCELLED * (abs(a) + abs(b) + abs(c)) else total
+    summed = a + b + c
+    return 0.0 if abs(summed) < CANCELLED * (abs(a) + abs(b) + abs(c)) else summed
 
 
 def array_total(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
     """Sum of arrays of floats; 0 where entries cancel to rounding."""
     if a.ndim == b.ndim == 1 and len(a) < 8:
         return np.array([total(x, y) for x, y in zip(a.tolist(), b.tolist(), strict=True)])
-    total = a + b
-    return np.where(np.abs(total) < CANCELLED * (np.abs(a) + np.abs(b)), 0.0, total)
+    summed = a + b
+    return np.where(np.abs(summed) < CANCELLED * (np.abs(a) + np.abs(b)), 0.0, summed)
 
 
 def ordered_composition(
@@ -99,10 +99,10 @@ def ordered_product(A: NDArray[Any], B: NDArray[Any]) -> NDArray[Any]:
             [[sum_of_three(a * u, b * v, c * w) for u, v, w in columns] for a, b, c in A.tolist()]
         )
     terms = A[:, :, None] * B
-    total, sizes = terms[:, 0], np.abs(terms[:, 0])
+    summed, sizes = terms[:, 0], np.abs(terms[:, 0])
     for k in range(1, terms.shape[1]):
-        total, sizes = total + terms[:, k], sizes + np.abs(terms[:, k])
-    return np.where(np.abs(total) < CANCELLED * sizes, 0.0, total)
+        summed, sizes = summed + terms[:, k], sizes + np.abs(terms[:, k])
+    return np.where(np.abs(summed) < CANCELLED * sizes, 0.0, summed)
 
 
 def first_largest(values: Any) -> int:

@@ -224,10 +224,10 @@ def _sum_of_products(row: list[Scalar], column: list[Scalar]) -> Scalar:
     terms = [x * y for x, y in zip(row, column, strict=True)]
     if terms and isinstance(terms[0], float) and all(isinstance(term, float) for term in terms):
         return ordered_sum(terms)
-    total = terms[0]
+    summed = terms[0]
     for term in terms[1:]:
-        total = total + term
-    return total
+        summed = summed + term
+    return summed
 
 
 def dot(a: Array, b: Array) -> Scalar:
