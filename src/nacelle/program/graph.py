@@ -17,7 +17,7 @@ which are lowered late (`nacelle.program.solve`).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from nacelle.spatial.recorded import Recorded, recorded
@@ -283,6 +283,28 @@ def children(node: Node) -> tuple[int, ...]:
     if op == "entry":
         return (node[1],)
     return node[1:]
+
+
+def depth_first(roots: Sequence[int], below: Callable[[int], Iterable[int]]) -> list[int]:
+    """What some roots need, each after what it is made of (`below`), which is made as late as can be."""
+    order: list[int] = []
+    state: dict[int, bool] = {}
+    stack = list(reversed(roots))
+    while stack:
+        item = stack[-1]
+        seen = state.get(item)
+        if seen is None:
+            new = [child for child in below(item) if not state.get(child)]
+            if new:
+                state[item] = False
+                new.reverse()
+                stack += new
+                continue
+        stack.pop()
+        if not seen:
+            state[item] = True
+            order.append(item)
+    return order
 
 
 def reachable(graph: Graph, roots: list[int]) -> list[int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from nacelle.program.algebra.algebra import ONE, Algebra, Scaled
-from nacelle.program.graph import Graph
+from nacelle.program.graph import Graph, depth_first
 
 
 def write(algebra: Algebra) -> tuple[Graph, list[int]]:
@@ -18,7 +18,8 @@ class _Writer:
         self.algebra = algebra
         self.graph = Graph()
         self.place: dict[int, int] = {ONE: self.graph.const(1.0)}
-        self.order = self._order()
+        needed = depth_first([item for _, item in algebra.roots], algebra.below)
+        self.order = [item for item in needed if item != ONE]
         self.shared = self._shared_reciprocals()
 
     def _shared_reciprocals(self) -> set[int]:
@@ -31,28 +32,6 @@ class _Writer:
         for item in self.order:
             self.place[item] = self._item(item)
         return self.graph, [self._scaled(scaled) for scaled in self.algebra.roots]
-
-    def _order(self) -> list[int]:
-        """Items needed by the roots, each after those it is made of."""
-        order: list[int] = []
-        state: dict[int, bool] = {ONE: True}
-        below = self.algebra.below
-        stack = [item for _, item in reversed(self.algebra.roots)]
-        while stack:
-            item = stack[-1]
-            seen = state.get(item)
-            if seen is None:
-                new = [child for child in below(item) if not state.get(child)]
-                if new:
-                    state[item] = False
-                    new.reverse()
-                    stack += new
-                    continue
-            stack.pop()
-            if not seen:
-                state[item] = True
-                order.append(item)
-        return order
 
     def _scaled(self, scaled: Scaled) -> int:
         scale, item = scaled

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nacelle.program.graph import Graph
+from nacelle.program.graph import Graph, depth_first
 from nacelle.program.identities.values import Making, Ref, Values
 from nacelle.program.program import Program
 from nacelle.program.trace import linear
@@ -36,23 +36,7 @@ def written(values: Values, chosen: Sequence[Making] | None = None) -> Program:
 
 def order(values: Values, chosen: Sequence[Making]) -> list[int]:
     """The classes that the results need, each after those that it is made of."""
-    found: list[int] = []
-    state: dict[int, bool] = {}
-    stack = [ref >> 1 for ref in reversed(values.results)]
-    while stack:
-        k = stack[-1]
-        if state.get(k):
-            stack.pop()
-            continue
-        below = [child for child in children(values, chosen[k], k) if not state.get(child)]
-        if below and k not in state:
-            state[k] = False
-            stack.extend(reversed(below))
-            continue
-        state[k] = True
-        found.append(k)
-        stack.pop()
-    return found
+    return depth_first([ref >> 1 for ref in values.results], lambda k: children(values, chosen[k], k))
 
 
 def children(values: Values, making: Making, k: int) -> list[int]:
