@@ -51,14 +51,8 @@ class Package:
 
 
 def counted(count: Count) -> str:
-    """A count in plain ASCII: "1023 operations: 480 +/-, 543 x or / (12 /), 6 sqrt"."""
-    text = f"{count.total} operations: {count.add} + or -, {count.mul} * or /"
-    if count.div:
-        text += f" ({count.div} of them /)"
-    for name in ("sqrt", "trig", "sign", "other"):
-        if getattr(count, name):
-            text += f", {getattr(count, name)} {name}"
-    return text
+    """A count in plain ASCII: "1023 operations: 480 + or -, 543 * or / (12 of them /), 6 sqrt"."""
+    return str(count).replace("+/-", "+ or -").replace("×/÷", "* or /").replace(" ÷)", " of them /)")
 
 
 def friction_words(wanted: Wanted) -> str:
