@@ -1,4 +1,4 @@
-"""A hexapod-like model for the benchmarks of the program tower: inverse dynamics with friction.
+"""A hexapod-like model for the benchmarks of the compiler: inverse dynamics with friction.
 
 Six struts on universal joints, each with a stator and a slider, a rigid platform, dry and viscous friction
 in the drives; written body by body (Newton and Euler at each strut's joint), not organised for few

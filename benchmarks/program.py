@@ -1,4 +1,4 @@
-"""Benchmark of the program tower: `make bench`.
+"""Benchmark of the compiler: `make bench`.
 
 For a straight-line program of about 2000 operations (inverse dynamics of a hexapod-like model) and one of
 about 20 000 (its Jacobian), in one run on this machine: times to trace, minimise, compile and reload; time
@@ -26,7 +26,8 @@ from native_code import fma_peak, gcc
 from timing import best, once, say, side_by_side
 
 from nacelle.compile import compile_function
-from nacelle.emit.c.target import COptions, c_source
+from nacelle.emit.c.interface import COptions
+from nacelle.emit.c.target import c_source
 from nacelle.emit.jit import target as jit
 from nacelle.emit.registry import target
 from nacelle.emit.store import Store

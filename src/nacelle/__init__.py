@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from nacelle.pictures import register
 
 if TYPE_CHECKING:
-    from nacelle.compile import Compiled, CompileError, Parametric
+    from nacelle.compile import Compiled, Parametric
     from nacelle.compile import compile_function as compile
     from nacelle.dynamics.derivatives import DynamicsDerivatives, dynamics_derivatives
     from nacelle.dynamics.equilibrium import equilibrium, equilibrium_pose, moved
@@ -45,7 +45,9 @@ if TYPE_CHECKING:
     from nacelle.dynamics.sizing import Sizing, size_motors
     from nacelle.errors import (
         AssemblyError,
+        CompileError,
         DescriptionError,
+        ExportError,
         KinematicsError,
         NacelleError,
         ParameterError,
@@ -56,7 +58,6 @@ if TYPE_CHECKING:
         UnknownRobotError,
         UnreachableError,
     )
-    from nacelle.export.error import ExportError
     from nacelle.export.export import Export, export
     from nacelle.kinematics.along import along
     from nacelle.kinematics.flags import Flag
@@ -254,7 +255,7 @@ __all__ = [
 
 # The module of each public name; type checkers read the imports above instead, and a test compares the two.
 _MODULES = {
-    "nacelle.compile": ("Compiled", "CompileError", "Parametric"),
+    "nacelle.compile": ("Compiled", "Parametric"),
     "nacelle.dynamics.gravity_balance.balancing": (
         "BalanceSpring",
         "Counterweight",
@@ -283,7 +284,9 @@ _MODULES = {
     "nacelle.dynamics.sizing": ("Sizing", "size_motors"),
     "nacelle.errors": (
         "AssemblyError",
+        "CompileError",
         "DescriptionError",
+        "ExportError",
         "KinematicsError",
         "NacelleError",
         "ParameterError",
@@ -294,7 +297,6 @@ _MODULES = {
         "UnknownRobotError",
         "UnreachableError",
     ),
-    "nacelle.export.error": ("ExportError",),
     "nacelle.export.export": ("Export", "export"),
     "nacelle.kinematics.along": ("along",),
     "nacelle.kinematics.mechanism.check": ("Check",),

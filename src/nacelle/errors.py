@@ -167,3 +167,11 @@ class SingularError(KinematicsError):
 
 class CompilerWarning(RuntimeWarning):
     """A program could not be compiled as it should be; its numbers are right, and come more slowly."""
+
+
+class CompileError(NacelleError):
+    """A function cannot be compiled, or a compiled one is called wrongly."""
+
+
+class ExportError(NacelleError):
+    """A model cannot be exported as asked, or the folder cannot be written."""

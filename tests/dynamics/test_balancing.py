@@ -12,8 +12,8 @@ from nacelle.dynamics.gravity_balance.balancing import balance_gravity
 from nacelle.dynamics.poses import sample_poses
 from nacelle.model.joint import Spring
 from support.compare import relative_error
-from support.lane_kinematics import any_robot, by_time
 from support.pendulum import ARM, CENTRE, HEIGHT, MASS, PENDULUM, G
+from support.uncompiled import any_robot, by_time
 
 Array = np.ndarray
 ANGLES = np.linspace(-0.9, 0.9, 25)[:, None]

@@ -24,9 +24,9 @@ from nacelle.model.joint import Spring
 from nacelle.model.numbers.parameters import GROUPS
 from nacelle.model.robot import Robot
 from support.compare import relative_error
-from support.lane_kinematics import any_robot, by_time, poses_around
 from support.leg_robots import CASES
 from support.random_inertia import with_random_friction, with_random_inertias
+from support.uncompiled import any_robot, by_time, poses_around
 
 Array = np.ndarray
 FEW = ("fivebar", "3rps", "redundant", "point RRR + PRR")

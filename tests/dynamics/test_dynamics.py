@@ -15,11 +15,11 @@ from nacelle.dynamics.formulations.choice import why_not
 from nacelle.kinematics import functions as kinematics
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from support.compare import relative_error
-from support.lane_kinematics import ALL, SharedStates, any_robot, difference, run_lanes, stencil
-from support.lane_kinematics import path_states as states
 from support.leg_robots import CASES
 from support.library import NAMES, library_robot
 from support.random_inertia import with_random_friction, with_random_inertias
+from support.uncompiled import ALL, SharedStates, any_robot, difference, run_uncompiled, stencil
+from support.uncompiled import path_states as states
 
 Array = np.ndarray
 RANDOM = tuple(CASES)
@@ -63,7 +63,7 @@ def test_power_forms_and_returns(name: str, monkeypatch: pytest.MonkeyPatch) -> 
         assert relative_error(found["generalised"], tree["generalised"]) < 1e-11, formulation
         assert relative_error(found["force"], tree["force"]) < 1e-10, formulation
 
-    motion = run_lanes(kinematics.joint_motions, robot, x, y, v, a)
+    motion = run_uncompiled(kinematics.joint_motions, robot, x, y, v, a)
     energy = run(functions.energies, robot, x, y, v)
     assert np.all(energy["dissipation"] >= 0.0)
     assert np.all(energy["kinetic"] > 0.0)
@@ -84,12 +84,12 @@ def test_power_forms_and_returns(name: str, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.parametrize("name", ["fivebar", "3rrr", "delta-codourey", "c5", "3rps"])
-def test_compiled_and_lanes_agree(name: str) -> None:
+def test_compiled_and_uncompiled_agree(name: str) -> None:
     robot = library_robot(name)
     x, y, v, a = states(robot, np.linspace(0.1, 0.9, 7))
-    lanes = run_lanes(functions.inverse, robot, x, y, v, a, np.zeros_like(v))
+    batches = run_uncompiled(functions.inverse, robot, x, y, v, a, np.zeros_like(v))
     native = nacelle.inverse_dynamics(robot, x, v, a)
-    assert relative_error(native.force, lanes["force"]) < 1e-11
+    assert relative_error(native.force, batches["force"]) < 1e-11
     assert not native.flags.any()
     back = nacelle.forward_dynamics(robot, x, v, native.force)
     assert relative_error(back.acceleration, a) < 1e-10
@@ -307,9 +307,9 @@ def test_massive_slides_of_the_c5() -> None:
     assert relative_error(heavy_force, light_force) > 0.05
 
 
-def test_single_floats_and_lanes_agree() -> None:
+def test_single_floats_and_batches_agree() -> None:
     robot = library_robot("3rps")
     x, y, v, a = states(robot, np.array([0.3]))
     one = functions.inverse(robot, x[0], y[0], v[0], a[0], np.zeros(3))
-    many = run_lanes(functions.inverse, robot, x, y, v, a, np.zeros((1, 3)))
+    many = run_uncompiled(functions.inverse, robot, x, y, v, a, np.zeros((1, 3)))
     np.testing.assert_allclose(one["force"], many["force"][0], rtol=1e-12)

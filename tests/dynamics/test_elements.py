@@ -25,14 +25,14 @@ from nacelle.model.joint import FrictionTerm, Joint, JointKind, Primitive, Sprin
 from nacelle.model.platform import Payload
 from nacelle.model.robot import Robot
 from nacelle.program.trace import trace
+from nacelle.spatial.batch import from_samples, to_samples
 from nacelle.spatial.inertia import parameters_from_com
-from nacelle.spatial.lane import from_lanes, lanes
 from support.compare import assert_same
 from support.forty_digits import AGREE, DIGITS, largest_difference, precise, precise_pose, precise_robot
-from support.lane_kinematics import ALL, any_robot, poses_around, solve_lanes
 from support.leg_robots import CASES
 from support.random_inertia import with_random_friction, with_random_inertias
 from support.random_programs import evaluate
+from support.uncompiled import ALL, any_robot, poses_around, solve_uncompiled
 
 Array = np.ndarray
 
@@ -107,7 +107,7 @@ def samples(robot: Robot, count: int = 2, seed: int = 0) -> list[tuple[State, Ar
     """States near the reference with an acceleration, and wrenches on all bodies."""
     rng = np.random.default_rng(seed)
     x = poses_around(robot, count, seed, 0.02, 0.04)
-    y = solve_lanes(robot, x)
+    y = solve_uncompiled(robot, x)
     found = []
     for k in range(count):
         v, a = rng.normal(size=(2, robot.motion.n))
@@ -219,7 +219,7 @@ def _bare(joint: Joint) -> Joint:
 
 def _pose(state: State) -> tuple[Array, Array]:
     x = poses_around(state.robot, 2, 0, 0.02, 0.04)
-    return x[0], solve_lanes(state.robot, x)[0]
+    return x[0], solve_uncompiled(state.robot, x)[0]
 
 
 @pytest.mark.parametrize("name", ["gough-stewart", "palida", "space"])
@@ -346,16 +346,16 @@ def forces(robot: Robot, x: Array, y: Array, v: Array, a: Array) -> tuple[Array,
 @pytest.mark.parametrize(
     "name", ["fivebar", "delta", "gough-stewart", "h4", "3rps", "c5", "delta4", "orthoglide"]
 )
-def test_lanes(name: str) -> None:
+def test_batches(name: str) -> None:
     robot = any_robot(name)
     x = poses_around(robot, 3, 5, 0.02, 0.04)
-    y = solve_lanes(robot, x)
+    y = solve_uncompiled(robot, x)
     v, a = np.random.default_rng(4).normal(size=(2, 3, robot.motion.n))
-    A, F = forces(robot, *(lanes(array, 1) for array in (x, y, v, a)))
+    A, F = forces(robot, *(from_samples(array, 1) for array in (x, y, v, a)))
     for k in range(3):
         one = forces(robot, x[k], y[k], v[k], a[k])
-        assert_same(np.broadcast_to(from_lanes(A), (3, *one[0].shape))[k], one[0], 1e-12)
-        assert_same(from_lanes(F)[k], one[1], 1e-12)
+        assert_same(np.broadcast_to(to_samples(A), (3, *one[0].shape))[k], one[0], 1e-12)
+        assert_same(to_samples(F)[k], one[1], 1e-12)
 
 
 # A nacelle is shared among its legs in equal parts: a half is a float, a third and a sixth are rounded. So
@@ -391,7 +391,7 @@ def test_traced(name: str) -> None:
     shapes = {"x": (mechanism.layout.nx,), "y": (mechanism.ny,), "v": (n,), "a": (n,)}
     program = trace(lambda *arrays: forces(robot, *arrays), shapes).program()
     x = poses_around(robot, 2, 5, 0.02, 0.04)
-    y = solve_lanes(robot, x)
+    y = solve_uncompiled(robot, x)
     v, a = np.random.default_rng(4).normal(size=(2, 2, n))
     A, F = evaluate(program, [x, y, v, a])
     for k in range(2):

@@ -28,21 +28,21 @@ from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.verify import verify
 from nacelle.verify.states import random_states
 from support.compare import assert_same
-from support.lane_kinematics import (
-    by_time,
-    difference,
-    path_states,
-    poses_around,
-    run_lanes,
-    solve_lanes,
-    stencil,
-)
 from support.leg_robots import CASES
 from support.library import NAMES, library_robot
 from support.model_states import Sample, inputs_of
 from support.random_inertia import with_random_friction, with_random_inertias
 from support.rigid_robots import RIGID
 from support.stress_robots import STRESS
+from support.uncompiled import (
+    by_time,
+    difference,
+    path_states,
+    poses_around,
+    run_uncompiled,
+    solve_uncompiled,
+    stencil,
+)
 
 Array = np.ndarray
 ALL = (*NAMES, *RIGID, *STRESS)
@@ -102,12 +102,12 @@ def sampled(robot: nacelle.Robot, seed: int = 1, *, friction: bool = True) -> Sa
     """States around the reference pose, with the actuators' forces by the tree, changed by 30 %."""
     rng = np.random.default_rng(seed)
     x = poses_around(robot, STATES, seed)
-    y = solve_lanes(robot, x, stages=2)
+    y = solve_uncompiled(robot, x, stages=2)
     unit = twist_units(robot)
     v, a = (size * unit * rng.normal(size=(STATES, robot.motion.n)) for size in (1.0, 10.0))
-    tree = run_lanes(partial(functions.inverse, friction=friction), robot, x, y, v, a, np.zeros_like(v))
+    tree = run_uncompiled(partial(functions.inverse, friction=friction), robot, x, y, v, a, np.zeros_like(v))
     push = 1.0 + 0.3 * rng.normal(size=tree["force"].shape)
-    A = run_lanes(kinematics.inverse_jacobian, robot, x, y)["J"]
+    A = run_uncompiled(kinematics.inverse_jacobian, robot, x, y)["J"]
     return Sample(robot, x, y, v, a, tree["force"] * push, np.linalg.cond(A))
 
 
@@ -117,8 +117,8 @@ def by_tree(name: str, states: Sample, **options: Any) -> Array:
     none = np.zeros_like(v)
     if name == "forward_dynamics":
         # By its definition: M dv/dt = A^T tau - h.
-        M, A = (run_lanes(functions.inertia, robot, x, y)[key] for key in "MA")
-        h = run_lanes(partial(functions.bias, **options), robot, x, y, v)["h"]
+        M, A = (run_uncompiled(functions.inertia, robot, x, y)[key] for key in "MA")
+        h = run_uncompiled(partial(functions.bias, **options), robot, x, y, v)["h"]
         push = np.einsum("sij,si->sj", A, states.tau) - h
         return np.linalg.solve(M, push[..., None])[..., 0]
     physics: dict[str, tuple[Callable[..., Any], tuple[Array, ...]]] = {
@@ -129,7 +129,7 @@ def by_tree(name: str, states: Sample, **options: Any) -> Array:
         "gravity_forces": (functions.gravity, (x, y)),
     }
     function, inputs = physics[name]
-    return run_lanes(function, robot, *inputs)[OUTPUTS[name]]
+    return run_uncompiled(function, robot, *inputs)[OUTPUTS[name]]
 
 
 def compiled(found: Model, states: Sample) -> Array:
@@ -155,7 +155,7 @@ def test_described_robots_close(name: str) -> None:
     assert robot.hash != robot_of(name).hash
     mechanism = mechanism_of(robot)
     assert not mechanism.mobility.singular_reference
-    solve_lanes(robot, poses_around(robot, 3))
+    solve_uncompiled(robot, poses_around(robot, 3))
 
 
 def test_seeds_keep_what_is_declared() -> None:
@@ -181,15 +181,15 @@ def test_as_it_is_written(name: str) -> None:
     compare_as_written(states)
     robot, (x, y, v, a) = states.robot, (states.x, states.y, states.v, states.a)
     none = np.zeros_like(v)
-    found = run_lanes(form.inverse, robot, x, y, v, a, none)
-    tree = run_lanes(partial(functions.inverse, formulation="tree"), robot, x, y, v, a, none)
+    found = run_uncompiled(form.inverse, robot, x, y, v, a, none)
+    tree = run_uncompiled(partial(functions.inverse, formulation="tree"), robot, x, y, v, a, none)
     closed = [k for k in range(len(robot.legs)) if k not in mechanism_of(robot).iterated_legs]
     assert_same(found["gates"][:, closed], tree["gates"][:, closed], TOLERANCE)
     # Margins of what iteration finds follow from determinants: the same up to a small factor.
     assert np.all(found["gates"] > 0.03 * tree["gates"])
     assert np.all(found["gates"] < 30.0 * tree["gates"])
     assert np.all(found["pivot"] > WEAK_PIVOT)
-    energies, exact = (run_lanes(module.energies, robot, x, y, v) for module in (form, functions))
+    energies, exact = (run_uncompiled(module.energies, robot, x, y, v) for module in (form, functions))
     for key in ("kinetic", "potential", "dissipation"):
         assert_same(energies[key], exact[key], TOLERANCE, key)
 
@@ -201,17 +201,17 @@ def compare_as_written(states: Sample) -> None:
     limit = max(TOLERANCE, 1e-12 * float(np.max(states.condition)))
     for options in ({}, *OPTIONS):
         inverse, tree = (
-            run_lanes(partial(function, **options), robot, x, y, v, a, load)["force"]
+            run_uncompiled(partial(function, **options), robot, x, y, v, a, load)["force"]
             for function in (form.inverse, partial(functions.inverse, formulation="tree"))
         )
         assert error(inverse, tree) < limit, options
     none = np.zeros_like(v)
     found = {
-        "forward_dynamics": run_lanes(form.forward, robot, x, y, v, states.tau, none)["acceleration"],
-        "jacobian": run_lanes(kinematics.inverse_jacobian, robot, x, y)["J"],
-        "mass_matrix": run_lanes(form.inertia, robot, x, y)["M"],
-        "bias_forces": run_lanes(form.bias, robot, x, y, v)["h"],
-        "gravity_forces": run_lanes(form.gravity, robot, x, y)["g"],
+        "forward_dynamics": run_uncompiled(form.forward, robot, x, y, v, states.tau, none)["acceleration"],
+        "jacobian": run_uncompiled(kinematics.inverse_jacobian, robot, x, y)["J"],
+        "mass_matrix": run_uncompiled(form.inertia, robot, x, y)["M"],
+        "bias_forces": run_uncompiled(form.bias, robot, x, y, v)["h"],
+        "gravity_forces": run_uncompiled(form.gravity, robot, x, y)["g"],
     }
     errors = {key: error(values, by_tree(key, states)) for key, values in found.items()}
     assert all(value < limit for value in errors.values()), errors
@@ -325,7 +325,7 @@ def test_jacobian_rows_are_derivatives(name: str) -> None:
     J = compiled(found, Sample(robot, x, y, v, a, none, np.ones(len(times))))
     around = stencil(times)
     xs, ys, _, _ = path_states(robot, around.ravel())
-    q = run_lanes(kinematics.actuator_positions, robot, xs, ys)["q"].reshape(*around.shape, -1)
+    q = run_uncompiled(kinematics.actuator_positions, robot, xs, ys)["q"].reshape(*around.shape, -1)
     rates = np.einsum("sij,sj->si", J, v)
     assert error(rates, difference(np.unwrap(q, axis=1, period=2 * np.pi))) < 1e-8
 

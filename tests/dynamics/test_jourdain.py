@@ -16,7 +16,7 @@ from nacelle.dynamics.state import state_at
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.tree.spanning_tree import point_acceleration
 from nacelle.model.joint import FrictionTerm
-from nacelle.spatial.lane import from_lanes, lanes
+from nacelle.spatial.batch import from_samples, to_samples
 from support.compare import assert_same
 from support.forty_digits import AGREE, DIGITS, largest_difference, precise, precise_pose, precise_robot
 
@@ -107,12 +107,12 @@ def test_friction_is_linear_in_its_coefficients() -> None:
 
 
 @pytest.mark.parametrize("name", ["palida", "h4", "3rps"])
-def test_lanes_are_samples(name: str) -> None:
+def test_batches_are_samples(name: str) -> None:
     robot = general(name)
     x, y, v, a = motions(name, 4)
     settings = everywhere(robot)
-    state = state_at(robot, *(lanes(part, 1) for part in (x, y, v)))
-    F = from_lanes(jourdain.generalised_force(state, lanes(a, 1), settings))
+    state = state_at(robot, *(from_samples(part, 1) for part in (x, y, v)))
+    F = to_samples(jourdain.generalised_force(state, from_samples(a, 1), settings))
     for k in range(4):
         one = jourdain.generalised_force(state_at(robot, x[k], y[k], v[k]), a[k], settings)
         assert_same(F[k], one, 1e-13, name)

@@ -34,8 +34,8 @@ from nacelle.model.joint import FrictionTerm, Joint, JointKind, Primitive, Sprin
 from nacelle.model.leg import Body, Leg, Nacelle
 from nacelle.model.platform import AXES, Motion, Payload
 from nacelle.model.robot import Robot
+from nacelle.spatial.batch import from_samples, to_samples
 from nacelle.spatial.inertia import inertia_faults, parameters_from_com
-from nacelle.spatial.lane import from_lanes, lanes
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
 from support.compare import assert_same
@@ -384,14 +384,14 @@ def test_friction_of_the_last_joint_counts() -> None:
 
 
 @pytest.mark.parametrize("name", ["hexa", "orthoglide", "fivebar", "delta"])
-def test_lanes_are_samples(name: str) -> None:
+def test_batches_are_samples(name: str) -> None:
     robot = general(name)
     x, y, v, a = motions(name, 4)
     settings = everywhere(robot)
-    state = state_at(robot, *(lanes(part, 1) for part in (x, y, v)))
-    F = from_lanes(legs.generalised_force(state, lanes(a, 1), settings))
-    M = from_lanes(legs.mass_matrix(state))
-    h = from_lanes(legs.bias(state, settings))
+    state = state_at(robot, *(from_samples(part, 1) for part in (x, y, v)))
+    F = to_samples(legs.generalised_force(state, from_samples(a, 1), settings))
+    M = to_samples(legs.mass_matrix(state))
+    h = to_samples(legs.bias(state, settings))
     for k in range(4):
         one = state_at(robot, x[k], y[k], v[k])
         assert_same(F[k], legs.generalised_force(one, a[k], settings), 1e-13, name)

@@ -22,7 +22,7 @@ from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
 from nacelle.spatial.rotation_path import quat_conjugate, quat_log, quat_multiply
 from support.compare import relative_error
-from support.lane_kinematics import any_robot, by_time
+from support.uncompiled import any_robot, by_time
 
 Array = np.ndarray
 NAMES = by_time(

@@ -1,4 +1,4 @@
-"""Reactions: the balance of every body, virtual power, cases by hand, what is determined, the door."""
+"""Reactions: the balance of every body, virtual power, cases by hand, what is determined, the public API."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from nacelle.dynamics.reactions.solve import determination, transmitted
 from nacelle.kinematics import functions as kinematics
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.joint import Spring
-from nacelle.spatial.lane import from_lanes, lanes
+from nacelle.spatial.batch import from_samples, to_samples
 from support.compare import relative_error
-from support.lane_kinematics import ALL, any_robot, by_time, run_lanes, solve_lanes, wave
 from support.leg_robots import CASES
 from support.random_inertia import with_random_friction, with_random_inertias
+from support.uncompiled import ALL, any_robot, by_time, run_uncompiled, solve_uncompiled, wave
 
 Array = np.ndarray
 TIMES = np.array([0.2, 0.45, 0.8])
@@ -55,18 +55,18 @@ def loaded_robot(name: str) -> nacelle.Robot:
 
 
 def run_over(function: Callable[..., Any], robot: nacelle.Robot, *arrays: Array) -> dict[str, Array]:
-    """A physics function over lanes, with inputs of any dimension."""
-    found = function(robot, *(lanes(array, array.ndim - 1) for array in arrays))
+    """A physics function over batches, with inputs of any dimension."""
+    found = function(robot, *(from_samples(array, array.ndim - 1) for array in arrays))
     found = found if isinstance(found, dict) else {"": found}
     return {
-        key: np.broadcast_to(from_lanes(value), (len(arrays[0]), *np.shape(value)))
+        key: np.broadcast_to(to_samples(value), (len(arrays[0]), *np.shape(value)))
         for key, value in found.items()
     }
 
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """States of a robot, its loads, and the wrenches in its joints, all over lanes."""
+    """States of a robot, its loads, and the wrenches in its joints, all over batches."""
 
     robot: nacelle.Robot
     x: Array
@@ -81,10 +81,10 @@ class Case:
     @classmethod
     def of(cls, robot: nacelle.Robot, friction: bool = True) -> Case:
         sample = wave(robot)(TIMES)
-        y, v, a = solve_lanes(robot, sample.x), sample.v, sample.a
+        y, v, a = solve_uncompiled(robot, sample.x), sample.v, sample.a
         mechanism = mechanism_of(robot)
         if mechanism.parasitic and 0 < len(mechanism.chart.turns) < 3:
-            found = run_lanes(kinematics.coordinate_motions, robot, sample.x, y, v, a)
+            found = run_uncompiled(kinematics.coordinate_motions, robot, sample.x, y, v, a)
             v, a = found["v"], found["a"]
         external = np.random.default_rng(7).normal(size=(len(TIMES), len(robot.bodies), 6))
         external[:, 0] = 0.0
@@ -94,7 +94,7 @@ class Case:
         for spin in mechanism.mobility.spinning:
             external[:, spin.body] = 0.0
         load = run_over(functions.projected, robot, sample.x, y, external)[""]
-        force = run_lanes(partial(functions.inverse, friction=friction), robot, sample.x, y, v, a, load)[
+        force = run_uncompiled(partial(functions.inverse, friction=friction), robot, sample.x, y, v, a, load)[
             "force"
         ]
         parts = run_over(partial(equilibrium, friction=friction), robot, sample.x, y, v, a, force, external)
@@ -102,11 +102,11 @@ class Case:
         return cls(robot, sample.x, y, v, a, external, force, solved.wrench, solved.unbalanced)
 
     def bodies(self) -> tuple[Array, Array]:
-        found = run_lanes(kinematics.body_poses, self.robot, self.x, self.y)
+        found = run_uncompiled(kinematics.body_poses, self.robot, self.x, self.y)
         return found["R"], found["p"]
 
     def twists(self, v: Array) -> tuple[Array, Array]:
-        found = run_lanes(kinematics.body_motions, self.robot, self.x, self.y, v, self.a)
+        found = run_uncompiled(kinematics.body_motions, self.robot, self.x, self.y, v, self.a)
         return found["twist"], found["acceleration"]
 
 
@@ -200,7 +200,7 @@ def test_ideal_reactions_have_no_virtual_power(name: str) -> None:
     case = Case.of(robot, friction=False)
     v = np.random.default_rng(5).normal(size=case.v.shape)
     power = joint_power(case, v)
-    rate = run_lanes(kinematics.joint_motions, robot, case.x, case.y, v, case.a)["active_rate"]
+    rate = run_uncompiled(kinematics.joint_motions, robot, case.x, case.y, v, case.a)["active_rate"]
     expected = np.zeros_like(power)
     for k, actuator in enumerate(robot.actuators):
         expected[:, actuator.joint] += case.force[:, k] * rate[:, k]
@@ -215,8 +215,8 @@ def test_efforts_have_their_power(name: str) -> None:
     joints = tuple(dataclasses.replace(j, rotor_inertia=0.0, springs=()) for j in robot.joints)
     robot = dataclasses.replace(robot, joints=joints)
     case = Case.of(robot)
-    lost = run_lanes(functions.energies, robot, case.x, case.y, case.v)["dissipation"]
-    rate = run_lanes(kinematics.joint_motions, robot, case.x, case.y, case.v, case.a)["active_rate"]
+    lost = run_uncompiled(functions.energies, robot, case.x, case.y, case.v)["dissipation"]
+    rate = run_uncompiled(kinematics.joint_motions, robot, case.x, case.y, case.v, case.a)["active_rate"]
     driven = np.sum(case.force * rate, axis=1)
     assert np.allclose(np.sum(joint_power(case, case.v), axis=1), driven - lost, rtol=1e-9, atol=1e-10)
 
@@ -249,7 +249,7 @@ def test_a_hexapod_at_rest_stands_on_its_base() -> None:
     robot = plain_robot("gough-stewart")
     x, y = (value[None] for value in mechanism_of(robot).reference)
     rest, none = np.zeros((1, 6)), np.zeros((1, len(robot.bodies), 6))
-    force = run_lanes(functions.inverse, robot, x, y, rest, rest, rest)["force"]
+    force = run_uncompiled(functions.inverse, robot, x, y, rest, rest, rest)["force"]
     found = transmitted(robot, run_over(equilibrium, robot, x, y, rest, rest, force, none))
     up = 0.0
     for j, joint in enumerate(robot.joints):

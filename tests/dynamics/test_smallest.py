@@ -62,7 +62,9 @@ def test_axes_of_bars_are_those_that_make_the_program_short(name: str, turned: b
     robot = library_robot(name).numeric.alike
     shapes = input_shapes(general.inverse, robot)
     sizes = {
-        way: count(make_program(general.inverse, robot, shapes, (), False, {"turned": way})).total
+        way: count(
+            make_program(general.inverse, robot, shapes, minimised=False, options={"turned": way})
+        ).total
         for way in (False, True)
     }
     assert is_turned(robot, friction=True) == turned == (sizes[True] < sizes[False])

@@ -17,10 +17,10 @@ from nacelle.kinematics.motion import solved
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array, pack
 from nacelle.verify.states import random_states
-from support.lane_kinematics import run_lanes
 from support.leg_robots import CASES
 from support.random_inertia import with_random_inertias
 from support.stress_robots import STRESS
+from support.uncompiled import run_uncompiled
 
 TOLERANCE = 1e-9
 # Parts of the way between two states on either side of the zero by which it is missed.
@@ -42,7 +42,7 @@ def zeros(robot: Robot, count: int) -> Array:
     far = _between(robot, np.broadcast_to(centre, near.shape), near, np.full(count, WIDE))
     x = np.concatenate([near, far])
     x = x[nacelle.inverse_kinematics(robot, x, limits=False).flags == 0]
-    signs = np.sign(run_lanes(pivots, robot, x, solved(robot, x)[1])["pivots"])
+    signs = np.sign(run_uncompiled(pivots, robot, x, solved(robot, x)[1])["pivots"])
     found = []
     for k in range(signs.shape[1]):
         below, above = np.flatnonzero(signs[:, k] < 0), np.flatnonzero(signs[:, k] > 0)
@@ -60,7 +60,7 @@ def _bisected(robot: Robot, k: int, first: Array, second: Array) -> Array:
     for _ in range(50):
         middle = 0.5 * (low + high)
         x = _between(robot, first, second, middle)
-        negative = run_lanes(pivots, robot, x, solved(robot, x)[1])["pivots"][:, k] < 0.0
+        negative = run_uncompiled(pivots, robot, x, solved(robot, x)[1])["pivots"][:, k] < 0.0
         low, high = np.where(negative, middle, low), np.where(negative, high, middle)
     return low
 
@@ -76,7 +76,7 @@ def ordinary(robot: Robot, x: Array) -> Array:
     """Poses that are reached, on the branch, near no singularity."""
     joints = nacelle.inverse_kinematics(robot, x, limits=False)
     x = x[joints.flags == 0]
-    exact = run_lanes(tree.inertia, robot, x, solved(robot, x)[1])
+    exact = run_uncompiled(tree.inertia, robot, x, solved(robot, x)[1])
     good = (conditioning(scaled_inverse(robot, exact["A"])) > 1e-3) & np.all(exact["gates"] > 1e-6, axis=1)
     return np.asarray(x[good])
 
@@ -87,16 +87,16 @@ def compare(robot: Robot, x: Array) -> Array:
     v, a, tau = (rng.normal(size=(len(x), n)) for n in (robot.motion.n, robot.motion.n, len(robot.actuators)))
     y, none = solved(robot, x)[1], np.zeros_like(v)
     inverse, forward = (
-        run_lanes(f, robot, x, y, v, u, none) for f, u in ((tree.inverse, a), (tree.forward, tau))
+        run_uncompiled(f, robot, x, y, v, u, none) for f, u in ((tree.inverse, a), (tree.forward, tau))
     )
-    inertia, bias = run_lanes(tree.inertia, robot, x, y), run_lanes(tree.bias, robot, x, y, v)
+    inertia, bias = run_uncompiled(tree.inertia, robot, x, y), run_uncompiled(tree.bias, robot, x, y, v)
     pairs = {
         "force": (nacelle.inverse_dynamics(robot, x, v, a).force, inverse["force"]),
         "acceleration": (nacelle.forward_dynamics(robot, x, v, tau).acceleration, forward["acceleration"]),
         "Jacobian": (nacelle.jacobian(robot, x).inverse, inertia["A"]),
         "mass matrix": (nacelle.mass_matrix(robot, x), inertia["M"]),
         "bias": (nacelle.bias_forces(robot, x, v), bias["h"]),
-        "gravity": (nacelle.gravity_forces(robot, x), run_lanes(tree.gravity, robot, x, y)["g"]),
+        "gravity": (nacelle.gravity_forces(robot, x), run_uncompiled(tree.gravity, robot, x, y)["g"]),
     }
     worst = np.zeros(len(x))
     for name, (found, exact) in pairs.items():
@@ -117,7 +117,7 @@ ROBOTS: dict[str, Callable[[], Robot]] = {
 def test_zeros_of_pivots(name: str) -> None:
     robot = ROBOTS[name]()
     x = ordinary(robot, zeros(robot, 150))
-    figures = run_lanes(inverse_jacobian, robot, x, solved(robot, x)[1])["pivot"]
+    figures = run_uncompiled(inverse_jacobian, robot, x, solved(robot, x)[1])["pivot"]
     assert np.sum(figures < 1e-8) >= 4, "no pivot vanishes: another robot is needed here"
     assert np.all(compare(robot, x) < TOLERANCE)
 
@@ -127,5 +127,5 @@ def test_ordinary_states_are_not_weak(name: str) -> None:
     """The figure does not depend on the size of pivots, only on what they do to others."""
     robot = STRESS[name](1)
     x = random_states(robot, 20, 5).x
-    figure = run_lanes(inverse_jacobian, robot, x, solved(robot, x)[1])["pivot"]
+    figure = run_uncompiled(inverse_jacobian, robot, x, solved(robot, x)[1])["pivot"]
     assert np.mean(figure < 3.0 * weak.WEAK_PIVOT) <= 0.1

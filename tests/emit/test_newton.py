@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from nacelle.compile import make_program
-from nacelle.emit.jit import drivers as jit_drivers
+from nacelle.emit.jit.newton import Newton, compile_newton
 from nacelle.emit.newton import CONVERGED, ITERATION_CAP, NOT_FINITE, NewtonResult, NumpyNewton
 from nacelle.emit.registry import target
 from nacelle.kinematics import functions
@@ -16,7 +16,7 @@ from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.spatial.physics import input_shapes
 from nacelle.spatial.scalar import Array, absolute, divide, maximum, pack
-from support.lane_kinematics import any_robot, poses_around
+from support.uncompiled import any_robot, poses_around
 
 
 def root_step(y: Array, p: Array) -> dict[str, Array]:
@@ -29,7 +29,7 @@ def root_step(y: Array, p: Array) -> dict[str, Array]:
 
 
 @cache
-def solvers(name: str) -> tuple[jit_drivers.Newton, NumpyNewton]:
+def solvers(name: str) -> tuple[Newton, NumpyNewton]:
     """Both drivers around one program: the root, or the forward step of a robot."""
     if name == "root":
         program = make_program(root_step, None, {"y": (2,), "p": (1,)})
@@ -39,7 +39,7 @@ def solvers(name: str) -> tuple[jit_drivers.Newton, NumpyNewton]:
         program = make_program(step, robot, input_shapes(step, robot))
     kernel = target("numpy").kernel
     assert kernel is not None
-    return jit_drivers.newton(program), NumpyNewton(program, kernel(program))
+    return Newton(compile_newton(program), program), NumpyNewton(program, kernel(program))
 
 
 def assert_alike(one: NewtonResult, two: NewtonResult, tolerance: float = 1e-12) -> None:

@@ -10,14 +10,14 @@ import pytest
 
 import nacelle
 from nacelle.compile import make_program
-from nacelle.emit.jit import drivers as jit_drivers
+from nacelle.emit.jit.rk4 import Rk4, compile_rk4
 from nacelle.emit.registry import target
 from nacelle.emit.rk4 import NumpyRk4, Rk4Result
 from nacelle.simulation import rigid_loop
 from nacelle.simulation.flow import flow
 from nacelle.spatial.physics import input_shapes
 from nacelle.spatial.scalar import Array, pack, sin
-from support.lane_kinematics import any_robot
+from support.uncompiled import any_robot
 
 
 def pendulum(x: Array, u: Array, p: Array) -> Array:
@@ -45,7 +45,8 @@ def drivers(name: str, held: bool = False) -> tuple[Any, NumpyRk4]:
     else:
         program = make_program(flow, any_robot(name), input_shapes(flow, any_robot(name)), minimised=False)
     control = make_program(law, None, {"x": (2,), "w": (2,), "p": (2,)}) if held else None
-    return jit_drivers.rk4(program, control=control), NumpyRk4(program, kernel, control)
+    native = Rk4(compile_rk4(program, control=control), program, control)
+    return native, NumpyRk4(program, kernel, control)
 
 
 def both(name: str, *arrays: Any, held: bool = False, **how: Any) -> tuple[Rk4Result, Rk4Result]:

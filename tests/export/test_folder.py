@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from nacelle.export.error import ExportError
+from nacelle.errors import ExportError
 from nacelle.export.folder import MANIFEST, write_folder
 
 FILES = {

@@ -20,12 +20,12 @@ from nacelle.kinematics.mechanism.chart import (
 )
 from nacelle.model.platform import Motion
 from nacelle.model.robot import Robot
-from nacelle.spatial.lane import from_lanes, lanes
+from nacelle.spatial.batch import from_samples, to_samples
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import skew
 from nacelle.spatial.scalar import Array
 from support.compare import assert_same
-from support.lane_kinematics import any_robot, difference, stencil
+from support.uncompiled import any_robot, difference, stencil
 
 seeds = st.integers(0, 2**32 - 1)
 # Zero, below and above the bound of the series, and large.
@@ -143,13 +143,13 @@ def test_twists_of_the_numbers(motion: tuple[str, ...]) -> None:
 
 
 @pytest.mark.parametrize("motion", [("z", "rx", "ry"), ("x", "y", "rz"), ("x", "y", "z")], ids=" ".join)
-def test_over_lanes(motion: tuple[str, ...]) -> None:
+def test_over_batches(motion: tuple[str, ...]) -> None:
     chart = Chart(with_motion(motion, 2))
     rng = np.random.default_rng(5)
     x0, rest0 = chart.reference
     x, rest = x0 + rng.uniform(-0.3, 0.3, (6, x0.size)), rest0 + rng.uniform(-0.3, 0.3, (6, rest0.size))
-    placed = chart.pose(lanes(x, 1), lanes(rest, 1))
-    R, p = from_lanes(placed.R), from_lanes(placed.p)
+    placed = chart.pose(from_samples(x, 1), from_samples(rest, 1))
+    R, p = to_samples(placed.R), to_samples(placed.p)
     for k in range(6):
         one = chart.pose(x[k], rest[k])
         assert_same(R[k], one.R, 1e-15)

@@ -16,7 +16,7 @@ from nacelle.kinematics.tree.closure import ClosureState, closure_gaps, closure_
 from nacelle.kinematics.tree.spanning_tree import TreeMotion, tree_motion
 from nacelle.model.joint import JointKind
 from nacelle.model.robot import Robot
-from nacelle.spatial.lane import from_lanes, lanes
+from nacelle.spatial.batch import from_samples, to_samples
 from nacelle.spatial.pose import Pose
 from support.compare import assert_same
 from support.library import NAMES, library_robot
@@ -236,18 +236,20 @@ def test_symbols_random(seed: int) -> None:
     check_symbols(any_tree(200 + seed).robot, seed)
 
 
-# -------------------------------------------------------------------------------------- lanes
+# -------------------------------------------------------------------------------------- batches
 
 
-def check_lanes(robot: Robot, seed: int, count: int, one_pose: bool = False) -> None:
+def check_batches(robot: Robot, seed: int, count: int, one_pose: bool = False) -> None:
     """All samples at once against one after the other."""
     samples = list(states(robot, seed, count))
     if one_pose:
         samples = [(samples[0][0], q) for _, q in samples]
         platform = samples[0][0]
     else:
-        platform = Pose(lanes([pose.R for pose, _ in samples], 2), lanes([pose.p for pose, _ in samples], 1))
-    q = lanes([q for _, q in samples], 1)
+        platform = Pose(
+            from_samples([pose.R for pose, _ in samples], 2), from_samples([pose.p for pose, _ in samples], 1)
+        )
+    q = from_samples([q for _, q in samples], 1)
     motion = tree_motion(robot, platform, q)
     state = closure_state(robot, motion)
     assert motion.columns.shape == (6, robot.platform_nv + robot.nv)
@@ -262,26 +264,26 @@ def check_lanes(robot: Robot, seed: int, count: int, one_pose: bool = False) -> 
 
 
 def over(array: np.ndarray, count: int) -> np.ndarray:
-    """An array of lanes with the samples first; numbers stand for all samples."""
-    return np.broadcast_to(from_lanes(array), (count, *np.shape(array)))
+    """An array of batches with the samples first; numbers stand for all samples."""
+    return np.broadcast_to(to_samples(array), (count, *np.shape(array)))
 
 
 @pytest.mark.parametrize("count", [1, 3])
 @pytest.mark.parametrize("name", NAMES)
-def test_lanes_library(name: str, count: int) -> None:
-    check_lanes(library_robot(name), count, count)
+def test_batches_library(name: str, count: int) -> None:
+    check_batches(library_robot(name), count, count)
 
 
 @settings(max_examples=10)
 @given(any_trees(), seeds, st.integers(1, 4))
-def test_lanes_random(made: RandomRobot, seed: int, count: int) -> None:
-    check_lanes(made.robot, seed, count)
+def test_batches_random(made: RandomRobot, seed: int, count: int) -> None:
+    check_batches(made.robot, seed, count)
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_lanes_of_joints_alone(name: str) -> None:
+def test_batches_of_joints_alone(name: str) -> None:
     """The platform stands still for all samples: its pose is one of floats."""
-    check_lanes(library_robot(name), 11, 2, one_pose=True)
+    check_batches(library_robot(name), 11, 2, one_pose=True)
 
 
 # -------------------------------------------------------------------------------------- assembly

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nacelle.kinematics.tree.least_squares import eliminate
-from nacelle.spatial.lane import from_lanes, lanes
+from nacelle.spatial.batch import from_samples, to_samples
 from support.compare import assert_same
 
 
@@ -47,11 +47,11 @@ def test_equations_that_can_be_met(unknowns: int, more: int, seed: int) -> None:
 def test_over_other_scalars(columns: int) -> None:
     rng = np.random.default_rng(3)
     M, B = rng.normal(size=(4, 5, 3)), rng.normal(size=(4, 5, columns))
-    X, left = eliminate(lanes(M, 2), lanes(B, 2))
+    X, left = eliminate(from_samples(M, 2), from_samples(B, 2))
     for k in range(4):
         one = eliminate(M[k], B[k])
-        assert_same(from_lanes(X)[k], one.X, 1e-14)
-        assert_same(from_lanes(left)[k], one.left, 1e-13)
+        assert_same(to_samples(X)[k], one.X, 1e-14)
+        assert_same(to_samples(left)[k], one.left, 1e-13)
     with mpmath.workdps(40):
         high = [np.vectorize(mpmath.mpf, otypes=[object])(A[0]) for A in (M, B)]
         exact = eliminate(*high)

@@ -16,17 +16,17 @@ from nacelle.kinematics.pose_input import reference_pose
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 from support.compare import assert_same
-from support.lane_kinematics import (
+from support.leg_robots import CASES
+from support.uncompiled import (
     ALL,
     any_robot,
     by_time,
     poses_around,
-    run_lanes,
+    run_uncompiled,
     same_sheet,
-    solve_lanes,
+    solve_uncompiled,
     wave,
 )
-from support.leg_robots import CASES
 
 CLOSED_FORM = {"delta", "delta-codourey", "orthoglide", "fivebar", "fivebar-mirror", "prrrp"}
 # The iteration on pose and joints of these compiles in 2 to 4 s each.
@@ -49,7 +49,7 @@ def tolerance(robot: Robot, x: Array) -> float:
     """Actuators are found to 2e-14; poses then to that over the conditioning of the Jacobian."""
     from nacelle.kinematics.jacobian import conditioning, scaled_inverse
 
-    J = run_lanes(functions.inverse_jacobian, robot, x, solve_lanes(robot, x))["J"]
+    J = run_uncompiled(functions.inverse_jacobian, robot, x, solve_uncompiled(robot, x))["J"]
     return 1e-13 / float(np.min(conditioning(scaled_inverse(robot, J))))
 
 
@@ -98,10 +98,10 @@ def test_follow_a_path(name: str) -> None:
     assert found.iterations[30] <= alone.iterations
 
 
-def newton_over_lanes(robot: Robot, q: Array, x: Array, steps: int = 8) -> tuple[Array, Array]:
+def newton_over_batches(robot: Robot, q: Array, x: Array, steps: int = 8) -> tuple[Array, Array]:
     errors = []
     for _ in range(steps):
-        step = run_lanes(functions.forward_step, robot, x, q)
+        step = run_uncompiled(functions.forward_step, robot, x, q)
         errors.append(step["error"].copy())
         x = x + step["dy"]
     return x, np.stack(errors)
@@ -118,12 +118,12 @@ def well_conditioned(name: str) -> Robot:
 
 @pytest.mark.parametrize("name", [name for name in CASES if None not in CASES[name](3).forms])
 def test_random_legs(name: str) -> None:
-    """The steps of the pose over lanes: convergence is quadratic and ends where the inverse began."""
+    """The steps of the pose over batches: convergence is quadratic and ends where the inverse began."""
     robot = well_conditioned(name)
     x = poses_around(robot, 5, seed=2, length=0.01, angle=0.02)
-    q = run_lanes(functions.actuator_positions, robot, x, np.zeros((5, 0)))["q"]
+    q = run_uncompiled(functions.actuator_positions, robot, x, np.zeros((5, 0)))["q"]
     start = np.broadcast_to(reference_pose(robot), x.shape)
-    found, errors = newton_over_lanes(robot, q, start)
+    found, errors = newton_over_batches(robot, q, start)
     assert_poses(robot, found, x, 20 * tolerance(robot, x))
     assert np.max(errors[5]) < 1e-10
     # Once near, every step squares the error (times a constant of the robot).
@@ -137,8 +137,8 @@ def test_random_legs_as_a_whole(name: str) -> None:
     robot = CASES[name](3).robot
     mechanism = mechanism_of(robot)
     x = poses_around(robot, 3, seed=2, length=0.01, angle=0.02)
-    there = run_lanes(functions.joint_positions, robot, x, solve_lanes(robot, x))
-    poses = run_lanes(functions.body_poses, robot, x, solve_lanes(robot, x))
+    there = run_uncompiled(functions.joint_positions, robot, x, solve_uncompiled(robot, x))
+    poses = run_uncompiled(functions.body_poses, robot, x, solve_uncompiled(robot, x))
     from nacelle.spatial.rotation_path import quat_from_matrices
 
     start = np.concatenate(
@@ -150,9 +150,9 @@ def test_random_legs_as_a_whole(name: str) -> None:
     )
     y = np.broadcast_to(start, (3, start.size))
     for _ in range(8):
-        step = run_lanes(functions.assembling_step, robot, y, there["active"])
+        step = run_uncompiled(functions.assembling_step, robot, y, there["active"])
         y = y + step["dy"]
-    assert np.max(run_lanes(functions.assembling_step, robot, y, there["active"])["error"]) < 1e-13
+    assert np.max(run_uncompiled(functions.assembling_step, robot, y, there["active"])["error"]) < 1e-13
     assert_same(y[:, :3], poses["p"][:, 1], 1e-11)
     quat = quat_from_matrices(poses["R"][:, 1])
     assert np.max(np.abs(np.abs(np.sum(y[:, 3:7] * quat, axis=1)) - 1.0)) < 1e-12
@@ -182,8 +182,8 @@ def test_spheres_of_random_legs(name: str) -> None:
     robot = well_conditioned(name)
     assert sphere.applies(mechanism_of(robot))
     x = poses_around(robot, 7, seed=4)
-    q = run_lanes(functions.actuator_positions, robot, x, np.zeros((7, 0)))["q"]
-    found = run_lanes(functions.sphere_forward, robot, q)
+    q = run_uncompiled(functions.actuator_positions, robot, x, np.zeros((7, 0)))["q"]
+    found = run_uncompiled(functions.sphere_forward, robot, q)
     assert np.all(found["gate"] > 0.0)
     assert_same(found["x"], x, tolerance(robot, x))
 
@@ -196,7 +196,7 @@ def test_no_such_pose() -> None:
     q0 = inverse_kinematics(robot, reference_pose(robot)).actuators
     q = np.array([q0, [np.pi, 0.0], [np.nan, 0.0]])
     found = forward_kinematics(robot, q)
-    gate = run_lanes(functions.sphere_forward, robot, q)["gate"]
+    gate = run_uncompiled(functions.sphere_forward, robot, q)["gate"]
     assert gate[0] > 0.0 > gate[1]
     assert list(found.flags) == [0, Flag.UNREACHABLE, Flag.INVALID]
     assert list(found.ok) == [True, False, False]

@@ -1,4 +1,4 @@
-"""The physics functions of kinematics give the same over lanes, compiled, and with parameters as inputs."""
+"""The physics functions of kinematics give the same over batches, compiled, and with parameters as inputs."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.native import native
 from nacelle.model.robot import Robot
 from support.compare import assert_same
-from support.lane_kinematics import any_robot, by_time, poses_around, run_lanes, solve_lanes
 from support.library import NAMES
+from support.uncompiled import any_robot, by_time, poses_around, run_uncompiled, solve_uncompiled
 
 OF_POSES = (
     functions.joint_positions,
@@ -34,10 +34,10 @@ QUICK = ("3rps", "c5", "fivebar", "prrrp")
 def check_compiled(robot: Robot, function: Callable[..., Any]) -> None:
     """As many samples as fill no whole number of vectors, in the shape of a batch of two dimensions."""
     x = poses_around(robot, 14, seed=6)
-    y = solve_lanes(robot, x)
+    y = solve_uncompiled(robot, x)
     rng = np.random.default_rng(7)
     motions = rng.normal(size=(2, 14, robot.motion.n)) if function in OF_MOTIONS else ()
-    expected = run_lanes(function, robot, x, y, *motions)
+    expected = run_uncompiled(function, robot, x, y, *motions)
     found = native(function, robot)(*(a.reshape(2, 7, -1) for a in (x, y, *motions)))
     found = found if isinstance(found, dict) else {"": found}
     assert set(found) == set(expected)
@@ -48,13 +48,13 @@ def check_compiled(robot: Robot, function: Callable[..., Any]) -> None:
 
 
 @pytest.mark.parametrize("name", by_time(NAMES, long=set(NAMES) - set(QUICK)))
-def test_compiled_equals_lanes(name: str) -> None:
+def test_compiled_equals_uncompiled(name: str) -> None:
     for function in (*OF_POSES, *OF_MOTIONS):
         check_compiled(any_robot(name), function)
 
 
 @pytest.mark.parametrize("name", ["dymo", "hexaglide", "palida"])
-def test_compiled_jacobian_equals_lanes(name: str) -> None:
+def test_compiled_jacobian_equals_uncompiled(name: str) -> None:
     check_compiled(any_robot(name), functions.inverse_jacobian)
 
 
@@ -74,9 +74,9 @@ def test_parameters_as_inputs(name: str) -> None:
         mechanism = mechanism_of(other)
         assert [plan.recipe for plan in mechanism.legs] == [plan.recipe for plan in mechanism_of(robot).legs]
         x = poses_around(other, 5, seed=3)
-        y = solve_lanes(other, x)
+        y = solve_uncompiled(other, x)
         found = compiled(other.numbers.vector(), x, y)
-        expected = run_lanes(functions.inverse_jacobian, other, x, y)
+        expected = run_uncompiled(functions.inverse_jacobian, other, x, y)
         for key in ("q", "J", "gates"):
             # Margins of iterated legs are scaled once, for the robot that the program was made from.
             loose = key == "gates" and not mechanism.closed_form
@@ -92,18 +92,18 @@ def test_parameters_of_a_group_as_inputs() -> None:
     x = poses_around(other, 3)
     v, a = np.random.default_rng(0).normal(size=(2, 3, 2))
     found = compiled(other.numbers.vector("geometry"), x, np.zeros((3, 0)), v, a)
-    expected = run_lanes(functions.body_motions, other, x, np.zeros((3, 0)), v, a)
+    expected = run_uncompiled(functions.body_motions, other, x, np.zeros((3, 0)), v, a)
     assert_same(found["twist"], expected["twist"], 1e-12)
     assert_same(found["acceleration"], expected["acceleration"], 1e-12)
 
 
 @pytest.mark.parametrize("name", ["fivebar", "delta-codourey", "3rps"])
 def test_one_float_at_a_time(name: str) -> None:
-    """Plain floats are scalars as well: the same as lanes to rounding."""
+    """Plain floats are scalars as well: the same as batches to rounding."""
     robot = any_robot(name)
     x = poses_around(robot, 3, seed=9)
-    y = solve_lanes(robot, x)
-    expected = run_lanes(functions.inverse_jacobian, robot, x, y)
+    y = solve_uncompiled(robot, x)
+    expected = run_uncompiled(functions.inverse_jacobian, robot, x, y)
     for k in range(3):
         found = functions.inverse_jacobian(robot, x[k], y[k])
         for key in found:

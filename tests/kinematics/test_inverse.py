@@ -22,18 +22,18 @@ from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
 from support.compare import assert_same
-from support.lane_kinematics import (
+from support.leg_robots import CASES
+from support.uncompiled import (
     ALL,
     any_robot,
     moved,
     open_loops,
     poses_around,
-    run_lanes,
-    solve_lanes,
+    run_uncompiled,
+    solve_uncompiled,
     steps_of,
     wrapped,
 )
-from support.leg_robots import CASES
 
 CLOSED = 1e-12
 FORMS = {
@@ -167,7 +167,7 @@ def test_guess_starts_the_iteration(name: str) -> None:
         assert change(robot, found.q, again.q) < 1e-11
 
 
-# ----------------------------------------------------------------------------- random legs, over lanes
+# ----------------------------------------------------------------------------- random legs, over batches
 
 
 def check_random(name: str, seed: int) -> None:
@@ -175,9 +175,9 @@ def check_random(name: str, seed: int) -> None:
     robot = case.robot
     assert tuple(forms(robot)) == case.forms
     x = np.concatenate([poses_around(robot, 4, seed), way(robot, seed, 17)])
-    y = solve_lanes(robot, x)
-    found = run_lanes(functions.joint_positions, robot, x, y)
-    bodies = run_lanes(functions.body_poses, robot, x, y)
+    y = solve_uncompiled(robot, x)
+    found = run_uncompiled(functions.joint_positions, robot, x, y)
+    bodies = run_uncompiled(functions.body_poses, robot, x, y)
     assert np.all(found["gates"] > 0.0)
     check_closed(robot, x[:6], bodies["R"][:6], bodies["p"][:6], found["q"][:6])
     assert change(robot, mechanism_of(robot).assembly.q, found["q"][4]) < 1e-9
@@ -209,12 +209,12 @@ def test_mobility_stays_on_the_branch(seed: int) -> None:
 
 
 def test_compiled_random_robot() -> None:
-    """A mixed hexapod through the front door, iteration and all: the same as over lanes."""
+    """A mixed hexapod through the public API, iteration and all: the same as over batches."""
     robot = CASES["6 RSS + PSPP + PSS + RRPS + P-C5 on the nacelle + RUPU"](1).robot
     x = poses_around(robot, 9, seed=3)
     found = inverse_kinematics(robot, x)
     assert np.all(found.ok)
-    expected = run_lanes(functions.joint_positions, robot, x, solve_lanes(robot, x))
+    expected = run_uncompiled(functions.joint_positions, robot, x, solve_uncompiled(robot, x))
     assert change(robot, expected["q"], found.q) < 1e-12
     assert_same(found.actuators, expected["active"], 1e-12)
     check_closed(robot, found.x, *found.bodies, found.q)

@@ -16,7 +16,7 @@ from nacelle.kinematics.pose_input import pose
 from nacelle.model.robot import Robot
 from nacelle.spatial.rotation_path import quat_exp
 from nacelle.spatial.scalar import Array
-from support.lane_kinematics import any_robot
+from support.uncompiled import any_robot
 
 INVALID, UNREACHABLE, FAR = 0, 1, 2
 
@@ -105,7 +105,7 @@ _MEASURE = """
 import resource
 from kinematics_batch import check_batch, mixed_poses
 from nacelle.kinematics.inverse import inverse_kinematics
-from support.lane_kinematics import any_robot
+from support.uncompiled import any_robot
 
 def peak():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

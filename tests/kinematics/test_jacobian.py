@@ -30,18 +30,18 @@ from nacelle.spatial.rotation_path import quat_exp, quat_multiply
 from nacelle.spatial.scalar import Array
 from support import mechanisms
 from support.compare import assert_same
-from support.lane_kinematics import (
+from support.leg_robots import CASES
+from support.uncompiled import (
     any_robot,
     by_time,
     difference,
     moved,
     poses_around,
-    run_lanes,
+    run_uncompiled,
     scaled_robot,
-    solve_lanes,
+    solve_uncompiled,
     stencil,
 )
-from support.leg_robots import CASES
 
 SQUARE = ("3rps", "3rrr", "c5", "dymo", "fivebar", "prrrp", "space", "palida")
 
@@ -97,7 +97,7 @@ def test_rows_of_random_legs(kind: str) -> None:
     """The same with random frames: J_i over the leg's rates, J_vi = [1, -r^]."""
     robot = CASES[f"6 {kind}"](3).robot
     x = poses_around(robot, 1, seed=3)
-    inverse = run_lanes(functions.inverse_jacobian, robot, x, np.zeros((1, 0)))["J"][0]
+    inverse = run_uncompiled(functions.inverse_jacobian, robot, x, np.zeros((1, 0)))["J"][0]
     now = configuration(robot, mechanism_of(robot), x[0], np.zeros(0))
     rows = []
     for k, leg in enumerate(robot.legs):
@@ -183,7 +183,7 @@ def test_conditioning_without_units(name: str) -> None:
     lengths = np.array([1000.0 if name in ("x", "y", "z") else 1.0 for name in mechanism.layout.x_names])
     pairs = []
     for which, poses in ((robot, x), (other, x * lengths)):
-        J = run_lanes(functions.inverse_jacobian, which, poses, solve_lanes(which, poses))["J"]
+        J = run_uncompiled(functions.inverse_jacobian, which, poses, solve_uncompiled(which, poses))["J"]
         pairs.append(scaled_inverse(which, J))
     assert_same(pairs[1], pairs[0], 1e-11)
     assert_same(conditioning(pairs[1]), conditioning(pairs[0]), 1e-10)

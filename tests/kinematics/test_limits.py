@@ -13,10 +13,10 @@ from nacelle.kinematics.limits import actuator_outside, closure_coordinates, lim
 from nacelle.kinematics.pose_input import reference_pose
 from nacelle.model.joint import Joint, JointKind
 from nacelle.model.robot import Robot
-from support.lane_kinematics import any_robot, poses_around
 from support.leg_robots import CASES, made_joint
 from support.random_robots import random_pose, random_rotation
 from support.random_robots import relative_pose as motion_of
+from support.uncompiled import any_robot, poses_around
 
 TAU = 2.0 * np.pi
 KINDS = [str(kind) for kind in JointKind]

@@ -11,7 +11,7 @@ from nacelle.kinematics.mechanism.assembly import advance
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.tree.number_tree import NumberTree
 from nacelle.kinematics.tree.spanning_tree import TreeMotion, tree_motion
-from nacelle.spatial.lane import lanes
+from nacelle.spatial.batch import from_samples
 from nacelle.spatial.pose import Pose
 from support.library import NAMES, library_robot
 
@@ -55,7 +55,7 @@ def test_frames_that_are_no_identity() -> None:
 def test_other_numbers_are_left_to_the_tree() -> None:
     robot = library_robot("3rrr")
     start = mechanism_of(robot).assembly
-    q = lanes(np.stack([start.q, start.q + 0.1]), 1)
+    q = from_samples(np.stack([start.q, start.q + 0.1]), 1)
     found = NumberTree(robot).motion(start.platform, q)
     assert found.columns.dtype == object
     assert found.poses[-1].R.dtype == object

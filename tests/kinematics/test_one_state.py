@@ -15,7 +15,7 @@ from nacelle.errors import KinematicsError, NacelleError
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.one_state import OneState
 from nacelle.model.robot import Robot
-from support.lane_kinematics import any_robot, poses_around
+from support.uncompiled import any_robot, poses_around
 
 # With a quaternion, with angles, without rotations, redundant, found by iteration (legs, nacelle, parasitic).
 ROBOTS = ("palida", "3rrr", "delta", "redundant", "3rps", "quattro")

@@ -12,7 +12,7 @@ from nacelle.errors import KinematicsError
 from nacelle.kinematics.pose_input import checked_poses, pose, reference_pose
 from nacelle.spatial.rotation_path import quat_from_matrices
 from support.compare import assert_same
-from support.lane_kinematics import any_robot
+from support.uncompiled import any_robot
 
 
 @given(st.integers(0, 2**32 - 1))

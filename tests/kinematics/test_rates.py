@@ -20,20 +20,20 @@ from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
 from support.compare import assert_same
-from support.lane_kinematics import (
+from support.leg_robots import CASES
+from support.pinocchio_tree import pinocchio_tree
+from support.uncompiled import (
     ALL,
     any_robot,
     by_time,
     continuous,
     difference,
     poses_around,
-    run_lanes,
-    solve_lanes,
+    run_uncompiled,
+    solve_uncompiled,
     stencil,
     wave,
 )
-from support.leg_robots import CASES
-from support.pinocchio_tree import pinocchio_tree
 
 TIMES = np.array([0.3, 4.1])
 # Nine-point differences of numbers known to 2e-16 over a step of 0.02 s: 1e-14 of the position over the
@@ -45,10 +45,10 @@ BY_DIFFERENCES = 2e-11
 def sampled(robot: Robot) -> tuple[Array, Array, Array, Array]:
     """x, y, v and a along a wave, nine times around each of the times."""
     x, v, a = wave(robot)(stencil(TIMES).reshape(-1))
-    y = solve_lanes(robot, x)
+    y = solve_uncompiled(robot, x)
     mechanism = mechanism_of(robot)
     if mechanism.parasitic and 0 < len(mechanism.chart.turns) < 3:
-        found = run_lanes(functions.coordinate_motions, robot, x, y, v, a)
+        found = run_uncompiled(functions.coordinate_motions, robot, x, y, v, a)
         v, a = found["v"], found["a"]
     return x, y, v, a
 
@@ -88,8 +88,8 @@ def point_motions(
 def check_bodies(robot: Robot) -> None:
     mechanism = mechanism_of(robot)
     x, y, v, a = sampled(robot)
-    poses = run_lanes(functions.body_poses, robot, x, y)
-    motion = run_lanes(functions.body_motions, robot, x, y, v, a)
+    poses = run_uncompiled(functions.body_poses, robot, x, y)
+    motion = run_uncompiled(functions.body_motions, robot, x, y, v, a)
     places, speeds, rates = point_motions(
         material_points(mechanism), poses["R"], poses["p"], motion["twist"], motion["acceleration"]
     )
@@ -121,7 +121,7 @@ def plain_places(robot: Robot) -> tuple[list[int], list[int]]:
 
 def check_joints(robot: Robot) -> None:
     x, y, v, a = sampled(robot)
-    found = run_lanes(functions.joint_motions, robot, x, y, v, a)
+    found = run_uncompiled(functions.joint_motions, robot, x, y, v, a)
     found = {name: value.reshape(len(TIMES), 9, -1) for name, value in found.items()}
     in_q, in_v = plain_places(robot)
     q = continuous(robot, found["q"])[..., in_q]
@@ -141,9 +141,9 @@ def check_joints(robot: Robot) -> None:
 def check_balls(robot: Robot) -> None:
     """Rates of balls from the motions of the bodies: r = R2^T (w2 - w1), and their derivatives."""
     x, y, v, a = (part[4::9] for part in sampled(robot))
-    poses = run_lanes(functions.body_poses, robot, x, y)
-    motion = run_lanes(functions.body_motions, robot, x, y, v, a)
-    found = run_lanes(functions.joint_motions, robot, x, y, v, a)
+    poses = run_uncompiled(functions.body_poses, robot, x, y)
+    motion = run_uncompiled(functions.body_motions, robot, x, y, v, a)
+    found = run_uncompiled(functions.joint_motions, robot, x, y, v, a)
     for joint, place in zip(robot.tree_joints, robot.v_slices, strict=True):
         if joint.kind != "spherical":
             continue
@@ -162,9 +162,9 @@ def check_balls(robot: Robot) -> None:
 def check_against_pinocchio(robot: Robot) -> None:
     """The same tree at the same (q, u, du/dt): twists and classical accelerations of all bodies."""
     x, y, v, a = (part[4::9] for part in sampled(robot))
-    poses = run_lanes(functions.body_poses, robot, x, y)
-    motion = run_lanes(functions.body_motions, robot, x, y, v, a)
-    joints = run_lanes(functions.joint_motions, robot, x, y, v, a)
+    poses = run_uncompiled(functions.body_poses, robot, x, y)
+    motion = run_uncompiled(functions.body_motions, robot, x, y, v, a)
+    joints = run_uncompiled(functions.joint_motions, robot, x, y, v, a)
     m = robot.platform_nv
     for k in range(len(TIMES)):
         platform = Pose(poses["R"][k, 1], poses["p"][k, 1])
@@ -266,9 +266,9 @@ def test_against_forty_digits(name: str) -> None:
     mechanism = mechanism_of(robot)
     rng = np.random.default_rng(8)
     x = poses_around(robot, 1, seed=2)
-    y = solve_lanes(robot, x)
+    y = solve_uncompiled(robot, x)
     v, a = rng.normal(size=(2, 1, robot.motion.n))
-    found = run_lanes(functions.body_motions, robot, x, y, v, a)
+    found = run_uncompiled(functions.body_motions, robot, x, y, v, a)
     points = material_points(mechanism)
     with mpmath.workdps(50):
         h = mpmath.mpf("1e-14")
@@ -289,7 +289,7 @@ def test_against_forty_digits(name: str) -> None:
     assert_same(a_points[0], rates, 1e-12, "accelerations")
 
 
-# ---------------------------------------------------------------------------- through the front door
+# ---------------------------------------------------------------------------- through the public API
 
 
 @pytest.mark.parametrize("name", by_time(["3rps", "fivebar", "c5", "3rrr", "space"], long=["3rrr", "space"]))
@@ -302,10 +302,10 @@ def test_front_door(name: str) -> None:
     assert_same(given.v, v, 1e-12)
     assert_same(given.a, a, 1e-12)
     bodies, joints = body_motion(robot, x, v, a), joint_motion(robot, x, v, a)
-    expected = run_lanes(functions.body_motions, robot, x, y, v, a)
+    expected = run_uncompiled(functions.body_motions, robot, x, y, v, a)
     assert_same(bodies.twist, expected["twist"], 1e-12)
     assert_same(bodies.acceleration, expected["acceleration"], 1e-12)
-    expected = run_lanes(functions.joint_motions, robot, x, y, v, a)
+    expected = run_uncompiled(functions.joint_motions, robot, x, y, v, a)
     assert_same(joints.q, expected["q"], 1e-12)
     assert_same(joints.rate, expected["rate"], 1e-12)
     assert_same(joints.acceleration, expected["acceleration"], 1e-12)

@@ -22,7 +22,7 @@ from nacelle.simulation.plant import RigidPlant
 from nacelle.simulation.simulate import simulate
 from support import mechanisms
 from support.compare import assert_same
-from support.lane_kinematics import ALL, any_robot, by_time, poses_around, scaled_robot
+from support.uncompiled import ALL, any_robot, by_time, poses_around, scaled_robot
 
 LINKS = (0.2, 0.25)
 HALF_BASE = 0.1

@@ -22,7 +22,7 @@ from nacelle.model.platform import Motion, Tool
 from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
-from support.lane_kinematics import any_robot
+from support.uncompiled import any_robot
 
 # On the platform's own body, on a body behind joints of the nacelle, and beside parasitic motion.
 ROBOTS = ("gough-stewart", "delta", "3rrr", "fivebar", "delta4", "quattro", "3rps", "dymo/orientational")

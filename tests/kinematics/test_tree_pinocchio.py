@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 
 from nacelle.kinematics.tree.spanning_tree import place_bodies, tree_motion
 from nacelle.model.robot import Robot
-from nacelle.spatial.inertia import inertia_about_com, spatial_inertia, transform_parameters
+from nacelle.spatial.inertia import inertia_about_com, transform_parameters
 from nacelle.spatial.pose import Pose
 from support.compare import assert_same
 from support.library import NAMES, library_robot
 from support.pinocchio_tree import PinocchioTree, pinocchio_tree
+from support.random_inertia import spatial_inertia
 from support.random_robots import RandomRobot, any_tree, any_trees, random_coordinates, random_pose
 
 seeds = st.integers(0, 2**32 - 1)

@@ -18,7 +18,7 @@ from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
 from support import inner_loops
 from support.compare import assert_same
-from support.lane_kinematics import any_robot
+from support.uncompiled import any_robot
 
 INF = (-np.inf, np.inf)
 

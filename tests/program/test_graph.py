@@ -118,8 +118,8 @@ def test_primitives_with_numbers_on_either_side():
     program = trace(f, {"x": ()}).program()
     for value in (-1.5, 0.0, 0.3, 2.0):
         np.testing.assert_array_equal(program.evaluate([value]), f(value))
-    lane = np.array([-1.5, 0.0, 0.3, 2.0])
-    np.testing.assert_array_equal(np.array(program.evaluate([lane])), f(lane))
+    batch = np.array([-1.5, 0.0, 0.3, 2.0])
+    np.testing.assert_array_equal(np.array(program.evaluate([batch])), f(batch))
 
 
 def test_traces_cannot_be_mixed():

@@ -19,7 +19,8 @@ from nacelle.program.cost import cost, count
 from nacelle.program.identities.merge import agrees, merged, with_identities
 from nacelle.program.identities.rebuild import rebuilt
 from nacelle.program.identities.samples import Samples
-from nacelle.program.identities.values import Values, written
+from nacelle.program.identities.values import Values
+from nacelle.program.identities.written import written
 from nacelle.program.precise import evaluate, exact
 from nacelle.program.program import Program, Variable
 from support.random_programs import random_program

@@ -6,7 +6,7 @@ import pytest
 
 from nacelle.program.cost import count
 from nacelle.program.trace import trace
-from nacelle.spatial.lane import from_lanes, lanes
+from nacelle.spatial.batch import from_samples, to_samples
 from nacelle.spatial.scalar import pack
 from nacelle.spatial.solve import solve
 
@@ -81,7 +81,7 @@ def test_all_scalars_solve_alike():
     reference = np.linalg.solve(A, b)
     np.testing.assert_allclose(solve(A, b), reference, rtol=1e-13)
     batch = rng.normal(size=(3, 4, 4))
-    x = from_lanes(solve(lanes(batch, 2), b))
+    x = to_samples(solve(from_samples(batch, 2), b))
     np.testing.assert_allclose(x, np.linalg.solve(batch, np.stack([b] * 3)[..., None])[..., 0], rtol=1e-12)
     many = solve(A, np.stack([b, 2 * b], axis=1))
     np.testing.assert_allclose(many, np.stack([reference, 2 * reference], axis=1), rtol=1e-13)
@@ -94,6 +94,6 @@ def test_all_scalars_solve_alike():
 
 def test_singular_samples_leave_the_others_alone():
     A = np.stack([np.diag([first, 1.0]) for first in (1.0, 0.0, 2.0)])
-    x = from_lanes(solve(lanes(A, 2), np.ones(2)))
+    x = to_samples(solve(from_samples(A, 2), np.ones(2)))
     np.testing.assert_array_equal(np.isnan(x).any(axis=1), [False, True, False])
     np.testing.assert_allclose(x[2], [0.5, 1.0])

@@ -19,10 +19,10 @@ from nacelle.model.robot import Robot
 from nacelle.report.elements import _LegPage, element_report
 from nacelle.report.formula import Maths, escaped, plain
 from nacelle.spatial.rotation import skew
-from support.lane_kinematics import any_robot
 from support.leg_robots import CASES
 from support.library import NAMES
 from support.random_inertia import with_random_friction, with_random_inertias
+from support.uncompiled import any_robot
 
 Array = np.ndarray
 COVERED = tuple(name for name in NAMES if name != "dymo")

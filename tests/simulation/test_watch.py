@@ -16,8 +16,8 @@ from nacelle.model.robot import Robot
 from nacelle.simulation.flow import turn_from
 from nacelle.simulation.plant import RigidPlant
 from nacelle.simulation.watch import SINGULAR, limits_of, watched, watched_names
-from support.lane_kinematics import any_robot, poses_around, run_lanes, solve_lanes
 from support.leg_robots import CASES
+from support.uncompiled import any_robot, poses_around, run_uncompiled, solve_uncompiled
 
 Array = np.ndarray
 NAMES = ("fivebar", "delta-codourey", "delta4", "gough-stewart", "c5", "3rps", "everything", "redundant")
@@ -40,13 +40,13 @@ def states_at(robot: Robot, x: Array, y: Array) -> Array:
 
 def numbers(robot: Robot, x: Array, y: Array) -> Array:
     quat_0 = np.broadcast_to(RigidPlant(robot).quat_0, (len(x), 4))
-    return run_lanes(watched, robot, states_at(robot, x, y), quat_0)[""]
+    return run_uncompiled(watched, robot, states_at(robot, x, y), quat_0)[""]
 
 
 def coordinates(robot: Robot, x: Array, y: Array) -> tuple[list[Array], Array]:
     """Coordinates (N, nq) of every joint, and (N, actuators)."""
-    found = run_lanes(functions.joint_positions, robot, x, y)
-    bodies = run_lanes(functions.body_poses, robot, x, y)
+    found = run_uncompiled(functions.joint_positions, robot, x, y)
+    bodies = run_uncompiled(functions.body_poses, robot, x, y)
     tree = [found["q"][:, place] for place in robot.q_slices]
     cut = [
         closure_coordinates(joint, *relative_pose(joint, bodies["R"], bodies["p"]))
@@ -89,7 +89,7 @@ def tightly_limited(robot: Robot, q: list[Array], active: Array) -> Robot:
 def test_limits_are_met_where_the_coordinates_say(name: str) -> None:
     plain = robot_called(name)
     x = poses_around(plain, 60, seed=3)
-    y = solve_lanes(plain, x)
+    y = solve_uncompiled(plain, x)
     q, active = coordinates(plain, x, y)
     robot = tightly_limited(plain, q, active)
     found = numbers(robot, x, y)
@@ -111,9 +111,9 @@ def test_limits_are_met_where_the_coordinates_say(name: str) -> None:
 def test_the_bound_is_below_the_condition(name: str) -> None:
     robot = robot_called(name)
     x = poses_around(robot, 40, seed=4)
-    y = solve_lanes(robot, x)
+    y = solve_uncompiled(robot, x)
     bound = numbers(robot, x, y)[:, 0] + SINGULAR
-    J = run_lanes(functions.inverse_jacobian, robot, x, y)["J"]
+    J = run_uncompiled(functions.inverse_jacobian, robot, x, y)["J"]
     square = conditioning(scaled_inverse(robot, J)) ** 2
     assert np.all(bound <= square * (1.0 + 1e-9))
     assert np.all(bound >= square / robot.motion.n**2 * (1.0 - 1e-6))

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
+from nacelle.spatial.batch import from_samples, to_samples
 from nacelle.spatial.inertia import (
     inertia_about_com,
     inertia_faults,
@@ -16,11 +17,10 @@ from nacelle.spatial.inertia import (
     is_axisymmetric,
     parameters_from_com,
     parameters_from_frame,
-    spatial_inertia,
     transform_parameters,
 )
-from nacelle.spatial.lane import from_lanes, lanes
 from support.compare import assert_same
+from support.random_inertia import spatial_inertia
 from support.random_robots import random_pose
 from support.symbol import symbols, values
 
@@ -206,21 +206,21 @@ def test_symbols_and_mpmath() -> None:
     assert_same(np.vectorize(float)(exact_matrix), spatial_inertia(cloud.ten), 1e-15)
 
 
-def test_lanes() -> None:
+def test_batches() -> None:
     """Many sets of parameters at once, as in identification."""
     rng = np.random.default_rng(6)
     clouds = [Cloud(rng) for _ in range(3)]
     poses = [random_pose(rng) for _ in range(3)]
-    ten = lanes([cloud.ten for cloud in clouds], 1)
-    R, p = lanes([pose.R for pose in poses], 2), lanes([pose.p for pose in poses], 1)
-    assert_same(from_lanes(inertia_matrix(ten)), [inertia_matrix(cloud.ten) for cloud in clouds], 0.0)
-    assert_same(from_lanes(spatial_inertia(ten)), [spatial_inertia(cloud.ten) for cloud in clouds], 0.0)
+    ten = from_samples([cloud.ten for cloud in clouds], 1)
+    R, p = from_samples([pose.R for pose in poses], 2), from_samples([pose.p for pose in poses], 1)
+    assert_same(to_samples(inertia_matrix(ten)), [inertia_matrix(cloud.ten) for cloud in clouds], 0.0)
+    assert_same(to_samples(spatial_inertia(ten)), [spatial_inertia(cloud.ten) for cloud in clouds], 0.0)
     expected = [
         transform_parameters(pose.R, pose.p, cloud.ten) for cloud, pose in zip(clouds, poses, strict=True)
     ]
-    assert_same(from_lanes(transform_parameters(R, p, ten)), expected, 1e-14)
+    assert_same(to_samples(transform_parameters(R, p, ten)), expected, 1e-14)
     fixed = [transform_parameters(pose.R, pose.p, clouds[0].ten) for pose in poses]
-    assert_same(from_lanes(transform_parameters(R, p, clouds[0].ten)), fixed, 1e-14)
+    assert_same(to_samples(transform_parameters(R, p, clouds[0].ten)), fixed, 1e-14)
 
 
 @pytest.mark.parametrize("off", [0.0, 1e-14, 1e-9])

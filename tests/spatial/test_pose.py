@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nacelle.spatial.lane import from_lanes, lanes
+from nacelle.spatial.batch import from_samples, to_samples
 from nacelle.spatial.pose import Pose, identity, mirrored
 from support.compare import assert_same
 from support.random_robots import random_pose
@@ -61,11 +61,14 @@ def test_mirrored(rng: np.random.Generator, axis: str) -> None:
     np.testing.assert_allclose(image.R @ (M @ x) + image.p, M @ (a.R @ x + a.p), rtol=0, atol=1e-15)
 
 
-def test_lanes() -> None:
+def test_batches() -> None:
     rng = np.random.default_rng(2)
     first, second = ([random_pose(rng) for _ in range(4)] for _ in range(2))
     still = random_pose(rng)
-    a, b = (Pose(lanes([p.R for p in poses], 2), lanes([p.p for p in poses], 1)) for poses in (first, second))
+    a, b = (
+        Pose(from_samples([p.R for p in poses], 2), from_samples([p.p for p in poses], 1))
+        for poses in (first, second)
+    )
     turning = Pose(a.R, np.zeros(3))
     sliding = Pose(np.eye(3), a.p)
     for many, single in (
@@ -77,8 +80,8 @@ def test_lanes() -> None:
         (sliding @ turning @ b, lambda p, q: p @ q),
     ):
         expected = [single(p, q) for p, q in zip(first, second, strict=True)]
-        assert_same(from_lanes(many.R), [e.R for e in expected], 1e-15)
-        assert_same(from_lanes(many.p), [e.p for e in expected], 1e-15)
+        assert_same(to_samples(many.R), [e.R for e in expected], 1e-15)
+        assert_same(to_samples(many.p), [e.p for e in expected], 1e-15)
 
 
 def test_mpmath_and_symbols() -> None:

@@ -13,7 +13,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from nacelle.spatial.lane import from_lanes, lanes
+from nacelle.spatial.batch import from_samples, to_samples
 from nacelle.spatial.rotation import (
     frame_from_two_axes,
     frame_with_z,
@@ -188,10 +188,10 @@ class TestScalars:
         x = np.random.default_rng(2).normal(size=size)
         assert_same(values(function(symbols(x))), function(x), 1e-15)
 
-    def test_lanes(self, name: str) -> None:
+    def test_batches(self, name: str) -> None:
         function, size = FUNCTIONS[name]
         x = np.random.default_rng(4).normal(size=(3, size))
-        assert_same(from_lanes(function(lanes(x, 1))), [function(sample) for sample in x], 1e-15)
+        assert_same(to_samples(function(from_samples(x, 1))), [function(sample) for sample in x], 1e-15)
 
     def test_inputs_are_not_written(self, name: str) -> None:
         function, size = FUNCTIONS[name]

@@ -1,4 +1,4 @@
-"""The scalar contract: the same numbers from floats, lanes, mpmath numbers and symbols."""
+"""The scalar contract: the same numbers from floats, batches, mpmath numbers and symbols."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nacelle.spatial import scalar
-from nacelle.spatial.lane import Lane, from_lanes, lanes
+from nacelle.spatial.batch import Batch, from_samples, to_samples
 from support.compare import assert_same
 from support.symbol import Symbol, symbols, value, values
 
@@ -65,10 +65,10 @@ class TestOneArgument:
         assert close(value(result), reference(x))
 
     @given(data=st.data())
-    def test_lane(self, name: str, data: st.DataObject) -> None:
+    def test_batch(self, name: str, data: st.DataObject) -> None:
         reference, domain = ONE[name]
         samples = data.draw(st.lists(domain, min_size=1, max_size=6))
-        result = getattr(scalar, name)(Lane(samples))
+        result = getattr(scalar, name)(Batch(samples))
         assert result.samples.shape == (len(samples),)
         assert all(close(r, reference(x)) for r, x in zip(result.samples, samples, strict=True))
 
@@ -101,25 +101,25 @@ class TestTwoArguments:
     def test_mixed(self, name: str, a: float, b: float, left: Any, right: Any) -> None:
         assert close(value(getattr(scalar, name)(left(a), right(b))), TWO[name](a, b))
 
-    def test_lanes(self, name: str, a: float, b: float) -> None:
+    def test_batches(self, name: str, a: float, b: float) -> None:
         function, reference = getattr(scalar, name), TWO[name]
         x = [a, b, 0.5]
-        lane, turned = Lane(x), Lane([-v for v in x])
+        batch, turned = Batch(x), Batch([-v for v in x])
         for result, expected in (
-            (function(lane, b), [reference(v, b) for v in x]),
-            (function(a, lane), [reference(a, v) for v in x]),
-            (function(lane, turned), [reference(v, -v) for v in x]),
+            (function(batch, b), [reference(v, b) for v in x]),
+            (function(a, batch), [reference(a, v) for v in x]),
+            (function(batch, turned), [reference(v, -v) for v in x]),
         ):
             assert all(close(r, e) for r, e in zip(result.samples, expected, strict=True))
 
 
 @pytest.mark.parametrize("name", TWO)
-def test_array_and_single_lane(name: str) -> None:
-    """An array of lanes with one lane: entry by entry."""
+def test_array_and_single_batch(name: str) -> None:
+    """An array of batches with one batch: entry by entry."""
     function, reference = getattr(scalar, name), TWO[name]
     rows, others = [[1.5, 1.0], [-0.25, 2.0]], [0.5, -0.5]
-    array, lane = lanes(rows, 1), Lane(others)
-    left, right = from_lanes(function(array, lane)), from_lanes(function(lane, array))
+    array, batch = from_samples(rows, 1), Batch(others)
+    left, right = to_samples(function(array, batch)), to_samples(function(batch, array))
     for k, (row, other) in enumerate(zip(rows, others, strict=True)):
         assert all(close(r, reference(v, other)) for r, v in zip(left[k], row, strict=True))
         assert all(close(r, reference(other, v)) for r, v in zip(right[k], row, strict=True))
@@ -152,20 +152,20 @@ class TestWhere:
         chosen = scalar.where(wrap(condition), wrap_values(2.0), wrap_values(3.0))
         assert value(chosen) == (2.0 if condition > 0 else 3.0)
 
-    def test_condition_lane(self, condition: float) -> None:
-        chosen = scalar.where(Lane([condition, 1.0, -1.0]), 2.0, Lane([3.0, 4.0, 5.0]))
+    def test_condition_batch(self, condition: float) -> None:
+        chosen = scalar.where(Batch([condition, 1.0, -1.0]), 2.0, Batch([3.0, 4.0, 5.0]))
         np.testing.assert_array_equal(chosen.samples, [2.0 if condition > 0 else 3.0, 2.0, 5.0])
 
     @pytest.mark.parametrize("loaded", [True, False])
-    def test_value_lanes(self, condition: float, loaded: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_value_batches(self, condition: float, loaded: bool, monkeypatch: pytest.MonkeyPatch) -> None:
         """Whether mpmath is loaded must not change what is chosen."""
         if not loaded:
             monkeypatch.delitem(scalar.sys.modules, "mpmath")
-        chosen = scalar.where(condition, Lane([1.0, 2.0]), Lane([-1.0, -2.0]))
+        chosen = scalar.where(condition, Batch([1.0, 2.0]), Batch([-1.0, -2.0]))
         np.testing.assert_array_equal(chosen.samples, [1.0, 2.0] if condition > 0 else [-1.0, -2.0])
-        mixed = scalar.where(condition, Lane([1.0, 2.0]), 7.0)
+        mixed = scalar.where(condition, Batch([1.0, 2.0]), 7.0)
         expected = [1.0, 2.0] if condition > 0 else [7.0, 7.0]
-        np.testing.assert_array_equal(np.broadcast_to(from_lanes(mixed), (2,)), expected)
+        np.testing.assert_array_equal(np.broadcast_to(to_samples(mixed), (2,)), expected)
 
     @pytest.mark.parametrize("loaded", [True, False])
     def test_arrays_of_values(self, condition: float, loaded: bool, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -238,12 +238,12 @@ def test_pack_of_an_array() -> None:
     assert scalar.pack(np.arange(3)).dtype == float
 
 
-def test_pack_lanes() -> None:
-    """Lanes are scalars: they do not add an axis, and numbers stand for all samples."""
-    lane = Lane([1.0, 2.0, 3.0])
-    packed = scalar.pack([[1.0, 2.0, 3.0], [lane, 0.0, -lane], [0.0, 0.0, 1]])
+def test_pack_batches() -> None:
+    """Batches are scalars: they do not add an axis, and numbers stand for all samples."""
+    batch = Batch([1.0, 2.0, 3.0])
+    packed = scalar.pack([[1.0, 2.0, 3.0], [batch, 0.0, -batch], [0.0, 0.0, 1]])
     assert packed.shape == (3, 3)
-    samples = from_lanes(packed)
+    samples = to_samples(packed)
     for k in range(3):
         np.testing.assert_array_equal(samples[k], [[1.0, 2.0, 3.0], [k + 1, 0.0, -k - 1], [0.0, 0.0, 1.0]])
 
@@ -295,12 +295,12 @@ def test_vector_algebra(kind: str, seed: int) -> None:
     assert_same(out(scalar.cross(a, sb)), np.cross(a, b), 1e-15)
 
 
-def test_vector_algebra_of_lanes() -> None:
+def test_vector_algebra_of_batches() -> None:
     rng = np.random.default_rng(8)
     a, b = rng.normal(size=(2, 4, 3))
     A, B = rng.normal(size=(2, 4, 3, 3))
     c, C = rng.normal(size=3), rng.normal(size=(3, 3))
-    la, lb, lA, lB = lanes(a, 1), lanes(b, 1), lanes(A, 2), lanes(B, 2)
+    la, lb, lA, lB = from_samples(a, 1), from_samples(b, 1), from_samples(A, 2), from_samples(B, 2)
     for result, expected in (
         (scalar.dot(la, lb), np.einsum("ki,ki->k", a, b)),
         (scalar.norm(la), np.linalg.norm(a, axis=1)),
@@ -308,7 +308,7 @@ def test_vector_algebra_of_lanes() -> None:
         (lA @ lb, np.einsum("kij,kj->ki", A, b)),
         (lA @ lB, A @ B),
         (lA.T, np.swapaxes(A, 1, 2)),
-        # Floats beside lanes.
+        # Floats beside batches.
         (C @ lb, b @ C.T),
         (lA @ c, A @ c),
         (lA @ C, A @ C),
@@ -317,7 +317,7 @@ def test_vector_algebra_of_lanes() -> None:
         (scalar.cross(c, lb), np.cross(c, b)),
         (scalar.cross(lb, c), np.cross(b, c)),
     ):
-        assert_same(from_lanes(result), expected, 1e-15)
+        assert_same(to_samples(result), expected, 1e-15)
 
 
 def test_divide() -> None:
@@ -329,7 +329,7 @@ def test_divide() -> None:
     assert value(scalar.divide(Symbol(1.0), 4.0)) == 0.25
     assert value(scalar.divide(1.0, Symbol(4.0))) == 0.25
     assert scalar.divide(mpmath.mpf(1), 4.0) == mpmath.mpf("0.25")
-    np.testing.assert_array_equal(scalar.divide(1.0, Lane([2.0, 0.0])).samples, [0.5, math.inf])
+    np.testing.assert_array_equal(scalar.divide(1.0, Batch([2.0, 0.0])).samples, [0.5, math.inf])
     np.testing.assert_array_equal(scalar.divide(np.array([1.0, 3.0]), 2.0), [0.5, 1.5])
 
 

@@ -9,11 +9,17 @@ import numpy as np
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.joint import FrictionTerm
 from nacelle.model.robot import Robot
-from nacelle.spatial.inertia import parameters_from_com
-from nacelle.spatial.rotation import frame_with_z
+from nacelle.spatial.inertia import inertia_matrix, parameters_from_com
+from nacelle.spatial.rotation import frame_with_z, skew
 
 Array = np.ndarray
 BASES = ("viscous", "coulomb", "coulomb-smooth", "stribeck", "quadratic", "cubic")
+
+
+def spatial_inertia(parameters: Array) -> Array:
+    """Spatial inertia (6, 6) for twists [v; w] at the frame's origin ([KI2007] (14))."""
+    c_hat = skew(parameters[1:4])
+    return np.block([[parameters[0] * np.eye(3), -c_hat], [c_hat, inertia_matrix(parameters)]])
 
 
 def _about_com(rng: np.random.Generator, size: float, symmetric: bool) -> Array:

@@ -292,7 +292,7 @@ def differentiate(
     return dict(_compiled(robot, key)(*arrays))
 
 
-# ---- at the door
+# ---- the public API
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""Forward dynamics, mass matrix, bias, gravity and energies at the door."""
+"""Forward dynamics, mass matrix, bias, gravity and energies in the public API."""
 
 from __future__ import annotations
 

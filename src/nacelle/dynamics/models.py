@@ -66,7 +66,7 @@ class Model:
 
     def program(self, *, minimised: bool = True) -> Program:
         """The straight-line program, under the model's own name."""
-        made = make_program(self.function, self.robot, self.inputs, (), minimised, self.options)
+        made = make_program(self.function, self.robot, self.inputs, minimised=minimised, options=self.options)
         return Program(self.name, made.inputs, made.outputs, made.code, made.results)
 
     def compile(self, **settings: Any) -> Compiled:

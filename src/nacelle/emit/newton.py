@@ -1,13 +1,22 @@
-"""Newton's iteration: what it gives, and how it runs without a compiler.
+"""Newton's iteration: what it takes and gives, and how it runs without a compiler.
 
-The native form is in `nacelle.emit.jit.drivers`; both follow the same rules.
+A step program has the inputs y (n) and p (k) and the outputs dy (n) and error (): for f(y, p) = 0 it computes
+dy = -(∂f/∂y)⁻¹ f and, say, error = |f|, both at y. For every sample
+
+    y ← y + min(1, L / |dy|) dy     until error(y) <= tolerance,
+
+L the longest step. The error belongs to the y that is returned: no step is taken after the test, unless
+`polish` takes the one that the test has computed: convergence is quadratic, so only rounding is left then.
+
+The native form is in `nacelle.emit.jit.newton`; both follow the same rules.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +25,8 @@ from nacelle.emit.registry import Kernel
 from nacelle.program.program import Program
 
 CONVERGED, ITERATION_CAP, NOT_FINITE = 0, 1, 2
+
+_Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -28,13 +39,40 @@ class NewtonResult:
         status: 0 converged, 1 the iteration cap was reached, 2 a step or an error was not finite (N,).
     """
 
-    y: NDArray[np.float64]
+    y: _Array
     iterations: NDArray[np.int64]
     status: NDArray[np.int64]
 
 
-class Solver(Protocol):
-    """Newton's iteration around a step program; see `nacelle.emit.jit.drivers.Newton`."""
+@dataclass(frozen=True)
+class Rules:
+    """When the iteration ends, and how long its steps are.
+
+    Attributes:
+        tolerance: the error at which a sample is solved.
+        max_iterations: the most steps that are taken.
+        max_step: Euclidean length of the longest step.
+        polish: whether a sample that is solved takes one step more.
+    """
+
+    tolerance: float
+    max_iterations: int
+    max_step: float
+    polish: bool
+
+
+class Solver(ABC):
+    """Newton's iteration around a step program, for many samples.
+
+    Attributes:
+        program: the step.
+        n: number of unknowns.
+        k: number of parameters.
+    """
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.n, self.k = newton_sizes(program)
 
     def solve(
         self,
@@ -44,113 +82,142 @@ class Solver(Protocol):
         tolerance: float,
         max_iterations: int = 50,
         max_step: float = np.inf,
-        follow: bool = False,
         polish: bool = False,
+        follow: bool = False,
         threads: int = 1,
     ) -> NewtonResult:
-        """Solve for every sample."""
+        """Solve for every sample.
+
+        Args:
+            y0: where to start (N, n) or (1, n).
+            p: parameters (N, k) or (1, k).
+            tolerance: as in `Rules`, and so are the next three.
+            max_iterations: the most steps.
+            max_step: the longest step.
+            polish: whether a sample that is solved takes one step more.
+            follow: start each sample from the solution of the one before it, if that was solved, as
+                along a path; samples are then solved one after the other, and each thread's first
+                sample starts from y0.
+            threads: how many threads share the samples.
+        """
+        guess, parameters = rows(y0, self.n, "y0"), rows(p, self.k, "p")
+        rules = Rules(tolerance, max_iterations, max_step, polish)
+        return self._solve(guess, parameters, rules, follow, threads)
 
     def bind(
         self,
-        y0: NDArray[Any],
-        p: NDArray[Any],
-        y: NDArray[Any],
+        y0: _Array,
+        p: _Array,
+        y: _Array,
         *,
         tolerance: float,
         max_iterations: int = 50,
         max_step: float = np.inf,
         polish: bool = False,
     ) -> Callable[[], int]:
-        """Give a function that solves one sample in these very buffers, and returns its status."""
+        """Give a function that solves one sample in these very buffers, and returns its status.
+
+        Args:
+            y0: where to start (n,).
+            p: parameters (k,).
+            y: the solution (n,).
+            tolerance: as in `Rules`, and so are the others.
+            max_iterations: the most steps.
+            max_step: the longest step.
+            polish: whether a sample that is solved takes one step more.
+        """
+        for name, buffer, size in (("y0", y0, self.n), ("p", p, self.k), ("y", y, self.n)):
+            if buffer.shape != (size,) or buffer.dtype != np.float64 or not buffer.flags.c_contiguous:
+                raise ValueError(f"{name} must be a C-contiguous float64 array ({size},)")
+        return self._bind(y0, p, y, Rules(tolerance, max_iterations, max_step, polish))
+
+    @abstractmethod
+    def _solve(self, y0: _Array, p: _Array, rules: Rules, follow: bool, threads: int) -> NewtonResult: ...
+
+    @abstractmethod
+    def _bind(self, y0: _Array, p: _Array, y: _Array, rules: Rules) -> Callable[[], int]: ...
 
 
-class NumpyNewton:
+class NumpyNewton(Solver):
     """Newton's method around a step program's kernel, all samples at a time."""
 
     def __init__(self, program: Program, kernel: Kernel) -> None:
-        self.program, self._kernel = program, kernel
-        self.n, self.k = (variable.size for variable in program.inputs)
+        super().__init__(program)
+        self._kernel = kernel
 
-    def solve(
-        self,
-        y0: Any,
-        p: Any,
-        *,
-        tolerance: float,
-        max_iterations: int = 50,
-        max_step: float = np.inf,
-        follow: bool = False,
-        polish: bool = False,
-        threads: int = 1,
-    ) -> NewtonResult:
-        """Solve for every sample; arguments as in `nacelle.emit.jit.drivers.Newton.solve`."""
-        guess = np.atleast_2d(np.asarray(y0, dtype=np.float64))
-        parameters = np.atleast_2d(np.asarray(p, dtype=np.float64))
-        count = max(len(guess), len(parameters)) if min(len(guess), len(parameters)) else 0
-        y = np.broadcast_to(guess, (count, self.n)).copy()
-        parameters = np.ascontiguousarray(np.broadcast_to(parameters, (count, self.k)))
+    def _solve(self, y0: _Array, p: _Array, rules: Rules, follow: bool, threads: int) -> NewtonResult:
+        count = samples(y0, p)
+        y = np.broadcast_to(y0, (count, self.n)).copy()
+        p = np.ascontiguousarray(np.broadcast_to(p, (count, self.k)))
         iterations = np.zeros(count, dtype=np.int64)
         status = np.full(count, ITERATION_CAP, dtype=np.int64)
         if follow:
-            first = y[0].copy() if count else None
+            first = y[:1].copy()
             for row in range(count):
-                start = y[row - 1] if row and status[row - 1] == CONVERGED else first
-                one = self.solve(
-                    start,
-                    parameters[row],
-                    tolerance=tolerance,
-                    max_iterations=max_iterations,
-                    max_step=max_step,
-                    polish=polish,
-                )
+                start = y[row - 1 : row] if row and status[row - 1] == CONVERGED else first
+                one = self._solve(start, p[row : row + 1], rules, False, 1)
                 y[row], iterations[row], status[row] = one.y[0], one.iterations[0], one.status[0]
             return NewtonResult(y, iterations, status)
         left = np.arange(count)
-        for iteration in range(max_iterations + 1):
+        for iteration in range(rules.max_iterations + 1):
             if not left.size:
                 break
             dy, error = np.empty((left.size, self.n)), np.empty((left.size, 1))
-            self._kernel.run([np.ascontiguousarray(y[left]), parameters[left]], [dy, error], threads)
+            self._kernel.run([np.ascontiguousarray(y[left]), p[left]], [dy, error], threads)
             length = np.linalg.norm(dy, axis=1)
-            done = error[:, 0] <= tolerance
+            done = error[:, 0] <= rules.tolerance
             broken = ~done & ~(np.isfinite(error[:, 0]) & np.isfinite(length))
             status[left[done]], status[left[broken]] = CONVERGED, NOT_FINITE
-            if polish:
+            if rules.polish:
                 last = done & np.isfinite(length)
-                y[left[last]] += _shortened(dy[last], length[last], max_step)
+                y[left[last]] += _shortened(dy[last], length[last], rules.max_step)
             moves = ~done & ~broken
-            if iteration == max_iterations:
+            if iteration == rules.max_iterations:
                 break
             left = left[moves]
-            y[left] += _shortened(dy[moves], length[moves], max_step)
+            y[left] += _shortened(dy[moves], length[moves], rules.max_step)
             iterations[left] += 1
         return NewtonResult(y, iterations, status)
 
-    def bind(
-        self,
-        y0: NDArray[Any],
-        p: NDArray[Any],
-        y: NDArray[Any],
-        *,
-        tolerance: float,
-        max_iterations: int = 50,
-        max_step: float = np.inf,
-        polish: bool = False,
-    ) -> Callable[[], int]:
-        """Give a function that solves one sample in these very buffers, and returns its status."""
-
+    def _bind(self, y0: _Array, p: _Array, y: _Array, rules: Rules) -> Callable[[], int]:
         def solve() -> int:
-            found = self.solve(
-                *(y0, p),
-                tolerance=tolerance,
-                max_iterations=max_iterations,
-                max_step=max_step,
-                polish=polish,
-            )
-            y[:] = found.y[0]
-            return int(found.status[0])
+            one = self._solve(y0[None], p[None], rules, False, 1)
+            y[:] = one.y[0]
+            return int(one.status[0])
 
         return solve
+
+
+def newton_sizes(program: Program) -> tuple[int, int]:
+    """Check the form of a step program; give the numbers of unknowns and of parameters.
+
+    Raises:
+        ValueError: if it is of another form.
+    """
+    inputs = [variable.size for variable in program.inputs]
+    outputs = [variable.size for variable in program.outputs]
+    if len(inputs) != 2 or outputs != [inputs[0], 1]:
+        raise ValueError(
+            f"{program.name} is not a step program: inputs (y, p), outputs (dy, error), got the sizes "
+            f"{inputs} and {outputs}"
+        )
+    return inputs[0], inputs[1]
+
+
+def rows(array: Any, size: int, name: str) -> _Array:
+    """Give a C-contiguous array (N, size)."""
+    table = np.ascontiguousarray(np.atleast_2d(np.asarray(array, dtype=np.float64)))
+    if table.ndim != 2 or table.shape[1] != size:
+        raise ValueError(f"{name} has the shape {table.shape}, not (N, {size})")
+    return table
+
+
+def samples(*arrays: _Array) -> int:
+    """Give the number of samples of arrays with N rows or one."""
+    counts = {len(array) for array in arrays if len(array) != 1} or {1}
+    if len(counts) > 1:
+        raise ValueError(f"the arrays have different numbers of rows: {sorted(counts)}")
+    return counts.pop()
 
 
 def _shortened(dy: NDArray[Any], length: NDArray[Any], max_step: float) -> NDArray[Any]:

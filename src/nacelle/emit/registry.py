@@ -2,7 +2,7 @@
 
 A target turns a `Program` into something. Every target gives source text; those that can also run
 give a kernel. A module of this package registers its target at import, and `target(name)` imports the
-module of that name when it is first asked for, so that heavy packages load only when they are used.
+module of that name when it is first used, so that heavy packages load only when they are used.
 """
 
 from __future__ import annotations

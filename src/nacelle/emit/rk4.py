@@ -8,19 +8,20 @@ The program has the inputs x (n), u (m) and p (k) and the output dx (n) = f(x, u
 with u at its begin, middle and end, or held. With a control program, of inputs x (n), w (m) and p (k), u is
 what that gives at the begin of the step, held, and rows of w take the place of those of u.
 
-The native form is in `nacelle.emit.jit.drivers`; both follow the same rules.
+The native form is in `nacelle.emit.jit.rk4`; both follow the same rules.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nacelle.emit.newton import CONVERGED, NOT_FINITE
+from nacelle.emit.newton import CONVERGED, NOT_FINITE, rows, samples
 from nacelle.emit.registry import Kernel
 from nacelle.program.program import Program
 
@@ -44,8 +45,11 @@ class Rk4Result:
     status: NDArray[np.int64]
 
 
-class Integrator(Protocol):
-    """Fixed steps around a derivative program."""
+class Integrator(ABC):
+    """Fixed steps around a derivative program and, where there is one, a control program."""
+
+    def __init__(self, program: Program, control: Program | None) -> None:
+        self.sizes = sizes(program, control)
 
     def integrate(
         self, x0: Any, u: Any, p: Any, *, h: float, steps: int, every: int = 1, threads: int = 1
@@ -62,22 +66,16 @@ class Integrator(Protocol):
             every: a state is stored after so many steps, so there are steps // every of them.
             threads: how many threads share the samples.
         """
+        task = self.sizes.task(x0, u, p, steps, every)
+        stored = np.full((task.count, steps // every, self.sizes.n), np.nan)
+        final, completed = self._integrate(task, h, stored, threads)
+        return Rk4Result(stored, final, completed, np.where(completed < steps, NOT_FINITE, CONVERGED))
 
-
-def rows(array: Any, size: int, name: str) -> _Array:
-    """Give a C-contiguous array (N, size)."""
-    table = np.ascontiguousarray(np.atleast_2d(np.asarray(array, dtype=np.float64)))
-    if table.ndim != 2 or table.shape[1] != size:
-        raise ValueError(f"{name} has the shape {table.shape}, not (N, {size})")
-    return table
-
-
-def samples(*arrays: _Array) -> int:
-    """Give the number of samples of arrays with N rows or one."""
-    counts = {len(array) for array in arrays if len(array) != 1} or {1}
-    if len(counts) > 1:
-        raise ValueError(f"the arrays have different numbers of rows: {sorted(counts)}")
-    return counts.pop()
+    @abstractmethod
+    def _integrate(
+        self, task: Task, h: float, stored: _Array, threads: int
+    ) -> tuple[_Array, NDArray[np.int64]]:
+        """Fill the stored states (N, stored, n); give the last states (N, n) and the steps to them (N,)."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +97,7 @@ class Sizes:
             raise ValueError(f"u has {len(inputs) // (3 if staged else 1)} rows for {steps} steps")
         if steps < 0 or every < 1:
             raise ValueError(f"steps = {steps} and every = {every} must be positive")
-        return Task(start, inputs, staged, parameters, samples(start, parameters))
+        return Task(start, inputs, parameters, staged, steps, every)
 
 
 @dataclass(frozen=True)
@@ -109,16 +107,23 @@ class Task:
     Attributes:
         x0: initial states (N, n) or (1, n).
         u: inputs (steps, m) or (1, m), or (3 steps, m) if staged.
-        staged: whether there are three rows for each step.
         p: parameters (N, k) or (1, k).
-        count: number of samples N.
+        staged: whether there are three rows of u for each step.
+        steps: number of steps.
+        every: a state is stored after so many steps.
     """
 
     x0: _Array
     u: _Array
-    staged: bool
     p: _Array
-    count: int
+    staged: bool
+    steps: int
+    every: int
+
+    @property
+    def count(self) -> int:
+        """Number of samples N."""
+        return samples(self.x0, self.p)
 
     def stages(self, step: int) -> Sequence[_Array]:
         """Inputs (m,) at the begin, in the middle and at the end of a step."""
@@ -154,8 +159,8 @@ def sizes(program: Program, control: Program | None = None) -> Sizes:
     return Sizes(n, taken[1], k)
 
 
-class NumpyRk4:
-    """The Runge-Kutta method around kernels, all samples at a time; see `Integrator`."""
+class NumpyRk4(Integrator):
+    """The Runge-Kutta method around kernels, all samples at a time."""
 
     def __init__(
         self, program: Program, kernel: Callable[[Program], Kernel], control: Program | None = None
@@ -167,22 +172,19 @@ class NumpyRk4:
             kernel: what makes a program run.
             control: what gives u at the begin of every step.
         """
-        self.sizes = sizes(program, control)
+        super().__init__(program, control)
         self._derivative = _Rows(program, kernel(program))
         self._control = None if control is None else _Rows(control, kernel(control))
 
-    def integrate(
-        self, x0: Any, u: Any, p: Any, *, h: float, steps: int, every: int = 1, threads: int = 1
-    ) -> Rk4Result:
-        """Integrate from every initial state; arguments as in `Integrator`."""
-        task = self.sizes.task(x0, u, p, steps, every)
+    def _integrate(
+        self, task: Task, h: float, stored: _Array, threads: int
+    ) -> tuple[_Array, NDArray[np.int64]]:
         final = np.broadcast_to(task.x0, (task.count, self.sizes.n)).copy()
         p = np.broadcast_to(task.p, (task.count, self.sizes.k))
-        stored = np.full((task.count, steps // every, self.sizes.n), np.nan)
         completed = np.zeros(task.count, dtype=np.int64)
         left = np.arange(task.count)
         with np.errstate(all="ignore"):
-            for step in range(steps):
+            for step in range(task.steps):
                 if not left.size:
                     break
                 x = self._stepped(final[left], task.stages(step), p[left], h, threads)
@@ -190,9 +192,9 @@ class NumpyRk4:
                 left = left[finite]
                 final[left] = x[finite]
                 completed[left] += 1
-                if (step + 1) % every == 0:
-                    stored[left, (step + 1) // every - 1] = final[left]
-        return Rk4Result(stored, final, completed, np.where(completed < steps, NOT_FINITE, CONVERGED))
+                if (step + 1) % task.every == 0:
+                    stored[left, (step + 1) // task.every - 1] = final[left]
+        return final, completed
 
     def _stepped(self, x: _Array, stages: Sequence[_Array], p: _Array, h: float, threads: int) -> _Array:
         """The states (N, n) after one step."""

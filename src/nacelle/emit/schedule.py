@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from nacelle.program.graph import depth_first
 from nacelle.program.program import ARITY, Program
 
 
 def arguments(program: Program, k: int) -> tuple[int, ...]:
     """Give the instructions whose values instruction k uses."""
-    op, *rest = program.code[k]
-    return tuple(rest) if ARITY[op] else ()
+    op, *operands = program.code[k]
+    return tuple(operands) if ARITY[op] else ()
 
 
 def is_operation(program: Program, k: int) -> bool:
@@ -36,21 +37,8 @@ def live_operations(program: Program) -> list[int]:
 
 def _by_need(program: Program) -> list[int]:
     """List the live operations each just before the first that uses it, depth first from the results."""
-    order: list[int] = []
-    done = bytearray(len(program.code))
-    for result in program.results:
-        stack = [(result, False)]
-        while stack:
-            k, ready = stack.pop()
-            if done[k] or not is_operation(program, k):
-                continue
-            if ready:
-                done[k] = 1
-                order.append(k)
-                continue
-            stack.append((k, True))
-            stack.extend((a, False) for a in reversed(arguments(program, k)))
-    return order
+    order = depth_first(program.results, lambda k: arguments(program, k))
+    return [k for k in order if is_operation(program, k)]
 
 
 def last_uses(program: Program, order: Sequence[int]) -> dict[int, int]:

@@ -29,7 +29,7 @@ class Package:
         name: prefix of all names.
         robot: the robot.
         version: of nacelle.
-        wanted: what was asked for.
+        wanted: what is to be exported.
         entries: the functions.
     """
 
@@ -51,14 +51,8 @@ class Package:
 
 
 def counted(count: Count) -> str:
-    """A count in plain ASCII: "1023 operations: 480 +/-, 543 x or / (12 /), 6 sqrt"."""
-    text = f"{count.total} operations: {count.add} + or -, {count.mul} * or /"
-    if count.div:
-        text += f" ({count.div} of them /)"
-    for name in ("sqrt", "trig", "sign", "other"):
-        if getattr(count, name):
-            text += f", {getattr(count, name)} {name}"
-    return text
+    """A count in plain ASCII: "1023 operations: 480 + or -, 543 * or / (12 of them /), 6 sqrt"."""
+    return str(count).replace("+/-", "+ or -").replace("×/÷", "* or /").replace(" ÷)", " of them /)")
 
 
 def friction_words(wanted: Wanted) -> str:
@@ -75,21 +69,21 @@ def friction_words(wanted: Wanted) -> str:
 def watch_words(entry: Entry) -> list[str]:
     """What a controller has to know of the outputs that it watches."""
     names = {variable.name for variable in entry.program.outputs}
-    told = []
+    lines = []
     if "pivot" in names:
-        told.append(
+        lines.append(
             "pivot: below 1e-2 the fixed pivots of the program lose digits, or the pose is near a parallel "
             "singularity; at 0 there is no result."
         )
     if "gates" in names:
-        told.append(
+        lines.append(
             f"gates: below {NEAR_MARGIN:g} a leg is near a serial singularity (stretched, folded, an inner "
             f"loop flat), below {MET_MARGIN:g} its results mean nothing, below 0 it does not reach, and they "
             "are NaN."
         )
     if "branch" in names:
-        told.append(
+        lines.append(
             "branch: a negative number says that the legs have come to another assembly than that of the "
             "reference pose."
         )
-    return told
+    return lines

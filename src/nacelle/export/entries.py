@@ -1,6 +1,6 @@
 """What a package holds: models of a robot, each as one function with named inputs and outputs.
 
-An entry is a model of `nacelle.dynamics.models` told as a controller wants it: inputs that are empty or zero
+An entry is a model of `nacelle.dynamics.models` as a controller needs it: inputs that are empty or zero
 are folded away, and of the outputs the one that the model is named after comes first, followed by what is to
 be watched.
 """
@@ -16,13 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from nacelle.compile import make_program, make_split
+from nacelle.compile import Specification, make_program
+from nacelle.compile.specification import shapes_of
 from nacelle.dynamics.friction import friction_options
 from nacelle.dynamics.models import INPUTS, NAMES, Model, model
 from nacelle.emit.names import identifier
 from nacelle.emit.schedule import last_uses, schedule
-from nacelle.errors import KinematicsError, did_you_mean
-from nacelle.export.error import ExportError
+from nacelle.errors import ExportError, KinematicsError, did_you_mean
 from nacelle.kinematics.functions import branch_signs, closing_step
 from nacelle.kinematics.iteration.branch import branch_of
 from nacelle.kinematics.margins import margin_names
@@ -201,7 +201,7 @@ def entries(robot: Robot, prefix: str, wanted: Wanted) -> list[Entry]:
 def _entry(robot: Robot, prefix: str, name: str, wanted: Wanted) -> list[Entry]:
     """The function of a model; with numbers given at run time the function that prepares them comes first."""
     source = wanted.input if name == "inverse_dynamics" else "pose"
-    found = model(
+    source_model = model(
         robot,
         name,
         input=source,
@@ -212,33 +212,28 @@ def _entry(robot: Robot, prefix: str, name: str, wanted: Wanted) -> list[Entry]:
     label = name if source == "pose" else f"{name}_{source}"
     main = _MAIN[name]
     keep = (main,) if wanted.bare else (main, *_WATCHED)
-    shapes = {key: shape for key, shape in found.inputs.items() if key != "load" and 0 not in shape}
-    function = _told(found, shapes, keep)
+    shapes = {key: shape for key, shape in source_model.inputs.items() if key != "load" and 0 not in shape}
     title = _TITLES[name] + ("" if source == "pose" else f", from {source}")
-    if wanted.parameters:
-        return _prepared(robot, prefix, label, title, found, function, shapes, wanted.parameters)
-    program = make_program(function, robot, shapes, options=found.options)
-    return [Entry(label, title, replace(program, name=f"{prefix}_{label}"), words(found), found)]
+    function, groups = _restricted(source_model, shapes, keep), wanted.parameters
+    shapes = shapes_of(function, robot, shapes, groups)
+    specification = Specification(function, robot, shapes, groups=groups, options=source_model.options)
+    if groups:
+        return _prepared(specification, prefix, label, title, source_model)
+    program = replace(specification.program(), name=f"{prefix}_{label}")
+    return [Entry(label, title, program, words(source_model), source_model)]
 
 
 def _prepared(
-    robot: Robot,
-    prefix: str,
-    label: str,
-    title: str,
-    found: Model,
-    function: Callable[..., Any],
-    shapes: Mapping[str, tuple[int, ...]],
-    groups: tuple[str, ...],
+    specification: Specification, prefix: str, label: str, title: str, source_model: Model
 ) -> list[Entry]:
     """A model whose numbers are given at run time: what prepares them, and the function of a state."""
-    numbers = robot.numbers
+    numbers, groups = source_model.robot.numbers, specification.groups
     names, values = numbers.names(*groups), numbers.vector(*groups)
-    parts = make_split(function, robot, {"parameters": (len(names),), **shapes}, groups, True, found.options)
+    parts = specification.split()
     prepared = parts.prologue.evaluate(values.tolist())
     listed = "; ".join(f"{name} = {value:.9g}" for name, value in zip(names, values, strict=True))
     said = {
-        **words(found),
+        **words(source_model),
         "parameters": f"numbers of the robot in SI units, in this order, here as described: {listed}",
         "prepared": f"what {prefix}_{label}_prepare makes of the robot's numbers",
     }
@@ -246,33 +241,32 @@ def _prepared(
     second = replace(parts.body, name=f"{prefix}_{label}")
     about = f"what {label} needs of the robot's numbers; to be called once for every set of them"
     return [
-        Entry(f"{label}_prepare", about, first, said, found, {"parameters": tuple(values.tolist())}),
-        Entry(label, title, second, said, found, {"prepared": tuple(map(float, prepared))}),
+        Entry(f"{label}_prepare", about, first, said, source_model, {"parameters": tuple(values.tolist())}),
+        Entry(label, title, second, said, source_model, {"prepared": tuple(map(float, prepared))}),
     ]
 
 
-def _told(
-    found: Model, shapes: Mapping[str, tuple[int, ...]], keep: tuple[str, ...]
+def _restricted(
+    source_model: Model, shapes: Mapping[str, tuple[int, ...]], keep: tuple[str, ...]
 ) -> Callable[..., dict[str, Any]]:
     """The model's function of the inputs that are left, with the outputs that are kept."""
 
-    def told(robot: Robot, *arrays: Any, **options: Any) -> dict[str, Any]:
+    def restricted(robot: Robot, *arrays: Any, **options: Any) -> dict[str, Any]:
         given = dict(zip(shapes, arrays, strict=True))
-        values = [given.get(key, np.zeros(shape)) for key, shape in found.inputs.items()]
-        results = dict(found.function(robot, *values, **options))
+        values = [given.get(key, np.zeros(shape)) for key, shape in source_model.inputs.items()]
+        results = dict(source_model.function(robot, *values, **options))
         if "y" in given and "branch" in keep and branch_of(robot).size:
             results["branch"] = branch_signs(robot, given["x"], given["y"])["branch"]
         return {key: results[key] for key in keep if key in results}
 
-    sampler = sampler_of(found.function)
-    return told if sampler is None else sampled(sampler)(told)
+    sampler = sampler_of(source_model.function)
+    return restricted if sampler is None else sampled(sampler)(restricted)
 
 
 def _closing(robot: Robot, prefix: str) -> Entry:
     shapes = input_shapes(closing_step, robot)
     assert shapes is not None
-    made = make_program(closing_step, robot, shapes)
-    program = Program(f"{prefix}_{CLOSING}", made.inputs, made.outputs, made.code, made.results)
+    program = replace(make_program(closing_step, robot, shapes), name=f"{prefix}_{CLOSING}")
     said = {
         "y": "what iteration finds: joints of legs without a closed form",
         "x": _pose_words(robot),
@@ -288,13 +282,13 @@ def _pose_words(robot: Robot) -> str:
     return f"reduced pose {', '.join(layout.x_names)}; m, rad{unit}"
 
 
-def words(found: Model) -> dict[str, str]:
+def words(source_model: Model) -> dict[str, str]:
     """What the inputs and outputs of a model are; frames and units."""
-    robot = found.robot
+    robot = source_model.robot
     layout = layout_of(robot.motion)
     drives = ", ".join(actuator.name for actuator in robot.actuators)
     columns = ", ".join(layout.v_names)
-    said = dict(found.meaning)
+    said = dict(source_model.meaning)
     said |= {
         "x": _pose_words(robot),
         "y": f"what {CLOSING} finds at the pose x",

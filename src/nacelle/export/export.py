@@ -8,10 +8,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from nacelle.errors import did_you_mean
+from nacelle.errors import ExportError, did_you_mean
 from nacelle.export.about import Package
 from nacelle.export.entries import Wanted, entries, package_name
-from nacelle.export.error import ExportError
 from nacelle.export.folder import MANIFEST, check_folder, write_folder
 from nacelle.model.robot import Robot
 from nacelle.program.cost import Count
@@ -120,18 +119,18 @@ def _files(package: Package, target: str, precisions: Sequence[str], batch: bool
 
     wanted = package.wanted
     states = sample_states(package.robot, friction=wanted.friction, smooth=wanted.smooth)
-    found = {entry.label: vectors(entry, states) for entry in package.entries}
+    references = {entry.label: vectors(entry, states) for entry in package.entries}
     if target == "c":
         from nacelle.export.c.package import c_files
 
-        return c_files(package, found, precisions, batch)
+        return c_files(package, references, precisions, batch)
     if target == "numpy":
-        from nacelle.export.python.package import numpy_files
+        from nacelle.export.python.numpy_package import numpy_files
 
-        return numpy_files(package, found)
+        return numpy_files(package, references)
     from nacelle.export.python.casadi_package import casadi_files
 
-    return casadi_files(package, found)
+    return casadi_files(package, references)
 
 
 def _manifest(package: Package, target: str, precision: str, files: Mapping[str, str]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from nacelle.export.error import ExportError
+from nacelle.errors import ExportError
 
 MANIFEST = "nacelle.json"
 """The file that says what a package holds, and which files are its own."""
@@ -89,6 +89,6 @@ def _earlier(out: Path) -> set[str]:
     except (OSError, ValueError, KeyError, TypeError):
         return set()
     root = out.resolve()
-    found = {name for name in names if isinstance(name, str)} if isinstance(names, list) else set()
+    listed = {name for name in names if isinstance(name, str)} if isinstance(names, list) else set()
     # Nothing outside the folder is ever touched.
-    return {name for name in found if root in (root / name).resolve().parents}
+    return {name for name in listed if root in (root / name).resolve().parents}

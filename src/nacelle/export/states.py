@@ -94,12 +94,12 @@ def _elements(states: States) -> dict[str, Array]:
         for rows, values in zip(motion, (states.x, states.v, states.a), strict=True):
             rows[:, axis] = values[:, column]
     drives = joint_motion(robot, states.x, states.v, states.a).actuators
-    found: dict[str, Array] = {}
+    elements: dict[str, Array] = {}
     for form in read_legs(robot.numeric, mechanism):
         q = [values[:, form.drive.number, None] for values in drives]
         end = [motion[0] + np.asarray(reference.R) @ form.B - form.A, motion[1], motion[2]]
-        found |= _leg_elements(form, end, q, axes)
-    return found
+        elements |= _leg_elements(form, end, q, axes)
+    return elements
 
 
 def _leg_elements(form: LegForm, end: list[Array], q: list[Array], axes: list[int]) -> dict[str, Array]:
@@ -114,13 +114,13 @@ def _leg_elements(form: LegForm, end: list[Array], q: list[Array], axes: list[in
         u = np.cos(q[0]) * form.start + np.sin(q[0]) * side
         turned = np.cos(q[0]) * side - np.sin(q[0]) * form.start
         arm = [u, q[1] * turned, q[2] * turned - q[1] * q[1] * u]
-        found = {f"{form.name}_arm": np.stack(arm, axis=1)[:, :, axes]}
+        elements = {f"{form.name}_arm": np.stack(arm, axis=1)[:, :, axes]}
         reach = [form.arm * part for part in arm]
     else:
-        found = {f"{form.name}_slide": np.concatenate(q, axis=1)}
+        elements = {f"{form.name}_slide": np.concatenate(q, axis=1)}
         reach = [part * form.axis for part in q]
     rod = [(b - a) / form.length for a, b in zip(reach, end, strict=True)]
-    return found | {f"{form.name}_rod": np.stack(rod, axis=1)[:, :, axes]}
+    return elements | {f"{form.name}_rod": np.stack(rod, axis=1)[:, :, axes]}
 
 
 def _direction(r: list[Array]) -> list[Array]:

@@ -1,6 +1,6 @@
 """Reference vectors of an entry: states, what they give with 50 digits, and how exact an evaluation must be.
 
-The inputs are numbers of single precision, so that one set of vectors serves double and float. An error
+The inputs are numbers of single precision, so that one set of vectors tests double and float. An error
 counts relative to the largest entry of its output over all states. What is tolerated is a multiple of the
 error that the same program makes here, operation by operation in that precision.
 """
@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from nacelle.errors import ExportError
 from nacelle.export.entries import Entry
-from nacelle.export.error import ExportError
 from nacelle.export.states import States, inputs_at
 from nacelle.program import precise
 from nacelle.program.program import Program
@@ -61,9 +61,9 @@ def vectors(entry: Entry, states: States) -> Vectors:
         # Where the legs are closed there is no step to compare.
         states = replace(states, y=away(states.y))
     shapes = {variable.name: variable.shape for variable in program.inputs}
-    found = {**inputs_at(states, {k: s for k, s in shapes.items() if k not in entry.given})}
-    found |= {name: np.tile(values, (len(states.x), 1)) for name, values in entry.given.items()}
-    inputs = {name: np.asarray(found[name], dtype=np.float32).astype(float) for name in shapes}
+    given = {**inputs_at(states, {k: s for k, s in shapes.items() if k not in entry.given})}
+    given |= {name: np.tile(values, (len(states.x), 1)) for name, values in entry.given.items()}
+    inputs = {name: np.asarray(given[name], dtype=np.float32).astype(float) for name in shapes}
     rows = np.concatenate(list(inputs.values()), axis=1)
     wanted = np.array([precise.evaluate(program, row.tolist()) for row in rows])
     if not np.all(np.isfinite(wanted)):
@@ -79,10 +79,10 @@ def away(y: Array) -> Array:
     return np.asarray(y + _AWAY * np.random.default_rng(3).uniform(-1.0, 1.0, y.shape))
 
 
-def closed(entry: Entry, found: Vectors) -> Array:
+def closed(entry: Entry, vectors: Vectors) -> Array:
     """What the iteration of which an entry is the step finds from the starts among its vectors."""
-    x, rows = found.inputs["x"], []
-    for start, pose in zip(found.inputs["y"], x, strict=True):
+    x, rows = vectors.inputs["x"], []
+    for start, pose in zip(vectors.inputs["y"], x, strict=True):
         y = start
         for _ in range(_STEPS):
             y = y + np.array(precise.evaluate(entry.program, [*y.tolist(), *pose.tolist()])[: y.size])
@@ -93,10 +93,10 @@ def closed(entry: Entry, found: Vectors) -> Array:
 def _tolerance(
     program: Program, rows: Array, outputs: Mapping[str, Array], scale: Mapping[str, float], kind: Any
 ) -> dict[str, float]:
-    found = _split(program, rounded(program, rows, kind))
+    results = _split(program, rounded(program, rows, kind))
     limits = {}
     for name, values in outputs.items():
-        worst = float(np.max(np.abs(found[name] - values))) / scale[name]
+        worst = float(np.max(np.abs(results[name] - values))) / scale[name]
         least = _LEAST * float(np.finfo(kind).eps)
         limit = max(_FACTOR * worst, least) if np.isfinite(worst) else _LIMIT
         # Two digits, as written down.
@@ -107,7 +107,9 @@ def _tolerance(
 def rounded(program: Program, rows: Array, kind: Any) -> Array:
     """Evaluate on rows (states, inputs), every operation rounded to a type of NumPy."""
     columns = [np.asarray(column, dtype=kind) for column in rows.T]
-    code = tuple((op, kind(rest[0])) if op == "const" else (op, *rest) for op, *rest in program.code)
+    code = tuple(
+        (op, kind(operands[0])) if op == "const" else (op, *operands) for op, *operands in program.code
+    )
     with np.errstate(all="ignore"):
         same = Program(program.name, program.inputs, program.outputs, code, program.results)
         results = same.evaluate(columns)
@@ -116,8 +118,8 @@ def rounded(program: Program, rows: Array, kind: Any) -> Array:
 
 def _split(program: Program, values: Array) -> dict[str, Array]:
     """Results (states, all) by output."""
-    found, start = {}, 0
+    results, start = {}, 0
     for variable in program.outputs:
-        found[variable.name] = values[:, start : start + variable.size]
+        results[variable.name] = values[:, start : start + variable.size]
         start += variable.size
-    return found
+    return results

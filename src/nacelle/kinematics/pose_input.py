@@ -1,4 +1,4 @@
-"""Poses at the door: from the ways in which users write them to the reduced pose x."""
+"""Poses in the public API: from the ways in which users write them to the reduced pose x."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ class Workspace:
     conditioning: Array
     tool: str | None = None
 
-    # Drawing is bound at the public door.
+    # Drawing is bound in the public API.
     plot: ClassVar[Plot] = Plot()
 
     @property

@@ -1,1 +1,1 @@
-"""The program tower: tracing, straight-line programs, passes, cost. Knows no robot."""
+"""The compiler: tracing, straight-line programs, passes, cost. Knows no robot."""

@@ -101,8 +101,8 @@ def _store(g: Graph, dot: dict[int, int], k: int, value: int) -> None:
 
 
 def _entries(g: Graph, k: int) -> tuple[str, int, list[list[int]], list[int]]:
-    _, kind, n, *rest = g.nodes[k]
-    return kind, n, [rest[n * i : n * i + n] for i in range(n)], rest[n * n :]
+    _, kind, n, *entries = g.nodes[k]
+    return kind, n, [entries[n * i : n * i + n] for i in range(n)], entries[n * n :]
 
 
 def _solve_forward(g: Graph, k: int, dot: dict[int, int]) -> list[int] | None:

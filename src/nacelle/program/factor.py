@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 
-from nacelle.program.algebra import ONE, Algebra
+from nacelle.program.algebra.algebra import ONE, Algebra
 from nacelle.spatial.rounding import folded_total
 
 
@@ -33,12 +33,12 @@ def _best_factor(algebra: Algebra, item: int, uses: Counter[int]) -> tuple[int, 
     """The factor (with the sign of its power) that most products of a sum share."""
     if item not in algebra.linear:
         return None
-    found: dict[tuple[int, int], list[int]] = {}
+    shared: dict[tuple[int, int], list[int]] = {}
     for term in _products(algebra, item, uses):
         for base, k in algebra.power[term].items():
-            found.setdefault((base, 1 if k > 0 else -1), []).append(term)
+            shared.setdefault((base, 1 if k > 0 else -1), []).append(term)
     best: tuple[int, int, list[int]] | None = None
-    for (base, sign), terms in sorted(found.items()):
+    for (base, sign), terms in sorted(shared.items()):
         if len(terms) > 1 and (best is None or len(terms) > len(best[2])):
             best = (base, sign, terms)
     return best
@@ -52,9 +52,9 @@ def _take_out(
     common = min(abs(algebra.power[term][base]) for term in terms) * sign
     inner: dict[int, float] = {}
     for term in terms:
-        rest = dict(algebra.power[term])
-        rest[base] -= common
-        remainder = algebra.add_power(rest)
+        quotient = dict(algebra.power[term])
+        quotient[base] -= common
+        remainder = algebra.add_power(quotient)
         inner[remainder] = folded_total(inner.get(remainder, 0.0), form.pop(term))
         uses[term] -= 1
         for child in algebra.power[term]:

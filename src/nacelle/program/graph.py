@@ -17,7 +17,7 @@ which are lowered late (`nacelle.program.solve`).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from nacelle.spatial.recorded import Recorded, recorded
@@ -47,26 +47,26 @@ class Graph:
 
     def node(self, *node: Any) -> int:
         """Give the index of a node, new or old."""
-        found = self._table.get(node)
-        if found is None:
-            found = self._table[node] = len(self.nodes)
+        index = self._table.get(node)
+        if index is None:
+            index = self._table[node] = len(self.nodes)
             self.nodes.append(node)
             self.values.append(node[1] if node[0] == "const" else None)
-        return found
+        return index
 
     def const(self, value: float) -> int:
         """A constant, as it has appeared within rounding; -0.0 is taken as 0.0, and all NaN are one."""
         plain = type(value) is float
         if plain:
-            found = self._floats.get(value)
-            if found is not None:
-                return found
+            index = self._floats.get(value)
+            if index is not None:
+                return index
         number = value if isinstance(value, Recorded) else float(value)
         key: Node = ("const", self._constants.one(number) + 0.0) if number == number else ("const", math.nan)
-        found = self.node(*key)
+        index = self.node(*key)
         if plain:
-            self._floats[value] = found
-        return found
+            self._floats[value] = index
+        return index
 
     def _value(self, a: int) -> float:
         """The value of a node that is a constant."""
@@ -283,6 +283,28 @@ def children(node: Node) -> tuple[int, ...]:
     if op == "entry":
         return (node[1],)
     return node[1:]
+
+
+def depth_first(roots: Sequence[int], below: Callable[[int], Iterable[int]]) -> list[int]:
+    """What some roots need, each after what it is made of (`below`), which is made as late as can be."""
+    order: list[int] = []
+    state: dict[int, bool] = {}
+    stack = list(reversed(roots))
+    while stack:
+        item = stack[-1]
+        seen = state.get(item)
+        if seen is None:
+            new = [child for child in below(item) if not state.get(child)]
+            if new:
+                state[item] = False
+                new.reverse()
+                stack += new
+                continue
+        stack.pop()
+        if not seen:
+            state[item] = True
+            order.append(item)
+    return order
 
 
 def reachable(graph: Graph, roots: list[int]) -> list[int]:

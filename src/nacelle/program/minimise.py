@@ -11,7 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from nacelle.program.algebra import Algebra, Source, read, source, write
+from nacelle.program.algebra.algebra import Algebra
+from nacelle.program.algebra.read import Source, read, source
+from nacelle.program.algebra.write import write
 from nacelle.program.cost import cost, cost_of
 from nacelle.program.factor import factor
 from nacelle.program.graph import Graph

@@ -10,7 +10,7 @@ import heapq
 from collections.abc import Callable
 from typing import Any
 
-from nacelle.program.algebra import ONE, Algebra
+from nacelle.program.algebra.algebra import ONE, Algebra
 from nacelle.spatial.rounding import folded_total
 
 # A sum of more terms than this is not searched for pairs: their number grows with the square.

@@ -77,7 +77,7 @@ class Program:
         return len(self.results)
 
     def evaluate(self, inputs: Sequence[Any]) -> list[Any]:
-        """Evaluate on a flat list of scalars of any kind (floats, lanes, mpmath); the reference.
+        """Evaluate on a flat list of scalars of any kind (floats, batches, mpmath); the reference.
 
         Args:
             inputs: the scalars of all inputs, counted through.

@@ -22,21 +22,21 @@ def lower_solves(graph: Graph, roots: list[int], target: Graph) -> list[int]:
     place: dict[int, int] = {}
     solutions: dict[int, list[int]] = {}
     for k in reachable(graph, roots):
-        op, *rest = graph.nodes[k]
+        op, *operands = graph.nodes[k]
         if op == "const":
-            place[k] = target.const(rest[0])
+            place[k] = target.const(operands[0])
         elif op == "input":
-            place[k] = target.input(rest[0])
+            place[k] = target.input(operands[0])
         elif op == "solve":
-            kind, n = rest[0], rest[1]
-            entries = [place[c] for c in rest[2:]]
+            kind, n = operands[0], operands[1]
+            entries = [place[c] for c in operands[2:]]
             A = [entries[n * i : n * i + n] for i in range(n)]
             solutions[k] = lower(target, kind, A, entries[n * n :])
             place[k] = -1
         elif op == "entry":
-            place[k] = solutions[rest[0]][rest[1]]
+            place[k] = solutions[operands[0]][operands[1]]
         else:
-            place[k] = target.apply(op, *(place[c] for c in rest))
+            place[k] = target.apply(op, *(place[c] for c in operands))
     return [place[k] for k in roots]
 
 

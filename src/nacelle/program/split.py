@@ -134,11 +134,11 @@ def _slopes(graph: FoldingGraph, nodes: list[int], size: int) -> list[dict[int, 
     tape = graph.tape
     one = tape.const(1.0)
     columns = [forward(tape, nodes, {tape.input(p): one}) for p in range(size)]
-    found = [node for column in columns for node in column if node is not None]
-    program = linear("slopes", tape, (Variable("parameters", (size,)),), (), found)
+    slopes = [node for column in columns for node in column if node is not None]
+    program = linear("slopes", tape, (Variable("parameters", (size,)),), (), slopes)
     # The sample's own values, without what kinks add to them: only their being zero or one matters.
     with np.errstate(all="ignore"):
-        values = dict(zip(found, program.evaluate([float(g) for g in graph.given]), strict=True))
+        values = dict(zip(slopes, program.evaluate([float(g) for g in graph.given]), strict=True))
     result: list[dict[int, float]] = [{} for _ in nodes]
     for p, column in enumerate(columns):
         for k, node in enumerate(column):
@@ -157,18 +157,18 @@ def _separated(
 ) -> tuple[Program, list[Recorded]]:
     """The body, in which recorded constants are the scalars of its first input; and these constants."""
     constants: dict[float, Recorded] = {}
-    for op, *rest in whole.code:
-        if op == "const" and isinstance(rest[0], Recorded):
-            constants.setdefault(rest[0], rest[0])
+    for op, *operands in whole.code:
+        if op == "const" and isinstance(operands[0], Recorded):
+            constants.setdefault(operands[0], operands[0])
     place = {value: k for k, value in enumerate(constants)}
     shift = len(constants) - parameters.size
 
     def written(instruction: Instruction) -> Instruction:
-        op, *rest = instruction
+        op, *operands = instruction
         if op == "input":
-            return ("input", rest[0] + shift)
-        if op == "const" and isinstance(rest[0], Recorded):
-            return ("input", place[rest[0]])
+            return ("input", operands[0] + shift)
+        if op == "const" and isinstance(operands[0], Recorded):
+            return ("input", place[operands[0]])
         return instruction
 
     inputs = (Variable(PREPARED, (len(constants),)), *others)
@@ -181,14 +181,14 @@ def joined(prologue: Program, body: Program) -> Program:
     size, parameters = len(prologue.results), prologue.input_size
     code = list(prologue.code)
     place: list[int] = []
-    for op, *rest in body.code:
-        if op == "input" and rest[0] < size:
-            place.append(prologue.results[rest[0]])
+    for op, *operands in body.code:
+        if op == "input" and operands[0] < size:
+            place.append(prologue.results[operands[0]])
             continue
         place.append(len(code))
         if op == "input":
-            code.append((op, rest[0] - size + parameters))
+            code.append((op, operands[0] - size + parameters))
         else:
-            code.append((op, *rest) if op == "const" else (op, *(place[k] for k in rest)))
+            code.append((op, *operands) if op == "const" else (op, *(place[k] for k in operands)))
     inputs = (*prologue.inputs, *body.inputs[1:])
     return Program(body.name, inputs, body.outputs, tuple(code), tuple(place[k] for k in body.results))

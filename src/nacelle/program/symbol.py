@@ -8,17 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nacelle.program.graph import Graph
+from nacelle.spatial.operators import Functions, each
 from nacelle.spatial.recorded import Recorded
 
 _NUMBERS = (int, float, np.floating, np.integer)
 
 
-class Symbol:
+class Symbol(Functions):
     """A scalar of a graph; arithmetic makes new nodes."""
 
     __slots__ = ("graph", "index")
-    # NumPy leaves arithmetic between arrays and symbols to the symbol.
-    __array_ufunc__ = None
 
     def __init__(self, graph: Graph, index: int) -> None:
         self.graph = graph
@@ -43,34 +42,10 @@ class Symbol:
         index = self._of(other)
         if index is None:
             if isinstance(other, np.ndarray):
-                return _each(lambda entry: self._binary(op, entry, swapped), other)
+                return each(lambda entry: self._binary(op, entry, swapped), other)
             return NotImplemented
         first, second = (index, self.index) if swapped else (self.index, index)
         return Symbol(self.graph, getattr(self.graph, op)(first, second))
-
-    def __add__(self, other: Any) -> Any:
-        return self._binary("add", other)
-
-    def __radd__(self, other: Any) -> Any:
-        return self._binary("add", other, True)
-
-    def __sub__(self, other: Any) -> Any:
-        return self._binary("sub", other)
-
-    def __rsub__(self, other: Any) -> Any:
-        return self._binary("sub", other, True)
-
-    def __mul__(self, other: Any) -> Any:
-        return self._binary("mul", other)
-
-    def __rmul__(self, other: Any) -> Any:
-        return self._binary("mul", other, True)
-
-    def __truediv__(self, other: Any) -> Any:
-        return self._binary("div", other)
-
-    def __rtruediv__(self, other: Any) -> Any:
-        return self._binary("div", other, True)
 
     def __pow__(self, power: Any) -> Any:
         """Whole powers by repeated squaring; others are not primitives."""
@@ -90,9 +65,6 @@ class Symbol:
 
     def __pos__(self) -> Symbol:
         return self
-
-    def __abs__(self) -> Symbol:
-        return self._unary("abs")
 
     def __bool__(self) -> bool:
         raise TypeError("a traced value cannot decide a branch: use where(condition, a, b)")
@@ -123,30 +95,6 @@ class Symbol:
 
     def _unary(self, op: str) -> Symbol:
         return Symbol(self.graph, self.graph.unary(op, self.index))
-
-    def sqrt(self) -> Symbol:
-        """Square root."""
-        return self._unary("sqrt")
-
-    def sin(self) -> Symbol:
-        """Sine."""
-        return self._unary("sin")
-
-    def cos(self) -> Symbol:
-        """Cosine."""
-        return self._unary("cos")
-
-    def tanh(self) -> Symbol:
-        """Hyperbolic tangent."""
-        return self._unary("tanh")
-
-    def exp(self) -> Symbol:
-        """Exponential."""
-        return self._unary("exp")
-
-    def sign(self) -> Symbol:
-        """Sign, 0 at 0."""
-        return self._unary("sign")
 
     def atan2(self: Any, x: Any) -> Symbol:
         """Angle of the point (x, self); either may be a number."""
@@ -192,14 +140,6 @@ def _index(graph: Graph, value: Any) -> int:
 def _function(op: str, a: Any, b: Any) -> Symbol:
     graph: Graph = a.graph if isinstance(a, Symbol) else b.graph
     return Symbol(graph, graph.binary(op, _index(graph, a), _index(graph, b)))
-
-
-def _each(function: Any, array: NDArray[Any]) -> NDArray[Any]:
-    """Apply a function to every entry; the result is an array of objects."""
-    result = np.empty(array.shape, dtype=object)
-    for place, entry in np.ndenumerate(array):
-        result[place] = function(entry)
-    return result
 
 
 def symbols(graph: Graph, start: int, shape: tuple[int, ...]) -> Any:

@@ -110,11 +110,11 @@ def graph_of(program: Program) -> tuple[Graph, list[int]]:
 def replayed(program: Program, graph: Graph) -> list[int]:
     """The results of a program as nodes of a graph, which folds on the way."""
     place: list[int] = []
-    for op, *rest in program.code:
+    for op, *operands in program.code:
         if op == "const":
-            place.append(graph.const(rest[0]))
+            place.append(graph.const(operands[0]))
         elif op == "input":
-            place.append(graph.input(rest[0]))
+            place.append(graph.input(operands[0]))
         else:
-            place.append(graph.apply(op, *(place[c] for c in rest)))
+            place.append(graph.apply(op, *(place[c] for c in operands)))
     return [place[k] for k in program.results]

@@ -124,7 +124,7 @@ def _stages(found: Model, total: Count) -> tuple[Stage, ...]:
     if not found.options.get("friction"):
         return ()
     rigid = make_program(
-        found.function, found.robot, found.inputs, (), True, {**found.options, "friction": False}
+        found.function, found.robot, found.inputs, options={**found.options, "friction": False}
     )
     without = count(rigid)
     return (

@@ -34,7 +34,7 @@ from nacelle.simulation.rigid_loop import (
     compiled_jacobian,
     flow_driver,
 )
-from nacelle.spatial.lane import from_lanes, lanes
+from nacelle.spatial.batch import from_samples, to_samples
 from nacelle.spatial.scalar import Array
 
 
@@ -129,7 +129,7 @@ class RigidPlant:
         c = s[..., :n]
         if self.mechanism.layout.quaternion is None:
             return c, s[..., n : 2 * n]
-        x = from_lanes(pose_of(self.mechanism, lanes(c, 1), self.quat_0))
+        x = to_samples(pose_of(self.mechanism, from_samples(c, 1), self.quat_0))
         return np.asarray(x), s[..., n : 2 * n]
 
     def unknowns(self, s: Array) -> Array:

@@ -50,7 +50,7 @@ class Simulation:
         end: where the integrator stood at the end, for `resume`.
     """
 
-    # How a run is drawn is registered at the public door.
+    # How a run is drawn is registered in the public API.
     plot: ClassVar[Plot] = Plot()
 
     plant: Plant

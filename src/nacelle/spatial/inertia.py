@@ -44,13 +44,6 @@ def inertia_about_com(parameters: Array) -> Array:
     return np.asarray(plus(inertia_matrix(parameters), product(c_hat, c_hat) / mass))
 
 
-def spatial_inertia(parameters: Array) -> Array:
-    """Spatial inertia (6, 6) for twists [v; w] at the frame's origin ([KI2007] (14))."""
-    mass, first_moment = parameters[0], parameters[1:4]
-    c_hat = skew(first_moment)
-    return np.block([[mass * np.eye(3), -c_hat], [c_hat, inertia_matrix(parameters)]])
-
-
 def transform_parameters(R: Array, p: Array, parameters: Array) -> Array:
     """Ten parameters of the same body seen from another frame.
 

@@ -47,8 +47,8 @@ def sampled(sampler: Callable[..., Any]) -> Callable[[_F], _F]:
 
 def sampler_of(function: Callable[..., Any]) -> Callable[..., Any] | None:
     """How the inputs of a function are drawn; None if it does not declare that."""
-    found: Callable[..., Any] | None = getattr(function, "physics_samples", None)
-    return found
+    sampler: Callable[..., Any] | None = getattr(function, "physics_samples", None)
+    return sampler
 
 
 def input_shapes(function: Callable[..., Any], robot: Any) -> dict[str, tuple[int, ...]] | None:

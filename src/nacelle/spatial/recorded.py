@@ -19,6 +19,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from nacelle.spatial.operators import Operators, each
 from nacelle.spatial.trigonometry import sine_cosine
 
 _KINKED = ("abs", "sign", "min", "max", "where")
@@ -52,12 +53,10 @@ class Tape(Protocol):
         """Any operation by name."""
 
 
-class Recorded(float):
+class Recorded(Operators, float):
     """A float that was computed from given numbers, with its node on a tape."""
 
     __slots__ = ("node", "tape")
-    # NumPy leaves arithmetic between arrays and recorded floats to the latter.
-    __array_ufunc__ = None
     tape: Tape
     node: int
 
@@ -67,12 +66,10 @@ class Recorded(float):
         self.tape, self.node = tape, node
         return self
 
-    def _two(self, op: str, other: Any, swapped: bool = False) -> Any:
+    def _binary(self, op: str, other: Any, swapped: bool = False) -> Any:
+        """The operation; 0 times anything is 0, and a plain number."""
         if isinstance(other, np.ndarray):
-            result = np.empty(other.shape, dtype=object)
-            for place, entry in np.ndenumerate(other):
-                result[place] = self._two(op, entry, swapped)
-            return result
+            return each(lambda entry: self._binary(op, entry, swapped), other)
         if not isinstance(other, float | int | np.integer):
             # A traced symbol or another scalar, for which this is a number.
             return NotImplemented
@@ -83,38 +80,6 @@ class Recorded(float):
         pair = ((float(other), node), (float(self), self.node))
         (a, first), (b, second) = pair if swapped else pair[::-1]
         return Recorded(_ARITHMETIC[op](a, b), self.tape, getattr(self.tape, op)(first, second))
-
-    def __add__(self, other: Any) -> Any:
-        """Sum."""
-        return self._two("add", other)
-
-    def __radd__(self, other: Any) -> Any:
-        """Sum."""
-        return self._two("add", other, swapped=True)
-
-    def __sub__(self, other: Any) -> Any:
-        """Difference."""
-        return self._two("sub", other)
-
-    def __rsub__(self, other: Any) -> Any:
-        """Difference from another number."""
-        return self._two("sub", other, swapped=True)
-
-    def __mul__(self, other: Any) -> Any:
-        """Product; 0 times anything is 0, and known to be."""
-        return self._two("mul", other)
-
-    def __rmul__(self, other: Any) -> Any:
-        """Product."""
-        return self._two("mul", other, swapped=True)
-
-    def __truediv__(self, other: Any) -> Any:
-        """Quotient."""
-        return self._two("div", other)
-
-    def __rtruediv__(self, other: Any) -> Any:
-        """Quotient of another number by this one."""
-        return self._two("div", other, swapped=True)
 
     def __neg__(self) -> Recorded:
         """Negation."""

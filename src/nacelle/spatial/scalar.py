@@ -1,9 +1,9 @@
-"""The scalar contract: one set of primitives for floats, lanes, traced symbols and mpmath numbers.
+"""The scalar contract: one set of primitives for floats, batches, traced symbols and mpmath numbers.
 
 Physics is written with arrays of *scalars*. A scalar is
 
 - a float,
-- a *lane*, many samples as one scalar (`nacelle.spatial.lane`),
+- a *batch*, many samples as one scalar (`nacelle.spatial.batch`),
 - a float that remembers how it was made (`nacelle.spatial.recorded`),
 - an object of any class with arithmetic operators and with methods named as the primitives below
   (a traced symbol),
@@ -166,8 +166,8 @@ def at_sample(values: Any) -> Array:
 
 
 def _sample(value: Scalar) -> float:
-    found = getattr(value, "sample", value)
-    return float(value if found is None else found)
+    sample = getattr(value, "sample", value)
+    return float(value if sample is None else sample)
 
 
 def settled(values: Array) -> Array:
@@ -209,25 +209,25 @@ def product(A: Array, B: Array) -> Array:
         return np.asarray(A @ B)
     left, right = (A if A.ndim > 1 else A[None]), (B if B.ndim > 1 else B[:, None])
     if A.dtype != object and B.dtype != object:
-        found = ordered_product(left, right)
+        product = ordered_product(left, right)
     else:
-        found = np.empty((left.shape[0], right.shape[1]), dtype=object)
+        product = np.empty((left.shape[0], right.shape[1]), dtype=object)
         columns = [list(right[:, j]) for j in range(right.shape[1])]
         for i in range(left.shape[0]):
             row = list(left[i])
             for j, column in enumerate(columns):
-                found[i, j] = _sum_of_products(row, column)
-    return np.asarray(found.reshape(A.shape[:-1] + B.shape[1:]))
+                product[i, j] = _sum_of_products(row, column)
+    return np.asarray(product.reshape(A.shape[:-1] + B.shape[1:]))
 
 
 def _sum_of_products(row: list[Scalar], column: list[Scalar]) -> Scalar:
     terms = [x * y for x, y in zip(row, column, strict=True)]
     if terms and isinstance(terms[0], float) and all(isinstance(term, float) for term in terms):
         return ordered_sum(terms)
-    found = terms[0]
+    summed = terms[0]
     for term in terms[1:]:
-        found = found + term
-    return found
+        summed = summed + term
+    return summed
 
 
 def dot(a: Array, b: Array) -> Scalar:

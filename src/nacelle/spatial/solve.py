@@ -1,6 +1,6 @@
 """Solving small linear systems over any scalar.
 
-For traced symbols a solve is one node of the graph, lowered late; for floats and lanes LAPACK does it, for
+For traced symbols a solve is one node of the graph, lowered late; for floats and batches LAPACK does it, for
 other numbers elimination with pivoting.
 """
 

@@ -17,8 +17,8 @@ from nacelle.kinematics.tree.spanning_tree import Turn, coordinates_from_steps, 
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from support.compare import assert_same
-from support.lane_kinematics import open_loops, poses_around
 from support.leg_robots import CASES, HEXAPOD_LEGS, TRANSLATING_LEGS
+from support.uncompiled import open_loops, poses_around
 
 
 def moved_frame(robot: Robot, joint: int, side: str, change: Callable[[Pose], Pose]) -> Robot:

@@ -21,7 +21,7 @@ from nacelle.kinematics.legs.subproblem import (
     two_turns,
 )
 from nacelle.kinematics.tree.spanning_tree import Turn
-from nacelle.spatial.lane import from_lanes, lanes
+from nacelle.spatial.batch import from_samples, to_samples
 from support.compare import assert_same
 
 numbers = st.floats(-2.0, 2.0, allow_nan=False)
@@ -202,13 +202,13 @@ def test_ball_aim(d: np.ndarray, seed: int) -> None:
     assert turn == pytest.approx(np.arccos(np.clip(cosine, -1.0, 1.0)), abs=1e-6)
 
 
-def test_over_lanes() -> None:
-    """The same formulas over lanes, sample by sample."""
+def test_over_batches() -> None:
+    """The same formulas over batches, sample by sample."""
     rng = np.random.default_rng(0)
     e, w = rng.normal(size=(2, 50, 3))
     length2 = np.linalg.norm(w - e, axis=1) ** 2 * rng.uniform(0.9, 1.1, 50)
-    value, gate, _ = circle_to_point(lanes(e, 1), lanes(w, 1), lanes(length2, 0)[()], 1)
-    c, s, g = (from_lanes(part) for part in (value.c, value.s, gate))
+    value, gate, _ = circle_to_point(from_samples(e, 1), from_samples(w, 1), from_samples(length2, 0)[()], 1)
+    c, s, g = (to_samples(part) for part in (value.c, value.s, gate))
     for k in range(50):
         with np.errstate(invalid="ignore"):
             one, its_gate, _ = circle_to_point(e[k], w[k], length2[k], 1)

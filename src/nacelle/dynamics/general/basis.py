@@ -26,7 +26,7 @@ from nacelle.kinematics.general.vectors import ZERO
 from nacelle.kinematics.mechanism.assembly import rate_scale
 from nacelle.kinematics.mechanism.mechanism import Mechanism
 from nacelle.model.robot import Robot
-from nacelle.spatial.lane import Lane, lanes
+from nacelle.spatial.batch import Batch, from_samples
 from nacelle.spatial.scalar import Array, Scalar, pack
 
 _MOTIONS = 5
@@ -107,9 +107,9 @@ def _columns(robot: Robot, plan: Plan) -> tuple[list[tuple[int, int]], dict[Key,
     unit = rate_scale(robot)[list(plan.mechanism.independent)]
     v, a = rng.normal(size=(2, count, n)) * unit
     a = a * 3.0
-    placed = place(robot, plan.mechanism, plan.parts, lanes(x, 1), lanes(y, 1))
+    placed = place(robot, plan.mechanism, plan.parts, from_samples(x, 1), from_samples(y, 1))
     legs = eliminated(plan, placed)
-    moving = motion(legs, lanes(v, 1), lanes(a, 1))
+    moving = motion(legs, from_samples(v, 1), from_samples(a, 1))
     chains, at_end = placed.chains, end_ties(placed)
     nodes = [node for node in range(1, len(chains.nodes)) if node not in chains.roots]
     points = {node: reference_point(placed, node) for node in nodes}
@@ -177,7 +177,7 @@ def _columns(robot: Robot, plan: Plan) -> tuple[list[tuple[int, int]], dict[Key,
 def _samples(values: Array, count: int) -> Array:
     """Arrays of samples as floats (count, ...)."""
     flat = [
-        np.broadcast_to(entry.samples if isinstance(entry, Lane) else float(entry), (count,))
+        np.broadcast_to(entry.samples if isinstance(entry, Batch) else float(entry), (count,))
         for entry in np.asarray(values, dtype=object).ravel()
     ]
     return np.stack(flat, axis=1).reshape(count, *np.shape(values))

@@ -26,7 +26,9 @@ def chosen(
     def search() -> str:
         sizes = []
         for way in WAYS:
-            program = make_program(function, robot, shapes, (), False, {**options, **way._asdict()})
+            program = make_program(
+                function, robot, shapes, minimised=False, options={**options, **way._asdict()}
+            )
             sizes.append((float(count(program).total), cost(program)))
         return json.dumps(WAYS[sizes.index(min(sizes))]._asdict())
 

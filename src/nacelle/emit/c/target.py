@@ -12,107 +12,12 @@ sin, cos, tanh, exp or atan2 would keep them from it, so these have parts of the
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from types import MappingProxyType
-from typing import Literal
-
 from nacelle.emit.c import parts as c_parts
-from nacelle.emit.names import Names, entry_name, remark
+from nacelle.emit.c.interface import Array, COptions, Interface, framed
+from nacelle.emit.names import remark
 from nacelle.emit.registry import Target, register
 from nacelle.emit.schedule import arguments
-from nacelle.program.program import Program, Variable
-
-
-@dataclass(frozen=True)
-class COptions:
-    """How C is written.
-
-    Attributes:
-        real: type of all numbers, double or float; constants are rounded to it here.
-        name: of the function, the files and the prefix of all names; the program's if empty. A plain word
-            gets the ending `_eval`.
-        batch: whether there is a batch entry; without one the body is plainer.
-        part: operations of a part, from which on a program is cut.
-        lanes: samples of a tile; 0 for 64 bytes of them.
-        units: what to say of each variable in the header, by the variable's name: a unit, a frame.
-        about: what to say of the function in the header.
-        plain: whether numbers are of the type itself, not of one named after the function.
-    """
-
-    real: Literal["double", "float"] = "double"
-    name: str = ""
-    batch: bool = True
-    part: int = 700
-    lanes: int = 0
-    units: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
-    about: str = ""
-    plain: bool = False
-
-    @property
-    def tile(self) -> int:
-        """Samples of a tile."""
-        return self.lanes or (8 if self.real == "double" else 16)
-
-
-@dataclass(frozen=True)
-class Array:
-    """An argument of the functions: a variable under the name that it has in C."""
-
-    name: str
-    stride: str
-    variable: Variable
-
-    @property
-    def size(self) -> int:
-        """Number of scalars."""
-        return self.variable.size
-
-
-class Interface:
-    """The names that a program has in C."""
-
-    def __init__(self, program: Program, options: COptions) -> None:
-        """Sanitise all names and keep them apart."""
-        self.program = program
-        self.options = options
-        self.name = entry_name(options.name or program.name)
-        self.real: str = options.real if options.plain else f"{self.name}_real"
-        self.guard = f"{self.name}_h_included"
-        own = ("batch", "real", "h_included", "inline", "apart", "min", "max", "sign", "newton", "rk4")
-        self.names = Names((self.name, *(f"{self.name}_{word}" for word in own), *"hijknsw"))
-        self.inputs = [self._array(variable, "x") for variable in program.inputs]
-        self.outputs = [self._array(variable, "y") for variable in program.outputs]
-
-    def _array(self, variable: Variable, fallback: str) -> Array:
-        name = self.names.unique(variable.name, fallback)
-        return Array(name, self.names.unique(f"{name}_stride"), variable)
-
-    def single(self, *, restrict: bool) -> str:
-        """Write the head of the entry for one sample."""
-        star = "*restrict " if restrict else "*"
-        texts = [f"const {self.real} {star}{array.name}" for array in self.inputs]
-        texts += [f"{self.real} {star}{array.name}" for array in self.outputs]
-        return c_parts.call(f"void {self.name}", texts or ["void"])
-
-    def batch(self, *, restrict: bool) -> str:
-        """Write the head of the entry for many samples."""
-        star = "*restrict " if restrict else "*"
-        texts = ["size_t n"]
-        texts += [f"const {self.real} {star}{a.name}, size_t {a.stride}" for a in self.inputs]
-        texts += [f"{self.real} {star}{a.name}" for a in self.outputs]
-        return c_parts.call(f"void {self.name}_batch", texts)
-
-    def describe(self, array: Array) -> str:
-        """Say what an array is, in a line of a comment."""
-        variable = array.variable
-        shape = " x ".join(str(n) for n in variable.shape)
-        size = f"{variable.size} number{'' if variable.size == 1 else 's'}"
-        shape = f", {shape} row by row" if len(variable.shape) > 1 else ""
-        unit = remark(self.options.units.get(variable.name, ""))
-        # The name as it was, where it had to be changed.
-        called = f" ({remark(variable.name)})" if remark(variable.name) != array.name else ""
-        return f"{array.name}{called}: {size}{shape}" + (f"; {unit}" if unit else "")
+from nacelle.program.program import Program
 
 
 class _Writer:
@@ -136,11 +41,11 @@ class _Writer:
 
     def value(self, k: int, here: set[int]) -> str:
         """Write the value of an instruction inside a part that makes the values `here`."""
-        op, *rest = self.program.code[k]
+        op, *operands = self.program.code[k]
         if op == "const":
-            return c_parts.number(rest[0], self.options.real)
+            return c_parts.number(operands[0], self.options.real)
         if op == "input":
-            array, place = self.inputs[rest[0]]
+            array, place = self.inputs[operands[0]]
             return self.at(array.name, place)
         return self.local[k] if k in here else self.at("w", self.cut.passed.slot[k])
 
@@ -176,10 +81,10 @@ class _Writer:
         real = self.interface.real
         read = {self.inputs[place][0].name for place in part.inputs}
         made = {self.outputs[place][0].name for place in part.outputs}
-        found = [(f"const {real}", a.name) for a in self.interface.inputs if a.name in read]
+        arrays = [(f"const {real}", a.name) for a in self.interface.inputs if a.name in read]
         if part.fetched or part.kept:
-            found.append((real if part.kept else f"const {real}", "w"))
-        return found + [(real, a.name) for a in self.interface.outputs if a.name in made]
+            arrays.append((real if part.kept else f"const {real}", "w"))
+        return arrays + [(real, a.name) for a in self.interface.outputs if a.name in made]
 
     def functions(self) -> list[str]:
         """Write the parts as functions."""
@@ -314,31 +219,23 @@ def _header(interface: Interface, writer: _Writer) -> str:
         " * Further: -march=native -ffp-contract=fast fuse products and sums; -fno-tree-slp-vectorize saves",
         " * gcc a third of its time over long programs and loses nothing.",
         " */",
-        f"#ifndef {interface.guard}",
-        f"#define {interface.guard}",
-        "",
-        "#include <stddef.h>",
-        "",
-        "#ifdef __cplusplus",
-        'extern "C" {',
-        "#endif",
-        "",
+    ]
+    declared = [
         *(() if options.plain else (f"typedef {options.real} {interface.real};", "")),
         "/* Evaluate one sample. */",
         f"{interface.single(restrict=False)};",
         "",
     ]
     if options.batch:
-        lines += [
+        declared += [
             "/*",
             " * Evaluate n samples. Those of an input lie its stride apart, counted in numbers; with",
-            " * stride 0 one sample serves all. Those of an output follow each other without gaps.",
+            " * stride 0 all samples share one. Those of an output follow each other without gaps.",
             " */",
             f"{interface.batch(restrict=False)};",
             "",
         ]
-    lines += ["#ifdef __cplusplus", "}", "#endif", "", f"#endif /* {interface.guard} */", ""]
-    return "\n".join(lines)
+    return "\n".join(lines + framed(interface.guard, ["<stddef.h>"], declared))
 
 
 def _source(interface: Interface, writer: _Writer, include: str) -> str:
@@ -411,5 +308,3 @@ def source(program: Program) -> str:
 
 
 register(Target("c", source))
-
-__all__ = ["COptions", "Interface", "c_definition", "c_source", "source"]

@@ -47,7 +47,7 @@ def attempt(
         store: where failures are remembered beyond this process.
         mark: what else the outcome depends on: the kind of code, the emitter's source.
     """
-    told, hashes = "", [_hash(program) for program in programs]
+    first_reason, hashes = "", [_hash(program) for program in programs]
     for options in LADDER:
         key = json.dumps(["compiler failure", mark, jit.host_key(options), hashes])
         reason = _remembered(store, key)
@@ -59,11 +59,11 @@ def attempt(
                 if not isinstance(error, CompilerError) or error.lasting:
                     _remember(store, key, reason)
             else:
-                if told:
-                    warn_once(f"{label} is compiled without optimisation: {told}")
+                if first_reason:
+                    warn_once(f"{label} is compiled without optimisation: {first_reason}")
                 return result
-        told = told or reason
-    warn_once(f"{label} runs as NumPy, far slower: {told}")
+        first_reason = first_reason or reason
+    warn_once(f"{label} runs as NumPy, far slower: {first_reason}")
     return plain()
 
 

@@ -2,7 +2,7 @@
 
 A vector of W lanes holds the same value of W samples. The functions written here work on a *tile*, the
 memory of one evaluation: an array of vectors that holds the inputs, values between chunks, and results
-(see `jit_plan`). Nothing outside the module is referenced: sin, cos and the like are called through a
+(see `plan`). Nothing outside the module is referenced: sin, cos and the like are called through a
 table of addresses that is handed in, so an object loads without symbols to resolve, on every system.
 
 No fast-math flag is used: NaN, infinities and signed zeros are what IEEE 754 says. Products are fused

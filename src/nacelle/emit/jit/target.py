@@ -14,33 +14,26 @@ from __future__ import annotations
 
 import array
 import ctypes
-import ctypes.util
 import functools
-import itertools
 import os
-import platform
 import struct
-import sys
-import threading
 from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from llvmlite.binding import orcjit
 from numpy.typing import NDArray
 
 from nacelle.emit.jit import compiler, compiler_worker
-from nacelle.emit.jit.batch import batch, single, single_in_tile
-from nacelle.emit.jit.instructions import LIBRARY, attributes, evaluation, stride
+from nacelle.emit.jit.entries import batch, single, single_in_tile
+from nacelle.emit.jit.instructions import attributes, evaluation, stride
+from nacelle.emit.jit.library import Library, address, aligned_memory, library_table, share
 from nacelle.emit.jit.plan import Plan, plan
 from nacelle.emit.machine import Machine, host
 from nacelle.emit.registry import Target, TargetError, register
 from nacelle.program.program import Program
 
-_ALIGNMENT = 64
 _FLOAT64 = np.dtype(np.float64)
 # Changes when the entries or the layout of what they are given change.
 _VERSION = 2
@@ -112,22 +105,22 @@ def module_texts(program: Program, options: Options = DEFAULT) -> tuple[str, str
     inputs = [variable.size for variable in program.inputs]
     outputs = [variable.size for variable in program.outputs]
     many = [
-        _info([_VERSION, width, options.tiles, stride(layout, width)]),
+        info([_VERSION, width, options.tiles, stride(layout, width)]),
         evaluation(layout, width, "v_"),
         batch(layout, inputs, outputs, width, options.tiles),
     ]
     if layout.operations > _LONG:
         return module([*many, single_in_tile(layout, inputs, outputs, width)], options), ""
     one = [
-        _info([_VERSION, stride(layout, 1)]),
+        info([_VERSION, stride(layout, 1)]),
         evaluation(layout, 1, "s_"),
         single(layout, inputs, outputs),
     ]
     return module(many, options), module(one, options, 1)
 
 
-def _info(numbers: Sequence[int]) -> str:
-    """Write what the loader must know."""
+def info(numbers: Sequence[int]) -> str:
+    """Write what the loader must know: some integers."""
     listed = ", ".join(f"i64 {number}" for number in numbers)
     return f"@nacelle_info = constant [{len(numbers)} x i64] [{listed}]"
 
@@ -189,67 +182,6 @@ def objects(image: bytes) -> tuple[bytes, bytes]:
     return image[_HEAD.size : _HEAD.size + many], image[_HEAD.size + many :]
 
 
-_numbers = itertools.count()
-_lock = threading.Lock()
-
-
-@functools.cache
-def _linker() -> orcjit.LLJIT:
-    this = host()
-    machine = compiler_worker.target_machine(this.triple, this.cpu, this.features, 0)
-    # JITLink loads four times as fast as the older linker.
-    return orcjit.create_lljit_compiler(machine, use_jit_link=True, suppress_errors=True)
-
-
-class Library:
-    """An object in memory; its code lives as long as this does."""
-
-    def __init__(self, image: bytes, symbols: Sequence[str]) -> None:
-        builder = orcjit.JITLibraryBuilder().add_object_img(image)
-        for symbol in symbols:
-            builder.export_symbol(symbol)
-        with _lock:
-            try:
-                self._tracker = builder.link(_linker(), f"nacelle{next(_numbers)}")
-            except RuntimeError as error:
-                raise TargetError(f"the object cannot be loaded: {error}") from error
-
-    def address(self, symbol: str) -> int:
-        """Give the address of a symbol."""
-        return int(self._tracker[symbol])
-
-    def numbers(self, symbol: str, count: int) -> list[int]:
-        """Read an array of integers."""
-        return list((ctypes.c_int64 * count).from_address(self.address(symbol)))
-
-
-@functools.cache
-def library_table() -> ctypes.Array[ctypes.c_void_p]:
-    """Addresses of the functions of the mathematics library, in the order of `llvm_ir.LIBRARY`."""
-    # On macOS and musl they are in the C library, which every process has open.
-    name = ctypes.util.find_library("m") if sys.platform.startswith("linux") else None
-    source = ctypes.CDLL(name or ("libm.so.6" if platform.libc_ver()[0] == "glibc" else None))
-    addresses = [ctypes.cast(getattr(source, function), ctypes.c_void_p).value for function in LIBRARY]
-    return (ctypes.c_void_p * len(LIBRARY))(*addresses)
-
-
-def aligned_memory(size: int) -> NDArray[np.uint8]:
-    """Make a block of memory that begins where a vector may."""
-    raw = np.zeros(size + _ALIGNMENT, dtype=np.uint8)
-    skip = -raw.ctypes.data % _ALIGNMENT
-    return raw[skip : skip + size]
-
-
-def address(numbers: NDArray[Any]) -> int:
-    """Give the address of an array's numbers."""
-    buffer: Any = numbers
-    try:
-        # Four times as fast as array.ctypes.data, but only for arrays that may be written and have entries.
-        return ctypes.addressof(ctypes.c_char.from_buffer(buffer))
-    except (TypeError, ValueError, BufferError):
-        return int(numbers.ctypes.data)
-
-
 class JitKernel:
     """A program in native code; see `registry.Kernel`."""
 
@@ -298,11 +230,7 @@ class JitKernel:
             self._batch(first, steps, last, start, stop, place, self._table)
             self._work.append((place, work))
 
-        if threads <= 1 or count <= self.width:
-            part(0, count)
-        else:
-            spans = split(count, self.width, threads)
-            list(_pool(threads).map(part, *zip(*spans, strict=True)))
+        share(part, count, self.width, threads)
 
     def bind(self, inputs: Sequence[NDArray[Any]], outputs: Sequence[NDArray[Any]]) -> Callable[[], None]:
         """Give a function without arguments that evaluates one sample in these very buffers."""
@@ -353,24 +281,6 @@ class JitKernel:
         if not all(numbers.flags.writeable for numbers in outputs):
             raise ValueError(f"{self.program.name}: an output is read-only")
         return count, rows, places
-
-
-def split(count: int, width: int, parts: int) -> list[tuple[int, int]]:
-    """Split samples into nearly equal spans of whole vectors."""
-    vectors = -(-count // width)
-    parts = max(1, min(parts, vectors))
-    edges = [min(count, width * (vectors * i // parts)) for i in range(parts + 1)]
-    return [(a, b) for a, b in itertools.pairwise(edges) if a < b]
-
-
-@functools.cache
-def _pool(threads: int) -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(threads, thread_name_prefix="nacelle")
-
-
-# Threads do not live on in a forked process.
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_pool.cache_clear)
 
 
 def load_object(image: bytes, program: Program) -> JitKernel:

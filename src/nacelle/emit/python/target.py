@@ -121,10 +121,10 @@ def source(program: Program) -> str:
     scalars = elements(program.inputs, inputs)
 
     def value(k: int) -> str:
-        op, *rest = program.code[k]
+        op, *operands = program.code[k]
         if op == "const":
-            return number(rest[0])
-        return scalars[rest[0]] if op == "input" else local[k]
+            return number(operands[0])
+        return scalars[operands[0]] if op == "input" else local[k]
 
     used = {program.code[k][0] for k in order}
     lines = [f'"""{remark(program.name)}: straight-line code."""', "", "import math", ""]

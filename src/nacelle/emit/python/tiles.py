@@ -45,7 +45,7 @@ _DRIVER = '''
 def {own}({arguments}):
     """{title}.
 
-    Arrays of float64, a row a sample; an input of one row serves all samples.
+    Arrays of float64, a row a sample; an input of one row holds for all samples.
 
     Args:
 {args}
@@ -107,30 +107,30 @@ def source(program: Program) -> str:
     constants: dict[str, str] = {}
 
     def value(k: int) -> str:
-        op, *rest = program.code[k]
+        op, *operands = program.code[k]
         if op == "const":
-            return constants.setdefault(_constant(rest[0]), f"{constant}{len(constants)}")
+            return constants.setdefault(_constant(operands[0]), f"{constant}{len(constants)}")
         return f"{row}{plan.rows.slot[k]}"
 
     body: list[str] = []
     for k in plan.steps:
-        op, *rest = program.code[k]
+        op, *operands = program.code[k]
         if op == "input":
-            body.append(f"np.copyto({value(k)}, {scalars[rest[0]]})")
+            body.append(f"np.copyto({value(k)}, {scalars[operands[0]]})")
         elif op == "where":
             # Both branches are there already: nothing is computed twice, nothing is allocated.
-            body.append(f"np.greater({value(rest[0])}, 0.0, out=mask)")
-            body.append(f"np.copyto({value(k)}, {value(rest[2])})")
-            body.append(f"np.copyto({value(k)}, {value(rest[1])}, where=mask)")
+            body.append(f"np.greater({value(operands[0])}, 0.0, out=mask)")
+            body.append(f"np.copyto({value(k)}, {value(operands[2])})")
+            body.append(f"np.copyto({value(k)}, {value(operands[1])}, where=mask)")
         else:
-            body.append(f"np.{_CALLS[op]}({', '.join(map(value, rest))}, out={value(k)})")
+            body.append(f"np.{_CALLS[op]}({', '.join(map(value, operands))}, out={value(k)})")
         if op != "input":
             body += [f"{text} = {value(k)}" for text in made.get(k, ())]
     for k, texts in made.items():
-        op, *rest = program.code[k]
+        op, *operands = program.code[k]
         if not ARITY[op]:
-            known = value(k) if op == "const" else scalars[rest[0]]
-            body += [f"{text} = {known}" for text in texts]
+            expression = value(k) if op == "const" else scalars[operands[0]]
+            body += [f"{text} = {expression}" for text in texts]
 
     rows = [f"{row}{k}" for k in range(plan.rows.count)]
     lines = [f'"""{remark(program.name)}: straight-line code over tiles of {TILE} samples."""', ""]

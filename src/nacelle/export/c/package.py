@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from nacelle.emit.c.drivers import newton_source
-from nacelle.emit.c.target import COptions, Interface, c_definition
+from nacelle.emit.c.interface import COptions, Interface, framed
+from nacelle.emit.c.newton import newton_source
+from nacelle.emit.c.target import c_definition
 from nacelle.emit.names import Names, remark
 from nacelle.export.about import CONVENTIONS, Package, counted, friction_words, watch_words
 from nacelle.export.c.build import cmake_file, make_file
@@ -19,13 +20,13 @@ _WIDTH = 96
 
 
 def c_files(
-    package: Package, found: Mapping[str, Vectors], precisions: Sequence[str], batch: bool
+    package: Package, references: Mapping[str, Vectors], precisions: Sequence[str], batch: bool
 ) -> dict[str, str]:
     """Write all files of a C package, by their path in it.
 
     Args:
         package: what is exported.
-        found: reference vectors by label.
+        references: reference vectors by label.
         precisions: "double", "float", or both.
         batch: whether there are entries for many samples.
     """
@@ -46,7 +47,7 @@ def c_files(
     files = {f"include/{name}.h": _header(package, precisions, batch, included, stack)}
     files |= {f"include/{file}": text for file, text in headers.items()}
     files |= {f"src/{file}": text for file, text in sources.items()}
-    files["test/self_test.c"] = self_test(package, found, precisions)
+    files["test/self_test.c"] = self_test(package, references, precisions)
     files["CMakeLists.txt"] = cmake_file(name, sorted(sources), sorted(headers))
     files["Makefile"] = make_file(name, sorted(sources))
     files["README.md"] = readme(package, _use(package, precisions, batch), _notes(package, stack))
@@ -66,13 +67,13 @@ def _options(package: Package, entry: Entry, real: str, batch: bool) -> COptions
     )
 
 
-def _wrapped(text: str, first: str, rest: str) -> list[str]:
+def _wrapped(text: str, first: str, following: str) -> list[str]:
     """Break a text into lines of a comment."""
     lines, line = [], first
     for word in text.split():
-        if len(line) + len(word) + 1 > _WIDTH and line.strip() != rest.strip():
+        if len(line) + len(word) + 1 > _WIDTH and line.strip() != following.strip():
             lines.append(line.rstrip())
-            line = rest
+            line = following
         line += word + " "
     return [*lines, line.rstrip()]
 
@@ -98,23 +99,12 @@ def _header(
         " * each other. NaN and infinities pass through. Functions that end in _f compute in float.",
         " * Never compile with -ffast-math or -ffinite-math-only, which assume NaN away.",
         " */",
-        f"#ifndef {guard}",
-        f"#define {guard}",
-        "",
-        "#include <stddef.h>",
-        "",
-        *(f'#include "{file}"' for file in included),
-        *([""] if included else []),
-        "#ifdef __cplusplus",
-        'extern "C" {',
-        "#endif",
-        "",
     ]
-    taken = Names((guard,))
+    taken, declared = Names((guard,)), []
     for entry in package.entries:
-        lines += _declared(package, entry, precisions, batch, taken, stack[entry.label])
-    lines += ["#ifdef __cplusplus", "}", "#endif", "", f"#endif /* {guard} */", ""]
-    return "\n".join(lines)
+        declared += _declared(package, entry, precisions, batch, taken, stack[entry.label])
+    includes = ["<stddef.h>", *(f'"{file}"' for file in included)]
+    return "\n".join(lines + framed(guard, includes, declared))
 
 
 def _declared(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from nacelle.emit.c.target import COptions, Interface
+from nacelle.emit.c.interface import COptions, Interface
 from nacelle.export.about import Package
 from nacelle.export.entries import Entry
 from nacelle.export.vectors import Vectors, closed
@@ -46,19 +46,19 @@ static int report(const char *function, const char *output, double worst, double
 """
 
 
-def self_test(package: Package, found: Mapping[str, Vectors], precisions: Sequence[str]) -> str:
+def self_test(package: Package, references: Mapping[str, Vectors], precisions: Sequence[str]) -> str:
     """Write test/self_test.c.
 
     Args:
         package: the package.
-        found: reference vectors by label.
+        references: reference vectors by label.
         precisions: "double", "float".
     """
-    states = next(iter(found.values())).states
+    states = next(iter(references.values())).states
     parts = [_HEAD.format(name=package.name, states=states, origin=package.origin)]
     calls = []
     for entry in package.entries:
-        vectors = found[entry.label]
+        vectors = references[entry.label]
         parts.append(_data(package, entry, vectors))
         for real in precisions:
             parts.append(_check(package, entry, vectors, real))
@@ -143,7 +143,7 @@ def _newton(package: Package, entry: Entry, vectors: Vectors, real: str) -> str:
     """Newton's iteration from starts beside the solutions."""
     interface = _interface(package, entry, real)
     y, x = (variable.size for variable in entry.program.inputs)
-    # What a step leaves open shrinks quadratically: a step more than asked for ends in rounding.
+    # What a step leaves open shrinks quadratically: one step more ends in rounding.
     tolerance, limit = (1e-12, 1e-10) if real == "double" else (1e-5, 1e-3)
     ending = "f" if real == "float" else ""
     call = f"{interface.name}_newton(y, x, {tolerance!r}{ending}, 20, NULL, NULL)"

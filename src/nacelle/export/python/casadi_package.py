@@ -8,28 +8,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from nacelle.emit.names import remark
-from nacelle.emit.python.target import number
-from nacelle.export.about import CONVENTIONS, Package, counted, friction_words, watch_words
+from nacelle.export.about import CONVENTIONS, Package, friction_words
 from nacelle.export.entries import Entry
 from nacelle.export.markdown import readme
+from nacelle.export.python.arguments import Arguments
 from nacelle.export.python.lines import statements
-from nacelle.export.python.names import Arguments
 from nacelle.export.python.self_test import self_test
 from nacelle.export.vectors import Vectors
 from nacelle.program.program import Variable
 
 _FORMS = {
-    "add": "{} + {}",
-    "sub": "{} - {}",
-    "mul": "{} * {}",
     "div": "{} / {}",
-    "neg": "-{}",
     "where": "casadi.if_else({} > 0.0, {}, {})",
     "abs": "casadi.fabs({})",
     "atan2": "casadi.atan2({}, {})",
     "min": "casadi.fmin({}, {})",
     "max": "casadi.fmax({}, {})",
-} | {op: f"casadi.{op}({{}})" for op in ("sqrt", "sin", "cos", "tanh", "exp", "sign")}
+}
 
 _EVALUATE = '''
 def evaluate(label, inputs):
@@ -45,10 +40,10 @@ def evaluate(label, inputs):
 '''
 
 
-def casadi_files(package: Package, found: Mapping[str, Vectors]) -> dict[str, str]:
+def casadi_files(package: Package, references: Mapping[str, Vectors]) -> dict[str, str]:
     """Write all files of a CasADi package, by their path in it."""
     module = f"{package.name}_casadi"
-    test = self_test(package, module, found, _EVALUATE.format(module=module))
+    test = self_test(package, module, references, _EVALUATE.format(module=module))
     use = [
         "## Using and testing",
         "",
@@ -92,11 +87,9 @@ def _function(package: Package, entry: Entry) -> list[str]:
     scalars = [
         f"inputs[{k}][{place}]" for k, variable in enumerate(program.inputs) for place in _places(variable)
     ]
-    made, results = statements(program, _FORMS, scalars, _number, names.prefix)
+    made, results = statements(program, "casadi", _FORMS, scalars, names.prefix)
     lines = ["", "@lru_cache(maxsize=None)", f"def {entry.label}():"]
-    lines += [f'    """Build the {entry.title}.', "", f"    {counted(entry.count)}.", ""]
-    lines += [f"    {text}" for text in watch_words(entry)] + ([""] if watch_words(entry) else [])
-    lines += [*names.described("    "), '    """', "    import casadi", ""]
+    lines += [*names.docstring("Build"), "    import casadi", ""]
     symbols = ", ".join(
         f'casadi.SX.sym("{name}", {_rows(variable)}, {_columns(variable)})'
         for name, variable in zip(names.inputs, program.inputs, strict=True)
@@ -128,7 +121,3 @@ def _places(variable: Variable) -> list[str]:
     """Row and column of every scalar, counted row by row."""
     columns = _columns(variable)
     return [f"{k // columns}, {k % columns}" for k in range(variable.size)]
-
-
-def _number(value: float) -> str:
-    return number(value).replace("math.", "casadi.")

@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 
+from nacelle.emit.python.target import number
 from nacelle.emit.schedule import arguments, assign_slots, last_uses, schedule
 from nacelle.program.program import Program
 from nacelle.spatial.scalar import Array
 
+_OPERATORS = {"add": "{} + {}", "sub": "{} - {}", "mul": "{} * {}", "neg": "-{}"}
+_FUNCTIONS = ("sqrt", "sin", "cos", "tanh", "exp", "sign")
+
 
 def statements(
     program: Program,
-    forms: Mapping[str, str],
+    library: str,
+    forms: dict[str, str],
     inputs: Sequence[str],
-    number: Callable[[float], str],
     prefix: str,
 ) -> tuple[list[str], list[str]]:
     """Write the operations of a program, each as an assignment to a local name that is used again when dead.
 
     Args:
         program: the program.
-        forms: how an operation is written, by its name.
+        library: the module that has sqrt, sin, inf and the like.
+        forms: how the operations are written that no operator and no such function of the library is.
         inputs: how every scalar of the inputs is written, counted through.
-        number: how a constant is written.
         prefix: with which local names begin.
 
     Returns:
@@ -33,12 +37,13 @@ def statements(
     # Results live to the end.
     last |= {k: len(order) for k in program.results if k in last}
     slots = assign_slots(list(enumerate(order)), last).slot
+    forms = _OPERATORS | {op: f"{library}.{op}({{}})" for op in _FUNCTIONS} | forms
 
     def value(k: int) -> str:
-        op, *rest = program.code[k]
+        op, *operands = program.code[k]
         if op == "const":
-            return number(rest[0])
-        return inputs[rest[0]] if op == "input" else f"{prefix}{slots[k]}"
+            return number(operands[0]).replace("math.", f"{library}.")
+        return inputs[operands[0]] if op == "input" else f"{prefix}{slots[k]}"
 
     lines = []
     for k in order:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from nacelle.export.about import Package
+from nacelle.export.python.arguments import Arguments
 from nacelle.export.python.lines import table
-from nacelle.export.python.names import Arguments
 from nacelle.export.vectors import Vectors
 
 _HEAD = '''\
@@ -47,19 +47,19 @@ if __name__ == "__main__":
 '''
 
 
-def self_test(package: Package, module: str, found: Mapping[str, Vectors], evaluate: str) -> str:
+def self_test(package: Package, module: str, references: Mapping[str, Vectors], evaluate: str) -> str:
     """Write the self-test.
 
     Args:
         package: the package.
         module: the module that is tested.
-        found: reference vectors by label.
+        references: reference vectors by label.
         evaluate: source of a function of a label and arrays (states, size) that gives a list of arrays.
     """
     lines = [_HEAD.format(module=module, origin=package.origin)]
     cases = []
     for entry in package.entries:
-        vectors, names = found[entry.label], Arguments(entry)
+        vectors, names = references[entry.label], Arguments(entry)
         inputs = []
         for k, values in enumerate(vectors.inputs.values()):
             inputs.append(f"{entry.label}_in{k}".upper())

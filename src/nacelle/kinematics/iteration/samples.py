@@ -210,7 +210,7 @@ class _Drawer:
             assert shapes is not None
             if self.groups:
                 shapes = {"parameters": (len(self.parameters),), **shapes}
-            found = make_program(function, self.described, shapes, self.groups, minimised=False)
+            found = make_program(function, self.described, shapes, groups=self.groups, minimised=False)
             self._programs[function.__name__] = found
         return found
 

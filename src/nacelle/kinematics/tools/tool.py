@@ -30,7 +30,7 @@ from nacelle.model.leg import PLATFORM
 from nacelle.model.platform import Motion, Tool
 from nacelle.model.reduced import QUATERNION, ROTATIONS, layout_of
 from nacelle.model.robot import Robot
-from nacelle.spatial.lane import from_lanes, lanes
+from nacelle.spatial.batch import from_samples, to_samples
 from nacelle.spatial.rotation import quat_from_rotation
 from nacelle.spatial.rotation_path import (
     quat_conjugate,
@@ -261,7 +261,7 @@ class Target:
         own = layout_of(self.robot.motion)
         if quat is not None:
             x[:, own.quaternion] = quat_multiply(quat, quat_conjugate(quat_from_rotation(self.tool.frame.R)))
-        R = from_lanes(mechanism_of(self.robot).chart.pose(lanes(x, 1)).R)
+        R = to_samples(mechanism_of(self.robot).chart.pose(from_samples(x, 1)).R)
         offset = R @ self.tool.frame.p
         for k, name in enumerate(TRANSLATIONS):
             if name in self.robot.motion.coordinates:

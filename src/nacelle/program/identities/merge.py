@@ -7,7 +7,8 @@ from decimal import Decimal
 from nacelle.program.cost import cost
 from nacelle.program.identities.rebuild import rebuilt
 from nacelle.program.identities.samples import Row, Samples
-from nacelle.program.identities.values import Values, written
+from nacelle.program.identities.values import Values
+from nacelle.program.identities.written import written
 from nacelle.program.minimise import Minimiser
 from nacelle.program.precise import exact
 from nacelle.program.program import Program
@@ -32,7 +33,7 @@ def merged(program: Program, samples: Samples) -> Program:
         samples: of its inputs.
     """
     for units in (ULPS, 0):
-        candidate = Values(program, samples.proof, samples.sizes, units).written()
+        candidate = written(Values(program, samples.proof, samples.sizes, units))
         if agrees(candidate, program, samples.check):
             return candidate
     return program

@@ -20,7 +20,8 @@ import numpy as np
 from nacelle.program.cost import WEIGHTS
 from nacelle.program.identities.join import other_makings
 from nacelle.program.identities.noise import OPERATIONS, Array, of_operation, typical
-from nacelle.program.identities.values import Making, Values, children, order
+from nacelle.program.identities.values import Making, Values
+from nacelle.program.identities.written import children, order
 
 # By how much the rounding of a value, and of a result, may grow.
 _GROWTH = 2.0
@@ -108,11 +109,11 @@ class _Search:
 
     def _change(self, k: int, making: Making) -> Array:
         values = self.values
-        negative, (op, *rest) = making
+        negative, (op, *operands) = making
         if values.constants[k] is not None or op in ("const", "input", "sin", "cos"):
             return values.changes[k]
-        numbers = [-values.values[ref >> 1] if ref & 1 else values.values[ref >> 1] for ref in rest]
-        changes = [-self.changes[ref >> 1] if ref & 1 else self.changes[ref >> 1] for ref in rest]
+        numbers = [-values.values[ref >> 1] if ref & 1 else values.values[ref >> 1] for ref in operands]
+        changes = [-self.changes[ref >> 1] if ref & 1 else self.changes[ref >> 1] for ref in operands]
         value = -values.values[k] if negative else values.values[k]
         result = of_operation(op, value, numbers, changes)
         result[OPERATIONS] += value[:, None] * values.directions[k]

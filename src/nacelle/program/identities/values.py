@@ -41,7 +41,6 @@ from typing import Any
 
 import numpy as np
 
-from nacelle.program.graph import Graph
 from nacelle.program.identities.noise import (
     NUMBERS,
     OPERATIONS,
@@ -55,7 +54,6 @@ from nacelle.program.identities.noise import (
 from nacelle.program.identities.samples import Row
 from nacelle.program.precise import APPLY, arithmetic
 from nacelle.program.program import COMMUTATIVE, Program
-from nacelle.program.trace import linear
 from nacelle.spatial.rounding import FOLDED_ULPS, ULPS, Constants
 
 # An identity is exact if it holds to this part of the terms.
@@ -343,61 +341,3 @@ class Values:
         self.constants.append(constant)
         self.makings.append([(0, definition)])
         return 2 * (len(self.exact) - 1)
-
-    # ---- the program again
-
-    def written(self) -> Program:
-        """The program with one instruction a class, the first that makes it."""
-        return written(self, [makings[0] for makings in self.makings])
-
-
-def written(values: Values, chosen: Sequence[Making]) -> Program:
-    """A program of some values from what makes each class."""
-    graph = Graph()
-    place: dict[int, int] = {}
-
-    def node(ref: Ref) -> int:
-        return graph.neg(place[ref >> 1]) if ref & 1 else place[ref >> 1]
-
-    for k in order(values, chosen):
-        constant, (negative, (op, *rest)) = values.constants[k], chosen[k]
-        if constant is not None:
-            place[k] = graph.const(constant)
-            continue
-        if op in ("const", "input"):
-            made = graph.const(rest[0]) if op == "const" else graph.input(rest[0])
-        else:
-            made = graph.apply(op, *(node(ref) for ref in rest))
-        place[k] = graph.neg(made) if negative else made
-    program = values.program
-    roots = [node(ref) for ref in values.results]
-    return linear(program.name, graph, program.inputs, program.outputs, roots)
-
-
-def order(values: Values, chosen: Sequence[Making]) -> list[int]:
-    """The classes that the results need, each after those that it is made of."""
-    found: list[int] = []
-    state: dict[int, bool] = {}
-    stack = [ref >> 1 for ref in reversed(values.results)]
-    while stack:
-        k = stack[-1]
-        if state.get(k):
-            stack.pop()
-            continue
-        below = [child for child in children(values, chosen[k], k) if not state.get(child)]
-        if below and k not in state:
-            state[k] = False
-            stack.extend(reversed(below))
-            continue
-        state[k] = True
-        found.append(k)
-        stack.pop()
-    return found
-
-
-def children(values: Values, making: Making, k: int) -> list[int]:
-    """The classes that a class is made of."""
-    op, *rest = making[1]
-    if values.constants[k] is not None or op in ("const", "input"):
-        return []
-    return [ref >> 1 for ref in rest]

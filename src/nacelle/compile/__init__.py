@@ -1,0 +1,33 @@
+"""Compiling physics: trace, minimise, emit, keep.
+
+    inverse = nacelle.compile(function, robot)
+    inverse.count            # operations, by class
+    inverse(x, v, a)         # NumPy arrays with leading batch dimensions
+    step = inverse.bind(x=x, v=v, a=a)     # prebound buffers for a control loop
+    inverse.source("c")      # the same program as C99
+
+    inverse = nacelle.compile(function, robot, parameters="input")
+    inverse(robot.numbers.vector(), x, v, a)      # numbers and states with leading batch dimensions
+
+The physics is an argument: nothing here knows any. A compiled program is kept in the user's cache under
+a key made of the robot's hash, the function, the options, the package's source and the machine, so that a
+second process loads it without tracing.
+"""
+
+from nacelle.compile.cache import remembered
+from nacelle.compile.compiled import Compiled
+from nacelle.compile.drivers import compile_newton, compile_rk4
+from nacelle.compile.function import compile_function
+from nacelle.compile.parametric import Parametric
+from nacelle.compile.specification import Specification, make_program
+
+__all__ = [
+    "Compiled",
+    "Parametric",
+    "Specification",
+    "compile_function",
+    "compile_newton",
+    "compile_rk4",
+    "make_program",
+    "remembered",
+]

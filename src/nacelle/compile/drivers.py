@@ -1,0 +1,88 @@
+"""Newton's iteration and the Runge-Kutta method around compiled physics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from nacelle.compile.cache import Form, kept, start_compiler
+from nacelle.compile.specification import Specification, shapes_of
+from nacelle.compile.targets import target_that_runs, tiles
+from nacelle.emit.newton import NumpyNewton, Solver
+from nacelle.emit.rk4 import Integrator, NumpyRk4
+from nacelle.emit.store import Store
+from nacelle.model.robot import Robot
+from nacelle.program.program import Program
+
+
+def compile_newton(
+    function: Callable[..., Any],
+    robot: Robot,
+    *,
+    use_cache: bool = True,
+    store: Store | None = None,
+) -> Solver:
+    """Compile Newton's iteration around a step function of (robot, y, p) that gives dy and error.
+
+    Without llvmlite the same iteration runs in NumPy.
+    """
+    step = Specification(function, robot, shapes_of(function, robot))
+
+    def plain(program: Program) -> Solver:
+        return NumpyNewton(program, tiles(program))
+
+    if target_that_runs("jit").name != "jit":
+        return plain(step.program())
+    from nacelle.emit.jit import newton
+
+    form = Form[Solver](
+        "newton", newton.compile_newton, lambda image, signature, _: newton.Newton(image, signature), plain
+    )
+    return kept(form, step, step.program, (store or Store()) if use_cache else None)
+
+
+def compile_rk4(
+    function: Callable[..., Any],
+    robot: Robot,
+    *,
+    options: Mapping[str, Any] | None = None,
+    control: Callable[..., Any] | None = None,
+    use_cache: bool = True,
+    store: Store | None = None,
+) -> Integrator:
+    """Compile the fixed-step Runge-Kutta method around a function of (robot, x, u, p) that gives dx.
+
+    Without llvmlite the same steps run in NumPy.
+
+    Args:
+        function: the derivative.
+        robot: the robot.
+        options: keyword arguments for the derivative.
+        control: a function of (robot, x, w, p) that gives u at the begin of every step, held over it; with
+            one the driver is not kept in the cache.
+        use_cache: whether to look into and write to the user's cache.
+        store: another cache.
+    """
+    derivative = Specification(function, robot, shapes_of(function, robot), options=dict(options or {}))
+    native = target_that_runs("jit").name == "jit"
+    law = None
+    if control is not None:
+        if native:
+            start_compiler()
+        law = Specification(control, robot, shapes_of(control, robot)).program()
+
+    def plain(program: Program) -> Integrator:
+        return NumpyRk4(program, tiles, law)
+
+    if not native:
+        return plain(derivative.program())
+    from nacelle.emit.jit import rk4
+
+    form = Form[Integrator](
+        "rk4",
+        lambda program, chosen: rk4.compile_rk4(program, chosen, law),
+        lambda image, signature, _: rk4.Rk4(image, signature, law),
+        plain,
+        () if law is None else (law,),
+    )
+    return kept(form, derivative, derivative.program, (store or Store()) if use_cache else None)

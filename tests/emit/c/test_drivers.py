@@ -1,0 +1,299 @@
+"""Newton and RK4 in C against the same loops in Python."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nacelle.emit.c.interface import COptions
+from nacelle.emit.c.newton import newton_source
+from nacelle.emit.c.rk4 import rk4_source
+from nacelle.emit.newton import CONVERGED, ITERATION_CAP, NOT_FINITE
+from nacelle.emit.registry import TargetError
+from nacelle.program.program import Program, Variable
+from support.cc import COMPILERS, EXACT, SANITIZE, WARNINGS, compile_shared, pointer, run_executable
+
+# A machine with Python, pip and make alone has no C compiler; the other targets are tested all the same.
+pytestmark = pytest.mark.skipif(not COMPILERS, reason="neither gcc nor clang is installed")
+
+Array = np.ndarray
+FLAGS = (*WARNINGS, "-O2", *EXACT)
+
+
+def circle_and_line(name: str = "meet", names: tuple[str, str] = ("y", "p")) -> Program:
+    """A Newton step for y0^2 + y1^2 = p0, y0 = p1 y1."""
+    code = (
+        *(("input", k) for k in range(4)),  # y0 y1 p0 p1
+        ("mul", 0, 0),
+        ("mul", 1, 1),
+        ("add", 4, 5),
+        ("sub", 2, 6),  # 7: f = p0 - |y|^2
+        ("mul", 3, 1),
+        ("sub", 8, 0),  # 9: g = p1 y1 - y0
+        ("mul", 3, 0),
+        ("add", 10, 1),  # 11: half of the determinant
+        ("const", 0.5),
+        ("mul", 12, 7),  # f / 2
+        ("div", 13, 11),  # 14: along the line
+        ("mul", 3, 14),
+        ("div", 9, 11),
+        ("mul", 1, 16),
+        ("add", 15, 17),  # 18: dy0
+        ("mul", 0, 16),
+        ("sub", 14, 19),  # 20: dy1
+        ("abs", 7),
+        ("abs", 9),
+        ("max", 21, 22),
+    )
+    inputs = (Variable(names[0], (2,)), Variable(names[1], (2,)))
+    return Program(name, inputs, (Variable("dy", (2,)), Variable("error")), code, (18, 20, 23))
+
+
+def pendulum(name: str = "pendulum", names: tuple[str, str, str] = ("x", "u", "p")) -> Program:
+    """x = (angle, rate): the rate's derivative is u - p0 sin(angle) - p1 rate^3."""
+    code = (
+        *(("input", k) for k in range(5)),  # angle rate u p0 p1
+        ("sin", 0),
+        ("mul", 3, 5),
+        ("mul", 1, 1),
+        ("mul", 7, 1),
+        ("mul", 4, 8),
+        ("sub", 2, 6),
+        ("sub", 10, 9),
+    )
+    inputs = (Variable(names[0], (2,)), Variable(names[1]), Variable(names[2], (2,)))
+    return Program(name, inputs, (Variable("dx", (2,)),), code, (1, 11))
+
+
+def newton(program: Program, y: Array, p: Array, tolerance: float, cap: int) -> tuple[Array, int, int, float]:
+    """The loop in Python."""
+    y, k = y.copy(), 0
+    while True:
+        with np.errstate(all="ignore"):
+            *step, error = (float(value) for value in program.evaluate([*map(float, y), *map(float, p)]))
+        if error <= tolerance:
+            return y, CONVERGED, k, error
+        if not all(map(math.isfinite, (*step, error))):
+            return y, NOT_FINITE, k, error
+        if k >= cap:
+            return y, ITERATION_CAP, k, error
+        y += step
+        k += 1
+
+
+def rk4(
+    program: Program, x: Array, u: Array, p: Array, h: float, every: int
+) -> tuple[list[Array], Array, int]:
+    """The loop in Python: stored states, last state, steps done."""
+
+    def slope(state: Array, held: Array) -> Array:
+        with np.errstate(all="ignore"):
+            return np.array(program.evaluate([*state.tolist(), *held.tolist(), *p.tolist()]), dtype=float)
+
+    stored = []
+    for k, held in enumerate(u):
+        k1 = slope(x, held)
+        k2 = slope(x + h / 2 * k1, held)
+        k3 = slope(x + h / 2 * k2, held)
+        k4 = slope(x + h * k3, held)
+        after = x + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+        if not np.all(np.isfinite(after)):
+            return stored, x, k
+        x = after
+        if every and (k + 1) % every == 0:
+            stored.append(x)
+    return stored, x, len(u)
+
+
+@pytest.fixture(scope="module", params=COMPILERS)
+def library(request: pytest.FixtureRequest) -> Any:
+    files = newton_source(circle_and_line(), COptions(name="meet_it"))
+    files |= newton_source(circle_and_line(), COptions(name="meet_float", real="float", batch=False))
+    files |= rk4_source(pendulum(), COptions(name="pendulum_it"))
+    files |= rk4_source(pendulum(), COptions(name="pendulum_float", real="float", batch=False))
+    return compile_shared(files, request.param, FLAGS)
+
+
+STARTS = [
+    ([1.0, 0.5], [4.0, 0.7], 1e-12, 30),
+    ([1.0, 0.5], [4.0, 0.7], 1e-12, 2),  # cap
+    ([1.0, 0.5], [4.0, 0.7], 1e-12, 0),  # no step at all
+    ([2.0, 0.0], [4.0, math.inf], 1e-12, 5),  # not finite
+    ([0.0, 0.0], [4.0, 0.7], 1e-12, 5),  # singular
+    ([math.nan, 1.0], [4.0, 0.7], 1e-12, 5),
+    ([2.0, 0.0], [4.0, 0.0], 10.0, 5),  # good enough
+    ([1.0, 0.5], [-4.0, 0.7], 1e-12, 50),  # no solution
+]
+
+
+@pytest.mark.parametrize(("start", "parameters", "tolerance", "cap"), STARTS)
+def test_newton(
+    library: Any, start: list[float], parameters: list[float], tolerance: float, cap: int
+) -> None:
+    y, p = np.array(start), np.array(parameters)
+    expected = newton(circle_and_line(), y, p, tolerance, cap)
+    iterations, error = ctypes.c_int(-1), ctypes.c_double(-1.0)
+    status = library.meet_it_newton(
+        pointer(y), pointer(p), ctypes.c_double(tolerance), cap, ctypes.byref(iterations), ctypes.byref(error)
+    )
+    assert (status, iterations.value) == expected[1:3]
+    np.testing.assert_allclose(y, expected[0], rtol=1e-12)
+    np.testing.assert_allclose(error.value, expected[3], rtol=1e-9, atol=1e-15)
+
+
+def test_newton_starts_warm(library: Any) -> None:
+    y, p = np.array([1.0, 0.5]), np.array([4.0, 0.7])
+    counts = []
+    for _ in range(2):
+        iterations = ctypes.c_int()
+        arguments = (pointer(y), pointer(p), ctypes.c_double(1e-12), 30, ctypes.byref(iterations), None)
+        assert library.meet_it_newton(*arguments) == CONVERGED
+        counts.append(iterations.value)
+    assert counts[0] > 2
+    assert counts[1] == 0
+    np.testing.assert_allclose(y @ y, 4.0)
+
+
+def test_newton_batch(library: Any) -> None:
+    rng = np.random.default_rng(0)
+    y, p = rng.normal(size=(50, 2)), np.array([[4.0, 0.7]])
+    expected = [newton(circle_and_line(), row, p[0], 1e-10, 6) for row in y]
+    status, iterations = np.full(50, -1, np.int32), np.full(50, -1, np.int32)
+    library.meet_it_newton_batch(
+        ctypes.c_size_t(50), pointer(y), pointer(p), ctypes.c_size_t(0), ctypes.c_double(1e-10), 6,
+        pointer(status), pointer(iterations), None,
+    )  # fmt: skip
+    np.testing.assert_array_equal(status, [row[1] for row in expected])
+    np.testing.assert_array_equal(iterations, [row[2] for row in expected])
+    np.testing.assert_allclose(y, [row[0] for row in expected], rtol=1e-9)
+    assert {CONVERGED, ITERATION_CAP} <= set(status.tolist())
+
+
+def test_newton_in_float(library: Any) -> None:
+    y, p = np.array([1.0, 0.5], np.float32), np.array([4.0, 0.7], np.float32)
+    status = library.meet_float_newton(pointer(y), pointer(p), ctypes.c_float(1e-5), 30, None, None)
+    assert status == CONVERGED
+    np.testing.assert_allclose(y @ y, 4.0, rtol=1e-5)
+    assert not hasattr(library, "meet_float_newton_batch")
+
+
+@pytest.mark.parametrize("every", [0, 1, 3, 10, 11])
+def test_rk4(library: Any, every: int) -> None:
+    u = np.sin(np.arange(10.0))[:, None]
+    p, h = np.array([9.81, 0.1]), 0.01
+    x = np.array([1.0, 0.0])
+    stored, last, _ = rk4(pendulum(), x, u, p, h, every)
+    rows = 10 // every if every else 0
+    states, done = np.full((rows + 1, 2), 7.0), ctypes.c_size_t()
+    status = library.pendulum_it_rk4(
+        pointer(x), pointer(u), ctypes.c_size_t(1), pointer(p), ctypes.c_double(h), ctypes.c_size_t(10),
+        ctypes.c_size_t(every), pointer(states), ctypes.byref(done),
+    )  # fmt: skip
+    assert (status, done.value) == (0, 10)
+    np.testing.assert_allclose(x, last, rtol=1e-13)
+    np.testing.assert_allclose(states[:rows], np.reshape(stored, (rows, 2)), rtol=1e-13)
+    assert np.all(states[rows] == 7.0)
+
+
+@pytest.mark.parametrize("real", ["double", "float"])
+def test_rk4_converges_with_order_four(library: Any, real: str) -> None:
+    # Against SciPy, with one input for all steps; in float to its rounding.
+    from scipy.integrate import solve_ivp
+
+    u, p = np.array([0.3]), np.array([9.81, 0.1])
+    exact = solve_ivp(
+        lambda _, x: pendulum().evaluate([*x, *u, *p]), (0.0, 1.0), [1.0, 0.0], rtol=1e-12, atol=1e-13
+    ).y[:, -1]
+    errors = []
+    dtype, number = (np.float64, ctypes.c_double) if real == "double" else (np.float32, ctypes.c_float)
+    function = library.pendulum_it_rk4 if real == "double" else library.pendulum_float_rk4
+    for steps in (50, 100):
+        x = np.array([1.0, 0.0], dtype)
+        held, parameters = u.astype(dtype), p.astype(dtype)
+        status = function(
+            pointer(x), pointer(held), ctypes.c_size_t(0), pointer(parameters), number(1.0 / steps),
+            ctypes.c_size_t(steps), ctypes.c_size_t(0), None, None,
+        )  # fmt: skip
+        assert status == 0
+        errors.append(np.max(np.abs(x - exact)))
+    if real == "double":
+        assert 12.0 < errors[0] / errors[1] < 20.0
+    else:
+        assert errors[1] < 1e-5
+
+
+def test_rk4_stops_at_what_is_not_finite(library: Any) -> None:
+    u = np.zeros((10, 1))
+    u[4] = math.inf
+    x, p = np.array([1.0, 0.0]), np.array([9.81, 0.1])
+    stored, last, steps = rk4(pendulum(), x, u, p, 0.01, 2)
+    states, done = np.full((5, 2), 7.0), ctypes.c_size_t()
+    status = library.pendulum_it_rk4(
+        pointer(x), pointer(u), ctypes.c_size_t(1), pointer(p), ctypes.c_double(0.01), ctypes.c_size_t(10),
+        ctypes.c_size_t(2), pointer(states), ctypes.byref(done),
+    )  # fmt: skip
+    assert (status, done.value) == (NOT_FINITE, steps) == (2, 4)
+    np.testing.assert_allclose(x, last, rtol=1e-13)
+    np.testing.assert_allclose(states[:2], stored, rtol=1e-13)
+    assert np.all(states[2:] == 7.0)
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_sanitizers(compiler: str) -> None:
+    files = newton_source(circle_and_line(), COptions(name="meet_it"))
+    files |= rk4_source(pendulum(), COptions(name="pendulum_it"))
+    files["main.c"] = """
+        #include <math.h>
+        #include "meet_it_newton.h"
+        #include "pendulum_it_rk4.h"
+        int main(void) {
+            double y[6] = {1.0, 0.5, 0.0, 0.0, NAN, 1.0};
+            const double p[2] = {4.0, 0.7};
+            int status[3];
+            meet_it_newton_batch(3, y, p, 0, 1e-12, 30, status, NULL, NULL);
+            double x[2] = {1.0, 0.0};
+            const double u[10] = {0.0, 1.0, INFINITY};
+            double states[2];
+            const int end = pendulum_it_rk4(x, u, 1, p, 0.01, 10, 2, states, NULL);
+            return !(status[0] == 0 && status[1] == 2 && status[2] == 2 && end == 2);
+        }
+    """
+    run_executable(files, compiler, ("-std=c99", *SANITIZE))
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_hostile_names(compiler: str) -> None:
+    names = ("tolerance", "step")
+    files = newton_source(circle_and_line("*/ int", names), COptions())
+    files |= newton_source(circle_and_line("other one", ("i", "error")), COptions())
+    files |= rk4_source(pendulum("k1\n", ("at", "k", "h")), COptions())
+    files |= rk4_source(pendulum("状态", ("x", "x", "x_stride")), COptions())
+    lib = compile_shared(files, compiler, FLAGS)
+    y, p = np.array([1.0, 0.5]), np.array([4.0, 0.7])
+    assert lib.other_one_newton(pointer(y), pointer(p), ctypes.c_double(1e-12), 30, None, None) == CONVERGED
+
+
+def test_programs_of_another_form() -> None:
+    with pytest.raises(TargetError, match="a Newton step has"):
+        newton_source(pendulum())
+    with pytest.raises(TargetError, match="a derivative has"):
+        rk4_source(circle_and_line())
+
+
+def test_without_parameters() -> None:
+    code = (("input", 0), ("neg", 0), ("abs", 0))
+    x = (Variable("x"),)
+    decay = Program("decay", x, (Variable("dx"),), code, (1,))
+    step = Program("step", x, (Variable("dx"), Variable("error")), code, (1, 2))
+    lib = compile_shared(rk4_source(decay) | newton_source(step), COMPILERS[0], FLAGS)
+    state = np.ones(1)
+    count = ctypes.c_size_t(100)
+    assert (
+        lib.decay_eval_rk4(pointer(state), ctypes.c_double(0.01), count, ctypes.c_size_t(0), None, None) == 0
+    )
+    np.testing.assert_allclose(state, math.exp(-1.0), rtol=1e-9)
+    assert lib.step_eval_newton(pointer(state), ctypes.c_double(0.0), 3, None, None) == CONVERGED
