@@ -109,12 +109,11 @@ if TYPE_CHECKING:
     from nacelle.model.payload import with_payload
     from nacelle.model.robot import Robot
     from nacelle.robots import names as robot_names
-    from nacelle.simulation.events import Event, EventGroup, user_event
-    from nacelle.simulation.feedback import Feedback, feedback
-    from nacelle.simulation.plant import RigidPlant
-    from nacelle.simulation.protocol import Plant
+    from nacelle.simulation.events import Event, EventGroup
+    from nacelle.simulation.feedback import feedback
+    from nacelle.simulation.plant import RigidPlant, standard_events
+    from nacelle.simulation.protocol import Feedback, Plant, user_event
     from nacelle.simulation.result import Simulation
-    from nacelle.simulation.robot_events import standard_events
     from nacelle.simulation.simulate import simulate
     from nacelle.spatial.physics import physics
 
@@ -346,12 +345,11 @@ _MODULES = {
     "nacelle.model.payload": ("with_payload",),
     "nacelle.model.data": ("Actuator",),
     "nacelle.model.robot": ("Robot",),
-    "nacelle.simulation.events": ("Event", "EventGroup", "user_event"),
-    "nacelle.simulation.feedback": ("Feedback", "feedback"),
-    "nacelle.simulation.plant": ("RigidPlant",),
-    "nacelle.simulation.protocol": ("Plant",),
+    "nacelle.simulation.events": ("Event", "EventGroup"),
+    "nacelle.simulation.feedback": ("feedback",),
+    "nacelle.simulation.plant": ("RigidPlant", "standard_events"),
+    "nacelle.simulation.protocol": ("Feedback", "Plant", "user_event"),
     "nacelle.simulation.result": ("Simulation",),
-    "nacelle.simulation.robot_events": ("standard_events",),
     "nacelle.simulation.simulate": ("simulate",),
     "nacelle.spatial.physics": ("physics",),
 }

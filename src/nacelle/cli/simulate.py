@@ -108,8 +108,7 @@ def simulate_command(
     try:
         from nacelle.dynamics.equilibrium import equilibrium
         from nacelle.dynamics.forward import gravity_forces
-        from nacelle.simulation.plant import RigidPlant
-        from nacelle.simulation.robot_events import standard_events
+        from nacelle.simulation.plant import RigidPlant, standard_events
         from nacelle.simulation.simulate import simulate
 
         found = loaded(load_robot(robot, mode), payload)

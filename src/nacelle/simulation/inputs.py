@@ -5,13 +5,14 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from nacelle.errors import KinematicsError
-from nacelle.simulation.feedback import Feedback, feedback, is_law
-from nacelle.simulation.protocol import ClosedLoop, Core, Plant, Traceable
+from nacelle.simulation.events import Events
+from nacelle.simulation.feedback import feedback, is_law
+from nacelle.simulation.protocol import ClosedLoop, Core, Feedback, Plant, Traceable
 from nacelle.spatial.scalar import Array
 
 Source = Callable[[int, float, Array], Array]
@@ -73,6 +74,22 @@ class Drive:
         states = [np.zeros(0)] * len(t) if s is None else s
         rows = [self.source(int(i), float(now), state) for i, now, state in zip(k, t, states, strict=True)]
         return np.array(rows).reshape(len(t), self.core.inputs)
+
+
+class Problem(NamedTuple):
+    """An initial value problem: ds/dt = f(s, u(t, s)) from s(start) = s0 on, until an event.
+
+    Attributes:
+        drive: the plant with its inputs.
+        s0: the state at the start (size,).
+        start: when the run begins, s.
+        events: what ends it.
+    """
+
+    drive: Drive
+    s0: Array
+    start: float
+    events: Events
 
 
 class Rows:

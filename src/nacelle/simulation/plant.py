@@ -16,24 +16,27 @@ from nacelle.errors import KinematicsError
 from nacelle.kinematics import functions as kinematics
 from nacelle.kinematics.inverse import InverseKinematics, inverse_kinematics
 from nacelle.kinematics.iteration.unknowns import Start
+from nacelle.kinematics.jacobian import conditioning, scaled_inverse
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.motion import JointMotion, joint_motion
 from nacelle.kinematics.native import native
 from nacelle.kinematics.pose_input import checked_poses, checked_rates
+from nacelle.kinematics.singularity import nearest, singular_words
 from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
 from nacelle.simulation.events import EventGroup
-from nacelle.simulation.feedback import Feedback
-from nacelle.simulation.flow import pose_of, turn_from
-from nacelle.simulation.protocol import Derivative, Labels
-from nacelle.simulation.rigid_loop import (
+from nacelle.simulation.feedback import RigidLoop
+from nacelle.simulation.flow import (
     NativeDriver,
-    RigidLoop,
     bound,
     compiled_flow,
     compiled_jacobian,
     flow_driver,
+    pose_of,
+    turn_from,
 )
+from nacelle.simulation.protocol import Derivative, Feedback, Labels
+from nacelle.simulation.watch import SINGULAR, limits_of, watched, watched_names
 from nacelle.spatial.lane import from_lanes, lanes
 from nacelle.spatial.scalar import Array
 
@@ -162,8 +165,6 @@ class RigidPlant:
 
     def events(self) -> list[EventGroup]:
         """Limits of joints and actuators, legs at full stretch, and the approach to a singularity."""
-        from nacelle.simulation.robot_events import standard_events
-
         return standard_events(self)
 
     # ---- what results show
@@ -206,3 +207,30 @@ class RigidPlant:
         """What the loops leave open at the worst of some states, over the robot's size."""
         found = native(kinematics.closure_equations, self.robot)(self.split(s)[0], self.unknowns(s))
         return float(np.max(np.abs(found["residual"] / self.mechanism.row_scale), initial=0.0))
+
+
+def standard_events(plant: RigidPlant, *, limits: bool = True) -> list[EventGroup]:
+    """Limits of joints and actuators, legs at full stretch, and the approach to a singularity."""
+    robot = plant.robot
+    names = watched_names(robot)
+    count = len(names) if limits else len(names) - len(limits_of(robot))
+
+    def values(t: Array, s: Array) -> Array:
+        found = np.asarray(native(watched, robot)(s, plant.quat_0))[:, :count]
+        near = np.flatnonzero(~(found[:, 0] > 0.0))
+        if near.size:
+            found[near, 0] = _from_singularity(plant, s[near])
+        return found
+
+    def words(place: int, s: Array) -> str:
+        if place:
+            return names[place]
+        return singular_words(*nearest(robot, plant.split(s)[0], plant.unknowns(s)), near=True)
+
+    return [EventGroup(tuple(names[:count]), values, words)]
+
+
+def _from_singularity(plant: RigidPlant, s: Array) -> Array:
+    """The squared inverse condition of the scaled Jacobian, over what a run may come near to."""
+    J = native(kinematics.inverse_jacobian, plant.robot)(plant.split(s)[0], plant.unknowns(s))["J"]
+    return np.asarray(conditioning(scaled_inverse(plant.robot, J)) ** 2 - SINGULAR)

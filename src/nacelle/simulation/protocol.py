@@ -14,13 +14,13 @@ offer it:
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
+import numpy as np
+
+from nacelle.simulation.events import Event, Events
 from nacelle.spatial.scalar import Array
-
-if TYPE_CHECKING:
-    from nacelle.simulation.events import Events
-    from nacelle.simulation.feedback import Feedback
 
 Derivative = Callable[[Array, Array], Array]
 
@@ -112,6 +112,27 @@ class HasJacobian(Protocol):
         """A function of a state and inputs that gives df/ds (size, size); None where differences serve."""
 
 
+@dataclass(frozen=True, eq=False)
+class Feedback:
+    """A law with its reference.
+
+    Attributes:
+        function: the law, a physics function.
+        reference: r as a function of time, or an array with a row (k,) for every step of "rk4", held over it,
+            or one row, held throughout; None if the law takes none.
+        options: keyword arguments for the law, which shape the program.
+    """
+
+    function: Callable[..., Any]
+    reference: Any = None
+    options: tuple[tuple[str, Any], ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The law's name."""
+        return str(getattr(self.function, "__name__", "feedback"))
+
+
 class ClosedLoop(Core, Protocol):
     """A plant under a compiled feedback; its inputs are the time and the reference, [t; r]."""
 
@@ -142,3 +163,13 @@ class Jointed(Protocol):
 
     def closure_error(self, s: Array) -> float:
         """What the loops leave open at the worst of some states (N, size), as a pure number."""
+
+
+def user_event(plant: Plant, name: str, function: Callable[..., Any]) -> Event:
+    """An event of the user's: a function of (t, x, v) that is positive before it."""
+
+    def value(t: Array, s: Array) -> Array:
+        x, v = plant.split(s)
+        return np.array([float(function(*sample)) for sample in zip(t, x, v, strict=True)])
+
+    return Event(name, value)
