@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nacelle.cli.common import app, console, fail
+from nacelle.cli.commands import command
+from nacelle.cli.common import console
 from nacelle.errors import NacelleError
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ _SHOWN = (
 _RADIUS, _TURN = 0.1, 0.8  # of the circle, m, and the time for one turn, s
 
 
-@app.command("demo")
+@command("demo")
 def demo_command(
     out: Annotated[Path, typer.Option("--out", help="Folder for pictures and code; new or empty.")],
     states: Annotated[int, typer.Option("--states", help="Random states to compare at.")] = 20,
@@ -44,9 +45,7 @@ def demo_command(
             raise NacelleError(f"{out} is there already and not empty; name another folder")
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        fail(NacelleError(f"cannot write {out}: {error.strerror or error}"), False)
-    except NacelleError as error:
-        fail(error, False)
+        raise NacelleError(f"cannot write {out}: {error.strerror or error}") from None
     from nacelle.library import load
 
     robot = load(ROBOT)

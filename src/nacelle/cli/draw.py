@@ -7,10 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
-from nacelle.cli.common import PICTURES, RobotArgument, app, check_new, console, fail
+from nacelle.cli.commands import command
+from nacelle.cli.common import PICTURES, RobotArgument, check_new, console
+from nacelle.cli.inputs import AtOption, ModeOption, load_robot, pose_at
 from nacelle.cli.loads import ToolOption
-from nacelle.cli.pose import AtOption, ModeOption, load_robot, pose_at
-from nacelle.errors import NacelleError
 from nacelle.progress import task
 
 
@@ -24,9 +24,10 @@ def write_picture(draw: Any, out: Path) -> None:
     console(stderr=True).print(f"wrote {out}", markup=False)
 
 
-@app.command("draw")
+@command("draw")
 def draw_command(
-    robot: RobotArgument,
+    robot_name: RobotArgument,
+    *,
     out: Annotated[Path, typer.Option("--out", help="Picture to write: .png, .svg or .pdf.")],
     at: AtOption = None,
     tool: ToolOption = "",
@@ -35,9 +36,6 @@ def draw_command(
     mode: ModeOption = "",
 ) -> None:
     """Draw a robot at a pose."""
-    try:
-        found = load_robot(robot, mode)
-        x = pose_at(found, at, tool)
-        write_picture(lambda pictures: pictures.plot_robot(found, x, names=names, frames=frames), out)
-    except NacelleError as error:
-        fail(error, False)
+    robot = load_robot(robot_name, mode)
+    x = pose_at(robot, at, tool)
+    write_picture(lambda pictures: pictures.plot_robot(robot, x, names=names, frames=frames), out)
