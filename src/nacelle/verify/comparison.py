@@ -194,7 +194,7 @@ def _kinematics(
     add("accelerations of bodies", mine.acceleration[k], now.acceleration)
     add("rates from the twist", mine.U[k], found.G)
     add("rates of joints", mine.u[k], found.G @ drawn.v[k])
-    u_dot = found.G @ drawn.a[k] + found.drift
+    u_dot = found.G @ drawn.a[k] + found.bias
     add("accelerations of joints", mine.u_dot[k], u_dot)
     axes = [view.axes[actuator.joint][0] for actuator in robot.actuators]
     turns = np.array([robot.joints[actuator.joint].primitives[0].turns for actuator in robot.actuators])
@@ -204,8 +204,8 @@ def _kinematics(
     rows = view.actuator_rows(robot)
     add("Jacobian of actuators", mine.A[k], rows @ found.G)
     add("rates of actuators", mine.actuators[1][k], rows @ found.G @ drawn.v[k])
-    drift = np.array([axis.drift[0] for axis in axes])
-    add("accelerations of actuators", mine.actuators[2][k], rows @ u_dot + drift)
+    bias = np.array([axis.bias[0] for axis in axes])
+    add("accelerations of actuators", mine.actuators[2][k], rows @ u_dot + bias)
 
 
 def _placed(robot: Robot, state: TreeState, x: Array) -> tuple[Array, Array]:
@@ -246,7 +246,7 @@ def _dynamics(
         errors.add(name, k, DYNAMICS, one, two, scale)
 
     A = view.actuator_rows(robot) @ G
-    beside = extra.friction + extra.springs + extra.rotor_drift
+    beside = extra.friction + extra.springs + extra.rotor_bias
     force = now.force + extra.rotor_matrix @ state.u_dot + beside
     # For more actuators than motions the forces of least norm, as in nacelle.
     add("inverse dynamics", mine.force[k], np.linalg.lstsq(A.T, G.T @ force, rcond=None)[0])
@@ -256,7 +256,7 @@ def _dynamics(
     unit = twist_units(robot)
     values = np.linalg.eigvalsh(M * np.outer(unit, unit))
     if values[0] > 1e-12 * values[-1]:
-        h = G.T @ (now.bias + tree @ view.projection.drift + beside)
+        h = G.T @ (now.bias + tree @ view.projection.bias + beside)
         a = np.linalg.solve(M, A.T @ mine.tau[k] - h)
         add("forward dynamics", mine.forward[k], a)
         loaded = Loaded(state, _applied(view, robot, extra, mine.tau[k]))
