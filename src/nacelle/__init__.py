@@ -413,22 +413,22 @@ def schema() -> dict[str, Any]:
 
 
 def _plot_robot(self: Robot, x: Any = None, **options: Any) -> Any:
-    """Draw the robot at a pose (the reference if None); options as in `nacelle.report.draw.plot_robot`."""
-    from nacelle.report.draw import plot_robot
+    """Draw the robot at a pose (the reference if None); options of `nacelle.report.draw.robot.plot_robot`."""
+    from nacelle.report.draw.robot import plot_robot
 
     return plot_robot(self, x, **options)
 
 
 def _plot_workspace(self: Workspace, quantity: str = "conditioning", **options: Any) -> Any:
-    """Draw the workspace; options as in `nacelle.report.draw.plot_workspace`."""
-    from nacelle.report.draw import plot_workspace
+    """Draw the workspace; options as in `nacelle.report.draw.workspace.plot_workspace`."""
+    from nacelle.report.draw.workspace import plot_workspace
 
     return plot_workspace(self, quantity, **options)
 
 
 def _plot_simulation(self: Simulation, *panels: str, **options: Any) -> Any:
-    """Draw the run over time; panels and options as in `nacelle.report.plots.plot_simulation`."""
-    from nacelle.report.plots import plot_simulation
+    """Draw the run over time; panels and options as in `nacelle.report.draw.curves.plot_simulation`."""
+    from nacelle.report.draw.curves import plot_simulation
 
     return plot_simulation(self, panels, **options) if panels else plot_simulation(self, **options)
 

@@ -120,8 +120,8 @@ def _driven(robot: Robot, out: Path) -> list[str]:
     from nacelle.kinematics.flags import failed
     from nacelle.kinematics.pose_input import reference_pose
     from nacelle.kinematics.trajectory import Circle
-    from nacelle.report import draw
-    from nacelle.report.plots import plot_forces
+    from nacelle.report.draw.canvas import save
+    from nacelle.report.draw.curves import plot_forces
 
     x = reference_pose(robot)
     path = Circle(x, _RADIUS, motion=robot.motion, duration=_TURN)
@@ -132,7 +132,7 @@ def _driven(robot: Robot, out: Path) -> list[str]:
     fastest = max(sizing.loads, key=lambda load: load.peak_speed)
     title = f"{robot.name}: drive forces on a circle of {2e3 * _RADIUS:g} mm in {_TURN:g} s"
     figure = plot_forces(sizing, title=title, shown=False)
-    picture = draw.save(figure, out / f"{robot.name}-circle-forces.png")
+    picture = save(figure, out / f"{robot.name}-circle-forces.png")
     speed = float(abs(sizing.sample.v[:, :3]).max())
     return [
         f"{2e3 * _RADIUS:g} mm across in {_TURN:g} s, up to {speed:.2g} m/s, with friction, "

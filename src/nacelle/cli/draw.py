@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,13 +15,13 @@ from nacelle.cli.loads import ToolOption
 from nacelle.progress import task
 
 
-def write_picture(draw: Any, out: Path) -> None:
-    """Draw into a new file."""
+def write_picture(draw: Callable[[], Any], out: Path) -> None:
+    """Write the axes that a function draws to a new file."""
     check_new(out, PICTURES)
     with task(f"drawing {out}"):
-        from nacelle.report import draw as pictures
+        from nacelle.report.draw.canvas import save
 
-        pictures.save(draw(pictures).figure, out)
+        save(draw().figure, out)
     console(stderr=True).print(f"wrote {out}", markup=False)
 
 
@@ -38,4 +39,4 @@ def draw_command(
     """Draw a robot at a pose."""
     robot = load_robot(robot_name, mode)
     x = pose_at(robot, at, tool)
-    write_picture(lambda pictures: pictures.plot_robot(robot, x, names=names, frames=frames), out)
+    write_picture(lambda: robot.plot(x, names=names, frames=frames), out)

@@ -151,8 +151,8 @@ def simulate_command(
         run.to_csv(csv)
     if plot is not None:
         with task(f"drawing {plot}"):
-            from nacelle.report.draw import save
-            from nacelle.report.plots import plot_simulation
+            from nacelle.report.draw.canvas import save
+            from nacelle.report.draw.curves import plot_simulation
 
             save(plot_simulation(run, shown=False), plot)
     if as_json:

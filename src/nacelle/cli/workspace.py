@@ -60,7 +60,7 @@ def workspace_command(
     if out is not None and out.suffix.lower() == ".csv":
         deliver(_table(grid), out)
     elif out is not None:
-        write_picture(lambda pictures: pictures.plot_workspace(grid), out)
+        write_picture(grid.plot, out)
     data = _data(grid)
     if as_json:
         print_json(data)

@@ -16,11 +16,13 @@ from nacelle.kinematics.workspace import Workspace, workspace
 from nacelle.library import load
 from nacelle.model.read import read_text
 from nacelle.model.robot import Robot
-from nacelle.report import draw
+from nacelle.report.draw import canvas
+from nacelle.report.draw.robot import plot_scene
+from nacelle.report.draw.workspace import plot_workspace
 from nacelle.report.lumping import draw_lumping
 from nacelle.report.scene import scene
 
-# Inches; with `draw.DPI` 704 x 592 pixels.
+# Inches; with `canvas.DPI` 704 x 592 pixels.
 _SIZE = (4.4, 3.7)
 
 
@@ -45,13 +47,13 @@ def write_gallery(folder: str | os.PathLike[str], names: Iterable[str] | None = 
 def draw_robot(robot: Robot, path: str | os.PathLike[str]) -> Path:
     """Draw a robot at its reference pose to a small file without a title."""
     view = scene(robot)
-    ax = draw.new_axes(flat=view.across is not None, size=_SIZE, shown=False)
-    draw.plot_scene(view, ax)
-    draw.fit(ax)
-    return draw.save(ax.figure.figure, path, tight=False, step=5)
+    ax = canvas.new_axes(flat=view.across is not None, size=_SIZE, shown=False)
+    plot_scene(view, ax)
+    canvas.fit(ax)
+    return canvas.save(ax.figure.figure, path, tight=False, step=5)
 
 
-def draw_workspaces(folder: str | os.PathLike[str], workspaces: Iterable[draw.Workspace]) -> list[Path]:
+def draw_workspaces(folder: str | os.PathLike[str], workspaces: Iterable[Workspace]) -> list[Path]:
     """Draw workspaces, one PNG each, named by the robot and the coordinates.
 
     Args:
@@ -66,12 +68,12 @@ def draw_workspaces(folder: str | os.PathLike[str], workspaces: Iterable[draw.Wo
     """
     paths = []
     for shown in workspaces:
-        ax = draw.new_axes(flat=len(shown.names) < 3, shown=False)
-        draw.plot_workspace(shown, ax=ax)
-        draw.fit(ax)
+        ax = canvas.new_axes(flat=len(shown.names) < 3, shown=False)
+        plot_workspace(shown, ax=ax)
+        canvas.fit(ax)
         name = "-".join([shown.robot.name, "workspace", *shown.names])
         file = re.sub(r"[^\w.-]+", "_", name) + ".png"
-        paths.append(draw.save(ax.figure.figure, Path(folder) / file, step=5))
+        paths.append(canvas.save(ax.figure.figure, Path(folder) / file, step=5))
     return paths
 
 
