@@ -18,6 +18,7 @@ from nacelle.kinematics.pose_input import reference_pose
 from nacelle.model.joint import JointKind
 from nacelle.report import gallery
 from nacelle.report.draw import canvas
+from nacelle.report.draw.curves import plot_forces
 from nacelle.report.draw.robot import plot_robot, plot_scene
 from nacelle.report.draw.workspace import boundary_faces, plot_workspace
 from nacelle.report.scene import NACELLE_COLOUR, scene
@@ -450,7 +451,7 @@ def test_forces_along_a_motion_have_their_limits():
     robot = library_robot("delta")
     path = nacelle.Circle(reference_pose(robot), 0.1, motion=robot.motion, duration=0.5)
     found = nacelle.size_motors(robot, path, rate=100.0)
-    figure = plots.plot_forces(found, title="Forces", shown=False)
+    figure = plot_forces(found, title="Forces", shown=False)
     (ax,) = figure.axes
     assert ax.get_ylabel() == "torque (N m)"
     curves = {line.get_label(): line for line in ax.lines}
@@ -458,7 +459,7 @@ def test_forces_along_a_motion_have_their_limits():
         np.testing.assert_array_equal(curves[load.name].get_ydata(), found.force[:, k])
     assert set(curves["limit"].get_ydata()) == {60.0}
     mixed = replace(found, loads=(replace(found.loads[0], turns=False), *found.loads[1:]))
-    assert len(plots.plot_forces(mixed, shown=False).axes) == 2
+    assert len(plot_forces(mixed, shown=False).axes) == 2
 
 
 # ------------------------------------------------------------------------------ files
@@ -514,5 +515,6 @@ def test_without_matplotlib_the_error_says_what_to_install(monkeypatch):
 
 
 def test_matplotlib_is_loaded_only_for_a_picture():
-    code = "import sys, nacelle.report.draw.curves, nacelle.report.gallery; assert 'matplotlib' not in sys.modules"
+    modules = "nacelle.report.draw.curves, nacelle.report.gallery"
+    code = f"import sys, {modules}; assert 'matplotlib' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)

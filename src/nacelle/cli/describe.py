@@ -57,7 +57,7 @@ def show_command(
 
     checked = check(robot_name)
     if elements or latex:
-        from nacelle.report.elements import element_report
+        from nacelle.report.elements.page import element_report
 
         report = element_report(checked.robot)
         if as_json:
