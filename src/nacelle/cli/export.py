@@ -31,7 +31,7 @@ def export_command(
         typer.Option("--smooth", help="Rate over which Coulomb friction changes its sign, rad/s or m/s."),
     ] = None,
     bare: Annotated[
-        bool, typer.Option("--bare", help="Leave out what a controller watches: pivot and gates.")
+        bool, typer.Option("--bare", help="Leave out what a controller watches: pivot and reach margins.")
     ] = False,
     parameters: Annotated[
         str,

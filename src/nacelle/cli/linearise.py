@@ -1,4 +1,4 @@
-"""The command `linearise`: a linear model at rest, with its poles."""
+"""The command `linearise`: a linear model around an equilibrium, with its poles."""
 
 from __future__ import annotations
 

@@ -202,8 +202,8 @@ def _ranges(robot: Robot, over: list[str]) -> dict[str, tuple[float, float] | tu
     kinds = coordinate_kinds(robot)
     ranges: dict[str, tuple[float, float] | tuple[float, float, int]] = {}
     for text in over:
-        name, sign, rest = text.partition("=")
-        parts = rest.split(":")
+        name, sign, values = text.partition("=")
+        parts = values.split(":")
         if not sign or len(parts) not in (2, 3):
             raise NacelleError(f"{text!r} is not NAME=LOW:HIGH or NAME=LOW:HIGH:POINTS")
         name = name.strip()

@@ -40,8 +40,8 @@ def write_gallery(folder: str | os.PathLike[str], names: Iterable[str] | None = 
         NacelleError: if matplotlib is missing.
         UnknownRobotError: if a name is not in the library.
     """
-    found = [load(name) for name in (robots.names() if names is None else names)]
-    return [draw_robot(robot, Path(folder) / f"{robot.name}.png") for robot in found]
+    drawn = [load(name) for name in (robots.names() if names is None else names)]
+    return [draw_robot(robot, Path(folder) / f"{robot.name}.png") for robot in drawn]
 
 
 def draw_robot(robot: Robot, path: str | os.PathLike[str]) -> Path:
@@ -109,15 +109,15 @@ def _cell(picture: str, name: str, words: str) -> str:
     )
 
 
-def gallery_page(found: Sequence[Robot], pictures: str, maps: Sequence[tuple[str, str]] = ()) -> str:
+def gallery_page(shown: Sequence[Robot], pictures: str, maps: Sequence[tuple[str, str]] = ()) -> str:
     """The page: a grid of pictures, names and titles, and one of workspaces.
 
     Args:
-        found: the robots.
+        shown: the robots.
         pictures: folder of the pictures, as seen from the page.
         maps: for each picture of a workspace its file name and the robot's name.
     """
-    cells = [_cell(f"{pictures}/{robot.name}.png", robot.name, robot.title) for robot in found]
+    cells = [_cell(f"{pictures}/{robot.name}.png", robot.name, robot.title) for robot in shown]
     text = (
         "# Gallery\n\n"
         "The robots of the library at their reference poses. Each leg has its own colour and the nacelle is\n"
@@ -140,13 +140,13 @@ def _read(name: str) -> Robot:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Draw the library, and write its page if asked to."""
+    """Draw the library, and write its page if a file is named."""
     parser = argparse.ArgumentParser(
         prog="python -m nacelle.report.gallery", description="Draw every robot of the library."
     )
     parser.add_argument("folder", type=Path, help="where the pictures go")
     parser.add_argument("--page", type=Path, help="write the page that shows them to this file")
-    parser.add_argument("--robot", action="append", help="draw this one alone; may stand several times")
+    parser.add_argument("--robot", action="append", help="draw this one alone; may be repeated")
     chosen = parser.parse_args(arguments)
     paths = write_gallery(chosen.folder, chosen.robot)
     print(f"{len(paths)} pictures of robots in {chosen.folder}/")

@@ -4,7 +4,7 @@ A law is a physics function of (robot, ...) over any scalar, which gives the act
 what it takes, among
 
     t      the time, ()                     q, qd  the actuators' coordinates and rates
-    x, v   the reduced pose and twist       y      what iteration found, beside x
+    x, v   the reduced pose and twist       y      the joints that iteration solves for
     r      the reference, any shape (k,)
 """
 
@@ -61,17 +61,17 @@ def reference_size(robot: Robot, law: Feedback) -> int:
         KinematicsError: if the law takes something that there is not.
     """
     shapes = input_shapes(law.function, robot) or {}
-    known = _shapes(robot)
+    of_robot = _shapes(robot)
     for name, shape in shapes.items():
         if name not in SIGNALS:
             raise KinematicsError(
                 f"the feedback {law.name!r} takes {name!r}; {did_you_mean(name, SIGNALS)} "
-                f"(known: {', '.join(SIGNALS)})"
+                f"(there are {', '.join(SIGNALS)})"
             )
-        if name != "r" and shape != known[name]:
+        if name != "r" and shape != of_robot[name]:
             raise KinematicsError(
                 f"the feedback {law.name!r} declares {name} with the shape {shape}; of {robot.name} it is "
-                f"{known[name]}"
+                f"{of_robot[name]}"
             )
     if "r" not in shapes:
         return 0
@@ -100,8 +100,8 @@ def control(law: Feedback, robot: Robot) -> Callable[..., Array]:
             y = y + closing_step(robot, y, x)["dy"]
         signals: dict[str, Any] = {"t": u[0], "r": u[1:], "x": x, "y": y, "v": v}
         if "q" in shapes or "qd" in shapes:
-            found = inverse_jacobian(robot, x, y)
-            signals |= {"q": found["q"], "qd": found["J"] @ v}
+            actuators = inverse_jacobian(robot, x, y)
+            signals |= {"q": actuators["q"], "qd": actuators["J"] @ v}
         force = np.asarray(law.function(robot, *(signals[name] for name in shapes), **options))
         if force.shape != (len(robot.actuators),):
             raise KinematicsError(

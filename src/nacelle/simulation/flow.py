@@ -117,20 +117,21 @@ def _rates(
     if not mechanism.ny:
         return rates, []
     u = rate_map(robot, mechanism, configuration(robot, mechanism, x, y)) @ v
-    found: list[Scalar] = []
+    y_rates: list[Scalar] = []
     if mechanism.parasitic:
         # The platform's twist as rates of the coordinates in x and of the dependent numbers.
         size, m = mechanism.chart_size, robot.platform_nv
-        rest = y[:size]
+        dependent = y[:size]
         own = [k for k, rate in enumerate(mechanism.independent) if rate < m]
         basis = np.concatenate(
-            [mechanism.chart.twists(x, rest)[:, own], mechanism.chart.dependent_twists(x, rest)], axis=1
+            [mechanism.chart.twists(x, dependent)[:, own], mechanism.chart.dependent_twists(x, dependent)],
+            axis=1,
         )
         numbers = solve(basis, u[:m])
         if layout.angular is None:
             for place, k in enumerate(own):
                 rates[k] = numbers[place]
-        found += list(numbers[len(own) :])
+        y_rates += list(numbers[len(own) :])
     start = mechanism.chart_size
     for j in mechanism.iterated_joints:
         rate = robot.platform_nv + robot.v_slices[j].start
@@ -138,11 +139,11 @@ def _rates(
             if primitive is Primitive.BALL:
                 w = u[rate : rate + 3]
                 quat = y[start : start + 4]
-                found += list(0.5 * quat_product(quat, pack([w[0], w[1], w[2], 0.0])))
+                y_rates += list(0.5 * quat_product(quat, pack([w[0], w[1], w[2], 0.0])))
             else:
-                found.append(u[rate])
+                y_rates.append(u[rate])
             start, rate = start + primitive.nq, rate + primitive.nv
-    return rates, found
+    return rates, y_rates
 
 
 # ---- as native code

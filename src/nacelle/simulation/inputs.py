@@ -113,7 +113,7 @@ class Rows:
 
 
 def _arguments(function: Callable[..., Any]) -> int:
-    """How many arguments a function needs; 3 where that cannot be told."""
+    """How many arguments a function needs; 3 where it has no signature."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
@@ -133,7 +133,7 @@ def _sized(value: Any, size: int, what: str, t: float) -> Array:
 
 
 def _finite(array: Array, what: str, t: float) -> Array:
-    """Check what does not depend on the state; a feedback may be asked at states that are out of reach."""
+    """Check what does not depend on the state; a feedback may be evaluated at states out of reach."""
     if not np.isfinite(array).all():
         raise KinematicsError(f"{what} is not finite at {t:g} s: {array}")
     return array
@@ -195,10 +195,10 @@ def make_drive(plant: Plant, force: Any, *, hold: bool = False, span: tuple[int,
 
         return Drive(plant, plant, of_time, free=True, steady=False, hold=hold)
 
-    def asked(k: int, t: float, s: Array) -> Array:
+    def fed_back(k: int, t: float, s: Array) -> Array:
         return _sized(force(t, *plant.split(s)), count, "the feedback f(t, x, v)", t)
 
-    return Drive(plant, plant, asked, free=False, steady=False, hold=hold)
+    return Drive(plant, plant, fed_back, free=False, steady=False, hold=hold)
 
 
 def _traced(plant: Plant, law: Feedback, hold: bool, span: tuple[int, int] | None) -> Drive:

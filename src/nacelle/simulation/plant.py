@@ -118,13 +118,13 @@ class RigidPlant:
         """The state at a reduced pose and twist."""
         pose = checked_poses(self.robot, x)[0]
         twist = checked_rates(self.robot, "the twist v", v)
-        found = inverse_kinematics(self.robot, pose, limits=False)
+        joints = inverse_kinematics(self.robot, pose, limits=False)
         place = self.mechanism.layout.quaternion
         c = pose
         if place is not None:
             turn = turn_from(self.quat_0, pose[place])
             c = np.concatenate([pose[: place.start], turn, pose[place.stop :]])
-        return np.concatenate([c, twist, found.y])
+        return np.concatenate([c, twist, joints.y])
 
     def split(self, s: Array) -> tuple[Array, Array]:
         """Reduced poses and twists of states (..., size)."""
@@ -173,11 +173,11 @@ class RigidPlant:
         """Kinetic and potential energy (J) and friction's power (W) of states (..., size)."""
         x, v = self.split(s)
         options = () if self.smooth is None else (("smooth", self.smooth),)
-        found: dict[str, Array] = native(smallest.energies, self.robot, options)(x, self.unknowns(s), v)
-        lost = found["dissipation"]
+        energies: dict[str, Array] = native(smallest.energies, self.robot, options)(x, self.unknowns(s), v)
+        lost = energies["dissipation"]
         return {
-            "kinetic": found["kinetic"],
-            "potential": found["potential"],
+            "kinetic": energies["kinetic"],
+            "potential": energies["potential"],
             "dissipation": lost if self.friction else np.zeros_like(lost),
         }
 
@@ -205,8 +205,8 @@ class RigidPlant:
 
     def closure_error(self, s: Array) -> float:
         """What the loops leave open at the worst of some states, over the robot's size."""
-        found = native(kinematics.closure_equations, self.robot)(self.split(s)[0], self.unknowns(s))
-        return float(np.max(np.abs(found["residual"] / self.mechanism.row_scale), initial=0.0))
+        closures = native(kinematics.closure_equations, self.robot)(self.split(s)[0], self.unknowns(s))
+        return float(np.max(np.abs(closures["residual"] / self.mechanism.row_scale), initial=0.0))
 
 
 def standard_events(plant: RigidPlant, *, limits: bool = True) -> list[EventGroup]:
@@ -216,11 +216,11 @@ def standard_events(plant: RigidPlant, *, limits: bool = True) -> list[EventGrou
     count = len(names) if limits else len(names) - len(limits_of(robot))
 
     def values(t: Array, s: Array) -> Array:
-        found = np.asarray(native(watched, robot)(s, plant.quat_0))[:, :count]
-        near = np.flatnonzero(~(found[:, 0] > 0.0))
+        numbers = np.asarray(native(watched, robot)(s, plant.quat_0))[:, :count]
+        near = np.flatnonzero(~(numbers[:, 0] > 0.0))
         if near.size:
-            found[near, 0] = _from_singularity(plant, s[near])
-        return found
+            numbers[near, 0] = _from_singularity(plant, s[near])
+        return numbers
 
     def words(place: int, s: Array) -> str:
         if place:

@@ -1,11 +1,10 @@
-"""The plant protocol: what integrators and results ask of something that moves.
+"""The plant protocol: what integrators and results require of something that moves.
 
 A plant has a state of `size` numbers and `inputs` inputs, and gives the state's derivative, ds/dt = f(s, u).
-It knows nothing of integrators, nor they of robots. What only some plants have is asked for where they
-offer it:
+It is independent of integrators, and they are of robots. Some plants have more, which is used then:
 
     derivatives(s, u)  f of many states at once; one after the other without
-    jacobian()         df/ds, for the implicit method; differences serve without
+    jacobian()         df/ds, for the implicit method; finite differences without
     driver()           the whole loop of fixed steps in native code; steps run in Python without
     closed(feedback)   the plant under a feedback that is compiled with it
     joints(s), motion(s), closure_error(s)      what robots with joints have
@@ -106,10 +105,10 @@ class HasDerivatives(Protocol):
 
 @runtime_checkable
 class HasJacobian(Protocol):
-    """A core that may know its exact Jacobian."""
+    """A core that may have an exact Jacobian."""
 
     def jacobian(self) -> Derivative | None:
-        """A function of a state and inputs that gives df/ds (size, size); None where differences serve."""
+        """A function of a state and inputs that gives df/ds (size, size); None for finite differences."""
 
 
 @dataclass(frozen=True, eq=False)

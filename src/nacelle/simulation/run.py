@@ -210,7 +210,7 @@ def _thinned(outcome: Outcome, samples: int | None) -> Outcome:
 
 @contextmanager
 def shown(progress: Progress, name: str) -> Iterator[Callable[[float], None]]:
-    """Give a function of the part that is done, 0 to 1; the name stands beside a bar."""
+    """Give a function of the part that is done, 0 to 1; the name is beside the bar."""
     if callable(progress):
         yield progress
         return

@@ -47,15 +47,15 @@ class DenseTrack:
 
     def states(self, t: Array) -> Array:
         """States at times."""
-        found = np.empty((len(t), self.drive.plant.size))
+        states = np.empty((len(t), self.drive.plant.size))
         if not len(t):
-            return found
+            return states
         place = _interval(self.breaks, t)
         order = np.argsort(place, kind="stable")
         steps, starts = np.unique(place[order], return_index=True)
         for k, chosen in zip(steps, np.split(order, starts[1:]), strict=True):
-            found[chosen] = self.pieces[k](t[chosen]).T
-        return found
+            states[chosen] = self.pieces[k](t[chosen]).T
+        return states
 
     def inputs(self, t: Array, s: Array) -> Array:
         """Inputs at times and states."""

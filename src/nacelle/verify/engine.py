@@ -199,7 +199,7 @@ def lumps(robot: Robot, body: int) -> list[Lump]:
         VerifyError: if a piece has no mass but a first moment, which no engine can take.
     """
     listed = [robot.bodies[body].inertia, *(load.inertia for load in robot.payload if load.body == body)]
-    found = []
+    pieces = []
     for ten in listed:
         numbers = np.asarray(ten, dtype=float)
         if not np.any(numbers):
@@ -214,5 +214,5 @@ def lumps(robot: Robot, body: int) -> list[Lump]:
             )
         com = moment / mass if mass else np.zeros(3)
         # Steiner.
-        found.append(Lump(mass, com, I - mass * ((com @ com) * np.eye(3) - np.outer(com, com))))
-    return found
+        pieces.append(Lump(mass, com, I - mass * ((com @ com) * np.eye(3) - np.outer(com, com))))
+    return pieces

@@ -54,12 +54,12 @@ def projection(robot: Robot, now: Snapshot, loops: Sequence[Loop], u: Array) -> 
     right[len(closing) : len(closing) + len(spins), -1] = -spin_biases
     # Lengths in the robot's size: so the rank does not hang on the units.
     unit = rate_units(robot)
-    found, _, rank, _ = np.linalg.lstsq(K * unit, right, rcond=1e-12)
+    scaled, _, rank, _ = np.linalg.lstsq(K * unit, right, rcond=1e-12)
     if rank < count:
         raise VerifyError(
             f"the closures of {robot.name} leave {count - rank} of {count} rates of the tree undetermined"
         )
-    solution = unit[:, None] * found
+    solution = unit[:, None] * scaled
     return Projection(solution[:, :-1], solution[:, -1])
 
 

@@ -127,9 +127,9 @@ class Report:
         heads = [f"{engine.engine} {engine.version}" for engine in self.engines]
         lines.append(f"{'largest relative error':{wide}}  {'allowed':>8}" + _cells(heads))
         for name in names:
-            found = [_find(engine, name) for engine in self.engines]
-            allowed = next(q.tolerance for q in found if q is not None)
-            cells = ["-" if q is None else f"{q.error:.1e}{'' if q.ok else ' FAILS'}" for q in found]
+            listed = [_find(engine, name) for engine in self.engines]
+            allowed = next(q.tolerance for q in listed if q is not None)
+            cells = ["-" if q is None else f"{q.error:.1e}{'' if q.ok else ' FAILS'}" for q in listed]
             lines.append(f"{name:{wide}}  {allowed:>8.0e}" + _cells(cells))
         worst = self.worst
         lines += [

@@ -25,7 +25,7 @@ LINE_COLOUR = "#2f6ea3"
 ELEVATION, AZIMUTH = 22.0, -60.0
 # From behind the viewer's left shoulder.
 _LIGHT = np.array([-0.25, -0.55, 0.8]) / np.linalg.norm([-0.25, -0.55, 0.8])
-# Where a colour bar stands beside axes in space, as a part of the width.
+# Where a colour bar is beside axes in space, as a part of the width.
 BAR = 0.88
 
 

@@ -31,7 +31,7 @@ def plot_simulation(
     Args:
         run: the simulation.
         panels: what to draw, from above: "pose", "twist", "forces", "energies", "balance". Entries with
-            different units stand in panels of their own.
+            different units are in panels of their own.
         title: above the picture; plant, method and status if None.
         shown: whether pyplot keeps the figure, for `pyplot.show`.
 

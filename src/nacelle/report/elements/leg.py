@@ -84,20 +84,20 @@ class LegPage:
 
     def _own_lines(self) -> list[ElementLine]:
         leg, robot, poses = self.leg, self.robot, self.poses
-        found: list[ElementLine] = []
+        lines: list[ElementLine] = []
         if leg.driver is not None:
             F = frame(robot, poses, leg.driver, on_successor=False)
             if robot.joints[leg.driver].kind is not JointKind.REVOLUTE or leg.form == "shaft":
-                found.append(ElementLine("1", F.p, F.R[:, 2], _across(F.R[:, 2])))
+                lines.append(ElementLine("1", F.p, F.R[:, 2], _across(F.R[:, 2])))
             else:
                 E, _ = rod_ends(robot, poses, leg.rods[0].hold, leg.rods[0].tip, leg)
                 x = bar_direction(robot, poses, leg.driver, E)
-                found.append(ElementLine("1", E - x * (x @ (E - F.p)), x, F.R[:, 2]))
+                lines.append(ElementLine("1", E - x * (x @ (E - F.p)), x, F.R[:, 2]))
         if leg.form in ("strut", "shaft"):
             assert leg.slide is not None
             x = frame(robot, poses, leg.slide, on_successor=False).R[:, 2] * leg.flip
             A = centre(robot, poses, leg.rods[0].hold)
-            found.append(ElementLine(str(len(found) + 1), A, x, self._third(0, x)))
+            lines.append(ElementLine(str(len(lines) + 1), A, x, self._third(0, x)))
         elif leg.form != "plane":
             for k, rod in enumerate(leg.rods):
                 E, B = rod_ends(robot, poses, rod.hold, rod.tip, leg)
@@ -105,8 +105,8 @@ class LegPage:
                 if leg.fold is not None:
                     joint = (leg.fold.rod_a, leg.fold.rod_b)[k]
                     E = np.asarray(frame(robot, poses, joint, on_successor=False).p)
-                found.append(ElementLine(str(len(found) + 1), E, x, self._third(k, x)))
-        return found
+                lines.append(ElementLine(str(len(lines) + 1), E, x, self._third(k, x)))
+        return lines
 
     def _third(self, k: int, x: Array) -> Array:
         """The third axis of a rod: across its direction, in the plane of its joint's axis behind."""
@@ -124,9 +124,9 @@ class LegPage:
         return ElementLine(label, part_input(self.robot, self.poses, part), x, _across(x))
 
     def _members(self) -> list[Member]:
-        leg, found = self.leg, list[Member]()
+        leg, members = self.leg, list[Member]()
         if leg.driver is not None:
-            found.append(Member(leg.elements[0].body, 0, "body", self.lines[0].A, "1"))
+            members.append(Member(leg.elements[0].body, 0, "body", self.lines[0].A, "1"))
         for k, rod in enumerate(leg.rods if leg.form != "plane" else (), start=self.first):
             line = self.lines[k]
             if rod.hold.cross is not None and (leg.fold is None or k == self.first):
@@ -135,25 +135,25 @@ class LegPage:
                     if leg.fold is None
                     else rod_ends(self.robot, self.poses, rod.hold, rod.tip, leg)[0]
                 )
-                found.append(Member(rod.hold.cross, k, "cross", hub, f"{line.label}c"))
-            found.append(Member(rod.body, k, "body", line.A, line.label))
+                members.append(Member(rod.hold.cross, k, "cross", hub, f"{line.label}c"))
+            members.append(Member(rod.body, k, "body", line.A, line.label))
         if leg.moving is not None:
             line = self.lines[self.first]
             B = tip_point(self.robot, self.poses, leg)
             P = line.A + line.x * (line.x @ (B - line.A))
-            found.append(Member(leg.moving, self.first, "moving", P, f"{line.label}m"))
+            members.append(Member(leg.moving, self.first, "moving", P, f"{line.label}m"))
         if leg.fold is not None:
             tip = frame(self.robot, self.poses, leg.fold.end, on_successor=False).p
             end = self.robot.joints[leg.fold.end].successor
-            found.append(Member(end, self.first, "end", np.asarray(tip), f"{self.lines[1].label}e"))
+            members.append(Member(end, self.first, "end", np.asarray(tip), f"{self.lines[1].label}e"))
         stem = welds(self.robot)
         for body in leg.leg.bodies:
             if stem[body] not in (body, BASE):
-                base = next(m for m in found if m.body == stem[body])
-                found.append(base._replace(body=body, mark=f"{base.mark}{body}"))
+                base = next(m for m in members if m.body == stem[body])
+                members.append(base._replace(body=body, mark=f"{base.mark}{body}"))
         for k, part in enumerate(leg.parts, start=len(leg.elements)):
-            found.append(Member(part.element.body, k, "part", self.lines[k].A, self.lines[k].label))
-        return [m for m in found if has_mass(self.robot, m.body)]
+            members.append(Member(part.element.body, k, "part", self.lines[k].A, self.lines[k].label))
+        return [m for m in members if has_mass(self.robot, m.body)]
 
     def axes(self, member: Member) -> Array:
         """Axes of a body's element (3, 3): columns x, y = z x x, z."""

@@ -9,7 +9,7 @@ from nacelle.report.elements.symbols import tex
 
 
 class Partial(NamedTuple):
-    """A partial velocity K as it stands in the table, and what it makes of a force in K^T f."""
+    """A partial velocity K as it is in the table, and what it makes of a force in K^T f."""
 
     K: str
     force: str

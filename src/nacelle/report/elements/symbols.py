@@ -18,8 +18,8 @@ _CODE = re.compile(r"<([A-Za-z])('*)([A-Za-z0-9#]*)>")
 def tex(template: str, label: str = "", leg: str = "i") -> str:
     """A formula from a template: <x'2> is the rate of x of element 2 in a leg, # the label."""
 
-    def symbol(found: re.Match[str]) -> str:
-        letter, primes, index = found.groups()
+    def symbol(match: re.Match[str]) -> str:
+        letter, primes, index = match.groups()
         base = _BOLD.get(letter, letter)
         base = base % letter if "%s" in base else base
         index = index.replace("#", label)
