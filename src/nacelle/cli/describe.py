@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -84,7 +83,7 @@ def check_command(
     from rich.markup import escape
 
     from nacelle.library import check
-    from nacelle.report.text import problem_line
+    from nacelle.report.text import counted, problem_line
 
     results: list[dict[str, Any]] = []
     for name in files:
@@ -113,19 +112,15 @@ def check_command(
         else:
             robot = checked.robot
             console().print(
-                f"[green]ok[/] {robot.name}: {_count(robot.legs, 'leg', 'legs')}, "
-                f"{_count(robot.bodies[1:], 'body', 'bodies')}, "
-                f"{_count(robot.actuators, 'actuator', 'actuators')}, motion {escape(robot.motion.name)}, "
+                f"[green]ok[/] {robot.name}: {counted(len(robot.legs), 'leg')}, "
+                f"{counted(len(robot.bodies) - 1, 'body', 'bodies')}, "
+                f"{counted(len(robot.actuators), 'actuator')}, motion {escape(robot.motion.name)}, "
                 f"hash {robot.hash[:16]}"
             )
     if as_json:
         print_json(results if len(results) > 1 else results[0])
     if not all(result["ok"] for result in results):
         raise typer.Exit(1)
-
-
-def _count(things: Sequence[Any], one: str, many: str) -> str:
-    return f"{len(things)} {one if len(things) == 1 else many}"
 
 
 @command("new")

@@ -183,12 +183,15 @@ def _in_blocks(robot: Robot, x: Array, follow: bool) -> InverseKinematics:
             guess = _last_solution(last) if follow and last is not None else None
             parts.append(inverse_kinematics(robot, block, guess=guess, follow=follow))
             report((start + _BLOCK) / len(x))
-    arrays: dict[str, Any] = {
-        field.name: np.concatenate([getattr(part, field.name) for part in parts])
-        for field in dataclasses.fields(parts[0])
-        if isinstance(getattr(parts[0], field.name), np.ndarray)
-    }
-    return dataclasses.replace(parts[0], **arrays)
+    names = _array_names(parts[0])
+    joined: Any = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
+    return dataclasses.replace(parts[0], **joined)
+
+
+def _array_names(result: InverseKinematics) -> list[str]:
+    """The fields of a result that have a row for each pose."""
+    fields = (field.name for field in dataclasses.fields(result))
+    return [name for name in fields if hasattr(getattr(result, name), "shape")]
 
 
 def _last_solution(path: InverseKinematics) -> InverseKinematics | None:
@@ -200,9 +203,5 @@ def _last_solution(path: InverseKinematics) -> InverseKinematics | None:
     solved = np.flatnonzero(~failed(path.flags))
     if not solved.size:
         return None
-    arrays: dict[str, Any] = {
-        field.name: getattr(path, field.name)[solved[-1]]
-        for field in dataclasses.fields(path)
-        if isinstance(getattr(path, field.name), np.ndarray)
-    }
-    return dataclasses.replace(path, **arrays)
+    last: Any = {name: getattr(path, name)[solved[-1]] for name in _array_names(path)}
+    return dataclasses.replace(path, **last)

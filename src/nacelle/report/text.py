@@ -36,9 +36,10 @@ def show(check: Check, console: Console) -> None:
     console.print(f"[bold]{escape(data['name'])}[/]  {escape(data['title'])}")
     grammar = f", elements {data['elements']}" if data["elements"] else ""
     console.print(
-        f"{_count(len(data['legs']), 'leg')}, {_count(len(data['bodies']), 'moving body', 'moving bodies')}, "
-        f"{_count(len(data['joints']), 'joint')}, {_count(data['loops'], 'loop')}, "
-        f"{_count(len(data['actuators']), 'actuator')}, motion {escape(data['motion'])}"
+        f"{counted(len(data['legs']), 'leg')}, "
+        f"{counted(len(data['bodies']), 'moving body', 'moving bodies')}, "
+        f"{counted(len(data['joints']), 'joint')}, {counted(data['loops'], 'loop')}, "
+        f"{counted(len(data['actuators']), 'actuator')}, motion {escape(data['motion'])}"
         f"{escape(grammar)}; hash {data['hash'][:16]}"
     )
     if data["notes"]:
@@ -58,7 +59,8 @@ def show(check: Check, console: Console) -> None:
         console.print(problem_line(problem))
 
 
-def _count(number: int, one: str, many: str = "") -> str:
+def counted(number: int, one: str, many: str = "") -> str:
+    """A number of things in words, such as "3 legs"."""
     return f"{number} {one}" if number == 1 else f"{number} {many or one + 's'}"
 
 

@@ -78,9 +78,8 @@ def integrate_adaptive(
                 status, message = "failed", f"at {before:.9g} s: {reason or 'the state is not finite'}"
                 break
             dense = solver.dense_output()
-            last, end, ended = float(solver.t), solver.y, None
-            if events:
-                ended = event_within(events, before, last, _rows(dense))
+            last, end = float(solver.t), solver.y
+            ended = event_within(events, before, last, _rows(dense))
             if ended is not None:
                 last, end = ended[0], dense(ended[0])
             if last > before:

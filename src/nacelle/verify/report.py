@@ -149,27 +149,16 @@ class Report:
     def as_dict(self) -> dict[str, Any]:
         """The report as plain data, for `--json`."""
         worst = self.worst
+        motion = {name: getattr(worst, name).tolist() for name in ("x", "v", "a")}
         return {
-            "robot": self.robot,
-            "hash": self.hash,
+            **vars(self),
             "ok": self.ok,
-            "states": self.states,
-            "seed": self.seed,
-            "rejected": dict(self.rejected),
-            "condition": self.condition,
             "engines": [
                 {
-                    "engine": engine.engine,
-                    "version": engine.version,
+                    **vars(engine),
                     "ok": engine.ok,
                     "quantities": [
-                        {
-                            "name": q.name,
-                            "error": q.error if math.isfinite(q.error) else None,
-                            "tolerance": q.tolerance,
-                            "state": q.state,
-                            "ok": q.ok,
-                        }
+                        {**vars(q), "error": q.error if math.isfinite(q.error) else None, "ok": q.ok}
                         for q in engine.quantities
                     ],
                     "notes": list(engine.notes),
@@ -180,9 +169,7 @@ class Report:
                 "engine": worst.engine,
                 "quantity": worst.quantity,
                 "state": worst.number,
-                "x": worst.x.tolist(),
-                "v": worst.v.tolist(),
-                "a": worst.a.tolist(),
+                **motion,
                 "condition": worst.condition,
             },
         }
