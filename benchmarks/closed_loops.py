@@ -11,8 +11,9 @@ import pinocchio as pin
 from scipy.linalg import qr
 
 from nacelle.model.joint import JointKind
-from nacelle.verify import mujoco_engine, ours, pinocchio_engine
-from nacelle.verify.mujoco_loops import Bonds
+from nacelle.verify import ours
+from nacelle.verify.engines import mujoco, pinocchio
+from support import mujoco_loops
 
 _WORLD = pin.LOCAL_WORLD_ALIGNED
 
@@ -22,7 +23,7 @@ class Pinocchio:
 
     def __init__(self, robot, trees, force):
         self.robot = robot
-        self.engine = pinocchio_engine.build(robot)
+        self.engine = pinocchio.build(robot)
         self.model = self.engine.model
         self.data = self.model.createData()
         self.armature = self.engine.with_rotors.armature.copy()
@@ -160,7 +161,7 @@ class Mujoco:
 
     def __init__(self, robot, trees, force):
         self.bound = all(joint.kind is JointKind.SPHERICAL for joint in robot.closures)
-        engine = mujoco_engine.build(robot, Bonds() if self.bound else None)
+        engine = mujoco_loops.build(robot, mujoco_loops.Bonds()) if self.bound else mujoco.build(robot)
         self.model = engine.model
         self.model.opt.disableflags |= mj.mjtDisableBit.mjDSBL_CONTACT
         joints = [actuator.joint for actuator in robot.actuators]

@@ -31,9 +31,8 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 import nacelle
 from nacelle.spatial.pose import Pose
-from nacelle.verify import mujoco_engine
 from nacelle.verify.engine import TreeState
-from nacelle.verify.mujoco_loops import Bonds
+from support import mujoco_loops
 from support.pinocchio_motion import PinocchioMotion
 from support.sprung import sprung
 
@@ -46,8 +45,8 @@ STEP = 1e-4
 BLOCK = 1000
 # MuJoCo's usual bonds, and the hardest that it takes at this step.
 BONDS = {
-    "usual": Bonds(),
-    "hardest": Bonds((2.0 * STEP, 1.0), (0.9999, 0.9999)),
+    "usual": mujoco_loops.Bonds(),
+    "hardest": mujoco_loops.Bonds((2.0 * STEP, 1.0), (0.9999, 0.9999)),
 }
 # What calls Pinocchio's loops back, 1/s.
 CORRECTOR = 100.0
@@ -116,7 +115,7 @@ def ours(case, events):
 
 
 def mujoco(case, bonds):
-    engine = mujoco_engine.build(case.robot, BONDS[bonds])
+    engine = mujoco_loops.build(case.robot, BONDS[bonds])
     model = engine.model
     model.opt.timestep, model.opt.integrator = STEP, mj.mjtIntegrator.mjINT_RK4
     model.opt.tolerance = 1e-12

@@ -33,7 +33,7 @@ def test_workspaces(points: int) -> None:
             {"method": "rk4", "step": 1e-12},
             "1e\\+12 steps of 1e-12 s need .* take a longer step, .* s or more",
         ),
-        ({"samples": 10**12}, "1e\\+12 samples need .*: ask for fewer samples"),
+        ({"samples": 10**12}, "1e\\+12 samples need .*: take fewer samples"),
         ({"method": "rk4", "samples": 10**12}, "1e\\+12 samples need"),
     ],
 )

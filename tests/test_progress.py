@@ -105,7 +105,8 @@ def test_a_cold_command_is_not_silent(tmp_path: Path, options: list[str], expect
     """A command that waits says so on stderr; where its output is for programs it does not."""
     script = (
         "import sys, time\n"
-        "from nacelle.cli.common import app, print_text\n"
+        "from nacelle.cli.commands import app\n"
+        "from nacelle.cli.common import print_text\n"
         "from nacelle.progress import task\n"
         "@app.command('wait')\n"
         "def wait(json: bool = False) -> None:\n"

@@ -14,8 +14,7 @@ from pathlib import Path
 import pytest
 
 import nacelle
-from nacelle.cli.commands import COMMANDS
-from nacelle.cli.common import app
+from nacelle.cli.commands import COMMANDS, app
 
 HEAVY = {"numpy", "scipy", "pydantic", "ruamel", "llvmlite", "typer", "click", "rich", "matplotlib"}
 

@@ -110,12 +110,11 @@ if TYPE_CHECKING:
     from nacelle.model.payload import with_payload
     from nacelle.model.robot import Robot
     from nacelle.robots import names as robot_names
-    from nacelle.simulation.events import Event, EventGroup, user_event
-    from nacelle.simulation.feedback import Feedback, feedback
-    from nacelle.simulation.plant import RigidPlant
-    from nacelle.simulation.protocol import Plant
+    from nacelle.simulation.events import Event, EventGroup
+    from nacelle.simulation.feedback import feedback
+    from nacelle.simulation.plant import RigidPlant, standard_events
+    from nacelle.simulation.protocol import Feedback, Plant, user_event
     from nacelle.simulation.result import Simulation
-    from nacelle.simulation.robot_events import standard_events
     from nacelle.simulation.simulate import simulate
     from nacelle.spatial.physics import physics
 
@@ -348,12 +347,11 @@ _MODULES = {
     "nacelle.model.payload": ("with_payload",),
     "nacelle.model.data": ("Actuator",),
     "nacelle.model.robot": ("Robot",),
-    "nacelle.simulation.events": ("Event", "EventGroup", "user_event"),
-    "nacelle.simulation.feedback": ("Feedback", "feedback"),
-    "nacelle.simulation.plant": ("RigidPlant",),
-    "nacelle.simulation.protocol": ("Plant",),
+    "nacelle.simulation.events": ("Event", "EventGroup"),
+    "nacelle.simulation.feedback": ("feedback",),
+    "nacelle.simulation.plant": ("RigidPlant", "standard_events"),
+    "nacelle.simulation.protocol": ("Feedback", "Plant", "user_event"),
     "nacelle.simulation.result": ("Simulation",),
-    "nacelle.simulation.robot_events": ("standard_events",),
     "nacelle.simulation.simulate": ("simulate",),
     "nacelle.spatial.physics": ("physics",),
 }
@@ -417,22 +415,22 @@ def schema() -> dict[str, Any]:
 
 
 def _plot_robot(self: Robot, x: Any = None, **options: Any) -> Any:
-    """Draw the robot at a pose (the reference if None); options as in `nacelle.report.draw.plot_robot`."""
-    from nacelle.report.draw import plot_robot
+    """Draw the robot at a pose (the reference if None); options of `nacelle.report.draw.robot.plot_robot`."""
+    from nacelle.report.draw.robot import plot_robot
 
     return plot_robot(self, x, **options)
 
 
 def _plot_workspace(self: Workspace, quantity: str = "conditioning", **options: Any) -> Any:
-    """Draw the workspace; options as in `nacelle.report.draw.plot_workspace`."""
-    from nacelle.report.draw import plot_workspace
+    """Draw the workspace; options as in `nacelle.report.draw.workspace.plot_workspace`."""
+    from nacelle.report.draw.workspace import plot_workspace
 
     return plot_workspace(self, quantity, **options)
 
 
 def _plot_simulation(self: Simulation, *panels: str, **options: Any) -> Any:
-    """Draw the run over time; panels and options as in `nacelle.report.plots.plot_simulation`."""
-    from nacelle.report.plots import plot_simulation
+    """Draw the run over time; panels and options as in `nacelle.report.draw.curves.plot_simulation`."""
+    from nacelle.report.draw.curves import plot_simulation
 
     return plot_simulation(self, panels, **options) if panels else plot_simulation(self, **options)
 

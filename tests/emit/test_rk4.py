@@ -13,7 +13,7 @@ from nacelle.compile import make_program
 from nacelle.emit.jit.rk4 import Rk4, compile_rk4
 from nacelle.emit.registry import target
 from nacelle.emit.rk4 import NumpyRk4, Rk4Result
-from nacelle.simulation import rigid_loop
+from nacelle.simulation import flow as rigid_flow
 from nacelle.simulation.flow import flow
 from nacelle.spatial.physics import input_shapes
 from nacelle.spatial.scalar import Array, pack, sin
@@ -96,10 +96,10 @@ def test_a_simulation_runs_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     x = nacelle.reference_pose(robot)
     native = nacelle.simulate(robot, x, until=0.05, method="rk4", step=0.001)
     driver = drivers("fivebar")[1]
-    monkeypatch.setattr(rigid_loop, "compile_rk4", lambda *_, **__: driver)
-    rigid_loop.flow_driver.cache_clear()
+    monkeypatch.setattr(rigid_flow, "compile_rk4", lambda *_, **__: driver)
+    rigid_flow.flow_driver.cache_clear()
     plain = nacelle.simulate(robot, x, until=0.05, method="rk4", step=0.001)
-    rigid_loop.flow_driver.cache_clear()
+    rigid_flow.flow_driver.cache_clear()
     np.testing.assert_allclose(plain.x, native.x, rtol=1e-12, atol=1e-13)
     assert np.max(np.abs(native.x - native.x[0])) > 1e-4
 

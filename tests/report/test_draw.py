@@ -16,7 +16,11 @@ from nacelle.errors import NacelleError, UnreachableError
 from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.pose_input import reference_pose
 from nacelle.model.joint import JointKind
-from nacelle.report import draw, gallery, plots
+from nacelle.report import gallery
+from nacelle.report.draw import canvas
+from nacelle.report.draw.curves import plot_forces
+from nacelle.report.draw.robot import plot_robot, plot_scene
+from nacelle.report.draw.workspace import boundary_faces, plot_workspace
 from nacelle.report.scene import NACELLE_COLOUR, scene
 from nacelle.report.solids import box, cylinder, outward, plate, sphere
 from nacelle.spatial.pose import Pose, identity
@@ -33,7 +37,7 @@ def scene_of(name):
 
 
 def figure_axes(flat):
-    return draw.new_axes(flat=flat, size=(4.4, 3.7), shown=False)
+    return canvas.new_axes(flat=flat, size=(4.4, 3.7), shown=False)
 
 
 def by_gid(ax, gid):
@@ -79,8 +83,8 @@ def test_every_robot_is_drawn_whole_and_without_warnings(name):
     ax = figure_axes(view.across is not None)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        draw.plot_scene(view, ax)
-        draw.fit(ax)
+        plot_scene(view, ax)
+        canvas.fit(ax)
         ax.figure.draw_without_rendering()
     assert sorted(part.name for part in view.bodies) == sorted(body.name for body in robot.bodies[1:])
     assert all(np.all(np.isfinite(part.points)) for part in view.parts)
@@ -110,18 +114,18 @@ def test_every_robot_is_drawn_whole_and_without_warnings(name):
 def test_robots_in_a_plane_are_seen_flat():
     assert {name: scene_of(name).across for name in NAMES if name in FLAT} == FLAT
     assert all(scene_of(name).across is None for name in NAMES if name not in FLAT)
-    ax = draw.plot_robot(library_robot("prrrp"), ax=figure_axes(True))
+    ax = plot_robot(library_robot("prrrp"), ax=figure_axes(True))
     assert (ax.get_xlabel(), ax.get_ylabel(), ax.get_aspect()) == ("x (m)", "z (m)", 1.0)
 
 
 def test_a_robot_in_a_plane_on_axes_in_space_is_looked_at_squarely():
-    ax = draw.plot_robot(library_robot("fivebar"), ax=figure_axes(False))
+    ax = plot_robot(library_robot("fivebar"), ax=figure_axes(False))
     assert (ax.elev, ax.azim) == (90.0, -90.0)
     assert len(ax.get_zticks()) == 0
 
 
 def test_scales_are_equal_in_space():
-    ax = draw.plot_robot(library_robot("delta"), ax=figure_axes(False))
+    ax = plot_robot(library_robot("delta"), ax=figure_axes(False))
     limits = np.array([ax.get_xlim(), ax.get_ylim(), ax.get_zlim()])
     ratio = ax.get_box_aspect() / (limits[:, 1] - limits[:, 0])
     np.testing.assert_allclose(ratio, ratio[0])
@@ -129,13 +133,13 @@ def test_scales_are_equal_in_space():
 
 def test_a_robot_in_space_needs_axes_in_space():
     with pytest.raises(NacelleError, match="3d"):
-        draw.plot_robot(library_robot("delta"), ax=figure_axes(True))
+        plot_robot(library_robot("delta"), ax=figure_axes(True))
 
 
 def test_new_axes_titles_and_names():
     from matplotlib import pyplot
 
-    ax = draw.plot_robot(library_robot("fivebar"), names=True, frames=True)
+    ax = plot_robot(library_robot("fivebar"), names=True, frames=True)
     try:
         assert ax.get_title() == library_robot("fivebar").title
         written = {text.get_text() for text in ax.texts}
@@ -144,7 +148,7 @@ def test_new_axes_titles_and_names():
         assert len(frames) == len(library_robot("fivebar").bodies)
     finally:
         pyplot.close(ax.figure)
-    assert draw.plot_robot(library_robot("fivebar"), ax=figure_axes(True), title="Mine").get_title() == "Mine"
+    assert plot_robot(library_robot("fivebar"), ax=figure_axes(True), title="Mine").get_title() == "Mine"
 
 
 def test_a_robot_moves_with_its_pose():
@@ -159,7 +163,7 @@ def test_a_robot_moves_with_its_pose():
         after.points - before.points, np.broadcast_to([0.05, 0.0, 0.0], before.points.shape), atol=1e-9
     )
     with pytest.raises(UnreachableError):
-        draw.plot_robot(robot, x + np.array([5.0, 0.0, 0.0]), ax=figure_axes(False))
+        plot_robot(robot, x + np.array([5.0, 0.0, 0.0]), ax=figure_axes(False))
 
 
 def test_bodies_without_shapes_are_lines_between_their_joints():
@@ -277,7 +281,7 @@ def test_colours_of_the_description_are_used():
     part = next(p for p in scene_of("delta").bodies if p.name == robot.bodies[1].name)
     assert set(part.colours) == {NACELLE_COLOUR}
     with pytest.raises(NacelleError, match="no colour"):
-        draw.plot_robot(painted("greenish"), ax=figure_axes(False))
+        plot_robot(painted("greenish"), ax=figure_axes(False))
 
 
 @pytest.mark.parametrize(
@@ -302,7 +306,7 @@ def test_solids_are_closed(solid):
 
 
 def test_a_map_has_colours_a_boundary_and_hatching():
-    ax = draw.plot_workspace(disc(), ax=figure_axes(True))
+    ax = plot_workspace(disc(), ax=figure_axes(True))
     grid = disc()
     mesh = ax.collections[0].get_array()
     assert np.ma.count(mesh) == grid.reachable.sum()
@@ -318,7 +322,7 @@ def test_points_on_another_branch_have_hatching_of_their_own():
     X, _ = np.meshgrid(*grid.values, indexing="ij")
     other = grid.reachable & (X > 0.1)
     grid = replace(grid, other_branch=other, inside_limits=grid.inside_limits & ~other)
-    ax = draw.plot_workspace(grid, ax=figure_axes(True))
+    ax = plot_workspace(grid, ax=figure_axes(True))
     (beyond,), (hatched,) = by_gid(ax, "beyond limits"), by_gid(ax, "on another branch")
     cells = len(hatched.get_path().vertices) / 5
     assert cells == np.sum(other)
@@ -341,7 +345,7 @@ def test_maps_at_the_edge(case):
         grid = replace(grid, values=(grid.values[0][:1], grid.values[1]), **parts)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        ax = draw.plot_workspace(grid, ax=figure_axes(True))
+        ax = plot_workspace(grid, ax=figure_axes(True))
         ax.figure.draw_without_rendering()
     assert ("nothing is reached" in [text.get_text() for text in ax.texts]) == (
         case in ("nothing", "one row")
@@ -363,7 +367,7 @@ def test_one_coordinate_is_a_curve_over_shaded_ranges(empty):
         grid = replace(grid, reachable=np.zeros(21, dtype=bool), conditioning=np.full(21, np.nan))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        ax = draw.plot_workspace(grid, ax=figure_axes(True))
+        ax = plot_workspace(grid, ax=figure_axes(True))
         ax.figure.draw_without_rendering()
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("rz (deg)", "inverse condition number")
     spans = {
@@ -386,12 +390,12 @@ def test_one_coordinate_is_a_curve_over_shaded_ranges(empty):
 
 def test_angles_are_drawn_in_degrees():
     grid = replace(disc(), robot=library_robot("palida"), names=("rx", "z"))
-    ax = draw.plot_workspace(grid, ax=figure_axes(True))
+    ax = plot_workspace(grid, ax=figure_axes(True))
     assert (ax.get_xlabel(), ax.get_ylabel(), ax.get_aspect()) == ("rx (deg)", "z (m)", "auto")
     np.testing.assert_allclose(ax.get_xlim(), np.degrees([-0.21, 0.21]))
     grid = replace(ball(), robot=library_robot("palida"), names=("rx", "ry", "rz"))
     grid.volume, grid.unit = 0.5, "rad^3"
-    ax = draw.plot_workspace(grid, ax=figure_axes(False))
+    ax = plot_workspace(grid, ax=figure_axes(False))
     labels = (ax.get_xlabel(), ax.get_ylabel(), ax.get_zlabel(), ax.get_title())
     assert labels == ("rx (deg)", "ry (deg)", "rz (deg)", "A workspace, 0.5 rad³")
 
@@ -404,8 +408,8 @@ def test_a_volume_is_drawn_by_its_outer_faces(empty):
     grid.volume = 0.0123
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        ax = draw.plot_workspace(grid, ax=figure_axes(False))
-        draw.fit(ax)
+        ax = plot_workspace(grid, ax=figure_axes(False))
+        canvas.fit(ax)
         ax.figure.draw_without_rendering()
     solid = np.pad(grid.reachable & grid.inside_limits, 1).astype(int)
     faces = sum(int(np.abs(np.diff(solid, axis=k)).sum()) for k in range(3))
@@ -418,7 +422,7 @@ def test_the_faces_of_a_volume_look_outwards():
     edges = [np.arange(4.0), np.arange(4.0), np.arange(4.0)]
     solid = np.zeros((3, 3, 3), dtype=bool)
     solid[1, 1, 1] = True
-    faces, cells = draw.boundary_faces(solid, edges)
+    faces, cells = boundary_faces(solid, edges)
     assert faces.shape == (6, 4, 3)
     assert np.all(cells == 1)
     out = np.cross(faces[:, 2] - faces[:, 0], faces[:, 3] - faces[:, 1])
@@ -428,13 +432,13 @@ def test_the_faces_of_a_volume_look_outwards():
 def test_workspaces_that_cannot_be_drawn_are_refused():
     grid = disc()
     with pytest.raises(NacelleError, match=r"'conditoning'.*did you mean 'conditioning'"):
-        draw.plot_workspace(grid, "conditoning", ax=figure_axes(True))
+        plot_workspace(grid, "conditoning", ax=figure_axes(True))
     with pytest.raises(NacelleError, match="over 1, 2 or 3 coordinates, not over 0"):
-        draw.plot_workspace(replace(grid, names=(), values=()))
+        plot_workspace(replace(grid, names=(), values=()))
     with pytest.raises(NacelleError, match=r"grid \(21, 21\)"):
-        draw.plot_workspace(replace(grid, reachable=grid.reachable[:3]))
+        plot_workspace(replace(grid, reachable=grid.reachable[:3]))
     with pytest.raises(NacelleError, match="3d"):
-        draw.plot_workspace(grid, ax=figure_axes(False))
+        plot_workspace(grid, ax=figure_axes(False))
 
 
 def test_workspaces_go_to_files(tmp_path):
@@ -447,7 +451,7 @@ def test_forces_along_a_motion_have_their_limits():
     robot = library_robot("delta")
     path = nacelle.Circle(reference_pose(robot), 0.1, motion=robot.motion, duration=0.5)
     found = nacelle.size_motors(robot, path, rate=100.0)
-    figure = plots.plot_forces(found, title="Forces", shown=False)
+    figure = plot_forces(found, title="Forces", shown=False)
     (ax,) = figure.axes
     assert ax.get_ylabel() == "torque (N m)"
     curves = {line.get_label(): line for line in ax.lines}
@@ -455,7 +459,7 @@ def test_forces_along_a_motion_have_their_limits():
         np.testing.assert_array_equal(curves[load.name].get_ydata(), found.force[:, k])
     assert set(curves["limit"].get_ydata()) == {60.0}
     mixed = replace(found, loads=(replace(found.loads[0], turns=False), *found.loads[1:]))
-    assert len(plots.plot_forces(mixed, shown=False).axes) == 2
+    assert len(plot_forces(mixed, shown=False).axes) == 2
 
 
 # ------------------------------------------------------------------------------ files
@@ -465,8 +469,8 @@ def test_forces_along_a_motion_have_their_limits():
 def test_the_same_picture_gives_the_same_bytes(kind, tmp_path):
     saved = []
     for k in range(2):
-        ax = draw.plot_robot(library_robot("fivebar"), ax=figure_axes(True))
-        saved.append(draw.save(ax.figure, tmp_path / str(k) / f"a.{kind}").read_bytes())
+        ax = plot_robot(library_robot("fivebar"), ax=figure_axes(True))
+        saved.append(canvas.save(ax.figure, tmp_path / str(k) / f"a.{kind}").read_bytes())
     assert saved[0] == saved[1]
     assert not any(word in saved[0] for word in (b"Software", b"dc:date", b"CreationDate"))
 
@@ -505,11 +509,12 @@ def test_without_matplotlib_the_error_says_what_to_install(monkeypatch):
         monkeypatch.setitem(sys.modules, name, None)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(NacelleError, match=r'pip install "nacelle\[plot\]"'):
-        draw.plot_robot(library_robot("fivebar"))
+        plot_robot(library_robot("fivebar"))
     with pytest.raises(NacelleError, match=r'pip install "nacelle\[plot\]"'):
-        draw.save(figure, "never.png")
+        canvas.save(figure, "never.png")
 
 
 def test_matplotlib_is_loaded_only_for_a_picture():
-    code = "import sys, nacelle.report.draw, nacelle.report.gallery; assert 'matplotlib' not in sys.modules"
+    modules = "nacelle.report.draw.curves, nacelle.report.gallery"
+    code = f"import sys, {modules}; assert 'matplotlib' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)

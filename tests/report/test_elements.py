@@ -16,7 +16,9 @@ from nacelle.errors import KinematicsError
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.loaded import body_parameters
 from nacelle.model.robot import Robot
-from nacelle.report.elements import _LegPage, element_report
+from nacelle.report.elements.equations import coordinates
+from nacelle.report.elements.leg import LegPage
+from nacelle.report.elements.page import element_report
 from nacelle.report.formula import Maths, escaped, plain
 from nacelle.spatial.rotation import skew
 from support.leg_robots import CASES
@@ -236,7 +238,7 @@ def evaluate(latex: str, values: dict[str, Array | float], columns: int) -> Arra
     return np.asarray(eval(" ".join(words), {"V": values, "np": np, "skew": skew}))
 
 
-def symbols(page: _LegPage) -> dict[str, Array | float]:
+def symbols(page: LegPage) -> dict[str, Array | float]:
     """What the symbols of a leg stand for in the reference pose."""
     leg, robot, poses = page.leg, page.robot, page.poses
     values: dict[str, Array | float] = {}
@@ -286,9 +288,9 @@ def test_kinematic_coordinates_hold(name: str) -> None:
     for number, (leg, group) in enumerate(
         zip(element_legs(mechanism), groups(robot, poses, motion), strict=True), start=1
     ):
-        page = _LegPage(robot, poses, number, leg)
+        page = LegPage(robot, poses, number, leg)
         values = symbols(page)
-        grid = page.coordinates()
+        grid = coordinates(page)
         for k, member in enumerate(page.members):
             rigid = next(c.rigid for c in group.carried if c.body == member.body)
             ten = body_parameters(robot, member.body)

@@ -11,9 +11,9 @@ from scipy.integrate import solve_ivp
 
 import nacelle
 from nacelle.model.joint import FrictionTerm
-from nacelle.simulation.events import Event, user_event
-from nacelle.simulation.plant import RigidPlant
-from nacelle.simulation.robot_events import standard_events
+from nacelle.simulation.events import Event
+from nacelle.simulation.plant import RigidPlant, standard_events
+from nacelle.simulation.protocol import user_event
 from nacelle.simulation.simulate import simulate
 from support.library import library_robot
 from support.sprung import HEAVY, shaken, sprung

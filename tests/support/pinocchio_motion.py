@@ -22,8 +22,8 @@ from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.model.joint import Joint, JointKind
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
-from nacelle.verify import pinocchio_engine
 from nacelle.verify.engine import TreeState
+from nacelle.verify.engines import pinocchio
 from nacelle.verify.projection import independent
 from support.pinocchio_tree import se3
 
@@ -47,7 +47,7 @@ class PinocchioMotion:
 
     def __init__(self, robot: Robot) -> None:
         self.robot = robot
-        self.engine = pinocchio_engine.build(robot)
+        self.engine = pinocchio.build(robot)
         self.model = self.engine.with_rotors
         self.ends = [(joint, *self._ends(number, joint)) for number, joint in enumerate(robot.closures)]
         self.data = self.model.createData()

@@ -8,14 +8,14 @@ import pytest
 
 import nacelle
 from nacelle.spatial.pose import Pose
-from nacelle.verify import VerifyError, mujoco_engine
+from nacelle.verify import VerifyError
 from nacelle.verify.engine import TreeState
-from nacelle.verify.mujoco_loops import Bonds
+from support import mujoco_loops
 from support.library import library_robot
 from support.sprung import sprung
 
 STEP = 1e-4
-HARD = Bonds((2.0 * STEP, 1.0), (0.9999, 0.9999))
+HARD = mujoco_loops.Bonds((2.0 * STEP, 1.0), (0.9999, 0.9999))
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ HARD = Bonds((2.0 * STEP, 1.0), (0.9999, 0.9999))
 )
 def test_hard_bonds_hold_the_loops(name: str, stiffness: float, push: list[float]) -> None:
     robot, x = sprung(name, stiffness)
-    engine = mujoco_engine.build(robot, HARD)
+    engine = mujoco_loops.build(robot, HARD)
     model, data = engine.model, mj.MjData(engine.model)
     model.opt.timestep, model.opt.integrator = STEP, mj.mjtIntegrator.mjINT_RK4
     bodies, joints = nacelle.inverse_kinematics(robot, x).bodies, nacelle.joint_motion(robot, x, push)
@@ -46,4 +46,4 @@ def test_hard_bonds_hold_the_loops(name: str, stiffness: float, push: list[float
 
 def test_other_closures_are_refused() -> None:
     with pytest.raises(VerifyError, match=r"fold-2.*is revolute"):
-        mujoco_engine.build(library_robot("quattro"), HARD)
+        mujoco_loops.build(library_robot("quattro"), HARD)

@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from nacelle.cli.common import app, run
+from nacelle.cli.commands import app, run
 from nacelle.cli.progress import showing
 
 __all__ = ["app", "main"]

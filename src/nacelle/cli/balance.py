@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nacelle.cli.common import JsonOption, RobotArgument, app, check_new, console, fail, print_json
-from nacelle.cli.pose import ModeOption, deliver, load_robot, plain, quantity, told
+from nacelle.cli.commands import command
+from nacelle.cli.common import JsonOption, RobotArgument, check_new, console, print_json
+from nacelle.cli.inputs import ModeOption, load_robot, quantity
+from nacelle.cli.outputs import deliver, shown
 from nacelle.errors import NacelleError
 from nacelle.progress import task
 
@@ -16,9 +18,10 @@ if TYPE_CHECKING:
     from nacelle.dynamics.gravity_balance.balancing import GravityBalance
 
 
-@app.command("balance")
+@command("balance")
 def balance_command(
-    robot: RobotArgument,
+    robot_name: RobotArgument,
+    *,
     springs: Annotated[
         list[str] | None,
         typer.Option("--spring", metavar="JOINT", help="Joint that gets a spring; repeat. Else the drives."),
@@ -42,23 +45,20 @@ def balance_command(
     as_json: JsonOption = False,
 ) -> None:
     """Springs and counterweights that balance gravity best over a set of poses."""
-    try:
-        from nacelle.dynamics.gravity_balance.balancing import balance_gravity
+    from nacelle.dynamics.gravity_balance.balancing import balance_gravity
 
-        found = load_robot(robot, mode)
-        check_new(out)
-        poses = None
-        if csv is not None:
-            from nacelle.kinematics.trajectory.waypoints import read_poses
+    robot = load_robot(robot_name, mode)
+    check_new(out)
+    poses = None
+    if csv is not None:
+        from nacelle.kinematics.trajectory.waypoints import read_poses
 
-            poses = read_poses(csv, found.motion).points
-        places = dict(_place(text) for text in counterweights or [])
-        with task(f"balancing {found.name}"):
-            result = balance_gravity(found, poses, springs=springs, counterweights=places, alike=alike)
-        if out is not None:
-            deliver(result.robot.to_yaml(), out)
-    except NacelleError as error:
-        fail(error, as_json)
+        poses = read_poses(csv, robot.motion).points
+    places = dict(_place(text) for text in counterweights or [])
+    with task(f"balancing {robot.name}"):
+        result = balance_gravity(robot, poses, springs=springs, counterweights=places, alike=alike)
+    if out is not None:
+        deliver(result.robot.to_yaml(), out)
     if as_json:
         print_json(_data(result))
     else:
@@ -82,15 +82,16 @@ def _data(result: GravityBalance) -> dict[str, Any]:
         "springs": [spring._asdict() for spring in result.springs],
         "counterweights": [weight._asdict() for weight in result.counterweights],
         "actuators": [actuator.name for actuator in result.robot.actuators],
-        **{name: getattr(result, name).tolist() for name in figures},
-        "condition": plain(result.condition),
+        **{name: getattr(result, name) for name in figures},
+        "condition": result.condition,
         "ill_conditioned": result.ill_conditioned,
     }
 
 
 def _show(result: GravityBalance) -> None:
-    from rich.table import Table
     from rich.text import Text
+
+    from nacelle.report.table import plain_table
 
     out, robot = console(), result.robot
     out.print(f"{robot.name} over {len(result.x)} poses", markup=False)
@@ -98,7 +99,7 @@ def _show(result: GravityBalance) -> None:
         unit = "N m/rad" if spring.turns else "N/m"
         out.print(
             f"  spring in {spring.joint}: {spring.stiffness:.5g} {unit}, at rest at "
-            f"{told(spring.rest, spring.turns)}",
+            f"{shown(spring.rest, spring.turns)}",
             markup=False,
         )
     for weight in result.counterweights:
@@ -106,9 +107,7 @@ def _show(result: GravityBalance) -> None:
         out.print(f"  counterweight on {weight.body}: {weight.mass:.5g} kg at ({at}) mm", markup=False)
     if not result.springs and not result.counterweights:
         out.print("  none of them helps: all stiffnesses and masses are best at zero", markup=False)
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    for column in ("actuator", "rms before", "after", "largest before", "after"):
-        table.add_column(column, justify="left" if column == "actuator" else "right")
+    table = plain_table("actuator", "rms before>", "after>", "largest before>", "after>")
     for k, actuator in enumerate(robot.actuators):
         unit = "N m" if robot.joints[actuator.joint].primitives[0].turns else "N"
         figures = (result.rms_before, result.rms_after, result.max_before, result.max_after)

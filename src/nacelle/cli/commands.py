@@ -1,12 +1,19 @@
-"""The commands by name: the module of each, imported when the command is called, and its line in `--help`."""
+"""The application: its commands by name, each imported when it is called, and how they register and run."""
 
 from __future__ import annotations
 
+import functools
 import importlib
+import sys
+from collections.abc import Callable
 from typing import Any
 
+import typer
 import typer.core
 import typer.main
+
+from nacelle.cli.common import print_error
+from nacelle.errors import NacelleError
 
 COMMANDS = {
     "robots": ("describe", "List the robots of the library."),
@@ -18,11 +25,11 @@ COMMANDS = {
     "new": ("describe", "Start a new robot from an existing one: a copy of its YAML under a new name."),
     "schema": ("describe", "Print the JSON schema of descriptions, for editors."),
     "ik": (
-        "pose",
+        "ik",
         "Inverse kinematics: all joints at a pose (--at), or actuators at all poses of a table (--csv).",
     ),
     "fk": (
-        "pose",
+        "fk",
         "Forward kinematics: the pose from the actuators (--q), or poses for a table of them (--csv).",
     ),
     "workspace": (
@@ -31,7 +38,7 @@ COMMANDS = {
     ),
     "draw": ("draw", "Draw a robot at a pose."),
     "dynamics": (
-        "motion",
+        "dynamics",
         "Actuator forces along a motion: force, speed and power against the limits of the drives.",
     ),
     "reactions": (
@@ -48,7 +55,7 @@ COMMANDS = {
     ),
     "balance": ("balance", "Springs and counterweights that balance gravity best over a set of poses."),
     "verify": (
-        "motion",
+        "verify",
         "Rebuild the robot in another engine and compare kinematics, dynamics and energies at random states.",
     ),
     "ops": (
@@ -82,8 +89,6 @@ class Commands(typer.core.TyperGroup):
         """Import the module of a command and give the command; None if there is none of that name."""
         if cmd_name not in COMMANDS:
             return super().get_command(ctx, cmd_name)
-        from nacelle.cli.common import app
-
         importlib.import_module(f"nacelle.cli.{COMMANDS[cmd_name][0]}")
         info = next(info for info in app.registered_commands if info.name == cmd_name)
         return typer.main.get_command_from_info(
@@ -110,3 +115,41 @@ class Commands(typer.core.TyperGroup):
         """Write the lines of the commands."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, COMMANDS[name][1]) for name in COMMANDS])
+
+
+app = typer.Typer(
+    name="nacelle",
+    cls=Commands,
+    help="Dynamics of parallel robots, from one description to the controller.",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+def command(name: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Register a command; an error of nacelle is printed, one line a problem, and ends it with status 1."""
+
+    def register(function: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(function)
+        def guarded(*arguments: Any, **options: Any) -> None:
+            try:
+                function(*arguments, **options)
+            except NacelleError as error:
+                print_error(error, options.get("as_json", False))
+                raise typer.Exit(1) from None
+
+        return app.command(name)(guarded)
+
+    return register
+
+
+def run() -> None:
+    """Run the command that was typed; a full disk or too little memory is said in one line."""
+    try:
+        app()
+    except OSError as error:
+        place = f"{error.filename}: " if error.filename else ""
+        print_error(NacelleError(f"{place}{error.strerror or error}"), "--json" in sys.argv)
+    except MemoryError as error:
+        print_error(NacelleError(f"there is not enough memory: {error}".rstrip(": ")), "--json" in sys.argv)
+    sys.exit(1)

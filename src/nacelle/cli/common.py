@@ -1,4 +1,4 @@
-"""What all commands share: the application, its options, errors, JSON and files."""
+"""What all commands share: consoles, errors, JSON and new files."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ import math
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nacelle.cli.commands import Commands
 from nacelle.cli.progress import make_place
 from nacelle.errors import LISTED, DescriptionError, NacelleError, count_words
 from nacelle.files import write_whole
@@ -19,15 +18,9 @@ from nacelle.files import write_whole
 if TYPE_CHECKING:
     from rich.console import Console
 
-app = typer.Typer(
-    name="nacelle",
-    cls=Commands,
-    help="Dynamics of parallel robots, from one description to the controller.",
-    add_completion=False,
-    pretty_exceptions_enable=False,
-)
-
-RobotArgument = Annotated[str, typer.Argument(help="Name of a robot of the library, or a YAML file.")]
+RobotArgument = Annotated[
+    str, typer.Argument(metavar="robot", help="Name of a robot of the library, or a YAML file.")
+]
 PICTURES = (".png", ".svg", ".pdf")
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 
@@ -39,24 +32,6 @@ def console(stderr: bool = False) -> Console:
     make_place()
     width = None if (sys.stderr if stderr else sys.stdout).isatty() else 160
     return Console(stderr=stderr, width=width, highlight=False, soft_wrap=stderr)
-
-
-def run() -> None:
-    """Run the command that was typed; a full disk or too little memory is said in one line."""
-    try:
-        app()
-    except OSError as error:
-        place = f"{error.filename}: " if error.filename else ""
-        print_error(NacelleError(f"{place}{error.strerror or error}"), "--json" in sys.argv)
-    except MemoryError as error:
-        print_error(NacelleError(f"there is not enough memory: {error}".rstrip(": ")), "--json" in sys.argv)
-    sys.exit(1)
-
-
-def fail(error: NacelleError, as_json: bool) -> NoReturn:
-    """Print an error, one line a problem, and leave with status 1."""
-    print_error(error, as_json)
-    raise typer.Exit(1)
 
 
 def print_error(error: NacelleError, as_json: bool) -> None:
@@ -79,20 +54,27 @@ def print_error(error: NacelleError, as_json: bool) -> None:
 
 
 def print_json(data: Any) -> None:
-    """Print plain data as JSON."""
+    """Print data as JSON: arrays as lists, and null in the place of NaN and infinity."""
     try:
-        text = json.dumps(data, indent=2, allow_nan=False)
+        text = json.dumps(data, indent=2, allow_nan=False, default=_listed)
     except ValueError:
         text = json.dumps(_without_nan(data), indent=2, allow_nan=False)
     print_text(text)
 
 
+def _listed(array: Any) -> Any:
+    """An array of numbers as a list."""
+    return array.tolist()
+
+
 def _without_nan(data: Any) -> Any:
-    """The same data with None in the place of what JSON has no number for: NaN and infinity."""
+    """The same data as lists, with None in the place of what JSON has no number for: NaN and infinity."""
     if isinstance(data, dict):
         return {key: _without_nan(value) for key, value in data.items()}
     if isinstance(data, list | tuple):
         return [_without_nan(value) for value in data]
+    if hasattr(data, "tolist"):
+        return _without_nan(_listed(data))
     return None if isinstance(data, float) and not math.isfinite(data) else data
 
 

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nacelle.cli.common import app, console, fail
+from nacelle.cli.commands import command
+from nacelle.cli.common import console
 from nacelle.errors import NacelleError
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ _SHOWN = (
 _RADIUS, _TURN = 0.1, 0.8  # of the circle, m, and the time for one turn, s
 
 
-@app.command("demo")
+@command("demo")
 def demo_command(
     out: Annotated[Path, typer.Option("--out", help="Folder for pictures and code; new or empty.")],
     states: Annotated[int, typer.Option("--states", help="Random states to compare at.")] = 20,
@@ -44,9 +45,7 @@ def demo_command(
             raise NacelleError(f"{out} is there already and not empty; name another folder")
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        fail(NacelleError(f"cannot write {out}: {error.strerror or error}"), False)
-    except NacelleError as error:
-        fail(error, False)
+        raise NacelleError(f"cannot write {out}: {error.strerror or error}") from None
     from nacelle.library import load
 
     robot = load(ROBOT)
@@ -121,8 +120,8 @@ def _driven(robot: Robot, out: Path) -> list[str]:
     from nacelle.kinematics.flags import failed
     from nacelle.kinematics.pose_input import reference_pose
     from nacelle.kinematics.trajectory import Circle
-    from nacelle.report import draw
-    from nacelle.report.plots import plot_forces
+    from nacelle.report.draw.canvas import save
+    from nacelle.report.draw.curves import plot_forces
 
     x = reference_pose(robot)
     path = Circle(x, _RADIUS, motion=robot.motion, duration=_TURN)
@@ -133,7 +132,7 @@ def _driven(robot: Robot, out: Path) -> list[str]:
     fastest = max(sizing.loads, key=lambda load: load.peak_speed)
     title = f"{robot.name}: drive forces on a circle of {2e3 * _RADIUS:g} mm in {_TURN:g} s"
     figure = plot_forces(sizing, title=title, shown=False)
-    picture = draw.save(figure, out / f"{robot.name}-circle-forces.png")
+    picture = save(figure, out / f"{robot.name}-circle-forces.png")
     speed = float(abs(sizing.sample.v[:, :3]).max())
     return [
         f"{2e3 * _RADIUS:g} mm across in {_TURN:g} s, up to {speed:.2g} m/s, with friction, "

@@ -3,27 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from nacelle.cli.common import (
-    JsonOption,
-    RobotArgument,
-    app,
-    console,
-    fail,
-    print_json,
-    print_text,
-    write_new,
-)
+from nacelle.cli.commands import command
+from nacelle.cli.common import JsonOption, RobotArgument, console, print_json, print_text, write_new
 from nacelle.errors import LISTED, DescriptionError, NacelleError, count_words
 from nacelle.progress import task
 
 
-@app.command("robots")
+@command("robots")
 def robots_command(
     names: Annotated[bool, typer.Option("--names", help="Names only, one a line.")] = False,
     as_json: JsonOption = False,
@@ -41,19 +32,19 @@ def robots_command(
         print_json(rows)
         return
     from rich.markup import escape
-    from rich.table import Table
 
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    for column in rows[0]:
-        table.add_column(column, justify="right" if isinstance(rows[0][column], int) else "left")
+    from nacelle.report.table import plain_table
+
+    table = plain_table(*(f"{name}>" if isinstance(value, int) else name for name, value in rows[0].items()))
     for row in rows:
         table.add_row(*(escape(str(value)) for value in row.values()))
     console().print(table)
 
 
-@app.command("show")
+@command("show")
 def show_command(
-    robot: RobotArgument,
+    robot_name: RobotArgument,
+    *,
     elements: Annotated[
         bool, typer.Option("--elements", help="Kinematic elements and their equations, the view on paper.")
     ] = False,
@@ -63,30 +54,27 @@ def show_command(
     """Show a robot: tree, joints, loops, mobility, parameters, closed forms, elements."""
     from nacelle.library import check
 
-    try:
-        found = check(robot)
-        if elements or latex:
-            from nacelle.report.elements import element_report
+    checked = check(robot_name)
+    if elements or latex:
+        from nacelle.report.elements.page import element_report
 
-            report = element_report(found.robot)
-            if as_json:
-                print_json({"robot": found.robot.name, "text": report.text(), "latex": report.latex()})
-            else:
-                print_text(report.latex() if latex else report.text())
-            return
-    except NacelleError as error:
-        fail(error, as_json)
+        report = element_report(checked.robot)
+        if as_json:
+            print_json({"robot": checked.robot.name, "text": report.text(), "latex": report.latex()})
+        else:
+            print_text(report.latex() if latex else report.text())
+        return
     if as_json:
         from nacelle.report.summary import summary
 
-        print_json(summary(found))
+        print_json(summary(checked))
     else:
         from nacelle.report.text import show
 
-        show(found, console())
+        show(checked, console())
 
 
-@app.command("check")
+@command("check")
 def check_command(
     files: Annotated[list[str], typer.Argument(help="YAML files, or robots of the library.")],
     as_json: JsonOption = False,
@@ -95,14 +83,14 @@ def check_command(
     from rich.markup import escape
 
     from nacelle.library import check
-    from nacelle.report.text import problem_line
+    from nacelle.report.text import counted, problem_line
 
     results: list[dict[str, Any]] = []
     for name in files:
         try:
             with task(f"checking {name}"):
-                found = check(name)
-            problems = list(found.problems)
+                checked = check(name)
+            problems = list(checked.problems)
         except DescriptionError as error:
             problems = list(error.problems)
         except NacelleError as error:
@@ -122,11 +110,11 @@ def check_command(
         if errors:
             console(stderr=True).print(f"[bold red]{count_words(errors)}[/] in {escape(name)}")
         else:
-            robot = found.robot
+            robot = checked.robot
             console().print(
-                f"[green]ok[/] {robot.name}: {_count(robot.legs, 'leg', 'legs')}, "
-                f"{_count(robot.bodies[1:], 'body', 'bodies')}, "
-                f"{_count(robot.actuators, 'actuator', 'actuators')}, motion {escape(robot.motion.name)}, "
+                f"[green]ok[/] {robot.name}: {counted(len(robot.legs), 'leg')}, "
+                f"{counted(len(robot.bodies) - 1, 'body', 'bodies')}, "
+                f"{counted(len(robot.actuators), 'actuator')}, motion {escape(robot.motion.name)}, "
                 f"hash {robot.hash[:16]}"
             )
     if as_json:
@@ -135,11 +123,7 @@ def check_command(
         raise typer.Exit(1)
 
 
-def _count(things: Sequence[Any], one: str, many: str) -> str:
-    return f"{len(things)} {one if len(things) == 1 else many}"
-
-
-@app.command("new")
+@command("new")
 def new_command(
     name: Annotated[str, typer.Argument(help="Name of the new robot; the file is NAME.yaml.")],
     from_robot: Annotated[
@@ -164,9 +148,7 @@ def new_command(
             text = robots.text(from_robot)
         write_new(target, renamed(text, name))
     except OSError as error:
-        fail(NacelleError(f"cannot write {target}: {error.strerror or error}"), as_json)
-    except NacelleError as error:
-        fail(error, as_json)
+        raise NacelleError(f"cannot write {target}: {error.strerror or error}") from None
     if as_json:
         print_json({"ok": True, "file": str(target), "name": name, "from": from_robot})
     else:
@@ -184,7 +166,7 @@ def renamed(text: str, name: str) -> str:
     return written if robot.name == name else dataclasses.replace(robot, name=name).to_yaml()
 
 
-@app.command("schema")
+@command("schema")
 def schema_command() -> None:
     """Print the JSON schema of descriptions, for editors."""
     from nacelle.model.description.schema import shipped_schema

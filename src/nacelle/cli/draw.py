@@ -2,31 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from nacelle.cli.common import PICTURES, RobotArgument, app, check_new, console, fail
+from nacelle.cli.commands import command
+from nacelle.cli.common import PICTURES, RobotArgument, check_new, console
+from nacelle.cli.inputs import AtOption, ModeOption, load_robot, pose_at
 from nacelle.cli.loads import ToolOption
-from nacelle.cli.pose import AtOption, ModeOption, load_robot, pose_at
-from nacelle.errors import NacelleError
 from nacelle.progress import task
 
 
-def write_picture(draw: Any, out: Path) -> None:
-    """Draw into a new file."""
+def write_picture(draw: Callable[[], Any], out: Path) -> None:
+    """Write the axes that a function draws to a new file."""
     check_new(out, PICTURES)
     with task(f"drawing {out}"):
-        from nacelle.report import draw as pictures
+        from nacelle.report.draw.canvas import save
 
-        pictures.save(draw(pictures).figure, out)
+        save(draw().figure, out)
     console(stderr=True).print(f"wrote {out}", markup=False)
 
 
-@app.command("draw")
+@command("draw")
 def draw_command(
-    robot: RobotArgument,
+    robot_name: RobotArgument,
+    *,
     out: Annotated[Path, typer.Option("--out", help="Picture to write: .png, .svg or .pdf.")],
     at: AtOption = None,
     tool: ToolOption = "",
@@ -35,9 +37,6 @@ def draw_command(
     mode: ModeOption = "",
 ) -> None:
     """Draw a robot at a pose."""
-    try:
-        found = load_robot(robot, mode)
-        x = pose_at(found, at, tool)
-        write_picture(lambda pictures: pictures.plot_robot(found, x, names=names, frames=frames), out)
-    except NacelleError as error:
-        fail(error, False)
+    robot = load_robot(robot_name, mode)
+    x = pose_at(robot, at, tool)
+    write_picture(lambda: robot.plot(x, names=names, frames=frames), out)

@@ -8,14 +8,15 @@ from typing import Annotated
 
 import typer
 
-from nacelle.cli.common import JsonOption, RobotArgument, app, console, fail, print_json
-from nacelle.cli.pose import ModeOption, load_robot
-from nacelle.errors import NacelleError
+from nacelle.cli.commands import command
+from nacelle.cli.common import JsonOption, RobotArgument, console, print_json
+from nacelle.cli.inputs import ModeOption, load_robot
 
 
-@app.command("export")
+@command("export")
 def export_command(
-    robot: RobotArgument,
+    robot_name: RobotArgument,
+    *,
     out: Annotated[Path, typer.Option("--out", help="Folder to write; it must be empty or missing.")],
     models: Annotated[
         str, typer.Option("--model", help="Models, with commas: inverse_dynamics, forward_dynamics, ...")
@@ -30,7 +31,7 @@ def export_command(
         typer.Option("--smooth", help="Rate over which Coulomb friction changes its sign, rad/s or m/s."),
     ] = None,
     bare: Annotated[
-        bool, typer.Option("--bare", help="Leave out what a controller watches: pivot and gates.")
+        bool, typer.Option("--bare", help="Leave out what a controller watches: pivot and reach margins.")
     ] = False,
     parameters: Annotated[
         str,
@@ -49,26 +50,23 @@ def export_command(
     as_json: JsonOption = False,
 ) -> None:
     """Export models as a package: source, documentation, self-test with reference vectors."""
-    try:
-        from nacelle.export.export import export
+    from nacelle.export.export import export
 
-        done = export(
-            load_robot(robot, mode),
-            models,
-            out=out,
-            target=target,
-            input=source,
-            friction=not no_friction,
-            smooth=smooth,
-            bare=bare,
-            parameters=parameters,
-            precision=precision,
-            batch=batch,
-            name=name,
-            force=force,
-        )
-    except NacelleError as error:
-        fail(error, as_json)
+    done = export(
+        load_robot(robot_name, mode),
+        models,
+        out=out,
+        target=target,
+        input=source,
+        friction=not no_friction,
+        smooth=smooth,
+        bare=bare,
+        parameters=parameters,
+        precision=precision,
+        batch=batch,
+        name=name,
+        force=force,
+    )
     if as_json:
         print_json(
             {

@@ -1,25 +1,26 @@
-"""The command `linearise`: a linear model at rest, with its poles."""
+"""The command `linearise`: a linear model around an equilibrium, with its poles."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from nacelle.cli.common import JsonOption, RobotArgument, app, console, fail, print_json
+from nacelle.cli.commands import command
+from nacelle.cli.common import JsonOption, RobotArgument, console, print_json
+from nacelle.cli.inputs import AtOption, ModeOption, load_robot, pose_at
 from nacelle.cli.loads import ExternalOption, PayloadOption, ToolOption, loaded, wrenches
-from nacelle.cli.pose import AtOption, ModeOption, load_robot, plain, pose_at
-from nacelle.errors import NacelleError, did_you_mean
 
 if TYPE_CHECKING:
     from nacelle.dynamics.linear import LinearModel
     from nacelle.spatial.scalar import Array
 
 
-@app.command("linearise")
+@command("linearise")
 def linearise_command(
-    robot: RobotArgument,
+    robot_name: RobotArgument,
+    *,
     at: AtOption = None,
     coordinates: Annotated[
         str, typer.Option("--coordinates", help="Of the state: platform, or actuators.")
@@ -36,23 +37,12 @@ def linearise_command(
     as_json: JsonOption = False,
 ) -> None:
     """Linear model around the equilibrium at a pose: matrices, eigenvalues, natural frequencies."""
-    try:
-        from nacelle.dynamics.linear import linearise
+    from nacelle.dynamics.linear import linearise
 
-        found = loaded(load_robot(robot, mode), payload)
-        x = pose_at(found, at, tool)
-        options: dict[str, Any] = {"external": wrenches(found, external), "friction": not no_friction}
-        if coordinates == "platform":
-            model = linearise(found, x, smooth=smooth, **options)
-        elif coordinates == "actuators":
-            model = linearise(found, x, coordinates="actuators", smooth=smooth, **options)
-        else:
-            known = ("platform", "actuators")
-            raise NacelleError(
-                f"no coordinates are called {coordinates!r}; {did_you_mean(coordinates, known)}"
-            )
-    except NacelleError as error:
-        fail(error, as_json)
+    robot = loaded(load_robot(robot_name, mode), payload)
+    x = pose_at(robot, at, tool)
+    options: dict[str, Any] = {"external": wrenches(robot, external), "friction": not no_friction}
+    model = linearise(robot, x, coordinates=cast(Any, coordinates), smooth=smooth, **options)
     if as_json:
         print_json(_data(model))
     else:
@@ -65,20 +55,20 @@ def _data(model: LinearModel) -> dict[str, Any]:
         "coordinates": model.coordinates,
         "state": list(model.state_names),
         "inputs": list(model.input_names),
-        "x": model.x.tolist(),
-        "tau": model.tau.tolist(),
+        "x": model.x,
+        "tau": model.tau,
         "smooth": model.smooth,
-        **{name: getattr(model, name).tolist() for name in ("A", "B", "C", "D")},
+        **{name: getattr(model, name) for name in ("A", "B", "C", "D")},
         "poles": [
             {
                 "real": pole.value.real,
                 "imaginary": pole.value.imag,
                 "frequency": pole.frequency,
-                "damping": plain(pole.damping),
+                "damping": pole.damping,
             }
             for pole in model.poles()
         ],
-        "natural_frequencies": plain(model.natural_frequencies.tolist()),
+        "natural_frequencies": model.natural_frequencies,
     }
 
 
@@ -87,19 +77,17 @@ def _show(model: LinearModel) -> None:
     held = ", ".join(
         f"{name} {force:.5g}" for name, force in zip(model.input_names, model.tau.tolist(), strict=True)
     )
-    told = "without friction" if model.smooth is None else f"friction smooth over {model.smooth:g} (SI)"
-    out.print(f"{model.robot.name} at rest, {model.coordinates} coordinates, {told}", markup=False)
+    friction = "without friction" if model.smooth is None else f"friction smooth over {model.smooth:g} (SI)"
+    out.print(f"{model.robot.name} at rest, {model.coordinates} coordinates, {friction}", markup=False)
     out.print(f"held by {held} (N, N m)", markup=False)
     outputs = [f"q {name}" for name in model.input_names]
     _matrix("A", model.A, [f"d/dt {name}" for name in model.state_names], model.state_names)
     _matrix("B", model.B, [f"d/dt {name}" for name in model.state_names], model.input_names)
     _matrix("C", model.C, outputs, model.state_names)
     out.print("D = 0")
-    from rich.table import Table
+    from nacelle.report.table import plain_table
 
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    for name in ("eigenvalue (rad/s)", "frequency", "damping"):
-        table.add_column(name, justify="right")
+    table = plain_table("eigenvalue (rad/s)>", "frequency>", "damping>")
     for pole in model.poles():
         value = f"{pole.value.real:.6g}"
         if pole.value.imag:
@@ -112,10 +100,10 @@ def _show(model: LinearModel) -> None:
 def _matrix(name: str, values: Array, rows: list[str], columns: tuple[str, ...]) -> None:
     """Print a matrix with names; zeros as a point."""
     from rich.markup import escape
-    from rich.table import Table
 
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    table.add_column(name, justify="left")
+    from nacelle.report.table import plain_table
+
+    table = plain_table(name)
     for column in columns:
         table.add_column(escape(column), justify="right", no_wrap=True)
     largest = float(abs(values).max())

@@ -6,17 +6,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nacelle.cli.common import JsonOption, RobotArgument, app, console, fail, print_json
-from nacelle.cli.pose import ModeOption, load_robot
-from nacelle.errors import NacelleError
+from nacelle.cli.commands import command
+from nacelle.cli.common import JsonOption, RobotArgument, console, print_json
+from nacelle.cli.inputs import ModeOption, load_robot
 
 if TYPE_CHECKING:
     from nacelle.report.operations import Operations
 
 
-@app.command("ops")
+@command("ops")
 def ops_command(
-    robot: RobotArgument,
+    robot_name: RobotArgument,
+    *,
     model: Annotated[
         str,
         typer.Argument(
@@ -32,50 +33,44 @@ def ops_command(
     as_json: JsonOption = False,
 ) -> None:
     """Operations of a model in its smallest form, by class and by stage, beside what is published."""
-    try:
-        from nacelle.report.operations import operation_count
+    from nacelle.report.operations import operation_count
 
-        found = operation_count(load_robot(robot, mode), model, input=source, friction=friction)
-    except NacelleError as error:
-        fail(error, as_json)
+    operations = operation_count(load_robot(robot_name, mode), model, input=source, friction=friction)
     if as_json:
-        print_json(found.data())
+        print_json(operations.data())
     else:
-        _show(found)
+        _show(operations)
 
 
-def _show(found: Operations) -> None:
+def _show(operations: Operations) -> None:
     from rich.table import Table
 
     out = console()
-    with_friction = "with friction" if found.friction else "without friction"
-    out.print(f"{found.robot}: {found.model}, {with_friction}, from {found.input}", highlight=False)
-    shapes = ", ".join(f"{name} {list(shape)}" for name, shape in found.inputs.items())
-    out.print(f"  inputs    {shapes}", highlight=False, markup=False)
+    with_friction = "with friction" if operations.friction else "without friction"
+    out.print(f"{operations.robot}: {operations.model}, {with_friction}, from {operations.input}")
+    shapes = ", ".join(f"{name} {list(shape)}" for name, shape in operations.inputs.items())
+    out.print(f"  inputs    {shapes}", markup=False)
     forms = {"general": "the general form", "measured": "legs by what is measured on them"}
-    form = forms.get(found.form, "the equivalent tree")
-    out.print(f"  contains  {found.includes} ({form})", highlight=False)
-    out.print(f"  {found.count}", highlight=False)
-    if found.iteration is not None:
+    form = forms.get(operations.form, "the equivalent tree")
+    out.print(f"  contains  {operations.includes} ({form})")
+    out.print(f"  {operations.count}")
+    if operations.iteration is not None:
         out.print(
-            f"  and in every iteration {found.iteration}\n  (a step of Newton's method towards y, the joints "
-            "of legs without a closed form; how many a pose takes depends on the guess)",
-            highlight=False,
+            f"  and in every iteration {operations.iteration}\n  (a step of Newton's method towards y, the "
+            "joints of legs without a closed form; how many a pose takes depends on the guess)",
         )
-    theirs = {name: (add, mul) for entry in found.published for name, add, mul in entry.stages}
-    if found.stages:
+    theirs = {name: (add, mul) for entry in operations.published for name, add, mul in entry.stages}
+    if operations.stages:
         table = Table("stage", "+/-", "×/÷", "together")
         if theirs:
-            table.add_column(f"published ({found.published[0].source})")
-        for stage in found.stages:
+            table.add_column(f"published ({operations.published[0].source})")
+        for stage in operations.stages:
             row = [stage.name, str(stage.add), str(stage.mul), str(stage.add + stage.mul)]
             if theirs:
                 add, mul = theirs[stage.name]
                 row.append(f"{add} + {mul} = {add + mul}")
             table.add_row(*row)
         out.print(table)
-        out.print(
-            "  Friction is what the minimised program has more than the one without it.", highlight=False
-        )
-    for entry in found.published:
-        out.print(f"  published {entry.total}: {entry.source}; {entry.contains}", highlight=False)
+        out.print("  Friction is what the minimised program has more than the one without it.")
+    for entry in operations.published:
+        out.print(f"  published {entry.total}: {entry.source}; {entry.contains}")

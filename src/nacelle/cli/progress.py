@@ -38,7 +38,7 @@ class Display:
 
     Args:
         stream: where lines go; None for stderr.
-        terminal: whether that is a terminal; asked of the stream if None.
+        terminal: whether that is a terminal; as the stream says if None.
     """
 
     def __init__(self, stream: TextIO | None = None, terminal: bool | None = None) -> None:

@@ -6,30 +6,21 @@ import dataclasses
 import math
 from typing import TYPE_CHECKING
 
-from nacelle.cli.common import JsonOption, RobotArgument, app, check_new, console, fail, print_json
+from nacelle.cli.commands import command
+from nacelle.cli.common import JsonOption, RobotArgument, check_new, console, print_json
+from nacelle.cli.inputs import AtOption, ModeOption, NoFrictionOption, TableOption, load_robot
 from nacelle.cli.loads import ExternalOption, PayloadOption, ToolOption, loaded, wrenches
-from nacelle.cli.motion import (
+from nacelle.cli.outputs import deliver, last_line, leave_if_failed, table_text
+from nacelle.cli.trajectory import (
     DurationOption,
-    NoFrictionOption,
+    MotionOptions,
     RadiusOption,
     RateOption,
-    TableOption,
     ToOption,
     TrajectoryOption,
     check_rate,
     make_trajectory,
 )
-from nacelle.cli.pose import (
-    AtOption,
-    ModeOption,
-    deliver,
-    last_line,
-    leave_if_failed,
-    load_robot,
-    plain,
-    table_text,
-)
-from nacelle.errors import NacelleError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,9 +31,10 @@ if TYPE_CHECKING:
     from nacelle.dynamics.reactions.peak import Peak, PeakReactions
 
 
-@app.command("reactions")
+@command("reactions")
 def reactions_command(
-    robot: RobotArgument,
+    robot_name: RobotArgument,
+    *,
     trajectory: TrajectoryOption = "circle",
     at: AtOption = None,
     to: ToOption = None,
@@ -58,21 +50,18 @@ def reactions_command(
     as_json: JsonOption = False,
 ) -> None:
     """Forces and moments in all joints along a motion: peaks, radial and axial, to size bearings."""
-    try:
-        found = loaded(load_robot(robot, mode), payload)
-        outside = wrenches(found, external)
-        check_new(csv)
-        path = make_trajectory(found, trajectory, at, to, radius, duration, tool)
-        check_rate(rate)
-        from nacelle.dynamics.reactions.peak import peak_reactions
+    robot = loaded(load_robot(robot_name, mode), payload)
+    outside = wrenches(robot, external)
+    check_new(csv)
+    path = make_trajectory(robot, MotionOptions(trajectory, at, to, radius, duration, tool))
+    check_rate(rate)
+    from nacelle.dynamics.reactions.peak import peak_reactions
 
-        result = peak_reactions(found, path, rate, external=outside, friction=not no_friction)
-        if csv is not None:
-            deliver(_table(result), csv)
-        _print(result, path.duration, not no_friction, csv, as_json)
-        leave_if_failed(result.reactions.flags)
-    except NacelleError as error:
-        fail(error, as_json)
+    result = peak_reactions(robot, path, rate, external=outside, friction=not no_friction)
+    if csv is not None:
+        deliver(_table(result), csv)
+    _print(result, path.duration, not no_friction, csv, as_json)
+    leave_if_failed(result.reactions.flags)
 
 
 def _table(result: PeakReactions) -> Iterator[str]:
@@ -105,9 +94,7 @@ def _print(result: PeakReactions, duration: float, friction: bool, csv: Path | N
                 "reasons": reasons(result.reactions.flags),
                 "redundancy": redundancy,
                 "joints": [
-                    {key: plain(value) for key, value in dataclasses.asdict(peak).items()}
-                    | {"determined": peak.determined}
-                    for peak in result.peaks
+                    dataclasses.asdict(peak) | {"determined": peak.determined} for peak in result.peaks
                 ],
             }
         )
@@ -130,17 +117,16 @@ def _print(result: PeakReactions, duration: float, friction: bool, csv: Path | N
 
 def _peaks(result: PeakReactions) -> Table:
     """The largest loads leg by leg."""
-    from rich.table import Table
     from rich.text import Text
+
+    from nacelle.report.table import plain_table
 
     force = max(peak.force for peak in result.peaks)
     moment = max(force * result.robot.size, *(peak.moment for peak in result.peaks))
     redundant = bool(result.reactions.redundancy)
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    columns = ["joint", "kind", "force (N)", "at (s)", "mean", "radial", "axial"]
-    columns += ["moment (N m)", "at (s)", "tilting", "torque"]
-    for column in [*columns, "open"] if redundant else columns:
-        table.add_column(column, justify="left" if column in ("joint", "kind", "open") else "right")
+    columns = ["joint", "kind", "force (N)>", "at (s)>", "mean>", "radial>", "axial>"]
+    columns += ["moment (N m)>", "at (s)>", "tilting>", "torque>", *(["open"] if redundant else [])]
+    table = plain_table(*columns)
     for peak in _leg_by_leg(result):
         row = [_shown(peak.force, force), f"{peak.force_time:.3f}"]
         row += [_shown(value, force) for value in (peak.mean_force, peak.radial, peak.axial)]

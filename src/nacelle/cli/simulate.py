@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nacelle.cli.common import PICTURES, JsonOption, RobotArgument, app, check_new, console, fail, print_json
-from nacelle.cli.loads import ExternalOption, PayloadOption, ToolOption, loaded, wrenches
-from nacelle.cli.pose import (
-    FAILED_SAMPLES,
+from nacelle.cli.commands import command
+from nacelle.cli.common import PICTURES, JsonOption, RobotArgument, check_new, console, print_json
+from nacelle.cli.inputs import (
     FORCE,
     RATE,
     AtOption,
@@ -20,6 +19,8 @@ from nacelle.cli.pose import (
     load_robot,
     pose_at,
 )
+from nacelle.cli.loads import ExternalOption, PayloadOption, ToolOption, loaded, wrenches
+from nacelle.cli.outputs import FAILED_SAMPLES
 from nacelle.errors import NacelleError
 from nacelle.progress import task
 
@@ -55,9 +56,10 @@ def forces_from_table(robot: Robot, path: Path) -> Any:
     return lambda now: np.array([np.interp(now, t, values[:, k]) for k in range(len(names))])
 
 
-@app.command("simulate")
+@command("simulate")
 def simulate_command(
-    robot: RobotArgument,
+    robot_name: RobotArgument,
+    *,
     until: Annotated[float, typer.Option("--until", help="When the run ends, s.")],
     at: AtOption = None,
     twist: Annotated[
@@ -105,58 +107,54 @@ def simulate_command(
     """Simulate a robot under forces of its actuators; limits, full stretch and singularities end the run."""
     import numpy as np
 
-    try:
-        from nacelle.dynamics.equilibrium import equilibrium
-        from nacelle.dynamics.forward import gravity_forces
-        from nacelle.simulation.plant import RigidPlant
-        from nacelle.simulation.robot_events import standard_events
-        from nacelle.simulation.simulate import simulate
+    from nacelle.dynamics.equilibrium import equilibrium
+    from nacelle.dynamics.forward import gravity_forces
+    from nacelle.simulation.plant import RigidPlant, standard_events
+    from nacelle.simulation.simulate import simulate
 
-        found = loaded(load_robot(robot, mode), payload)
-        outside = wrenches(found, external)
-        check_new(csv)
-        check_new(plot, PICTURES)
-        start = pose_at(found, at, tool)
-        rates = assignments(twist, coordinate_kinds(found), "coordinate", RATE)
-        v = np.array([rates.get(name, 0.0) for name in found.motion.coordinates])
-        drives = {a.name: found.joints[a.joint].primitives[0].turns for a in found.actuators}
-        given = assignments(force, drives, "actuator", FORCE)
-        constant = np.array([given.get(name, 0.0) for name in drives])
-        if hold:
-            constant = constant + gravity_forces(found, start, coordinates="actuators")
-            if outside:
-                constant = constant + equilibrium(found, start, external=outside) - equilibrium(found, start)
-        forces: Any = constant
-        if table is not None:
-            over_time = forces_from_table(found, table)
+    robot = loaded(load_robot(robot_name, mode), payload)
+    outside = wrenches(robot, external)
+    check_new(csv)
+    check_new(plot, PICTURES)
+    start = pose_at(robot, at, tool)
+    rates = assignments(twist, coordinate_kinds(robot), "coordinate", RATE)
+    v = np.array([rates.get(name, 0.0) for name in robot.motion.coordinates])
+    drives = {a.name: robot.joints[a.joint].primitives[0].turns for a in robot.actuators}
+    given = assignments(force, drives, "actuator", FORCE)
+    constant = np.array([given.get(name, 0.0) for name in drives])
+    if hold:
+        constant = constant + gravity_forces(robot, start, coordinates="actuators")
+        if outside:
+            constant = constant + equilibrium(robot, start, external=outside) - equilibrium(robot, start)
+    forces: Any = constant
+    if table is not None:
+        over_time = forces_from_table(robot, table)
 
-            def forces(t: float) -> Any:
-                return constant + over_time(t)
+        def forces(t: float) -> Any:
+            return constant + over_time(t)
 
-        plant = RigidPlant(found, friction=not no_friction, smooth=smooth or None, external=outside)
-        run = simulate(
-            plant,
-            start,
-            v,
-            forces,
-            until=until,
-            method=method,
-            step=step if method == "rk4" else None,
-            samples=samples,
-            rtol=1e-9,
-            atol=1e-11,
-            events=standard_events(plant, limits=not no_limits),
-        )
-        if csv is not None:
-            run.to_csv(csv)
-        if plot is not None:
-            with task(f"drawing {plot}"):
-                from nacelle.report.draw import save
-                from nacelle.report.plots import plot_simulation
+    plant = RigidPlant(robot, friction=not no_friction, smooth=smooth or None, external=outside)
+    run = simulate(
+        plant,
+        start,
+        v,
+        forces,
+        until=until,
+        method=method,
+        step=step if method == "rk4" else None,
+        samples=samples,
+        rtol=1e-9,
+        atol=1e-11,
+        events=standard_events(plant, limits=not no_limits),
+    )
+    if csv is not None:
+        run.to_csv(csv)
+    if plot is not None:
+        with task(f"drawing {plot}"):
+            from nacelle.report.draw.canvas import save
+            from nacelle.report.draw.curves import plot_simulation
 
-                save(plot_simulation(run, shown=False), plot)
-    except NacelleError as error:
-        fail(error, as_json)
+            save(plot_simulation(run, shown=False), plot)
     if as_json:
         print_json(_data(run))
     else:

@@ -9,30 +9,23 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nacelle.cli.common import PICTURES, JsonOption, RobotArgument, app, check_new, console, fail, print_json
+from nacelle.cli.commands import command
+from nacelle.cli.common import PICTURES, JsonOption, RobotArgument, check_new, console, print_json
 from nacelle.cli.draw import write_picture
+from nacelle.cli.inputs import AtOption, ModeOption, coordinate_kinds, load_robot, pose_at, quantity
 from nacelle.cli.loads import ToolOption
-from nacelle.cli.pose import (
-    AtOption,
-    ModeOption,
-    coordinate_kinds,
-    deliver,
-    load_robot,
-    pose_at,
-    quantity,
-    table_text,
-    tool_columns,
-)
+from nacelle.cli.outputs import deliver, table_text, tool_columns
 from nacelle.errors import NacelleError, did_you_mean
 
 if TYPE_CHECKING:
-    from nacelle.kinematics.workspace import Workspace
+    from nacelle.kinematics.workspace import Reach, Workspace
     from nacelle.model.robot import Robot
 
 
-@app.command("workspace")
+@command("workspace")
 def workspace_command(
-    robot: RobotArgument,
+    robot_name: RobotArgument,
+    *,
     over: Annotated[
         list[str] | None,
         typer.Option("--over", metavar="NAME=LOW:HIGH[:POINTS]", help="A coordinate to vary; one to three."),
@@ -49,48 +42,14 @@ def workspace_command(
     as_json: JsonOption = False,
 ) -> None:
     """Workspace: where the nacelle can go within all limits, its size, and how well conditioned it is."""
-    try:
-        _workspace(load_robot(robot, mode), over, at, rays, out, tool, as_json)
-    except NacelleError as error:
-        fail(error, as_json)
-
-
-def _workspace(
-    robot: Robot,
-    over: list[str] | None,
-    at: list[str] | None,
-    rays: int,
-    out: Path | None,
-    tool: str,
-    as_json: bool,
-) -> None:
-    import numpy as np
-
     from nacelle.kinematics.workspace import reach, workspace
 
+    robot = load_robot(robot_name, mode)
     start = pose_at(robot, at, tool)
     if rays:
         if over or out:
             raise NacelleError("--rays goes without --over and --out")
-        found = reach(robot, at=start, rays=rays, tool=tool or None)
-        shortest, longest = float(np.min(found.distance)), float(np.max(found.distance))
-        endless = int(np.count_nonzero(found.endless))
-        sizes = {"volume": found.volume, "shortest": shortest, "longest": longest, "endless": endless}
-        if as_json:
-            print_json({"robot": robot.name, "rays": rays, **sizes})
-        else:
-            unit = "m^2" if len(found.names) == 2 else "m^3"
-            console().print(
-                f"{robot.name}: {found.volume:.6g} {unit} seen from the pose; rays from {shortest:.4g} m to "
-                f"{longest:.4g} m",
-                markup=False,
-            )
-            if endless:
-                console().print(
-                    f"{endless} of {rays} rays meet no boundary within {found.furthest:.4g} m: the size is "
-                    "what was walked (give limits to the joints or drives)",
-                    markup=False,
-                )
+        _show_reach(reach(robot, at=start, rays=rays, tool=tool or None), as_json)
         return
     if not over:
         raise NacelleError(
@@ -101,13 +60,36 @@ def _workspace(
     if out is not None and out.suffix.lower() == ".csv":
         deliver(_table(grid), out)
     elif out is not None:
-        write_picture(lambda pictures: pictures.plot_workspace(grid), out)
+        write_picture(grid.plot, out)
     data = _data(grid)
     if as_json:
         print_json(data)
         return
     for line in _lines(grid, data):
         console().print(line, markup=False)
+
+
+def _show_reach(reached: Reach, as_json: bool) -> None:
+    """Print how far rays go."""
+    robot, rays = reached.robot, len(reached.distance)
+    shortest, longest = float(reached.distance.min()), float(reached.distance.max())
+    endless = int(reached.endless.sum())
+    if as_json:
+        sizes = {"volume": reached.volume, "shortest": shortest, "longest": longest, "endless": endless}
+        print_json({"robot": robot.name, "rays": rays, **sizes})
+        return
+    unit = "m^2" if len(reached.names) == 2 else "m^3"
+    console().print(
+        f"{robot.name}: {reached.volume:.6g} {unit} seen from the pose; rays from {shortest:.4g} m to "
+        f"{longest:.4g} m",
+        markup=False,
+    )
+    if endless:
+        console().print(
+            f"{endless} of {rays} rays meet no boundary within {reached.furthest:.4g} m: the size is what "
+            "was walked (give limits to the joints or drives)",
+            markup=False,
+        )
 
 
 def _table(grid: Workspace) -> Iterator[str]:
@@ -220,8 +202,8 @@ def _ranges(robot: Robot, over: list[str]) -> dict[str, tuple[float, float] | tu
     kinds = coordinate_kinds(robot)
     ranges: dict[str, tuple[float, float] | tuple[float, float, int]] = {}
     for text in over:
-        name, sign, rest = text.partition("=")
-        parts = rest.split(":")
+        name, sign, values = text.partition("=")
+        parts = values.split(":")
         if not sign or len(parts) not in (2, 3):
             raise NacelleError(f"{text!r} is not NAME=LOW:HIGH or NAME=LOW:HIGH:POINTS")
         name = name.strip()

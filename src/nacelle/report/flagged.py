@@ -20,14 +20,15 @@ def reasons(flags: Array) -> dict[str, int]:
     return {name: count for name, count in counts.items() if count}
 
 
-def told_flags(flags: Array, what: str, robot: Robot | None = None, gates: Array | None = None) -> str:
+def flag_line(flags: Array, what: str, robot: Robot | None = None, margins: Array | None = None) -> str:
     """One line about the flagged samples of a batch, "" if there are none.
 
     Args:
         flags: of all samples.
         what: what the samples are, such as "poses".
-        robot: with `gates`, to name the legs that do not reach.
-        gates: the margins of the legs at every sample (..., legs); below zero where a leg does not reach.
+        robot: with `margins`, to name the legs that do not reach.
+        margins: the reach margins of the legs at every sample (..., legs); negative where a leg does not
+            reach.
     """
     flagged = int(np.count_nonzero(flags))
     if not flagged:
@@ -35,16 +36,16 @@ def told_flags(flags: Array, what: str, robot: Robot | None = None, gates: Array
     words = []
     for name, count in reasons(flags).items():
         detail = ""
-        if name == flag_name(Flag.UNREACHABLE) and robot is not None and gates is not None:
-            detail = _legs(flags, robot, gates)
+        if name == flag_name(Flag.UNREACHABLE) and robot is not None and margins is not None:
+            detail = _legs(flags, robot, margins)
         words.append(f"{count} {name}{detail}")
     return f"{flagged} of {flags.size} {what} are flagged: {', '.join(words)}"
 
 
-def _legs(flags: Array, robot: Robot, gates: Array) -> str:
+def _legs(flags: Array, robot: Robot, margins: Array) -> str:
     """In brackets, the legs that do not reach, and how often each."""
     out = (flags & int(Flag.UNREACHABLE)) != 0
     with np.errstate(invalid="ignore"):
-        short = np.count_nonzero(out[..., None] & (gates < 0.0), axis=tuple(range(out.ndim)))
+        short = np.count_nonzero(out[..., None] & (margins < 0.0), axis=tuple(range(out.ndim)))
     counts = [f"{leg.name}: {count}" for leg, count in zip(robot.legs, short.tolist(), strict=False) if count]
     return f" ({', '.join(counts)})" if counts else ""

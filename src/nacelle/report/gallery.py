@@ -16,11 +16,13 @@ from nacelle.kinematics.workspace import Workspace, workspace
 from nacelle.library import load
 from nacelle.model.read import read_text
 from nacelle.model.robot import Robot
-from nacelle.report import draw
+from nacelle.report.draw import canvas
+from nacelle.report.draw.robot import plot_scene
+from nacelle.report.draw.workspace import plot_workspace
 from nacelle.report.lumping import draw_lumping
 from nacelle.report.scene import scene
 
-# Inches; with `draw.DPI` 704 x 592 pixels.
+# Inches; with `canvas.DPI` 704 x 592 pixels.
 _SIZE = (4.4, 3.7)
 
 
@@ -38,20 +40,20 @@ def write_gallery(folder: str | os.PathLike[str], names: Iterable[str] | None = 
         NacelleError: if matplotlib is missing.
         UnknownRobotError: if a name is not in the library.
     """
-    found = [load(name) for name in (robots.names() if names is None else names)]
-    return [draw_robot(robot, Path(folder) / f"{robot.name}.png") for robot in found]
+    drawn = [load(name) for name in (robots.names() if names is None else names)]
+    return [draw_robot(robot, Path(folder) / f"{robot.name}.png") for robot in drawn]
 
 
 def draw_robot(robot: Robot, path: str | os.PathLike[str]) -> Path:
     """Draw a robot at its reference pose to a small file without a title."""
     view = scene(robot)
-    ax = draw.new_axes(flat=view.across is not None, size=_SIZE, shown=False)
-    draw.plot_scene(view, ax)
-    draw.fit(ax)
-    return draw.save(ax.figure.figure, path, tight=False, step=5)
+    ax = canvas.new_axes(flat=view.across is not None, size=_SIZE, shown=False)
+    plot_scene(view, ax)
+    canvas.fit(ax)
+    return canvas.save(ax.figure.figure, path, tight=False, step=5)
 
 
-def draw_workspaces(folder: str | os.PathLike[str], workspaces: Iterable[draw.Workspace]) -> list[Path]:
+def draw_workspaces(folder: str | os.PathLike[str], workspaces: Iterable[Workspace]) -> list[Path]:
     """Draw workspaces, one PNG each, named by the robot and the coordinates.
 
     Args:
@@ -66,12 +68,12 @@ def draw_workspaces(folder: str | os.PathLike[str], workspaces: Iterable[draw.Wo
     """
     paths = []
     for shown in workspaces:
-        ax = draw.new_axes(flat=len(shown.names) < 3, shown=False)
-        draw.plot_workspace(shown, ax=ax)
-        draw.fit(ax)
+        ax = canvas.new_axes(flat=len(shown.names) < 3, shown=False)
+        plot_workspace(shown, ax=ax)
+        canvas.fit(ax)
         name = "-".join([shown.robot.name, "workspace", *shown.names])
         file = re.sub(r"[^\w.-]+", "_", name) + ".png"
-        paths.append(draw.save(ax.figure.figure, Path(folder) / file, step=5))
+        paths.append(canvas.save(ax.figure.figure, Path(folder) / file, step=5))
     return paths
 
 
@@ -107,15 +109,15 @@ def _cell(picture: str, name: str, words: str) -> str:
     )
 
 
-def gallery_page(found: Sequence[Robot], pictures: str, maps: Sequence[tuple[str, str]] = ()) -> str:
+def gallery_page(shown: Sequence[Robot], pictures: str, maps: Sequence[tuple[str, str]] = ()) -> str:
     """The page: a grid of pictures, names and titles, and one of workspaces.
 
     Args:
-        found: the robots.
+        shown: the robots.
         pictures: folder of the pictures, as seen from the page.
         maps: for each picture of a workspace its file name and the robot's name.
     """
-    cells = [_cell(f"{pictures}/{robot.name}.png", robot.name, robot.title) for robot in found]
+    cells = [_cell(f"{pictures}/{robot.name}.png", robot.name, robot.title) for robot in shown]
     text = (
         "# Gallery\n\n"
         "The robots of the library at their reference poses. Each leg has its own colour and the nacelle is\n"
@@ -138,13 +140,13 @@ def _read(name: str) -> Robot:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Draw the library, and write its page if asked to."""
+    """Draw the library, and write its page if a file is named."""
     parser = argparse.ArgumentParser(
         prog="python -m nacelle.report.gallery", description="Draw every robot of the library."
     )
     parser.add_argument("folder", type=Path, help="where the pictures go")
     parser.add_argument("--page", type=Path, help="write the page that shows them to this file")
-    parser.add_argument("--robot", action="append", help="draw this one alone; may stand several times")
+    parser.add_argument("--robot", action="append", help="draw this one alone; may be repeated")
     chosen = parser.parse_args(arguments)
     paths = write_gallery(chosen.folder, chosen.robot)
     print(f"{len(paths)} pictures of robots in {chosen.folder}/")

@@ -12,7 +12,8 @@ from nacelle.dynamics.simplify import lumped, neglected
 from nacelle.kinematics.pose_input import pose
 from nacelle.kinematics.trajectory import Circle
 from nacelle.library import load
-from nacelle.report import draw
+from nacelle.report.draw.canvas import new_axes, save
+from nacelle.report.draw.curves import plot_curves
 
 
 def draw_lumping(path: str | os.PathLike[str]) -> Path:
@@ -26,7 +27,7 @@ def draw_lumping(path: str | os.PathLike[str]) -> Path:
     without = inverse_dynamics(neglected(robot), *sample, friction=False).force[:, 0]
     rms = float(np.sqrt(np.mean(exact**2)))
     shares = [100.0 * float(np.sqrt(np.mean((other - exact) ** 2))) / rms for other in (split, without)]
-    ax = draw.plot_curves(
+    ax = plot_curves(
         times,
         {
             "exact rods": exact,
@@ -35,6 +36,6 @@ def draw_lumping(path: str | os.PathLike[str]) -> Path:
         },
         labels=("t (s)", "torque of motor 1 (N m)"),
         title="delta: a circle of 150 mm in 0.6 s, without friction",
-        ax=draw.new_axes(flat=True, shown=False),
+        ax=new_axes(flat=True, shown=False),
     )
-    return draw.save(ax.figure.figure, path, step=5)
+    return save(ax.figure.figure, path, step=5)

@@ -96,35 +96,35 @@ def operation_count(
     Raises:
         KinematicsError: if there is no such model of this robot.
     """
-    found = model(robot, name, input=input, friction=friction)
-    total = count(found.program())
-    includes, iteration = found.includes, None
-    if found.inputs.get("y", (0,)) != (0,):
+    counted = model(robot, name, input=input, friction=friction)
+    total = count(counted.program())
+    includes, iteration = counted.includes, None
+    if counted.inputs.get("y", (0,)) != (0,):
         shapes = input_shapes(closing_step, robot)
         assert shapes is not None
         iteration = count(make_program(closing_step, robot, shapes))
         includes += "; y is given, and the iteration that finds it is counted apart"
     return Operations(
-        robot.name,
-        name,
-        input,
-        friction,
-        found.form,
-        total,
-        _stages(found, total),
-        dict(found.inputs),
-        includes,
-        published(robot.name, name, input),
-        iteration,
+        robot=robot.name,
+        model=name,
+        input=input,
+        friction=friction,
+        form=counted.form,
+        count=total,
+        stages=_stages(counted, total),
+        inputs=dict(counted.inputs),
+        includes=includes,
+        published=published(robot.name, name, input),
+        iteration=iteration,
     )
 
 
-def _stages(found: Model, total: Count) -> tuple[Stage, ...]:
+def _stages(counted: Model, total: Count) -> tuple[Stage, ...]:
     """The motion of a rigid robot, and what friction adds: by difference, each minimised."""
-    if not found.options.get("friction"):
+    if not counted.options.get("friction"):
         return ()
     rigid = make_program(
-        found.function, found.robot, found.inputs, options={**found.options, "friction": False}
+        counted.function, counted.robot, counted.inputs, options={**counted.options, "friction": False}
     )
     without = count(rigid)
     return (

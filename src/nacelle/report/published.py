@@ -1,4 +1,4 @@
-"""Operation counts that others have published, to stand beside nacelle's own.
+"""Operation counts that others have published, to compare with nacelle's own.
 
 Additions and subtractions, products and quotients where they are printed apart; what a figure contains is
 said with it.
@@ -14,7 +14,7 @@ class Published(NamedTuple):
 
     Attributes:
         total: operations; additions and products together.
-        source: where it stands.
+        source: where it is published.
         contains: what it contains, as far as that is said.
         stages: by stage (+/-, x/÷), where they are printed.
     """

@@ -97,8 +97,8 @@ def scene(robot: Robot, x: Any = None, *, frames: bool = False) -> Scene:
     Raises:
         UnreachableError: if the pose is out of reach.
     """
-    found = inverse_kinematics(robot, reference_pose(robot) if x is None else x, limits=False)
-    return _Placed(robot, [Pose(R, p) for R, p in zip(*found.bodies, strict=True)]).scene(frames)
+    joints = inverse_kinematics(robot, reference_pose(robot) if x is None else x, limits=False)
+    return _Placed(robot, [Pose(R, p) for R, p in zip(*joints.bodies, strict=True)]).scene(frames)
 
 
 class _Placed:
@@ -336,7 +336,7 @@ class _Placed:
     # -------------------------------------------------------------------------- the plane
 
     def across(self) -> int | None:
-        """The base axis square to the plane in which all bodies move; None if they do not."""
+        """The base axis perpendicular to the plane in which all bodies move; None if they do not."""
         turns: list[Array] = []
         slides: list[Array] = []
         for joint, (fixed, _) in zip(self.robot.joints, self.ends, strict=True):

@@ -16,6 +16,7 @@ from nacelle.kinematics.mechanism.check import Check
 from nacelle.model.leg import BASE, PLATFORM
 from nacelle.model.robot import Robot
 from nacelle.report.summary import summary, tree_data
+from nacelle.report.table import plain_table
 
 
 def problem_line(problem: Problem) -> str:
@@ -35,9 +36,10 @@ def show(check: Check, console: Console) -> None:
     console.print(f"[bold]{escape(data['name'])}[/]  {escape(data['title'])}")
     grammar = f", elements {data['elements']}" if data["elements"] else ""
     console.print(
-        f"{_count(len(data['legs']), 'leg')}, {_count(len(data['bodies']), 'moving body', 'moving bodies')}, "
-        f"{_count(len(data['joints']), 'joint')}, {_count(data['loops'], 'loop')}, "
-        f"{_count(len(data['actuators']), 'actuator')}, motion {escape(data['motion'])}"
+        f"{counted(len(data['legs']), 'leg')}, "
+        f"{counted(len(data['bodies']), 'moving body', 'moving bodies')}, "
+        f"{counted(len(data['joints']), 'joint')}, {counted(data['loops'], 'loop')}, "
+        f"{counted(len(data['actuators']), 'actuator')}, motion {escape(data['motion'])}"
         f"{escape(grammar)}; hash {data['hash'][:16]}"
     )
     if data["notes"]:
@@ -57,19 +59,13 @@ def show(check: Check, console: Console) -> None:
         console.print(problem_line(problem))
 
 
-def _count(number: int, one: str, many: str = "") -> str:
+def counted(number: int, one: str, many: str = "") -> str:
+    """A number of things in words, such as "3 legs"."""
     return f"{number} {one}" if number == 1 else f"{number} {many or one + 's'}"
 
 
 def _section(title: str, content: RenderableType) -> RenderableType:
     return Group(f"\n[bold]{title}[/]", Padding(content, (0, 0, 0, 2), expand=False))
-
-
-def _table(*columns: str) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    for column in columns:
-        table.add_column(column.strip(">"), justify="right" if column.endswith(">") else "left")
-    return table
 
 
 def _tree(robot: Robot) -> Tree:
@@ -116,7 +112,7 @@ def _legs(data: dict[str, Any]) -> RenderableType:
 
 
 def _leg_table(data: dict[str, Any]) -> Table:
-    table = _table("leg", "type", "inverse kinematics", "elements", "bodies>", "closures>", "branch>")
+    table = plain_table("leg", "type", "inverse kinematics", "elements", "bodies>", "closures>", "branch>")
     for leg in data["legs"]:
         table.add_row(
             escape(leg["name"]),
@@ -145,7 +141,7 @@ def _short(value: float) -> str:
 
 
 def _joint_table(data: dict[str, Any]) -> Table:
-    table = _table("joint", "kind", "role", "freedoms>", "between", "friction and springs", "limits")
+    table = plain_table("joint", "kind", "role", "freedoms>", "between", "friction and springs", "limits")
     for joint in data["joints"]:
         table.add_row(
             escape(joint["name"]),
@@ -160,7 +156,7 @@ def _joint_table(data: dict[str, Any]) -> Table:
 
 
 def _actuator_table(data: dict[str, Any]) -> Table:
-    table = _table("actuator", "joint", "gear>", "rotor inertia>", "position", "speed>", "force>")
+    table = plain_table("actuator", "joint", "gear>", "rotor inertia>", "position", "speed>", "force>")
     for actuator in data["actuators"]:
         turns = actuator["kind"] == "revolute"
         table.add_row(
@@ -180,7 +176,7 @@ def _unit(value: float | None, unit: str) -> str:
 
 
 def _body_table(data: dict[str, Any]) -> Table:
-    table = _table("body", "mass kg>", "centre of mass m", "inertia about it, xx xy xz yy yz zz, kg m^2")
+    table = plain_table("body", "mass kg>", "centre of mass m", "inertia about it, xx xy xz yy yz zz, kg m^2")
     for body in data["bodies"]:
         if not body["mass"]:
             table.add_row(escape(body["name"]), "-", "-", "-")

@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from nacelle.errors import KinematicsError
-from nacelle.simulation.events import Events, event_within
-from nacelle.simulation.inputs import Drive
-from nacelle.simulation.outcome import Outcome, stopped
+from nacelle.simulation.events import event_within
+from nacelle.simulation.inputs import Problem
 from nacelle.simulation.protocol import HasJacobian
-from nacelle.simulation.track import DenseTrack, StillTrack
+from nacelle.simulation.track import DenseTrack, Outcome, StillTrack, stopped
 from nacelle.spatial.scalar import Array
 
 # Methods, and the classes of scipy.integrate that step them.
 SOLVERS = {"dop853": "DOP853", "radau": "Radau"}
 
 
-def make_solver(
-    drive: Drive, s0: Array, start: float, until: float, method: str, options: dict[str, Any]
-) -> Any:
+def make_solver(problem: Problem, until: float, method: str, options: Mapping[str, Any]) -> Any:
     """The solver of a method around a plant with its inputs."""
     from scipy import integrate
 
+    drive, s0, start, _ = problem
     derivative = drive.core.derivative()
 
     def f(t: float, s: Array) -> Array:
@@ -49,44 +47,39 @@ def _rows(dense: Any) -> Callable[[Array], Array]:
 
 
 def integrate_adaptive(
-    drive: Drive,
-    s0: Array,
-    start: float,
+    problem: Problem,
     until: float,
     method: str,
-    wanted: Array | None,
-    events: Events,
     report: Callable[[float], None],
-    options: dict[str, Any],
+    *,
+    wanted: Array | None,
+    options: Mapping[str, Any],
 ) -> Outcome:
     """Run a method with step control.
 
     Args:
-        drive: the plant with its inputs.
-        s0: the state at the start.
-        start: when the run begins.
-        until: when it ends.
+        problem: the plant with its inputs, from its first state on.
+        until: when the run ends.
         method: "dop853" or "radau".
+        report: is given the part that is done, 0 to 1.
         wanted: times of the results; the steps' if None.
-        events: what ends the run.
-        report: is told the part that is done.
         options: tolerances, first and longest step.
     """
+    drive, s0, start, events = problem
     breaks, ends, pieces = [start], [s0], []
     status, message = "done", f"reached {until:g} s"
     solver: Any = None
     try:
-        solver = make_solver(drive, s0, start, until, method, options)
+        solver = make_solver(problem, until, method, options)
         while solver.status == "running":
             before = float(solver.t)
-            told = solver.step()
+            reason = solver.step()
             if solver.status == "failed" or not np.all(np.isfinite(solver.y)):
-                status, message = "failed", f"at {before:.9g} s: {told or 'the state is not finite'}"
+                status, message = "failed", f"at {before:.9g} s: {reason or 'the state is not finite'}"
                 break
             dense = solver.dense_output()
-            last, end, ended = float(solver.t), solver.y, None
-            if events:
-                ended = event_within(events, before, last, _rows(dense))
+            last, end = float(solver.t), solver.y
+            ended = event_within(events, before, last, _rows(dense))
             if ended is not None:
                 last, end = ended[0], dense(ended[0])
             if last > before:

@@ -9,7 +9,6 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from nacelle.errors import KinematicsError
-from nacelle.simulation.protocol import Plant
 from nacelle.spatial.scalar import Array
 
 # Where within a long step is looked, in parts of it, so that what crosses zero and comes back is seen.
@@ -75,16 +74,6 @@ def checked_events(events: Any) -> Events:
                 f"an event is a nacelle.Event(name, value) with value(t, s) positive before it, got {event!r}"
             )
     return listed
-
-
-def user_event(plant: Plant, name: str, function: Callable[..., Any]) -> Event:
-    """An event of the user's: a function of (t, x, v) that is positive before it."""
-
-    def value(t: Array, s: Array) -> Array:
-        x, v = plant.split(s)
-        return np.array([float(function(*sample)) for sample in zip(t, x, v, strict=True)])
-
-    return Event(name, value)
 
 
 def first_bad(events: Events, t: Array, s: Array) -> int | None:

@@ -4,48 +4,29 @@ A law is a physics function of (robot, ...) over any scalar, which gives the act
 what it takes, among
 
     t      the time, ()                     q, qd  the actuators' coordinates and rates
-    x, v   the reduced pose and twist       y      what iteration found, beside x
+    x, v   the reduced pose and twist       y      the joints that iteration solves for
     r      the reference, any shape (k,)
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
+from nacelle.compile import Compiled, compile_function, compile_rk4
 from nacelle.errors import KinematicsError, did_you_mean
 from nacelle.kinematics.functions import closing_step, inverse_jacobian
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.robot import Robot
-from nacelle.simulation.flow import flow, pose_of, state_size
+from nacelle.simulation.flow import NativeDriver, Options, bound, by_state, flow, pose_of, state_size
+from nacelle.simulation.protocol import Derivative, Feedback
 from nacelle.spatial.physics import input_shapes, physics
 from nacelle.spatial.scalar import Array
 
 SIGNALS = ("t", "x", "y", "v", "q", "qd", "r")
-
-
-@dataclass(frozen=True, eq=False)
-class Feedback:
-    """A law with its reference.
-
-    Attributes:
-        function: the law, a physics function.
-        reference: r as a function of time, or an array with a row (k,) for every step of "rk4", held over it,
-            or one row, held throughout; None if the law takes none.
-        options: keyword arguments for the law, which shape the program.
-    """
-
-    function: Callable[..., Any]
-    reference: Any = None
-    options: tuple[tuple[str, Any], ...] = ()
-
-    @property
-    def name(self) -> str:
-        """The law's name."""
-        return str(getattr(self.function, "__name__", "feedback"))
 
 
 def feedback(function: Callable[..., Any], reference: Any = None, **options: Any) -> Feedback:
@@ -80,17 +61,17 @@ def reference_size(robot: Robot, law: Feedback) -> int:
         KinematicsError: if the law takes something that there is not.
     """
     shapes = input_shapes(law.function, robot) or {}
-    known = _shapes(robot)
+    of_robot = _shapes(robot)
     for name, shape in shapes.items():
         if name not in SIGNALS:
             raise KinematicsError(
                 f"the feedback {law.name!r} takes {name!r}; {did_you_mean(name, SIGNALS)} "
-                f"(known: {', '.join(SIGNALS)})"
+                f"(there are {', '.join(SIGNALS)})"
             )
-        if name != "r" and shape != known[name]:
+        if name != "r" and shape != of_robot[name]:
             raise KinematicsError(
                 f"the feedback {law.name!r} declares {name} with the shape {shape}; of {robot.name} it is "
-                f"{known[name]}"
+                f"{of_robot[name]}"
             )
     if "r" not in shapes:
         return 0
@@ -119,8 +100,8 @@ def control(law: Feedback, robot: Robot) -> Callable[..., Array]:
             y = y + closing_step(robot, y, x)["dy"]
         signals: dict[str, Any] = {"t": u[0], "r": u[1:], "x": x, "y": y, "v": v}
         if "q" in shapes or "qd" in shapes:
-            found = inverse_jacobian(robot, x, y)
-            signals |= {"q": found["q"], "qd": found["J"] @ v}
+            actuators = inverse_jacobian(robot, x, y)
+            signals |= {"q": actuators["q"], "qd": actuators["J"] @ v}
         force = np.asarray(law.function(robot, *(signals[name] for name in shapes), **options))
         if force.shape != (len(robot.actuators),):
             raise KinematicsError(
@@ -143,3 +124,81 @@ def closed_flow(law: Feedback, robot: Robot, settings: dict[str, Any]) -> Callab
 
     vars(closed)["made_from"] = (law.function, law.options, sorted(settings.items()))
     return closed
+
+
+# ---- as native code
+
+
+class RigidLoop:
+    """A rigid robot under a compiled feedback; its inputs are [t; r]."""
+
+    def __init__(
+        self, robot: Robot, options: Options, quat_0: Array, law: Feedback, exact_jacobian: bool
+    ) -> None:
+        self.robot, self.options, self.quat_0, self.law = robot, options, quat_0, law
+        self.exact_jacobian = exact_jacobian
+        self.inputs = 1 + reference_size(robot, law)
+
+    @property
+    def size(self) -> int:
+        """Number of states."""
+        (size,) = (input_shapes(flow, self.robot) or {})["s"]
+        return size
+
+    @property
+    def _key(self) -> tuple[Robot, Callable[..., Any], Options, Options]:
+        return self.robot, self.law.function, self.law.options, self.options
+
+    def derivative(self) -> Derivative:
+        """The flow under the feedback."""
+        return bound(_closed(*self._key), self.quat_0)
+
+    def jacobian(self) -> Derivative | None:
+        """Its exact Jacobian by the state, if it is wanted."""
+        if not self.exact_jacobian:
+            return None
+        return bound(_closed_jacobian(*self._key), self.quat_0)
+
+    def forces(self, s: Array, u: Array) -> Array:
+        """The actuators' forces at states (..., size) and [t; r] (..., inputs)."""
+        return np.asarray(_control(*self._key[:3])(s, u, self.quat_0))
+
+    def driver(self) -> NativeDriver:
+        """The native loop with the feedback at every stage."""
+        return NativeDriver(_closed_driver(*self._key), self.quat_0)
+
+    def held_driver(self) -> NativeDriver:
+        """The native loop with the feedback held over each step."""
+        return NativeDriver(_held_driver(*self._key), self.quat_0)
+
+
+@lru_cache(maxsize=32)
+def _control(robot: Robot, law: Callable[..., Any], options: Options) -> Compiled:
+    return compile_function(control(Feedback(law, None, options), robot), robot)
+
+
+@lru_cache(maxsize=32)
+def _closed(robot: Robot, law: Callable[..., Any], options: Options, settings: Options) -> Compiled:
+    return compile_function(closed_flow(Feedback(law, None, options), robot, dict(settings)), robot)
+
+
+@lru_cache(maxsize=32)
+def _closed_jacobian(robot: Robot, law: Callable[..., Any], options: Options, settings: Options) -> Compiled:
+    function = closed_flow(Feedback(law, None, options), robot, dict(settings))
+
+    def jacobian(robot: Robot, s: Array, u: Array, quat_0: Array) -> Array:
+        return by_state(function(robot, s, u, quat_0), s)
+
+    vars(jacobian)["made_from"] = vars(function)["made_from"]
+    return compile_function(jacobian, robot, inputs=input_shapes(function, robot), minimised=False)
+
+
+@lru_cache(maxsize=32)
+def _closed_driver(robot: Robot, law: Callable[..., Any], options: Options, settings: Options) -> Any:
+    return compile_rk4(closed_flow(Feedback(law, None, options), robot, dict(settings)), robot)
+
+
+@lru_cache(maxsize=32)
+def _held_driver(robot: Robot, law: Callable[..., Any], options: Options, settings: Options) -> Any:
+    function = control(Feedback(law, None, options), robot)
+    return compile_rk4(flow, robot, options=dict(settings), control=function)

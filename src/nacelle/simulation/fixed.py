@@ -1,7 +1,7 @@
 """The classical Runge-Kutta method with a fixed step.
 
 Where the inputs are free of the state, or a feedback is compiled, the whole loop runs natively, a block of
-steps at a time; else every step asks in Python.
+steps at a time; else every step evaluates the inputs in Python.
 """
 
 from __future__ import annotations
@@ -12,11 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.simulation.events import Events, boundary, first_bad
-from nacelle.simulation.inputs import Drive
-from nacelle.simulation.outcome import Outcome, stopped
+from nacelle.simulation.events import boundary, first_bad
+from nacelle.simulation.inputs import Drive, Problem
 from nacelle.simulation.protocol import Derivative, Driver, HasDriver
-from nacelle.simulation.track import HermiteTrack, StillTrack
+from nacelle.simulation.track import HermiteTrack, Outcome, StillTrack, stopped
 from nacelle.spatial.scalar import Array
 
 # Steps of a native run between looks at events and at the user's wish to stop.
@@ -80,7 +79,7 @@ class Stepper:
             k: number of the step, for rows of arrays.
             t: when it begins.
             h: its length.
-            held: the inputs that are held over it; asked for if None.
+            held: the inputs that are held over it; evaluated at its begin if None.
         """
         drive = self.drive
         first = drive.forces(k, np.array([t]), s[None])[0] if held is None else held
@@ -91,6 +90,10 @@ class Stepper:
             return drive.source(k, t + 0.5 * h * stage, state)
 
         return one_step(self._core, given, s, h), first
+
+    def within(self, s: Array, k: int, begin: float, held: Array) -> Callable[[float], Array]:
+        """The state (size,) as a function of time within step k, which begins at a state s."""
+        return lambda t: self.step(s, k, begin, t - begin, held)[0] if t > begin else s
 
     def block(self, s: Array, k: int, t: Array) -> _Block:
         """Steps k and on between times t (count + 1,)."""
@@ -112,15 +115,14 @@ class Stepper:
         steps = np.arange(k, k + count)
         table = self.drive.table(steps, t)
         states = driver.integrate(s, table, h=(t[-1] - t[0]) / count, steps=count)
+        first = table if table.ndim == 2 else table[:, 0]
         if self.drive.closed is None:
-            return _Block(states, table if table.ndim == 2 else table[:, 0])
-        begins = np.concatenate([s[None], states[:-1]])
-        given = table if table.ndim == 2 else table[:, 0]
-        return _Block(states, self.drive.closed.forces(begins, given))
+            return _Block(states, first)
+        return _Block(states, self.drive.closed.forces(np.concatenate([s[None], states[:-1]]), first))
 
 
 def _driver(drive: Drive) -> Driver | None:
-    """The native loop of a drive; None where the inputs must be asked for in Python."""
+    """The native loop of a drive; None where the inputs must be evaluated in Python."""
     if not drive.free:
         return None
     if drive.closed is not None and drive.hold:
@@ -129,25 +131,17 @@ def _driver(drive: Drive) -> Driver | None:
 
 
 def integrate_fixed(
-    drive: Drive,
-    s0: Array,
-    start: float,
-    grid: Grid,
-    events: Events,
-    report: Callable[[float], None],
-    held: Array | None = None,
+    problem: Problem, grid: Grid, report: Callable[[float], None], *, held: Array | None = None
 ) -> Outcome:
     """Run fixed steps.
 
     Args:
-        drive: the plant with its inputs.
-        s0: the state at the start.
-        start: when the run begins.
+        problem: the plant with its inputs, from its first state on.
         grid: the steps.
-        events: what ends the run.
-        report: is told the part that is done.
+        report: is given the part that is done, 0 to 1.
         held: inputs that are held to the end of a first step that is cut short.
     """
+    drive, s0, start, events = problem
     stepper = Stepper(drive)
     until = grid.time(grid.last)
     times, states, used, numbers = [np.array([start])], [s0[None]], [], []
@@ -159,11 +153,10 @@ def integrate_fixed(
             count = 1 if partial else min(_BLOCK, grid.last - k)
             at = np.concatenate([[t], grid.times(k + 1, count - 1)])
             if partial:
-                found, u = stepper.step(now, k, t, float(at[1] - t), held if drive.held else None)
-                part, error = _Block(found[None], u[None]), None
+                after, u = stepper.step(now, k, t, float(at[1] - t), held if drive.held else None)
+                part = _Block(after[None], u[None])
             else:
                 part = stepper.block(now, k, at)
-                error = part.error
             done = len(part.states)
             place = first_bad(events, at[1 : done + 1], part.states) if done else None
             good = done if place is None else place
@@ -174,17 +167,19 @@ def integrate_fixed(
             if good:
                 now, t, k = part.states[good - 1], float(at[good]), k + good
             if place is not None:
-                end, s, name = _cut(stepper, now, k, t, float(at[good + 1]), part.used[good], events)
+                # The step is shortened so that it ends at the first event.
+                state = stepper.within(now, k, t, part.used[good])
+                end, name = boundary(events, t, float(at[good + 1]), state)
                 if end > t:
                     times.append(np.array([end]))
-                    states.append(s[None])
+                    states.append(state(end)[None])
                     used.append(part.used[good : good + 1])
                     numbers.append(np.array([k]))
                 status = "failed" if name is None else "event"
                 message = f"at {end:.9g} s {name or 'the state is not finite'}"
                 break
-            if error is not None:
-                raise error
+            if part.error is not None:
+                raise part.error
             report((t - start) / (until - start))
     except (Exception, KeyboardInterrupt) as error:
         # A Ctrl-C may have fallen between the lines that keep a block: only whole ones count.
@@ -204,15 +199,3 @@ def integrate_fixed(
             last = drive.forces(track.steps[-1:], breaks[-1:], values[-1:])
         inputs = np.concatenate([inputs, last])
     return Outcome(breaks, values, inputs, track, status, message, 4 * (len(breaks) - 1))
-
-
-def _cut(
-    stepper: Stepper, s: Array, k: int, begin: float, end: float, used: Array, events: Events
-) -> tuple[float, Array, str | None]:
-    """Shorten a step so that it ends at the first event: its time, the state there, the event's name."""
-
-    def state(t: float) -> Array:
-        return stepper.step(s, k, begin, t - begin, used)[0] if t > begin else s
-
-    t, name = boundary(events, begin, end, state)
-    return t, state(t), name

@@ -5,13 +5,14 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from nacelle.errors import KinematicsError
-from nacelle.simulation.feedback import Feedback, feedback, is_law
-from nacelle.simulation.protocol import ClosedLoop, Core, Plant, Traceable
+from nacelle.simulation.events import Events
+from nacelle.simulation.feedback import feedback, is_law
+from nacelle.simulation.protocol import ClosedLoop, Core, Feedback, Plant, Traceable
 from nacelle.spatial.scalar import Array
 
 Source = Callable[[int, float, Array], Array]
@@ -75,6 +76,22 @@ class Drive:
         return np.array(rows).reshape(len(t), self.core.inputs)
 
 
+class Problem(NamedTuple):
+    """An initial value problem: ds/dt = f(s, u(t, s)) from s(start) = s0 on, until an event.
+
+    Attributes:
+        drive: the plant with its inputs.
+        s0: the state at the start (size,).
+        start: when the run begins, s.
+        events: what ends it.
+    """
+
+    drive: Drive
+    s0: Array
+    start: float
+    events: Events
+
+
 class Rows:
     """Rows of an array, one for each step from the first on, or one for all of them."""
 
@@ -96,7 +113,7 @@ class Rows:
 
 
 def _arguments(function: Callable[..., Any]) -> int:
-    """How many arguments a function needs; 3 where that cannot be told."""
+    """How many arguments a function needs; 3 where it has no signature."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
@@ -116,7 +133,7 @@ def _sized(value: Any, size: int, what: str, t: float) -> Array:
 
 
 def _finite(array: Array, what: str, t: float) -> Array:
-    """Check what does not depend on the state; a feedback may be asked at states that are out of reach."""
+    """Check what does not depend on the state; a feedback may be evaluated at states out of reach."""
     if not np.isfinite(array).all():
         raise KinematicsError(f"{what} is not finite at {t:g} s: {array}")
     return array
@@ -178,10 +195,10 @@ def make_drive(plant: Plant, force: Any, *, hold: bool = False, span: tuple[int,
 
         return Drive(plant, plant, of_time, free=True, steady=False, hold=hold)
 
-    def asked(k: int, t: float, s: Array) -> Array:
+    def fed_back(k: int, t: float, s: Array) -> Array:
         return _sized(force(t, *plant.split(s)), count, "the feedback f(t, x, v)", t)
 
-    return Drive(plant, plant, asked, free=False, steady=False, hold=hold)
+    return Drive(plant, plant, fed_back, free=False, steady=False, hold=hold)
 
 
 def _traced(plant: Plant, law: Feedback, hold: bool, span: tuple[int, int] | None) -> Drive:

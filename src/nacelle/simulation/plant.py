@@ -16,24 +16,27 @@ from nacelle.errors import KinematicsError
 from nacelle.kinematics import functions as kinematics
 from nacelle.kinematics.inverse import InverseKinematics, inverse_kinematics
 from nacelle.kinematics.iteration.unknowns import Start
+from nacelle.kinematics.jacobian import conditioning, scaled_inverse
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.motion import JointMotion, joint_motion
 from nacelle.kinematics.native import native
 from nacelle.kinematics.pose_input import checked_poses, checked_rates
+from nacelle.kinematics.singularity import nearest, singular_words
 from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
 from nacelle.simulation.events import EventGroup
-from nacelle.simulation.feedback import Feedback
-from nacelle.simulation.flow import pose_of, turn_from
-from nacelle.simulation.protocol import Derivative, Labels
-from nacelle.simulation.rigid_loop import (
+from nacelle.simulation.feedback import RigidLoop
+from nacelle.simulation.flow import (
     NativeDriver,
-    RigidLoop,
     bound,
     compiled_flow,
     compiled_jacobian,
     flow_driver,
+    pose_of,
+    turn_from,
 )
+from nacelle.simulation.protocol import Derivative, Feedback, Labels
+from nacelle.simulation.watch import SINGULAR, limits_of, watched, watched_names
 from nacelle.spatial.batch import from_samples, to_samples
 from nacelle.spatial.scalar import Array
 
@@ -115,13 +118,13 @@ class RigidPlant:
         """The state at a reduced pose and twist."""
         pose = checked_poses(self.robot, x)[0]
         twist = checked_rates(self.robot, "the twist v", v)
-        found = inverse_kinematics(self.robot, pose, limits=False)
+        joints = inverse_kinematics(self.robot, pose, limits=False)
         place = self.mechanism.layout.quaternion
         c = pose
         if place is not None:
             turn = turn_from(self.quat_0, pose[place])
             c = np.concatenate([pose[: place.start], turn, pose[place.stop :]])
-        return np.concatenate([c, twist, found.y])
+        return np.concatenate([c, twist, joints.y])
 
     def split(self, s: Array) -> tuple[Array, Array]:
         """Reduced poses and twists of states (..., size)."""
@@ -162,8 +165,6 @@ class RigidPlant:
 
     def events(self) -> list[EventGroup]:
         """Limits of joints and actuators, legs at full stretch, and the approach to a singularity."""
-        from nacelle.simulation.robot_events import standard_events
-
         return standard_events(self)
 
     # ---- what results show
@@ -172,11 +173,11 @@ class RigidPlant:
         """Kinetic and potential energy (J) and friction's power (W) of states (..., size)."""
         x, v = self.split(s)
         options = () if self.smooth is None else (("smooth", self.smooth),)
-        found: dict[str, Array] = native(smallest.energies, self.robot, options)(x, self.unknowns(s), v)
-        lost = found["dissipation"]
+        energies: dict[str, Array] = native(smallest.energies, self.robot, options)(x, self.unknowns(s), v)
+        lost = energies["dissipation"]
         return {
-            "kinetic": found["kinetic"],
-            "potential": found["potential"],
+            "kinetic": energies["kinetic"],
+            "potential": energies["potential"],
             "dissipation": lost if self.friction else np.zeros_like(lost),
         }
 
@@ -204,5 +205,32 @@ class RigidPlant:
 
     def closure_error(self, s: Array) -> float:
         """What the loops leave open at the worst of some states, over the robot's size."""
-        found = native(kinematics.closure_equations, self.robot)(self.split(s)[0], self.unknowns(s))
-        return float(np.max(np.abs(found["residual"] / self.mechanism.row_scale), initial=0.0))
+        closures = native(kinematics.closure_equations, self.robot)(self.split(s)[0], self.unknowns(s))
+        return float(np.max(np.abs(closures["residual"] / self.mechanism.row_scale), initial=0.0))
+
+
+def standard_events(plant: RigidPlant, *, limits: bool = True) -> list[EventGroup]:
+    """Limits of joints and actuators, legs at full stretch, and the approach to a singularity."""
+    robot = plant.robot
+    names = watched_names(robot)
+    count = len(names) if limits else len(names) - len(limits_of(robot))
+
+    def values(t: Array, s: Array) -> Array:
+        numbers = np.asarray(native(watched, robot)(s, plant.quat_0))[:, :count]
+        near = np.flatnonzero(~(numbers[:, 0] > 0.0))
+        if near.size:
+            numbers[near, 0] = _from_singularity(plant, s[near])
+        return numbers
+
+    def words(place: int, s: Array) -> str:
+        if place:
+            return names[place]
+        return singular_words(*nearest(robot, plant.split(s)[0], plant.unknowns(s)), near=True)
+
+    return [EventGroup(tuple(names[:count]), values, words)]
+
+
+def _from_singularity(plant: RigidPlant, s: Array) -> Array:
+    """The squared inverse condition of the scaled Jacobian, over what a run may come near to."""
+    J = native(kinematics.inverse_jacobian, plant.robot)(plant.split(s)[0], plant.unknowns(s))["J"]
+    return np.asarray(conditioning(scaled_inverse(plant.robot, J)) ** 2 - SINGULAR)

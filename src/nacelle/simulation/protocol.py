@@ -1,11 +1,10 @@
-"""The plant protocol: what integrators and results ask of something that moves.
+"""The plant protocol: what integrators and results require of something that moves.
 
 A plant has a state of `size` numbers and `inputs` inputs, and gives the state's derivative, ds/dt = f(s, u).
-It knows nothing of integrators, nor they of robots. What only some plants have is asked for where they
-offer it:
+It is independent of integrators, and they are of robots. Some plants have more, which is used then:
 
     derivatives(s, u)  f of many states at once; one after the other without
-    jacobian()         df/ds, for the implicit method; differences serve without
+    jacobian()         df/ds, for the implicit method; finite differences without
     driver()           the whole loop of fixed steps in native code; steps run in Python without
     closed(feedback)   the plant under a feedback that is compiled with it
     joints(s), motion(s), closure_error(s)      what robots with joints have
@@ -14,13 +13,13 @@ offer it:
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
+import numpy as np
+
+from nacelle.simulation.events import Event, Events
 from nacelle.spatial.scalar import Array
-
-if TYPE_CHECKING:
-    from nacelle.simulation.events import Events
-    from nacelle.simulation.feedback import Feedback
 
 Derivative = Callable[[Array, Array], Array]
 
@@ -106,10 +105,31 @@ class HasDerivatives(Protocol):
 
 @runtime_checkable
 class HasJacobian(Protocol):
-    """A core that may know its exact Jacobian."""
+    """A core that may have an exact Jacobian."""
 
     def jacobian(self) -> Derivative | None:
-        """A function of a state and inputs that gives df/ds (size, size); None where differences serve."""
+        """A function of a state and inputs that gives df/ds (size, size); None for finite differences."""
+
+
+@dataclass(frozen=True, eq=False)
+class Feedback:
+    """A law with its reference.
+
+    Attributes:
+        function: the law, a physics function.
+        reference: r as a function of time, or an array with a row (k,) for every step of "rk4", held over it,
+            or one row, held throughout; None if the law takes none.
+        options: keyword arguments for the law, which shape the program.
+    """
+
+    function: Callable[..., Any]
+    reference: Any = None
+    options: tuple[tuple[str, Any], ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The law's name."""
+        return str(getattr(self.function, "__name__", "feedback"))
 
 
 class ClosedLoop(Core, Protocol):
@@ -142,3 +162,13 @@ class Jointed(Protocol):
 
     def closure_error(self, s: Array) -> float:
         """What the loops leave open at the worst of some states (N, size), as a pure number."""
+
+
+def user_event(plant: Plant, name: str, function: Callable[..., Any]) -> Event:
+    """An event of the user's: a function of (t, x, v) that is positive before it."""
+
+    def value(t: Array, s: Array) -> Array:
+        x, v = plant.split(s)
+        return np.array([float(function(*sample)) for sample in zip(t, x, v, strict=True)])
+
+    return Event(name, value)

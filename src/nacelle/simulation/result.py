@@ -38,7 +38,7 @@ class Simulation:
 
     Attributes:
         plant: what was driven.
-        method: the integrator.
+        settings: the options of the run.
         t: times (N,), s.
         states: the plant's states (N, size).
         inputs: the actuators' forces at these times (N, actuators).
@@ -46,7 +46,6 @@ class Simulation:
         message: how the run ended, in words.
         evaluations: how often the plant's derivative was evaluated.
         tracks: the motion between the steps, of each part of a resumed run.
-        settings: what was asked for.
         end: where the integrator stood at the end, for `resume`.
     """
 
@@ -54,7 +53,7 @@ class Simulation:
     plot: ClassVar[Plot] = Plot()
 
     plant: Plant
-    method: str
+    settings: Settings
     t: Array
     states: Array
     inputs: Array
@@ -62,8 +61,12 @@ class Simulation:
     message: str
     evaluations: int
     tracks: tuple[Track, ...]
-    settings: Settings
     end: End
+
+    @property
+    def method(self) -> str:
+        """The integrator: "rk4", "dop853" or "radau"."""
+        return self.settings.method
 
     @property
     def robot(self) -> Robot:
@@ -72,10 +75,10 @@ class Simulation:
         Raises:
             KinematicsError: if the plant is none.
         """
-        found = getattr(self.plant, "robot", None)
-        if not isinstance(found, Robot):
+        robot = getattr(self.plant, "robot", None)
+        if not isinstance(robot, Robot):
             raise KinematicsError(f"{self.plant.name} is a plant without a robot")
-        return found
+        return robot
 
     @cached_property
     def _split(self) -> tuple[Array, Array]:
@@ -206,7 +209,7 @@ class Simulation:
         """Go on from the last state; the two runs are joined.
 
         Args:
-            until: when the run ends; as it was asked for at first if None.
+            until: when the run ends; as at first if None.
             force: from now on; as it was if None. Rows of an array belong to the steps to come.
             **options: others of `simulate` that change: events, step, samples, ...
 
@@ -234,18 +237,17 @@ class Simulation:
                 f"the run has come to {t:g} s already: until must be later, got {settings.until:g} s"
             )
         more, end = execute(self.plant, s, t, settings, self.end, new_force=force is not None)
-        return Simulation(
-            self.plant,
-            self.method,
-            np.concatenate([self.t[:-1], more.t]),
-            np.concatenate([self.states[:-1], more.states]),
-            np.concatenate([self.inputs[:-1], more.inputs]),
-            more.status,
-            more.message,
-            self.evaluations + more.evaluations,
-            (*self.tracks, more.track),
-            settings,
-            end,
+        return dataclasses.replace(
+            self,
+            settings=settings,
+            t=np.concatenate([self.t[:-1], more.t]),
+            states=np.concatenate([self.states[:-1], more.states]),
+            inputs=np.concatenate([self.inputs[:-1], more.inputs]),
+            status=more.status,
+            message=more.message,
+            evaluations=self.evaluations + more.evaluations,
+            tracks=(*self.tracks, more.track),
+            end=end,
         )
 
     def _repr_html_(self) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,13 +12,13 @@ import numpy as np
 
 from nacelle.capacity import memory, require_memory
 from nacelle.errors import KinematicsError, did_you_mean
+from nacelle.progress import task
 from nacelle.simulation.adaptive import integrate_adaptive
 from nacelle.simulation.events import Events, met
 from nacelle.simulation.fixed import Grid, integrate_fixed
-from nacelle.simulation.inputs import make_drive
-from nacelle.simulation.outcome import Outcome
-from nacelle.simulation.progress import Progress, shown
+from nacelle.simulation.inputs import Problem, make_drive
 from nacelle.simulation.protocol import Plant
+from nacelle.simulation.track import Outcome
 from nacelle.spatial.scalar import Array
 
 METHODS = ("rk4", "dop853", "radau")
@@ -24,10 +26,13 @@ STEP = 1e-3
 # A time is on the grid of fixed steps if it is this near, in steps.
 _ON_GRID = 1e-6
 
+# Whether to show a bar; or a function that is given the part that is done, 0 to 1.
+Progress = bool | Callable[[float], None]
+
 
 @dataclass(frozen=True, eq=False)
 class Settings:
-    """What a run was asked for; `nacelle.simulate` says what the entries mean."""
+    """Options of a run; `nacelle.simulate` says what the entries mean."""
 
     force: Any
     start: float
@@ -48,10 +53,10 @@ class Settings:
         Raises:
             KinematicsError: if there is no such entry.
         """
-        known = [field.name for field in dataclasses.fields(self) if field.name not in ("start", "method")]
+        fields = [field.name for field in dataclasses.fields(self) if field.name not in ("start", "method")]
         for name in options:
-            if name not in known:
-                raise KinematicsError(f"a run has no option {name!r}; {did_you_mean(name, known)}")
+            if name not in fields:
+                raise KinematicsError(f"a run has no option {name!r}; {did_you_mean(name, fields)}")
         return dataclasses.replace(self, **options)
 
     def check(self) -> None:
@@ -107,7 +112,7 @@ class End:
 
 
 def first_grid(settings: Settings) -> Grid:
-    """Steps that fill the time of a run, as long as is asked for or a little different."""
+    """Steps that fill the time of a run, as long as the settings say or a little different."""
     step = STEP if settings.step is None else settings.step
     count = max(1, round((settings.until - settings.start) / step))
     return Grid(settings.start, (settings.until - settings.start) / count, 0, count)
@@ -135,19 +140,31 @@ def execute(
         plant: the plant.
         s0: the state.
         t: its time.
-        settings: what is asked for.
+        settings: the options.
         before: the end of the run that this one goes on from; None for a new one.
         new_force: whether rows of the force belong to the steps to come; else to those of the earlier run.
     """
-    watched = settings.events
-    already = met(watched, t, s0)
+    already = met(settings.events, t, s0)
     if already is not None:
         raise KinematicsError(f"at the start already {already}")
     _require_memory(plant, settings, t)
     with shown(settings.progress, plant.name) as report:
         if settings.method == "rk4":
-            return _fixed(plant, s0, t, settings, before, new_force, report)
-        drive = make_drive(plant, settings.force)
+            grid = first_grid(settings)
+            if before is not None and before.grid is not None:
+                grid = next_grid(settings, before.grid, t)
+            first_row, rows = grid.first, grid.last - grid.first
+            if before is not None and not new_force:
+                first_row, rows = before.first_row, before.rows
+            drive = make_drive(plant, settings.force, hold=settings.hold, span=(first_row, rows))
+            if drive.rows is not None and grid.last > drive.rows.end:
+                raise KinematicsError(
+                    f"the array has rows for {rows} steps: give the force anew, with "
+                    f"{grid.last - grid.first} rows for the steps to come"
+                )
+            problem = Problem(drive, s0, t, settings.events)
+            outcome = integrate_fixed(problem, grid, report, held=None if before is None else before.held)
+            return _thinned(outcome, settings.samples), End(grid, first_row, rows, outcome.inputs[-1], None)
         wanted = None
         if settings.samples is not None:
             wanted = np.linspace(settings.start, settings.until, settings.samples)
@@ -158,10 +175,11 @@ def execute(
             "max_step": settings.max_step,
             "first_step": None if first is None else min(first, settings.until - t),
         }
-        found = integrate_adaptive(
-            drive, s0, t, settings.until, settings.method, wanted, watched, report, options
+        problem = Problem(make_drive(plant, settings.force), s0, t, settings.events)
+        outcome = integrate_adaptive(
+            problem, settings.until, settings.method, report, wanted=wanted, options=options
         )
-    return found, End(None, 0, 0, None, found.next_step)
+    return outcome, End(None, 0, 0, None, outcome.next_step)
 
 
 def _require_memory(plant: Plant, settings: Settings, t: float) -> None:
@@ -179,29 +197,30 @@ def _require_memory(plant: Plant, settings: Settings, t: float) -> None:
             f"take a longer step, {longer:.1g} s or more, or a shorter time than {span:g} s",
         )
     if settings.samples is not None:
-        require_memory("samples", settings.samples, each, "ask for fewer samples")
+        require_memory("samples", settings.samples, each, "take fewer samples")
 
 
-def _fixed(
-    plant: Plant, s0: Array, t: float, settings: Settings, before: End | None, new_force: bool, report: Any
-) -> tuple[Outcome, End]:
-    if before is None or before.grid is None:
-        grid = first_grid(settings)
-    else:
-        grid = next_grid(settings, before.grid, t)
-    first, rows = grid.first, grid.last - grid.first
-    if before is not None and not new_force:
-        first, rows = before.first_row, before.rows
-    drive = make_drive(plant, settings.force, hold=settings.hold, span=(first, rows))
-    if drive.rows is not None and grid.last > drive.rows.end:
-        raise KinematicsError(
-            f"the array has rows for {rows} steps: give the force anew, with "
-            f"{grid.last - grid.first} rows for the steps to come"
-        )
-    held = None if before is None else before.held
-    found = integrate_fixed(drive, s0, t, grid, settings.events, report, held)
-    end = End(grid, first, rows, found.inputs[-1], None)
-    if settings.samples is not None and settings.samples < len(found.t):
-        pick = np.unique(np.round(np.linspace(0, len(found.t) - 1, settings.samples)).astype(int))
-        found = found._replace(t=found.t[pick], states=found.states[pick], inputs=found.inputs[pick])
-    return found, end
+def _thinned(outcome: Outcome, samples: int | None) -> Outcome:
+    """An outcome of fixed steps with so many results, evenly among the steps; all of them if None."""
+    if samples is None or samples >= len(outcome.t):
+        return outcome
+    pick = np.unique(np.round(np.linspace(0, len(outcome.t) - 1, samples)).astype(int))
+    return outcome._replace(t=outcome.t[pick], states=outcome.states[pick], inputs=outcome.inputs[pick])
+
+
+@contextmanager
+def shown(progress: Progress, name: str) -> Iterator[Callable[[float], None]]:
+    """Give a function of the part that is done, 0 to 1; the name is beside the bar."""
+    if callable(progress):
+        yield progress
+        return
+    if not progress:
+        with task(f"simulating {name}") as report:
+            yield report
+        return
+    from rich.console import Console
+    from rich.progress import Progress as Bar
+
+    with Bar(console=Console(stderr=True), transient=True) as bar:
+        number = bar.add_task(name, total=1.0)
+        yield lambda part: bar.update(number, completed=part)

@@ -16,10 +16,9 @@ from nacelle.errors import KinematicsError
 from nacelle.model.robot import Robot
 from nacelle.simulation.events import Events, checked_events
 from nacelle.simulation.plant import RigidPlant
-from nacelle.simulation.progress import Progress
 from nacelle.simulation.protocol import Plant
 from nacelle.simulation.result import Simulation
-from nacelle.simulation.run import Settings, execute
+from nacelle.simulation.run import Progress, Settings, execute
 
 
 def simulate(
@@ -61,7 +60,7 @@ def simulate(
         rtol: relative tolerance of a step ("dop853", "radau").
         atol: absolute tolerance of a step.
         events: what ends the run; the plant's own events if None.
-        progress: whether to show a bar; or a function that is told the part that is done, 0 to 1.
+        progress: whether to show a bar; or a function that is given the part that is done, 0 to 1.
 
     Raises:
         KinematicsError: if an argument cannot be used.
@@ -72,36 +71,34 @@ def simulate(
         raise KinematicsError(
             f"{plant!r} is no plant: give a robot (nacelle.load), a RigidPlant, or what follows nacelle.Plant"
         )
-    watched = checked_events(driven.events() if events is None else events)
     settings = Settings(
-        force,
-        float(start),
-        float(until),
-        method,
-        step,
-        max_step,
-        hold,
-        samples,
-        rtol,
-        atol,
-        watched,
-        progress,
+        force=force,
+        start=float(start),
+        until=float(until),
+        method=method,
+        step=step,
+        max_step=max_step,
+        hold=hold,
+        samples=samples,
+        rtol=rtol,
+        atol=atol,
+        events=checked_events(driven.events() if events is None else events),
+        progress=progress,
     )
     settings.check()
     s0 = np.asarray(driven.state(x0, np.zeros(len(driven.labels.v)) if v0 is None else v0), dtype=float)
     if s0.shape != (driven.size,) or not np.all(np.isfinite(s0)):
         raise KinematicsError(f"the state of {driven.name} at the start is not finite: {s0}")
-    found, end = execute(driven, s0, settings.start, settings, None)
+    outcome, end = execute(driven, s0, settings.start, settings, None)
     return Simulation(
-        driven,
-        method,
-        found.t,
-        found.states,
-        found.inputs,
-        found.status,
-        found.message,
-        found.evaluations,
-        (found.track,),
-        settings,
-        end,
+        plant=driven,
+        settings=settings,
+        t=outcome.t,
+        states=outcome.states,
+        inputs=outcome.inputs,
+        status=outcome.status,
+        message=outcome.message,
+        evaluations=outcome.evaluations,
+        tracks=(outcome.track,),
+        end=end,
     )

@@ -1,10 +1,10 @@
-"""Tracks: the motion between the steps of a run, as its integrator knows it."""
+"""Tracks: the motion between the steps of a run, from its integrator; the outcome that carries one."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -47,15 +47,15 @@ class DenseTrack:
 
     def states(self, t: Array) -> Array:
         """States at times."""
-        found = np.empty((len(t), self.drive.plant.size))
+        states = np.empty((len(t), self.drive.plant.size))
         if not len(t):
-            return found
+            return states
         place = _interval(self.breaks, t)
         order = np.argsort(place, kind="stable")
         steps, starts = np.unique(place[order], return_index=True)
         for k, chosen in zip(steps, np.split(order, starts[1:]), strict=True):
-            found[chosen] = self.pieces[k](t[chosen]).T
-        return found
+            states[chosen] = self.pieces[k](t[chosen]).T
+        return states
 
     def inputs(self, t: Array, s: Array) -> Array:
         """Inputs at times and states."""
@@ -121,6 +121,46 @@ class StillTrack:
     def inputs(self, t: Array, s: Array) -> Array:
         """Inputs at times and states."""
         return self.drive.forces(0, t, s)
+
+
+# ---- what an integrator gives back
+
+
+class Outcome(NamedTuple):
+    """A run, or as much of it as there is.
+
+    Attributes:
+        t: times (N,).
+        states: states (N, size).
+        inputs: the plant's inputs (N, inputs) there.
+        track: the motion in between.
+        status: "done", "event", "interrupted" or "failed".
+        message: how it ended, in words.
+        evaluations: how often the derivative was evaluated.
+        next_step: the step that the integrator would have tried next; None for fixed steps.
+    """
+
+    t: Array
+    states: Array
+    inputs: Array
+    track: Track
+    status: str
+    message: str
+    evaluations: int
+    next_step: float | None = None
+
+
+def stopped(error: BaseException, t: float, *, nothing: bool) -> tuple[str, str]:
+    """Status and message of a run that an exception ended at a time.
+
+    An error in a user's function is raised where nothing has been computed; later it must not cost what there
+    is.
+    """
+    if isinstance(error, KeyboardInterrupt):
+        return "interrupted", f"stopped at {t:.9g} s"
+    if nothing:
+        raise error
+    return "failed", f"at {t:.9g} s: {type(error).__name__}: {error}"
 
 
 # ---- quadrature along tracks

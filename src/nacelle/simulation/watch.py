@@ -1,7 +1,7 @@
 """What ends a run of a robot as numbers that are positive while all is well, over any scalar.
 
-All of them come from one evaluation of the positions and of J_r^-1, without trigonometry: an angle is known
-by its cosine and sine, and compared by them with those of its limits.
+All of them come from one evaluation of the positions and of J_r^-1, without trigonometry: an angle is
+given by its cosine and sine, and compared by them with those of its limits.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Limit(NamedTuple):
         place: which primitive of the joint; None for an actuator.
         pair: both limits of the coordinate.
         upper: whether it is the upper one.
-        kind: of the coordinate: "slide", "turn" or "ball".
+        kind: of the coordinate: "prismatic", "revolute" or "spherical".
     """
 
     name: str
@@ -57,12 +57,12 @@ class Limit(NamedTuple):
 
 def limits_of(robot: Robot) -> list[Limit]:
     """All limits of actuators and joints that can be met."""
-    found: list[Limit] = []
+    limits: list[Limit] = []
     driven = {}
     for k, actuator in enumerate(robot.actuators):
         primitive = robot.joints[actuator.joint].primitives[0]
         driven[actuator.joint] = actuator.position
-        found += _sides(actuator.name, k, None, actuator.position, _kind(primitive))
+        limits += _sides(actuator.name, k, None, actuator.position, _kind(primitive))
     for j, joint in enumerate(robot.joints):
         if joint.kind is JointKind.POINT:
             continue
@@ -70,23 +70,23 @@ def limits_of(robot: Robot) -> list[Limit]:
             if driven.get(j) == pair:
                 continue
             name = joint.name if len(joint.primitives) == 1 else f"{joint.name} (axis {place + 1})"
-            found += _sides(f"joint {name}", j, place, pair, _kind(primitive))
-    return found
+            limits += _sides(f"joint {name}", j, place, pair, _kind(primitive))
+    return limits
 
 
 def _kind(primitive: Primitive) -> str:
     if primitive is Primitive.BALL:
-        return "ball"
-    return "turn" if primitive.turns else "slide"
+        return "spherical"
+    return "revolute" if primitive.turns else "prismatic"
 
 
 def _sides(name: str, joint: int, place: int | None, pair: tuple[float, float], kind: str) -> Iterator[Limit]:
     low, high = pair
-    if kind == "turn" and high - low >= 2.0 * (np.pi - SLACK) and np.isfinite(high - low):
+    if kind == "revolute" and high - low >= 2.0 * (np.pi - SLACK) and np.isfinite(high - low):
         return
-    if low > (0.0 if kind == "ball" else -np.inf):
+    if low > (0.0 if kind == "spherical" else -np.inf):
         yield Limit(f"{name} is at its lower limit", joint, place, pair, False, kind)
-    if high < (np.pi - SLACK if kind == "ball" else np.inf):
+    if high < (np.pi - SLACK if kind == "spherical" else np.inf):
         yield Limit(f"{name} is at its upper limit", joint, place, pair, True, kind)
 
 
@@ -110,13 +110,13 @@ def watched(robot: Robot, s: Array, quat_0: Array) -> Array:
     mechanism, n = mechanism_of(robot), robot.motion.n
     c, y = s[:n], s[2 * n :]
     now = configuration(robot, mechanism, pose_of(mechanism, c, quat_0), y)
-    found: list[Scalar] = [_condition_bound(robot, mechanism, now) - SINGULAR]
-    found += [margin - NEAR_MARGIN for margin in margins(robot, mechanism, now)]
+    values: list[Scalar] = [_condition_bound(robot, mechanism, now) - SINGULAR]
+    values += [margin - NEAR_MARGIN for margin in margins(robot, mechanism, now)]
     # A step may pass a singularity of a loop, where its margin touches zero; there these change their sign.
-    found += list(branch_numbers(robot, mechanism, now, y)[: branch_of(robot).signs])
+    values += list(branch_numbers(robot, mechanism, now, y)[: branch_of(robot).signs])
     if mechanism.layout.angular is not None:
         turn = c[mechanism.layout.angular]
-        found.append((2.0 * np.pi - _NEAR_TURN) ** 2 - dot(turn, turn))
+        values.append((2.0 * np.pi - _NEAR_TURN) ** 2 - dot(turn, turn))
     active = actuator_steps(robot, now.motion, now.steps)
     joints: dict[int, list[Step]] = {}
     for limit in limits_of(robot):
@@ -126,8 +126,8 @@ def watched(robot: Robot, s: Array, quat_0: Array) -> Array:
             if limit.joint not in joints:
                 joints[limit.joint] = _steps(robot, now, limit.joint)
             step = joints[limit.joint][limit.place]
-        found.append(_inside(limit, step))
-    return pack(found)
+        values.append(_inside(limit, step))
+    return pack(values)
 
 
 def _condition_bound(robot: Robot, mechanism: Mechanism, now: Configuration) -> Scalar:
@@ -143,7 +143,7 @@ def _condition_bound(robot: Robot, mechanism: Mechanism, now: Configuration) -> 
 
 
 def _steps(robot: Robot, now: Configuration, j: int) -> list[Step]:
-    """Where the primitives of a joint stand; of balls in closures only the tilt is known, as its cosine."""
+    """Coordinates of the primitives of a joint; of a spherical closure only the tilt, as its cosine."""
     if j >= robot.tree:
         return closure_steps(robot.joints[j], now.motion)
     start = sum(len(joint.primitives) for joint in robot.joints[:j])
@@ -156,9 +156,9 @@ def _steps(robot: Robot, now: Configuration, j: int) -> list[Step]:
 def _inside(limit: Limit, step: Any) -> Scalar:
     """A number that is positive before a limit."""
     low, high = limit.pair
-    if limit.kind == "slide":
+    if limit.kind == "prismatic":
         return high + SLACK - step if limit.upper else step - low + SLACK
-    if limit.kind == "ball":
+    if limit.kind == "spherical":
         return step - np.cos(high + SLACK) if limit.upper else np.cos(low - SLACK) - step
     assert isinstance(step, Turn)
     both = np.isfinite(low) and np.isfinite(high)

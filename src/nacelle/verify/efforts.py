@@ -5,7 +5,7 @@ Friction along an axis at its rate r is the sum of coefficient times
     viscous r | coulomb sign(r) | coulomb-smooth tanh(r / scale) | stribeck exp(-(r / scale)^2) sign(r) |
     quadratic r |r| | cubic r^3 | constant 1
 
-and in a ball the same along the relative angular velocity, with its length as the rate.
+and in a spherical joint the same along the relative angular velocity, with its length as the rate.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _BASIS: dict[str, Callable[[float, float], float]] = {
 
 
 def friction(terms: Sequence[FrictionTerm], rate: Array) -> Array:
-    """Friction force (1,) along an axis, or moment (3,) in a ball, at its rate."""
+    """Friction force (1,) along an axis, or moment (3,) in a spherical joint, at its rate."""
     length = float(rate[0]) if len(rate) == 1 else float(np.linalg.norm(rate))
     if len(rate) == 3 and length == 0.0:
         return np.zeros(3)
@@ -49,7 +49,7 @@ class Efforts:
         friction: friction (rates,).
         springs: springs (rates,).
         rotor_matrix: what rotors add to the mass matrix (rates, rates).
-        rotor_drift: what rotors ask for where the rates of the tree are constant (rates,).
+        rotor_bias: the force of rotors where the rates of the tree are constant (rates,).
         dissipation: power that friction takes, W.
         spring_energy: J.
     """
@@ -57,7 +57,7 @@ class Efforts:
     friction: Array
     springs: Array
     rotor_matrix: Array
-    rotor_drift: Array
+    rotor_bias: Array
     dissipation: float
     spring_energy: float
 
@@ -92,5 +92,5 @@ def efforts(robot: Robot, axes: Sequence[tuple[Axis, ...]], u: Array, rotors_ins
             inertia = joint.gear_ratio**2 * joint.rotor_inertia
             axis = axes[index][0]
             matrix += inertia * np.outer(axis.rows[0], axis.rows[0])
-            reflected += inertia * axis.rows[0] * axis.drift[0]
+            reflected += inertia * axis.rows[0] * axis.bias[0]
     return Efforts(rubbing, sprung, matrix, reflected, power, stored)

@@ -1,11 +1,12 @@
-"""What another engine has to tell about a robot's tree, and how engines are found.
+"""The protocol of an engine: what it computes of a robot's tree; and how engines are loaded.
 
 The tree is the robot cut open at its closures: the platform body moves freely, legs grow from the base, and
 bodies beyond a cut hang on the nacelle. Its rates are
 
     u = [platform twist [v; w] at its origin, base axes (a point: v alone); rates of the tree's joints]
 
-with the rate of a ball in the axes of its second frame. Every engine takes and gives its numbers in these.
+with the rate of a spherical joint in the axes of its second frame. Every engine takes and gives its numbers
+in these.
 """
 
 from __future__ import annotations
@@ -53,14 +54,14 @@ class TreeState:
 
 @dataclass(frozen=True, eq=False)
 class Snapshot:
-    """What an engine says of a state of the tree; base axes, twists and wrenches at the bodies' origins.
+    """Kinematics and dynamics of the tree at a state; base axes, twists and wrenches at the bodies' origins.
 
     Attributes:
         R: orientations (bodies, 3, 3).
         p: origins (bodies, 3).
         jacobian: twists [v; w] (bodies, 6, rates) over the rates of the tree.
         twist: twists (bodies, 6).
-        drift: their derivatives (bodies, 6) where the rates of the tree are constant.
+        bias_acceleration: their derivatives (bodies, 6) where the rates of the tree are constant.
         acceleration: their derivatives (bodies, 6).
         mass_matrix: of the tree (rates, rates).
         force: of the tree (rates,): inertia less gravity less external wrenches.
@@ -74,7 +75,7 @@ class Snapshot:
     p: Array
     jacobian: Array
     twist: Array
-    drift: Array
+    bias_acceleration: Array
     acceleration: Array
     mass_matrix: Array
     force: Array
@@ -108,7 +109,7 @@ class Engine(Protocol):
         name: of the engine.
         version: of the engine.
         rotors_inside: whether mass matrix, forces and kinetic energy have the rotors of tree joints.
-        notes: what the user should know.
+        notes: for the user, in words.
     """
 
     name: str
@@ -133,8 +134,8 @@ class Home:
 
 
 ENGINES = {
-    "pinocchio": Home("nacelle.verify.pinocchio_engine", "pinocchio", "pin"),
-    "mujoco": Home("nacelle.verify.mujoco_engine", "mujoco", "mujoco"),
+    "pinocchio": Home("nacelle.verify.engines.pinocchio", "pinocchio", "pin"),
+    "mujoco": Home("nacelle.verify.engines.mujoco", "mujoco", "mujoco"),
 }
 
 
@@ -146,7 +147,7 @@ def builder(name: str) -> Callable[[Robot], Engine]:
         MissingEngineError: if its package is not installed.
     """
     if name not in ENGINES:
-        raise VerifyError(f"nacelle knows no engine {name!r}; {did_you_mean(name, ENGINES)}")
+        raise VerifyError(f"there is no engine {name!r}; {did_you_mean(name, ENGINES)}")
     home = ENGINES[name]
     try:
         importlib.import_module(home.package)
@@ -168,7 +169,7 @@ class Places:
 
 
 def depth_first(robot: Robot) -> list[int]:
-    """The joints of the tree branch by branch, the platform's branch first, as engines want them."""
+    """The joints of the tree branch by branch, the platform's branch first, as engines require."""
     order: list[int] = []
     waiting = [j for root in (BASE, PLATFORM) for j in reversed(_children(robot, root))]
     while waiting:
@@ -198,7 +199,7 @@ def lumps(robot: Robot, body: int) -> list[Lump]:
         VerifyError: if a piece has no mass but a first moment, which no engine can take.
     """
     listed = [robot.bodies[body].inertia, *(load.inertia for load in robot.payload if load.body == body)]
-    found = []
+    pieces = []
     for ten in listed:
         numbers = np.asarray(ten, dtype=float)
         if not np.any(numbers):
@@ -213,5 +214,5 @@ def lumps(robot: Robot, body: int) -> list[Lump]:
             )
         com = moment / mass if mass else np.zeros(3)
         # Steiner.
-        found.append(Lump(mass, com, I - mass * ((com @ com) * np.eye(3) - np.outer(com, com))))
-    return found
+        pieces.append(Lump(mass, com, I - mass * ((com @ com) * np.eye(3) - np.outer(com, com))))
+    return pieces

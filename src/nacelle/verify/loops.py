@@ -4,9 +4,9 @@ A closure joins two frames, each placed by the engine. The twist of the second f
 at a pivot, must be a combination of the motions S that the joint allows, so its part in the complement C of
 their span vanishes:
 
-    V = J u,   V = S r,   C^T J u = 0,   C^T (J u' + drift - S' r) = 0
+    V = J u,   V = S r,   C^T J u = 0,   C^T (J u' + bias - S' r) = 0
 
-and the rates of the joint's own axes are r = S^+ V. J and drift come from the engine.
+and the rates of the joint's own axes are r = S^+ V. J and bias come from the engine.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ class Axis:
 
     Attributes:
         rows: its rate over the rates of the tree: (1, rates), for a ball (3, rates).
-        drift: derivative of the rate where the rates of the tree are constant.
+        bias: derivative of the rate where the rates of the tree are constant.
         coordinate: rad or m; NaN for a ball.
     """
 
     rows: Array
-    drift: Array
+    bias: Array
     coordinate: float
 
 
@@ -43,13 +43,13 @@ class Loop:
 
     Attributes:
         forbidden: rates that are zero, over the rates of the tree (k, rates).
-        drift: their derivatives where the rates of the tree are constant.
+        bias: their derivatives where the rates of the tree are constant.
         axes: the axes of the joint.
         gap: what is left open (entries of a rotation matrix, metres over the robot's size).
     """
 
     forbidden: Array
-    drift: Array
+    bias: Array
     axes: tuple[Axis, ...]
     gap: Array
 
@@ -69,29 +69,29 @@ def loop(robot: Robot, joint: Joint, now: Snapshot, u: Array) -> Loop:
     pivot_rate = now.twist[carrier][:3] + np.cross(now.twist[carrier][3:], pivot - now.p[carrier])
 
     def at_pivot(body: int) -> tuple[Array, Array]:
-        """Jacobian and drift of the twist of a body at the pivot."""
+        """Jacobian and bias of the twist of a body at the pivot."""
         arm = pivot - now.p[body]
         J = now.jacobian[body]
         moved = np.vstack([J[:3] - skew(arm) @ J[3:], J[3:]])
-        a, alpha = now.drift[body][:3], now.drift[body][3:]
+        a, alpha = now.bias_acceleration[body][:3], now.bias_acceleration[body][3:]
         v, w = now.twist[body][:3], now.twist[body][3:]
         return moved, np.concatenate([a + np.cross(alpha, arm) + np.cross(w, pivot_rate - v), alpha])
 
-    J_one, drift_one = at_pivot(one)
-    J_two, drift_two = at_pivot(two)
-    J, drift = J_two - J_one, drift_two - drift_one
+    J_one, bias_one = at_pivot(one)
+    J_two, bias_two = at_pivot(two)
+    J, bias = J_two - J_one, bias_two - bias_one
     S, S_rate, groups = _allowed(joint, first.R, second.R, now.twist[one][3:], now.twist[two][3:])
     inverse = np.linalg.pinv(S)
     turning = S_rate @ (inverse @ (J @ u))
     U, s, _ = np.linalg.svd(S)
     complement = U[:, int(np.sum(s > 1e-9)) :]
-    rows, rate_drift = inverse @ J, inverse @ (drift - turning)
+    rows, rate_bias = inverse @ J, inverse @ (bias - turning)
     coordinates = _coordinates(joint, first.R.T @ second.R, first.R.T @ (second.p - first.p))
     axes = tuple(
-        Axis(rows[group], rate_drift[group], coordinate)
+        Axis(rows[group], rate_bias[group], coordinate)
         for group, coordinate in zip(groups, coordinates, strict=True)
     )
-    return Loop(complement.T @ J, complement.T @ (drift - turning), axes, _gap(robot, joint, first, second))
+    return Loop(complement.T @ J, complement.T @ (bias - turning), axes, _gap(robot, joint, first, second))
 
 
 def _allowed(

@@ -3,7 +3,7 @@
 The independent rates v are entries of u (components of the platform's twist, rates of the nacelle's joints).
 With the rows of the closures, of idle spins, and the choice of v on top of each other,
 
-    K u = [0; 0; v],    K u' = [-drift; -drift; a]
+    K u = [0; 0; v],    K u' = [-bias; -bias; a]
 
 K has full column rank where the mechanism has the motion that its description says, and least squares give
 G, u and u'.
@@ -28,10 +28,10 @@ _RANK = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Projection:
-    """The map from the independent rates, G (rates, n), and the drift of the tree's rates (rates,)."""
+    """The map from the independent rates, G (rates, n), and the bias of the tree's rates (rates,)."""
 
     G: Array
-    drift: Array
+    bias: Array
 
 
 def projection(robot: Robot, now: Snapshot, loops: Sequence[Loop], u: Array) -> Projection:
@@ -42,24 +42,24 @@ def projection(robot: Robot, now: Snapshot, loops: Sequence[Loop], u: Array) -> 
     """
     count = len(u)
     closing = np.concatenate([np.zeros((0, count)), *(entry.forbidden for entry in loops)])
-    closing_drift = np.concatenate([np.zeros(0), *(entry.drift for entry in loops)])
-    spins, spin_drifts = _spins(robot, now, closing)
+    closing_bias = np.concatenate([np.zeros(0), *(entry.bias for entry in loops)])
+    spins, spin_biases = _spins(robot, now, closing)
     chosen = np.zeros((robot.motion.n, count))
     for row, place in zip(chosen, independent(robot), strict=True):
         row[place] = 1.0
     K = np.concatenate([closing, spins, chosen])
     right = np.zeros((len(K), robot.motion.n + 1))
     right[len(closing) + len(spins) :, :-1] = np.eye(robot.motion.n)
-    right[: len(closing), -1] = -closing_drift
-    right[len(closing) : len(closing) + len(spins), -1] = -spin_drifts
+    right[: len(closing), -1] = -closing_bias
+    right[len(closing) : len(closing) + len(spins), -1] = -spin_biases
     # Lengths in the robot's size: so the rank does not hang on the units.
     unit = rate_units(robot)
-    found, _, rank, _ = np.linalg.lstsq(K * unit, right, rcond=1e-12)
+    scaled, _, rank, _ = np.linalg.lstsq(K * unit, right, rcond=1e-12)
     if rank < count:
         raise VerifyError(
             f"the closures of {robot.name} leave {count - rank} of {count} rates of the tree undetermined"
         )
-    solution = unit[:, None] * found
+    solution = unit[:, None] * scaled
     return Projection(solution[:, :-1], solution[:, -1])
 
 
@@ -84,18 +84,18 @@ def independent(robot: Robot) -> list[int]:
 
 
 def _spins(robot: Robot, now: Snapshot, closing: Array) -> tuple[Array, Array]:
-    """Idle spins, which are zero by convention: rows over the rates, and drifts.
+    """Idle spins, which are zero by convention: rows over the rates, and biases.
 
     A leg that can move while the nacelle rests has bodies that spin; of each such motion the first body that
     turns in it does not turn about that axis.
     """
     rows: list[Array] = []
-    drifts: list[float] = []
+    biases: list[float] = []
     for leg in robot.legs:
-        own, own_drifts = _leg_spins(robot, leg, now, closing)
+        own, own_biases = _leg_spins(robot, leg, now, closing)
         rows += own
-        drifts += own_drifts
-    return np.array(rows).reshape(-1, closing.shape[1]), np.array(drifts)
+        biases += own_biases
+    return np.array(rows).reshape(-1, closing.shape[1]), np.array(biases)
 
 
 def _leg_spins(robot: Robot, leg: Leg, now: Snapshot, closing: Array) -> tuple[list[Array], list[float]]:
@@ -107,7 +107,7 @@ def _leg_spins(robot: Robot, leg: Leg, now: Snapshot, closing: Array) -> tuple[l
     rank = int(np.sum(s > _RANK * max(float(np.max(s, initial=0.0)), 1.0)))
     idle = unit[:, None] * Vt[rank:].T
     rows: list[Array] = []
-    drifts: list[float] = []
+    biases: list[float] = []
     felt = np.zeros((0, idle.shape[1]))
     for body in leg.bodies:
         if len(rows) == idle.shape[1]:
@@ -122,8 +122,8 @@ def _leg_spins(robot: Robot, leg: Leg, now: Snapshot, closing: Array) -> tuple[l
             felt = more
             rows.append(row)
             # The axis is fixed to the body, so its own derivative does no work: (w x axis) . w = 0.
-            drifts.append(float(U[:, 0] @ now.drift[body][3:]))
-    return rows, drifts
+            biases.append(float(U[:, 0] @ now.bias_acceleration[body][3:]))
+    return rows, biases
 
 
 def _range(place: slice) -> range:

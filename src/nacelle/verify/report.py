@@ -127,9 +127,9 @@ class Report:
         heads = [f"{engine.engine} {engine.version}" for engine in self.engines]
         lines.append(f"{'largest relative error':{wide}}  {'allowed':>8}" + _cells(heads))
         for name in names:
-            found = [_find(engine, name) for engine in self.engines]
-            allowed = next(q.tolerance for q in found if q is not None)
-            cells = ["-" if q is None else f"{q.error:.1e}{'' if q.ok else ' FAILS'}" for q in found]
+            listed = [_find(engine, name) for engine in self.engines]
+            allowed = next(q.tolerance for q in listed if q is not None)
+            cells = ["-" if q is None else f"{q.error:.1e}{'' if q.ok else ' FAILS'}" for q in listed]
             lines.append(f"{name:{wide}}  {allowed:>8.0e}" + _cells(cells))
         worst = self.worst
         lines += [
@@ -149,27 +149,16 @@ class Report:
     def as_dict(self) -> dict[str, Any]:
         """The report as plain data, for `--json`."""
         worst = self.worst
+        motion = {name: getattr(worst, name).tolist() for name in ("x", "v", "a")}
         return {
-            "robot": self.robot,
-            "hash": self.hash,
+            **vars(self),
             "ok": self.ok,
-            "states": self.states,
-            "seed": self.seed,
-            "rejected": dict(self.rejected),
-            "condition": self.condition,
             "engines": [
                 {
-                    "engine": engine.engine,
-                    "version": engine.version,
+                    **vars(engine),
                     "ok": engine.ok,
                     "quantities": [
-                        {
-                            "name": q.name,
-                            "error": q.error if math.isfinite(q.error) else None,
-                            "tolerance": q.tolerance,
-                            "state": q.state,
-                            "ok": q.ok,
-                        }
+                        {**vars(q), "error": q.error if math.isfinite(q.error) else None, "ok": q.ok}
                         for q in engine.quantities
                     ],
                     "notes": list(engine.notes),
@@ -180,9 +169,7 @@ class Report:
                 "engine": worst.engine,
                 "quantity": worst.quantity,
                 "state": worst.number,
-                "x": worst.x.tolist(),
-                "v": worst.v.tolist(),
-                "a": worst.a.tolist(),
+                **motion,
                 "condition": worst.condition,
             },
         }

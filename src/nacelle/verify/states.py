@@ -65,9 +65,9 @@ def random_states(robot: Robot, count: int, seed: int) -> States:
     poses: list[Array] = []
     conditions: list[Array] = []
     # The smallest reach is drawn from until there are enough poses, in case the others give none.
-    reach, found, tries = _FIRST, 0, 0
+    reach, usable, tries = _FIRST, 0, 0
     batch = max(count, 16)
-    while reach <= _LAST or (found < count and tries < 40):
+    while reach <= _LAST or (usable < count and tries < 40):
         tries += 1
         x = _shifted(robot, min(reach, _LAST), batch, rng)
         good, condition, reasons = _judged(robot, x)
@@ -75,19 +75,19 @@ def random_states(robot: Robot, count: int, seed: int) -> States:
             rejected[reason] += number
         poses.append(x[good])
         conditions.append(condition[good])
-        found += int(np.sum(good))
+        usable += int(np.sum(good))
         share = float(np.mean(good))
         if share < _LEAST_SHARE:
-            if found >= count or tries >= 40:
+            if usable >= count or tries >= 40:
                 break
             reach = max(reach / _GROWTH**2, 1e-6)
         else:
             reach *= _GROWTH
     x, condition = np.concatenate(poses), np.concatenate(conditions)
     if len(x) < count:
-        told = ", ".join(f"{number} {reason}" for reason, number in rejected.items() if number)
+        reasons_left = ", ".join(f"{number} {reason}" for reason, number in rejected.items() if number)
         raise VerifyError(
-            f"{robot.name}: of the poses near the reference {len(x)} can be used, not {count}: {told}"
+            f"{robot.name}: of the poses near the reference {len(x)} can be used, not {count}: {reasons_left}"
         )
     # As many from every reach, by chance.
     pick = np.sort(rng.permutation(len(x))[:count])
@@ -137,11 +137,11 @@ def moved(robot: Robot, x: Array, step: Array) -> Array:
 def _judged(robot: Robot, x: Array) -> tuple[Array, Array, dict[str, int]]:
     """Which poses are good, their condition numbers, and how many are not, by reason."""
     flags = inverse_kinematics(robot, x).flags
-    found = jacobian(robot, x)
+    J = jacobian(robot, x)
     with np.errstate(all="ignore"):
-        condition = 1.0 / found.conditioning
-        singular = (found.flags & int(Flag.SINGULAR)) != 0
-        near = ((flags | found.flags) & int(Flag.NEAR_SINGULAR)) != 0
+        condition = 1.0 / J.conditioning
+        singular = (J.flags & int(Flag.SINGULAR)) != 0
+        near = ((flags | J.flags) & int(Flag.NEAR_SINGULAR)) != 0
         poor = near | singular | ~(condition < CONDITION)
     lost = failed(flags) | ((flags & int(Flag.OTHER_BRANCH)) != 0)
     beyond = ~lost & ((flags & int(Flag.OUT_OF_LIMITS)) != 0)

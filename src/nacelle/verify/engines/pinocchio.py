@@ -103,7 +103,7 @@ class PinocchioEngine:
         D = self.axes(state)
         q, v = self.configuration(state), D @ state.u
         still, moving = (self._accelerations(state, u_dot) for u_dot in (0.0 * state.u, state.u_dot))
-        drift = self._classical(data, q, v, still)
+        bias_acceleration = self._classical(data, q, v, still)
         acceleration = self._classical(data, q, v, moving)
         pin.computeJointJacobians(model, data, q)
         pin.updateFramePlacements(model, data)
@@ -129,7 +129,7 @@ class PinocchioEngine:
             p=np.stack([pose.translation for pose in poses]),
             jacobian=J,
             twist=twist,
-            drift=drift,
+            bias_acceleration=bias_acceleration,
             acceleration=acceleration,
             mass_matrix=np.asarray(D.T @ M @ D),
             force=force,
@@ -162,7 +162,7 @@ class PinocchioEngine:
         return pin.StdVec_Force(forces)
 
     def closed_loop(self, loaded: Loaded) -> Array | None:
-        """Accelerations by `constraintDynamics`, where the closures are balls and the tree has inertia."""
+        """Accelerations by `constraintDynamics`, if the closures are spherical and the tree has inertia."""
         if self.anchors is None:
             return None
         state, model = loaded.state, self.with_rotors

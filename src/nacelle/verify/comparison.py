@@ -1,8 +1,8 @@
 """Compare a robot with the same robot in other engines.
 
 The engine's side is made from the description and from the engine alone. Of nacelle's it takes the state at
-which to look: coordinates of the tree's joints, its rates and their derivatives. These are then found again
-from the engine's closures, so they are compared too. Projection on the closures
+which to look: coordinates of the tree's joints, its rates and their derivatives. These are then computed
+again from the engine's closures, so they are compared too. Projection on the closures
 
     A^T Gamma = G^T tau,    G^T M G a = A^T Gamma - G^T (tau at a = 0)
 
@@ -105,7 +105,7 @@ def _names(against: str | Iterable[str]) -> list[str]:
     if "all" in names:
         return list(ENGINES)
     if not names:
-        raise VerifyError(f"no engine is named; known: {', '.join(ENGINES)}")
+        raise VerifyError(f"no engine is named; there are {', '.join(ENGINES)}")
     return list(dict.fromkeys(names))
 
 
@@ -118,7 +118,15 @@ def _worst(reports: Sequence[EngineReport], drawn: States) -> WorstState:
         key=lambda pair: badness(pair[1]),
     )
     k = quantity.state
-    return WorstState(engine, quantity.name, k, drawn.x[k], drawn.v[k], drawn.a[k], float(drawn.condition[k]))
+    return WorstState(
+        engine=engine,
+        quantity=quantity.name,
+        number=k,
+        x=drawn.x[k],
+        v=drawn.v[k],
+        a=drawn.a[k],
+        condition=float(drawn.condition[k]),
+    )
 
 
 # ---------------------------------------------------------------------------------- the engine's side
@@ -180,7 +188,7 @@ class _Errors:
 def _kinematics(
     errors: _Errors, k: int, view: _Seen, robot: Robot, mine: ours.Kinematics, drawn: States
 ) -> None:
-    now, found = view.now, view.projection
+    now, projected = view.now, view.projection
 
     def add(name: str, one: object, two: object, scale: float | None = None) -> None:
         errors.add(name, k, KINEMATICS, one, two, scale)
@@ -192,9 +200,9 @@ def _kinematics(
     add("positions of bodies", mine.p[k], now.p)
     add("twists of bodies", mine.twist[k], now.twist)
     add("accelerations of bodies", mine.acceleration[k], now.acceleration)
-    add("rates from the twist", mine.U[k], found.G)
-    add("rates of joints", mine.u[k], found.G @ drawn.v[k])
-    u_dot = found.G @ drawn.a[k] + found.drift
+    add("rates from the twist", mine.U[k], projected.G)
+    add("rates of joints", mine.u[k], projected.G @ drawn.v[k])
+    u_dot = projected.G @ drawn.a[k] + projected.bias
     add("accelerations of joints", mine.u_dot[k], u_dot)
     axes = [view.axes[actuator.joint][0] for actuator in robot.actuators]
     turns = np.array([robot.joints[actuator.joint].primitives[0].turns for actuator in robot.actuators])
@@ -202,10 +210,10 @@ def _kinematics(
     apart = np.where(turns, np.remainder(apart + np.pi, 2.0 * np.pi) - np.pi, apart / robot.size)
     add("coordinates of actuators", apart, np.zeros(len(axes)), 1.0)
     rows = view.actuator_rows(robot)
-    add("Jacobian of actuators", mine.A[k], rows @ found.G)
-    add("rates of actuators", mine.actuators[1][k], rows @ found.G @ drawn.v[k])
-    drift = np.array([axis.drift[0] for axis in axes])
-    add("accelerations of actuators", mine.actuators[2][k], rows @ u_dot + drift)
+    add("Jacobian of actuators", mine.A[k], rows @ projected.G)
+    add("rates of actuators", mine.actuators[1][k], rows @ projected.G @ drawn.v[k])
+    bias = np.array([axis.bias[0] for axis in axes])
+    add("accelerations of actuators", mine.actuators[2][k], rows @ u_dot + bias)
 
 
 def _placed(robot: Robot, state: TreeState, x: Array) -> tuple[Array, Array]:
@@ -246,7 +254,7 @@ def _dynamics(
         errors.add(name, k, DYNAMICS, one, two, scale)
 
     A = view.actuator_rows(robot) @ G
-    beside = extra.friction + extra.springs + extra.rotor_drift
+    beside = extra.friction + extra.springs + extra.rotor_bias
     force = now.force + extra.rotor_matrix @ state.u_dot + beside
     # For more actuators than motions the forces of least norm, as in nacelle.
     add("inverse dynamics", mine.force[k], np.linalg.lstsq(A.T, G.T @ force, rcond=None)[0])
@@ -256,7 +264,7 @@ def _dynamics(
     unit = twist_units(robot)
     values = np.linalg.eigvalsh(M * np.outer(unit, unit))
     if values[0] > 1e-12 * values[-1]:
-        h = G.T @ (now.bias + tree @ view.projection.drift + beside)
+        h = G.T @ (now.bias + tree @ view.projection.bias + beside)
         a = np.linalg.solve(M, A.T @ mine.tau[k] - h)
         add("forward dynamics", mine.forward[k], a)
         loaded = Loaded(state, _applied(view, robot, extra, mine.tau[k]))

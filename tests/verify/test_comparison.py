@@ -15,7 +15,7 @@ from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.joint import FrictionTerm, JointKind
 from nacelle.model.robot import Robot
 from nacelle.verify import MissingEngineError, Report, VerifyError, verify
-from nacelle.verify.witness import compared
+from nacelle.verify.comparison import compared
 from support.leg_robots import CASES
 from support.library import NAMES, library_robot
 from verify.loaded_robots import ten, with_everything, with_mass

@@ -9,11 +9,12 @@ import numpy as np
 
 from nacelle.dynamics.sizing import Sizing
 from nacelle.errors import NacelleError, did_you_mean
-from nacelle.report.draw import new_figure, plain_axes
+from nacelle.report.draw.canvas import INK, new_axes, new_figure, plain_axes, wrapped
 from nacelle.simulation.result import Simulation
 from nacelle.spatial.scalar import Array
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 PANELS = ("pose", "twist", "forces", "energies", "balance")
@@ -30,7 +31,7 @@ def plot_simulation(
     Args:
         run: the simulation.
         panels: what to draw, from above: "pose", "twist", "forces", "energies", "balance". Entries with
-            different units stand in panels of their own.
+            different units are in panels of their own.
         title: above the picture; plant, method and status if None.
         shown: whether pyplot keeps the figure, for `pyplot.show`.
 
@@ -48,9 +49,7 @@ def plot_simulation(
         for k, (name, values) in enumerate(curves):
             style = ("-", "--", "-.", ":")[k // 6 % 4]
             ax.plot(run.t, values, style, linewidth=1.2, color=f"C{k % 6}", label=name)
-        ax.set_ylabel(label)
-        plain_axes(ax)
-        ax.legend(fontsize=7, frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
+        _finish_panel(ax, label)
         low, high = ax.get_ylim()
         middle, least = 0.5 * (low + high), 1e-9 * max(abs(low), abs(high))
         if high - low < least:
@@ -58,8 +57,8 @@ def plot_simulation(
             ax.set_ylim(middle - 0.05 * abs(middle), middle + 0.05 * abs(middle))
     all_axes[-1].set_xlabel("time (s)", fontsize=8)
     all_axes[-1].set_xlim(run.t[0], run.t[-1])
-    told = f"{run.plant.name}: {run.method}, {run.status} at {run.t[-1]:.4g} s" if title is None else title
-    figure.suptitle(told, fontsize=10)
+    usual = f"{run.plant.name}: {run.method}, {run.status} at {run.t[-1]:.4g} s"
+    figure.suptitle(usual if title is None else title, fontsize=10)
     figure.align_ylabels()
     figure.set_layout_engine("tight")
     return figure
@@ -93,9 +92,7 @@ def plot_forces(sizing: Sizing, *, title: str = "", shown: bool = True) -> Figur
                 for side in (-limit, limit):
                     ax.axhline(side, color="#9aa1aa", linewidth=0.8, linestyle=(0, (4, 3)))
                 ax.lines[-1].set_label("limit")
-        ax.set_ylabel(label)
-        plain_axes(ax)
-        ax.legend(fontsize=7, frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
+        _finish_panel(ax, label)
     all_axes[-1].set_xlabel("time (s)", fontsize=8)
     all_axes[-1].set_xlim(sizing.times[0], sizing.times[-1])
     if title:
@@ -104,12 +101,51 @@ def plot_forces(sizing: Sizing, *, title: str = "", shown: bool = True) -> Figur
     return figure
 
 
+def plot_curves(
+    x: Array,
+    curves: dict[str, Array],
+    *,
+    labels: tuple[str, str],
+    title: str = "",
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw curves over one axis.
+
+    Args:
+        x: values along the axis (N,).
+        curves: for each name its values (N,); the first is drawn boldest.
+        labels: of the two axes.
+        title: above the picture.
+        ax: where to draw; new axes if None.
+    """
+    ax = new_axes(flat=True) if ax is None else ax
+    ax.set_aspect("auto")
+    for k, (name, values) in enumerate(curves.items()):
+        ax.plot(
+            x, values, label=name, linewidth=2.0 if k == 0 else 1.3, linestyle=("-", "--", "-.", ":")[k % 4]
+        )
+    ax.set_xlabel(labels[0])
+    ax.set_ylabel(labels[1])
+    if title:
+        ax.set_title(wrapped(title), fontsize=10, color=INK)
+    # Below the picture, where it hides nothing.
+    ax.legend(fontsize=8, frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.12))
+    return ax
+
+
+def _finish_panel(ax: Axes, label: str) -> None:
+    """Label a panel; its legend is beside it, where it hides nothing."""
+    ax.set_ylabel(label)
+    plain_axes(ax)
+    ax.legend(fontsize=7, frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
+
+
 def _panels(run: Simulation, name: str) -> Iterator[tuple[str, list[tuple[str, Array]]]]:
     """Panels of one quantity: a label with its unit, and the curves by name."""
     labels = run.plant.labels
     if name == "energies":
-        found = run.energies
-        curves = [("kinetic", found["kinetic"]), ("potential", found["potential"]), ("together", run.energy)]
+        curves = [(what, run.energies[what]) for what in ("kinetic", "potential")]
+        curves.append(("together", run.energy))
         curves += [("work of forces", run.work), ("dissipated", run.dissipated)]
         # Only changes mean something: heights are counted from anywhere.
         yield "energy since start (J)", [(what, values - values[0]) for what, values in curves]

@@ -1,4 +1,4 @@
-"""The loops and springs of a robot in MuJoCo, for those who step it there: its solver holds loops softly."""
+"""A robot with its loops and springs in MuJoCo, to be stepped there: its solver holds loops softly."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from nacelle.model.joint import JointKind
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.verify.engine import VerifyError
+from nacelle.verify.engines import mujoco
 
 
 @dataclass(frozen=True)
 class Bonds:
-    """How MuJoCo holds loops together: each ball closure as `connect`, soft within these settings.
+    """How MuJoCo holds loops together: each spherical closure as `connect`, soft within these settings.
 
     Attributes:
         solref: time constant (s) and damping ratio of what calls a gap back.
@@ -25,7 +26,22 @@ class Bonds:
     impedance: tuple[float, float] = (0.9, 0.95)
 
 
-def bind(robot: Robot, spec: mj.MjSpec, carriers: dict[int, tuple[mj.MjsBody, Pose]], bonds: Bonds) -> None:
+def build(robot: Robot, bonds: Bonds) -> mujoco.MujocoEngine:
+    """The tree of a robot with its loops and its springs.
+
+    Raises:
+        VerifyError: if a closure is not spherical.
+    """
+    spec, carriers = mujoco.specification(robot)
+    _bind(robot, spec, carriers, bonds)
+    engine = mujoco.compiled(robot, spec)
+    _write_springs(robot, engine.model)
+    # What the compiler has derived from the inertias that stood in for the true ones.
+    mj.mj_setConst(engine.model, mj.MjData(engine.model))
+    return engine
+
+
+def _bind(robot: Robot, spec: mj.MjSpec, carriers: dict[int, tuple[mj.MjsBody, Pose]], bonds: Bonds) -> None:
     """Hold the two ends of each closure together."""
     for number, joint in enumerate(robot.closures):
         if joint.kind is not JointKind.SPHERICAL:
@@ -47,7 +63,7 @@ def bind(robot: Robot, spec: mj.MjSpec, carriers: dict[int, tuple[mj.MjsBody, Po
         made.solref, made.solimp = list(bonds.solref), [*bonds.impedance, 0.001, 0.5, 2.0]
 
 
-def write_springs(robot: Robot, model: mj.MjModel) -> None:
+def _write_springs(robot: Robot, model: mj.MjModel) -> None:
     """Write the springs of the tree's joints into the compiled model."""
     for number, joint in enumerate(robot.tree_joints):
         for step, spring in enumerate(joint.springs):

@@ -21,7 +21,6 @@ from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
 from nacelle.verify.engine import Loaded, Places, Snapshot, TreeState, lumps
-from nacelle.verify.mujoco_loops import Bonds, bind, write_springs
 
 _X, _Y, _Z = np.eye(3).tolist()
 _HINGE, _SLIDE, _BALL = mj.mjtJoint.mjJNT_HINGE, mj.mjtJoint.mjJNT_SLIDE, mj.mjtJoint.mjJNT_BALL
@@ -106,7 +105,7 @@ class MujocoEngine:
             mj.mj_jacSite(m, d, linear, angular, site)
             J[k] = np.vstack([linear, angular])
         outside = self._external(d, state)
-        drift, bias = self._accelerated(d, np.zeros(m.nv))
+        bias_acceleration, bias = self._accelerated(d, np.zeros(m.nv))
         # The derivative of w in the platform's own axes is that in the base's: w x w = 0.
         acceleration, force = self._accelerated(d, D @ state.u_dot)
         mj.mj_energyPos(m, d)
@@ -117,7 +116,7 @@ class MujocoEngine:
             p=np.array(d.site_xpos)[sites],
             jacobian=J @ D,
             twist=np.stack([self._motion(mj.mj_objectVelocity, d, site) for site in sites]),
-            drift=drift,
+            bias_acceleration=bias_acceleration,
             acceleration=acceleration,
             mass_matrix=np.asarray(D.T @ M @ D),
             force=D.T @ (force - outside),
@@ -132,16 +131,16 @@ class MujocoEngine:
         m = self.model
         d.qacc[:] = rates
         mj.mj_rnePostConstraint(m, d)
-        found = np.stack([self._motion(mj.mj_objectAcceleration, d, site) for site in self.sites])
+        accelerations = np.stack([self._motion(mj.mj_objectAcceleration, d, site) for site in self.sites])
         # MuJoCo lets the base fall upwards in the place of gravity.
-        found[:, :3] += np.array(self.robot.gravity)
+        accelerations[:, :3] += np.array(self.robot.gravity)
         force = np.zeros(m.nv)
         mj.mj_rne(m, d, 1, force)
-        return found, force + m.dof_armature * rates
+        return accelerations, force + m.dof_armature * rates
 
-    def _motion(self, told: Callable[..., None], d: mj.MjData, site: int) -> Array:
+    def _motion(self, evaluate: Callable[..., None], d: mj.MjData, site: int) -> Array:
         result = np.zeros(6)
-        told(self.model, d, mj.mjtObj.mjOBJ_SITE, site, result, 0)
+        evaluate(self.model, d, mj.mjtObj.mjOBJ_SITE, site, result, 0)
         return np.concatenate([result[3:], result[:3]])
 
     def _external(self, d: mj.MjData, state: TreeState) -> Array:
@@ -167,12 +166,13 @@ def _carried(made: mj.MjsBody) -> mj.MjsBody:
     return made
 
 
-def build(robot: Robot, bonds: Bonds | None = None) -> MujocoEngine:
-    """Rebuild the tree of a robot in MuJoCo; with bonds also its loops and its springs, to be stepped there.
+def build(robot: Robot) -> MujocoEngine:
+    """Rebuild the tree of a robot in MuJoCo."""
+    return compiled(robot, specification(robot)[0])
 
-    Raises:
-        VerifyError: if bonds are asked for closures that are no balls.
-    """
+
+def specification(robot: Robot) -> tuple[mj.MjSpec, dict[int, tuple[mj.MjsBody, Pose]]]:
+    """The tree before it is compiled; for each body the MuJoCo body that carries it, and its pose there."""
     spec = mj.MjSpec()
     spec.compiler.degree = False
     spec.compiler.balanceinertia = False
@@ -182,17 +182,15 @@ def build(robot: Robot, bonds: Bonds | None = None) -> MujocoEngine:
     for body in range(len(robot.bodies)):
         carrier, placement = carriers[body]
         carrier.add_site(name=f"body {body}", pos=placement.p, quat=_quat_wxyz(placement.R))
-    if bonds is not None:
-        bind(robot, spec, carriers, bonds)
+    return spec, carriers
+
+
+def compiled(robot: Robot, spec: mj.MjSpec) -> MujocoEngine:
+    """The engine of a specification, with the true inertias."""
     model = spec.compile()
     _write_inertias(robot, model)
     sites = tuple(_site(model, body) for body in range(len(robot.bodies)))
-    engine = MujocoEngine(robot, model, sites, _places(robot, model))
-    if bonds is not None:
-        write_springs(robot, model)
-        # What the compiler has derived from the inertias that stood in for the true ones.
-        mj.mj_setConst(model, mj.MjData(model))
-    return engine
+    return MujocoEngine(robot, model, sites, _places(robot, model))
 
 
 def _grown(robot: Robot, spec: mj.MjSpec) -> dict[int, tuple[mj.MjsBody, Pose]]:

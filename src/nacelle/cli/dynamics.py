@@ -1,0 +1,134 @@
+"""The command `dynamics`: actuator forces along a motion."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from nacelle.cli.commands import command
+from nacelle.cli.common import JsonOption, RobotArgument, check_new, console, print_json
+from nacelle.cli.inputs import AtOption, ModeOption, NoFrictionOption, TableOption, load_robot
+from nacelle.cli.loads import ExternalOption, PayloadOption, ToolOption, loaded, wrenches
+from nacelle.cli.outputs import actuator_units, deliver, last_line, leave_if_failed, table_text
+from nacelle.cli.trajectory import (
+    DurationOption,
+    MotionOptions,
+    RadiusOption,
+    RateOption,
+    ToOption,
+    TrajectoryOption,
+    check_rate,
+    make_trajectory,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from nacelle.dynamics.sizing import Load, Sizing
+    from nacelle.kinematics.trajectory import Trajectory
+
+
+@command("dynamics")
+def dynamics_command(
+    robot_name: RobotArgument,
+    *,
+    trajectory: TrajectoryOption = "circle",
+    at: AtOption = None,
+    to: ToOption = None,
+    radius: RadiusOption = "",
+    duration: DurationOption = 1.0,
+    rate: RateOption = 1000.0,
+    no_friction: NoFrictionOption = False,
+    tool: ToolOption = "",
+    payload: PayloadOption = None,
+    external: ExternalOption = None,
+    csv: TableOption = None,
+    mode: ModeOption = "",
+    as_json: JsonOption = False,
+) -> None:
+    """Actuator forces along a motion: force, speed and power against the limits of the drives."""
+    robot = loaded(load_robot(robot_name, mode), payload)
+    check_new(csv)
+    outside = wrenches(robot, external)
+    path = make_trajectory(robot, MotionOptions(trajectory, at, to, radius, duration, tool))
+    check_rate(rate)
+    from nacelle.dynamics.sizing import size_motors
+
+    sizing = size_motors(robot, path, rate=rate, friction=not no_friction, external=outside)
+    if csv is not None:
+        deliver(_table(sizing, path), csv)
+    if as_json:
+        print_json(_data(sizing, path))
+    else:
+        _show(sizing, path, friction=not no_friction)
+        last_line(sizing.flags, "samples", csv)
+    leave_if_failed(sizing.flags)
+
+
+def _table(sizing: Sizing, path: Trajectory) -> Iterator[str]:
+    """Motion, and coordinate, rate and force of all actuators, at all times, as CSV."""
+    layout, sample = path.layout, sizing.sample
+    names = ["t", *layout.x_names, *layout.v_names, *layout.a_names]
+    units = ["s", *layout.units, *[""] * (2 * layout.n)]
+    columns = [sizing.times, *sample.x.T, *sample.v.T, *sample.a.T]
+    for k, (actuator, unit) in enumerate(
+        zip(sizing.robot.actuators, actuator_units(sizing.robot), strict=True)
+    ):
+        names += [f"{actuator.name}.q", f"{actuator.name}.rate", f"{actuator.name}.force"]
+        units += [unit, "", ""]
+        columns += [sizing.q[:, k], sizing.rate[:, k], sizing.force[:, k]]
+    return table_text([*names, "flags"], [*units, ""], [*columns, sizing.flags])
+
+
+def _data(sizing: Sizing, path: Trajectory) -> dict[str, Any]:
+    import numpy as np
+
+    from nacelle.kinematics.flags import failed
+    from nacelle.report.flagged import reasons
+
+    return {
+        "robot": sizing.robot.name,
+        "duration": path.duration,
+        "samples": len(sizing.times),
+        "failed": np.count_nonzero(failed(sizing.flags)),
+        "reasons": reasons(sizing.flags),
+        "actuators": [_load_data(load) for load in sizing.loads],
+    }
+
+
+def _load_data(load: Load) -> dict[str, Any]:
+    figures = ("peak_force", "rms_force", "peak_speed", "peak_power", "lowest_power", "range")
+    limits = ("force_limit", "speed_limit", "within")
+    numbers = {name: getattr(load, name) for name in (*figures, *limits)}
+    return {"actuator": load.name, "unit": "N*m" if load.turns else "N", **numbers}
+
+
+def _show(sizing: Sizing, path: Trajectory, *, friction: bool) -> None:
+    from nacelle.report.table import plain_table
+
+    columns = ("actuator", "peak>", "rms>", "limit>", "used>", "speed>", "limit>", "power>", "braking>")
+    table = plain_table(*columns)
+    for load in sizing.loads:
+        force, speed = ("N m", "rad/s") if load.turns else ("N", "m/s")
+        used = max(load.peak_force / load.force_limit, load.peak_speed / load.speed_limit)
+        share = f"{100.0 * used:.0f} %" if used > 0.0 else ""
+        table.add_row(
+            load.name,
+            f"{load.peak_force:.4g} {force}",
+            f"{load.rms_force:.4g} {force}",
+            f"{load.force_limit:.4g} {force}" if math.isfinite(load.force_limit) else "",
+            share if load.within else f"[red]{share or 'position'}[/]",
+            f"{load.peak_speed:.4g} {speed}",
+            f"{load.speed_limit:.4g} {speed}" if math.isfinite(load.speed_limit) else "",
+            f"{load.peak_power:.4g} W",
+            f"{load.lowest_power:.4g} W",
+        )
+    console().print(
+        f"{sizing.robot.name}: {path.duration:g} s, {len(sizing.times)} samples"
+        + ("" if friction else ", without friction"),
+        markup=False,
+    )
+    console().print(table)
+    for load in sizing.loads:
+        if load.beyond:
+            console().print(f"[red]{load.name} goes beyond its limits: {', '.join(load.beyond)}[/]")

@@ -1,0 +1,172 @@
+"""How commands write: coordinates, tools and flags for people and for JSON, and tables."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from nacelle.cli.common import console, print_text, write_new
+from nacelle.progress import task
+
+if TYPE_CHECKING:
+    from nacelle.model.joint import Joint
+    from nacelle.model.robot import Robot
+    from nacelle.spatial.scalar import Array
+
+# Exit status of a command that has done its work, though some samples have no result.
+FAILED_SAMPLES = 3
+
+
+def shown(value: float, turns: bool) -> str:
+    """A coordinate for people: degrees or millimetres."""
+    return f"{math.degrees(value):.4f} deg" if turns else f"{value * 1e3:.4f} mm"
+
+
+def actuator_units(robot: Robot) -> list[str]:
+    """SI units of the actuators' coordinates."""
+    return ["rad" if robot.joints[a.joint].primitives[0].turns else "m" for a in robot.actuators]
+
+
+def joint_units(joint: Joint) -> list[str]:
+    """SI units of a joint's coordinates; none for those of a quaternion."""
+    return [
+        "" if primitive.nq > 1 else "rad" if primitive.turns else "m"
+        for primitive in joint.primitives
+        for _ in range(primitive.nq)
+    ]
+
+
+def tool_data(robot: Robot, x: Array, tool: str) -> dict[str, Any]:
+    """Where a tool is, for JSON; nothing without a tool."""
+    if not tool:
+        return {}
+    from nacelle.kinematics.tools.tool import tool_pose
+
+    at = tool_pose(robot, x, tool)
+    place = {"position": at.p, "quat_xyzw": at.quat_xyzw}
+    return {"tool": {"name": tool, **place}}
+
+
+def tool_columns(robot: Robot, x: Array, tool: str) -> tuple[list[str], list[str], list[Any]]:
+    """Names, units and columns of a tool's poses, for tables; none without a tool."""
+    if not tool:
+        return [], [], []
+    import numpy as np
+
+    from nacelle.kinematics.tools.tool import tool_pose
+
+    at = tool_pose(robot, x, tool)
+    names = [f"{tool}.{name}" for name in ("x", "y", "z", "qx", "qy", "qz", "qw")]
+    return names, ["m"] * 3 + [""] * 4, list(np.concatenate([at.p, at.quat_xyzw], axis=-1).T)
+
+
+def print_tool(robot: Robot, x: Array, tool: str) -> None:
+    """Print where a tool is; nothing without a tool."""
+    if tool:
+        at = tool_data(robot, x, tool)["tool"]
+        place = ", ".join(f"{n} = {v * 1e3:.4f} mm" for n, v in zip("xyz", at["position"], strict=True))
+        turn = " ".join(f"{value:.6f}" for value in at["quat_xyzw"])
+        console().print(f"tool {tool} at {place}, quat_xyzw {turn}", markup=False)
+
+
+def print_dependent(result: Any) -> None:
+    """Print the dependent coordinates of the platform, if there are any."""
+    from nacelle.kinematics.mechanism.dependent import dependent_coordinates
+
+    dependent = dependent_coordinates(result)
+    if dependent:
+        values = (f"{name} = {shown(float(value), name[0] == 'r')}" for name, value in dependent.items())
+        console().print(f"dependent: {', '.join(values)}", markup=False)
+
+
+def dependent_data(result: Any) -> dict[str, Any]:
+    """The dependent coordinates for JSON: an entry "dependent" if there are any."""
+    from nacelle.kinematics.mechanism.dependent import dependent_coordinates
+
+    data = dependent_coordinates(result)
+    return {"dependent": data} if data else {}
+
+
+def dependent_columns(result: Any) -> tuple[list[str], list[str], list[Array]]:
+    """Names, units and values of the dependent coordinates, as columns of a table."""
+    from nacelle.kinematics.mechanism.dependent import dependent_coordinates
+
+    dependent = dependent_coordinates(result)
+    units = ["rad" if name.startswith("r") else "m" for name in dependent]
+    return [f"dependent.{name}" for name in dependent], units, list(dependent.values())
+
+
+def flag_words(flags: int) -> list[str]:
+    """Flags in words."""
+    from nacelle.kinematics.flags import Flag
+    from nacelle.report.flagged import flag_name
+
+    return [flag_name(flag) for flag in Flag if flags & flag]
+
+
+def all_flag_words(flags: Array) -> list[list[str]]:
+    """Flags of many samples in words."""
+    listed = flags.tolist()
+    words = {flag: flag_words(flag) for flag in set(listed)}
+    return [words[flag] for flag in listed]
+
+
+def batch_data(robot: Robot, result: Any) -> dict[str, Any]:
+    """Poses and flags of a batch of samples for JSON."""
+    from nacelle.kinematics.flags import failed
+    from nacelle.report.flagged import reasons
+
+    return {
+        "robot": robot.name,
+        "x": result.x,
+        **dependent_data(result),
+        "flags": all_flag_words(result.flags),
+        "ok": result.ok,
+        "failed": failed(result.flags).sum(),
+        "reasons": reasons(result.flags),
+    }
+
+
+def last_line(
+    flags: Array, what: str, out: Path | None, robot: Robot | None = None, margins: Array | None = None
+) -> None:
+    """Say on stderr how many samples are flagged and why; without a flag only beside a file."""
+    from nacelle.report.flagged import flag_line
+
+    line = flag_line(flags, what, robot, margins)
+    if line:
+        console(stderr=True).print(line, style="yellow", markup=False)
+    elif out is not None:
+        console(stderr=True).print(f"{flags.size} {what}, none is flagged", markup=False)
+
+
+def leave_if_failed(flags: Array) -> None:
+    """Leave with status 3 if some samples have no result."""
+    import numpy as np
+
+    from nacelle.kinematics.flags import failed
+
+    if np.any(failed(flags)):
+        raise typer.Exit(FAILED_SAMPLES)
+
+
+def table_text(names: list[str], units: list[str], columns: list[Any]) -> Iterator[str]:
+    """A table as CSV, some lines at a time."""
+    from nacelle.tables.csv import table_text as lines
+
+    with task("writing the table") as report:
+        yield from lines(names, units, columns, report)
+
+
+def deliver(text: str | Iterable[str], out: Path | None) -> None:
+    """Print a text, or write it to a new file."""
+    text = text if isinstance(text, str) else "".join(text)
+    if out is None:
+        print_text(text, end="")
+        return
+    write_new(out, text)
+    console(stderr=True).print(f"wrote {out}", markup=False)

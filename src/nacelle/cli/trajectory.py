@@ -1,0 +1,135 @@
+"""Motions that options describe: a table of waypoints, or a simple motion around a pose."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NamedTuple
+
+import typer
+
+from nacelle.cli.inputs import pose_at, quantity
+from nacelle.errors import NacelleError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from nacelle.kinematics.trajectory import Trajectory
+    from nacelle.model.robot import Robot
+    from nacelle.spatial.scalar import Array
+
+KINDS = ("circle", "line", "rest")
+
+TrajectoryOption = Annotated[
+    str, typer.Option("--trajectory", help="A CSV file of waypoints, or circle, line, rest.")
+]
+ToOption = Annotated[
+    list[str] | None, typer.Option("--to", metavar="NAME=VALUE", help="End of a line; repeat.")
+]
+RadiusOption = Annotated[str, typer.Option("--radius", help="Of a circle, such as 100mm.")]
+DurationOption = Annotated[float, typer.Option("--duration", help="Of the motion, s.")]
+RateOption = Annotated[float, typer.Option("--rate", help="Samples a second.")]
+
+
+class MotionOptions(NamedTuple):
+    """A motion as options describe it.
+
+    Attributes:
+        kind: "circle", "line", "rest", or a CSV file of waypoints.
+        at: settings NAME=VALUE of the pose at which it begins.
+        to: settings of the end of a line.
+        radius: of a circle; a tenth of the robot's size if empty.
+        duration: s.
+        tool: the tool that moves; the nacelle if empty.
+    """
+
+    kind: str
+    at: list[str] | None
+    to: list[str] | None
+    radius: str
+    duration: float
+    tool: str
+
+    @property
+    def named(self) -> set[str]:
+        """Names of the coordinates that `--at` and `--to` set."""
+        return {_name(text) for text in [*(self.at or []), *(self.to or [])]}
+
+
+def make_trajectory(robot: Robot, given: MotionOptions) -> Trajectory:
+    """The trajectory of the nacelle or of a tool.
+
+    That of a tool is in the robot's coordinates, or in x, y and z where it moves along one that the robot's
+    motion lacks.
+    """
+    from nacelle.kinematics.tools.tool import tool_coordinates
+    from nacelle.kinematics.tools.trajectory import ToolTrajectory
+    from nacelle.kinematics.trajectory import Circle, Line, read_waypoints
+    from nacelle.model.platform import Motion
+    from nacelle.tables.csv import read_table
+
+    kind, at, to, radius, duration, tool = given
+    xyz, motion = Motion(("x", "y", "z")), robot.motion
+
+    def lacks(names: Iterable[str]) -> bool:
+        return any(name in names and name not in robot.motion.coordinates for name in xyz.coordinates)
+
+    def place(settings: list[str] | None) -> Array:
+        x = pose_at(robot, settings, tool)
+        return tool_coordinates(robot, x, tool, motion) if tool else x
+
+    path: Trajectory
+    if kind not in KINDS:
+        _check_table(given)
+        if tool and lacks(read_table(Path(kind)).names):
+            motion = xyz
+        way = read_waypoints(Path(kind), motion)
+        path = way.bspline(duration=None if way.times is not None else duration)
+    else:
+        _check_kind(given)
+        flat = kind == "circle" and sum(name in motion.coordinates for name in xyz.coordinates) < 2
+        if tool and (flat or lacks(given.named)):
+            motion = xyz
+        start = place(at)
+        if kind == "circle":
+            r = quantity(radius, turns=False) if radius else 0.1 * robot.size
+            path = Circle(start, r, motion=motion, duration=duration)
+        else:
+            end = start if kind == "rest" else place(_line_end(at, to))
+            path = Line(start, end, motion=motion, duration=duration)
+    return ToolTrajectory(robot, path, tool) if tool else path
+
+
+def check_rate(rate: float) -> None:
+    """Refuse a rate that is no sensible number of samples a second."""
+    if not 1.0 <= rate <= 1e6:
+        raise NacelleError(f"the rate is between 1 and 1e6 samples a second, got {rate:g}")
+
+
+def _name(text: str) -> str:
+    return text.partition("=")[0].strip()
+
+
+def _line_end(at: list[str] | None, to: list[str] | None) -> list[str]:
+    """The end of a line as settings of `--at`: what `--to` does not name stays as at the start."""
+    if not to:
+        raise NacelleError("a line needs its end: --to NAME=VALUE")
+    named = {_name(text) for text in to}
+    return [text for text in at or [] if _name(text) not in named] + to
+
+
+def _check_table(given: MotionOptions) -> None:
+    if given.at or given.to:
+        raise NacelleError("--at and --to go with circle, line and rest, not with a table")
+    if not given.kind.endswith(".csv") and not Path(given.kind).is_file():
+        raise NacelleError(f"{given.kind!r} is no trajectory: name a CSV file, or one of {', '.join(KINDS)}")
+
+
+def _check_kind(given: MotionOptions) -> None:
+    """Refuse options that the kind of motion has no use for, and durations that are not above zero."""
+    if given.to and given.kind != "line":
+        raise NacelleError(f"--to goes with --trajectory line, not with {given.kind}")
+    if given.radius and given.kind != "circle":
+        raise NacelleError(f"--radius goes with --trajectory circle, not with {given.kind}")
+    if not math.isfinite(given.duration) or given.duration <= 0.0:
+        raise NacelleError(f"the duration must be above zero, got {given.duration:g} s")

@@ -1,0 +1,37 @@
+"""The command `verify`: a robot beside the same robot in other engines."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from nacelle.cli.commands import command
+from nacelle.cli.common import JsonOption, RobotArgument, console, print_json
+from nacelle.cli.inputs import ModeOption, load_robot
+from nacelle.cli.loads import PayloadOption, loaded
+
+
+@command("verify")
+def verify_command(
+    robot_name: RobotArgument,
+    *,
+    against: Annotated[
+        str, typer.Option("--against", help="Other engine: pinocchio, mujoco, or all.")
+    ] = "all",
+    states: Annotated[int, typer.Option("--states", help="How many random states.")] = 20,
+    seed: Annotated[int, typer.Option("--seed", help="Of the random states.")] = 0,
+    payload: PayloadOption = None,
+    mode: ModeOption = "",
+    as_json: JsonOption = False,
+) -> None:
+    """Rebuild the robot in another engine and compare kinematics, dynamics and energies at random states."""
+    from nacelle.verify import verify
+
+    report = verify(loaded(load_robot(robot_name, mode), payload), against, states, seed)
+    if as_json:
+        print_json(report.as_dict())
+    else:
+        console().print(report.text(), markup=False)
+    if not report.ok:
+        raise typer.Exit(1)

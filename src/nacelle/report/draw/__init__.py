@@ -1,0 +1,1 @@
+"""Pictures: robots, workspaces, curves over time."""

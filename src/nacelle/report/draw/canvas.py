@@ -1,0 +1,215 @@
+"""Figures, axes and files of pictures. The one home of matplotlib, which the extra `plot` brings."""
+
+from __future__ import annotations
+
+import importlib
+import io
+import os
+import textwrap
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nacelle.errors import NacelleError
+from nacelle.spatial.scalar import Array
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+DPI = 160
+INK = "#30353c"
+PALE = "#d9dde2"
+LINE_COLOUR = "#2f6ea3"
+ELEVATION, AZIMUTH = 22.0, -60.0
+# From behind the viewer's left shoulder.
+_LIGHT = np.array([-0.25, -0.55, 0.8]) / np.linalg.norm([-0.25, -0.55, 0.8])
+# Where a colour bar is beside axes in space, as a part of the width.
+BAR = 0.88
+
+
+def load(name: str) -> Any:
+    """A module of matplotlib, or of what it needs.
+
+    Raises:
+        NacelleError: if matplotlib is missing.
+    """
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise NacelleError('pictures need matplotlib: pip install "nacelle[plot]"') from error
+
+
+def new_axes(*, flat: bool, size: tuple[float, float] = (6.4, 5.2), shown: bool = True) -> Axes:
+    """New axes, flat or in space, that fill a figure of their own.
+
+    Args:
+        flat: whether they are flat.
+        size: width and height of the figure in inches.
+        shown: whether pyplot keeps the figure, for `pyplot.show`.
+
+    Raises:
+        NacelleError: if matplotlib is missing.
+    """
+    figure = new_figure(size, shown=shown)
+    load("mpl_toolkits.mplot3d")
+    axes: Axes = figure.add_subplot() if flat else figure.add_axes((0.0, 0.0, 1.0, 1.0), projection="3d")
+    return axes
+
+
+def new_figure(size: tuple[float, float], *, shown: bool = True) -> Figure:
+    """A new figure without axes; size and `shown` as in `new_axes`.
+
+    Raises:
+        NacelleError: if matplotlib is missing.
+    """
+    if shown:
+        figure: Figure = load("matplotlib.pyplot").figure(figsize=size)
+        return figure
+    plain: Figure = load("matplotlib.figure").Figure(figsize=size)
+    return plain
+
+
+def fit(ax: Any) -> None:
+    """Enlarge what axes in space show until it fills their figure, labels included; flat ones fit already.
+
+    mplot3d knows the place of its labels only after drawing them, so this draws twice.
+    """
+    figure = ax.figure
+    if not hasattr(ax, "get_zlim"):
+        figure.set_layout_engine("tight")
+        return
+    title, others = ax.title, [other for other in figure.axes if other is not ax]
+    room = np.array([BAR if others else 1.0, 0.94 if title.get_text() else 1.0])
+    for artist in (title, *others):
+        artist.set_visible(False)
+    ax.set_position((0.0, 0.0, 1.0, 1.0))
+    size = figure.get_size_inches()
+    box, zoom = tuple(ax.get_box_aspect()), 1.0
+    for _ in range(3):
+        figure.draw_without_rendering()
+        shown = figure.get_tightbbox()
+        zoom *= 0.97 * float(np.min(room * size / [shown.width, shown.height]))
+        ax.set_box_aspect(box, zoom=zoom)
+    figure.draw_without_rendering()
+    shown = figure.get_tightbbox()
+    left, below = 0.5 * room - 0.5 * (shown.p0 + shown.p1) / size
+    ax.set_position((left, below, 1.0, 1.0))
+    for artist in (title, *others):
+        artist.set_visible(True)
+    ax.set_title(title.get_text(), fontsize=9, color=INK, x=0.5 - left, y=0.965 - below, va="center")
+
+
+def wrapped(title: str) -> str:
+    """A title in lines of at most 64 letters."""
+    return "\n".join(textwrap.wrap(title, 64))
+
+
+def _plain_axis(axis: Any, ticks: int) -> None:
+    ticker = load("matplotlib.ticker")
+    axis.set_major_locator(ticker.MaxNLocator(ticks, steps=[1, 2, 4, 5, 10]))
+    axis.set_pane_color((0.975, 0.978, 0.982, 1.0))
+    axis.line.set_color(PALE)
+    axis._axinfo["grid"].update(color=PALE, linewidth=0.5)
+    axis.label.set_fontsize(8)
+    axis.label.set_color(INK)
+
+
+def plain_axes(ax: Any) -> None:
+    """Quiet flat axes."""
+    ax.set_axisbelow(True)
+    ax.grid(color=PALE, linewidth=0.5)
+    ax.tick_params(labelsize=7, colors=INK, length=2.5)
+    for label in (ax.xaxis.label, ax.yaxis.label):
+        label.set_fontsize(8)
+        label.set_color(INK)
+    for spine in ax.spines.values():
+        spine.set_color(PALE)
+
+
+def set_view(
+    ax: Any, low: Array, high: Array, elevation: float, azimuth: float, *, equal: bool = True
+) -> None:
+    """Look at a box from an elevation and an azimuth in degrees; without equal scales it is a cube."""
+    ax.set_proj_type("ortho")
+    ax.view_init(elev=elevation, azim=azimuth)
+    ax.set_xlim(low[0], high[0])
+    ax.set_ylim(low[1], high[1])
+    ax.set_zlim(low[2], high[2])
+    size = high - low if equal else np.ones(3)
+    ax.set_box_aspect(size)
+    e, a = np.radians([elevation, azimuth])
+    seen = np.array(
+        [[-np.sin(a), np.cos(a), 0.0], [-np.sin(e) * np.cos(a), -np.sin(e) * np.sin(a), np.cos(e)]]
+    )
+    lengths = size * np.linalg.norm(seen, axis=0) / np.max(np.abs(seen) @ size)
+    for axis, length in zip((ax.xaxis, ax.yaxis, ax.zaxis), lengths, strict=True):
+        _plain_axis(axis, max(2, round(8.0 * float(length))))
+    ax.tick_params(labelsize=7, colors=INK, pad=0)
+
+
+def add_faces(ax: Any, faces: Array, colours: Array, gid: str) -> None:
+    """Put faces (faces, 4, 3) with colours on axes in space; their edges close the seams."""
+    art3d = load("mpl_toolkits.mplot3d.art3d")
+    collection = art3d.Poly3DCollection(
+        faces, facecolors=colours, edgecolors=colours, linewidths=0.4, zsort="average"
+    )
+    collection.set_gid(gid)
+    ax.add_collection3d(collection, autolim=False)
+
+
+def rgb(colour: str) -> Array:
+    """Red, green and blue (3,), 0 to 1, of a colour by name or #rrggbb.
+
+    Raises:
+        NacelleError: if there is no such colour.
+    """
+    try:
+        return np.array(load("matplotlib.colors").to_rgb(colour))
+    except ValueError as error:
+        raise NacelleError(f"{colour!r} is no colour; write a name such as orange, or #rrggbb") from error
+
+
+def shaded(fill: Array, normals: Array) -> Array:
+    """Colours (faces, 3) of a fill under one light and the sky."""
+    lit = 0.58 + 0.34 * np.maximum(normals @ _LIGHT, 0.0) + 0.12 * normals[:, 2]
+    return np.asarray(np.clip(fill * lit[:, None] + 0.08, 0.0, 1.0))
+
+
+def save(figure: Figure, path: str | os.PathLike[str], *, tight: bool = True, step: int = 1) -> Path:
+    """Write a figure to a file; the same figure gives the same bytes.
+
+    Args:
+        figure: the figure.
+        path: the file; its ending says the kind: png, svg, pdf.
+        tight: whether to cut the margins off.
+        step: for a PNG, a divisor of 255 whose multiples its colours are rounded to: 5 cannot be seen and
+            makes it a third smaller.
+
+    Returns:
+        The path.
+    """
+    path = Path(path)
+    kind = path.suffix.lower().removeprefix(".")
+    without: dict[str, list[str]] = {
+        "png": ["Software"],
+        "svg": ["Date", "Creator"],
+        "pdf": ["CreationDate", "Creator", "Producer"],
+    }
+    options: dict[str, Any] = {"dpi": DPI, "metadata": dict.fromkeys(without.get(kind, []))}
+    if tight:
+        options |= {"bbox_inches": "tight", "pad_inches": 0.06}
+    matplotlib = load("matplotlib")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with matplotlib.rc_context({"svg.hashsalt": "nacelle"}):
+        if kind == "png" and step > 1:
+            image = load("PIL.Image")
+            buffer = io.BytesIO()
+            figure.savefig(buffer, format="png", **options)
+            levels = np.asarray(image.open(buffer).convert("RGB"), dtype=int)
+            rounded = (levels + step // 2) // step * step
+            image.fromarray(rounded.astype(np.uint8)).save(path, format="png", optimize=True)
+        else:
+            figure.savefig(path, **options)
+    return path

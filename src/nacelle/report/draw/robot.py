@@ -1,0 +1,175 @@
+"""Pictures of a robot at a pose."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nacelle.errors import NacelleError
+from nacelle.model.robot import Robot
+from nacelle.report.draw.canvas import (
+    AZIMUTH,
+    ELEVATION,
+    INK,
+    add_faces,
+    fit,
+    load,
+    new_axes,
+    plain_axes,
+    rgb,
+    set_view,
+    shaded,
+    wrapped,
+)
+from nacelle.report.scene import Part, Scene, scene
+from nacelle.report.solids import outward
+from nacelle.spatial.scalar import Array
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_FLAT_AXES = {0: (1, 2), 1: (0, 2), 2: (0, 1)}
+
+
+def plot_robot(
+    robot: Robot,
+    x: Any = None,
+    *,
+    ax: Axes | None = None,
+    frames: bool = False,
+    names: bool = False,
+    title: str | None = None,
+) -> Axes:
+    """Draw a robot: its bodies, its joints (those with drives in red), its base and the base's axes.
+
+    A robot that moves in a plane of two base axes is drawn flat, any other in space.
+
+    Args:
+        robot: the robot.
+        x: reduced pose (nx,); the reference pose if None.
+        ax: axes to draw on, in space for a robot that moves in space; new ones if None.
+        frames: whether to draw the frames of all bodies.
+        names: whether to write the names of the moving bodies.
+        title: the title; that of the robot if None.
+
+    Returns:
+        The axes.
+
+    Raises:
+        NacelleError: if matplotlib is missing, the axes are flat and the robot is not, or the description
+            names a colour that does not exist.
+        UnreachableError: if the pose is out of reach.
+    """
+    view = scene(robot, x, frames=frames)
+    own = ax is None
+    ax = ax or new_axes(flat=view.across is not None)
+    plot_scene(view, ax, names=names)
+    ax.set_title(wrapped(robot.title if title is None else title), fontsize=9, color=INK)
+    if own:
+        fit(ax)
+    return ax
+
+
+def plot_scene(view: Scene, ax: Axes, *, names: bool = False) -> None:
+    """Draw a scene on axes, flat or in space.
+
+    Raises:
+        NacelleError: if the axes are flat and the robot is not, or a colour does not exist.
+    """
+    if hasattr(ax, "get_zlim"):
+        _draw_in_space(ax, view, names)
+    elif view.across is not None:
+        _draw_flat(ax, view, view.across, names)
+    else:
+        raise NacelleError('the robot moves in space: it needs axes with projection="3d"')
+
+
+def _draw_flat(ax: Axes, view: Scene, across: int, names: bool) -> None:
+    """Outlines on the plane, the base below, then the legs, the nacelle, the joints."""
+    patches = load("matplotlib.patches")
+    right, up = _FLAT_AXES[across]
+    for level, part in enumerate(view.parts):
+        for solid, colour in zip(part.solids, part.colours, strict=True):
+            outline = _outline(solid.reshape(-1, 3)[:, (right, up)])
+            if len(outline) < 3:
+                continue  # an axis that looks at the viewer
+            fill = rgb(colour)
+            ax.add_patch(
+                patches.Polygon(
+                    outline,
+                    closed=True,
+                    facecolor=fill,
+                    edgecolor=0.7 * fill,
+                    linewidth=0.7,
+                    joinstyle="round",
+                    zorder=2.0 + 0.01 * level,
+                    gid=f"{part.kind}:{part.name}",
+                )
+            )
+    low, high = view.box
+    pad = 0.05 * float(np.max((high - low)[[right, up]]))
+    ax.set_xlim(low[right] - pad, high[right] + pad)
+    ax.set_ylim(low[up] - pad, high[up] + pad)
+    ax.set_aspect("equal")
+    ax.set_xlabel(f"{'xyz'[right]} (m)")
+    ax.set_ylabel(f"{'xyz'[up]} (m)")
+    plain_axes(ax)
+    if names:
+        for part in view.bodies:
+            centre = _middle(part)
+            ax.text(centre[right], centre[up], part.name, zorder=4.0, **_label())
+
+
+def _draw_in_space(ax: Any, view: Scene, names: bool) -> None:
+    """All faces in one collection, so that they hide each other as they should."""
+    solids = [solid for part in view.parts for solid in part.solids]
+    fills = [rgb(colour) for part in view.parts for colour in part.colours]
+    faces = np.concatenate(solids)
+    colours = np.concatenate(
+        [shaded(fill, outward(solid)) for solid, fill in zip(solids, fills, strict=True)]
+    )
+    add_faces(ax, faces, colours, "robot")
+    low, high = view.box
+    pad = 0.03 * float(np.max(high - low))
+    if view.across is None:
+        set_view(ax, low - pad, high + pad, ELEVATION, AZIMUTH)
+    else:
+        looks = {0: (0.0, 0.0), 1: (0.0, -90.0), 2: (90.0, -90.0)}
+        set_view(ax, low - pad, high + pad, *looks[view.across])
+    for k, axis in enumerate((ax.xaxis, ax.yaxis, ax.zaxis)):
+        axis.set_label_text("" if k == view.across else f"{'xyz'[k]} (m)")
+        if k == view.across:
+            axis.set_ticks([])
+    if names:
+        for part in view.bodies:
+            ax.text(*_middle(part), part.name, zorder=10.0, **_label())
+
+
+def _label() -> dict[str, Any]:
+    """How a name is written beside a body."""
+    paper = {"facecolor": "white", "alpha": 0.7, "edgecolor": "none", "boxstyle": "round,pad=0.15"}
+    return {"fontsize": 6, "color": INK, "ha": "center", "va": "center", "bbox": paper}
+
+
+def _middle(part: Part) -> Array:
+    points = part.points
+    return np.asarray(0.5 * (points.min(axis=0) + points.max(axis=0)))
+
+
+def _outline(points: Array) -> Array:
+    """Corners of the convex hull of points (points, 2), anticlockwise; fewer than 3 if it has no area."""
+    order = sorted({(float(a), float(b)) for a, b in np.round(points, 12)})
+    chains = []
+    for run in (order, order[::-1]):
+        chain: list[tuple[float, float]] = []
+        for p in run:
+            while len(chain) > 1 and _turn(chain[-2], chain[-1], p) <= 1e-14:
+                chain.pop()
+            chain.append(p)
+        chains += chain[:-1]
+    return np.array(chains)
+
+
+def _turn(a: tuple[float, float], b: tuple[float, float], c: tuple[float, float]) -> float:
+    return (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])

@@ -1,0 +1,317 @@
+"""Pictures of a workspace, over one to three coordinates of the pose."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nacelle.errors import NacelleError, did_you_mean
+from nacelle.kinematics.pose_input import is_angle
+from nacelle.kinematics.workspace import Workspace
+from nacelle.report.draw.canvas import (
+    AZIMUTH,
+    BAR,
+    ELEVATION,
+    INK,
+    LINE_COLOUR,
+    PALE,
+    add_faces,
+    fit,
+    load,
+    new_axes,
+    plain_axes,
+    rgb,
+    set_view,
+    shaded,
+    wrapped,
+)
+from nacelle.report.solids import face_normals
+from nacelle.spatial.scalar import Array
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def plot_workspace(workspace: Workspace, quantity: str = "conditioning", *, ax: Axes | None = None) -> Axes:
+    """Draw where a robot can go, over one to three coordinates of its pose; angles are in degrees.
+
+    One coordinate gives a curve over what is reached, shaded within the limits and hatched beyond them. Two
+    give a map with the boundary of what is reached, hatched where a joint is beyond its limits; three give
+    the boundary of what is reached within the limits, as a surface in space.
+
+    Args:
+        workspace: the robot on a grid of poses.
+        quantity: what the colours say: an attribute with one number for each point of the grid.
+        ax: axes to draw on, in space for three coordinates; new ones if None.
+
+    Returns:
+        The axes.
+
+    Raises:
+        NacelleError: if matplotlib is missing, there are more than three coordinates, the arrays do not fit
+            them, or the workspace has no such quantity.
+    """
+    count = len(workspace.names)
+    if count not in (1, 2, 3) or len(workspace.values) != count:
+        raise NacelleError(f"a workspace is drawn over 1, 2 or 3 coordinates, not over {count}")
+    shape = tuple(len(values) for values in workspace.values)
+    quantities = ("conditioning", "reachable", "inside_limits")
+    given = getattr(workspace, quantity, None)
+    if given is None:
+        raise NacelleError(f"the workspace has no {quantity!r}; {did_you_mean(quantity, quantities)}")
+    reachable = np.asarray(workspace.reachable, dtype=bool)
+    inside = np.asarray(workspace.inside_limits, dtype=bool)
+    numbers = np.asarray(given, dtype=float)
+    if not reachable.shape == inside.shape == numbers.shape == shape:
+        raise NacelleError(
+            f"the values of the workspace make a grid {shape}, its arrays do not have this shape"
+        )
+    own = ax is None
+    ax = ax or new_axes(flat=count < 3, size=(6.4, 3.6) if count == 1 else (6.4, 5.2))
+    if hasattr(ax, "get_zlim") != (count == 3):
+        raise NacelleError(
+            'a workspace over 3 coordinates needs axes with projection="3d", over 1 or 2 flat ones'
+        )
+    draw = (_draw_line, _draw_map, _draw_voxels)[count - 1]
+    draw(ax, workspace, reachable, inside, numbers, quantity)
+    ax.set_title(wrapped(_workspace_title(workspace)), fontsize=9, color=INK)
+    if own:
+        fit(ax)
+    return ax
+
+
+def _workspace_title(workspace: Workspace) -> str:
+    volume = getattr(workspace, "volume", None)
+    if volume is None or len(workspace.names) != 3:
+        return workspace.title
+    unit = getattr(workspace, "unit", "m^3").replace("^2", "²").replace("^3", "³")
+    return f"{workspace.title}, {volume:.3g} {unit}"
+
+
+def _units(workspace: Workspace) -> list[str]:
+    """Units in which the varied coordinates are drawn: "m" or "deg"."""
+    return ["deg" if is_angle(workspace.robot, name) else "m" for name in workspace.names]
+
+
+def _shown_values(workspace: Workspace) -> list[Array]:
+    """The values of the varied coordinates in the units in which they are drawn."""
+    return [
+        np.degrees(values) if unit == "deg" else np.asarray(values, dtype=float)
+        for values, unit in zip(workspace.values, _units(workspace), strict=True)
+    ]
+
+
+def _labels(workspace: Workspace) -> list[str]:
+    return [f"{name} ({unit})" for name, unit in zip(workspace.names, _units(workspace), strict=True)]
+
+
+def _edges(values: Array) -> Array:
+    """Edges of the cells around values, half way between them."""
+    values = np.asarray(values, dtype=float)
+    if len(values) < 2:
+        return np.asarray(values[0] + np.array([-0.5, 0.5]))
+    middle = 0.5 * (values[1:] + values[:-1])
+    ends = 2.0 * values[[0, -1]] - middle[[0, -1]]
+    return np.concatenate([ends[:1], middle, ends[1:]])
+
+
+def _scale(numbers: Array) -> tuple[Any, Any]:
+    """Colours for numbers, from 0 (or less) to the largest."""
+    finite = numbers[np.isfinite(numbers)]
+    low, high = (min(float(finite.min()), 0.0), float(finite.max())) if finite.size else (0.0, 1.0)
+    norm = load("matplotlib.colors").Normalize(low, high if high > low else low + 1.0)
+    return load("matplotlib").colormaps["viridis"], norm
+
+
+def _colour_bar(ax: Any, colours: Any, norm: Any, quantity: str) -> None:
+    mappable = load("matplotlib.cm").ScalarMappable(norm, colours)
+    if hasattr(ax, "get_zlim") and ax.figure.axes == [ax]:
+        bar = ax.figure.colorbar(mappable, cax=ax.figure.add_axes((BAR, 0.2, 0.02, 0.6)))
+    elif hasattr(ax, "get_zlim"):
+        bar = ax.figure.colorbar(mappable, ax=ax, shrink=0.6, pad=0.1, aspect=28)
+    else:
+        bar = ax.figure.colorbar(mappable, cax=ax.inset_axes((1.03, 0.0, 0.03, 1.0)))
+    bar.set_label(_quantity_label(quantity), fontsize=8, color=INK)
+    bar.ax.tick_params(labelsize=7, colors=INK, length=2.5)
+    bar.outline.set_edgecolor(PALE)
+
+
+def _quantity_label(quantity: str) -> str:
+    return {"conditioning": "inverse condition number"}.get(quantity, quantity.replace("_", " "))
+
+
+def _draw_line(
+    ax: Any, workspace: Workspace, reachable: Array, inside: Array, numbers: Array, quantity: str
+) -> None:
+    """One coordinate: the curve of a quantity, shaded where it is within the limits, hatched beyond them."""
+    (across,) = _shown_values(workspace)
+    edges = np.clip(_edges(across), across[0], across[-1])
+    finite = numbers[reachable & np.isfinite(numbers)]
+    top = 1.08 * float(finite.max()) if finite.size and finite.max() > 0.0 else 1.0
+    bottom = min(0.0, float(finite.min())) if finite.size else 0.0
+    kinds = [
+        (reachable & inside, "within limits", {"facecolor": "#dcebdf", "edgecolor": "none"}),
+        *(
+            (chosen, label, {"facecolor": "white", "edgecolor": INK, "hatch": hatch})
+            for chosen, label, hatch in _hatched(workspace, reachable, inside)
+        ),
+        (~reachable, "out of reach", {"facecolor": PALE, "edgecolor": "none"}),
+    ]
+    for chosen, label, look in kinds:
+        for k, (first, last) in enumerate(_runs(chosen)):
+            span = ax.axvspan(
+                edges[first],
+                edges[last + 1],
+                linewidth=0.0,
+                zorder=0.5,
+                label=label if k == 0 else None,
+                **look,
+            )
+            span.set_gid(label)
+    curve = np.where(reachable, numbers, np.nan)
+    ax.plot(across, curve, color=LINE_COLOUR, linewidth=1.6, gid="curve")
+    ax.set_xlim(across[0], across[-1])
+    ax.set_ylim(bottom, top)
+    ax.set_xlabel(_labels(workspace)[0])
+    ax.set_ylabel(_quantity_label(quantity))
+    plain_axes(ax)
+    if not reachable.any():
+        _nothing(ax)
+    ax.legend(
+        fontsize=7, frameon=False, labelcolor=INK, loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=4
+    )
+
+
+def _hatched(workspace: Workspace, reachable: Array, inside: Array) -> list[tuple[Array, str, str]]:
+    """What is reached, but not as it should be: which points, what it is called, and its hatching."""
+    other = workspace.other_branch
+    return [
+        (reachable & ~inside & ~other, "beyond limits", "/////"),
+        (reachable & other, "on another branch", "xxxxx"),
+    ]
+
+
+def _runs(chosen: Array) -> list[tuple[int, int]]:
+    """First and last places of the runs of chosen points."""
+    change = np.flatnonzero(np.diff(np.pad(np.asarray(chosen, dtype=int), 1)))
+    return [(int(first), int(after) - 1) for first, after in zip(change[::2], change[1::2], strict=True)]
+
+
+def _draw_map(
+    ax: Any, workspace: Workspace, reachable: Array, inside: Array, numbers: Array, quantity: str
+) -> None:
+    """Two coordinates: colours, the boundary of what is reached, hatching beyond the limits."""
+    across, up = _shown_values(workspace)
+    colours, norm = _scale(np.where(reachable, numbers, np.nan))
+    shown = np.ma.masked_where(~reachable | ~np.isfinite(numbers), numbers)
+    ax.set_facecolor("white")
+    ax.pcolormesh(_edges(across), _edges(up), shown.T, cmap=colours, norm=norm, rasterized=True)
+    lines = [_edges(across), _edges(up)]
+    keys = []
+    for beyond, label, hatch in _hatched(workspace, reachable, inside):
+        if not beyond.any():
+            continue
+        look = {"edgecolor": INK, "linewidth": 0.0, "hatch": hatch}
+        path = load("matplotlib.path").Path.make_compound_path_from_polys(_cells(beyond, lines))
+        patch = load("matplotlib.patches").PathPatch(path, facecolor="none", **look)
+        patch.set_gid(label)
+        ax.add_patch(patch)
+        keys.append(load("matplotlib.patches").Patch(facecolor="white", label=label, **look))
+    rim = load("matplotlib.collections").LineCollection(
+        list(_borders(reachable, lines)), colors=[INK], linewidths=[1.1], capstyle="round"
+    )
+    rim.set_gid("boundary")
+    ax.add_collection(rim, autolim=False)
+    if len(set(_units(workspace))) == 1:
+        ax.set_aspect("equal")
+    labels = _labels(workspace)
+    ax.set_xlabel(labels[0])
+    ax.set_ylabel(labels[1])
+    plain_axes(ax)
+    if not reachable.any():
+        _nothing(ax)
+    elif keys:
+        ax.legend(handles=keys, fontsize=7, loc="upper right", frameon=True, labelcolor=INK)
+    _colour_bar(ax, colours, norm, quantity)
+
+
+def _draw_voxels(
+    ax: Any, workspace: Workspace, reachable: Array, inside: Array, numbers: Array, quantity: str
+) -> None:
+    """Three coordinates: the outer faces of the cells that are reached within the limits."""
+    solid = reachable & inside
+    edges = [_edges(values) for values in _shown_values(workspace)]
+    faces, cells = boundary_faces(solid, edges)
+    colours, norm = _scale(np.where(solid, numbers, np.nan))
+    if len(faces):
+        values = numbers[tuple(cells.T)]
+        fills = np.where(
+            np.isfinite(values)[:, None], colours(norm(np.nan_to_num(values)))[:, :3], rgb(PALE)[None, :]
+        )
+        lit = shaded(np.ones(3), face_normals(faces))
+        add_faces(ax, faces, np.clip(fills * lit / 0.9, 0.0, 1.0), "workspace")
+        low, high = faces.min(axis=(0, 1)), faces.max(axis=(0, 1))
+    else:
+        low, high = np.array([edge[0] for edge in edges]), np.array([edge[-1] for edge in edges])
+        _nothing(ax)
+    set_view(ax, low, high, ELEVATION, AZIMUTH, equal=len(set(_units(workspace))) == 1)
+    labels = _labels(workspace)
+    ax.set_xlabel(labels[0])
+    ax.set_ylabel(labels[1])
+    ax.set_zlabel(labels[2])
+    _colour_bar(ax, colours, norm, quantity)
+
+
+def _cells(chosen: Array, edges: list[Array]) -> Array:
+    """Corners (cells, 4, 2) of chosen cells of a grid."""
+    i, j = np.nonzero(chosen)
+    corners = [(edges[0][i + a], edges[1][j + b]) for a, b in ((0, 0), (1, 0), (1, 1), (0, 1))]
+    return np.stack([np.stack(corner, axis=-1) for corner in corners], axis=1)
+
+
+def _borders(chosen: Array, edges: list[Array]) -> Array:
+    """Lines (lines, 2, 2) between chosen cells of a grid and the others on it."""
+    i, j = np.nonzero(chosen[1:] != chosen[:-1])
+    upright = [(edges[0][i + 1], edges[1][j + b]) for b in (0, 1)]
+    k, l = np.nonzero(chosen[:, 1:] != chosen[:, :-1])
+    level = [(edges[0][k + a], edges[1][l + 1]) for a in (0, 1)]
+    return np.concatenate(
+        [np.stack([np.stack(end, axis=-1) for end in ends], axis=1) for ends in (upright, level)]
+    )
+
+
+def _nothing(ax: Any) -> None:
+    words = {"transform": ax.transAxes, "ha": "center", "va": "center", "fontsize": 9, "color": INK}
+    if hasattr(ax, "get_zlim"):
+        ax.text2D(0.5, 0.5, "nothing is reached", **words)
+    else:
+        ax.text(0.5, 0.5, "nothing is reached", **words)
+
+
+def boundary_faces(solid: Array, edges: list[Array]) -> tuple[Array, Array]:
+    """Faces between cells that belong to a set and others.
+
+    Args:
+        solid: which cells of a grid belong to it (n0, n1, n2).
+        edges: edges of the cells along each axis (n + 1 each).
+
+    Returns:
+        The faces (faces, 4, 3), corners in turn anticlockwise from outside, and their cells (faces, 3).
+    """
+    faces, cells = [], []
+    around = np.pad(np.asarray(solid, dtype=bool), 1)
+    for k, step in itertools.product(range(3), (-1, 1)):
+        other = np.roll(around, -step, axis=k)[1:-1, 1:-1, 1:-1]
+        cell = np.argwhere(np.asarray(solid, dtype=bool) & ~other)
+        i, j = (k + 1) % 3, (k + 2) % 3
+        square = [(0, 0), (1, 0), (1, 1), (0, 1)]
+        corners = np.empty((len(cell), 4, 3))
+        for c, (di, dj) in enumerate(square if step > 0 else square[::-1]):
+            corners[:, c, i] = edges[i][cell[:, i] + di]
+            corners[:, c, j] = edges[j][cell[:, j] + dj]
+            corners[:, c, k] = edges[k][cell[:, k] + (step + 1) // 2]
+        faces.append(corners)
+        cells.append(cell)
+    return np.concatenate(faces), np.concatenate(cells)

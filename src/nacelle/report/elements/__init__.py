@@ -1,0 +1,1 @@
+"""A robot as kinematic elements: the pen-and-paper view of [OAM]."""
