@@ -22,7 +22,7 @@ from nacelle.dynamics.general.efforts import (
     closure_acceleration,
     require_closures,
     require_efforts,
-    require_point_joints,
+    require_nacelle_closures,
     require_rods,
 )
 from nacelle.dynamics.general.inertia import Numbers
@@ -121,7 +121,7 @@ def required(legs: Legs, moving: Motion, counted: Counted, tau: Array | None = N
     require_bars(legs, moving, into, counted, numbers_of(placed, plan).ends)
     require_efforts(legs, moving, into, counted)
     require_closures(legs, moving, into, counted)
-    require_point_joints(legs, moving, into, counted)
+    require_nacelle_closures(legs, moving, into, counted)
     if tau is not None:
         for place_, k in active_rates(placed.robot).items():
             into.along(place_, -tau[k])
@@ -326,7 +326,7 @@ def energies(
     moving = _moving(legs, v, np.zeros(robot.motion.n))
     into = Required(legs.placed)
     counted = Counted(True, smooth, springs=False, inertia=False)
-    for require in (require_rods, require_efforts, require_closures, require_point_joints):
+    for require in (require_rods, require_efforts, require_closures, require_nacelle_closures):
         require(legs, moving, into, counted)
     require_bars(legs, moving, into, counted, {})
     power: Scalar = 0.0

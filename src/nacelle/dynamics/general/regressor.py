@@ -28,7 +28,7 @@ from nacelle.dynamics.general.efforts import (
     closure_acceleration,
     require_closures,
     require_efforts,
-    require_point_joints,
+    require_nacelle_closures,
     require_rods,
 )
 from nacelle.dynamics.general.models import guards, legs_at
@@ -104,7 +104,7 @@ def _columns(legs: Legs, moving: Motion, motions: Motions, counted: Counted) -> 
     power = VirtualPower(legs)
     into = Required(legs.placed)
     friction = Counted(counted.friction, counted.smooth, inertia=False)
-    for require in (require_rods, require_efforts, require_closures, require_point_joints):
+    for require in (require_rods, require_efforts, require_closures, require_nacelle_closures):
         require(legs, moving, into, friction)
     power.add(inward(into), ties_on_nacelle(legs, into, [{} for _ in legs.factors]))
     for weight, part in motions:

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
-from nacelle.kinematics.general.chain import Chains
 from nacelle.kinematics.general.legs import Legs, Rates, merge
 from nacelle.kinematics.general.motion import columns
 from nacelle.kinematics.general.placed import Placed, active_rates
@@ -14,36 +11,21 @@ from nacelle.kinematics.general.tie_motion import onto_nacelle, tie_columns
 from nacelle.kinematics.general.ties import Tie
 from nacelle.kinematics.general.vectors import ZERO
 from nacelle.model.joint import Joint, JointKind, Primitive
-from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array, Scalar, dot, pack
 
 
-def closure_axes(placed: Placed, tie: Tie) -> list[Array]:
-    """Axes of a closure's primitives in the tie's axes; zero for spherical ones."""
-    joint = placed.robot.joints[tie.joint]
-    first = _seen(placed, tie, joint.predecessor, joint.frame_predecessor)
-    axes = []
-    for number, primitive in enumerate(joint.primitives):
-        if primitive is Primitive.BALL:
-            axes.append(ZERO)
-        elif joint.kind is JointKind.UNIVERSAL and number == 1:
-            axes.append(_seen(placed, tie, joint.successor, joint.frame_successor)[:, 1])
-        else:
-            axes.append(first[:, primitive.axis])
-    return axes
-
-
-def _seen(placed: Placed, tie: Tie, body: int, frame: Pose) -> Array:
-    """Axes of a joint frame of a body, as columns in the tie's axes."""
-    chains: Chains = placed.chains
-    if body in chains.place:
-        node, own = chains.place[body]
-        R = own.R @ frame.R
-        if node == tie.axes:
-            return np.asarray(R)
-        return np.stack([chains.up(node, R[:, k], tie.axes) for k in range(3)], axis=1)
-    R = placed.nacelle.poses[body].R @ frame.R
-    return np.stack([chains.down(tie.axes, R[:, k]) for k in range(3)], axis=1)
+def closure_axes(placed: Placed, index: int, axes: int) -> list[Array]:
+    """Axes of a closure's primitives in the axes of a node (0: of the base); zero for spherical ones."""
+    joint = placed.robot.joints[index]
+    first, second = placed.joint_frames(index, axes)
+    return [
+        ZERO
+        if primitive is Primitive.BALL
+        else second.R[:, 1]
+        if joint.kind is JointKind.UNIVERSAL and number == 1
+        else first.R[:, primitive.axis]
+        for number, primitive in enumerate(joint.primitives)
+    ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +72,7 @@ def closure_rates(placed: Placed) -> dict[int, ClosureRate]:
             joint: Joint = robot.joints[tie.joint]
             if tie.joint in driven or robot.numeric.joints[tie.joint].rotor_inertia:
                 turns = joint.kind is JointKind.REVOLUTE
-                found[tie.joint] = ClosureRate(tie, closure_axes(placed, tie)[0], turns)
+                found[tie.joint] = ClosureRate(tie, closure_axes(placed, tie.joint, tie.axes)[0], turns)
     return found
 
 

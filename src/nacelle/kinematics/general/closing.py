@@ -21,7 +21,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nacelle.kinematics.general.chain import Chains
 from nacelle.kinematics.general.legs import Legs, Rates, plus_times
 from nacelle.kinematics.general.loops import Loop
 from nacelle.kinematics.general.motion import angular_velocity, columns, with_root
@@ -131,18 +130,15 @@ def _open(placed: Placed, tie: Tie) -> list[Scalar]:
     if isinstance(tie.link, Rod):
         d = tie.rows[0].force
         return [0.5 * (dot(d, d) - tie.link.length2)]
-    joint = placed.robot.joints[tie.joint]
-    near, far = _frames(placed, tie, joint)
-    return _gaps(joint, tie, near, far, 1.0 if tie.first else -1.0)
+    first, second = placed.joint_frames(tie.joint, tie.axes)
+    near, far = (first, second) if tie.first else (second, first)
+    return _gaps(placed.robot.joints[tie.joint], tie, near, far, 1.0 if tie.first else -1.0)
 
 
 def _open_loop(placed: Placed, loop: Loop) -> list[Scalar]:
     """What the rows of a loop of the nacelle leave open: of the second body against the first."""
-    joint = placed.robot.joints[loop.tie.joint]
-    poses = placed.nacelle.poses
-    first = poses[joint.predecessor] @ joint.frame_predecessor
-    second = poses[joint.successor] @ joint.frame_successor
-    return _gaps(joint, loop.tie, first, second, 1.0)
+    frames = placed.joint_frames(loop.tie.joint, 0)
+    return _gaps(placed.robot.joints[loop.tie.joint], loop.tie, *frames, 1.0)
 
 
 def _gaps(joint: Joint, tie: Tie, near: Pose, far: Pose, sign: float) -> list[Scalar]:
@@ -173,27 +169,6 @@ def _along(row: Row, gap: Array) -> Scalar:
     for e, entry in zip(row.force.tolist(), gap.tolist(), strict=True):
         value = plus_times(value, e, entry)
     return value
-
-
-def _frames(placed: Placed, tie: Tie, joint: Joint) -> tuple[Pose, Pose]:
-    """The joint frames of a closure on the leg's side and on the other, in the tie's axes."""
-    sides = [(joint.predecessor, joint.frame_predecessor), (joint.successor, joint.frame_successor)]
-    near, far = sides if tie.first else sides[::-1]
-    return _seen(placed, tie.axes, *near), _seen(placed, tie.axes, *far)
-
-
-def _seen(placed: Placed, axes: int, body: int, frame: Pose) -> Pose:
-    """A frame of a body in the axes of a node."""
-    chains: Chains = placed.chains
-    if body in chains.place:
-        node, own = chains.place[body]
-        at = own @ frame
-        top = chains.common(node, axes)
-        R = [chains.down(axes, chains.up(node, at.R[:, k], top), top) for k in range(3)]
-        return Pose(np.stack(R, axis=1), chains.seen(axes, chains.point(node, at.p, top), top))
-    at = placed.nacelle.poses[body] @ frame
-    R = [chains.down(axes, at.R[:, k]) for k in range(3)]
-    return Pose(np.stack(R, axis=1), chains.seen(axes, at.p))
 
 
 def _rod_turn(

@@ -24,6 +24,7 @@ from nacelle.kinematics.mechanism.mobility import Spin
 from nacelle.kinematics.tree.configuration import Configuration, configuration
 from nacelle.model.leg import PLATFORM
 from nacelle.model.robot import Robot
+from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array, Scalar, pack
 
 
@@ -161,6 +162,25 @@ class Placed:
     nacelle: Nacelle
     rods: tuple[Rod, ...]
     ties: tuple[tuple[Tie, ...], ...]
+
+    def joint_frames(self, index: int, axes: int) -> tuple[Pose, Pose]:
+        """Frames of a joint on its first and its second body, seen from a node (0: from the base)."""
+        joint = self.robot.joints[index]
+        return (
+            self._seen(axes, joint.predecessor, joint.frame_predecessor),
+            self._seen(axes, joint.successor, joint.frame_successor),
+        )
+
+    def _seen(self, axes: int, body: int, frame: Pose) -> Pose:
+        """A frame of a body, seen from a node."""
+        chains = self.chains
+        if body in chains.place:
+            node, own = chains.place[body]
+            at, top = own @ frame, chains.common(node, axes)
+        else:
+            node, at, top = 0, self.nacelle.poses[body] @ frame, 0
+        R = [chains.down(axes, chains.up(node, at.R[:, k], top), top) for k in range(3)]
+        return Pose(np.stack(R, axis=1), chains.seen(axes, chains.point(node, at.p, top), top))
 
 
 def place(
