@@ -321,14 +321,12 @@ def kinetic_energy(legs: Legs, motion: Motion, numbers: Numbers) -> Scalar:
             total = plus_times(total, 0.5, dot(v, pack([_weighed(row, v) for row in K])))
         else:
             total = plus_times(total, 1.0, residual_energy(legs, tie, form, v, motion.u[bar.rate]))
-    for joint, closing in closure_rates(placed).items():
-        drive = placed.robot.joints[joint]
-        if placed.robot.numeric.joints[joint].rotor_inertia:
+    for closing in closure_rates(placed).values():
+        if not is_zero(closing.rotor):
             gamma, nacelle = closing.unit_force(legs)
             speed: Scalar = 0.0
             for rates, factors in ((motion.u, gamma), (motion.w, nacelle)):
                 for key_, factor in factors.items():
                     speed = plus_times(speed, factor, rates[key_])
-            inertia = drive.gear_ratio * drive.gear_ratio * drive.rotor_inertia
-            total = plus_times(total, 0.5 * inertia, speed * speed)
+            total = plus_times(total, 0.5 * closing.rotor, speed * speed)
     return total

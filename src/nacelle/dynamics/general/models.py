@@ -45,7 +45,7 @@ from nacelle.kinematics.general.placed import (
 )
 from nacelle.kinematics.general.plan import is_turned, plan_of
 from nacelle.kinematics.general.solve import determinant
-from nacelle.kinematics.general.vectors import all_zero, turned, turning
+from nacelle.kinematics.general.vectors import all_zero, is_zero, turned, turning
 from nacelle.kinematics.jacobian import scales
 from nacelle.kinematics.shapes import of_actuators, of_pose, of_twist, of_unknowns
 from nacelle.model.leg import PLATFORM
@@ -112,11 +112,10 @@ def required(legs: Legs, moving: Motion, counted: Counted, tau: Array | None = N
     placed, plan = legs.placed, legs.plan
     into = Required(placed)
     require_inertia(legs, moving, numbers_of(placed, plan), into)
-    for joint, rate in closure_rates(placed).items():
-        drive = placed.robot.joints[joint]
-        if placed.robot.numeric.joints[joint].rotor_inertia:
-            inertia = drive.gear_ratio * drive.gear_ratio * drive.rotor_inertia
-            into.along_closure(legs, rate, inertia * closure_acceleration(legs, moving, rate))
+    closing = closure_rates(placed).values()
+    for rate in closing:
+        if not is_zero(rate.rotor):
+            into.along_closure(legs, rate, rate.rotor * closure_acceleration(legs, moving, rate))
     require_rods(legs, moving, into, counted)
     require_bars(legs, moving, into, counted, numbers_of(placed, plan).ends)
     require_efforts(legs, moving, into, counted)
@@ -125,10 +124,9 @@ def required(legs: Legs, moving: Motion, counted: Counted, tau: Array | None = N
     if tau is not None:
         for place_, k in active_rates(placed.robot).items():
             into.along(place_, -tau[k])
-        for joint, closing in closure_rates(placed).items():
-            for k, actuator in enumerate(placed.robot.actuators):
-                if actuator.joint == joint:
-                    into.along_closure(legs, closing, -tau[k])
+        for rate in closing:
+            if rate.actuator is not None:
+                into.along_closure(legs, rate, -tau[rate.actuator])
     return into
 
 
@@ -258,11 +256,10 @@ def mass(legs: Legs) -> Array:
     """Mass matrix (n, n) along the reduced twist, with rotors at closures."""
     placed = legs.placed
     M = mass_matrix(legs, numbers_of(placed, legs.plan))
-    for joint, rate in closure_rates(placed).items():
-        drive = placed.robot.joints[joint]
-        if placed.robot.numeric.joints[joint].rotor_inertia:
+    for rate in closure_rates(placed).values():
+        if not is_zero(rate.rotor):
             row = pack(legs.held_along_v(*rate.unit_force(legs)))
-            M = M + (drive.gear_ratio * drive.gear_ratio * drive.rotor_inertia) * np.outer(row, row)
+            M = M + rate.rotor * np.outer(row, row)
     return M
 
 

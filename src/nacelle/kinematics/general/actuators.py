@@ -10,7 +10,7 @@ from nacelle.kinematics.general.placed import Placed, active_rates
 from nacelle.kinematics.general.tie_motion import onto_nacelle, tie_columns
 from nacelle.kinematics.general.ties import Tie
 from nacelle.kinematics.general.vectors import ZERO
-from nacelle.model.joint import Joint, JointKind, Primitive
+from nacelle.model.joint import JointKind, Primitive
 from nacelle.spatial.scalar import Array, Scalar, dot, pack
 
 
@@ -36,11 +36,15 @@ class ClosureRate:
         tie: its tie.
         e: its axis in the tie's axes.
         turns: whether it is revolute.
+        actuator: number of its actuator; None if it is passive.
+        rotor: inertia of its rotor seen from the joint, kg m^2 or kg; 0 without one.
     """
 
     tie: Tie
     e: Array
     turns: bool
+    actuator: int | None
+    rotor: Scalar
 
     def unit_force(self, legs: Legs) -> tuple[Rates, Rates]:
         """A unit force along it: forces along the rates of the leg, and along those of the nacelle."""
@@ -63,16 +67,20 @@ class ClosureRate:
 def closure_rates(placed: Placed) -> dict[int, ClosureRate]:
     """For every closure with an actuator or a rotor its rate."""
     robot = placed.robot
-    driven = {actuator.joint for actuator in robot.actuators}
+    driven = {actuator.joint: k for k, actuator in enumerate(robot.actuators)}
     found: dict[int, ClosureRate] = {}
     for ties in placed.ties:
         for tie in ties:
             if tie.joint < 0:
                 continue
-            joint: Joint = robot.joints[tie.joint]
-            if tie.joint in driven or robot.numeric.joints[tie.joint].rotor_inertia:
-                turns = joint.kind is JointKind.REVOLUTE
-                found[tie.joint] = ClosureRate(tie, closure_axes(placed, tie.joint, tie.axes)[0], turns)
+            joint, rotor = robot.joints[tie.joint], 0.0
+            if robot.numeric.joints[tie.joint].rotor_inertia:
+                rotor = joint.gear_ratio * joint.gear_ratio * joint.rotor_inertia
+            elif tie.joint not in driven:
+                continue
+            e = closure_axes(placed, tie.joint, tie.axes)[0]
+            turns = joint.kind is JointKind.REVOLUTE
+            found[tie.joint] = ClosureRate(tie, e, turns, driven.get(tie.joint), rotor)
     return found
 
 
@@ -80,10 +88,9 @@ def actuator_jacobian(legs: Legs) -> Array:
     """J_r^-1 (actuators, n): for every actuator what a unit force along it is along v."""
     robot = legs.placed.robot
     rows: dict[int, list[Scalar]] = {}
-    for rate, k in active_rates(robot).items():
-        rows[k] = legs.held_along_v({rate: 1.0}, {})
-    for joint, closing in closure_rates(legs.placed).items():
-        for k, actuator in enumerate(robot.actuators):
-            if actuator.joint == joint:
-                rows[k] = legs.held_along_v(*closing.unit_force(legs))
+    for place, k in active_rates(robot).items():
+        rows[k] = legs.held_along_v({place: 1.0}, {})
+    for rate in closure_rates(legs.placed).values():
+        if rate.actuator is not None:
+            rows[rate.actuator] = legs.held_along_v(*rate.unit_force(legs))
     return pack([rows[k] for k in range(len(robot.actuators))])
