@@ -21,7 +21,7 @@ def placed(name: str) -> tuple[nacelle.Robot, Plan, Placed]:
     robot = (RIGID[name].make(1) if name in RIGID else library_robot(name)).alike
     plan = plan_of(robot)
     x, y = plan.samples[1]
-    return robot, plan, place(robot, plan.mechanism, plan.parts, x, y)
+    return robot, plan, place(robot, plan.parts, x, y)
 
 
 @pytest.mark.parametrize("name", ROBOTS)

@@ -122,7 +122,7 @@ def _margins(robot: Robot, mechanism: Mechanism, now: Configuration) -> Array:
 
 def _eliminated(robot: Robot, now: Configuration, way: Way = WHOLE) -> Legs:
     plan = plan_of(robot, way)
-    return eliminated(plan, placed_at(plan, robot, now))
+    return eliminated(plan, placed_at(robot, plan.parts, now))
 
 
 @physics(x=of_pose, y=of_unknowns)

@@ -24,7 +24,6 @@ from nacelle.kinematics.general.motion import angular_velocity, columns, velocit
 from nacelle.kinematics.general.placed import Placed, Plan, place
 from nacelle.kinematics.general.vectors import ZERO
 from nacelle.kinematics.mechanism.assembly import rate_scale
-from nacelle.kinematics.mechanism.mechanism import Mechanism
 from nacelle.model.robot import Robot
 from nacelle.spatial.batch import Batch, from_samples
 from nacelle.spatial.scalar import Array, Scalar, pack
@@ -107,7 +106,7 @@ def _columns(robot: Robot, plan: Plan) -> tuple[list[tuple[int, int]], dict[Key,
     unit = rate_scale(robot)[list(plan.mechanism.independent)]
     v, a = rng.normal(size=(2, count, n)) * unit
     a = a * 3.0
-    placed = place(robot, plan.mechanism, plan.parts, from_samples(x, 1), from_samples(y, 1))
+    placed = place(robot, plan.parts, from_samples(x, 1), from_samples(y, 1))
     legs = eliminated(plan, placed)
     moving = motion(legs, from_samples(v, 1), from_samples(a, 1))
     chains, at_end = placed.chains, end_ties(placed)
@@ -234,23 +233,20 @@ def _orders(columns: dict[Key, Array], keys: tuple[Key, ...], depth: dict[int, i
     return listed
 
 
-def find_basis(
-    mechanism: Mechanism, plan: Plan, others: Sequence[Plan] = ()
-) -> tuple[list[tuple[int, int]], Basis | None]:
+def find_basis(plan: Plan, others: Sequence[Plan] = ()) -> tuple[list[tuple[int, int]], Basis | None]:
     """The cheapest basis of a robot's numbers; None where rounding cannot tell what depends on what.
 
     Args:
-        mechanism: the robot's analysis.
-        plan: its plan.
+        plan: the robot's plan.
         others: plans of the same robot with other numbers, for a basis that holds for every geometry: numbers
             are passed on to the links before (`carried`), and what depends on what must do so by the same
             factors in all of these robots.
     """
-    robot = mechanism.robot
+    robot = plan.mechanism.robot
     with np.errstate(all="ignore"):
         ends, columns, sizes = _columns(robot, plan)
         x, y = plan.samples[0]
-        placed = place(robot, mechanism, plan.parts, x, y)
+        placed = place(robot, plan.parts, x, y)
         if others:
             columns, sizes = _in_lengths(columns, sizes, placed)
         for other in others:
@@ -258,11 +254,11 @@ def find_basis(
             if more.keys() != columns.keys():
                 return ends, None
             state = other.samples[0]
-            at = place(other.mechanism.robot, other.mechanism, other.parts, *state)
+            at = place(other.mechanism.robot, other.parts, *state)
             more, more_sizes = _in_lengths(more, more_sizes, at)
             columns = {key: np.concatenate([own, more[key]]) for key, own in columns.items()}
             sizes = {key: float(np.hypot(own, more_sizes[key])) for key, own in sizes.items()}
-    own_numbers = inertial_numbers(placed, plan)
+    own_numbers = inertial_numbers(placed)
     if others:
         own_numbers = in_lengths(carried(own_numbers, placed), lengths(placed))
     numbers = as_list(own_numbers, {})

@@ -88,7 +88,7 @@ def require_efforts(legs: Legs, motion: Motion, into: Required, counted: Counted
     nacelle = set(robot.nacelle.joints)
     for j in range(robot.tree):
         joint = robot.joints[j]
-        if joint.successor in legs.plan.parts.omitted:
+        if joint.successor in legs.placed.parts.omitted:
             continue
         rate = robot.platform_nv + robot.v_slices[j].start
         rates = motion.w if j in nacelle else motion.u

@@ -243,9 +243,9 @@ def _unit_twist(legs: Legs, k: int) -> Array:
     """The twist v (n,) at a unit rate k, which is that of the pole where points are counted from it."""
     nacelle, independent = legs.placed.nacelle, legs.plan.mechanism.independent
     unit: Array = np.eye(len(independent))[k]
-    if nacelle.start is None or independent[k] < 3:
+    if nacelle.pole is None or nacelle.pole.local is None or independent[k] < 3:
         return unit
-    arm = product(nacelle.poses[PLATFORM].R, nacelle.start)
+    arm = product(nacelle.poses[PLATFORM].R, nacelle.pole.local)
     moved = turned(np.eye(3)[independent[k] - 3], arm)
     return pack([-moved[rate] if rate < 3 else unit[i] for i, rate in enumerate(independent)])
 

@@ -190,11 +190,11 @@ def _wrench(p: Array, body: _Accelerated, R: Array) -> tuple[Array, Array]:
 
 def _require_bodies(legs: Legs, motions: Motions, power: VirtualPower) -> None:
     """Inertia and weight of all bodies but rods."""
-    placed, plan = legs.placed, legs.plan
+    placed = legs.placed
     robot, chains = placed.robot, placed.chains
     for body in range(1, len(robot.bodies)):
         node, own = chains.place.get(body, (-1, identity()))
-        if body in plan.parts.omitted or node == 0:
+        if body in placed.parts.omitted or node == 0:
             continue
         parts = [
             (weight, _nacelle_body(part, body) if node < 0 else _node_body(legs, part, body))

@@ -11,7 +11,6 @@ from nacelle.kinematics.general.legs import eliminated
 from nacelle.kinematics.general.placed import LegOrder, Parts, Placed, Plan, SolveOrder
 from nacelle.kinematics.general.solve import constant_columns, constant_rows, pivot_order, reduced
 from nacelle.kinematics.mechanism.assembly import rate_scale
-from nacelle.kinematics.mechanism.mechanism import Mechanism
 from nacelle.spatial.rounding import middle
 from nacelle.spatial.scalar import Array
 
@@ -91,19 +90,20 @@ def _gains_constants(columns: Array) -> bool:
 
 
 def rows_that_decide(
-    mechanism: Mechanism, placed: list[Placed], legs: list[LegOrder]
+    parts: Parts, placed: list[Placed], legs: list[LegOrder]
 ) -> tuple[list[LegOrder], tuple[int, ...], bool]:
     """Choose the rows that decide the dependent rates of the nacelle: those that are most independent.
 
     Beside them it says whether the nacelle's own rows that were not chosen are zero for good.
     """
+    mechanism = parts.mechanism
     if not mechanism.dependent:
         return legs, (), True
     scale = rate_scale(mechanism.robot)[list(mechanism.dependent)]
     tables = []
     for at in placed:
         trial = [LegOrder(leg.order, leg.zeros, leg.order.left, leg.units) for leg in legs]
-        found = eliminated(Plan(mechanism, Parts(), tuple(trial), (), None, 1.0, None, ()), at)
+        found = eliminated(Plan(parts, tuple(trial)), at)
         rows = [loop.coefficients(at.nacelle, row) for loop in found.loops for row in loop.tie.rows]
         own = len(rows)
         keys = [(k, row) for k, leg in enumerate(trial) for row in leg.kept]

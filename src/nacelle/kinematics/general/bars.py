@@ -159,7 +159,7 @@ def bar_bodies(robot: Robot, bars: tuple[int, ...]) -> frozenset[int]:
     return frozenset(found)
 
 
-def bars_of(robot: Robot, mechanism: Mechanism, legs: tuple[int, ...], up: int) -> dict[int, Bar]:
+def bars_of(robot: Robot, mechanism: Mechanism, legs: tuple[int, ...], up: int = 2) -> dict[int, Bar]:
     """The bars of a robot with its numbers, which may be symbols; `up` as `Bar` has it."""
     found: dict[int, Bar] = {}
     for k in legs:

@@ -18,7 +18,7 @@ import numpy as np
 from nacelle.kinematics.general.elimination import Factors, factorise
 from nacelle.kinematics.general.loops import Loop, nacelle_loops
 from nacelle.kinematics.general.motion import NodeMotion, outward
-from nacelle.kinematics.general.nacelle import Frame
+from nacelle.kinematics.general.nacelle import Frame, PoleFrame
 from nacelle.kinematics.general.placed import Placed, Plan
 from nacelle.kinematics.general.solve import Solved, eliminate
 from nacelle.kinematics.general.tie_motion import (
@@ -278,7 +278,7 @@ def motion(
     heavy: frozenset[int] = frozenset(),
     *,
     friction: bool = True,
-    is_held: bool = False,
+    pole_held: bool = False,
 ) -> Motion:
     """The motion of everything at a reduced twist v and its derivative a.
 
@@ -288,7 +288,7 @@ def motion(
         a: its derivative.
         heavy: as `Moving` has it.
         friction: as `Moving` has it.
-        is_held: whether it is the pole that has no acceleration, and a is zero.
+        pole_held: whether it is the platform's pole that has no acceleration; a is zero.
     """
     placed = legs.placed
     gravity = np.asarray(placed.robot.gravity)
@@ -298,15 +298,24 @@ def motion(
     w_dot = legs.nacelle_accelerations(a, legs.bias(u, still))
     free = placed.nacelle.frames(w, w_dot, ZERO)
     frames = {body: replace(frame, a=add(frame.a, -gravity)) for body, frame in free.items()}
-    if is_held:
-        free[PLATFORM] = free[PLATFORM].held_at_start(ZERO)
-        frames[PLATFORM] = frames[PLATFORM].held_at_start(-gravity)
+    if pole_held:
+        for listed, a_pole in ((free, ZERO), (frames, -gravity)):
+            platform = listed[PLATFORM]
+            assert isinstance(platform, PoleFrame)
+            listed[PLATFORM] = platform.with_pole_at(a_pole)
     chains = placed.chains
 
     def state(u_dot: Rates) -> Moving:
-        nodes = outward(chains, u, u_dot, frames, 0, gravity)
         return Moving(
-            chains, u, nodes, frames, outward(chains, u, u_dot, free), free, gravity, heavy, friction
+            chains,
+            u,
+            nodes=outward(chains, u, u_dot, frames, gravity=gravity),
+            frames=frames,
+            weightless=outward(chains, u, u_dot, free),
+            free=free,
+            gravity=gravity,
+            heavy=heavy,
+            friction=friction,
         )
 
     u_dot = legs.accelerations(state({}))

@@ -64,6 +64,7 @@ def outward(
     u: dict[int, Scalar],
     u_dot: dict[int, Scalar],
     frames: Mapping[int, Frame],
+    *,
     top: int = 0,
     gravity: Array = ZERO,
 ) -> dict[int, NodeMotion]:

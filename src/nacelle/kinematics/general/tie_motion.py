@@ -86,7 +86,7 @@ class Moving:
         """Motion of the nodes of a loop inside a leg, relative to what both sides have in common."""
         if tie.axes == 0 and tie.hangs(self.chains):
             return self.nodes
-        return outward(self.chains, self.u, {}, {}, tie.axes)
+        return outward(self.chains, self.u, {}, {}, top=tie.axes)
 
 
 def outer_velocity(chains: Chains, tie: Tie, frames: dict[int, Frame]) -> tuple[Array, Array]:
