@@ -51,18 +51,12 @@ def require_rods(legs: Legs, motion: Motion, into: Required, counted: Counted) -
                 # For the rod's angular velocity, and for a moment on it as a pair of forces.
                 over = scaled(divide(1.0, rod.length2), d)
                 w = turned(over, _slip_of(legs, motion, tie))
-                near, far = terms if rod.bodies[0] == _leg_body(placed, rod) else terms[::-1]
+                near, far = terms if tie.first else terms[::-1]
                 n_own = _ball(near, add(w, -w_own), counted.smooth)
                 n_far = _ball(far, add(w, -w_far), counted.smooth)
                 pair = turned(add(n_own, n_far), over)
                 f_far, f_own = add(f_far, pair), add(f_own, -pair)
             on_both_sides(placed, into, (leg, number), tie, (f_own, -n_own), (f_far, -n_far))
-
-
-def _leg_body(placed: Placed, rod: Rod) -> int:
-    inside = [body in placed.chains.place for body in rod.bodies]
-    side = 0 if inside[0] and (not inside[1] or placed.chains.place[rod.bodies[0]][0]) else 1
-    return rod.bodies[side]
 
 
 def _ball(friction: Any, rate: Array, smooth: float | None) -> Array:

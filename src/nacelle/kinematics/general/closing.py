@@ -27,7 +27,8 @@ from nacelle.kinematics.general.motion import angular_velocity, columns, with_ro
 from nacelle.kinematics.general.nacelle import Frame
 from nacelle.kinematics.general.placed import Placed, Plan
 from nacelle.kinematics.general.tie_motion import given_rates, slip
-from nacelle.kinematics.general.ties import Rod, Row, Tie, locked_axes
+from nacelle.kinematics.general.tie_rows import locked_axes
+from nacelle.kinematics.general.ties import Rod, Row, Tie
 from nacelle.kinematics.general.vectors import ZERO, add, scaled, turned
 from nacelle.kinematics.tree.spanning_tree import step_motion
 from nacelle.model.joint import Joint, Primitive

@@ -17,7 +17,8 @@ from nacelle.kinematics.general.elimination import Order
 from nacelle.kinematics.general.nacelle import Nacelle, Pole, nacelle_at
 from nacelle.kinematics.general.rods import rods_of
 from nacelle.kinematics.general.solve import ConstantRows, eliminate, reduced
-from nacelle.kinematics.general.ties import Rod, Tie, bar_tie, closure_tie, rod_tie, spin_tie
+from nacelle.kinematics.general.tie_rows import bar_tie, closure_tie, rod_tie, spin_tie
+from nacelle.kinematics.general.ties import Rod, Tie
 from nacelle.kinematics.legs.axes import TOLERANCE
 from nacelle.kinematics.mechanism.mechanism import Mechanism
 from nacelle.kinematics.mechanism.mobility import Spin

@@ -9,7 +9,8 @@ from nacelle.kinematics.general.bars import flat
 from nacelle.kinematics.general.chain import Chains, Idle
 from nacelle.kinematics.general.motion import NodeMotion, columns, outward, velocity
 from nacelle.kinematics.general.nacelle import Frame, Nacelle
-from nacelle.kinematics.general.ties import Row, Tie, largest_entry
+from nacelle.kinematics.general.tie_rows import largest_entry
+from nacelle.kinematics.general.ties import Row, Tie
 from nacelle.kinematics.general.vectors import ZERO, add, scaled, turned
 from nacelle.spatial.scalar import Array, Scalar, cross, divide, dot, plus
 
