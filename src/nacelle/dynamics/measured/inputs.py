@@ -16,7 +16,8 @@ import numpy as np
 
 from nacelle.dynamics.general.bars import rod as rods
 from nacelle.dynamics.general.bars.demand import Demand, friction_along
-from nacelle.dynamics.general.bars.strut import end_mass, strut
+from nacelle.dynamics.general.bars.strut import strut
+from nacelle.dynamics.general.bars.strut_line import StrutMotion
 from nacelle.dynamics.general.required import Counted
 from nacelle.dynamics.measured.rod import Measured, end_share, from_drive, from_elements, rod
 from nacelle.errors import KinematicsError
@@ -58,13 +59,13 @@ class _Balance:
     def __init__(self, robot: Robot, counted: Counted, choice: Choice) -> None:
         mechanism = mechanism_of(robot)
         self.robot, self.mechanism, self.counted, self.choice = robot, mechanism, counted, choice
-        self.forms, self.numbers = read_legs(robot, mechanism), read_legs(robot.numeric, mechanism)
+        self.forms = read_legs(robot, mechanism)
         self.demands: list[Demand] = []
         self.moved: list[rods.Moved] = []
         self.a: Array = np.zeros(3)
         mass: Scalar = body_parameters(robot, PLATFORM)[0]
         for form in self.forms:
-            mass = mass + end_mass(form) if form.kind == "strut" else mass
+            mass = mass + form.rod[0] if form.kind == "strut" else mass
         self.mass = mass
 
     def _extra(self, leg: int) -> Scalar:
@@ -79,15 +80,15 @@ class _Balance:
         """A strut whose motion is measured."""
         gravity = np.asarray(self.robot.gravity)
         up = _upright(self.mechanism)
-        state = (r, v, a, gravity, np.zeros(3), self._extra(leg), up, self.counted)
-        self.demands.append(strut(self.forms[leg], self.numbers[leg], *state))
+        at = StrutMotion(r, v, a, gravity, np.zeros(3))
+        self.demands.append(strut(self.forms[leg], at, self._extra(leg), up, self.counted))
         self.moved.append(rods.Moved(r, v, np.zeros(3), np.zeros(3), 0.0, 0.0, np.zeros(3)))
         self.a = a if leg == 0 else self.a
 
     def add_rod(self, leg: int, at: Measured) -> None:
         """A rod whose motion is measured."""
         gravity = np.asarray(self.robot.gravity)
-        demand, moved = rod(self.forms[leg], self.numbers[leg], at, gravity, self._extra(leg), self.counted)
+        demand, moved = rod(self.forms[leg], at, gravity, self._extra(leg), self.counted)
         self.demands.append(demand)
         self.moved.append(moved)
         self.a = at.a2 if leg == 0 else self.a

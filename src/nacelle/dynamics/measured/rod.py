@@ -83,7 +83,7 @@ def end_share(form: LegForm) -> Scalar:
 
 
 def rod(
-    form: LegForm, numeric: LegForm, at: Measured, gravity: Array, extra: Scalar, counted: Counted
+    form: LegForm, at: Measured, gravity: Array, extra: Scalar, counted: Counted
 ) -> tuple[Demand, rods.Moved]:
     """Demand of a rod on a platform that does not turn, with a mass `extra` of it at B; base axes."""
     turns, g = form.drive.turns, flat(form, gravity)
@@ -93,7 +93,7 @@ def rod(
     q, q_dot, q_ddot = at.drive
     mass, c1, c2 = form.rod[0], form.rod[3] / form.length, end_share(form)
     moved = rods.Moved(at.r, at.v, g1, g2, q_dot, divide(1.0, lever), at.arm)
-    part = rods.turning(form, numeric, moved, ZERO, counted)
+    part = rods.turning(form, moved, ZERO, counted)
     # Along the drive: (c_1 - c_2) g_2, the mass at A, the carriage, the turning part.
     if at.by_end or not is_zero(extra):
         G = add(scaled(c2 + extra, g2), scaled(c1 - c2, g1))

@@ -37,7 +37,6 @@ class Bar:
 
     Attributes:
         form: the leg, in base axes; its numbers may be symbols.
-        numeric: the same with the robot's own numbers.
         rate: place in u of its drive.
         carrier: the body that carries A.
         A: in the frame of that body, m.
@@ -46,7 +45,6 @@ class Bar:
     """
 
     form: LegForm
-    numeric: LegForm
     rate: int
     carrier: int
     A: Array
@@ -60,7 +58,7 @@ class Bar:
 
     def turns_alone(self, friction: bool) -> bool:
         """Whether its velocity v is needed for its length alone: no inertia or friction of turning."""
-        p, inertia = self.form.passive, self.numeric.rod
+        p, inertia = self.form.passive, at_sample(self.form.rod)
         if friction and (p.first or p.second or p.ball or p.end or p.still):
             return False
         return self.form.pivot != "U" or not (np.any(inertia[4:] != 0.0) or np.any(inertia[1:3] != 0.0))
@@ -118,12 +116,12 @@ def find_bars(mechanism: Mechanism, *, uneven: bool = True) -> tuple[int, ...]:
     return tuple(forms)
 
 
-def is_uneven(numeric: LegForm) -> bool:
+def is_uneven(form: LegForm) -> bool:
     """Whether a rod on a universal joint has products of inertia, or its centre of mass beside its line."""
-    p = numeric.rod
+    p = at_sample(form.rod)
     products, inertia = float(np.max(np.abs(p[[5, 7, 8]]))), float(np.max(np.abs(p[4:]), initial=1e-300))
     beside, first = float(np.max(np.abs(p[1:3]))), max(float(np.max(np.abs(p[1:4]))), 1e-300)
-    is_rod = numeric.kind == "rod" and numeric.pivot == "U"
+    is_rod = form.kind == "rod" and form.pivot == "U"
     return is_rod and (products > TOLERANCE * inertia or beside > TOLERANCE * first)
 
 
@@ -163,15 +161,15 @@ def bars_of(robot: Robot, mechanism: Mechanism, legs: tuple[int, ...], up: int =
     """The bars of a robot with its numbers, which may be symbols; `up` as `Bar` has it."""
     found: dict[int, Bar] = {}
     for k in legs:
-        form, numeric = read_leg(robot, mechanism, k), read_leg(robot.numeric, mechanism, k)
+        form = read_leg(robot, mechanism, k)
         drive = robot.joints[robot.actuators[form.drive.number].joint]
         rate = robot.platform_nv + robot.v_slices[robot.actuators[form.drive.number].joint].start
         if form.kind == "strut":
-            found[k] = Bar(form, numeric, rate, BASE, form.A, (0.0, 0.0, 0.0), up)
+            found[k] = Bar(form, rate, BASE, form.A, (0.0, 0.0, 0.0), up)
             continue
         A = (drive.frame_successor @ Pose(np.eye(3), form.elbow)).p
         mass, c1, c2 = form.rod[0], form.rod[3] / form.length, form.rod[4] / (form.length * form.length)
-        found[k] = Bar(form, numeric, rate, drive.successor, A, (mass - 2.0 * c1 + c2, c2, c1 - c2), up)
+        found[k] = Bar(form, rate, drive.successor, A, (mass - 2.0 * c1 + c2, c2, c1 - c2), up)
     return found
 
 

@@ -26,7 +26,7 @@ from nacelle.kinematics.tree.configuration import Configuration, configuration
 from nacelle.model.leg import PLATFORM
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
-from nacelle.spatial.scalar import Array, Scalar, pack
+from nacelle.spatial.scalar import Array, Scalar, at_sample, pack
 
 
 @dataclass(frozen=True)
@@ -244,7 +244,7 @@ def _feet(parts: Parts, bars: dict[int, Bar]) -> list[Array] | None:
     """
     if len(parts.mechanism.independent) != 6 or parts.way.turned or not _are_struts(parts, bars):
         return None
-    height = np.array([float(bar.numeric.A[parts.up]) for bar in bars.values()])
+    height = np.array([float(at_sample(bar.form.A)[parts.up]) for bar in bars.values()])
     flat = float(np.ptp(height)) <= TOLERANCE * parts.mechanism.robot.size
     # At one height for good.
     level = bars[0].form.A[parts.up]

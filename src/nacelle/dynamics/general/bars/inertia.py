@@ -35,7 +35,7 @@ def bar_inertia(legs: Legs, tie: Tie, form: LegForm, drive: Scalar, mass: Scalar
     """
     assert tie.bar is not None
     if tie.bar.is_strut:
-        K = strut_inertia(form, tie.bar.numeric, line(legs, tie), mass, geared=True)
+        K = strut_inertia(form, line(legs, tie), mass)
     else:
         K = _rod_inertia(legs, tie, tie.bar, form, drive, mass)
     if not tie.axes:
@@ -49,7 +49,7 @@ def bar_inertia(legs: Legs, tie: Tie, form: LegForm, drive: Scalar, mass: Scalar
 def _beyond(legs: Legs, tie: Tie, bar: Bar, form: LegForm) -> tuple[Array, Residual | None]:
     """dA/dq, and what a rod has beyond its masses."""
     c = tie_columns(legs.placed.chains, tie)[bar.rate][0]
-    return c, residual(form, bar.numeric, line(legs, tie), c)
+    return c, residual(form, line(legs, tie), c)
 
 
 def _rod_inertia(legs: Legs, tie: Tie, bar: Bar, form: LegForm, drive: Scalar, mass: Scalar) -> Array:

@@ -15,6 +15,7 @@ import numpy as np
 from nacelle.dynamics.general.bars.demand import friction_along
 from nacelle.dynamics.general.bars.rod import Moved, lean, turn, turning
 from nacelle.dynamics.general.bars.strut import strut
+from nacelle.dynamics.general.bars.strut_line import StrutMotion
 from nacelle.dynamics.general.required import Counted, Required, on_both_sides
 from nacelle.kinematics.bars.form import LegForm
 from nacelle.kinematics.general.bars import Bar, flat, hinge_side
@@ -90,7 +91,7 @@ def _require_strut(
     gravity = chains.down(tie.axes, np.asarray(legs.placed.robot.gravity))
     w = chains.down(tie.axes, motion.frames[tie.body].w)
     state = (line(legs, tie), motion.state.slip(tie), flat(form, motion.state.gap(tie)))
-    demand = strut(form, bar.numeric, *state, gravity, w, mass, bar.up, counted, geared=True)
+    demand = strut(form, StrutMotion(*state, gravity, w), mass, bar.up, counted, geared=True)
     into.on_tie(key, demand.G, demand.moment)
     into.along(bar.rate, demand.own)
 
@@ -119,7 +120,7 @@ def _require_rod(
     assert tie.bar is not None
     assert tie.body is not None
     w = legs.placed.chains.down(tie.axes, motion.frames[tie.body].w)
-    part = turning(form, tie.bar.numeric, _moved(legs, motion, key, tie, form), w, counted)
+    part = turning(form, _moved(legs, motion, key, tie, form), w, counted)
     on_both_sides(legs.placed, into, key, tie, (part.force - part.G, ZERO), (part.G, part.moment))
     into.along(tie.bar.rate, part.reaction)
     return part.about_a

@@ -29,7 +29,7 @@ from nacelle.kinematics.general.bars import is_uneven
 from nacelle.kinematics.general.vectors import ZERO, is_zero
 from nacelle.kinematics.legs.axes import TOLERANCE
 from nacelle.model.joint import JointKind
-from nacelle.spatial.scalar import Array, Scalar, cross, divide, dot, pack, sqrt
+from nacelle.spatial.scalar import Array, Scalar, at_sample, cross, divide, dot, pack, sqrt
 
 
 class Moved(NamedTuple):
@@ -112,7 +112,7 @@ class Residual(NamedTuple):
     G: Scalar = 0.0
 
 
-def residual(form: LegForm, numeric: LegForm, r: Array, c: Array) -> Residual | None:
+def residual(form: LegForm, r: Array, c: Array) -> Residual | None:
     """What a rod's masses do not have of its kinetic energy; c = dA/dq. None where they have all.
 
     With h_1, h_2 the first moments beside the line, in e_1, e_2, e_3,
@@ -122,13 +122,13 @@ def residual(form: LegForm, numeric: LegForm, r: Array, c: Array) -> Residual | 
     """
     axis, p, L = form.first, form.rod, form.length
     if form.pivot == "R":
-        if not is_beside(numeric):
+        if not is_beside(form):
             return None
         s = divide(1.0, L * L) * cross(axis, r)
         # The first moment across the line is -h_2 axis x r / L.
         return Residual(s, 0.0, F=(p[2] / L) * dot(r, c))
     spin = _spin(form, r)
-    if not is_uneven(numeric):
+    if not is_uneven(form):
         whole = is_zero(spin.p1) and is_zero(spin.D)
         return None if whole else Residual(spin.b, (spin.p1 * spin.sigma - spin.D) * spin.sigma)
     share = divide(1.0, sqrt(spin.rho2))
@@ -140,16 +140,16 @@ def residual(form: LegForm, numeric: LegForm, r: Array, c: Array) -> Residual | 
     return Residual(spin.sigma * spin.b, A, -share * axis, p[5] * up + p[7] * across, F, p[2] * dot(e3, c))
 
 
-def turning(form: LegForm, numeric: LegForm, at: Moved, w_end: Array, counted: Counted) -> Turned:
+def turning(form: LegForm, at: Moved, w_end: Array, counted: Counted) -> Turned:
     """What a rod's turning requires; `w_end` is the angular velocity of the nacelle's body at B."""
     if form.pivot == "R":
-        return _hinged(form, numeric, at, w_end, counted)
+        return _hinged(form, at, w_end, counted)
     if form.pivot == "S":
         return _between_spherical(form, at, w_end, counted)
-    return _crossed(form, numeric, at, w_end, counted)
+    return _crossed(form, at, w_end, counted)
 
 
-def _crossed(form: LegForm, numeric: LegForm, at: Moved, w_end: Array, counted: Counted) -> Turned:
+def _crossed(form: LegForm, at: Moved, w_end: Array, counted: Counted) -> Turned:
     """A rod on a universal joint."""
     first, passive, r, v = form.first, form.passive, at.r, at.v
     y, b, rho2, sigma, p1, D = _spin(form, r)
@@ -163,7 +163,7 @@ def _crossed(form: LegForm, numeric: LegForm, at: Moved, w_end: Array, counted: 
     M = M + friction_along(passive.still, rate, h, counted)
     T: Scalar = 0.0
     force: Array = ZERO
-    if is_uneven(numeric):
+    if is_uneven(form):
         moments, force = _general(form, at, (y, b, rho2, sigma), (along, rate))
         M, T = M + moments[0], moments[1]
     elif not (is_zero(p1) and is_zero(D)):
@@ -184,10 +184,10 @@ def _crossed(form: LegForm, numeric: LegForm, at: Moved, w_end: Array, counted: 
     return Turned((M * sigma) * b - T * first, moment, force, reaction=reaction)
 
 
-def is_beside(numeric: LegForm) -> bool:
+def is_beside(form: LegForm) -> bool:
     """Whether a planar rod has its centre of mass beside its line."""
-    p = numeric.rod
-    return float(abs(p[2])) > TOLERANCE * max(float(np.max(np.abs(p[1:4]))), 1e-300)
+    moments = np.abs(at_sample(form.rod[1:4]))
+    return float(moments[1]) > TOLERANCE * max(float(np.max(moments)), 1e-300)
 
 
 def _general(
@@ -259,12 +259,12 @@ def turn(form: LegForm, r: Array, v: Array) -> Scalar:
     return divide(1.0, square) * dot(form.first, cross(r, v))
 
 
-def _hinged(form: LegForm, numeric: LegForm, at: Moved, w_end: Array, counted: Counted) -> Turned:
+def _hinged(form: LegForm, at: Moved, w_end: Array, counted: Counted) -> Turned:
     """A rod in a plane: a centre of mass beside its line, friction in both revolute joints."""
     axis = form.first
     G, force = ZERO, ZERO
     # The first moment across r, along axis x r: e_2 = e_3 x e_1 = -axis x e_3.
-    if is_beside(numeric):
+    if is_beside(form):
         beside = -form.rod[2] / form.length
         G, force = -beside * cross(axis, at.a1), beside * cross(axis, at.a2 - at.a1)
     if not counted.friction or not (form.passive.first or form.passive.end):
