@@ -167,7 +167,7 @@ def bars_of(robot: Robot, mechanism: Mechanism, legs: tuple[int, ...], up: int =
         if form.kind == "strut":
             found[k] = Bar(form, rate, BASE, form.A, (0.0, 0.0, 0.0), up)
             continue
-        A = (drive.frame_successor @ Pose(np.eye(3), form.elbow)).p
+        A = (drive.frame_successor @ Pose(np.eye(3), form.carriage.elbow)).p
         mass, c1, c2 = form.rod[0], form.rod[3] / form.length, form.rod[4] / (form.length * form.length)
         found[k] = Bar(form, rate, drive.successor, A, (mass - 2.0 * c1 + c2, c2, c1 - c2), up)
     return found

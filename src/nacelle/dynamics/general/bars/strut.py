@@ -61,15 +61,8 @@ def strut(
     """
     r, v, a, gravity, w_end = at
     products, beside = _products(form), _is_beside(form)
-    line = line_of(form, r, stretched=products is None and not beside)
-    first, stretch, y, b, rho2, l, il, il2 = line
-    along, n = dot(first, v), 0.0
-    if form.pivot == "U" and stretch == 1.0:
-        n = dot(r - y * first, v)
-        rv = n + y * along
-    else:
-        rv = dot(r, v)
-        n = (stretch * stretch) * rv - y * along
+    line = line_of(form, r, v, stretched=products is None and not beside)
+    first, stretch, y, b, av, rho2, rv, n, l, il, il2 = line
     iz = divide(1.0, r[up])
     column = pack([1.0 if k == up else r[k] * iz for k in range(3)])
 
@@ -99,12 +92,12 @@ def strut(
         H = H + stretch * friction_along(form.passive.first, stretch * rate, bv, counted)
         T: Scalar = (D * y) * (rate * rate)
         if counted.friction and form.passive.second:
-            turn = form.passive.side * (mu * y - along)
+            turn = form.passive.side * (mu * y - av)
             irho = divide(1.0, sqrt(rho2))
             second = friction_along(form.passive.second, turn * irho, turn, counted)
             T = T + form.passive.side * second * irho
         if products is not None or beside:
-            turning = strut_turning(line, at, (rv, along, n), (bv, ba))
+            turning = strut_turning(line, at, bv, ba)
             if products is not None:
                 M_a, M_1 = residual_moments(products, turning)
                 H, T = H + M_a, T + M_1 * turning.irho
@@ -117,7 +110,7 @@ def strut(
             moment = ball_friction(form.passive.end, w_end - w, counted.smooth)
             H = H - dot(first, moment)
             T = T - dot(b, moment) * sigma
-        G = G + _turned_force(line, (H, T, sigma), weight * gravity, (column, iz), up)
+        G = G + _turned_force(line, (H, T, sigma), (weight, gravity), (column, iz), up)
     else:
         pull, moment = _free_end(form, at, il2, counted)
         G = G + across(pull - weight * gravity)
@@ -146,7 +139,7 @@ def strut_inertia(form: LegForm, r: Array, extra: Scalar) -> Array:
         2 p_23 (rho y / l^2) s s^T + (p_12 rho + p_13 y) / l (s t^T + t s^T).
     """
     products = _products(form)
-    first, stretch, y, b, rho2, _, il, il2 = line_of(form, r, stretched=products is None)
+    first, stretch, y, b, _, rho2, *_, il, il2 = line_of(form, r, np.zeros(3), stretched=products is None)
     p, hl = form.tube[4] + form.rod[4], form.rod[3] * il
     N = p * il2 + hl + hl - rotor(form)
     along = (N * il2) * r
@@ -181,27 +174,40 @@ def _dot_across(b: Array, u: Array, up: int) -> Scalar:
 
 
 def _turned_force(
-    line: Line, turning: tuple[Scalar, Scalar, Scalar], weight: Array, column: tuple[Array, Scalar], up: int
+    line: Line,
+    turning: tuple[Scalar, Scalar, Scalar],
+    weight: tuple[Scalar, Array],
+    column: tuple[Array, Scalar],
+    up: int,
 ) -> Array:
-    """What of (H / rho^2) b - T a_1 - weight is left without multiples of r; `column` is r / z, 1 / z."""
+    """What of (H / rho^2) b - T a_1 - m g is left without multiples of r.
+
+    Args:
+        line: the strut's line.
+        turning: H, T and 1 / rho^2.
+        weight: m and g.
+        column: t = r / z and 1 / z, z the component of r along `up`.
+        up: the axis.
+    """
     first, b = line.first, line.b
-    (H, T, sigma), (t, iz) = turning, column
+    (H, T, sigma), (m, g), (t, iz) = turning, weight, column
     X = H * sigma
-    down = X * b[up] - T * first[up] - weight[up]
+    down = X * b[up] - T * first[up] - m * g[up]
     found: list[Scalar] = [0.0] * 3
     for k in ((up + 1) % 3, (up + 2) % 3):
+        hung = m * g[k]
         if is_zero(first[k]) and is_zero(first[up]):
             # Perpendicular to the first axis b_k - t_k b_z is +-rho^2 / z: no need for X.
             other = 3 - k - up
             sign = first[other] * (1.0 if (other + 1) % 3 == up else -1.0)
-            found[k] = (sign * iz) * H - weight[k] + t[k] * weight[up]
+            found[k] = (sign * iz) * H - hung + t[k] * (m * g[up])
         else:
-            found[k] = X * b[k] - T * first[k] - weight[k] - t[k] * down
+            found[k] = X * b[k] - T * first[k] - hung - t[k] * down
     return pack(found)
 
 
 def _free_end(form: LegForm, at: StrutMotion, il2: Scalar, counted: Counted) -> tuple[Array, Array]:
-    """Friction at both ends of a strut on a spherical or revolute joint: force at B, moment on the platform."""
+    """Friction at both ends of a strut on a spherical or revolute joint: force at B, moment there."""
     moment: Array = np.zeros(3)
     if not counted.friction:
         return np.zeros(3), moment

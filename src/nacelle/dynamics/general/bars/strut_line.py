@@ -41,14 +41,17 @@ class StrutMotion(NamedTuple):
 
 
 class Line(NamedTuple):
-    """The line of a strut.
+    """The line of a strut and its rates.
 
     Attributes:
         first: the first axis a_1 at A, or a multiple of it.
         stretch: the multiple.
         y: a_1 . r.
         b: a_1 x r.
+        av: a_1 . v.
         rho2: b . b.
+        rv: r . v.
+        n: r . v - y a_1 . v, or that multiple's square times it.
         l: |r|.
         il: 1 / l.
         il2: 1 / l^2.
@@ -58,29 +61,33 @@ class Line(NamedTuple):
     stretch: Scalar
     y: Scalar
     b: Array
+    av: Scalar
     rho2: Scalar
+    rv: Scalar
+    n: Scalar
     l: Scalar
     il: Scalar
     il2: Scalar
 
 
-def line_of(form: LegForm, r: Array, *, stretched: bool) -> Line:
-    """The line along r; an axis of any length is enough, and one with an entry 1 saves products."""
+def line_of(form: LegForm, r: Array, v: Array, *, stretched: bool) -> Line:
+    """The line along r that moves by v; an axis of any length is enough, and one with an entry 1 is short."""
     stretch = _stretch(form.first) if stretched else 1.0
     first = clean(stretch * form.first)
     y, b = dot(first, r), cross(first, r)
-    rho2: Scalar = 0.0
-    if form.pivot != "U":
-        l2 = dot(r, r)
-    elif stretch == 1.0:
+    av = dot(first, v)
+    if stretch == 1.0:
         rho2 = dot(b, b)
-        l2 = rho2 + y * y
+        l2 = rho2 + y * y if form.pivot == "U" else dot(r, r)
+        n = dot(r - y * first, v)
+        rv = n + y * av if form.pivot == "U" else dot(r, v)
     else:
-        l2 = dot(r, r)
-        rho2 = (stretch * stretch) * l2 - y * y
+        c = stretch * stretch
+        l2, rv = dot(r, r), dot(r, v)
+        rho2, n = c * l2 - y * y, c * rv - y * av
     l = sqrt(l2)
     il = divide(1.0, l)
-    return Line(first, stretch, y, b, rho2, l, il, il * il)
+    return Line(first, stretch, y, b, av, rho2, rv, n, l, il, il * il)
 
 
 def _stretch(axis: Array) -> Scalar:
@@ -103,19 +110,9 @@ class Turning:
     along: Scalar
 
 
-def strut_turning(
-    line: Line, at: StrutMotion, rates: tuple[Scalar, Scalar, Scalar], across: tuple[Scalar, Scalar]
-) -> Turning:
-    """How a strut turns.
-
-    Args:
-        line: its line, with a first axis of unit length.
-        at: its motion.
-        rates: r.v, a_1.v and n = r.v - y a_1.v.
-        across: b.v and b.a.
-    """
-    y, il, il2 = line.y, line.il, line.il2
-    (rv, av, n), (bv, ba) = rates, across
+def strut_turning(line: Line, at: StrutMotion, bv: Scalar, ba: Scalar) -> Turning:
+    """How a strut turns, from its line with a first axis of unit length, its motion, b.v and b.a."""
+    y, av, n, il, il2 = line.y, line.av, line.n, line.il, line.il2
     a1a, ra, vv = dot(line.first, at.a), dot(at.r, at.a), dot(at.v, at.v)
     rho = sqrt(line.rho2)
     irho = divide(1.0, rho)
@@ -123,7 +120,7 @@ def strut_turning(
     rate = bv * sigma
     accel = (ba - 2.0 * n * rate) * sigma
     drho = n * irho
-    mu = rv * il2
+    mu = line.rv * il2
     dmu = (ra + vv) * il2 - 2.0 * mu * mu
     up, along = rho * il, y * il
     # Derivatives of rho / l and y / l.
