@@ -9,7 +9,7 @@ axes.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -18,12 +18,12 @@ from nacelle.dynamics.general.bars.require import bars
 from nacelle.dynamics.general.inertia import PAIRS, Numbers, second_moments
 from nacelle.dynamics.general.inertial import reference_point
 from nacelle.kinematics.general.actuators import closure_rates
-from nacelle.kinematics.general.legs import Legs, Motion, Rates, plus_times
+from nacelle.kinematics.general.legs import Legs, Motion, Rates
 from nacelle.kinematics.general.motion import angular_velocity, columns, velocity, with_root
 from nacelle.kinematics.general.nacelle import Frame
 from nacelle.kinematics.general.tie_motion import outer_velocity, slip, tie_columns
 from nacelle.kinematics.general.ties import Rod, Tie
-from nacelle.kinematics.general.vectors import ZERO, add, all_zero, is_zero, scaled, turned
+from nacelle.kinematics.general.vectors import ZERO, add, all_zero, inner, is_zero, plus_times, scaled, turned
 from nacelle.model.leg import PLATFORM
 from nacelle.spatial.scalar import Array, Scalar, dot, pack, product
 
@@ -82,14 +82,6 @@ def _dots(v: Array, linear: Array, w: Array, angular: Array) -> Scalar:
     return total
 
 
-def _weighed(a: Array, b: Array) -> Scalar:
-    """Inner product in which zeros cost nothing."""
-    total: Scalar = 0.0
-    for x, y in zip(a.tolist(), b.tolist(), strict=True):
-        total = plus_times(total, x, y)
-    return total
-
-
 def held_point(legs: Legs, leg: int) -> int | None:
     """Number of the tie by which a leg holds the nacelle, if that is a point and nothing else.
 
@@ -127,24 +119,31 @@ def end_inertia(legs: Legs, leg: int, number: int, H: dict[tuple[int, int], Scal
     own = [rate for _, rate in factors.order.pivots]
     X = [factors.rates([1.0 if k == start + axis else 0.0 for k in range(count)]) for axis in range(3)]
     K: Square = [[0.0] * 3 for _ in range(3)]
-    for i in range(3):
-        weighed: dict[int, Scalar] = {}
-        for a in own:
-            value: Scalar = 0.0
-            for b in own:
-                value = plus_times(value, H.get((max(a, b), min(a, b)), 0.0), X[i][b])
-            weighed[a] = value
-        for j in range(i + 1):
-            value = mass if i == j else 0.0
-            for a in own:
-                value = plus_times(value, X[j][a], weighed[a])
-            K[i][j] = K[j][i] = value
+    for i, j, value in _condensed(H, X, own, mass):
+        K[i][j] = K[j][i] = value
     if tie.axes == 0:
         return pack(K)
     up = placed.chains.up
     half = [up(tie.axes, pack(row)) for row in K]
     full = [up(tie.axes, pack([column[i] for column in half])) for i in range(3)]
     return pack([[full[max(i, j)][min(i, j)] for j in range(3)] for i in range(3)])
+
+
+def _condensed(
+    H: dict[tuple[int, int], Scalar], X: list[Rates], own: list[int], mass: Scalar = 0.0
+) -> Iterator[tuple[int, int, Scalar]]:
+    """Entries (i, j <= i) of X^T H X + mass 1, H by pairs of the rates `own`."""
+    for i in range(len(X)):
+        weighed: dict[int, Scalar] = {}
+        for a in own:
+            weighed[a] = 0.0
+            for b in own:
+                weighed[a] = plus_times(weighed[a], H.get((max(a, b), min(a, b)), 0.0), X[i][b])
+        for j in range(i + 1):
+            value = mass if i == j else 0.0
+            for a in own:
+                value = plus_times(value, X[j][a], weighed[a])
+            yield i, j, value
 
 
 def mass_matrix(legs: Legs, numbers: Numbers) -> Array:
@@ -181,18 +180,8 @@ def mass_matrix(legs: Legs, numbers: Numbers) -> Array:
             _put_point(K, [frames[k][tie.held[0]].velocity(tie.held[1]) for k in range(n)], put)
             continue
         own = [rate for _, rate in legs.plan.legs[leg].order.pivots]
-        for i in range(n):
-            weighed: dict[int, Scalar] = {}
-            for a in own:
-                value: Scalar = 0.0
-                for b in own:
-                    value = plus_times(value, H.get((max(a, b), min(a, b)), 0.0), rates[i][b])
-                weighed[a] = value
-            for j in range(i + 1):
-                value = 0.0
-                for a in own:
-                    value = plus_times(value, rates[j][a], weighed[a])
-                put(i, j, value)
+        for i, j, value in _condensed(H, rates, own):
+            put(i, j, value)
     for node, values in numbers.nodes.items():
         if placed.chains.root(node) is None:
             continue
@@ -253,9 +242,9 @@ def _unit_twist(legs: Legs, k: int) -> Array:
 def _put_point(K: Array, points: list[Array], put: Callable[[int, int, Scalar], None]) -> None:
     """Inertia K (3, 3) at a point that has these velocities at unit v."""
     for i, point in enumerate(points):
-        felt = pack([_weighed(K[row], point) for row in range(3)])
+        felt = pack([inner(row, point.tolist()) for row in K.tolist()])
         for j in range(i + 1):
-            put(i, j, _weighed(points[j], felt))
+            put(i, j, inner(points[j].tolist(), felt.tolist()))
 
 
 def _rod_ends(legs: Legs, tie: Tie, frames: dict[int, Frame], u: Rates) -> tuple[Array, Array]:
@@ -318,7 +307,7 @@ def kinetic_energy(legs: Legs, motion: Motion, numbers: Numbers) -> Scalar:
         if bar.is_strut:
             v = placed.chains.up(tie.axes, v)
             K = bar_inertia(legs, tie, form, 0.0, 0.0)
-            total = plus_times(total, 0.5, dot(v, pack([_weighed(row, v) for row in K])))
+            total = plus_times(total, 0.5, dot(v, pack([inner(row, v.tolist()) for row in K.tolist()])))
         else:
             total = plus_times(total, 1.0, residual_energy(legs, tie, form, v, motion.u[bar.rate]))
     for closing in closure_rates(placed).values():

@@ -32,7 +32,7 @@ from nacelle.dynamics.general.mass_points import with_mass_point
 from nacelle.dynamics.general.required import Counted, Required, inward, ties_on_nacelle
 from nacelle.dynamics.state import State
 from nacelle.kinematics.general.actuators import actuator_jacobian, closure_rates
-from nacelle.kinematics.general.legs import Legs, Motion, eliminated, motion, plus_times
+from nacelle.kinematics.general.legs import Legs, Motion, eliminated, motion
 from nacelle.kinematics.general.margins import growth_figure, margins
 from nacelle.kinematics.general.placed import (
     WHOLE,
@@ -44,7 +44,7 @@ from nacelle.kinematics.general.placed import (
 )
 from nacelle.kinematics.general.plan import is_turned, plan_of
 from nacelle.kinematics.general.solve import determinant
-from nacelle.kinematics.general.vectors import all_zero, is_zero, turned, turning
+from nacelle.kinematics.general.vectors import all_zero, is_zero, plus_times, turned, turning
 from nacelle.kinematics.jacobian import scales
 from nacelle.kinematics.shapes import of_actuators, of_pose, of_twist, of_unknowns
 from nacelle.model.leg import PLATFORM

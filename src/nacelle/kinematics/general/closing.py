@@ -21,15 +21,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nacelle.kinematics.general.legs import Legs, Rates, plus_times
+from nacelle.kinematics.general.legs import Legs, Rates
 from nacelle.kinematics.general.loops import Loop
 from nacelle.kinematics.general.motion import angular_velocity, columns, with_root
 from nacelle.kinematics.general.nacelle import Frame
 from nacelle.kinematics.general.placed import Placed, Plan
 from nacelle.kinematics.general.tie_motion import given_rates, slip
 from nacelle.kinematics.general.tie_rows import locked_axes
-from nacelle.kinematics.general.ties import Rod, Row, Tie
-from nacelle.kinematics.general.vectors import ZERO, add, scaled, turned
+from nacelle.kinematics.general.ties import Rod, Tie
+from nacelle.kinematics.general.vectors import ZERO, add, inner, plus_times, scaled, turned
 from nacelle.kinematics.tree.spanning_tree import step_motion
 from nacelle.model.joint import Joint, Primitive
 from nacelle.spatial.pose import Pose
@@ -104,13 +104,7 @@ def _dependent_step(legs: Legs, basis: Array, sides: dict[int, list[Scalar]], ow
     """Steps of the dependent numbers: the rows that are left over shall leave nothing open."""
     if not basis.shape[1]:
         return np.zeros(0)
-    right: list[Scalar] = [own[k] for k in legs.plan.own_rows]
-    for k, leg in enumerate(legs.plan.legs):
-        for row in leg.kept:
-            value: Scalar = 0.0
-            for i, factor in legs.remaining[k, row].items():
-                value = plus_times(value, factor, sides[k][i])
-            right.append(value)
+    right = legs.left_over(own, sides)
     places = {rate: place for place, rate in enumerate(legs.plan.mechanism.w_rates)}
     D = []
     for row_ in legs.dependent_rows:
@@ -121,7 +115,7 @@ def _dependent_step(legs: Legs, basis: Array, sides: dict[int, list[Scalar]], ow
                 entry = plus_times(entry, factor, basis[places[rate], k])
             entries.append(entry)
         D.append(entries)
-    return np.asarray(solve(pack(D), -pack(right)))
+    return np.asarray(solve(pack(D), -right))
 
 
 def _open(placed: Placed, tie: Tie) -> list[Scalar]:
@@ -160,16 +154,8 @@ def _gaps(joint: Joint, tie: Tie, near: Pose, far: Pose, sign: float) -> list[Sc
             assert tie.arms is not None
             values.append(sign * dot(*tie.arms))
         else:
-            values.append(_along(row, gap))
+            values.append(inner(row.force.tolist(), gap.tolist()))
     return values
-
-
-def _along(row: Row, gap: Array) -> Scalar:
-    """A gap along the direction of a row, in which zeros cost nothing."""
-    value: Scalar = 0.0
-    for e, entry in zip(row.force.tolist(), gap.tolist(), strict=True):
-        value = plus_times(value, e, entry)
-    return value
 
 
 def _rod_turn(

@@ -10,6 +10,7 @@ Dependent rates of the nacelle follow from the rows that the legs leave over: w_
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -28,19 +29,12 @@ from nacelle.kinematics.general.tie_motion import (
     onto_nacelle,
     weighed,
 )
-from nacelle.kinematics.general.vectors import ZERO, add, is_zero
+from nacelle.kinematics.general.vectors import ZERO, add, is_zero, plus_times
 from nacelle.model.leg import PLATFORM
 from nacelle.spatial.scalar import Array, Scalar, pack
 from nacelle.spatial.solve import solve
 
 Rates = dict[int, Scalar]
-
-
-def plus_times(total: Scalar, factor: Scalar, value: Scalar) -> Scalar:
-    """A sum of products in which zeros cost nothing."""
-    if is_zero(factor) or is_zero(value):
-        return total
-    return factor * value if is_zero(total) else total + factor * value
 
 
 def merge(into: Rates, other: Rates) -> Rates:
@@ -200,16 +194,24 @@ class Legs:
         nodes = outward(self.placed.chains, u, {}, frames)
         state = Moving(self.placed.chains, u, nodes, frames, nodes, frames, ZERO)
         sides = self.right_hand_sides(state)
-        right: list[Scalar] = []
         own = [value for loop in self.loops for value in loop.second(frames)]
-        right += [own[k] for k in self.plan.own_rows]
+        return self._solved(-self.left_over(own, dict(enumerate(sides))))
+
+    def left_over(self, own: list[Scalar], sides: Mapping[int, list[Scalar]]) -> Array:
+        """Right-hand sides of the rows that decide the dependent rates.
+
+        Args:
+            own: of all rows of the nacelle's own loops.
+            sides: of all rows of legs.
+        """
+        right = [own[k] for k in self.plan.own_rows]
         for k, leg in enumerate(self.plan.legs):
             for row in leg.kept:
                 value: Scalar = 0.0
                 for i, factor in self.remaining[k, row].items():
                     value = plus_times(value, factor, sides[k][i])
                 right.append(value)
-        return self._solved(-pack(right))
+        return pack(right)
 
     def accelerations(self, state: Moving) -> Rates:
         """Derivatives of the rates of all legs; `state` has the nacelle's full accelerations."""

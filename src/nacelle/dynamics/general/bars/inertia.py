@@ -16,10 +16,10 @@ from nacelle.dynamics.general.bars.rod import Residual, residual
 from nacelle.dynamics.general.bars.strut import strut_inertia
 from nacelle.kinematics.bars.form import LegForm
 from nacelle.kinematics.general.bars import Bar
-from nacelle.kinematics.general.legs import Legs, plus_times
+from nacelle.kinematics.general.legs import Legs
 from nacelle.kinematics.general.tie_motion import tie_columns
 from nacelle.kinematics.general.ties import Tie
-from nacelle.kinematics.general.vectors import add, is_zero, scaled
+from nacelle.kinematics.general.vectors import add, is_zero, plus_times, scaled
 from nacelle.spatial.scalar import Array, Scalar, divide, dot, pack
 
 
