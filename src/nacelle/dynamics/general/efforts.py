@@ -15,7 +15,7 @@ from nacelle.kinematics.general.legs import Legs, Motion, merge
 from nacelle.kinematics.general.motion import angular_velocity, columns
 from nacelle.kinematics.general.nacelle import Frame
 from nacelle.kinematics.general.placed import Placed
-from nacelle.kinematics.general.tie_motion import slip
+from nacelle.kinematics.general.tie_motion import far_acceleration, slip
 from nacelle.kinematics.general.ties import Rod, Tie
 from nacelle.kinematics.general.vectors import ZERO, add, all_zero, scaled, turned
 from nacelle.model.joint import FrictionTerm, Joint, JointKind, Primitive, Spring
@@ -258,24 +258,11 @@ def _side(legs: Legs, motion: Motion, tie: Tie, *, far: bool) -> tuple[Array, Ar
     chains = legs.placed.chains
     if far and tie.body is not None:
         frame = motion.frames[tie.body]
-        assert tie.point is not None
-        if tie.local is not None:
-            a = frame.acceleration(tie.local)
-        else:
-            a = frame.acceleration_at(plus(tie.point, -frame.pose.p))
-        return (
-            chains.down(tie.axes, frame.w),
-            chains.down(tie.axes, frame.w_dot),
-            chains.down(tie.axes, a),
-        )
-    node, point = (tie.node, tie.own)
-    if far:
-        assert tie.other is not None
-        node, point = tie.other
+        vectors = (frame.w, frame.w_dot, far_acceleration(tie, motion.frames))
+        w, w_dot, a = (chains.down(tie.axes, vector) for vector in vectors)
+        return w, w_dot, a
+    node, point = (tie.node, tie.own) if tie.other is None or not far else tie.other
     moving = motion.nodes[node]
-    up = chains.up
-    return (
-        up(node, moving.w, tie.axes),
-        up(node, moving.w_dot, tie.axes),
-        up(node, moving.acceleration(point), tie.axes),
-    )
+    vectors = (moving.w, moving.w_dot, moving.acceleration(point))
+    w, w_dot, a = (chains.up(node, vector, tie.axes) for vector in vectors)
+    return w, w_dot, a

@@ -9,7 +9,7 @@ outside.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -165,24 +165,23 @@ def _from_pole(legs: Legs, v: Array, a: Array) -> Array:
     return pack([rates[r] - moved[r] if r < 3 else rates[r] for r in mechanism.independent])
 
 
+def _settled(
+    robot: Robot, *, uneven: bool = True, turned: bool | None = None, friction: bool = True, **options: Any
+) -> tuple[Way, Counted]:
+    """How the form is written, and what counts; bars are `turned` where that is shorter."""
+    way = Way(True, is_turned(robot, friction=friction) if turned is None else turned, uneven)
+    return way, Counted(friction, **options)
+
+
 @physics(x=of_pose, y=of_unknowns, v=of_twist, a=of_twist, load=of_twist)
 def inverse(
-    robot: Robot,
-    x: Array,
-    y: Array,
-    v: Array,
-    a: Array,
-    load: Array,
-    *,
-    friction: bool = True,
-    smooth: float | None = None,
-    turned: bool | None = None,
+    robot: Robot, x: Array, y: Array, v: Array, a: Array, load: Array, **options: Any
 ) -> dict[str, Array]:
-    """Actuator forces, smallest pivot and margins."""
-    way = Way(True, is_turned(robot, friction=friction) if turned is None else turned, uneven=False)
+    """Actuator forces (N, N m), smallest pivot and margins; options as in `_settled`."""
+    way, counted = _settled(robot, uneven=False, **options)
     legs = legs_at(robot, x, y, pole=is_direct(plan_of(robot, way)), way=way)
-    moving = _moving(legs, v, a, friction=friction)
-    into = required(legs, moving, Counted(friction, smooth))
+    moving = _moving(legs, v, a, friction=counted.friction)
+    into = required(legs, moving, counted)
     if is_direct(legs.plan):
         force, pivot = _direct(legs, into, load)
     else:
@@ -230,23 +229,14 @@ def _direct(legs: Legs, into: Required, load: Array) -> tuple[Array, Scalar]:
 
 @physics(x=of_pose, y=of_unknowns, v=of_twist, tau=of_actuators, load=of_twist)
 def forward(
-    robot: Robot,
-    x: Array,
-    y: Array,
-    v: Array,
-    tau: Array,
-    load: Array,
-    *,
-    friction: bool = True,
-    smooth: float | None = None,
-    turned: bool | None = None,
+    robot: Robot, x: Array, y: Array, v: Array, tau: Array, load: Array, **options: Any
 ) -> dict[str, Array]:
     """The derivative of the reduced twist at actuator forces tau: M dv/dt = load - h + J_r^-T tau."""
-    way = Way(True, is_turned(robot, friction=friction) if turned is None else turned)
+    way, counted = _settled(robot, **options)
     pole_held = is_counted_from_pole(plan_of(robot, way).parts)
     legs = legs_at(robot, x, y, pole=pole_held, way=way)
-    moving = _moving(legs, v, np.zeros(robot.motion.n), friction=friction, pole_held=pole_held)
-    h = along_twist(legs, required(legs, moving, Counted(friction, smooth), tau))
+    moving = _moving(legs, v, np.zeros(robot.motion.n), friction=counted.friction, pole_held=pole_held)
+    h = along_twist(legs, required(legs, moving, counted, tau))
     M = mass(legs)
     right = pack([value - q for value, q in zip(_about_pole(legs, load), h, strict=True)])
     return {"acceleration": _from_pole(legs, v, solve(M, right, "spd")), **guards(legs)}
@@ -271,20 +261,11 @@ def inertia(robot: Robot, x: Array, y: Array, *, turned: bool = False) -> dict[s
 
 
 @physics(x=of_pose, y=of_unknowns, v=of_twist)
-def bias(
-    robot: Robot,
-    x: Array,
-    y: Array,
-    v: Array,
-    *,
-    friction: bool = True,
-    smooth: float | None = None,
-    turned: bool | None = None,
-) -> dict[str, Array]:
+def bias(robot: Robot, x: Array, y: Array, v: Array, **options: Any) -> dict[str, Array]:
     """Force along the reduced twist at dv/dt = 0; with M, J_r^-1, and the actuators' accelerations there."""
-    way = Way(True, is_turned(robot, friction=friction) if turned is None else turned)
+    way, counted = _settled(robot, **options)
     legs = legs_at(robot, x, y, way=way)
-    moving = _moving(legs, v, np.zeros(robot.motion.n), friction=friction)
+    moving = _moving(legs, v, np.zeros(robot.motion.n), friction=counted.friction)
     closing = closure_rates(legs.placed)
     rates = {k: rate for rate, k in active_rates(robot).items()}
     drift = [
@@ -292,7 +273,7 @@ def bias(
         for k, actuator in enumerate(robot.actuators)
     ]
     return {
-        "h": pack(along_twist(legs, required(legs, moving, Counted(friction, smooth)))),
+        "h": pack(along_twist(legs, required(legs, moving, counted))),
         "M": mass(legs),
         "A": actuator_jacobian(legs),
         "drift": pack(drift),

@@ -20,7 +20,7 @@ Along a reference inertial forces are a weighted sum of those of three motions (
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -55,39 +55,22 @@ Motions = Sequence[tuple[float, Motion]]
 
 
 @physics(x=of_pose, y=of_unknowns, v=of_twist, a=of_twist)
-def regressor(
-    robot: Robot,
-    x: Array,
-    y: Array,
-    v: Array,
-    a: Array,
-    *,
-    friction: bool = True,
-    smooth: float | None = None,
-) -> dict[str, Array]:
-    """Y (actuators, parameters), smallest pivot and margins."""
+def regressor(robot: Robot, x: Array, y: Array, v: Array, a: Array, **options: Any) -> dict[str, Array]:
+    """Y (actuators, parameters), smallest pivot and margins; options are "friction" and "smooth"."""
     legs = legs_at(with_linear_forms(robot), x, y)
     moving = motion(legs, v, a)
-    return _columns(legs, moving, [(1.0, moving)], Counted(friction, smooth))
+    return _columns(legs, moving, [(1.0, moving)], Counted(**options))
 
 
 @physics(x=of_pose, y=of_unknowns, v=of_twist, v_ref=of_twist, a_ref=of_twist)
 def reference_regressor(
-    robot: Robot,
-    x: Array,
-    y: Array,
-    v: Array,
-    v_ref: Array,
-    a_ref: Array,
-    *,
-    friction: bool = True,
-    smooth: float | None = None,
+    robot: Robot, x: Array, y: Array, v: Array, v_ref: Array, a_ref: Array, **options: Any
 ) -> dict[str, Array]:
     """Y (actuators, parameters) along a reference v_ref, a_ref at the twist v; friction at v."""
     legs = legs_at(with_linear_forms(robot), x, y)
     listed = reference_motions(legs.plan.mechanism, (v, v_ref), a_ref, (_turn(legs, v), _turn(legs, v_ref)))
     motions = [(weight, motion(legs, twist, a)) for weight, twist, a in listed]
-    return _columns(legs, motion(legs, v, np.zeros(len(v))), motions, Counted(friction, smooth))
+    return _columns(legs, motion(legs, v, np.zeros(len(v))), motions, Counted(**options))
 
 
 def _turn(legs: Legs, v: Array) -> Array:

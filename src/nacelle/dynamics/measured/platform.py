@@ -10,19 +10,18 @@ in one row for each direction that the platform moves along, and force_j = gain_
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 import numpy as np
 
 from nacelle.dynamics.general.bars import rod as rods
-from nacelle.dynamics.general.bars.demand import Demand, friction_along
+from nacelle.dynamics.general.bars.demand import Demand
 from nacelle.dynamics.general.bars.strut import strut
 from nacelle.dynamics.general.bars.strut_line import StrutMotion
 from nacelle.dynamics.general.required import Counted
 from nacelle.dynamics.measured.rod import Measured, end_share, rod
 from nacelle.kinematics.bars.reading import read_legs
-from nacelle.kinematics.general.bars import hinge_side
 from nacelle.kinematics.general.solve import eliminate, pivot_order
 from nacelle.kinematics.general.vectors import is_zero
 from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
@@ -97,10 +96,11 @@ class PlatformBalance:
         total: Array = np.zeros(3)
         if self.choice.mass == "platform":
             total = self.mass * (self.a - np.asarray(self.robot.gravity))
-        hinges = self._hinges()
+        lines = {f.name: (f, partial(_line_rate, at)) for f, at in zip(self.forms, self.moved, strict=True)}
+        hinges = rods.hinge_moments(self.robot, self.mechanism, lines, self.counted)
         for k, demand in enumerate(self.demands):
             total = total + demand.G
-            moment = demand.about_a + hinges.get(k, 0.0)
+            moment = demand.about_a + hinges.get(self.forms[k].name, 0.0)
             if not is_zero(moment):
                 total = total + moment * rods.lean(self.forms[k], self.moved[k])
         A = [[demand.r[axis] for demand in self.demands] for axis in axes]
@@ -113,23 +113,10 @@ class PlatformBalance:
         listed = [d.gain * f + d.own for d, f in zip(self.demands, densities, strict=True)]
         return pack(listed)
 
-    def _hinges(self) -> dict[int, Scalar]:
-        """Friction of revolute joints between the legs at a point: moments on both of them."""
-        robot = self.robot
-        place = {form.name: k for k, form in enumerate(self.forms)}
-        owner = {body: place[leg.name] for leg in robot.legs for body in leg.bodies}
-        found: dict[int, Scalar] = {}
-        for joint in robot.closures:
-            if not (joint.at_point and joint.friction and self.counted.friction):
-                continue
-            one, two = (owner[body] for body in (joint.predecessor, joint.successor))
-            behind, ahead = (hinge_side(self.mechanism, self.forms[k], joint) for k in (one, two))
-            turns = [rods.turn(self.forms[k], self.moved[k].r, self.moved[k].v) for k in (one, two)]
-            rate = ahead * turns[1] - behind * turns[0]
-            effort = friction_along(joint.friction[0], rate, rate, self.counted)
-            for k, side in ((one, -behind), (two, ahead)):
-                found[k] = found[k] + side * effort if k in found else side * effort
-        return found
+
+def _line_rate(at: rods.Moved) -> tuple[Array, Array]:
+    """B - A of a leg, and its derivative."""
+    return at.r, at.v
 
 
 @lru_cache(maxsize=64)

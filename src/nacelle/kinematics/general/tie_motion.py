@@ -72,14 +72,8 @@ class Moving:
 
     def gap(self, tie: Tie) -> Array:
         """Acceleration of the nacelle's point less that of the leg's, in the tie's axes."""
-        assert tie.body is not None
-        assert tie.point is not None
         weighs = self._has_gravity(tie)
-        frame = (self.frames if weighs else self.free)[tie.body]
-        if tie.local is not None:
-            far = frame.acceleration(tie.local)
-        else:
-            far = frame.acceleration_at(plus(tie.point, -frame.pose.p))
+        far = far_acceleration(tie, self.frames if weighs else self.free)
         own = self.acceleration(tie) if weighs else self.weightless[tie.node].acceleration(tie.own)
         return add(self.chains.down(tie.axes, far), -own)
 
@@ -88,6 +82,16 @@ class Moving:
         if tie.axes == 0 and tie.hangs(self.chains):
             return self.nodes
         return outward(self.chains, self.u, {}, {}, top=tie.axes)
+
+
+def far_acceleration(tie: Tie, frames: dict[int, Frame]) -> Array:
+    """Acceleration of the nacelle's point of a tie, base axes."""
+    assert tie.body is not None
+    assert tie.point is not None
+    frame = frames[tie.body]
+    if tie.local is not None:
+        return frame.acceleration(tie.local)
+    return frame.acceleration_at(plus(tie.point, -frame.pose.p))
 
 
 def outer_velocity(chains: Chains, tie: Tie, frames: dict[int, Frame]) -> tuple[Array, Array]:

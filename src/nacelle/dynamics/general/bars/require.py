@@ -9,16 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
-from nacelle.dynamics.general.bars.demand import friction_along
-from nacelle.dynamics.general.bars.rod import Moved, lean, turn, turning
+from nacelle.dynamics.general.bars.rod import Moved, hinge_moments, lean, turning
 from nacelle.dynamics.general.bars.strut import strut
 from nacelle.dynamics.general.bars.strut_line import StrutMotion
 from nacelle.dynamics.general.required import Counted, Required, on_both_sides
 from nacelle.kinematics.bars.form import LegForm
-from nacelle.kinematics.general.bars import Bar, flat, hinge_side
+from nacelle.kinematics.general.bars import Bar, flat
 from nacelle.kinematics.general.legs import Legs, Motion
 from nacelle.kinematics.general.placed import Placed
 from nacelle.kinematics.general.tie_motion import slip
@@ -59,9 +59,12 @@ def require_bars(
             _require_strut(legs, motion, into, counted, (key, tie, weighed, mass))
         else:
             moments[key[0]] = _require_rod(legs, motion, into, counted, (key, tie, weighed))
-    hinges = _hinge_moments(legs, motion, counted)
+    lines = {
+        form.name: (form, partial(_line_rate, legs, motion, tie)) for _, tie, _, form in bars(legs.placed)
+    }
+    hinges = hinge_moments(legs.placed.robot, legs.plan.mechanism, lines, counted)
     for key, tie, _, form in bars(legs.placed):
-        moment = hinges.get(key[0], 0.0) + moments.get(key[0], 0.0)
+        moment = hinges.get(form.name, 0.0) + moments.get(key[0], 0.0)
         if not is_zero(moment):
             into.on_tie(key, moment * lean(form, _moved(legs, motion, key, tie, form)))
 
@@ -126,26 +129,6 @@ def _require_rod(
     return part.about_a
 
 
-def _hinge_moments(legs: Legs, motion: Motion, counted: Counted) -> dict[int, Scalar]:
-    """Friction of revolute joints between bars at a point: a moment on one bar, its opposite on the other."""
-    robot = legs.placed.robot
-    owner = {body: k for k, leg in enumerate(robot.legs) for body in leg.bodies}
-    listed = {key[0]: (tie, form) for key, tie, _, form in bars(legs.placed)}
-    found: dict[int, Scalar] = {}
-    for joint in robot.closures:
-        pair = (
-            [owner.get(body, -1) for body in (joint.predecessor, joint.successor)] if joint.at_point else []
-        )
-        if not (counted.friction and any(joint.friction) and pair and all(k in listed for k in pair)):
-            continue
-        sides = [hinge_side(legs.plan.mechanism, listed[k][1], joint) for k in pair]
-        one, two = (side * _turn(legs, motion, *listed[k]) for k, side in zip(pair, sides, strict=True))
-        effort = friction_along(joint.friction[0], two - one, two - one, counted)
-        for k, side in zip(pair, (-sides[0], sides[1]), strict=True):
-            found[k] = found[k] + side * effort if k in found else side * effort
-    return found
-
-
-def _turn(legs: Legs, motion: Motion, tie: Tie, form: LegForm) -> Scalar:
-    """Rate of a planar bar about its axis."""
-    return turn(form, line(legs, tie), slip(legs.placed.chains, tie, motion.u, motion.frames))
+def _line_rate(legs: Legs, motion: Motion, tie: Tie) -> tuple[Array, Array]:
+    """B - A of a bar and its derivative, in the tie's axes."""
+    return line(legs, tie), slip(legs.placed.chains, tie, motion.u, motion.frames)

@@ -17,6 +17,7 @@ In a plane a moment about A is a force at B along the arm, or across the slide, 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -25,11 +26,16 @@ from nacelle.dynamics.friction import ball_friction
 from nacelle.dynamics.general.bars.demand import friction_along
 from nacelle.dynamics.general.required import Counted
 from nacelle.kinematics.bars.form import LegForm
-from nacelle.kinematics.general.bars import is_uneven
+from nacelle.kinematics.general.bars import hinge_side, is_uneven
 from nacelle.kinematics.general.vectors import ZERO, is_zero
 from nacelle.kinematics.legs.axes import TOLERANCE
+from nacelle.kinematics.mechanism.mechanism import Mechanism
 from nacelle.model.joint import JointKind
+from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array, Scalar, at_sample, cross, divide, dot, pack, sqrt
+
+# What gives r = B - A of a bar, and its derivative.
+Lines = Callable[[], tuple[Array, Array]]
 
 
 class Moved(NamedTuple):
@@ -259,6 +265,28 @@ def turn(form: LegForm, r: Array, v: Array) -> Scalar:
     return divide(1.0, square) * dot(form.first, cross(r, v))
 
 
+def hinge_moments(
+    robot: Robot, mechanism: Mechanism, lines: Mapping[str, tuple[LegForm, Lines]], counted: Counted
+) -> dict[str, Scalar]:
+    """Friction of revolute joints between bars at a point: a moment on one bar, its opposite on the other.
+
+    Bars are given by their names: the form, and what gives r and its derivative.
+    """
+    owner = {body: leg.name for leg in robot.legs for body in leg.bodies}
+    found: dict[str, Scalar] = {}
+    for joint in robot.closures:
+        pair = [owner.get(body, "") for body in (joint.predecessor, joint.successor)]
+        if not (joint.at_point and counted.friction and any(joint.friction) and set(pair) <= set(lines)):
+            continue
+        sides = [hinge_side(mechanism, lines[name][0], joint) for name in pair]
+        listed = [(form, *line()) for form, line in (lines[name] for name in pair)]
+        one, two = (side * turn(*bar) for bar, side in zip(listed, sides, strict=True))
+        effort = friction_along(joint.friction[0], two - one, two - one, counted)
+        for name, side in zip(pair, (-sides[0], sides[1]), strict=True):
+            found[name] = found[name] + side * effort if name in found else side * effort
+    return found
+
+
 def _hinged(form: LegForm, at: Moved, w_end: Array, counted: Counted) -> Turned:
     """A rod in a plane: a centre of mass beside its line, friction in both revolute joints."""
     axis = form.first
@@ -274,13 +302,20 @@ def _hinged(form: LegForm, at: Moved, w_end: Array, counted: Counted) -> Turned:
     own = rate - with_drive * at.q_dot if form.drive.turns else rate
     about_a = friction_along(form.passive.first, own, own, counted)
     reaction = -(with_drive * about_a) if form.drive.turns else 0.0
-    moment: Array = ZERO
-    if form.passive.end_kind is JointKind.REVOLUTE:
-        side = form.passive.end_side
-        other = side * (dot(axis, w_end) - rate)
-        end = side * friction_along(form.passive.end, other, other, counted)
-        about_a, moment = about_a - end, end * axis
+    about_a, moment = with_hinged_end(form, about_a, rate, w_end, counted)
     return Turned(G, moment, force, about_a, reaction)
+
+
+def with_hinged_end(
+    form: LegForm, about_a: Scalar, rate: Scalar, w_end: Array, counted: Counted
+) -> tuple[Scalar, Array]:
+    """A moment about A of a planar bar with friction at B added, and the moment on the nacelle."""
+    if form.passive.end_kind is not JointKind.REVOLUTE:
+        return about_a, ZERO
+    side = form.passive.end_side
+    other = side * (dot(form.first, w_end) - rate)
+    end = side * friction_along(form.passive.end, other, other, counted)
+    return about_a - end, end * form.first
 
 
 def lean(form: LegForm, at: Moved) -> Array:

@@ -25,7 +25,7 @@ import numpy as np
 
 from nacelle.dynamics.friction import ball_friction
 from nacelle.dynamics.general.bars.demand import Demand, drive_force, friction_along
-from nacelle.dynamics.general.bars.rod import rotor
+from nacelle.dynamics.general.bars.rod import rotor, with_hinged_end
 from nacelle.dynamics.general.bars.strut_line import (
     Line,
     StrutMotion,
@@ -220,14 +220,10 @@ def _free_end(form: LegForm, at: StrutMotion, il2: Scalar, counted: Counted) -> 
             moment = ball_friction(form.passive.end, at.w_end - w, counted.smooth)
             total = total - moment
         return il2 * cross(total, at.r), moment
-    axis = form.first
-    rate = dot(axis, w)
+    rate = dot(form.first, w)
     own = friction_along(form.passive.first, rate, rate, counted)
-    if form.passive.end_kind is JointKind.REVOLUTE:
-        other = form.passive.end_side * (dot(axis, at.w_end) - rate)
-        end = form.passive.end_side * friction_along(form.passive.end, other, other, counted)
-        own, moment = own - end, end * axis
-    return (own * il2) * cross(axis, at.r), moment
+    own, moment = with_hinged_end(form, own, rate, at.w_end, counted)
+    return (own * il2) * cross(form.first, at.r), moment
 
 
 def _products(form: LegForm) -> Array | None:
