@@ -65,7 +65,7 @@ def elements_by_differences(robot: nacelle.Robot, x: Array, v: Array, a: Array) 
                 A = form.A + q * form.axis
                 found[f"{form.name}_slide"] = np.array(q)
             rod = B - A
-            if form.pivot == "R":
+            if form.joint_at_a == "R":
                 rod = rod - form.first * (form.first @ rod)
             found[f"{form.name}_rod"] = (rod / np.linalg.norm(rod))[list(axes)]
         return found

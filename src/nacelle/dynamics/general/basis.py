@@ -19,7 +19,7 @@ import numpy as np
 from nacelle.dynamics.general.carried import carried, column_unit, in_lengths, lengths
 from nacelle.dynamics.general.inertia import PAIRS, Numbers
 from nacelle.dynamics.general.inertial import end_ties, inertial_numbers, reference_point
-from nacelle.kinematics.general.legs import Legs, Rates, eliminated, motion
+from nacelle.kinematics.general.legs import Legs, Rates, factorised, motion
 from nacelle.kinematics.general.motion import angular_velocity, columns, velocity, with_root
 from nacelle.kinematics.general.placed import Placed, Plan, place
 from nacelle.kinematics.general.vectors import ZERO
@@ -107,12 +107,12 @@ def _columns(robot: Robot, plan: Plan) -> tuple[list[tuple[int, int]], dict[Key,
     v, a = rng.normal(size=(2, count, n)) * unit
     a = a * 3.0
     placed = place(robot, plan.parts, from_samples(x, 1), from_samples(y, 1))
-    legs = eliminated(plan, placed)
+    legs = factorised(plan, placed)
     moving = motion(legs, from_samples(v, 1), from_samples(a, 1))
-    chains, at_end = placed.chains, end_ties(placed)
-    nodes = [node for node in range(1, len(chains.nodes)) if node not in chains.roots]
+    trees, at_end = placed.trees, end_ties(placed)
+    nodes = [node for node in range(1, len(trees.nodes)) if node not in trees.roots]
     points = {node: reference_point(placed, node) for node in nodes}
-    moved = {node: columns(chains, node, points[node]) for node in nodes}
+    moved = {node: columns(trees, node, points[node]) for node in nodes}
     J_rates: dict[int, list[Array]] = {}
     J_nodes: dict[int, list[Array]] = {node: [] for node in nodes}
     J_bodies: dict[int, list[Array]] = {body: [] for body in moving.frames}
@@ -126,7 +126,7 @@ def _columns(robot: Robot, plan: Plan) -> tuple[list[tuple[int, int]], dict[Key,
         for node in nodes:
             linear = velocity(moved[node], u)
             angular = angular_velocity(moved[node], u)
-            linear, angular = with_root(chains, node, points[node], (linear, angular), frames)
+            linear, angular = with_root(trees, node, points[node], (linear, angular), frames)
             J_nodes[node].append(_samples(pack([*linear, *angular]), count))
         for body, frame in frames.items():
             J_bodies[body].append(_samples(pack([*frame.v, *frame.w]), count))
@@ -157,7 +157,7 @@ def _columns(robot: Robot, plan: Plan) -> tuple[list[tuple[int, int]], dict[Key,
         if node in at_end:
             leg, number = at_end[node]
             tie = placed.ties[leg][number]
-            acceleration = chains.down(node, moving.frames[tie.held[0]].acceleration(tie.held[1]))
+            acceleration = trees.down(node, moving.frames[tie.held[0]].acceleration(tie.held[1]))
         Y = _regressor(_samples(acceleration, count), _samples(mover.turning, count))
         for i in range(10):
             keep(("node", node, i), J_nodes[node], Y[:, :, i])
@@ -262,7 +262,7 @@ def find_basis(plan: Plan, others: Sequence[Plan] = ()) -> tuple[list[tuple[int,
     if others:
         own_numbers = in_lengths(carried(own_numbers, placed), lengths(placed))
     numbers = as_list(own_numbers, {})
-    depth = {node: len(placed.chains.path(node)) for node in range(1, len(placed.chains.nodes))}
+    depth = {node: len(placed.trees.path(node)) for node in range(1, len(placed.trees.nodes))}
     keys = tuple(numbers)
     if not keys:
         return ends, None

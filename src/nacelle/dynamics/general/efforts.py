@@ -25,7 +25,7 @@ from nacelle.spatial.scalar import Array, Scalar, divide, dot, pack, plus
 def require_rods(legs: Legs, motion: Motion, into: Required, counted: Counted) -> None:
     """What rods require beside the masses at their ends: the mass between them, and friction."""
     placed = legs.placed
-    chains, robot = placed.chains, placed.robot
+    trees, robot = placed.trees, placed.robot
     for leg, ties in enumerate(placed.ties):
         for number, tie in enumerate(ties):
             link = tie.link
@@ -37,8 +37,8 @@ def require_rods(legs: Legs, motion: Motion, into: Required, counted: Counted) -
             else:
                 assert tie.other is not None
                 other, point = tie.other
-                a_own = chains.up(tie.node, motion.nodes[tie.node].acceleration(tie.own), tie.axes)
-                a_far = chains.up(other, motion.nodes[other].acceleration(point), tie.axes)
+                a_own = trees.up(tie.node, motion.nodes[tie.node].acceleration(tie.own), tie.axes)
+                a_far = trees.up(other, motion.nodes[other].acceleration(point), tie.axes)
             between = link.masses[2] if counted.inertia else 0.0
             f_own, f_far = scaled(between, a_far), scaled(between, a_own)
             n_own: Array = ZERO
@@ -67,7 +67,7 @@ def _ball(friction: Any, rate: Array, smooth: float | None) -> Array:
 
 def _slip_of(legs: Legs, motion: Motion, tie: Tie) -> Array:
     """Velocity of the far point relative to the leg's point, tie axes."""
-    return slip(legs.placed.chains, tie, motion.u, motion.frames)
+    return slip(legs.placed.trees, tie, motion.u, motion.frames)
 
 
 def _second_slip(legs: Legs, motion: Motion, tie: Tie) -> Array:
@@ -170,7 +170,7 @@ def require_closures(legs: Legs, motion: Motion, into: Required, counted: Counte
             ):
                 continue
             kind = placed.robot.joints[tie.joint].kind
-            if tie.body is not None and kind is JointKind.SPHERICAL and placed.chains.root(tie.node) is None:
+            if tie.body is not None and kind is JointKind.SPHERICAL and placed.trees.root(tie.node) is None:
                 _spherical_end(legs, motion, into, tie, counted)
                 continue
             w, w_far = _turns(placed, motion, tie)
@@ -185,10 +185,10 @@ def require_closures(legs: Legs, motion: Motion, into: Required, counted: Counte
 
 def _spherical_end(legs: Legs, motion: Motion, into: Required, tie: Tie, counted: Counted) -> None:
     """Friction of a spherical joint onto the nacelle, in base axes: nothing is turned there and back."""
-    chains = legs.placed.chains
+    trees = legs.placed.trees
     body, _ = tie.held
     assert tie.point is not None
-    moved = columns(chains, tie.node, tie.own, 0)
+    moved = columns(trees, tie.node, tie.own, 0)
     w = add(motion.frames[body].w, -angular_velocity(moved, motion.u))
     terms = legs.placed.robot.joints[tie.joint].friction[0]
     # Along the relative angular velocity, whichever side counts as first.
@@ -202,7 +202,7 @@ def _spherical_end(legs: Legs, motion: Motion, into: Required, tie: Tie, counted
 def require_nacelle_closures(legs: Legs, motion: Motion, into: Required, counted: Counted) -> None:
     """Friction and springs of joints between legs at a point nacelle, and of the nacelle's own loops."""
     placed = legs.placed
-    chains = placed.chains
+    trees = placed.trees
     for c in placed.robot.nacelle.closures:
         joint = placed.robot.joints[c]
         bodies = (joint.predecessor, joint.successor)
@@ -215,12 +215,12 @@ def require_nacelle_closures(legs: Legs, motion: Motion, into: Required, counted
             force, moment = _effort(placed, c, 0, (slip, add(far.w, -near.w)), counted)
             into.on_nacelle(bodies[1], point, force, moment)
             into.on_nacelle(bodies[0], point, -force, -moment)
-        elif all(body in chains.place for body in bodies):
-            nodes = [chains.place[body][0] for body in bodies]
-            w = [chains.up(node, motion.nodes[node].w) for node in nodes]
+        elif all(body in trees.place for body in bodies):
+            nodes = [trees.place[body][0] for body in bodies]
+            w = [trees.up(node, motion.nodes[node].w) for node in nodes]
             _, moment = _effort(placed, c, 0, (lambda: ZERO, add(w[1], -w[0])), counted)
             for node, sign in zip(nodes, (-1.0, 1.0), strict=True):
-                into.on_node(node, ZERO, chains.down(node, scaled(sign, moment)))
+                into.on_node(node, ZERO, trees.down(node, scaled(sign, moment)))
 
 
 def _apart(first: Frame, second: Frame, point: Array) -> Array:
@@ -231,12 +231,12 @@ def _apart(first: Frame, second: Frame, point: Array) -> Array:
 
 def _turns(placed: Placed, motion: Motion, tie: Tie) -> tuple[Array, Array]:
     """Angular velocities on the leg's side of a tie and on the other, in its axes."""
-    chains, nodes = placed.chains, motion.nodes
-    w = chains.up(tie.node, nodes[tie.node].w, tie.axes)
+    trees, nodes = placed.trees, motion.nodes
+    w = trees.up(tie.node, nodes[tie.node].w, tie.axes)
     if tie.other is None:
         assert tie.body is not None
-        return w, chains.down(tie.axes, motion.frames[tie.body].w)
-    return w, chains.up(tie.other[0], nodes[tie.other[0]].w, tie.axes)
+        return w, trees.down(tie.axes, motion.frames[tie.body].w)
+    return w, trees.up(tie.other[0], nodes[tie.other[0]].w, tie.axes)
 
 
 def closure_acceleration(legs: Legs, motion: Motion, rate: ClosureRate) -> Scalar:
@@ -255,14 +255,14 @@ def closure_acceleration(legs: Legs, motion: Motion, rate: ClosureRate) -> Scala
 
 def _side(legs: Legs, motion: Motion, tie: Tie, *, far: bool) -> tuple[Array, Array, Array]:
     """Angular velocity, its derivative and the point's acceleration on a side of a tie, in its axes."""
-    chains = legs.placed.chains
+    trees = legs.placed.trees
     if far and tie.body is not None:
         frame = motion.frames[tie.body]
         vectors = (frame.w, frame.w_dot, far_acceleration(tie, motion.frames))
-        w, w_dot, a = (chains.down(tie.axes, vector) for vector in vectors)
+        w, w_dot, a = (trees.down(tie.axes, vector) for vector in vectors)
         return w, w_dot, a
     node, point = (tie.node, tie.own) if tie.other is None or not far else tie.other
     moving = motion.nodes[node]
     vectors = (moving.w, moving.w_dot, moving.acceleration(point))
-    w, w_dot, a = (chains.up(node, vector, tie.axes) for vector in vectors)
+    w, w_dot, a = (trees.up(node, vector, tie.axes) for vector in vectors)
     return w, w_dot, a

@@ -23,7 +23,7 @@ from nacelle.spatial.scalar import Array, Scalar, pack, product
 
 def inertial_numbers(placed: Placed) -> Numbers:
     """The numbers as the description gives them; rods are masses on what they connect."""
-    robot, place = placed.robot, placed.chains.place
+    robot, place = placed.robot, placed.trees.place
     nodes: dict[int, Array] = {}
     bodies: dict[int, Array] = {}
 

@@ -58,8 +58,8 @@ def leg_inertia(legs: Legs, numbers: Numbers, leg: int) -> dict[tuple[int, int],
             found[key] = value if key not in found else found[key] + value
 
     for node, values in numbers.nodes.items():
-        moved = columns(placed.chains, node, reference_point(placed, node))
-        if not own & set(moved) or placed.chains.root(node) is not None:
+        moved = columns(placed.trees, node, reference_point(placed, node))
+        if not own & set(moved) or placed.trees.root(node) is not None:
             continue
         listed = sorted(moved)
         for place, i in enumerate(listed):
@@ -91,7 +91,7 @@ def held_point(legs: Legs, leg: int) -> int | None:
     if len(plan.order.pivots) >= len(legs.plan.mechanism.independent):
         return None
     outer = [k for k, tie in enumerate(placed.ties[leg]) if tie.body is not None]
-    if len(outer) != 1 or plan.kept or any(tie.hangs(placed.chains) for tie in placed.ties[leg]):
+    if len(outer) != 1 or plan.kept or any(tie.hangs(placed.trees) for tie in placed.ties[leg]):
         return None
     number = outer[0]
     tie = placed.ties[leg][number]
@@ -123,7 +123,7 @@ def end_inertia(legs: Legs, leg: int, number: int, H: dict[tuple[int, int], Scal
         K[i][j] = K[j][i] = value
     if tie.axes == 0:
         return pack(K)
-    up = placed.chains.up
+    up = placed.trees.up
     half = [up(tie.axes, pack(row)) for row in K]
     full = [up(tie.axes, pack([column[i] for column in half])) for i in range(3)]
     return pack([[full[max(i, j)][min(i, j)] for j in range(3)] for i in range(3)])
@@ -183,14 +183,14 @@ def mass_matrix(legs: Legs, numbers: Numbers) -> Array:
         for i, j, value in _condensed(H, rates, own):
             put(i, j, value)
     for node, values in numbers.nodes.items():
-        if placed.chains.root(node) is None:
+        if placed.trees.root(node) is None:
             continue
         point = reference_point(placed, node)
-        moved = columns(placed.chains, node, point)
+        moved = columns(placed.trees, node, point)
         twists = []
         for k in range(n):
             own_twist = (velocity(moved, rates[k]), angular_velocity(moved, rates[k]))
-            twists.append(with_root(placed.chains, node, point, own_twist, frames[k]))
+            twists.append(with_root(placed.trees, node, point, own_twist, frames[k]))
         for i in range(n):
             linear, angular = momentum(values, twists[i])
             for j in range(i + 1):
@@ -249,10 +249,10 @@ def _put_point(K: Array, points: list[Array], put: Callable[[int, int, Scalar], 
 
 def _rod_ends(legs: Legs, tie: Tie, frames: dict[int, Frame], u: Rates) -> tuple[Array, Array]:
     """Velocities of a rod's two points, in the same axes."""
-    chains = legs.placed.chains
+    trees = legs.placed.trees
     if tie.other is None:
-        return velocity(tie_columns(chains, tie), u), outer_velocity(chains, tie, frames)[0]
-    near, far = (velocity(columns(chains, *side, 0), u) for side in ((tie.node, tie.own), tie.other))
+        return velocity(tie_columns(trees, tie), u), outer_velocity(trees, tie, frames)[0]
+    near, far = (velocity(columns(trees, *side, 0), u) for side in ((tie.node, tie.own), tie.other))
     return near, far
 
 
@@ -277,11 +277,11 @@ def kinetic_energy(legs: Legs, motion: Motion, numbers: Numbers) -> Scalar:
     total: Scalar = 0.0
     for node, values in numbers.nodes.items():
         point = reference_point(placed, node)
-        moved = columns(placed.chains, node, point)
+        moved = columns(placed.trees, node, point)
         own = (velocity(moved, motion.u), motion.nodes[node].w)
-        if placed.chains.root(node) is not None:
+        if placed.trees.root(node) is not None:
             own = with_root(
-                placed.chains, node, point, (own[0], angular_velocity(moved, motion.u)), motion.frames
+                placed.trees, node, point, (own[0], angular_velocity(moved, motion.u)), motion.frames
             )
         linear, angular = momentum(values, own)
         total = plus_times(total, 0.5, _dots(own[0], linear, own[1], angular))
@@ -303,9 +303,9 @@ def kinetic_energy(legs: Legs, motion: Motion, numbers: Numbers) -> Scalar:
                 near, far = _rod_ends(legs, tie, motion.frames, motion.u)
                 total = plus_times(total, tie.link.masses[2], dot(near, far))
     for _, tie, bar, form in bars(placed):
-        v = slip(placed.chains, tie, motion.u, motion.frames)
+        v = slip(placed.trees, tie, motion.u, motion.frames)
         if bar.is_strut:
-            v = placed.chains.up(tie.axes, v)
+            v = placed.trees.up(tie.axes, v)
             K = bar_inertia(legs, tie, form, 0.0, 0.0)
             total = plus_times(total, 0.5, dot(v, pack([inner(row, v.tolist()) for row in K.tolist()])))
         else:

@@ -32,7 +32,7 @@ from nacelle.dynamics.general.mass_points import with_mass_point
 from nacelle.dynamics.general.required import Counted, Required, inward, ties_on_nacelle
 from nacelle.dynamics.state import State
 from nacelle.kinematics.general.actuators import actuator_jacobian, closure_rates
-from nacelle.kinematics.general.legs import Legs, Motion, eliminated, motion
+from nacelle.kinematics.general.legs import Legs, Motion, factorised, motion
 from nacelle.kinematics.general.margins import growth_figure, margins
 from nacelle.kinematics.general.placed import (
     WHOLE,
@@ -93,7 +93,7 @@ def _has_constant_geometry(robot: Robot) -> bool:
 def legs_at(robot: Robot, x: Array, y: Array, *, pole: bool = False, way: Way = WHOLE) -> Legs:
     """The robot at a pose, its legs eliminated."""
     plan = plan_of(robot, way)
-    return eliminated(plan, place(robot, plan.parts, x, y, pole=pole))
+    return factorised(plan, place(robot, plan.parts, x, y, pole=pole))
 
 
 def guards(legs: Legs) -> dict[str, Array]:

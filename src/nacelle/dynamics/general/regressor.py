@@ -134,7 +134,7 @@ def _weighted(parts: Sequence[tuple[float, Array]]) -> Array:
 
 def _node_body(legs: Legs, part: Motion, body: int) -> _Accelerated:
     """A body of a leg, all in its own axes."""
-    node, frame = legs.placed.chains.place[body]
+    node, frame = legs.placed.trees.place[body]
     moving = part.nodes[node]
     a, w, w_dot = (product(frame.R.T, v) for v in (moving.acceleration(frame.p), moving.w, moving.w_dot))
     return _Accelerated(a, NodeMotion(w, w_dot, a).turning, w_dot, _outer(w))
@@ -174,9 +174,9 @@ def _wrench(p: Array, body: _Accelerated, R: Array) -> tuple[Array, Array]:
 def _require_bodies(legs: Legs, motions: Motions, power: VirtualPower) -> None:
     """Inertia and weight of all bodies but rods."""
     placed = legs.placed
-    robot, chains = placed.robot, placed.chains
+    robot, trees = placed.robot, placed.trees
     for body in range(1, len(robot.bodies)):
-        node, own = chains.place.get(body, (-1, identity()))
+        node, own = trees.place.get(body, (-1, identity()))
         if body in placed.parts.omitted or node == 0:
             continue
         parts = [
@@ -189,8 +189,8 @@ def _require_bodies(legs: Legs, motions: Motions, power: VirtualPower) -> None:
         if node < 0:
             power.add_wrench([(at.frames[body].v, at.frames[body].w) for at in power.motions], f, n)
             continue
-        moved = columns(chains, node, own.p)
-        if chains.root(node) is None and len(moved) <= _FEW:
+        moved = columns(trees, node, own.p)
+        if trees.root(node) is None and len(moved) <= _FEW:
             gamma = {
                 rate: wrench_power(product(own.R.T, linear), product(own.R.T, angular), f, n)
                 for rate, (linear, angular) in moved.items()
@@ -200,7 +200,7 @@ def _require_bodies(legs: Legs, motions: Motions, power: VirtualPower) -> None:
         twists = []
         for at in power.motions:
             twist = (velocity(moved, at.u), angular_velocity(moved, at.u))
-            linear, angular = with_root(chains, node, own.p, twist, at.frames)
+            linear, angular = with_root(trees, node, own.p, twist, at.frames)
             twists.append((product(own.R.T, linear), product(own.R.T, angular)))
         power.add_wrench(twists, f, n)
 
@@ -210,8 +210,8 @@ def _require_rod_ends(legs: Legs, part: Motion, into: Required) -> None:
     placed = legs.placed
     for rod in placed.rods:
         for body, point, mass in zip(rod.bodies, rod.points, rod.masses[:2], strict=True):
-            if body in placed.chains.place:
-                node, frame = placed.chains.place[body]
+            if body in placed.trees.place:
+                node, frame = placed.trees.place[body]
                 if node:
                     at = np.asarray(frame.p + frame.R @ point)
                     into.on_node(node, scaled(mass, part.nodes[node].acceleration(at)), ZERO, at)

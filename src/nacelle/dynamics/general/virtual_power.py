@@ -22,7 +22,7 @@ from nacelle.kinematics.general.actuators import actuator_jacobian
 from nacelle.kinematics.general.legs import Legs, Rates
 from nacelle.kinematics.general.nacelle import Frame
 from nacelle.kinematics.general.placed import active_rates
-from nacelle.kinematics.general.solve import determinant, eliminate
+from nacelle.kinematics.general.solve import determinant, solve_in_order
 from nacelle.kinematics.general.vectors import ZERO, inner, plus_times
 from nacelle.kinematics.jacobian import scales
 from nacelle.spatial.linear_form import LinearForm
@@ -150,7 +150,7 @@ def _direct_twists(legs: Legs) -> tuple[list[Array], Scalar]:
     # The plan's order is that of the transposed matrix.
     order = tuple((column, row) for row, column in plan.solve.pivots)
     rows, columns = plan.solve.units
-    solved = [eliminate(C.tolist(), column, order, (columns, rows)) for column in right]
+    solved = [solve_in_order(C.tolist(), column, order, (columns, rows)) for column in right]
     return [each.f for each in solved], solved[0].pivot
 
 

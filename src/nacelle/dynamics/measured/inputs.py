@@ -48,7 +48,7 @@ def why_not(mechanism: Mechanism) -> str:
 def flat_axes(robot: Robot) -> tuple[int, ...]:
     """Axes of the base in which a robot's directions have components: two for a planar robot."""
     forms = read_legs(robot.numeric, mechanism_of(robot))
-    if all(form.pivot == "R" for form in forms):
+    if all(form.joint_at_a == "R" for form in forms):
         k = first_largest(np.abs(np.asarray(forms[0].first, dtype=float)))
         return tuple(axis for axis in range(3) if axis != k)
     return (0, 1, 2)

@@ -22,7 +22,7 @@ from nacelle.dynamics.general.bars.strut_line import StrutMotion
 from nacelle.dynamics.general.required import Counted
 from nacelle.dynamics.measured.rod import Measured, end_share, rod
 from nacelle.kinematics.bars.reading import read_legs
-from nacelle.kinematics.general.solve import eliminate, pivot_order
+from nacelle.kinematics.general.solve import pivot_order, solve_in_order
 from nacelle.kinematics.general.vectors import is_zero
 from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
 from nacelle.kinematics.mechanism.mobility import generic_poses
@@ -109,7 +109,7 @@ class PlatformBalance:
             densities = solve(pack(A), pack(wrench))
         else:
             units = (np.ones(len(axes)), np.ones(len(axes)))
-            densities = eliminate(A, wrench, _order(self.mechanism), units).f
+            densities = solve_in_order(A, wrench, _order(self.mechanism), units).f
         listed = [d.gain * f + d.own for d, f in zip(self.demands, densities, strict=True)]
         return pack(listed)
 

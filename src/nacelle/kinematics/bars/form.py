@@ -114,7 +114,7 @@ class LegForm:
     Attributes:
         name: of the leg.
         kind: "strut" or "rod".
-        pivot: what stands at A: "U", "S" or "R".
+        joint_at_a: type of the joint at A: "U", "S" or "R".
         A: the anchor of a strut; for a slider A at q = 0; for an arm the centre of the circle of A. Base.
         B: the anchor on the nacelle, in the axes of its body.
         body: the nacelle's body that carries it.
@@ -131,7 +131,7 @@ class LegForm:
 
     name: str
     kind: str
-    pivot: str
+    joint_at_a: str
     A: Array
     B: Array
     body: int
@@ -181,8 +181,8 @@ def clean_parameters(p: Array) -> Array:
 
 def leg_axes(form: LegForm) -> Array:
     """Axes (columns) in which a leg is written: the base's where they fit, else along its first axis."""
-    a = form.axis if form.pivot == "S" and form.kind == "rod" else form.first
-    if form.pivot == "S" and form.kind == "strut":
+    a = form.axis if form.joint_at_a == "S" and form.kind == "rod" else form.first
+    if form.joint_at_a == "S" and form.kind == "strut":
         return np.eye(3)
     number = at_sample(a)
     k = first_largest(np.abs(number))

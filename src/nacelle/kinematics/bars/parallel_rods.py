@@ -93,7 +93,7 @@ def parallelogram_form(robot: Robot, mechanism: Mechanism, index: int, actuator:
     return LegForm(
         name=leg.name,
         kind="rod",
-        pivot="U",
+        joint_at_a="U",
         A=A,
         B=wrist.frame_successor.p,
         body=wrist.successor,

@@ -281,7 +281,7 @@ def _strut(leg: _Serial) -> LegForm:
     return LegForm(
         name=leg.name,
         kind="strut",
-        pivot=pivot,
+        joint_at_a=pivot,
         A=X0.p,
         B=frame.p,
         body=body,
@@ -331,7 +331,7 @@ def _rod(leg: _Serial) -> LegForm:
     return LegForm(
         name=leg.name,
         kind="rod",
-        pivot=pivot,
+        joint_at_a=pivot,
         A=A,
         B=frame.p,
         body=body,

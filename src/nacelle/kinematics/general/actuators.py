@@ -49,19 +49,19 @@ class ClosureRate:
     def unit_force(self, legs: Legs) -> tuple[Rates, Rates]:
         """A unit force along it: forces along the rates of the leg, and along those of the nacelle."""
         placed, tie = legs.placed, self.tie
-        chains = placed.chains
+        trees = placed.trees
         sign = 1.0 if tie.first else -1.0
         if tie.other is None:
-            near, far = tie_columns(chains, tie), {}
+            near, far = tie_columns(trees, tie), {}
         else:
-            near = columns(chains, tie.node, tie.own, tie.axes)
-            far = columns(chains, *tie.other, tie.axes)
+            near = columns(trees, tie.node, tie.own, tie.axes)
+            far = columns(trees, *tie.other, tie.axes)
         gamma: Rates = {}
         for side, moved in ((-sign, near), (sign, far)):
             merge(gamma, {rate: side * dot(self.e, w if self.turns else v) for rate, (v, w) in moved.items()})
         e = sign * self.e
         force, moment = (ZERO, e) if self.turns else (e, ZERO)
-        return gamma, onto_nacelle(chains, placed.nacelle, tie, force, moment)
+        return gamma, onto_nacelle(trees, placed.nacelle, tie, force, moment)
 
 
 def closure_rates(placed: Placed) -> dict[int, ClosureRate]:

@@ -61,7 +61,7 @@ class Bar:
         p, inertia = self.form.passive, at_sample(self.form.rod)
         if friction and (p.first or p.second or p.ball or p.end or p.still):
             return False
-        return self.form.pivot != "U" or not (np.any(inertia[4:] != 0.0) or np.any(inertia[1:3] != 0.0))
+        return self.form.joint_at_a != "U" or not (np.any(inertia[4:] != 0.0) or np.any(inertia[1:3] != 0.0))
 
     def seen(self, R: Array | None) -> LegForm:
         """The leg with its axes seen from constant axes R (columns, in the base); None for the base."""
@@ -75,7 +75,7 @@ def turned(form: LegForm, R: Array) -> LegForm:
 
 def flat(form: LegForm, vector: Array) -> Array:
     """A vector without its component across the plane of a planar leg; of other legs as it is."""
-    if form.pivot != "R":
+    if form.joint_at_a != "R":
         return vector
     k = first_largest(np.abs(at_sample(form.first)))
     return pack([0.0 if j == k else vector[j] for j in range(3)])
@@ -111,7 +111,7 @@ def find_bars(mechanism: Mechanism, *, uneven: bool = True) -> tuple[int, ...]:
             continue
         pair = [owner[body] for body in (joint.predecessor, joint.successor)]
         hinged = joint.kind is JointKind.REVOLUTE and not any(joint.springs) and not joint.rotor_inertia
-        if not (hinged and all(k in forms and forms[k].pivot == "R" for k in pair)):
+        if not (hinged and all(k in forms and forms[k].joint_at_a == "R" for k in pair)):
             forms = {k: form for k, form in forms.items() if k not in pair}
     return tuple(forms)
 
@@ -121,16 +121,16 @@ def is_uneven(form: LegForm) -> bool:
     p = at_sample(form.rod)
     products, inertia = float(np.max(np.abs(p[[5, 7, 8]]))), float(np.max(np.abs(p[4:]), initial=1e-300))
     beside, first = float(np.max(np.abs(p[1:3]))), max(float(np.max(np.abs(p[1:4]))), 1e-300)
-    is_rod = form.kind == "rod" and form.pivot == "U"
+    is_rod = form.kind == "rod" and form.joint_at_a == "U"
     return is_rod and (products > TOLERANCE * inertia or beside > TOLERANCE * first)
 
 
 def _is_bar(mechanism: Mechanism, form: LegForm) -> bool:
     end = form.passive
-    if form.kind == "rod" and form.pivot == "S":
+    if form.kind == "rod" and form.joint_at_a == "S":
         # Rods between spherical joints are known by their points in every leg (`rods`).
         return False
-    if form.pivot == "R":
+    if form.joint_at_a == "R":
         planar = form.body == PLATFORM and not mechanism.dependent and not mechanism.parasitic
         return planar and end.end_kind in (JointKind.REVOLUTE, JointKind.POINT)
     # A joint at B that holds more than the point says something of the nacelle's rotation.

@@ -16,12 +16,12 @@ from functools import cached_property
 
 import numpy as np
 
-from nacelle.kinematics.general.elimination import Factors, factorise
+from nacelle.kinematics.general.factors import Factors, factorise
 from nacelle.kinematics.general.loops import Loop, nacelle_loops
 from nacelle.kinematics.general.motion import NodeMotion, outward
 from nacelle.kinematics.general.nacelle import Frame, PoleFrame
 from nacelle.kinematics.general.placed import Placed, Plan
-from nacelle.kinematics.general.solve import Solved, eliminate
+from nacelle.kinematics.general.solve import Solved, solve_in_order
 from nacelle.kinematics.general.tie_motion import (
     Moving,
     given_accelerations,
@@ -77,7 +77,7 @@ class Legs:
             force, moment = weighed(tie, values)
             if tie.foot is not None:
                 tie = replace(tie, point=tie.foot, local=None)
-            merge(found, onto_nacelle(placed.chains, placed.nacelle, tie, force, moment, idle=idle))
+            merge(found, onto_nacelle(placed.trees, placed.nacelle, tie, force, moment, idle=idle))
         return found
 
     @cached_property
@@ -134,7 +134,7 @@ class Legs:
         order = self.plan.dependent
         if order is None:
             return None
-        return eliminate(self.D.tolist(), [0.0] * len(self.D), order.pivots, order.units)
+        return solve_in_order(self.D.tolist(), [0.0] * len(self.D), order.pivots, order.units)
 
     @cached_property
     def W(self) -> Array:
@@ -152,7 +152,7 @@ class Legs:
             return solve(self.D, right)
         rows = self.D.tolist()
         if right.ndim == 1:
-            return eliminate(rows, right.tolist(), order.pivots, order.units).f
+            return solve_in_order(rows, right.tolist(), order.pivots, order.units).f
         columns = [self._solved(right[:, k]) for k in range(right.shape[1])]
         return np.stack(columns, axis=1)
 
@@ -178,7 +178,7 @@ class Legs:
         """Rates of all legs where the nacelle moves as given; the active ones too, unless they are given."""
         found: Rates = {}
         for ties, factors in zip(self.placed.ties, self.factors, strict=True):
-            right = [g for tie in ties for g in given_rates(self.placed.chains, tie, frames)]
+            right = [g for tie in ties for g in given_rates(self.placed.trees, tie, frames)]
             given = None if active is None else {rate: active[rate] for _, rate in factors.order.active}
             found |= factors.rates(right, given)
         return found
@@ -191,8 +191,8 @@ class Legs:
         """Accelerations of the dependent rates where dv/dt = 0; `frames` have no accelerations of w."""
         if not self.plan.mechanism.dependent:
             return None
-        nodes = outward(self.placed.chains, u, {}, frames)
-        state = Moving(self.placed.chains, u, nodes, frames, nodes, frames, ZERO)
+        nodes = outward(self.placed.trees, u, {}, frames)
+        state = Moving(self.placed.trees, u, nodes, frames, nodes, frames, ZERO)
         sides = self.right_hand_sides(state)
         own = [value for loop in self.loops for value in loop.second(frames)]
         return self._solved(-self.left_over(own, dict(enumerate(sides))))
@@ -264,7 +264,7 @@ class Motion:
     state: Moving
 
 
-def eliminated(plan: Plan, placed: Placed) -> Legs:
+def factorised(plan: Plan, placed: Placed) -> Legs:
     """Eliminate all legs."""
     factors = tuple(
         factorise([row.coefficients for tie in ties for row in tie.rows], leg.order, leg.zeros)
@@ -305,15 +305,15 @@ def motion(
             platform = listed[PLATFORM]
             assert isinstance(platform, PoleFrame)
             listed[PLATFORM] = platform.with_pole_at(a_pole)
-    chains = placed.chains
+    trees = placed.trees
 
     def state(u_dot: Rates) -> Moving:
         return Moving(
-            chains,
+            trees,
             u,
-            nodes=outward(chains, u, u_dot, frames, gravity=gravity),
+            nodes=outward(trees, u, u_dot, frames, gravity=gravity),
             frames=frames,
-            weightless=outward(chains, u, u_dot, free),
+            weightless=outward(trees, u, u_dot, free),
             free=free,
             gravity=gravity,
             heavy=heavy,

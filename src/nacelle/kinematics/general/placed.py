@@ -12,11 +12,11 @@ from typing import NamedTuple
 import numpy as np
 
 from nacelle.kinematics.general.bars import Bar, bars_of, own_axes
-from nacelle.kinematics.general.chain import Chains, Idle, chains
-from nacelle.kinematics.general.elimination import Order
+from nacelle.kinematics.general.factors import Order
+from nacelle.kinematics.general.leg_trees import Idle, LegTrees, leg_trees
 from nacelle.kinematics.general.nacelle import Nacelle, Pole, nacelle_at
 from nacelle.kinematics.general.rods import rods_of
-from nacelle.kinematics.general.solve import ConstantRows, eliminate, reduced
+from nacelle.kinematics.general.solve import ConstantRows, reduced, solve_in_order
 from nacelle.kinematics.general.tie_rows import bar_tie, closure_tie, rod_tie, spin_tie
 from nacelle.kinematics.general.ties import Rod, Tie
 from nacelle.kinematics.legs.axes import TOLERANCE
@@ -65,7 +65,7 @@ class SolveOrder:
     def solved(self, A: list[list[Scalar]], b: list[Scalar]) -> tuple[Array, Scalar]:
         """The solution of A x = b, and the smallest pivot without units."""
         if self.constant is None or self.left is None:
-            found, pivot, *_ = eliminate(A, b, self.pivots, self.units)
+            found, pivot, *_ = solve_in_order(A, b, self.pivots, self.units)
             return found, pivot
         A, b, whole = reduced(A, b, self.constant)
         found, pivot = self.left.solved(A, b)
@@ -161,7 +161,7 @@ class Placed:
         robot: the robot; its numbers may be symbols.
         parts: what of it is known by points alone.
         now: all positions.
-        chains: the legs' frames.
+        trees: the legs' frames.
         nacelle: the nacelle.
         rods: its rods.
         ties: for every leg its ties.
@@ -170,7 +170,7 @@ class Placed:
     robot: Robot
     parts: Parts
     now: Configuration
-    chains: Chains
+    trees: LegTrees
     nacelle: Nacelle
     rods: tuple[Rod, ...]
     ties: tuple[tuple[Tie, ...], ...]
@@ -185,14 +185,14 @@ class Placed:
 
     def _seen(self, axes: int, body: int, frame: Pose) -> Pose:
         """A frame of a body, seen from a node."""
-        chains = self.chains
-        if body in chains.place:
-            node, own = chains.place[body]
-            at, top = own @ frame, chains.common(node, axes)
+        trees = self.trees
+        if body in trees.place:
+            node, own = trees.place[body]
+            at, top = own @ frame, trees.common(node, axes)
         else:
             node, at, top = 0, self.nacelle.poses[body] @ frame, 0
-        R = [chains.down(axes, chains.up(node, at.R[:, k], top), top) for k in range(3)]
-        return Pose(np.stack(R, axis=1), chains.seen(axes, chains.point(node, at.p, top), top))
+        R = [trees.down(axes, trees.up(node, at.R[:, k], top), top) for k in range(3)]
+        return Pose(np.stack(R, axis=1), trees.seen(axes, trees.point(node, at.p, top), top))
 
 
 def place(robot: Robot, parts: Parts, x: Array, y: Array, *, pole: bool = False) -> Placed:
@@ -203,12 +203,12 @@ def place(robot: Robot, parts: Parts, x: Array, y: Array, *, pole: bool = False)
 def placed_at(robot: Robot, parts: Parts, now: Configuration) -> Placed:
     """A robot at a configuration, where nothing but its rates is wanted."""
     placed = _placed(robot, parts, now, False)
-    return replace(placed, chains=replace(placed.chains, joined=False, runs={}))
+    return replace(placed, trees=replace(placed.trees, joined=False, runs={}))
 
 
 def _placed(robot: Robot, parts: Parts, now: Configuration, pole: bool) -> Placed:
     mechanism, bars = parts.mechanism, parts.bars_of(robot)
-    frames = chains(robot, now, parts.omitted, own_axes(bars) if parts.way.turned else {})
+    frames = leg_trees(robot, now, parts.omitted, own_axes(bars) if parts.way.turned else {})
     nacelle = replace(nacelle_at(robot, mechanism, now), spread=_is_spread(robot))
     feet = _feet(parts, bars) if pole else None
     if pole and _has_pole(mechanism):
@@ -298,7 +298,7 @@ def _first_point(robot: Robot) -> Array | None:
 
 
 def _ties(
-    robot: Robot, frames: Chains, nacelle: Nacelle, leg: int, rods: dict[int, Rod], spins: tuple[Spin, ...]
+    robot: Robot, frames: LegTrees, nacelle: Nacelle, leg: int, rods: dict[int, Rod], spins: tuple[Spin, ...]
 ) -> Iterator[Tie]:
     by_closure = {rod.closure: rod for rod in rods.values()}
     for c in robot.legs[leg].closures:

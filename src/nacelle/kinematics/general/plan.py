@@ -11,17 +11,17 @@ from functools import lru_cache
 
 import numpy as np
 
-from nacelle.kinematics.general.balance import (
+from nacelle.kinematics.general.bars import bar_bodies, bars_of, find_bars, own_axes
+from nacelle.kinematics.general.factors import find_order
+from nacelle.kinematics.general.legs import factorised
+from nacelle.kinematics.general.margins import leg_determinant, nacelle_determinant
+from nacelle.kinematics.general.nacelle_order import (
     dependent_order,
     idle_directions,
     rows_that_decide,
     solve_order,
     unit_forces,
 )
-from nacelle.kinematics.general.bars import bar_bodies, bars_of, find_bars, own_axes
-from nacelle.kinematics.general.elimination import find_order
-from nacelle.kinematics.general.legs import eliminated
-from nacelle.kinematics.general.margins import leg_determinant, nacelle_determinant
 from nacelle.kinematics.general.placed import (
     WHOLE,
     LegOrder,
@@ -125,7 +125,7 @@ def _agrees(robot: Robot, names: tuple[str, ...], way: Way) -> bool:
         plan = _plan(robot, names, way)
         for x, y in plan.samples[:_CHECKED]:
             now = configuration(robot, plan.mechanism, x, y)
-            legs = eliminated(plan, placed_at(robot, plan.parts, now))
+            legs = factorised(plan, placed_at(robot, plan.parts, now))
             U = np.asarray(rate_map(robot, plan.mechanism, now), dtype=float)
             for k, unit in enumerate(np.eye(U.shape[1])):
                 w = legs.nacelle_rates(unit)
@@ -188,7 +188,7 @@ def _margin_scales(plan: Plan, placed: list[Placed]) -> tuple[float, ...]:
         return ()
     ratios = []
     for at in placed:
-        legs = eliminated(plan, at)
+        legs = factorised(plan, at)
         values = [float(leg_determinant(legs, k)) for k in range(len(plan.legs))]
         values += [float(nacelle_determinant(legs))] if mechanism.dependent else []
         dense = np.asarray(margins(mechanism.robot, mechanism, at.now), dtype=float)

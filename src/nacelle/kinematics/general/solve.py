@@ -34,7 +34,7 @@ class Solved(NamedTuple):
     multipliers: tuple[Scalar, ...] = ()
 
 
-def eliminate(
+def solve_in_order(
     A: list[list[Scalar]],
     b: list[Scalar],
     order: tuple[tuple[int, int], ...],

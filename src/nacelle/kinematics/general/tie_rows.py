@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nacelle.kinematics.general.bars import Bar, flat
-from nacelle.kinematics.general.chain import Chains
+from nacelle.kinematics.general.leg_trees import LegTrees
 from nacelle.kinematics.general.motion import columns
 from nacelle.kinematics.general.nacelle import Nacelle
 from nacelle.kinematics.general.ties import Rod, Row, Tie
@@ -127,36 +127,36 @@ def closure_rows(
     return tuple(rows), arms
 
 
-def _leg_side(chains: Chains, bodies: tuple[int, int]) -> int:
+def _leg_side(trees: LegTrees, bodies: tuple[int, int]) -> int:
     """Which of two bodies is the leg's: the only one, or the one on a node where the other is the base."""
-    inside = [body in chains.place for body in bodies]
-    return 0 if inside[0] and (not inside[1] or chains.place[bodies[0]][0]) else 1
+    inside = [body in trees.place for body in bodies]
+    return 0 if inside[0] and (not inside[1] or trees.place[bodies[0]][0]) else 1
 
 
-def closure_tie(robot: Robot, chains: Chains, nacelle: Nacelle, index: int) -> Tie:
+def closure_tie(robot: Robot, trees: LegTrees, nacelle: Nacelle, index: int) -> Tie:
     """The rows of a closure."""
     joint = robot.joints[index]
     bodies = (joint.predecessor, joint.successor)
     frames = (joint.frame_predecessor, joint.frame_successor)
-    side = _leg_side(chains, bodies)
-    (node, frame), body, first = chains.place[bodies[side]], bodies[1 - side], side == 0
+    side = _leg_side(trees, bodies)
+    (node, frame), body, first = trees.place[bodies[side]], bodies[1 - side], side == 0
     own = frame @ frames[side]
-    if body in chains.place:
-        other, far = chains.place[body]
-        return _inner(chains, joint, index, (node, own), (other, far @ frames[1 - side]), first=first)
+    if body in trees.place:
+        other, far = trees.place[body]
+        return _inner(trees, joint, index, (node, own), (other, far @ frames[1 - side]), first=first)
     outer = nacelle.poses[body] @ frames[1 - side]
-    far_axes = np.stack([chains.down(node, outer.R[:, k]) for k in range(3)], axis=1)
+    far_axes = np.stack([trees.down(node, outer.R[:, k]) for k in range(3)], axis=1)
     offsets, locked, _ = locked_axes(joint)
     place, point = own.p, outer.p
     local: Array | None = frames[1 - side].p
     if 0 < len(offsets) < 3:
         if first:
             # The leg carries the plane or line: its material point under the nacelle's point.
-            place = chains.seen(node, point)
+            place = trees.seen(node, point)
         else:
             # The nacelle carries it: its material point under the leg's point.
-            point, local = chains.point(node, own.p), None
-    moved = columns(chains, node, place)
+            point, local = trees.point(node, own.p), None
+    moved = columns(trees, node, place)
     rows, arms = closure_rows(joint, moved, Axes(own.R, far_axes, first), short_basis(own.R, locked))
     free = own.R[:, 2] if len(locked) == 2 else None
     tie = Tie(node, rows, body=body, local=local, point=point, node=node, own=place)
@@ -164,22 +164,22 @@ def closure_tie(robot: Robot, chains: Chains, nacelle: Nacelle, index: int) -> T
 
 
 def _inner(
-    chains: Chains, joint: Joint, index: int, near: tuple[int, Pose], far: tuple[int, Pose], *, first: bool
+    trees: LegTrees, joint: Joint, index: int, near: tuple[int, Pose], far: tuple[int, Pose], *, first: bool
 ) -> Tie:
     """A loop inside a leg: rows near - far = 0 in the axes of what both have in common."""
     (node, own), (other, outer) = near, far
-    top = chains.common(node, other)
+    top = trees.common(node, other)
     offsets, locked, _ = locked_axes(joint)
     P, Q = own.p, outer.p
     if 0 < len(offsets) < 3:
         # The side that carries the plane or line: its material point under the other's point.
         if first:
-            P = chains.seen(node, chains.point(other, Q, top), top)
+            P = trees.seen(node, trees.point(other, Q, top), top)
         else:
-            Q = chains.seen(other, chains.point(node, P, top), top)
-    moved = _difference(columns(chains, node, P, top), columns(chains, other, Q, top))
+            Q = trees.seen(other, trees.point(node, P, top), top)
+    moved = _difference(columns(trees, node, P, top), columns(trees, other, Q, top))
     near_axes, far_axes = (
-        np.stack([chains.up(k, frame.R[:, i], top) for i in range(3)], axis=1) for k, frame in (near, far)
+        np.stack([trees.up(k, frame.R[:, i], top) for i in range(3)], axis=1) for k, frame in (near, far)
     )
     fixed = {node: own.R, other: outer.R}.get(top)
     directions = basis(far_axes, locked) if fixed is None else short_basis(fixed, locked)
@@ -195,24 +195,24 @@ def _difference(near: Columns, far: Columns) -> Columns:
     return found
 
 
-def rod_tie(chains: Chains, nacelle: Nacelle, rod: Rod) -> Tie:
+def rod_tie(trees: LegTrees, nacelle: Nacelle, rod: Rod) -> Tie:
     """The row of a rod; its point A is on the leg, or on the nacelle where B is on the leg."""
-    side = _leg_side(chains, rod.bodies)
-    (node, frame), body = chains.place[rod.bodies[side]], rod.bodies[1 - side]
+    side = _leg_side(trees, rod.bodies)
+    (node, frame), body = trees.place[rod.bodies[side]], rod.bodies[1 - side]
     A, B = (frame @ Pose(np.eye(3), rod.points[side])).p, rod.points[1 - side]
-    if body in chains.place:
-        other, far = chains.place[body]
+    if body in trees.place:
+        other, far = trees.place[body]
         Q = (far @ Pose(np.eye(3), B)).p
-        top = chains.common(node, other)
-        d = np.asarray(plus(chains.point(other, Q, top), -chains.point(node, A, top)))
-        moved = _difference(columns(chains, node, A, top), columns(chains, other, Q, top))
+        top = trees.common(node, other)
+        d = np.asarray(plus(trees.point(other, Q, top), -trees.point(node, A, top)))
+        moved = _difference(columns(trees, node, A, top), columns(trees, other, Q, top))
         tie = Tie(top, _along(d, moved), node=node, own=A, other=(other, Q))
         return replace(tie, joint=rod.closure, first=side == 0, link=rod)
     point = (nacelle.poses[body] @ Pose(np.eye(3), B)).p
     # Beside a single joint the base's axes are cheaper: nothing of the nacelle's is turned.
-    axes = 0 if len(chains.path(node)) <= 1 else node
-    d = np.asarray(plus(point, -chains.point(node, A)) if axes == 0 else plus(chains.seen(node, point), -A))
-    moved = columns(chains, node, A, None if axes == node else 0)
+    axes = 0 if len(trees.path(node)) <= 1 else node
+    d = np.asarray(plus(point, -trees.point(node, A)) if axes == 0 else plus(trees.seen(node, point), -A))
+    moved = columns(trees, node, A, None if axes == node else 0)
     tie = Tie(axes, _along(d, moved), body=body, local=B, point=point, node=node, own=A)
     return replace(tie, joint=rod.closure, first=side == 0, link=rod)
 
@@ -222,34 +222,34 @@ def _along(d: Array, moved: Columns) -> tuple[Row]:
     return (Row({rate: dot(d, v) for rate, (v, _) in moved.items()}, "rod", force=d),)
 
 
-def bar_tie(chains: Chains, nacelle: Nacelle, leg: int, bar: Bar) -> Tie:
+def bar_tie(trees: LegTrees, nacelle: Nacelle, leg: int, bar: Bar) -> Tie:
     """The row of a bar, in the leg's own axes where it has some; of a strut over an entry of its direction.
 
     With z that entry the row of a strut is (d / z) . v_B = (l / z) l': an entry of its column is constant.
     """
-    form, axes = bar.form, chains.frames.get(leg, 0)
+    form, axes = bar.form, trees.frames.get(leg, 0)
     if bar.is_strut:
-        node, A = axes, chains.seen(axes, bar.A)
+        node, A = axes, trees.seen(axes, bar.A)
     else:
-        node, frame = chains.place[bar.carrier]
+        node, frame = trees.place[bar.carrier]
         A = (frame @ Pose(np.eye(3), bar.A)).p
     point = nacelle.point(form.body, form.B)
-    own = bar.seen(chains.node(axes).G.R if axes else None)
-    d = flat(own, np.asarray(plus(chains.seen(axes, point), -chains.point(node, A, axes))))
+    own = bar.seen(trees.node(axes).G.R if axes else None)
+    d = flat(own, np.asarray(plus(trees.seen(axes, point), -trees.point(node, A, axes))))
     if bar.is_strut:
         share = divide(1.0, d[bar.up])
         gain = form.drive.side * (sqrt(dot(d, d)) * share)
         d = pack([1.0 if k == bar.up else d[k] * share for k in range(3)])
         rows = (Row({bar.rate: gain}, "strut", force=d),)
     else:
-        rows = _along(d, columns(chains, node, A, axes))
+        rows = _along(d, columns(trees, node, A, axes))
     return Tie(axes, rows, body=form.body, local=form.B, point=point, node=node, own=A, link=bar)
 
 
-def spin_tie(chains: Chains, body: int, axis: Sequence[float]) -> Tie:
+def spin_tie(trees: LegTrees, body: int, axis: Sequence[float]) -> Tie:
     """An idle spin that is set to zero: axis . w = 0, in the axes of the body's node."""
-    node, frame = chains.place[body]
+    node, frame = trees.place[body]
     e = frame.R @ np.array(axis)
-    moved = columns(chains, node, ZERO)
+    moved = columns(trees, node, ZERO)
     row = Row({rate: dot(e, w) for rate, (_, w) in moved.items()}, "spin", moment=e)
     return Tie(node, (row,), node=node)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass, field
 
 from nacelle.kinematics.general.bars import Bar
-from nacelle.kinematics.general.chain import Chains
+from nacelle.kinematics.general.leg_trees import LegTrees
 from nacelle.kinematics.general.vectors import ZERO
 from nacelle.spatial.scalar import Array, Scalar
 
@@ -112,22 +112,22 @@ class Tie:
         assert self.local is not None
         return self.body, self.local
 
-    def hangs(self, chains: Chains) -> bool:
+    def hangs(self, trees: LegTrees) -> bool:
         """Whether a side of it hangs on the nacelle, and the other does not hang on the same body."""
         return (
             self.other is not None
             and self.axes == 0
-            and any(chains.root(node) is not None for node in (self.node, self.other[0]))
+            and any(trees.root(node) is not None for node in (self.node, self.other[0]))
         )
 
-    def sides(self, chains: Chains) -> list[tuple[int, Array, float]]:
+    def sides(self, trees: LegTrees) -> list[tuple[int, Array, float]]:
         """Nacelle bodies that a loop's sides hang on, the point in base axes, and the sign in its rows."""
-        if not self.hangs(chains):
+        if not self.hangs(trees):
             return []
         assert self.other is not None
         found = []
         for (node, point), sign in (((self.node, self.own), -1.0), (self.other, 1.0)):
-            body = chains.root(node)
+            body = trees.root(node)
             if body is not None:
-                found.append((body, chains.point(node, point), sign))
+                found.append((body, trees.point(node, point), sign))
         return found

@@ -40,7 +40,7 @@ def bar_inertia(legs: Legs, tie: Tie, form: LegForm, drive: Scalar, mass: Scalar
         K = _rod_inertia(legs, tie, tie.bar, form, drive, mass)
     if not tie.axes:
         return K
-    up = legs.placed.chains.up
+    up = legs.placed.trees.up
     half = np.stack([up(tie.axes, K[:, k]) for k in range(3)], axis=1)
     full = np.stack([up(tie.axes, half[k]) for k in range(3)], axis=0)
     return pack([[full[max(i, j), min(i, j)] for j in range(3)] for i in range(3)])
@@ -48,7 +48,7 @@ def bar_inertia(legs: Legs, tie: Tie, form: LegForm, drive: Scalar, mass: Scalar
 
 def _beyond(legs: Legs, tie: Tie, bar: Bar, form: LegForm) -> tuple[Array, Residual | None]:
     """dA/dq, and what a rod has beyond its masses."""
-    c = tie_columns(legs.placed.chains, tie)[bar.rate][0]
+    c = tie_columns(legs.placed.trees, tie)[bar.rate][0]
     return c, residual(form, line(legs, tie), c)
 
 

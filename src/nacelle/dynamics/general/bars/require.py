@@ -31,11 +31,11 @@ Key = tuple[int, int]
 
 def bars(placed: Placed) -> Iterator[tuple[Key, Tie, Bar, LegForm]]:
     """For every bar its tie (leg, number), and the leg in the tie's axes."""
-    chains = placed.chains
+    trees = placed.trees
     for leg, ties in enumerate(placed.ties):
         for number, tie in enumerate(ties):
             if tie.bar is not None:
-                form = tie.bar.seen(chains.node(tie.axes).G.R if tie.axes else None)
+                form = tie.bar.seen(trees.node(tie.axes).G.R if tie.axes else None)
                 yield (leg, number), tie, tie.bar, form
 
 
@@ -81,18 +81,18 @@ def line(legs: Legs, tie: Tie) -> Array:
     assert tie.point is not None
     if tie.rows[0].kind == "rod":
         return tie.rows[0].force
-    return np.asarray(plus(legs.placed.chains.seen(tie.axes, tie.point), -tie.own))
+    return np.asarray(plus(legs.placed.trees.seen(tie.axes, tie.point), -tie.own))
 
 
 def _require_strut(
     legs: Legs, motion: Motion, into: Required, counted: Counted, what: tuple[Key, Tie, LegForm, Scalar]
 ) -> None:
     key, tie, form, mass = what
-    bar, chains = tie.bar, legs.placed.chains
+    bar, trees = tie.bar, legs.placed.trees
     assert bar is not None
     assert tie.body is not None
-    gravity = chains.down(tie.axes, np.asarray(legs.placed.robot.gravity))
-    w = chains.down(tie.axes, motion.frames[tie.body].w)
+    gravity = trees.down(tie.axes, np.asarray(legs.placed.robot.gravity))
+    w = trees.down(tie.axes, motion.frames[tie.body].w)
     state = (line(legs, tie), motion.state.slip(tie), flat(form, motion.state.gap(tie)))
     demand = strut(form, StrutMotion(*state, gravity, w), mass, bar.up, counted, geared=True)
     into.on_tie(key, demand.G, demand.moment)
@@ -101,7 +101,7 @@ def _require_strut(
 
 def _moved(legs: Legs, motion: Motion, key: Key, tie: Tie, form: LegForm) -> Moved:
     """How a rod moves, in the tie's axes."""
-    chains = legs.placed.chains
+    trees = legs.placed.trees
     assert tie.bar is not None
     r, state = line(legs, tie), motion.state
     if tie.bar.is_strut:
@@ -109,8 +109,8 @@ def _moved(legs: Legs, motion: Motion, key: Key, tie: Tie, form: LegForm) -> Mov
     a1, a2 = (flat(form, a) for a in (state.acceleration(tie), state.end_acceleration(tie)))
     arm: Array = ZERO
     if form.drive.turns:
-        (axis,) = chains.node(tie.node).axes
-        arm = chains.up(tie.node, tie.own - float(axis @ at_sample(tie.own)) * axis, tie.axes)
+        (axis,) = trees.node(tie.node).axes
+        arm = trees.up(tie.node, tie.own - float(axis @ at_sample(tie.own)) * axis, tie.axes)
     share = legs.factors[key[0]].shares[0]
     return Moved(r, state.slip(tie), a1, a2, motion.u[tie.bar.rate], share, arm)
 
@@ -122,7 +122,7 @@ def _require_rod(
     key, tie, form = what
     assert tie.bar is not None
     assert tie.body is not None
-    w = legs.placed.chains.down(tie.axes, motion.frames[tie.body].w)
+    w = legs.placed.trees.down(tie.axes, motion.frames[tie.body].w)
     part = turning(form, _moved(legs, motion, key, tie, form), w, counted)
     on_both_sides(legs.placed, into, key, tie, (part.force - part.G, ZERO), (part.G, part.moment))
     into.along(tie.bar.rate, part.reaction)
@@ -131,4 +131,4 @@ def _require_rod(
 
 def _line_rate(legs: Legs, motion: Motion, tie: Tie) -> tuple[Array, Array]:
     """B - A of a bar and its derivative, in the tie's axes."""
-    return line(legs, tie), slip(legs.placed.chains, tie, motion.u, motion.frames)
+    return line(legs, tie), slip(legs.placed.trees, tie, motion.u, motion.frames)

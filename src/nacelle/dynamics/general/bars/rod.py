@@ -127,7 +127,7 @@ def residual(form: LegForm, r: Array, c: Array) -> Residual | None:
         F = (y (h_1 e_2 - h_2 e_1) - rho h_1 e_3) . c / L      G = h_2 e_3 . c.
     """
     axis, p, L = form.first, form.rod, form.length
-    if form.pivot == "R":
+    if form.joint_at_a == "R":
         if not is_beside(form):
             return None
         s = divide(1.0, L * L) * cross(axis, r)
@@ -148,9 +148,9 @@ def residual(form: LegForm, r: Array, c: Array) -> Residual | None:
 
 def turning(form: LegForm, at: Moved, w_end: Array, counted: Counted) -> Turned:
     """What a rod's turning requires; `w_end` is the angular velocity of the nacelle's body at B."""
-    if form.pivot == "R":
+    if form.joint_at_a == "R":
         return _hinged(form, at, w_end, counted)
-    if form.pivot == "S":
+    if form.joint_at_a == "S":
         return _between_spherical(form, at, w_end, counted)
     return _crossed(form, at, w_end, counted)
 

@@ -80,7 +80,7 @@ def strut(
     weight = (form.tube[3] + form.rod[3]) * il
     G = N * a_across - (twice_mu * Y) * v_across
     moment: Array = np.zeros(3)
-    if form.pivot == "U":
+    if form.joint_at_a == "U":
         sigma = divide(1.0, rho2)
         # b is perpendicular to r, so the parts along r do not count.
         bv, ba = _dot_across(b, v_across, up), _dot_across(b, a_across, up)
@@ -145,7 +145,7 @@ def strut_inertia(form: LegForm, r: Array, extra: Scalar) -> Array:
     along = (N * il2) * r
     chi: Scalar = 0.0
     t: Array | None = None
-    if form.pivot == "U":
+    if form.joint_at_a == "U":
         sigma = divide(1.0, rho2)
         p22, p33 = form.tube[6] + form.rod[6], form.tube[9] + form.rod[9]
         chi = (((form.cross + p33) * (stretch * stretch)) * sigma - (p33 + p - p22) * il2) * sigma
@@ -212,7 +212,7 @@ def _free_end(form: LegForm, at: StrutMotion, il2: Scalar, counted: Counted) -> 
     if not counted.friction:
         return np.zeros(3), moment
     w = il2 * cross(at.r, at.v)
-    if form.pivot == "S":
+    if form.joint_at_a == "S":
         total: Array = np.zeros(3)
         if form.passive.ball:
             total = total + ball_friction(form.passive.ball, w, counted.smooth)

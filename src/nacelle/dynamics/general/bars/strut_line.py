@@ -78,9 +78,9 @@ def line_of(form: LegForm, r: Array, v: Array, *, stretched: bool) -> Line:
     av = dot(first, v)
     if stretch == 1.0:
         rho2 = dot(b, b)
-        l2 = rho2 + y * y if form.pivot == "U" else dot(r, r)
+        l2 = rho2 + y * y if form.joint_at_a == "U" else dot(r, r)
         n = dot(r - y * first, v)
-        rv = n + y * av if form.pivot == "U" else dot(r, v)
+        rv = n + y * av if form.joint_at_a == "U" else dot(r, v)
     else:
         c = stretch * stretch
         l2, rv = dot(r, r), dot(r, v)

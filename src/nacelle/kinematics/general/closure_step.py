@@ -38,7 +38,7 @@ from nacelle.spatial.solve import solve
 
 
 @dataclass(frozen=True, eq=False)
-class Closing:
+class ClosureStep:
     """A step towards closed loops.
 
     Attributes:
@@ -54,7 +54,7 @@ class Closing:
     open: list[Scalar]
 
 
-def closing(legs: Legs, basis: Array) -> Closing:
+def closure_step(legs: Legs, basis: Array) -> ClosureStep:
     """The step at a configuration.
 
     Args:
@@ -77,7 +77,7 @@ def closing(legs: Legs, basis: Array) -> Closing:
     frames = placed.nacelle.frames(w, {}, ZERO)
     rates = dict(w)
     for k in chosen:
-        given = [g for tie in placed.ties[k] for g in given_rates(placed.chains, tie, frames)]
+        given = [g for tie in placed.ties[k] for g in given_rates(placed.trees, tie, frames)]
         right = [a + b for a, b in zip(given, sides[k], strict=True)]
         rates |= legs.factors[k].rates(right)
     size = placed.robot.numeric.size
@@ -97,7 +97,7 @@ def closing(legs: Legs, basis: Array) -> Closing:
             if isinstance(tie.link, Rod):
                 turns[tie.link.joint], apart = _rod_turn(placed, tie, tie.link, rates, frames)
                 listed += [value * (1.0 / size) for value in apart.tolist()]
-    return Closing(step, rates, turns, listed)
+    return ClosureStep(step, rates, turns, listed)
 
 
 def _dependent_step(legs: Legs, basis: Array, sides: dict[int, list[Scalar]], own: list[Scalar]) -> Array:
@@ -162,7 +162,7 @@ def _rod_turn(
     placed: Placed, tie: Tie, rod: Rod, rates: Rates, frames: dict[int, Frame]
 ) -> tuple[Array, Array]:
     """The rotation of a rod in its joint's axes, and how far its end is from where it is held."""
-    robot, chains = placed.robot, placed.chains
+    robot, trees = placed.robot, placed.trees
     joint, end = robot.joints[rod.joint], robot.joints[rod.closure]
     frame = end.frame_predecessor if end.predecessor == rod.body else end.frame_successor
     along = product(joint.frame_successor.R.T, plus(frame.p, -joint.frame_successor.p))
@@ -171,15 +171,15 @@ def _rod_turn(
     # The tie's vector leads from the leg's side to the other: from A to B where the leg carries A.
     sign = 1.0 if tie.first else -1.0
 
-    vectors = [scaled(sign, v) for v in (tie.rows[0].force, slip(chains, tie, rates, frames))]
-    if rod.bodies[0] in chains.place:
-        node, own = chains.place[rod.bodies[0]]
-        top = chains.common(node, tie.axes)
-        d, d_dot = (chains.down(node, chains.up(tie.axes, v, top), top) for v in vectors)
-        twist = (ZERO, angular_velocity(columns(chains, node, ZERO), rates))
-        w, R = with_root(chains, node, ZERO, twist, frames)[1], own.R
+    vectors = [scaled(sign, v) for v in (tie.rows[0].force, slip(trees, tie, rates, frames))]
+    if rod.bodies[0] in trees.place:
+        node, own = trees.place[rod.bodies[0]]
+        top = trees.common(node, tie.axes)
+        d, d_dot = (trees.down(node, trees.up(tie.axes, v, top), top) for v in vectors)
+        twist = (ZERO, angular_velocity(columns(trees, node, ZERO), rates))
+        w, R = with_root(trees, node, ZERO, twist, frames)[1], own.R
     else:
-        d, d_dot = (chains.up(tie.axes, v) for v in vectors)
+        d, d_dot = (trees.up(tie.axes, v) for v in vectors)
         w, R = frames[rod.bodies[0]].w, placed.nacelle.poses[rod.bodies[0]].R
     # The joint's axes turn with the body that carries them.
     moved = add(d, add(d_dot, -turned(w, d)))
@@ -188,7 +188,7 @@ def _rod_turn(
     return scaled(divide(1.0, rod.length2), cross(s, moved)), np.asarray(plus(d, -s))
 
 
-def applies(plan: Plan, count: int) -> bool:
+def finds_step(plan: Plan, count: int) -> bool:
     """Whether the step can be found so, for `count` dependent numbers of the nacelle.
 
     Legs that leave rows over must themselves be found by iteration.
