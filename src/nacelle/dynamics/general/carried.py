@@ -7,7 +7,7 @@ a link on a prismatic joint: of the numbers m, h, S of a node
     prismatic   S                                            counts on the parent: both turn alike
     spherical   m                                            counts on the parent
 
-([AGH2005] (21)-(23)). The rules hold for every geometry, so they serve where it is given at run time.
+([AGH2005] (21)-(23)). The rules hold for every geometry, also for one that is given at run time.
 """
 
 from __future__ import annotations

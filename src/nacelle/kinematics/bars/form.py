@@ -6,7 +6,7 @@ that is fixed in the base; the bodies on it are known in the axes
 
     e_1 = a x r / |a x r|,   e_2 = e_3 x e_1,   e_3 = r / |r|
 
-and with a ball or a hinge at A in axes with the same e_3. Numbers may be symbols.
+and with a spherical or revolute joint at A in axes with the same e_3. Numbers may be symbols.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Passive:
     Attributes:
         first: of the first axis of a universal joint, or of a hinge.
         second: of its second axis.
-        ball: of a ball at A.
+        ball: of a spherical joint at A.
         side: 1 if the second axis points along e_1, else -1.
         end: of the joint at B.
         end_kind: kind of the joint at B.

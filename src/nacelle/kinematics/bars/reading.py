@@ -103,7 +103,7 @@ def read_leg(robot: Robot, mechanism: Mechanism, index: int) -> LegForm:
 
 
 def _side_by_side(robot: Robot, mechanism: Mechanism, index: int, actuator: int) -> LegForm:
-    """Rods between balls side by side, on a platform that does not turn: they move as one."""
+    """Rods between spherical joints side by side, on a platform that does not turn: they move as one."""
     leg = robot.legs[index]
     root = robot.actuators[actuator].joint
     found = []
@@ -200,7 +200,7 @@ class _Serial:
     def require_axisymmetric(self, what: str, parameters: Array, size: float) -> None:
         """Refuse a body between spherical joints that is not axisymmetric about its third axis (floats)."""
         if not is_axisymmetric(parameters, np.array([0.0, 0.0, 1.0]), size, TOLERANCE):
-            raise UnreadError(f"the {what} of leg {self.name!r} between balls is not axisymmetric")
+            raise UnreadError(f"the {what} of leg {self.name!r} between spherical joints is not axisymmetric")
 
     def require_in_plane(self, axis: Array) -> None:
         """Refuse a revolute joint at A on a platform that does not stay in the plane across its axis."""

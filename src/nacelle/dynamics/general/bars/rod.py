@@ -201,8 +201,8 @@ def _general(
 ) -> tuple[tuple[Scalar, Scalar], Array]:
     """Moments M_a and T of any inertia, in e_1, e_2, e_3, and the force at A.
 
-    An even rod, inertia p_11 about e_1 and e_2 and first moment p_3, is left out: it is in the masses at the
-    ends.
+    An axisymmetric rod, inertia p_11 about e_1 and e_2 and first moment p_3, is left out: it is in the
+    masses at the ends.
     """
     (y, b, rho2, sigma), (along, rate) = spin, rates
     L, r, a = form.length, at.r, at.a2 - at.a1
