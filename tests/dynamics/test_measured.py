@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.dynamics.general.required import Counted
 from nacelle.dynamics.measured import inputs as measured
+from nacelle.dynamics.measured.platform import WAYS
 from nacelle.kinematics.bars.reading import read_legs
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from support.compare import assert_same
@@ -31,8 +31,10 @@ def test_encoders(name: str) -> None:
     q = nacelle.joint_motion(robot, x, v, a).actuators
     for friction in (False, True):
         exact = nacelle.inverse_dynamics(robot, x, v, a, formulation="tree", friction=friction).force
-        for way in measured.WAYS:
-            found = measured.inverse_from_encoders(robot, *q, Counted(friction), way)["force"]
+        for way in WAYS:
+            found = measured.inverse_dynamics_from_encoders(robot, *q, friction=friction, **way._asdict())[
+                "force"
+            ]
             assert_same(found, exact, 1e-12)
 
 
@@ -55,15 +57,15 @@ def elements_by_differences(robot: nacelle.Robot, x: Array, v: Array, a: Array) 
             if form.drive.turns:
                 turn = place.bodies.R[first] @ mechanism_of(robot).assembly.motion.poses[first].R.T
                 start = mechanism_of(robot).assembly.q[robot.q_slices[leg.joints[0]]][0]
-                away = np.cross(form.axis, form.start)
-                arm = turn @ (np.cos(start) * form.start + np.sin(start) * away)
-                A = form.A + form.arm * arm
+                away = np.cross(form.axis, form.carriage.start)
+                arm = turn @ (np.cos(start) * form.carriage.start + np.sin(start) * away)
+                A = form.A + form.carriage.arm * arm
                 found[f"{form.name}_arm"] = arm[list(axes)]
             else:
                 A = form.A + q * form.axis
                 found[f"{form.name}_slide"] = np.array(q)
             rod = B - A
-            if form.pivot == "R":
+            if form.joint_at_a == "R":
                 rod = rod - form.first * (form.first @ rod)
             found[f"{form.name}_rod"] = (rod / np.linalg.norm(rod))[list(axes)]
         return found
@@ -90,7 +92,8 @@ def test_elements(name: str) -> None:
         exact = nacelle.inverse_dynamics(
             robot, x, 0.3 * v, 0.3 * a, formulation="tree", friction=friction
         ).force
-        for way in measured.WAYS:
-            found = measured.inverse_from_elements(robot, elements, Counted(friction), way)["force"]
+        for way in WAYS:
+            options = {"friction": friction, **way._asdict()}
+            found = measured.inverse_dynamics_from_elements(robot, *elements.values(), **options)["force"]
             # Second differences of directions have about 1e-9 of rounding.
             assert_same(found, exact, 2e-8)

@@ -141,7 +141,8 @@ def _elements(robot: Robot, states: Sample) -> dict[str, Array]:
         arm = _arm(form, q[:, k, None], q_dot[:, k, None], q_ddot[:, k, None])
         anchor = np.asarray(form.A - robot.reference.R @ form.B, dtype=float)
         rod = [
-            (one - form.arm * u) / form.length for one, u in zip((p[0] - anchor, *p[1:]), arm, strict=True)
+            (one - form.carriage.arm * u) / form.length
+            for one, u in zip((p[0] - anchor, *p[1:]), arm, strict=True)
         ]
         for name, directions in (("arm", arm), ("rod", rod)):
             told[f"{form.name}_{name}"] = np.stack(directions, axis=1)[:, :, list(axes)]
@@ -149,7 +150,7 @@ def _elements(robot: Robot, states: Sample) -> dict[str, Array]:
 
 
 def _arm(form: LegForm, q: Array, q_dot: Array, q_ddot: Array) -> list[Array]:
-    start = np.asarray(form.start, dtype=float)
+    start = np.asarray(form.carriage.start, dtype=float)
     across = np.cross(np.asarray(form.axis, dtype=float), start)
     u, n = np.cos(q) * start + np.sin(q) * across, np.cos(q) * across - np.sin(q) * start
     return [u, q_dot * n, q_ddot * n - q_dot**2 * u]

@@ -110,12 +110,12 @@ def _leg_elements(form: LegForm, end: list[Array], q: list[Array], axes: list[in
             f"{form.name}_length": np.concatenate(q, axis=1),
         }
     if form.drive.turns:
-        side = np.cross(form.axis, form.start)
-        u = np.cos(q[0]) * form.start + np.sin(q[0]) * side
-        turned = np.cos(q[0]) * side - np.sin(q[0]) * form.start
+        side = np.cross(form.axis, form.carriage.start)
+        u = np.cos(q[0]) * form.carriage.start + np.sin(q[0]) * side
+        turned = np.cos(q[0]) * side - np.sin(q[0]) * form.carriage.start
         arm = [u, q[1] * turned, q[2] * turned - q[1] * q[1] * u]
         elements = {f"{form.name}_arm": np.stack(arm, axis=1)[:, :, axes]}
-        reach = [form.arm * part for part in arm]
+        reach = [form.carriage.arm * part for part in arm]
     else:
         elements = {f"{form.name}_slide": np.concatenate(q, axis=1)}
         reach = [part * form.axis for part in q]

@@ -19,8 +19,8 @@ from nacelle.kinematics.actuation import (
 )
 from nacelle.kinematics.forward.spheres import meet
 from nacelle.kinematics.general.actuators import actuator_jacobian
-from nacelle.kinematics.general.closing import Closing, applies, closing
-from nacelle.kinematics.general.legs import Legs, Rates, eliminated
+from nacelle.kinematics.general.closure_step import ClosureStep, closure_step, finds_step
+from nacelle.kinematics.general.legs import Legs, Rates, factorised
 from nacelle.kinematics.general.margins import distances as small_distances
 from nacelle.kinematics.general.margins import growth_figure
 from nacelle.kinematics.general.margins import margins as small_margins
@@ -117,12 +117,12 @@ def _margins(robot: Robot, mechanism: Mechanism, now: Configuration) -> Array:
     """Margins of the legs: from the factors of the general form where something is found by iteration."""
     if mechanism.closed_form or not is_served(robot):
         return margins(robot, mechanism, now)
-    return small_margins(_eliminated(robot, now))
+    return small_margins(_factorised(robot, now))
 
 
-def _eliminated(robot: Robot, now: Configuration, way: Way = WHOLE) -> Legs:
+def _factorised(robot: Robot, now: Configuration, way: Way = WHOLE) -> Legs:
     plan = plan_of(robot, way)
-    return eliminated(plan, placed_at(plan, robot, now))
+    return factorised(plan, placed_at(robot, plan.parts, now))
 
 
 @physics(x=of_pose, y=of_unknowns)
@@ -139,7 +139,7 @@ def distances(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     iterated = mechanism.iterated_legs
     closed = [closed_form_margin(gates) for k, gates in enumerate(now.gates) if k not in iterated]
     if is_served(robot) and plan_of(robot).complete:
-        return {"squares": pack([*closed, *small_distances(_eliminated(robot, now))])}
+        return {"squares": pack([*closed, *small_distances(_factorised(robot, now))])}
     dense = margins(robot, mechanism, now)
     others = [dense[k] for k in (*iterated, *range(len(mechanism.legs), len(dense)))]
     return {"squares": pack([*closed, *others])}
@@ -153,7 +153,7 @@ def inverse_jacobian(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     if not is_served(robot, direct=True):
         figures = {"pivot": pack([1.0])[0], "gates": margins(robot, mechanism, now)}
         return {**found, "J": _inverse(robot, mechanism, now), **figures}
-    legs = _eliminated(robot, now, Way(direct=True))
+    legs = _factorised(robot, now, Way(direct=True))
     figures = {"pivot": pack([growth_figure(legs)])[0], "gates": small_margins(legs)}
     return {**found, "J": actuator_jacobian(legs), **figures}
 
@@ -331,8 +331,8 @@ def closing_step(robot: Robot, y: Array, x: Array) -> dict[str, Array]:
     """A step of the unknowns y towards closed loops at the pose x, and what is open, over the size."""
     mechanism, now = _now(robot, x, y)
     basis = _chart_basis(robot, mechanism, x, y[: mechanism.chart_size])
-    if is_served(robot) and applies(plan_of(robot), basis.shape[1]):
-        return _small_step(robot, mechanism, y, closing(_eliminated(robot, now), basis))
+    if is_served(robot) and finds_step(plan_of(robot), basis.shape[1]):
+        return _small_step(robot, mechanism, y, closure_step(_factorised(robot, now), basis))
     system = equations(robot, mechanism, now.motion)
     nothing = np.zeros((mechanism.nw, 0))
     found: Response = respond(
@@ -351,7 +351,7 @@ def closing_step(robot: Robot, y: Array, x: Array) -> dict[str, Array]:
     }
 
 
-def _small_step(robot: Robot, mechanism: Mechanism, y: Array, found: Closing) -> dict[str, Array]:
+def _small_step(robot: Robot, mechanism: Mechanism, y: Array, found: ClosureStep) -> dict[str, Array]:
     """The step in the general form."""
     dy = found.dependent.tolist()[: mechanism.chart_size]
     start = mechanism.chart_size

@@ -19,12 +19,11 @@ import numpy as np
 from nacelle.dynamics.general.carried import carried, column_unit, in_lengths, lengths
 from nacelle.dynamics.general.inertia import PAIRS, Numbers
 from nacelle.dynamics.general.inertial import end_ties, inertial_numbers, reference_point
-from nacelle.kinematics.general.legs import Legs, Rates, eliminated, motion
+from nacelle.kinematics.general.legs import Legs, Rates, factorised, motion
 from nacelle.kinematics.general.motion import angular_velocity, columns, velocity, with_root
 from nacelle.kinematics.general.placed import Placed, Plan, place
 from nacelle.kinematics.general.vectors import ZERO
 from nacelle.kinematics.mechanism.assembly import rate_scale
-from nacelle.kinematics.mechanism.mechanism import Mechanism
 from nacelle.model.robot import Robot
 from nacelle.spatial.batch import Batch, from_samples
 from nacelle.spatial.scalar import Array, Scalar, pack
@@ -107,13 +106,13 @@ def _columns(robot: Robot, plan: Plan) -> tuple[list[tuple[int, int]], dict[Key,
     unit = rate_scale(robot)[list(plan.mechanism.independent)]
     v, a = rng.normal(size=(2, count, n)) * unit
     a = a * 3.0
-    placed = place(robot, plan.mechanism, plan.parts, from_samples(x, 1), from_samples(y, 1))
-    legs = eliminated(plan, placed)
+    placed = place(robot, plan.parts, from_samples(x, 1), from_samples(y, 1))
+    legs = factorised(plan, placed)
     moving = motion(legs, from_samples(v, 1), from_samples(a, 1))
-    chains, at_end = placed.chains, end_ties(placed)
-    nodes = [node for node in range(1, len(chains.nodes)) if node not in chains.roots]
+    trees, at_end = placed.trees, end_ties(placed)
+    nodes = [node for node in range(1, len(trees.nodes)) if node not in trees.roots]
     points = {node: reference_point(placed, node) for node in nodes}
-    moved = {node: columns(chains, node, points[node]) for node in nodes}
+    moved = {node: columns(trees, node, points[node]) for node in nodes}
     J_rates: dict[int, list[Array]] = {}
     J_nodes: dict[int, list[Array]] = {node: [] for node in nodes}
     J_bodies: dict[int, list[Array]] = {body: [] for body in moving.frames}
@@ -127,7 +126,7 @@ def _columns(robot: Robot, plan: Plan) -> tuple[list[tuple[int, int]], dict[Key,
         for node in nodes:
             linear = velocity(moved[node], u)
             angular = angular_velocity(moved[node], u)
-            linear, angular = with_root(chains, node, points[node], (linear, angular), frames)
+            linear, angular = with_root(trees, node, points[node], (linear, angular), frames)
             J_nodes[node].append(_samples(pack([*linear, *angular]), count))
         for body, frame in frames.items():
             J_bodies[body].append(_samples(pack([*frame.v, *frame.w]), count))
@@ -158,7 +157,7 @@ def _columns(robot: Robot, plan: Plan) -> tuple[list[tuple[int, int]], dict[Key,
         if node in at_end:
             leg, number = at_end[node]
             tie = placed.ties[leg][number]
-            acceleration = chains.down(node, moving.frames[tie.held[0]].acceleration(tie.held[1]))
+            acceleration = trees.down(node, moving.frames[tie.held[0]].acceleration(tie.held[1]))
         Y = _regressor(_samples(acceleration, count), _samples(mover.turning, count))
         for i in range(10):
             keep(("node", node, i), J_nodes[node], Y[:, :, i])
@@ -234,23 +233,20 @@ def _orders(columns: dict[Key, Array], keys: tuple[Key, ...], depth: dict[int, i
     return listed
 
 
-def find_basis(
-    mechanism: Mechanism, plan: Plan, others: Sequence[Plan] = ()
-) -> tuple[list[tuple[int, int]], Basis | None]:
+def find_basis(plan: Plan, others: Sequence[Plan] = ()) -> tuple[list[tuple[int, int]], Basis | None]:
     """The cheapest basis of a robot's numbers; None where rounding cannot tell what depends on what.
 
     Args:
-        mechanism: the robot's analysis.
-        plan: its plan.
+        plan: the robot's plan.
         others: plans of the same robot with other numbers, for a basis that holds for every geometry: numbers
             are passed on to the links before (`carried`), and what depends on what must do so by the same
             factors in all of these robots.
     """
-    robot = mechanism.robot
+    robot = plan.mechanism.robot
     with np.errstate(all="ignore"):
         ends, columns, sizes = _columns(robot, plan)
         x, y = plan.samples[0]
-        placed = place(robot, mechanism, plan.parts, x, y)
+        placed = place(robot, plan.parts, x, y)
         if others:
             columns, sizes = _in_lengths(columns, sizes, placed)
         for other in others:
@@ -258,15 +254,15 @@ def find_basis(
             if more.keys() != columns.keys():
                 return ends, None
             state = other.samples[0]
-            at = place(other.mechanism.robot, other.mechanism, other.parts, *state)
+            at = place(other.mechanism.robot, other.parts, *state)
             more, more_sizes = _in_lengths(more, more_sizes, at)
             columns = {key: np.concatenate([own, more[key]]) for key, own in columns.items()}
             sizes = {key: float(np.hypot(own, more_sizes[key])) for key, own in sizes.items()}
-    own_numbers = inertial_numbers(placed, plan)
+    own_numbers = inertial_numbers(placed)
     if others:
         own_numbers = in_lengths(carried(own_numbers, placed), lengths(placed))
     numbers = as_list(own_numbers, {})
-    depth = {node: len(placed.chains.path(node)) for node in range(1, len(placed.chains.nodes))}
+    depth = {node: len(placed.trees.path(node)) for node in range(1, len(placed.trees.nodes))}
     keys = tuple(numbers)
     if not keys:
         return ends, None

@@ -7,7 +7,7 @@ a link on a prismatic joint: of the numbers m, h, S of a node
     prismatic   S                                            counts on the parent: both turn alike
     spherical   m                                            counts on the parent
 
-([AGH2005] (21)-(23)). The rules hold for every geometry, so they serve where it is given at run time.
+([AGH2005] (21)-(23)). The rules hold for every geometry, also for one that is given at run time.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from nacelle.spatial.scalar import Scalar, divide, norm, pack
 
 def carried(numbers: Numbers, placed: Placed) -> Numbers:
     """The numbers with what links pass on taken to the links that carry them, from the ends to the base."""
-    chains, ends = placed.chains, end_ties(placed)
+    trees, ends = placed.trees, end_ties(placed)
     nodes = dict(numbers.nodes)
-    for index in reversed(range(1, len(chains.nodes))):
+    for index in reversed(range(1, len(trees.nodes))):
         # What counts about the point where a leg holds the nacelle goes there.
-        if index not in nodes or index in chains.roots or index in ends:
+        if index not in nodes or index in trees.roots or index in ends:
             continue
-        node = chains.node(index)
+        node = trees.node(index)
         places = _passed(node.primitive)
         values: list[Scalar] = nodes[index].tolist()
         passed = pack([value if k in places else 0.0 for k, value in enumerate(values)])
@@ -48,12 +48,12 @@ def lengths(placed: Placed) -> dict[int, Scalar]:
 
     In this unit of length what depends on what does so by factors that are the same for all lengths of a bar.
     """
-    chains = placed.chains
+    trees = placed.trees
     found: dict[int, Scalar] = {}
     points = [(tie.node, tie.own) for ties in placed.ties for tie in ties]
     points += [tie.other for ties in placed.ties for tie in ties if tie.other is not None]
-    for index in range(1, len(chains.nodes)):
-        node = chains.node(index)
+    for index in range(1, len(trees.nodes)):
+        node = trees.node(index)
         points.append((node.parent, node.G.p))
     for index, point in points:
         if index and index not in found and not all_zero(point):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any, cast
-
-import numpy as np
 
 from nacelle.dynamics.friction import axis_friction, ball_friction
 from nacelle.dynamics.general.required import Counted, Required, on_both_sides
@@ -13,18 +13,19 @@ from nacelle.dynamics.state import State
 from nacelle.kinematics.general.actuators import ClosureRate, closure_axes
 from nacelle.kinematics.general.legs import Legs, Motion, merge
 from nacelle.kinematics.general.motion import angular_velocity, columns
+from nacelle.kinematics.general.nacelle import Frame
 from nacelle.kinematics.general.placed import Placed
-from nacelle.kinematics.general.tie_motion import slip
+from nacelle.kinematics.general.tie_motion import far_acceleration, slip
 from nacelle.kinematics.general.ties import Rod, Tie
 from nacelle.kinematics.general.vectors import ZERO, add, all_zero, scaled, turned
-from nacelle.model.joint import JointKind, Primitive
+from nacelle.model.joint import FrictionTerm, Joint, JointKind, Primitive, Spring
 from nacelle.spatial.scalar import Array, Scalar, divide, dot, pack, plus
 
 
 def require_rods(legs: Legs, motion: Motion, into: Required, counted: Counted) -> None:
     """What rods require beside the masses at their ends: the mass between them, and friction."""
     placed = legs.placed
-    chains, robot = placed.chains, placed.robot
+    trees, robot = placed.trees, placed.robot
     for leg, ties in enumerate(placed.ties):
         for number, tie in enumerate(ties):
             link = tie.link
@@ -32,15 +33,12 @@ def require_rods(legs: Legs, motion: Motion, into: Required, counted: Counted) -
                 continue
             if tie.body is not None:
                 a_own = motion.state.acceleration(tie)
-                assert tie.local is not None
                 a_far = motion.state.end_acceleration(tie)
-                w_far = chains.down(tie.axes, motion.frames[tie.body].w)
             else:
                 assert tie.other is not None
                 other, point = tie.other
-                a_own = chains.up(tie.node, motion.nodes[tie.node].acceleration(tie.own), tie.axes)
-                a_far = chains.up(other, motion.nodes[other].acceleration(point), tie.axes)
-                w_far = chains.up(other, motion.nodes[other].w, tie.axes)
+                a_own = trees.up(tie.node, motion.nodes[tie.node].acceleration(tie.own), tie.axes)
+                a_far = trees.up(other, motion.nodes[other].acceleration(point), tie.axes)
             between = link.masses[2] if counted.inertia else 0.0
             f_own, f_far = scaled(between, a_far), scaled(between, a_own)
             n_own: Array = ZERO
@@ -48,23 +46,17 @@ def require_rods(legs: Legs, motion: Motion, into: Required, counted: Counted) -
             rod = link if isinstance(link, Rod) else None
             terms = [robot.joints[k].friction for k in (rod.joint, rod.closure)] if rod is not None else []
             if rod is not None and counted.friction and any(any(t) for t in terms):
-                w_own = chains.up(tie.node, motion.nodes[tie.node].w, tie.axes)
+                w_own, w_far = _turns(placed, motion, tie)
                 d = tie.rows[0].force
                 # For the rod's angular velocity, and for a moment on it as a pair of forces.
                 over = scaled(divide(1.0, rod.length2), d)
                 w = turned(over, _slip_of(legs, motion, tie))
-                near, far = terms if rod.bodies[0] == _leg_body(placed, rod) else terms[::-1]
+                near, far = terms if tie.first else terms[::-1]
                 n_own = _ball(near, add(w, -w_own), counted.smooth)
                 n_far = _ball(far, add(w, -w_far), counted.smooth)
                 pair = turned(add(n_own, n_far), over)
                 f_far, f_own = add(f_far, pair), add(f_own, -pair)
             on_both_sides(placed, into, (leg, number), tie, (f_own, -n_own), (f_far, -n_far))
-
-
-def _leg_body(placed: Placed, rod: Rod) -> int:
-    inside = [body in placed.chains.place for body in rod.bodies]
-    side = 0 if inside[0] and (not inside[1] or placed.chains.place[rod.bodies[0]][0]) else 1
-    return rod.bodies[side]
 
 
 def _ball(friction: Any, rate: Array, smooth: float | None) -> Array:
@@ -75,99 +67,128 @@ def _ball(friction: Any, rate: Array, smooth: float | None) -> Array:
 
 def _slip_of(legs: Legs, motion: Motion, tie: Tie) -> Array:
     """Velocity of the far point relative to the leg's point, tie axes."""
-    return slip(legs.placed.chains, tie, motion.u, motion.frames)
+    return slip(legs.placed.trees, tie, motion.u, motion.frames)
+
+
+def _second_slip(legs: Legs, motion: Motion, tie: Tie) -> Array:
+    """Velocity of the second side of a closure relative to the first, tie axes."""
+    slip = _slip_of(legs, motion, tie)
+    return slip if tie.first else -slip
 
 
 def require_efforts(legs: Legs, motion: Motion, into: Required, counted: Counted) -> None:
-    """Friction and springs of joints of the tree."""
+    """Friction and springs of joints of the tree, each along its own rate."""
     robot = legs.placed.robot
-    state = cast(State, legs.placed)
     nacelle = set(robot.nacelle.joints)
     for j in range(robot.tree):
         joint = robot.joints[j]
-        if joint.successor in legs.plan.parts.omitted:
+        if joint.successor in legs.placed.parts.omitted:
             continue
         rate = robot.platform_nv + robot.v_slices[j].start
         rates = motion.w if j in nacelle else motion.u
         gather = into.nacelle if j in nacelle else into.gamma
         for number, primitive in enumerate(joint.primitives):
-            spring = joint.springs[number] if counted.springs and joint.springs else None
+            spring, terms = _acting(joint, number, counted)
             if spring is not None:
-                q = axis_coordinate(state, j, number)
-                merge(gather, {rate: spring.held_force(q)})
-            terms = joint.friction[number] if counted.friction and joint.friction else ()
+                merge(gather, {rate: spring.held_force(_coordinate(legs.placed, j, number))})
             if terms and primitive is Primitive.BALL:
-                values = ball_friction(
-                    terms, pack([rates.get(rate + i, 0.0) for i in range(3)]), counted.smooth
-                )
+                w = pack([rates.get(rate + i, 0.0) for i in range(3)])
+                values = ball_friction(terms, w, counted.smooth)
                 merge(gather, {rate + i: values[i] for i in range(3)})
             elif terms:
                 merge(gather, {rate: axis_friction(terms, rates.get(rate, 0.0), counted.smooth)})
             rate += primitive.nv
 
 
+def _acting(joint: Joint, number: int, counted: Counted) -> tuple[Spring | None, tuple[FrictionTerm, ...]]:
+    """The spring and the friction terms of an axis of a joint that count."""
+    return (
+        joint.springs[number] if counted.springs and joint.springs else None,
+        joint.friction[number] if counted.friction and joint.friction else (),
+    )
+
+
+def _coordinate(placed: Placed, index: int, number: int) -> Scalar:
+    """Coordinate of an axis of a joint (rad or m), which depends on positions alone."""
+    return axis_coordinate(cast(State, placed), index, number)
+
+
+def _acts(joint: Joint, counted: Counted) -> bool:
+    """Whether a joint has friction or springs that count."""
+    return bool((counted.friction and any(joint.friction)) or (counted.springs and any(joint.springs)))
+
+
+def _effort(
+    placed: Placed, index: int, axes: int, twist: tuple[Callable[[], Array], Array], counted: Counted
+) -> tuple[Array, Array]:
+    """Force (N) and moment (N m) on the second body of a closure that hold its friction and springs.
+
+    With e an axis of the joint, q its coordinate, v and w the velocity and the angular velocity of the second
+    body relative to the first,
+
+        along e    friction(e . w or, of a prismatic axis, e . v) + spring(q)
+
+    and in a spherical joint friction along w.
+
+    Args:
+        placed: where the robot is.
+        index: the closure.
+        axes: node in whose axes all vectors are written; 0 for the base.
+        twist: what gives v, and w.
+        counted: what counts.
+    """
+    joint = placed.robot.joints[index]
+    slip, turn = twist
+    force: Array = ZERO
+    moment: Array = ZERO
+    for number, e in enumerate(closure_axes(placed, index, axes)):
+        primitive, (spring, terms) = joint.primitives[number], _acting(joint, number, counted)
+        if primitive is Primitive.BALL:
+            moment = add(moment, ball_friction(terms, turn, counted.smooth) if terms else ZERO)
+            continue
+        value: Scalar = 0.0
+        if terms:
+            value = axis_friction(terms, dot(e, turn if primitive.turns else slip()), counted.smooth)
+        if spring is not None:
+            value = value + spring.held_force(_coordinate(placed, index, number))
+        if primitive.turns:
+            moment = add(moment, scaled(value, e))
+        else:
+            force = add(force, scaled(value, e))
+    return force, moment
+
+
 def require_closures(legs: Legs, motion: Motion, into: Required, counted: Counted) -> None:
-    """Friction and springs of closures: equal and opposite on both sides."""
+    """Friction and springs of the legs' closures: equal and opposite on both sides."""
     placed = legs.placed
-    robot, chains = placed.robot, placed.chains
-    state = cast(State, placed)
     for leg, ties in enumerate(placed.ties):
         for number, tie in enumerate(ties):
-            if tie.joint < 0 or (tie.rows and tie.rows[0].kind == "rod"):
-                continue
-            joint = robot.joints[tie.joint]
-            if not (counted.friction and any(joint.friction)) and not (
-                counted.springs and any(joint.springs)
+            if (
+                tie.joint < 0
+                or isinstance(tie.link, Rod)
+                or not _acts(placed.robot.joints[tie.joint], counted)
             ):
                 continue
-            if tie.body is not None and joint.kind is JointKind.SPHERICAL and chains.root(tie.node) is None:
+            kind = placed.robot.joints[tie.joint].kind
+            if tie.body is not None and kind is JointKind.SPHERICAL and placed.trees.root(tie.node) is None:
                 _spherical_end(legs, motion, into, tie, counted)
                 continue
-            w = motion.nodes[tie.node].w
-            if tie.body is not None:
-                far = chains.down(tie.axes, motion.frames[tie.body].w)
-            else:
-                assert tie.other is not None
-                w = chains.up(tie.node, w, tie.axes)
-                far = chains.up(tie.other[0], motion.nodes[tie.other[0]].w, tie.axes)
-            turn = add(far, -w) if tie.first else add(w, -far)
-            axes = closure_axes(placed, tie)
-            force: Array = ZERO
-            moment: Array = ZERO
-            for place, primitive in enumerate(joint.primitives):
-                spring = joint.springs[place] if counted.springs and joint.springs else None
-                terms = joint.friction[place] if counted.friction and joint.friction else ()
-                if not terms and spring is None:
-                    continue
-                if primitive is Primitive.BALL:
-                    moment = add(moment, ball_friction(terms, turn, counted.smooth))
-                    continue
-                e = axes[place]
-                value: Scalar = 0.0
-                if terms:
-                    slip = ZERO if primitive.turns else _slip_of(legs, motion, tie)
-                    if not tie.first:
-                        slip = -slip
-                    rate = dot(e, turn) if primitive.turns else dot(e, slip)
-                    value = axis_friction(terms, rate, counted.smooth)
-                if spring is not None:
-                    value = value + spring.held_force(axis_coordinate(state, tie.joint, place))
-                if primitive.turns:
-                    moment = add(moment, scaled(value, e))
-                else:
-                    force = add(force, scaled(value, e))
+            w, w_far = _turns(placed, motion, tie)
+            turn = add(w_far, -w) if tie.first else add(w, -w_far)
+            twist = (partial(_second_slip, legs, motion, tie), turn)
+            held = _effort(placed, tie.joint, tie.axes, twist, counted)
             # Along the rates of the second side less the first.
-            far_side = (force, moment) if tie.first else (-force, -moment)
-            own_side = (-force, -moment) if tie.first else (force, moment)
-            on_both_sides(placed, into, (leg, number), tie, own_side, far_side)
+            against = (-held[0], -held[1])
+            sides = (against, held) if tie.first else (held, against)
+            on_both_sides(placed, into, (leg, number), tie, *sides)
 
 
 def _spherical_end(legs: Legs, motion: Motion, into: Required, tie: Tie, counted: Counted) -> None:
     """Friction of a spherical joint onto the nacelle, in base axes: nothing is turned there and back."""
-    chains = legs.placed.chains
+    trees = legs.placed.trees
     body, _ = tie.held
     assert tie.point is not None
-    moved = columns(chains, tie.node, tie.own, 0)
+    moved = columns(trees, tie.node, tie.own, 0)
     w = add(motion.frames[body].w, -angular_velocity(moved, motion.u))
     terms = legs.placed.robot.joints[tie.joint].friction[0]
     # Along the relative angular velocity, whichever side counts as first.
@@ -178,81 +199,44 @@ def _spherical_end(legs: Legs, motion: Motion, into: Required, tie: Tie, counted
             into.along(rate, -dot(axis, moment))
 
 
-def require_point_joints(legs: Legs, motion: Motion, into: Required, counted: Counted) -> None:
-    """Friction and springs of joints between the legs at a point nacelle."""
+def require_nacelle_closures(legs: Legs, motion: Motion, into: Required, counted: Counted) -> None:
+    """Friction and springs of joints between legs at a point nacelle, and of the nacelle's own loops."""
     placed = legs.placed
-    robot, chains = placed.robot, placed.chains
-    state = cast(State, placed)
-    for c in robot.nacelle.closures:
-        joint = robot.joints[c]
-        if not (counted.friction and any(joint.friction)) and not (counted.springs and any(joint.springs)):
+    trees = placed.trees
+    for c in placed.robot.nacelle.closures:
+        joint = placed.robot.joints[c]
+        bodies = (joint.predecessor, joint.successor)
+        if not _acts(joint, counted):
             continue
         if not joint.at_point:
-            _nacelle_effort(legs, motion, into, c, counted)
-            continue
-        if any(body not in chains.place for body in (joint.predecessor, joint.successor)):
-            continue
-        sides = [chains.place[body] for body in (joint.predecessor, joint.successor)]
-        w = [chains.up(node, motion.nodes[node].w) for node, _ in sides]
-        turn = add(w[1], -w[0])
-        R = [
-            np.stack([chains.up(node, (frame.R @ own.R)[:, k]) for k in range(3)], axis=1)
-            for (node, frame), own in zip(
-                sides, (joint.frame_predecessor, joint.frame_successor), strict=True
-            )
-        ]
-        moment: Array = ZERO
-        for number, primitive in enumerate(joint.primitives):
-            terms = joint.friction[number] if counted.friction and joint.friction else ()
-            spring = joint.springs[number] if counted.springs and joint.springs else None
-            if primitive is Primitive.BALL:
-                moment = add(moment, ball_friction(terms, turn, counted.smooth) if terms else ZERO)
-                continue
-            universal = joint.kind is JointKind.UNIVERSAL and number == 1
-            e = R[1][:, 1] if universal else R[0][:, primitive.axis]
-            value: Scalar = axis_friction(terms, dot(e, turn), counted.smooth) if terms else 0.0
-            if spring is not None:
-                value = value + spring.held_force(axis_coordinate(state, c, number))
-            moment = add(moment, scaled(value, e))
-        for (node, _), sign in zip(sides, (-1.0, 1.0), strict=True):
-            into.on_node(node, ZERO, chains.down(node, scaled(sign, moment)))
+            point = placed.joint_frames(c, 0)[1].p
+            near, far = (motion.frames[body] for body in bodies)
+            slip = partial(_apart, near, far, point)
+            force, moment = _effort(placed, c, 0, (slip, add(far.w, -near.w)), counted)
+            into.on_nacelle(bodies[1], point, force, moment)
+            into.on_nacelle(bodies[0], point, -force, -moment)
+        elif all(body in trees.place for body in bodies):
+            nodes = [trees.place[body][0] for body in bodies]
+            w = [trees.up(node, motion.nodes[node].w) for node in nodes]
+            _, moment = _effort(placed, c, 0, (lambda: ZERO, add(w[1], -w[0])), counted)
+            for node, sign in zip(nodes, (-1.0, 1.0), strict=True):
+                into.on_node(node, ZERO, trees.down(node, scaled(sign, moment)))
 
 
-def _nacelle_effort(legs: Legs, motion: Motion, into: Required, c: int, counted: Counted) -> None:
-    """Friction and springs of a closure between two bodies of the nacelle."""
-    placed = legs.placed
-    robot = placed.robot
-    joint = robot.joints[c]
-    state = cast(State, placed)
-    bodies = (joint.predecessor, joint.successor)
-    frames = [motion.frames[body] for body in bodies]
-    first = placed.nacelle.poses[bodies[0]] @ joint.frame_predecessor
-    second = placed.nacelle.poses[bodies[1]] @ joint.frame_successor
-    turn = add(frames[1].w, -frames[0].w)
-    slip = add(
-        frames[1].velocity_at(plus(second.p, -frames[1].pose.p)),
-        -frames[0].velocity_at(plus(second.p, -frames[0].pose.p)),
-    )
-    force: Array = ZERO
-    moment: Array = ZERO
-    for number, primitive in enumerate(joint.primitives):
-        terms = joint.friction[number] if counted.friction and joint.friction else ()
-        spring = joint.springs[number] if counted.springs and joint.springs else None
-        if primitive is Primitive.BALL:
-            moment = add(moment, ball_friction(terms, turn, counted.smooth) if terms else ZERO)
-            continue
-        universal = joint.kind is JointKind.UNIVERSAL and number == 1
-        e = second.R[:, 1] if universal else first.R[:, primitive.axis]
-        rate = dot(e, turn if primitive.turns else slip)
-        value: Scalar = axis_friction(terms, rate, counted.smooth) if terms else 0.0
-        if spring is not None:
-            value = value + spring.held_force(axis_coordinate(state, c, number))
-        if primitive.turns:
-            moment = add(moment, scaled(value, e))
-        else:
-            force = add(force, scaled(value, e))
-    into.on_nacelle(bodies[1], second.p, force, moment)
-    into.on_nacelle(bodies[0], second.p, -force, -moment)
+def _apart(first: Frame, second: Frame, point: Array) -> Array:
+    """Velocity of a body of the nacelle relative to another one at a point, base axes."""
+    near, far = (frame.velocity_at(plus(point, -frame.pose.p)) for frame in (first, second))
+    return add(far, -near)
+
+
+def _turns(placed: Placed, motion: Motion, tie: Tie) -> tuple[Array, Array]:
+    """Angular velocities on the leg's side of a tie and on the other, in its axes."""
+    trees, nodes = placed.trees, motion.nodes
+    w = trees.up(tie.node, nodes[tie.node].w, tie.axes)
+    if tie.other is None:
+        assert tie.body is not None
+        return w, trees.down(tie.axes, motion.frames[tie.body].w)
+    return w, trees.up(tie.other[0], nodes[tie.other[0]].w, tie.axes)
 
 
 def closure_acceleration(legs: Legs, motion: Motion, rate: ClosureRate) -> Scalar:
@@ -271,27 +255,14 @@ def closure_acceleration(legs: Legs, motion: Motion, rate: ClosureRate) -> Scala
 
 def _side(legs: Legs, motion: Motion, tie: Tie, *, far: bool) -> tuple[Array, Array, Array]:
     """Angular velocity, its derivative and the point's acceleration on a side of a tie, in its axes."""
-    chains = legs.placed.chains
+    trees = legs.placed.trees
     if far and tie.body is not None:
         frame = motion.frames[tie.body]
-        assert tie.point is not None
-        if tie.local is not None:
-            a = frame.acceleration(tie.local)
-        else:
-            a = frame.acceleration_at(plus(tie.point, -frame.pose.p))
-        return (
-            chains.down(tie.axes, frame.w),
-            chains.down(tie.axes, frame.w_dot),
-            chains.down(tie.axes, a),
-        )
-    node, point = (tie.node, tie.own)
-    if far:
-        assert tie.other is not None
-        node, point = tie.other
+        vectors = (frame.w, frame.w_dot, far_acceleration(tie, motion.frames))
+        w, w_dot, a = (trees.down(tie.axes, vector) for vector in vectors)
+        return w, w_dot, a
+    node, point = (tie.node, tie.own) if tie.other is None or not far else tie.other
     moving = motion.nodes[node]
-    up = chains.up
-    return (
-        up(node, moving.w, tie.axes),
-        up(node, moving.w_dot, tie.axes),
-        up(node, moving.acceleration(point), tie.axes),
-    )
+    vectors = (moving.w, moving.w_dot, moving.acceleration(point))
+    w, w_dot, a = (trees.up(node, vector, tie.axes) for vector in vectors)
+    return w, w_dot, a

@@ -15,15 +15,15 @@ from nacelle.dynamics.general.inertia import (
 from nacelle.dynamics.general.required import Required
 from nacelle.kinematics.general.legs import Legs, Motion, merge
 from nacelle.kinematics.general.nacelle import Frame
-from nacelle.kinematics.general.placed import Placed, Plan
+from nacelle.kinematics.general.placed import Placed
 from nacelle.kinematics.general.vectors import ZERO, add, all_zero, is_zero, scaled, turned, turning
 from nacelle.model.loaded import body_parameters, has_mass
 from nacelle.spatial.scalar import Array, Scalar, pack, product
 
 
-def inertial_numbers(placed: Placed, plan: Plan) -> Numbers:
+def inertial_numbers(placed: Placed) -> Numbers:
     """The numbers as the description gives them; rods are masses on what they connect."""
-    robot, place = placed.robot, placed.chains.place
+    robot, place = placed.robot, placed.trees.place
     nodes: dict[int, Array] = {}
     bodies: dict[int, Array] = {}
 
@@ -38,7 +38,7 @@ def inertial_numbers(placed: Placed, plan: Plan) -> Numbers:
             bodies[body] = bodies[body] + numbers if body in bodies else numbers
 
     for body in range(1, len(robot.bodies)):
-        if body not in plan.parts.omitted and has_mass(robot, body):
+        if body not in placed.parts.omitted and has_mass(robot, body):
             put(body, numbers_from_parameters(body_parameters(robot, body)))
     for bar in (tie.bar for ties in placed.ties for tie in ties):
         if bar is None:
@@ -53,7 +53,7 @@ def inertial_numbers(placed: Placed, plan: Plan) -> Numbers:
     rates: dict[int, Scalar] = {}
     for j in range(robot.tree):
         joint = robot.joints[j]
-        if robot.numeric.joints[j].rotor_inertia and joint.successor not in plan.parts.omitted:
+        if robot.numeric.joints[j].rotor_inertia and joint.successor not in placed.parts.omitted:
             rate = robot.platform_nv + robot.v_slices[j].start
             rates[rate] = joint.gear_ratio * joint.gear_ratio * joint.rotor_inertia
     return Numbers(nodes, bodies, {}, rates)

@@ -9,7 +9,7 @@ axes.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -18,12 +18,12 @@ from nacelle.dynamics.general.bars.require import bars
 from nacelle.dynamics.general.inertia import PAIRS, Numbers, second_moments
 from nacelle.dynamics.general.inertial import reference_point
 from nacelle.kinematics.general.actuators import closure_rates
-from nacelle.kinematics.general.legs import Legs, Motion, Rates, plus_times
+from nacelle.kinematics.general.legs import Legs, Motion, Rates
 from nacelle.kinematics.general.motion import angular_velocity, columns, velocity, with_root
 from nacelle.kinematics.general.nacelle import Frame
 from nacelle.kinematics.general.tie_motion import outer_velocity, slip, tie_columns
 from nacelle.kinematics.general.ties import Rod, Tie
-from nacelle.kinematics.general.vectors import ZERO, add, all_zero, is_zero, scaled, turned
+from nacelle.kinematics.general.vectors import ZERO, add, all_zero, inner, is_zero, plus_times, scaled, turned
 from nacelle.model.leg import PLATFORM
 from nacelle.spatial.scalar import Array, Scalar, dot, pack, product
 
@@ -58,8 +58,8 @@ def leg_inertia(legs: Legs, numbers: Numbers, leg: int) -> dict[tuple[int, int],
             found[key] = value if key not in found else found[key] + value
 
     for node, values in numbers.nodes.items():
-        moved = columns(placed.chains, node, reference_point(placed, node))
-        if not own & set(moved) or placed.chains.root(node) is not None:
+        moved = columns(placed.trees, node, reference_point(placed, node))
+        if not own & set(moved) or placed.trees.root(node) is not None:
             continue
         listed = sorted(moved)
         for place, i in enumerate(listed):
@@ -82,14 +82,6 @@ def _dots(v: Array, linear: Array, w: Array, angular: Array) -> Scalar:
     return total
 
 
-def _weighed(a: Array, b: Array) -> Scalar:
-    """Inner product in which zeros cost nothing."""
-    total: Scalar = 0.0
-    for x, y in zip(a.tolist(), b.tolist(), strict=True):
-        total = plus_times(total, x, y)
-    return total
-
-
 def held_point(legs: Legs, leg: int) -> int | None:
     """Number of the tie by which a leg holds the nacelle, if that is a point and nothing else.
 
@@ -99,7 +91,7 @@ def held_point(legs: Legs, leg: int) -> int | None:
     if len(plan.order.pivots) >= len(legs.plan.mechanism.independent):
         return None
     outer = [k for k, tie in enumerate(placed.ties[leg]) if tie.body is not None]
-    if len(outer) != 1 or plan.kept or any(tie.hangs(placed.chains) for tie in placed.ties[leg]):
+    if len(outer) != 1 or plan.kept or any(tie.hangs(placed.trees) for tie in placed.ties[leg]):
         return None
     number = outer[0]
     tie = placed.ties[leg][number]
@@ -127,24 +119,31 @@ def end_inertia(legs: Legs, leg: int, number: int, H: dict[tuple[int, int], Scal
     own = [rate for _, rate in factors.order.pivots]
     X = [factors.rates([1.0 if k == start + axis else 0.0 for k in range(count)]) for axis in range(3)]
     K: Square = [[0.0] * 3 for _ in range(3)]
-    for i in range(3):
+    for i, j, value in _condensed(H, X, own, mass):
+        K[i][j] = K[j][i] = value
+    if tie.axes == 0:
+        return pack(K)
+    up = placed.trees.up
+    half = [up(tie.axes, pack(row)) for row in K]
+    full = [up(tie.axes, pack([column[i] for column in half])) for i in range(3)]
+    return pack([[full[max(i, j)][min(i, j)] for j in range(3)] for i in range(3)])
+
+
+def _condensed(
+    H: dict[tuple[int, int], Scalar], X: list[Rates], own: list[int], mass: Scalar = 0.0
+) -> Iterator[tuple[int, int, Scalar]]:
+    """Entries (i, j <= i) of X^T H X + mass 1, H by pairs of the rates `own`."""
+    for i in range(len(X)):
         weighed: dict[int, Scalar] = {}
         for a in own:
-            value: Scalar = 0.0
+            weighed[a] = 0.0
             for b in own:
-                value = plus_times(value, H.get((max(a, b), min(a, b)), 0.0), X[i][b])
-            weighed[a] = value
+                weighed[a] = plus_times(weighed[a], H.get((max(a, b), min(a, b)), 0.0), X[i][b])
         for j in range(i + 1):
             value = mass if i == j else 0.0
             for a in own:
                 value = plus_times(value, X[j][a], weighed[a])
-            K[i][j] = K[j][i] = value
-    if tie.axes == 0:
-        return pack(K)
-    up = placed.chains.up
-    half = [up(tie.axes, pack(row)) for row in K]
-    full = [up(tie.axes, pack([column[i] for column in half])) for i in range(3)]
-    return pack([[full[max(i, j)][min(i, j)] for j in range(3)] for i in range(3)])
+            yield i, j, value
 
 
 def mass_matrix(legs: Legs, numbers: Numbers) -> Array:
@@ -181,27 +180,17 @@ def mass_matrix(legs: Legs, numbers: Numbers) -> Array:
             _put_point(K, [frames[k][tie.held[0]].velocity(tie.held[1]) for k in range(n)], put)
             continue
         own = [rate for _, rate in legs.plan.legs[leg].order.pivots]
-        for i in range(n):
-            weighed: dict[int, Scalar] = {}
-            for a in own:
-                value: Scalar = 0.0
-                for b in own:
-                    value = plus_times(value, H.get((max(a, b), min(a, b)), 0.0), rates[i][b])
-                weighed[a] = value
-            for j in range(i + 1):
-                value = 0.0
-                for a in own:
-                    value = plus_times(value, rates[j][a], weighed[a])
-                put(i, j, value)
+        for i, j, value in _condensed(H, rates, own):
+            put(i, j, value)
     for node, values in numbers.nodes.items():
-        if placed.chains.root(node) is None:
+        if placed.trees.root(node) is None:
             continue
         point = reference_point(placed, node)
-        moved = columns(placed.chains, node, point)
+        moved = columns(placed.trees, node, point)
         twists = []
         for k in range(n):
             own_twist = (velocity(moved, rates[k]), angular_velocity(moved, rates[k]))
-            twists.append(with_root(placed.chains, node, point, own_twist, frames[k]))
+            twists.append(with_root(placed.trees, node, point, own_twist, frames[k]))
         for i in range(n):
             linear, angular = momentum(values, twists[i])
             for j in range(i + 1):
@@ -243,9 +232,9 @@ def _unit_twist(legs: Legs, k: int) -> Array:
     """The twist v (n,) at a unit rate k, which is that of the pole where points are counted from it."""
     nacelle, independent = legs.placed.nacelle, legs.plan.mechanism.independent
     unit: Array = np.eye(len(independent))[k]
-    if nacelle.start is None or independent[k] < 3:
+    if nacelle.pole is None or nacelle.pole.local is None or independent[k] < 3:
         return unit
-    arm = product(nacelle.poses[PLATFORM].R, nacelle.start)
+    arm = product(nacelle.poses[PLATFORM].R, nacelle.pole.local)
     moved = turned(np.eye(3)[independent[k] - 3], arm)
     return pack([-moved[rate] if rate < 3 else unit[i] for i, rate in enumerate(independent)])
 
@@ -253,17 +242,17 @@ def _unit_twist(legs: Legs, k: int) -> Array:
 def _put_point(K: Array, points: list[Array], put: Callable[[int, int, Scalar], None]) -> None:
     """Inertia K (3, 3) at a point that has these velocities at unit v."""
     for i, point in enumerate(points):
-        felt = pack([_weighed(K[row], point) for row in range(3)])
+        felt = pack([inner(row, point.tolist()) for row in K.tolist()])
         for j in range(i + 1):
-            put(i, j, _weighed(points[j], felt))
+            put(i, j, inner(points[j].tolist(), felt.tolist()))
 
 
 def _rod_ends(legs: Legs, tie: Tie, frames: dict[int, Frame], u: Rates) -> tuple[Array, Array]:
     """Velocities of a rod's two points, in the same axes."""
-    chains = legs.placed.chains
+    trees = legs.placed.trees
     if tie.other is None:
-        return velocity(tie_columns(chains, tie), u), outer_velocity(chains, tie, frames)[0]
-    near, far = (velocity(columns(chains, *side, 0), u) for side in ((tie.node, tie.own), tie.other))
+        return velocity(tie_columns(trees, tie), u), outer_velocity(trees, tie, frames)[0]
+    near, far = (velocity(columns(trees, *side, 0), u) for side in ((tie.node, tie.own), tie.other))
     return near, far
 
 
@@ -288,11 +277,11 @@ def kinetic_energy(legs: Legs, motion: Motion, numbers: Numbers) -> Scalar:
     total: Scalar = 0.0
     for node, values in numbers.nodes.items():
         point = reference_point(placed, node)
-        moved = columns(placed.chains, node, point)
+        moved = columns(placed.trees, node, point)
         own = (velocity(moved, motion.u), motion.nodes[node].w)
-        if placed.chains.root(node) is not None:
+        if placed.trees.root(node) is not None:
             own = with_root(
-                placed.chains, node, point, (own[0], angular_velocity(moved, motion.u)), motion.frames
+                placed.trees, node, point, (own[0], angular_velocity(moved, motion.u)), motion.frames
             )
         linear, angular = momentum(values, own)
         total = plus_times(total, 0.5, _dots(own[0], linear, own[1], angular))
@@ -314,21 +303,19 @@ def kinetic_energy(legs: Legs, motion: Motion, numbers: Numbers) -> Scalar:
                 near, far = _rod_ends(legs, tie, motion.frames, motion.u)
                 total = plus_times(total, tie.link.masses[2], dot(near, far))
     for _, tie, bar, form in bars(placed):
-        v = slip(placed.chains, tie, motion.u, motion.frames)
+        v = slip(placed.trees, tie, motion.u, motion.frames)
         if bar.is_strut:
-            v = placed.chains.up(tie.axes, v)
+            v = placed.trees.up(tie.axes, v)
             K = bar_inertia(legs, tie, form, 0.0, 0.0)
-            total = plus_times(total, 0.5, dot(v, pack([_weighed(row, v) for row in K])))
+            total = plus_times(total, 0.5, dot(v, pack([inner(row, v.tolist()) for row in K.tolist()])))
         else:
             total = plus_times(total, 1.0, residual_energy(legs, tie, form, v, motion.u[bar.rate]))
-    for joint, closing in closure_rates(placed).items():
-        drive = placed.robot.joints[joint]
-        if placed.robot.numeric.joints[joint].rotor_inertia:
+    for closing in closure_rates(placed).values():
+        if not is_zero(closing.rotor):
             gamma, nacelle = closing.unit_force(legs)
             speed: Scalar = 0.0
             for rates, factors in ((motion.u, gamma), (motion.w, nacelle)):
                 for key_, factor in factors.items():
                     speed = plus_times(speed, factor, rates[key_])
-            inertia = drive.gear_ratio * drive.gear_ratio * drive.rotor_inertia
-            total = plus_times(total, 0.5 * inertia, speed * speed)
+            total = plus_times(total, 0.5 * closing.rotor, speed * speed)
     return total

@@ -9,7 +9,7 @@ outside.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from nacelle.dynamics.general.efforts import (
     closure_acceleration,
     require_closures,
     require_efforts,
-    require_point_joints,
+    require_nacelle_closures,
     require_rods,
 )
 from nacelle.dynamics.general.inertia import Numbers
@@ -32,11 +32,10 @@ from nacelle.dynamics.general.mass_points import with_mass_point
 from nacelle.dynamics.general.required import Counted, Required, inward, ties_on_nacelle
 from nacelle.dynamics.state import State
 from nacelle.kinematics.general.actuators import actuator_jacobian, closure_rates
-from nacelle.kinematics.general.legs import Legs, Motion, eliminated, motion, plus_times
+from nacelle.kinematics.general.legs import Legs, Motion, factorised, motion
 from nacelle.kinematics.general.margins import growth_figure, margins
 from nacelle.kinematics.general.placed import (
     WHOLE,
-    Placed,
     Plan,
     Way,
     active_rates,
@@ -45,7 +44,7 @@ from nacelle.kinematics.general.placed import (
 )
 from nacelle.kinematics.general.plan import is_turned, plan_of
 from nacelle.kinematics.general.solve import determinant
-from nacelle.kinematics.general.vectors import all_zero, turned, turning
+from nacelle.kinematics.general.vectors import all_zero, is_zero, plus_times, turned, turning
 from nacelle.kinematics.jacobian import scales
 from nacelle.kinematics.shapes import of_actuators, of_pose, of_twist, of_unknowns
 from nacelle.model.leg import PLATFORM
@@ -60,7 +59,7 @@ _GEOMETRIES = (41, 42)
 
 @lru_cache(maxsize=64)
 def _basis(plan: Plan) -> tuple[list[tuple[int, int]], Basis | None]:
-    return find_basis(plan.mechanism, plan)
+    return find_basis(plan)
 
 
 @lru_cache(maxsize=64)
@@ -68,12 +67,13 @@ def _shared_basis(plan: Plan) -> tuple[list[tuple[int, int]], Basis | None]:
     """A basis for every geometry, from robots of which each has other numbers."""
     robot = plan.mechanism.robot
     others = [robot.with_numbers(robot.numbers.sample(seed=seed)) for seed in _GEOMETRIES]
-    return find_basis(plan.mechanism, plan, [plan_of(other, plan.parts.way) for other in others])
+    return find_basis(plan, [plan_of(other, plan.parts.way) for other in others])
 
 
-def numbers_of(placed: Placed, plan: Plan) -> Numbers:
+def numbers_of(legs: Legs) -> Numbers:
     """The inertial numbers in the cheapest basis, in one for every geometry if that is given at run time."""
-    numbers = inertial_numbers(placed, plan)
+    placed, plan = legs.placed, legs.plan
+    numbers = inertial_numbers(placed)
     if _has_constant_geometry(placed.robot):
         ends, basis = _basis(plan)
         return numbers if basis is None else with_mass_point(reduced(numbers, basis, ends), placed, ends)
@@ -93,7 +93,7 @@ def _has_constant_geometry(robot: Robot) -> bool:
 def legs_at(robot: Robot, x: Array, y: Array, *, pole: bool = False, way: Way = WHOLE) -> Legs:
     """The robot at a pose, its legs eliminated."""
     plan = plan_of(robot, way)
-    return eliminated(plan, place(robot, plan.mechanism, plan.parts, x, y, pole=pole))
+    return factorised(plan, place(robot, plan.parts, x, y, pole=pole))
 
 
 def guards(legs: Legs) -> dict[str, Array]:
@@ -101,34 +101,32 @@ def guards(legs: Legs) -> dict[str, Array]:
     return {"pivot": pack([growth_figure(legs)])[0], "gates": margins(legs)}
 
 
-def _moving(legs: Legs, v: Array, a: Array, *, friction: bool = True, is_held: bool = False) -> Motion:
+def _moving(legs: Legs, v: Array, a: Array, *, friction: bool = True, pole_held: bool = False) -> Motion:
     """The motion at a reduced twist v and its derivative a, in the form that is short for what follows."""
-    heavy = heavy_ends(legs.placed, numbers_of(legs.placed, legs.plan))
-    return motion(legs, v, a, heavy, friction=friction, is_held=is_held)
+    heavy = heavy_ends(legs.placed, numbers_of(legs))
+    return motion(legs, v, a, heavy, friction=friction, pole_held=pole_held)
 
 
 def required(legs: Legs, moving: Motion, counted: Counted, tau: Array | None = None) -> Required:
     """Everything that a motion requires; `tau` (actuators,) is taken off."""
-    placed, plan = legs.placed, legs.plan
+    placed = legs.placed
     into = Required(placed)
-    require_inertia(legs, moving, numbers_of(placed, plan), into)
-    for joint, rate in closure_rates(placed).items():
-        drive = placed.robot.joints[joint]
-        if placed.robot.numeric.joints[joint].rotor_inertia:
-            inertia = drive.gear_ratio * drive.gear_ratio * drive.rotor_inertia
-            into.along_closure(legs, rate, inertia * closure_acceleration(legs, moving, rate))
+    require_inertia(legs, moving, numbers_of(legs), into)
+    closing = closure_rates(placed).values()
+    for rate in closing:
+        if not is_zero(rate.rotor):
+            into.along_closure(legs, rate, rate.rotor * closure_acceleration(legs, moving, rate))
     require_rods(legs, moving, into, counted)
-    require_bars(legs, moving, into, counted, numbers_of(placed, plan).ends)
+    require_bars(legs, moving, into, counted, numbers_of(legs).ends)
     require_efforts(legs, moving, into, counted)
     require_closures(legs, moving, into, counted)
-    require_point_joints(legs, moving, into, counted)
+    require_nacelle_closures(legs, moving, into, counted)
     if tau is not None:
         for place_, k in active_rates(placed.robot).items():
             into.along(place_, -tau[k])
-        for joint, closing in closure_rates(placed).items():
-            for k, actuator in enumerate(placed.robot.actuators):
-                if actuator.joint == joint:
-                    into.along_closure(legs, closing, -tau[k])
+        for rate in closing:
+            if rate.actuator is not None:
+                into.along_closure(legs, rate, -tau[rate.actuator])
     return into
 
 
@@ -146,7 +144,7 @@ def _about_pole(legs: Legs, load: Array) -> Array:
         return load
     place_of = {rate: k for k, rate in enumerate(mechanism.independent)}
     force = pack([load[place_of[k]] if k in place_of else 0.0 for k in range(3)])
-    shift = turned(plus(nacelle.poses[PLATFORM].p, -nacelle.pole), force)
+    shift = turned(plus(nacelle.poses[PLATFORM].p, -nacelle.pole.point), force)
     return pack(
         [
             load[place_of[r]] + shift[r - 3] if r in (3, 4, 5) else load[place_of[r]]
@@ -158,33 +156,32 @@ def _about_pole(legs: Legs, load: Array) -> Array:
 def _from_pole(legs: Legs, v: Array, a: Array) -> Array:
     """Derivative of the reduced twist from that of the pole: a - w' x r - w x (w x r), r to the pole."""
     nacelle, mechanism = legs.placed.nacelle, legs.plan.mechanism
-    if nacelle.start is None:
+    if nacelle.pole is None or nacelle.pole.local is None:
         return a
     rates = dict(zip(mechanism.independent, a.tolist(), strict=True))
     now = dict(zip(mechanism.independent, v.tolist(), strict=True))
     w, w_dot = (pack([found.get(k, 0.0) for k in (3, 4, 5)]) for found in (now, rates))
-    moved = product(turning(w, w_dot), product(nacelle.poses[PLATFORM].R, nacelle.start))
+    moved = product(turning(w, w_dot), product(nacelle.poses[PLATFORM].R, nacelle.pole.local))
     return pack([rates[r] - moved[r] if r < 3 else rates[r] for r in mechanism.independent])
+
+
+def _settled(
+    robot: Robot, *, uneven: bool = True, turned: bool | None = None, friction: bool = True, **options: Any
+) -> tuple[Way, Counted]:
+    """How the form is written, and what counts; bars are `turned` where that is shorter."""
+    way = Way(True, is_turned(robot, friction=friction) if turned is None else turned, uneven)
+    return way, Counted(friction, **options)
 
 
 @physics(x=of_pose, y=of_unknowns, v=of_twist, a=of_twist, load=of_twist)
 def inverse(
-    robot: Robot,
-    x: Array,
-    y: Array,
-    v: Array,
-    a: Array,
-    load: Array,
-    *,
-    friction: bool = True,
-    smooth: float | None = None,
-    turned: bool | None = None,
+    robot: Robot, x: Array, y: Array, v: Array, a: Array, load: Array, **options: Any
 ) -> dict[str, Array]:
-    """Actuator forces, smallest pivot and margins."""
-    way = Way(True, is_turned(robot, friction=friction) if turned is None else turned, uneven=False)
+    """Actuator forces (N, N m), smallest pivot and margins; options as in `_settled`."""
+    way, counted = _settled(robot, uneven=False, **options)
     legs = legs_at(robot, x, y, pole=is_direct(plan_of(robot, way)), way=way)
-    moving = _moving(legs, v, a, friction=friction)
-    into = required(legs, moving, Counted(friction, smooth))
+    moving = _moving(legs, v, a, friction=counted.friction)
+    into = required(legs, moving, counted)
     if is_direct(legs.plan):
         force, pivot = _direct(legs, into, load)
     else:
@@ -232,23 +229,14 @@ def _direct(legs: Legs, into: Required, load: Array) -> tuple[Array, Scalar]:
 
 @physics(x=of_pose, y=of_unknowns, v=of_twist, tau=of_actuators, load=of_twist)
 def forward(
-    robot: Robot,
-    x: Array,
-    y: Array,
-    v: Array,
-    tau: Array,
-    load: Array,
-    *,
-    friction: bool = True,
-    smooth: float | None = None,
-    turned: bool | None = None,
+    robot: Robot, x: Array, y: Array, v: Array, tau: Array, load: Array, **options: Any
 ) -> dict[str, Array]:
     """The derivative of the reduced twist at actuator forces tau: M dv/dt = load - h + J_r^-T tau."""
-    way = Way(True, is_turned(robot, friction=friction) if turned is None else turned)
-    is_held = is_counted_from_pole(plan_of(robot, way))
-    legs = legs_at(robot, x, y, pole=is_held, way=way)
-    moving = _moving(legs, v, np.zeros(robot.motion.n), friction=friction, is_held=is_held)
-    h = along_twist(legs, required(legs, moving, Counted(friction, smooth), tau))
+    way, counted = _settled(robot, **options)
+    pole_held = is_counted_from_pole(plan_of(robot, way).parts)
+    legs = legs_at(robot, x, y, pole=pole_held, way=way)
+    moving = _moving(legs, v, np.zeros(robot.motion.n), friction=counted.friction, pole_held=pole_held)
+    h = along_twist(legs, required(legs, moving, counted, tau))
     M = mass(legs)
     right = pack([value - q for value, q in zip(_about_pole(legs, load), h, strict=True)])
     return {"acceleration": _from_pole(legs, v, solve(M, right, "spd")), **guards(legs)}
@@ -257,12 +245,11 @@ def forward(
 def mass(legs: Legs) -> Array:
     """Mass matrix (n, n) along the reduced twist, with rotors at closures."""
     placed = legs.placed
-    M = mass_matrix(legs, numbers_of(placed, legs.plan))
-    for joint, rate in closure_rates(placed).items():
-        drive = placed.robot.joints[joint]
-        if placed.robot.numeric.joints[joint].rotor_inertia:
+    M = mass_matrix(legs, numbers_of(legs))
+    for rate in closure_rates(placed).values():
+        if not is_zero(rate.rotor):
             row = pack(legs.held_along_v(*rate.unit_force(legs)))
-            M = M + (drive.gear_ratio * drive.gear_ratio * drive.rotor_inertia) * np.outer(row, row)
+            M = M + rate.rotor * np.outer(row, row)
     return M
 
 
@@ -274,20 +261,11 @@ def inertia(robot: Robot, x: Array, y: Array, *, turned: bool = False) -> dict[s
 
 
 @physics(x=of_pose, y=of_unknowns, v=of_twist)
-def bias(
-    robot: Robot,
-    x: Array,
-    y: Array,
-    v: Array,
-    *,
-    friction: bool = True,
-    smooth: float | None = None,
-    turned: bool | None = None,
-) -> dict[str, Array]:
+def bias(robot: Robot, x: Array, y: Array, v: Array, **options: Any) -> dict[str, Array]:
     """Force along the reduced twist at dv/dt = 0; with M, J_r^-1, and the actuators' accelerations there."""
-    way = Way(True, is_turned(robot, friction=friction) if turned is None else turned)
+    way, counted = _settled(robot, **options)
     legs = legs_at(robot, x, y, way=way)
-    moving = _moving(legs, v, np.zeros(robot.motion.n), friction=friction)
+    moving = _moving(legs, v, np.zeros(robot.motion.n), friction=counted.friction)
     closing = closure_rates(legs.placed)
     rates = {k: rate for rate, k in active_rates(robot).items()}
     drift = [
@@ -295,7 +273,7 @@ def bias(
         for k, actuator in enumerate(robot.actuators)
     ]
     return {
-        "h": pack(along_twist(legs, required(legs, moving, Counted(friction, smooth)))),
+        "h": pack(along_twist(legs, required(legs, moving, counted))),
         "M": mass(legs),
         "A": actuator_jacobian(legs),
         "drift": pack(drift),
@@ -310,10 +288,10 @@ def gravity(robot: Robot, x: Array, y: Array, *, turned: bool = False) -> dict[s
     still = np.zeros(robot.motion.n)
     into = Required(legs.placed)
     moving = _moving(legs, still, still)
-    require_inertia(legs, moving, numbers_of(legs.placed, legs.plan), into)
+    require_inertia(legs, moving, numbers_of(legs), into)
     weight = Counted(friction=False, springs=False)
     require_rods(legs, moving, into, weight)
-    require_bars(legs, moving, into, weight, numbers_of(legs.placed, legs.plan).ends)
+    require_bars(legs, moving, into, weight, numbers_of(legs).ends)
     return {"g": pack(along_twist(legs, into)), "A": actuator_jacobian(legs), **guards(legs)}
 
 
@@ -326,14 +304,14 @@ def energies(
     moving = _moving(legs, v, np.zeros(robot.motion.n))
     into = Required(legs.placed)
     counted = Counted(True, smooth, springs=False, inertia=False)
-    for require in (require_rods, require_efforts, require_closures, require_point_joints):
+    for require in (require_rods, require_efforts, require_closures, require_nacelle_closures):
         require(legs, moving, into, counted)
     require_bars(legs, moving, into, counted, {})
     power: Scalar = 0.0
     for force, rate in zip(along_twist(legs, into), v, strict=True):
         power = plus_times(power, force, rate)
     return {
-        "kinetic": pack([kinetic_energy(legs, moving, numbers_of(legs.placed, legs.plan))])[0],
+        "kinetic": pack([kinetic_energy(legs, moving, numbers_of(legs))])[0],
         "potential": pack([potential(cast(State, legs.placed))])[0],
         "dissipation": pack([power])[0],
         **guards(legs),

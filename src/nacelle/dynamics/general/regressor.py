@@ -20,7 +20,7 @@ Along a reference inertial forces are a weighted sum of those of three motions (
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,7 +28,7 @@ from nacelle.dynamics.general.efforts import (
     closure_acceleration,
     require_closures,
     require_efforts,
-    require_point_joints,
+    require_nacelle_closures,
     require_rods,
 )
 from nacelle.dynamics.general.models import guards, legs_at
@@ -55,39 +55,22 @@ Motions = Sequence[tuple[float, Motion]]
 
 
 @physics(x=of_pose, y=of_unknowns, v=of_twist, a=of_twist)
-def regressor(
-    robot: Robot,
-    x: Array,
-    y: Array,
-    v: Array,
-    a: Array,
-    *,
-    friction: bool = True,
-    smooth: float | None = None,
-) -> dict[str, Array]:
-    """Y (actuators, parameters), smallest pivot and margins."""
+def regressor(robot: Robot, x: Array, y: Array, v: Array, a: Array, **options: Any) -> dict[str, Array]:
+    """Y (actuators, parameters), smallest pivot and margins; options are "friction" and "smooth"."""
     legs = legs_at(with_linear_forms(robot), x, y)
     moving = motion(legs, v, a)
-    return _columns(legs, moving, [(1.0, moving)], Counted(friction, smooth))
+    return _columns(legs, moving, [(1.0, moving)], Counted(**options))
 
 
 @physics(x=of_pose, y=of_unknowns, v=of_twist, v_ref=of_twist, a_ref=of_twist)
 def reference_regressor(
-    robot: Robot,
-    x: Array,
-    y: Array,
-    v: Array,
-    v_ref: Array,
-    a_ref: Array,
-    *,
-    friction: bool = True,
-    smooth: float | None = None,
+    robot: Robot, x: Array, y: Array, v: Array, v_ref: Array, a_ref: Array, **options: Any
 ) -> dict[str, Array]:
     """Y (actuators, parameters) along a reference v_ref, a_ref at the twist v; friction at v."""
     legs = legs_at(with_linear_forms(robot), x, y)
     listed = reference_motions(legs.plan.mechanism, (v, v_ref), a_ref, (_turn(legs, v), _turn(legs, v_ref)))
     motions = [(weight, motion(legs, twist, a)) for weight, twist, a in listed]
-    return _columns(legs, motion(legs, v, np.zeros(len(v))), motions, Counted(friction, smooth))
+    return _columns(legs, motion(legs, v, np.zeros(len(v))), motions, Counted(**options))
 
 
 def _turn(legs: Legs, v: Array) -> Array:
@@ -104,7 +87,7 @@ def _columns(legs: Legs, moving: Motion, motions: Motions, counted: Counted) -> 
     power = VirtualPower(legs)
     into = Required(legs.placed)
     friction = Counted(counted.friction, counted.smooth, inertia=False)
-    for require in (require_rods, require_efforts, require_closures, require_point_joints):
+    for require in (require_rods, require_efforts, require_closures, require_nacelle_closures):
         require(legs, moving, into, friction)
     power.add(inward(into), ties_on_nacelle(legs, into, [{} for _ in legs.factors]))
     for weight, part in motions:
@@ -151,7 +134,7 @@ def _weighted(parts: Sequence[tuple[float, Array]]) -> Array:
 
 def _node_body(legs: Legs, part: Motion, body: int) -> _Accelerated:
     """A body of a leg, all in its own axes."""
-    node, frame = legs.placed.chains.place[body]
+    node, frame = legs.placed.trees.place[body]
     moving = part.nodes[node]
     a, w, w_dot = (product(frame.R.T, v) for v in (moving.acceleration(frame.p), moving.w, moving.w_dot))
     return _Accelerated(a, NodeMotion(w, w_dot, a).turning, w_dot, _outer(w))
@@ -190,11 +173,11 @@ def _wrench(p: Array, body: _Accelerated, R: Array) -> tuple[Array, Array]:
 
 def _require_bodies(legs: Legs, motions: Motions, power: VirtualPower) -> None:
     """Inertia and weight of all bodies but rods."""
-    placed, plan = legs.placed, legs.plan
-    robot, chains = placed.robot, placed.chains
+    placed = legs.placed
+    robot, trees = placed.robot, placed.trees
     for body in range(1, len(robot.bodies)):
-        node, own = chains.place.get(body, (-1, identity()))
-        if body in plan.parts.omitted or node == 0:
+        node, own = trees.place.get(body, (-1, identity()))
+        if body in placed.parts.omitted or node == 0:
             continue
         parts = [
             (weight, _nacelle_body(part, body) if node < 0 else _node_body(legs, part, body))
@@ -206,8 +189,8 @@ def _require_bodies(legs: Legs, motions: Motions, power: VirtualPower) -> None:
         if node < 0:
             power.add_wrench([(at.frames[body].v, at.frames[body].w) for at in power.motions], f, n)
             continue
-        moved = columns(chains, node, own.p)
-        if chains.root(node) is None and len(moved) <= _FEW:
+        moved = columns(trees, node, own.p)
+        if trees.root(node) is None and len(moved) <= _FEW:
             gamma = {
                 rate: wrench_power(product(own.R.T, linear), product(own.R.T, angular), f, n)
                 for rate, (linear, angular) in moved.items()
@@ -217,7 +200,7 @@ def _require_bodies(legs: Legs, motions: Motions, power: VirtualPower) -> None:
         twists = []
         for at in power.motions:
             twist = (velocity(moved, at.u), angular_velocity(moved, at.u))
-            linear, angular = with_root(chains, node, own.p, twist, at.frames)
+            linear, angular = with_root(trees, node, own.p, twist, at.frames)
             twists.append((product(own.R.T, linear), product(own.R.T, angular)))
         power.add_wrench(twists, f, n)
 
@@ -227,8 +210,8 @@ def _require_rod_ends(legs: Legs, part: Motion, into: Required) -> None:
     placed = legs.placed
     for rod in placed.rods:
         for body, point, mass in zip(rod.bodies, rod.points, rod.masses[:2], strict=True):
-            if body in placed.chains.place:
-                node, frame = placed.chains.place[body]
+            if body in placed.trees.place:
+                node, frame = placed.trees.place[body]
                 if node:
                     at = np.asarray(frame.p + frame.R @ point)
                     into.on_node(node, scaled(mass, part.nodes[node].acceleration(at)), ZERO, at)

@@ -89,12 +89,12 @@ def on_both_sides(
     far: tuple[Array, Array],
 ) -> None:
     """Forces and moments on both sides of a tie, at its points, in its axes."""
-    chains = placed.chains
+    trees = placed.trees
     if tie.body is not None:
         if tie.axes == tie.node:
             into.on_node(tie.node, *own, tie.own)
         else:
-            for rate, (v, w) in tie_columns(chains, tie).items():
+            for rate, (v, w) in tie_columns(trees, tie).items():
                 into.along(rate, dot(v, own[0]))
                 if not all_zero(own[1]):
                     into.along(rate, dot(w, own[1]))
@@ -102,23 +102,23 @@ def on_both_sides(
         return
     assert tie.other is not None
     other, point = tie.other
-    down = chains.down
+    down = trees.down
     into.on_node(tie.node, down(tie.node, own[0], tie.axes), down(tie.node, own[1], tie.axes), tie.own)
     into.on_node(other, down(other, far[0], tie.axes), down(other, far[1], tie.axes), point)
 
 
 def inward(into: Required) -> Rates:
     """Forces along the rates of all legs: wrenches of the nodes carried to the base."""
-    chains = into.placed.chains
+    trees = into.placed.trees
     force, moment = dict(into.force), dict(into.moment)
     gamma = dict(into.gamma)
-    for index in reversed(range(1, len(chains.nodes))):
-        node = chains.node(index)
+    for index in reversed(range(1, len(trees.nodes))):
+        node = trees.node(index)
         f, n = force.get(index, ZERO), moment.get(index, ZERO)
         for rate, axis in zip(node.rates, node.axes, strict=True):
             merge(gamma, {rate: dot(axis, n if node.primitive.turns else f)})
-        if index in chains.roots:
-            body = chains.roots[index]
+        if index in trees.roots:
+            body = trees.roots[index]
             into.on_nacelle(body, into.placed.nacelle.poses[body].p, f, n)
         elif node.parent:
             up_f = node.up(f) if not all_zero(f) else ZERO
@@ -146,5 +146,5 @@ def ties_on_nacelle(legs: Legs, into: Required, multipliers: list[Rates]) -> Rat
             end = into.at_end.get((leg, number), ZERO)
             force, moment = add(force, f), add(moment, n)
             idle = legs.plan.idle.get((leg, number))
-            merge(total, onto_nacelle(placed.chains, placed.nacelle, tie, force, moment, end, idle))
+            merge(total, onto_nacelle(placed.trees, placed.nacelle, tie, force, moment, end=end, idle=idle))
     return total

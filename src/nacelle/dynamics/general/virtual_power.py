@@ -19,11 +19,11 @@ import numpy as np
 from nacelle.dynamics.actuators import balance
 from nacelle.dynamics.general.models import is_direct
 from nacelle.kinematics.general.actuators import actuator_jacobian
-from nacelle.kinematics.general.legs import Legs, Rates, plus_times
+from nacelle.kinematics.general.legs import Legs, Rates
 from nacelle.kinematics.general.nacelle import Frame
 from nacelle.kinematics.general.placed import active_rates
-from nacelle.kinematics.general.solve import determinant, eliminate
-from nacelle.kinematics.general.vectors import ZERO
+from nacelle.kinematics.general.solve import determinant, solve_in_order
+from nacelle.kinematics.general.vectors import ZERO, inner, plus_times
 from nacelle.kinematics.jacobian import scales
 from nacelle.spatial.linear_form import LinearForm
 from nacelle.spatial.scalar import Array, Scalar, pack, sqrt
@@ -102,10 +102,7 @@ class VirtualPower:
 
 def wrench_power(v: Array, w: Array, f: Array, n: Array) -> Scalar:
     """Power of a wrench [f; n] at a twist [v; w]; zeros cost nothing."""
-    total: Scalar = 0.0
-    for rate, value in zip((*v.tolist(), *w.tolist()), (*f.tolist(), *n.tolist()), strict=True):
-        total = plus_times(total, rate, value)
-    return total
+    return inner([*v.tolist(), *w.tolist()], [*f.tolist(), *n.tolist()])
 
 
 def _alike(gamma: Rates, nacelle: Rates) -> dict[int, list[tuple[Scalar, list[Place]]]]:
@@ -153,7 +150,7 @@ def _direct_twists(legs: Legs) -> tuple[list[Array], Scalar]:
     # The plan's order is that of the transposed matrix.
     order = tuple((column, row) for row, column in plan.solve.pivots)
     rows, columns = plan.solve.units
-    solved = [eliminate(C.tolist(), column, order, (columns, rows)) for column in right]
+    solved = [solve_in_order(C.tolist(), column, order, (columns, rows)) for column in right]
     return [each.f for each in solved], solved[0].pivot
 
 

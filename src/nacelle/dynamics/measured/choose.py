@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from nacelle.compile import make_program, remembered
-from nacelle.dynamics.measured.inputs import WAYS
+from nacelle.dynamics.measured.platform import WAYS
 from nacelle.model.robot import Robot
 from nacelle.program.cost import cost, count
 

@@ -6,13 +6,13 @@ that is fixed in the base; the bodies on it are known in the axes
 
     e_1 = a x r / |a x r|,   e_2 = e_3 x e_1,   e_3 = r / |r|
 
-and with a ball or a hinge at A in axes with the same e_3. Numbers may be symbols.
+and with a spherical or revolute joint at A in axes with the same e_3. Numbers may be symbols.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import numpy as np
 
@@ -28,6 +28,7 @@ from nacelle.spatial.scalar import (
     divide,
     norm,
     pack,
+    plus,
     product,
     settled,
 )
@@ -70,7 +71,7 @@ class Passive:
     Attributes:
         first: of the first axis of a universal joint, or of a hinge.
         second: of its second axis.
-        ball: of a ball at A.
+        ball: of a spherical joint at A.
         side: 1 if the second axis points along e_1, else -1.
         end: of the joint at B.
         end_kind: kind of the joint at B.
@@ -88,6 +89,24 @@ class Passive:
     still: tuple[FrictionTerm, ...] = ()
 
 
+@dataclass(frozen=True)
+class Carriage:
+    """The driven body of a rod, which carries A; of a strut all is zero.
+
+    Attributes:
+        elbow: A in the frame behind the drive.
+        arm: for an arm, its length from the axis to A; else 0.
+        start: for an arm, its direction at q = 0; base.
+        parameters: ten parameters: of a slider in its own frame; of an arm about the axis at the centre of
+            the circle of A, first axis along the arm and third along the axis.
+    """
+
+    elbow: Array = field(default_factory=lambda: np.zeros(3))
+    arm: Scalar = 0.0
+    start: Array = field(default_factory=lambda: np.zeros(3))
+    parameters: Array = field(default_factory=lambda: np.zeros(10))
+
+
 @dataclass(frozen=True, kw_only=True)
 class LegForm:
     """A leg as a strut or a driven rod.
@@ -95,43 +114,36 @@ class LegForm:
     Attributes:
         name: of the leg.
         kind: "strut" or "rod".
-        pivot: what stands at A: "U", "S" or "R".
+        joint_at_a: type of the joint at A: "U", "S" or "R".
         A: the anchor of a strut; for a slider A at q = 0; for an arm the centre of the circle of A. Base.
         B: the anchor on the nacelle, in the axes of its body.
         body: the nacelle's body that carries it.
         axis: of the drive (rods): direction of the slide or of the turn; base.
-        arm: for an arm, its length from the axis to A; else 0.
-        start: for an arm, its direction at q = 0; base.
         first: first axis at A, or the axis of the hinge; base.
         length: of a rod; 0 for a strut.
         tube: ten parameters of the bodies of a strut that do not slide, about A, in e_1, e_2, e_3.
         rod: ten parameters of the rod about A, of a strut's sliding bodies about B.
         cross: inertia of bodies behind the first axis alone, about it.
-        carriage: ten parameters of the driven body: of an arm about the axis at the centre of the circle,
-            first axis along the arm and third along the axis.
+        carriage: the driven body of a rod.
         drive: the actuator.
         passive: friction.
-        elbow: of a rod, A in the frame behind the drive; zero for a strut.
     """
 
     name: str
     kind: str
-    pivot: str
+    joint_at_a: str
     A: Array
     B: Array
     body: int
     axis: Array = field(default_factory=lambda: np.zeros(3))
-    arm: Scalar = 0.0
-    start: Array = field(default_factory=lambda: np.zeros(3))
     first: Array
     length: Scalar = 0.0
     tube: Array = field(default_factory=lambda: np.zeros(10))
     rod: Array
     cross: Scalar
-    carriage: Array = field(default_factory=lambda: np.zeros(10))
+    carriage: Carriage = field(default_factory=Carriage)
     drive: Drive
     passive: Passive
-    elbow: Array = field(default_factory=lambda: np.zeros(3))
 
 
 def clean(values: Array, scale: float | None = None) -> Array:
@@ -169,8 +181,8 @@ def clean_parameters(p: Array) -> Array:
 
 def leg_axes(form: LegForm) -> Array:
     """Axes (columns) in which a leg is written: the base's where they fit, else along its first axis."""
-    a = form.axis if form.pivot == "S" and form.kind == "rod" else form.first
-    if form.pivot == "S" and form.kind == "strut":
+    a = form.axis if form.joint_at_a == "S" and form.kind == "rod" else form.first
+    if form.joint_at_a == "S" and form.kind == "strut":
         return np.eye(3)
     number = at_sample(a)
     k = first_largest(np.abs(number))
@@ -211,19 +223,23 @@ def alike_entries(arrays: list[Array], scale: float) -> list[Array]:
     return found
 
 
-class Circle(NamedTuple):
-    """The circle of an arm's end: radius, centre, direction at q = 0, and the arm's axes behind the drive."""
+def carried(
+    frame: Pose, elbow: Array, turns: bool, parameters: Callable[[Array], Array]
+) -> tuple[Array, Carriage]:
+    """Where a driven body carries A, base axes (`LegForm.A`), and the body.
 
-    radius: Scalar
-    centre: Array
-    start: Array
-    axes: Array
-
-
-def circle(frame: Pose, e: Array) -> Circle:
-    """The circle of a point e behind a turn about z of a frame in the base."""
-    radius = norm(e[:2])
-    along = pack([e[0], e[1], 0.0]) * divide(1.0, radius)
+    Args:
+        frame: of the drive in the base, which moves along or about its z.
+        elbow: A in the frame behind the drive.
+        turns: whether the drive is revolute.
+        parameters: gives the body's ten parameters in axes behind the drive.
+    """
+    if not turns:
+        A = plus(frame.p, product(frame.R, elbow))
+        return np.asarray(A), Carriage(elbow, parameters=parameters(np.eye(3)))
+    radius = norm(elbow[:2])
+    along = pack([elbow[0], elbow[1], 0.0]) * divide(1.0, radius)
     up = np.array([0.0, 0.0, 1.0])
     axes = np.stack([along, cross(up, along), up], axis=1)
-    return Circle(radius, frame.p + e[2] * frame.R[:, 2], product(frame.R, along), axes)
+    centre = frame.p + elbow[2] * frame.R[:, 2]
+    return centre, Carriage(elbow, radius, product(frame.R, along), parameters(axes))

@@ -16,7 +16,7 @@ from nacelle.kinematics.bars.form import (
     LegForm,
     Passive,
     UnreadError,
-    circle,
+    carried,
     clean,
     clean_parameters,
 )
@@ -31,7 +31,7 @@ from nacelle.model.loaded import body_parameters
 from nacelle.model.robot import Robot
 from nacelle.spatial.inertia import transform_parameters
 from nacelle.spatial.pose import Pose
-from nacelle.spatial.scalar import Array, Scalar, at_sample, cross, divide, norm, pack, plus, product
+from nacelle.spatial.scalar import Array, Scalar, at_sample, cross, divide, norm, pack, product
 
 
 @lru_cache(maxsize=64)
@@ -75,12 +75,10 @@ def parallelogram_form(robot: Robot, mechanism: Mechanism, index: int, actuator:
     end = _seen(robot, wrist.predecessor, wrist.frame_predecessor)
     tip = pack([end[0], 0.0, 0.0, end[0] * length, *_point(end[0] * length * length)])
     whole = rods + tip + np.concatenate([hub[:1], np.zeros(9)])
-    if turns:
-        size, A, start, axes = circle(X0, centre.p)
-        frame = root.frame_successor @ Pose(axes, np.zeros(3))
-    else:
-        size, start, A = 0.0, np.zeros(3), plus(X0.p, product(X0.R, centre.p))
-        frame = root.frame_successor
+    frame = root.frame_successor
+    A, carriage = carried(
+        X0, centre.p, turns, lambda R: _seen(robot, root.successor, frame @ Pose(R, np.zeros(3)))
+    )
     terms = [_friction(robot, j) for j in (p.rod_a, p.rod_b, p.end, p.fold)]
     passive = Passive(
         first=_friction(robot, p.hub),
@@ -95,19 +93,16 @@ def parallelogram_form(robot: Robot, mechanism: Mechanism, index: int, actuator:
     return LegForm(
         name=leg.name,
         kind="rod",
-        pivot="U",
+        joint_at_a="U",
         A=A,
         B=wrist.frame_successor.p,
         body=wrist.successor,
         axis=n,
-        arm=size,
-        start=start,
         first=first,
-        elbow=centre.p,
         length=length,
         rod=clean_parameters(whole),
         cross=hub[9] + end[9],
-        carriage=_seen(robot, root.successor, frame),
+        carriage=carriage,
         drive=Drive(actuator, root, turns),
         passive=passive,
     )

@@ -5,8 +5,8 @@ What is decided is decided by the robot's own numbers; the numbers of the result
 
 from __future__ import annotations
 
-from dataclasses import replace
-from functools import lru_cache
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -16,14 +16,14 @@ from nacelle.kinematics.bars.form import (
     Passive,
     UnreadError,
     alike_places,
-    circle,
+    carried,
     clean,
     clean_parameters,
 )
 from nacelle.kinematics.bars.parallel_rods import parallelogram_form, turns_with
 from nacelle.kinematics.legs.axes import TOLERANCE
 from nacelle.kinematics.legs.chain import Chain, flatten, nacelle_end, serial_chain
-from nacelle.kinematics.legs.forms import FORMS
+from nacelle.kinematics.legs.forms import FORMS, Form
 from nacelle.kinematics.legs.leg_type import leg_type
 from nacelle.kinematics.mechanism.mechanism import Mechanism
 from nacelle.model.joint import FrictionTerm
@@ -34,6 +34,8 @@ from nacelle.spatial.inertia import is_axisymmetric, transform_parameters
 from nacelle.spatial.pose import Pose, identity
 from nacelle.spatial.rounding import first_largest, first_smallest
 from nacelle.spatial.scalar import Array, Scalar, at_sample, cross, divide, dot, norm, pack, plus, product
+
+_ORIGIN = np.zeros(3)
 
 
 def read_legs(robot: Robot, mechanism: Mechanism) -> list[LegForm]:
@@ -92,32 +94,33 @@ def read_leg(robot: Robot, mechanism: Mechanism, index: int) -> LegForm:
         raise UnreadError(f"leg {leg.name!r} is not one chain")
     if askew:
         raise UnreadError(f"leg {leg.name!r} is askew: {askew}")
+    read = _Serial(robot, mechanism, index, actuators[0], FORMS[form], (chain, numbers))
     if FORMS[form].kind == "strut" and driven == chain.owners[-1]:
-        return _strut(robot, mechanism, index, chain, numbers, actuators[0])
+        return _strut(read)
     if FORMS[form].kind == "rod" and driven == chain.owners[0]:
-        return _rod(robot, mechanism, index, chain, numbers, actuators[0], form)
+        return _rod(read)
     raise UnreadError(f"leg {leg.name!r} is neither a strut nor a rod on a driven arm or slider")
 
 
 def _side_by_side(robot: Robot, mechanism: Mechanism, index: int, actuator: int) -> LegForm:
-    """Rods between balls side by side, on a platform that does not turn: they move as one."""
+    """Rods between spherical joints side by side, on a platform that does not turn: they move as one."""
     leg = robot.legs[index]
     root = robot.actuators[actuator].joint
     found = []
     for j, c in leg_type(robot, leg).rods:
-        chains = [
+        chain, numbers = (
             flatten(source, [root, j], source.joints[c], identity()) for source in (robot, robot.numeric)
-        ]
-        if chains[1].letters[1:] != "S":
+        )
+        if numbers.letters[1:] != "S":
             raise UnreadError(f"the rods of leg {leg.name!r} do not stand on balls")
-        found.append(_rod(robot, mechanism, index, chains[0], chains[1], actuator, "elbow-ball"))
+        found.append(_rod(_Serial(robot, mechanism, index, actuator, FORMS["elbow-ball"], (chain, numbers))))
     one, *others = found
     if any(other.body != one.body for other in others) or turns_with(mechanism, one.body):
         raise UnreadError(f"the rods of leg {leg.name!r} do not stay parallel, because their end turns")
     R = mechanism.assembly.motion.poses[one.body].R
     for other in others:
         across = _floats(other.A - one.A) - product(R, _floats(other.B - one.B))
-        sizes = _floats(pack([other.length - one.length, other.arm - one.arm]))
+        sizes = _floats(pack([other.length - one.length, other.carriage.arm - one.carriage.arm]))
         if max(float(np.max(np.abs(across))), abs(sizes[0]), abs(sizes[1])) > TOLERANCE * robot.size:
             raise UnreadError(f"the rods of leg {leg.name!r} are not parallel")
         passive = replace(
@@ -127,25 +130,114 @@ def _side_by_side(robot: Robot, mechanism: Mechanism, index: int, actuator: int)
     return one
 
 
-def _placed(mechanism: Mechanism, chain: Chain, behind: int) -> Array:
-    """Orientation, in the reference, of the moved frame behind some letters."""
-    body, _, pose = next(c for c in chain.bodies if c.behind == behind)
-    return np.asarray(product(mechanism.assembly.motion.poses[body].R, pose.R.T))
+@dataclass(frozen=True)
+class _Serial:
+    """A leg that is one chain, as it is read.
+
+    Attributes:
+        robot: the robot; its numbers may be symbols.
+        mechanism: its analysis.
+        index: of the leg.
+        actuator: its number.
+        form: the closed form of the leg.
+        chains: the chain, and the same with the robot's own numbers.
+    """
+
+    robot: Robot
+    mechanism: Mechanism
+    index: int
+    actuator: int
+    form: Form
+    chains: tuple[Chain, Chain]
+
+    @property
+    def name(self) -> str:
+        """Name of the leg."""
+        return self.robot.legs[self.index].name
+
+    @cached_property
+    def chain(self) -> Chain:
+        """The chain, with its universal joint at the joint's centre."""
+        return self.form.centred(self.chains[0])
+
+    @cached_property
+    def numbers(self) -> Chain:
+        """The same with the robot's own numbers."""
+        return self.form.centred(self.chains[1])
+
+    def gathered(self, behind: int, R: Array, p: Array = _ORIGIN) -> Array:
+        """Ten parameters of all bodies behind so many letters, seen from a frame in the moved one."""
+        return _gather(self.robot, self.chain, behind, Pose(R, p))
+
+    def numeric(self, behind: int, R: Array, p: Array = _ORIGIN) -> Array:
+        """The same with the robot's own numbers."""
+        return _gather(self.robot.numeric, self.numbers, behind, Pose(R, p))
+
+    def axes(self, behind: int, e3: Array, first: Array, along: Array) -> tuple[Array, float]:
+        """Axes e_1, e_2, e_3 (columns), and 1 if the second axis of a universal joint is along e_1, else -1.
+
+        Args:
+            behind: number of letters before the frame that the axes are seen from.
+            e3: direction of the line in that frame.
+            first: first axis at A, base axes, floats.
+            along: e3 as floats.
+        """
+        e1, sign = np.array([0.0, 0.0, 1.0]), 1.0
+        if self.form.pivot == "U":
+            body, _, pose = next(c for c in self.numbers.bodies if c.behind == behind)
+            R = np.asarray(product(self.mechanism.assembly.motion.poses[body].R, pose.R.T))
+            sign = 1.0 if float(product(np.cross(first, product(R, along)), R[:, 2])) > 0.0 else -1.0
+            e1 = pack([0.0, 0.0, sign])
+        elif self.form.pivot == "S":
+            e1 = _perpendicular_to(clean(e3) if e3.dtype == object else along)
+        return np.stack([e1, cross(e3, e1), e3], axis=1), sign
+
+    def require_on_axis(self, what: str, mass: float, moments: Array, where: str = "axis") -> None:
+        """Refuse a body with first moments (floats) beside where its centre of mass must be."""
+        if np.max(np.abs(moments)) > TOLERANCE * max(mass * self.robot.size, 1e-300):
+            raise UnreadError(f"the {what} of leg {self.name!r} has its centre of mass beside its {where}")
+
+    def require_axisymmetric(self, what: str, parameters: Array, size: float) -> None:
+        """Refuse a body between spherical joints that is not axisymmetric about its third axis (floats)."""
+        if not is_axisymmetric(parameters, np.array([0.0, 0.0, 1.0]), size, TOLERANCE):
+            raise UnreadError(f"the {what} of leg {self.name!r} between spherical joints is not axisymmetric")
+
+    def require_in_plane(self, axis: Array) -> None:
+        """Refuse a revolute joint at A on a platform that does not stay in the plane across its axis."""
+        k = first_largest(np.abs(axis))
+        flat = {(k + 1) % 3, (k + 2) % 3, 3 + k}
+        if not set(self.robot.motion.twist_axes) <= flat or abs(abs(axis[k]) - 1.0) > TOLERANCE:
+            raise UnreadError(f"leg {self.name!r} turns in a plane, but the platform does not stay in it")
+
+    def friction(self, letter: int) -> tuple[FrictionTerm, ...]:
+        """Friction terms of the joint axis that a letter stands for."""
+        j = self.chain.owners[letter]
+        friction = self.robot.joints[j].friction
+        return friction[letter - self.chain.owners.index(j)] if friction else ()
+
+    def passive(self, start: int, side: float, outward: bool) -> Passive:
+        """Friction of the axes at A, which begin with the letter `start`, and at B."""
+        target, pivot, first = self.chain.target, self.form.pivot, self.friction(start)
+        return Passive(
+            first=() if pivot == "S" else first,
+            second=self.friction(start + 1) if pivot == "U" else (),
+            ball=first if pivot == "S" else (),
+            side=side,
+            end=target.friction[0] if target.friction else (),
+            end_kind=target.kind,
+            end_side=1.0 if outward else -1.0,
+        )
 
 
 def _gather(robot: Robot, chain: Chain, behind: int, frame: Pose) -> Array:
     """Ten parameters of all bodies behind so many letters, seen from a frame in the moved one."""
     total: Array = np.zeros(10)
     to = frame.inverse()
-    for carried in chain.bodies:
-        if carried.behind == behind:
-            seen = to @ carried.pose
-            total = total + transform_parameters(seen.R, seen.p, body_parameters(robot, carried.body))
+    for body, count, pose in chain.bodies:
+        if count == behind:
+            seen = to @ pose
+            total = total + transform_parameters(seen.R, seen.p, body_parameters(robot, body))
     return clean_parameters(total)
-
-
-def _axes(e1: Array, e3: Array) -> Array:
-    return np.stack([e1, cross(e3, e1), e3], axis=1)
 
 
 def _perpendicular_to(e3: Array) -> Array:
@@ -155,197 +247,100 @@ def _perpendicular_to(e3: Array) -> Array:
     return np.asarray(e / norm(e))
 
 
-def _friction(robot: Robot, chain: Chain, letter: int) -> tuple[FrictionTerm, ...]:
-    """Friction terms of the joint axis that a letter stands for."""
-    j = chain.owners[letter]
-    number = letter - chain.owners.index(j)
-    friction = robot.joints[j].friction
-    return friction[number] if friction else ()
-
-
-def _passive(robot: Robot, chain: Chain, pivot: str, start: int, side: float, end_side: float) -> Passive:
-    """Friction of the axes at A, which begin with the letter `start`, and at B."""
-    end = chain.target.friction[0] if chain.target.friction else ()
-    none: tuple[FrictionTerm, ...] = ()
-    first = _friction(robot, chain, start)
-    second = _friction(robot, chain, start + 1) if pivot == "U" else none
-    ball = first if pivot == "S" else none
-    return Passive(none if pivot == "S" else first, second, ball, side, end, chain.target.kind, end_side)
-
-
-def _in_plane(robot: Robot, name: str, axis: Array) -> None:
-    """A revolute joint at A allows motions in the plane across it alone."""
-    axes = robot.motion.twist_axes
-    k = first_largest(np.abs(axis))
-    flat = {(k + 1) % 3, (k + 2) % 3, 3 + k}
-    if not set(axes) <= flat or abs(abs(axis[k]) - 1.0) > TOLERANCE:
-        raise UnreadError(f"leg {name!r} turns in a plane, but the platform does not stay in it")
-
-
-def _require_axisymmetric(name: str, what: str, parameters: Array, size: float) -> None:
-    """A body between balls, which may spin idly, must be axisymmetric about its third axis (floats)."""
-    if not is_axisymmetric(parameters, np.array([0.0, 0.0, 1.0]), size, TOLERANCE):
-        raise UnreadError(f"the {what} of leg {name!r} between balls is not axisymmetric")
-
-
-def _strut(
-    robot: Robot,
-    mechanism: Mechanism,
-    index: int,
-    chain: Chain,
-    numbers: Chain,
-    actuator: int,
-) -> LegForm:
-    leg = robot.legs[index]
-    body, frame, outward = nacelle_end(leg, chain.target)
-    end_side = 1.0 if outward else -1.0
-    form = FORMS[leg_type(robot, leg).form]
-    chain, numbers, pivot = form.centred(chain), form.centred(numbers), form.pivot
-    Xn, count = numbers.X, len(numbers.letters)
-    X0, slide, end = chain.X[0], chain.X[-2], chain.X[-1]
-    z = Xn[-2].R[:, 2]
-    o = plus(Xn[-2].p, product(Xn[-2].R, Xn[-1].p))
-    if pivot == "R":
-        _in_plane(robot, leg.name, Xn[0].R[:, 2])
-        o = o * np.array([1.0, 1.0, 0.0])
-    q = float(mechanism.assembly.q[robot.q_slices[numbers.owners[-1]]][0])
-    side, length = (1.0 if float(o @ z) + q > 0.0 else -1.0), abs(float(o @ z) + q)
-    e3 = side * slide.R[:, 2]
-    sign = 1.0
-    a = clean(X0.R[:, 2])
-    if pivot == "U":
-        placed = _placed(mechanism, numbers, count - 1)
-        r = product(placed, side * z)
-        sign = 1.0 if float(product(np.cross(Xn[0].R[:, 2], r), placed[:, 2])) > 0.0 else -1.0
-        e1: Array = pack([0.0, 0.0, sign])
-    elif pivot == "R":
-        e1 = np.array([0.0, 0.0, 1.0])
-    else:
-        e1 = _perpendicular_to(clean(e3) if e3.dtype == object else side * z)
-    E = _axes(e1, e3)
-    tube = _gather(robot, chain, count - 1, Pose(E, np.zeros(3)))
-    rod = _gather(robot, chain, count, Pose(product(slide.R.T, E), end.p))
-    cross_inertia: Scalar = 0.0
-    if pivot == "U":
-        whole = _gather(robot, chain, 1, Pose(np.eye(3), np.zeros(3)))
-        number = _gather(robot.numeric, numbers, 1, Pose(np.eye(3), np.zeros(3)))
-        if np.max(np.abs(number[1:3])) > TOLERANCE * max(number[0] * robot.size, 1e-300):
-            raise UnreadError(f"the cross of leg {leg.name!r} has its centre of mass beside its axis")
-        cross_inertia = whole[9]
-    if pivot == "S":
-        whole = _gather(robot.numeric, numbers, count - 1, Pose(_floats(E), np.zeros(3)))
-        _require_axisymmetric(leg.name, "tube", whole, length)
-    off = _gather(robot.numeric, numbers, count, Pose(product(Xn[-2].R.T, _floats(E)), Xn[-1].p))
-    if np.max(np.abs(off[1:3])) > TOLERANCE * max(off[0] * robot.size, 1e-300):
-        raise UnreadError(f"the slider of leg {leg.name!r} has its centre of mass beside its axis")
-    if pivot == "S":
-        _require_axisymmetric(leg.name, "slider", off, length)
-    zero = -dot(o_of(chain, pivot), slide.R[:, 2])
-    drive = Drive(actuator, robot.joints[chain.owners[-1]], False, side, zero)
-    return LegForm(
-        name=leg.name,
-        kind="strut",
-        pivot=pivot,
-        A=X0.p,
-        B=frame.p,
-        body=body,
-        first=a,
-        tube=tube,
-        rod=rod,
-        cross=cross_inertia,
-        drive=drive,
-        passive=_passive(robot, chain, pivot, 0, sign, end_side),
-    )
-
-
-def o_of(chain: Chain, pivot: str) -> Array:
-    """Where B stands behind A at q = 0, in the frame behind the joint at A."""
-    o = plus(chain.X[-2].p, product(chain.X[-2].R, chain.X[-1].p))
-    return np.asarray(o * np.array([1.0, 1.0, 0.0])) if pivot == "R" else o
-
-
 def _floats(values: Array) -> Array:
     """Numbers to decide from."""
     return values if values.dtype != object else at_sample(values)
 
 
-def _rod(
-    robot: Robot,
-    mechanism: Mechanism,
-    index: int,
-    chain: Chain,
-    numbers: Chain,
-    actuator: int,
-    kind: str,
-) -> LegForm:
-    leg = robot.legs[index]
-    body, frame, outward = nacelle_end(leg, chain.target)
-    end_side = 1.0 if outward else -1.0
-    form = FORMS[kind]
-    chain, numbers, pivot = form.centred(chain), form.centred(numbers), form.pivot
+def _strut(leg: _Serial) -> LegForm:
+    """A strut: [joint at A] [slide], with B behind the slide."""
+    chain, numbers, pivot = leg.chain, leg.numbers, leg.form.pivot
+    body, frame, outward = nacelle_end(leg.robot.legs[leg.index], chain.target)
+    Xn, count, unit = numbers.X, len(numbers.letters), np.eye(3)
+    X0, slide, end = chain.X[0], chain.X[-2], chain.X[-1]
+    z, o = Xn[-2].R[:, 2], _end_at_zero(numbers, pivot)
+    if pivot == "R":
+        leg.require_in_plane(Xn[0].R[:, 2])
+    q = float(leg.mechanism.assembly.q[leg.robot.q_slices[numbers.owners[-1]]][0])
+    side, length = (1.0 if float(o @ z) + q > 0.0 else -1.0), abs(float(o @ z) + q)
+    E, sign = leg.axes(count - 1, side * slide.R[:, 2], Xn[0].R[:, 2], side * z)
+    tube = leg.gathered(count - 1, E)
+    rod = leg.gathered(count, product(slide.R.T, E), end.p)
+    cross_inertia: Scalar = 0.0
+    if pivot == "U":
+        cross_inertia = leg.gathered(1, unit)[9]
+        number = leg.numeric(1, unit)
+        leg.require_on_axis("cross", number[0], number[1:3])
+    if pivot == "S":
+        leg.require_axisymmetric("tube", leg.numeric(count - 1, _floats(E)), length)
+    slider = leg.numeric(count, product(Xn[-2].R.T, _floats(E)), Xn[-1].p)
+    leg.require_on_axis("slider", slider[0], slider[1:3])
+    if pivot == "S":
+        leg.require_axisymmetric("slider", slider, length)
+    zero = -dot(_end_at_zero(chain, pivot), slide.R[:, 2])
+    return LegForm(
+        name=leg.name,
+        kind="strut",
+        joint_at_a=pivot,
+        A=X0.p,
+        B=frame.p,
+        body=body,
+        first=clean(X0.R[:, 2]),
+        tube=tube,
+        rod=rod,
+        cross=cross_inertia,
+        drive=Drive(leg.actuator, leg.robot.joints[chain.owners[-1]], False, side, zero),
+        passive=leg.passive(0, sign, outward),
+    )
+
+
+def _end_at_zero(chain: Chain, pivot: str) -> Array:
+    """Where B of a strut stands behind A at q = 0, in the frame behind the joint at A."""
+    o = plus(chain.X[-2].p, product(chain.X[-2].R, chain.X[-1].p))
+    return np.asarray(o * np.array([1.0, 1.0, 0.0])) if pivot == "R" else o
+
+
+def _rod(leg: _Serial) -> LegForm:
+    """A rod: [drive] [joint at A], with B behind them."""
+    chain, numbers, pivot = leg.chain, leg.numbers, leg.form.pivot
+    body, frame, outward = nacelle_end(leg.robot.legs[leg.index], chain.target)
     Xn, count, turns = numbers.X, len(numbers.letters), numbers.letters[0] == "R"
     X0, X1 = chain.X[0], chain.X[1]
     n = clean(X0.R[:, 2])
     # The first axis at A, seen behind the drive: fixed in the base behind a slider, or along an arm's axis.
-    first_n = Xn[1].R[:, 2]
     first = clean(product(X0.R, X1.R[:, 2]))
     if turns and pivot != "S":
-        first = n * (1.0 if first_n[2] > 0.0 else -1.0)
+        first = n * (1.0 if Xn[1].R[2, 2] > 0.0 else -1.0)
     flat = np.ones(3)
     if pivot == "R":
-        _in_plane(
-            robot, leg.name, Xn[0].R[:, 2] if turns else _floats(clean(product(Xn[0].R, Xn[1].R[:, 2])))
-        )
+        leg.require_in_plane(Xn[0].R[:, 2] if turns else _floats(clean(product(Xn[0].R, Xn[1].R[:, 2]))))
         flat = np.array([1.0, 1.0, 0.0])
-    d = chain.X[-1].p * flat
-    dn = Xn[-1].p * flat
+    d, dn = chain.X[-1].p * flat, Xn[-1].p * flat
     length = norm(d)
-    if turns:
-        arm, A, start, axes = circle(X0, X1.p)
-        carriage = _gather(robot, chain, 1, Pose(axes, np.zeros(3)))
-    else:
-        arm, start, A = 0.0, np.zeros(3), plus(X0.p, product(X0.R, X1.p))
-        carriage = _gather(robot, chain, 1, Pose(np.eye(3), np.zeros(3)))
-    sign = 1.0
-    e3 = d * divide(1.0, length)
-    if pivot == "U":
-        placed = _placed(mechanism, numbers, count)
-        side = product(np.cross(_floats(first), product(placed, dn)), placed[:, 2])
-        sign = 1.0 if float(side) > 0.0 else -1.0
-        E = _axes(pack([0.0, 0.0, sign]), e3)
-    elif pivot == "R":
-        E = _axes(np.array([0.0, 0.0, 1.0]), e3)
-    else:
-        E = _axes(_perpendicular_to(clean(e3) if e3.dtype == object else dn / np.linalg.norm(dn)), e3)
-    rod = _gather(robot, chain, count, Pose(clean(E), np.zeros(3)))
+    A, carriage = carried(X0, X1.p, turns, lambda R: leg.gathered(1, R))
+    E, sign = leg.axes(count, d * divide(1.0, length), _floats(first), dn / np.linalg.norm(dn))
+    rod = leg.gathered(count, clean(E))
     cross_inertia: Scalar = 0.0
     if pivot == "U":
-        here = Pose(np.eye(3), np.zeros(3))
-        ring, number = _gather(robot, chain, 2, here), _gather(robot.numeric, numbers, 2, here)
-        if np.max(np.abs(number[1:4])) > TOLERANCE * max(number[0] * robot.size, 1e-300):
-            raise UnreadError(f"the cross of leg {leg.name!r} has its centre of mass beside its centre")
+        ring, number = leg.gathered(2, np.eye(3)), leg.numeric(2, np.eye(3))
+        leg.require_on_axis("cross", number[0], number[1:4], "centre")
         cross_inertia = ring[9]
         rod = rod + np.concatenate([ring[:1], np.zeros(9)])
     if pivot == "S":
-        numeric = _gather(robot.numeric, numbers, count, Pose(_floats(E), np.zeros(3)))
-        _require_axisymmetric(leg.name, "rod", numeric, float(np.linalg.norm(dn)))
-    drive = Drive(actuator, robot.joints[chain.owners[0]], turns)
+        leg.require_axisymmetric("rod", leg.numeric(count, _floats(E)), float(np.linalg.norm(dn)))
     return LegForm(
         name=leg.name,
         kind="rod",
-        pivot=pivot,
+        joint_at_a=pivot,
         A=A,
         B=frame.p,
         body=body,
         axis=n,
-        arm=arm,
-        start=start,
         first=first,
-        elbow=X1.p,
         length=length,
         rod=rod,
         cross=cross_inertia,
         carriage=carriage,
-        drive=drive,
-        passive=_passive(robot, chain, pivot, 1, sign, end_side),
+        drive=Drive(leg.actuator, leg.robot.joints[chain.owners[0]], turns),
+        passive=leg.passive(1, sign, outward),
     )

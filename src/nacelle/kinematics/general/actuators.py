@@ -4,46 +4,28 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
-from nacelle.kinematics.general.chain import Chains
 from nacelle.kinematics.general.legs import Legs, Rates, merge
 from nacelle.kinematics.general.motion import columns
 from nacelle.kinematics.general.placed import Placed, active_rates
 from nacelle.kinematics.general.tie_motion import onto_nacelle, tie_columns
 from nacelle.kinematics.general.ties import Tie
 from nacelle.kinematics.general.vectors import ZERO
-from nacelle.model.joint import Joint, JointKind, Primitive
-from nacelle.spatial.pose import Pose
+from nacelle.model.joint import JointKind, Primitive
 from nacelle.spatial.scalar import Array, Scalar, dot, pack
 
 
-def closure_axes(placed: Placed, tie: Tie) -> list[Array]:
-    """Axes of a closure's primitives in the tie's axes; zero for spherical ones."""
-    joint = placed.robot.joints[tie.joint]
-    first = _seen(placed, tie, joint.predecessor, joint.frame_predecessor)
-    axes = []
-    for number, primitive in enumerate(joint.primitives):
-        if primitive is Primitive.BALL:
-            axes.append(ZERO)
-        elif joint.kind is JointKind.UNIVERSAL and number == 1:
-            axes.append(_seen(placed, tie, joint.successor, joint.frame_successor)[:, 1])
-        else:
-            axes.append(first[:, primitive.axis])
-    return axes
-
-
-def _seen(placed: Placed, tie: Tie, body: int, frame: Pose) -> Array:
-    """Axes of a joint frame of a body, as columns in the tie's axes."""
-    chains: Chains = placed.chains
-    if body in chains.place:
-        node, own = chains.place[body]
-        R = own.R @ frame.R
-        if node == tie.axes:
-            return np.asarray(R)
-        return np.stack([chains.up(node, R[:, k], tie.axes) for k in range(3)], axis=1)
-    R = placed.nacelle.poses[body].R @ frame.R
-    return np.stack([chains.down(tie.axes, R[:, k]) for k in range(3)], axis=1)
+def closure_axes(placed: Placed, index: int, axes: int) -> list[Array]:
+    """Axes of a closure's primitives in the axes of a node (0: of the base); zero for spherical ones."""
+    joint = placed.robot.joints[index]
+    first, second = placed.joint_frames(index, axes)
+    return [
+        ZERO
+        if primitive is Primitive.BALL
+        else second.R[:, 1]
+        if joint.kind is JointKind.UNIVERSAL and number == 1
+        else first.R[:, primitive.axis]
+        for number, primitive in enumerate(joint.primitives)
+    ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,43 +36,51 @@ class ClosureRate:
         tie: its tie.
         e: its axis in the tie's axes.
         turns: whether it is revolute.
+        actuator: number of its actuator; None if it is passive.
+        rotor: inertia of its rotor seen from the joint, kg m^2 or kg; 0 without one.
     """
 
     tie: Tie
     e: Array
     turns: bool
+    actuator: int | None
+    rotor: Scalar
 
     def unit_force(self, legs: Legs) -> tuple[Rates, Rates]:
         """A unit force along it: forces along the rates of the leg, and along those of the nacelle."""
         placed, tie = legs.placed, self.tie
-        chains = placed.chains
+        trees = placed.trees
         sign = 1.0 if tie.first else -1.0
         if tie.other is None:
-            near, far = tie_columns(chains, tie), {}
+            near, far = tie_columns(trees, tie), {}
         else:
-            near = columns(chains, tie.node, tie.own, tie.axes)
-            far = columns(chains, *tie.other, tie.axes)
+            near = columns(trees, tie.node, tie.own, tie.axes)
+            far = columns(trees, *tie.other, tie.axes)
         gamma: Rates = {}
         for side, moved in ((-sign, near), (sign, far)):
             merge(gamma, {rate: side * dot(self.e, w if self.turns else v) for rate, (v, w) in moved.items()})
         e = sign * self.e
         force, moment = (ZERO, e) if self.turns else (e, ZERO)
-        return gamma, onto_nacelle(chains, placed.nacelle, tie, force, moment)
+        return gamma, onto_nacelle(trees, placed.nacelle, tie, force, moment)
 
 
 def closure_rates(placed: Placed) -> dict[int, ClosureRate]:
     """For every closure with an actuator or a rotor its rate."""
     robot = placed.robot
-    driven = {actuator.joint for actuator in robot.actuators}
+    driven = {actuator.joint: k for k, actuator in enumerate(robot.actuators)}
     found: dict[int, ClosureRate] = {}
     for ties in placed.ties:
         for tie in ties:
             if tie.joint < 0:
                 continue
-            joint: Joint = robot.joints[tie.joint]
-            if tie.joint in driven or robot.numeric.joints[tie.joint].rotor_inertia:
-                turns = joint.kind is JointKind.REVOLUTE
-                found[tie.joint] = ClosureRate(tie, closure_axes(placed, tie)[0], turns)
+            joint, rotor = robot.joints[tie.joint], 0.0
+            if robot.numeric.joints[tie.joint].rotor_inertia:
+                rotor = joint.gear_ratio * joint.gear_ratio * joint.rotor_inertia
+            elif tie.joint not in driven:
+                continue
+            e = closure_axes(placed, tie.joint, tie.axes)[0]
+            turns = joint.kind is JointKind.REVOLUTE
+            found[tie.joint] = ClosureRate(tie, e, turns, driven.get(tie.joint), rotor)
     return found
 
 
@@ -98,10 +88,9 @@ def actuator_jacobian(legs: Legs) -> Array:
     """J_r^-1 (actuators, n): for every actuator what a unit force along it is along v."""
     robot = legs.placed.robot
     rows: dict[int, list[Scalar]] = {}
-    for rate, k in active_rates(robot).items():
-        rows[k] = legs.held_along_v({rate: 1.0}, {})
-    for joint, closing in closure_rates(legs.placed).items():
-        for k, actuator in enumerate(robot.actuators):
-            if actuator.joint == joint:
-                rows[k] = legs.held_along_v(*closing.unit_force(legs))
+    for place, k in active_rates(robot).items():
+        rows[k] = legs.held_along_v({place: 1.0}, {})
+    for rate in closure_rates(legs.placed).values():
+        if rate.actuator is not None:
+            rows[rate.actuator] = legs.held_along_v(*rate.unit_force(legs))
     return pack([rows[k] for k in range(len(robot.actuators))])

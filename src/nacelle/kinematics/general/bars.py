@@ -37,7 +37,6 @@ class Bar:
 
     Attributes:
         form: the leg, in base axes; its numbers may be symbols.
-        numeric: the same with the robot's own numbers.
         rate: place in u of its drive.
         carrier: the body that carries A.
         A: in the frame of that body, m.
@@ -46,7 +45,6 @@ class Bar:
     """
 
     form: LegForm
-    numeric: LegForm
     rate: int
     carrier: int
     A: Array
@@ -60,10 +58,10 @@ class Bar:
 
     def turns_alone(self, friction: bool) -> bool:
         """Whether its velocity v is needed for its length alone: no inertia or friction of turning."""
-        p, inertia = self.form.passive, self.numeric.rod
+        p, inertia = self.form.passive, at_sample(self.form.rod)
         if friction and (p.first or p.second or p.ball or p.end or p.still):
             return False
-        return self.form.pivot != "U" or not (np.any(inertia[4:] != 0.0) or np.any(inertia[1:3] != 0.0))
+        return self.form.joint_at_a != "U" or not (np.any(inertia[4:] != 0.0) or np.any(inertia[1:3] != 0.0))
 
     def seen(self, R: Array | None) -> LegForm:
         """The leg with its axes seen from constant axes R (columns, in the base); None for the base."""
@@ -77,7 +75,7 @@ def turned(form: LegForm, R: Array) -> LegForm:
 
 def flat(form: LegForm, vector: Array) -> Array:
     """A vector without its component across the plane of a planar leg; of other legs as it is."""
-    if form.pivot != "R":
+    if form.joint_at_a != "R":
         return vector
     k = first_largest(np.abs(at_sample(form.first)))
     return pack([0.0 if j == k else vector[j] for j in range(3)])
@@ -113,26 +111,26 @@ def find_bars(mechanism: Mechanism, *, uneven: bool = True) -> tuple[int, ...]:
             continue
         pair = [owner[body] for body in (joint.predecessor, joint.successor)]
         hinged = joint.kind is JointKind.REVOLUTE and not any(joint.springs) and not joint.rotor_inertia
-        if not (hinged and all(k in forms and forms[k].pivot == "R" for k in pair)):
+        if not (hinged and all(k in forms and forms[k].joint_at_a == "R" for k in pair)):
             forms = {k: form for k, form in forms.items() if k not in pair}
     return tuple(forms)
 
 
-def is_uneven(numeric: LegForm) -> bool:
+def is_uneven(form: LegForm) -> bool:
     """Whether a rod on a universal joint has products of inertia, or its centre of mass beside its line."""
-    p = numeric.rod
+    p = at_sample(form.rod)
     products, inertia = float(np.max(np.abs(p[[5, 7, 8]]))), float(np.max(np.abs(p[4:]), initial=1e-300))
     beside, first = float(np.max(np.abs(p[1:3]))), max(float(np.max(np.abs(p[1:4]))), 1e-300)
-    is_rod = numeric.kind == "rod" and numeric.pivot == "U"
+    is_rod = form.kind == "rod" and form.joint_at_a == "U"
     return is_rod and (products > TOLERANCE * inertia or beside > TOLERANCE * first)
 
 
 def _is_bar(mechanism: Mechanism, form: LegForm) -> bool:
     end = form.passive
-    if form.kind == "rod" and form.pivot == "S":
+    if form.kind == "rod" and form.joint_at_a == "S":
         # Rods between spherical joints are known by their points in every leg (`rods`).
         return False
-    if form.pivot == "R":
+    if form.joint_at_a == "R":
         planar = form.body == PLATFORM and not mechanism.dependent and not mechanism.parasitic
         return planar and end.end_kind in (JointKind.REVOLUTE, JointKind.POINT)
     # A joint at B that holds more than the point says something of the nacelle's rotation.
@@ -159,19 +157,19 @@ def bar_bodies(robot: Robot, bars: tuple[int, ...]) -> frozenset[int]:
     return frozenset(found)
 
 
-def bars_of(robot: Robot, mechanism: Mechanism, legs: tuple[int, ...], up: int) -> dict[int, Bar]:
+def bars_of(robot: Robot, mechanism: Mechanism, legs: tuple[int, ...], up: int = 2) -> dict[int, Bar]:
     """The bars of a robot with its numbers, which may be symbols; `up` as `Bar` has it."""
     found: dict[int, Bar] = {}
     for k in legs:
-        form, numeric = read_leg(robot, mechanism, k), read_leg(robot.numeric, mechanism, k)
+        form = read_leg(robot, mechanism, k)
         drive = robot.joints[robot.actuators[form.drive.number].joint]
         rate = robot.platform_nv + robot.v_slices[robot.actuators[form.drive.number].joint].start
         if form.kind == "strut":
-            found[k] = Bar(form, numeric, rate, BASE, form.A, (0.0, 0.0, 0.0), up)
+            found[k] = Bar(form, rate, BASE, form.A, (0.0, 0.0, 0.0), up)
             continue
-        A = (drive.frame_successor @ Pose(np.eye(3), form.elbow)).p
+        A = (drive.frame_successor @ Pose(np.eye(3), form.carriage.elbow)).p
         mass, c1, c2 = form.rod[0], form.rod[3] / form.length, form.rod[4] / (form.length * form.length)
-        found[k] = Bar(form, numeric, rate, drive.successor, A, (mass - 2.0 * c1 + c2, c2, c1 - c2), up)
+        found[k] = Bar(form, rate, drive.successor, A, (mass - 2.0 * c1 + c2, c2, c1 - c2), up)
     return found
 
 

@@ -10,17 +10,18 @@ Dependent rates of the nacelle follow from the rows that the legs leave over: w_
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
-from nacelle.kinematics.general.elimination import Factors, factorise
+from nacelle.kinematics.general.factors import Factors, factorise
 from nacelle.kinematics.general.loops import Loop, nacelle_loops
 from nacelle.kinematics.general.motion import NodeMotion, outward
-from nacelle.kinematics.general.nacelle import Frame
+from nacelle.kinematics.general.nacelle import Frame, PoleFrame
 from nacelle.kinematics.general.placed import Placed, Plan
-from nacelle.kinematics.general.solve import Solved, eliminate
+from nacelle.kinematics.general.solve import Solved, solve_in_order
 from nacelle.kinematics.general.tie_motion import (
     Moving,
     given_accelerations,
@@ -28,19 +29,12 @@ from nacelle.kinematics.general.tie_motion import (
     onto_nacelle,
     weighed,
 )
-from nacelle.kinematics.general.vectors import ZERO, add, is_zero
+from nacelle.kinematics.general.vectors import ZERO, add, is_zero, plus_times
 from nacelle.model.leg import PLATFORM
 from nacelle.spatial.scalar import Array, Scalar, pack
 from nacelle.spatial.solve import solve
 
 Rates = dict[int, Scalar]
-
-
-def plus_times(total: Scalar, factor: Scalar, value: Scalar) -> Scalar:
-    """A sum of products in which zeros cost nothing."""
-    if is_zero(factor) or is_zero(value):
-        return total
-    return factor * value if is_zero(total) else total + factor * value
 
 
 def merge(into: Rates, other: Rates) -> Rates:
@@ -83,7 +77,7 @@ class Legs:
             force, moment = weighed(tie, values)
             if tie.foot is not None:
                 tie = replace(tie, point=tie.foot, local=None)
-            merge(found, onto_nacelle(placed.chains, placed.nacelle, tie, force, moment, idle=idle))
+            merge(found, onto_nacelle(placed.trees, placed.nacelle, tie, force, moment, idle=idle))
         return found
 
     @cached_property
@@ -140,7 +134,7 @@ class Legs:
         order = self.plan.dependent
         if order is None:
             return None
-        return eliminate(self.D.tolist(), [0.0] * len(self.D), order.pivots, order.units)
+        return solve_in_order(self.D.tolist(), [0.0] * len(self.D), order.pivots, order.units)
 
     @cached_property
     def W(self) -> Array:
@@ -158,7 +152,7 @@ class Legs:
             return solve(self.D, right)
         rows = self.D.tolist()
         if right.ndim == 1:
-            return eliminate(rows, right.tolist(), order.pivots, order.units).f
+            return solve_in_order(rows, right.tolist(), order.pivots, order.units).f
         columns = [self._solved(right[:, k]) for k in range(right.shape[1])]
         return np.stack(columns, axis=1)
 
@@ -184,7 +178,7 @@ class Legs:
         """Rates of all legs where the nacelle moves as given; the active ones too, unless they are given."""
         found: Rates = {}
         for ties, factors in zip(self.placed.ties, self.factors, strict=True):
-            right = [g for tie in ties for g in given_rates(self.placed.chains, tie, frames)]
+            right = [g for tie in ties for g in given_rates(self.placed.trees, tie, frames)]
             given = None if active is None else {rate: active[rate] for _, rate in factors.order.active}
             found |= factors.rates(right, given)
         return found
@@ -197,19 +191,27 @@ class Legs:
         """Accelerations of the dependent rates where dv/dt = 0; `frames` have no accelerations of w."""
         if not self.plan.mechanism.dependent:
             return None
-        nodes = outward(self.placed.chains, u, {}, frames)
-        state = Moving(self.placed.chains, u, nodes, frames, nodes, frames, ZERO)
+        nodes = outward(self.placed.trees, u, {}, frames)
+        state = Moving(self.placed.trees, u, nodes, frames, nodes, frames, ZERO)
         sides = self.right_hand_sides(state)
-        right: list[Scalar] = []
         own = [value for loop in self.loops for value in loop.second(frames)]
-        right += [own[k] for k in self.plan.own_rows]
+        return self._solved(-self.left_over(own, dict(enumerate(sides))))
+
+    def left_over(self, own: list[Scalar], sides: Mapping[int, list[Scalar]]) -> Array:
+        """Right-hand sides of the rows that decide the dependent rates.
+
+        Args:
+            own: of all rows of the nacelle's own loops.
+            sides: of all rows of legs.
+        """
+        right = [own[k] for k in self.plan.own_rows]
         for k, leg in enumerate(self.plan.legs):
             for row in leg.kept:
                 value: Scalar = 0.0
                 for i, factor in self.remaining[k, row].items():
                     value = plus_times(value, factor, sides[k][i])
                 right.append(value)
-        return self._solved(-pack(right))
+        return pack(right)
 
     def accelerations(self, state: Moving) -> Rates:
         """Derivatives of the rates of all legs; `state` has the nacelle's full accelerations."""
@@ -262,7 +264,7 @@ class Motion:
     state: Moving
 
 
-def eliminated(plan: Plan, placed: Placed) -> Legs:
+def factorised(plan: Plan, placed: Placed) -> Legs:
     """Eliminate all legs."""
     factors = tuple(
         factorise([row.coefficients for tie in ties for row in tie.rows], leg.order, leg.zeros)
@@ -278,7 +280,7 @@ def motion(
     heavy: frozenset[int] = frozenset(),
     *,
     friction: bool = True,
-    is_held: bool = False,
+    pole_held: bool = False,
 ) -> Motion:
     """The motion of everything at a reduced twist v and its derivative a.
 
@@ -288,7 +290,7 @@ def motion(
         a: its derivative.
         heavy: as `Moving` has it.
         friction: as `Moving` has it.
-        is_held: whether it is the pole that has no acceleration, and a is zero.
+        pole_held: whether it is the platform's pole that has no acceleration; a is zero.
     """
     placed = legs.placed
     gravity = np.asarray(placed.robot.gravity)
@@ -298,15 +300,24 @@ def motion(
     w_dot = legs.nacelle_accelerations(a, legs.bias(u, still))
     free = placed.nacelle.frames(w, w_dot, ZERO)
     frames = {body: replace(frame, a=add(frame.a, -gravity)) for body, frame in free.items()}
-    if is_held:
-        free[PLATFORM] = free[PLATFORM].held_at_start(ZERO)
-        frames[PLATFORM] = frames[PLATFORM].held_at_start(-gravity)
-    chains = placed.chains
+    if pole_held:
+        for listed, a_pole in ((free, ZERO), (frames, -gravity)):
+            platform = listed[PLATFORM]
+            assert isinstance(platform, PoleFrame)
+            listed[PLATFORM] = platform.with_pole_at(a_pole)
+    trees = placed.trees
 
     def state(u_dot: Rates) -> Moving:
-        nodes = outward(chains, u, u_dot, frames, 0, gravity)
         return Moving(
-            chains, u, nodes, frames, outward(chains, u, u_dot, free), free, gravity, heavy, friction
+            trees,
+            u,
+            nodes=outward(trees, u, u_dot, frames, gravity=gravity),
+            frames=frames,
+            weightless=outward(trees, u, u_dot, free),
+            free=free,
+            gravity=gravity,
+            heavy=heavy,
+            friction=friction,
         )
 
     u_dot = legs.accelerations(state({}))

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from nacelle.kinematics.general.nacelle import Frame, Nacelle
 from nacelle.kinematics.general.tie_motion import second_derivatives
-from nacelle.kinematics.general.ties import Row, Tie, basis, locked_axes
-from nacelle.kinematics.general.vectors import ZERO, add
+from nacelle.kinematics.general.tie_rows import Axes, basis, closure_rows, locked_axes
+from nacelle.kinematics.general.ties import Row, Tie
+from nacelle.kinematics.general.vectors import add
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
-from nacelle.spatial.scalar import Array, Scalar, cross, plus
+from nacelle.spatial.scalar import Array, Scalar, plus
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,18 +54,8 @@ def nacelle_loops(robot: Robot, nacelle: Nacelle) -> list[Loop]:
             continue
         first = nacelle.poses[joint.predecessor] @ joint.frame_predecessor
         second: Pose = nacelle.poses[joint.successor] @ joint.frame_successor
-        offsets, locked, crossed = locked_axes(joint)
-        rows: list[Row] = []
-        unit = np.eye(3)
-        if len(offsets) == 3:
-            rows += [Row({}, "point", force=unit[k]) for k in range(3)]
-        else:
-            rows += [Row({}, "offset", force=first.R[:, k]) for k in offsets]
-        rows += [Row({}, "angular", moment=e) for e in basis(first.R, locked)]
-        arms = None
-        if crossed:
-            arms = (first.R[:, 0], second.R[:, 1])
-            rows.append(Row({}, "cross", moment=cross(arms[1], arms[0])))
-        tie = Tie(0, tuple(rows), None, None, None, 0, ZERO, None, c, True, arms)
+        _, locked, _ = locked_axes(joint)
+        rows, arms = closure_rows(joint, {}, Axes(first.R, second.R, True), basis(first.R, locked))
+        tie = Tie(0, rows, joint=c, arms=arms)
         found.append(Loop(tie, (joint.predecessor, joint.successor), second.p))
     return found

@@ -1,4 +1,4 @@
-"""Velocities and accelerations along the chains, in local axes.
+"""Velocities and accelerations along the trees, in local axes.
 
 For a node with its parent's angular velocity w_p brought into its axes, and a rate r along its axis e,
 
@@ -16,9 +16,9 @@ from functools import cached_property
 
 import numpy as np
 
-from nacelle.kinematics.general.chain import Chains
+from nacelle.kinematics.general.leg_trees import LegTrees
 from nacelle.kinematics.general.nacelle import Frame
-from nacelle.kinematics.general.node import Node
+from nacelle.kinematics.general.tree_node import Node
 from nacelle.kinematics.general.vectors import ZERO, add, all_zero, scaled, turned, turning
 from nacelle.spatial.scalar import Array, Scalar, plus, product
 
@@ -60,17 +60,18 @@ def along(node: Node, rates: dict[int, Scalar]) -> Array:
 
 
 def outward(
-    chains: Chains,
+    trees: LegTrees,
     u: dict[int, Scalar],
     u_dot: dict[int, Scalar],
     frames: Mapping[int, Frame],
+    *,
     top: int = 0,
     gravity: Array = ZERO,
 ) -> dict[int, NodeMotion]:
     """Motion of all nodes below `top`, which itself is at rest, and accelerates against gravity.
 
     Args:
-        chains: the chains.
+        trees: the trees.
         u: rates by place.
         u_dot: their derivatives.
         frames: motion of the nacelle's bodies, for legs that hang there.
@@ -78,12 +79,12 @@ def outward(
         gravity: acceleration of gravity in the axes of `top`.
     """
     found = {top: NodeMotion(ZERO, ZERO, -gravity)}
-    for index in range(1, len(chains.nodes)):
-        node = chains.node(index)
+    for index in range(1, len(trees.nodes)):
+        node = trees.node(index)
         if node.parent not in found or index == top:
             continue
-        if index in chains.roots:
-            frame = frames[chains.roots[index]]
+        if index in trees.roots:
+            frame = frames[trees.roots[index]]
             found[index] = NodeMotion(frame.w, frame.w_dot, frame.a)
             continue
         parent = found[node.parent]
@@ -100,30 +101,30 @@ def outward(
 
 
 def columns(
-    chains: Chains, index: int, point: Array, top: int | None = None
+    trees: LegTrees, index: int, point: Array, top: int | None = None
 ) -> dict[int, tuple[Array, Array]]:
     """For every rate that moves a node, velocity of a point of it and angular velocity at unit rate.
 
     Args:
-        chains: the chains.
+        trees: the trees.
         index: the node.
         point: a point of it, in its axes.
         top: None: in the axes of the node; else only the rates below this node above it, in its axes.
     """
     found: dict[int, tuple[Array, Array]] = {}
     if top is not None:
-        place = chains.point(index, point, top)
-        for k in chains.path(index, top):
-            node = chains.node(k)
-            arm = np.asarray(plus(place, -chains.point(k, ZERO, top)))
+        place = trees.point(index, point, top)
+        for k in trees.path(index, top):
+            node = trees.node(k)
+            arm = np.asarray(plus(place, -trees.point(k, ZERO, top)))
             for rate, axis in zip(node.rates, node.axes, strict=True):
-                e = chains.up(k, axis, top)
+                e = trees.up(k, axis, top)
                 found[rate] = (turned(e, arm), e) if node.primitive.turns else (e, ZERO)
         return found
     arm, k = point, index
     below: list[Node] = []
     while k:
-        node = chains.node(k)
+        node = trees.node(k)
         for rate, axis in zip(node.rates, node.axes, strict=True):
             # In the axes of the joint its axis is a unit vector: the product costs nothing there.
             v, w = (turned(axis, arm), axis) if node.primitive.turns else (axis, ZERO)
@@ -153,12 +154,12 @@ def angular_velocity(columns: dict[int, tuple[Array, Array]], u: dict[int, Scala
 
 
 def with_root(
-    chains: Chains, index: int, point: Array, twist: tuple[Array, Array], frames: Mapping[int, Frame]
+    trees: LegTrees, index: int, point: Array, twist: tuple[Array, Array], frames: Mapping[int, Frame]
 ) -> tuple[Array, Array]:
     """The twist of a node at a point, its axes, with the motion of the nacelle body that it hangs on."""
-    body = chains.root(index)
+    body = trees.root(index)
     if body is None:
         return twist
     frame = frames[body]
-    v = frame.velocity_at(plus(chains.point(index, point), -frame.pose.p))
-    return add(twist[0], chains.down(index, v)), add(twist[1], chains.down(index, frame.w))
+    v = frame.velocity_at(plus(trees.point(index, point), -frame.pose.p))
+    return add(twist[0], trees.down(index, v)), add(twist[1], trees.down(index, frame.w))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -44,8 +45,6 @@ class Frame:
         v: velocity of the origin.
         a: acceleration of the origin.
         spread: whether points are found with T.
-        start: the point, in the body's frame, that others are counted from; its origin if None.
-        held: acceleration of that point, where it is given instead of that of the origin.
     """
 
     pose: Pose
@@ -54,8 +53,6 @@ class Frame:
     v: Array
     a: Array
     spread: bool = False
-    start: Array | None = None
-    held: Array | None = None
 
     @cached_property
     def columns_dot(self) -> list[Array]:
@@ -67,40 +64,26 @@ class Frame:
         """c_k'' for the three axes."""
         R = self.pose.R
         if self.spread:
-            return [self._relative(R[:, k]) for k in range(3)]
+            return [self.relative(R[:, k]) for k in range(3)]
         return [add(turned(self.w_dot, R[:, k]), turned(self.w, self.columns_dot[k])) for k in range(3)]
 
     def velocity(self, b: Array) -> Array:
         """Velocity of a point of the body, given in its frame."""
         if self.spread:
-            return add(self._from[0], turned(self.w, from_start(self.pose.R, b, self.start)))
+            return add(self.v, turned(self.w, product(self.pose.R, b)))
         return add(self.v, combined(self.columns_dot, b))
 
     def acceleration(self, b: Array) -> Array:
         """Acceleration of a point of the body, given in its frame."""
         if self.spread:
-            return add(self._from[1], self._relative(from_start(self.pose.R, b, self.start)))
+            return add(self.a, self.relative(product(self.pose.R, b)))
         return add(self.a, combined(self.columns_ddot, b))
-
-    @cached_property
-    def _from(self) -> tuple[Array, Array]:
-        """Velocity and acceleration of the point that others are counted from."""
-        if self.start is None:
-            return self.v, self.a
-        r = product(self.pose.R, self.start)
-        return self.velocity_at(r), add(self.a, self._relative(r)) if self.held is None else self.held
-
-    def held_at_start(self, a: Array) -> Frame:
-        """The same motion but for the acceleration a of the point that others are counted from."""
-        assert self.start is not None
-        origin = add(a, -self._relative(product(self.pose.R, self.start)))
-        return replace(self, a=origin, held=a)
 
     @cached_property
     def _turning(self) -> Array:
         return turning(self.w, self.w_dot)
 
-    def _relative(self, r: Array) -> Array:
+    def relative(self, r: Array) -> Array:
         """Acceleration of the point at r from the origin, relative to the origin, base axes."""
         still = all_zero(r) or (all_zero(self.w) and all_zero(self.w_dot))
         return ZERO if still else product(self._turning, r)
@@ -114,12 +97,55 @@ class Frame:
         return add(self.a, _rigid(self.w, self.w_dot, r))
 
 
-def from_start(R: Array, b: Array, start: Array | None) -> Array:
-    """A point of a body from another one of it (its origin if None), base axes."""
-    if start is None:
-        return product(R, b)
-    away = np.asarray(plus(b, -start))
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PoleFrame(Frame):
+    """A nacelle body in motion whose points are counted from one of them, the pole b_0.
+
+        v(b) = v(b_0) + w x R (b - b_0)          a(b) = a(b_0) + T R (b - b_0)
+
+    Attributes:
+        pole: b_0, in the body's frame.
+        given: acceleration of the pole, where it is given instead of that of the origin.
+    """
+
+    pole: Array
+    given: Array | None = None
+
+    def velocity(self, b: Array) -> Array:
+        """Velocity of a point of the body, given in its frame."""
+        return add(self._at_pole[0], turned(self.w, from_pole(self.pose.R, b, self.pole)))
+
+    def acceleration(self, b: Array) -> Array:
+        """Acceleration of a point of the body, given in its frame."""
+        return add(self._at_pole[1], self.relative(from_pole(self.pose.R, b, self.pole)))
+
+    @cached_property
+    def _at_pole(self) -> tuple[Array, Array]:
+        """Velocity and acceleration of the pole."""
+        r = product(self.pose.R, self.pole)
+        return self.velocity_at(r), add(self.a, self.relative(r)) if self.given is None else self.given
+
+    def with_pole_at(self, a: Array) -> PoleFrame:
+        """The same motion but for the acceleration of the pole, which is a."""
+        return replace(self, a=add(a, -self.relative(product(self.pose.R, self.pole))), given=a)
+
+
+def from_pole(R: Array, b: Array, pole: Array) -> Array:
+    """A point of a body from its pole, both in its frame; base axes."""
+    away = np.asarray(plus(b, -pole))
     return ZERO if all_zero(away) else product(R, away)
+
+
+class Pole(NamedTuple):
+    """A point about which moments on the platform count.
+
+    Attributes:
+        point: base axes, m.
+        local: the same point in the platform's frame, where the platform's points are counted from it.
+    """
+
+    point: Array
+    local: Array | None = None
 
 
 def combined(columns: list[Array], b: Array) -> Array:
@@ -141,9 +167,8 @@ class Nacelle:
         axes: for every body the rates of joints between the platform and it.
         steps: for every joint its rates, primitive by primitive.
         moving: rates that are not zero for good.
-        pole: point about which moments on the platform count; its origin if None.
+        pole: where moments on the platform are counted from; its origin if None.
         spread: whether the points where legs hold the platform lie in no plane across one of its axes.
-        start: point of the platform, in its frame, that its other points are counted from: the pole.
     """
 
     robot: Robot
@@ -152,16 +177,15 @@ class Nacelle:
     axes: dict[int, tuple[Axis, ...]]
     steps: dict[int, tuple[tuple[Axis, ...], ...]]
     moving: tuple[int, ...]
-    pole: Array | None = None
+    pole: Pole | None = None
     spread: bool = False
-    start: Array | None = None
 
     def point(self, body: int, b: Array) -> Array:
         """A point of a body, given in its frame, in base axes."""
         pose = self.poses[body]
-        if self.start is None or self.pole is None or body != PLATFORM:
+        if self.pole is None or self.pole.local is None or body != PLATFORM:
             return (pose @ Pose(np.eye(3), b)).p
-        return add(self.pole, from_start(pose.R, b, self.start))
+        return add(self.pole.point, from_pole(pose.R, b, self.pole.local))
 
     def frames(self, w: dict[int, Scalar], w_dot: dict[int, Scalar], gravity: Array) -> dict[int, Frame]:
         """All bodies at rates w and their derivatives; rates that are not given are zero.
@@ -174,8 +198,9 @@ class Nacelle:
         platform = self.poses[PLATFORM]
         linear, angular = _triples(self.robot, w)
         linear_dot, angular_dot = _triples(self.robot, w_dot)
-        motion = (angular, angular_dot, linear, add(linear_dot, -gravity))
-        frames = {PLATFORM: Frame(platform, *motion, self.spread, self.start)}
+        motion = (platform, angular, angular_dot, linear, add(linear_dot, -gravity), self.spread)
+        local = None if self.pole is None else self.pole.local
+        frames = {PLATFORM: Frame(*motion) if local is None else PoleFrame(*motion, pole=local)}
         for j in self.robot.nacelle.joints:
             joint = self.robot.joints[j]
             parent = frames[joint.predecessor]
@@ -232,9 +257,11 @@ class Nacelle:
 
     def _arm(self, body: int, point: Array, local: Array | None) -> Array:
         """A point from the pole, base axes."""
-        if self.start is not None and local is not None and body == PLATFORM:
-            return from_start(self.poses[PLATFORM].R, local, self.start)
-        return np.asarray(plus(point, -(self.poses[PLATFORM].p if self.pole is None else self.pole)))
+        if self.pole is None:
+            return np.asarray(plus(point, -self.poses[PLATFORM].p))
+        if self.pole.local is not None and local is not None and body == PLATFORM:
+            return from_pole(self.poses[PLATFORM].R, local, self.pole.local)
+        return np.asarray(plus(point, -self.pole.point))
 
 
 def _along(group: tuple[Axis, ...], w: dict[int, Scalar]) -> Array:

@@ -12,19 +12,21 @@ from typing import NamedTuple
 import numpy as np
 
 from nacelle.kinematics.general.bars import Bar, bars_of, own_axes
-from nacelle.kinematics.general.chain import Chains, Idle, chains
-from nacelle.kinematics.general.elimination import Order
-from nacelle.kinematics.general.nacelle import Nacelle, nacelle_at
+from nacelle.kinematics.general.factors import Order
+from nacelle.kinematics.general.leg_trees import Idle, LegTrees, leg_trees
+from nacelle.kinematics.general.nacelle import Nacelle, Pole, nacelle_at
 from nacelle.kinematics.general.rods import rods_of
-from nacelle.kinematics.general.solve import ConstantRows, eliminate, reduced
-from nacelle.kinematics.general.ties import Rod, Tie, bar_tie, closure_tie, rod_tie, spin_tie
+from nacelle.kinematics.general.solve import ConstantRows, reduced, solve_in_order
+from nacelle.kinematics.general.tie_rows import bar_tie, closure_tie, rod_tie, spin_tie
+from nacelle.kinematics.general.ties import Rod, Tie
 from nacelle.kinematics.legs.axes import TOLERANCE
 from nacelle.kinematics.mechanism.mechanism import Mechanism
 from nacelle.kinematics.mechanism.mobility import Spin
 from nacelle.kinematics.tree.configuration import Configuration, configuration
 from nacelle.model.leg import PLATFORM
 from nacelle.model.robot import Robot
-from nacelle.spatial.scalar import Array, Scalar, pack
+from nacelle.spatial.pose import Pose
+from nacelle.spatial.scalar import Array, Scalar, at_sample, pack
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,7 @@ class SolveOrder:
     def solved(self, A: list[list[Scalar]], b: list[Scalar]) -> tuple[Array, Scalar]:
         """The solution of A x = b, and the smallest pivot without units."""
         if self.constant is None or self.left is None:
-            found, pivot, *_ = eliminate(A, b, self.pivots, self.units)
+            found, pivot, *_ = solve_in_order(A, b, self.pivots, self.units)
             return found, pivot
         A, b, whole = reduced(A, b, self.constant)
         found, pivot = self.left.solved(A, b)
@@ -93,6 +95,7 @@ class Parts:
     """What of a robot is known by points alone, and idle spins of the rest.
 
     Attributes:
+        mechanism: the robot's analysis.
         rods: bodies that are rods (`find_rods`).
         bars: legs that are bars (`find_bars`).
         omitted: bodies of rods and bars, which have no frames.
@@ -101,6 +104,7 @@ class Parts:
         up: entry of the directions of struts that never vanishes.
     """
 
+    mechanism: Mechanism
     rods: frozenset[int] = frozenset()
     bars: tuple[int, ...] = ()
     omitted: frozenset[int] = frozenset()
@@ -108,13 +112,16 @@ class Parts:
     way: Way = WHOLE
     up: int = 2
 
+    def bars_of(self, robot: Robot) -> dict[int, Bar]:
+        """The bars of the robot with its numbers, which may be symbols."""
+        return bars_of(robot, self.mechanism, self.bars, self.up)
+
 
 @dataclass(frozen=True, eq=False)
 class Plan:
     """The decisions for a robot.
 
     Attributes:
-        mechanism: its analysis.
         parts: rods, bars and idle spins.
         legs: for every leg its order.
         own_rows: rows of the nacelle's own loops that decide dependent rates.
@@ -128,18 +135,22 @@ class Plan:
         idle: for ties (leg, number) a direction in which their force does no work on the nacelle.
     """
 
-    mechanism: Mechanism
     parts: Parts
     legs: tuple[LegOrder, ...]
-    own_rows: tuple[int, ...]
-    solve: SolveOrder | None
-    determinant: float
-    dependent: SolveOrder | None
-    samples: tuple[tuple[Array, Array], ...]
+    own_rows: tuple[int, ...] = ()
+    solve: SolveOrder | None = None
+    determinant: float = 1.0
+    dependent: SolveOrder | None = None
+    samples: tuple[tuple[Array, Array], ...] = ()
     margins: tuple[float, ...] = ()
     complete: bool = True
     unit: frozenset[tuple[int, int]] = frozenset()
     idle: dict[tuple[int, int], Idle] = field(default_factory=dict)
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """The robot's analysis."""
+        return self.parts.mechanism
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,52 +159,65 @@ class Placed:
 
     Attributes:
         robot: the robot; its numbers may be symbols.
+        parts: what of it is known by points alone.
         now: all positions.
-        chains: the legs' frames.
+        trees: the legs' frames.
         nacelle: the nacelle.
         rods: its rods.
         ties: for every leg its ties.
     """
 
     robot: Robot
+    parts: Parts
     now: Configuration
-    chains: Chains
+    trees: LegTrees
     nacelle: Nacelle
     rods: tuple[Rod, ...]
     ties: tuple[tuple[Tie, ...], ...]
 
+    def joint_frames(self, index: int, axes: int) -> tuple[Pose, Pose]:
+        """Frames of a joint on its first and its second body, seen from a node (0: from the base)."""
+        joint = self.robot.joints[index]
+        return (
+            self._seen(axes, joint.predecessor, joint.frame_predecessor),
+            self._seen(axes, joint.successor, joint.frame_successor),
+        )
 
-def place(
-    robot: Robot,
-    mechanism: Mechanism,
-    parts: Parts,
-    x: Array,
-    y: Array,
-    *,
-    pole: bool = False,
-) -> Placed:
+    def _seen(self, axes: int, body: int, frame: Pose) -> Pose:
+        """A frame of a body, seen from a node."""
+        trees = self.trees
+        if body in trees.place:
+            node, own = trees.place[body]
+            at, top = own @ frame, trees.common(node, axes)
+        else:
+            node, at, top = 0, self.nacelle.poses[body] @ frame, 0
+        R = [trees.down(axes, trees.up(node, at.R[:, k], top), top) for k in range(3)]
+        return Pose(np.stack(R, axis=1), trees.seen(axes, trees.point(node, at.p, top), top))
+
+
+def place(robot: Robot, parts: Parts, x: Array, y: Array, *, pole: bool = False) -> Placed:
     """Place a robot: frames, nacelle and ties; with `pole`, moments count about the first leg's point."""
-    return _placed(robot, mechanism, parts, configuration(robot, mechanism, x, y), pole)
+    return _placed(robot, parts, configuration(robot, parts.mechanism, x, y), pole)
 
 
-def placed_at(plan: Plan, robot: Robot, now: Configuration) -> Placed:
+def placed_at(robot: Robot, parts: Parts, now: Configuration) -> Placed:
     """A robot at a configuration, where nothing but its rates is wanted."""
-    placed = _placed(robot, plan.mechanism, plan.parts, now, False)
-    return replace(placed, chains=replace(placed.chains, joined=False, runs={}))
+    placed = _placed(robot, parts, now, False)
+    return replace(placed, trees=replace(placed.trees, joined=False, runs={}))
 
 
-def _placed(robot: Robot, mechanism: Mechanism, parts: Parts, now: Configuration, pole: bool) -> Placed:
-    bars = bars_of(robot, mechanism, parts.bars, parts.up)
-    frames = chains(robot, now, parts.omitted, own_axes(bars) if parts.way.turned else {})
+def _placed(robot: Robot, parts: Parts, now: Configuration, pole: bool) -> Placed:
+    mechanism, bars = parts.mechanism, parts.bars_of(robot)
+    frames = leg_trees(robot, now, parts.omitted, own_axes(bars) if parts.way.turned else {})
     nacelle = replace(nacelle_at(robot, mechanism, now), spread=_is_spread(robot))
-    feet = _feet(mechanism, parts, bars) if pole else None
+    feet = _feet(parts, bars) if pole else None
     if pole and _has_pole(mechanism):
         first = _first_point(robot)
         if feet is not None:
-            nacelle = replace(nacelle, pole=feet[0])
+            nacelle = replace(nacelle, pole=Pole(feet[0]))
         elif first is not None:
-            start = first if nacelle.spread and _are_struts(mechanism, bars) else None
-            nacelle = replace(nacelle, pole=nacelle.point(PLATFORM, first), start=start)
+            local = first if nacelle.spread and _are_struts(parts, bars) else None
+            nacelle = replace(nacelle, pole=Pole(nacelle.point(PLATFORM, first), local))
     listed = rods_of(robot, parts.rods)
     ties = tuple(
         (replace(bar_tie(frames, nacelle, k, bars[k]), foot=None if feet is None else feet[k]),)
@@ -201,7 +225,7 @@ def _placed(robot: Robot, mechanism: Mechanism, parts: Parts, now: Configuration
         else tuple(_ties(robot, frames, nacelle, k, listed, parts.spins[k]))
         for k in range(len(robot.legs))
     )
-    return Placed(robot, now, frames, nacelle, tuple(listed.values()), ties)
+    return Placed(robot, parts, now, frames, nacelle, tuple(listed.values()), ties)
 
 
 def _has_pole(mechanism: Mechanism) -> bool:
@@ -213,32 +237,32 @@ def _has_pole(mechanism: Mechanism) -> bool:
     return all({(k + 1) % 3, (k + 2) % 3} <= moving for k in axes)
 
 
-def _feet(mechanism: Mechanism, parts: Parts, bars: dict[int, Bar]) -> list[Array] | None:
+def _feet(parts: Parts, bars: dict[int, Bar]) -> list[Array] | None:
     """Points of the base that all legs stand on as struts, if they lie in a plane across their direction.
 
     Moments about one of them make three rows of the nacelle's balance constant.
     """
-    if len(mechanism.independent) != 6 or parts.way.turned or not _are_struts(mechanism, bars):
+    if len(parts.mechanism.independent) != 6 or parts.way.turned or not _are_struts(parts, bars):
         return None
-    height = np.array([float(bar.numeric.A[parts.up]) for bar in bars.values()])
-    flat = float(np.ptp(height)) <= TOLERANCE * mechanism.robot.size
+    height = np.array([float(at_sample(bar.form.A)[parts.up]) for bar in bars.values()])
+    flat = float(np.ptp(height)) <= TOLERANCE * parts.mechanism.robot.size
     # At one height for good.
     level = bars[0].form.A[parts.up]
     points = [[level if k == parts.up else bar.form.A[k] for k in range(3)] for bar in bars.values()]
     return [pack(point) for point in points] if flat else None
 
 
-def _are_struts(mechanism: Mechanism, bars: dict[int, Bar]) -> bool:
+def _are_struts(parts: Parts, bars: dict[int, Bar]) -> bool:
     """Whether all legs are struts: their ends are needed for nothing but their lines."""
-    return len(bars) == len(mechanism.robot.legs) and all(bar.is_strut for bar in bars.values())
+    return len(bars) == len(parts.mechanism.robot.legs) and all(bar.is_strut for bar in bars.values())
 
 
-def is_counted_from_pole(plan: Plan) -> bool:
+def is_counted_from_pole(parts: Parts) -> bool:
     """Whether all points of the platform may be counted from the one where the first leg holds it."""
-    robot, parts = plan.mechanism.robot, plan.parts
-    bars = bars_of(robot, plan.mechanism, parts.bars, parts.up)
-    whole = _are_struts(plan.mechanism, bars) and _is_spread(robot) and _has_pole(plan.mechanism)
-    return whole and _feet(plan.mechanism, parts, bars) is None
+    robot = parts.mechanism.robot
+    bars = parts.bars_of(robot)
+    whole = _are_struts(parts, bars) and _is_spread(robot) and _has_pole(parts.mechanism)
+    return whole and _feet(parts, bars) is None
 
 
 def _is_spread(robot: Robot) -> bool:
@@ -274,7 +298,7 @@ def _first_point(robot: Robot) -> Array | None:
 
 
 def _ties(
-    robot: Robot, frames: Chains, nacelle: Nacelle, leg: int, rods: dict[int, Rod], spins: tuple[Spin, ...]
+    robot: Robot, frames: LegTrees, nacelle: Nacelle, leg: int, rods: dict[int, Rod], spins: tuple[Spin, ...]
 ) -> Iterator[Tie]:
     by_closure = {rod.closure: rod for rod in rods.values()}
     for c in robot.legs[leg].closures:
@@ -286,8 +310,9 @@ def _ties(
         yield spin_tie(frames, spin.body, spin.axis)
 
 
-def leg_rates(robot: Robot, parts: Parts, leg: int) -> list[int]:
+def leg_rates(parts: Parts, leg: int) -> list[int]:
     """Places in u of a leg's rates, those of rods and bars left out but for their drives."""
+    robot = parts.mechanism.robot
     active = active_rates(robot)
     found: list[int] = []
     for j in robot.legs[leg].joints:

@@ -11,17 +11,17 @@ from functools import lru_cache
 
 import numpy as np
 
-from nacelle.kinematics.general.balance import (
+from nacelle.kinematics.general.bars import bar_bodies, bars_of, find_bars, own_axes
+from nacelle.kinematics.general.factors import find_order
+from nacelle.kinematics.general.legs import factorised
+from nacelle.kinematics.general.margins import leg_determinant, nacelle_determinant
+from nacelle.kinematics.general.nacelle_order import (
     dependent_order,
     idle_directions,
     rows_that_decide,
     solve_order,
     unit_forces,
 )
-from nacelle.kinematics.general.bars import bar_bodies, bars_of, find_bars, own_axes
-from nacelle.kinematics.general.elimination import find_order
-from nacelle.kinematics.general.legs import eliminated
-from nacelle.kinematics.general.margins import leg_determinant, nacelle_determinant
 from nacelle.kinematics.general.placed import (
     WHOLE,
     LegOrder,
@@ -86,7 +86,7 @@ def sample_states(mechanism: Mechanism, count: int, seed: int = 7) -> list[tuple
 def is_turned(robot: Robot, *, friction: bool) -> bool:
     """Whether bars are shorter in axes of their own: rods on arms that require something of their turning."""
     mechanism = mechanism_of(robot.numeric)
-    bars = bars_of(mechanism.robot, mechanism, find_bars(mechanism), 0).values()
+    bars = bars_of(mechanism.robot, mechanism, find_bars(mechanism)).values()
     return any(bar.form.drive.turns and not bar.turns_alone(friction) for bar in bars if not bar.is_strut)
 
 
@@ -102,7 +102,7 @@ def _plain(mechanism: Mechanism, way: Way) -> Way:
     bars = find_bars(mechanism, uneven=way.uneven) if way.direct else ()
     if not bars:
         return WHOLE
-    axes = own_axes(bars_of(mechanism.robot, mechanism, bars, 0)) if way.turned else {}
+    axes = own_axes(bars_of(mechanism.robot, mechanism, bars)) if way.turned else {}
     return Way(True, bool(axes), way.uneven or bars == find_bars(mechanism))
 
 
@@ -125,7 +125,7 @@ def _agrees(robot: Robot, names: tuple[str, ...], way: Way) -> bool:
         plan = _plan(robot, names, way)
         for x, y in plan.samples[:_CHECKED]:
             now = configuration(robot, plan.mechanism, x, y)
-            legs = eliminated(plan, placed_at(plan, robot, now))
+            legs = factorised(plan, placed_at(robot, plan.parts, now))
             U = np.asarray(rate_map(robot, plan.mechanism, now), dtype=float)
             for k, unit in enumerate(np.eye(U.shape[1])):
                 w = legs.nacelle_rates(unit)
@@ -152,10 +152,10 @@ def _parts(mechanism: Mechanism, way: Way, states: list[tuple[Array, Array]]) ->
     bars = find_bars(mechanism, uneven=way.uneven) if way.direct else ()
     omitted = rods | bar_bodies(robot, bars)
     spins = tuple(tuple(s for s in plan.spins if s.body not in omitted) for plan in mechanism.legs)
-    parts = Parts(rods, bars, omitted, spins, way)
+    parts = Parts(mechanism, rods, bars, omitted, spins, way)
     directions = []
     for x, y in states:
-        at = place(robot, mechanism, parts, x, y)
+        at = place(robot, parts, x, y)
         for k in bars:
             tie = at.ties[k][0]
             if tie.rows[0].kind == "strut":
@@ -170,15 +170,11 @@ def _plan(robot: Robot, names: tuple[str, ...], way: Way) -> Plan:
     states = _states(robot, names)
     with np.errstate(all="ignore"):
         parts = _parts(mechanism, way, states[:_PIVOT_SAMPLES])
-        placed = [place(robot, mechanism, parts, x, y, pole=True) for x, y in states[:_PIVOT_SAMPLES]]
-    legs = []
-    for k in range(len(robot.legs)):
-        legs.append(_leg_order(mechanism, parts, placed, k))
-    legs, own_rows, complete = rows_that_decide(mechanism, placed, legs)
-    complete &= all(_says_nothing(mechanism, leg, parts, k) for k, leg in enumerate(legs))
-    first = Plan(
-        *(mechanism, parts, tuple(legs), own_rows, None, 1.0, None, tuple(states)), complete=complete
-    )
+        placed = [place(robot, parts, x, y, pole=True) for x, y in states[:_PIVOT_SAMPLES]]
+    legs = [_leg_order(parts, placed, k) for k in range(len(robot.legs))]
+    legs, own_rows, complete = rows_that_decide(parts, placed, legs)
+    complete &= all(_says_nothing(parts, leg, k) for k, leg in enumerate(legs))
+    first = Plan(parts, tuple(legs), own_rows, samples=tuple(states), complete=complete)
     first = replace(first, dependent=dependent_order(first, placed), idle=idle_directions(first, placed))
     first = replace(first, unit=unit_forces(first, placed))
     order, determinant = solve_order(first, placed)
@@ -192,7 +188,7 @@ def _margin_scales(plan: Plan, placed: list[Placed]) -> tuple[float, ...]:
         return ()
     ratios = []
     for at in placed:
-        legs = eliminated(plan, at)
+        legs = factorised(plan, at)
         values = [float(leg_determinant(legs, k)) for k in range(len(plan.legs))]
         values += [float(nacelle_determinant(legs))] if mechanism.dependent else []
         dense = np.asarray(margins(mechanism.robot, mechanism, at.now), dtype=float)
@@ -200,15 +196,15 @@ def _margin_scales(plan: Plan, placed: list[Placed]) -> tuple[float, ...]:
     return tuple(float(ratio) for ratio in middle(np.array(ratios)))
 
 
-def _says_nothing(mechanism: Mechanism, leg: LegOrder, parts: Parts, index: int) -> bool:
+def _says_nothing(parts: Parts, leg: LegOrder, index: int) -> bool:
     """Whether the rows of a leg that remain and are not kept are zero for good."""
-    rates = leg_rates(mechanism.robot, parts, index)
+    rates = leg_rates(parts, index)
     return all((row, rate) in leg.zeros for row in leg.order.left if row not in leg.kept for rate in rates)
 
 
-def _leg_order(mechanism: Mechanism, parts: Parts, placed: list[Placed], leg: int) -> LegOrder:
-    robot = mechanism.robot
-    rates = leg_rates(robot, parts, leg)
+def _leg_order(parts: Parts, placed: list[Placed], leg: int) -> LegOrder:
+    robot = parts.mechanism.robot
+    rates = leg_rates(parts, leg)
     scale = dict(zip(range(len(rate_scale(robot))), rate_scale(robot), strict=True))
     samples = []
     prices: list[float] = []

@@ -96,13 +96,13 @@ def rods_of(robot: Robot, bodies: frozenset[int]) -> dict[int, Rod]:
         between = first / length - at_B
         at_A = mass - 2.0 * (first / length) + at_B
         found[body] = Rod(
-            body,
-            j,
-            c,
-            (joint.predecessor, far),
-            (joint.frame_predecessor.p, frame.p),
-            (at_A, at_B, between),
-            length * length,
-            any(any(robot.joints[end].friction) for end in (j, c)),
+            body=body,
+            joint=j,
+            closure=c,
+            bodies=(joint.predecessor, far),
+            points=(joint.frame_predecessor.p, frame.p),
+            masses=(at_A, at_B, between),
+            length2=length * length,
+            rubs=any(any(robot.joints[end].friction) for end in (j, c)),
         )
     return found

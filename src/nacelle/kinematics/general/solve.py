@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.kinematics.general.vectors import is_zero
+from nacelle.kinematics.general.vectors import inner, is_zero
 from nacelle.spatial.scalar import Array, Scalar, absolute, cross, divide, dot, minimum, pack, product
 from nacelle.spatial.solve import solve
 
@@ -34,7 +34,7 @@ class Solved(NamedTuple):
     multipliers: tuple[Scalar, ...] = ()
 
 
-def eliminate(
+def solve_in_order(
     A: list[list[Scalar]],
     b: list[Scalar],
     order: tuple[tuple[int, int], ...],
@@ -118,29 +118,20 @@ def reduced(
         pack([[A[i][c] for c in constant.columns] for i in constant.rows]), np.eye(len(constant.rows))
     )
     K = product(inverse, pack([[A[i][c] for c in others] for i in constant.rows]))
-    start = [_weighed(row, [b[i] for i in constant.rows]) for row in inverse.tolist()]
+    start = [inner(row, [b[i] for i in constant.rows]) for row in inverse.tolist()]
     rows, right = [], []
     for i in (i for i in range(n) if i not in constant.rows):
         own = [A[i][c] for c in constant.columns]
-        rows.append([A[i][c] - _weighed(own, K[:, k].tolist()) for k, c in enumerate(others)])
-        right.append(b[i] - _weighed(own, start))
+        rows.append([A[i][c] - inner(own, K[:, k].tolist()) for k, c in enumerate(others)])
+        right.append(b[i] - inner(own, start))
 
     def whole(f: Array) -> Array:
         found: dict[int, Scalar] = dict(zip(others, f.tolist(), strict=True))
         for c, value, row in zip(constant.columns, start, K.tolist(), strict=True):
-            found[c] = value - _weighed(row, f.tolist())
+            found[c] = value - inner(row, f.tolist())
         return pack([found[c] for c in range(n)])
 
     return rows, right, whole
-
-
-def _weighed(a: list[Scalar], b: list[Scalar]) -> Scalar:
-    """Inner product in which zeros cost nothing."""
-    total: Scalar = 0.0
-    for x, y in zip(a, b, strict=True):
-        if not (is_zero(x) or is_zero(y)):
-            total = x * y if is_zero(total) else total + x * y
-    return total
 
 
 def multiplied(values: Iterable[Scalar]) -> Scalar:

@@ -6,10 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from nacelle.kinematics.general.bars import flat
-from nacelle.kinematics.general.chain import Chains, Idle
+from nacelle.kinematics.general.leg_trees import Idle, LegTrees
 from nacelle.kinematics.general.motion import NodeMotion, columns, outward, velocity
 from nacelle.kinematics.general.nacelle import Frame, Nacelle
-from nacelle.kinematics.general.ties import Row, Tie, largest_entry
+from nacelle.kinematics.general.tie_rows import largest_entry
+from nacelle.kinematics.general.ties import Row, Tie
 from nacelle.kinematics.general.vectors import ZERO, add, scaled, turned
 from nacelle.spatial.scalar import Array, Scalar, cross, divide, dot, plus
 
@@ -19,7 +20,7 @@ class Moving:
     """What ties need to know of the motion: nodes at given rates, and the nacelle.
 
     Attributes:
-        chains: the chains.
+        trees: the trees.
         u: rates of the legs.
         nodes: motion of the nodes where the leg rates are constant.
         frames: motion of the nacelle.
@@ -30,7 +31,7 @@ class Moving:
         friction: whether friction will need the velocities of rods and bars.
     """
 
-    chains: Chains
+    trees: LegTrees
     u: dict[int, Scalar]
     nodes: dict[int, NodeMotion]
     frames: dict[int, Frame]
@@ -56,40 +57,44 @@ class Moving:
         if tie.axes == tie.node:
             return self.nodes[tie.node].acceleration(tie.own)
         bare = self.weightless[tie.node].acceleration(tie.own)
-        return add(self.chains.up(tie.node, bare, tie.axes), -self.chains.down(tie.axes, self.gravity))
+        return add(self.trees.up(tie.node, bare, tie.axes), -self.trees.down(tie.axes, self.gravity))
 
     def slip(self, tie: Tie) -> Array:
         """Velocity of the far point of a tie relative to the leg's point, in the tie's axes."""
-        return slip(self.chains, tie, self.u, self.frames)
+        return slip(self.trees, tie, self.u, self.frames)
 
     def end_acceleration(self, tie: Tie) -> Array:
         """Acceleration of the nacelle's point of a tie, in the tie's axes."""
         if self._has_gravity(tie):
-            return self.chains.down(tie.axes, self.frames[tie.held[0]].acceleration(tie.held[1]))
+            return self.trees.down(tie.axes, self.frames[tie.held[0]].acceleration(tie.held[1]))
         bare = self.free[tie.held[0]].acceleration(tie.held[1])
-        return add(self.chains.down(tie.axes, bare), -self.chains.down(tie.axes, self.gravity))
+        return add(self.trees.down(tie.axes, bare), -self.trees.down(tie.axes, self.gravity))
 
     def gap(self, tie: Tie) -> Array:
         """Acceleration of the nacelle's point less that of the leg's, in the tie's axes."""
-        assert tie.body is not None
-        assert tie.point is not None
         weighs = self._has_gravity(tie)
-        frame = (self.frames if weighs else self.free)[tie.body]
-        if tie.local is not None:
-            far = frame.acceleration(tie.local)
-        else:
-            far = frame.acceleration_at(plus(tie.point, -frame.pose.p))
+        far = far_acceleration(tie, self.frames if weighs else self.free)
         own = self.acceleration(tie) if weighs else self.weightless[tie.node].acceleration(tie.own)
-        return add(self.chains.down(tie.axes, far), -own)
+        return add(self.trees.down(tie.axes, far), -own)
 
     def relative(self, tie: Tie) -> dict[int, NodeMotion]:
         """Motion of the nodes of a loop inside a leg, relative to what both sides have in common."""
-        if tie.axes == 0 and tie.hangs(self.chains):
+        if tie.axes == 0 and tie.hangs(self.trees):
             return self.nodes
-        return outward(self.chains, self.u, {}, {}, tie.axes)
+        return outward(self.trees, self.u, {}, {}, top=tie.axes)
 
 
-def outer_velocity(chains: Chains, tie: Tie, frames: dict[int, Frame]) -> tuple[Array, Array]:
+def far_acceleration(tie: Tie, frames: dict[int, Frame]) -> Array:
+    """Acceleration of the nacelle's point of a tie, base axes."""
+    assert tie.body is not None
+    assert tie.point is not None
+    frame = frames[tie.body]
+    if tie.local is not None:
+        return frame.acceleration(tie.local)
+    return frame.acceleration_at(plus(tie.point, -frame.pose.p))
+
+
+def outer_velocity(trees: LegTrees, tie: Tie, frames: dict[int, Frame]) -> tuple[Array, Array]:
     """Velocity of the nacelle's point and its angular velocity, in the tie's axes."""
     assert tie.body is not None
     assert tie.point is not None
@@ -98,19 +103,19 @@ def outer_velocity(chains: Chains, tie: Tie, frames: dict[int, Frame]) -> tuple[
         v = frame.velocity(tie.local)
     else:
         v = frame.velocity_at(plus(tie.point, -frame.pose.p))
-    return chains.down(tie.axes, v), chains.down(tie.axes, frame.w)
+    return trees.down(tie.axes, v), trees.down(tie.axes, frame.w)
 
 
-def given_rates(chains: Chains, tie: Tie, frames: dict[int, Frame]) -> list[Scalar]:
+def given_rates(trees: LegTrees, tie: Tie, frames: dict[int, Frame]) -> list[Scalar]:
     """Right-hand sides g_i(w) of the rows for the rates."""
     if tie.body is None:
         v, w = ZERO, ZERO
-        for body, point, sign in tie.sides(chains):
+        for body, point, sign in tie.sides(trees):
             frame = frames[body]
             v = add(v, scaled(sign, frame.velocity_at(plus(point, -frame.pose.p))))
             w = add(w, scaled(sign, frame.w))
         return [_felt(row, v, w) for row in tie.rows]
-    v, w = outer_velocity(chains, tie, frames)
+    v, w = outer_velocity(trees, tie, frames)
     return [_felt(row, v, w) for row in tie.rows]
 
 
@@ -120,7 +125,7 @@ def _felt(row: Row, v: Array, w: Array) -> Scalar:
 
 def given_accelerations(tie: Tie, state: Moving) -> list[Scalar]:
     """Right-hand sides of the rows for the accelerations of the leg's rates."""
-    chains = state.chains
+    trees = state.trees
     if tie.link is not None and tie.body is not None:
         return [_swung(tie, state) if _is_swung(tie, state) else _line_acceleration(tie, state)]
     if tie.joint < 0:
@@ -129,7 +134,7 @@ def given_accelerations(tie: Tie, state: Moving) -> list[Scalar]:
         return _inner_accelerations(tie, state)
     own = state.nodes[tie.node]
     frame = state.frames[tie.body]
-    down = chains.down
+    down = trees.down
     w_far, w_dot_far = down(tie.axes, frame.w), down(tie.axes, frame.w_dot)
     return second_derivatives(
         tie, state.gap(tie), (own.w, own.w_dot), (w_far, w_dot_far), lambda: state.slip(tie)
@@ -138,11 +143,11 @@ def given_accelerations(tie: Tie, state: Moving) -> list[Scalar]:
 
 def _is_swung(tie: Tie, state: Moving) -> bool:
     """Whether A of a rod moves on a circle, and the velocity of B against A is needed for nothing else."""
-    chains, link = state.chains, tie.link
+    trees, link = state.trees, tie.link
     if link is None or tie.rows[0].kind != "rod" or not link.turns_alone(state.friction):
         return False
-    path = chains.path(tie.node, tie.axes)
-    return len(path) == 1 and path[0] not in chains.roots and chains.node(path[0]).primitive.turns
+    path = trees.path(tie.node, tie.axes)
+    return len(path) == 1 and path[0] not in trees.roots and trees.node(path[0]).primitive.turns
 
 
 def _swung(tie: Tie, state: Moving) -> Scalar:
@@ -153,14 +158,14 @@ def _swung(tie: Tie, state: Moving) -> Scalar:
     with r from the axis to A: v_B.v_B is the same for all legs of a nacelle that does not turn.
     """
     body, B = tie.held
-    chains, d = state.chains, tie.rows[0].force
-    node = chains.node(tie.node)
+    trees, d = state.trees, tie.rows[0].force
+    node = trees.node(tie.node)
     (axis,), (rate,) = node.axes, node.rates
     r = tie.own - dot(axis, tie.own) * axis
-    k = dot(r, r) + dot(d, chains.up(tie.node, r, tie.axes))
-    c, u = tie_columns(chains, tie)[rate][0], state.u[rate]
-    far = chains.down(tie.axes, state.free[body].acceleration(B))
-    v, _ = outer_velocity(chains, tie, state.frames)
+    k = dot(r, r) + dot(d, trees.up(tie.node, r, tie.axes))
+    c, u = tie_columns(trees, tie)[rate][0], state.u[rate]
+    far = trees.down(tie.axes, state.free[body].acceleration(B))
+    v, _ = outer_velocity(trees, tie, state.frames)
     return dot(d, far) + dot(v, v) - u * (2.0 * dot(v, c) - u * k)
 
 
@@ -171,15 +176,15 @@ def _line_acceleration(tie: Tie, state: Moving) -> Scalar:
     if tie.bar is None or not tie.bar.is_strut:
         return value + dot(v, v)
     assert tie.point is not None
-    d = plus(state.chains.seen(tie.axes, tie.point), -tie.own)
+    d = plus(state.trees.seen(tie.axes, tie.point), -tie.own)
     rate = state.u[tie.bar.rate]
     return value + (dot(v, v) - rate * rate) * divide(1.0, d[tie.bar.up])
 
 
 def _inner_accelerations(tie: Tie, state: Moving) -> list[Scalar]:
     assert tie.other is not None
-    chains, nodes = state.chains, state.relative(tie)
-    up = chains.up
+    trees, nodes = state.trees, state.relative(tie)
+    up = trees.up
 
     def at(node: int, point: Array) -> tuple[Array, Array, Array]:
         motion = nodes[node]
@@ -242,42 +247,43 @@ def _place(tie: Tie, row: Row) -> int:
     return [other for other in tie.rows if other.kind == "point"].index(row)
 
 
-def tie_columns(chains: Chains, tie: Tie) -> dict[int, tuple[Array, Array]]:
+def tie_columns(trees: LegTrees, tie: Tie) -> dict[int, tuple[Array, Array]]:
     """Columns of the leg's point of a tie onto the nacelle, in the tie's axes."""
-    return columns(chains, tie.node, tie.own, None if tie.axes == tie.node else tie.axes)
+    return columns(trees, tie.node, tie.own, None if tie.axes == tie.node else tie.axes)
 
 
-def slip(chains: Chains, tie: Tie, u: dict[int, Scalar], frames: dict[int, Frame]) -> Array:
+def slip(trees: LegTrees, tie: Tie, u: dict[int, Scalar], frames: dict[int, Frame]) -> Array:
     """Velocity of the far point relative to the leg's point, in the tie's axes."""
     if tie.bar is not None:
-        v, _ = outer_velocity(chains, tie, frames)
-        form = tie.bar.seen(chains.node(tie.axes).G.R if tie.axes else None)
-        return flat(form, add(v, -velocity(tie_columns(chains, tie), u)))
+        v, _ = outer_velocity(trees, tie, frames)
+        form = tie.bar.seen(trees.node(tie.axes).G.R if tie.axes else None)
+        return flat(form, add(v, -velocity(tie_columns(trees, tie), u)))
     if tie.other is None:
-        own = velocity(tie_columns(chains, tie), u)
-        v, _ = outer_velocity(chains, tie, frames)
+        own = velocity(tie_columns(trees, tie), u)
+        v, _ = outer_velocity(trees, tie, frames)
         return add(v, -own)
-    near = columns(chains, tie.node, tie.own, tie.axes)
-    far = columns(chains, *tie.other, tie.axes)
+    near = columns(trees, tie.node, tie.own, tie.axes)
+    far = columns(trees, *tie.other, tie.axes)
     found = add(velocity(far, u), -velocity(near, u))
-    for body, point, sign in tie.sides(chains):
+    for body, point, sign in tie.sides(trees):
         found = add(found, scaled(sign, frames[body].velocity_at(plus(point, -frames[body].pose.p))))
     return found
 
 
 def onto_nacelle(
-    chains: Chains,
+    trees: LegTrees,
     nacelle: Nacelle,
     tie: Tie,
     force: Array,
     moment: Array,
+    *,
     end: Array = ZERO,
     idle: Idle | None = None,
 ) -> dict[int, Scalar]:
     """What a force at the nacelle's point of a tie and a moment, tie axes, do along the nacelle's rates.
 
     Args:
-        chains: the chains.
+        trees: the trees.
         nacelle: the nacelle.
         tie: the tie.
         force: the force.
@@ -286,11 +292,11 @@ def onto_nacelle(
         idle: direction in which the force does no work.
     """
     if tie.body is not None and tie.point is not None:
-        up = chains.up(tie.axes, force) if idle is None else chains.up_beside(tie.axes, force, idle)
+        up = trees.up(tie.axes, force) if idle is None else trees.up_beside(tie.axes, force, idle)
         whole = add(up, end)
-        return nacelle.onto(tie.body, tie.point, whole, chains.up(tie.axes, moment), tie.local)
+        return nacelle.onto(tie.body, tie.point, whole, trees.up(tie.axes, moment), tie.local)
     found: dict[int, Scalar] = {}
-    for body, point, sign in tie.sides(chains):
+    for body, point, sign in tie.sides(trees):
         for rate, value in nacelle.onto(body, point, scaled(sign, force), scaled(sign, moment)).items():
             found[rate] = found[rate] + value if rate in found else value
     return found

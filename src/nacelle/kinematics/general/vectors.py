@@ -1,12 +1,14 @@
-"""Vectors whose zeros cost nothing, over any scalar."""
+"""Sums and vectors whose zeros cost nothing, over any scalar."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 
 from nacelle.spatial.scalar import Array, Scalar, cross, is_zero, pack, plus
 
-__all__ = ["ZERO", "add", "all_zero", "is_zero", "scaled", "turned", "turning"]
+__all__ = ["ZERO", "add", "all_zero", "inner", "is_zero", "plus_times", "scaled", "turned", "turning"]
 
 ZERO = np.zeros(3)
 
@@ -28,6 +30,21 @@ def scaled(factor: Scalar, vector: Array) -> Array:
     if is_zero(factor) or all_zero(vector):
         return np.zeros(len(vector))
     return pack([factor * entry for entry in vector.tolist()])
+
+
+def plus_times(total: Scalar, factor: Scalar, value: Scalar) -> Scalar:
+    """Total + factor value."""
+    if is_zero(factor) or is_zero(value):
+        return total
+    return factor * value if is_zero(total) else total + factor * value
+
+
+def inner(a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:
+    """Inner product of two lists."""
+    total: Scalar = 0.0
+    for x, y in zip(a, b, strict=True):
+        total = plus_times(total, x, y)
+    return total
 
 
 def turned(w: Array, vector: Array) -> Array:

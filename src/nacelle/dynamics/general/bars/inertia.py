@@ -16,10 +16,10 @@ from nacelle.dynamics.general.bars.rod import Residual, residual
 from nacelle.dynamics.general.bars.strut import strut_inertia
 from nacelle.kinematics.bars.form import LegForm
 from nacelle.kinematics.general.bars import Bar
-from nacelle.kinematics.general.legs import Legs, plus_times
+from nacelle.kinematics.general.legs import Legs
 from nacelle.kinematics.general.tie_motion import tie_columns
 from nacelle.kinematics.general.ties import Tie
-from nacelle.kinematics.general.vectors import add, is_zero, scaled
+from nacelle.kinematics.general.vectors import add, is_zero, plus_times, scaled
 from nacelle.spatial.scalar import Array, Scalar, divide, dot, pack
 
 
@@ -35,12 +35,12 @@ def bar_inertia(legs: Legs, tie: Tie, form: LegForm, drive: Scalar, mass: Scalar
     """
     assert tie.bar is not None
     if tie.bar.is_strut:
-        K = strut_inertia(form, tie.bar.numeric, line(legs, tie), mass, geared=True)
+        K = strut_inertia(form, line(legs, tie), mass)
     else:
         K = _rod_inertia(legs, tie, tie.bar, form, drive, mass)
     if not tie.axes:
         return K
-    up = legs.placed.chains.up
+    up = legs.placed.trees.up
     half = np.stack([up(tie.axes, K[:, k]) for k in range(3)], axis=1)
     full = np.stack([up(tie.axes, half[k]) for k in range(3)], axis=0)
     return pack([[full[max(i, j), min(i, j)] for j in range(3)] for i in range(3)])
@@ -48,8 +48,8 @@ def bar_inertia(legs: Legs, tie: Tie, form: LegForm, drive: Scalar, mass: Scalar
 
 def _beyond(legs: Legs, tie: Tie, bar: Bar, form: LegForm) -> tuple[Array, Residual | None]:
     """dA/dq, and what a rod has beyond its masses."""
-    c = tie_columns(legs.placed.chains, tie)[bar.rate][0]
-    return c, residual(form, bar.numeric, line(legs, tie), c)
+    c = tie_columns(legs.placed.trees, tie)[bar.rate][0]
+    return c, residual(form, line(legs, tie), c)
 
 
 def _rod_inertia(legs: Legs, tie: Tie, bar: Bar, form: LegForm, drive: Scalar, mass: Scalar) -> Array:

@@ -9,15 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
-from nacelle.dynamics.general.bars.demand import friction_along
-from nacelle.dynamics.general.bars.rod import Moved, lean, turn, turning
+from nacelle.dynamics.general.bars.rod import Moved, hinge_moments, lean, turning
 from nacelle.dynamics.general.bars.strut import strut
+from nacelle.dynamics.general.bars.strut_line import StrutMotion
 from nacelle.dynamics.general.required import Counted, Required, on_both_sides
 from nacelle.kinematics.bars.form import LegForm
-from nacelle.kinematics.general.bars import Bar, flat, hinge_side
+from nacelle.kinematics.general.bars import Bar, flat
 from nacelle.kinematics.general.legs import Legs, Motion
 from nacelle.kinematics.general.placed import Placed
 from nacelle.kinematics.general.tie_motion import slip
@@ -30,11 +31,11 @@ Key = tuple[int, int]
 
 def bars(placed: Placed) -> Iterator[tuple[Key, Tie, Bar, LegForm]]:
     """For every bar its tie (leg, number), and the leg in the tie's axes."""
-    chains = placed.chains
+    trees = placed.trees
     for leg, ties in enumerate(placed.ties):
         for number, tie in enumerate(ties):
             if tie.bar is not None:
-                form = tie.bar.seen(chains.node(tie.axes).G.R if tie.axes else None)
+                form = tie.bar.seen(trees.node(tie.axes).G.R if tie.axes else None)
                 yield (leg, number), tie, tie.bar, form
 
 
@@ -58,9 +59,12 @@ def require_bars(
             _require_strut(legs, motion, into, counted, (key, tie, weighed, mass))
         else:
             moments[key[0]] = _require_rod(legs, motion, into, counted, (key, tie, weighed))
-    hinges = _hinge_moments(legs, motion, counted)
+    lines = {
+        form.name: (form, partial(_line_rate, legs, motion, tie)) for _, tie, _, form in bars(legs.placed)
+    }
+    hinges = hinge_moments(legs.placed.robot, legs.plan.mechanism, lines, counted)
     for key, tie, _, form in bars(legs.placed):
-        moment = hinges.get(key[0], 0.0) + moments.get(key[0], 0.0)
+        moment = hinges.get(form.name, 0.0) + moments.get(key[0], 0.0)
         if not is_zero(moment):
             into.on_tie(key, moment * lean(form, _moved(legs, motion, key, tie, form)))
 
@@ -77,27 +81,27 @@ def line(legs: Legs, tie: Tie) -> Array:
     assert tie.point is not None
     if tie.rows[0].kind == "rod":
         return tie.rows[0].force
-    return np.asarray(plus(legs.placed.chains.seen(tie.axes, tie.point), -tie.own))
+    return np.asarray(plus(legs.placed.trees.seen(tie.axes, tie.point), -tie.own))
 
 
 def _require_strut(
     legs: Legs, motion: Motion, into: Required, counted: Counted, what: tuple[Key, Tie, LegForm, Scalar]
 ) -> None:
     key, tie, form, mass = what
-    bar, chains = tie.bar, legs.placed.chains
+    bar, trees = tie.bar, legs.placed.trees
     assert bar is not None
     assert tie.body is not None
-    gravity = chains.down(tie.axes, np.asarray(legs.placed.robot.gravity))
-    w = chains.down(tie.axes, motion.frames[tie.body].w)
+    gravity = trees.down(tie.axes, np.asarray(legs.placed.robot.gravity))
+    w = trees.down(tie.axes, motion.frames[tie.body].w)
     state = (line(legs, tie), motion.state.slip(tie), flat(form, motion.state.gap(tie)))
-    demand = strut(form, bar.numeric, *state, gravity, w, mass, bar.up, counted, geared=True)
+    demand = strut(form, StrutMotion(*state, gravity, w), mass, bar.up, counted, geared=True)
     into.on_tie(key, demand.G, demand.moment)
     into.along(bar.rate, demand.own)
 
 
 def _moved(legs: Legs, motion: Motion, key: Key, tie: Tie, form: LegForm) -> Moved:
     """How a rod moves, in the tie's axes."""
-    chains = legs.placed.chains
+    trees = legs.placed.trees
     assert tie.bar is not None
     r, state = line(legs, tie), motion.state
     if tie.bar.is_strut:
@@ -105,8 +109,8 @@ def _moved(legs: Legs, motion: Motion, key: Key, tie: Tie, form: LegForm) -> Mov
     a1, a2 = (flat(form, a) for a in (state.acceleration(tie), state.end_acceleration(tie)))
     arm: Array = ZERO
     if form.drive.turns:
-        (axis,) = chains.node(tie.node).axes
-        arm = chains.up(tie.node, tie.own - float(axis @ at_sample(tie.own)) * axis, tie.axes)
+        (axis,) = trees.node(tie.node).axes
+        arm = trees.up(tie.node, tie.own - float(axis @ at_sample(tie.own)) * axis, tie.axes)
     share = legs.factors[key[0]].shares[0]
     return Moved(r, state.slip(tie), a1, a2, motion.u[tie.bar.rate], share, arm)
 
@@ -118,33 +122,13 @@ def _require_rod(
     key, tie, form = what
     assert tie.bar is not None
     assert tie.body is not None
-    w = legs.placed.chains.down(tie.axes, motion.frames[tie.body].w)
-    part = turning(form, tie.bar.numeric, _moved(legs, motion, key, tie, form), w, counted)
+    w = legs.placed.trees.down(tie.axes, motion.frames[tie.body].w)
+    part = turning(form, _moved(legs, motion, key, tie, form), w, counted)
     on_both_sides(legs.placed, into, key, tie, (part.force - part.G, ZERO), (part.G, part.moment))
     into.along(tie.bar.rate, part.reaction)
     return part.about_a
 
 
-def _hinge_moments(legs: Legs, motion: Motion, counted: Counted) -> dict[int, Scalar]:
-    """Friction of revolute joints between bars at a point: a moment on one bar, its opposite on the other."""
-    robot = legs.placed.robot
-    owner = {body: k for k, leg in enumerate(robot.legs) for body in leg.bodies}
-    listed = {key[0]: (tie, form) for key, tie, _, form in bars(legs.placed)}
-    found: dict[int, Scalar] = {}
-    for joint in robot.closures:
-        pair = (
-            [owner.get(body, -1) for body in (joint.predecessor, joint.successor)] if joint.at_point else []
-        )
-        if not (counted.friction and any(joint.friction) and pair and all(k in listed for k in pair)):
-            continue
-        sides = [hinge_side(legs.plan.mechanism, listed[k][1], joint) for k in pair]
-        one, two = (side * _turn(legs, motion, *listed[k]) for k, side in zip(pair, sides, strict=True))
-        effort = friction_along(joint.friction[0], two - one, two - one, counted)
-        for k, side in zip(pair, (-sides[0], sides[1]), strict=True):
-            found[k] = found[k] + side * effort if k in found else side * effort
-    return found
-
-
-def _turn(legs: Legs, motion: Motion, tie: Tie, form: LegForm) -> Scalar:
-    """Rate of a planar bar about its axis."""
-    return turn(form, line(legs, tie), slip(legs.placed.chains, tie, motion.u, motion.frames))
+def _line_rate(legs: Legs, motion: Motion, tie: Tie) -> tuple[Array, Array]:
+    """B - A of a bar and its derivative, in the tie's axes."""
+    return line(legs, tie), slip(legs.placed.trees, tie, motion.u, motion.frames)

@@ -17,6 +17,7 @@ In a plane a moment about A is a force at B along the arm, or across the slide, 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -25,11 +26,16 @@ from nacelle.dynamics.friction import ball_friction
 from nacelle.dynamics.general.bars.demand import friction_along
 from nacelle.dynamics.general.required import Counted
 from nacelle.kinematics.bars.form import LegForm
-from nacelle.kinematics.general.bars import is_uneven
+from nacelle.kinematics.general.bars import hinge_side, is_uneven
 from nacelle.kinematics.general.vectors import ZERO, is_zero
 from nacelle.kinematics.legs.axes import TOLERANCE
+from nacelle.kinematics.mechanism.mechanism import Mechanism
 from nacelle.model.joint import JointKind
-from nacelle.spatial.scalar import Array, Scalar, cross, divide, dot, pack, sqrt
+from nacelle.model.robot import Robot
+from nacelle.spatial.scalar import Array, Scalar, at_sample, cross, divide, dot, pack, sqrt
+
+# What gives r = B - A of a bar, and its derivative.
+Lines = Callable[[], tuple[Array, Array]]
 
 
 class Moved(NamedTuple):
@@ -112,7 +118,7 @@ class Residual(NamedTuple):
     G: Scalar = 0.0
 
 
-def residual(form: LegForm, numeric: LegForm, r: Array, c: Array) -> Residual | None:
+def residual(form: LegForm, r: Array, c: Array) -> Residual | None:
     """What a rod's masses do not have of its kinetic energy; c = dA/dq. None where they have all.
 
     With h_1, h_2 the first moments beside the line, in e_1, e_2, e_3,
@@ -121,14 +127,14 @@ def residual(form: LegForm, numeric: LegForm, r: Array, c: Array) -> Residual | 
         F = (y (h_1 e_2 - h_2 e_1) - rho h_1 e_3) . c / L      G = h_2 e_3 . c.
     """
     axis, p, L = form.first, form.rod, form.length
-    if form.pivot == "R":
-        if not is_beside(numeric):
+    if form.joint_at_a == "R":
+        if not is_beside(form):
             return None
         s = divide(1.0, L * L) * cross(axis, r)
         # The first moment across the line is -h_2 axis x r / L.
         return Residual(s, 0.0, F=(p[2] / L) * dot(r, c))
     spin = _spin(form, r)
-    if not is_uneven(numeric):
+    if not is_uneven(form):
         whole = is_zero(spin.p1) and is_zero(spin.D)
         return None if whole else Residual(spin.b, (spin.p1 * spin.sigma - spin.D) * spin.sigma)
     share = divide(1.0, sqrt(spin.rho2))
@@ -140,16 +146,16 @@ def residual(form: LegForm, numeric: LegForm, r: Array, c: Array) -> Residual | 
     return Residual(spin.sigma * spin.b, A, -share * axis, p[5] * up + p[7] * across, F, p[2] * dot(e3, c))
 
 
-def turning(form: LegForm, numeric: LegForm, at: Moved, w_end: Array, counted: Counted) -> Turned:
+def turning(form: LegForm, at: Moved, w_end: Array, counted: Counted) -> Turned:
     """What a rod's turning requires; `w_end` is the angular velocity of the nacelle's body at B."""
-    if form.pivot == "R":
-        return _hinged(form, numeric, at, w_end, counted)
-    if form.pivot == "S":
+    if form.joint_at_a == "R":
+        return _hinged(form, at, w_end, counted)
+    if form.joint_at_a == "S":
         return _between_spherical(form, at, w_end, counted)
-    return _crossed(form, numeric, at, w_end, counted)
+    return _crossed(form, at, w_end, counted)
 
 
-def _crossed(form: LegForm, numeric: LegForm, at: Moved, w_end: Array, counted: Counted) -> Turned:
+def _crossed(form: LegForm, at: Moved, w_end: Array, counted: Counted) -> Turned:
     """A rod on a universal joint."""
     first, passive, r, v = form.first, form.passive, at.r, at.v
     y, b, rho2, sigma, p1, D = _spin(form, r)
@@ -163,7 +169,7 @@ def _crossed(form: LegForm, numeric: LegForm, at: Moved, w_end: Array, counted: 
     M = M + friction_along(passive.still, rate, h, counted)
     T: Scalar = 0.0
     force: Array = ZERO
-    if is_uneven(numeric):
+    if is_uneven(form):
         moments, force = _general(form, at, (y, b, rho2, sigma), (along, rate))
         M, T = M + moments[0], moments[1]
     elif not (is_zero(p1) and is_zero(D)):
@@ -184,10 +190,10 @@ def _crossed(form: LegForm, numeric: LegForm, at: Moved, w_end: Array, counted: 
     return Turned((M * sigma) * b - T * first, moment, force, reaction=reaction)
 
 
-def is_beside(numeric: LegForm) -> bool:
+def is_beside(form: LegForm) -> bool:
     """Whether a planar rod has its centre of mass beside its line."""
-    p = numeric.rod
-    return float(abs(p[2])) > TOLERANCE * max(float(np.max(np.abs(p[1:4]))), 1e-300)
+    moments = np.abs(at_sample(form.rod[1:4]))
+    return float(moments[1]) > TOLERANCE * max(float(np.max(moments)), 1e-300)
 
 
 def _general(
@@ -195,8 +201,8 @@ def _general(
 ) -> tuple[tuple[Scalar, Scalar], Array]:
     """Moments M_a and T of any inertia, in e_1, e_2, e_3, and the force at A.
 
-    An even rod, inertia p_11 about e_1 and e_2 and first moment p_3, is left out: it is in the masses at the
-    ends.
+    An axisymmetric rod, inertia p_11 about e_1 and e_2 and first moment p_3, is left out: it is in the
+    masses at the ends.
     """
     (y, b, rho2, sigma), (along, rate) = spin, rates
     L, r, a = form.length, at.r, at.a2 - at.a1
@@ -259,12 +265,34 @@ def turn(form: LegForm, r: Array, v: Array) -> Scalar:
     return divide(1.0, square) * dot(form.first, cross(r, v))
 
 
-def _hinged(form: LegForm, numeric: LegForm, at: Moved, w_end: Array, counted: Counted) -> Turned:
+def hinge_moments(
+    robot: Robot, mechanism: Mechanism, lines: Mapping[str, tuple[LegForm, Lines]], counted: Counted
+) -> dict[str, Scalar]:
+    """Friction of revolute joints between bars at a point: a moment on one bar, its opposite on the other.
+
+    Bars are given by their names: the form, and what gives r and its derivative.
+    """
+    owner = {body: leg.name for leg in robot.legs for body in leg.bodies}
+    found: dict[str, Scalar] = {}
+    for joint in robot.closures:
+        pair = [owner.get(body, "") for body in (joint.predecessor, joint.successor)]
+        if not (joint.at_point and counted.friction and any(joint.friction) and set(pair) <= set(lines)):
+            continue
+        sides = [hinge_side(mechanism, lines[name][0], joint) for name in pair]
+        listed = [(form, *line()) for form, line in (lines[name] for name in pair)]
+        one, two = (side * turn(*bar) for bar, side in zip(listed, sides, strict=True))
+        effort = friction_along(joint.friction[0], two - one, two - one, counted)
+        for name, side in zip(pair, (-sides[0], sides[1]), strict=True):
+            found[name] = found[name] + side * effort if name in found else side * effort
+    return found
+
+
+def _hinged(form: LegForm, at: Moved, w_end: Array, counted: Counted) -> Turned:
     """A rod in a plane: a centre of mass beside its line, friction in both revolute joints."""
     axis = form.first
     G, force = ZERO, ZERO
     # The first moment across r, along axis x r: e_2 = e_3 x e_1 = -axis x e_3.
-    if is_beside(numeric):
+    if is_beside(form):
         beside = -form.rod[2] / form.length
         G, force = -beside * cross(axis, at.a1), beside * cross(axis, at.a2 - at.a1)
     if not counted.friction or not (form.passive.first or form.passive.end):
@@ -274,13 +302,20 @@ def _hinged(form: LegForm, numeric: LegForm, at: Moved, w_end: Array, counted: C
     own = rate - with_drive * at.q_dot if form.drive.turns else rate
     about_a = friction_along(form.passive.first, own, own, counted)
     reaction = -(with_drive * about_a) if form.drive.turns else 0.0
-    moment: Array = ZERO
-    if form.passive.end_kind is JointKind.REVOLUTE:
-        side = form.passive.end_side
-        other = side * (dot(axis, w_end) - rate)
-        end = side * friction_along(form.passive.end, other, other, counted)
-        about_a, moment = about_a - end, end * axis
+    about_a, moment = with_hinged_end(form, about_a, rate, w_end, counted)
     return Turned(G, moment, force, about_a, reaction)
+
+
+def with_hinged_end(
+    form: LegForm, about_a: Scalar, rate: Scalar, w_end: Array, counted: Counted
+) -> tuple[Scalar, Array]:
+    """A moment about A of a planar bar with friction at B added, and the moment on the nacelle."""
+    if form.passive.end_kind is not JointKind.REVOLUTE:
+        return about_a, ZERO
+    side = form.passive.end_side
+    other = side * (dot(form.first, w_end) - rate)
+    end = side * friction_along(form.passive.end, other, other, counted)
+    return about_a - end, end * form.first
 
 
 def lean(form: LegForm, at: Moved) -> Array:

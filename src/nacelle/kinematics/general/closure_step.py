@@ -21,15 +21,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nacelle.kinematics.general.chain import Chains
-from nacelle.kinematics.general.legs import Legs, Rates, plus_times
+from nacelle.kinematics.general.legs import Legs, Rates
 from nacelle.kinematics.general.loops import Loop
 from nacelle.kinematics.general.motion import angular_velocity, columns, with_root
 from nacelle.kinematics.general.nacelle import Frame
 from nacelle.kinematics.general.placed import Placed, Plan
 from nacelle.kinematics.general.tie_motion import given_rates, slip
-from nacelle.kinematics.general.ties import Rod, Row, Tie, locked_axes
-from nacelle.kinematics.general.vectors import ZERO, add, scaled, turned
+from nacelle.kinematics.general.tie_rows import locked_axes
+from nacelle.kinematics.general.ties import Rod, Tie
+from nacelle.kinematics.general.vectors import ZERO, add, inner, plus_times, scaled, turned
 from nacelle.kinematics.tree.spanning_tree import step_motion
 from nacelle.model.joint import Joint, Primitive
 from nacelle.spatial.pose import Pose
@@ -38,7 +38,7 @@ from nacelle.spatial.solve import solve
 
 
 @dataclass(frozen=True, eq=False)
-class Closing:
+class ClosureStep:
     """A step towards closed loops.
 
     Attributes:
@@ -54,7 +54,7 @@ class Closing:
     open: list[Scalar]
 
 
-def closing(legs: Legs, basis: Array) -> Closing:
+def closure_step(legs: Legs, basis: Array) -> ClosureStep:
     """The step at a configuration.
 
     Args:
@@ -77,7 +77,7 @@ def closing(legs: Legs, basis: Array) -> Closing:
     frames = placed.nacelle.frames(w, {}, ZERO)
     rates = dict(w)
     for k in chosen:
-        given = [g for tie in placed.ties[k] for g in given_rates(placed.chains, tie, frames)]
+        given = [g for tie in placed.ties[k] for g in given_rates(placed.trees, tie, frames)]
         right = [a + b for a, b in zip(given, sides[k], strict=True)]
         rates |= legs.factors[k].rates(right)
     size = placed.robot.numeric.size
@@ -97,20 +97,14 @@ def closing(legs: Legs, basis: Array) -> Closing:
             if isinstance(tie.link, Rod):
                 turns[tie.link.joint], apart = _rod_turn(placed, tie, tie.link, rates, frames)
                 listed += [value * (1.0 / size) for value in apart.tolist()]
-    return Closing(step, rates, turns, listed)
+    return ClosureStep(step, rates, turns, listed)
 
 
 def _dependent_step(legs: Legs, basis: Array, sides: dict[int, list[Scalar]], own: list[Scalar]) -> Array:
     """Steps of the dependent numbers: the rows that are left over shall leave nothing open."""
     if not basis.shape[1]:
         return np.zeros(0)
-    right: list[Scalar] = [own[k] for k in legs.plan.own_rows]
-    for k, leg in enumerate(legs.plan.legs):
-        for row in leg.kept:
-            value: Scalar = 0.0
-            for i, factor in legs.remaining[k, row].items():
-                value = plus_times(value, factor, sides[k][i])
-            right.append(value)
+    right = legs.left_over(own, sides)
     places = {rate: place for place, rate in enumerate(legs.plan.mechanism.w_rates)}
     D = []
     for row_ in legs.dependent_rows:
@@ -121,7 +115,7 @@ def _dependent_step(legs: Legs, basis: Array, sides: dict[int, list[Scalar]], ow
                 entry = plus_times(entry, factor, basis[places[rate], k])
             entries.append(entry)
         D.append(entries)
-    return np.asarray(solve(pack(D), -pack(right)))
+    return np.asarray(solve(pack(D), -right))
 
 
 def _open(placed: Placed, tie: Tie) -> list[Scalar]:
@@ -131,18 +125,15 @@ def _open(placed: Placed, tie: Tie) -> list[Scalar]:
     if isinstance(tie.link, Rod):
         d = tie.rows[0].force
         return [0.5 * (dot(d, d) - tie.link.length2)]
-    joint = placed.robot.joints[tie.joint]
-    near, far = _frames(placed, tie, joint)
-    return _gaps(joint, tie, near, far, 1.0 if tie.first else -1.0)
+    first, second = placed.joint_frames(tie.joint, tie.axes)
+    near, far = (first, second) if tie.first else (second, first)
+    return _gaps(placed.robot.joints[tie.joint], tie, near, far, 1.0 if tie.first else -1.0)
 
 
 def _open_loop(placed: Placed, loop: Loop) -> list[Scalar]:
     """What the rows of a loop of the nacelle leave open: of the second body against the first."""
-    joint = placed.robot.joints[loop.tie.joint]
-    poses = placed.nacelle.poses
-    first = poses[joint.predecessor] @ joint.frame_predecessor
-    second = poses[joint.successor] @ joint.frame_successor
-    return _gaps(joint, loop.tie, first, second, 1.0)
+    frames = placed.joint_frames(loop.tie.joint, 0)
+    return _gaps(placed.robot.joints[loop.tie.joint], loop.tie, *frames, 1.0)
 
 
 def _gaps(joint: Joint, tie: Tie, near: Pose, far: Pose, sign: float) -> list[Scalar]:
@@ -163,44 +154,15 @@ def _gaps(joint: Joint, tie: Tie, near: Pose, far: Pose, sign: float) -> list[Sc
             assert tie.arms is not None
             values.append(sign * dot(*tie.arms))
         else:
-            values.append(_along(row, gap))
+            values.append(inner(row.force.tolist(), gap.tolist()))
     return values
-
-
-def _along(row: Row, gap: Array) -> Scalar:
-    """A gap along the direction of a row, in which zeros cost nothing."""
-    value: Scalar = 0.0
-    for e, entry in zip(row.force.tolist(), gap.tolist(), strict=True):
-        value = plus_times(value, e, entry)
-    return value
-
-
-def _frames(placed: Placed, tie: Tie, joint: Joint) -> tuple[Pose, Pose]:
-    """The joint frames of a closure on the leg's side and on the other, in the tie's axes."""
-    sides = [(joint.predecessor, joint.frame_predecessor), (joint.successor, joint.frame_successor)]
-    near, far = sides if tie.first else sides[::-1]
-    return _seen(placed, tie.axes, *near), _seen(placed, tie.axes, *far)
-
-
-def _seen(placed: Placed, axes: int, body: int, frame: Pose) -> Pose:
-    """A frame of a body in the axes of a node."""
-    chains: Chains = placed.chains
-    if body in chains.place:
-        node, own = chains.place[body]
-        at = own @ frame
-        top = chains.common(node, axes)
-        R = [chains.down(axes, chains.up(node, at.R[:, k], top), top) for k in range(3)]
-        return Pose(np.stack(R, axis=1), chains.seen(axes, chains.point(node, at.p, top), top))
-    at = placed.nacelle.poses[body] @ frame
-    R = [chains.down(axes, at.R[:, k]) for k in range(3)]
-    return Pose(np.stack(R, axis=1), chains.seen(axes, at.p))
 
 
 def _rod_turn(
     placed: Placed, tie: Tie, rod: Rod, rates: Rates, frames: dict[int, Frame]
 ) -> tuple[Array, Array]:
     """The rotation of a rod in its joint's axes, and how far its end is from where it is held."""
-    robot, chains = placed.robot, placed.chains
+    robot, trees = placed.robot, placed.trees
     joint, end = robot.joints[rod.joint], robot.joints[rod.closure]
     frame = end.frame_predecessor if end.predecessor == rod.body else end.frame_successor
     along = product(joint.frame_successor.R.T, plus(frame.p, -joint.frame_successor.p))
@@ -209,15 +171,15 @@ def _rod_turn(
     # The tie's vector leads from the leg's side to the other: from A to B where the leg carries A.
     sign = 1.0 if tie.first else -1.0
 
-    vectors = [scaled(sign, v) for v in (tie.rows[0].force, slip(chains, tie, rates, frames))]
-    if rod.bodies[0] in chains.place:
-        node, own = chains.place[rod.bodies[0]]
-        top = chains.common(node, tie.axes)
-        d, d_dot = (chains.down(node, chains.up(tie.axes, v, top), top) for v in vectors)
-        twist = (ZERO, angular_velocity(columns(chains, node, ZERO), rates))
-        w, R = with_root(chains, node, ZERO, twist, frames)[1], own.R
+    vectors = [scaled(sign, v) for v in (tie.rows[0].force, slip(trees, tie, rates, frames))]
+    if rod.bodies[0] in trees.place:
+        node, own = trees.place[rod.bodies[0]]
+        top = trees.common(node, tie.axes)
+        d, d_dot = (trees.down(node, trees.up(tie.axes, v, top), top) for v in vectors)
+        twist = (ZERO, angular_velocity(columns(trees, node, ZERO), rates))
+        w, R = with_root(trees, node, ZERO, twist, frames)[1], own.R
     else:
-        d, d_dot = (chains.up(tie.axes, v) for v in vectors)
+        d, d_dot = (trees.up(tie.axes, v) for v in vectors)
         w, R = frames[rod.bodies[0]].w, placed.nacelle.poses[rod.bodies[0]].R
     # The joint's axes turn with the body that carries them.
     moved = add(d, add(d_dot, -turned(w, d)))
@@ -226,7 +188,7 @@ def _rod_turn(
     return scaled(divide(1.0, rod.length2), cross(s, moved)), np.asarray(plus(d, -s))
 
 
-def applies(plan: Plan, count: int) -> bool:
+def finds_step(plan: Plan, count: int) -> bool:
     """Whether the step can be found so, for `count` dependent numbers of the nacelle.
 
     Legs that leave rows over must themselves be found by iteration.

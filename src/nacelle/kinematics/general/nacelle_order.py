@@ -6,12 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from nacelle.kinematics.general.chain import Idle
-from nacelle.kinematics.general.legs import eliminated
+from nacelle.kinematics.general.leg_trees import Idle
+from nacelle.kinematics.general.legs import factorised
 from nacelle.kinematics.general.placed import LegOrder, Parts, Placed, Plan, SolveOrder
 from nacelle.kinematics.general.solve import constant_columns, constant_rows, pivot_order, reduced
 from nacelle.kinematics.mechanism.assembly import rate_scale
-from nacelle.kinematics.mechanism.mechanism import Mechanism
 from nacelle.spatial.rounding import middle
 from nacelle.spatial.scalar import Array
 
@@ -34,7 +33,7 @@ def dependent_order(plan: Plan, placed: list[Placed]) -> SolveOrder | None:
     count = len(plan.mechanism.dependent)
     if count < 2:
         return None
-    D = np.stack([np.asarray(eliminated(plan, at).D, dtype=float) for at in placed])
+    D = np.stack([np.asarray(factorised(plan, at).D, dtype=float) for at in placed])
     if count <= 3 and not constant_columns(D).any():
         return None
     return _order_of(D, middle(np.max(np.abs(D), axis=2)))
@@ -49,7 +48,7 @@ def solve_order(plan: Plan, placed: list[Placed]) -> tuple[SolveOrder | None, fl
         return None, 1.0
     tables = []
     for at in placed:
-        columns = eliminated(plan, at).balance_columns
+        columns = factorised(plan, at).balance_columns
         tables.append(np.array([[float(value) for value in column] for column in columns]).T)
     C = np.stack(tables)
     if n == 1:
@@ -71,7 +70,7 @@ def unit_forces(plan: Plan, placed: list[Placed]) -> frozenset[tuple[int, int]]:
         return frozenset()
     tables: dict[tuple[int, int], list[list[list[float]]]] = {}
     for at in placed:
-        legs = eliminated(plan, at)
+        legs = factorised(plan, at)
         for key, column in zip(keys, legs.balance_columns, strict=True):
             factors = legs.factors[key[0]]
             if len(factors.upper[key[1]]) == 1:
@@ -91,19 +90,20 @@ def _gains_constants(columns: Array) -> bool:
 
 
 def rows_that_decide(
-    mechanism: Mechanism, placed: list[Placed], legs: list[LegOrder]
+    parts: Parts, placed: list[Placed], legs: list[LegOrder]
 ) -> tuple[list[LegOrder], tuple[int, ...], bool]:
     """Choose the rows that decide the dependent rates of the nacelle: those that are most independent.
 
     Beside them it says whether the nacelle's own rows that were not chosen are zero for good.
     """
+    mechanism = parts.mechanism
     if not mechanism.dependent:
         return legs, (), True
     scale = rate_scale(mechanism.robot)[list(mechanism.dependent)]
     tables = []
     for at in placed:
         trial = [LegOrder(leg.order, leg.zeros, leg.order.left, leg.units) for leg in legs]
-        found = eliminated(Plan(mechanism, Parts(), tuple(trial), (), None, 1.0, None, ()), at)
+        found = factorised(Plan(parts, tuple(trial)), at)
         rows = [loop.coefficients(at.nacelle, row) for loop in found.loops for row in loop.tie.rows]
         own = len(rows)
         keys = [(k, row) for k, leg in enumerate(trial) for row in leg.kept]
@@ -147,8 +147,8 @@ def idle_directions(plan: Plan, placed: list[Placed]) -> dict[tuple[int, int], I
         for number, tie in enumerate(placed[0].ties[k]):
             rows = range(start, start + len(tie.rows))
             start += len(tie.rows)
-            path = placed[0].chains.path(tie.axes)
-            if tie.body is None or tie.axes != tie.node or not path or path[0] in placed[0].chains.roots:
+            path = placed[0].trees.path(tie.axes)
+            if tie.body is None or tie.axes != tie.node or not path or path[0] in placed[0].trees.roots:
                 continue
             for row in leg.order.left:
                 if row not in rows or tie.rows[row - rows.start].kind != "point":
@@ -156,11 +156,11 @@ def idle_directions(plan: Plan, placed: list[Placed]) -> dict[tuple[int, int], I
                 seen = []
                 for at in placed:
                     own = at.ties[k][number]
-                    top = at.chains.up(tie.axes, own.rows[row - rows.start].force)
-                    seen.append(at.chains.node(path[0]).G.R.T @ np.asarray(top, dtype=float))
-                    if any(eliminated(plan, at).factors[k].lower[row].values()):
+                    top = at.trees.up(tie.axes, own.rows[row - rows.start].force)
+                    seen.append(at.trees.node(path[0]).G.R.T @ np.asarray(top, dtype=float))
+                    if any(factorised(plan, at).factors[k].lower[row].values()):
                         break
-                idle = _along_axis(np.array(seen), placed[0].chains.node(path[0]).G.R)
+                idle = _along_axis(np.array(seen), placed[0].trees.node(path[0]).G.R)
                 if len(seen) == len(placed) and idle is not None and idle.entry in placed[0].nacelle.moving:
                     found.setdefault((k, number), idle)
     return found

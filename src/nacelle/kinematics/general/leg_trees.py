@@ -1,4 +1,4 @@
-"""The legs as chains of frames: vectors of a leg are written in the axes of its own links.
+"""The legs as trees of frames: vectors of a leg are written in the axes of its own links.
 
 A node is the frame behind one primitive of a joint of a leg's tree. From its parent's axes to its own lead a
 constant pose G and the primitive's motion:
@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.kinematics.general.node import (
+from nacelle.kinematics.general.tree_node import (
     Node,
     even,
     is_aligned,
@@ -50,8 +50,8 @@ class Idle(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Chains:
-    """The chains of all legs.
+class LegTrees:
+    """The trees of all legs.
 
     Attributes:
         nodes: all nodes; the first is the base and None.
@@ -151,13 +151,13 @@ class Chains:
         return point
 
 
-def chains(
+def leg_trees(
     robot: Robot,
     now: Configuration,
     omitted: frozenset[int] = frozenset(),
     axes: Mapping[int, Array] | None = None,
-) -> Chains:
-    """The chains of a robot at a configuration; bodies that are omitted have no nodes.
+) -> LegTrees:
+    """The trees of a robot at a configuration; bodies that are omitted have no nodes.
 
     The axes of a revolute node may be turned about its own axis by any constant angle, those of a prismatic
     one anyhow. They are chosen so that the axis of the next joint lies in a coordinate plane or along an
@@ -220,7 +220,7 @@ def chains(
     for body, frame in _last_axes(robot, place):
         index, own = place[body]
         face(index, (own @ frame).R, 2)
-    return Chains(tuple(nodes), place, roots, frames)
+    return LegTrees(tuple(nodes), place, roots, frames)
 
 
 def _last_axes(robot: Robot, place: dict[int, tuple[int, Pose]]) -> list[tuple[int, Pose]]:

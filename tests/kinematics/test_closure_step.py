@@ -7,7 +7,7 @@ import pytest
 
 import nacelle
 from nacelle.kinematics import functions
-from nacelle.kinematics.general.closing import applies
+from nacelle.kinematics.general.closure_step import finds_step
 from nacelle.kinematics.general.plan import plan_of
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.robot import Robot
@@ -49,7 +49,7 @@ def test_step(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A step leaves the square of what was open, and is that of the tree."""
     robot = robot_of(name)
     mechanism, plan = mechanism_of(robot), plan_of(robot)
-    assert applies(plan, len(mechanism.dependent))
+    assert finds_step(plan, len(mechanism.dependent))
     x0, y0 = plan.samples[1]
     way = np.random.default_rng(2).normal(size=x0.shape)
     way *= np.where(np.array(mechanism.layout.units) == "m", robot.size, 1.0)
@@ -62,7 +62,7 @@ def test_step(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
         after = functions.closing_step(robot, y0 + np.asarray(step["dy"], dtype=float), x)
         left.append(float(after["error"]) / float(step["error"]))
         with monkeypatch.context() as patched:
-            patched.setattr(functions, "applies", lambda *_: False)
+            patched.setattr(functions, "finds_step", lambda *_: False)
             dense = functions.closing_step(robot, y0, x)
         size = np.max(np.abs(np.asarray(dense["dy"], dtype=float)))
         off = np.abs(np.asarray(step["dy"] - dense["dy"], dtype=float))
