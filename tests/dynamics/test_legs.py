@@ -266,7 +266,7 @@ def chain_of_all_joints(seed: int = 3) -> tuple[State, Array]:
     rates = robot.platform_nv + robot.nv
     u, a = rng.normal(size=(2, rates))
     moving = Moving(np.eye(rates), u, np.zeros(rates), tree_velocity(robot, motion, u))
-    state = State(robot, mechanism_of(any_robot("c5")), Configuration(tuple(steps), motion, ()), moving)
+    state = State(Configuration(robot, tuple(steps), motion, ()), moving)
     return state, a
 
 

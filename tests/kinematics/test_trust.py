@@ -38,8 +38,8 @@ def precise(robot: Robot, x: Array, y: Array, v: Array, a: Array, load: Array) -
     for _ in range(NEWTON_STEPS):
         y = y + functions.closing_step(robot, y, x)["dy"]
     mechanism = mechanism_of(robot)
-    now = configuration(robot, mechanism, x, y)
-    system = equations(robot, mechanism, now.motion)
+    now = configuration(robot, x, y)
+    system = equations(robot, now.motion)
     (plan,) = mechanism.legs
     M = system.closures.jacobian[list(plan.rows)][:, list(plan.rates)]
     M = M / mechanism.row_scale[list(plan.rows)].reshape(-1, 1) * rate_scale(robot)[list(plan.rates)]

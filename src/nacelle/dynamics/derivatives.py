@@ -66,7 +66,7 @@ def coordinate_rates(robot: Robot, mechanism: Mechanism, x: Array, y: Array) -> 
     For the quaternion these are the components of the angular velocity. Without tilts beside parasitic
     motion they are the rates at unit entries of the reduced twist.
     """
-    now = configuration(robot, mechanism, x, y)
+    now = configuration(robot, x, y)
     given, dependent = selections(mechanism)
     size = mechanism.chart_size
     if mechanism.parasitic:
@@ -77,7 +77,7 @@ def coordinate_rates(robot: Robot, mechanism: Mechanism, x: Array, y: Array) -> 
         tail = np.zeros((mechanism.nw - m, size))
         dependent = np.concatenate([np.concatenate([own, tail]), dependent[:, joints]], axis=1)
         given = np.concatenate([mechanism.chart.twists(x, rest), given[m:]])
-    found = respond(mechanism, equations(robot, mechanism, now.motion), given, dependent)
+    found = respond(equations(robot, now.motion), given, dependent)
     return found.u, found.dependent[:size]
 
 

@@ -73,74 +73,70 @@ from nacelle.spatial.scalar import (
 from nacelle.spatial.solve import solve
 
 
-def _now(robot: Robot, x: Array, y: Array) -> tuple[Mechanism, Configuration]:
-    mechanism = mechanism_of(robot)
-    return mechanism, configuration(robot, mechanism, x, y)
-
-
 @physics(x=of_pose, y=of_unknowns)
 def joint_positions(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """Coordinates of all tree joints and of the actuators, and the margins of the legs."""
-    mechanism, now = _now(robot, x, y)
-    return {"q": now.q, "active": _active(robot, now), "gates": _margins(robot, mechanism, now)}
+    now = configuration(robot, x, y)
+    return {"q": now.q, "active": _active(now), "gates": _margins(now)}
 
 
-def _active(robot: Robot, now: Configuration) -> Array:
-    return coordinates_from_steps(actuator_steps(robot, now.motion, now.steps))
+def _active(now: Configuration) -> Array:
+    return coordinates_from_steps(actuator_steps(now.robot, now.motion, now.steps))
 
 
 @physics(x=of_pose, y=of_unknowns)
 def branch_signs(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """Numbers that are positive on the branch of the reference pose; see `branch`."""
-    mechanism, now = _now(robot, x, y)
-    return {"branch": branch_numbers(robot, mechanism, now, y)}
+    now = configuration(robot, x, y)
+    return {"branch": branch_numbers(now, y)}
 
 
 @physics(x=of_pose, y=of_unknowns)
 def actuator_positions(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """Coordinates of the actuators, and the margins of the legs."""
-    mechanism, now = _now(robot, x, y)
-    return {"q": _active(robot, now), "gates": _margins(robot, mechanism, now)}
+    now = configuration(robot, x, y)
+    return {"q": _active(now), "gates": _margins(now)}
 
 
 @physics(x=of_pose, y=of_unknowns)
 def body_poses(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """Orientation R (bodies, 3, 3) and origin p (bodies, 3) of all bodies in the base."""
-    _, now = _now(robot, x, y)
+    now = configuration(robot, x, y)
     return {
         "R": np.stack([pose.R for pose in now.motion.poses]),
         "p": np.stack([pose.p for pose in now.motion.poses]),
     }
 
 
-def _margins(robot: Robot, mechanism: Mechanism, now: Configuration) -> Array:
+def _margins(now: Configuration) -> Array:
     """Margins of the legs: from the factors of the general form where something is found by iteration."""
-    if mechanism.closed_form or not is_served(robot):
-        return margins(robot, mechanism, now)
-    return small_margins(_eliminated(robot, now))
+    if now.mechanism.closed_form or not is_served(now.robot):
+        return margins(now)
+    return small_margins(_eliminated(now))
 
 
-def _eliminated(robot: Robot, now: Configuration, way: Way = WHOLE) -> Legs:
-    plan = plan_of(robot, way)
-    return eliminated(plan, placed_at(plan, robot, now))
+def _eliminated(now: Configuration, way: Way = WHOLE) -> Legs:
+    plan = plan_of(now.robot, way)
+    return eliminated(plan, placed_at(plan, now.robot, now))
 
 
 @physics(x=of_pose, y=of_unknowns)
 def dense_margins(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """The margins of the legs from their own Jacobians, at any state."""
-    mechanism, now = _now(robot, x, y)
-    return {"gates": margins(robot, mechanism, now)}
+    now = configuration(robot, x, y)
+    return {"gates": margins(now)}
 
 
 @physics(x=of_pose, y=of_unknowns)
 def distances(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """Squares that vanish at serial singularities alone: legs in closed form, then what iteration finds."""
-    mechanism, now = _now(robot, x, y)
+    now = configuration(robot, x, y)
+    mechanism = now.mechanism
     iterated = mechanism.iterated_legs
     closed = [closed_form_margin(gates) for k, gates in enumerate(now.gates) if k not in iterated]
     if is_served(robot) and plan_of(robot).complete:
-        return {"squares": pack([*closed, *small_distances(_eliminated(robot, now))])}
-    dense = margins(robot, mechanism, now)
+        return {"squares": pack([*closed, *small_distances(_eliminated(now))])}
+    dense = margins(now)
     others = [dense[k] for k in (*iterated, *range(len(mechanism.legs), len(dense)))]
     return {"squares": pack([*closed, *others])}
 
@@ -148,12 +144,12 @@ def distances(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
 @physics(x=of_pose, y=of_unknowns)
 def inverse_jacobian(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """Coordinates of the actuators, and J_r^-1 (actuators, n): their rates from the reduced twist."""
-    mechanism, now = _now(robot, x, y)
-    found = {"q": _active(robot, now)}
+    now = configuration(robot, x, y)
+    found = {"q": _active(now)}
     if not is_served(robot, direct=True):
-        figures = {"pivot": pack([1.0])[0], "gates": margins(robot, mechanism, now)}
-        return {**found, "J": _inverse(robot, mechanism, now), **figures}
-    legs = _eliminated(robot, now, Way(direct=True))
+        figures = {"pivot": pack([1.0])[0], "gates": margins(now)}
+        return {**found, "J": _inverse(now), **figures}
+    legs = _eliminated(now, Way(direct=True))
     figures = {"pivot": pack([growth_figure(legs)])[0], "gates": small_margins(legs)}
     return {**found, "J": actuator_jacobian(legs), **figures}
 
@@ -161,38 +157,38 @@ def inverse_jacobian(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
 @physics(x=of_pose, y=of_unknowns)
 def dense_jacobian(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """J_r^-1 (actuators, n) without fixed pivots, and dense margins."""
-    mechanism, now = _now(robot, x, y)
-    return {"J": _inverse(robot, mechanism, now), "gates": margins(robot, mechanism, now)}
+    now = configuration(robot, x, y)
+    return {"J": _inverse(now), "gates": margins(now)}
 
 
-def _inverse(robot: Robot, mechanism: Mechanism, now: Configuration) -> Array:
+def _inverse(now: Configuration) -> Array:
     """J_r^-1 (actuators, n)."""
-    return np.asarray(actuator_rows(robot, now.motion) @ rate_map(robot, mechanism, now))
+    return np.asarray(actuator_rows(now.robot, now.motion) @ rate_map(now))
 
 
 @physics(x=of_pose, y=of_unknowns)
 def rate_maps(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """U (rates, n): platform twist and all joint rates from the reduced twist."""
-    mechanism, now = _now(robot, x, y)
-    return {"U": rate_map(robot, mechanism, now), "gates": margins(robot, mechanism, now)}
+    now = configuration(robot, x, y)
+    return {"U": rate_map(now), "gates": margins(now)}
 
 
 @physics(x=of_pose, y=of_unknowns)
 def body_jacobians(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """Twists [v; w] of all bodies at their origins from the reduced twist, (bodies, 6, n)."""
-    mechanism, now = _now(robot, x, y)
-    U = rate_map(robot, mechanism, now)
+    now = configuration(robot, x, y)
+    U = rate_map(now)
     return {
         "J": np.stack([now.motion.jacobian(k) @ U for k in range(len(robot.bodies))]),
-        "gates": margins(robot, mechanism, now),
+        "gates": margins(now),
     }
 
 
 @physics(x=of_pose, y=of_unknowns)
 def closure_equations(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """What the closures leave open, and their Jacobian by all rates; idle spins follow as rows."""
-    mechanism, now = _now(robot, x, y)
-    system = equations(robot, mechanism, now.motion)
+    now = configuration(robot, x, y)
+    system = equations(robot, now.motion)
     spins = [row for rows in system.rows for row in rows]
     width = system.closures.jacobian.shape[1]
     return {
@@ -206,8 +202,8 @@ def closure_equations(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
 @physics(x=of_pose, y=of_unknowns, v=of_twist, a=of_twist)
 def body_motions(robot: Robot, x: Array, y: Array, v: Array, a: Array) -> dict[str, Array]:
     """Twists and their derivatives of all bodies at their origins, [v; w] and [dv/dt; dw/dt] in base axes."""
-    mechanism, now = _now(robot, x, y)
-    state = moving(robot, mechanism, now, v)
+    now = configuration(robot, x, y)
+    state = moving(now, v)
     u_dot = state.U @ a + state.drift
     twists, rates = [], []
     for k, pose in enumerate(now.motion.poses):
@@ -219,15 +215,15 @@ def body_motions(robot: Robot, x: Array, y: Array, v: Array, a: Array) -> dict[s
     return {
         "twist": np.stack(twists),
         "acceleration": np.stack(rates),
-        "gates": margins(robot, mechanism, now),
+        "gates": margins(now),
     }
 
 
 @physics(x=of_pose, y=of_unknowns, v=of_twist, a=of_twist)
 def joint_motions(robot: Robot, x: Array, y: Array, v: Array, a: Array) -> dict[str, Array]:
     """Coordinates, rates and accelerations of all tree joints; rates of balls in the successor's axes."""
-    mechanism, now = _now(robot, x, y)
-    state = moving(robot, mechanism, now, v)
+    now = configuration(robot, x, y)
+    state = moving(now, v)
     m = robot.platform_nv
     rows = actuator_rows(robot, now.motion)
     drifts = actuator_drifts(robot, now.motion, state.velocity, state.drift)
@@ -235,10 +231,10 @@ def joint_motions(robot: Robot, x: Array, y: Array, v: Array, a: Array) -> dict[
         "q": now.q,
         "rate": state.u[m:],
         "acceleration": (state.U @ a + state.drift)[m:],
-        "active": _active(robot, now),
+        "active": _active(now),
         "active_rate": rows @ state.u,
         "active_acceleration": (rows @ state.U) @ a + pack(drifts),
-        "gates": margins(robot, mechanism, now),
+        "gates": margins(now),
     }
 
 
@@ -248,7 +244,8 @@ def coordinate_motions(robot: Robot, x: Array, y: Array, dx: Array, ddx: Array) 
 
     V_p = B x' + D r', r the dependent numbers; the derivative has the drift of the chart beside.
     """
-    mechanism, now = _now(robot, x, y)
+    now = configuration(robot, x, y)
+    mechanism = now.mechanism
     chart, size = mechanism.chart, mechanism.chart_size
     rest = y[:size]
     place = {rate: k for k, rate in enumerate(mechanism.w_rates)}
@@ -257,9 +254,9 @@ def coordinate_motions(robot: Robot, x: Array, y: Array, dx: Array, ddx: Array) 
         if rate >= robot.platform_nv:
             joints[place[rate] - robot.platform_nv, column] = 1.0
     given = np.concatenate([chart.twists(x, rest), joints])
-    dependent = _chart_basis(robot, mechanism, x, rest)
-    system = equations(robot, mechanism, now.motion)
-    found = respond(mechanism, system, given, dependent)
+    dependent = _chart_basis(mechanism, x, rest)
+    system = equations(robot, now.motion)
+    found = respond(system, given, dependent)
     u = found.u @ dx
     velocity = tree_velocity(robot, now.motion, u)
     own = chart.drift(x, rest, dx, (found.dependent @ dx)[:size])
@@ -270,7 +267,7 @@ def coordinate_motions(robot: Robot, x: Array, y: Array, dx: Array, ddx: Array) 
         tuple(value + row[w] @ own for value, row in zip(values, rows, strict=True))
         for values, rows in zip(spin_drifts(mechanism, now.motion, velocity), system.rows, strict=True)
     )
-    again = respond(mechanism, system, given, dependent, right, rows_right).u
+    again = respond(system, given, dependent, right, rows_right).u
     u_dot = again[:, :-1] @ ddx + again[:, -1]
     return {
         "v": pack([u[rate] for rate in mechanism.independent]),
@@ -278,9 +275,9 @@ def coordinate_motions(robot: Robot, x: Array, y: Array, dx: Array, ddx: Array) 
     }
 
 
-def _chart_basis(robot: Robot, mechanism: Mechanism, x: Array, rest: Array) -> Array:
+def _chart_basis(mechanism: Mechanism, x: Array, rest: Array) -> Array:
     """The nacelle's rates for unit rates of the dependent numbers of the pose and of dependent joints."""
-    joints = selections(mechanism)[1]
+    robot, joints = mechanism.robot, selections(mechanism)[1]
     basis = joints[:, joints.shape[1] - _width(robot, mechanism.dependent_joints) :]
     if not mechanism.parasitic:
         return basis
@@ -329,15 +326,14 @@ def _coordinate_steps(robot: Robot, joints: Sequence[int], q: Array, u: Array | 
 @physics(y=of_unknowns, x=of_pose)
 def closing_step(robot: Robot, y: Array, x: Array) -> dict[str, Array]:
     """A step of the unknowns y towards closed loops at the pose x, and what is open, over the size."""
-    mechanism, now = _now(robot, x, y)
-    basis = _chart_basis(robot, mechanism, x, y[: mechanism.chart_size])
+    now = configuration(robot, x, y)
+    mechanism = now.mechanism
+    basis = _chart_basis(mechanism, x, y[: mechanism.chart_size])
     if is_served(robot) and applies(plan_of(robot), basis.shape[1]):
-        return _small_step(robot, mechanism, y, closing(_eliminated(robot, now), basis))
-    system = equations(robot, mechanism, now.motion)
+        return _small_step(now, y, closing(_eliminated(now), basis))
+    system = equations(robot, now.motion)
     nothing = np.zeros((mechanism.nw, 0))
-    found: Response = respond(
-        mechanism, system, nothing, basis, system.closures.residual, legs=mechanism.iterated_legs
-    )
+    found: Response = respond(system, nothing, basis, system.closures.residual, legs=mechanism.iterated_legs)
     u = found.u[:, -1]
     dy = [found.dependent[k, -1] for k in range(mechanism.chart_size)]
     dy += _coordinate_steps(robot, mechanism.iterated_joints, y[mechanism.chart_size :], u)
@@ -351,8 +347,9 @@ def closing_step(robot: Robot, y: Array, x: Array) -> dict[str, Array]:
     }
 
 
-def _small_step(robot: Robot, mechanism: Mechanism, y: Array, found: Closing) -> dict[str, Array]:
+def _small_step(now: Configuration, y: Array, found: Closing) -> dict[str, Array]:
     """The step in the general form."""
+    robot, mechanism = now.robot, now.mechanism
     dy = found.dependent.tolist()[: mechanism.chart_size]
     start = mechanism.chart_size
     for j in mechanism.iterated_joints:
@@ -384,13 +381,13 @@ def _open_by(wanted: Array, steps: Sequence[Step]) -> list[Scalar]:
 @physics(x=of_pose, q=of_actuators)
 def forward_step(robot: Robot, x: Array, q: Array) -> dict[str, Array]:
     """A step of the pose towards actuator coordinates q, for robots in closed form: J_r (q - q(x))."""
-    mechanism, now = _now(robot, x, np.zeros(0))
-    J = _inverse(robot, mechanism, now)
+    now = configuration(robot, x, np.zeros(0))
+    J = _inverse(now)
     gap = _open_by(q, actuator_steps(robot, now.motion, now.steps))
     right = pack(gap).reshape(-1, 1)
     v = (solve(J, right) if J.shape[0] == J.shape[1] else eliminate(J, right).X)[:, 0]
     dx: list[Scalar] = []
-    layout = mechanism.layout
+    layout = now.mechanism.layout
     for name in layout.x_names:
         if layout.quaternion is not None and name == "qx":
             dx += list(_turned(x[layout.quaternion], v[layout.angular], before=True))
@@ -408,8 +405,7 @@ def _over_size(robot: Robot, gaps: Sequence[Scalar]) -> list[Scalar]:
 @physics(q=of_actuators)
 def sphere_forward(robot: Robot, q: Array) -> dict[str, Array]:
     """The pose from the actuators where the legs' ends lie on spheres or circles; see `sphere`."""
-    mechanism = mechanism_of(robot)
-    x, gate = meet(robot, mechanism, q)
+    x, gate = meet(robot, q)
     return {"x": x, "gate": gate}
 
 
@@ -439,17 +435,16 @@ def assembling_step(robot: Robot, y: Array, q: Array) -> dict[str, Array]:
     motion = motion_of_steps(robot, Pose(R, y[:3]), steps)
     # Actuators where a loop is cut are held by further rows of their leg.
     gaps = _open_by(q, actuator_steps(robot, motion, steps))
-    system, right = equations(robot, mechanism, motion), []
+    system, right = equations(robot, motion), []
     rows = []
     for leg, spins in zip(robot.legs, system.rows, strict=True):
         held = closing_actuators(robot, leg.closures)
         rows.append((*spins, *(joint_rate_row(robot, motion, robot.actuators[k].joint) for k in held)))
         right.append((*(0.0,) * len(spins), *(-gaps[k] for k in held)))
-    system = Equations(system.closures, tuple(rows))
+    system = Equations(mechanism, system.closures, tuple(rows))
     basis = np.concatenate(selections(mechanism), axis=1)
     nothing = np.zeros((mechanism.nw, 0))
     u = respond(
-        mechanism,
         system,
         nothing,
         basis,

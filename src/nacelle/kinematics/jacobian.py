@@ -16,7 +16,6 @@ from nacelle.errors import KinematicsError, SingularError
 from nacelle.kinematics import functions
 from nacelle.kinematics.flags import Flag, failed
 from nacelle.kinematics.inverse import inverse_kinematics
-from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.motion import States, evaluated
 from nacelle.kinematics.tree.closure import closure_frames
 from nacelle.kinematics.tree.configuration import configuration
@@ -179,8 +178,7 @@ def leg_jacobians(robot: Robot, x: Any) -> list[LegJacobian]:
     if np.ndim(x) != 1:
         raise KinematicsError(f"leg_jacobians takes one pose (nx,), got the shape {np.shape(x)}")
     found = inverse_kinematics(robot, x, limits=False)
-    mechanism = mechanism_of(robot)
-    now = configuration(robot, mechanism, found.x, found.y)
+    now = configuration(robot, found.x, found.y)
     result = []
     for leg in robot.legs:
         ends = [robot.joints[c] for c in leg.closures if robot.joints[c].successor not in leg.bodies]

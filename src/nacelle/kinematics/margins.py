@@ -22,7 +22,6 @@ from nacelle.kinematics.mechanism.mechanism import Mechanism
 from nacelle.kinematics.tree.configuration import Configuration
 from nacelle.kinematics.tree.least_squares import independence
 from nacelle.kinematics.tree.rates import Equations, equations, remaining_rows, selections
-from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array, Scalar, minimum, pack
 
 NEAR_MARGIN = 1e-7
@@ -37,23 +36,18 @@ def margin_names(mechanism: Mechanism) -> tuple[str, ...]:
     return (*legs, "the nacelle") if mechanism.dependent else legs
 
 
-def margins(robot: Robot, mechanism: Mechanism, now: Configuration) -> Array:
-    """The margins (legs,), or (legs + 1,) where the nacelle has dependent coordinates.
-
-    Args:
-        robot: the robot; its numbers may be symbols.
-        mechanism: its analysis.
-        now: all positions.
-    """
+def margins(now: Configuration) -> Array:
+    """The margins (legs,), or (legs + 1,) where the nacelle has dependent coordinates."""
+    mechanism = now.mechanism
     found = [closed_form_margin(gates) for gates in now.gates]
     if mechanism.closed_form:
         return pack(found)
-    system = equations(robot, mechanism, now.motion)
-    scale = rate_scale(robot.numeric)
+    system = equations(now.robot, now.motion)
+    scale = rate_scale(now.robot.numeric)
     for k in mechanism.iterated_legs:
-        found[k] = _of_leg(mechanism, system, k, scale)
+        found[k] = _of_leg(system, k, scale)
     if mechanism.dependent:
-        rows = remaining_rows(mechanism, system, selections(mechanism)[1])
+        rows = remaining_rows(system, selections(mechanism)[1])
         found.append(independence(rows, scale[list(mechanism.dependent)]))
     return pack(found)
 
@@ -66,8 +60,9 @@ def closed_form_margin(gates: tuple[Scalar, ...]) -> Scalar:
     return smallest
 
 
-def _of_leg(mechanism: Mechanism, system: Equations, k: int, scale: Array) -> Scalar:
+def _of_leg(system: Equations, k: int, scale: Array) -> Scalar:
     """The margin of a leg from its own rows and rates."""
+    mechanism = system.mechanism
     plan = mechanism.legs[k]
     if not plan.rates:
         return 1.0

@@ -106,7 +106,7 @@ def _rates(
         rates[turn] = list(solve(left_jacobian(c[turn]), v[turn]))
     if not mechanism.ny:
         return rates, []
-    u = rate_map(robot, mechanism, configuration(robot, mechanism, x, y)) @ v
+    u = rate_map(configuration(robot, x, y)) @ v
     found: list[Scalar] = []
     if mechanism.parasitic:
         # The platform's twist as rates of the coordinates in x and of the dependent numbers.

@@ -193,7 +193,7 @@ def test_spheres_of_the_legs(name: str) -> None:
     robot = CASES[name](4).robot
     mechanism = mechanism_of(robot)
     x = poses_around(robot, 1, seed=1)[0]
-    now = configuration(robot, mechanism, x, np.zeros(0))
+    now = configuration(robot, x, np.zeros(0))
     poses = place_bodies(robot, mechanism.chart.pose(x), now.q)
     for leg in robot.legs:
         driven = driven_joint(robot, leg)

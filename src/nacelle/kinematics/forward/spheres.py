@@ -13,7 +13,7 @@ from functools import lru_cache
 import numpy as np
 
 from nacelle.kinematics.legs.sphere import driven_joint, leg_sphere
-from nacelle.kinematics.mechanism.mechanism import Mechanism
+from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
 from nacelle.kinematics.tree.spanning_tree import joint_steps
 from nacelle.model.leg import PLATFORM
 from nacelle.model.platform import AXES
@@ -37,8 +37,9 @@ def applies(mechanism: Mechanism) -> bool:
     return sorted(j for j in driven if j is not None) == sorted(a.joint for a in robot.actuators)
 
 
-def _spheres(robot: Robot, mechanism: Mechanism, q: Array) -> list[tuple[Array, Scalar]]:
+def _spheres(robot: Robot, q: Array) -> list[tuple[Array, Scalar]]:
     """Centre and square of the radius of each leg's sphere for the platform's origin."""
+    mechanism = mechanism_of(robot)
     x0 = mechanism.reference[0]
     R = mechanism.chart.pose(x0).R
     place = {actuator.joint: k for k, actuator in enumerate(robot.actuators)}
@@ -53,9 +54,9 @@ def _spheres(robot: Robot, mechanism: Mechanism, q: Array) -> list[tuple[Array, 
     return result
 
 
-def meet(robot: Robot, mechanism: Mechanism, q: Array) -> tuple[Array, Scalar]:
+def meet(robot: Robot, q: Array) -> tuple[Array, Scalar]:
     """The pose x (nx,) and a gate: below zero where the spheres do not meet, zero where they touch."""
-    return _meet(robot, mechanism, q, _side(mechanism))
+    return _meet(robot, q, _side(mechanism_of(robot)))
 
 
 @lru_cache(maxsize=64)
@@ -66,15 +67,12 @@ def _side(mechanism: Mechanism) -> int:
         [mechanism.assembly.q[mechanism.robot.q_slices[a.joint]][0] for a in mechanism.robot.actuators]
     )
     with np.errstate(all="ignore"):
-        errors = {
-            side: float(np.max(np.abs(_meet(mechanism.robot, mechanism, q, side)[0] - x0)))
-            for side in (1, -1)
-        }
+        errors = {side: float(np.max(np.abs(_meet(mechanism.robot, q, side)[0] - x0))) for side in (1, -1)}
     return min(errors, key=lambda side: errors[side])
 
 
-def _meet(robot: Robot, mechanism: Mechanism, q: Array, side: int) -> tuple[Array, Scalar]:
-    spheres = _spheres(robot, mechanism, q)
+def _meet(robot: Robot, q: Array, side: int) -> tuple[Array, Scalar]:
+    spheres = _spheres(robot, q)
     if len(spheres) == 3:
         p, gate = three_spheres(spheres, side)
     else:

@@ -173,7 +173,7 @@ def place(
     pole: bool = False,
 ) -> Placed:
     """Place a robot: frames, nacelle and ties; with `pole`, moments count about the first leg's point."""
-    return _placed(robot, mechanism, parts, configuration(robot, mechanism, x, y), pole)
+    return _placed(robot, mechanism, parts, configuration(robot, x, y), pole)
 
 
 def placed_at(plan: Plan, robot: Robot, now: Configuration) -> Placed:

@@ -63,7 +63,7 @@ _IDLE = 1e-7
 def open_loops(robot: Robot, y: Array, x: Array) -> Array:
     """What the loops that iteration closes leave open, over the robot's size; and lengths of quaternions."""
     mechanism = mechanism_of(robot)
-    residual = closure_gaps(robot, configuration(robot, mechanism, x, y).motion)
+    residual = closure_gaps(robot, configuration(robot, x, y).motion)
     rows = [
         *mechanism.nacelle_rows,
         *(row for k in mechanism.iterated_legs for row in mechanism.legs[k].rows),
@@ -192,8 +192,8 @@ class _Drawer:
             for name in robot.motion.joint_names:
                 x[mechanism.layout.x_index(name)] = q[robot.q_slices[robot.joint(name)]][0]
             y = mechanism.unknowns(rest, q)
-            now = configuration(robot, mechanism, x, y)
-            margin = np.asarray(margins(robot, mechanism, now), dtype=float)
+            now = configuration(robot, x, y)
+            margin = np.asarray(margins(now), dtype=float)
             signs = np.asarray(functions.branch_signs(robot, x, y)["branch"], dtype=float)
         return (x, y) if np.all(margin > NEAR_MARGIN) and np.all(signs > 0.0) else None
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.kinematics.mechanism.mechanism import LegPlan, Mechanism
+from nacelle.kinematics.mechanism.mechanism import LegPlan, Mechanism, mechanism_of
 from nacelle.kinematics.tree.closure import ClosureState, closure_drift, closure_state
 from nacelle.kinematics.tree.configuration import Configuration
 from nacelle.kinematics.tree.least_squares import eliminate
@@ -31,16 +31,19 @@ class Equations:
     """The closure equations of a robot at a configuration.
 
     Attributes:
+        mechanism: the analysis of the robot.
         closures: residual and Jacobian of all closures.
         rows: for each leg, further rows over all rates that are zero: its idle spins.
     """
 
+    mechanism: Mechanism
     closures: ClosureState
     rows: tuple[tuple[Array, ...], ...]
 
 
-def equations(robot: Robot, mechanism: Mechanism, motion: TreeMotion) -> Equations:
+def equations(robot: Robot, motion: TreeMotion) -> Equations:
     """Closure equations, and rows that set idle spins to zero: axis . w_body = 0."""
+    mechanism = mechanism_of(robot)
     rows = tuple(
         tuple(
             product(motion.jacobian(spin.body)[3:].T, product(motion.poses[spin.body].R, np.array(spin.axis)))
@@ -48,7 +51,7 @@ def equations(robot: Robot, mechanism: Mechanism, motion: TreeMotion) -> Equatio
         )
         for plan in mechanism.legs
     )
-    return Equations(closure_state(robot, motion), rows)
+    return Equations(mechanism, closure_state(robot, motion), rows)
 
 
 class Response(NamedTuple):
@@ -65,7 +68,6 @@ class Response(NamedTuple):
 
 
 def respond(
-    mechanism: Mechanism,
     system: Equations,
     given: Array,
     dependent: Array,
@@ -78,8 +80,7 @@ def respond(
     """Solve all closure equations J u + right = 0 for the rates.
 
     Args:
-        mechanism: analysis of the robot.
-        system: its equations.
+        system: the equations of the robot.
         given: (nw, n): the nacelle's rates w for unit values of n given numbers.
         dependent: (nw, d): w for unit values of d unknown ones.
         right: one number a closure equation; none if None.
@@ -88,7 +89,8 @@ def respond(
         hold: whether actuators are held, so that the legs decide all dependent numbers.
         legs: the legs to solve; all of them if None. The rates of the others stay zero.
     """
-    J, scale = system.closures.jacobian, mechanism.row_scale
+    mechanism, J = system.mechanism, system.closures.jacobian
+    scale = mechanism.row_scale
     w = list(mechanism.w_rates)
     n, d = given.shape[1], dependent.shape[1]
     extra = 0 if right is None else 1
@@ -144,15 +146,15 @@ def respond(
     return Response(np.stack([zero if row is None else row for row in result]), Z)
 
 
-def remaining_rows(mechanism: Mechanism, system: Equations, dependent: Array) -> Array:
+def remaining_rows(system: Equations, dependent: Array) -> Array:
     """What the closures say of d unknown numbers of the nacelle (rows, d) without the legs' rates.
 
     Args:
-        mechanism: analysis of the robot.
-        system: its equations.
+        system: the equations of the robot.
         dependent: (nw, d): the nacelle's rates w for unit values of the numbers.
     """
-    J, scale, w = system.closures.jacobian, mechanism.row_scale, list(mechanism.w_rates)
+    mechanism, J = system.mechanism, system.closures.jacobian
+    scale, w = mechanism.row_scale, list(mechanism.w_rates)
 
     def block(rows: Sequence[int]) -> Array:
         return np.asarray((J[list(rows)][:, w] @ dependent) / scale[list(rows)].reshape(-1, 1))
@@ -182,10 +184,9 @@ def selections(mechanism: Mechanism) -> tuple[Array, Array]:
     return given, dependent
 
 
-def rate_map(robot: Robot, mechanism: Mechanism, now: Configuration) -> Array:
+def rate_map(now: Configuration) -> Array:
     """U (rates, n): all rates of the tree from the reduced twist. Its first rows are S(x) ([KI2007] (9))."""
-    given, dependent = selections(mechanism)
-    return respond(mechanism, equations(robot, mechanism, now.motion), given, dependent).u
+    return respond(equations(now.robot, now.motion), *selections(now.mechanism)).u
 
 
 @dataclass(frozen=True)
@@ -205,16 +206,17 @@ class Moving:
     velocity: TreeVelocity
 
 
-def moving(robot: Robot, mechanism: Mechanism, now: Configuration, v: Array) -> Moving:
+def moving(now: Configuration, v: Array) -> Moving:
     """All rates at the reduced twist v, and their derivatives where dv/dt = 0."""
+    robot, mechanism = now.robot, now.mechanism
     given, dependent = selections(mechanism)
-    system = equations(robot, mechanism, now.motion)
-    U = respond(mechanism, system, given, dependent).u
+    system = equations(robot, now.motion)
+    U = respond(system, given, dependent).u
     u = U @ v
     velocity = tree_velocity(robot, now.motion, u)
     right = closure_drift(robot, now.motion, velocity)
     rows_right = spin_drifts(mechanism, now.motion, velocity)
-    extended = respond(mechanism, system, given, dependent, right, rows_right).u
+    extended = respond(system, given, dependent, right, rows_right).u
     return Moving(U, u, extended[:, -1], velocity)
 
 
