@@ -74,7 +74,8 @@ if TYPE_CHECKING:
     from nacelle.kinematics.mechanism.dependent import dependent_coordinates
     from nacelle.kinematics.mechanism.mobility import Mobility, mobility
     from nacelle.kinematics.motion import BodyMotion, JointMotion, body_motion, joint_motion
-    from nacelle.kinematics.pose_input import pose, reference_pose
+    from nacelle.kinematics.pose import pose
+    from nacelle.kinematics.pose_input import reference_pose
     from nacelle.kinematics.singularity import Singularities, singularities
     from nacelle.kinematics.tools.tool import ToolPose, tool_pose
     from nacelle.kinematics.tools.trajectory import ToolTrajectory
@@ -311,7 +312,8 @@ _MODULES = {
     "nacelle.kinematics.legs.leg_type": ("LegType", "leg_type", "robot_elements"),
     "nacelle.kinematics.mechanism.mobility": ("Mobility", "mobility"),
     "nacelle.kinematics.motion": ("BodyMotion", "JointMotion", "body_motion", "joint_motion"),
-    "nacelle.kinematics.pose_input": ("pose", "reference_pose"),
+    "nacelle.kinematics.pose": ("pose",),
+    "nacelle.kinematics.pose_input": ("reference_pose",),
     "nacelle.kinematics.singularity": ("Singularities", "singularities"),
     "nacelle.kinematics.tools.tool": ("ToolPose", "tool_pose"),
     "nacelle.kinematics.tools.trajectory": ("ToolTrajectory",),

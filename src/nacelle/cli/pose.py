@@ -123,7 +123,7 @@ def coordinate_kinds(robot: Robot) -> dict[str, bool | None]:
 
 def pose_at(robot: Robot, at: list[str] | None, tool: str = "") -> Array:
     """The pose that `--at` describes, of the nacelle or a tool; rx, ry, rz are a rotation vector."""
-    from nacelle.kinematics.pose_input import pose
+    from nacelle.kinematics.pose import pose
     from nacelle.model.reduced import ROTATIONS, layout_of
 
     kinds = coordinate_kinds(robot)
@@ -423,7 +423,7 @@ def _ik_table(
         given = read_poses(csv, robot.motion, report)
     points = given.points
     if tool:
-        from nacelle.kinematics.tools.tool import tool_to_pose
+        from nacelle.kinematics.tools.target import tool_to_pose
 
         points = tool_to_pose(robot, points, tool)
     result = _in_blocks(robot, points, follow)

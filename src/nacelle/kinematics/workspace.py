@@ -30,7 +30,8 @@ from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.jacobian import conditioning, scaled_inverse
 from nacelle.kinematics.native import native
 from nacelle.kinematics.pose_input import checked_poses, is_angle, reference_pose
-from nacelle.kinematics.tools.tool import tool_coordinates, tool_to_pose
+from nacelle.kinematics.tools.target import tool_to_pose
+from nacelle.kinematics.tools.tool import tool_coordinates
 from nacelle.model.platform import AXES
 from nacelle.model.reduced import ROTATIONS, layout_of
 from nacelle.model.robot import Robot
