@@ -19,6 +19,7 @@ from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.motion import States, evaluated
 from nacelle.kinematics.tree.closure import closure_frames
 from nacelle.kinematics.tree.configuration import configuration
+from nacelle.kinematics.tree.spanning_tree import rates_of
 from nacelle.model.platform import AXES
 from nacelle.model.robot import Robot
 from nacelle.spatial.rotation import skew
@@ -186,16 +187,15 @@ def leg_jacobians(robot: Robot, x: Any) -> list[LegJacobian]:
         joint = ends[0]
         first, _ = closure_frames(joint, now.motion)
         body = joint.predecessor if joint.predecessor in leg.bodies else joint.successor
-        rates = [k - robot.platform_nv for j in leg.joints for k in _leg_rates(robot, j)]
-        J = now.motion.point_jacobian(body, first.p)[:, [k + robot.platform_nv for k in rates]]
+        places = rates_of(robot, leg.joints)
+        J = now.motion.point_jacobian(body, first.p)[:, list(places)]
         r = first.p - now.motion.poses[1].p
         Jv = np.eye(6)
         Jv[:3, 3:] = -skew(r)
         Jv = Jv[:, :3] if robot.platform_nv == 3 else Jv
-        result.append(LegJacobian(leg.name, np.asarray(J, dtype=float), Jv, tuple(rates)))
+        result.append(
+            LegJacobian(
+                leg.name, np.asarray(J, dtype=float), Jv, tuple(k - robot.platform_nv for k in places)
+            )
+        )
     return result
-
-
-def _leg_rates(robot: Robot, joint: int) -> range:
-    place = robot.v_slices[joint]
-    return range(robot.platform_nv + place.start, robot.platform_nv + place.stop)

@@ -162,5 +162,5 @@ def _shaped(name: str, value: Any, shape: tuple[int, ...]) -> Array:
     array = np.asarray(value, dtype=float)
     if array.shape[-len(shape) :] != shape:
         wanted = ", ".join(map(str, shape))
-        raise KinematicsError(f"{name} has the shape (..., {wanted}), got {array.shape}")
+        raise KinematicsError(f"{name} has shape (..., {wanted}), got {array.shape}")
     return array

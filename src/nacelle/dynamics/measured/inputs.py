@@ -26,8 +26,8 @@ from nacelle.kinematics.forward import spheres as sphere
 from nacelle.kinematics.general.bars import hinge_side
 from nacelle.kinematics.general.solve import eliminate, pivot_order
 from nacelle.kinematics.general.vectors import is_zero
+from nacelle.kinematics.mechanism.closed import generic_poses
 from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
-from nacelle.kinematics.mechanism.mobility import generic_poses
 from nacelle.model.leg import PLATFORM
 from nacelle.model.loaded import body_parameters
 from nacelle.model.robot import Robot

@@ -23,8 +23,8 @@ import numpy as np
 
 from nacelle.dynamics.demand import Settings, body_wrenches, joint_efforts
 from nacelle.dynamics.state import State, state_at
+from nacelle.kinematics.mechanism.idle import Spin
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.mechanism.mobility import Spin
 from nacelle.kinematics.shapes import of_actuators, of_pose, of_twist, of_unknowns
 from nacelle.kinematics.tree.closure import closure_frames
 from nacelle.kinematics.tree.spanning_tree import TreeMotion

@@ -19,8 +19,8 @@ from nacelle.kinematics.general.rods import rods_of
 from nacelle.kinematics.general.solve import ConstantRows, eliminate, reduced
 from nacelle.kinematics.general.ties import Rod, Tie, bar_tie, closure_tie, rod_tie, spin_tie
 from nacelle.kinematics.legs.axes import TOLERANCE
+from nacelle.kinematics.mechanism.idle import Spin
 from nacelle.kinematics.mechanism.mechanism import Mechanism
-from nacelle.kinematics.mechanism.mobility import Spin
 from nacelle.kinematics.tree.configuration import Configuration, configuration
 from nacelle.model.leg import PLATFORM
 from nacelle.model.robot import Robot

@@ -29,8 +29,8 @@ from functools import lru_cache
 import numpy as np
 
 from nacelle.kinematics.mechanism.assembly import rate_scale
+from nacelle.kinematics.mechanism.closed import closed_near, generic_poses
 from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
-from nacelle.kinematics.mechanism.mobility import closed_near, generic_poses
 from nacelle.kinematics.tree.configuration import Configuration, configuration
 from nacelle.kinematics.tree.rates import equations
 from nacelle.kinematics.tree.spanning_tree import TreeMotion

@@ -24,8 +24,8 @@ from nacelle.kinematics.iteration.branch import unknown_units
 from nacelle.kinematics.iteration.unknowns import pose_units
 from nacelle.kinematics.margins import NEAR_MARGIN, margins
 from nacelle.kinematics.mechanism.assembly import advance, held_rates, rate_scale
+from nacelle.kinematics.mechanism.closed import closed_near
 from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
-from nacelle.kinematics.mechanism.mobility import closed_near
 from nacelle.kinematics.shapes import of_pose, of_twist, of_unknowns
 from nacelle.kinematics.tree.closure import closure_gaps
 from nacelle.kinematics.tree.configuration import configuration

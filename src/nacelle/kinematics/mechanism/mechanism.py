@@ -17,8 +17,11 @@ from nacelle.errors import KinematicsError
 from nacelle.kinematics.legs.solution import Recipe, recipes, solve_leg
 from nacelle.kinematics.mechanism.assembly import Assembly, require_assembly, row_scale
 from nacelle.kinematics.mechanism.chart import Chart
-from nacelle.kinematics.mechanism.mobility import Mobility, Spin, generic_poses, mobility, rank_of
-from nacelle.kinematics.tree.spanning_tree import Turn
+from nacelle.kinematics.mechanism.closed import generic_poses
+from nacelle.kinematics.mechanism.idle import Spin
+from nacelle.kinematics.mechanism.mobility import Mobility, mobility
+from nacelle.kinematics.mechanism.rank import rank_of
+from nacelle.kinematics.tree.spanning_tree import Turn, rates_of
 from nacelle.model.leg import Leg
 from nacelle.model.reduced import Layout, layout_of
 from nacelle.model.robot import Robot
@@ -91,7 +94,7 @@ class Mechanism:
     @cached_property
     def nacelle_rates(self) -> tuple[int, ...]:
         """Places in u of the rates of the nacelle's joints."""
-        return _rates(self.robot, self.robot.nacelle.joints)
+        return rates_of(self.robot, self.robot.nacelle.joints)
 
     @cached_property
     def w_rates(self) -> tuple[int, ...]:
@@ -122,7 +125,7 @@ class Mechanism:
         """Places in u of the rates of the nacelle that depend on v and are not zero."""
         platform = range(self.robot.platform_nv) if self.parasitic else ()
         own = [k for k in platform if k not in self.independent]
-        return (*own, *_rates(self.robot, self.dependent_joints))
+        return (*own, *rates_of(self.robot, self.dependent_joints))
 
     @cached_property
     def iterated_legs(self) -> tuple[int, ...]:
@@ -165,11 +168,6 @@ class Mechanism:
         return self.ny == 0
 
 
-def _rates(robot: Robot, joints: tuple[int, ...]) -> tuple[int, ...]:
-    m = robot.platform_nv
-    return tuple(m + k for j in joints for k in range(robot.v_slices[j].start, robot.v_slices[j].stop))
-
-
 def mechanism_of(robot: Robot) -> Mechanism:
     """The analysis of a robot, found once.
 
@@ -203,7 +201,7 @@ def _analyse(robot: Robot, found: Assembly, moves: Mobility) -> Mechanism:
     rows = found.closures.rows
 
     names = robot.motion.joint_names
-    dependent = _rates(robot, tuple(j for j in robot.nacelle.joints if robot.joints[j].name not in names))
+    dependent = rates_of(robot, tuple(j for j in robot.nacelle.joints if robot.joints[j].name not in names))
     coupled = [axis for axis in moves.coupled if axis not in robot.motion.coordinates]
     own = tuple(c for c in robot.nacelle.closures if not robot.joints[c].at_point)
     all_own = [k for c in own for k in range(rows[c - robot.tree].start, rows[c - robot.tree].stop)]
@@ -225,7 +223,7 @@ def _analyse(robot: Robot, found: Assembly, moves: Mobility) -> Mechanism:
     nacelle_rows = rows_of(own)
     legs = []
     for leg in robot.legs:
-        rates = _rates(robot, leg.joints)
+        rates = rates_of(robot, leg.joints)
         listed = rows_of(leg.closures)
         spins = _spins(robot, leg, moves, J[-1][list(listed)][:, list(rates)], found)
         recipe = None if parasitic else _recipe(robot, leg, found)
@@ -243,7 +241,7 @@ def _spins(robot: Robot, leg: Leg, moves: Mobility, M: Array, found: Assembly) -
     stacked = M
     for spin in moves.spinning:
         if missing and spin.body in leg.bodies:
-            row = spin_row(robot, found, spin)[list(_rates(robot, leg.joints))]
+            row = spin_row(robot, found, spin)[list(rates_of(robot, leg.joints))]
             if rank_of(np.vstack([stacked, row])) > rank_of(stacked):
                 stacked = np.vstack([stacked, row])
                 chosen.append(spin)

@@ -61,6 +61,12 @@ class TreeMotion:
         return np.where(self.movers[body], J, 0.0)
 
 
+def rates_of(robot: Robot, joints: Sequence[int]) -> tuple[int, ...]:
+    """Places of the rates of some tree joints in u = [platform twist; joint rates]."""
+    m = robot.platform_nv
+    return tuple(m + k for j in joints for k in range(robot.v_slices[j].start, robot.v_slices[j].stop))
+
+
 def joint_steps(joint: Joint, q: Array) -> list[Step]:
     """Steps of a joint's primitives from its coordinates."""
     steps: list[Step] = []
