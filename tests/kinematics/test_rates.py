@@ -12,6 +12,7 @@ import pytest
 
 from nacelle.kinematics import functions
 from nacelle.kinematics.along import along
+from nacelle.kinematics.iteration import newton_steps
 from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
 from nacelle.kinematics.motion import body_motion, joint_motion
 from nacelle.kinematics.tree.configuration import configuration
@@ -241,7 +242,7 @@ def exact_poses(robot: Robot, x: Array, y: Array) -> tuple[Array, Array]:
     """Poses of all bodies over mpmath; y is iterated to forty digits."""
     y = high(y)
     for _ in range(4 if mechanism_of(robot).ny else 0):
-        y = y + functions.closing_step(robot, y, x)["dy"]
+        y = y + newton_steps.closing_step(robot, y, x)["dy"]
     motion = configuration(robot, x, y).motion
     return np.stack([high_matrix(p.R) for p in motion.poses]), np.stack(
         [high_matrix(p.p) for p in motion.poses]

@@ -36,13 +36,14 @@ from nacelle.dynamics.state import state_at
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.actuation import actuator_drifts, actuator_rows
 from nacelle.kinematics.flags import failed
-from nacelle.kinematics.functions import closing_step, inverse_jacobian
+from nacelle.kinematics.functions import inverse_jacobian
+from nacelle.kinematics.iteration.newton_steps import closing_step
 from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
 from nacelle.kinematics.motion import solved
 from nacelle.kinematics.native import native
 from nacelle.kinematics.shapes import of_actuators, of_pose, of_twist, of_unknowns
 from nacelle.kinematics.tree.configuration import configuration
-from nacelle.kinematics.tree.rates import equations, respond, selections
+from nacelle.kinematics.tree.rates import coordinate_selections, equations, respond
 from nacelle.model.joint import Primitive
 from nacelle.model.numbers.parameters import GROUPS
 from nacelle.model.robot import Robot
@@ -67,18 +68,9 @@ def coordinate_rates(robot: Robot, mechanism: Mechanism, x: Array, y: Array) -> 
     motion they are the rates at unit entries of the reduced twist.
     """
     now = configuration(robot, x, y)
-    given, dependent = selections(mechanism)
     size = mechanism.chart_size
-    if mechanism.parasitic:
-        m = robot.platform_nv
-        rest = y[:size]
-        own = mechanism.chart.dependent_twists(x, rest)
-        joints = [k for k, rate in enumerate(mechanism.dependent) if rate >= m]
-        tail = np.zeros((mechanism.nw - m, size))
-        dependent = np.concatenate([np.concatenate([own, tail]), dependent[:, joints]], axis=1)
-        given = np.concatenate([mechanism.chart.twists(x, rest), given[m:]])
-    found = respond(equations(robot, now.motion), given, dependent)
-    return found.u, found.dependent[:size]
+    response = respond(equations(robot, now.motion), *coordinate_selections(mechanism, x, y[:size]))
+    return response.u, response.dependent[:size]
 
 
 def has_tilts(mechanism: Mechanism) -> bool:

@@ -5,22 +5,15 @@ All of them take the reduced pose x and what iteration has found, y (empty for r
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from nacelle.kinematics.actuation import (
     actuator_drifts,
     actuator_rows,
     actuator_steps,
-    closing_actuators,
-    joint_rate_row,
-    locked_in_tree,
 )
-from nacelle.kinematics.forward.spheres import meet
 from nacelle.kinematics.general.actuators import actuator_jacobian
-from nacelle.kinematics.general.closing import Closing, applies, closing
-from nacelle.kinematics.general.legs import Legs, Rates, eliminated
+from nacelle.kinematics.general.legs import Legs, eliminated
 from nacelle.kinematics.general.margins import distances as small_distances
 from nacelle.kinematics.general.margins import growth_figure
 from nacelle.kinematics.general.margins import margins as small_margins
@@ -28,49 +21,29 @@ from nacelle.kinematics.general.placed import WHOLE, Way, placed_at
 from nacelle.kinematics.general.plan import is_served, plan_of
 from nacelle.kinematics.iteration.branch import branch_numbers
 from nacelle.kinematics.margins import closed_form_margin, margins
-from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
-from nacelle.kinematics.shapes import of_actuators, of_pose, of_twist, of_unknowns
+from nacelle.kinematics.shapes import of_pose, of_twist, of_unknowns
 from nacelle.kinematics.tree.closure import closure_drift
 from nacelle.kinematics.tree.configuration import Configuration, configuration
-from nacelle.kinematics.tree.least_squares import eliminate
 from nacelle.kinematics.tree.rates import (
-    Equations,
-    Response,
+    coordinate_selections,
     equations,
     moving,
     rate_map,
     respond,
-    selections,
     spin_drifts,
 )
 from nacelle.kinematics.tree.spanning_tree import (
-    Step,
-    Turn,
     coordinates_from_steps,
-    motion_of_steps,
     point_acceleration,
     point_velocity,
-    steps_from_coordinates,
     tree_velocity,
 )
-from nacelle.model.joint import Primitive
 from nacelle.model.robot import Robot
 from nacelle.spatial.physics import physics
-from nacelle.spatial.pose import Pose
-from nacelle.spatial.rotation import quat_product, rotation_quat
 from nacelle.spatial.scalar import (
     Array,
-    Scalar,
-    absolute,
-    cos,
-    divide,
-    dot,
-    maximum,
     pack,
-    sin,
-    sqrt,
 )
-from nacelle.spatial.solve import solve
 
 
 @physics(x=of_pose, y=of_unknowns)
@@ -112,10 +85,11 @@ def _margins(now: Configuration) -> Array:
     """Margins of the legs: from the factors of the general form where something is found by iteration."""
     if now.mechanism.closed_form or not is_served(now.robot):
         return margins(now)
-    return small_margins(_eliminated(now))
+    return small_margins(legs_at(now))
 
 
-def _eliminated(now: Configuration, way: Way = WHOLE) -> Legs:
+def legs_at(now: Configuration, way: Way = WHOLE) -> Legs:
+    """The legs in the general form, their rates eliminated (`nacelle.kinematics.general`)."""
     plan = plan_of(now.robot, way)
     return eliminated(plan, placed_at(plan, now.robot, now))
 
@@ -135,7 +109,7 @@ def distances(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     iterated = mechanism.iterated_legs
     closed = [closed_form_margin(gates) for k, gates in enumerate(now.gates) if k not in iterated]
     if is_served(robot) and plan_of(robot).complete:
-        return {"squares": pack([*closed, *small_distances(_eliminated(now))])}
+        return {"squares": pack([*closed, *small_distances(legs_at(now))])}
     dense = margins(now)
     others = [dense[k] for k in (*iterated, *range(len(mechanism.legs), len(dense)))]
     return {"squares": pack([*closed, *others])}
@@ -149,7 +123,7 @@ def inverse_jacobian(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     if not is_served(robot, direct=True):
         figures = {"pivot": pack([1.0])[0], "gates": margins(now)}
         return {**found, "J": _inverse(now), **figures}
-    legs = _eliminated(now, Way(direct=True))
+    legs = legs_at(now, Way(direct=True))
     figures = {"pivot": pack([growth_figure(legs)])[0], "gates": small_margins(legs)}
     return {**found, "J": actuator_jacobian(legs), **figures}
 
@@ -247,19 +221,14 @@ def coordinate_motions(robot: Robot, x: Array, y: Array, dx: Array, ddx: Array) 
     now = configuration(robot, x, y)
     mechanism = now.mechanism
     chart, size = mechanism.chart, mechanism.chart_size
-    rest = y[:size]
+    r = y[:size]
     place = {rate: k for k, rate in enumerate(mechanism.w_rates)}
-    joints = np.zeros((mechanism.nw - robot.platform_nv, robot.motion.n))
-    for column, rate in enumerate(mechanism.independent):
-        if rate >= robot.platform_nv:
-            joints[place[rate] - robot.platform_nv, column] = 1.0
-    given = np.concatenate([chart.twists(x, rest), joints])
-    dependent = _chart_basis(mechanism, x, rest)
+    given, dependent = coordinate_selections(mechanism, x, r)
     system = equations(robot, now.motion)
-    found = respond(system, given, dependent)
-    u = found.u @ dx
+    response = respond(system, given, dependent)
+    u = response.u @ dx
     velocity = tree_velocity(robot, now.motion, u)
-    own = chart.drift(x, rest, dx, (found.dependent @ dx)[:size])
+    own = chart.drift(x, r, dx, (response.dependent @ dx)[:size])
     own = pack([*own, *(0.0,) * (mechanism.nw - robot.platform_nv)])
     w = list(mechanism.w_rates)
     right = closure_drift(robot, now.motion, velocity) + system.closures.jacobian[:, w] @ own
@@ -273,193 +242,3 @@ def coordinate_motions(robot: Robot, x: Array, y: Array, dx: Array, ddx: Array) 
         "v": pack([u[rate] for rate in mechanism.independent]),
         "a": pack([u_dot[rate] + own[place[rate]] for rate in mechanism.independent]),
     }
-
-
-def _chart_basis(mechanism: Mechanism, x: Array, rest: Array) -> Array:
-    """The nacelle's rates for unit rates of the dependent numbers of the pose and of dependent joints."""
-    robot, joints = mechanism.robot, selections(mechanism)[1]
-    basis = joints[:, joints.shape[1] - _width(robot, mechanism.dependent_joints) :]
-    if not mechanism.parasitic:
-        return basis
-    twists = mechanism.chart.dependent_twists(x, rest)
-    tail = np.zeros((mechanism.nw - robot.platform_nv, twists.shape[1]))
-    return np.concatenate([np.concatenate([twists, tail]), basis], axis=1)
-
-
-# ---- steps of Newton's iterations: (y, p) to (dy, error)
-
-
-def _largest(values: Sequence[Scalar]) -> Scalar:
-    largest: Scalar = 0.0
-    for value in values:
-        largest = maximum(largest, absolute(value))
-    return largest
-
-
-def _unit(quat: Array) -> Array:
-    return np.asarray(quat * divide(1.0, sqrt(dot(quat, quat))))
-
-
-def _turned(quat: Array, w: Array, *, before: bool) -> Array:
-    """Change of a quaternion turned by a small rotation, in the fixed axes (before) or in its own."""
-    small = pack([0.5 * w[0], 0.5 * w[1], 0.5 * w[2], 1.0])
-    return np.asarray(_unit(quat_product(small, quat) if before else quat_product(quat, small)) - quat)
-
-
-def _coordinate_steps(robot: Robot, joints: Sequence[int], q: Array, u: Array | Rates) -> list[Scalar]:
-    """Changes of the coordinates q of some joints at steps u of all rates."""
-    changes: list[Scalar] = []
-    start = 0
-    for j in joints:
-        rate = robot.platform_nv + robot.v_slices[j].start
-        for primitive in robot.joints[j].primitives:
-            if primitive is Primitive.BALL:
-                changes += list(
-                    _turned(q[start : start + 4], pack([u[rate + k] for k in range(3)]), before=False)
-                )
-            else:
-                changes.append(u[rate])
-            start, rate = start + primitive.nq, rate + primitive.nv
-    return changes
-
-
-@physics(y=of_unknowns, x=of_pose)
-def closing_step(robot: Robot, y: Array, x: Array) -> dict[str, Array]:
-    """A step of the unknowns y towards closed loops at the pose x, and what is open, over the size."""
-    now = configuration(robot, x, y)
-    mechanism = now.mechanism
-    basis = _chart_basis(mechanism, x, y[: mechanism.chart_size])
-    if is_served(robot) and applies(plan_of(robot), basis.shape[1]):
-        return _small_step(now, y, closing(_eliminated(now), basis))
-    system = equations(robot, now.motion)
-    nothing = np.zeros((mechanism.nw, 0))
-    found: Response = respond(system, nothing, basis, system.closures.residual, legs=mechanism.iterated_legs)
-    u = found.u[:, -1]
-    dy = [found.dependent[k, -1] for k in range(mechanism.chart_size)]
-    dy += _coordinate_steps(robot, mechanism.iterated_joints, y[mechanism.chart_size :], u)
-    rows = [
-        *mechanism.nacelle_rows,
-        *(row for k in mechanism.iterated_legs for row in mechanism.legs[k].rows),
-    ]
-    return {
-        "dy": pack(dy),
-        "error": _largest([system.closures.residual[row] / mechanism.row_scale[row] for row in rows]),
-    }
-
-
-def _small_step(now: Configuration, y: Array, found: Closing) -> dict[str, Array]:
-    """The step in the general form."""
-    robot, mechanism = now.robot, now.mechanism
-    dy = found.dependent.tolist()[: mechanism.chart_size]
-    start = mechanism.chart_size
-    for j in mechanism.iterated_joints:
-        q = y[start : start + robot.joints[j].nq]
-        if j in found.rods:
-            dy += list(_turned(q, found.rods[j], before=True))
-        else:
-            dy += _coordinate_steps(robot, (j,), q, found.rates)
-        start += len(q)
-    return {"dy": pack(dy), "error": _largest(found.open)}
-
-
-def _width(robot: Robot, joints: Sequence[int]) -> int:
-    return sum(robot.joints[j].nv for j in joints)
-
-
-def _open_by(wanted: Array, steps: Sequence[Step]) -> list[Scalar]:
-    """How far actuators are from wanted coordinates: radians (2 tan of half the angle) or metres."""
-    result: list[Scalar] = []
-    for value, step in zip(wanted, steps, strict=True):
-        if isinstance(step, Turn):
-            c, s = cos(value), sin(value)
-            result.append(2.0 * (s * step.c - c * step.s) / (1.0 + c * step.c + s * step.s))
-        else:
-            result.append(value - step)
-    return result
-
-
-@physics(x=of_pose, q=of_actuators)
-def forward_step(robot: Robot, x: Array, q: Array) -> dict[str, Array]:
-    """A step of the pose towards actuator coordinates q, for robots in closed form: J_r (q - q(x))."""
-    now = configuration(robot, x, np.zeros(0))
-    J = _inverse(now)
-    gap = _open_by(q, actuator_steps(robot, now.motion, now.steps))
-    right = pack(gap).reshape(-1, 1)
-    v = (solve(J, right) if J.shape[0] == J.shape[1] else eliminate(J, right).X)[:, 0]
-    dx: list[Scalar] = []
-    layout = now.mechanism.layout
-    for name in layout.x_names:
-        if layout.quaternion is not None and name == "qx":
-            dx += list(_turned(x[layout.quaternion], v[layout.angular], before=True))
-        elif layout.quaternion is None or name not in ("qy", "qz", "qw"):
-            dx.append(v[layout.v_index(name)])
-    return {"dy": pack(dx), "error": _largest(_over_size(robot, gap))}
-
-
-def _over_size(robot: Robot, gaps: Sequence[Scalar]) -> list[Scalar]:
-    """Gaps of the actuators as pure numbers."""
-    turns = [robot.joints[actuator.joint].primitives[0].turns for actuator in robot.actuators]
-    return [gap if turn else gap / robot.numeric.size for gap, turn in zip(gaps, turns, strict=True)]
-
-
-@physics(q=of_actuators)
-def sphere_forward(robot: Robot, q: Array) -> dict[str, Array]:
-    """The pose from the actuators where the legs' ends lie on spheres or circles; see `sphere`."""
-    x, gate = meet(robot, q)
-    return {"x": x, "gate": gate}
-
-
-def _pose_size(robot: Robot) -> int:
-    return 3 if robot.platform_nv == 3 else 7
-
-
-@physics(
-    y=lambda robot: (_pose_size(robot) + robot.nq,),
-    q=of_actuators,
-)
-def assembling_step(robot: Robot, y: Array, q: Array) -> dict[str, Array]:
-    """A step of the whole robot towards closed loops with its actuators held, for every robot.
-
-    Unknowns are the platform's pose (position, quat_xyzw) and the coordinates of all tree joints; those
-    of actuators are taken from q.
-    """
-    mechanism = mechanism_of(robot)
-    size = _pose_size(robot)
-    coordinates = list(y[size:])
-    for value, actuator in zip(q, robot.actuators, strict=True):
-        if actuator.joint < robot.tree:
-            coordinates[robot.q_slices[actuator.joint].start] = value
-    R = np.eye(3) if size == 3 else rotation_quat(y[3:7])
-    tree = pack(coordinates)
-    steps = steps_from_coordinates(robot, tree)
-    motion = motion_of_steps(robot, Pose(R, y[:3]), steps)
-    # Actuators where a loop is cut are held by further rows of their leg.
-    gaps = _open_by(q, actuator_steps(robot, motion, steps))
-    system, right = equations(robot, motion), []
-    rows = []
-    for leg, spins in zip(robot.legs, system.rows, strict=True):
-        held = closing_actuators(robot, leg.closures)
-        rows.append((*spins, *(joint_rate_row(robot, motion, robot.actuators[k].joint) for k in held)))
-        right.append((*(0.0,) * len(spins), *(-gaps[k] for k in held)))
-    system = Equations(mechanism, system.closures, tuple(rows))
-    basis = np.concatenate(selections(mechanism), axis=1)
-    nothing = np.zeros((mechanism.nw, 0))
-    u = respond(
-        system,
-        nothing,
-        basis,
-        system.closures.residual,
-        tuple(right),
-        frozen=locked_in_tree(robot),
-        hold=True,
-    ).u[:, -1]
-    dy = list(u[:3])
-    if size == 7:
-        dy += list(_turned(y[3:7], u[3:6], before=True))
-    changes = _coordinate_steps(robot, range(robot.tree), tree, u)
-    # An actuator's unknown moves to the value that was taken for it.
-    for k, (new, old) in enumerate(zip(coordinates, y[size:], strict=True)):
-        changes[k] = changes[k] + (new - old)
-    listed = [*mechanism.nacelle_rows, *(row for plan in mechanism.legs for row in plan.rows)]
-    open_loops = [system.closures.residual[row] / mechanism.row_scale[row] for row in listed]
-    return {"dy": pack([*dy, *changes]), "error": _largest([*open_loops, *_over_size(robot, gaps)])}

@@ -21,7 +21,7 @@ from nacelle.kinematics.mechanism.assembly import rate_scale
 from nacelle.kinematics.mechanism.mechanism import Mechanism
 from nacelle.kinematics.tree.configuration import Configuration
 from nacelle.kinematics.tree.least_squares import independence
-from nacelle.kinematics.tree.rates import Equations, equations, remaining_rows, selections
+from nacelle.kinematics.tree.rates import ClosureEquations, equations, remaining_rows, selections
 from nacelle.spatial.scalar import Array, Scalar, minimum, pack
 
 NEAR_MARGIN = 1e-7
@@ -60,7 +60,7 @@ def closed_form_margin(gates: tuple[Scalar, ...]) -> Scalar:
     return smallest
 
 
-def _of_leg(system: Equations, k: int, scale: Array) -> Scalar:
+def _of_leg(system: ClosureEquations, k: int, scale: Array) -> Scalar:
     """The margin of a leg from its own rows and rates."""
     mechanism = system.mechanism
     plan = mechanism.legs[k]

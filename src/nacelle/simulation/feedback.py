@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 
 from nacelle.errors import KinematicsError, did_you_mean
-from nacelle.kinematics.functions import closing_step, inverse_jacobian
+from nacelle.kinematics.functions import inverse_jacobian
+from nacelle.kinematics.iteration.newton_steps import closing_step
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.robot import Robot
 from nacelle.simulation.flow import flow, pose_of, state_size

@@ -15,7 +15,7 @@ from nacelle.dynamics import smallest
 from nacelle.dynamics.external import along_twist
 from nacelle.dynamics.friction import friction_options
 from nacelle.dynamics.state import state_at
-from nacelle.kinematics.functions import closing_step
+from nacelle.kinematics.iteration.newton_steps import closing_step
 from nacelle.kinematics.mechanism.chart import left_jacobian
 from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
 from nacelle.kinematics.shapes import of_actuators

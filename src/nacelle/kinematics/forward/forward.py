@@ -23,6 +23,7 @@ from nacelle.kinematics import functions
 from nacelle.kinematics.flags import Flag
 from nacelle.kinematics.forward import spheres as sphere
 from nacelle.kinematics.inverse import InverseKinematics, inverse_kinematics
+from nacelle.kinematics.iteration import newton_steps
 from nacelle.kinematics.iteration.branch import branch_of
 from nacelle.kinematics.iteration.continuation import (
     CLOSED,
@@ -144,7 +145,7 @@ def forward_kinematics(
     x = np.full((len(rows), mechanism.layout.nx), np.nan)
     iterations = np.zeros(len(rows), dtype=np.int64)
     if guess is None and sphere.applies(mechanism):
-        found = native(functions.sphere_forward, robot)(rows)
+        found = native(sphere.sphere_forward, robot)(rows)
         with np.errstate(invalid="ignore"):
             met = valid & (found["gate"] >= 0.0)
             flags |= np.where(met & (found["gate"] < _NEAR_GATE), int(Flag.NEAR_SINGULAR), 0)
@@ -192,7 +193,7 @@ class _Reduced:
 
     def __init__(self, mechanism: Mechanism) -> None:
         self.mechanism = mechanism
-        self.solver = native_newton(functions.forward_step, mechanism.robot)
+        self.solver = native_newton(newton_steps.forward_step, mechanism.robot)
         self.equations = Equations(self.solver, self._conditioning, pose_units(mechanism))
 
     # ---- unknowns and poses
@@ -402,7 +403,7 @@ class _Whole(_Reduced):
     def __init__(self, mechanism: Mechanism) -> None:
         self.mechanism = mechanism
         robot = mechanism.robot
-        self.solver = native_newton(functions.assembling_step, robot)
+        self.solver = native_newton(newton_steps.assembling_step, robot)
         self.size = 3 if robot.platform_nv == 3 else 7
         units = [robot.size] * 3 + [1.0] * (self.size - 3)
         for joint in robot.tree_joints:

@@ -14,10 +14,12 @@ import numpy as np
 
 from nacelle.kinematics.legs.sphere import driven_joint, leg_sphere
 from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
+from nacelle.kinematics.shapes import of_actuators
 from nacelle.kinematics.tree.spanning_tree import joint_steps
 from nacelle.model.leg import PLATFORM
 from nacelle.model.platform import AXES
 from nacelle.model.robot import Robot
+from nacelle.spatial.physics import physics
 from nacelle.spatial.scalar import Array, Scalar, cross, divide, dot, pack, sqrt
 
 
@@ -54,9 +56,11 @@ def _spheres(robot: Robot, q: Array) -> list[tuple[Array, Scalar]]:
     return result
 
 
-def meet(robot: Robot, q: Array) -> tuple[Array, Scalar]:
+@physics(q=of_actuators)
+def sphere_forward(robot: Robot, q: Array) -> dict[str, Array]:
     """The pose x (nx,) and a gate: below zero where the spheres do not meet, zero where they touch."""
-    return _meet(robot, q, _side(mechanism_of(robot)))
+    x, gate = _meet(robot, q, _side(mechanism_of(robot)))
+    return {"x": x, "gate": gate}
 
 
 @lru_cache(maxsize=64)

@@ -27,7 +27,7 @@ from nacelle.spatial.solve import solve
 
 
 @dataclass(frozen=True)
-class Equations:
+class ClosureEquations:
     """The closure equations of a robot at a configuration.
 
     Attributes:
@@ -41,7 +41,7 @@ class Equations:
     rows: tuple[tuple[Array, ...], ...]
 
 
-def equations(robot: Robot, motion: TreeMotion) -> Equations:
+def equations(robot: Robot, motion: TreeMotion) -> ClosureEquations:
     """Closure equations, and rows that set idle spins to zero: axis . w_body = 0."""
     mechanism = mechanism_of(robot)
     rows = tuple(
@@ -51,7 +51,7 @@ def equations(robot: Robot, motion: TreeMotion) -> Equations:
         )
         for plan in mechanism.legs
     )
-    return Equations(mechanism, closure_state(robot, motion), rows)
+    return ClosureEquations(mechanism, closure_state(robot, motion), rows)
 
 
 class Response(NamedTuple):
@@ -68,7 +68,7 @@ class Response(NamedTuple):
 
 
 def respond(
-    system: Equations,
+    system: ClosureEquations,
     given: Array,
     dependent: Array,
     right: Array | None = None,
@@ -146,7 +146,7 @@ def respond(
     return Response(np.stack([zero if row is None else row for row in result]), Z)
 
 
-def remaining_rows(system: Equations, dependent: Array) -> Array:
+def remaining_rows(system: ClosureEquations, dependent: Array) -> Array:
     """What the closures say of d unknown numbers of the nacelle (rows, d) without the legs' rates.
 
     Args:
@@ -181,6 +181,30 @@ def selections(mechanism: Mechanism) -> tuple[Array, Array]:
     dependent = np.zeros((mechanism.nw, len(mechanism.dependent)))
     for column, rate in enumerate(mechanism.dependent):
         dependent[place[rate], column] = 1.0
+    return given, dependent
+
+
+def chart_basis(mechanism: Mechanism, x: Array, r: Array) -> Array:
+    """(nw, d): w for unit rates of the dependent numbers r of the pose and of dependent joints."""
+    dependent = selections(mechanism)[1]
+    if not mechanism.parasitic:
+        return dependent
+    m = mechanism.robot.platform_nv
+    twists = mechanism.chart.dependent_twists(x, r)
+    joints = [k for k, rate in enumerate(mechanism.dependent) if rate >= m]
+    tail = np.zeros((mechanism.nw - m, twists.shape[1]))
+    return np.concatenate([np.concatenate([twists, tail]), dependent[:, joints]], axis=1)
+
+
+def coordinate_selections(mechanism: Mechanism, x: Array, r: Array) -> tuple[Array, Array]:
+    """The bases of `respond` for rates of the coordinates in x, and of what depends on them.
+
+    For a quaternion the rates are the angular velocity. They differ from `selections` with parasitic motion,
+    where V_p = B x' + D r' (`nacelle.kinematics.mechanism.chart`).
+    """
+    given, dependent = selections(mechanism)[0], chart_basis(mechanism, x, r)
+    if mechanism.parasitic:
+        given = np.concatenate([mechanism.chart.twists(x, r), given[mechanism.robot.platform_nv :]])
     return given, dependent
 
 
