@@ -60,7 +60,8 @@ if TYPE_CHECKING:
     from nacelle.export.export import Export, export
     from nacelle.kinematics.along import along
     from nacelle.kinematics.flags import Flag
-    from nacelle.kinematics.forward.forward import Assemblies, ForwardKinematics, forward_kinematics
+    from nacelle.kinematics.forward.assemblies import Assemblies
+    from nacelle.kinematics.forward.forward import ForwardKinematics, forward_kinematics
     from nacelle.kinematics.inverse import BodyPoses, InverseKinematics, inverse_kinematics
     from nacelle.kinematics.jacobian import (
         Jacobian,
@@ -300,7 +301,8 @@ _MODULES = {
     "nacelle.kinematics.mechanism.check": ("Check",),
     "nacelle.kinematics.mechanism.dependent": ("dependent_coordinates",),
     "nacelle.kinematics.flags": ("Flag",),
-    "nacelle.kinematics.forward.forward": ("Assemblies", "ForwardKinematics", "forward_kinematics"),
+    "nacelle.kinematics.forward.assemblies": ("Assemblies",),
+    "nacelle.kinematics.forward.forward": ("ForwardKinematics", "forward_kinematics"),
     "nacelle.kinematics.inverse": ("BodyPoses", "InverseKinematics", "inverse_kinematics"),
     "nacelle.kinematics.jacobian": (
         "Jacobian",

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.kinematics import functions
 from nacelle.kinematics.general.closing import applies
 from nacelle.kinematics.general.plan import plan_of
 from nacelle.kinematics.iteration import newton_steps
@@ -63,7 +62,7 @@ def test_step(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
         after = newton_steps.closing_step(robot, y0 + np.asarray(step["dy"], dtype=float), x)
         left.append(float(after["error"]) / float(step["error"]))
         with monkeypatch.context() as patched:
-            patched.setattr(functions, "applies", lambda *_: False)
+            patched.setattr(newton_steps, "applies", lambda *_: False)
             dense = newton_steps.closing_step(robot, y0, x)
         size = np.max(np.abs(np.asarray(dense["dy"], dtype=float)))
         off = np.abs(np.asarray(step["dy"] - dense["dy"], dtype=float))

@@ -26,7 +26,7 @@ from nacelle.errors import NacelleError, did_you_mean
 from nacelle.progress import task
 
 if TYPE_CHECKING:
-    from nacelle.kinematics.forward.forward import Assemblies
+    from nacelle.kinematics.forward.assemblies import Assemblies
     from nacelle.kinematics.inverse import InverseKinematics
     from nacelle.model.joint import Joint
     from nacelle.model.robot import Robot

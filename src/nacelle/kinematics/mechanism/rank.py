@@ -9,7 +9,6 @@ from nacelle.spatial.scalar import Array
 # Singular values below this part of the largest count as zero: closures hold to 1e-15, so true zeros
 # come out below 1e-13, and a generic pose keeps the others well above.
 RANK_TOLERANCE = 1e-8
-
 # Scaled matrices have entries of order one; a matrix below this is nothing but rounding.
 _UNIT = 1e-3
 

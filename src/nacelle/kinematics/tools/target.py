@@ -41,15 +41,11 @@ from nacelle.spatial.rotation_path import (
 from nacelle.spatial.scalar import Array
 
 _ITERATIONS = 60
-
 _HALVINGS = 12
-
 # The longest step of an iteration: rad, or parts of the robot's size.
 _LONGEST = 0.3
-
 # What may be left open where a pose is given out: rad, or parts of the robot's size.
 _CLOSED = 1e-10
-
 # Singular values below this part of the largest are directions in which the tool does not move.
 _RANK = 1e-9
 
