@@ -34,7 +34,7 @@ from nacelle.dynamics.friction import friction_options
 from nacelle.dynamics.inverse import inverse_dynamics, rates_of
 from nacelle.dynamics.state import state_at
 from nacelle.errors import KinematicsError
-from nacelle.kinematics.actuation import actuator_drifts, actuator_rows
+from nacelle.kinematics.actuation import actuator_biases, actuator_rows
 from nacelle.kinematics.flags import failed
 from nacelle.kinematics.functions import inverse_jacobian
 from nacelle.kinematics.iteration.newton_steps import closing_step
@@ -234,7 +234,7 @@ def balance_derivatives(
         if geometry:
             found["A_parameters"] = tape.by_parameters(A @ z, p, geometry)
     if active:
-        drift = actuator_drifts(robot, state.now.motion, state.moving.velocity, state.moving.drift)
+        drift = actuator_biases(robot, state.now.motion, state.moving.velocity, state.moving.bias)
         rates = A @ a + pack(drift)
         found |= {"active": rates, "active_pose": tape.by_pose(rates), "active_twist": tape.by(rates, v)}
         found["turn"] = tape.turn(v)

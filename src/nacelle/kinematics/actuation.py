@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from nacelle.kinematics.tree.closure import closure_frames, slip_drift
+from nacelle.kinematics.tree.closure import closure_frames, slip_bias
 from nacelle.kinematics.tree.spanning_tree import Step, TreeMotion, TreeVelocity, Turn
 from nacelle.model.joint import JointKind
 from nacelle.model.robot import Robot
@@ -50,7 +50,7 @@ def actuator_steps(robot: Robot, motion: TreeMotion, steps: Sequence[Step]) -> l
     return result
 
 
-def rate_drift(robot: Robot, motion: TreeMotion, velocity: TreeVelocity, index: int) -> Scalar:
+def rate_bias(robot: Robot, motion: TreeMotion, velocity: TreeVelocity, index: int) -> Scalar:
     """Acceleration of a revolute or prismatic joint at constant rates of the tree: zero in the tree."""
     if index < robot.tree:
         return 0.0
@@ -58,24 +58,24 @@ def rate_drift(robot: Robot, motion: TreeMotion, velocity: TreeVelocity, index: 
     first, _ = closure_frames(joint, motion)
     z = first.R[:, 2]
     if joint.kind is not JointKind.REVOLUTE:
-        return dot(z, slip_drift(joint, motion, velocity))
+        return dot(z, slip_bias(joint, motion, velocity))
     V1, V2 = velocity.twists[joint.predecessor], velocity.twists[joint.successor]
-    A1, A2 = velocity.drifts[joint.predecessor], velocity.drifts[joint.successor]
+    A1, A2 = velocity.biases[joint.predecessor], velocity.biases[joint.successor]
     return dot(z, A2[3:] - A1[3:]) + dot(cross(V1[3:], z), V2[3:] - V1[3:])
 
 
-def actuator_drifts(robot: Robot, motion: TreeMotion, velocity: TreeVelocity, drift: Array) -> list[Scalar]:
+def actuator_biases(robot: Robot, motion: TreeMotion, velocity: TreeVelocity, bias: Array) -> list[Scalar]:
     """Accelerations of the actuators where dv/dt = 0.
 
     Args:
         robot: the robot.
         motion: poses of bodies.
         velocity: their twists, and derivatives at constant rates.
-        drift: derivatives of the tree's rates where dv/dt = 0.
+        bias: derivatives of the tree's rates where dv/dt = 0.
     """
     return [
-        joint_rate_row(robot, motion, actuator.joint) @ drift
-        + rate_drift(robot, motion, velocity, actuator.joint)
+        joint_rate_row(robot, motion, actuator.joint) @ bias
+        + rate_bias(robot, motion, velocity, actuator.joint)
         for actuator in robot.actuators
     ]
 

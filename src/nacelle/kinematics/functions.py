@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from nacelle.kinematics.actuation import (
-    actuator_drifts,
+    actuator_biases,
     actuator_rows,
     actuator_steps,
 )
@@ -22,7 +22,7 @@ from nacelle.kinematics.general.plan import is_served, plan_of
 from nacelle.kinematics.iteration.branch import branch_numbers
 from nacelle.kinematics.margins import closed_form_margin, margins
 from nacelle.kinematics.shapes import of_pose, of_twist, of_unknowns
-from nacelle.kinematics.tree.closure import closure_drift
+from nacelle.kinematics.tree.closure import closure_bias
 from nacelle.kinematics.tree.configuration import Configuration, configuration
 from nacelle.kinematics.tree.rates import (
     coordinate_selections,
@@ -30,7 +30,7 @@ from nacelle.kinematics.tree.rates import (
     moving,
     rate_map,
     respond,
-    spin_drifts,
+    spin_biases,
 )
 from nacelle.kinematics.tree.spanning_tree import (
     coordinates_from_steps,
@@ -178,12 +178,12 @@ def body_motions(robot: Robot, x: Array, y: Array, v: Array, a: Array) -> dict[s
     """Twists and their derivatives of all bodies at their origins, [v; w] and [dv/dt; dw/dt] in base axes."""
     now = configuration(robot, x, y)
     state = moving(now, v)
-    u_dot = state.U @ a + state.drift
+    u_dot = state.U @ a + state.bias
     twists, rates = [], []
     for k, pose in enumerate(now.motion.poses):
         V = state.velocity.twists[k]
         movers = now.motion.movers[k]
-        A = state.velocity.drifts[k] + now.motion.columns[:, movers] @ u_dot[movers]
+        A = state.velocity.biases[k] + now.motion.columns[:, movers] @ u_dot[movers]
         twists.append(pack([*point_velocity(V, pose.p), *V[3:]]))
         rates.append(pack([*point_acceleration(V, A, pose.p), *A[3:]]))
     return {
@@ -200,14 +200,14 @@ def joint_motions(robot: Robot, x: Array, y: Array, v: Array, a: Array) -> dict[
     state = moving(now, v)
     m = robot.platform_nv
     rows = actuator_rows(robot, now.motion)
-    drifts = actuator_drifts(robot, now.motion, state.velocity, state.drift)
+    biases = actuator_biases(robot, now.motion, state.velocity, state.bias)
     return {
         "q": now.q,
         "rate": state.u[m:],
-        "acceleration": (state.U @ a + state.drift)[m:],
+        "acceleration": (state.U @ a + state.bias)[m:],
         "active": _active(now),
         "active_rate": rows @ state.u,
-        "active_acceleration": (rows @ state.U) @ a + pack(drifts),
+        "active_acceleration": (rows @ state.U) @ a + pack(biases),
         "gates": margins(now),
     }
 
@@ -216,7 +216,7 @@ def joint_motions(robot: Robot, x: Array, y: Array, v: Array, a: Array) -> dict[
 def coordinate_motions(robot: Robot, x: Array, y: Array, dx: Array, ddx: Array) -> dict[str, Array]:
     """The reduced twist and its derivative from the rates of the coordinates in x, with parasitic motion.
 
-    V_p = B x' + D r', r the dependent numbers; the derivative has the drift of the chart beside.
+    V_p = B x' + D r', r the dependent numbers; the derivative has the bias of the chart beside.
     """
     now = configuration(robot, x, y)
     mechanism = now.mechanism
@@ -228,15 +228,15 @@ def coordinate_motions(robot: Robot, x: Array, y: Array, dx: Array, ddx: Array) 
     response = respond(system, given, dependent)
     u = response.u @ dx
     velocity = tree_velocity(robot, now.motion, u)
-    own = chart.drift(x, r, dx, (response.dependent @ dx)[:size])
+    own = chart.twist_bias(x, r, dx, (response.dependent @ dx)[:size])
     own = pack([*own, *(0.0,) * (mechanism.nw - robot.platform_nv)])
     w = list(mechanism.w_rates)
-    right = closure_drift(robot, now.motion, velocity) + system.closures.jacobian[:, w] @ own
+    right = closure_bias(robot, now.motion, velocity) + system.closures.jacobian[:, w] @ own
     rows_right = tuple(
         tuple(value + row[w] @ own for value, row in zip(values, rows, strict=True))
-        for values, rows in zip(spin_drifts(mechanism, now.motion, velocity), system.rows, strict=True)
+        for values, rows in zip(spin_biases(mechanism, now.motion, velocity), system.rows, strict=True)
     )
-    again = respond(system, given, dependent, right, rows_right).u
+    again = respond(system, given, dependent, right=right, rows_right=rows_right).u
     u_dot = again[:, :-1] @ ddx + again[:, -1]
     return {
         "v": pack([u[rate] for rate in mechanism.independent]),

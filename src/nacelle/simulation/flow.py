@@ -16,7 +16,6 @@ from nacelle.dynamics.external import along_twist
 from nacelle.dynamics.friction import friction_options
 from nacelle.dynamics.state import state_at
 from nacelle.kinematics.iteration.newton_steps import closing_step
-from nacelle.kinematics.mechanism.chart import left_jacobian
 from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
 from nacelle.kinematics.shapes import of_actuators
 from nacelle.kinematics.tree.configuration import configuration
@@ -25,6 +24,7 @@ from nacelle.model.joint import Primitive
 from nacelle.model.robot import Robot
 from nacelle.spatial.physics import physics
 from nacelle.spatial.rotation import quat_product
+from nacelle.spatial.rotation_vector import left_jacobian
 from nacelle.spatial.scalar import Array, Scalar, cos, dot, pack, sin, sqrt, where
 from nacelle.spatial.solve import solve
 

@@ -62,7 +62,7 @@ def equilibrium(
     """
     state = state_at(robot, x, y, v)
     motion = state.now.motion
-    u_dot = state.moving.U @ a + state.moving.drift
+    u_dot = state.moving.U @ a + state.moving.bias
     inertial = body_wrenches(state, u_dot, {})
     needs = [np.zeros(6)]
     for body in range(1, len(robot.bodies)):

@@ -28,7 +28,7 @@ from nacelle.kinematics.general.plan import is_served, plan_of
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.shapes import of_actuators, of_pose, of_unknowns
 from nacelle.kinematics.tree.configuration import Configuration, configuration
-from nacelle.kinematics.tree.least_squares import eliminate
+from nacelle.kinematics.tree.least_squares import least_squares
 from nacelle.kinematics.tree.rates import (
     ClosureEquations,
     chart_basis,
@@ -106,7 +106,7 @@ def closing_step(robot: Robot, y: Array, x: Array) -> dict[str, Array]:
         return _small_step(now, y, closing(legs_at(now), basis))
     system = equations(robot, now.motion)
     nothing = np.zeros((mechanism.nw, 0))
-    response = respond(system, nothing, basis, system.closures.residual, legs=mechanism.iterated_legs)
+    response = respond(system, nothing, basis, right=system.closures.residual, legs=mechanism.iterated_legs)
     u = response.u[:, -1]
     dy = [response.dependent[k, -1] for k in range(mechanism.chart_size)]
     dy += _coordinate_steps(robot, mechanism.iterated_joints, y[mechanism.chart_size :], u)
@@ -154,7 +154,7 @@ def forward_step(robot: Robot, x: Array, q: Array) -> dict[str, Array]:
     J = _inverse(now)
     gap = _open_by(q, actuator_steps(robot, now.motion, now.steps))
     right = pack(gap).reshape(-1, 1)
-    v = (solve(J, right) if J.shape[0] == J.shape[1] else eliminate(J, right).X)[:, 0]
+    v = (solve(J, right) if J.shape[0] == J.shape[1] else least_squares(J, right).X)[:, 0]
     dx: list[Scalar] = []
     layout = now.mechanism.layout
     for name in layout.x_names:
@@ -210,8 +210,8 @@ def assembling_step(robot: Robot, y: Array, q: Array) -> dict[str, Array]:
         system,
         nothing,
         basis,
-        system.closures.residual,
-        tuple(right),
+        right=system.closures.residual,
+        rows_right=tuple(right),
         frozen=locked_in_tree(robot),
         hold=True,
     ).u[:, -1]

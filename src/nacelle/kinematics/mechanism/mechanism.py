@@ -151,14 +151,14 @@ class Mechanism:
     @cached_property
     def reference(self) -> tuple[Array, Array]:
         """The reference pose as (x, y)."""
-        x, rest = self.chart.coordinates(self.assembly.platform)
+        x, r = self.chart.coordinates(self.assembly.platform)
         for name in self.robot.motion.joint_names:
             x[self.layout.x_index(name)] = self.assembly.q[self.robot.q_slices[self.robot.joint(name)]][0]
-        return x, self.unknowns(rest, self.assembly.q)
+        return x, self.unknowns(r, self.assembly.q)
 
-    def unknowns(self, rest: Array, q: Array) -> Array:
-        """Collect y (..., ny) from the dependent numbers of poses and the tree's coordinates (..., nq)."""
-        parts = [rest] if self.parasitic else []
+    def unknowns(self, r: Array, q: Array) -> Array:
+        """Collect y (..., ny) from the dependent numbers r of poses and the tree's coordinates (..., nq)."""
+        parts = [r] if self.parasitic else []
         parts += [q[..., self.robot.q_slices[j]] for j in self.iterated_joints]
         return np.concatenate(parts, axis=-1) if parts else np.zeros((*q.shape[:-1], 0))
 
@@ -184,21 +184,21 @@ def mechanism_of(robot: Robot) -> Mechanism:
 def _mechanism(robot: Robot, names: tuple[str, ...]) -> Mechanism:
     del names  # only tells robots apart
     with np.errstate(all="ignore"):
-        found = require_assembly(robot)
-        moves = mobility(robot, found)
+        assembly = require_assembly(robot)
+        moves = mobility(robot, assembly)
         if not moves.fits:
             raise KinematicsError(
                 f"the motion {robot.motion.name} of {robot.name} does not fit: it has {robot.motion.n} "
                 f"coordinates, {moves.motion_words()}"
             )
-        return _analyse(robot, found, moves)
+        return _analyse(robot, assembly, moves)
 
 
-def _analyse(robot: Robot, found: Assembly, moves: Mobility) -> Mechanism:
+def _analyse(robot: Robot, assembly: Assembly, moves: Mobility) -> Mechanism:
     scale = row_scale(robot)
-    poses = [found.closures, *(state for _, state in generic_poses(robot, found))]
+    poses = [assembly.closures, *(state for _, state in generic_poses(robot, assembly))]
     J = np.stack([state.jacobian / scale[:, None] for state in poses])
-    rows = found.closures.rows
+    rows = assembly.closures.rows
 
     names = robot.motion.joint_names
     dependent = rates_of(robot, tuple(j for j in robot.nacelle.joints if robot.joints[j].name not in names))
@@ -225,23 +225,23 @@ def _analyse(robot: Robot, found: Assembly, moves: Mobility) -> Mechanism:
     for leg in robot.legs:
         rates = rates_of(robot, leg.joints)
         listed = rows_of(leg.closures)
-        spins = _spins(robot, leg, moves, J[-1][list(listed)][:, list(rates)], found)
-        recipe = None if parasitic else _recipe(robot, leg, found)
+        spins = _spins(robot, leg, moves, J[-1][list(listed)][:, list(rates)], assembly)
+        recipe = None if parasitic else _recipe(robot, leg, assembly)
         # Rates that few equations feel are eliminated first, which keeps the others sparse.
         felt = np.count_nonzero(np.max(np.abs(J[:, list(listed)][:, :, list(rates)]), axis=0) > 1e-11, axis=0)
         rates = tuple(rates[k] for k in np.argsort(felt, kind="stable"))
         legs.append(LegPlan(recipe, rates, listed, spins))
-    return Mechanism(robot, found, moves, tuple(legs), parasitic, nacelle_rows, scale)
+    return Mechanism(robot, assembly, moves, tuple(legs), parasitic, nacelle_rows, scale)
 
 
-def _spins(robot: Robot, leg: Leg, moves: Mobility, M: Array, found: Assembly) -> tuple[Spin, ...]:
+def _spins(robot: Robot, leg: Leg, moves: Mobility, M: Array, assembly: Assembly) -> tuple[Spin, ...]:
     """Idle spins of a leg's bodies, as many as its closures leave rates undetermined."""
     missing = M.shape[1] - rank_of(M)
     chosen: list[Spin] = []
     stacked = M
     for spin in moves.spinning:
         if missing and spin.body in leg.bodies:
-            row = spin_row(robot, found, spin)[list(rates_of(robot, leg.joints))]
+            row = spin_row(robot, assembly, spin)[list(rates_of(robot, leg.joints))]
             if rank_of(np.vstack([stacked, row])) > rank_of(stacked):
                 stacked = np.vstack([stacked, row])
                 chosen.append(spin)
@@ -254,17 +254,17 @@ def _spins(robot: Robot, leg: Leg, moves: Mobility, M: Array, found: Assembly) -
     return tuple(chosen)
 
 
-def spin_row(robot: Robot, found: Assembly, spin: Spin) -> Array:
+def spin_row(robot: Robot, assembly: Assembly, spin: Spin) -> Array:
     """The spin of a body as a row over the rates of the tree."""
-    axis = found.motion.poses[spin.body].R @ np.array(spin.axis)
-    return np.asarray(axis @ found.motion.jacobian(spin.body)[3:])
+    axis = assembly.motion.poses[spin.body].R @ np.array(spin.axis)
+    return np.asarray(axis @ assembly.motion.jacobian(spin.body)[3:])
 
 
-def _recipe(robot: Robot, leg: Leg, found: Assembly) -> Recipe | None:
+def _recipe(robot: Robot, leg: Leg, assembly: Assembly) -> Recipe | None:
     """The closed form of a leg on the branch of the reference, if it has one."""
-    poses = dict(enumerate(found.motion.poses))
-    wanted = {j: found.q[robot.q_slices[j]] for j in leg.joints}
-    for recipe in recipes(robot, leg, found.q):
+    poses = dict(enumerate(assembly.motion.poses))
+    wanted = {j: assembly.q[robot.q_slices[j]] for j in leg.joints}
+    for recipe in recipes(robot, leg, assembly.q):
         solution = solve_leg(robot, leg, recipe, poses)
         error = 0.0
         for j, steps in solution.steps.items():

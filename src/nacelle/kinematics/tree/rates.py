@@ -1,11 +1,15 @@
 """All rates from the reduced twist: after positions everything is linear.
 
-    u = U(x) v,    du/dt = U dv/dt + drift(x, v)
+    u = U(x) v,    du/dt = U dv/dt + bias(x, v)
 
-Each leg l satisfies M_l u_l + N_l w = 0 (its closures) and idle spins are zero; the dependent entries of w
-satisfy what the legs and the nacelle's own loops leave over. The same elimination gives the drift of the
-accelerations (right-hand side: second derivatives at constant rates) and the steps of Newton's iteration
-(right-hand side: what is left open).
+u are the rates of the tree, w those of the nacelle among them (`Mechanism`). Each leg l satisfies
+M_l u_l + N_l w = 0 (its closures) and idle spins are zero; the dependent entries of w satisfy what the legs
+and the nacelle's own loops leave over. Split w = G g + D z into given numbers g and dependent ones z:
+
+    u_l = -M_l^+ N_l (G g + D z),     (1 - M_l M_l^+) N_l (G g + D z) = 0 over all l gives z
+
+The same elimination gives the bias of the accelerations (right-hand side: second derivatives at constant
+rates) and the steps of Newton's iteration (right-hand side: what is left open).
 """
 
 from __future__ import annotations
@@ -17,9 +21,9 @@ from typing import NamedTuple
 import numpy as np
 
 from nacelle.kinematics.mechanism.mechanism import LegPlan, Mechanism, mechanism_of
-from nacelle.kinematics.tree.closure import ClosureState, closure_drift, closure_state
+from nacelle.kinematics.tree.closure import ClosureState, closure_bias, closure_state
 from nacelle.kinematics.tree.configuration import Configuration
-from nacelle.kinematics.tree.least_squares import eliminate
+from nacelle.kinematics.tree.least_squares import least_squares
 from nacelle.kinematics.tree.spanning_tree import TreeMotion, TreeVelocity, tree_velocity
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array, Scalar, dot, product
@@ -71,6 +75,7 @@ def respond(
     system: ClosureEquations,
     given: Array,
     dependent: Array,
+    *,
     right: Array | None = None,
     rows_right: tuple[tuple[Scalar, ...], ...] | None = None,
     frozen: frozenset[int] = frozenset(),
@@ -122,14 +127,14 @@ def respond(
                 values: Sequence[Scalar] = (0.0,) * len(more) if rows_right is None else rows_right[k]
                 S = np.concatenate([S, np.array(values).reshape(-1, 1)], axis=1)
             N = np.concatenate([N, S])
-        X, rest = eliminate(np.asarray(M), N) if rates else (np.zeros((0, N.shape[1])), N)
+        X, remaining = least_squares(np.asarray(M), N) if rates else (np.zeros((0, N.shape[1])), N)
         solved.append((plan, X))
         if legs_decide:
-            left.append(rest)
+            left.append(remaining)
     columns = n + extra
     if d:
         stacked = np.concatenate(left)
-        Z = -eliminate(stacked[:, :d], stacked[:, d:]).X
+        Z = -least_squares(stacked[:, :d], stacked[:, d:]).X
     else:
         Z = np.zeros((0, columns))
     result: list[Array | None] = [None] * J.shape[1]
@@ -168,7 +173,7 @@ def remaining_rows(system: ClosureEquations, dependent: Array) -> Array:
         if more:
             M = np.concatenate([M, np.stack(more)[:, list(plan.rates)]])
             N = np.concatenate([N, np.stack(more)[:, w] @ dependent])
-        left.append(eliminate(np.asarray(M), N).left if plan.rates else N)
+        left.append(least_squares(np.asarray(M), N).left if plan.rates else N)
     return np.concatenate(left)
 
 
@@ -220,13 +225,13 @@ class Moving:
     Attributes:
         U: rates of the tree from the reduced twist (rates, n).
         u: rates of the tree.
-        drift: their derivatives where dv/dt = 0.
+        bias: their derivatives where dv/dt = 0.
         velocity: twists of all bodies and their derivatives at constant rates.
     """
 
     U: Array
     u: Array
-    drift: Array
+    bias: Array
     velocity: TreeVelocity
 
 
@@ -238,19 +243,19 @@ def moving(now: Configuration, v: Array) -> Moving:
     U = respond(system, given, dependent).u
     u = U @ v
     velocity = tree_velocity(robot, now.motion, u)
-    right = closure_drift(robot, now.motion, velocity)
-    rows_right = spin_drifts(mechanism, now.motion, velocity)
-    extended = respond(system, given, dependent, right, rows_right).u
+    right = closure_bias(robot, now.motion, velocity)
+    rows_right = spin_biases(mechanism, now.motion, velocity)
+    extended = respond(system, given, dependent, right=right, rows_right=rows_right).u
     return Moving(U, u, extended[:, -1], velocity)
 
 
-def spin_drifts(
+def spin_biases(
     mechanism: Mechanism, motion: TreeMotion, velocity: TreeVelocity
 ) -> tuple[tuple[Scalar, ...], ...]:
     """Derivatives of the idle spins of each leg at constant rates: axis . dw/dt."""
     return tuple(
         tuple(
-            dot(product(motion.poses[spin.body].R, np.array(spin.axis)), velocity.drifts[spin.body][3:])
+            dot(product(motion.poses[spin.body].R, np.array(spin.axis)), velocity.biases[spin.body][3:])
             for spin in plan.spins
         )
         for plan in mechanism.legs
