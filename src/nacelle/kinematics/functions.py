@@ -119,13 +119,13 @@ def distances(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
 def inverse_jacobian(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """Coordinates of the actuators, and J_r^-1 (actuators, n): their rates from the reduced twist."""
     now = configuration(robot, x, y)
-    found = {"q": _active(now)}
+    positions = {"q": _active(now)}
     if not is_served(robot, direct=True):
         figures = {"pivot": pack([1.0])[0], "gates": margins(now)}
-        return {**found, "J": _inverse(now), **figures}
+        return {**positions, "J": _inverse(now), **figures}
     legs = legs_at(now, Way(direct=True))
     figures = {"pivot": pack([growth_figure(legs)])[0], "gates": small_margins(legs)}
-    return {**found, "J": actuator_jacobian(legs), **figures}
+    return {**positions, "J": actuator_jacobian(legs), **figures}
 
 
 @physics(x=of_pose, y=of_unknowns)

@@ -84,8 +84,8 @@ class InverseKinematics:
     @cached_property
     def bodies(self) -> BodyPoses:
         """Poses of all bodies."""
-        found = native(functions.body_poses, self.robot)(self.x, self.y)
-        return BodyPoses(found["R"], found["p"])
+        poses = native(functions.body_poses, self.robot)(self.x, self.y)
+        return BodyPoses(poses["R"], poses["p"])
 
     def joint(self, name: str) -> Array:
         """Coordinates (..., nq) of a joint by name, in the tree or a closure: rad, m, quat_xyzw."""
@@ -138,9 +138,9 @@ def inverse_kinematics(
     poses, valid = checked_poses(robot, x)
     y, branch = unknowns(mechanism_of(robot), poses, start_of(robot, guess), follow=follow)
     flags = np.where(valid, branch, int(Flag.INVALID))
-    found = native(functions.joint_positions, robot)(poses, y)
-    found = strengthened(robot, found, (poses, y), flags)
-    q, active, margins = found["q"], found["active"], found["gates"]
+    outputs = native(functions.joint_positions, robot)(poses, y)
+    outputs = strengthened(robot, outputs, (poses, y), flags)
+    q, active, margins = outputs["q"], outputs["active"], outputs["gates"]
     flags |= margin_flags(margins, flags)
     flags |= np.where(np.all(np.isfinite(q), axis=-1) | failed(flags), 0, int(Flag.SINGULAR))
     bad = failed(flags)

@@ -96,8 +96,8 @@ def judged(robot: Robot, states: States) -> Jacobian:
     Raises:
         SingularError: as `nacelle.jacobian` does.
     """
-    poses, y, found, flags = states
-    inverse = found["J"]
+    poses, y, outputs, flags = states
+    inverse = outputs["J"]
     scaled = scaled_inverse(robot, inverse)
     square = inverse.shape[-1] == inverse.shape[-2]
     with np.errstate(all="ignore"):
@@ -178,8 +178,8 @@ def leg_jacobians(robot: Robot, x: Any) -> list[LegJacobian]:
     """
     if np.ndim(x) != 1:
         raise KinematicsError(f"leg_jacobians takes one pose (nx,), got the shape {np.shape(x)}")
-    found = inverse_kinematics(robot, x, limits=False)
-    now = configuration(robot, found.x, found.y)
+    solution = inverse_kinematics(robot, x, limits=False)
+    now = configuration(robot, solution.x, solution.y)
     result = []
     for leg in robot.legs:
         ends = [robot.joints[c] for c in leg.closures if robot.joints[c].successor not in leg.bodies]

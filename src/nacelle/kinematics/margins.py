@@ -39,17 +39,17 @@ def margin_names(mechanism: Mechanism) -> tuple[str, ...]:
 def margins(now: Configuration) -> Array:
     """The margins (legs,), or (legs + 1,) where the nacelle has dependent coordinates."""
     mechanism = now.mechanism
-    found = [closed_form_margin(gates) for gates in now.gates]
+    values = [closed_form_margin(gates) for gates in now.gates]
     if mechanism.closed_form:
-        return pack(found)
+        return pack(values)
     system = equations(now.robot, now.motion)
     scale = rate_scale(now.robot.numeric)
     for k in mechanism.iterated_legs:
-        found[k] = _of_leg(system, k, scale)
+        values[k] = _of_leg(system, k, scale)
     if mechanism.dependent:
         rows = remaining_rows(system, selections(mechanism)[1])
-        found.append(independence(rows, scale[list(mechanism.dependent)]))
-    return pack(found)
+        values.append(independence(rows, scale[list(mechanism.dependent)]))
+    return pack(values)
 
 
 def closed_form_margin(gates: tuple[Scalar, ...]) -> Scalar:

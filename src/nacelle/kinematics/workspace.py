@@ -211,12 +211,14 @@ def workspace(
     with task(f"{len(rows)} poses of {robot.name}") as report:
         for first in range(0, len(rows), _BLOCK):
             part = slice(first, first + _BLOCK)
-            found = inverse_kinematics(robot, rows[part])
-            flags[part] = found.flags
+            solution = inverse_kinematics(robot, rows[part])
+            flags[part] = solution.flags
             if conditioned:
-                J = native(functions.inverse_jacobian, robot)(found.x, found.y)["J"]
-                figure[part] = np.where(failed(found.flags), np.nan, conditioning(scaled_inverse(robot, J)))
-            report((first + len(found.flags)) / len(rows))
+                J = native(functions.inverse_jacobian, robot)(solution.x, solution.y)["J"]
+                figure[part] = np.where(
+                    failed(solution.flags), np.nan, conditioning(scaled_inverse(robot, J))
+                )
+            report((first + len(solution.flags)) / len(rows))
     return Workspace(robot, names, tuple(values), start, flags.reshape(shape), figure.reshape(shape), tool)
 
 

@@ -104,11 +104,11 @@ def forward_kinematics(
     x = np.full((len(rows), mechanism.layout.nx), np.nan)
     iterations = np.zeros(len(rows), dtype=np.int64)
     if guess is None and applies(mechanism):
-        found = native(sphere_forward, robot)(rows)
+        outputs = native(sphere_forward, robot)(rows)
         with np.errstate(invalid="ignore"):
-            met = valid & (found["gate"] >= 0.0)
-            flags |= np.where(met & (found["gate"] < _NEAR_GATE), int(Flag.NEAR_SINGULAR), 0)
-        x[met] = found["x"][met]
+            met = valid & (outputs["gate"] >= 0.0)
+            flags |= np.where(met & (outputs["gate"] < _NEAR_GATE), int(Flag.NEAR_SINGULAR), 0)
+        x[met] = outputs["x"][met]
         flags |= np.where(met | ~valid, 0, int(Flag.UNREACHABLE))
         # Spheres meet on both sides of a leg's own singularity.
         flags[met] |= np.where(_same_modes(mechanism, x[met], rows[met]), 0, int(Flag.OTHER_BRANCH))
@@ -145,8 +145,8 @@ def forward_kinematics(
 
 def _same_modes(mechanism: Mechanism, x: Array, q: Array) -> Array:
     """Whether legs in closed form are on the side of their singularities that the reference is on (N,)."""
-    found = native(functions.actuator_positions, mechanism.robot)(x, np.zeros((len(x), 0)))
-    off = found["q"] - unwound(mechanism.robot, q, found["q"])
+    outputs = native(functions.actuator_positions, mechanism.robot)(x, np.zeros((len(x), 0)))
+    off = outputs["q"] - unwound(mechanism.robot, q, outputs["q"])
     with np.errstate(invalid="ignore"):
         # At its singularity a leg's coordinate is known to the root of rounding.
         return np.asarray(np.all(np.abs(off) <= _SAME * actuator_units(mechanism.robot), axis=1))

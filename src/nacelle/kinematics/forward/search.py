@@ -210,10 +210,10 @@ class PoseSearch:
     def _conditioning(self, q: Array, u: Array) -> Array:
         """The conditioning of the scaled J_r^-1 and those of the legs (N, 1 + margins)."""
         robot = self.mechanism.robot
-        found = native(functions.inverse_jacobian, robot)(*self.poses(u))
+        outputs = native(functions.inverse_jacobian, robot)(*self.poses(u))
         with np.errstate(invalid="ignore"):
-            parallel = conditioning(scaled_inverse(robot, found["J"]))
-            squares = found["gates"]
+            parallel = conditioning(scaled_inverse(robot, outputs["J"]))
+            squares = outputs["gates"]
             if not self.mechanism.closed_form:
                 squares = native(functions.distances, robot)(*self.poses(u))
             return np.concatenate([parallel[:, None], np.sqrt(squares)], axis=1)
@@ -267,9 +267,9 @@ class JointSearch(PoseSearch):
 
     def start(self, x: Array) -> Array:
         """Unknowns at poses: all joints there."""
-        found = inverse_kinematics(self.mechanism.robot, x, limits=False)
-        platform = found.bodies
-        return self._unknowns(platform.R[:, 1], platform.p[:, 1], found.q)
+        solution = inverse_kinematics(self.mechanism.robot, x, limits=False)
+        platform = solution.bodies
+        return self._unknowns(platform.R[:, 1], platform.p[:, 1], solution.q)
 
     def reference(self) -> Array:
         """Unknowns at the reference pose."""

@@ -120,19 +120,19 @@ def closing_step(robot: Robot, y: Array, x: Array) -> dict[str, Array]:
     }
 
 
-def _small_step(now: Configuration, y: Array, found: Closing) -> dict[str, Array]:
+def _small_step(now: Configuration, y: Array, step: Closing) -> dict[str, Array]:
     """The step in the general form."""
     robot, mechanism = now.robot, now.mechanism
-    dy = found.dependent.tolist()[: mechanism.chart_size]
+    dy = step.dependent.tolist()[: mechanism.chart_size]
     start = mechanism.chart_size
     for j in mechanism.iterated_joints:
         q = y[start : start + robot.joints[j].nq]
-        if j in found.rods:
-            dy += list(_turned(q, found.rods[j], before=True))
+        if j in step.rods:
+            dy += list(_turned(q, step.rods[j], before=True))
         else:
-            dy += _coordinate_steps(robot, (j,), q, found.rates)
+            dy += _coordinate_steps(robot, (j,), q, step.rates)
         start += len(q)
-    return {"dy": pack(dy), "error": _largest(found.open)}
+    return {"dy": pack(dy), "error": _largest(step.open)}
 
 
 def _open_by(wanted: Array, steps: Sequence[Step]) -> list[Scalar]:

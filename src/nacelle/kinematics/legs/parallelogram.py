@@ -61,8 +61,8 @@ def parallelogram(robot: Robot, leg: Leg) -> Parallelogram | None:
     wrists = [c for c in leg.closures if joints[c].predecessor == end]
     if len(folds) != 1 or len(wrists) != 1:
         return None
-    found = Parallelogram(root, hubs[0], rods[0], rods[1], ends[0], folds[0], wrists[0])
-    return found if _folds(robot, found, robot.size) else None
+    candidate = Parallelogram(root, hubs[0], rods[0], rods[1], ends[0], folds[0], wrists[0])
+    return candidate if _folds(robot, candidate, robot.size) else None
 
 
 def _folds(robot: Robot, p: Parallelogram, size: float) -> bool:
