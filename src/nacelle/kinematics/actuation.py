@@ -1,4 +1,14 @@
-"""Actuators: their coordinates, rates and accelerations, in the tree or where a loop is cut."""
+"""Actuators: their coordinates, rates and accelerations, in the tree or where a loop is cut.
+
+In the tree an actuator's rate is an entry of u. Where it closes a loop between the frames 1 and 2, z the axis
+of the first, its coordinate is the angle from x_1 to x_2 about z or the height z . d, d from origin to
+origin:
+
+    revolute     q' = z . (w_2 - w_1),     q'' = z . (w_2' - w_1') + (w_1 x z) . (w_2 - w_1)
+    prismatic    q' = z . (v_2 - v_1) at origin 2,     q'' = z . (d'' as seen from frame 1)
+
+so q' = A u and q'' = A u' + bias, the bias from twists alone.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
 """Kinematics as physics functions: what is traced, minimised and run.
 
-All of them take the reduced pose x and what iteration has found, y (empty for robots in closed form).
+All of them take the reduced pose x and the unknowns y of the iteration (empty for robots in closed form), and
+begin with the configuration there. Names of outputs: q coordinates of tree joints, active those of actuators,
+gates the margins of the legs, pivot the smallest scaled pivot of a form with fixed ones.
 """
 
 from __future__ import annotations

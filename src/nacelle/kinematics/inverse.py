@@ -1,4 +1,11 @@
-"""Inverse kinematics: from the pose of the nacelle to all joints and all bodies."""
+"""Inverse kinematics: from the pose of the nacelle to all joints and all bodies.
+
+    x -> checked poses -> y by iteration where there is no closed form -> q, actuators, margins -> flags
+
+The margins say how far each leg is from a serial singularity (`nacelle.kinematics.margins`): below zero the
+pose is out of reach, near zero two solutions meet. One ordinary pose takes a shorter way to the same bits
+(`nacelle.kinematics.one_state`).
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,10 @@
 """Jacobians: from the motion of the nacelle to actuators, bodies, joints and legs.
 
 J_r^-1 takes the reduced twist to the rates of the actuators; it is made of the rows of the legs
-([KI2007] (80)) and needs no inversion. J_r is its inverse.
+([KI2007] (80)) and needs no inversion. J_r is its inverse. With U the rates of the tree from v, A the rows of
+the actuators and J_b the Jacobian of a body by the rates of the tree:
+
+    J_r^-1 = A U,     V_b = J_b U v,     joint rates = U v
 """
 
 from __future__ import annotations

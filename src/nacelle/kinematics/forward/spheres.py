@@ -92,8 +92,8 @@ def three_spheres(spheres: list[tuple[Array, Scalar]], side: int) -> tuple[Array
     s, t = 0.5 * (r1 - r2 + ee), 0.5 * (r1 - r3 + ff)
     share = divide(1.0, ee * ff - ef * ef)
     flat = ((s * ff - t * ef) * share) * e + ((t * ee - s * ef) * share) * f
-    rest = r1 - dot(flat, flat)
-    return c1 + flat + (float(side) * sqrt(rest * share)) * cross(e, f), divide(rest, r1)
+    radicand = r1 - dot(flat, flat)
+    return c1 + flat + (float(side) * sqrt(radicand * share)) * cross(e, f), divide(radicand, r1)
 
 
 def _two_circles(robot: Robot, spheres: list[tuple[Array, Scalar]], side: int) -> tuple[Array, Scalar]:
@@ -110,9 +110,9 @@ def _two_circles(robot: Robot, spheres: list[tuple[Array, Scalar]], side: int) -
     ee = dot(e, e)
     share = divide(1.0, ee)
     along = 0.5 * (r1 - r2 + ee) * share
-    rest = r1 - along * along * ee
-    g = float(side) * sqrt(rest * share)
+    radicand = r1 - along * along * ee
+    g = float(side) * sqrt(radicand * share)
     flat = c1 + along * e + g * pack([-e[1], e[0]])
     p: list[Scalar] = [0.0, 0.0, 0.0]
     p[i], p[j], p[k] = flat[0], flat[1], height
-    return pack(p), divide(rest, r1)
+    return pack(p), divide(radicand, r1)

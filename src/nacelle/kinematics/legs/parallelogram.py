@@ -1,4 +1,12 @@
-"""Legs with a parallelogram: arm or slider, hub, two equal rods, an end that stays parallel to the hub."""
+"""Legs with a parallelogram: arm or slider, hub, two equal rods, an end that stays parallel to the hub.
+
+The rods a and b turn about parallel axes on hub and end, whose sides are equal and lie along the hub's axis.
+So the end only translates in the hub, R_hub_end is constant, and the wrist is at
+
+    p_wrist = offset + rod,     offset = p_a + R_hub_end (p_wrist - p_end) constant, rod = Rot(axis, angle) d
+
+in the hub: the leg is an arm d on a universal joint (hub's axis, rods' axis) whose centre is at the offset.
+"""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from nacelle.kinematics.legs.chain import Chain
 from nacelle.kinematics.legs.subproblem import (
-    balance,
+    angle_equation,
     ball_aim,
     circle_to_point,
     line_to_point,
@@ -178,7 +178,7 @@ def _pair_turn(chain: Chain, W: EndPoint, roots: Roots) -> list[Step]:
     u, n = W.seen(X0), X1.R[:, 2]
     across = X2.p[2] + X2.R[2, 2] * X3.p[2]
     first = roots.take(
-        balance(
+        angle_equation(
             n[0] * u[0] + n[1] * u[1],
             n[0] * u[1] - n[1] * u[0],
             across - n[2] * u[2],
@@ -193,7 +193,7 @@ def _pair_turn(chain: Chain, W: EndPoint, roots: Roots) -> list[Step]:
     roots.lever(square, h2 + g2)
     flat = square - h2 - g2
     third = roots.take(
-        balance(h[0] * g[0] + h[1] * g[1], h[1] * g[0] - h[0] * g[1], 0.5 * flat, roots.sign())
+        angle_equation(h[0] * g[0] + h[1] * g[1], h[1] * g[0] - h[0] * g[1], 0.5 * flat, roots.sign())
     )
     return [first, turn_onto(X2.p + product(X2.R, turn_vector(third, g)), u2), third]
 

@@ -1,4 +1,8 @@
-"""The sphere on which the end of a leg lies while its driven joint holds still."""
+"""The sphere on which the end of a leg lies while its driven joint holds still.
+
+rod on a driven joint     |W - c(q)| = |d|     c(q) the elbow, behind the driven joint; d the rod
+strut                     |W - A| = |o + q z|     A the foot; o + q z from it to the end, in the strut
+"""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""What is known of a robot before any pose: how each leg is solved, and which rates depend on which.
+"""The analysis of a robot before any pose: how each leg is solved, and which rates depend on which.
 
-It is found once from the robot's numbers and then serves every pose, every scalar and every target. The
-rates of the tree are u = [w; leg rates], w = [platform twist; rates of the nacelle's joints]. The reduced
-twist v gives n of the entries of w; the others depend on them: they are zero, follow from the nacelle's own
-loops, or, with parasitic motion, from the closures of all legs.
+It is made once from the robot's numbers and holds for every pose, every scalar and every target. The rates of
+the tree are u = [w; leg rates], w = [platform twist; rates of the nacelle's joints]. The reduced twist v
+gives n of the entries of w; the others depend on them: they are zero, follow from the nacelle's own loops,
+or, with parasitic motion, from the closures of all legs.
 """
 
 from __future__ import annotations

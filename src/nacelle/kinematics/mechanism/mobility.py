@@ -1,8 +1,13 @@
 """Mobility: how a robot can move, by counting and by rank, in words.
 
 With u the rates of the tree (platform twist and joint rates) and J the Jacobian of the closures, the
-motions of the robot are the null space of J. Counting says dim u - rows of J (Chebyshev, Gruebler,
-Kutzbach); the rank, taken at generic poses where all loops are closed, says the truth.
+motions of the robot are the null space N of J. Counting says dim u - rows of J (Chebyshev, Gruebler,
+Kutzbach); the rank, taken at generic poses where all loops are closed, says the truth. With A the rows of the
+actuators' rates:
+
+    motions               dim N                    overconstrained      rows of J - rank J
+    of the nacelle        rank of N's rows of w    left, all locked     null space of [J; A]
+    idle                  null space of J's columns without w
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Solving small linear systems that have more rows than unknowns, over any scalar."""
+"""Small linear systems M X = B that have more rows than unknowns, over any scalar.
+
+Modified Gram-Schmidt without roots: M = Q R, Q^T Q = D diagonal, R unit upper triangular, so that
+R X = D^-1 Q^T B, and B - M X is what of B is perpendicular to all columns of Q.
+"""
 
 from __future__ import annotations
 

@@ -2,7 +2,12 @@
 
 The tree hangs on the base and on the platform body, which is placed by its own pose. The rates of
 the tree are u = [platform twist; joint rates]: the platform's twist [v; w] (a point has only v) at the
-origin of the platform frame in base axes, then the rates of the tree joints in their order.
+origin of the platform frame in base axes, then the rates of the tree joints in their order. Along the tree
+
+    T_child = T_parent X_pre M(q) X_suc^-1,     V_child = V_parent + C u_joint
+
+V = [v0; w] the twist at the base's origin, C its column: [p x a; a] for a turn about the axis a through p,
+[a; 0] for a slide along it. At the base's origin a column is the same for all bodies that the joint moves.
 """
 
 from __future__ import annotations
