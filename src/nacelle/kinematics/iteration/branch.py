@@ -137,7 +137,7 @@ def _branch(robot: Robot) -> Branch:
     blocks = []
     for rows, columns in _square_parts(nonzero):
         part = samples[0][np.ix_(rows, columns)]
-        order = _pivots(part)
+        order = _elimination_order(part)
         first, second = tuple(rows[i] for i, _ in order), tuple(columns[j] for _, j in order)
         values = [float(_determinant(K[np.ix_(first, second)])) for K in samples]
         # What does not change cannot vanish.
@@ -330,7 +330,7 @@ def _mutual(nonzero: Array) -> list[list[int]]:
 # ---- determinants
 
 
-def _pivots(A: Array) -> list[tuple[int, int]]:
+def _elimination_order(A: Array) -> list[tuple[int, int]]:
     """The order (row, column) in which a matrix of floats is eliminated: large pivots that fill little.
 
     Among the pivots within a factor of ten of the largest one that which meets the fewest entries of its row
