@@ -9,11 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nacelle.kinematics.actuation import (
-    actuator_biases,
-    actuator_rows,
-    actuator_steps,
-)
+from nacelle.kinematics.actuation import actuator_biases, actuator_rows, actuator_steps
 from nacelle.kinematics.general.actuators import actuator_jacobian
 from nacelle.kinematics.general.legs import Legs, eliminated
 from nacelle.kinematics.general.margins import distances as small_distances
@@ -42,10 +38,7 @@ from nacelle.kinematics.tree.spanning_tree import (
 )
 from nacelle.model.robot import Robot
 from nacelle.spatial.physics import physics
-from nacelle.spatial.scalar import (
-    Array,
-    pack,
-)
+from nacelle.spatial.scalar import Array, pack
 
 
 @physics(x=of_pose, y=of_unknowns)
@@ -188,11 +181,7 @@ def body_motions(robot: Robot, x: Array, y: Array, v: Array, a: Array) -> dict[s
         A = state.velocity.biases[k] + now.motion.columns[:, movers] @ u_dot[movers]
         twists.append(pack([*point_velocity(V, pose.p), *V[3:]]))
         rates.append(pack([*point_acceleration(V, A, pose.p), *A[3:]]))
-    return {
-        "twist": np.stack(twists),
-        "acceleration": np.stack(rates),
-        "gates": margins(now),
-    }
+    return {"twist": np.stack(twists), "acceleration": np.stack(rates), "gates": margins(now)}
 
 
 @physics(x=of_pose, y=of_unknowns, v=of_twist, a=of_twist)

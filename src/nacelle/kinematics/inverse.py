@@ -20,13 +20,7 @@ from nacelle.kinematics import functions
 from nacelle.kinematics.flags import Flag, failed
 from nacelle.kinematics.iteration.unknowns import start_of, unknowns
 from nacelle.kinematics.iteration.weak import strengthened
-from nacelle.kinematics.limits import (
-    actuator_outside,
-    closure_coordinates,
-    limited,
-    outside,
-    relative_pose,
-)
+from nacelle.kinematics.limits import actuator_outside, closure_coordinates, limited, outside, relative_pose
 from nacelle.kinematics.margins import MET_MARGIN, NEAR_MARGIN, margin_names
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.native import native
@@ -109,12 +103,7 @@ class InverseKinematics:
 
 
 def inverse_kinematics(
-    robot: Robot,
-    x: Any,
-    *,
-    guess: Any = None,
-    follow: bool = False,
-    limits: bool = True,
+    robot: Robot, x: Any, *, guess: Any = None, follow: bool = False, limits: bool = True
 ) -> InverseKinematics:
     """Find all joints at poses of the nacelle.
 

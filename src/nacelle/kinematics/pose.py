@@ -14,11 +14,7 @@ from nacelle.kinematics.tools.tool import TRANSLATIONS, find_tool, tool_pose
 from nacelle.model.platform import Motion
 from nacelle.model.reduced import QUATERNION, ROTATIONS, layout_of
 from nacelle.model.robot import Robot
-from nacelle.spatial.rotation_path import (
-    quat_exp,
-    quat_from_matrices,
-    quat_multiply,
-)
+from nacelle.spatial.rotation_path import quat_exp, quat_from_matrices, quat_multiply
 from nacelle.spatial.scalar import Array
 
 

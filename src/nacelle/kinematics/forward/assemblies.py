@@ -9,10 +9,7 @@ import numpy as np
 from nacelle.kinematics.forward.actuator_path import wrapped
 from nacelle.kinematics.forward.search import PoseSearch, starts_of
 from nacelle.kinematics.iteration.branch import branch_of
-from nacelle.kinematics.iteration.continuation import (
-    CLOSED,
-    polished,
-)
+from nacelle.kinematics.iteration.continuation import CLOSED, polished
 from nacelle.kinematics.iteration.unknowns import pose_units
 from nacelle.kinematics.mechanism.mechanism import Mechanism
 from nacelle.spatial.scalar import Array

@@ -15,12 +15,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from nacelle.kinematics.actuation import (
-    actuator_steps,
-    closing_actuators,
-    joint_rate_row,
-    locked_in_tree,
-)
+from nacelle.kinematics.actuation import actuator_steps, closing_actuators, joint_rate_row, locked_in_tree
 from nacelle.kinematics.functions import _inverse, legs_at
 from nacelle.kinematics.general.closing import Closing, applies, closing
 from nacelle.kinematics.general.legs import Rates
@@ -29,36 +24,14 @@ from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.shapes import of_actuators, of_pose, of_unknowns
 from nacelle.kinematics.tree.configuration import Configuration, configuration
 from nacelle.kinematics.tree.least_squares import least_squares
-from nacelle.kinematics.tree.rates import (
-    ClosureEquations,
-    chart_basis,
-    equations,
-    respond,
-    selections,
-)
-from nacelle.kinematics.tree.spanning_tree import (
-    Step,
-    Turn,
-    motion_of_steps,
-    steps_from_coordinates,
-)
+from nacelle.kinematics.tree.rates import ClosureEquations, chart_basis, equations, respond, selections
+from nacelle.kinematics.tree.spanning_tree import Step, Turn, motion_of_steps, steps_from_coordinates
 from nacelle.model.joint import Primitive
 from nacelle.model.robot import Robot
 from nacelle.spatial.physics import physics
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import quat_product, rotation_quat
-from nacelle.spatial.scalar import (
-    Array,
-    Scalar,
-    absolute,
-    cos,
-    divide,
-    dot,
-    maximum,
-    pack,
-    sin,
-    sqrt,
-)
+from nacelle.spatial.scalar import Array, Scalar, absolute, cos, divide, dot, maximum, pack, sin, sqrt
 from nacelle.spatial.solve import solve
 
 
@@ -175,10 +148,7 @@ def _pose_size(robot: Robot) -> int:
     return 3 if robot.platform_nv == 3 else 7
 
 
-@physics(
-    y=lambda robot: (_pose_size(robot) + robot.nq,),
-    q=of_actuators,
-)
+@physics(y=lambda robot: (_pose_size(robot) + robot.nq,), q=of_actuators)
 def assembling_step(robot: Robot, y: Array, q: Array) -> dict[str, Array]:
     """A step of the whole robot towards closed loops with its actuators held, for every robot.
 

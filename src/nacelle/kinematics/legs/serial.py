@@ -179,10 +179,7 @@ def _pair_turn(chain: Chain, W: EndPoint, roots: Roots) -> list[Step]:
     across = X2.p[2] + X2.R[2, 2] * X3.p[2]
     first = roots.take(
         angle_equation(
-            n[0] * u[0] + n[1] * u[1],
-            n[0] * u[1] - n[1] * u[0],
-            across - n[2] * u[2],
-            roots.sign(),
+            n[0] * u[0] + n[1] * u[1], n[0] * u[1] - n[1] * u[0], across - n[2] * u[2], roots.sign()
         )
     )
     u2 = product(X1.R.T, turn_back(first, u))

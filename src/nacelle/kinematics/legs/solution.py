@@ -21,12 +21,7 @@ from nacelle.kinematics.legs.forms import FORMS
 from nacelle.kinematics.legs.leg_type import leg_type
 from nacelle.kinematics.legs.parallelogram import Parallelogram, arm, arm_offset
 from nacelle.kinematics.legs.serial import SOLVED, EndPoint, Roots, elbow, motion_of
-from nacelle.kinematics.legs.subproblem import (
-    ball_aim,
-    turn_onto,
-    turn_vector,
-    two_turns,
-)
+from nacelle.kinematics.legs.subproblem import ball_aim, turn_onto, turn_vector, two_turns
 from nacelle.kinematics.tree.spanning_tree import Step, Turn
 from nacelle.model.joint import Joint, JointKind
 from nacelle.model.leg import Leg
@@ -114,13 +109,7 @@ def _solve_parallelogram(robot: Robot, p: Parallelogram, W: EndPoint, roots: Roo
     R_rod = product(product(rod_a.frame_predecessor.R, motion_of(turn_a).R), rod_a.frame_successor.R.T)
     R = product(product((product(R_rod, end.frame_predecessor.R)).T, R_hub_end), end.frame_successor.R)
     turn_end = Turn(R[0, 0], R[1, 0])
-    return {
-        p.root: [step],
-        p.hub: [turn_hub],
-        p.rod_a: [turn_a],
-        p.rod_b: [turn_b],
-        p.end: [turn_end],
-    }
+    return {p.root: [step], p.hub: [turn_hub], p.rod_a: [turn_a], p.rod_b: [turn_b], p.end: [turn_end]}
 
 
 def _sign_count(robot: Robot, leg: Leg, form: str) -> int:

@@ -11,9 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nacelle.kinematics.mechanism.assembly import (
-    rate_scale,
-)
+from nacelle.kinematics.mechanism.assembly import rate_scale
 from nacelle.kinematics.mechanism.rank import null_space
 from nacelle.kinematics.tree.spanning_tree import TreeMotion, rates_of
 from nacelle.model.leg import Leg

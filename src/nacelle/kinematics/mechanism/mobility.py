@@ -17,12 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from nacelle.kinematics.actuation import actuator_rows
-from nacelle.kinematics.mechanism.assembly import (
-    Assembly,
-    assemble,
-    held_rates,
-    rate_scale,
-)
+from nacelle.kinematics.mechanism.assembly import Assembly, assemble, held_rates, rate_scale
 from nacelle.kinematics.mechanism.closed import generic_poses, nacelle_rates, scaled_closures
 from nacelle.kinematics.mechanism.idle import Spin, idle_count, idle_motions
 from nacelle.kinematics.mechanism.rank import null_space, range_of, rank_of

@@ -32,12 +32,7 @@ from nacelle.model.reduced import QUATERNION, ROTATIONS, layout_of
 from nacelle.model.robot import Robot
 from nacelle.spatial.lane import from_lanes, lanes
 from nacelle.spatial.rotation import quat_from_rotation
-from nacelle.spatial.rotation_path import (
-    quat_conjugate,
-    quat_exp,
-    quat_log,
-    quat_multiply,
-)
+from nacelle.spatial.rotation_path import quat_conjugate, quat_exp, quat_log, quat_multiply
 from nacelle.spatial.scalar import Array
 
 _ITERATIONS = 60

@@ -17,9 +17,7 @@ from nacelle.kinematics.pose_input import checked_poses
 from nacelle.model.platform import Motion, Tool
 from nacelle.model.reduced import QUATERNION, layout_of
 from nacelle.model.robot import Robot
-from nacelle.spatial.rotation_path import (
-    quat_from_matrices,
-)
+from nacelle.spatial.rotation_path import quat_from_matrices
 from nacelle.spatial.scalar import Array
 
 TRANSLATIONS = ("x", "y", "z")
