@@ -55,8 +55,7 @@ def _active(now: Configuration) -> Array:
 @physics(x=of_pose, y=of_unknowns)
 def branch_signs(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """Numbers that are positive on the branch of the reference pose; see `branch`."""
-    now = configuration(robot, x, y)
-    return {"branch": branch_numbers(now, y)}
+    return {"branch": branch_numbers(configuration(robot, x, y), y)}
 
 
 @physics(x=of_pose, y=of_unknowns)
@@ -69,11 +68,8 @@ def actuator_positions(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
 @physics(x=of_pose, y=of_unknowns)
 def body_poses(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """Orientation R (bodies, 3, 3) and origin p (bodies, 3) of all bodies in the base."""
-    now = configuration(robot, x, y)
-    return {
-        "R": np.stack([pose.R for pose in now.motion.poses]),
-        "p": np.stack([pose.p for pose in now.motion.poses]),
-    }
+    poses = configuration(robot, x, y).motion.poses
+    return {"R": np.stack([pose.R for pose in poses]), "p": np.stack([pose.p for pose in poses])}
 
 
 def _margins(now: Configuration) -> Array:
@@ -92,8 +88,7 @@ def legs_at(now: Configuration, way: Way = WHOLE) -> Legs:
 @physics(x=of_pose, y=of_unknowns)
 def dense_margins(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """The margins of the legs from their own Jacobians, at any state."""
-    now = configuration(robot, x, y)
-    return {"gates": margins(now)}
+    return {"gates": margins(configuration(robot, x, y))}
 
 
 @physics(x=of_pose, y=of_unknowns)

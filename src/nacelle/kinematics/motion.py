@@ -175,18 +175,14 @@ def body_motion(robot: Robot, x: Any, v: Any = None, a: Any = None) -> BodyMotio
         KinematicsError: if shapes are wrong or a single sample is not finite.
         UnreachableError: if a single pose is out of reach; in a batch it is flagged.
     """
-    n = robot.motion.n
-    v = checked_rates(robot, "the twist v", np.zeros(n) if v is None else v)
-    a = checked_rates(robot, "the acceleration a", np.zeros(n) if a is None else a)
+    v, a = checked_rates(robot, "the twist v", v), checked_rates(robot, "the acceleration a", a)
     state = evaluated(functions.body_motions, robot, x, v, a)
     return BodyMotion(state.results["twist"], state.results["acceleration"], state.flags)
 
 
 def joint_motion(robot: Robot, x: Any, v: Any = None, a: Any = None) -> JointMotion:
     """Coordinates, rates and accelerations of all joints of the tree; arguments as in `body_motion`."""
-    n = robot.motion.n
-    v = checked_rates(robot, "the twist v", np.zeros(n) if v is None else v)
-    a = checked_rates(robot, "the acceleration a", np.zeros(n) if a is None else a)
+    v, a = checked_rates(robot, "the twist v", v), checked_rates(robot, "the acceleration a", a)
     state = evaluated(functions.joint_motions, robot, x, v, a)
     outputs = state.results
     active = (outputs["active"], outputs["active_rate"], outputs["active_acceleration"])

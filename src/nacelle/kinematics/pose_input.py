@@ -77,12 +77,12 @@ def checked_poses(robot: Robot, x: Any) -> tuple[Array, Array]:
 
 
 def checked_rates(robot: Robot, name: str, values: Any) -> Array:
-    """Take reduced twists or accelerations (..., n).
+    """Take reduced twists or accelerations (..., n); zero if None.
 
     Raises:
         KinematicsError: if the shape is wrong.
     """
-    rates = np.asarray(values, dtype=float)
+    rates = np.zeros(robot.motion.n) if values is None else np.asarray(values, dtype=float)
     if rates.shape[-1:] != (robot.motion.n,):
         raise KinematicsError(
             f"{name} of {robot.name} has {robot.motion.n} numbers ({', '.join(robot.motion.coordinates)}), "
