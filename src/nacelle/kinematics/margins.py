@@ -5,7 +5,7 @@ and at it they are not determined: the leg is stretched or folded, a loop inside
 point. The margin of a leg is, up to a small factor, the squared inverse condition of M with lengths in
 units of the robot's size: 1 at best, 0 at a singularity, below 0 out of reach.
 
-- Legs in closed form: the smallest of the squared sines and lever arms of their roots (`leg_solution`).
+- Legs in closed form: the smallest of the squared sines and lever arms of their roots (`legs.serial`).
 - Legs found by iteration: the columns of M are made perpendicular one after the other, M = Q R; the smallest
   of the squares that are left over the largest of those before, min_k |q_k|^2 / max_k |m_k|^2. It is
   above the squared inverse condition, and seldom by more than a factor of the number of columns.
