@@ -102,13 +102,14 @@ if TYPE_CHECKING:
     )
     from nacelle.kinematics.workspace import Reach, Workspace, reach, workspace
     from nacelle.library import build, check, load, loads
-    from nacelle.model.numbers.linear_parameters import (
+    from nacelle.model.data import Actuator
+    from nacelle.model.linear_parameters import (
         LinearParameters,
         linear_parameters,
         with_linear_parameters,
     )
     from nacelle.model.payload import with_payload
-    from nacelle.model.robot import Actuator, Robot
+    from nacelle.model.robot import Robot
     from nacelle.robots import names as robot_names
     from nacelle.simulation.events import Event, EventGroup, user_event
     from nacelle.simulation.feedback import Feedback, feedback
@@ -341,13 +342,14 @@ _MODULES = {
     ),
     "nacelle.kinematics.workspace": ("Reach", "Workspace", "reach", "workspace"),
     "nacelle.library": ("build", "check", "load", "loads"),
-    "nacelle.model.numbers.linear_parameters": (
+    "nacelle.model.linear_parameters": (
         "LinearParameters",
         "linear_parameters",
         "with_linear_parameters",
     ),
     "nacelle.model.payload": ("with_payload",),
-    "nacelle.model.robot": ("Actuator", "Robot"),
+    "nacelle.model.data": ("Actuator",),
+    "nacelle.model.robot": ("Robot",),
     "nacelle.simulation.events": ("Event", "EventGroup", "user_event"),
     "nacelle.simulation.feedback": ("Feedback", "feedback"),
     "nacelle.simulation.plant": ("RigidPlant",),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import itertools
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 
 @dataclass(frozen=True, order=True)
@@ -40,25 +40,22 @@ class Problem:
 
     def as_dict(self) -> dict[str, str | int]:
         """Give the problem as plain data, for `--json`."""
-        return {
-            "file": self.file,
-            "line": self.line,
-            "column": self.column,
-            "path": self.path,
-            "message": self.message,
-            "hint": self.hint,
-            "severity": self.severity,
-        }
+        return asdict(self)
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Suggest the nearest known name, or list what is known."""
+def shortened(text: str, most: int = 60) -> str:
+    """A text for a message, cut where it is longer than that."""
+    return text if len(text) <= most else text[: most - 3] + "..."
+
+
+def did_you_mean(name: str, candidates: Iterable[str]) -> str:
+    """Suggest the nearest of some names, or list them."""
     # Comparing takes time that grows with both: a long list or name is not worth it.
-    names = list(itertools.islice(known, 100))
+    names = list(itertools.islice(candidates, 100))
     if len(name) > 80:
         return ""
     near = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
-    near = near or [known_name for known_name in names if known_name.lower() == name.lower()]
+    near = near or [other for other in names if other.lower() == name.lower()]
     if near:
         return f"did you mean {near[0]!r}?"
     return "known: " + ", ".join(names[:20]) if names else ""
@@ -124,7 +121,7 @@ class TableError(NacelleError):
 
 
 class TooLargeError(NacelleError):
-    """What is asked for would not fit into memory; nothing has been allocated.
+    """What is requested would not fit into memory; nothing has been allocated.
 
     Attributes:
         count: how many points, steps or samples it has.
@@ -146,7 +143,7 @@ class UnreachableError(KinematicsError):
     """A pose is out of reach, or joint coordinates belong to no pose.
 
     Attributes:
-        legs: names of the legs that do not reach; empty where that cannot be told.
+        legs: names of the legs that do not reach; empty where that is not determined.
     """
 
     def __init__(self, message: str, legs: Iterable[str] = ()) -> None:
@@ -156,7 +153,7 @@ class UnreachableError(KinematicsError):
 
 
 class SingularError(KinematicsError):
-    """A configuration is singular: what is asked for is not determined there, or not finite.
+    """A configuration is singular: what is requested is not determined there, or not finite.
 
     Attributes:
         kind: "serial", "parallel" or "constraint".

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from nacelle import robots
-from nacelle.errors import UnknownRobotError, did_you_mean
+from nacelle.errors import UnknownRobotError, did_you_mean, shortened
 from nacelle.kinematics.mechanism.check import Check, check_robot
 from nacelle.model.read import read_data, read_file, read_text
 from nacelle.model.robot import Robot
@@ -53,7 +54,7 @@ def check(name_or_file: str | os.PathLike[str]) -> Check:
         robot, source = read_text(robots.text(text), f"{text}.yaml")
     else:
         raise UnknownRobotError(
-            f"no robot of the library and no file is called {_short(text)}; "
+            f"no robot of the library and no file is called {shortened(text, 80)!r}; "
             + did_you_mean(text, robots.names())
         )
     return check_robot(robot, source)
@@ -65,33 +66,23 @@ def require_file(text: str) -> None:
     Raises:
         UnknownRobotError: if there is none, or it is a folder.
     """
-    if _is_folder(text):
-        raise UnknownRobotError(f"{_short(text)} is a folder: name the YAML file in it")
-    if not _is_file(text):
-        raise UnknownRobotError(f"there is no file {_short(text)}")
+    if _kind(text) == "folder":
+        raise UnknownRobotError(f"{shortened(text, 80)!r} is a folder: name the YAML file in it")
+    if not _kind(text):
+        raise UnknownRobotError(f"there is no file {shortened(text, 80)!r}")
 
 
 def looks_like_file(text: str) -> bool:
     """Whether a text names a file: it has a folder or a YAML ending, or it exists."""
     path = Path(text)
     ending = path.suffix.lower() in (".yaml", ".yml")
-    there = _is_file(text) or _is_folder(text)
-    return ending or len(path.parts) > 1 or (there and text not in robots.names())
+    return ending or len(path.parts) > 1 or (bool(_kind(text)) and text not in robots.names())
 
 
-def _is_file(text: str) -> bool:
-    try:
-        return Path(text).is_file()
-    except (OSError, ValueError):
-        return False
-
-
-def _is_folder(text: str) -> bool:
-    try:
-        return bool(text) and Path(text).is_dir()
-    except (OSError, ValueError):
-        return False
-
-
-def _short(text: str) -> str:
-    return repr(text if len(text) <= 80 else text[:77] + "...")
+def _kind(text: str) -> Literal["file", "folder", ""]:
+    """What a text names on disk, if anything."""
+    with suppress(OSError, ValueError):
+        if text and Path(text).is_dir():
+            return "folder"
+        return "file" if Path(text).is_file() else ""
+    return ""

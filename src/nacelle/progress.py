@@ -16,6 +16,9 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Protocol
 
+# A function that is given the part that is done, 0 to 1.
+Progress = Callable[[float], None]
+
 
 class Listener(Protocol):
     """Whoever shows what is being done. Tasks lie within each other: the last one begun ends first."""
@@ -34,7 +37,7 @@ _LISTENER: ContextVar[Listener | None] = ContextVar("nacelle_progress", default=
 
 
 @contextmanager
-def task(what: str) -> Iterator[Callable[[float], None]]:
+def task(what: str) -> Iterator[Progress]:
     """Say what is done while the block runs.
 
     Args:
@@ -45,7 +48,7 @@ def task(what: str) -> Iterator[Callable[[float], None]]:
     """
     listener = _LISTENER.get()
     if listener is None:
-        yield _ignored
+        yield ignored
         return
     listener.begin(what)
     try:
@@ -64,5 +67,5 @@ def reported_to(listener: Listener) -> Iterator[None]:
         _LISTENER.reset(token)
 
 
-def _ignored(done: float) -> None:
-    """Nobody listens."""
+def ignored(done: float) -> None:
+    """Report to nobody."""

@@ -18,7 +18,7 @@ from nacelle.kinematics.general.bars import find_bars
 from nacelle.kinematics.legs.parallelogram import parallelogram
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.joint import JointKind, Spring
-from nacelle.model.robot import Payload
+from nacelle.model.platform import Payload
 from nacelle.spatial.inertia import parameters_from_com
 from support.compare import assert_same
 from support.leg_robots import CASES, translating

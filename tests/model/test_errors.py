@@ -308,7 +308,9 @@ ROTATIONS = [
     Mistake("quat_xyzw: 0 0 0 1", "axis: z", "rotation", "belong together", "{axis: z,", at="rotation: {"),
     Mistake("quat_xyzw: 0", "rpy: 0 0 0 deg, quat_xyzw: 0", "rotation", "exactly one of", at="rotation: {"),
     Mistake("250 0 0 mm}", "250 0 0 mm, khalil_kleinfinger: {d: 1 m}}", "at", "stands alone", at="at: {tran"),
-    Mistake("axes: [x, y]", "§axes: [x, [1, 1, 0]]", "elbow.axes", "square to each other", base=UNIVERSAL),
+    Mistake(
+        "axes: [x, y]", "§axes: [x, [1, 1, 0]]", "elbow.axes", "perpendicular to each other", base=UNIVERSAL
+    ),
     Mistake("axes: [x, y]", "§axis: x", "elbow.axis", "a universal joint has two axes", base=UNIVERSAL),
     Mistake("axes: [x, y]", "§axes: [x]", "elbow.axes", "at least 2", base=UNIVERSAL),
     Mistake(

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import nacelle
 from nacelle import DescriptionError, robots
-from nacelle.model.description.source import MAX_BYTES, MAX_NODES
+from nacelle.model.source.node import MAX_BYTES, MAX_NODES
 from nacelle.model.units import QUANTITIES, UnitError, parse_quantity
 from support.hanging import cut_short
 from support.library import as_written

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 import nacelle
 from nacelle import DescriptionError
-from nacelle.model.description.source import MAX_BYTES, MAX_NODES
+from nacelle.model.source.node import MAX_BYTES, MAX_NODES
 from support.hanging import cut_short
 from support.library import NAMES, as_written, in_full, library_robot
 

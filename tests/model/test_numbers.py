@@ -14,18 +14,18 @@ from nacelle.errors import ParameterError
 from support.library import NAMES, library_robot
 from support.random_robots import any_trees
 
-declared = importlib.import_module("nacelle.model.numbers.declared")
+declared = importlib.import_module("nacelle.model.build.declared")
 
 
 def recorded_again(robot, seed):
     """The same description recorded at another sample: what one of them takes for zero or one, both must."""
     own = robot.declaration
-    kept = declared._SEED
-    declared._SEED = kept + seed
+    kept = declared.SEED
+    declared.SEED = kept + seed
     try:
         return dataclasses.replace(own).record
     finally:
-        declared._SEED = kept
+        declared.SEED = kept
 
 
 def check_record(robot):

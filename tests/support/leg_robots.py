@@ -19,10 +19,11 @@ from typing import Any
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from nacelle.model.data import Actuator
 from nacelle.model.joint import MOTION, Joint, JointKind
 from nacelle.model.leg import Body, Leg, Nacelle
 from nacelle.model.platform import Motion
-from nacelle.model.robot import Actuator, Robot
+from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from support.random_robots import random_rotation, relative_pose
 

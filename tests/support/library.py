@@ -7,8 +7,8 @@ from typing import Any
 
 import nacelle
 from nacelle import robots
-from nacelle.model.description.source import read_yaml
 from nacelle.model.robot import Robot
+from nacelle.model.source.yaml import read_yaml
 
 NAMES = tuple(nacelle.robot_names())
 

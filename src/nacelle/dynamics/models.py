@@ -19,7 +19,7 @@ from nacelle.dynamics.measured.choose import chosen
 from nacelle.errors import KinematicsError, did_you_mean
 from nacelle.kinematics import functions as kinematics
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.model.numbers.linear_parameters import linear_parameters
+from nacelle.model.linear_parameters import linear_parameters
 from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
 from nacelle.program.program import Program

@@ -17,7 +17,7 @@ from nacelle.kinematics.iteration.weak import strengthened
 from nacelle.kinematics.motion import solved
 from nacelle.kinematics.native import native
 from nacelle.kinematics.pose_input import checked_rates
-from nacelle.model.numbers.linear_parameters import LinearParameters, linear_parameters
+from nacelle.model.linear_parameters import LinearParameters, linear_parameters
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 

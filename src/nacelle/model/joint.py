@@ -1,17 +1,17 @@
 """Joints: the kinds, their coordinates, what they lock, and one joint of a robot.
 
-A joint stands between two bodies, its predecessor and its successor, and has a frame on each. The
+A joint connects two bodies, its predecessor and its successor, and has a frame on each. The
 motion of the successor's joint frame in the predecessor's is a product of primitives:
 
-    revolute          Rz(q)                 turns about z
-    prismatic         Tz(q)                 slides along z
+    revolute          Rz(q)                 rotation about z
+    prismatic         Tz(q)                 translation along z
     cylindrical       Tz(q1) Rz(q2)
     universal         Rx(q1) Ry(q2)         first axis x, second axis y
     spherical         ball(quat_xyzw)
-    planar-spherical  Tx(q1) Ty(q2) ball    slides on the plane z = 0 of the predecessor (C5 joint)
+    planar-spherical  Tx(q1) Ty(q2) ball    moves on the plane z = 0 of the predecessor (C5 joint)
     spherical-planar  ball Tx(q1) Ty(q2)    the same joint with the plane on the successor
     fixed
-    point             a ball on a massless point: locks the position, nothing else
+    point             a spherical joint on a massless point: locks the position, nothing else
 
 A joint of the spanning tree places its successor; a closure demands that the two frames, placed by
 the tree, agree in what the joint locks. Same data, two roles.
@@ -41,7 +41,7 @@ class JointKind(StrEnum):
 
 
 class Primitive(StrEnum):
-    """One step of a joint's motion: a turn about or a slide along an axis, or a ball."""
+    """One step of a joint's motion: a rotation about or a translation along an axis, or spherical."""
 
     RX = "rx"
     RY = "ry"
@@ -63,12 +63,12 @@ class Primitive(StrEnum):
 
     @property
     def nq(self) -> int:
-        """Number of coordinates: 4 for a ball (quat_xyzw), else 1."""
+        """Number of coordinates: 4 for a spherical one (quat_xyzw), else 1."""
         return 4 if self is Primitive.BALL else 1
 
     @property
     def nv(self) -> int:
-        """Number of rates: 3 for a ball (angular velocity in the successor's frame), else 1."""
+        """Number of rates: 3 for a spherical one (angular velocity in the successor's frame), else 1."""
         return 3 if self is Primitive.BALL else 1
 
 
@@ -87,19 +87,19 @@ MOTION: dict[JointKind, tuple[Primitive, ...]] = {
 }
 
 # What a joint locks, as scalar equations between its two frames. ("offset", i): the successor's origin
-# has no component along axis i of the predecessor's frame. ("square", i, j): axis i of the
-# predecessor's frame is square to axis j of the successor's.
+# has no component along axis i of the predecessor's frame. ("perpendicular", i, j): axis i of the
+# predecessor's frame is perpendicular to axis j of the successor's.
 Lock = tuple[str, int] | tuple[str, int, int]
 _AT_POINT: tuple[Lock, ...] = (("offset", 0), ("offset", 1), ("offset", 2))
 _ALONG_Z: tuple[Lock, ...] = (("offset", 0), ("offset", 1))
-_Z_PARALLEL: tuple[Lock, ...] = (("square", 0, 2), ("square", 1, 2))
-_ALIGNED: tuple[Lock, ...] = (*_Z_PARALLEL, ("square", 0, 1))
+_Z_PARALLEL: tuple[Lock, ...] = (("perpendicular", 0, 2), ("perpendicular", 1, 2))
+_ALIGNED: tuple[Lock, ...] = (*_Z_PARALLEL, ("perpendicular", 0, 1))
 
 LOCKS: dict[JointKind, tuple[Lock, ...]] = {
     JointKind.REVOLUTE: _AT_POINT + _Z_PARALLEL,
     JointKind.PRISMATIC: _ALONG_Z + _ALIGNED,
     JointKind.CYLINDRICAL: _ALONG_Z + _Z_PARALLEL,
-    JointKind.UNIVERSAL: (*_AT_POINT, ("square", 0, 1)),
+    JointKind.UNIVERSAL: (*_AT_POINT, ("perpendicular", 0, 1)),
     JointKind.SPHERICAL: _AT_POINT,
     JointKind.PLANAR_SPHERICAL: (("offset", 2),),
     JointKind.SPHERICAL_PLANAR: (("offset", 2),),
@@ -190,7 +190,7 @@ class Joint:
     def locks(self) -> tuple[Lock, ...]:
         """What the joint locks."""
         locks = LOCKS[self.kind]
-        return tuple(lock for lock in locks if lock[0] == "square") if self.at_point else locks
+        return tuple(lock for lock in locks if lock[0] == "perpendicular") if self.at_point else locks
 
     @property
     def nq(self) -> int:
@@ -204,7 +204,7 @@ class Joint:
 
     @property
     def friction_axes(self) -> tuple[Primitive, ...]:
-        """Where friction acts: along every primitive, in a ball along the relative rotation."""
+        """Where friction acts: along every primitive, in a spherical joint along the relative rotation."""
         return self.primitives
 
 

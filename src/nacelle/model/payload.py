@@ -9,9 +9,11 @@ from pydantic import ValidationError
 
 from nacelle.errors import ParameterError, did_you_mean
 from nacelle.model.description.description import PayloadSpec
+from nacelle.model.description.fields import message_and_hint
 from nacelle.model.leg import PLATFORM
 from nacelle.model.platform import Payload
 from nacelle.model.robot import Robot
+from nacelle.model.units import SI
 from nacelle.spatial.inertia import transform_parameters
 from nacelle.spatial.pose import Pose, identity
 
@@ -44,7 +46,7 @@ def with_payload(
     body, frame = _carrier(robot, on)
     try:
         spec = PayloadSpec.model_validate(
-            {"mass": mass, "com": com, "inertia": inertia, "at": at}, context={"units": {"*": "SI"}}
+            {"mass": mass, "com": com, "inertia": inertia, "at": at}, context={"units": SI}
         )
     except ValidationError as errors:
         raise ParameterError("payload: " + "; ".join(_words(e) for e in errors.errors())) from None
@@ -78,7 +80,6 @@ def _carrier(robot: Robot, on: str | None) -> tuple[int, Pose]:
 
 def _words(error: Any) -> str:
     """One fault of a payload, on one line."""
-    context = error.get("ctx", {})
-    message, hint = context.get("message", error["msg"]), context.get("hint", "")
+    message, hint = message_and_hint(error)
     place = ".".join(str(part) for part in error["loc"])
     return f"{place}: {message}" + (f" ({hint})" if hint else "")

@@ -73,10 +73,10 @@ def parse_motion(value: str | list[str]) -> Motion:
             axes = list(NAMED_MOTIONS[value])
         else:
             for part in value.replace(" ", "").split("+"):
-                found = re.findall(r"r[xyz]|[xyz]", part)
-                if "".join(found) != part or not part:
+                names = re.findall(r"r[xyz]|[xyz]", part)
+                if "".join(names) != part or not part:
                     raise MotionError(f"{value[:40]!r} is not a motion type")
-                axes += found
+                axes += names
     else:
         axes = list(value)
     if not axes:

@@ -42,17 +42,17 @@ class Implausible(NamedTuple):
 
 def implausible_masses(robot: Robot) -> list[Implausible]:
     """Bodies whose masses do not fit their inertia or, for points, the robot's size; alike ones together."""
-    found: dict[tuple[float, float], list[int]] = {}
+    alike: dict[tuple[float, float], list[int]] = {}
     for index, body in enumerate(robot.bodies[1:], start=1):
         mass = float(body.inertia[0])
         density = _density(robot, np.array(body.inertia))
         if mass > 0.0 and not LIGHTEST <= density <= DENSEST:
-            found.setdefault((mass, density), []).append(index)
-    return [_words(robot, tuple(bodies), *figures) for figures, bodies in found.items()]
+            alike.setdefault((mass, density), []).append(index)
+    return [_words(robot, tuple(bodies), *figures) for figures, bodies in alike.items()]
 
 
 def _density(robot: Robot, inertia: Array) -> float:
-    """Density (kg/m^3) of an even ball with a body's mass and inertia; of a point, of the robot's size."""
+    """Density (kg/m^3) of a ball with a body's mass and inertia; of a point by the robot's size."""
     mass = np.float64(inertia[0])
     if mass <= 0.0:
         return 1.0

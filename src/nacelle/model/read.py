@@ -10,14 +10,16 @@ from pydantic import ValidationError
 
 from nacelle.errors import DescriptionError, Problem
 from nacelle.files import why_unread
-from nacelle.model.build import build_robot
+from nacelle.model.build.assemble import build_robot
+from nacelle.model.build.declared import Written
 from nacelle.model.description.description import Description
-from nacelle.model.description.drive import units_for_bare_numbers
-from nacelle.model.description.source import Failed, Node, Source, node_from_python, read_yaml
-from nacelle.model.description.template import Expander
-from nacelle.model.numbers.declared import Declaration
+from nacelle.model.description.fields import message_and_hint
 from nacelle.model.robot import Robot
-from nacelle.model.units import check_default_units
+from nacelle.model.source.node import Failed, Node, Source
+from nacelle.model.source.python import node_from_python
+from nacelle.model.source.template import Expander
+from nacelle.model.source.yaml import read_yaml
+from nacelle.model.units import SI, check_default_units, units_for_bare_numbers
 
 
 def read_file(path: str | Path) -> tuple[Robot, Source]:
@@ -69,15 +71,14 @@ def read_source(source: Source) -> tuple[Robot, Source]:
             description = Description.model_validate(expanded.root.plain(), context={"units": units})
         except ValidationError as errors:
             problems += [
-                expanded.problem(error["loc"], *_message(error))
+                expanded.problem(error["loc"], *message_and_hint(error))
                 for error in errors.errors(include_url=False)
                 if error["loc"][:1] != ("units",) and not _only_follows(expanded, error)
             ]
     if description is not None and not problems:
         try:
             robot = build_robot(description, expanded)
-            declaration = Declaration(source, expanded, units)
-            return replace(robot, declaration=declaration), expanded
+            return replace(robot, declaration=Written(source, expanded, units)), expanded
         except DescriptionError as error:
             problems += error.problems
     raise DescriptionError(unique(problems))
@@ -85,7 +86,7 @@ def read_source(source: Source) -> tuple[Robot, Source]:
 
 def _only_follows(source: Source, error: Any) -> bool:
     """Whether an error only follows from a value that could not be found, which is reported already."""
-    if _message(error)[0].startswith(("unknown key", "missing key")):
+    if message_and_hint(error)[0].startswith(("unknown key", "missing key")):
         return False
     _, node = source.root.find(error["loc"])
     return any(isinstance(below.value, Failed) for below in node.walk())
@@ -100,19 +101,12 @@ def _units(source: Source, problems: list[Problem]) -> dict[str, str] | None:
         faults = check_default_units(units)
         problems += [source.problem(("units", key), str(fault), fault.hint) for key, fault in faults]
         if faults:
-            return {"*": "SI"}
+            return SI
     elif units not in (None, "SI"):
         hint = "units: SI, or units: {length: mm, angle: deg}"
         problems.append(source.problem(("units",), "units is SI or a mapping", hint))
-        return {"*": "SI"}
+        return SI
     return units_for_bare_numbers(units)
-
-
-def _message(error: Any) -> tuple[str, str]:
-    context = error.get("ctx", {})
-    if error["type"] == "nacelle":
-        return context["message"], context["hint"]
-    return str(error["msg"]), ""
 
 
 def unique(problems: list[Problem]) -> list[Problem]:

@@ -1,140 +1,32 @@
-"""The robot: structure and numbers, frozen and hashed."""
+"""The robot: its data with its numbers as vectors, its modes, and its text."""
 
 from __future__ import annotations
 
 import dataclasses
-import hashlib
-import itertools
-import json
-from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from nacelle.errors import did_you_mean
-from nacelle.model.joint import Joint
-from nacelle.model.leg import Body, Leg, Nacelle
-from nacelle.model.numbers.parameters import GROUPS, Layout
-from nacelle.model.platform import Mode, Motion, Payload, Tool
+from nacelle.model.data import RobotData
+from nacelle.model.numbers.numbers import Numbers, numbers_of
+from nacelle.model.numbers.parameters import ParameterLayout
+from nacelle.model.write import write_yaml
 from nacelle.pictures import Plot
-from nacelle.spatial.pose import Pose, identity
+from nacelle.spatial.pose import Pose
 from nacelle.spatial.rounding import Constants
 from nacelle.spatial.scalar import Array, norm
 
-if TYPE_CHECKING:
-    from nacelle.model.numbers.declared import Declaration
-    from nacelle.model.numbers.numbers import Numbers
 
-
-@dataclass(frozen=True)
-class Actuator:
-    """The drive of one active joint, in the order of the vector of actuator forces.
-
-    Attributes:
-        name: its name.
-        joint: index of the joint that it drives.
-        torque_constant: N m or N per ampere on the motor's side; 0 if not given.
-        encoder_zero: joint coordinate where the encoder reads 0, rad or m.
-        encoder_sign: +1 or -1.
-        position: (lower, upper) limits, infinite where there is none.
-        speed: limit of the joint rate, infinite if there is none.
-        force: limit of the joint force or torque, infinite if there is none.
-    """
-
-    name: str
-    joint: int
-    torque_constant: float = 0.0
-    encoder_zero: float = 0.0
-    encoder_sign: int = 1
-    position: tuple[float, float] = (-np.inf, np.inf)
-    speed: float = np.inf
-    force: float = np.inf
-
-
-@dataclass(frozen=True, eq=False)
-class Robot:
+class Robot(RobotData):
     """A parallel robot: a graph of bodies and joints, its legs and its nacelle.
 
-    Body 0 is the base and body 1 the platform body, placed by the platform coordinates. The joints
-    of the spanning tree come first, each after the joint that places its predecessor; the closures
-    follow.
-
-    Attributes:
-        name: name of the robot.
-        bodies: all bodies.
-        joints: all joints, tree joints first.
-        tree: number of tree joints.
-        legs: the legs.
-        nacelle: the moving platform.
-        motion: its independent motion.
-        actuators: the drives, in order.
-        gravity: acceleration of gravity in base axes, m/s^2.
-        reference: reference pose of the platform frame in the base.
-        tools: named frames on the nacelle.
-        payload: what the robot carries.
-        modes: named modes of operation.
-        title: one line about the robot.
-        notes: more about it.
-        sources: where its numbers come from.
-        declaration: what its description says about its numbers; no part of the hash.
+    Its attributes are those of `RobotData`.
     """
 
-    name: str
-    bodies: tuple[Body, ...]
-    joints: tuple[Joint, ...]
-    tree: int
-    legs: tuple[Leg, ...]
-    nacelle: Nacelle
-    motion: Motion
-    actuators: tuple[Actuator, ...]
-    gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)
-    reference: Pose = field(default_factory=identity)
-    tools: tuple[Tool, ...] = ()
-    payload: tuple[Payload, ...] = ()
-    modes: tuple[Mode, ...] = ()
-    title: str = ""
-    notes: str = ""
-    sources: tuple[str, ...] = ()
-    declaration: Declaration | None = None
-
-    # Drawing is bound at the public door.
+    # Drawing is bound where the public names are.
     plot: ClassVar[Plot] = Plot()
-
-    @property
-    def tree_joints(self) -> tuple[Joint, ...]:
-        """The joints of the spanning tree."""
-        return self.joints[: self.tree]
-
-    @property
-    def closures(self) -> tuple[Joint, ...]:
-        """The joints where the loops are cut."""
-        return self.joints[self.tree :]
-
-    @cached_property
-    def q_slices(self) -> tuple[slice, ...]:
-        """Where the coordinates of each tree joint stand in q, the coordinates of the tree."""
-        return _slices([joint.nq for joint in self.tree_joints])
-
-    @cached_property
-    def v_slices(self) -> tuple[slice, ...]:
-        """Where the rates of each tree joint stand in the rates of the tree."""
-        return _slices([joint.nv for joint in self.tree_joints])
-
-    @property
-    def nq(self) -> int:
-        """Number of coordinates of the tree's joints."""
-        return sum(joint.nq for joint in self.tree_joints)
-
-    @property
-    def nv(self) -> int:
-        """Number of rates of the tree's joints."""
-        return sum(joint.nv for joint in self.tree_joints)
-
-    @property
-    def platform_nv(self) -> int:
-        """Number of rates of the platform body on its own: 6, or 3 for a point."""
-        return 3 if self.nacelle.kind == "point" else 6
 
     @cached_property
     def size(self) -> float:
@@ -148,88 +40,14 @@ class Robot:
         ]
         return max([*lengths, float(norm(self.reference.p))]) or 1.0
 
-    def body(self, name: str) -> int:
-        """Index of a body by name."""
-        return self._index("body", name, [body.name for body in self.bodies])
-
-    def joint(self, name: str) -> int:
-        """Index of a joint by name."""
-        return self._index("joint", name, [joint.name for joint in self.joints])
-
-    def _index(self, what: str, name: str, names: list[str]) -> int:
-        if name not in names:
-            raise KeyError(f"{self.name} has no {what} {name!r}; {did_you_mean(name, names)}")
-        return names.index(name)
-
     @cached_property
-    def all_names(self) -> tuple[str, ...]:
-        """Names of the robot and of its bodies, joints, legs and actuators, which its hash leaves out."""
-        parts = (self.bodies, self.joints, self.legs, self.actuators)
-        return (self.name, *(part.name for listed in parts for part in listed))
-
-    @cached_property
-    def hash(self) -> str:
-        """SHA-256 of structure and numbers; names, texts and display are left out."""
-        return hashlib.sha256(self._canonical()).hexdigest()
-
-    def __eq__(self, other: object) -> bool:
-        """Compare structure and numbers; names and display do not count."""
-        return isinstance(other, Robot) and self.hash == other.hash
-
-    def __hash__(self) -> int:
-        """Hash by structure and numbers."""
-        return self._short_hash
-
-    @cached_property
-    def _short_hash(self) -> int:
-        return int(self.hash[:16], 16)
-
-    def _canonical(self) -> bytes:
-        joint_index = {joint.name: k for k, joint in enumerate(self.joints)}
-
-        def motion(value: Motion) -> list[Any]:
-            return [joint_index.get(c, c) for c in value.coordinates]
-
-        data = {
-            "bodies": [[b.inertia, b.section, b.material] for b in self.bodies],
-            "joints": [
-                [
-                    str(j.kind),
-                    j.predecessor,
-                    j.successor,
-                    j.frame_predecessor,
-                    j.frame_successor,
-                    [[[t.basis, t.coefficient, t.scale] for t in axis] for axis in j.friction],
-                    [s and [s.stiffness, s.rest] for s in j.springs],
-                    j.rotor_inertia,
-                    j.gear_ratio,
-                    j.limits,
-                    j.guess,
-                    j.at_point,
-                ]
-                for j in self.joints
-            ],
-            "tree": self.tree,
-            "legs": [[leg.bodies, leg.joints, leg.closures, leg.branch] for leg in self.legs],
-            "nacelle": dataclasses.astuple(self.nacelle),
-            "motion": motion(self.motion),
-            "actuators": [dataclasses.astuple(a)[1:] for a in self.actuators],
-            "gravity": self.gravity,
-            "reference": self.reference,
-            "tools": [[tool.body, tool.frame] for tool in self.tools],
-            "payload": [[load.body, load.inertia] for load in self.payload],
-            "modes": [[motion(m.motion), m.reference, m.branch, m.guess] for m in self.modes],
-        }
-        return json.dumps(_exact(data), sort_keys=True, separators=(",", ":")).encode()
-
-    @cached_property
-    def layout(self) -> Layout:
+    def parameters(self) -> ParameterLayout:
         """Where each number of the robot stands in its parameter vector."""
-        return Layout.of(self)
+        return ParameterLayout.of(self)
 
     def parameter_names(self, *groups: str) -> tuple[str, ...]:
         """Names of the numbers of some groups, or of all of them."""
-        return self.layout.names(*groups)
+        return self.parameters.names(*groups)
 
     def parameter_vector(self, *groups: str) -> Array:
         """Numbers of some groups, or all of them, as one vector in SI units.
@@ -238,7 +56,7 @@ class Robot:
         (ten a body), "payload", "friction" (coefficients), "drive" (rotor inertias, gear ratios,
         springs) and "gravity".
         """
-        return self.layout.read(self, *groups)
+        return self.parameters.read(self, *groups)
 
     def with_parameters(self, vector: Any, *groups: str) -> Robot:
         """Give the same robot with other numbers in some groups, or in all of them.
@@ -247,15 +65,15 @@ class Robot:
             ParameterError: if the vector has the wrong length, is not finite, or holds matrices that
                 are not rotations.
         """
-        return self.layout.write(self, vector, *groups)
+        return self.parameters.write(self, vector, *groups)
 
     def with_symbols(self, symbols: Any, *groups: str) -> Robot:
         """Give the same robot with traced symbols in the place of some numbers.
 
-        Such a robot serves to trace physics with its numbers as inputs; it has no hash and no text. The
+        Such a robot is used to trace physics with its numbers as inputs; it has no hash and no text. The
         symbols may be any numbers, of which `numeric` tells nothing (`is_like_numeric`).
         """
-        robot = self.layout.write(self, symbols, *groups, symbolic=True)
+        robot = self.parameters.write(self, symbols, *groups, symbolic=True)
         object.__setattr__(robot, "numeric", self.numeric)
         object.__setattr__(robot, "is_like_numeric", False)
         return robot
@@ -263,9 +81,7 @@ class Robot:
     @cached_property
     def numbers(self) -> Numbers:
         """The free numbers: those that the description declares, and may be given at run time."""
-        from nacelle.model.numbers.numbers import numbers_of
-
-        return numbers_of(self)
+        return numbers_of(self, self.parameters)
 
     def with_numbers(self, vector: Any, *groups: str) -> Robot:
         """Give the same robot with other free numbers (`numbers`) in some groups, or in all of them.
@@ -273,9 +89,9 @@ class Robot:
         Raises:
             ParameterError: if the vector has the wrong length or is not finite.
         """
-        from nacelle.model.numbers.numbers import with_numbers
-
-        return with_numbers(self, vector, *groups)
+        entries, record = self.numbers.changed(vector, *groups)
+        moved = self.parameters.write(self, entries)
+        return dataclasses.replace(moved, declaration=record).alike
 
     def with_number_symbols(self, symbols: Any, *groups: str) -> Robot:
         """Give the same robot with traced symbols in the place of its free numbers.
@@ -283,7 +99,7 @@ class Robot:
         Its `numeric` robot has a sample of these numbers: what is decided from it holds for all of them.
         """
         entries = self.numbers.entries(symbols, *groups)
-        robot = self.layout.write(self, entries, symbolic=True)
+        robot = self.parameters.write(self, entries, symbolic=True)
         sample = self.with_numbers(self.numbers.sample(*groups), *groups)
         object.__setattr__(robot, "numeric", sample)
         return robot
@@ -349,8 +165,6 @@ class Robot:
 
     def to_yaml(self) -> str:
         """Write the robot in full, joint by joint; reading it back gives the same hash."""
-        from nacelle.model.write import write_yaml
-
         return write_yaml(self)
 
     def __repr__(self) -> str:
@@ -359,24 +173,3 @@ class Robot:
             f"<Robot {self.name}: {len(self.legs)} legs, {len(self.bodies) - 1} bodies, "
             f"{len(self.actuators)} actuators, {self.motion.name}, {self.hash[:8]}>"
         )
-
-
-def _slices(sizes: list[int]) -> tuple[slice, ...]:
-    ends = np.cumsum([0, *sizes]).tolist()
-    return tuple(slice(a, b) for a, b in itertools.pairwise(ends))
-
-
-def _exact(value: Any) -> Any:
-    """Write floats as hexadecimal texts (with 0.0 for -0.0), arrays and tuples as lists."""
-    if isinstance(value, dict):
-        return {str(key): _exact(item) for key, item in value.items()}
-    if isinstance(value, np.ndarray):
-        return _exact(value.tolist())
-    if isinstance(value, list | tuple):
-        return [_exact(item) for item in value]
-    if isinstance(value, float):
-        return (float(value) + 0.0).hex()
-    return value
-
-
-__all__ = ["GROUPS", "Actuator", "Robot"]

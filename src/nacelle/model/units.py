@@ -8,7 +8,8 @@ import re
 from dataclasses import dataclass
 from fractions import Fraction
 
-from nacelle.model.description.written import given
+from nacelle.errors import shortened
+from nacelle.model.written import given
 from nacelle.spatial.recorded import Recorded
 
 # Exponents of kg, m, s, A, rad. The radian is kept apart so that an angle can be told from a number.
@@ -108,6 +109,8 @@ _ALIASES = {word: unit for unit, words in _WORDS.items() for word in words.split
     '"': "in",
 }
 
+# Units of bare numbers where all of them are in SI units.
+SI = {"*": "SI"}
 # Beyond this, in SI units, no robot has a number; it keeps all later arithmetic finite.
 LARGEST = 1e13
 # No number with its unit takes more characters.
@@ -153,10 +156,10 @@ def parse_unit(text: str) -> Unit:
     dimension = [0, 0, 0, 0, 0]
     sign = 1
     if len(text) > 40:
-        raise UnitError(f"{_short(text)} is not a unit", "for example mm, deg, kg*m^2, N*m*s/rad")
-    rest = text.replace("·", "*").replace("²", "^2").replace("³", "^3").replace("**", "^").strip()
-    while rest:
-        match = _FACTOR.match(rest)
+        raise UnitError(f"{shortened(text)!r} is not a unit", "for example mm, deg, kg*m^2, N*m*s/rad")
+    remaining = text.replace("·", "*").replace("²", "^2").replace("³", "^3").replace("**", "^").strip()
+    while remaining:
+        match = _FACTOR.match(remaining)
         if match is None:
             raise UnitError(f"{text!r} is not a unit", "for example mm, deg, kg*m^2, N*m*s/rad")
         name = _ALIASES.get(match["name"], match["name"])
@@ -172,12 +175,12 @@ def parse_unit(text: str) -> Unit:
         else:
             exact *= Fraction(repr(factor)) ** power
         dimension = [d + power * u for d, u in zip(dimension, unit_dimension, strict=True)]
-        rest = rest[match.end() :].lstrip()
-        if rest:
-            if rest[0] not in "*/" or len(rest) == 1:
+        remaining = remaining[match.end() :].lstrip()
+        if remaining:
+            if remaining[0] not in "*/" or len(remaining) == 1:
                 raise UnitError(f"{text!r} is not a unit", "join units with * and /")
-            sign = -1 if rest[0] == "/" else 1
-            rest = rest[1:].lstrip()
+            sign = -1 if remaining[0] == "/" else 1
+            remaining = remaining[1:].lstrip()
     kg, m, s, ampere, rad = dimension
     return Unit(exact, irrational, (kg, m, s, ampere, rad))
 
@@ -221,10 +224,10 @@ def parse_quantity(value: object, quantity: Quantity, defaults: dict[str, str] |
     else:
         number, unit = _finite(value, quantity), ""
     if not math.isfinite(number):
-        raise UnitError(f"the {quantity.name} {_told(value)} is not finite", "write a finite number")
+        raise UnitError(f"the {quantity.name} {_as_given(value)} is not finite", "write a finite number")
     result = _convert(number, unit, quantity) if unit else _bare(value, number, quantity, defaults)
     if abs(result) > LARGEST:
-        raise UnitError(f"the {quantity.name} {_told(value)} is beyond any robot", "check its unit")
+        raise UnitError(f"the {quantity.name} {_as_given(value)} is beyond any robot", "check its unit")
     return given(value, result, quantity.name)
 
 
@@ -249,23 +252,18 @@ def _split(text: str, quantity: Quantity) -> tuple[float, str]:
     match = _PI.match(stripped) or _NUMBER.match(stripped) if len(text) <= _LONGEST else None
     if match is None:
         raise UnitError(
-            f"{_short(text)} is not {a(quantity.name)}",
+            f"{shortened(text)!r} is not {a(quantity.name)}",
             f"write a number and a unit: {quantity.example!r}",
         )
     number = parse_number(match.group())
     if number is None:
-        raise UnitError(f"{_short(text)} is not {a(quantity.name)}", f"write {quantity.example!r}")
+        raise UnitError(f"{shortened(text)!r} is not {a(quantity.name)}", f"write {quantity.example!r}")
     return number, stripped[match.end() :].strip()
 
 
-def _short(text: str) -> str:
-    return repr(text if len(text) <= 60 else text[:57] + "...")
-
-
-def _told(value: object) -> str:
+def _as_given(value: object) -> str:
     """Write a number as it was given, on one line."""
-    text = " ".join(str(value).split())
-    return text if len(text) <= 60 else text[:57] + "..."
+    return shortened(" ".join(str(value).split()))
 
 
 def _bare(value: object, number: float, quantity: Quantity, defaults: dict[str, str] | None) -> float:
@@ -281,7 +279,7 @@ def _bare(value: object, number: float, quantity: Quantity, defaults: dict[str, 
         if "*" in defaults:
             return number
     raise UnitError(
-        f"the {quantity.name} {_told(value)} has no unit",
+        f"the {quantity.name} {_as_given(value)} has no unit",
         f"write for example {quantity.example!r}, or declare 'units: SI' at the top of the file",
     )
 
@@ -321,3 +319,10 @@ def check_default_units(units: dict[str, str]) -> list[tuple[str, UnitError]]:
         except UnitError as fault:
             faults.append((name, fault))
     return faults
+
+
+def units_for_bare_numbers(units: object) -> dict[str, str] | None:
+    """Units of bare numbers from the `units` key: "SI", a mapping, or nothing."""
+    if units == "SI":
+        return SI
+    return dict(units) if isinstance(units, dict) and units else None

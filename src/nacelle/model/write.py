@@ -10,21 +10,21 @@ from typing import Any
 
 import numpy as np
 
+from nacelle.model.data import Actuator, RobotData
 from nacelle.model.joint import Joint, JointKind, neutral
 from nacelle.model.leg import PLATFORM, Body
-from nacelle.model.robot import Actuator, Robot
 from nacelle.spatial.pose import Pose
 
 _INERTIA = ("xx", "xy", "yy", "xz", "yz", "zz")
 
 
-def write_yaml(robot: Robot) -> str:
+def write_yaml(robot: RobotData) -> str:
     """Write a robot in full; reading the text back gives a robot of the same hash."""
     return _Writer(robot).text()
 
 
 class _Writer:
-    def __init__(self, robot: Robot) -> None:
+    def __init__(self, robot: RobotData) -> None:
         self.robot = robot
         self.leg_of = {body: leg.name for leg in robot.legs for body in leg.bodies}
         self.actuators = {actuator.joint: actuator for actuator in robot.actuators}

@@ -13,7 +13,7 @@ import numpy as np
 
 from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.pose_input import reference_pose
-from nacelle.model.description.description import FrameSpec
+from nacelle.model.description.frame import FrameSpec
 from nacelle.model.joint import Joint, JointKind
 from nacelle.model.leg import BASE
 from nacelle.model.robot import Robot

@@ -63,7 +63,7 @@ def rotation_rpy(rpy: Array) -> Array:
 
 def rotation_quat(quat_xyzw: Array) -> Array:
     """Rotation matrix of a unit quaternion, scalar last."""
-    x, y, z, w = quat_xyzw
+    x, y, z, w = quat_xyzw.tolist()
     # Doubled once: 24 operations, where doubling every entry takes 30.
     x2, y2, z2 = x + x, y + y, z + z
     xx, yy, zz = x * x2, y * y2, z * z2
@@ -121,22 +121,22 @@ def nearest_rotation(R: Array) -> Array:
 
 def quat_product(a: Array, b: Array) -> Array:
     """Quaternion product a b, both scalar last: rotation b first, then a."""
+    (a0, a1, a2, a3), (b0, b1, b2, b3) = a.tolist(), b.tolist()
     return pack(
         [
-            a[3] * b[0] + a[0] * b[3] + a[1] * b[2] - a[2] * b[1],
-            a[3] * b[1] - a[0] * b[2] + a[1] * b[3] + a[2] * b[0],
-            a[3] * b[2] + a[0] * b[1] - a[1] * b[0] + a[2] * b[3],
-            a[3] * b[3] - a[0] * b[0] - a[1] * b[1] - a[2] * b[2],
+            a3 * b0 + a0 * b3 + a1 * b2 - a2 * b1,
+            a3 * b1 - a0 * b2 + a1 * b3 + a2 * b0,
+            a3 * b2 + a0 * b1 - a1 * b0 + a2 * b3,
+            a3 * b3 - a0 * b0 - a1 * b1 - a2 * b2,
         ]
     )
 
 
 def quat_from_vector(rotation_vector: Array) -> Array:
     """Unit quaternion (x y z w) of a rotation vector (axis times angle, rad), of floats."""
-    angle = float(norm(rotation_vector))
-    if angle < 1e-300:
-        return np.array([0.0, 0.0, 0.0, 1.0])
-    return np.append(math.sin(angle / 2) / angle * rotation_vector, math.cos(angle / 2))
+    angle = math.sqrt(dot(rotation_vector, rotation_vector))
+    part = math.sin(angle / 2) / angle if angle > 1e-300 else 0.0
+    return np.array([*(part * x for x in rotation_vector.tolist()), math.cos(angle / 2)])
 
 
 def frame_from_two_axes(first: Array, second: Array) -> Array:

@@ -91,17 +91,18 @@ def ordered_composition(
 
 
 def ordered_product(A: NDArray[Any], B: NDArray[Any]) -> NDArray[Any]:
-    """Product (m, k) (k, n) of matrices of floats, summed in order; what cancels to rounding is 0."""
-    if A.shape[1] == 3 and A.shape[0] * B.shape[1] <= 12:
+    """Product (..., m, k) (..., k, n) of floats, summed in order; what cancels to rounding is 0."""
+    if A.ndim == 2 and A.shape[1] == 3 and A.shape[0] * B.shape[1] <= 12:
         x, y, z = B.tolist()
         columns = list(zip(x, y, z, strict=True))
         return np.array(
             [[sum_of_three(a * u, b * v, c * w) for u, v, w in columns] for a, b, c in A.tolist()]
         )
-    terms = A[:, :, None] * B
-    found, sizes = terms[:, 0], np.abs(terms[:, 0])
-    for k in range(1, terms.shape[1]):
-        found, sizes = found + terms[:, k], sizes + np.abs(terms[:, k])
+    terms = A[..., None] * B[..., None, :, :]
+    parts = np.abs(terms)
+    found, sizes = terms[..., 0, :], parts[..., 0, :]
+    for k in range(1, terms.shape[-2]):
+        found, sizes = found + terms[..., k, :], sizes + parts[..., k, :]
     return np.where(np.abs(found) < CANCELLED * sizes, 0.0, found)
 
 

@@ -8,10 +8,11 @@ from typing import TypeVar
 
 import numpy as np
 
-from nacelle.errors import Problem, TableError
+from nacelle.errors import Problem, TableError, shortened
 from nacelle.model.units import QUANTITIES, Unit, UnitError, parse_unit
+from nacelle.progress import Progress, ignored
 from nacelle.spatial.scalar import Array
-from nacelle.tables.csv import Report, Row, Table, unreported
+from nacelle.tables.csv import Row, Table
 
 T = TypeVar("T")
 Dimension = tuple[int, ...]
@@ -93,7 +94,7 @@ class Columns:
         self.count += max(0, len(wrong) - _MOST)
         return wrong[:_MOST]
 
-    def values(self, *, gaps: bool = False, report: Report = unreported) -> dict[str, Array]:
+    def values(self, *, gaps: bool = False, report: Progress = ignored) -> dict[str, Array]:
         """Read the numbers of all columns that were taken, in SI units, by name.
 
         A unit costs a product or a quotient with its factor, each rounded once.
@@ -121,8 +122,8 @@ class Columns:
         for i, place in self.first(np.argwhere(missing).tolist()):
             row, k = self.table.row(i), places[place]
             text = row.cells[k].text
-            told = repr(text if len(text) <= 40 else text[:37] + "...") if text else "nothing"
-            self.add(row, k, names[place], f"{told} is not a finite number", "write a number such as 0.25")
+            entry = repr(shortened(text, 40)) if text else "nothing"
+            self.add(row, k, names[place], f"{entry} is not a finite number", "write a number such as 0.25")
         return {
             name: _in_si(entries.values[:, place], self._units.get(name)) for place, name in enumerate(names)
         }

@@ -7,7 +7,7 @@ than plain numbers in it is read entry by entry.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -18,20 +18,14 @@ import numpy as np
 from nacelle.errors import Problem, TableError
 from nacelle.files import why_unread, write_whole
 from nacelle.model.units import parse_number
+from nacelle.progress import Progress, ignored
 from nacelle.spatial.scalar import Array
-
-# A function that is given the part that is done, 0 to 1.
-Report = Callable[[float], None]
 
 _HEADER = re.compile(r"(?P<name>[^\[\]()]*?)\s*(?:\[(?P<square>[^\]]*)\]|\((?P<round>[^)]*)\))?")
 # Lines that are read or written at once.
 _BLOCK = 50_000
 # Entries without a number: "nan", "-inf" and the like.
 _NOT_FINITE = re.compile(r"[-+]?(?:nan|inf(?:inity)?)", re.IGNORECASE)
-
-
-def unreported(part: float) -> None:
-    """Report to nobody."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +101,7 @@ class Table:
         """Row i, with the places of its entries."""
         return Row(self._numbers[i], _cells(self._below[i], self.separator))
 
-    def entries(self, columns: Sequence[int], report: Report = unreported) -> Entries:
+    def entries(self, columns: Sequence[int], report: Progress = ignored) -> Entries:
         """Read the numbers of some columns.
 
         Args:
@@ -183,7 +177,7 @@ def read_table(source: str | Path) -> Table:
 
 
 def table_text(
-    names: Sequence[str], units: Sequence[str], columns: Sequence[Any], report: Report = unreported
+    names: Sequence[str], units: Sequence[str], columns: Sequence[Any], report: Progress = ignored
 ) -> Iterator[str]:
     """Give a table as CSV, some lines at a time; every number is read back as the same float.
 

@@ -21,7 +21,7 @@ from nacelle.dynamics.state import state_at
 from nacelle.kinematics.actuation import actuator_biases, actuator_rows
 from nacelle.kinematics.jacobian import scales
 from nacelle.kinematics.shapes import of_actuators, of_pose, of_twist, of_unknowns
-from nacelle.model.numbers.linear_parameters import linear_parameters, with_linear_forms
+from nacelle.model.linear_parameters import linear_parameters, with_linear_forms
 from nacelle.model.robot import Robot
 from nacelle.spatial.linear_form import coefficients
 from nacelle.spatial.physics import physics

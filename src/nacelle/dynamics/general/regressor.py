@@ -40,8 +40,8 @@ from nacelle.kinematics.general.legs import Legs, Motion, merge, motion
 from nacelle.kinematics.general.motion import NodeMotion, angular_velocity, columns, velocity, with_root
 from nacelle.kinematics.general.vectors import ZERO, add, all_zero, scaled, turned
 from nacelle.kinematics.shapes import of_pose, of_twist, of_unknowns
+from nacelle.model.linear_parameters import has_rotor, linear_parameters, with_linear_forms
 from nacelle.model.loaded import body_parameters
-from nacelle.model.numbers.linear_parameters import has_rotor, linear_parameters, with_linear_forms
 from nacelle.model.robot import Robot
 from nacelle.spatial.linear_form import coefficients
 from nacelle.spatial.physics import physics

@@ -35,8 +35,8 @@ from nacelle.kinematics.general.placed import (
     placed_at,
 )
 from nacelle.kinematics.general.rods import find_rods
-from nacelle.kinematics.iteration.branch import branch_numbers
-from nacelle.kinematics.margins import NEAR_MARGIN, margins
+from nacelle.kinematics.iteration.branch import is_on_branch
+from nacelle.kinematics.margins import margins
 from nacelle.kinematics.mechanism.assembly import advance, held_rates, rate_scale, row_scale, solve_closures
 from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
 from nacelle.kinematics.tree.configuration import configuration
@@ -67,7 +67,7 @@ def sample_states(mechanism: Mechanism, count: int, seed: int = 7) -> list[tuple
         tries += 1
         step = np.where(held, rng.uniform(0.3, 1.0, held.size) * rng.choice([-1, 1], held.size), 0.0)
         pose, q = advance(robot, start.platform, start.q, reach * step * scale)
-        pose, q, _, _ = solve_closures(robot, pose, q, nacelle)
+        pose, q, _, _ = solve_closures(robot, pose, q, nacelle, patience=1)
         pose, q, _, state = solve_closures(robot, pose, q, held)
         if np.max(np.abs(state.residual / row_scale(robot)), initial=0.0) > 1e-12:
             reach *= 0.8
@@ -76,23 +76,11 @@ def sample_states(mechanism: Mechanism, count: int, seed: int = 7) -> list[tuple
         for name in robot.motion.joint_names:
             x[mechanism.layout.x_index(name)] = q[robot.q_slices[robot.joint(name)]][0]
         y = mechanism.unknowns(rest, q)
-        if _on_branch(mechanism, x, y):
+        if is_on_branch(mechanism, x, y):
             found.append((x, y))
         else:
             reach *= 0.8
     return found
-
-
-def _on_branch(mechanism: Mechanism, x: Array, y: Array) -> bool:
-    """Whether a closed configuration is on the branch of the reference, and near no serial singularity.
-
-    Newton's iteration may have gone elsewhere: a nacelle that only translates may have tilted.
-    """
-    robot = mechanism.robot
-    now = configuration(robot, x, y)
-    near = np.asarray(margins(now), dtype=float)
-    signs = np.asarray(branch_numbers(now, y), dtype=float)
-    return bool(np.all(near > NEAR_MARGIN) and np.all(signs > 0.0))
 
 
 def is_turned(robot: Robot, *, friction: bool) -> bool:

@@ -28,6 +28,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from nacelle.kinematics.margins import NEAR_MARGIN, margins
 from nacelle.kinematics.mechanism.assembly import rate_scale
 from nacelle.kinematics.mechanism.closed import closed_near, generic_poses
 from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
@@ -243,6 +244,17 @@ def branch_numbers(now: Configuration, y: Array) -> Array:
     if plan.relations:
         values.append(_related(mechanism, plan.relations, y))
     return pack(values)
+
+
+def is_on_branch(mechanism: Mechanism, x: Array, y: Array) -> bool:
+    """Whether a closed configuration is on the branch of the reference, and near no serial singularity.
+
+    Newton's iteration may have gone elsewhere: a nacelle that only translates may have tilted.
+    """
+    now = configuration(mechanism.robot, x, y)
+    near = np.asarray(margins(now), dtype=float)
+    signs = np.asarray(branch_numbers(now, y), dtype=float)
+    return bool(np.all(near > NEAR_MARGIN) and np.all(signs > 0.0))
 
 
 def _matrix(robot: Robot, motion: TreeMotion, rates: Sequence[int]) -> Array:

@@ -20,9 +20,8 @@ import numpy as np
 
 from nacelle.compile import make_program
 from nacelle.kinematics import functions
-from nacelle.kinematics.iteration.branch import unknown_units
+from nacelle.kinematics.iteration.branch import is_on_branch, unknown_units
 from nacelle.kinematics.iteration.unknowns import pose_units
-from nacelle.kinematics.margins import NEAR_MARGIN, margins
 from nacelle.kinematics.mechanism.assembly import advance, held_rates, rate_scale
 from nacelle.kinematics.mechanism.closed import closed_near
 from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
@@ -192,10 +191,7 @@ class _Drawer:
             for name in robot.motion.joint_names:
                 x[mechanism.layout.x_index(name)] = q[robot.q_slices[robot.joint(name)]][0]
             y = mechanism.unknowns(rest, q)
-            now = configuration(robot, x, y)
-            margin = np.asarray(margins(now), dtype=float)
-            signs = np.asarray(functions.branch_signs(robot, x, y)["branch"], dtype=float)
-        return (x, y) if np.all(margin > NEAR_MARGIN) and np.all(signs > 0.0) else None
+            return (x, y) if is_on_branch(mechanism, x, y) else None
 
     def _precise_pose(self, x: Array) -> Numbers:
         """The pose with a quaternion of unit length to all digits."""

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from nacelle.errors import AssemblyError
-from nacelle.kinematics.tree.closure import ClosureState, closure_state, is_flipped
+from nacelle.kinematics.tree.closure import ClosureState, NumberClosures, closure_state, is_flipped
 from nacelle.kinematics.tree.number_tree import NumberTree
 from nacelle.kinematics.tree.spanning_tree import TreeMotion, tree_motion
 from nacelle.model.joint import Joint, Primitive
@@ -54,7 +54,7 @@ class Gap:
         return f"stays open by {math.degrees(self.angle):.4g} deg"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Assembly:
     """A configuration in which all loops are closed, or the nearest one found.
 
@@ -134,23 +134,24 @@ def rate_scale(robot: Robot) -> Array:
 
 
 def solve_closures(
-    robot: Robot, platform: Pose, q: Array, held: Array
+    robot: Robot, platform: Pose, q: Array, held: Array, *, patience: int = 4
 ) -> tuple[Pose, Array, TreeMotion, ClosureState]:
     """Close the loops by damped Gauss-Newton; rates in `held` do not move.
 
     Lengths are scaled by the robot's size, so that all numbers are pure. The damping falls with the
-    square of the error, so that convergence is quadratic and idle motion is left alone.
+    square of the error, so that convergence is quadratic and idle motion is left alone. After so many steps
+    that have not reduced the error, `patience`, it is left as it is.
     """
     free = np.flatnonzero(~held)
     scale, units = row_scale(robot), rate_scale(robot)[free]
-    tree = NumberTree(robot)
+    tree, closures = NumberTree(robot), NumberClosures(robot)
     motion = tree.motion(platform, q)
-    state = closure_state(robot, motion)
+    state = closures.state(motion)
     damping, stalled = 1e-3, 0
     for _ in range(_STEPS):
         r = state.residual / scale
         error = float(np.linalg.norm(r))
-        if not np.isfinite(error) or error < 1e-15 or free.size == 0 or stalled >= 4:
+        if not np.isfinite(error) or error < 1e-15 or free.size == 0 or stalled >= patience:
             break
         A = state.jacobian[:, free] / scale[:, None] * units
         weight = np.sqrt(min(damping, error * error) if error < 1e-3 else damping)
@@ -160,7 +161,7 @@ def solve_closures(
         step[free] = solution / max(1.0, float(np.max(np.abs(solution)))) * units
         new_platform, new_q = advance(robot, platform, q, step)
         new_motion = tree.motion(new_platform, new_q)
-        new_state = closure_state(robot, new_motion)
+        new_state = closures.state(new_motion)
         new_error = float(np.linalg.norm(new_state.residual / scale))
         if new_error < error:
             stalled = stalled + 1 if new_error > 0.99 * error else 0

@@ -10,11 +10,11 @@ import numpy as np
 from nacelle.errors import DescriptionError, Problem
 from nacelle.kinematics.mechanism.assembly import Assembly, Gap, assemble, outside_limits
 from nacelle.kinematics.mechanism.mobility import Mobility, mobility
-from nacelle.model.description.source import Node, Source
 from nacelle.model.leg import Leg
 from nacelle.model.platform import NAMED_MOTIONS
 from nacelle.model.plausible import implausible_masses
 from nacelle.model.robot import Robot
+from nacelle.model.source.node import Node, Source
 from nacelle.spatial.inertia import inertia_about_com
 from nacelle.spatial.rotation import frame_with_z
 

@@ -6,6 +6,8 @@ little, and Newton's iteration closes the loops again: first the legs with the n
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from nacelle.kinematics.mechanism.assembly import (
@@ -30,9 +32,10 @@ def scaled_closures(robot: Robot, state: ClosureState) -> Array:
     return state.jacobian / row_scale(robot)[:, None] * rate_scale(robot)
 
 
-def generic_poses(robot: Robot, start: Assembly, seed: int = 1) -> list[tuple[TreeMotion, ClosureState]]:
+@lru_cache(maxsize=64)
+def generic_poses(robot: Robot, start: Assembly) -> tuple[tuple[TreeMotion, ClosureState], ...]:
     """A few closed configurations near the reference, moved along the independent coordinates."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(1)
     result: list[tuple[TreeMotion, ClosureState]] = []
     for reach in (0.07, 0.03, 0.01, 0.003):
         if len(result) >= _POSES:
@@ -40,7 +43,7 @@ def generic_poses(robot: Robot, start: Assembly, seed: int = 1) -> list[tuple[Tr
         closed = closed_near(robot, start, reach, rng)
         if closed is not None:
             result.append(closed[2:])
-    return result
+    return tuple(result)
 
 
 def closed_near(
@@ -63,7 +66,7 @@ def closed_near(
     pose, q = advance(robot, start.platform, start.q, (reach * step + shake) * scale)
     # The legs come to the nacelle before it comes to them, so that the loops stay in the assembly of the
     # reference pose.
-    pose, q, _, _ = solve_closures(robot, pose, q, nacelle)
+    pose, q, _, _ = solve_closures(robot, pose, q, nacelle, patience=1)
     pose, q, motion, state = solve_closures(robot, pose, q, held)
     if np.max(np.abs(state.residual / row_scale(robot)), initial=0.0) < 1e-11:
         return pose, q, motion, state

@@ -14,10 +14,11 @@ from nacelle.kinematics.trajectory.bspline import BSpline
 from nacelle.kinematics.trajectory.polyline import Polyline
 from nacelle.model.platform import Motion
 from nacelle.model.reduced import QUATERNION, ROTATIONS, Layout
+from nacelle.progress import Progress, ignored
 from nacelle.spatial.rotation_path import quat_exp, quat_multiply
 from nacelle.spatial.scalar import Array
 from nacelle.tables.columns import ANGLE, LENGTH, TIME, Columns, Dimension
-from nacelle.tables.csv import Report, Table, read_table, unreported
+from nacelle.tables.csv import Table, read_table
 
 _RPY = ("roll", "pitch", "yaw")
 
@@ -95,9 +96,7 @@ def read_waypoints(source: str | Path, motion: Motion | str | list[str]) -> Wayp
     return Waypoints(layout.motion, read_points(layout, points), None if times is None else times - times[0])
 
 
-def read_poses(
-    source: str | Path, motion: Motion | str | list[str], report: Report = unreported
-) -> Waypoints:
+def read_poses(source: str | Path, motion: Motion | str | list[str], report: Progress = ignored) -> Waypoints:
     """Read poses, one or more, from a CSV file or its text, in the forms of `read_waypoints`.
 
     They need not be a path: an entry may be empty, "nan" or infinite, and a quaternion may have no length;
@@ -173,7 +172,7 @@ class _Reader(Columns):
         self.require(list(self.rotation))
 
     def poses(
-        self, least: int, *, gaps: bool = False, report: Report = unreported
+        self, least: int, *, gaps: bool = False, report: Progress = ignored
     ) -> tuple[Array, Array | None]:
         """Read the rows, at least so many: poses (N, nx) and times, if there are any."""
         entries = self.values(gaps=gaps, report=report)

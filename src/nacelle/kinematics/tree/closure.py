@@ -24,10 +24,13 @@ from nacelle.model.joint import Joint, JointKind
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import skew
+from nacelle.spatial.rounding import array_total, ordered_product
 from nacelle.spatial.scalar import Array, cross, dot, pack, plus, product
 
 _KEEPS_Z = (JointKind.REVOLUTE, JointKind.CYLINDRICAL)
 _KEEPS_ALL = (JointKind.PRISMATIC, JointKind.FIXED)
+# Axes after an axis, cyclically.
+_NEXT, _AFTER = [1, 2, 0], [2, 0, 1]
 
 
 @dataclass(frozen=True)
@@ -73,38 +76,84 @@ def closure_gaps(robot: Robot, motion: TreeMotion) -> Array:
 
 def closure_state(robot: Robot, motion: TreeMotion) -> ClosureState:
     """Residual and Jacobian of all closures."""
+    numbers = NumberClosures(robot)
+    if numbers.plain and motion.is_plain:
+        return numbers.state(motion)
     residual: list[Array] = []
     blocks: list[Array] = []
-    rows: list[slice] = []
-    # Numbers alone are no constants of a program: their products may be summed in any order.
-    numbers = motion.columns.dtype != object
     for joint in robot.closures:
         first, second = closure_frames(joint, motion)
         d = _gap(first.p, second.p)
         J1 = motion.point_jacobian(joint.predecessor, first.p)
         J2 = motion.point_jacobian(joint.successor, second.p)
         # v_2 - v_1 - w_1 x d, per rate: w_1 x d = -d x w_1.
-        if numbers:
-            slip, turn = J2[:3] - J1[:3] + skew(d) @ J1[3:], J2[3:] - J1[3:]
-        else:
-            slip = plus(plus(J2[:3], -J1[:3]), product(skew(d), J1[3:]))
-            turn = plus(J2[3:], -J1[3:])
-        start = len(residual)
+        slip = plus(plus(J2[:3], -J1[:3]), product(skew(d), J1[3:]))
+        turn = plus(J2[3:], -J1[3:])
         for lock in joint.locks:
             e = first.R[:, lock[1]]
-            if len(lock) == 2:
-                residual.append(dot(e, d))
-                blocks.append(slip.T @ e if numbers else product(slip.T, e))
-            else:
-                f = second.R[:, lock[2]]
-                residual.append(dot(e, f))
-                n = cross(f, e)
-                blocks.append(turn.T @ n if numbers else product(turn.T, n))
-        rows.append(slice(start, len(residual)))
-    width = motion.columns.shape[1]
+            f = d if len(lock) == 2 else second.R[:, lock[2]]
+            residual.append(dot(e, f))
+            blocks.append(product(slip.T, e) if len(lock) == 2 else product(turn.T, cross(f, e)))
     if not residual:
-        return ClosureState(np.zeros(0), np.zeros((0, width)), tuple(rows))
-    return ClosureState(pack(residual), np.stack(blocks), tuple(rows))
+        return ClosureState(np.zeros(0), np.zeros((0, motion.columns.shape[1])), numbers.rows)
+    return ClosureState(pack(residual), np.stack(blocks), numbers.rows)
+
+
+class NumberClosures:
+    """The closures of a robot, prepared for many states of plain numbers, which are evaluated side by side.
+
+    Attributes:
+        plain: whether the closures' frames are floats.
+        rows: for each closure the slice of its locks.
+    """
+
+    def __init__(self, robot: Robot) -> None:
+        """Read the closures."""
+        joints = robot.closures
+        frames = [joint.frame_predecessor for joint in joints] + [joint.frame_successor for joint in joints]
+        self.plain = not any(frame.R.dtype == object or frame.p.dtype == object for frame in frames)
+        ends = np.cumsum([0, *(len(joint.locks) for joint in joints)]).tolist()
+        self.rows = tuple(map(slice, ends, ends[1:]))
+        if not (self.plain and joints):
+            return
+        self._bodies = [joint.predecessor for joint in joints] + [joint.successor for joint in joints]
+        self._frames = np.concatenate(
+            [np.array([frame.R for frame in frames]), np.array([frame.p for frame in frames])[:, :, None]],
+            axis=2,
+        )
+        locks = [(k, *lock[1:], -1)[:3] for k, joint in enumerate(joints) for lock in joint.locks]
+        self._closure, self._first, self._second = np.array(locks).T
+        self._square = (self._second >= 0)[:, None]
+
+    def state(self, motion: TreeMotion) -> ClosureState:
+        """Residual and Jacobian of all closures, of floats."""
+        if not self.rows:
+            return ClosureState(np.zeros(0), np.zeros((0, motion.columns.shape[1])), ())
+        R = np.array([motion.poses[body].R for body in self._bodies])
+        p = np.array([motion.poses[body].p for body in self._bodies])
+        moved = ordered_product(R, self._frames)
+        # Numbers alone are no constants of a program: their products may be summed in any order.
+        R, p = moved[:, :, :3], array_total(moved[:, :, 3], p)
+        count, k = len(self.rows), self._closure
+        d = p[count:] - p[:count]
+        e, f = R[k, :, self._first], R[k + count, :, self._second]
+        residual = ordered_product(e[:, None], np.where(self._square, f, d[k])[:, :, None])
+        v0, w = motion.columns[:3], motion.columns[3:]
+        moved = motion.movers[self._bodies][:, None]
+        linear, angular = np.where(moved, v0 - _skews(p) @ w, 0.0), np.where(moved, w, 0.0)
+        slip = linear[count:] - linear[:count] + _skews(d) @ angular[:count]
+        turn = angular[count:] - angular[:count]
+        normal = f[:, _NEXT] * e[:, _AFTER] - f[:, _AFTER] * e[:, _NEXT]
+        rates = np.where(self._square[:, :, None], turn[k], slip[k])
+        J = (np.where(self._square, normal, e)[:, None] @ rates)[:, 0]
+        return ClosureState(residual[:, 0, 0], J, self.rows)
+
+
+def _skews(v: Array) -> Array:
+    """Matrices (N, 3, 3) of the cross products with vectors (N, 3)."""
+    found = np.zeros((len(v), 3, 3))
+    found[:, _AFTER, _NEXT], found[:, _NEXT, _AFTER] = v, -v
+    return found
 
 
 def slip_bias(joint: Joint, motion: TreeMotion, velocity: TreeVelocity) -> Array:

@@ -10,9 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
 from nacelle.kinematics.legs.solution import solve_leg
 from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
+from nacelle.kinematics.tree.number_tree import number_tree
 from nacelle.kinematics.tree.spanning_tree import (
     Step,
     TreeMotion,
@@ -97,4 +99,5 @@ def configuration(robot: Robot, x: Array, y: Array) -> Configuration:
         steps |= solution.steps
         gates.append(tuple(solution.gates))
     listed = tuple(step for j in range(robot.tree) for step in steps[j])
-    return Configuration(robot, listed, motion_of_steps(robot, platform, listed), tuple(gates), angles)
+    make = number_tree(robot).at_steps if robot.numeric is robot else partial(motion_of_steps, robot)
+    return Configuration(robot, listed, make(platform, listed), tuple(gates), angles)

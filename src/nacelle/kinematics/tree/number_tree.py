@@ -7,17 +7,25 @@ most of the time that small arrays take goes into making them.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import TypeAlias
 
 import numpy as np
 
-from nacelle.kinematics.tree.spanning_tree import TreeMotion, tree_motion
+from nacelle.kinematics.tree.spanning_tree import (
+    Step,
+    TreeMotion,
+    Turn,
+    motion_of_steps,
+    tree_motion,
+    tree_movers,
+)
 from nacelle.model.joint import Primitive
 from nacelle.model.leg import BASE, PLATFORM
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import rotation_quat
-from nacelle.spatial.rounding import sum_of_three, total
+from nacelle.spatial.rounding import CANCELLED, sum_of_three, total
 from nacelle.spatial.scalar import Array
 
 Vector: TypeAlias = Sequence[float]
@@ -25,6 +33,8 @@ Rows: TypeAlias = Sequence[Vector]
 # A pose by the rows of R and by p.
 Placed: TypeAlias = tuple[Rows, Vector]
 
+_FLOATS = (float, np.float64)
+_SMALL = 64 * CANCELLED
 _ZERO = (0.0, 0.0, 0.0)
 _AXES = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 _IDENTITY: Placed = (_AXES, _ZERO)
@@ -44,36 +54,60 @@ class NumberTree:
             for joint, (before, after) in zip(robot.tree_joints, frames, strict=True)
             if self._plain
         ]
+        self._primitives = [primitive for joint in robot.tree_joints for primitive in joint.primitives]
+        self._movers = tree_movers(robot)
 
     def motion(self, platform: Pose, q: Array) -> TreeMotion:
         """Poses of all bodies and the twists of all rates; arguments as in `tree_motion`."""
-        robot = self._robot
         if not (self._plain and _is_plain(platform) and q.dtype != object):
-            return tree_motion(robot, platform, q)
+            return tree_motion(self._robot, platform, q)
+        steps: list[Step] = []
+        k = 0
+        for primitive in self._primitives:
+            if primitive is Primitive.BALL:
+                steps.append(q[k : k + 4])
+            else:
+                steps.append(Turn(np.cos(q[k]), np.sin(q[k])) if primitive.turns else q[k])
+            k += primitive.nq
+        return self._at(platform, steps)
+
+    def at_steps(self, platform: Pose, steps: Sequence[Step]) -> TreeMotion:
+        """The same from the steps of the tree's primitives, as `motion_of_steps`."""
+        if not (self._plain and _is_plain(platform) and all(map(_is_number, steps))):
+            return motion_of_steps(self._robot, platform, steps)
+        return self._at(platform, steps)
+
+    def _at(self, platform: Pose, steps: Sequence[Step]) -> TreeMotion:
+        robot, left = self._robot, iter(steps)
         own: Placed = platform.R.tolist(), platform.p.tolist()
         poses: dict[int, Placed] = {BASE: _IDENTITY, PLATFORM: own}
         columns: list[Vector] = [(*axis, *_ZERO) for axis in _AXES]
         if robot.nacelle.kind != "point":
             columns += [(*_cross(own[1], axis), *axis) for axis in _AXES]
-        movers: dict[int, list[int]] = {BASE: [], PLATFORM: list(range(len(columns)))}
-        k = 0
         for predecessor, successor, before, primitives, after in self._joints:
             pose = _composed(poses[predecessor], before)
-            first = len(columns)
             for primitive in primitives:
-                pose = _moved(pose, primitive, q[k : k + primitive.nq])
-                k += primitive.nq
+                pose = _moved(pose, primitive, next(left))
                 for axis in range(3) if primitive is Primitive.BALL else (primitive.axis,):
                     columns.append(_column(pose, axis, primitive.turns))
             poses[successor] = _composed(pose, after)
-            movers[successor] = [*movers[predecessor], *range(first, len(columns))]
-        count = len(robot.bodies)
-        mask = np.zeros((count, len(columns)), dtype=bool)
-        for body, rates in movers.items():
-            mask[body, rates] = True
-        R = np.array([poses[body][0] for body in range(count)])
-        p = np.array([poses[body][1] for body in range(count)])
-        return TreeMotion(tuple(map(Pose, R, p)), np.array(columns).T, mask)
+        bodies = range(len(robot.bodies))
+        R = np.array([poses[body][0] for body in bodies])
+        p = np.array([poses[body][1] for body in bodies])
+        return TreeMotion(tuple(map(Pose, R, p)), np.array(columns).T, self._movers)
+
+
+@lru_cache(maxsize=64)
+def number_tree(robot: Robot) -> NumberTree:
+    """The tree of a robot of plain numbers, prepared once."""
+    return NumberTree(robot)
+
+
+def _is_number(step: Step) -> bool:
+    """Whether a step of a primitive is made of floats."""
+    if isinstance(step, Turn):
+        return type(step.c) in _FLOATS and type(step.s) in _FLOATS
+    return step.dtype != object if isinstance(step, np.ndarray) else type(step) in _FLOATS
 
 
 def _is_plain(pose: Pose) -> bool:
@@ -94,27 +128,29 @@ def _composed(pose: Placed, other: Placed | None) -> Placed:
     x, y, z = other[1]
     rows, place = [], []
     for (a, b, c), d in zip(*pose, strict=True):
-        rows.append(
-            (
-                sum_of_three(a * k, b * n, c * r),
-                sum_of_three(a * l, b * o, c * t),
-                sum_of_three(a * m, b * q, c * u),
-            )
-        )
-        place.append(total(sum_of_three(a * x, b * y, c * z), d))
+        e, f, g = a * k + b * n + c * r, a * l + b * o + c * t, a * m + b * q + c * u
+        # The terms of these sums are no larger than 1: what is larger than this has not cancelled.
+        if -_SMALL < e < _SMALL:
+            e = sum_of_three(a * k, b * n, c * r)
+        if -_SMALL < f < _SMALL:
+            f = sum_of_three(a * l, b * o, c * t)
+        if -_SMALL < g < _SMALL:
+            g = sum_of_three(a * m, b * q, c * u)
+        rows.append((e, f, g))
+        place.append(total(sum_of_three(a * x, b * y, c * z), d) if x or y or z else d)
     return rows, place
 
 
-def _moved(pose: Placed, primitive: Primitive, q: Array) -> Placed:
+def _moved(pose: Placed, primitive: Primitive, step: Step) -> Placed:
     """A pose moved by a primitive of a joint."""
     if primitive is Primitive.BALL:
-        return _composed(pose, (rotation_quat(q).tolist(), _ZERO))
+        return _composed(pose, (rotation_quat(step).tolist(), _ZERO))
     rows, place = pose
     axis = primitive.axis
     if not primitive.turns:
-        slide = float(q[0])
+        slide = float(step)
         return rows, [total(row[axis] * slide, d) for row, d in zip(rows, place, strict=True)]
-    c, s = float(np.cos(q[0])), float(np.sin(q[0]))
+    c, s = float(step.c), float(step.s)
     i, j = (axis + 1) % 3, (axis + 2) % 3
     turned = []
     for row in rows:

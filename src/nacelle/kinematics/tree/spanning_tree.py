@@ -52,6 +52,12 @@ class TreeMotion:
     columns: Array
     movers: Array
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether all numbers are floats."""
+        arrays = (self.columns, *(array for pose in self.poses for array in pose))
+        return all(array.dtype != object for array in arrays)
+
     def jacobian(self, body: int) -> Array:
         """Jacobian (6, rates): twist [v; w] of a body at its frame's origin, base axes."""
         return self.point_jacobian(body, self.poses[body].p)
@@ -133,22 +139,27 @@ def motion_of_steps(robot: Robot, platform: Pose, steps: Sequence[Step]) -> Tree
     """Poses of all bodies and the twists of all rates, from the steps of the tree's primitives."""
     poses: dict[int, Pose] = {BASE: identity(), PLATFORM: platform}
     columns = _platform_columns(robot, platform)
-    movers: dict[int, list[int]] = {BASE: [], PLATFORM: list(range(len(columns)))}
     left = iter(steps)
     for joint in robot.tree_joints:
         pose = poses[joint.predecessor] @ joint.frame_predecessor
-        first = len(columns)
         for primitive in joint.primitives:
             pose = pose @ step_motion(primitive, next(left))
             for axis in range(3) if primitive is Primitive.BALL else (primitive.axis,):
                 columns.append(_column(pose, axis, primitive.turns))
         poses[joint.successor] = pose @ joint.frame_successor.inverse()
-        movers[joint.successor] = [*movers[joint.predecessor], *range(first, len(columns))]
-    mask = np.zeros((len(robot.bodies), len(columns)), dtype=bool)
-    for body, rates in movers.items():
-        mask[body, rates] = True
-    count = len(robot.bodies)
-    return TreeMotion(tuple(poses[k] for k in range(count)), np.stack(columns, axis=1), mask)
+    bodies = range(len(robot.bodies))
+    return TreeMotion(tuple(poses[k] for k in bodies), np.stack(columns, axis=1), tree_movers(robot))
+
+
+def tree_movers(robot: Robot) -> Array:
+    """For every body, which rates of the tree move it (bodies, rates), of bool."""
+    m = robot.platform_nv
+    mask = np.zeros((len(robot.bodies), m + robot.nv), dtype=bool)
+    mask[PLATFORM, :m] = True
+    for joint, place in zip(robot.tree_joints, robot.v_slices, strict=True):
+        mask[joint.successor] = mask[joint.predecessor]
+        mask[joint.successor, m + place.start : m + place.stop] = True
+    return mask
 
 
 @dataclass(frozen=True)

@@ -1,352 +1,88 @@
-"""What a joint has beside its geometry, read once its kind is known: friction, springs, limits."""
+"""What a joint may have beside its geometry, as written: friction, springs, limits, an actuator.
+
+The units depend on the kind of joint, so quantities are kept as written; `drive_reader` reads them.
+"""
 
 from __future__ import annotations
 
-import math
-import re
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Annotated, Any, Literal
 
-from nacelle.model.description.written import given
-from nacelle.model.joint import MOTION, FrictionTerm, JointKind, Primitive, Spring, neutral
-from nacelle.model.units import NUMBER, QUANTITIES, UnitError, parse_quantity
+from pydantic import BeforeValidator
 
-if TYPE_CHECKING:
-    from nacelle.model.description.description import ActuatorSpec, DriveSpec
-
-_T = TypeVar("_T")
-
-Path = tuple[str | int, ...]
-Report = Callable[[Path, str, str], None]
-
-_SLIDING = {
-    "viscous": "damping",
-    "coulomb": "force",
-    "coulomb_smooth": "force",
-    "stribeck": "force",
-    "quadratic": "quadratic drag",
-    "cubic": "cubic drag",
-    "constant": "force",
-}
-_TURNING = {
-    "viscous": "angular damping",
-    "coulomb": "torque",
-    "coulomb_smooth": "torque",
-    "stribeck": "torque",
-    "quadratic": "angular quadratic drag",
-    "cubic": "angular cubic drag",
-    "constant": "torque",
-}
-_FRACTION = re.compile(rf"\s*({NUMBER})\s*[:/]\s*({NUMBER})\s*")
-_NEEDS_SCALE = ("coulomb_smooth", "stribeck")
+from nacelle.model.description.fields import Name, Raw, RawList, Strict
 
 
-@dataclass(frozen=True)
-class Drive:
-    """What a joint has beside its geometry, in SI units; see `Joint` and `Actuator`."""
+class FrictionSpec(Strict):
+    """Friction along one axis: a sum of basis functions of the rate ([AGH2005] (24)).
 
-    friction: tuple[tuple[FrictionTerm, ...], ...]
-    springs: tuple[Spring | None, ...]
-    limits: tuple[tuple[float, float], ...]
-    guess: tuple[float, ...]
-    rotor_inertia: float = 0.0
-    gear_ratio: float = 1.0
-    torque_constant: float = 0.0
-    encoder_zero: float = 0.0
-    encoder_sign: int = 1
-    position: tuple[float, float] = (-math.inf, math.inf)
-    speed: float = math.inf
-    force: float = math.inf
+    viscous c v; coulomb c sign(v); coulomb_smooth c tanh(v / scale); stribeck c exp(-(v / scale)^2)
+    sign(v); quadratic c v |v|; cubic c v^3; constant c.
+    """
 
-
-def ball_first(drive: Drive) -> Drive:
-    """Bring a C5 joint from the order in which it is written (u, v, ball) to ball, u, v."""
-    return replace(
-        drive,
-        friction=_ball_first(drive.friction),
-        springs=_ball_first(drive.springs),
-        limits=_ball_first(drive.limits),
-        guess=(*drive.guess[2:], *drive.guess[:2]),
-    )
+    viscous: Raw = None
+    coulomb: Raw = None
+    coulomb_smooth: Raw = None
+    stribeck: Raw = None
+    quadratic: Raw = None
+    cubic: Raw = None
+    constant: Raw = None
+    scale: Raw = None
 
 
-def _ball_first(axes: tuple[_T, ...]) -> tuple[_T, ...]:
-    return (axes[2], axes[0], axes[1])
+class SpringSpec(Strict):
+    """A linear spring along one axis."""
+
+    stiffness: Raw
+    rest: Raw = 0.0
 
 
-def drive_faults(
-    spec: DriveSpec, kind: JointKind, units: dict[str, str] | None
-) -> list[tuple[Path, str, str]]:
-    """Everything that is wrong with the drive of a joint of some kind: path, message, hint."""
-    faults: list[tuple[Path, str, str]] = []
-    DriveReader(units, lambda *fault: faults.append(fault)).drive(spec, kind, ())
-    return faults
+def _listed(value: Any) -> Any:
+    return value if isinstance(value, list | tuple) or value is None else [value]
 
 
-class DriveReader:
-    """Reads the quantities of joints; faults go to `report`."""
-
-    def __init__(self, units: dict[str, str] | None, report: Report) -> None:
-        """Keep the units of bare numbers and where to report."""
-        self.units = units
-        self.report = report
-
-    def quantity(self, value: Any, kind: str, path: Path, default: float = 0.0) -> float:
-        """Read one quantity; a faulty one is reported and the default taken."""
-        try:
-            return parse_quantity(value, QUANTITIES[kind], self.units)
-        except UnitError as error:
-            self.report(path, str(error), error.hint)
-            return default
-
-    def friction(self, spec: DriveSpec, kind: JointKind, path: Path) -> tuple[tuple[FrictionTerm, ...], ...]:
-        """Friction terms of each axis."""
-        axes = MOTION[kind]
-        if spec.friction is None:
-            return ((),) * len(axes)
-        given = spec.friction
-        if not axes:
-            self.report((*path, "friction"), f"a {kind} joint does not move: no friction", "remove it")
-            return ()
-        if len(given) == 1 and len({axis.turns for axis in axes}) == 1 and Primitive.BALL not in axes[1:]:
-            given = given * len(axes)
-        if len(given) != len(axes):
-            self.report(
-                (*path, "friction"),
-                f"{len(given)} entries for the {len(axes)} axes of a {kind} joint",
-                "a list in the order " + ", ".join(_AXIS_WORDS[axis] for axis in axes),
-            )
-            return ((),) * len(axes)
-        result = []
-        for k, (axis, entry) in enumerate(zip(axes, given, strict=True)):
-            place = (*path, "friction", k) if len(spec.friction) > 1 else (*path, "friction")
-            kinds = _TURNING if axis.turns else _SLIDING
-            rate = "angular speed" if axis.turns else "speed"
-            scale = 0.0
-            if entry.scale is not None:
-                scale = self.quantity(entry.scale, rate, (*place, "scale"))
-            terms = []
-            for basis, quantity in kinds.items():
-                value = getattr(entry, basis)
-                if value is None:
-                    continue
-                number = self.quantity(value, quantity, (*place, basis))
-                if number < 0.0 and basis not in ("constant", "stribeck"):
-                    self.report((*place, basis), f"friction must not push: {number:g} is negative", "")
-                if basis in _NEEDS_SCALE and not scale > 0.0:
-                    self.report(
-                        (*place, basis),
-                        f"{basis} needs a rate at which it bends",
-                        f"write scale: {QUANTITIES[rate].example}",
-                    )
-                uses_scale = scale if basis in _NEEDS_SCALE else 0.0
-                terms.append(FrictionTerm(basis.replace("_", "-"), number, uses_scale))
-            result.append(tuple(terms))
-        return tuple(result)
-
-    def springs(self, spec: DriveSpec, kind: JointKind, path: Path) -> tuple[Spring | None, ...]:
-        """Springs of each axis."""
-        axes = MOTION[kind]
-        if spec.spring is None:
-            return (None,) * len(axes)
-        if len(spec.spring) != len(axes) or Primitive.BALL in axes:
-            self.report(
-                (*path, "spring"),
-                f"{len(spec.spring)} springs for the {len(axes)} axes of a {kind} joint",
-                "one a sliding or turning axis, none in a ball",
-            )
-            return (None,) * len(axes)
-        result: list[Spring | None] = []
-        for k, (axis, entry) in enumerate(zip(axes, spec.spring, strict=True)):
-            place = (*path, "spring", k) if len(axes) > 1 else (*path, "spring")
-            if entry is None:
-                result.append(None)
-                continue
-            kind_of_stiffness = "angular stiffness" if axis.turns else "stiffness"
-            stiffness = self.quantity(entry.stiffness, kind_of_stiffness, (*place, "stiffness"))
-            if stiffness < 0.0:
-                self.report((*place, "stiffness"), f"the stiffness is negative: {stiffness:g}", "")
-            rest = self.quantity(entry.rest, position_kind(axis), (*place, "rest"))
-            result.append(Spring(stiffness, rest))
-        return tuple(result)
-
-    def limits(self, value: Any, kind: JointKind, path: Path) -> tuple[tuple[float, float], ...]:
-        """Limits of each axis; of a ball the tilt between the z axes of its frames."""
-        axes = MOTION[kind]
-        free = ((-math.inf, math.inf),) * len(axes)
-        if value is None:
-            return free
-        pairs = [value] if len(axes) == 1 else value
-        if isinstance(pairs, str) and len(axes) == 1:
-            pairs = [pairs.split(",")]
-        if not isinstance(pairs, list | tuple) or len(pairs) != len(axes):
-            self.report(path, f"limits of a {kind} joint: {len(axes)} pairs", _limits_example(axes))
-            return free
-        result = []
-        for axis, pair in zip(axes, pairs, strict=True):
-            if pair is None:
-                result.append((-math.inf, math.inf))
-                continue
-            if not isinstance(pair, list | tuple) or len(pair) != 2:
-                self.report(path, "a limit is a pair: lower and upper", _limits_example(axes))
-                return free
-            low, high = (
-                default if end is None else self.quantity(end, position_kind(axis), path, default)
-                for end, default in zip(pair, (-math.inf, math.inf), strict=True)
-            )
-            if not low < high:
-                scale, unit = (180.0 / math.pi, "deg") if axis.turns else (1.0, "m")
-                ends = [f"{end * scale:.6g} {unit}" for end in (low, high)]
-                self.report(path, f"the lower limit {ends[0]} is not below the upper {ends[1]}", "")
-            result.append((low, high))
-        return tuple(result)
-
-    def guess(self, value: Any, kind: JointKind, path: Path) -> tuple[float, ...]:
-        """Reference coordinates of a joint."""
-        if value is None:
-            return neutral(kind)
-        axes = MOTION[kind]
-        expected = sum(axis.nq for axis in axes)
-        values = list(value) if isinstance(value, list | tuple) else [value]
-        if len(values) != expected:
-            words = ", ".join(_AXIS_WORDS[axis] for axis in axes) or "none"
-            self.report(path, f"{len(values)} numbers for a {kind} joint, expected {expected}", words)
-            return neutral(kind)
-        result: list[float] = []
-        for axis in axes:
-            if axis is Primitive.BALL:
-                quat = [self.quantity(v, "number", path) for v in values[len(result) : len(result) + 4]]
-                size = math.sqrt(sum(q * q for q in quat))
-                if abs(size - 1.0) > 1e-6:
-                    self.report(path, f"the quaternion has length {size:.6g}, not 1", "x y z w")
-                    quat, size = [0.0, 0.0, 0.0, 1.0], 1.0
-                result += quat if abs(size - 1.0) < 1e-15 else [q / size for q in quat]
-            else:
-                result.append(self.quantity(values[len(result)], position_kind(axis), path))
-        return tuple(result)
-
-    def drive(self, spec: DriveSpec, kind: JointKind, path: Path) -> Drive:
-        """Read everything that a joint has beside its geometry."""
-        driven = spec.active or spec.actuator is not None
-        if driven and kind not in (JointKind.REVOLUTE, JointKind.PRISMATIC):
-            self.report(
-                (*path, "active" if spec.active else "actuator"),
-                f"a {kind} joint cannot be active",
-                "drive a revolute or prismatic joint: split it, with a massless body between",
-            )
-        elif spec.rotor_inertia is not None and kind not in (JointKind.REVOLUTE, JointKind.PRISMATIC):
-            self.report(
-                (*path, "rotor_inertia"), f"a {kind} joint has no rotor", "split it into single joints"
-            )
-        friction = self.friction(spec, kind, path)
-        springs = self.springs(spec, kind, path)
-        limits = self.limits(spec.limits, kind, (*path, "limits"))
-        guess = self.guess(spec.guess, kind, (*path, "guess"))
-        if kind not in (JointKind.REVOLUTE, JointKind.PRISMATIC):
-            return Drive(friction, springs, limits, guess)
-        if spec.actuator is None:
-            turns = kind is JointKind.REVOLUTE
-            rotor = self.rotor_inertia(spec.rotor_inertia, turns, (*path, "rotor_inertia"))
-            return Drive(friction, springs, limits, guess, rotor, position=limits[0])
-        if spec.rotor_inertia is not None and spec.actuator.rotor_inertia is not None:
-            self.report((*path, "rotor_inertia"), "rotor_inertia stands twice", "give it once")
-        if spec.actuator.rotor_inertia is not None:
-            rotor_place: tuple[Any, Path] = (
-                spec.actuator.rotor_inertia,
-                (*path, "actuator", "rotor_inertia"),
-            )
-        else:
-            rotor_place = (spec.rotor_inertia, (*path, "rotor_inertia"))
-        numbers = self.actuator(spec.actuator, kind, rotor_place, (*path, "actuator"))
-        if spec.actuator.limits.position is None:
-            numbers["position"] = limits[0]
-        return Drive(friction, springs, limits, guess, **numbers)
-
-    def actuator(
-        self, spec: ActuatorSpec, kind: JointKind, rotor: tuple[Any, Path], path: Path
-    ) -> dict[str, Any]:
-        """Read the numbers of an actuator."""
-        turns = kind is JointKind.REVOLUTE
-        ratio, screw = self.gear_ratio(spec, kind, path)
-        numbers: dict[str, Any] = {
-            "gear_ratio": ratio,
-            "rotor_inertia": self.rotor_inertia(rotor[0], turns or screw, rotor[1]),
-            "encoder_zero": self.quantity(
-                spec.encoder.zero, "angle" if turns else "length", (*path, "encoder", "zero")
-            ),
-            "encoder_sign": spec.encoder.sign,
-            "position": self.limits(spec.limits.position, kind, (*path, "limits", "position"))[0],
-        }
-        optional = (
-            ("speed", spec.limits.speed, "angular speed" if turns else "speed", ("limits", "speed")),
-            ("force", spec.limits.force, "torque" if turns else "force", ("limits", "force")),
-            (
-                "torque_constant",
-                spec.torque_constant,
-                "torque constant" if turns or screw else "force constant",
-                ("torque_constant",),
-            ),
-        )
-        for name, value, quantity, place in optional:
-            if value is None:
-                continue
-            numbers[name] = self.quantity(value, quantity, (*path, *place), 1.0)
-            if not numbers[name] > 0.0:
-                self.report((*path, *place), f"must be positive, is {numbers[name]:g}", "")
-        return numbers
-
-    def gear_ratio(self, spec: ActuatorSpec, kind: JointKind, path: Path) -> tuple[float, bool]:
-        """Motor rate per joint rate, and whether a motor turns to make a joint slide."""
-        value = spec.gear_ratio
-        if isinstance(value, str):
-            fraction = _FRACTION.fullmatch(value)
-            if fraction is not None and float(fraction[2]) != 0.0:
-                value = given(value, float(fraction[1]) / float(fraction[2]), "number")
-        screw = kind is JointKind.PRISMATIC and isinstance(value, str) and "/" in value
-        if screw and re.search(r"m\s*/\s*(rev|rad|deg)\s*$", str(value)):
-            lead = self.quantity(value, "lead", (*path, "gear_ratio"), 1.0)
-            return 1.0 / (lead or 1.0), True
-        quantity = "gear ratio per length" if screw else "number"
-        ratio = self.quantity(value, quantity, (*path, "gear_ratio"), 1.0)
-        if ratio == 0.0:
-            self.report((*path, "gear_ratio"), "the gear ratio is zero", "1 for a direct drive")
-        return ratio or 1.0, screw
-
-    def rotor_inertia(self, value: Any, turns: bool, path: Path) -> float:
-        """Inertia of the drive on the motor's side: kg m^2 if the motor turns, else kg."""
-        if value is None:
-            return 0.0
-        number = self.quantity(value, "inertia" if turns else "mass", path)
-        if number < 0.0:
-            self.report(path, f"the rotor inertia is negative: {number:g}", "")
-        return number
+Frictions = Annotated[
+    list[FrictionSpec] | None,
+    BeforeValidator(_listed, json_schema_input_type=FrictionSpec | list[FrictionSpec] | None),
+]
+Springs = Annotated[
+    list[SpringSpec | None] | None,
+    BeforeValidator(_listed, json_schema_input_type=SpringSpec | list[SpringSpec | None] | None),
+]
 
 
-_AXIS_WORDS: dict[Primitive, str] = {
-    Primitive.RX: "turn about x",
-    Primitive.RY: "turn about y",
-    Primitive.RZ: "turn about z",
-    Primitive.TX: "slide along x",
-    Primitive.TY: "slide along y",
-    Primitive.TZ: "slide along z",
-    Primitive.BALL: "ball",
-}
+class ActuatorLimitsSpec(Strict):
+    """Limits of an actuator, on the joint's side of the gear."""
+
+    position: RawList = None
+    speed: Raw = None
+    force: Raw = None
 
 
-def _limits_example(axes: tuple[Primitive, ...]) -> str:
-    """How limits of a joint are written."""
-    pairs = ["[-30 deg, 30 deg]" if axis.turns else "[100 mm, 400 mm]" for axis in axes]
-    return "write " + (pairs[0] if len(pairs) == 1 else f"[{', '.join(pairs)}]")
+class EncoderSpec(Strict):
+    """How the encoder reads: joint = sign * reading + zero."""
+
+    zero: Raw = 0.0
+    sign: Literal[1, -1] = 1
 
 
-def position_kind(axis: Primitive) -> str:
-    """Kind of quantity of a coordinate."""
-    return "angle" if axis.turns else "length"
+class ActuatorSpec(Strict):
+    """The drive of an active joint."""
+
+    name: Name | None = None
+    gear_ratio: Raw = 1.0
+    rotor_inertia: Raw = None
+    torque_constant: Raw = None
+    encoder: EncoderSpec = EncoderSpec()
+    limits: ActuatorLimitsSpec = ActuatorLimitsSpec()
 
 
-def units_for_bare_numbers(units: Any) -> dict[str, str] | None:
-    """Units of bare numbers from the `units` key: "SI", a mapping, or nothing."""
-    if units == "SI":
-        return {"*": "SI"}
-    return dict(units) if isinstance(units, dict) and units else None
+class DriveSpec(Strict):
+    """What any joint may have beside its geometry."""
+
+    active: bool = False
+    actuator: ActuatorSpec | None = None
+    rotor_inertia: Raw = None
+    friction: Frictions = None
+    spring: Springs = None
+    limits: RawList = None
+    guess: RawList = None

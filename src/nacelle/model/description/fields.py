@@ -19,13 +19,12 @@ from pydantic import (
 )
 from pydantic_core import InitErrorDetails, PydanticCustomError, ValidationError
 
-from nacelle.errors import did_you_mean
-from nacelle.model.description.written import pieces
-from nacelle.model.units import NUMBER, QUANTITIES, Quantity, UnitError, parse_quantity
+from nacelle.errors import did_you_mean, shortened
+from nacelle.model.units import NUMBER, QUANTITIES, SI, Quantity, UnitError, parse_quantity
+from nacelle.model.written import pieces
 from nacelle.spatial.recorded import plain_or_recorded
 from nacelle.spatial.scalar import norm, pack
 
-SI = {"*": "SI"}
 # No quantity or vector is a text longer than this; searching such texts could take long.
 _LONGEST = 300
 # Only the first unknown keys of a mapping get suggestions, which take time.
@@ -39,6 +38,12 @@ def fault(message: str, hint: str = "") -> PydanticCustomError:
     return PydanticCustomError("nacelle", "{message}", {"message": message, "hint": hint})
 
 
+def message_and_hint(error: Any) -> tuple[str, str]:
+    """Message and hint of an error as pydantic lists it."""
+    context = error.get("ctx", {})
+    return (context["message"], context["hint"]) if error["type"] == "nacelle" else (str(error["msg"]), "")
+
+
 def raise_all(faults: list[tuple[tuple[str | int, ...], str, str]]) -> None:
     """Raise several errors at once from a validator, each at its path below the model."""
     if faults:
@@ -49,6 +54,14 @@ def raise_all(faults: list[tuple[tuple[str | int, ...], str, str]]) -> None:
 def raise_at(key: str, message: str, hint: str = "") -> None:
     """Raise an error at one key of the model."""
     raise_all([((key,), message, hint)])
+
+
+def one_of(model: BaseModel, *names: str) -> None:
+    """Demand exactly one of several keys."""
+    given = [name for name in names if getattr(model, name) is not None]
+    if len(given) != 1:
+        number = "none is given" if not given else " and ".join(given) + " are given"
+        raise fault(f"exactly one of {', '.join(names)} is needed, {number}")
 
 
 class Strict(BaseModel):
@@ -78,7 +91,7 @@ class Strict(BaseModel):
         elif kind == "missing":
             reason = fault(f"missing key {path[-1]!r}")
         elif kind == "nacelle":
-            reason = fault(context["message"], context["hint"])
+            reason = fault(*message_and_hint(error))
         elif kind == "literal_error":
             choices = re.findall(r"'([^']*)'", context.get("expected", ""))
             reason = fault(
@@ -132,8 +145,7 @@ def _short(value: Any) -> str:
         return f"a list of {len(value)}"
     if value is None:
         return "nothing"
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
+    return shortened(repr(value))
 
 
 def units_of(info: ValidationInfo) -> dict[str, str] | None:
@@ -152,11 +164,15 @@ def read(value: Any, quantity: Quantity, units: dict[str, str] | None) -> float:
         raise fault(str(error), error.hint) from None
 
 
+def _example(quantity: Quantity, length: int) -> str:
+    return " ".join(["0"] * (length - 1) + [quantity.example])
+
+
 def read_vector(
     value: Any, quantity: Quantity, units: dict[str, str] | None, length: int
 ) -> tuple[float, ...]:
     """Read a list of quantities, or a text such as "0 0 300 mm"."""
-    example = " ".join(["0"] * (length - 1) + [quantity.example])
+    example = _example(quantity, length)
     if isinstance(value, str):
         match = _VECTOR_TEXT.fullmatch(value) if len(value) <= _LONGEST else None
         if match is None:
@@ -195,6 +211,7 @@ def _scalar_type(kind: str, lowest: float = -math.inf) -> Any:
 
 def _vector_type(kind: str, length: int) -> Any:
     quantity = QUANTITIES[kind]
+    example = _example(quantity, length)
     return Annotated[
         Any,
         BeforeValidator(lambda value, info: read_vector(value, quantity, units_of(info), length)),
@@ -209,7 +226,7 @@ def _vector_type(kind: str, length: int) -> Any:
                     },
                     {"type": "string"},
                 ],
-                "description": f"{length} numbers, {kind}, for example '0 0 {quantity.example}'",
+                "description": f"{length} numbers, {kind}, for example {example!r}",
             }
         ),
     ]
@@ -258,7 +275,7 @@ def _read_axis(value: Any, info: ValidationInfo) -> tuple[float, ...]:
 
 Name = Annotated[str, BeforeValidator(_check_name), WithJsonSchema({"type": ["string", "integer"]})]
 Reference = Annotated[str, BeforeValidator(_check_reference), WithJsonSchema({"type": ["string", "integer"]})]
-Axis = Annotated[
+Direction = Annotated[
     tuple[float, ...],
     PlainValidator(_read_axis),
     WithJsonSchema(
@@ -272,7 +289,7 @@ Axis = Annotated[
         }
     ),
 ]
-# A quantity whose unit depends on the joint it belongs to; read when the joint is known.
+# A quantity whose unit depends on the joint it belongs to; read with the kind of joint.
 Raw = Annotated[Any, WithJsonSchema({"type": ["number", "string"]})]
 RawList = Annotated[
     Any,
@@ -295,6 +312,7 @@ Pressure = _scalar_type("pressure")
 Density = _scalar_type("density")
 Area = _scalar_type("area")
 SecondMoment = _scalar_type("second moment of area")
+Lengths2 = _vector_type("length", 2)
 Lengths3 = _vector_type("length", 3)
 Angles3 = _vector_type("angle", 3)
 Moments3 = _vector_type("first moment", 3)

@@ -12,16 +12,12 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from nacelle.model.description.description import (
-    BodySpec,
-    Description,
-    ElementSpec,
-    EndSpec,
-    JointSpec,
-    LegSpec,
-    PlacementSpec,
-)
+from nacelle.model.description.body import BodySpec
+from nacelle.model.description.description import Description
 from nacelle.model.description.fields import Name, RawList, Strict
+from nacelle.model.description.frame import PlacementSpec
+from nacelle.model.description.joint import EndSpec, JointSpec
+from nacelle.model.description.leg import ElementSpec, LegSpec
 
 _FILE = "schema.json"
 

@@ -1,6 +1,6 @@
-"""Numbers as they are written: texts and numbers of a description that know who asks which number they are.
+"""Numbers as they are written: texts and numbers of a description that know who takes which number they are.
 
-While a description is recorded (`nacelle.model.numbers.declared`), its texts and numbers are of these
+While a description is recorded (`nacelle.model.build.declared`), its texts and numbers are of these
 classes. They are read like any others; the number that was read, in SI units, is then handed to `take`, which
 gives the one to go on with.
 """

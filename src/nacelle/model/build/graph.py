@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from nacelle.errors import did_you_mean
-from nacelle.model.description.description import BodySpec, LegSpec, NacelleSpec
-from nacelle.model.description.draft import Chain, Draft
-from nacelle.spatial.pose import Pose
-from nacelle.spatial.scalar import Array
-
-Path = tuple[str | int, ...]
-Report = Callable[[Path, str, str], None]
+from nacelle.model.build.draft import ChainDraft, JointDraft
+from nacelle.model.build.placement import Placement
+from nacelle.model.description.body import BodySpec
+from nacelle.model.description.description import NacelleSpec
+from nacelle.model.description.leg import LegSpec
+from nacelle.model.source.node import KeyPath, Report
 
 # A mechanism of more bodies than this is no robot, and its checks would take long.
 MAX_BODIES = 80
@@ -20,38 +18,36 @@ MAX_BODIES = 80
 
 @dataclass
 class Part:
-    """A leg as written, or the nacelle (`spec` is None), with its chain and placements."""
+    """A leg as written, or the nacelle (`spec` is None), with its chain and placement."""
 
     name: str
-    path: Path
-    chain: Chain
-    base_side: Pose
-    nacelle_side: Pose
-    mirror: Array | None
+    path: KeyPath
+    chain: ChainDraft
+    placement: Placement
     spec: LegSpec | None
 
 
 @dataclass(eq=False)
 class Edge:
-    """A joint whose bodies are known by their full names."""
+    """A joint between bodies by their full names."""
 
     part: Part
-    draft: Draft
+    draft: JointDraft
     predecessor: str
     successor: str
     closes: bool
 
 
 @dataclass(frozen=True)
-class Body:
+class BodyDraft:
     """A body as written: what it is, where it stands, the leg it belongs to (None: the nacelle)."""
 
     spec: BodySpec
-    path: Path
+    path: KeyPath
     part: Part | None
 
 
-class Graph:
+class BodyGraph:
     """Bodies and joints of a description; faults go to `report`."""
 
     def __init__(self, nacelle: NacelleSpec, parts: list[Part], report: Report) -> None:
@@ -60,14 +56,14 @@ class Graph:
         self.legs = parts[1:]
         self._report = report
         self.faults = 0
-        self.bodies: dict[str, Body] = {}
+        self.bodies: dict[str, BodyDraft] = {}
         for name, (spec, path) in parts[0].chain.bodies.items():
             if name == "base":
                 self.report(path, "the name 'base' is taken", "rename the body")
-            self.bodies[name] = Body(spec, path, None)
+            self.bodies[name] = BodyDraft(spec, path, None)
         for part in self.legs:
             for name, (spec, path) in part.chain.bodies.items():
-                self.bodies[f"{part.name}.{name}"] = Body(spec, path, part)
+                self.bodies[f"{part.name}.{name}"] = BodyDraft(spec, path, part)
         drafts_number = sum(len(part.chain.joints) + len(part.chain.closures) for part in parts)
         if max(len(self.bodies), drafts_number // 2) > MAX_BODIES:
             self.report(("legs",), f"more than {MAX_BODIES} bodies or {2 * MAX_BODIES} joints", "")
@@ -84,7 +80,7 @@ class Graph:
         self.groups = self.components() if parts else []
         self.group_of = {body: k for k, group in enumerate(self.groups) for body in group}
 
-    def report(self, path: Path, message: str, hint: str = "") -> None:
+    def report(self, path: KeyPath, message: str, hint: str = "") -> None:
         """Note a fault."""
         self.faults += 1
         self._report(path, message, hint)
@@ -93,22 +89,22 @@ class Graph:
         """The leg that a body belongs to; None for base and nacelle."""
         return self.bodies[body].part if body in self.bodies else None
 
-    def resolve(self, part: Part, name: str, path: Path) -> str | None:
+    def resolve(self, part: Part, name: str, path: KeyPath) -> str | None:
         """Find a body: in the leg itself, on the nacelle, the base, or by its full name."""
         if part.spec is not None and f"{part.name}.{name}" in self.bodies:
             return f"{part.name}.{name}"
         if name == "base" or name in self.bodies:
             return name
         own = list(part.chain.bodies) if part.spec is not None else []
-        known = dict.fromkeys([*own, "base", *self.bodies])
-        self.report(path, f"no body is called {name!r}", did_you_mean(name, known))
+        names = dict.fromkeys([*own, "base", *self.bodies])
+        self.report(path, f"no body is called {name!r}", did_you_mean(name, names))
         return None
 
-    def edge(self, part: Part, draft: Draft, closes: bool) -> Edge | None:
+    def edge(self, part: Part, draft: JointDraft, closes: bool) -> Edge | None:
         """Resolve the bodies of a joint and decide whether it closes a loop."""
         main = self.nacelle.name
-        predecessor = self.resolve(part, draft.parent, (*draft.path, "parent"))
-        successor = self.resolve(part, draft.child or main, (*draft.path, "child"))
+        predecessor = self.resolve(part, draft.bodies[0], (*draft.path, "parent"))
+        successor = self.resolve(part, draft.bodies[1] or main, (*draft.path, "child"))
         if predecessor is None or successor is None:
             return None
         if predecessor == successor:

@@ -34,122 +34,62 @@ from typing import Any
 
 import numpy as np
 
-from nacelle.model.build import assembled
-from nacelle.model.description.description import Description, RotationSpec
-from nacelle.model.description.source import Node, Source
-from nacelle.model.description.written import WrittenNumber, WrittenText
+from nacelle.model.build.assemble import assembled
+from nacelle.model.description.description import Description
+from nacelle.model.description.frame import RotationSpec
 from nacelle.model.numbers.parameters import GROUPS
+from nacelle.model.record import SEED, Record, nearby
+from nacelle.model.source.node import KeyPath, Node, Source
+from nacelle.model.written import WrittenNumber, WrittenText
 from nacelle.program.graph import Graph, children, reachable
-from nacelle.program.program import Program, Variable
+from nacelle.program.program import Variable
 from nacelle.program.trace import linear
 from nacelle.spatial.recorded import Recorded
 
-Path = tuple[str | int, ...]
 # Which written number: the node (its place, or its identity if it has none), the value in it, the number in
 # it.
 Key = tuple[Any, ...]
 
 # Below these keys of a description numbers may be free ...
 _FREE = frozenset(
-    [
-        "at",
-        "child_at",
-        "translation",
-        "rotation",
-        "placement",
-        "axis",
-        "length",
-        "com",
-        "mass",
-        "first_moment",
-        "inertia",
-        "gravity",
-        "friction",
-        "spring",
-        "rotor_inertia",
-        "gear_ratio",
-    ]
+    (
+        *("at", "child_at", "translation", "rotation", "placement", "axis", "length", "com", "mass"),
+        *("first_moment", "inertia", "gravity", "friction", "spring", "rotor_inertia", "gear_ratio"),
+    )
 )
 # ... unless they are below these.
 _FIXED = frozenset(
-    [
-        "display",
-        "section",
-        "material",
-        "reference",
-        "modes",
-        "tools",
-        "guess",
-        "limits",
-        "encoder",
-        "torque_constant",
-        "axes",
-        "quat_xyzw",
-        "matrix",
-        "direction",
-        "scale",
-        "mirror",
-    ]
+    (
+        *("display", "section", "material", "reference", "modes", "tools", "guess", "limits"),
+        *("encoder", "torque_constant", "axes", "quat_xyzw", "matrix", "direction", "scale", "mirror"),
+    )
 )
 _EIGHTH = math.pi / 4  # of a turn
 _XYZ = ("x", "y", "z")
-_SEED = 20_110
-
-
-def nearby(values: Any, seed: int = _SEED) -> Any:
-    """Random numbers near some others, 1 to 3 % away; zeros stay."""
-    rng = np.random.default_rng(seed)
-    values = np.asarray(values, dtype=float)
-    return values * (1.0 + rng.uniform(0.01, 0.03, values.shape) * rng.choice([-1.0, 1.0], values.shape))
-
-
-@dataclass(frozen=True)
-class Record:
-    """What a description declares.
-
-    Attributes:
-        names: of the free numbers.
-        groups: the group of each: the first of `GROUPS` that it has a part in.
-        values: in SI units, as described.
-        entries: names of the robot's own numbers (`Robot.parameter_names`).
-        program: from the free numbers to the robot's own.
-    """
-
-    names: tuple[str, ...]
-    groups: tuple[str, ...]
-    values: tuple[float, ...]
-    entries: tuple[str, ...]
-    program: Program
 
 
 @dataclass(frozen=True, eq=False)
-class Declaration:
-    """A description from which numbers are recorded when they are wanted.
+class Written:
+    """A description from which numbers are recorded when they are first needed.
 
     Attributes:
         source: the description as written.
         expanded: with templates and constants expanded.
         units: of bare numbers.
-        made: the record itself, where there is one already.
     """
 
-    source: Source | None = None
-    expanded: Source | None = None
-    units: dict[str, str] | None = None
-    made: Record | None = None
+    source: Source
+    expanded: Source
+    units: dict[str, str] | None
 
     @cached_property
     def record(self) -> Record:
         """The free numbers, and how the robot's follow from them."""
-        if self.made is not None:
-            return self.made
-        assert self.source is not None
-        assert self.expanded is not None
         recorder = _Recorder(self.source, self.units)
         data = recorder.written(self.expanded.root, ())
         description = Description.model_validate(data, context={"units": self.units})
         robot = assembled(description, self.expanded)
-        return recorder.record(robot.layout.groups, robot.layout.entries(robot))
+        return recorder.record(robot.parameters.groups, robot.parameters.entries(robot))
 
 
 class _Recorder:
@@ -158,7 +98,7 @@ class _Recorder:
     def __init__(self, source: Source, units: dict[str, str] | None) -> None:
         self.units = units
         self.tape = Graph()
-        self.paths: dict[Any, Path] = {}
+        self.paths: dict[Any, KeyPath] = {}
         for path, node in _leaves(source.root, ()):
             self.paths.setdefault(_identity(node), path)
         self.places: dict[Key, int] = {}
@@ -166,7 +106,7 @@ class _Recorder:
         self.samples: list[Recorded] = []
         self.names: list[str] = []
 
-    def written(self, node: Node, path: Path) -> Any:
+    def written(self, node: Node, path: KeyPath) -> Any:
         """Plain data of which the texts and numbers that may be free know who takes them."""
         if isinstance(node.value, dict):
             still = ("axis", "angle") if self.keeps_axes(node) else ()
@@ -193,7 +133,7 @@ class _Recorder:
         R = RotationSpec.model_validate(data, context={"units": self.units}).rotation()
         return bool(np.max(np.abs(np.abs(R) - np.round(np.abs(R)))) < 1e-12)
 
-    def taker(self, node: Node, path: Path) -> Callable[[int, float, str], float] | None:
+    def taker(self, node: Node, path: KeyPath) -> Callable[[int, float, str], float] | None:
         """What takes the numbers of a leaf; None if nobody wrote it."""
         origin = node.origin
         if origin.node is None:
@@ -216,7 +156,7 @@ class _Recorder:
     def add(self, key: Key, name: str, part: int, value: float) -> None:
         """A free number that has not been seen yet."""
         k = self.places[key] = len(self.values)
-        sample = float(nearby([value], _SEED + k)[0])
+        sample = float(nearby([value], SEED + k)[0])
         self.values.append(value)
         self.samples.append(Recorded(sample, self.tape, self.tape.input(k)))
         suffix = _XYZ[part] if part < len(_XYZ) else str(part + 1)
@@ -255,17 +195,17 @@ def _renumbered(tape: Graph, roots: list[int], place: dict[int, int]) -> tuple[G
     graph = Graph()
     moved: dict[int, int] = {}
     for k in reachable(tape, roots):
-        op, *rest = tape.nodes[k]
+        op, *operands = tape.nodes[k]
         if op == "const":
-            moved[k] = graph.const(rest[0])
+            moved[k] = graph.const(operands[0])
         elif op == "input":
-            moved[k] = graph.input(place[rest[0]])
+            moved[k] = graph.input(place[operands[0]])
         else:
             moved[k] = graph.apply(op, *(moved[c] for c in children(tape.nodes[k])))
     return graph, [moved[k] for k in roots]
 
 
-def _may_be_free(path: Path) -> bool:
+def _may_be_free(path: KeyPath) -> bool:
     keys = [step for step in path if isinstance(step, str)]
     if keys[-1:] == ["axis"] and "input" in keys:
         return False
@@ -277,7 +217,7 @@ def _identity(node: Node) -> Any:
     return (node.mark.line, node.mark.column) if node.mark.line else id(node)
 
 
-def _leaves(node: Node, path: Path) -> Iterator[tuple[Path, Node]]:
+def _leaves(node: Node, path: KeyPath) -> Iterator[tuple[KeyPath, Node]]:
     """All texts and numbers with their paths; entries of a list by name where they have one."""
     if isinstance(node.value, dict):
         for key, below in node.value.items():
@@ -291,7 +231,7 @@ def _leaves(node: Node, path: Path) -> Iterator[tuple[Path, Node]]:
         yield path, node
 
 
-def _name(path: Path, part: int) -> str:
+def _name(path: KeyPath, part: int) -> str:
     """Write a path as "leg.bodies.arm.mass", without the steps that say nothing."""
     steps = list(path[1:] if path[:1] in (("constants",), ("templates",)) else path)
     if steps[:1] == ["legs"] and len(steps) > 3:

@@ -1,44 +1,28 @@
-"""From a description to a robot: names resolved, legs found, the spanning tree laid."""
+"""From a description to a robot: names resolved, legs and spanning tree determined."""
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
 from nacelle.errors import DescriptionError, Problem, did_you_mean
-from nacelle.model.description.description import (
-    Description,
-    ReferenceSpec,
-)
-from nacelle.model.description.draft import Chain, Draft, DraftError, draft_joint, draft_leg
-from nacelle.model.description.drive import Drive, DriveReader, ball_first, units_for_bare_numbers
-from nacelle.model.description.placement import clean, joint_mirror, mirror_drive, placed_display, sides
-from nacelle.model.description.source import Node, Source
-from nacelle.model.graph import Edge, Graph, Part
+from nacelle.model.build.draft import DraftError, draft_chain, draft_joint, draft_leg
+from nacelle.model.build.graph import BodyGraph, Edge, Part
+from nacelle.model.build.joints import JointBuilder
+from nacelle.model.build.placement import Placement, placed_display, placement
+from nacelle.model.data import Actuator
+from nacelle.model.description.description import Description, ReferenceSpec
+from nacelle.model.description.drive_reader import Drive, DriveReader
 from nacelle.model.joint import Joint, JointKind
 from nacelle.model.leg import BASE, PLATFORM, Body, Leg, Nacelle
-from nacelle.model.platform import (
-    AXES,
-    Mode,
-    Motion,
-    MotionError,
-    Payload,
-    Tool,
-    parse_motion,
-)
-from nacelle.model.robot import Actuator, Robot
-from nacelle.spatial.inertia import (
-    transform_parameters,
-)
-from nacelle.spatial.pose import Pose, identity
+from nacelle.model.platform import AXES, Mode, Motion, MotionError, Payload, Tool, parse_motion
+from nacelle.model.robot import Robot
+from nacelle.model.source.node import KeyPath, Node, Source
+from nacelle.model.units import SI, units_for_bare_numbers
+from nacelle.spatial.inertia import transform_parameters
+from nacelle.spatial.pose import Pose
 from nacelle.spatial.recorded import plain_or_recorded
-
-Path = tuple[str | int, ...]
-
-_AT_A_POINT = (JointKind.REVOLUTE, JointKind.UNIVERSAL, JointKind.SPHERICAL)
 
 
 def build_robot(description: Description, source: Source | None = None) -> Robot:
@@ -68,15 +52,13 @@ class _Builder:
         self.description = description
         self.source = source
         self.problems: list[Problem] = []
-        units = {"*": "SI"}
-        if source.root.value:
-            units = units_for_bare_numbers(description.units) or {}
-        self.read = DriveReader(units, self.report)
+        units = (units_for_bare_numbers(description.units) or {}) if source.root.value else SI
         self.nacelle = self.nacelle_part()
         self.legs = self.leg_parts()
-        self.graph = Graph(description.nacelle, [self.nacelle, *self.legs], self.report)
+        self.graph = BodyGraph(description.nacelle, [self.nacelle, *self.legs], self.report)
+        self.joints = JointBuilder(self.graph, DriveReader(units, self.report))
 
-    def report(self, path: Path, message: str, hint: str = "") -> None:
+    def report(self, path: KeyPath, message: str, hint: str = "") -> None:
         self.problems.append(self.source.problem(path, message, hint))
 
     def build(self) -> Robot | None:
@@ -87,25 +69,18 @@ class _Builder:
 
     def nacelle_part(self) -> Part:
         spec = self.description.nacelle
-        chain = Chain()
-        if spec.type == "articulated":
-            for name, body in spec.bodies.items():
-                chain.bodies[name] = (body, ("nacelle", "bodies", name))
-        else:
+        chain = draft_chain(spec, ("nacelle",))
+        if spec.type != "articulated":
             chain.bodies[spec.name] = (spec, ("nacelle",))
-        for name, joint in spec.joints.items():
-            chain.joints.append(draft_joint(name, joint, ("nacelle", "joints", name)))
-        for name, joint in spec.closures.items():
-            chain.closures.append(draft_joint(name, joint, ("nacelle", "closures", name)))
         for name, joint in self.description.closures.items():
             chain.closures.append(draft_joint(name, joint, ("closures", name)))
-        return Part("", ("nacelle",), chain, identity(), identity(), None, None)
+        return Part("", ("nacelle",), chain, Placement(), None)
 
     def leg_parts(self) -> list[Part]:
         parts: list[Part] = []
         names: set[str] = set()
         for index, leg in enumerate(self.description.legs):
-            path: Path = ("legs", index)
+            path: KeyPath = ("legs", index)
             if leg.name in names or leg.name in ("base", self.description.nacelle.name):
                 self.report((*path, "name"), f"the name {leg.name!r} is taken", "every leg has its own")
                 continue
@@ -117,8 +92,7 @@ class _Builder:
                 continue
             if not chain.bodies and not chain.joints:
                 self.report(path, f"leg {leg.name!r} is empty", "give joints, table or elements")
-            base, nacelle, mirror = sides(leg.placement)
-            parts.append(Part(leg.name, path, chain, base, nacelle, mirror, leg))
+            parts.append(Part(leg.name, path, chain, placement(leg.placement), leg))
         return parts
 
     def check_guesses(self) -> None:
@@ -139,7 +113,7 @@ class _Builder:
         order = ["base", main, *(edge.successor for edge in tree)]
         index = {name: k for k, name in enumerate(order)}
         self.check_guesses()
-        made = [self.joint(edge, index) for edge in [*tree, *closing]]
+        made = [self.joints.joint(edge, index) for edge in [*tree, *closing]]
         joints = [joint for joint, _ in made]
         actuators = self.actuators([*tree, *closing], joints, [drive for _, drive in made])
         legs = self.leg_list(tree, closing, joints)
@@ -216,7 +190,7 @@ class _Builder:
         body = self.graph.bodies[name]
         spec, part = body.spec, body.part
         inertia = spec.ten()
-        mirror = part.mirror if part is not None else None
+        mirror = part.placement.mirror if part is not None else None
         if mirror is not None:
             inertia = transform_parameters(mirror, np.zeros(3), inertia) + 0.0
         return Body(
@@ -227,102 +201,8 @@ class _Builder:
             spec.material.model_dump(exclude_none=True) if spec.material else None,
         )
 
-    def joint(self, edge: Edge, index: Mapping[str, int]) -> tuple[Joint, Drive]:
-        """Make a joint: frames placed and mirrored, drive read."""
-        draft, part = edge.draft, edge.part
-        kind = draft.kind
-        frames = [
-            self.frame(part, frame, body, kind)
-            for frame, body in (
-                (draft.frame_parent, edge.predecessor),
-                (draft.frame_child, edge.successor),
-            )
-        ]
-        ends = [index[edge.predecessor], index[edge.successor]]
-        at_point = False
-        if self.description.nacelle.type == "point" and not edge.closes and PLATFORM in ends:
-            if kind is not JointKind.SPHERICAL:
-                self.report(
-                    draft.path,
-                    f"a {kind} joint cannot hang a body on a point, which has no axes",
-                    "write it as the leg's closure, from the leg's last body to the point",
-                )
-        elif self.description.nacelle.type == "point" and edge.closes:
-            if PLATFORM in ends:
-                kind = self.point_kind(draft)
-            elif part.spec is None:
-                at_point = True
-        if edge.closes and kind is JointKind.SPHERICAL_PLANAR:
-            kind = JointKind.PLANAR_SPHERICAL
-            frames.reverse()
-            ends.reverse()
-        drive = self.drive(edge, kind)
-        limits = drive.limits
-        if len(limits) == 1 and limits[0] == (-np.inf, np.inf):
-            limits = (drive.position,)
-        joint = Joint(
-            name=f"{part.name}.{draft.name}" if part.spec is not None else draft.name,
-            kind=kind,
-            predecessor=ends[0],
-            successor=ends[1],
-            frame_predecessor=frames[0],
-            frame_successor=frames[1],
-            friction=drive.friction,
-            springs=drive.springs,
-            rotor_inertia=drive.rotor_inertia,
-            gear_ratio=drive.gear_ratio,
-            limits=limits,
-            guess=drive.guess,
-            at_point=at_point,
-        )
-        return joint, drive
-
-    def drive(self, edge: Edge, kind: JointKind, guess: tuple[Any, Path] | None = None) -> Drive:
-        """Read what a joint has beside its geometry, in the order of its kind, mirrored with its leg.
-
-        Args:
-            edge: the joint.
-            kind: its kind in the robot.
-            guess: another guess than its own, as written, and where that stands.
-        """
-        draft, part = edge.draft, edge.part
-        written = JointKind.PLANAR_SPHERICAL if kind is JointKind.SPHERICAL_PLANAR else kind
-        drive = self.read.drive(draft.drive, written, draft.path)
-        if guess is None and part.spec is not None and draft.name in part.spec.guess:
-            guess = part.spec.guess[draft.name], (*part.path, "guess", draft.name)
-        if guess is not None:
-            drive = dataclasses.replace(drive, guess=self.read.guess(guess[0], written, guess[1]))
-        if kind is not written:
-            drive = ball_first(drive)
-        return drive if part.mirror is None else mirror_drive(kind, drive)
-
-    def point_kind(self, draft: Draft) -> JointKind:
-        """A joint on a point locks the position; its friction belongs between the last bodies."""
-        if draft.kind not in _AT_A_POINT:
-            self.report(draft.path, f"a {draft.kind} joint cannot end on a point", "use a revolute")
-        drive = draft.drive
-        if np.any(draft.frame_child.p):
-            self.report((*draft.path, "child_at"), "a joint on a point is at the point", "remove child_at")
-        if drive.active or drive.actuator or drive.friction or drive.spring:
-            self.report(
-                draft.path,
-                "a joint on a point has no drive and no friction of its own",
-                "write the joint between the last bodies under nacelle.closures",
-            )
-        return JointKind.POINT
-
-    def frame(self, part: Part, frame: Pose, body: str, kind: JointKind) -> Pose:
-        """Place and mirror a joint's frame: base and nacelle side of a leg by its placement."""
-        if part.mirror is not None:
-            frame = Pose(part.mirror @ frame.R @ joint_mirror(kind) + 0.0, part.mirror @ frame.p + 0.0)
-        if part.spec is not None and self.graph.owner(body) is not part:
-            side = part.base_side if body == "base" else part.nacelle_side
-            if body == "base" or self.graph.owner(body) is None:
-                frame = side @ frame
-        return Pose(clean(frame.R), frame.p + 0.0)
-
     def actuators(self, edges: list[Edge], joints: list[Joint], drives: list[Drive]) -> tuple[Actuator, ...]:
-        """The drives, in the order given or as the legs stand."""
+        """The drives, in the order given or of the legs."""
         result = []
         for k, (edge, joint, drive) in enumerate(zip(edges, joints, drives, strict=True)):
             spec = edge.draft.drive
@@ -336,12 +216,12 @@ class _Builder:
                 Actuator(
                     name,
                     k,
-                    drive.torque_constant,
-                    drive.encoder_zero,
-                    drive.encoder_sign,
-                    drive.position,
-                    drive.speed,
-                    drive.force,
+                    torque_constant=drive.torque_constant,
+                    encoder_zero=drive.encoder_zero,
+                    encoder_sign=drive.encoder_sign,
+                    position=drive.position,
+                    speed=drive.speed,
+                    force=drive.force,
                 )
             )
         if not result:
@@ -355,21 +235,21 @@ class _Builder:
         order = self.description.actuators
         if order is None:
             return tuple(actuators)
-        known = {a.name: a for a in actuators} | {joints[a.joint].name: a for a in actuators}
+        by_name = {a.name: a for a in actuators} | {joints[a.joint].name: a for a in actuators}
         chosen = []
         for k, name in enumerate(order):
-            if name in known and known[name] not in chosen:
-                chosen.append(known[name])
-            elif name in known:
+            if name in by_name and by_name[name] not in chosen:
+                chosen.append(by_name[name])
+            elif name in by_name:
                 self.report(("actuators", k), f"{name!r} stands twice")
             else:
-                self.report(("actuators", k), f"no actuator is called {name!r}", did_you_mean(name, known))
+                self.report(("actuators", k), f"no actuator is called {name!r}", did_you_mean(name, by_name))
         missing = [a.name for a in actuators if a not in chosen]
         if missing and not self.problems:
             self.report(("actuators",), f"not in the order: {', '.join(missing)}", "list all of them")
         return tuple(chosen)
 
-    def motion(self, value: str | list[str], path: Path) -> Motion | None:
+    def motion(self, value: str | list[str], path: KeyPath) -> Motion | None:
         try:
             motion = parse_motion(value)
         except MotionError as error:
@@ -379,15 +259,15 @@ class _Builder:
         joints = {draft.name: draft for draft in self.nacelle.chain.joints}
         for name in motion.joint_names:
             if name not in joints:
-                known = [*AXES, *joints]
-                self.report(path, f"{name!r} is not a coordinate", did_you_mean(name, known))
+                hint = did_you_mean(name, [*AXES, *joints])
+                self.report(path, f"{name!r} is not a coordinate", hint)
             elif joints[name].kind not in (JointKind.REVOLUTE, JointKind.PRISMATIC):
                 self.report(path, f"the nacelle's joint {name!r} has more than one coordinate")
         if spec.type == "point" and any(axis.startswith("r") for axis in motion.coordinates):
             self.report(path, "a point does not turn", "xy, xyz or a list of x, y, z")
         return motion
 
-    def nacelle_body(self, name: str | None, path: Path, index: Mapping[str, int]) -> int:
+    def nacelle_body(self, name: str | None, path: KeyPath, index: Mapping[str, int]) -> int:
         """Index of a body of the nacelle that a tool or payload names."""
         if name is None:
             return PLATFORM
@@ -415,18 +295,13 @@ class _Builder:
         return tuple(loads)
 
     def modes(
-        self,
-        motion: Motion,
-        reference: Pose,
-        legs: list[Leg],
-        joints: list[Joint],
-        edges: list[Edge],
+        self, motion: Motion, reference: Pose, legs: list[Leg], joints: list[Joint], edges: list[Edge]
     ) -> tuple[Mode, ...]:
         result = []
         leg_names = [leg.name for leg in legs]
         joint_names = [joint.name for joint in joints]
         for name, spec in self.description.modes.items():
-            path: Path = ("modes", name)
+            path: KeyPath = ("modes", name)
             own = motion
             if spec.motion is not None:
                 own = self.motion(spec.motion, (*path, "motion")) or motion
@@ -444,7 +319,7 @@ class _Builder:
                     self.report((*path, "guess", joint), f"no joint is called {joint!r}", hint)
                     continue
                 k = joint_names.index(joint)
-                drive = self.drive(edges[k], joints[k].kind, (value, (*path, "guess", joint)))
+                drive = self.joints.drive(edges[k], joints[k].kind, (value, (*path, "guess", joint)))
                 guess.append((k, drive.guess))
             pose = reference if spec.reference is None else _reference_pose(spec.reference)
             result.append(Mode(name, own, pose, tuple(branch), tuple(guess)))

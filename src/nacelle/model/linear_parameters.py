@@ -13,17 +13,15 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from nacelle.errors import ParameterError
 from nacelle.model.joint import Joint, Spring
+from nacelle.model.robot import Robot
 from nacelle.spatial.linear_form import LinearForm
 from nacelle.spatial.scalar import Array, Scalar
-
-if TYPE_CHECKING:
-    from nacelle.model.robot import Robot
 
 _GROUPS = ("inertia", "payload", "friction")
 
@@ -121,7 +119,7 @@ def with_linear_forms(robot: Robot) -> Robot:
 def _written(robot: Robot, values: list[Any], spring: Callable[[Spring, Any, Any], Spring]) -> Robot:
     """Put values, floats or forms, in the place of the linear parameters."""
     count = len(robot.parameter_names(*_GROUPS))
-    moved = robot.layout.write(robot, values[:count], *_GROUPS, symbolic=True)
+    moved = robot.parameters.write(robot, values[:count], *_GROUPS, symbolic=True)
     remaining = iter(values[count:])
     joints: list[Joint] = []
     for index, joint in enumerate(moved.joints):

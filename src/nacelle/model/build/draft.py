@@ -6,50 +6,42 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from nacelle.model.description.description import (
-    BodySpec,
-    DriveSpec,
-    ElementSpec,
-    EndSpec,
-    JointSpec,
-    LegSpec,
-)
+from nacelle.model.description.body import BodySpec
+from nacelle.model.description.drive import DriveSpec
+from nacelle.model.description.joint import EndSpec, JointSpec
+from nacelle.model.description.leg import ChainSpec, ElementSpec, LegSpec
 from nacelle.model.joint import JointKind
+from nacelle.model.source.node import KeyPath
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import frame_from_two_axes, frame_with_z
 from nacelle.spatial.scalar import Array, cross, norm, pack
 
-Path = tuple[str | int, ...]
-
 
 @dataclass(frozen=True)
-class Draft:
-    """A joint as written: bodies by name, frames of the joint in both, and where it stands."""
+class JointDraft:
+    """A joint as written: bodies by name (parent, child), its frames in both, and where it stands."""
 
     name: str
     kind: JointKind
-    parent: str
-    child: str
-    frame_parent: Pose
-    frame_child: Pose
+    bodies: tuple[str, str]
+    frames: tuple[Pose, Pose]
     drive: DriveSpec
-    path: Path
+    path: KeyPath
 
 
 @dataclass
-class Chain:
+class ChainDraft:
     """The bodies and joints of a leg or a nacelle, in one form whatever way it was written."""
 
-    bodies: dict[str, tuple[BodySpec, Path]] = field(default_factory=dict)
-    joints: list[Draft] = field(default_factory=list)
-    closures: list[Draft] = field(default_factory=list)
-    grammar: str = ""
+    bodies: dict[str, tuple[BodySpec, KeyPath]] = field(default_factory=dict)
+    joints: list[JointDraft] = field(default_factory=list)
+    closures: list[JointDraft] = field(default_factory=list)
 
 
 class DraftError(ValueError):
     """An element cannot be placed; `path` and `hint` say where and what would be right."""
 
-    def __init__(self, path: Path, message: str, hint: str) -> None:
+    def __init__(self, path: KeyPath, message: str, hint: str) -> None:
         """Keep place and hint beside the message."""
         self.path = path
         self.hint = hint
@@ -69,30 +61,25 @@ def alignment(spec: JointSpec | EndSpec) -> Array:
     return frame_with_z(pack(spec.axis))
 
 
-def draft_joint(name: str, spec: JointSpec, path: Path) -> Draft:
+def draft_joint(name: str, spec: JointSpec, path: KeyPath) -> JointDraft:
     """Draft a joint that is written by itself."""
     turn = Pose(alignment(spec), np.zeros(3))
-    return Draft(
-        name,
-        spec.kind(),
-        spec.parent,
-        spec.child,
-        spec.at.pose() @ turn,
-        spec.child_at.pose() @ turn,
-        spec,
-        path,
+    frames = spec.at.pose() @ turn, spec.child_at.pose() @ turn
+    return JointDraft(name, spec.kind(), (spec.parent, spec.child), frames, spec, path)
+
+
+def draft_chain(spec: ChainSpec, path: KeyPath) -> ChainDraft:
+    """Draft what is written body by body and joint by joint."""
+    return ChainDraft(
+        {name: (body, (*path, "bodies", name)) for name, body in spec.bodies.items()},
+        [draft_joint(name, joint, (*path, "joints", name)) for name, joint in spec.joints.items()],
+        [draft_joint(name, joint, (*path, "closures", name)) for name, joint in spec.closures.items()],
     )
 
 
-def draft_leg(leg: LegSpec, path: Path) -> Chain:
+def draft_leg(leg: LegSpec, path: KeyPath) -> ChainDraft:
     """Draft a leg: what is written joint by joint, and its elements."""
-    chain = Chain()
-    for name, body in leg.bodies.items():
-        chain.bodies[name] = (body, (*path, "bodies", name))
-    for name, joint in leg.joints.items():
-        chain.joints.append(draft_joint(name, joint, (*path, "joints", name)))
-    for name, joint in leg.closures.items():
-        chain.closures.append(draft_joint(name, joint, (*path, "closures", name)))
+    chain = draft_chain(leg, path)
     if leg.elements:
         _draft_elements(leg, chain, path)
     elif leg.end is not None:
@@ -100,117 +87,67 @@ def draft_leg(leg: LegSpec, path: Path) -> Chain:
     return chain
 
 
-_LETTERS = {"bar": "B", "spindle": "Sp", "telescopic": "T", "screw": "S"}
 _X = np.array([1.0, 0.0, 0.0])
 
 
-def _draft_elements(leg: LegSpec, chain: Chain, path: Path) -> None:
+def _draft_elements(leg: LegSpec, chain: ChainDraft, path: KeyPath) -> None:
     """Draft a chain of kinematic elements ([OAM] section 3.1)."""
     parent, start = "base", np.zeros(3)
     for index, element in enumerate(leg.elements):
-        place = (*path, "elements", index)
         at = start if element.at is None else pack(element.at)
-        parent, start = _draft_element(element, parent, at, chain, place)
-        chain.grammar += _LETTERS[element.type]
-    if leg.end is not None:
-        end = leg.end
+        parent, start = _draft_element(element, parent, at, chain, (*path, "elements", index))
+    end = leg.end
+    if end is not None:
         R = np.eye(3) if end.rotation is None else end.rotation.rotation()
         turn = Pose(alignment(end), np.zeros(3))
-        chain.closures.append(
-            Draft(
-                "end",
-                end.kind(),
-                parent,
-                end.child or "",
-                Pose(R, start) @ turn,
-                end.child_at.pose() @ turn,
-                end,
-                (*path, "end"),
-            )
-        )
+        frames = Pose(R, start) @ turn, end.child_at.pose() @ turn
+        place = (*path, "end")
+        chain.closures.append(JointDraft("end", end.kind(), (parent, end.child or ""), frames, end, place))
 
 
 def _draft_element(
-    element: ElementSpec, parent: str, at: Array, chain: Chain, path: Path
+    element: ElementSpec, parent: str, at: Array, chain: ChainDraft, path: KeyPath
 ) -> tuple[str, Array]:
     """Draft one element; give the body of its end point and the end point in it."""
     E, kind, turn = _element_frame(element, path)
-    body, spin = element.name, element.type == "spindle"
-    carrier = f"{element.name}-carrier" if spin else body
-    align = Pose(turn, np.zeros(3))
-    chain.joints.append(
-        Draft(
-            f"{element.name}-input",
-            kind,
-            parent,
-            carrier,
-            Pose(E, at) @ align,
-            align,
-            element.input,
-            (*path, "input"),
-        )
-    )
-    along_x = Pose(frame_with_z(_X), np.zeros(3))
-    if spin:
+    align, along_x = Pose(turn, np.zeros(3)), Pose(frame_with_z(_X), np.zeros(3))
+
+    def add(
+        role: str, kind: JointKind, bodies: tuple[str, str], drive: DriveSpec | None, *frames: Pose
+    ) -> None:
+        both = (frames[0], frames[1]) if frames else (along_x, along_x)
+        name = f"{element.name}-{role}"
+        chain.joints.append(JointDraft(name, kind, bodies, both, drive or DriveSpec(), (*path, role)))
+
+    body, spins = element.name, element.type == "spindle"
+    carrier = f"{body}-carrier" if spins else body
+    add("input", kind, (parent, carrier), element.input, Pose(E, at) @ align, align)
+    if spins:
         _add_body(chain, carrier, BodySpec(), path)
-        drive = element.spin or DriveSpec()
-        chain.joints.append(
-            Draft(
-                f"{body}-spin",
-                JointKind.REVOLUTE,
-                carrier,
-                body,
-                along_x,
-                along_x,
-                drive,
-                (*path, "spin"),
-            )
-        )
+        add("spin", JointKind.REVOLUTE, (carrier, body), element.spin)
     _add_body(chain, body, element.body, (*path, "body"))
     if element.length is not None:
         return body, element.length * _X
     moving = f"{body}-moving"
-    drive = element.slide or DriveSpec()
     if element.type == "screw":
         # A slide and a spin with a massless body between, so that either may be active.
         between = f"{body}-between"
         _add_body(chain, between, BodySpec(), path)
-        chain.joints.append(
-            Draft(
-                f"{body}-slide",
-                JointKind.PRISMATIC,
-                body,
-                between,
-                along_x,
-                along_x,
-                drive,
-                (*path, "slide"),
-            )
-        )
-        body, drive = between, element.spin or DriveSpec()
+        add("slide", JointKind.PRISMATIC, (body, between), element.slide)
+        add("spin", JointKind.REVOLUTE, (between, moving), element.spin)
+    else:
+        add("slide", JointKind.PRISMATIC, (body, moving), element.slide)
     _add_body(chain, moving, element.moving or BodySpec(), (*path, "moving"))
-    chain.joints.append(
-        Draft(
-            f"{element.name}-spin" if element.type == "screw" else f"{element.name}-slide",
-            JointKind.REVOLUTE if element.type == "screw" else JointKind.PRISMATIC,
-            body,
-            moving,
-            along_x,
-            along_x,
-            drive,
-            (*path, "spin" if element.type == "screw" else "slide"),
-        )
-    )
     return moving, np.zeros(3)
 
 
-def _add_body(chain: Chain, name: str, spec: BodySpec, path: Path) -> None:
+def _add_body(chain: ChainDraft, name: str, spec: BodySpec, path: KeyPath) -> None:
     if name in chain.bodies:
         raise DraftError(path, f"the leg has a body {name!r} already", "every element has a name of its own")
     chain.bodies[name] = (spec, path)
 
 
-def _element_frame(element: ElementSpec, path: Path) -> tuple[Array, JointKind, Array]:
+def _element_frame(element: ElementSpec, path: KeyPath) -> tuple[Array, JointKind, Array]:
     """Frame of an element before its input moves: x along it; and the input joint's alignment."""
     x, axis = np.array(element.direction), np.array(element.input.axis)
     kind = JointKind(element.input.type)
@@ -225,8 +162,8 @@ def _element_frame(element: ElementSpec, path: Path) -> tuple[Array, JointKind, 
         if kind is JointKind.REVOLUTE and abs(float(axis @ x)) > 1e-9:
             raise DraftError(
                 (*path, "input", "axis"),
-                f"the revolute input of element {element.name!r} is not square to the element",
-                "take a direction square to the axis, or write the leg joint by joint",
+                f"the revolute input of element {element.name!r} is not perpendicular to the element",
+                "take a direction perpendicular to the axis, or write the leg joint by joint",
             )
         E = frame_from_two_axes(x, side)
     else:

@@ -11,34 +11,19 @@ an active joint. [KI2007] Table 1, [BK2013] Table I.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from nacelle.model.description.source import Mark, Node, Origin
+from nacelle.model.source.node import KeyPath, Mark, Node, Origin
+from nacelle.model.source.reference import BARE_REFERENCE, Scope, Substitution
 from nacelle.model.units import NUMBER, parse_number
-
-if TYPE_CHECKING:
-    from nacelle.model.description.template import Expander
-
-Path = tuple[str | int, ...]
 
 COLUMNS = ("j", "a", "mu", "sigma", "gamma", "b", "alpha", "d", "theta", "r")
 _DEFAULTS = {"mu": "0", "gamma": "0", "b": "0"}
-_ALIASES = {
-    "μ": "mu",
-    "µ": "mu",
-    "σ": "sigma",
-    "γ": "gamma",
-    "α": "alpha",
-    "θ": "theta",
-}
+_ALIASES = {"μ": "mu", "µ": "mu", "σ": "sigma", "γ": "gamma", "α": "alpha", "θ": "theta"}
 _JOINT_TYPES = {"0": "revolute", "1": "prismatic", "2": "fixed"}
 _NAMED_VALUE = re.compile(r"(?P<name>[^\W\d]\w*)\s*=\s*(?P<value>.+)")
 _VARIABLE = re.compile(rf"\$?(?P<name>[^\W\d]\w*)\s*(?P<offset>[-+]\s*(?:{NUMBER}|pi|π).*)?")
-_SCALED = re.compile(
-    rf"(?P<sign>[-+]?)\s*(?:(?P<factor>{NUMBER})\s*\*\s*)?(?P<name>[^\W\d]\w*)\s*(?:/\s*(?P<divisor>{NUMBER}))?"
-)
 _MAX_ROWS = 64
 _MAX_CELL = 80
 
@@ -58,16 +43,19 @@ def column_name(text: str) -> str:
     return text
 
 
-def expand_table(leg: Node, scope: Mapping[str, Node], expander: Expander, path: Path) -> Node:
+def expand_table(
+    leg: Node, scope: Scope, substitution: Substitution, path: KeyPath, on_nacelle: Collection[str]
+) -> Node:
     """Turn the table of a leg into joints and bodies, keeping the place of every cell.
 
-    What the leg says itself under `joints` and `bodies` is added to what the table says.
+    What the leg says itself under `joints` and `bodies` is added to what the table says; a row with the name
+    of one of the bodies `on_nacelle` ends there.
     """
     assert isinstance(leg.value, dict)
     items = dict(leg.value)
     table = items.pop("table")
-    faults = len(expander.problems)
-    rows = _rows(table, expander, (*path, "table"))
+    faults = len(substitution.problems)
+    rows = _rows(table, substitution, (*path, "table"))
     own_joints = items.get("joints", Node({}, table.mark))
     own_bodies = items.get("bodies", Node({}, table.mark))
     if not isinstance(own_joints.value, dict) or not isinstance(own_bodies.value, dict):
@@ -77,7 +65,7 @@ def expand_table(leg: Node, scope: Mapping[str, Node], expander: Expander, path:
     closures: dict[str, Node] = {}
     for row in rows:
         name = str(row["j"].value)
-        joint = _joint(row, scope, expander, (*path, "table"))
+        joint = _joint(row, scope, substitution, (*path, "table"))
         if name in joints:
             # A second row for the same frame says that it is also reached from there: a closure.
             closures[f"{name}-{row['a'].value}"] = joint
@@ -88,9 +76,9 @@ def expand_table(leg: Node, scope: Mapping[str, Node], expander: Expander, path:
             joint = Node({**joint.value, **extra.value}, extra.mark, extra.keys)
         joints[name] = joint
         assert isinstance(joint.value, dict)
-        if name not in expander.on_nacelle and str(joint.value["child"].value) == name:
+        if name not in on_nacelle and str(joint.value["child"].value) == name:
             bodies.setdefault(name, Node({}, joint.mark))
-    faulty = len(expander.problems) > faults
+    faulty = len(substitution.problems) > faults
     for name, joint in own_joints.value.items():
         # What adds to a row that could not be read would only raise more errors.
         if not (faulty and isinstance(joint.value, dict) and "type" not in joint.value):
@@ -103,7 +91,7 @@ def expand_table(leg: Node, scope: Mapping[str, Node], expander: Expander, path:
     return Node(items, leg.mark, {**leg.keys, "joints": leg.keys.get("joints", table.mark)})
 
 
-def _rows(table: Node, expander: Expander, path: Path) -> list[dict[str, Node]]:
+def _rows(table: Node, substitution: Substitution, path: KeyPath) -> list[dict[str, Node]]:
     """Read the rows of a table: a block of text, a list of lists, or a list of mappings."""
     if isinstance(table.value, str):
         lines = _text_lines(table)
@@ -120,19 +108,19 @@ def _rows(table: Node, expander: Expander, path: Path) -> list[dict[str, Node]]:
             elif isinstance(entry.value, list):
                 lines.append(entry.value)
             else:
-                expander.report(path, "a row of the table is a list or a mapping", mark=entry.mark)
+                substitution.report(path, "a row of the table is a list or a mapping", mark=entry.mark)
                 return []
         if lines and lines[0] and column_name(str(lines[0][0].value)) != "j":
             lines.insert(0, [Node(name, table.mark) for name in COLUMNS])
     else:
-        expander.report(
+        substitution.report(
             path, "the table is a block of text or a list of rows", "columns " + " ".join(COLUMNS)
         )
         return []
     if len(lines) > _MAX_ROWS:
-        expander.report(path, f"the table has more than {_MAX_ROWS} rows")
+        substitution.report(path, f"the table has more than {_MAX_ROWS} rows")
         return []
-    return _check_rows(lines, expander, path) if lines else []
+    return _check_rows(lines, substitution, path) if lines else []
 
 
 _LATEX = {"mu": "μ", "sigma": "σ", "gamma": "γ", "alpha": "α", "theta": "θ", "pi": "π"}
@@ -167,33 +155,30 @@ def _text_lines(table: Node) -> list[list[Node]]:
     return lines
 
 
-def _check_rows(lines: list[list[Node]], expander: Expander, path: Path) -> list[dict[str, Node]]:
+def _check_rows(lines: list[list[Node]], substitution: Substitution, path: KeyPath) -> list[dict[str, Node]]:
     mark = lines[0][0].mark if lines[0] else None
     if not all(_is_cell(cell) for cell in lines[0]):
-        expander.report(path, "the columns are names", "columns " + " ".join(COLUMNS), mark)
+        substitution.report(path, "the columns are names", "columns " + " ".join(COLUMNS), mark)
         return []
     header = [column_name(str(cell.value)) for cell in lines[0]]
     for name in dict.fromkeys(header):
         if name not in COLUMNS:
-            expander.report(path, f"unknown column {name!r}", "columns " + " ".join(COLUMNS), mark)
+            substitution.report(path, f"unknown column {name!r}", "columns " + " ".join(COLUMNS), mark)
     missing = [c for c in COLUMNS if c not in header and c not in _DEFAULTS]
     if missing or len(set(header)) != len(header):
-        expander.report(
-            path,
-            f"missing or repeated columns: {' '.join(missing)}",
-            "columns " + " ".join(COLUMNS),
-            mark,
+        substitution.report(
+            path, f"missing or repeated columns: {' '.join(missing)}", "columns " + " ".join(COLUMNS), mark
         )
         return []
     rows = []
     for cells in lines[1:]:
         if len(cells) != len(header):
             where = cells[0].mark if cells else mark
-            expander.report(path, f"{len(cells)} cells under {len(header)} columns", mark=where)
+            substitution.report(path, f"{len(cells)} cells under {len(header)} columns", mark=where)
             continue
         row = dict(zip(header, cells, strict=True))
         if not all(_is_cell(cell) for cell in cells):
-            expander.report(path, "a cell is a number or a short text", mark=cells[0].mark)
+            substitution.report(path, "a cell is a number or a short text", mark=cells[0].mark)
             continue
         for name, default in _DEFAULTS.items():
             row.setdefault(name, Node(default, cells[0].mark))
@@ -208,16 +193,16 @@ def _is_cell(cell: Node) -> bool:
     return isinstance(cell.value, int | float) and not isinstance(cell.value, bool)
 
 
-def _joint(row: dict[str, Node], scope: Mapping[str, Node], expander: Expander, path: Path) -> Node:
+def _joint(row: dict[str, Node], scope: Scope, substitution: Substitution, path: KeyPath) -> Node:
     """Make the joint of one row."""
     mark = row["j"].mark
     name = str(row["j"].value)
     sigma = str(row["sigma"].value)
     if sigma not in _JOINT_TYPES:
-        expander.report(path, f"σ of joint {name} is {sigma!r}", "0 revolute, 1 prismatic, 2 fixed", mark)
+        substitution.report(path, f"σ of joint {name} is {sigma!r}", "0 revolute, 1 prismatic, 2 fixed", mark)
         sigma = ""
     if str(row["mu"].value) not in ("0", "1"):
-        expander.report(path, f"μ of joint {name} is {row['mu'].value!r}", "1 active, 0 passive", mark)
+        substitution.report(path, f"μ of joint {name} is {row['mu'].value!r}", "1 active, 0 passive", mark)
     variable = {"0": "theta", "1": "r"}.get(sigma)
     cells: dict[str, Node] = {}
     for column in ("gamma", "b", "alpha", "d", "theta", "r"):
@@ -225,9 +210,9 @@ def _joint(row: dict[str, Node], scope: Mapping[str, Node], expander: Expander, 
         if not sigma:
             continue
         if column == variable:
-            cells[column] = _variable(cell, name, column, expander, path)
+            cells[column] = _variable(cell, name, column, substitution, path)
         else:
-            cells[column] = _constant(cell, name, column, scope, expander, path)
+            cells[column] = _constant(cell, name, column, scope, substitution, path)
     parent = str(row["a"].value)
     items = {
         "type": Node(_JOINT_TYPES.get(sigma, "fixed"), mark),
@@ -240,7 +225,7 @@ def _joint(row: dict[str, Node], scope: Mapping[str, Node], expander: Expander, 
     return Node(items, mark)
 
 
-def _variable(cell: Node, joint: str, column: str, expander: Expander, path: Path) -> Node:
+def _variable(cell: Node, joint: str, column: str, substitution: Substitution, path: KeyPath) -> Node:
     """Read the cell of the joint variable: a name, perhaps with an offset such as "q1 - pi/2"."""
     if isinstance(cell.value, int | float) and not isinstance(cell.value, bool):
         return cell
@@ -249,7 +234,7 @@ def _variable(cell: Node, joint: str, column: str, expander: Expander, path: Pat
         return cell
     match = _VARIABLE.fullmatch(text)
     if match is None:
-        expander.report(
+        substitution.report(
             path,
             f"the variable {column} of joint {joint} is {text[:40]!r}",
             "a name such as q1, or q1-pi/2",
@@ -260,7 +245,7 @@ def _variable(cell: Node, joint: str, column: str, expander: Expander, path: Pat
 
 
 def _constant(
-    cell: Node, joint: str, column: str, scope: Mapping[str, Node], expander: Expander, path: Path
+    cell: Node, joint: str, column: str, scope: Scope, substitution: Substitution, path: KeyPath
 ) -> Node:
     """Read a cell that holds a number, a name given elsewhere, or "l = 0.4 m"."""
     if not isinstance(cell.value, str):
@@ -269,19 +254,16 @@ def _constant(
     match = _NAMED_VALUE.fullmatch(text)
     if match is not None:
         return replace(cell, value=match["value"].strip(), made_from=cell.origin)
-    scaled = _SCALED.fullmatch(text)
+    scaled = BARE_REFERENCE.fullmatch(text)
     if scaled is not None and scaled["name"] in scope and float(scaled["divisor"] or 1) != 0.0:
-        factor = float(scaled["factor"] or 1) * (-1.0 if scaled["sign"] == "-" else 1.0)
-        divisor = float(scaled["divisor"] or 1)
-        target = scope[scaled["name"]]
-        return target if (factor, divisor) == (1, 1) else expander.scaled(target, factor, divisor, path)
+        return substitution.multiple(scope[scaled["name"]], scaled, path)
     name = text.lstrip("-+ $")
     if re.fullmatch(r"[^\W\d]\w*", name) and parse_number(text) is None:
-        known = ", ".join(scope) or "none"
-        expander.report(
+        names = ", ".join(scope) or "none"
+        substitution.report(
             path,
             f"{column} of joint {joint}: nothing is called {name!r}",
-            f"give it under constants or parameters; known: {known}",
+            f"give it under constants or parameters; known: {names}",
             cell.mark,
         )
         return Node(0, cell.mark)

@@ -3,27 +3,41 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from nacelle.model.description.description import DisplaySpec, PlacementSpec
-from nacelle.model.description.drive import Drive
+from nacelle.model.description.body import DisplaySpec
+from nacelle.model.description.drive_reader import Drive
+from nacelle.model.description.frame import PlacementSpec
 from nacelle.model.joint import MOTION, JointKind
-from nacelle.spatial.pose import Pose
-from nacelle.spatial.rounding import cleaned
+from nacelle.spatial.pose import Pose, identity
 from nacelle.spatial.scalar import Array
 
 
-def sides(spec: PlacementSpec) -> tuple[Pose, Pose, Array | None]:
-    """Base-side and nacelle-side placement of a leg, and its reflection."""
+class Placement(NamedTuple):
+    """Where a leg stands.
+
+    Attributes:
+        base: placement of its frames on the base.
+        nacelle: placement of its frames on the nacelle.
+        mirror: reflection (3, 3) of the whole leg before that, or None.
+    """
+
+    base: Pose = identity()
+    nacelle: Pose = identity()
+    mirror: Array | None = None
+
+
+def placement(spec: PlacementSpec) -> Placement:
+    """The placement of a leg."""
     base = spec.pose()
     nacelle = spec.nacelle.pose() if spec.nacelle is not None else Pose(base.R, np.zeros(3))
     mirror = None
     if spec.mirror is not None:
         mirror = np.eye(3)
         mirror["xyz".index(spec.mirror), "xyz".index(spec.mirror)] = -1.0
-    return base, nacelle, mirror
+    return Placement(base, nacelle, mirror)
 
 
 def joint_mirror(kind: JointKind) -> Array:
@@ -58,21 +72,8 @@ def mirror_drive(kind: JointKind, drive: Drive) -> Drive:
             )
         start += primitive.nq
     return replace(
-        drive,
-        guess=tuple(guess),
-        limits=tuple(limits),
-        springs=tuple(springs),
-        friction=tuple(friction),
+        drive, guess=tuple(guess), limits=tuple(limits), springs=tuple(springs), friction=tuple(friction)
     )
-
-
-def clean(R: Array) -> Array:
-    """Turn entries of a rotation within rounding of 0 and +-1 into them exactly.
-
-    Cosines of right angles written in degrees or multiples of pi come out as 6e-17; exact zeros make
-    the programs traced from the robot smaller.
-    """
-    return cleaned(R)
 
 
 def placed_display(shapes: list[DisplaySpec], mirror: Array | None) -> tuple[dict[str, Any], ...]:

@@ -13,42 +13,37 @@ closures and elements are named, and must be there.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from nacelle.errors import did_you_mean
-from nacelle.model.description.source import Node
-
-if TYPE_CHECKING:
-    from nacelle.model.description.template import Expander
-
-Path = tuple[str | int, ...]
+from nacelle.model.source.node import KeyPath, Node
+from nacelle.model.source.reference import Substitution
 
 # Keys of a leg that may be overridden; the first ones hold things by name.
 NAMED = ("bodies", "joints", "closures", "elements")
 KEYS = (*NAMED, "end", "branch", "guess", "title", "placement")
 
 
-def overridden(leg: Node, change: Node, expander: Expander, path: Path) -> Node:
+def overridden(leg: Node, change: Node, substitution: Substitution, path: KeyPath) -> Node:
     """Give a leg, written in full, with changes.
 
     Args:
         leg: the leg; its table, if it had one, is expanded already.
         change: the changes, references resolved.
-        expander: takes what is wrong.
+        substitution: takes what is wrong.
         path: of the changes.
     """
     assert isinstance(leg.value, dict)
     if not isinstance(change.value, dict):
         example = "{joints: {motor: {friction: {viscous: 0.2 N*m*s/rad}}}}"
-        expander.report(path, "override is a mapping of what differs", example, change.mark)
+        substitution.report(path, "override is a mapping of what differs", example, change.mark)
         return leg
     items, keys = dict(leg.value), dict(leg.keys)
     for key, value in change.value.items():
         place, mark = (*path, key), change.keys.get(key, change.mark)
         if key not in KEYS:
-            expander.report(place, f"{key!r} cannot be overridden", did_you_mean(key, KEYS), mark)
+            substitution.report(place, f"{key!r} cannot be overridden", did_you_mean(key, KEYS), mark)
         elif key in NAMED:
-            items[key] = _named(key, items.get(key), value, expander, place)
+            items[key] = _named(key, items.get(key), value, substitution, place)
         elif value.value is None:
             items.pop(key, None)
         else:
@@ -57,21 +52,21 @@ def overridden(leg: Node, change: Node, expander: Expander, path: Path) -> Node:
     return Node(items, leg.mark, keys)
 
 
-def _named(key: str, base: Node | None, change: Node, expander: Expander, path: Path) -> Node:
+def _named(key: str, base: Node | None, change: Node, substitution: Substitution, path: KeyPath) -> Node:
     """Bodies, joints, closures or elements with changes of some of them."""
     base = Node({}, change.mark) if base is None else base
     if not isinstance(change.value, dict):
-        expander.report(path, f"{key} is a mapping of names to what differs", "", change.mark)
+        substitution.report(path, f"{key} is a mapping of names to what differs", "", change.mark)
         return base
     if isinstance(base.value, list):
-        return _listed(base, change, expander, path)
+        return _listed(base, change, substitution, path)
     if not isinstance(base.value, dict):
         return base
     items, keys = dict(base.value), dict(base.keys)
     for name, value in change.value.items():
         mark = change.keys.get(name, change.mark)
         if name not in items:
-            _missing(key, name, items, expander, (*path, name), change)
+            _missing(key, name, items, substitution, (*path, name), change)
         elif value.value is None:
             del items[name]
         else:
@@ -80,7 +75,7 @@ def _named(key: str, base: Node | None, change: Node, expander: Expander, path: 
     return Node(items, base.mark, keys)
 
 
-def _listed(base: Node, change: Node, expander: Expander, path: Path) -> Node:
+def _listed(base: Node, change: Node, substitution: Substitution, path: KeyPath) -> Node:
     """Elements, a list of mappings that have names."""
     assert isinstance(base.value, list)
     assert isinstance(change.value, dict)
@@ -91,18 +86,20 @@ def _listed(base: Node, change: Node, expander: Expander, path: Path) -> Node:
             places[str(entry.value["name"].value)] = k
     for name, value in change.value.items():
         if name not in places:
-            _missing("elements", name, places, expander, (*path, name), change)
+            _missing("elements", name, places, substitution, (*path, name), change)
         else:
             entries[places[name]] = _merged(entries[places[name]], value)
     return Node(entries, base.mark)
 
 
 def _missing(
-    key: str, name: str, known: Mapping[str, object], expander: Expander, path: Path, change: Node
+    key: str, name: str, names: Mapping[str, object], substitution: Substitution, path: KeyPath, change: Node
 ) -> None:
     what = {"bodies": "body", "joints": "joint", "closures": "closure", "elements": "element"}[key]
-    hint = did_you_mean(name, known) or f"it has no {key}"
-    expander.report(path, f"the template has no {what} {name!r}", hint, change.keys.get(name, change.mark))
+    hint = did_you_mean(name, names) or f"it has no {key}"
+    substitution.report(
+        path, f"the template has no {what} {name!r}", hint, change.keys.get(name, change.mark)
+    )
 
 
 def _merged(base: Node | None, change: Node) -> Node:

@@ -1,0 +1,1 @@
+"""From a checked description to a robot: joints drafted, names resolved, the tree laid."""

@@ -1,0 +1,130 @@
+"""Joints of a robot from their drafts: frames placed and mirrored, drives read for the kind of joint."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from nacelle.model.build.draft import JointDraft
+from nacelle.model.build.graph import BodyGraph, Edge, Part
+from nacelle.model.build.placement import joint_mirror, mirror_drive
+from nacelle.model.description.drive_reader import Drive, DriveReader, ball_first
+from nacelle.model.joint import Joint, JointKind
+from nacelle.model.leg import PLATFORM
+from nacelle.model.source.node import KeyPath
+from nacelle.spatial.pose import Pose
+from nacelle.spatial.rounding import cleaned
+
+_AT_A_POINT = (JointKind.REVOLUTE, JointKind.UNIVERSAL, JointKind.SPHERICAL)
+
+
+@dataclass(frozen=True)
+class JointBuilder:
+    """Makes the joints of a robot.
+
+    Attributes:
+        graph: the bodies and joints as written.
+        read: reads their quantities; takes what is wrong.
+    """
+
+    graph: BodyGraph
+    read: DriveReader
+
+    def joint(self, edge: Edge, index: Mapping[str, int]) -> tuple[Joint, Drive]:
+        """Make a joint: frames placed and mirrored, drive read."""
+        draft, part = edge.draft, edge.part
+        kind = draft.kind
+        frames = [
+            self.frame(part, frame, body, kind)
+            for frame, body in zip(draft.frames, (edge.predecessor, edge.successor), strict=True)
+        ]
+        ends = [index[edge.predecessor], index[edge.successor]]
+        at_point = False
+        if self.graph.nacelle.type == "point" and not edge.closes and PLATFORM in ends:
+            if kind is not JointKind.SPHERICAL:
+                self.read.report(
+                    draft.path,
+                    f"a {kind} joint cannot hang a body on a point, which has no axes",
+                    "write it as the leg's closure, from the leg's last body to the point",
+                )
+        elif self.graph.nacelle.type == "point" and edge.closes:
+            if PLATFORM in ends:
+                kind = self.point_kind(draft)
+            elif part.spec is None:
+                at_point = True
+        if edge.closes and kind is JointKind.SPHERICAL_PLANAR:
+            kind = JointKind.PLANAR_SPHERICAL
+            frames.reverse()
+            ends.reverse()
+        drive = self.drive(edge, kind)
+        limits = drive.limits
+        if len(limits) == 1 and limits[0] == (-np.inf, np.inf):
+            limits = (drive.position,)
+        joint = Joint(
+            name=f"{part.name}.{draft.name}" if part.spec is not None else draft.name,
+            kind=kind,
+            predecessor=ends[0],
+            successor=ends[1],
+            frame_predecessor=frames[0],
+            frame_successor=frames[1],
+            friction=drive.friction,
+            springs=drive.springs,
+            rotor_inertia=drive.rotor_inertia,
+            gear_ratio=drive.gear_ratio,
+            limits=limits,
+            guess=drive.guess,
+            at_point=at_point,
+        )
+        return joint, drive
+
+    def drive(self, edge: Edge, kind: JointKind, guess: tuple[Any, KeyPath] | None = None) -> Drive:
+        """Read what a joint has beside its geometry, in the order of its kind, mirrored with its leg.
+
+        Args:
+            edge: the joint.
+            kind: its kind in the robot.
+            guess: another guess than its own, as written, and where that stands.
+        """
+        draft, part = edge.draft, edge.part
+        written = JointKind.PLANAR_SPHERICAL if kind is JointKind.SPHERICAL_PLANAR else kind
+        drive = self.read.drive(draft.drive, written, draft.path)
+        if guess is None and part.spec is not None and draft.name in part.spec.guess:
+            guess = part.spec.guess[draft.name], (*part.path, "guess", draft.name)
+        if guess is not None:
+            drive = replace(drive, guess=self.read.guess(guess[0], written, guess[1]))
+        if kind is not written:
+            drive = ball_first(drive)
+        return drive if part.placement.mirror is None else mirror_drive(kind, drive)
+
+    def point_kind(self, draft: JointDraft) -> JointKind:
+        """A joint on a point locks the position; its friction belongs between the last bodies."""
+        if draft.kind not in _AT_A_POINT:
+            self.read.report(draft.path, f"a {draft.kind} joint cannot end on a point", "use a revolute")
+        drive = draft.drive
+        if np.any(draft.frames[1].p):
+            self.read.report(
+                (*draft.path, "child_at"), "a joint on a point is at the point", "remove child_at"
+            )
+        if drive.active or drive.actuator or drive.friction or drive.spring:
+            self.read.report(
+                draft.path,
+                "a joint on a point has no drive and no friction of its own",
+                "write the joint between the last bodies under nacelle.closures",
+            )
+        return JointKind.POINT
+
+    def frame(self, part: Part, frame: Pose, body: str, kind: JointKind) -> Pose:
+        """Place and mirror a joint's frame: base and nacelle side of a leg by its placement."""
+        base, nacelle, mirror = part.placement
+        if mirror is not None:
+            frame = Pose(mirror @ frame.R @ joint_mirror(kind) + 0.0, mirror @ frame.p + 0.0)
+        if part.spec is not None and self.graph.owner(body) is not part:
+            if body == "base":
+                frame = base @ frame
+            elif self.graph.owner(body) is None:
+                frame = nacelle @ frame
+        # Cosines of right angles come out as 6e-17; exact zeros make the programs traced from it smaller.
+        return Pose(cleaned(frame.R), frame.p + 0.0)

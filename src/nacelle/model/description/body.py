@@ -1,0 +1,211 @@
+"""Bodies, as they may be written: inertia, shapes to draw, cross-section and material."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import BeforeValidator, Field, model_validator
+
+from nacelle.model.description.fields import (
+    Area,
+    Density,
+    InertiaMoment,
+    Length,
+    Lengths2,
+    Lengths3,
+    Mass,
+    Moments3,
+    Number,
+    Pressure,
+    SecondMoment,
+    Strict,
+    fault,
+    one_of,
+    raise_all,
+    raise_at,
+)
+from nacelle.model.description.frame import Frame, FrameSpec
+from nacelle.model.units import NUMBER
+from nacelle.model.written import WrittenNumber, WrittenText, pieces
+from nacelle.spatial.inertia import inertia_faults, parameters_from_com, parameters_from_frame
+from nacelle.spatial.recorded import is_recorded
+from nacelle.spatial.scalar import Array, pack
+
+
+class InertiaSpec(Strict):
+    """Inertia in the axes of the body frame, about the centre of mass or the frame's origin.
+
+    Written as mapping, as three numbers (xx yy zz) or as six (xx xy yy xz yz zz).
+    """
+
+    xx: InertiaMoment = 0.0
+    xy: InertiaMoment = 0.0
+    yy: InertiaMoment = 0.0
+    xz: InertiaMoment = 0.0
+    yz: InertiaMoment = 0.0
+    zz: InertiaMoment = 0.0
+    about: Literal["com", "frame"] = "com"
+
+    def matrix(self) -> Array:
+        """Give the matrix (3, 3), kg m^2."""
+        return pack([[self.xx, self.xy, self.xz], [self.xy, self.yy, self.yz], [self.xz, self.yz, self.zz]])
+
+
+def _inertia(value: Any) -> Any:
+    if isinstance(value, str):
+        short = value if len(value) < 300 else ""
+        match = re.fullmatch(rf"\s*({NUMBER}(?:[\s,]+{NUMBER})*)\s*(.*)", short)
+        if match is None:
+            raise fault(f"{value[:60]!r} is not an inertia", "write '0.01 0.02 0.02 kg*m^2'")
+        value = pieces(value, re.split(r"[\s,]+", match[1]), match[2])
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    return _alike(_moments(value))
+
+
+def _moments(value: Any) -> Any:
+    """Name the moments of an inertia that is written as a matrix, or as three or six numbers."""
+    if isinstance(value, list | tuple):
+        if len(value) == 3 and all(isinstance(row, list | tuple) and len(row) == 3 for row in value):
+            names = [["xx", "xy", "xz"], ["xy", "yy", "yz"], ["xz", "yz", "zz"]]
+            if any(value[i][j] != value[j][i] for i in range(3) for j in range(i)):
+                raise fault("the inertia matrix is not symmetric")
+            return {names[i][j]: value[i][j] for i in range(3) for j in range(i, 3)}
+        orders = {3: ("xx", "yy", "zz"), 6: ("xx", "xy", "yy", "xz", "yz", "zz")}
+        if len(value) not in orders:
+            raise fault(f"an inertia has 3 numbers (xx yy zz) or 6 (xx xy yy xz yz zz), got {len(value)}")
+        return dict(zip(orders[len(value)], value, strict=True))
+    return value
+
+
+def _alike(value: Any) -> Any:
+    """Principal moments that are written alike are one number: a body of revolution stays one."""
+    if not isinstance(value, dict):
+        return value
+    found: dict[Any, Any] = {}
+    return {
+        name: found.setdefault(moment, moment)
+        if name in ("xx", "yy", "zz") and isinstance(moment, WrittenText | WrittenNumber)
+        else moment
+        for name, moment in value.items()
+    }
+
+
+Inertia = Annotated[
+    InertiaSpec, BeforeValidator(_inertia, json_schema_input_type=InertiaSpec | str | list[Any])
+]
+
+
+class CylinderSpec(Strict):
+    """A cylinder between two points of the body."""
+
+    start: Lengths3 = Field(alias="from")
+    end: Lengths3 = Field(alias="to")
+    radius: Length
+
+
+class BoxSpec(Strict):
+    """A box with its centre at a frame of the body."""
+
+    size: Lengths3
+    at: Frame = FrameSpec()
+
+
+class SphereSpec(Strict):
+    """A sphere around a point of the body."""
+
+    radius: Length
+    at: Lengths3 = (0.0, 0.0, 0.0)
+
+
+class MeshSpec(Strict):
+    """A mesh from a file beside the description."""
+
+    file: str
+    scale: Number = 1.0
+    at: Frame = FrameSpec()
+
+
+class DisplaySpec(Strict):
+    """One shape to draw; it has no mass and no influence on the dynamics."""
+
+    cylinder: CylinderSpec | None = None
+    box: BoxSpec | None = None
+    sphere: SphereSpec | None = None
+    mesh: MeshSpec | None = None
+    color: str | None = None
+
+    @model_validator(mode="after")
+    def _check(self) -> DisplaySpec:
+        one_of(self, "cylinder", "box", "sphere", "mesh")
+        return self
+
+
+class SectionSpec(Strict):
+    """Cross-section of a flexible link, about its axis x; by shape or by its moments.
+
+    A tube is given by its outer and inner diameter.
+    """
+
+    square: Length | None = None
+    circle: Length | None = None
+    rectangle: Lengths2 | None = None
+    tube: Lengths2 | None = None
+    area: Area | None = None
+    Iy: SecondMoment | None = None
+    Iz: SecondMoment | None = None
+    J: SecondMoment | None = None
+
+    @model_validator(mode="after")
+    def _check(self) -> SectionSpec:
+        one_of(self, "square", "circle", "rectangle", "tube", "area")
+        moments = (self.Iy, self.Iz, self.J)
+        if (self.area is not None) != all(m is not None for m in moments) or (
+            self.area is None and any(m is not None for m in moments)
+        ):
+            raise fault("area, Iy, Iz and J belong together")
+        return self
+
+
+class MaterialSpec(Strict):
+    """Material of a flexible link."""
+
+    name: str | None = None
+    E: Pressure
+    density: Density
+    nu: Number = 0.3
+
+
+class BodySpec(Strict):
+    """A rigid body; without a mass it is a massless intermediate body."""
+
+    mass: Mass = 0.0
+    com: Lengths3 | None = None
+    first_moment: Moments3 | None = None
+    inertia: Inertia = InertiaSpec()
+    display: list[DisplaySpec] = []
+    section: SectionSpec | None = None
+    material: MaterialSpec | None = None
+
+    @model_validator(mode="after")
+    def _check(self) -> BodySpec:
+        if self.com is not None and self.first_moment is not None:
+            raise_at("first_moment", "com and first_moment say the same", "give one of them")
+        if self.first_moment is not None and np.linalg.norm(self.first_moment) > 1e6 * self.mass > 0.0:
+            raise_at("first_moment", "the centre of mass is more than 1000 km away", "check the units")
+        ten = self.ten()
+        if not is_recorded(ten):  # a sample of numbers need not be a body that there can be
+            raise_all([(("inertia",), words, "check units and axes") for words in inertia_faults(ten)])
+        return self
+
+    def ten(self) -> Array:
+        """Ten inertial parameters about the body frame."""
+        com = pack(self.com or (0.0, 0.0, 0.0))
+        first = self.mass * com if self.first_moment is None else pack(self.first_moment)
+        if self.inertia.about == "frame":
+            return parameters_from_frame(self.mass, first, self.inertia.matrix())
+        if self.first_moment is not None and self.mass > 0.0:
+            com = first / self.mass
+        return parameters_from_com(self.mass, com, self.inertia.matrix())

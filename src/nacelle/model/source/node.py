@@ -1,0 +1,142 @@
+"""What somebody wrote, as a tree: nodes that remember where they stand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from nacelle.errors import Problem
+
+MAX_BYTES = 128 * 1024
+MAX_NODES = 6_000
+MAX_DEPTH = 24
+
+# Keys and places in lists that lead to a value.
+KeyPath = tuple[str | int, ...]
+# Takes where something is wrong, what, and a hint.
+Report = Callable[[KeyPath, str, str], None]
+PlainScalar = str | int | float | bool | None
+
+
+class Failed(str):
+    """What stands in the place of a value that could not be found; errors about it are not repeated."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True)
+class Mark:
+    """Where a node stands: line and column, counted from 1; 0 if made in Python."""
+
+    line: int = 0
+    column: int = 0
+
+
+@dataclass(frozen=True)
+class Origin:
+    """What a value was made from: a part of a node that somebody wrote, times a factor.
+
+    Attributes:
+        node: the node as written; None for what nobody wrote (the angles of a count).
+        part: which of several values of the node; -1 for its only one.
+        scale: the factor.
+    """
+
+    node: Node | None
+    part: int = -1
+    scale: float = 1.0
+
+
+@dataclass
+class Node:
+    """A scalar, a list of nodes or a mapping of nodes, with its place in the file.
+
+    Attributes:
+        value: the scalar, the list or the mapping.
+        mark: where the value starts.
+        keys: for a mapping, where each key stands.
+        block: for a text in block style (| or >), the line before its first line; 0 otherwise.
+        made_from: what it was made from, if it was not written as it is.
+    """
+
+    value: PlainScalar | list[Node] | dict[str, Node]
+    mark: Mark = Mark()
+    keys: dict[str, Mark] = field(default_factory=dict)
+    block: int = 0
+    made_from: Origin | None = None
+
+    @property
+    def origin(self) -> Origin:
+        """What it was made from; a node that was written as it is comes from itself."""
+        return self.made_from or Origin(self)
+
+    def plain(self) -> Any:
+        """Give the value as plain Python data."""
+        if isinstance(self.value, dict):
+            return {key: node.plain() for key, node in self.value.items()}
+        if isinstance(self.value, list):
+            return [node.plain() for node in self.value]
+        return self.value
+
+    def find(self, path: KeyPath) -> tuple[Mark, Node]:
+        """Follow a path as far as it leads; give the mark of the last key or node, and the node.
+
+        Steps that the tree does not have (names of alternatives in a validator's path) are passed
+        over.
+        """
+        node, mark = self, self.mark
+        for step in path:
+            if isinstance(node.value, dict) and str(step) in node.value:
+                child = node.value[str(step)]
+                mark = node.keys.get(str(step)) or child.mark
+                node = child
+            elif isinstance(node.value, list) and isinstance(step, int) and step < len(node.value):
+                node = node.value[step]
+                mark = node.mark
+        return mark, node
+
+    def walk(self) -> Iterator[Node]:
+        """Give this node and all nodes below it."""
+        yield self
+        if isinstance(self.value, dict):
+            for child in self.value.values():
+                yield from child.walk()
+        elif isinstance(self.value, list):
+            for child in self.value:
+                yield from child.walk()
+
+
+@dataclass(frozen=True)
+class Source:
+    """A description before it is checked: the name of its file and its tree."""
+
+    file: str
+    root: Node
+
+    def problem(self, path: KeyPath, message: str, hint: str = "", severity: str = "error") -> Problem:
+        """Say that something is wrong at a path."""
+        mark, _ = self.root.find(path)
+        return Problem(self.file, mark.line, mark.column, path_text(path), message, hint, severity)
+
+
+def path_text(path: KeyPath) -> str:
+    """Write a path as legs[0].joints.knee."""
+    text = ""
+    for step in path:
+        text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else step
+    return text
+
+
+def is_text(text: str) -> bool:
+    """Whether a text can be written as UTF-8; an escape in YAML may make half a character."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def is_key(text: str) -> bool:
+    """Whether a text may be a key: one line, no control characters, not endless."""
+    return len(text) <= 200 and text.isprintable()

@@ -1,0 +1,230 @@
+"""YAML as the source of a description, read to nodes that remember where they stand.
+
+Only ruamel.yaml's event parser is used. The tree is built here, so that nothing but plain scalars,
+lists and mappings can come out of a file, aliases cannot explode, and every node has its place.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.events import (
+    AliasEvent,
+    DocumentStartEvent,
+    MappingEndEvent,
+    MappingStartEvent,
+    ScalarEvent,
+    SequenceEndEvent,
+    SequenceStartEvent,
+)
+
+from nacelle.errors import DescriptionError, Problem
+from nacelle.model.source.node import (
+    MAX_BYTES,
+    MAX_DEPTH,
+    MAX_NODES,
+    Mark,
+    Node,
+    PlainScalar,
+    Source,
+    is_key,
+    is_text,
+)
+
+_INT = re.compile(r"[-+]?[0-9]+")
+_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+_SPECIAL: dict[str, PlainScalar] = {
+    **dict.fromkeys(("", "~", "null", "Null", "NULL")),
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+    **{".nan": float("nan"), ".inf": float("inf"), "+.inf": float("inf"), "-.inf": float("-inf")},
+}
+
+
+def _resolve(text: str) -> PlainScalar:
+    """Read a plain scalar by the core schema of YAML 1.2."""
+    if text in _SPECIAL:
+        return _SPECIAL[text]
+    if len(text) < 400:
+        if _INT.fullmatch(text):
+            return int(text)
+        if _FLOAT.fullmatch(text):
+            return float(text)
+    return text
+
+
+def read_yaml(text: str | bytes, file: str) -> Source:
+    """Read the text of a YAML file to a tree of nodes.
+
+    Raises:
+        DescriptionError: one problem with its place, if the text is too large, is not YAML, uses
+            tags, repeats a key, or nests or repeats (by aliases) too much.
+    """
+    if isinstance(text, bytes):
+        text = _decode(text, file)
+    if len(text) > MAX_BYTES:
+        raise _fault(
+            file,
+            1,
+            1,
+            f"the file is too large: {len(text)} characters, at most {MAX_BYTES}",
+            "a robot needs a few hundred lines",
+        )
+    try:
+        return Source(file, _YamlReader(file, text).root())
+    except MarkedYAMLError as fault:
+        mark = fault.problem_mark or fault.context_mark
+        line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
+        what = " ".join(str(fault.problem or fault.context or "cannot be read").split())
+        raise _fault(file, line, column, f"not YAML: {what}", _yaml_hint(what)) from None
+    except YAMLError as fault:
+        what = " ".join(str(fault).split())[:200]
+        position = getattr(fault, "position", None)
+        line = str(text).count("\n", 0, position) + 1 if isinstance(position, int) else 1
+        raise _fault(file, line, 1, f"not YAML: {what}", "") from None
+    except (
+        ArithmeticError,
+        AssertionError,
+        AttributeError,
+        LookupError,
+        RecursionError,
+        TypeError,
+        ValueError,
+    ):
+        # The parser trips over a few malformed directives and escapes with errors of its own.
+        raise _fault(file, 1, 1, "not YAML: the text cannot be read", "") from None
+
+
+def _decode(data: bytes, file: str) -> str:
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as fault:
+        line = data.count(b"\n", 0, fault.start) + 1
+        raise _fault(file, line, 1, "the file is not UTF-8 text", "save it as UTF-8") from None
+
+
+def _yaml_hint(what: str) -> str:
+    if "mapping values are not allowed" in what:
+        return "quote texts that contain ': '"
+    if "cannot start any token" in what and "\\t" in what:
+        return "indent with spaces, not tabs"
+    return ""
+
+
+def _fault(file: str, line: int, column: int, message: str, hint: str) -> DescriptionError:
+    return DescriptionError([Problem(file, line, column, "", message, hint)])
+
+
+class _YamlReader:
+    """Builds the tree from the parser's events and keeps count."""
+
+    def __init__(self, file: str, text: str) -> None:
+        self.file = file
+        self.events = iter(YAML(typ="safe", pure=True).parse(text))
+        self.count = 0
+        self.anchors: dict[str, tuple[Node, int]] = {}
+
+    def fault(self, event: Any, message: str, hint: str = "") -> DescriptionError:
+        mark = _mark(event)
+        return _fault(self.file, mark.line, mark.column, message, hint)
+
+    def root(self) -> Node:
+        node: Node | None = None
+        for event in self.events:
+            if isinstance(event, DocumentStartEvent):
+                if node is not None:
+                    raise self.fault(event, "a second document", "one robot a file: remove '---'")
+                node = self.node(next(self.events), 0)
+        if node is None or node.value is None:
+            raise _fault(self.file, 1, 1, "the file is empty", "start with 'format: nacelle/1'")
+        return node
+
+    def node(self, event: Any, depth: int) -> Node:
+        if isinstance(event, AliasEvent):
+            return self.alias(event, depth)
+        self.add(event, 1)
+        if depth > MAX_DEPTH:
+            raise self.fault(event, f"nested deeper than {MAX_DEPTH} levels")
+        tag = getattr(event, "tag", None) or getattr(event, "ctag", None)
+        if tag is not None and str(tag) not in ("", "!", "None"):
+            raise self.fault(event, f"the tag {str(tag)[:40]!r} is not allowed", "remove it")
+        before = self.count
+        if isinstance(event, ScalarEvent):
+            node = self.scalar(event)
+        elif isinstance(event, SequenceStartEvent):
+            node = self.sequence(event, depth)
+        elif isinstance(event, MappingStartEvent):
+            node = self.mapping(event, depth)
+        else:
+            raise self.fault(event, "not YAML: the text cannot be read")
+        if event.anchor is not None:
+            self.anchors[event.anchor] = (node, self.count - before + 1)
+        return node
+
+    def add(self, event: Any, nodes: int) -> None:
+        self.count += nodes
+        if self.count > MAX_NODES:
+            raise self.fault(
+                event,
+                f"more than {MAX_NODES} values, aliases counted",
+                "a robot needs a few thousand at most",
+            )
+
+    def alias(self, event: Any, depth: int) -> Node:
+        if event.anchor not in self.anchors:
+            raise self.fault(event, f"the alias *{event.anchor[:40]} has no anchor before it")
+        node, size = self.anchors[event.anchor]
+        self.add(event, size)
+        if depth + _height(node) > MAX_DEPTH:
+            raise self.fault(event, f"nested deeper than {MAX_DEPTH} levels")
+        return node
+
+    def scalar(self, event: Any) -> Node:
+        plain = event.style in (None, "")
+        block = event.style in ("|", ">")
+        value = _resolve(event.value) if plain else event.value
+        if isinstance(value, str) and not is_text(value):
+            raise self.fault(event, "the text holds half a character (a lone surrogate)")
+        mark = _mark(event)
+        return Node(value, mark, block=mark.line if block else 0)
+
+    def sequence(self, event: Any, depth: int) -> Node:
+        items = []
+        for item in self.events:
+            if isinstance(item, SequenceEndEvent):
+                break
+            items.append(self.node(item, depth + 1))
+        return Node(items, _mark(event))
+
+    def mapping(self, event: Any, depth: int) -> Node:
+        items: dict[str, Node] = {}
+        keys: dict[str, Mark] = {}
+        for item in self.events:
+            if isinstance(item, MappingEndEvent):
+                break
+            if not isinstance(item, ScalarEvent) or not is_key(item.value):
+                raise self.fault(item, "a key must be a plain name")
+            self.add(item, 1)
+            key = item.value
+            if key == "<<":
+                raise self.fault(item, "merge keys are not YAML 1.2", "use templates instead")
+            if key in items:
+                raise self.fault(item, f"the key {key!r} stands twice", "remove or rename one")
+            keys[key] = _mark(item)
+            items[key] = self.node(next(self.events), depth + 1)
+        return Node(items, _mark(event), keys)
+
+
+def _height(node: Node) -> int:
+    """Levels below a node."""
+    children: Any = node.value.values() if isinstance(node.value, dict) else node.value
+    if not isinstance(node.value, dict | list):
+        return 0
+    return 1 + max((_height(child) for child in children), default=0)
+
+
+def _mark(event: Any) -> Mark:
+    return Mark(event.start_mark.line + 1, event.start_mark.column + 1)
