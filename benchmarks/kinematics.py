@@ -22,6 +22,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 import nacelle
 from nacelle.kinematics import functions
 from nacelle.kinematics.forward.forward import _Whole
+from nacelle.kinematics.iteration import newton_steps
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.native import native, native_newton
 from nacelle.spatial.pose import Pose
@@ -133,7 +134,7 @@ def measure(name, count):
     row["inverse, ns"] = 1e9 / count * best(lambda: inverse(x, y, threads=1))
     active = np.ascontiguousarray(found.actuators)
     if mechanism.closed_form:
-        solver, start = native_newton(functions.forward_step, robot), x[:1]
+        solver, start = native_newton(newton_steps.forward_step, robot), x[:1]
     else:
         whole = _Whole(mechanism)
         solver, start = whole.solver, whole.start(x[:1])

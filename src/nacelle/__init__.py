@@ -61,7 +61,8 @@ if TYPE_CHECKING:
     from nacelle.export.export import Export, export
     from nacelle.kinematics.along import along
     from nacelle.kinematics.flags import Flag
-    from nacelle.kinematics.forward.forward import Assemblies, ForwardKinematics, forward_kinematics
+    from nacelle.kinematics.forward.assemblies import Assemblies
+    from nacelle.kinematics.forward.forward import ForwardKinematics, forward_kinematics
     from nacelle.kinematics.inverse import BodyPoses, InverseKinematics, inverse_kinematics
     from nacelle.kinematics.jacobian import (
         Jacobian,
@@ -75,7 +76,8 @@ if TYPE_CHECKING:
     from nacelle.kinematics.mechanism.dependent import dependent_coordinates
     from nacelle.kinematics.mechanism.mobility import Mobility, mobility
     from nacelle.kinematics.motion import BodyMotion, JointMotion, body_motion, joint_motion
-    from nacelle.kinematics.pose_input import pose, reference_pose
+    from nacelle.kinematics.pose import pose
+    from nacelle.kinematics.pose_input import reference_pose
     from nacelle.kinematics.singularity import Singularities, singularities
     from nacelle.kinematics.tools.tool import ToolPose, tool_pose
     from nacelle.kinematics.tools.trajectory import ToolTrajectory
@@ -301,7 +303,8 @@ _MODULES = {
     "nacelle.kinematics.mechanism.check": ("Check",),
     "nacelle.kinematics.mechanism.dependent": ("dependent_coordinates",),
     "nacelle.kinematics.flags": ("Flag",),
-    "nacelle.kinematics.forward.forward": ("Assemblies", "ForwardKinematics", "forward_kinematics"),
+    "nacelle.kinematics.forward.assemblies": ("Assemblies",),
+    "nacelle.kinematics.forward.forward": ("ForwardKinematics", "forward_kinematics"),
     "nacelle.kinematics.inverse": ("BodyPoses", "InverseKinematics", "inverse_kinematics"),
     "nacelle.kinematics.jacobian": (
         "Jacobian",
@@ -313,7 +316,8 @@ _MODULES = {
     "nacelle.kinematics.legs.leg_type": ("LegType", "leg_type", "robot_elements"),
     "nacelle.kinematics.mechanism.mobility": ("Mobility", "mobility"),
     "nacelle.kinematics.motion": ("BodyMotion", "JointMotion", "body_motion", "joint_motion"),
-    "nacelle.kinematics.pose_input": ("pose", "reference_pose"),
+    "nacelle.kinematics.pose": ("pose",),
+    "nacelle.kinematics.pose_input": ("reference_pose",),
     "nacelle.kinematics.singularity": ("Singularities", "singularities"),
     "nacelle.kinematics.tools.tool": ("ToolPose", "tool_pose"),
     "nacelle.kinematics.tools.trajectory": ("ToolTrajectory",),

@@ -17,7 +17,7 @@ import pytest
 from nacelle.dynamics.derivatives import dynamics_derivatives, tangent
 from nacelle.dynamics.external import stacked_wrenches
 from nacelle.dynamics.formulations import reference as functions
-from nacelle.kinematics.functions import closing_step
+from nacelle.kinematics.iteration.newton_steps import closing_step
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.motion import solved
 from nacelle.model.joint import Spring

@@ -39,14 +39,14 @@ def test_motions_in_the_axes_of_the_bodies(name: str) -> None:
     """(5)-(10), turned into base axes, are the twists, accelerations and Jacobians of the kinematics."""
     for state, a in cases(name):
         motion, moving = state.now.motion, state.moving
-        u_dot = moving.U @ a + moving.drift
+        u_dot = moving.U @ a + moving.bias
         for k, local in jourdain.body_motions(state, u_dot).items():
             if k == 0:
                 continue
             R, p = motion.poses[k]
             twist = motion.jacobian(k) @ moving.u
             spatial = moving.velocity.twists[k]
-            rate = moving.velocity.drifts[k] + motion.columns[:, motion.movers[k]] @ u_dot[motion.movers[k]]
+            rate = moving.velocity.biases[k] + motion.columns[:, motion.movers[k]] @ u_dot[motion.movers[k]]
             acceleration = point_acceleration(spatial, rate, p) - np.asarray(state.robot.gravity)
             assert_same(np.concatenate([R @ local.v, R @ local.w]), twist, 1e-12, "velocities")
             assert_same(R @ local.dv, acceleration, 1e-12, "accelerations")

@@ -200,7 +200,7 @@ def test_rates_of_the_legs_are_those_of_the_kinematics(name: str) -> None:
     for state, a in cases(name):
         robot, moving = state.robot, state.moving
         S, drift = legs.platform_map(state)
-        u_dot = moving.U @ a + moving.drift
+        u_dot = moving.U @ a + moving.bias
         for leg in legs.leg_states(state):
             joints = robot.legs[leg.leg].joints
             slices = [robot.v_slices[j] for j in joints]
@@ -266,7 +266,7 @@ def chain_of_all_joints(seed: int = 3) -> tuple[State, Array]:
     rates = robot.platform_nv + robot.nv
     u, a = rng.normal(size=(2, rates))
     moving = Moving(np.eye(rates), u, np.zeros(rates), tree_velocity(robot, motion, u))
-    state = State(robot, mechanism_of(any_robot("c5")), Configuration(tuple(steps), motion, ()), moving)
+    state = State(Configuration(robot, tuple(steps), motion, ()), moving)
     return state, a
 
 
@@ -291,7 +291,7 @@ def test_every_kind_of_joint_in_a_leg() -> None:
         J = legs.leg_columns(state, 0, body, pose.p)
         assert_same(J, motion.jacobian(body)[:, m:], 1e-13, "J_i")
         dV = (
-            state.moving.velocity.drifts[body]
+            state.moving.velocity.biases[body]
             + motion.columns[:, motion.movers[body]] @ a[motion.movers[body]]
         )
         found = motions_[body]

@@ -14,7 +14,7 @@ from nacelle.dynamics.derivatives import dynamics_derivatives, tangent
 from nacelle.dynamics.equilibrium import equilibrium, equilibrium_pose, moved
 from nacelle.dynamics.formulations import reference as functions
 from nacelle.dynamics.linear import SMOOTH, linearise
-from nacelle.kinematics.functions import closing_step
+from nacelle.kinematics.iteration.newton_steps import closing_step
 from nacelle.kinematics.motion import solved
 from nacelle.kinematics.native import native
 from nacelle.model.joint import Spring

@@ -136,7 +136,7 @@ def test_mistakes(arguments: list[str], words: str) -> None:
 
 def test_an_iteration_is_counted_apart() -> None:
     """The count of a robot with y leaves out the iteration that finds it; a step of that is counted apart."""
-    from nacelle.kinematics.functions import closing_step
+    from nacelle.kinematics.iteration.newton_steps import closing_step
 
     robot = library_robot("h4")
     found = nacelle.operation_count(robot)

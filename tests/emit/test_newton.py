@@ -11,8 +11,8 @@ from nacelle.compile import make_program
 from nacelle.emit.jit.newton import Newton, compile_newton
 from nacelle.emit.newton import CONVERGED, ITERATION_CAP, NOT_FINITE, NewtonResult, NumpyNewton
 from nacelle.emit.registry import target
-from nacelle.kinematics import functions
 from nacelle.kinematics.inverse import inverse_kinematics
+from nacelle.kinematics.iteration import newton_steps
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.spatial.physics import input_shapes
 from nacelle.spatial.scalar import Array, absolute, divide, maximum, pack
@@ -35,7 +35,7 @@ def solvers(name: str) -> tuple[Newton, NumpyNewton]:
         program = make_program(root_step, None, {"y": (2,), "p": (1,)})
     else:
         robot = any_robot(name)
-        step = functions.closing_step if mechanism_of(robot).ny else functions.forward_step
+        step = newton_steps.closing_step if mechanism_of(robot).ny else newton_steps.forward_step
         program = make_program(step, robot, input_shapes(step, robot))
     kernel = target("numpy").kernel
     assert kernel is not None

@@ -14,7 +14,8 @@ from nacelle.kinematics import functions
 from nacelle.kinematics.flags import Flag
 from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.pose_input import pose, reference_pose
+from nacelle.kinematics.pose import pose
+from nacelle.kinematics.pose_input import reference_pose
 from nacelle.kinematics.tree.closure import is_flipped
 from nacelle.kinematics.tree.spanning_tree import tree_motion
 from nacelle.model.joint import Primitive

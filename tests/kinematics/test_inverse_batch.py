@@ -12,7 +12,7 @@ import pytest
 from nacelle.kinematics.flags import Flag
 from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.pose_input import pose
+from nacelle.kinematics.pose import pose
 from nacelle.model.robot import Robot
 from nacelle.spatial.rotation_path import quat_exp
 from nacelle.spatial.scalar import Array

@@ -98,7 +98,7 @@ def test_rows_of_random_legs(kind: str) -> None:
     robot = CASES[f"6 {kind}"](3).robot
     x = poses_around(robot, 1, seed=3)
     inverse = run_uncompiled(functions.inverse_jacobian, robot, x, np.zeros((1, 0)))["J"][0]
-    now = configuration(robot, mechanism_of(robot), x[0], np.zeros(0))
+    now = configuration(robot, x[0], np.zeros(0))
     rows = []
     for k, leg in enumerate(robot.legs):
         closure = robot.joints[leg.closures[0]]

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 from nacelle.errors import KinematicsError
-from nacelle.kinematics.pose_input import checked_poses, pose, reference_pose
+from nacelle.kinematics.pose import pose
+from nacelle.kinematics.pose_input import checked_poses, reference_pose
 from nacelle.spatial.rotation_path import quat_from_matrices
 from support.compare import assert_same
 from support.uncompiled import any_robot

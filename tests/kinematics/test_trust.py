@@ -16,6 +16,7 @@ from nacelle.compile import make_program
 from nacelle.dynamics.formulations import reference as dynamics
 from nacelle.kinematics import functions
 from nacelle.kinematics.flags import Flag
+from nacelle.kinematics.iteration import newton_steps
 from nacelle.kinematics.mechanism.assembly import rate_scale
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.tree.configuration import configuration
@@ -36,10 +37,10 @@ NEWTON_STEPS = 6
 def precise(robot: Robot, x: Array, y: Array, v: Array, a: Array, load: Array) -> dict[str, Array]:
     """Joints, the leg's Jacobian and forces from a pose, y improved by Newton's steps, over any scalar."""
     for _ in range(NEWTON_STEPS):
-        y = y + functions.closing_step(robot, y, x)["dy"]
+        y = y + newton_steps.closing_step(robot, y, x)["dy"]
     mechanism = mechanism_of(robot)
-    now = configuration(robot, mechanism, x, y)
-    system = equations(robot, mechanism, now.motion)
+    now = configuration(robot, x, y)
+    system = equations(robot, now.motion)
     (plan,) = mechanism.legs
     M = system.closures.jacobian[list(plan.rows)][:, list(plan.rates)]
     M = M / mechanism.row_scale[list(plan.rows)].reshape(-1, 1) * rate_scale(robot)[list(plan.rates)]

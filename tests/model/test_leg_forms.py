@@ -177,10 +177,10 @@ def test_every_element(kind, entry):
     ball = {"type": "spherical", "parent": "x", "child": "nacelle"}
     drive = {"name": "drive", "bodies": {"x": {}}, "joints": {"slide": slide}, "closures": {"ball": ball}}
     built, _ = read_data(robot([leg, drive]))
-    from nacelle.kinematics.tree.spanning_tree import place_bodies
+    from nacelle.kinematics.tree.spanning_tree import tree_motion
 
     q = np.concatenate([joint.guess for joint in built.tree_joints])
-    poses = place_bodies(built, built.reference, q)
+    poses = tree_motion(built, built.reference, q).poses
     pose = poses[built.body("leg.e")]
     np.testing.assert_allclose(pose.R[:, 0], [0, 0.6, 0.8], rtol=0, atol=1e-15)
     np.testing.assert_allclose(pose.p, [0.1, 0.2, 0.3], rtol=0, atol=1e-15)
@@ -309,9 +309,9 @@ def test_a_mirrored_leg_is_the_mirror_image(kind, axis):
                 keeps = primitive.turns or joint_of.kind == "prismatic" or not mirrored
                 q[i] = values.normal() * (1.0 if keeps else -1.0)
             i += primitive.nq
-    from nacelle.kinematics.tree.spanning_tree import place_bodies
+    from nacelle.kinematics.tree.spanning_tree import tree_motion
 
-    poses = place_bodies(built, built.reference, q)
+    poses = tree_motion(built, built.reference, q).poses
     M = np.eye(3)
     M["xyz".index(axis), "xyz".index(axis)] = -1.0
     one, two = built.body("leg1.arm"), built.body("leg2.arm")

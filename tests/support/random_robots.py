@@ -22,7 +22,7 @@ import numpy as np
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from nacelle.kinematics.tree.spanning_tree import place_bodies
+from nacelle.kinematics.tree.spanning_tree import tree_motion
 from nacelle.model.read import read_data
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
@@ -558,7 +558,7 @@ def make_closing(choices: Choices) -> RandomRobot:
             cut.written["child_at"] = {}
     draft, _ = read_data(copy.deepcopy(description))
     q = np.array([value for joint in draft.tree_joints for value in joint.guess])
-    poses = place_bodies(draft, draft.reference, q)
+    poses = tree_motion(draft, draft.reference, q).poses
     for cut in work.cuts:
         _close(work, draft, poses, cut)
     robot, _ = read_data(copy.deepcopy(description))

@@ -33,7 +33,7 @@ from nacelle.dynamics.formulations.bodies import mass_matrix
 from nacelle.dynamics.formulations.choice import generalised_force
 from nacelle.dynamics.state import state_at
 from nacelle.kinematics.actuation import actuator_rows
-from nacelle.kinematics.functions import closing_step
+from nacelle.kinematics.iteration.newton_steps import closing_step
 from nacelle.kinematics.jacobian import scales
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.robot import Robot

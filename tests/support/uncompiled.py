@@ -14,6 +14,7 @@ import pytest
 import nacelle
 from nacelle.dynamics.formulations import reference as dynamics
 from nacelle.kinematics import functions
+from nacelle.kinematics.iteration import newton_steps
 from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
 from nacelle.kinematics.trajectory import Fourier
 from nacelle.kinematics.tree.closure import closure_state
@@ -95,7 +96,7 @@ def solve_uncompiled(robot: Robot, x: Array, stages: int = 1) -> Array:
         part = stage / stages
         target = unit_poses(mechanism, (1.0 - part) * x0 + part * same_sheet(mechanism, x, x0))
         for _ in range(30):
-            step = run_uncompiled(functions.closing_step, robot, y, target)
+            step = run_uncompiled(newton_steps.closing_step, robot, y, target)
             if np.max(step["error"]) < (2e-15 if stage == stages else 1e-9):
                 break
             y = y + step["dy"]

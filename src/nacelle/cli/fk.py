@@ -41,7 +41,7 @@ from nacelle.errors import NacelleError
 from nacelle.progress import task
 
 if TYPE_CHECKING:
-    from nacelle.kinematics.forward.forward import Assemblies
+    from nacelle.kinematics.forward.assemblies import Assemblies
     from nacelle.model.robot import Robot
     from nacelle.spatial.scalar import Array
 

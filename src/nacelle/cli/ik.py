@@ -136,7 +136,7 @@ def _table(
         given = read_poses(csv, robot.motion, report)
     points = given.points
     if tool:
-        from nacelle.kinematics.tools.tool import tool_to_pose
+        from nacelle.kinematics.tools.target import tool_to_pose
 
         points = tool_to_pose(robot, points, tool)
     result = _in_blocks(robot, points, follow)

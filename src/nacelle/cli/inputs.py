@@ -109,7 +109,7 @@ def coordinate_kinds(robot: Robot) -> dict[str, bool | None]:
 
 def pose_at(robot: Robot, at: list[str] | None, tool: str = "") -> Array:
     """The pose that `--at` describes, of the nacelle or a tool; rx, ry, rz are a rotation vector."""
-    from nacelle.kinematics.pose_input import pose
+    from nacelle.kinematics.pose import pose
     from nacelle.model.reduced import ROTATIONS, layout_of
 
     kinds = coordinate_kinds(robot)

@@ -39,7 +39,7 @@ def body_wrenches(state: State, u_dot: Array, external: Mapping[int, Wrench]) ->
             continue
         if has_mass(robot, body):
             movers = motion.movers[body]
-            rate = velocity.drifts[body] + motion.columns[:, movers] @ u_dot[movers]
+            rate = velocity.biases[body] + motion.columns[:, movers] @ u_dot[movers]
             parameters = body_parameters(robot, body)
             wrenches[body] = inertial_wrench(parameters, pose, velocity.twists[body], rate, gravity)
         if body in external:

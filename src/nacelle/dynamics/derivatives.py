@@ -34,15 +34,16 @@ from nacelle.dynamics.friction import friction_options
 from nacelle.dynamics.inverse import inverse_dynamics, rates_of
 from nacelle.dynamics.state import state_at
 from nacelle.errors import KinematicsError
-from nacelle.kinematics.actuation import actuator_drifts, actuator_rows
+from nacelle.kinematics.actuation import actuator_biases, actuator_rows
 from nacelle.kinematics.flags import failed
-from nacelle.kinematics.functions import closing_step, inverse_jacobian
+from nacelle.kinematics.functions import inverse_jacobian
+from nacelle.kinematics.iteration.newton_steps import closing_step
 from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
 from nacelle.kinematics.motion import solved
 from nacelle.kinematics.native import native
 from nacelle.kinematics.shapes import of_actuators, of_pose, of_twist, of_unknowns
 from nacelle.kinematics.tree.configuration import configuration
-from nacelle.kinematics.tree.rates import equations, respond, selections
+from nacelle.kinematics.tree.rates import coordinate_selections, equations, respond
 from nacelle.model.joint import Primitive
 from nacelle.model.numbers.parameters import GROUPS
 from nacelle.model.robot import Robot
@@ -66,19 +67,10 @@ def coordinate_rates(robot: Robot, mechanism: Mechanism, x: Array, y: Array) -> 
     For the quaternion these are the components of the angular velocity. Without tilts beside parasitic
     motion they are the rates at unit entries of the reduced twist.
     """
-    now = configuration(robot, mechanism, x, y)
-    given, dependent = selections(mechanism)
+    now = configuration(robot, x, y)
     size = mechanism.chart_size
-    if mechanism.parasitic:
-        m = robot.platform_nv
-        rest = y[:size]
-        own = mechanism.chart.dependent_twists(x, rest)
-        joints = [k for k, rate in enumerate(mechanism.dependent) if rate >= m]
-        tail = np.zeros((mechanism.nw - m, size))
-        dependent = np.concatenate([np.concatenate([own, tail]), dependent[:, joints]], axis=1)
-        given = np.concatenate([mechanism.chart.twists(x, rest), given[m:]])
-    found = respond(mechanism, equations(robot, mechanism, now.motion), given, dependent)
-    return found.u, found.dependent[:size]
+    response = respond(equations(robot, now.motion), *coordinate_selections(mechanism, x, y[:size]))
+    return response.u, response.dependent[:size]
 
 
 def has_tilts(mechanism: Mechanism) -> bool:
@@ -242,7 +234,7 @@ def balance_derivatives(
         if geometry:
             found["A_parameters"] = tape.by_parameters(A @ z, p, geometry)
     if active:
-        drift = actuator_drifts(robot, state.now.motion, state.moving.velocity, state.moving.drift)
+        drift = actuator_biases(robot, state.now.motion, state.moving.velocity, state.moving.bias)
         rates = A @ a + pack(drift)
         found |= {"active": rates, "active_pose": tape.by_pose(rates), "active_twist": tape.by(rates, v)}
         found["turn"] = tape.turn(v)

@@ -13,7 +13,7 @@ import numpy as np
 
 from nacelle.dynamics.friction import axis_friction, ball_friction
 from nacelle.dynamics.state import State
-from nacelle.kinematics.actuation import joint_rate_row, rate_drift
+from nacelle.kinematics.actuation import joint_rate_row, rate_bias
 from nacelle.kinematics.tree.closure import closure_frames
 from nacelle.kinematics.tree.spanning_tree import TreeMotion, Turn
 from nacelle.model.joint import Joint, JointKind, Primitive
@@ -188,6 +188,6 @@ def rotor_efforts(state: State, u_dot: Array) -> list[Effort]:
     efforts = []
     for index, inertia in rotors(robot):
         row = joint_rate_row(robot, motion, index)
-        acceleration = row @ u_dot + rate_drift(robot, motion, state.moving.velocity, index)
+        acceleration = row @ u_dot + rate_bias(robot, motion, state.moving.velocity, index)
         efforts.append(Effort(Axis(index, 0, row.reshape(1, -1)), pack([inertia * acceleration])))
     return efforts

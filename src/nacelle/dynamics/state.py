@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from nacelle.kinematics.margins import margins
-from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
+from nacelle.kinematics.mechanism.mechanism import Mechanism
 from nacelle.kinematics.tree.configuration import Configuration, configuration
 from nacelle.kinematics.tree.rates import Moving, moving
 from nacelle.model.robot import Robot
@@ -17,24 +17,29 @@ class State:
     """A robot at a pose and a twist.
 
     Attributes:
-        robot: the robot; its numbers may be symbols.
-        mechanism: its analysis.
-        now: all positions.
+        now: the robot with all positions.
         moving: all rates from v, and their drift.
     """
 
-    robot: Robot
-    mechanism: Mechanism
     now: Configuration
     moving: Moving
 
+    @property
+    def robot(self) -> Robot:
+        """The robot; its numbers may be symbols."""
+        return self.now.robot
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """Its analysis."""
+        return self.now.mechanism
+
     def margins(self) -> Array:
         """How far every leg is from a serial singularity; see `nacelle.kinematics.margins`."""
-        return margins(self.robot, self.mechanism, self.now)
+        return margins(self.now)
 
 
 def state_at(robot: Robot, x: Array, y: Array, v: Array) -> State:
     """The state at a reduced pose x (with what iteration found, y) and a reduced twist v."""
-    mechanism = mechanism_of(robot)
-    now = configuration(robot, mechanism, x, y)
-    return State(robot, mechanism, now, moving(robot, mechanism, now, v))
+    now = configuration(robot, x, y)
+    return State(now, moving(now, v))

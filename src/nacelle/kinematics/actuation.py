@@ -1,4 +1,14 @@
-"""Actuators: their coordinates, rates and accelerations, in the tree or where a loop is cut."""
+"""Actuators: their coordinates, rates and accelerations, in the tree or where a loop is cut.
+
+In the tree an actuator's rate is an entry of u. Where it closes a loop between the frames 1 and 2, z the axis
+of the first, its coordinate is the angle from x_1 to x_2 about z or the height z . d, d from origin to
+origin:
+
+    revolute     q' = z . (w_2 - w_1),     q'' = z . (w_2' - w_1') + (w_1 x z) . (w_2 - w_1)
+    prismatic    q' = z . (v_2 - v_1) at origin 2,     q'' = z . (d'' as seen from frame 1)
+
+so q' = A u and q'' = A u' + bias, the bias from twists alone.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +16,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from nacelle.kinematics.tree.closure import closure_frames, slip_drift
+from nacelle.kinematics.tree.closure import closure_frames, slip_bias
 from nacelle.kinematics.tree.spanning_tree import Step, TreeMotion, TreeVelocity, Turn
 from nacelle.model.joint import JointKind
 from nacelle.model.robot import Robot
@@ -50,7 +60,7 @@ def actuator_steps(robot: Robot, motion: TreeMotion, steps: Sequence[Step]) -> l
     return result
 
 
-def rate_drift(robot: Robot, motion: TreeMotion, velocity: TreeVelocity, index: int) -> Scalar:
+def rate_bias(robot: Robot, motion: TreeMotion, velocity: TreeVelocity, index: int) -> Scalar:
     """Acceleration of a revolute or prismatic joint at constant rates of the tree: zero in the tree."""
     if index < robot.tree:
         return 0.0
@@ -58,24 +68,24 @@ def rate_drift(robot: Robot, motion: TreeMotion, velocity: TreeVelocity, index: 
     first, _ = closure_frames(joint, motion)
     z = first.R[:, 2]
     if joint.kind is not JointKind.REVOLUTE:
-        return dot(z, slip_drift(joint, motion, velocity))
+        return dot(z, slip_bias(joint, motion, velocity))
     V1, V2 = velocity.twists[joint.predecessor], velocity.twists[joint.successor]
-    A1, A2 = velocity.drifts[joint.predecessor], velocity.drifts[joint.successor]
+    A1, A2 = velocity.biases[joint.predecessor], velocity.biases[joint.successor]
     return dot(z, A2[3:] - A1[3:]) + dot(cross(V1[3:], z), V2[3:] - V1[3:])
 
 
-def actuator_drifts(robot: Robot, motion: TreeMotion, velocity: TreeVelocity, drift: Array) -> list[Scalar]:
+def actuator_biases(robot: Robot, motion: TreeMotion, velocity: TreeVelocity, bias: Array) -> list[Scalar]:
     """Accelerations of the actuators where dv/dt = 0.
 
     Args:
         robot: the robot.
         motion: poses of bodies.
         velocity: their twists, and derivatives at constant rates.
-        drift: derivatives of the tree's rates where dv/dt = 0.
+        bias: derivatives of the tree's rates where dv/dt = 0.
     """
     return [
-        joint_rate_row(robot, motion, actuator.joint) @ drift
-        + rate_drift(robot, motion, velocity, actuator.joint)
+        joint_rate_row(robot, motion, actuator.joint) @ bias
+        + rate_bias(robot, motion, velocity, actuator.joint)
         for actuator in robot.actuators
     ]
 

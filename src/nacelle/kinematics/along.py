@@ -45,8 +45,8 @@ def coordinate_rates(robot: Robot, x: Array, dx: Array, ddx: Array) -> tuple[Arr
     if not (mechanism.parasitic and 0 < len(mechanism.chart.turns) < 3):
         return dx, ddx
     poses, y, _ = solved(robot, x)
-    found = native(functions.coordinate_motions, robot)(poses, y, dx, ddx)
-    return np.asarray(found["v"]), np.asarray(found["a"])
+    outputs = native(functions.coordinate_motions, robot)(poses, y, dx, ddx)
+    return np.asarray(outputs["v"]), np.asarray(outputs["a"])
 
 
 def sampled(robot: Robot, trajectory: Trajectory, rate: float) -> tuple[Array, Sample]:

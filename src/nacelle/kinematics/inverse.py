@@ -1,4 +1,11 @@
-"""Inverse kinematics: from the pose of the nacelle to all joints and all bodies."""
+"""Inverse kinematics: from the pose of the nacelle to all joints and all bodies.
+
+    x -> checked poses -> y by iteration where there is no closed form -> q, actuators, margins -> flags
+
+The margins say how far each leg is from a serial singularity (`nacelle.kinematics.margins`): below zero the
+pose is out of reach, near zero two solutions meet. One ordinary pose takes a shorter way to the same bits
+(`nacelle.kinematics.one_state`).
+"""
 
 from __future__ import annotations
 
@@ -13,13 +20,7 @@ from nacelle.kinematics import functions
 from nacelle.kinematics.flags import Flag, failed
 from nacelle.kinematics.iteration.unknowns import start_of, unknowns
 from nacelle.kinematics.iteration.weak import strengthened
-from nacelle.kinematics.limits import (
-    actuator_outside,
-    closure_coordinates,
-    limited,
-    outside,
-    relative_pose,
-)
+from nacelle.kinematics.limits import actuator_outside, closure_coordinates, limited, outside, relative_pose
 from nacelle.kinematics.margins import MET_MARGIN, NEAR_MARGIN, margin_names
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.native import native
@@ -84,8 +85,8 @@ class InverseKinematics:
     @cached_property
     def bodies(self) -> BodyPoses:
         """Poses of all bodies."""
-        found = native(functions.body_poses, self.robot)(self.x, self.y)
-        return BodyPoses(found["R"], found["p"])
+        poses = native(functions.body_poses, self.robot)(self.x, self.y)
+        return BodyPoses(poses["R"], poses["p"])
 
     def joint(self, name: str) -> Array:
         """Coordinates (..., nq) of a joint by name, in the tree or a closure: rad, m, quat_xyzw."""
@@ -102,12 +103,7 @@ class InverseKinematics:
 
 
 def inverse_kinematics(
-    robot: Robot,
-    x: Any,
-    *,
-    guess: Any = None,
-    follow: bool = False,
-    limits: bool = True,
+    robot: Robot, x: Any, *, guess: Any = None, follow: bool = False, limits: bool = True
 ) -> InverseKinematics:
     """Find all joints at poses of the nacelle.
 
@@ -138,9 +134,9 @@ def inverse_kinematics(
     poses, valid = checked_poses(robot, x)
     y, branch = unknowns(mechanism_of(robot), poses, start_of(robot, guess), follow=follow)
     flags = np.where(valid, branch, int(Flag.INVALID))
-    found = native(functions.joint_positions, robot)(poses, y)
-    found = strengthened(robot, found, (poses, y), flags)
-    q, active, margins = found["q"], found["active"], found["gates"]
+    outputs = native(functions.joint_positions, robot)(poses, y)
+    outputs = strengthened(robot, outputs, (poses, y), flags)
+    q, active, margins = outputs["q"], outputs["active"], outputs["gates"]
     flags |= margin_flags(margins, flags)
     flags |= np.where(np.all(np.isfinite(q), axis=-1) | failed(flags), 0, int(Flag.SINGULAR))
     bad = failed(flags)

@@ -1,7 +1,10 @@
 """Jacobians: from the motion of the nacelle to actuators, bodies, joints and legs.
 
 J_r^-1 takes the reduced twist to the rates of the actuators; it is made of the rows of the legs
-([KI2007] (80)) and needs no inversion. J_r is its inverse.
+([KI2007] (80)) and needs no inversion. J_r is its inverse. With U the rates of the tree from v, A the rows of
+the actuators and J_b the Jacobian of a body by the rates of the tree:
+
+    J_r^-1 = A U,     V_b = J_b U v,     joint rates = U v
 """
 
 from __future__ import annotations
@@ -16,10 +19,10 @@ from nacelle.errors import KinematicsError, SingularError
 from nacelle.kinematics import functions
 from nacelle.kinematics.flags import Flag, failed
 from nacelle.kinematics.inverse import inverse_kinematics
-from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.motion import States, evaluated
 from nacelle.kinematics.tree.closure import closure_frames
 from nacelle.kinematics.tree.configuration import configuration
+from nacelle.kinematics.tree.spanning_tree import rates_of
 from nacelle.model.platform import AXES
 from nacelle.model.robot import Robot
 from nacelle.spatial.rotation import skew
@@ -96,8 +99,8 @@ def judged(robot: Robot, states: States) -> Jacobian:
     Raises:
         SingularError: as `nacelle.jacobian` does.
     """
-    poses, y, found, flags = states
-    inverse = found["J"]
+    poses, y, outputs, flags = states
+    inverse = outputs["J"]
     scaled = scaled_inverse(robot, inverse)
     square = inverse.shape[-1] == inverse.shape[-2]
     with np.errstate(all="ignore"):
@@ -178,9 +181,8 @@ def leg_jacobians(robot: Robot, x: Any) -> list[LegJacobian]:
     """
     if np.ndim(x) != 1:
         raise KinematicsError(f"leg_jacobians takes one pose (nx,), got the shape {np.shape(x)}")
-    found = inverse_kinematics(robot, x, limits=False)
-    mechanism = mechanism_of(robot)
-    now = configuration(robot, mechanism, found.x, found.y)
+    solution = inverse_kinematics(robot, x, limits=False)
+    now = configuration(robot, solution.x, solution.y)
     result = []
     for leg in robot.legs:
         ends = [robot.joints[c] for c in leg.closures if robot.joints[c].successor not in leg.bodies]
@@ -188,16 +190,15 @@ def leg_jacobians(robot: Robot, x: Any) -> list[LegJacobian]:
         joint = ends[0]
         first, _ = closure_frames(joint, now.motion)
         body = joint.predecessor if joint.predecessor in leg.bodies else joint.successor
-        rates = [k - robot.platform_nv for j in leg.joints for k in _leg_rates(robot, j)]
-        J = now.motion.point_jacobian(body, first.p)[:, [k + robot.platform_nv for k in rates]]
+        places = rates_of(robot, leg.joints)
+        J = now.motion.point_jacobian(body, first.p)[:, list(places)]
         r = first.p - now.motion.poses[1].p
         Jv = np.eye(6)
         Jv[:3, 3:] = -skew(r)
         Jv = Jv[:, :3] if robot.platform_nv == 3 else Jv
-        result.append(LegJacobian(leg.name, np.asarray(J, dtype=float), Jv, tuple(rates)))
+        result.append(
+            LegJacobian(
+                leg.name, np.asarray(J, dtype=float), Jv, tuple(k - robot.platform_nv for k in places)
+            )
+        )
     return result
-
-
-def _leg_rates(robot: Robot, joint: int) -> range:
-    place = robot.v_slices[joint]
-    return range(robot.platform_nv + place.start, robot.platform_nv + place.stop)

@@ -27,14 +27,14 @@ def closure_coordinates(joint: Joint, R: Array, p: Array) -> Array:
         R: orientation (..., 3, 3) of the second frame in the first.
         p: origin (..., 3) of the second frame in the first.
     """
-    found = [np.zeros((*p.shape[:-1], 0))]
+    parts = [np.zeros((*p.shape[:-1], 0))]
     for step in _steps(joint.kind, R, p):
         if step is None:
-            found.append(quat_from_matrices(R))
+            parts.append(quat_from_matrices(R))
         else:
             angle_or_length = np.arctan2(step.s, step.c) if isinstance(step, Turn) else step
-            found.append(np.asarray(angle_or_length)[..., None])
-    return np.concatenate(found, axis=-1)
+            parts.append(np.asarray(angle_or_length)[..., None])
+    return np.concatenate(parts, axis=-1)
 
 
 def closure_steps(joint: Joint, motion: TreeMotion) -> list[Step]:

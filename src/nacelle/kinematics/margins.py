@@ -5,7 +5,7 @@ and at it they are not determined: the leg is stretched or folded, a loop inside
 point. The margin of a leg is, up to a small factor, the squared inverse condition of M with lengths in
 units of the robot's size: 1 at best, 0 at a singularity, below 0 out of reach.
 
-- Legs in closed form: the smallest of the squared sines and lever arms of their roots (`leg_solution`).
+- Legs in closed form: the smallest of the squared sines and lever arms of their roots (`legs.serial`).
 - Legs found by iteration: the columns of M are made perpendicular one after the other, M = Q R; the smallest
   of the squares that are left over the largest of those before, min_k |q_k|^2 / max_k |m_k|^2. It is
   above the squared inverse condition, and seldom by more than a factor of the number of columns.
@@ -21,8 +21,7 @@ from nacelle.kinematics.mechanism.assembly import rate_scale
 from nacelle.kinematics.mechanism.mechanism import Mechanism
 from nacelle.kinematics.tree.configuration import Configuration
 from nacelle.kinematics.tree.least_squares import independence
-from nacelle.kinematics.tree.rates import Equations, equations, remaining_rows, selections
-from nacelle.model.robot import Robot
+from nacelle.kinematics.tree.rates import ClosureEquations, equations, remaining_rows, selections
 from nacelle.spatial.scalar import Array, Scalar, minimum, pack
 
 NEAR_MARGIN = 1e-7
@@ -37,25 +36,20 @@ def margin_names(mechanism: Mechanism) -> tuple[str, ...]:
     return (*legs, "the nacelle") if mechanism.dependent else legs
 
 
-def margins(robot: Robot, mechanism: Mechanism, now: Configuration) -> Array:
-    """The margins (legs,), or (legs + 1,) where the nacelle has dependent coordinates.
-
-    Args:
-        robot: the robot; its numbers may be symbols.
-        mechanism: its analysis.
-        now: all positions.
-    """
-    found = [closed_form_margin(gates) for gates in now.gates]
+def margins(now: Configuration) -> Array:
+    """The margins (legs,), or (legs + 1,) where the nacelle has dependent coordinates."""
+    mechanism = now.mechanism
+    values = [closed_form_margin(gates) for gates in now.gates]
     if mechanism.closed_form:
-        return pack(found)
-    system = equations(robot, mechanism, now.motion)
-    scale = rate_scale(robot.numeric)
+        return pack(values)
+    system = equations(now.robot, now.motion)
+    scale = rate_scale(now.robot.numeric)
     for k in mechanism.iterated_legs:
-        found[k] = _of_leg(mechanism, system, k, scale)
+        values[k] = _of_leg(system, k, scale)
     if mechanism.dependent:
-        rows = remaining_rows(mechanism, system, selections(mechanism)[1])
-        found.append(independence(rows, scale[list(mechanism.dependent)]))
-    return pack(found)
+        rows = remaining_rows(system, selections(mechanism)[1])
+        values.append(independence(rows, scale[list(mechanism.dependent)]))
+    return pack(values)
 
 
 def closed_form_margin(gates: tuple[Scalar, ...]) -> Scalar:
@@ -66,8 +60,9 @@ def closed_form_margin(gates: tuple[Scalar, ...]) -> Scalar:
     return smallest
 
 
-def _of_leg(mechanism: Mechanism, system: Equations, k: int, scale: Array) -> Scalar:
+def _of_leg(system: ClosureEquations, k: int, scale: Array) -> Scalar:
     """The margin of a leg from its own rows and rates."""
+    mechanism = system.mechanism
     plan = mechanism.legs[k]
     if not plan.rates:
         return 1.0

@@ -1,4 +1,13 @@
-"""Velocities and accelerations of all bodies and all joints, from the motion of the nacelle."""
+"""Velocities and accelerations of all bodies and all joints, from the motion of the nacelle.
+
+All rates u of the tree are linear in the reduced twist v (`nacelle.kinematics.tree.rates`), and so are twists
+V and accelerations of bodies, with C_k the columns of the rates that move body k:
+
+    u = U v,     u' = U a + bias,     V_k = C_k u,     V_k' = C_k u' + bias_k
+
+`evaluated` runs any such function at states: poses checked, y by iteration, outputs, dense ones where pivots
+are weak, flags.
+"""
 
 from __future__ import annotations
 
@@ -105,11 +114,11 @@ def evaluated(
     poses, y, flags = solved(robot, x, *others, guess=guess)
     if load is not None:
         others = (*others, load(poses, y))
-    found = native(function, robot, settings)(poses, y, *others)
-    found = strengthened(robot, found, (poses, y, *others), flags, pivoted)
-    found.pop("pivot", None)
-    flags = np.broadcast_to(flags, found["gates"].shape[:-1]).copy()
-    return States(poses, y, settle(robot, poses, found, flags), flags)
+    outputs = native(function, robot, settings)(poses, y, *others)
+    outputs = strengthened(robot, outputs, (poses, y, *others), flags, pivoted)
+    outputs.pop("pivot", None)
+    flags = np.broadcast_to(flags, outputs["gates"].shape[:-1]).copy()
+    return States(poses, y, settle(robot, poses, outputs, flags), flags)
 
 
 def solved(robot: Robot, x: Any, *others: Array, guess: Any = None) -> tuple[Array, Array, Array]:
@@ -128,7 +137,7 @@ def solved(robot: Robot, x: Any, *others: Array, guess: Any = None) -> tuple[Arr
     return poses, y, np.broadcast_to(flags, batch).copy()
 
 
-def settle(robot: Robot, x: Array, found: dict[str, Array], flags: Array) -> dict[str, Array]:
+def settle(robot: Robot, x: Array, outputs: dict[str, Array], flags: Array) -> dict[str, Array]:
     """Flag samples out of reach or near a serial singularity, and set the results of failed ones to NaN.
 
     Raises:
@@ -136,8 +145,8 @@ def settle(robot: Robot, x: Array, found: dict[str, Array], flags: Array) -> dic
         SingularError: if there is only one sample, and a leg is at a serial singularity.
         KinematicsError: if there is only one sample, and it is not finite.
     """
-    margins = found["gates"]
-    results = [value for name, value in found.items() if name != "gates"]
+    margins = outputs["gates"]
+    results = [value for name, value in outputs.items() if name != "gates"]
     finite = np.ones(flags.shape, dtype=bool)
     for value in results:
         finite &= np.all(np.isfinite(value), axis=tuple(range(flags.ndim, value.ndim)))
@@ -150,7 +159,7 @@ def settle(robot: Robot, x: Array, found: dict[str, Array], flags: Array) -> dic
         raise failure(robot, x, margins, flags)
     for value in results:
         value[bad] = np.nan
-    return found
+    return outputs
 
 
 def body_motion(robot: Robot, x: Any, v: Any = None, a: Any = None) -> BodyMotion:
@@ -166,19 +175,15 @@ def body_motion(robot: Robot, x: Any, v: Any = None, a: Any = None) -> BodyMotio
         KinematicsError: if shapes are wrong or a single sample is not finite.
         UnreachableError: if a single pose is out of reach; in a batch it is flagged.
     """
-    n = robot.motion.n
-    v = checked_rates(robot, "the twist v", np.zeros(n) if v is None else v)
-    a = checked_rates(robot, "the acceleration a", np.zeros(n) if a is None else a)
+    v, a = checked_rates(robot, "the twist v", v), checked_rates(robot, "the acceleration a", a)
     state = evaluated(functions.body_motions, robot, x, v, a)
     return BodyMotion(state.results["twist"], state.results["acceleration"], state.flags)
 
 
 def joint_motion(robot: Robot, x: Any, v: Any = None, a: Any = None) -> JointMotion:
     """Coordinates, rates and accelerations of all joints of the tree; arguments as in `body_motion`."""
-    n = robot.motion.n
-    v = checked_rates(robot, "the twist v", np.zeros(n) if v is None else v)
-    a = checked_rates(robot, "the acceleration a", np.zeros(n) if a is None else a)
+    v, a = checked_rates(robot, "the twist v", v), checked_rates(robot, "the acceleration a", a)
     state = evaluated(functions.joint_motions, robot, x, v, a)
-    found = state.results
-    active = (found["active"], found["active_rate"], found["active_acceleration"])
-    return JointMotion(found["q"], found["rate"], found["acceleration"], active, state.flags)
+    outputs = state.results
+    active = (outputs["active"], outputs["active_rate"], outputs["active_acceleration"])
+    return JointMotion(outputs["q"], outputs["rate"], outputs["acceleration"], active, state.flags)

@@ -71,15 +71,15 @@ def singularities(robot: Robot, x: Any) -> Singularities:
     """
     poses, y, flags = solved(robot, x)
     mechanism = mechanism_of(robot)
-    found = native(functions.closure_equations, robot)(poses, y)
-    J = found["jacobian"] / mechanism.row_scale[:, None] * rate_scale(robot)
-    spins = found["spins"] * rate_scale(robot)
+    closures = native(functions.closure_equations, robot)(poses, y)
+    J = closures["jacobian"] / mechanism.row_scale[:, None] * rate_scale(robot)
+    spins = closures["spins"] * rate_scale(robot)
     finite = np.all(np.isfinite(J), axis=(-1, -2))
     flags |= np.where(finite | failed(flags), 0, int(Flag.UNREACHABLE))
     good = ~failed(flags)
     J = np.where(good[..., None, None], J, 0.0)
     spins = np.where(good[..., None, None], spins, 0.0)
-    active = found["actuators"] * rate_scale(robot)
+    active = closures["actuators"] * rate_scale(robot)
     active = np.where(good[..., None, None], active, 0.0)
     serial, constraint, parallel = _measures(mechanism, J, spins, active)
     worst = np.min(np.stack([np.min(serial, axis=-1, initial=1.0), parallel, constraint]), axis=0)
@@ -106,10 +106,11 @@ def nearest(robot: Robot, x: Array, y: Array) -> tuple[str, tuple[str, ...]]:
     """
     mechanism = mechanism_of(robot)
     with np.errstate(all="ignore"):
-        found = functions.closure_equations(robot, np.asarray(x, dtype=float), np.asarray(y, dtype=float))
+        closures = functions.closure_equations(robot, np.asarray(x, dtype=float), np.asarray(y, dtype=float))
         scale = rate_scale(robot)
         J, spins, active = (
-            np.nan_to_num(np.asarray(found[name], dtype=float)) for name in ("jacobian", "spins", "actuators")
+            np.nan_to_num(np.asarray(closures[name], dtype=float))
+            for name in ("jacobian", "spins", "actuators")
         )
         J = J / mechanism.row_scale[:, None] * scale
         serial, constraint, parallel = _measures(mechanism, J, spins * scale, active * scale)

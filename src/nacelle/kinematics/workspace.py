@@ -30,7 +30,8 @@ from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.jacobian import conditioning, scaled_inverse
 from nacelle.kinematics.native import native
 from nacelle.kinematics.pose_input import checked_poses, is_angle, reference_pose
-from nacelle.kinematics.tools.tool import tool_coordinates, tool_to_pose
+from nacelle.kinematics.tools.target import tool_to_pose
+from nacelle.kinematics.tools.tool import tool_coordinates
 from nacelle.model.platform import AXES
 from nacelle.model.reduced import ROTATIONS, layout_of
 from nacelle.model.robot import Robot
@@ -210,12 +211,14 @@ def workspace(
     with task(f"{len(rows)} poses of {robot.name}") as report:
         for first in range(0, len(rows), _BLOCK):
             part = slice(first, first + _BLOCK)
-            found = inverse_kinematics(robot, rows[part])
-            flags[part] = found.flags
+            solution = inverse_kinematics(robot, rows[part])
+            flags[part] = solution.flags
             if conditioned:
-                J = native(functions.inverse_jacobian, robot)(found.x, found.y)["J"]
-                figure[part] = np.where(failed(found.flags), np.nan, conditioning(scaled_inverse(robot, J)))
-            report((first + len(found.flags)) / len(rows))
+                J = native(functions.inverse_jacobian, robot)(solution.x, solution.y)["J"]
+                figure[part] = np.where(
+                    failed(solution.flags), np.nan, conditioning(scaled_inverse(robot, J))
+                )
+            report((first + len(solution.flags)) / len(rows))
     return Workspace(robot, names, tuple(values), start, flags.reshape(shape), figure.reshape(shape), tool)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from nacelle.dynamics.inverse import inverse_dynamics
 from nacelle.dynamics.simplify import lumped, neglected
-from nacelle.kinematics.pose_input import pose
+from nacelle.kinematics.pose import pose
 from nacelle.kinematics.trajectory import Circle
 from nacelle.library import load
 from nacelle.report.draw.canvas import new_axes, save

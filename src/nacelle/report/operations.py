@@ -7,7 +7,7 @@ from typing import Any
 
 from nacelle.compile import make_program
 from nacelle.dynamics.models import Model, model
-from nacelle.kinematics.functions import closing_step
+from nacelle.kinematics.iteration.newton_steps import closing_step
 from nacelle.model.robot import Robot
 from nacelle.program.cost import Count, count
 from nacelle.report.published import Published, published

@@ -19,8 +19,7 @@ from nacelle.dynamics import smallest
 from nacelle.dynamics.external import along_twist
 from nacelle.dynamics.friction import friction_options
 from nacelle.dynamics.state import state_at
-from nacelle.kinematics.functions import closing_step
-from nacelle.kinematics.mechanism.chart import left_jacobian
+from nacelle.kinematics.iteration.newton_steps import closing_step
 from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
 from nacelle.kinematics.native import native
 from nacelle.kinematics.shapes import of_actuators
@@ -33,6 +32,7 @@ from nacelle.program.symbol import Symbol, node_of
 from nacelle.simulation.protocol import Derivative
 from nacelle.spatial.physics import input_shapes, physics
 from nacelle.spatial.rotation import quat_product
+from nacelle.spatial.rotation_vector import left_jacobian
 from nacelle.spatial.scalar import Array, Scalar, cos, dot, pack, sin, sqrt, where
 from nacelle.spatial.solve import solve
 
@@ -116,7 +116,7 @@ def _rates(
         rates[turn] = list(solve(left_jacobian(c[turn]), v[turn]))
     if not mechanism.ny:
         return rates, []
-    u = rate_map(robot, mechanism, configuration(robot, mechanism, x, y)) @ v
+    u = rate_map(configuration(robot, x, y)) @ v
     y_rates: list[Scalar] = []
     if mechanism.parasitic:
         # The platform's twist as rates of the coordinates in x and of the dependent numbers.

@@ -16,7 +16,7 @@ from nacelle.kinematics.iteration.branch import branch_numbers, branch_of
 from nacelle.kinematics.jacobian import scales
 from nacelle.kinematics.limits import closure_steps
 from nacelle.kinematics.margins import NEAR_MARGIN, margin_names, margins
-from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.tree.configuration import Configuration, configuration
 from nacelle.kinematics.tree.rates import rate_map
 from nacelle.kinematics.tree.spanning_tree import Step, Turn
@@ -109,11 +109,11 @@ def watched(robot: Robot, s: Array, quat_0: Array) -> Array:
     """
     mechanism, n = mechanism_of(robot), robot.motion.n
     c, y = s[:n], s[2 * n :]
-    now = configuration(robot, mechanism, pose_of(mechanism, c, quat_0), y)
-    values: list[Scalar] = [_condition_bound(robot, mechanism, now) - SINGULAR]
-    values += [margin - NEAR_MARGIN for margin in margins(robot, mechanism, now)]
+    now = configuration(robot, pose_of(mechanism, c, quat_0), y)
+    values: list[Scalar] = [_condition_bound(now) - SINGULAR]
+    values += [margin - NEAR_MARGIN for margin in margins(now)]
     # A step may pass a singularity of a loop, where its margin touches zero; there these change their sign.
-    values += list(branch_numbers(robot, mechanism, now, y)[: branch_of(robot).signs])
+    values += list(branch_numbers(now, y)[: branch_of(robot).signs])
     if mechanism.layout.angular is not None:
         turn = c[mechanism.layout.angular]
         values.append((2.0 * np.pi - _NEAR_TURN) ** 2 - dot(turn, turn))
@@ -130,13 +130,13 @@ def watched(robot: Robot, s: Array, quat_0: Array) -> Array:
     return pack(values)
 
 
-def _condition_bound(robot: Robot, mechanism: Mechanism, now: Configuration) -> Scalar:
+def _condition_bound(now: Configuration) -> Scalar:
     """A lower bound of the squared inverse condition of the scaled J_r^-1: 1 / (tr B tr B^-1), B = A^T A.
 
     It is above the squared inverse condition over n^2.
     """
-    rows, columns = scales(robot)
-    A = actuator_rows(robot, now.motion) @ rate_map(robot, mechanism, now) / rows[:, None] * columns
+    rows, columns = scales(now.robot)
+    A = actuator_rows(now.robot, now.motion) @ rate_map(now) / rows[:, None] * columns
     B = A.T @ A if A.shape[0] >= A.shape[1] else A @ A.T
     opposite = solve(B, np.eye(len(B)), "spd")
     return divide(1.0, np.trace(B) * np.trace(opposite))

@@ -16,7 +16,7 @@ from nacelle.emit.jit.newton import compile_newton
 from nacelle.emit.jit.rk4 import compile_rk4
 from nacelle.emit.machine import other
 from nacelle.emit.registry import TargetError
-from nacelle.kinematics import functions
+from nacelle.kinematics.iteration import newton_steps
 from nacelle.program.program import Program
 from nacelle.robots import names as robot_names
 from nacelle.simulation.flow import flow
@@ -163,7 +163,7 @@ def test_the_inverse_dynamics_of_a_robot(tmp_path: Path, monkeypatch: pytest.Mon
 @pytest.mark.parametrize("name", MACHINES)
 def test_the_drivers_of_a_robot(name: str) -> None:
     robot, options = nacelle.load("fivebar"), jit.Options(machine=MACHINES[name])
-    step = functions.forward_step
+    step = newton_steps.forward_step
     program = make_program(step, robot, input_shapes(step, robot), minimised=False)
     check_image("newton", compile_newton(program, options), name)
     program = make_program(flow, robot, input_shapes(flow, robot), minimised=False)

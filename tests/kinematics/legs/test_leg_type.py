@@ -13,7 +13,7 @@ import nacelle
 from nacelle.kinematics.legs.axes import relation
 from nacelle.kinematics.legs.leg_type import LegType, leg_type
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.tree.spanning_tree import place_bodies
+from nacelle.kinematics.tree.spanning_tree import tree_motion
 from nacelle.model.joint import Joint, JointKind
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
@@ -267,7 +267,7 @@ def test_revolutes_that_act_as_one_joint(off: float) -> None:
 def test_the_centre_of_two_revolutes_is_on_both_axes(name: str) -> None:
     robot = CASES[name](5).robot
     mechanism = mechanism_of(robot)
-    poses = place_bodies(robot, mechanism.assembly.platform, mechanism.assembly.q)
+    poses = tree_motion(robot, mechanism.assembly.platform, mechanism.assembly.q).poses
     for kind in types(robot):
         group = next(group for group in kind.trunk if len(group.joints) == 2)
         centre = poses[group.before].R @ group.centre + poses[group.before].p

@@ -13,7 +13,7 @@ from nacelle.kinematics.legs.leg_type import leg_type
 from nacelle.kinematics.legs.solution import recipes, solve_leg
 from nacelle.kinematics.legs.sphere import driven_joint, leg_sphere
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.tree.spanning_tree import Turn, coordinates_from_steps, joint_steps, place_bodies
+from nacelle.kinematics.tree.spanning_tree import Turn, coordinates_from_steps, joint_steps, tree_motion
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from support.compare import assert_same
@@ -193,8 +193,8 @@ def test_spheres_of_the_legs(name: str) -> None:
     robot = CASES[name](4).robot
     mechanism = mechanism_of(robot)
     x = poses_around(robot, 1, seed=1)[0]
-    now = configuration(robot, mechanism, x, np.zeros(0))
-    poses = place_bodies(robot, mechanism.chart.pose(x), now.q)
+    now = configuration(robot, x, np.zeros(0))
+    poses = tree_motion(robot, mechanism.chart.pose(x), now.q).poses
     for leg in robot.legs:
         driven = driven_joint(robot, leg)
         assert driven in [a.joint for a in robot.actuators]

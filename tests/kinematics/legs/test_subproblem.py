@@ -10,7 +10,7 @@ from scipy.optimize import brentq
 from scipy.spatial.transform import Rotation
 
 from nacelle.kinematics.legs.subproblem import (
-    balance,
+    angle_equation,
     ball_aim,
     circle_to_point,
     line_to_point,
@@ -64,7 +64,7 @@ def test_balance(a: float, b: float, c: float) -> None:
     if h < 1e-3 or abs(abs(c) - h) < 1e-3 * h:
         return
     expected = roots(lambda q: a * np.cos(q) + b * np.sin(q) - c)
-    both = [balance(a, b, c, sign) for sign in (1, -1)] if abs(c) < h else []
+    both = [angle_equation(a, b, c, sign) for sign in (1, -1)] if abs(c) < h else []
     assert len(expected) == len(both)
     for value, gate in both:
         assert abs(value.c**2 + value.s**2 - 1.0) < 1e-13
@@ -74,7 +74,7 @@ def test_balance(a: float, b: float, c: float) -> None:
         assert apart([angle(value) for value, _ in both], expected) < 1e-13 / (1.0 - (c / h) ** 2)
     if abs(c) > h:
         with np.errstate(invalid="ignore"):
-            value, gate = balance(a, b, c, 1)
+            value, gate = angle_equation(a, b, c, 1)
         assert gate < 0.0
         assert np.isnan(value.c)
 

@@ -32,7 +32,7 @@ def generalised_force(
         idle: joints whose friction, springs and rotors are left out.
     """
     U = state.moving.U
-    u_dot = U @ a + state.moving.drift
+    u_dot = U @ a + state.moving.bias
     total: Array = np.zeros(U.shape[1])
     for body, wrench in body_wrenches(state, u_dot, settings.external).items():
         if body in without:

@@ -215,7 +215,7 @@ def axis_force(state: State, axis: Axis, settings: Settings) -> Array:
 def generalised_force(state: State, a: Array, settings: Settings) -> Array:
     """Force (n,) along the reduced twist, tau of [AGH2005] (11)."""
     robot, poses = state.robot, state.now.motion.poses
-    u_dot = state.moving.U @ a + state.moving.drift
+    u_dot = state.moving.U @ a + state.moving.bias
     bodies = body_motions(state, u_dot)
     tau: Array = np.zeros(len(a))
     for index, body in bodies.items():

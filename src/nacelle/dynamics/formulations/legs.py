@@ -28,7 +28,7 @@ from nacelle.dynamics.state import State
 from nacelle.dynamics.wrench import Wrench
 from nacelle.kinematics.mechanism.mechanism import Mechanism
 from nacelle.kinematics.tree.closure import closure_frames
-from nacelle.kinematics.tree.least_squares import eliminate
+from nacelle.kinematics.tree.least_squares import least_squares
 from nacelle.model.joint import Joint, JointKind, Lock, Primitive
 from nacelle.model.leg import BASE, PLATFORM
 from nacelle.model.loaded import body_parameters, has_mass
@@ -289,7 +289,7 @@ def leg_state(state: State, leg: int, V: Array) -> LegState:
     """A leg at the platform's twist V_p."""
     J, Jv = leg_jacobian(state, leg)
     rows = np.eye(len(J))
-    inverse = solve(J, rows) if J.shape[0] == J.shape[1] else eliminate(J, rows).X
+    inverse = solve(J, rows) if J.shape[0] == J.shape[1] else least_squares(J, rows).X
     dq = inverse @ (Jv @ V)
     return LegState(leg, inverse, Jv, dq, leg_drift(state, leg, dq, V))
 
@@ -303,7 +303,7 @@ def leg_states(state: State) -> list[LegState]:
 def platform_map(state: State) -> tuple[Array, Array]:
     """S(x) (6 or 3, n) and dS/dt V_r (6 or 3,) ([KI2007] (9), (13))."""
     nv = state.robot.platform_nv
-    return state.moving.U[:nv], state.moving.drift[:nv]
+    return state.moving.U[:nv], state.moving.bias[:nv]
 
 
 # ---------------------------------------------------------------------------- dynamics of a leg

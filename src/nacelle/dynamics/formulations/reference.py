@@ -18,7 +18,7 @@ from nacelle.dynamics.formulations.bodies import gravity_force, mass_matrix
 from nacelle.dynamics.formulations.choice import generalised_force
 from nacelle.dynamics.reference_motion import reference_motions
 from nacelle.dynamics.state import state_at
-from nacelle.kinematics.actuation import actuator_drifts, actuator_rows
+from nacelle.kinematics.actuation import actuator_biases, actuator_rows
 from nacelle.kinematics.jacobian import scales
 from nacelle.kinematics.shapes import of_actuators, of_pose, of_twist, of_unknowns
 from nacelle.model.linear_parameters import linear_parameters, with_linear_forms
@@ -123,7 +123,7 @@ def bias(
     state = state_at(robot, x, y, v)
     h = generalised_force("tree", state, np.zeros(robot.motion.n), Settings(friction, smooth))
     A = actuator_rows(robot, state.now.motion) @ state.moving.U
-    drift = actuator_drifts(robot, state.now.motion, state.moving.velocity, state.moving.drift)
+    drift = actuator_biases(robot, state.now.motion, state.moving.velocity, state.moving.bias)
     return {
         "h": h,
         "M": mass_matrix(state),

@@ -44,5 +44,5 @@ def tree_forces(state: State, u_dot: Array, settings: Settings) -> Array:
 
 def generalised_force(state: State, a: Array, settings: Settings) -> Array:
     """Force (n,) along the reduced twist that the motion asks for: U^T Gamma_tr."""
-    u_dot = state.moving.U @ a + state.moving.drift
+    u_dot = state.moving.U @ a + state.moving.bias
     return np.asarray(state.moving.U.T @ tree_forces(state, u_dot, settings))

@@ -24,8 +24,8 @@ from nacelle.dynamics.measured.rod import Measured, end_share, rod
 from nacelle.kinematics.bars.reading import read_legs
 from nacelle.kinematics.general.solve import pivot_order, solve_in_order
 from nacelle.kinematics.general.vectors import is_zero
+from nacelle.kinematics.mechanism.closed import generic_poses
 from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
-from nacelle.kinematics.mechanism.mobility import generic_poses
 from nacelle.model.leg import PLATFORM
 from nacelle.model.loaded import body_parameters
 from nacelle.model.robot import Robot

@@ -23,8 +23,8 @@ import numpy as np
 
 from nacelle.dynamics.demand import Settings, body_wrenches, joint_efforts
 from nacelle.dynamics.state import State, state_at
+from nacelle.kinematics.mechanism.idle import Spin
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.mechanism.mobility import Spin
 from nacelle.kinematics.shapes import of_actuators, of_pose, of_twist, of_unknowns
 from nacelle.kinematics.tree.closure import closure_frames
 from nacelle.kinematics.tree.spanning_tree import TreeMotion
@@ -62,7 +62,7 @@ def equilibrium(
     """
     state = state_at(robot, x, y, v)
     motion = state.now.motion
-    u_dot = state.moving.U @ a + state.moving.drift
+    u_dot = state.moving.U @ a + state.moving.bias
     inertial = body_wrenches(state, u_dot, {})
     needs = [np.zeros(6)]
     for body in range(1, len(robot.bodies)):

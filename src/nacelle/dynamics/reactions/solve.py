@@ -15,8 +15,9 @@ from typing import NamedTuple
 import numpy as np
 
 from nacelle.dynamics.reactions.balance import idle_spins, lock_wrenches
+from nacelle.kinematics.mechanism.closed import generic_poses
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.mechanism.mobility import generic_poses, rank_of
+from nacelle.kinematics.mechanism.rank import rank_of
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 

@@ -23,8 +23,8 @@ from nacelle.kinematics.bars.form import (
 from nacelle.kinematics.legs.axes import TOLERANCE, on_axis, parallel
 from nacelle.kinematics.legs.leg_type import leg_type
 from nacelle.kinematics.legs.parallelogram import Parallelogram, arm
+from nacelle.kinematics.mechanism.closed import generic_poses
 from nacelle.kinematics.mechanism.mechanism import Mechanism
-from nacelle.kinematics.mechanism.mobility import generic_poses
 from nacelle.kinematics.tree.spanning_tree import TreeMotion
 from nacelle.model.joint import FrictionTerm, JointKind
 from nacelle.model.loaded import body_parameters

@@ -13,11 +13,13 @@ from functools import lru_cache
 import numpy as np
 
 from nacelle.kinematics.legs.sphere import driven_joint, leg_sphere
-from nacelle.kinematics.mechanism.mechanism import Mechanism
+from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
+from nacelle.kinematics.shapes import of_actuators
 from nacelle.kinematics.tree.spanning_tree import joint_steps
 from nacelle.model.leg import PLATFORM
 from nacelle.model.platform import AXES
 from nacelle.model.robot import Robot
+from nacelle.spatial.physics import physics
 from nacelle.spatial.scalar import Array, Scalar, cross, divide, dot, pack, sqrt
 
 
@@ -37,8 +39,9 @@ def applies(mechanism: Mechanism) -> bool:
     return sorted(j for j in driven if j is not None) == sorted(a.joint for a in robot.actuators)
 
 
-def _spheres(robot: Robot, mechanism: Mechanism, q: Array) -> list[tuple[Array, Scalar]]:
+def _spheres(robot: Robot, q: Array) -> list[tuple[Array, Scalar]]:
     """Centre and square of the radius of each leg's sphere for the platform's origin."""
+    mechanism = mechanism_of(robot)
     x0 = mechanism.reference[0]
     R = mechanism.chart.pose(x0).R
     place = {actuator.joint: k for k, actuator in enumerate(robot.actuators)}
@@ -53,9 +56,11 @@ def _spheres(robot: Robot, mechanism: Mechanism, q: Array) -> list[tuple[Array, 
     return result
 
 
-def meet(robot: Robot, mechanism: Mechanism, q: Array) -> tuple[Array, Scalar]:
+@physics(q=of_actuators)
+def sphere_forward(robot: Robot, q: Array) -> dict[str, Array]:
     """The pose x (nx,) and a gate: below zero where the spheres do not meet, zero where they touch."""
-    return _meet(robot, mechanism, q, _side(mechanism))
+    x, gate = _meet(robot, q, _side(mechanism_of(robot)))
+    return {"x": x, "gate": gate}
 
 
 @lru_cache(maxsize=64)
@@ -66,15 +71,12 @@ def _side(mechanism: Mechanism) -> int:
         [mechanism.assembly.q[mechanism.robot.q_slices[a.joint]][0] for a in mechanism.robot.actuators]
     )
     with np.errstate(all="ignore"):
-        errors = {
-            side: float(np.max(np.abs(_meet(mechanism.robot, mechanism, q, side)[0] - x0)))
-            for side in (1, -1)
-        }
+        errors = {side: float(np.max(np.abs(_meet(mechanism.robot, q, side)[0] - x0))) for side in (1, -1)}
     return min(errors, key=lambda side: errors[side])
 
 
-def _meet(robot: Robot, mechanism: Mechanism, q: Array, side: int) -> tuple[Array, Scalar]:
-    spheres = _spheres(robot, mechanism, q)
+def _meet(robot: Robot, q: Array, side: int) -> tuple[Array, Scalar]:
+    spheres = _spheres(robot, q)
     if len(spheres) == 3:
         p, gate = three_spheres(spheres, side)
     else:
@@ -90,8 +92,8 @@ def three_spheres(spheres: list[tuple[Array, Scalar]], side: int) -> tuple[Array
     s, t = 0.5 * (r1 - r2 + ee), 0.5 * (r1 - r3 + ff)
     share = divide(1.0, ee * ff - ef * ef)
     flat = ((s * ff - t * ef) * share) * e + ((t * ee - s * ef) * share) * f
-    rest = r1 - dot(flat, flat)
-    return c1 + flat + (float(side) * sqrt(rest * share)) * cross(e, f), divide(rest, r1)
+    radicand = r1 - dot(flat, flat)
+    return c1 + flat + (float(side) * sqrt(radicand * share)) * cross(e, f), divide(radicand, r1)
 
 
 def _two_circles(robot: Robot, spheres: list[tuple[Array, Scalar]], side: int) -> tuple[Array, Scalar]:
@@ -108,9 +110,9 @@ def _two_circles(robot: Robot, spheres: list[tuple[Array, Scalar]], side: int) -
     ee = dot(e, e)
     share = divide(1.0, ee)
     along = 0.5 * (r1 - r2 + ee) * share
-    rest = r1 - along * along * ee
-    g = float(side) * sqrt(rest * share)
+    radicand = r1 - along * along * ee
+    g = float(side) * sqrt(radicand * share)
     flat = c1 + along * e + g * pack([-e[1], e[0]])
     p: list[Scalar] = [0.0, 0.0, 0.0]
     p[i], p[j], p[k] = flat[0], flat[1], height
-    return pack(p), divide(rest, r1)
+    return pack(p), divide(radicand, r1)

@@ -20,8 +20,8 @@ from nacelle.kinematics.general.solve import ConstantRows, reduced, solve_in_ord
 from nacelle.kinematics.general.tie_rows import bar_tie, closure_tie, rod_tie, spin_tie
 from nacelle.kinematics.general.ties import Rod, Tie
 from nacelle.kinematics.legs.axes import TOLERANCE
+from nacelle.kinematics.mechanism.idle import Spin
 from nacelle.kinematics.mechanism.mechanism import Mechanism
-from nacelle.kinematics.mechanism.mobility import Spin
 from nacelle.kinematics.tree.configuration import Configuration, configuration
 from nacelle.model.leg import PLATFORM
 from nacelle.model.robot import Robot
@@ -197,7 +197,7 @@ class Placed:
 
 def place(robot: Robot, parts: Parts, x: Array, y: Array, *, pole: bool = False) -> Placed:
     """Place a robot: frames, nacelle and ties; with `pole`, moments count about the first leg's point."""
-    return _placed(robot, parts, configuration(robot, parts.mechanism, x, y), pole)
+    return _placed(robot, parts, configuration(robot, x, y), pole)
 
 
 def placed_at(robot: Robot, parts: Parts, now: Configuration) -> Placed:

@@ -124,9 +124,9 @@ def _agrees(robot: Robot, names: tuple[str, ...], way: Way) -> bool:
     try:
         plan = _plan(robot, names, way)
         for x, y in plan.samples[:_CHECKED]:
-            now = configuration(robot, plan.mechanism, x, y)
+            now = configuration(robot, x, y)
             legs = factorised(plan, placed_at(robot, plan.parts, now))
-            U = np.asarray(rate_map(robot, plan.mechanism, now), dtype=float)
+            U = np.asarray(rate_map(now), dtype=float)
             for k, unit in enumerate(np.eye(U.shape[1])):
                 w = legs.nacelle_rates(unit)
                 rates = {**w, **legs.rates(legs.placed.nacelle.frames(w, {}, np.zeros(3)))}
@@ -191,7 +191,7 @@ def _margin_scales(plan: Plan, placed: list[Placed]) -> tuple[float, ...]:
         legs = factorised(plan, at)
         values = [float(leg_determinant(legs, k)) for k in range(len(plan.legs))]
         values += [float(nacelle_determinant(legs))] if mechanism.dependent else []
-        dense = np.asarray(margins(mechanism.robot, mechanism, at.now), dtype=float)
+        dense = np.asarray(margins(at.now), dtype=float)
         ratios.append(dense / np.maximum(np.square(values), 1e-300))
     return tuple(float(ratio) for ratio in middle(np.array(ratios)))
 

@@ -30,8 +30,8 @@ import numpy as np
 
 from nacelle.kinematics.margins import NEAR_MARGIN, margins
 from nacelle.kinematics.mechanism.assembly import rate_scale
+from nacelle.kinematics.mechanism.closed import closed_near, generic_poses
 from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
-from nacelle.kinematics.mechanism.mobility import closed_near, generic_poses
 from nacelle.kinematics.tree.configuration import Configuration, configuration
 from nacelle.kinematics.tree.rates import equations
 from nacelle.kinematics.tree.spanning_tree import TreeMotion
@@ -131,20 +131,20 @@ def _branch(robot: Robot) -> Branch:
     if not rates:
         return Branch((), (), (), ())
     own = rate_scale(robot)[list(rates)]
-    found = configuration(robot, mechanism, *mechanism.reference)
+    found = configuration(robot, *mechanism.reference)
     motions = [found.motion, *(motion for motion, _ in generic_poses(robot, mechanism.assembly))]
-    samples = np.stack([_matrix(robot, mechanism, motion, rates) for motion in motions])
+    samples = np.stack([_matrix(robot, motion, rates) for motion in motions])
     nonzero = np.max(np.abs(samples * own), axis=0) > _NOTHING
     blocks = []
     for rows, columns in _square_parts(nonzero):
         part = samples[0][np.ix_(rows, columns)]
-        order = _pivots(part)
+        order = _elimination_order(part)
         first, second = tuple(rows[i] for i, _ in order), tuple(columns[j] for _, j in order)
         values = [float(_determinant(K[np.ix_(first, second)])) for K in samples]
         # What does not change cannot vanish.
         if np.ptp(values) > _NOTHING * abs(values[0]):
             blocks.append(Block(first, second, 1.0 / values[0] if values[0] else 1.0))
-    struts = _struts(robot, mechanism)
+    struts = _struts(mechanism)
     joints = _joints_of_rates(robot)
     names = [" ".join(dict.fromkeys(joints[rates[j]] for j in sorted(block.columns))) for block in blocks]
     names += [robot.joints[strut.joint].name for strut in struts]
@@ -225,14 +225,14 @@ def unknown_units(mechanism: Mechanism) -> Array:
     return np.array(units)
 
 
-def branch_numbers(robot: Robot, mechanism: Mechanism, now: Configuration, y: Array) -> Array:
+def branch_numbers(now: Configuration, y: Array) -> Array:
     """Numbers (size,) that are positive on the branch of the reference pose, 1 in it, over any scalar."""
-    plan = branch_of(robot)
+    robot, mechanism, plan = now.robot, now.mechanism, branch_of(now.robot)
     if not plan.size:
         return np.zeros(0)
     values: list[Scalar] = []
     if plan.blocks:
-        K = _matrix(robot, mechanism, now.motion, plan.rates)
+        K = _matrix(robot, now.motion, plan.rates)
         values += [
             block.scale * _determinant(K[list(block.rows)][:, list(block.columns)]) for block in plan.blocks
         ]
@@ -251,16 +251,16 @@ def is_on_branch(mechanism: Mechanism, x: Array, y: Array) -> bool:
 
     Newton's iteration may have gone elsewhere: a nacelle that only translates may have tilted.
     """
-    robot = mechanism.robot
-    now = configuration(robot, mechanism, x, y)
-    near = np.asarray(margins(robot, mechanism, now), dtype=float)
-    signs = np.asarray(branch_numbers(robot, mechanism, now, y), dtype=float)
+    now = configuration(mechanism.robot, x, y)
+    near = np.asarray(margins(now), dtype=float)
+    signs = np.asarray(branch_numbers(now, y), dtype=float)
     return bool(np.all(near > NEAR_MARGIN) and np.all(signs > 0.0))
 
 
-def _matrix(robot: Robot, mechanism: Mechanism, motion: TreeMotion, rates: Sequence[int]) -> Array:
+def _matrix(robot: Robot, motion: TreeMotion, rates: Sequence[int]) -> Array:
     """K (equations, unknown rates): closure rows over their scale, then the rows of idle spins."""
-    system = equations(robot, mechanism, motion)
+    system = equations(robot, motion)
+    mechanism = system.mechanism
     rows = [
         *mechanism.nacelle_rows,
         *(row for k in mechanism.iterated_legs for row in mechanism.legs[k].rows),
@@ -342,7 +342,7 @@ def _mutual(nonzero: Array) -> list[list[int]]:
 # ---- determinants
 
 
-def _pivots(A: Array) -> list[tuple[int, int]]:
+def _elimination_order(A: Array) -> list[tuple[int, int]]:
     """The order (row, column) in which a matrix of floats is eliminated: large pivots that fill little.
 
     Among the pivots within a factor of ten of the largest one that which meets the fewest entries of its row
@@ -390,8 +390,9 @@ def _determinant(A: Array) -> Scalar:
 # ---- struts
 
 
-def _struts(robot: Robot, mechanism: Mechanism) -> tuple[Strut, ...]:
+def _struts(mechanism: Mechanism) -> tuple[Strut, ...]:
     """Telescopic struts among the joints that are found by iteration."""
+    robot = mechanism.robot
     joints_at: dict[int, list[Joint]] = {}
     for joint in robot.joints:
         for body in (joint.predecessor, joint.successor):

@@ -23,8 +23,8 @@ from nacelle.kinematics import functions
 from nacelle.kinematics.iteration.branch import is_on_branch, unknown_units
 from nacelle.kinematics.iteration.unknowns import pose_units
 from nacelle.kinematics.mechanism.assembly import advance, held_rates, rate_scale
+from nacelle.kinematics.mechanism.closed import closed_near
 from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
-from nacelle.kinematics.mechanism.mobility import closed_near
 from nacelle.kinematics.shapes import of_pose, of_twist, of_unknowns
 from nacelle.kinematics.tree.closure import closure_gaps
 from nacelle.kinematics.tree.configuration import configuration
@@ -62,7 +62,7 @@ _IDLE = 1e-7
 def open_loops(robot: Robot, y: Array, x: Array) -> Array:
     """What the loops that iteration closes leave open, over the robot's size; and lengths of quaternions."""
     mechanism = mechanism_of(robot)
-    residual = closure_gaps(robot, configuration(robot, mechanism, x, y).motion)
+    residual = closure_gaps(robot, configuration(robot, x, y).motion)
     rows = [
         *mechanism.nacelle_rows,
         *(row for k in mechanism.iterated_legs for row in mechanism.legs[k].rows),

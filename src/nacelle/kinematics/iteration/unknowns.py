@@ -23,6 +23,7 @@ from nacelle.emit.newton import Solver
 from nacelle.errors import KinematicsError
 from nacelle.kinematics import functions
 from nacelle.kinematics.flags import Flag
+from nacelle.kinematics.iteration import newton_steps
 from nacelle.kinematics.iteration.branch import branch_of, unknown_units
 from nacelle.kinematics.iteration.continuation import (
     CLOSED,
@@ -150,7 +151,7 @@ class _Search:
 
     def __init__(self, mechanism: Mechanism) -> None:
         self.mechanism = mechanism
-        self.solver: Solver = native_newton(functions.closing_step, mechanism.robot)
+        self.solver: Solver = native_newton(newton_steps.closing_step, mechanism.robot)
         self.equations = Equations(self.solver, self._conditioning, unknown_units(mechanism))
 
     def _conditioning(self, x: Array, y: Array) -> Array:

@@ -33,7 +33,7 @@ def ordinary(robot: Robot) -> dict[str, float]:
 
 def strengthened(
     robot: Robot,
-    found: Mapping[str, Array],
+    outputs: Mapping[str, Array],
     inputs: Sequence[Array],
     flags: Array,
     pivoted: Pivoted | None = None,
@@ -42,22 +42,22 @@ def strengthened(
 
     Args:
         robot: the robot.
-        found: outputs by name at states, with "gates" (..., margins), and "pivot" (...) where there is one.
+        outputs: outputs by name at states, with "gates" (..., margins), and "pivot" (...) where there is one.
         inputs: what they were found from: x (..., nx), y (..., ny), ...
         flags: of the iteration (...): identities that programs use need not hold on other branches.
         pivoted: the other program, of the same inputs; its outputs replace those of the same name. The dense
             margins if None.
     """
-    where = _weak(robot, found, inputs) | ((flags & int(Flag.OTHER_BRANCH)) != 0)
+    where = _weak(robot, outputs, inputs) | ((flags & int(Flag.OTHER_BRANCH)) != 0)
     if not np.any(where):
-        return dict(found)
+        return dict(outputs)
     states = [np.broadcast_to(part, where.shape + part.shape[-1:])[where] for part in inputs]
     if pivoted is None:
         again: Mapping[str, Array] = {"gates": native(dense_margins, robot)(*states[:2])}
     else:
         again = pivoted(*states)
     results = {}
-    for name, values in found.items():
+    for name, values in outputs.items():
         results[name] = values
         if name in again:
             results[name] = np.array(values)
@@ -65,16 +65,16 @@ def strengthened(
     return results
 
 
-def _weak(robot: Robot, found: Mapping[str, Array], inputs: Sequence[Array]) -> Array:
+def _weak(robot: Robot, outputs: Mapping[str, Array], inputs: Sequence[Array]) -> Array:
     """Which states are weak (...); what is out of reach or has no solution is not."""
-    mechanism, gates = mechanism_of(robot), found["gates"]
+    mechanism, gates = mechanism_of(robot), outputs["gates"]
     iterated = [*mechanism.iterated_legs, *range(len(mechanism.legs), gates.shape[-1])]
     closed = [k for k in range(gates.shape[-1]) if k not in iterated]
     with np.errstate(invalid="ignore"):
         where = np.any(~(gates[..., iterated] >= TRUSTED), axis=-1)
-        if "pivot" in found:
+        if "pivot" in outputs:
             # Not a number where a strut lies across the upright axis.
-            where = where | ~(found["pivot"] >= WEAK_PIVOT)
+            where = where | ~(outputs["pivot"] >= WEAK_PIVOT)
         where = where & ~np.any(gates[..., closed] < 0.0, axis=-1)
     for part in inputs[:2]:
         where = where & np.all(np.isfinite(part), axis=-1)

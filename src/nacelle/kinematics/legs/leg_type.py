@@ -196,7 +196,7 @@ def _rods_form(leg: Leg, way: Route) -> tuple[str, str]:
 
 
 def _links(robot: Robot, leg: Leg) -> tuple[Link, ...]:
-    found = []
+    links = []
     for body in leg.bodies:
         joints = [k for k, joint in enumerate(robot.joints) if body in (joint.predecessor, joint.successor)]
         kinds = [robot.joints[j].kind for j in joints]
@@ -205,5 +205,5 @@ def _links(robot: Robot, leg: Leg) -> tuple[Link, ...]:
             first = robot.joints[joints[0]]
             hangs = bool({first.predecessor, first.successor} & set(robot.nacelle.bodies))
             inner, outer = joints[::-1] if hangs else joints
-            found.append(Link(body, inner, outer, all(kind in _SPHERICAL for kind in kinds)))
-    return tuple(found)
+            links.append(Link(body, inner, outer, all(kind in _SPHERICAL for kind in kinds)))
+    return tuple(links)

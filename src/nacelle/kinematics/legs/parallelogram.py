@@ -1,4 +1,12 @@
-"""Legs with a parallelogram: arm or slider, hub, two equal rods, an end that stays parallel to the hub."""
+"""Legs with a parallelogram: arm or slider, hub, two equal rods, an end that stays parallel to the hub.
+
+The rods a and b turn about parallel axes on hub and end, whose sides are equal and lie along the hub's axis.
+So the end only translates in the hub, R_hub_end is constant, and the wrist is at
+
+    p_wrist = offset + rod,     offset = p_a + R_hub_end (p_wrist - p_end) constant, rod = Rot(axis, angle) d
+
+in the hub: the leg is an arm d on a universal joint (hub's axis, rods' axis) whose centre is at the offset.
+"""
 
 from __future__ import annotations
 
@@ -61,8 +69,8 @@ def parallelogram(robot: Robot, leg: Leg) -> Parallelogram | None:
     wrists = [c for c in leg.closures if joints[c].predecessor == end]
     if len(folds) != 1 or len(wrists) != 1:
         return None
-    found = Parallelogram(root, hubs[0], rods[0], rods[1], ends[0], folds[0], wrists[0])
-    return found if _folds(robot, found, robot.size) else None
+    candidate = Parallelogram(root, hubs[0], rods[0], rods[1], ends[0], folds[0], wrists[0])
+    return candidate if _folds(robot, candidate, robot.size) else None
 
 
 def _folds(robot: Robot, p: Parallelogram, size: float) -> bool:

@@ -13,7 +13,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import numpy as np
 
@@ -21,24 +20,14 @@ from nacelle.kinematics.legs.chain import Chain, flatten, nacelle_end, serial_ch
 from nacelle.kinematics.legs.forms import FORMS
 from nacelle.kinematics.legs.leg_type import leg_type
 from nacelle.kinematics.legs.parallelogram import Parallelogram, arm, arm_offset
-from nacelle.kinematics.legs.subproblem import (
-    balance,
-    ball_aim,
-    circle_to_point,
-    line_to_point,
-    stretch,
-    turn_back,
-    turn_onto,
-    turn_vector,
-    two_turns,
-)
+from nacelle.kinematics.legs.serial import SOLVED, EndPoint, Roots, elbow, motion_of
+from nacelle.kinematics.legs.subproblem import ball_aim, turn_onto, turn_vector, two_turns
 from nacelle.kinematics.tree.spanning_tree import Step, Turn
 from nacelle.model.joint import Joint, JointKind
 from nacelle.model.leg import Leg
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
-from nacelle.spatial.scalar import Array, Scalar, cross, divide, dot, norm, pack, plus, product
-from nacelle.spatial.short_rotation import rotation_cost, shortest
+from nacelle.spatial.scalar import Array, Scalar, cross, divide, dot, norm, plus, product
 from nacelle.spatial.solve import solve
 
 # References of balls are rounded to multiples of its inverse.
@@ -73,184 +62,6 @@ class Solution:
     gates: list[Scalar]
 
 
-# ---- the forms: each takes a chain, the target point W in the base, and iterators over signs and balls
-
-
-class _Roots:
-    """Signs that are left, gates that were met, and the references of balls.
-
-    Beside the gates of roots, which are squared sines, the squares of lever arms count, over that of the
-    leg's or, beside slides, of the robot's size: an axis through the leg's end does not move it.
-    """
-
-    def __init__(self, recipe: Recipe, size: float) -> None:
-        self._signs = iter(recipe.signs)
-        self._balls = recipe.balls
-        self.size = size
-        self.gates: list[Scalar] = []
-
-    def sign(self) -> int:
-        return next(self._signs)
-
-    def ball(self, joint: int) -> Array:
-        return np.array(self._balls[joint])
-
-    def take(self, found: tuple[Scalar, Scalar]) -> Scalar:
-        """Note the gate of a solution and give its value."""
-        self.gates.append(found[1])
-        return found[0]
-
-    def lever(self, square: Scalar, size2: Scalar) -> None:
-        """Note the square of a lever arm, and of the size that it counts in, m^2."""
-        self.gates.append(divide(square, size2))
-
-
-class Target(NamedTuple):
-    """The point of the nacelle where a leg ends, in the base: p + offset, with a constant offset if any."""
-
-    p: Array
-    offset: Array | None
-
-    def seen(self, frame: Pose) -> Array:
-        """The point seen from a frame."""
-        whole = self.p if self.offset is None else plus(self.p, self.offset)
-        return np.asarray(product(frame.R.T, plus(whole, -frame.p)))
-
-    def from_arm(self, frame: Pose) -> Array:
-        """The same; where offset and frame are constants they make one."""
-        if self.offset is None or frame.R.dtype == object or frame.p.dtype == object:
-            return self.seen(frame)
-        return np.asarray(plus(product(frame.R.T, self.p), product(frame.R.T, plus(self.offset, -frame.p))))
-
-
-def _short_axes(R: Array) -> Array | None:
-    """The cheapest constant axes with the same third one; None where numbers are not known."""
-    try:
-        return shortest(R, 2)
-    except TypeError:
-        return None
-
-
-def _elbow(
-    letter: str, X: Pose, e: Array, W: Target, length2: Scalar, roots: _Roots
-) -> tuple[Step, Pose, Array]:
-    """Solve the driven joint of an elbow e: its step, the frame behind it, and W from e seen from there."""
-    sign = roots.sign()
-    if letter == "R":
-        # In axes that need not turn about the joint's own to be those of the base.
-        axes = _short_axes(X.R)
-        ahead = None
-        if axes is not None and rotation_cost(X.R) > rotation_cost(axes):
-            own = product(axes.T, X.R)
-            ahead = Turn(own[0, 0], own[1, 0])
-        else:
-            axes = X.R
-        step, gate, rod = circle_to_point(e, W.from_arm(Pose(axes, X.p)), length2, sign, ahead)
-    else:
-        step, gate, rod = line_to_point(e, W.from_arm(X), length2, sign)
-    roots.gates.append(gate)
-    return step, X @ moved(step), rod
-
-
-def moved(step: Step) -> Pose:
-    """Motion of a turn about or a slide along z."""
-    if isinstance(step, Turn):
-        c, s = step
-        return Pose(pack([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]]), np.zeros(3))
-    return Pose(np.eye(3), pack([0.0, 0.0, step]))
-
-
-def _elbow_pair(chain: Chain, W: Target, roots: _Roots) -> list[Step]:
-    X0, X1, X2, X3 = chain.X
-    step, _, rod = _elbow(chain.letters[0], X0, X1.p, W, dot(X3.p, X3.p), roots)
-    first, second, gate = two_turns(X2.R, X3.p, product(X1.R.T, rod), roots.sign())
-    roots.gates.append(gate)
-    return [step, first, second]
-
-
-def _elbow_ball(chain: Chain, W: Target, roots: _Roots) -> list[Step]:
-    X0, X1, X2 = chain.X
-    step, _, rod = _elbow(chain.letters[0], X0, X1.p, W, dot(X2.p, X2.p), roots)
-    return [step, ball_aim(X2.p, product(X1.R.T, rod), roots.ball(chain.owners[1]))]
-
-
-def _elbow_turn(chain: Chain, W: Target, roots: _Roots) -> list[Step]:
-    X0, X1, X2 = chain.X
-    step, _, rod = _elbow(chain.letters[0], X0, X1.p, W, dot(X2.p, X2.p), roots)
-    return [step, turn_onto(X2.p, product(X1.R.T, rod))]
-
-
-def _pair_slide(chain: Chain, W: Target, roots: _Roots) -> list[Step]:
-    X0, X1, X2, X3 = chain.X
-    u = W.seen(X0)
-    o, z = plus(X2.p, product(X2.R, X3.p)), X2.R[:, 2]
-    square = dot(u, u)
-    length = roots.take(stretch(o, z, square, roots.sign()))
-    roots.lever(square, roots.size**2)
-    first, second, gate = two_turns(X1.R, o + length * z, u, roots.sign())
-    roots.gates.append(gate)
-    return [first, second, length]
-
-
-def _ball_slide(chain: Chain, W: Target, roots: _Roots) -> list[Step]:
-    X0, X1, X2 = chain.X
-    u = W.seen(X0)
-    o, z = plus(X1.p, product(X1.R, X2.p)), X1.R[:, 2]
-    square = dot(u, u)
-    length = roots.take(stretch(o, z, square, roots.sign()))
-    roots.lever(square, roots.size**2)
-    return [ball_aim(o + length * z, u, roots.ball(chain.owners[0])), length]
-
-
-def _turn_slide(chain: Chain, W: Target, roots: _Roots) -> list[Step]:
-    X0, X1, X2 = chain.X
-    flat = np.array([1.0, 1.0, 0.0])
-    u, o, z = W.seen(X0) * flat, plus(X1.p, product(X1.R, X2.p)) * flat, X1.R[:, 2] * flat
-    square = dot(u, u)
-    length = roots.take(stretch(o, z, square, roots.sign()))
-    roots.lever(square, roots.size**2)
-    return [turn_onto(o + length * z, u), length]
-
-
-def _pair_turn(chain: Chain, W: Target, roots: _Roots) -> list[Step]:
-    X0, X1, X2, X3 = chain.X
-    u, n = W.seen(X0), X1.R[:, 2]
-    across = X2.p[2] + X2.R[2, 2] * X3.p[2]
-    first = roots.take(
-        balance(
-            n[0] * u[0] + n[1] * u[1],
-            n[0] * u[1] - n[1] * u[0],
-            across - n[2] * u[2],
-            roots.sign(),
-        )
-    )
-    u2 = product(X1.R.T, turn_back(first, u))
-    h, g = product(X2.R.T, X2.p), X3.p
-    h2, g2 = h[0] * h[0] + h[1] * h[1], g[0] * g[0] + g[1] * g[1]
-    square = u2[0] * u2[0] + u2[1] * u2[1]
-    roots.lever(u[0] * u[0] + u[1] * u[1], h2 + g2)
-    roots.lever(square, h2 + g2)
-    flat = square - h2 - g2
-    third = roots.take(
-        balance(h[0] * g[0] + h[1] * g[1], h[1] * g[0] - h[0] * g[1], 0.5 * flat, roots.sign())
-    )
-    return [first, turn_onto(X2.p + product(X2.R, turn_vector(third, g)), u2), third]
-
-
-_SOLVED = {
-    "elbow-pair": _elbow_pair,
-    "elbow-ball": _elbow_ball,
-    "elbow-turn": _elbow_turn,
-    "pair-slide": _pair_slide,
-    "ball-slide": _ball_slide,
-    "turn-slide": _turn_slide,
-    "pair-turn": _pair_turn,
-}
-
-
-# ---- legs that are not one chain
-
-
 def rod_chains(robot: Robot, leg: Leg) -> tuple[int, list[Chain]]:
     """The root joint of a leg with rods side by side, and their chains from the frame behind that joint."""
     kind = leg_type(robot, leg)
@@ -259,7 +70,7 @@ def rod_chains(robot: Robot, leg: Leg) -> tuple[int, list[Chain]]:
     return root, [flatten(robot, [near], robot.joints[far], start) for near, far in kind.rods]
 
 
-def _solve_rods(robot: Robot, leg: Leg, poses: Mapping[int, Pose], roots: _Roots) -> dict[int, list[Step]]:
+def _solve_rods(robot: Robot, leg: Leg, poses: Mapping[int, Pose], roots: Roots) -> dict[int, list[Step]]:
     """The first rod gives the root joint's coordinate, then every rod is aimed."""
     j, chains = rod_chains(robot, leg)
     root = robot.joints[j]
@@ -267,7 +78,7 @@ def _solve_rods(robot: Robot, leg: Leg, poses: Mapping[int, Pose], roots: _Roots
     d = chains[0].X[-1].p
     letter = "R" if root.kind is JointKind.REVOLUTE else "P"
     start = root.frame_predecessor
-    step, frame, rod = _elbow(letter, start, chains[0].X[0].p, points[0], dot(d, d), roots)
+    step, frame, rod = elbow(letter, start, chains[0].X[0].p, points[0], dot(d, d), roots)
     steps: dict[int, list[Step]] = {j: [step]}
     for chain, W in zip(chains, points, strict=True):
         u = product(chain.X[0].R.T, rod) if chain is chains[0] else W.seen(frame @ chain.X[0])
@@ -281,13 +92,13 @@ def _solve_rods(robot: Robot, leg: Leg, poses: Mapping[int, Pose], roots: _Roots
     return steps
 
 
-def _solve_parallelogram(robot: Robot, p: Parallelogram, W: Target, roots: _Roots) -> dict[int, list[Step]]:
+def _solve_parallelogram(robot: Robot, p: Parallelogram, W: EndPoint, roots: Roots) -> dict[int, list[Step]]:
     root, hub, rod_a, rod_b, end = (robot.joints[j] for j in (p.root, p.hub, p.rod_a, p.rod_b, p.end))
     letter = "R" if root.kind is JointKind.REVOLUTE else "P"
     R_hub_end, _ = arm_offset(robot, p)
     X_centre, d = arm(robot, p)
     X_rod = product(hub.frame_successor.R.T, rod_a.frame_predecessor.R)
-    step, _, from_elbow = _elbow(letter, root.frame_predecessor, X_centre.p, W, dot(d, d), roots)
+    step, _, from_elbow = elbow(letter, root.frame_predecessor, X_centre.p, W, dot(d, d), roots)
     turn_hub, turn_a, gate = two_turns(X_rod, d, product(X_centre.R.T, from_elbow), roots.sign())
     # The hub's axis lies along the short sides: where the rods do so, too, the parallelogram is flat.
     roots.gates.append(gate)
@@ -295,19 +106,10 @@ def _solve_parallelogram(robot: Robot, p: Parallelogram, W: Target, roots: _Root
     fold = robot.joints[p.fold]
     d_b = product(rod_b.frame_successor.R.T, plus(fold.frame_predecessor.p, -rod_b.frame_successor.p))
     turn_b = turn_onto(d_b, product(rod_b.frame_predecessor.R.T, rod))
-    R_rod = product(product(rod_a.frame_predecessor.R, moved(turn_a).R), rod_a.frame_successor.R.T)
+    R_rod = product(product(rod_a.frame_predecessor.R, motion_of(turn_a).R), rod_a.frame_successor.R.T)
     R = product(product((product(R_rod, end.frame_predecessor.R)).T, R_hub_end), end.frame_successor.R)
     turn_end = Turn(R[0, 0], R[1, 0])
-    return {
-        p.root: [step],
-        p.hub: [turn_hub],
-        p.rod_a: [turn_a],
-        p.rod_b: [turn_b],
-        p.end: [turn_end],
-    }
-
-
-# ---- the solution of any leg
+    return {p.root: [step], p.hub: [turn_hub], p.rod_a: [turn_a], p.rod_b: [turn_b], p.end: [turn_end]}
 
 
 def _sign_count(robot: Robot, leg: Leg, form: str) -> int:
@@ -354,7 +156,7 @@ def solve_leg(robot: Robot, leg: Leg, recipe: Recipe, poses: Mapping[int, Pose])
         recipe: how to solve it.
         poses: poses of the nacelle's bodies in the base.
     """
-    roots = _Roots(recipe, robot.numeric.size)
+    roots = Roots(recipe.signs, recipe.balls, robot.numeric.size)
     if recipe.form == "rods":
         return Solution(_solve_rods(robot, leg, poses, roots), roots.gates)
     if recipe.form == "parallelogram":
@@ -370,7 +172,7 @@ def solve_leg(robot: Robot, leg: Leg, recipe: Recipe, poses: Mapping[int, Pose])
         length, gate = _slide_plane(leg, chain, poses)
         return Solution({leg.joints[0]: [length]}, [gate])
     W = _target(leg, chain.target, poses)
-    listed = _SOLVED[recipe.form](FORMS[recipe.form].centred(chain), W, roots)
+    listed = SOLVED[recipe.form](FORMS[recipe.form].centred(chain), W, roots)
     steps: dict[int, list[Step]] = {}
     for owner, step in zip(chain.owners, listed, strict=True):
         steps.setdefault(owner, []).append(step)
@@ -379,13 +181,13 @@ def solve_leg(robot: Robot, leg: Leg, recipe: Recipe, poses: Mapping[int, Pose])
     return Solution(steps, roots.gates)
 
 
-def _target(leg: Leg, closure: Joint, poses: Mapping[int, Pose]) -> Target:
+def _target(leg: Leg, closure: Joint, poses: Mapping[int, Pose]) -> EndPoint:
     """The point of the nacelle where a leg ends at a closure."""
     body, frame, _ = nacelle_end(leg, closure)
     pose = poses[body]
     if pose.R.dtype == object or frame.p.dtype == object:
-        return Target((pose @ frame).p, None)
-    return Target(pose.p, product(pose.R, frame.p))
+        return EndPoint((pose @ frame).p, None)
+    return EndPoint(pose.p, product(pose.R, frame.p))
 
 
 def _solve_cross_slide(robot: Robot, leg: Leg, poses: Mapping[int, Pose]) -> Solution:

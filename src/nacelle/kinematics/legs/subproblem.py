@@ -14,7 +14,7 @@ from nacelle.spatial.rotation import quat_product
 from nacelle.spatial.scalar import Array, Scalar, cross, divide, dot, pack, plus, product, sqrt
 
 
-class Found(NamedTuple):
+class Root(NamedTuple):
     """A solution and its gate."""
 
     value: Scalar
@@ -39,16 +39,16 @@ def turn_back(turn: Turn, v: Array) -> Array:
     return turn_vector(Turn(turn.c, -turn.s), v)
 
 
-def balance(a: Scalar, b: Scalar, c: Scalar, sign: int) -> Found:
+def angle_equation(a: Scalar, b: Scalar, c: Scalar, sign: int) -> Root:
     """Solve a cos q + b sin q = c.
 
     With h = a^2 + b^2 and w = sign sqrt(h - c^2): cos q = (a c - b w) / h, sin q = (b c + a w) / h.
     """
     h = a * a + b * b
-    rest = h - c * c
-    w = sqrt(rest) * float(sign)
+    radicand = h - c * c
+    w = sqrt(radicand) * float(sign)
     share = divide(1.0, h)
-    return Found(Turn((a * c - b * w) * share, (b * c + a * w) * share), rest * share)
+    return Root(Turn((a * c - b * w) * share, (b * c + a * w) * share), radicand * share)
 
 
 def turn_onto(d: Array, u: Array) -> Turn:
@@ -79,8 +79,8 @@ def circle_to_point(e: Array, w: Array, length2: Scalar, sign: int, ahead: Turn 
     h = w[0] * w[0] + w[1] * w[1]
     beside = w[2] - e[2]
     c = 0.5 * (h + beside * beside) + 0.5 * (l2 - length2)
-    rest = l2 * h - c * c
-    root = sqrt(rest) * float(sign)
+    radicand = l2 * h - c * c
+    root = sqrt(radicand) * float(sign)
     over = divide(1.0, h)
     # The angle of the arm; that of the joint is less by the constant one of e.
     arm = Turn((w[0] * c - w[1] * root) * over * share, (w[1] * c + w[0] * root) * over * share)
@@ -88,22 +88,22 @@ def circle_to_point(e: Array, w: Array, length2: Scalar, sign: int, ahead: Turn 
     turn = Turn(arm.c * start.c + arm.s * start.s, arm.s * start.c - arm.c * start.s)
     along, across = (c - l2) * share, root * share
     rod = pack([along * x + across * y, along * y - across * x, beside])
-    return Reached(turn, divide(rest * (share * share), length2), rod)
+    return Reached(turn, divide(radicand * (share * share), length2), rod)
 
 
 def line_to_point(e: Array, w: Array, length2: Scalar, sign: int) -> Reached:
     """Solve |w - e - q z|^2 = length2: a point e on a slide along z at a given distance from a point w."""
     f = plus(w, -e)
-    rest = length2 - f[0] * f[0] - f[1] * f[1]
-    root = sqrt(rest) * float(sign)
-    return Reached(f[2] + root, divide(rest, length2), pack([f[0], f[1], -root]))
+    radicand = length2 - f[0] * f[0] - f[1] * f[1]
+    root = sqrt(radicand) * float(sign)
+    return Reached(f[2] + root, divide(radicand, length2), pack([f[0], f[1], -root]))
 
 
-def stretch(o: Array, z: Array, length2: Scalar, sign: int) -> Found:
+def stretch(o: Array, z: Array, length2: Scalar, sign: int) -> Root:
     """Solve |o + l z|^2 = length2 for l, z of unit length: a slide that makes a given distance."""
     along = dot(o, z)
-    rest = along * along - dot(o, o) + length2
-    return Found(sqrt(rest) * float(sign) - along, divide(rest, length2))
+    radicand = along * along - dot(o, o) + length2
+    return Root(sqrt(radicand) * float(sign) - along, divide(radicand, length2))
 
 
 def two_turns(C: Array, d: Array, u: Array, sign: int) -> tuple[Turn, Turn, Scalar]:
@@ -113,7 +113,9 @@ def two_turns(C: Array, d: Array, u: Array, sign: int) -> tuple[Turn, Turn, Scal
     lies along the first axis.
     """
     n = C[2]
-    second, gate = balance(n[0] * d[0] + n[1] * d[1], n[1] * d[0] - n[0] * d[1], u[2] - n[2] * d[2], sign)
+    second, gate = angle_equation(
+        n[0] * d[0] + n[1] * d[1], n[1] * d[0] - n[0] * d[1], u[2] - n[2] * d[2], sign
+    )
     return turn_onto(product(C, turn_vector(second, d)), u), second, gate
 
 

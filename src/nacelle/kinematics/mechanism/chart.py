@@ -8,8 +8,9 @@ Rotations depend on how many of them there are:
     two     R = exp(tilt) Rot_k(torsion) R_0          k the missing axis, the tilt vector across k is
     none    R = exp(turn) R_0
 
-The other numbers (translations that are not coordinates, tilt, torsion, turn) are zero or those of the
-reference, except for parasitic motion: then they depend on x, and the closures give them.
+The other numbers r (translations that are not coordinates, tilt, torsion, turn) are zero or those of the
+reference, except for parasitic motion: then they depend on x, and the closures give them. The platform's
+twist is V_p = B(x, r) x' + D(x, r) r' (`twists`, `dependent_twists`).
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from nacelle.model.platform import AXES
 from nacelle.model.reduced import Layout, layout_of
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
-from nacelle.spatial.rotation import quat_from_rotation, rotation_quat, skew
+from nacelle.spatial.rotation import quat_from_rotation, rotation_quat
 from nacelle.spatial.rotation_path import (
     quat_conjugate,
     quat_exp,
@@ -32,70 +33,9 @@ from nacelle.spatial.rotation_path import (
     quat_multiply,
     quat_rotate,
 )
+from nacelle.spatial.rotation_vector import left_jacobian, left_jacobian_bias, log_rotation, rotation_vector
 from nacelle.spatial.rounding import NEAR, cleaned
-from nacelle.spatial.scalar import Array, Scalar, cos, cross, dot, pack, plus, product, sin, sqrt, where
-
-# Below this square of an angle the series of sin(a)/a is exact to rounding.
-_SMALL = 1e-3
-
-
-def _sinc(square: Scalar) -> tuple[Scalar, Scalar, Scalar]:
-    """Give sin(a)/a, (1 - cos(a))/a^2 and (1 - sin(a)/a)/a^2 from a^2, smooth at zero."""
-    small = _SMALL - square
-    safe = where(small, 1.0, square)
-    angle = sqrt(safe)
-    ratio = sin(angle) / angle
-    t = where(small, square, 0.0)
-    s = where(small, 1.0 - t / 6.0 * (1.0 - t / 20.0 * (1.0 - t / 42.0 * (1.0 - t / 72.0))), ratio)
-    c = where(
-        small,
-        0.5 - t / 24.0 * (1.0 - t / 30.0 * (1.0 - t / 56.0 * (1.0 - t / 90.0))),
-        (1.0 - cos(angle)) / safe,
-    )
-    d = where(
-        small,
-        (1.0 - t / 20.0 * (1.0 - t / 42.0 * (1.0 - t / 72.0 * (1.0 - t / 110.0)))) / 6.0,
-        (1.0 - ratio) / safe,
-    )
-    return s, c, d
-
-
-def rotation_vector(r: Array) -> Array:
-    """Rotation by a rotation vector r (rad): 1 + sin(a)/a K + (1 - cos(a))/a^2 K K, K = skew(r), a = |r|."""
-    s, c, _ = _sinc(dot(r, r))
-    K = skew(r)
-    R: Array = plus(plus(np.eye(3), s * K), c * product(K, K))
-    return R
-
-
-def left_jacobian(r: Array) -> Array:
-    """Matrix (3, 3) from the rate of a rotation vector to the angular velocity, in the fixed axes."""
-    _, c, d = _sinc(dot(r, r))
-    K = skew(r)
-    J: Array = np.eye(3) + c * K + d * product(K, K)
-    return J
-
-
-def left_jacobian_drift(r: Array, r_rate: Array) -> Array:
-    """Derivative of the angular velocity J(r) r' where r'' = 0, J the left Jacobian."""
-    square = dot(r, r)
-    s, c, d = _sinc(square)
-    small = _SMALL - square
-    safe, t = where(small, 1.0, square), where(small, square, 0.0)
-    # Derivatives of the factors of K and K K over r . r'.
-    c_rate = where(small, -(1.0 - t / 15.0 * (1.0 - t / 37.33333333333333)) / 12.0, (s - 2.0 * c) / safe)
-    d_rate = where(small, -(1.0 - t / 21.0 * (1.0 - t / 48.0)) / 60.0, (c - 3.0 * d) / safe)
-    along, n = dot(r, r_rate), cross(r, r_rate)
-    return np.asarray((c_rate * along) * n + (d_rate * along) * cross(r, n) + d * cross(r_rate, n))
-
-
-def log_rotation(R: Array) -> Array:
-    """Rotation vector of a rotation matrix of floats."""
-    quat = quat_from_rotation(R)
-    length = float(np.linalg.norm(quat[:3]))
-    if length < 1e-300:
-        return 2.0 * quat[:3]
-    return np.asarray(2.0 * np.arctan2(length, quat[3]) / length * quat[:3])
+from nacelle.spatial.scalar import Array, Scalar, cos, cross, pack, product, sin
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,11 +97,6 @@ class Chart:
         left = log_rotation(product(rotation_vector(tilt).T, R))
         return np.eye(3), float(left[k]), tilt
 
-    @property
-    def turned_from(self) -> Array:
-        """R_0, from which the rotations of x are counted."""
-        return self._split[0]
-
     @cached_property
     def dependent(self) -> int:
         """How many numbers place the platform beside those in x: 3 or 6 less the coordinates."""
@@ -169,35 +104,35 @@ class Chart:
 
     @cached_property
     def reference(self) -> tuple[Array, Array]:
-        """The reference pose as x without the nacelle's joints (they are zero here), and the rest."""
+        """The reference pose as x without the nacelle's joints (they are zero here), and r."""
         _, torsion, tilt = self._split
         x = np.zeros(self.layout.nx)
         for axis in self.moves:
             x[self.layout.x_index(AXES[axis])] = self.robot.reference.p[axis]
-        rest = [self.robot.reference.p[axis] for axis in range(3) if axis not in self.moves]
+        r = [self.robot.reference.p[axis] for axis in range(3) if axis not in self.moves]
         if self.layout.quaternion is not None:
             x[self.layout.quaternion] = quat_from_rotation(self.robot.reference.R)
         elif len(self.turns) == 1:
             x[self.layout.x_index(AXES[3 + self.axis])] = torsion
-            rest += [0.0, 0.0]
+            r += [0.0, 0.0]
         elif len(self.turns) == 2:
             for axis in self.turns:
                 x[self.layout.x_index(AXES[3 + axis])] = tilt[axis]
-            rest.append(torsion)
+            r.append(torsion)
         elif self.robot.platform_nv == 6:
-            rest += [0.0, 0.0, 0.0]
-        return x, np.array(rest)
+            r += [0.0, 0.0, 0.0]
+        return x, np.array(r)
 
-    def pose(self, x: Array, rest: Array | None = None) -> Pose:
+    def pose(self, x: Array, r: Array | None = None) -> Pose:
         """Pose of the platform body.
 
         Args:
             x: reduced pose (nx,).
-            rest: the dependent numbers; those of the reference if None.
+            r: the dependent numbers; those of the reference if None.
         """
-        fixed = rest is None
-        rest = self.reference[1] if rest is None else rest
-        left = iter(rest)
+        fixed = r is None
+        r = self.reference[1] if r is None else r
+        left = iter(r)
         p = [x[self.layout.x_index(AXES[axis])] if axis in self.moves else next(left) for axis in range(3)]
         if self.robot.platform_nv == 3:
             return Pose(np.eye(3), pack(p))
@@ -221,14 +156,14 @@ class Chart:
             tilt[axis] = value
         return torsion, pack(tilt)
 
-    def dependent_twists(self, x: Array, rest: Array) -> Array:
+    def dependent_twists(self, x: Array, r: Array) -> Array:
         """Twists (6 or 3, dependent) of the platform at unit rates of the dependent numbers."""
         m = self.robot.platform_nv
         columns: list[Array] = [
             pack([1.0 if k == axis else 0.0 for k in range(m)]) for axis in range(3) if axis not in self.moves
         ]
         if m == 6 and len(self.turns) < 3:
-            left = list(rest[len(columns) :])
+            left = list(r[len(columns) :])
             if not self.turns:
                 J = left_jacobian(pack(left))
             else:
@@ -240,14 +175,14 @@ class Chart:
             columns += [pack([0.0, 0.0, 0.0, *J[:, k]]) for k in range(J.shape[1])]
         return np.stack(columns, axis=1) if columns else np.zeros((m, 0))
 
-    def twists(self, x: Array, rest: Array) -> Array:
+    def twists(self, x: Array, r: Array) -> Array:
         """Twists (6 or 3, coordinates) of the platform at unit rates of the coordinates.
 
         For the quaternion these are the components of the angular velocity.
         """
         m = self.robot.platform_nv
         J = np.eye(3)
-        left = list(rest[3 - len(self.moves) :])
+        left = list(r[3 - len(self.moves) :])
         if 0 < len(self.turns) < 3:
             _, tilt = self._torsion_and_tilt(x, left)
             J = rotation_vector(tilt) if len(self.turns) == 1 else left_jacobian(tilt)
@@ -261,15 +196,15 @@ class Chart:
                 columns.append(pack([0.0, 0.0, 0.0, *J[:, AXES.index(name) - 3]]))
         return np.stack(columns, axis=1)
 
-    def drift(self, x: Array, rest: Array, x_rate: Array, rest_rate: Array) -> Array:
+    def twist_bias(self, x: Array, r: Array, x_rate: Array, r_rate: Array) -> Array:
         """Derivative (6 or 3,) of the platform's twist where the rates of all numbers stay constant."""
         m = self.robot.platform_nv
         first = 3 - len(self.moves)
         if m == 3 or len(self.turns) == 3:
             return np.zeros(m)
-        left, left_rate = list(rest[first:]), list(rest_rate[first:])
+        left, left_rate = list(r[first:]), list(r_rate[first:])
         if not self.turns:
-            return pack([0.0, 0.0, 0.0, *left_jacobian_drift(pack(left), pack(left_rate))])
+            return pack([0.0, 0.0, 0.0, *left_jacobian_bias(pack(left), pack(left_rate))])
         _, tilt = self._torsion_and_tilt(x, left)
         given = [x_rate[self.robot.motion.coordinates.index(AXES[3 + axis])] for axis in sorted(self.turns)]
         torsion_rate, across = (given[0], left_rate) if len(self.turns) == 1 else (left_rate[0], given)
@@ -278,7 +213,7 @@ class Chart:
             tilt_rate[axis] = value
         w = left_jacobian(tilt) @ pack(tilt_rate)
         axis_turn = cross(w, rotation_vector(tilt)[:, self.axis]) * torsion_rate
-        return pack([0.0, 0.0, 0.0, *(left_jacobian_drift(tilt, pack(tilt_rate)) + axis_turn)])
+        return pack([0.0, 0.0, 0.0, *(left_jacobian_bias(tilt, pack(tilt_rate)) + axis_turn)])
 
     def coordinates(self, pose: Pose) -> tuple[Array, Array]:
         """Reduced poses x (..., nx) (joints of the nacelle zero) and dependent numbers of poses of floats."""

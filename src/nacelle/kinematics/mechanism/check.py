@@ -59,17 +59,17 @@ def check_robot(robot: Robot, source: Source | None = None) -> Check:
     checker = _Checker(robot, source or Source("<python>", Node({})))
     checker.masses()
     with np.errstate(all="ignore"):
-        found = assemble(robot)
-        checker.reach(found)
+        assembly = assemble(robot)
+        checker.reach(assembly)
         motions = None
-        if not found.open:
-            motions = mobility(robot, found)
+        if not assembly.open:
+            motions = mobility(robot, assembly)
             checker.motion(motions)
             checker.idle(motions)
-            checker.pose(found)
-            checker.limits(found)
+            checker.pose(assembly)
+            checker.limits(assembly)
             checker.modes()
-    return Check(robot, found, motions, tuple(checker.problems))
+    return Check(robot, assembly, motions, tuple(checker.problems))
 
 
 class _Checker:
@@ -93,13 +93,13 @@ class _Checker:
                 return ("legs", k)
         return ("legs",)
 
-    def reach(self, found: Assembly) -> None:
+    def reach(self, assembly: Assembly) -> None:
         """Report legs that do not reach the platform, and loops that stay open."""
         named: set[str] = set()
-        for k in found.unreached:
+        for k in assembly.unreached:
             leg = self.robot.legs[k]
             gaps = {self.robot.joints[c].name: c for c in leg.closures}
-            open_here = {name: gap for name, gap in found.open.items() if name in gaps}
+            open_here = {name: gap for name, gap in assembly.open.items() if name in gaps}
             if not open_here:
                 continue
             named |= set(open_here)
@@ -109,14 +109,14 @@ class _Checker:
                 + _gap_words(open_here),
                 "check the reference position, the lengths and anchors, or give guesses",
             )
-        others = {name: gap for name, gap in found.open.items() if name not in named}
+        others = {name: gap for name, gap in assembly.open.items() if name not in named}
         if others and not named:
             self.report(
                 ("reference",),
                 "the loops do not close in the reference pose: " + _gap_words(others),
                 "check the reference pose, the lengths and anchors, or give guesses",
             )
-        for k in found.missed if not found.open else ():
+        for k in assembly.missed if not assembly.open else ():
             leg = self.robot.legs[k]
             self.report(
                 (*self.leg_path(leg), "branch"),
@@ -228,9 +228,9 @@ class _Checker:
             return ("nacelle", "bodies", self.robot.bodies[body].name)
         return ("nacelle",)
 
-    def pose(self, found: Assembly) -> None:
+    def pose(self, assembly: Assembly) -> None:
         """Warn where the loops put the platform elsewhere than the reference says."""
-        wanted, got = self.robot.reference, found.platform
+        wanted, got = self.robot.reference, assembly.platform
         shift = float(np.linalg.norm(got.p - wanted.p))
         turn = float(np.linalg.norm(got.R - wanted.R))
         if shift > 1e-6 * self.robot.size or turn > 1e-6:
@@ -244,10 +244,10 @@ class _Checker:
                 "warning",
             )
 
-    def limits(self, found: Assembly) -> None:
+    def limits(self, assembly: Assembly) -> None:
         """Warn of joints beyond their limits in the reference pose."""
         for joint, place in zip(self.robot.tree_joints, self.robot.q_slices, strict=True):
-            for k, value in outside_limits(joint, found.q[place]):
+            for k, value in outside_limits(joint, assembly.q[place]):
                 low, high = joint.limits[k]
                 unit, scale = ("deg", 180.0 / math.pi) if joint.primitives[k].turns else ("m", 1.0)
                 self.report(
@@ -262,16 +262,16 @@ class _Checker:
         """Check that every mode closes its loops and has the motion that it declares."""
         for mode in self.robot.modes:
             own = self.robot.in_mode(mode.name)
-            found = assemble(own)
+            assembly = assemble(own)
             path: Path = ("modes", mode.name)
-            if found.open:
+            if assembly.open:
                 self.report(
                     path,
-                    f"the loops do not close in mode {mode.name!r}: {_gap_words(found.open)}",
+                    f"the loops do not close in mode {mode.name!r}: {_gap_words(assembly.open)}",
                     "check its reference and guesses",
                 )
                 continue
-            m = mobility(own, found)
+            m = mobility(own, assembly)
             self.stretched(m, path)
             if not m.fits:
                 self.report((*path, "motion"), _misfit(own, m), _motion_hint(m))

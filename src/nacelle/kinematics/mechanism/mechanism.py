@@ -1,9 +1,9 @@
-"""What is known of a robot before any pose: how each leg is solved, and which rates depend on which.
+"""The analysis of a robot before any pose: how each leg is solved, and which rates depend on which.
 
-It is found once from the robot's numbers and then serves every pose, every scalar and every target. The
-rates of the tree are u = [w; leg rates], w = [platform twist; rates of the nacelle's joints]. The reduced
-twist v gives n of the entries of w; the others depend on them: they are zero, follow from the nacelle's own
-loops, or, with parasitic motion, from the closures of all legs.
+It is made once from the robot's numbers and holds for every pose, every scalar and every target. The rates of
+the tree are u = [w; leg rates], w = [platform twist; rates of the nacelle's joints]. The reduced twist v
+gives n of the entries of w; the others depend on them: they are zero, follow from the nacelle's own loops,
+or, with parasitic motion, from the closures of all legs.
 """
 
 from __future__ import annotations
@@ -17,8 +17,11 @@ from nacelle.errors import KinematicsError
 from nacelle.kinematics.legs.solution import Recipe, recipes, solve_leg
 from nacelle.kinematics.mechanism.assembly import Assembly, require_assembly, row_scale
 from nacelle.kinematics.mechanism.chart import Chart
-from nacelle.kinematics.mechanism.mobility import Mobility, Spin, generic_poses, mobility, rank_of
-from nacelle.kinematics.tree.spanning_tree import Turn
+from nacelle.kinematics.mechanism.closed import generic_poses
+from nacelle.kinematics.mechanism.idle import Spin
+from nacelle.kinematics.mechanism.mobility import Mobility, mobility
+from nacelle.kinematics.mechanism.rank import rank_of
+from nacelle.kinematics.tree.spanning_tree import Turn, rates_of
 from nacelle.model.leg import Leg
 from nacelle.model.reduced import Layout, layout_of
 from nacelle.model.robot import Robot
@@ -91,7 +94,7 @@ class Mechanism:
     @cached_property
     def nacelle_rates(self) -> tuple[int, ...]:
         """Places in u of the rates of the nacelle's joints."""
-        return _rates(self.robot, self.robot.nacelle.joints)
+        return rates_of(self.robot, self.robot.nacelle.joints)
 
     @cached_property
     def w_rates(self) -> tuple[int, ...]:
@@ -122,7 +125,7 @@ class Mechanism:
         """Places in u of the rates of the nacelle that depend on v and are not zero."""
         platform = range(self.robot.platform_nv) if self.parasitic else ()
         own = [k for k in platform if k not in self.independent]
-        return (*own, *_rates(self.robot, self.dependent_joints))
+        return (*own, *rates_of(self.robot, self.dependent_joints))
 
     @cached_property
     def iterated_legs(self) -> tuple[int, ...]:
@@ -148,14 +151,14 @@ class Mechanism:
     @cached_property
     def reference(self) -> tuple[Array, Array]:
         """The reference pose as (x, y)."""
-        x, rest = self.chart.coordinates(self.assembly.platform)
+        x, r = self.chart.coordinates(self.assembly.platform)
         for name in self.robot.motion.joint_names:
             x[self.layout.x_index(name)] = self.assembly.q[self.robot.q_slices[self.robot.joint(name)]][0]
-        return x, self.unknowns(rest, self.assembly.q)
+        return x, self.unknowns(r, self.assembly.q)
 
-    def unknowns(self, rest: Array, q: Array) -> Array:
-        """Collect y (..., ny) from the dependent numbers of poses and the tree's coordinates (..., nq)."""
-        parts = [rest] if self.parasitic else []
+    def unknowns(self, r: Array, q: Array) -> Array:
+        """Collect y (..., ny) from the dependent numbers r of poses and the tree's coordinates (..., nq)."""
+        parts = [r] if self.parasitic else []
         parts += [q[..., self.robot.q_slices[j]] for j in self.iterated_joints]
         return np.concatenate(parts, axis=-1) if parts else np.zeros((*q.shape[:-1], 0))
 
@@ -163,11 +166,6 @@ class Mechanism:
     def closed_form(self) -> bool:
         """Whether everything follows from x without iteration."""
         return self.ny == 0
-
-
-def _rates(robot: Robot, joints: tuple[int, ...]) -> tuple[int, ...]:
-    m = robot.platform_nv
-    return tuple(m + k for j in joints for k in range(robot.v_slices[j].start, robot.v_slices[j].stop))
 
 
 def mechanism_of(robot: Robot) -> Mechanism:
@@ -186,24 +184,24 @@ def mechanism_of(robot: Robot) -> Mechanism:
 def _mechanism(robot: Robot, names: tuple[str, ...]) -> Mechanism:
     del names  # only tells robots apart
     with np.errstate(all="ignore"):
-        found = require_assembly(robot)
-        moves = mobility(robot, found)
+        assembly = require_assembly(robot)
+        moves = mobility(robot, assembly)
         if not moves.fits:
             raise KinematicsError(
                 f"the motion {robot.motion.name} of {robot.name} does not fit: it has {robot.motion.n} "
                 f"coordinates, {moves.motion_words()}"
             )
-        return _analyse(robot, found, moves)
+        return _analyse(robot, assembly, moves)
 
 
-def _analyse(robot: Robot, found: Assembly, moves: Mobility) -> Mechanism:
+def _analyse(robot: Robot, assembly: Assembly, moves: Mobility) -> Mechanism:
     scale = row_scale(robot)
-    poses = [found.closures, *(state for _, state in generic_poses(robot, found))]
+    poses = [assembly.closures, *(state for _, state in generic_poses(robot, assembly))]
     J = np.stack([state.jacobian / scale[:, None] for state in poses])
-    rows = found.closures.rows
+    rows = assembly.closures.rows
 
     names = robot.motion.joint_names
-    dependent = _rates(robot, tuple(j for j in robot.nacelle.joints if robot.joints[j].name not in names))
+    dependent = rates_of(robot, tuple(j for j in robot.nacelle.joints if robot.joints[j].name not in names))
     coupled = [axis for axis in moves.coupled if axis not in robot.motion.coordinates]
     own = tuple(c for c in robot.nacelle.closures if not robot.joints[c].at_point)
     all_own = [k for c in own for k in range(rows[c - robot.tree].start, rows[c - robot.tree].stop)]
@@ -225,25 +223,25 @@ def _analyse(robot: Robot, found: Assembly, moves: Mobility) -> Mechanism:
     nacelle_rows = rows_of(own)
     legs = []
     for leg in robot.legs:
-        rates = _rates(robot, leg.joints)
+        rates = rates_of(robot, leg.joints)
         listed = rows_of(leg.closures)
-        spins = _spins(robot, leg, moves, J[-1][list(listed)][:, list(rates)], found)
-        recipe = None if parasitic else _recipe(robot, leg, found)
+        spins = _spins(robot, leg, moves, J[-1][list(listed)][:, list(rates)], assembly)
+        recipe = None if parasitic else _recipe(robot, leg, assembly)
         # Rates that few equations feel are eliminated first, which keeps the others sparse.
         felt = np.count_nonzero(np.max(np.abs(J[:, list(listed)][:, :, list(rates)]), axis=0) > 1e-11, axis=0)
         rates = tuple(rates[k] for k in np.argsort(felt, kind="stable"))
         legs.append(LegPlan(recipe, rates, listed, spins))
-    return Mechanism(robot, found, moves, tuple(legs), parasitic, nacelle_rows, scale)
+    return Mechanism(robot, assembly, moves, tuple(legs), parasitic, nacelle_rows, scale)
 
 
-def _spins(robot: Robot, leg: Leg, moves: Mobility, M: Array, found: Assembly) -> tuple[Spin, ...]:
+def _spins(robot: Robot, leg: Leg, moves: Mobility, M: Array, assembly: Assembly) -> tuple[Spin, ...]:
     """Idle spins of a leg's bodies, as many as its closures leave rates undetermined."""
     missing = M.shape[1] - rank_of(M)
     chosen: list[Spin] = []
     stacked = M
     for spin in moves.spinning:
         if missing and spin.body in leg.bodies:
-            row = spin_row(robot, found, spin)[list(_rates(robot, leg.joints))]
+            row = spin_row(robot, assembly, spin)[list(rates_of(robot, leg.joints))]
             if rank_of(np.vstack([stacked, row])) > rank_of(stacked):
                 stacked = np.vstack([stacked, row])
                 chosen.append(spin)
@@ -256,17 +254,17 @@ def _spins(robot: Robot, leg: Leg, moves: Mobility, M: Array, found: Assembly) -
     return tuple(chosen)
 
 
-def spin_row(robot: Robot, found: Assembly, spin: Spin) -> Array:
+def spin_row(robot: Robot, assembly: Assembly, spin: Spin) -> Array:
     """The spin of a body as a row over the rates of the tree."""
-    axis = found.motion.poses[spin.body].R @ np.array(spin.axis)
-    return np.asarray(axis @ found.motion.jacobian(spin.body)[3:])
+    axis = assembly.motion.poses[spin.body].R @ np.array(spin.axis)
+    return np.asarray(axis @ assembly.motion.jacobian(spin.body)[3:])
 
 
-def _recipe(robot: Robot, leg: Leg, found: Assembly) -> Recipe | None:
+def _recipe(robot: Robot, leg: Leg, assembly: Assembly) -> Recipe | None:
     """The closed form of a leg on the branch of the reference, if it has one."""
-    poses = dict(enumerate(found.motion.poses))
-    wanted = {j: found.q[robot.q_slices[j]] for j in leg.joints}
-    for recipe in recipes(robot, leg, found.q):
+    poses = dict(enumerate(assembly.motion.poses))
+    wanted = {j: assembly.q[robot.q_slices[j]] for j in leg.joints}
+    for recipe in recipes(robot, leg, assembly.q):
         solution = solve_leg(robot, leg, recipe, poses)
         error = 0.0
         for j, steps in solution.steps.items():

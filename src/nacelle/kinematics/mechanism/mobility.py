@@ -1,44 +1,33 @@
 """Mobility: how a robot can move, by counting and by rank, in words.
 
 With u the rates of the tree (platform twist and joint rates) and J the Jacobian of the closures, the
-motions of the robot are the null space of J. Counting says dim u - rows of J (Chebyshev, Gruebler,
-Kutzbach); the rank, taken at generic poses where all loops are closed, says the truth.
+motions of the robot are the null space N of J. Counting says dim u - rows of J (Chebyshev, Gruebler,
+Kutzbach); the rank, taken at generic poses where all loops are closed, says the truth. With A the rows of the
+actuators' rates:
+
+    motions               dim N                    overconstrained      rows of J - rank J
+    of the nacelle        rank of N's rows of w    left, all locked     null space of [J; A]
+    idle                  null space of J's columns without w
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 
 from nacelle.kinematics.actuation import actuator_rows
-from nacelle.kinematics.mechanism.assembly import (
-    Assembly,
-    advance,
-    assemble,
-    held_rates,
-    rate_scale,
-    row_scale,
-    solve_closures,
-)
+from nacelle.kinematics.mechanism.assembly import Assembly, assemble, held_rates, rate_scale
+from nacelle.kinematics.mechanism.closed import generic_poses, nacelle_rates, scaled_closures
+from nacelle.kinematics.mechanism.idle import Spin, idle_count, idle_motions
+from nacelle.kinematics.mechanism.rank import null_space, range_of, rank_of
 from nacelle.kinematics.tree.closure import ClosureState, closure_frames
-from nacelle.kinematics.tree.spanning_tree import TreeMotion
+from nacelle.kinematics.tree.spanning_tree import TreeMotion, rates_of
 from nacelle.model.joint import JointKind
-from nacelle.model.leg import Leg
 from nacelle.model.platform import AXES
 from nacelle.model.robot import Robot
-from nacelle.spatial.pose import Pose
-from nacelle.spatial.scalar import Array, norm, product
+from nacelle.spatial.scalar import Array
 
-# Singular values below this part of the largest count as zero: closures hold to 1e-15, so true zeros
-# come out below 1e-13, and a generic pose keeps the others well above.
-RANK_TOLERANCE = 1e-8
-# Scaled matrices have entries of order one; a matrix below this is nothing but rounding.
-_UNIT = 1e-3
-_POSES = 3
-# Entries of a spin's axis below this are rounding of the null space that it is read from.
-_AXIS = 1e-12
 # Ratio of singular values below which a leg counts as stretched or folded.
 _STRETCHED = 1e-5
 
@@ -50,15 +39,6 @@ _WORDS = {
     "ry": "rotation about y",
     "rz": "rotation about z",
 }
-
-
-@dataclass(frozen=True)
-class Spin:
-    """A body that spins idly: the axis and a point of it in the frame of the body."""
-
-    body: int
-    axis: tuple[float, ...]
-    point: tuple[float, ...]
 
 
 @dataclass(frozen=True)
@@ -183,66 +163,6 @@ def _list(words: list[str] | tuple[str, ...]) -> str:
     return ", ".join(words)
 
 
-def null_space(matrix: Array) -> Array:
-    """Orthonormal basis of the null space of a scaled matrix, as columns."""
-    if matrix.shape[0] == 0 or matrix.shape[1] == 0:
-        return np.eye(matrix.shape[1])
-    _, s, Vt = np.linalg.svd(matrix)
-    rank = int(np.sum(s > RANK_TOLERANCE * max(float(s[0]), _UNIT)))
-    return np.asarray(Vt[rank:].T)
-
-
-def rank_of(matrix: Array) -> int:
-    """Rank of a scaled matrix."""
-    return int(matrix.shape[1] - null_space(matrix).shape[1])
-
-
-def scaled_closures(robot: Robot, state: ClosureState) -> Array:
-    """Jacobian of the closures with lengths in units of the robot's size."""
-    return state.jacobian / row_scale(robot)[:, None] * rate_scale(robot)
-
-
-@lru_cache(maxsize=64)
-def generic_poses(robot: Robot, start: Assembly) -> tuple[tuple[TreeMotion, ClosureState], ...]:
-    """A few closed configurations near the reference, moved along the independent coordinates."""
-    rng = np.random.default_rng(1)
-    result: list[tuple[TreeMotion, ClosureState]] = []
-    for reach in (0.07, 0.03, 0.01, 0.003):
-        if len(result) >= _POSES:
-            break
-        closed = closed_near(robot, start, reach, rng)
-        if closed is not None:
-            result.append(closed[2:])
-    return tuple(result)
-
-
-def closed_near(
-    robot: Robot, start: Assembly, reach: float, rng: np.random.Generator
-) -> tuple[Pose, Array, TreeMotion, ClosureState] | None:
-    """A closed configuration, moved at random along the independent coordinates; None if there is none.
-
-    Args:
-        robot: the robot.
-        start: a closed configuration, and its branch.
-        reach: how far it is moved along each coordinate at most, over the robot's size or in rad.
-        rng: random numbers.
-    """
-    held, scale = held_rates(robot), rate_scale(robot)
-    nacelle = held.copy()
-    nacelle[_nacelle_rates(robot)] = True
-    step = np.where(held, rng.uniform(0.4, 1.0, held.size) * rng.choice([-1, 1], held.size), 0.0)
-    # Idle motions and passive joints are shaken too: a special posture of theirs must not count.
-    shake = np.where(nacelle, 0.0, 1e-2 * rng.normal(size=held.size))
-    pose, q = advance(robot, start.platform, start.q, (reach * step + shake) * scale)
-    # The legs come to the nacelle before it comes to them, so that the loops stay in the assembly of the
-    # reference pose.
-    pose, q, _, _ = solve_closures(robot, pose, q, nacelle, patience=1)
-    pose, q, motion, state = solve_closures(robot, pose, q, held)
-    if np.max(np.abs(state.residual / row_scale(robot)), initial=0.0) < 1e-11:
-        return pose, q, motion, state
-    return None
-
-
 def mobility(robot: Robot, start: Assembly | None = None) -> Mobility:
     """Analyse the mobility of a robot around its reference pose.
 
@@ -257,16 +177,15 @@ def mobility(robot: Robot, start: Assembly | None = None) -> Mobility:
     motion, state = poses[int(np.argmax(ranks))]
     J = scaled_closures(robot, state)
     N = null_space(J)
-    top = _nacelle_rates(robot)
+    top = nacelle_rates(robot)
     platform_rank = rank_of(N[top].T)
-    F = _range(N[: robot.platform_nv])
+    F = range_of(N[: robot.platform_nv])
     free, locked, coupled = _axes(F)
     A = actuator_rows(robot, motion) * rate_scale(robot)
-    idle = _idle(robot, J, top)
-    idle_words, spinning = _idle_motions(robot, J, motion)
+    idle_words, spinning = idle_motions(robot, J, motion)
     left = _locked(J, A)
     left_rank = rank_of(left[top].T) if left.shape[1] else 0
-    independent = _independent_rates(robot)
+    independent = np.flatnonzero(held_rates(robot))
     reference_J = scaled_closures(robot, at_reference[1])
     reference_N = null_space(reference_J)
     reference_A = actuator_rows(robot, at_reference[0]) * rate_scale(robot)
@@ -276,7 +195,7 @@ def mobility(robot: Robot, start: Assembly | None = None) -> Mobility:
         true=N.shape[1],
         platform=platform_rank,
         idle=idle_words,
-        idle_count=idle,
+        idle_count=idle_count(J, top),
         free=free,
         inside=platform_rank - F.shape[1],
         tools=_tools(robot, motion, N),
@@ -287,7 +206,7 @@ def mobility(robot: Robot, start: Assembly | None = None) -> Mobility:
         actuators=len(robot.actuators),
         controlled=platform_rank - left_rank,
         uncontrolled=_motion_words(robot, left, top),
-        still=_still_joints(robot, N, motion),
+        still=_still_joints(robot, N),
         singular_reference=_signature(reference_J, reference_A, top) != _signature(J, A, top),
         fits=platform_rank == robot.motion.n and rank_of(N[independent].T) == robot.motion.n,
         fits_reference=rank_of(reference_N[independent].T) >= robot.motion.n,
@@ -307,8 +226,8 @@ def _stretched(robot: Robot, reference: Array, generic: Array) -> tuple[str, ...
     """
     names = []
     for leg in robot.legs:
-        columns = _leg_columns(robot, leg)
-        rank = columns.size - (null_space(generic[:, columns]).shape[1] if columns.size else 0)
+        columns = list(rates_of(robot, leg.joints))
+        rank = len(columns) - (null_space(generic[:, columns]).shape[1] if columns else 0)
         if not rank:
             continue
         s = np.linalg.svd(reference[:, columns], compute_uv=False)
@@ -333,25 +252,6 @@ def _unit_rows(A: Array) -> Array:
     return np.asarray(A / np.where(norms > 0.0, norms, 1.0))
 
 
-def _range(matrix: Array) -> Array:
-    """Orthonormal basis of the range of a matrix, as columns."""
-    if matrix.shape[1] == 0:
-        return np.zeros((matrix.shape[0], 0))
-    U, s, _ = np.linalg.svd(matrix, full_matrices=False)
-    return np.asarray(U[:, s > RANK_TOLERANCE * max(float(s[0]), _UNIT)])
-
-
-def _nacelle_rates(robot: Robot) -> Array:
-    """Indices of the rates that move the nacelle: the platform's and those of its own joints."""
-    m = robot.platform_nv
-    own = [k for j in robot.nacelle.joints for k in range(robot.v_slices[j].start, robot.v_slices[j].stop)]
-    return np.array([*range(m), *(m + k for k in own)], dtype=int)
-
-
-def _independent_rates(robot: Robot) -> Array:
-    return np.flatnonzero(held_rates(robot))
-
-
 def _axes(F: Array) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
     """Sort the axes of the platform's twist into free, locked and coupled ones."""
     free, locked, coupled = [], [], []
@@ -372,81 +272,8 @@ def _tools(robot: Robot, motion: TreeMotion, N: Array) -> tuple[tuple[str, tuple
     for tool in robot.tools:
         J = motion.point_jacobian(tool.body, (motion.poses[tool.body] @ tool.frame).p)
         scale = np.array([robot.size] * 3 + [1.0] * 3)
-        result.append((tool.name, _axes(_range(J / scale[:, None] * rate_scale(robot) @ N))[0]))
+        result.append((tool.name, _axes(range_of(J / scale[:, None] * rate_scale(robot) @ N))[0]))
     return tuple(result)
-
-
-def _idle(robot: Robot, J: Array, top: Array) -> int:
-    """Number of motions with the nacelle at rest."""
-    rest = np.delete(np.arange(J.shape[1]), top)
-    return int(null_space(J[:, rest]).shape[1]) if rest.size else 0
-
-
-def _leg_columns(robot: Robot, leg: Leg) -> Array:
-    m = robot.platform_nv
-    columns = [k for j in leg.joints for k in range(robot.v_slices[j].start, robot.v_slices[j].stop)]
-    return np.array([m + k for k in columns], dtype=int)
-
-
-def _idle_motions(robot: Robot, J: Array, motion: TreeMotion) -> tuple[tuple[str, ...], tuple[Spin, ...]]:
-    """Name the idle motions leg by leg: bodies that spin alone or together, then what is left."""
-    words: list[str] = []
-    spinning: list[Spin] = []
-    for leg in robot.legs:
-        columns = _leg_columns(robot, leg)
-        idle = null_space(J[:, columns]).shape[1] if columns.size else 0
-        for group in _spin_groups(robot, leg) if idle else ():
-            spins = _spins(robot, J, motion, group)
-            if spins:
-                names = ", ".join(robot.bodies[spin.body].name for spin in spins)
-                verb = "spins about its own axis" if len(spins) == 1 else "spin together about their axis"
-                words.append(f"{names} {verb}")
-                spinning += spins
-                idle -= 1
-        if idle > 0:
-            words.append(f"{_count(idle, 'motion')} inside leg {leg.name}")
-    return tuple(words), tuple(spinning)
-
-
-def _spin_groups(robot: Robot, leg: Leg) -> list[list[int]]:
-    """Bodies that may spin: single ones without others on them, or the whole of an unbranched leg."""
-    carriers = {robot.joints[j].predecessor for j in leg.joints}
-    single = [[body] for body in leg.bodies if body not in carriers]
-    chain = len(single) == 1 and len(leg.bodies) > 1
-    return [list(leg.bodies)] if chain else single
-
-
-def _spins(robot: Robot, J: Array, motion: TreeMotion, bodies: list[int]) -> list[Spin]:
-    """Spins of bodies while all others stand still; empty if the motion is not one spin about one line."""
-    joints = [j for j, joint in enumerate(robot.tree_joints) if joint.successor in bodies]
-    m = robot.platform_nv
-    places = [np.arange(m + robot.v_slices[j].start, m + robot.v_slices[j].stop) for j in joints]
-    own = np.concatenate(places)
-    alone = null_space(J[:, own]) if own.size else np.zeros((0, 0))
-    if alone.shape[1] != 1:
-        return []
-    rates = np.zeros(motion.columns.shape[1])
-    rates[own] = alone[:, 0] * rate_scale(robot)[own]
-    twists = {b: motion.columns @ np.where(motion.movers[b], rates, 0.0) for b in bodies}
-    moving = [b for b in bodies if np.linalg.norm(twists[b][3:]) > 1e-9]
-    if not moving:
-        return []
-    v0, w = twists[moving[0]][:3], twists[moving[0]][3:]
-    size = float(np.linalg.norm(w))
-    same = all(np.linalg.norm(twists[b] - twists[moving[0]]) < 1e-7 * size for b in moving)
-    still = all(np.linalg.norm(twists[b]) < 1e-7 * size for b in bodies if b not in moving)
-    if not same or not still or abs(float(v0 @ w)) > 1e-7 * size * size * robot.size:
-        return []
-    point = np.cross(w, v0) / size**2
-    spins = []
-    for b in moving:
-        pose = motion.poses[b]
-        # An entry that is zero but for the rounding of the null space is zero.
-        axis, place = product(pose.R.T, w / size), product(pose.R.T, point - pose.p)
-        axis = np.where(np.abs(axis) < _AXIS, 0.0, axis)
-        axis = axis / norm(axis)
-        spins.append(Spin(b, tuple(float(c) for c in axis), tuple(float(c) for c in place)))
-    return spins
 
 
 def _redundant_words(robot: Robot, J: Array, state: ClosureState) -> tuple[str, ...]:
@@ -478,7 +305,7 @@ def _motion_words(robot: Robot, left: Array, top: Array) -> tuple[str, ...]:
     """Name the motions of the nacelle that are left with all actuators locked."""
     if left.shape[1] == 0 or rank_of(left[top].T) == 0:
         return ()
-    F = _range(left[: robot.platform_nv])
+    F = range_of(left[: robot.platform_nv])
     free, _, coupled = _axes(F)
     words = [_WORDS[a] for a in free]
     if coupled:
@@ -489,11 +316,11 @@ def _motion_words(robot: Robot, left: Array, top: Array) -> tuple[str, ...]:
     return tuple(words)
 
 
-def _still_joints(robot: Robot, N: Array, motion: TreeMotion) -> tuple[str, ...]:
+def _still_joints(robot: Robot, N: Array) -> tuple[str, ...]:
     """Tree joints that take part in no motion."""
     names = []
-    for joint, place in zip(robot.tree_joints, robot.v_slices, strict=True):
-        rows = N[robot.platform_nv + place.start : robot.platform_nv + place.stop]
+    for j, joint in enumerate(robot.tree_joints):
+        rows = N[list(rates_of(robot, (j,)))]
         if rows.size and float(np.max(np.abs(rows), initial=0.0)) < 1e-7:
             names.append(joint.name)
     return tuple(names)

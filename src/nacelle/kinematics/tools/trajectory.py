@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nacelle.errors import KinematicsError
-from nacelle.kinematics.tools.tool import Target
+from nacelle.kinematics.tools.target import Target
 from nacelle.kinematics.trajectory import Sample, Trajectory
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array

@@ -1,9 +1,8 @@
 """Trajectories: pose, twist and its derivative of a platform over time, with exact derivatives."""
 
-from nacelle.kinematics.trajectory.base import Sample, Trajectory
+from nacelle.kinematics.trajectory.base import Chain, Reversed, Sample, Trajectory
 from nacelle.kinematics.trajectory.bspline import BSpline
 from nacelle.kinematics.trajectory.circle import Circle
-from nacelle.kinematics.trajectory.compose import Chain, Reversed
 from nacelle.kinematics.trajectory.error import TrajectoryError
 from nacelle.kinematics.trajectory.fourier import Fourier
 from nacelle.kinematics.trajectory.line import Line

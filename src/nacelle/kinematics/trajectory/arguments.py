@@ -126,11 +126,7 @@ def displacements(layout: Layout, points: Array) -> Array:
 
 
 def read_times(
-    layout: Layout,
-    points: Array,
-    times: ArrayLike | None,
-    duration: float | None,
-    speed: ArrayLike | None,
+    layout: Layout, points: Array, times: ArrayLike | None, duration: float | None, speed: ArrayLike | None
 ) -> Array:
     """Times (N,) of the points, from 0: as given, or equally spaced, or at a speed.
 

@@ -94,18 +94,18 @@ def scale_to_limits(
     def factors(t: Array) -> Array:
         """What every limit alone asks for at times (m,): (m, number of limits)."""
         sample = trajectory.inside(t)
-        found = []
+        ratios = []
         if v_limit is not None:
-            found.append(np.abs(sample.v) / v_limit)
+            ratios.append(np.abs(sample.v) / v_limit)
         if a_limit is not None:
-            found.append(np.sqrt(np.abs(sample.a) / a_limit))
+            ratios.append(np.sqrt(np.abs(sample.a) / a_limit))
         if rates is not None:
             q, dq = rates(sample)
             if q_limit is not None:
-                found.append(np.abs(q) / q_limit)
+                ratios.append(np.abs(q) / q_limit)
             if dq_limit is not None:
-                found.append(np.sqrt(np.abs(dq) / dq_limit))
-        result = np.concatenate(found, axis=-1)
+                ratios.append(np.sqrt(np.abs(dq) / dq_limit))
+        result = np.concatenate(ratios, axis=-1)
         if not np.all(np.isfinite(result)):
             at = t[int(np.argwhere(~np.isfinite(result))[0, 0])]
             raise TrajectoryError(f"the rates are not finite at {at:g} s")

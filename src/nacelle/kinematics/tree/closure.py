@@ -156,41 +156,41 @@ def _skews(v: Array) -> Array:
     return found
 
 
-def slip_drift(joint: Joint, motion: TreeMotion, velocity: TreeVelocity) -> Array:
+def slip_bias(joint: Joint, motion: TreeMotion, velocity: TreeVelocity) -> Array:
     """Acceleration of a closure's second origin seen from its first frame, at constant rates, base axes.
 
     With d from the first origin to the second: d'' - w_1' x d - 2 w_1 x d' + w_1 x (w_1 x d).
     """
     first, second = closure_frames(joint, motion)
     V1, V2 = velocity.twists[joint.predecessor], velocity.twists[joint.successor]
-    A1, A2 = velocity.drifts[joint.predecessor], velocity.drifts[joint.successor]
+    A1, A2 = velocity.biases[joint.predecessor], velocity.biases[joint.successor]
     w1, d = V1[3:], second.p - first.p
     d_rate = point_velocity(V2, second.p) - point_velocity(V1, first.p)
-    d_drift = point_acceleration(V2, A2, second.p) - point_acceleration(V1, A1, first.p)
-    return np.asarray(d_drift - cross(A1[3:], d) - 2.0 * cross(w1, d_rate) + cross(w1, cross(w1, d)))
+    d_bias = point_acceleration(V2, A2, second.p) - point_acceleration(V1, A1, first.p)
+    return np.asarray(d_bias - cross(A1[3:], d) - 2.0 * cross(w1, d_rate) + cross(w1, cross(w1, d)))
 
 
-def closure_drift(robot: Robot, motion: TreeMotion, velocity: TreeVelocity) -> Array:
+def closure_bias(robot: Robot, motion: TreeMotion, velocity: TreeVelocity) -> Array:
     """Second derivatives of the closures where the rates stay constant, one number a lock.
 
     offset i:     e_i . (acceleration of the second origin seen from the first frame)
     square i, j:  (f_j x e_i) . (w_2' - w_1') + (f_j' x e_i + f_j x e_i') . (w_2 - w_1)
     """
-    drift: list[Array] = []
+    bias: list[Array] = []
     for joint in robot.closures:
         first, second = closure_frames(joint, motion)
         w1, w2 = velocity.twists[joint.predecessor][3:], velocity.twists[joint.successor][3:]
-        a1, a2 = velocity.drifts[joint.predecessor][3:], velocity.drifts[joint.successor][3:]
-        slip = slip_drift(joint, motion, velocity)
+        a1, a2 = velocity.biases[joint.predecessor][3:], velocity.biases[joint.successor][3:]
+        slip = slip_bias(joint, motion, velocity)
         for lock in joint.locks:
             e = first.R[:, lock[1]]
             if len(lock) == 2:
-                drift.append(dot(e, slip))
+                bias.append(dot(e, slip))
             else:
                 f = second.R[:, lock[2]]
                 turn = cross(cross(w2, f), e) + cross(f, cross(w1, e))
-                drift.append(dot(cross(f, e), a2 - a1) + dot(turn, w2 - w1))
-    return pack(drift) if drift else np.zeros(0)
+                bias.append(dot(cross(f, e), a2 - a1) + dot(turn, w2 - w1))
+    return pack(bias) if bias else np.zeros(0)
 
 
 def is_flipped(joint: Joint, motion: TreeMotion) -> bool:

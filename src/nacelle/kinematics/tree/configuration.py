@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from nacelle.kinematics.legs.solution import solve_leg
-from nacelle.kinematics.mechanism.mechanism import Mechanism
+from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
 from nacelle.kinematics.tree.number_tree import number_tree
 from nacelle.kinematics.tree.spanning_tree import (
     Step,
@@ -32,9 +32,10 @@ from nacelle.spatial.scalar import Array, Scalar
 
 @dataclass(frozen=True)
 class Configuration:
-    """All positions at one pose.
+    """A robot at one pose, with all its positions.
 
     Attributes:
+        robot: the robot; its numbers may be symbols.
         steps: of all primitives of the tree.
         motion: poses of all bodies and the twists of all rates.
         gates: gates of the roots of each leg (`subproblem`), legs in order.
@@ -42,10 +43,16 @@ class Configuration:
             the angle itself.
     """
 
+    robot: Robot
     steps: tuple[Step, ...]
     motion: TreeMotion
     gates: tuple[tuple[Scalar, ...], ...]
     angles: Mapping[int, Scalar] = field(default_factory=dict)
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """The robot's analysis."""
+        return mechanism_of(self.robot)
 
     @property
     def q(self) -> Array:
@@ -53,21 +60,16 @@ class Configuration:
         return coordinates_from_steps(self.steps)
 
 
-def configuration(robot: Robot, mechanism: Mechanism, x: Array, y: Array) -> Configuration:
+def configuration(robot: Robot, x: Array, y: Array) -> Configuration:
     """Place all bodies.
 
     Args:
         robot: the robot; its numbers may be symbols.
-        mechanism: its analysis.
         x: reduced pose (nx,).
         y: what was found by iteration (ny,).
     """
-    rest = y[: mechanism.chart_size] if mechanism.parasitic else None
-    return placed(robot, mechanism, mechanism.chart.pose(x, rest), x, y)
-
-
-def placed(robot: Robot, mechanism: Mechanism, platform: Pose, x: Array, y: Array) -> Configuration:
-    """Place all bodies from the pose of the platform; of x only the nacelle's joints are read."""
+    mechanism = mechanism_of(robot)
+    platform = mechanism.chart.pose(x, y[: mechanism.chart_size] if mechanism.parasitic else None)
     steps: dict[int, list[Step]] = {}
     angles: dict[int, Scalar] = {}
     for name in robot.motion.joint_names:
@@ -98,4 +100,4 @@ def placed(robot: Robot, mechanism: Mechanism, platform: Pose, x: Array, y: Arra
         gates.append(tuple(solution.gates))
     listed = tuple(step for j in range(robot.tree) for step in steps[j])
     make = number_tree(robot).at_steps if robot.numeric is robot else partial(motion_of_steps, robot)
-    return Configuration(listed, make(platform, listed), tuple(gates), angles)
+    return Configuration(robot, listed, make(platform, listed), tuple(gates), angles)

@@ -1,4 +1,8 @@
-"""Solving small linear systems that have more rows than unknowns, over any scalar."""
+"""Small linear systems M X = B that have more rows than unknowns, over any scalar.
+
+Modified Gram-Schmidt without roots: M = Q R, Q^T Q = D diagonal, R unit upper triangular, so that
+R X = D^-1 Q^T B, and B - M X is what of B is perpendicular to all columns of Q.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,7 @@ import numpy as np
 from nacelle.spatial.scalar import Array, Scalar, divide, dot, maximum, minimum
 
 
-class Eliminated(NamedTuple):
+class LeastSquares(NamedTuple):
     """The least-squares solution of M X = B, and what of B is left.
 
     Attributes:
@@ -21,10 +25,10 @@ class Eliminated(NamedTuple):
     left: Array
 
 
-def eliminate(M: Array, B: Array) -> Eliminated:
+def least_squares(M: Array, B: Array) -> LeastSquares:
     """Solve M X = B by modified Gram-Schmidt without roots; M has full column rank.
 
-    Column by column of M = Q R with Q's columns square to each other, not of unit length. For equations
+    Column by column of M = Q R, Q's columns perpendicular to each other, not of unit length. For equations
     that can be met the error grows with the condition of M, not with its square.
 
     Args:
@@ -51,11 +55,11 @@ def eliminate(M: Array, B: Array) -> Eliminated:
             X[k][c] = value
     shape = (unknowns, B.shape[1])
     left = np.stack(columns[unknowns:], axis=1) if B.shape[1] else np.zeros((len(M), 0))
-    return Eliminated(_array(X, shape), left)
+    return LeastSquares(_array(X, shape), left)
 
 
 def independence(M: Array, scale: Array) -> Scalar:
-    """How independent the columns of M are: min_k |q_k|^2 / max_k |m_k|^2, M = Q R as in `eliminate`.
+    """How independent the columns of M are: min_k |q_k|^2 / max_k |m_k|^2, M = Q R as in `least_squares`.
 
     Args:
         M: matrix (rows, unknowns), rows >= unknowns > 0.

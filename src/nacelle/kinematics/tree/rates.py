@@ -1,11 +1,15 @@
 """All rates from the reduced twist: after positions everything is linear.
 
-    u = U(x) v,    du/dt = U dv/dt + drift(x, v)
+    u = U(x) v,    du/dt = U dv/dt + bias(x, v)
 
-Each leg l satisfies M_l u_l + N_l w = 0 (its closures) and idle spins are zero; the dependent entries of w
-satisfy what the legs and the nacelle's own loops leave over. The same elimination gives the drift of the
-accelerations (right-hand side: second derivatives at constant rates) and the steps of Newton's iteration
-(right-hand side: what is left open).
+u are the rates of the tree, w those of the nacelle among them (`Mechanism`). Each leg l satisfies
+M_l u_l + N_l w = 0 (its closures) and idle spins are zero; the dependent entries of w satisfy what the legs
+and the nacelle's own loops leave over. Split w = G g + D z into given numbers g and dependent ones z:
+
+    u_l = -M_l^+ N_l (G g + D z),     (1 - M_l M_l^+) N_l (G g + D z) = 0 over all l gives z
+
+The same elimination gives the bias of the accelerations (right-hand side: second derivatives at constant
+rates) and the steps of Newton's iteration (right-hand side: what is left open).
 """
 
 from __future__ import annotations
@@ -16,10 +20,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.kinematics.mechanism.mechanism import LegPlan, Mechanism
-from nacelle.kinematics.tree.closure import ClosureState, closure_drift, closure_state
+from nacelle.kinematics.mechanism.mechanism import LegPlan, Mechanism, mechanism_of
+from nacelle.kinematics.tree.closure import ClosureState, closure_bias, closure_state
 from nacelle.kinematics.tree.configuration import Configuration
-from nacelle.kinematics.tree.least_squares import eliminate
+from nacelle.kinematics.tree.least_squares import least_squares
 from nacelle.kinematics.tree.spanning_tree import TreeMotion, TreeVelocity, tree_velocity
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array, Scalar, dot, product
@@ -27,20 +31,23 @@ from nacelle.spatial.solve import solve
 
 
 @dataclass(frozen=True)
-class Equations:
+class ClosureEquations:
     """The closure equations of a robot at a configuration.
 
     Attributes:
+        mechanism: the analysis of the robot.
         closures: residual and Jacobian of all closures.
         rows: for each leg, further rows over all rates that are zero: its idle spins.
     """
 
+    mechanism: Mechanism
     closures: ClosureState
     rows: tuple[tuple[Array, ...], ...]
 
 
-def equations(robot: Robot, mechanism: Mechanism, motion: TreeMotion) -> Equations:
+def equations(robot: Robot, motion: TreeMotion) -> ClosureEquations:
     """Closure equations, and rows that set idle spins to zero: axis . w_body = 0."""
+    mechanism = mechanism_of(robot)
     rows = tuple(
         tuple(
             product(motion.jacobian(spin.body)[3:].T, product(motion.poses[spin.body].R, np.array(spin.axis)))
@@ -48,7 +55,7 @@ def equations(robot: Robot, mechanism: Mechanism, motion: TreeMotion) -> Equatio
         )
         for plan in mechanism.legs
     )
-    return Equations(closure_state(robot, motion), rows)
+    return ClosureEquations(mechanism, closure_state(robot, motion), rows)
 
 
 class Response(NamedTuple):
@@ -65,10 +72,10 @@ class Response(NamedTuple):
 
 
 def respond(
-    mechanism: Mechanism,
-    system: Equations,
+    system: ClosureEquations,
     given: Array,
     dependent: Array,
+    *,
     right: Array | None = None,
     rows_right: tuple[tuple[Scalar, ...], ...] | None = None,
     frozen: frozenset[int] = frozenset(),
@@ -78,8 +85,7 @@ def respond(
     """Solve all closure equations J u + right = 0 for the rates.
 
     Args:
-        mechanism: analysis of the robot.
-        system: its equations.
+        system: the equations of the robot.
         given: (nw, n): the nacelle's rates w for unit values of n given numbers.
         dependent: (nw, d): w for unit values of d unknown ones.
         right: one number a closure equation; none if None.
@@ -88,7 +94,8 @@ def respond(
         hold: whether actuators are held, so that the legs decide all dependent numbers.
         legs: the legs to solve; all of them if None. The rates of the others stay zero.
     """
-    J, scale = system.closures.jacobian, mechanism.row_scale
+    mechanism, J = system.mechanism, system.closures.jacobian
+    scale = mechanism.row_scale
     w = list(mechanism.w_rates)
     n, d = given.shape[1], dependent.shape[1]
     extra = 0 if right is None else 1
@@ -120,14 +127,14 @@ def respond(
                 values: Sequence[Scalar] = (0.0,) * len(more) if rows_right is None else rows_right[k]
                 S = np.concatenate([S, np.array(values).reshape(-1, 1)], axis=1)
             N = np.concatenate([N, S])
-        X, rest = eliminate(np.asarray(M), N) if rates else (np.zeros((0, N.shape[1])), N)
+        X, remaining = least_squares(np.asarray(M), N) if rates else (np.zeros((0, N.shape[1])), N)
         solved.append((plan, X))
         if legs_decide:
-            left.append(rest)
+            left.append(remaining)
     columns = n + extra
     if d:
         stacked = np.concatenate(left)
-        Z = -eliminate(stacked[:, :d], stacked[:, d:]).X
+        Z = -least_squares(stacked[:, :d], stacked[:, d:]).X
     else:
         Z = np.zeros((0, columns))
     result: list[Array | None] = [None] * J.shape[1]
@@ -144,15 +151,15 @@ def respond(
     return Response(np.stack([zero if row is None else row for row in result]), Z)
 
 
-def remaining_rows(mechanism: Mechanism, system: Equations, dependent: Array) -> Array:
+def remaining_rows(system: ClosureEquations, dependent: Array) -> Array:
     """What the closures say of d unknown numbers of the nacelle (rows, d) without the legs' rates.
 
     Args:
-        mechanism: analysis of the robot.
-        system: its equations.
+        system: the equations of the robot.
         dependent: (nw, d): the nacelle's rates w for unit values of the numbers.
     """
-    J, scale, w = system.closures.jacobian, mechanism.row_scale, list(mechanism.w_rates)
+    mechanism, J = system.mechanism, system.closures.jacobian
+    scale, w = mechanism.row_scale, list(mechanism.w_rates)
 
     def block(rows: Sequence[int]) -> Array:
         return np.asarray((J[list(rows)][:, w] @ dependent) / scale[list(rows)].reshape(-1, 1))
@@ -166,7 +173,7 @@ def remaining_rows(mechanism: Mechanism, system: Equations, dependent: Array) ->
         if more:
             M = np.concatenate([M, np.stack(more)[:, list(plan.rates)]])
             N = np.concatenate([N, np.stack(more)[:, w] @ dependent])
-        left.append(eliminate(np.asarray(M), N).left if plan.rates else N)
+        left.append(least_squares(np.asarray(M), N).left if plan.rates else N)
     return np.concatenate(left)
 
 
@@ -182,10 +189,33 @@ def selections(mechanism: Mechanism) -> tuple[Array, Array]:
     return given, dependent
 
 
-def rate_map(robot: Robot, mechanism: Mechanism, now: Configuration) -> Array:
+def chart_basis(mechanism: Mechanism, x: Array, r: Array) -> Array:
+    """(nw, d): w for unit rates of the dependent numbers r of the pose and of dependent joints."""
+    dependent = selections(mechanism)[1]
+    if not mechanism.parasitic:
+        return dependent
+    m = mechanism.robot.platform_nv
+    twists = mechanism.chart.dependent_twists(x, r)
+    joints = [k for k, rate in enumerate(mechanism.dependent) if rate >= m]
+    tail = np.zeros((mechanism.nw - m, twists.shape[1]))
+    return np.concatenate([np.concatenate([twists, tail]), dependent[:, joints]], axis=1)
+
+
+def coordinate_selections(mechanism: Mechanism, x: Array, r: Array) -> tuple[Array, Array]:
+    """The bases of `respond` for rates of the coordinates in x, and of what depends on them.
+
+    For a quaternion the rates are the angular velocity. They differ from `selections` with parasitic motion,
+    where V_p = B x' + D r' (`nacelle.kinematics.mechanism.chart`).
+    """
+    given, dependent = selections(mechanism)[0], chart_basis(mechanism, x, r)
+    if mechanism.parasitic:
+        given = np.concatenate([mechanism.chart.twists(x, r), given[mechanism.robot.platform_nv :]])
+    return given, dependent
+
+
+def rate_map(now: Configuration) -> Array:
     """U (rates, n): all rates of the tree from the reduced twist. Its first rows are S(x) ([KI2007] (9))."""
-    given, dependent = selections(mechanism)
-    return respond(mechanism, equations(robot, mechanism, now.motion), given, dependent).u
+    return respond(equations(now.robot, now.motion), *selections(now.mechanism)).u
 
 
 @dataclass(frozen=True)
@@ -195,36 +225,37 @@ class Moving:
     Attributes:
         U: rates of the tree from the reduced twist (rates, n).
         u: rates of the tree.
-        drift: their derivatives where dv/dt = 0.
+        bias: their derivatives where dv/dt = 0.
         velocity: twists of all bodies and their derivatives at constant rates.
     """
 
     U: Array
     u: Array
-    drift: Array
+    bias: Array
     velocity: TreeVelocity
 
 
-def moving(robot: Robot, mechanism: Mechanism, now: Configuration, v: Array) -> Moving:
+def moving(now: Configuration, v: Array) -> Moving:
     """All rates at the reduced twist v, and their derivatives where dv/dt = 0."""
+    robot, mechanism = now.robot, now.mechanism
     given, dependent = selections(mechanism)
-    system = equations(robot, mechanism, now.motion)
-    U = respond(mechanism, system, given, dependent).u
+    system = equations(robot, now.motion)
+    U = respond(system, given, dependent).u
     u = U @ v
     velocity = tree_velocity(robot, now.motion, u)
-    right = closure_drift(robot, now.motion, velocity)
-    rows_right = spin_drifts(mechanism, now.motion, velocity)
-    extended = respond(mechanism, system, given, dependent, right, rows_right).u
+    right = closure_bias(robot, now.motion, velocity)
+    rows_right = spin_biases(mechanism, now.motion, velocity)
+    extended = respond(system, given, dependent, right=right, rows_right=rows_right).u
     return Moving(U, u, extended[:, -1], velocity)
 
 
-def spin_drifts(
+def spin_biases(
     mechanism: Mechanism, motion: TreeMotion, velocity: TreeVelocity
 ) -> tuple[tuple[Scalar, ...], ...]:
     """Derivatives of the idle spins of each leg at constant rates: axis . dw/dt."""
     return tuple(
         tuple(
-            dot(product(motion.poses[spin.body].R, np.array(spin.axis)), velocity.drifts[spin.body][3:])
+            dot(product(motion.poses[spin.body].R, np.array(spin.axis)), velocity.biases[spin.body][3:])
             for spin in plan.spins
         )
         for plan in mechanism.legs

@@ -2,7 +2,12 @@
 
 The tree hangs on the base and on the platform body, which is placed by its own pose. The rates of
 the tree are u = [platform twist; joint rates]: the platform's twist [v; w] (a point has only v) at the
-origin of the platform frame in base axes, then the rates of the tree joints in their order.
+origin of the platform frame in base axes, then the rates of the tree joints in their order. Along the tree
+
+    T_child = T_parent X_pre M(q) X_suc^-1,     V_child = V_parent + C u_joint
+
+V = [v0; w] the twist at the base's origin, C its column: [p x a; a] for a turn about the axis a through p,
+[a; 0] for a slide along it. At the base's origin a column is the same for all bodies that the joint moves.
 """
 
 from __future__ import annotations
@@ -67,6 +72,12 @@ class TreeMotion:
         return np.where(self.movers[body], J, 0.0)
 
 
+def rates_of(robot: Robot, joints: Sequence[int]) -> tuple[int, ...]:
+    """Places of the rates of some tree joints in u = [platform twist; joint rates]."""
+    m = robot.platform_nv
+    return tuple(m + k for j in joints for k in range(robot.v_slices[j].start, robot.v_slices[j].stop))
+
+
 def joint_steps(joint: Joint, q: Array) -> list[Step]:
     """Steps of a joint's primitives from its coordinates."""
     steps: list[Step] = []
@@ -113,19 +124,8 @@ def step_motion(primitive: Primitive, step: Step) -> Pose:
     return Pose(np.eye(3), pack(slide))
 
 
-def place_bodies(robot: Robot, platform: Pose, q: Array) -> tuple[Pose, ...]:
-    """Pose of every body in the base: T_child = T_parent X_pre M(q) X_suc^-1 along the tree.
-
-    Args:
-        robot: the robot.
-        platform: pose of the platform body in the base.
-        q: coordinates of the tree joints, shape (nq,).
-    """
-    return tree_motion(robot, platform, q).poses
-
-
 def tree_motion(robot: Robot, platform: Pose, q: Array) -> TreeMotion:
-    """Poses of all bodies and the twists of all rates.
+    """Poses of all bodies and the twists of all rates: T_child = T_parent X_pre M(q) X_suc^-1 along the tree.
 
     Args:
         robot: the robot.
@@ -174,11 +174,11 @@ class TreeVelocity:
 
     Attributes:
         twists: for every body [v0; w].
-        drifts: for every body the derivative of its twist where du/dt = 0.
+        biases: for every body the derivative of its twist where du/dt = 0.
     """
 
     twists: tuple[Array, ...]
-    drifts: tuple[Array, ...]
+    biases: tuple[Array, ...]
 
 
 def cross_motion(a: Array, b: Array) -> Array:
@@ -206,20 +206,20 @@ def tree_velocity(robot: Robot, motion: TreeMotion, u: Array) -> TreeVelocity:
     m = robot.platform_nv
     zero = np.zeros(6)
     platform = motion.columns[:, :m] @ u[:m]
-    drift = zero if m == 3 else np.concatenate([cross(u[:3], u[3:6]), np.zeros(3)])
+    bias = zero if m == 3 else np.concatenate([cross(u[:3], u[3:6]), np.zeros(3)])
     twists: dict[int, Array] = {BASE: zero, PLATFORM: platform}
-    drifts: dict[int, Array] = {BASE: zero, PLATFORM: drift}
+    biases: dict[int, Array] = {BASE: zero, PLATFORM: bias}
     start = m
     for joint in robot.tree_joints:
-        twist, drift = twists[joint.predecessor], drifts[joint.predecessor]
+        twist, bias = twists[joint.predecessor], biases[joint.predecessor]
         for primitive in joint.primitives:
             own = motion.columns[:, start : start + primitive.nv] @ u[start : start + primitive.nv]
-            drift = drift + cross_motion(twist, own)
+            bias = bias + cross_motion(twist, own)
             twist = twist + own
             start += primitive.nv
-        twists[joint.successor], drifts[joint.successor] = twist, drift
+        twists[joint.successor], biases[joint.successor] = twist, bias
     count = range(len(robot.bodies))
-    return TreeVelocity(tuple(twists[k] for k in count), tuple(drifts[k] for k in count))
+    return TreeVelocity(tuple(twists[k] for k in count), tuple(biases[k] for k in count))
 
 
 def _column(pose: Pose, axis: int, turns: bool) -> Array:

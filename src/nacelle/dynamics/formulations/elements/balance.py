@@ -75,7 +75,7 @@ def _agrees(state: State, a: Array) -> bool:
     """Whether elements and tree give the same velocities and accelerations to all bodies."""
     motion = element_motion(state, a)
     bodies = wholes(state, motion, groups(state.robot, state.now.motion.poses, motion))
-    u_dot = state.moving.U @ a + state.moving.drift
+    u_dot = state.moving.U @ a + state.moving.bias
     found, expected = [], []
     for body, pose in enumerate(state.now.motion.poses):
         if body == 0:
@@ -84,7 +84,7 @@ def _agrees(state: State, a: Array) -> bool:
             return False
         movers = state.now.motion.movers[body]
         twist = state.moving.velocity.twists[body]
-        rate = state.moving.velocity.drifts[body] + state.now.motion.columns[:, movers] @ u_dot[movers]
+        rate = state.moving.velocity.biases[body] + state.now.motion.columns[:, movers] @ u_dot[movers]
         point = bodies[body].at(pose.p)
         found.append([point.now, bodies[body].w.now, point.next, bodies[body].w.next])
         expected.append(

@@ -46,7 +46,7 @@ from nacelle.dynamics.formulations.elements.structure import (
 )
 from nacelle.dynamics.state import State
 from nacelle.kinematics.mechanism.mechanism import Mechanism
-from nacelle.kinematics.tree.least_squares import eliminate
+from nacelle.kinematics.tree.least_squares import least_squares
 from nacelle.kinematics.tree.rates import selections
 from nacelle.model.joint import JointKind
 from nacelle.model.leg import PLATFORM
@@ -96,10 +96,10 @@ def element_motion(state: State, a: Array) -> ElementMotion:
         # Rates first, then accelerations: both follow from the same equations.
         rest = np.zeros(mechanism.nw)
         L = _stacked(solver.locks(legs, Rate(np.eye(mechanism.nw), rest, rest)))
-        G = given - dependent @ eliminate(L.M @ dependent, L.M @ given).X
+        G = given - dependent @ least_squares(L.M @ dependent, L.M @ given).X
         now = G @ v
         open_ = _stacked(solver.locks(legs, Rate(np.eye(mechanism.nw), now, rest))).next
-        drift = dependent @ eliminate(L.M @ dependent, open_.reshape(-1, 1)).X[:, 0]
+        drift = dependent @ least_squares(L.M @ dependent, open_.reshape(-1, 1)).X[:, 0]
         w = Rate(G, now, G @ a - drift)
     nacelle = solver.nacelle(w)
     return ElementMotion(legs, nacelle, tuple(solver.leg(leg, nacelle) for leg in legs))

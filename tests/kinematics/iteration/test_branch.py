@@ -11,7 +11,7 @@ import nacelle
 from nacelle.kinematics import functions
 from nacelle.kinematics.flags import Flag
 from nacelle.kinematics.inverse import InverseKinematics
-from nacelle.kinematics.iteration import continuation
+from nacelle.kinematics.iteration import continuation, newton_steps
 from nacelle.kinematics.iteration.branch import branch_of
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.native import native
@@ -109,7 +109,7 @@ def densely(robot: nacelle.Robot, x: np.ndarray, steps: int = 4000) -> InverseKi
     place = mechanism_of(robot).layout.quaternion
     if place is not None:
         path[:, place] /= np.linalg.norm(path[:, place], axis=1, keepdims=True)
-    solver = nacelle.kinematics.native.native_newton(functions.closing_step, robot)
+    solver = nacelle.kinematics.native.native_newton(newton_steps.closing_step, robot)
     y0 = mechanism_of(robot).reference[1]
     return solver.solve(y0, path, tolerance=2e-14, max_iterations=5, follow=True)
 
@@ -146,7 +146,7 @@ def test_signs_change_with_the_branch() -> None:
     other = y.copy()
     other[names.index("arm.ram")] *= -1.0
     other[names.index("arm.pivot")] += np.pi
-    assert np.max(np.abs(functions.closing_step(robot, other, x)["error"])) < 1e-12
+    assert np.max(np.abs(newton_steps.closing_step(robot, other, x)["error"])) < 1e-12
     assert np.min(signs(x, other)) < 0.0
     start = nacelle.inverse_kinematics(robot, x)
     flipped = InverseKinematics(robot, x, other, start.q, start.actuators, start.margins, start.flags)

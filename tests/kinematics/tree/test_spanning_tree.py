@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nacelle.kinematics.tree.spanning_tree import place_bodies, tree_motion
+from nacelle.kinematics.tree.spanning_tree import tree_motion
 from nacelle.model.robot import Robot
 from nacelle.spatial.inertia import inertia_about_com, transform_parameters
 from nacelle.spatial.pose import Pose
@@ -38,7 +38,7 @@ def tree_for(robot: Robot, platform: Pose) -> PinocchioTree:
 def check_poses(robot: Robot, seed: int) -> None:
     platform, q, _, _ = random_state(robot, seed)
     theirs = tree_for(robot, platform).state(platform, q)
-    poses = place_bodies(robot, platform, q)
+    poses = tree_motion(robot, platform, q).poses
     expected = [theirs.pose(k) for k in range(len(robot.bodies))]
     assert_same([pose.R for pose in poses], [pose.rotation for pose in expected], what="rotations")
     assert_same([pose.p for pose in poses], [pose.translation for pose in expected], what="positions")
@@ -95,7 +95,7 @@ class TestLibrary:
         platform, q, _, _ = random_state(robot, 1)
         theirs = tree_for(robot, platform).state(platform, q)
         ours, expected = [], []
-        for k, pose in enumerate(place_bodies(robot, platform, q)):
+        for k, pose in enumerate(tree_motion(robot, platform, q).poses):
             ten = np.array(robot.bodies[k].inertia)
             if ten[0] == 0.0:
                 continue
@@ -133,7 +133,7 @@ def test_inertias_of_random_trees(made: RandomRobot, seed: int) -> None:
     robot = made.robot
     platform, q, _, _ = random_state(robot, seed)
     theirs = tree_for(robot, platform).state(platform, q)
-    poses = place_bodies(robot, platform, q)
+    poses = tree_motion(robot, platform, q).poses
     of_mass = {body.name for body in robot.bodies if body.mass}
     assert of_mass == set(made.inertias)
     for name, drawn in made.inertias.items():

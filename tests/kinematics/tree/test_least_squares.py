@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nacelle.kinematics.tree.least_squares import eliminate
+from nacelle.kinematics.tree.least_squares import least_squares
 from nacelle.spatial.batch import from_samples, to_samples
 from support.compare import assert_same
 
@@ -18,7 +18,7 @@ def test_least_squares(unknowns: int, more: int, columns: int, seed: int) -> Non
     rng = np.random.default_rng(seed)
     M = rng.normal(size=(unknowns + more, unknowns))
     B = rng.normal(size=(unknowns + more, columns))
-    X, left = eliminate(M, B)
+    X, left = least_squares(M, B)
     assert X.shape == (unknowns, columns)
     assert left.shape == B.shape
     if not columns:
@@ -37,7 +37,7 @@ def test_equations_that_can_be_met(unknowns: int, more: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     M = rng.normal(size=(unknowns + more, unknowns)) * 10.0 ** rng.uniform(-4, 0, unknowns)
     expected = rng.normal(size=(unknowns, 3))
-    X, left = eliminate(M, M @ expected)
+    X, left = least_squares(M, M @ expected)
     condition = np.linalg.cond(M)
     assert_same(X, expected, 1e-14 * condition)
     assert np.max(np.abs(left)) < 1e-14 * np.max(np.abs(M @ expected)) * 10
@@ -47,14 +47,14 @@ def test_equations_that_can_be_met(unknowns: int, more: int, seed: int) -> None:
 def test_over_other_scalars(columns: int) -> None:
     rng = np.random.default_rng(3)
     M, B = rng.normal(size=(4, 5, 3)), rng.normal(size=(4, 5, columns))
-    X, left = eliminate(from_samples(M, 2), from_samples(B, 2))
+    X, left = least_squares(from_samples(M, 2), from_samples(B, 2))
     for k in range(4):
-        one = eliminate(M[k], B[k])
+        one = least_squares(M[k], B[k])
         assert_same(to_samples(X)[k], one.X, 1e-14)
         assert_same(to_samples(left)[k], one.left, 1e-13)
     with mpmath.workdps(40):
         high = [np.vectorize(mpmath.mpf, otypes=[object])(A[0]) for A in (M, B)]
-        exact = eliminate(*high)
+        exact = least_squares(*high)
         residual = high[0].T @ (high[1] - high[0] @ exact.X)
         assert max(abs(entry) for entry in residual.ravel()) < mpmath.mpf("1e-37")
-    assert_same(eliminate(M[0], B[0]).X, exact.X.astype(float), 1e-14)
+    assert_same(least_squares(M[0], B[0]).X, exact.X.astype(float), 1e-14)

@@ -12,6 +12,7 @@ import pytest
 
 from nacelle.kinematics import functions
 from nacelle.kinematics.along import along
+from nacelle.kinematics.iteration import newton_steps
 from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
 from nacelle.kinematics.motion import body_motion, joint_motion
 from nacelle.kinematics.tree.configuration import configuration
@@ -237,12 +238,12 @@ def exact_path(mechanism: Mechanism, x: Array, v: Array, a: Array, t: object) ->
     return np.array(result, dtype=object)
 
 
-def exact_poses(robot: Robot, mechanism: Mechanism, x: Array, y: Array) -> tuple[Array, Array]:
+def exact_poses(robot: Robot, x: Array, y: Array) -> tuple[Array, Array]:
     """Poses of all bodies over mpmath; y is iterated to forty digits."""
     y = high(y)
-    for _ in range(4 if mechanism.ny else 0):
-        y = y + functions.closing_step(robot, y, x)["dy"]
-    motion = configuration(robot, mechanism, x, y).motion
+    for _ in range(4 if mechanism_of(robot).ny else 0):
+        y = y + newton_steps.closing_step(robot, y, x)["dy"]
+    motion = configuration(robot, x, y).motion
     return np.stack([high_matrix(p.R) for p in motion.poses]), np.stack(
         [high_matrix(p.p) for p in motion.poses]
     )
@@ -273,7 +274,7 @@ def test_against_forty_digits(name: str) -> None:
     with mpmath.workdps(50):
         h = mpmath.mpf("1e-14")
         paths = [exact_path(mechanism, x[0], v[0], a[0], t) for t in (-h, mpmath.mpf(0), h)]
-        states = [exact_poses(robot, mechanism, path, y[0]) for path in paths]
+        states = [exact_poses(robot, path, y[0]) for path in paths]
         # Places of the material points at the three times.
         before, here, after = (
             np.stack(

@@ -10,7 +10,9 @@ from nacelle.kinematics import functions
 from nacelle.kinematics.flags import Flag
 from nacelle.kinematics.forward import spheres as sphere
 from nacelle.kinematics.forward.forward import forward_kinematics
+from nacelle.kinematics.forward.spheres import sphere_forward
 from nacelle.kinematics.inverse import inverse_kinematics
+from nacelle.kinematics.iteration import newton_steps
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.pose_input import reference_pose
 from nacelle.model.robot import Robot
@@ -101,7 +103,7 @@ def test_follow_a_path(name: str) -> None:
 def newton_over_batches(robot: Robot, q: Array, x: Array, steps: int = 8) -> tuple[Array, Array]:
     errors = []
     for _ in range(steps):
-        step = run_uncompiled(functions.forward_step, robot, x, q)
+        step = run_uncompiled(newton_steps.forward_step, robot, x, q)
         errors.append(step["error"].copy())
         x = x + step["dy"]
     return x, np.stack(errors)
@@ -150,9 +152,9 @@ def test_random_legs_as_a_whole(name: str) -> None:
     )
     y = np.broadcast_to(start, (3, start.size))
     for _ in range(8):
-        step = run_uncompiled(functions.assembling_step, robot, y, there["active"])
+        step = run_uncompiled(newton_steps.assembling_step, robot, y, there["active"])
         y = y + step["dy"]
-    assert np.max(run_uncompiled(functions.assembling_step, robot, y, there["active"])["error"]) < 1e-13
+    assert np.max(run_uncompiled(newton_steps.assembling_step, robot, y, there["active"])["error"]) < 1e-13
     assert_same(y[:, :3], poses["p"][:, 1], 1e-11)
     quat = quat_from_matrices(poses["R"][:, 1])
     assert np.max(np.abs(np.abs(np.sum(y[:, 3:7] * quat, axis=1)) - 1.0)) < 1e-12
@@ -183,7 +185,7 @@ def test_spheres_of_random_legs(name: str) -> None:
     assert sphere.applies(mechanism_of(robot))
     x = poses_around(robot, 7, seed=4)
     q = run_uncompiled(functions.actuator_positions, robot, x, np.zeros((7, 0)))["q"]
-    found = run_uncompiled(functions.sphere_forward, robot, q)
+    found = run_uncompiled(sphere_forward, robot, q)
     assert np.all(found["gate"] > 0.0)
     assert_same(found["x"], x, tolerance(robot, x))
 
@@ -196,7 +198,7 @@ def test_no_such_pose() -> None:
     q0 = inverse_kinematics(robot, reference_pose(robot)).actuators
     q = np.array([q0, [np.pi, 0.0], [np.nan, 0.0]])
     found = forward_kinematics(robot, q)
-    gate = run_uncompiled(functions.sphere_forward, robot, q)["gate"]
+    gate = run_uncompiled(sphere_forward, robot, q)["gate"]
     assert gate[0] > 0.0 > gate[1]
     assert list(found.flags) == [0, Flag.UNREACHABLE, Flag.INVALID]
     assert list(found.ok) == [True, False, False]

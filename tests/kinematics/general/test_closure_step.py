@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.kinematics import functions
 from nacelle.kinematics.general.closure_step import finds_step
 from nacelle.kinematics.general.plan import plan_of
+from nacelle.kinematics.iteration import newton_steps
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.robot import Robot
 from support import inner_loops
@@ -58,12 +58,12 @@ def test_step(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
         x = x0 + h * way
         if mechanism.layout.quaternion is not None:
             x[mechanism.layout.quaternion] /= np.linalg.norm(x[mechanism.layout.quaternion])
-        step = functions.closing_step(robot, y0, x)
-        after = functions.closing_step(robot, y0 + np.asarray(step["dy"], dtype=float), x)
+        step = newton_steps.closing_step(robot, y0, x)
+        after = newton_steps.closing_step(robot, y0 + np.asarray(step["dy"], dtype=float), x)
         left.append(float(after["error"]) / float(step["error"]))
         with monkeypatch.context() as patched:
-            patched.setattr(functions, "finds_step", lambda *_: False)
-            dense = functions.closing_step(robot, y0, x)
+            patched.setattr(newton_steps, "finds_step", lambda *_: False)
+            dense = newton_steps.closing_step(robot, y0, x)
         size = np.max(np.abs(np.asarray(dense["dy"], dtype=float)))
         off = np.abs(np.asarray(step["dy"] - dense["dy"], dtype=float))
         apart.append(np.max(off[determined(robot)], initial=0.0) / size)

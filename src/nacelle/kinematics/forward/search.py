@@ -1,0 +1,332 @@
+"""The search for a pose at given actuator coordinates, by continuation with Newton's iteration.
+
+On the pose alone where the inverse kinematics is in closed form (`PoseSearch`), on pose and joints together
+for the others (`JointSearch`). From the reference pose, or a guess, the actuators go to their coordinates in
+a straight line; where that path is blocked by a singularity, from the nearest points of a roadmap; at last by
+plain iteration from many starts, whose solutions may be on another branch.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from nacelle.kinematics import functions
+from nacelle.kinematics.flags import Flag
+from nacelle.kinematics.forward.actuator_path import actuator_units, between, unwound, unwound_path
+from nacelle.kinematics.inverse import inverse_kinematics
+from nacelle.kinematics.iteration import newton_steps
+from nacelle.kinematics.iteration.branch import branch_of
+from nacelle.kinematics.iteration.continuation import (
+    CLOSED,
+    Equations,
+    Roadmap,
+    continued,
+    polished,
+    roadmap,
+    sure_run,
+)
+from nacelle.kinematics.iteration.unknowns import pose_units
+from nacelle.kinematics.jacobian import NEAR, conditioning, scaled_inverse
+from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
+from nacelle.kinematics.native import native, native_newton
+from nacelle.model.joint import Primitive
+from nacelle.model.robot import Robot
+from nacelle.spatial.pose import Pose
+from nacelle.spatial.rotation_path import quat_exp, quat_from_matrices, quat_multiply, rotation_matrices
+from nacelle.spatial.scalar import Array
+
+_ITERATIONS = 40
+# The longest step of plain iteration, in robot sizes and radians together.
+_LONGEST = 0.5
+# Points of the roadmap, how far around the reference they are sought (robot sizes, rad), and from how many of
+# them a sample is sought.
+_GOALS, _FAR, _TURN, _NEAREST = 96, 0.6, 1.6, 3
+# Starts of the search for all assemblies, and how many of them are tried where any solution will do.
+_STARTS, _TRIES = 256, 24
+
+
+def search_of(mechanism: Mechanism) -> PoseSearch:
+    """The search that a robot needs."""
+    return PoseSearch(mechanism) if mechanism.closed_form else JointSearch(mechanism)
+
+
+class Samples(NamedTuple):
+    """Samples that are searched for, written as they are found.
+
+    Attributes:
+        q: coordinates of the actuators (N, actuators).
+        u: unknowns (N, unknowns); NaN where none were found.
+        steps: numbers of Newton's steps (N,).
+        flags: `UNREACHABLE` until a sample is found (N,).
+    """
+
+    q: Array
+    u: Array
+    steps: Array
+    flags: Array
+
+    def part(self, place: int) -> Samples:
+        """One of them."""
+        return Samples(*(array[place : place + 1] for array in self))
+
+    @property
+    def missing(self) -> Array:
+        """Whether they are still to be found (N,)."""
+        return np.asarray((self.flags & int(Flag.UNREACHABLE)) != 0)
+
+
+class PoseSearch:
+    """The search on the pose alone, for robots in closed form."""
+
+    def __init__(self, mechanism: Mechanism) -> None:
+        self.mechanism = mechanism
+        self.solver = native_newton(newton_steps.forward_step, mechanism.robot)
+        self.equations = Equations(self.solver, self._conditioning, pose_units(mechanism))
+
+    # ---- unknowns and poses
+
+    def start(self, x: Array) -> Array:
+        """Unknowns at poses."""
+        return x
+
+    def poses(self, u: Array) -> tuple[Array, Array]:
+        """Reduced poses x, and what iteration finds there y, of unknowns."""
+        x = u.copy()
+        place = self.mechanism.layout.quaternion
+        if place is not None and len(x):
+            x[:, place] /= np.linalg.norm(x[:, place], axis=1, keepdims=True)
+        return x, np.zeros((len(x), 0))
+
+    def reference(self) -> Array:
+        """Unknowns at the reference pose."""
+        return np.asarray(self.mechanism.reference[0])
+
+    @property
+    def quaternion(self) -> slice | None:
+        """Place of the platform's quaternion among the unknowns."""
+        return self.mechanism.layout.quaternion
+
+    # ---- the search
+
+    def find(self, q: Array, starts: Array | None, follow: bool) -> tuple[Array, Array, Array]:
+        """Poses (N, nx), numbers of Newton's steps and flags at actuator coordinates (N, actuators)."""
+        x = np.full((len(q), self.mechanism.layout.nx), np.nan)
+        u = np.full((len(q), self.reference().size), np.nan)
+        samples = Samples(q, u, np.zeros(len(q), dtype=np.int64), np.full(len(q), int(Flag.UNREACHABLE)))
+        if len(q):
+            (self._along if follow else self._each)(samples, starts)
+            good = np.flatnonzero(~samples.missing)
+            x[good], y = self.poses(polished(self.equations, u[good], q[good]))
+            samples.flags[good] |= self._pose_flags(x[good], y)
+        return x, samples.steps, samples.flags
+
+    def _each(self, samples: Samples, starts: Array | None) -> None:
+        """Every sample for itself: in a straight line, by the roadmap, by plain iteration."""
+        robot, q = self.mechanism.robot, samples.q
+        every = np.arange(len(q))
+        first = np.broadcast_to(self.reference(), samples.u.shape) if starts is None else self.start(starts)
+        if starts is None and q.shape[1] == robot.motion.n:
+            left = self._connect(samples, every, np.broadcast_to(self.reference_actuators(), q.shape), first)
+        else:
+            # From a guess the way is short; and between coordinates of redundant actuators that fit
+            # there is no straight way on which all of them do.
+            left = self._iterate(samples, every, first, 0)
+        if not left.size:
+            return
+        road = _roadmap(robot)
+        nearest = road.nearest(q[left], actuator_units(robot), _NEAREST)
+        for k in range(nearest.shape[1]):
+            still = samples.missing[left]
+            hub = nearest[still, k]
+            self._connect(samples, left[still], road.p[hub], road.y[hub])
+        for start in (
+            first[left],
+            *(road.y[nearest[:, k]] for k in range(nearest.shape[1])),
+            *(np.broadcast_to(start, first[left].shape) for start in starts_of(robot)[:_TRIES]),
+        ):
+            still = samples.missing[left]
+            self._iterate(samples, left[still], start[still], int(Flag.OTHER_BRANCH))
+
+    def _along(self, samples: Samples, starts: Array | None) -> None:
+        """Samples as a path: each continued from the one before."""
+        first = None if starts is None else starts[:1]
+        q = unwound_path(self.mechanism.robot, samples.q, self.reference_actuators())
+        samples = samples._replace(q=q)
+        u, steps, flags = samples.u, samples.steps, samples.flags
+        place, last = 0, -1
+        while place < len(q):
+            if last < 0:
+                self._each(samples.part(place), first)
+            else:
+                run = sure_run(self.equations, q[last], u[last], q[place:], between)
+                u[place : place + len(run.y)] = run.y
+                steps[place : place + len(run.y)] += run.iterations
+                flags[place : place + len(run.y)] = flags[last]
+                place += len(run.y)
+                last = place - 1
+                if place == len(q):
+                    break
+                before, here = samples.part(last), np.array([place])
+                self._connect(samples, here, before.q, before.u)
+                if samples.missing[place]:
+                    self._iterate(samples, here, before.u, int(Flag.OTHER_BRANCH))
+            if not samples.missing[place]:
+                last = place
+            place += 1
+
+    def _connect(self, samples: Samples, left: Array, q0: Array, u0: Array) -> Array:
+        """Continue from solutions (q0, u0) to the samples `left`; give those that were not reached."""
+        if not left.size:
+            return left
+        goal = unwound(self.mechanism.robot, samples.q[left], q0)
+        path = continued(self.equations, u0, lambda which, t: between(q0[which], goal[which], t))
+        samples.steps[left] += path.iterations
+        done = left[path.reached]
+        samples.u[done], samples.flags[done] = path.y[path.reached], 0
+        return left[~path.reached]
+
+    def _iterate(self, samples: Samples, left: Array, u0: Array, flag: int) -> Array:
+        """Plain iteration from u0 for the samples `left`, flagged so; give those that were not solved."""
+        if not left.size:
+            return left
+        solution = self.solver.solve(
+            np.ascontiguousarray(u0),
+            samples.q[left],
+            tolerance=CLOSED,
+            max_iterations=_ITERATIONS,
+            max_step=_LONGEST * max(self.mechanism.robot.size, 1.0),
+        )
+        samples.steps[left] += solution.iterations
+        done = solution.status == 0
+        samples.u[left[done]], samples.flags[left[done]] = solution.y[done], flag
+        remaining: Array = left[~done]
+        return remaining
+
+    # ---- signs
+
+    def _conditioning(self, q: Array, u: Array) -> Array:
+        """The conditioning of the scaled J_r^-1 and those of the legs (N, 1 + margins)."""
+        robot = self.mechanism.robot
+        outputs = native(functions.inverse_jacobian, robot)(*self.poses(u))
+        with np.errstate(invalid="ignore"):
+            parallel = conditioning(scaled_inverse(robot, outputs["J"]))
+            squares = outputs["gates"]
+            if not self.mechanism.closed_form:
+                squares = native(functions.distances, robot)(*self.poses(u))
+            return np.concatenate([parallel[:, None], np.sqrt(squares)], axis=1)
+
+    def reference_actuators(self) -> Array:
+        """Coordinates of the actuators in the reference pose."""
+        x, y = self.mechanism.reference
+        return np.asarray(native(functions.actuator_positions, self.mechanism.robot)(x, y)["q"])
+
+    def signs(self, x: Array, y: Array) -> tuple[Array, Array]:
+        """Signs (N, 1 + branches) against the reference, and the conditioning of the scaled J_r^-1 (N,)."""
+        robot = self.mechanism.robot
+        J = scaled_inverse(robot, native(functions.inverse_jacobian, robot)(x, y)["J"])
+        parallel = np.zeros(len(x))
+        if J.shape[-1] == J.shape[-2] and len(x):
+            x0, y0 = self.mechanism.reference
+            at = scaled_inverse(robot, native(functions.inverse_jacobian, robot)(x0, y0)["J"])
+            with np.errstate(invalid="ignore"):
+                at_reference = np.sign(np.linalg.det(at))
+                parallel = np.asarray(np.sign(np.linalg.det(np.nan_to_num(J))) * at_reference)
+        legs = np.zeros((len(x), 0))
+        if branch_of(robot).size and len(x):
+            legs = np.sign(native(functions.branch_signs, robot)(x, y))
+        return np.concatenate([parallel[:, None], legs], axis=1), conditioning(J)
+
+    def _pose_flags(self, x: Array, y: Array) -> Array:
+        """Flags of solutions: another branch by their signs, the nearness of a parallel singularity."""
+        signs, figure = self.signs(x, y)
+        with np.errstate(invalid="ignore"):
+            other = np.any(signs < 0.0, axis=1)
+            near = figure < NEAR
+        return np.asarray(
+            np.where(other, int(Flag.OTHER_BRANCH), 0) | np.where(near, int(Flag.NEAR_SINGULAR), 0)
+        )
+
+
+class JointSearch(PoseSearch):
+    """The search on the platform's pose and all joints."""
+
+    def __init__(self, mechanism: Mechanism) -> None:
+        self.mechanism = mechanism
+        robot = mechanism.robot
+        self.solver = native_newton(newton_steps.assembling_step, robot)
+        self.size = 3 if robot.platform_nv == 3 else 7
+        units = [robot.size] * 3 + [1.0] * (self.size - 3)
+        for joint in robot.tree_joints:
+            for primitive in joint.primitives:
+                is_length = not (primitive is Primitive.BALL or primitive.turns)
+                units += [robot.size if is_length else 1.0] * primitive.nq
+        self.equations = Equations(self.solver, self._conditioning, np.array(units))
+
+    def start(self, x: Array) -> Array:
+        """Unknowns at poses: all joints there."""
+        solution = inverse_kinematics(self.mechanism.robot, x, limits=False)
+        platform = solution.bodies
+        return self._unknowns(platform.R[:, 1], platform.p[:, 1], solution.q)
+
+    def reference(self) -> Array:
+        """Unknowns at the reference pose."""
+        assembly = self.mechanism.assembly
+        return self._unknowns(assembly.platform.R, assembly.platform.p, assembly.q)
+
+    @property
+    def quaternion(self) -> slice | None:
+        """Place of the platform's quaternion among the unknowns."""
+        return slice(3, 7) if self.size == 7 else None
+
+    def _unknowns(self, R: Array, p: Array, q: Array) -> Array:
+        parts = [p, q] if self.size == 3 else [p, quat_from_matrices(R), q]
+        return np.concatenate(parts, axis=-1)
+
+    def poses(self, u: Array) -> tuple[Array, Array]:
+        """Reduced poses x, and what iteration finds there y, of unknowns."""
+        mechanism = self.mechanism
+        R = np.eye(3)
+        if self.size == 7:
+            R = rotation_matrices(u[:, 3:7] / np.linalg.norm(u[:, 3:7], axis=1, keepdims=True))
+        x, dependent = mechanism.chart.coordinates(Pose(R, u[:, :3]))
+        for name in mechanism.robot.motion.joint_names:
+            place = self.size + mechanism.robot.q_slices[mechanism.robot.joint(name)].start
+            x[:, mechanism.layout.x_index(name)] = u[:, place]
+        return x, mechanism.unknowns(dependent, u[:, self.size :])
+
+
+@lru_cache(maxsize=16)
+def _roadmap(robot: Robot) -> Roadmap:
+    """Coordinates of actuators and solutions that are connected with the reference."""
+    search = search_of(mechanism_of(robot))
+    q0 = search.reference_actuators()
+    rng = np.random.default_rng(0)
+    reach = np.where(actuator_units(robot) == 1.0, _TURN, _FAR * robot.size)
+    far = np.sqrt(rng.uniform(0.02, 1.0, (_GOALS, 1)))
+    goals = q0 + far * rng.uniform(-1.0, 1.0, (_GOALS, q0.size)) * reach
+    return roadmap(search.equations, (q0, search.reference()), goals, between)
+
+
+@lru_cache(maxsize=16)
+def starts_of(robot: Robot) -> Array:
+    """Seeded starts of the search for all assemblies, all around, where legs in closed form reach."""
+    mechanism = mechanism_of(robot)
+    search = search_of(mechanism)
+    u0 = search.reference()
+    rng = np.random.default_rng(0)
+    wide = np.where(search.equations.units == 1.0, np.pi, 1.5 * robot.size)
+    many = 32 * _STARTS if mechanism.closed_form else _STARTS
+    starts = u0 + rng.uniform(-1.0, 1.0, (many, u0.size)) * wide
+    place = search.quaternion
+    if place is not None:
+        turns = quat_exp(rng.uniform(-1.0, 1.0, (many, 3)) * np.pi)
+        starts[:, place] = quat_multiply(turns, u0[place])
+    starts[0] = u0
+    if mechanism.closed_form:
+        gates = native(functions.actuator_positions, robot)(starts, np.zeros((many, 0)))["gates"]
+        with np.errstate(invalid="ignore"):
+            starts = starts[np.all(gates > 0.0, axis=1)]
+    return np.ascontiguousarray(starts[:_STARTS])

@@ -1,0 +1,206 @@
+"""Serial legs in closed form: a chain of turns, slides and balls whose end is put on a point W.
+
+    W = X_0 M_1(q_1) X_1 ... M_k(q_k) X_k
+
+M are turns about or slides along z (R, P) and balls (S), X constant frames. Each form is a short sequence of
+subproblems (`nacelle.kinematics.legs.subproblem`), each with a root to choose:
+
+    elbow-*     the driven joint brings the elbow to the rod's length from W; then the rod is aimed at W
+    *-slide     the slide gives the distance from the foot to W; then the strut is aimed at W
+    pair-turn   the heights along the second axis give the first turn, the distance to W the third
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from nacelle.kinematics.legs.chain import Chain
+from nacelle.kinematics.legs.subproblem import (
+    angle_equation,
+    ball_aim,
+    circle_to_point,
+    line_to_point,
+    stretch,
+    turn_back,
+    turn_onto,
+    turn_vector,
+    two_turns,
+)
+from nacelle.kinematics.tree.spanning_tree import Step, Turn
+from nacelle.spatial.pose import Pose
+from nacelle.spatial.scalar import Array, Scalar, divide, dot, pack, plus, product
+from nacelle.spatial.short_rotation import rotation_cost, shortest
+
+
+class Roots:
+    """Signs that are left, gates that were met, and the references of balls.
+
+    Beside the gates of roots, which are squared sines, the squares of lever arms count, over that of the
+    leg's or, beside slides, of the robot's size: an axis through the leg's end does not move it.
+    """
+
+    def __init__(self, signs: Sequence[int], balls: Mapping[int, tuple[float, ...]], size: float) -> None:
+        self._signs = iter(signs)
+        self._balls = balls
+        self.size = size
+        self.gates: list[Scalar] = []
+
+    def sign(self) -> int:
+        """Which root is taken next, 1 or -1."""
+        return next(self._signs)
+
+    def ball(self, joint: int) -> Array:
+        """The reference orientation of a ball joint, quat_xyzw."""
+        return np.array(self._balls[joint])
+
+    def take(self, found: tuple[Scalar, Scalar]) -> Scalar:
+        """Note the gate of a solution and give its value."""
+        self.gates.append(found[1])
+        return found[0]
+
+    def lever(self, square: Scalar, size2: Scalar) -> None:
+        """Note the square of a lever arm, and of the size that it counts in, m^2."""
+        self.gates.append(divide(square, size2))
+
+
+class EndPoint(NamedTuple):
+    """The point of the nacelle where a leg ends, in the base: p + offset, with a constant offset if any."""
+
+    p: Array
+    offset: Array | None
+
+    def seen(self, frame: Pose) -> Array:
+        """The point seen from a frame."""
+        whole = self.p if self.offset is None else plus(self.p, self.offset)
+        return np.asarray(product(frame.R.T, plus(whole, -frame.p)))
+
+    def from_arm(self, frame: Pose) -> Array:
+        """The same; where offset and frame are constants they make one."""
+        if self.offset is None or frame.R.dtype == object or frame.p.dtype == object:
+            return self.seen(frame)
+        return np.asarray(plus(product(frame.R.T, self.p), product(frame.R.T, plus(self.offset, -frame.p))))
+
+
+def _short_axes(R: Array) -> Array | None:
+    """The cheapest constant axes with the same third one; None where numbers are not known."""
+    try:
+        return shortest(R, 2)
+    except TypeError:
+        return None
+
+
+def elbow(
+    letter: str, X: Pose, e: Array, W: EndPoint, length2: Scalar, roots: Roots
+) -> tuple[Step, Pose, Array]:
+    """Solve the driven joint of an elbow e: its step, the frame behind it, and W from e seen from there."""
+    sign = roots.sign()
+    if letter == "R":
+        # In axes that need not turn about the joint's own to be those of the base.
+        axes = _short_axes(X.R)
+        ahead = None
+        if axes is not None and rotation_cost(X.R) > rotation_cost(axes):
+            own = product(axes.T, X.R)
+            ahead = Turn(own[0, 0], own[1, 0])
+        else:
+            axes = X.R
+        step, gate, rod = circle_to_point(e, W.from_arm(Pose(axes, X.p)), length2, sign, ahead)
+    else:
+        step, gate, rod = line_to_point(e, W.from_arm(X), length2, sign)
+    roots.gates.append(gate)
+    return step, X @ motion_of(step), rod
+
+
+def motion_of(step: Step) -> Pose:
+    """Motion of a turn about or a slide along z."""
+    if isinstance(step, Turn):
+        c, s = step
+        return Pose(pack([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]]), np.zeros(3))
+    return Pose(np.eye(3), pack([0.0, 0.0, step]))
+
+
+def _elbow_pair(chain: Chain, W: EndPoint, roots: Roots) -> list[Step]:
+    X0, X1, X2, X3 = chain.X
+    step, _, rod = elbow(chain.letters[0], X0, X1.p, W, dot(X3.p, X3.p), roots)
+    first, second, gate = two_turns(X2.R, X3.p, product(X1.R.T, rod), roots.sign())
+    roots.gates.append(gate)
+    return [step, first, second]
+
+
+def _elbow_ball(chain: Chain, W: EndPoint, roots: Roots) -> list[Step]:
+    X0, X1, X2 = chain.X
+    step, _, rod = elbow(chain.letters[0], X0, X1.p, W, dot(X2.p, X2.p), roots)
+    return [step, ball_aim(X2.p, product(X1.R.T, rod), roots.ball(chain.owners[1]))]
+
+
+def _elbow_turn(chain: Chain, W: EndPoint, roots: Roots) -> list[Step]:
+    X0, X1, X2 = chain.X
+    step, _, rod = elbow(chain.letters[0], X0, X1.p, W, dot(X2.p, X2.p), roots)
+    return [step, turn_onto(X2.p, product(X1.R.T, rod))]
+
+
+def _pair_slide(chain: Chain, W: EndPoint, roots: Roots) -> list[Step]:
+    X0, X1, X2, X3 = chain.X
+    u = W.seen(X0)
+    o, z = plus(X2.p, product(X2.R, X3.p)), X2.R[:, 2]
+    square = dot(u, u)
+    length = roots.take(stretch(o, z, square, roots.sign()))
+    roots.lever(square, roots.size**2)
+    first, second, gate = two_turns(X1.R, o + length * z, u, roots.sign())
+    roots.gates.append(gate)
+    return [first, second, length]
+
+
+def _ball_slide(chain: Chain, W: EndPoint, roots: Roots) -> list[Step]:
+    X0, X1, X2 = chain.X
+    u = W.seen(X0)
+    o, z = plus(X1.p, product(X1.R, X2.p)), X1.R[:, 2]
+    square = dot(u, u)
+    length = roots.take(stretch(o, z, square, roots.sign()))
+    roots.lever(square, roots.size**2)
+    return [ball_aim(o + length * z, u, roots.ball(chain.owners[0])), length]
+
+
+def _turn_slide(chain: Chain, W: EndPoint, roots: Roots) -> list[Step]:
+    X0, X1, X2 = chain.X
+    flat = np.array([1.0, 1.0, 0.0])
+    u, o, z = W.seen(X0) * flat, plus(X1.p, product(X1.R, X2.p)) * flat, X1.R[:, 2] * flat
+    square = dot(u, u)
+    length = roots.take(stretch(o, z, square, roots.sign()))
+    roots.lever(square, roots.size**2)
+    return [turn_onto(o + length * z, u), length]
+
+
+def _pair_turn(chain: Chain, W: EndPoint, roots: Roots) -> list[Step]:
+    X0, X1, X2, X3 = chain.X
+    u, n = W.seen(X0), X1.R[:, 2]
+    across = X2.p[2] + X2.R[2, 2] * X3.p[2]
+    first = roots.take(
+        angle_equation(
+            n[0] * u[0] + n[1] * u[1], n[0] * u[1] - n[1] * u[0], across - n[2] * u[2], roots.sign()
+        )
+    )
+    u2 = product(X1.R.T, turn_back(first, u))
+    h, g = product(X2.R.T, X2.p), X3.p
+    h2, g2 = h[0] * h[0] + h[1] * h[1], g[0] * g[0] + g[1] * g[1]
+    square = u2[0] * u2[0] + u2[1] * u2[1]
+    roots.lever(u[0] * u[0] + u[1] * u[1], h2 + g2)
+    roots.lever(square, h2 + g2)
+    flat = square - h2 - g2
+    third = roots.take(
+        angle_equation(h[0] * g[0] + h[1] * g[1], h[1] * g[0] - h[0] * g[1], 0.5 * flat, roots.sign())
+    )
+    return [first, turn_onto(X2.p + product(X2.R, turn_vector(third, g)), u2), third]
+
+
+SOLVED = {
+    "elbow-pair": _elbow_pair,
+    "elbow-ball": _elbow_ball,
+    "elbow-turn": _elbow_turn,
+    "pair-slide": _pair_slide,
+    "ball-slide": _ball_slide,
+    "turn-slide": _turn_slide,
+    "pair-turn": _pair_turn,
+}

@@ -1,0 +1,96 @@
+"""Idle motions: those that leave the nacelle at rest, and the bodies that spin in them.
+
+With u the joint rates of a leg and J their columns in the Jacobian of the closures, its idle motions are the
+null space of J. One that moves a body (or several as one) by a twist [v; w] with v . w = 0 is a spin about
+the line along w through w x v / |w|^2.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from nacelle.kinematics.mechanism.assembly import rate_scale
+from nacelle.kinematics.mechanism.rank import null_space
+from nacelle.kinematics.tree.spanning_tree import TreeMotion, rates_of
+from nacelle.model.leg import Leg
+from nacelle.model.robot import Robot
+from nacelle.spatial.scalar import Array, norm, product
+
+# Entries of a spin's axis below this are rounding of the null space that it is read from.
+_AXIS = 1e-12
+
+
+@dataclass(frozen=True)
+class Spin:
+    """A body that spins idly: the axis and a point of it in the frame of the body."""
+
+    body: int
+    axis: tuple[float, ...]
+    point: tuple[float, ...]
+
+
+def idle_count(J: Array, top: Array) -> int:
+    """Number of motions with the nacelle at rest."""
+    joints = np.delete(np.arange(J.shape[1]), top)
+    return int(null_space(J[:, joints]).shape[1]) if joints.size else 0
+
+
+def idle_motions(robot: Robot, J: Array, motion: TreeMotion) -> tuple[tuple[str, ...], tuple[Spin, ...]]:
+    """Name the idle motions leg by leg: bodies that spin alone or together, then what is left."""
+    words: list[str] = []
+    spinning: list[Spin] = []
+    for leg in robot.legs:
+        columns = list(rates_of(robot, leg.joints))
+        idle = null_space(J[:, columns]).shape[1] if columns else 0
+        for group in _spin_groups(robot, leg) if idle else ():
+            spins = _spins(robot, J, motion, group)
+            if spins:
+                names = ", ".join(robot.bodies[spin.body].name for spin in spins)
+                verb = "spins about its own axis" if len(spins) == 1 else "spin together about their axis"
+                words.append(f"{names} {verb}")
+                spinning += spins
+                idle -= 1
+        if idle > 0:
+            words.append(f"{idle} motion{'s' if idle > 1 else ''} inside leg {leg.name}")
+    return tuple(words), tuple(spinning)
+
+
+def _spin_groups(robot: Robot, leg: Leg) -> list[list[int]]:
+    """Bodies that may spin: single ones without others on them, or the whole of an unbranched leg."""
+    carriers = {robot.joints[j].predecessor for j in leg.joints}
+    single = [[body] for body in leg.bodies if body not in carriers]
+    chain = len(single) == 1 and len(leg.bodies) > 1
+    return [list(leg.bodies)] if chain else single
+
+
+def _spins(robot: Robot, J: Array, motion: TreeMotion, bodies: list[int]) -> list[Spin]:
+    """Spins of bodies while all others stand still; empty if the motion is not one spin about one line."""
+    joints = [j for j, joint in enumerate(robot.tree_joints) if joint.successor in bodies]
+    own = list(rates_of(robot, joints))
+    alone = null_space(J[:, own]) if own else np.zeros((0, 0))
+    if alone.shape[1] != 1:
+        return []
+    rates = np.zeros(motion.columns.shape[1])
+    rates[own] = alone[:, 0] * rate_scale(robot)[own]
+    twists = {b: motion.columns @ np.where(motion.movers[b], rates, 0.0) for b in bodies}
+    moving = [b for b in bodies if np.linalg.norm(twists[b][3:]) > 1e-9]
+    if not moving:
+        return []
+    v0, w = twists[moving[0]][:3], twists[moving[0]][3:]
+    size = float(np.linalg.norm(w))
+    same = all(np.linalg.norm(twists[b] - twists[moving[0]]) < 1e-7 * size for b in moving)
+    still = all(np.linalg.norm(twists[b]) < 1e-7 * size for b in bodies if b not in moving)
+    if not same or not still or abs(float(v0 @ w)) > 1e-7 * size * size * robot.size:
+        return []
+    point = np.cross(w, v0) / size**2
+    spins = []
+    for b in moving:
+        pose = motion.poses[b]
+        # An entry that is zero but for the rounding of the null space is zero.
+        axis, place = product(pose.R.T, w / size), product(pose.R.T, point - pose.p)
+        axis = np.where(np.abs(axis) < _AXIS, 0.0, axis)
+        axis = axis / norm(axis)
+        spins.append(Spin(b, tuple(float(c) for c in axis), tuple(float(c) for c in place)))
+    return spins

@@ -1,0 +1,35 @@
+"""Ranks, null spaces and ranges of scaled matrices of floats, by their singular values."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nacelle.spatial.scalar import Array
+
+# Singular values below this part of the largest count as zero: closures hold to 1e-15, so true zeros
+# come out below 1e-13, and a generic pose keeps the others well above.
+RANK_TOLERANCE = 1e-8
+# Scaled matrices have entries of order one; a matrix below this is nothing but rounding.
+_UNIT = 1e-3
+
+
+def null_space(matrix: Array) -> Array:
+    """Orthonormal basis of the null space of a scaled matrix, as columns."""
+    if matrix.shape[0] == 0 or matrix.shape[1] == 0:
+        return np.eye(matrix.shape[1])
+    _, s, Vt = np.linalg.svd(matrix)
+    rank = int(np.sum(s > RANK_TOLERANCE * max(float(s[0]), _UNIT)))
+    return np.asarray(Vt[rank:].T)
+
+
+def rank_of(matrix: Array) -> int:
+    """Rank of a scaled matrix."""
+    return int(matrix.shape[1] - null_space(matrix).shape[1])
+
+
+def range_of(matrix: Array) -> Array:
+    """Orthonormal basis of the range of a matrix, as columns."""
+    if matrix.shape[1] == 0:
+        return np.zeros((matrix.shape[0], 0))
+    U, s, _ = np.linalg.svd(matrix, full_matrices=False)
+    return np.asarray(U[:, s > RANK_TOLERANCE * max(float(s[0]), _UNIT)])
