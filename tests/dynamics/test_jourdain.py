@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from dynamics.test_legs import ALL, any_robot, cases, chain_of_all_joints, everywhere, general, motions
-from nacelle.dynamics.demand import Settings
 from nacelle.dynamics.formulations import jourdain, tree
+from nacelle.dynamics.formulations.choice import FORMULATIONS
 from nacelle.dynamics.inverse import inverse_dynamics
+from nacelle.dynamics.settings import Settings
 from nacelle.dynamics.state import state_at
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.tree.spanning_tree import point_acceleration
@@ -23,7 +24,7 @@ from support.forty_digits import AGREE, DIGITS, largest_difference, precise, pre
 
 def test_every_robot_is_served() -> None:
     for name in ALL:
-        assert jourdain.applies(mechanism_of(any_robot(name))) == "", name
+        assert FORMULATIONS["jourdain"].reason_not(mechanism_of(any_robot(name))) == "", name
 
 
 @pytest.mark.parametrize("name", ALL)

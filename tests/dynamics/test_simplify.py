@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.dynamics.demand import Settings
+from nacelle.dynamics.settings import Settings
 from nacelle.dynamics.simplify import (
     actuator_forces,
     lumped,

@@ -28,9 +28,9 @@ import numpy as np
 
 from nacelle.compile import make_program
 from nacelle.dynamics.actuators import balance
-from nacelle.dynamics.demand import Settings
 from nacelle.dynamics.formulations.bodies import mass_matrix
-from nacelle.dynamics.formulations.choice import generalised_force
+from nacelle.dynamics.formulations.tree import generalised_force
+from nacelle.dynamics.settings import Settings
 from nacelle.dynamics.state import state_at
 from nacelle.kinematics.actuation import actuator_rows
 from nacelle.kinematics.functions import closing_step
@@ -60,7 +60,7 @@ def tree(
 ) -> dict[str, Array]:
     """The five functions by the equivalent tree, M dv/dt + h = A^T tau."""
     state = state_at(robot, x, y, v)
-    h = generalised_force("tree", state, np.zeros(robot.motion.n), Settings(friction))
+    h = generalised_force(state, np.zeros(robot.motion.n), Settings(friction))
     M = mass_matrix(state)
     A = actuator_rows(robot, state.now.motion) @ state.moving.U
     return {

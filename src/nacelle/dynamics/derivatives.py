@@ -25,13 +25,12 @@ from typing import Any, Literal
 import numpy as np
 
 from nacelle.compile import Compiled, compile_function
-from nacelle.dynamics.demand import Settings
 from nacelle.dynamics.external import along_twist, checked_wrenches
 from nacelle.dynamics.formulations.bodies import mass_matrix
-from nacelle.dynamics.formulations.choice import generalised_force
+from nacelle.dynamics.formulations.tree import generalised_force
 from nacelle.dynamics.forward import forward_dynamics
-from nacelle.dynamics.friction import friction_options
 from nacelle.dynamics.inverse import inverse_dynamics, rates_of
+from nacelle.dynamics.settings import Settings
 from nacelle.dynamics.state import state_at
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.actuation import actuator_drifts, actuator_rows
@@ -231,7 +230,7 @@ def balance_derivatives(
         robot = robot.with_symbols(p, *groups)
     state = state_at(robot, x, y, v)
     A = actuator_rows(robot, state.now.motion) @ state.moving.U
-    R = generalised_force("tree", state, a, Settings(friction, smooth)) - A.T @ tau
+    R = generalised_force(state, a, Settings(friction, smooth)) - A.T @ tau
     R = R - along_twist(state, dict(zip(loaded, wrench, strict=True)))
     tape = Tape(robot, x, y)
     found = {"R": R, "M": mass_matrix(state), "A": A, "gates": state.margins()}
@@ -372,7 +371,7 @@ def dynamics_derivatives(
     slopes = robot.numbers.jacobian(*free) if free else np.zeros((len(robot.parameter_names()), 0))
     places = _places(robot)
     groups = tuple(g for g in GROUPS if g in asked or np.any(slopes[places[g]]))
-    options = {"smooth": None} | friction_options(friction, smooth)
+    options = {"smooth": None} | Settings(friction, smooth).options
     z = None
     if kind == "inverse":
         v, a = rates_of(robot, v, w)

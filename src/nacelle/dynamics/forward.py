@@ -10,8 +10,8 @@ from typing import Any, Literal
 import numpy as np
 
 from nacelle.dynamics import smallest
-from nacelle.dynamics.friction import friction_options
 from nacelle.dynamics.inverse import external_load, rates_of
+from nacelle.dynamics.settings import Settings
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.motion import evaluated
 from nacelle.model.robot import Robot
@@ -74,7 +74,7 @@ def forward_dynamics(
             f"{robot.name} has {len(robot.actuators)} actuators ({names}), so tau has the shape "
             f"(..., {len(robot.actuators)}), got {forces.shape}"
         )
-    options = friction_options(friction, smooth)
+    options = Settings(friction, smooth).options
     inputs: tuple[Array, ...] = (v, forces)
     load = None
     if external:
@@ -123,7 +123,7 @@ def bias_forces(
     """
     v, _ = rates_of(robot, v, None)
     platform = _platform(coordinates)
-    options = friction_options(friction, smooth)
+    options = Settings(friction, smooth).options
     by_tree = smallest.pivoted("bias", robot, options)
     options = {**options, "outputs": "h pivot gates" if platform else "h M A drift pivot gates"}
     found = evaluated(smallest.bias, robot, x, v, guess=guess, options=options, pivoted=by_tree).results
@@ -165,7 +165,7 @@ def dissipation(robot: Robot, x: Any, v: Any, *, smooth: float | None = None, gu
 
 def _energies(robot: Robot, x: Any, v: Any, guess: Any, smooth: float | None = None) -> dict[str, Array]:
     v, _ = rates_of(robot, v, None)
-    options = {key: value for key, value in friction_options(True, smooth).items() if key == "smooth"}
+    options = {key: value for key, value in Settings(True, smooth).options.items() if key == "smooth"}
     by_tree = smallest.pivoted("energies", robot, options)
     return evaluated(smallest.energies, robot, x, v, guess=guess, options=options, pivoted=by_tree).results
 

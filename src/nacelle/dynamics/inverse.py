@@ -12,9 +12,9 @@ import numpy as np
 from nacelle.compile import Compiled
 from nacelle.dynamics import compact_form
 from nacelle.dynamics.external import stacked_wrenches
-from nacelle.dynamics.formulations import choice as formulations
 from nacelle.dynamics.formulations import reference as functions
-from nacelle.dynamics.friction import above_zero, friction_options
+from nacelle.dynamics.formulations.choice import supported
+from nacelle.dynamics.settings import Settings, above_zero
 from nacelle.errors import KinematicsError, SingularError
 from nacelle.kinematics.flags import Flag, failed
 from nacelle.kinematics.functions import inverse_jacobian
@@ -120,7 +120,7 @@ def inverse_dynamics(
         SingularError: if a single pose is a parallel singularity; in a batch it is flagged, with NaN.
     """
     v, a = rates_of(robot, v, a)
-    options = friction_options(friction, smooth)
+    options = Settings(friction, smooth).options
     shared = weights is not None or preload is not None
     if not (shared or external):
         single = _single(robot, formulation, tuple(options.items()))
@@ -244,9 +244,6 @@ def _formulation(robot: Robot, name: str, shared: bool = False) -> str:
     """
     if name == "auto":
         name = "tree" if shared else "compact"
-    if name == "compact":
-        return name
-    reason = formulations.why_not(name, mechanism_of(robot))
-    if reason:
-        raise KinematicsError(f"the formulation {name!r} does not serve {robot.name}: {reason}")
+    if name != "compact":
+        supported(name, mechanism_of(robot))
     return name

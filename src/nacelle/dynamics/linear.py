@@ -22,8 +22,8 @@ import numpy as np
 
 from nacelle.dynamics.derivatives import checked_forces, differentiate
 from nacelle.dynamics.forward import forward_dynamics
-from nacelle.dynamics.friction import friction_options
 from nacelle.dynamics.inverse import inverse_dynamics, rates_of
+from nacelle.dynamics.settings import Settings
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.flags import failed
 from nacelle.kinematics.motion import solved
@@ -164,7 +164,7 @@ def linearise(
         raise KinematicsError(
             f"{robot.name} has {count} actuators for {n} motions, so their coordinates are no state"
         )
-    given = friction_options(friction, smooth)
+    given = Settings(friction, smooth).options
     width = given.get("smooth", SMOOTH) if given["friction"] else None
     v, _ = rates_of(robot, v, None)
     if tau is None:

@@ -9,8 +9,8 @@ import numpy as np
 
 from nacelle.dynamics import smallest
 from nacelle.dynamics.compact_form import squared
-from nacelle.dynamics.friction import friction_options
 from nacelle.dynamics.inverse import flagged, rates_of
+from nacelle.dynamics.settings import Settings
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.flags import failed
 from nacelle.kinematics.iteration.weak import strengthened
@@ -93,7 +93,7 @@ def regressor(
         v_ref = checked_rates(robot, "the reference v_ref", still if v_ref is None else v_ref)
         a_ref = checked_rates(robot, "the reference a_ref", still if a_ref is None else a_ref)
         name, others = "reference_regressor", (v, v_ref, a_ref)
-    options = friction_options(friction, smooth)
+    options = Settings(friction, smooth).options
     poses, y, flags = solved(robot, x, *others, guess=guess)
     states = (poses, y, *others)
     found = strengthened(

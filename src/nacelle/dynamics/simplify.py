@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nacelle.dynamics.actuators import balance
-from nacelle.dynamics.demand import Settings
 from nacelle.dynamics.formulations.tree import generalised_force
+from nacelle.dynamics.settings import Settings
 from nacelle.dynamics.state import state_at
 from nacelle.errors import KinematicsError, ParameterError, did_you_mean
 from nacelle.kinematics.actuation import actuator_rows

@@ -16,10 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from nacelle.compile import Specification, make_program
-from nacelle.compile.specification import shapes_of
-from nacelle.dynamics.friction import friction_options
+from nacelle.compile import make_program, make_split
 from nacelle.dynamics.models import INPUTS, NAMES, Model, model
+from nacelle.dynamics.settings import Settings
 from nacelle.emit.names import identifier
 from nacelle.emit.schedule import last_uses, schedule
 from nacelle.errors import ExportError, KinematicsError, did_you_mean
@@ -158,7 +157,7 @@ class Wanted:
             if group not in GROUPS:
                 raise ExportError(f"no group {group!r} of parameters; {did_you_mean(group, GROUPS)}")
         try:
-            friction_options(self.friction, self.smooth)
+            Settings(self.friction, self.smooth)
         except KinematicsError as error:
             raise ExportError(str(error)) from None
 

@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 
 from nacelle.dynamics.actuators import balance
-from nacelle.dynamics.demand import Settings
 from nacelle.dynamics.energy import dissipated_power, kinetic, potential
 from nacelle.dynamics.external import along_twist, load_count
 from nacelle.dynamics.formulations.bodies import gravity_force, mass_matrix
-from nacelle.dynamics.formulations.choice import generalised_force
+from nacelle.dynamics.formulations.choice import supported
+from nacelle.dynamics.formulations.tree import generalised_force
 from nacelle.dynamics.reference_motion import reference_motions
+from nacelle.dynamics.settings import Settings
 from nacelle.dynamics.state import state_at
 from nacelle.kinematics.actuation import actuator_drifts, actuator_rows
 from nacelle.kinematics.jacobian import scales
@@ -48,7 +49,8 @@ def inverse(
 ) -> dict[str, Array]:
     """Actuator forces, generalised force, smallest pivot and gates."""
     state = state_at(robot, x, y, v)
-    F = generalised_force(formulation, state, a, Settings(friction, smooth)) - load
+    chosen = supported(formulation, state.mechanism)
+    F = chosen.generalised_force(state, a, Settings(friction, smooth)) - load
     A = actuator_rows(robot, state.now.motion) @ state.moving.U
     rows, columns = scales(robot.numeric)
     shared = None if weights is None else np.array(weights)
@@ -101,7 +103,7 @@ def forward(
     """The derivative of the reduced twist at actuator forces tau: M dv/dt = A^T tau + load - h."""
     state = state_at(robot, x, y, v)
     zero = np.zeros(robot.motion.n)
-    h = generalised_force("tree", state, zero, Settings(friction, smooth))
+    h = generalised_force(state, zero, Settings(friction, smooth))
     A = actuator_rows(robot, state.now.motion) @ state.moving.U
     a = solve(mass_matrix(state), A.T @ tau + load - h, "spd")
     return {"acceleration": a, "gates": state.margins()}
@@ -121,7 +123,7 @@ def bias(
 ) -> dict[str, Array]:
     """Force along the reduced twist at dv/dt = 0; with M, J_r^-1 and the actuators' drift beside."""
     state = state_at(robot, x, y, v)
-    h = generalised_force("tree", state, np.zeros(robot.motion.n), Settings(friction, smooth))
+    h = generalised_force(state, np.zeros(robot.motion.n), Settings(friction, smooth))
     A = actuator_rows(robot, state.now.motion) @ state.moving.U
     drift = actuator_drifts(robot, state.now.motion, state.moving.velocity, state.moving.drift)
     return {

@@ -15,10 +15,10 @@ import numpy as np
 
 from nacelle.dynamics.external import body_wrenches
 from nacelle.dynamics.forward import forward_dynamics
-from nacelle.dynamics.friction import friction_options
 from nacelle.dynamics.inverse import inverse_dynamics, rates_of
 from nacelle.dynamics.reactions.balance import equilibrium
 from nacelle.dynamics.reactions.solve import determination, sample_size, transmitted
+from nacelle.dynamics.settings import Settings
 from nacelle.errors import KinematicsError, SingularError
 from nacelle.kinematics.flags import Flag, failed
 from nacelle.kinematics.motion import solved
@@ -113,7 +113,7 @@ def joint_reactions(
     wrench = np.full((count, len(robot.joints), 6), np.nan)
     left, ratio = np.full(count, np.nan), np.ones(count)
     good = np.flatnonzero(~failed(flags).ravel())
-    program = native(equilibrium, robot, tuple(friction_options(friction, smooth).items()))
+    program = native(equilibrium, robot, tuple(Settings(friction, smooth).options.items()))
     step = max(1, _BLOCK // sample_size(robot))
     for start in range(0, len(good), step):
         part = good[start : start + step]
