@@ -9,7 +9,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from nacelle.dynamics.actuators import balance
+from nacelle.dynamics.actuators import least_norm_forces
 from nacelle.dynamics.formulations import tree
 from nacelle.dynamics.formulations.elements import projection as elements
 from nacelle.dynamics.formulations.elements.bodies import groups
@@ -312,7 +312,7 @@ def test_fivebar_of_the_paper(elbow: tuple[float, float]) -> None:
     robot = fivebar(elbow)
     for state, a, _ in samples(robot, 3):
         A, F = elements.equation(state, a, Settings())
-        torque = balance(A, F).force
+        torque = least_norm_forces(A, F).force
         written = oam_fivebar(robot, state, a, elbow)
         slips = np.array([state.moving.u[3 + robot.v_slices[leg.joints[1]].start] for leg in robot.legs])
         friction = elbow[0] * slips + elbow[1] * np.sign(slips)

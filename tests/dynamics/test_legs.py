@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.dynamics.actuators import balance
+from nacelle.dynamics.actuators import least_norm_forces
 from nacelle.dynamics.formulations import bodies, legs, tree
 from nacelle.dynamics.inverse import inverse_dynamics
 from nacelle.dynamics.settings import Settings
@@ -232,7 +232,7 @@ def test_active_forces_need_no_projection(name: str) -> None:
         assert_same(A.T @ own + rest, F, 1e-12, name)
         assert np.all(own != 0.0)
         if len(A) == len(F):
-            assert_same(own + balance(A, rest).force, balance(A, F).force, 1e-11, name)
+            assert_same(own + least_norm_forces(A, rest).force, least_norm_forces(A, F).force, 1e-11, name)
 
 
 def chain_of_all_joints(seed: int = 3) -> tuple[State, Array]:

@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from nacelle.compile import make_program
-from nacelle.dynamics.actuators import balance
+from nacelle.dynamics.actuators import least_norm_forces
 from nacelle.dynamics.formulations.bodies import mass_matrix
 from nacelle.dynamics.formulations.tree import generalised_force
 from nacelle.dynamics.settings import Settings
@@ -64,7 +64,7 @@ def tree(
     M = mass_matrix(state)
     A = actuator_rows(robot, state.now.motion) @ state.moving.U
     return {
-        "inverse_dynamics": balance(A, M @ a + h, units=scales(robot.numeric)[1]).force,
+        "inverse_dynamics": least_norm_forces(A, M @ a + h, units=scales(robot.numeric)[1]).force,
         "forward_dynamics": solve(M, A.T @ tau - h, "spd"),
         "jacobian": A,
         "mass_matrix": M,

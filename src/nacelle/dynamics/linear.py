@@ -8,8 +8,8 @@ reduced twist:
 
     A = [K, 1; -M^-1 R_x, -M^-1 R_v],   B = [0; M^-1 J_r^-T],   C = [J_r^-1, 0],   D = 0,
 
-R the balance of forces (see `derivatives`), K the turn of the tangent along a motion (w x e for rotations;
-zero at rest). In actuator coordinates s = [dq; dq'], by the exact transformation of both.
+R the residual of the equations of motion (see `derivatives`), K the turn of the tangent along a motion (w x e
+for rotations; zero at rest). In actuator coordinates s = [dq; dq'], by the exact transformation of both.
 """
 
 from __future__ import annotations
@@ -20,13 +20,11 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from nacelle.dynamics.derivatives import checked_forces, differentiate
-from nacelle.dynamics.forward import forward_dynamics
-from nacelle.dynamics.inverse import inverse_dynamics, rates_of
+from nacelle.dynamics.derivatives import differentiate
+from nacelle.dynamics.operating_point import operating_point
 from nacelle.dynamics.settings import Settings
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.flags import failed
-from nacelle.kinematics.motion import solved
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 from nacelle.spatial.solve import solve_batch
@@ -164,19 +162,12 @@ def linearise(
         raise KinematicsError(
             f"{robot.name} has {count} actuators for {n} motions, so their coordinates are no state"
         )
-    given = Settings(friction, smooth).options
-    width = given.get("smooth", SMOOTH) if given["friction"] else None
-    v, _ = rates_of(robot, v, None)
-    if tau is None:
-        held = inverse_dynamics(robot, x, v, external=external, friction=friction, smooth=width)
-        forces, a, flags = held.force, np.zeros(n), held.flags
-    else:
-        forces = checked_forces(robot, tau)
-        driven = forward_dynamics(robot, x, v, forces, external=external, friction=friction, smooth=width)
-        a, flags = driven.acceleration, driven.flags
-    poses, y, _ = solved(robot, x, v, forces)
-    options: dict[str, Any] = {"external": external, "friction": given["friction"], "smooth": width}
-    found = differentiate(robot, poses, y, v, a, forces, v, active=True, **options)
+    settings = Settings(friction, smooth)
+    width = (settings.smooth or SMOOTH) if settings.friction else None
+    given: dict[str, Any] = {"external": external, "friction": settings.friction, "smooth": width}
+    point, flags = operating_point(robot, x, v, tau=tau, **given)
+    v, a = point.v, point.a
+    found = differentiate(robot, point, v, active=True, **given)
     for value in found.values():
         value[failed(flags)] = np.nan
     A, M = found["A"], found["M"]
@@ -202,7 +193,7 @@ def linearise(
         B = np.concatenate([no_force, A @ by_force], axis=-2)
         C = np.concatenate([one, none], axis=-1)
         c = np.concatenate([np.einsum("...ij,...j->...i", A, v), found["active"]], axis=-1)
-    return LinearModel(robot, coordinates, poses, v, forces, system, B, C, D, c, width, flags)
+    return LinearModel(robot, coordinates, point.x, v, point.tau, system, B, C, D, c, width, flags)
 
 
 def _blocks(a: Array, b: Array, c: Array, d: Array) -> Array:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nacelle.dynamics.actuators import balance
+from nacelle.dynamics.actuators import least_norm_forces
 from nacelle.dynamics.formulations.tree import generalised_force
 from nacelle.dynamics.settings import Settings
 from nacelle.dynamics.state import state_at
@@ -197,7 +197,7 @@ def actuator_forces(robot: Robot, x: Any, v: Any, a: Any, settings: Settings) ->
     x, y, v, a = (from_samples(part, 1) for part in rows)
     state = state_at(robot, x, y, v)
     A = actuator_rows(robot, state.now.motion) @ state.moving.U
-    force = to_samples(balance(A, generalised_force(state, a, settings)).force)
+    force = from_lanes(least_norm_forces(A, generalised_force(state, a_lanes, settings)).force)
     if not np.all(np.isfinite(force)):
         raise KinematicsError(f"{robot.name}: some states cannot be reached, or are singular")
     return np.broadcast_to(force, (*batch, len(robot.actuators)))

@@ -1,4 +1,4 @@
-"""The smallest form of every model: the general form, and the tree where that does not serve a robot.
+"""The smallest form of every model: the general form, and the tree where that does not support a robot.
 
 The same program for the API, for counts and for export, which differ only in the outputs and inputs that they
 keep.
@@ -14,11 +14,9 @@ import numpy as np
 from nacelle.dynamics.formulations import reference as tree
 from nacelle.dynamics.general import models as general
 from nacelle.dynamics.general import regressor as general_regressor
-from nacelle.kinematics.functions import dense_jacobian, inverse_jacobian
+from nacelle.kinematics.functions import inverse_jacobian
 from nacelle.kinematics.general.plan import is_served
 from nacelle.kinematics.iteration.samples import samples_of
-from nacelle.kinematics.iteration.weak import Pivoted
-from nacelle.kinematics.native import native
 from nacelle.kinematics.shapes import of_actuators, of_pose, of_twist, of_unknowns
 from nacelle.model.robot import Robot
 from nacelle.spatial.physics import physics, sampled
@@ -169,23 +167,3 @@ def energies(
 ) -> dict[str, Array]:
     """Kinetic and potential energy (J), and the power that friction takes (W)."""
     return _kept(_form(robot, "energies")(robot, x, y, v, smooth=smooth), outputs)
-
-
-def pivoted(name: str, robot: Robot, options: Mapping[str, Any] | None = None) -> Pivoted:
-    """What gives the results of a function of this module by the tree, at states where fixed pivots are weak.
-
-    Args:
-        name: as in `settings`.
-        robot: the robot.
-        options: "friction" and "smooth", where the function has them.
-    """
-    source = dense_jacobian if name == "jacobian" else getattr(tree, name)
-
-    def evaluate(*states: Array) -> Mapping[str, Array]:
-        found: dict[str, Array] = native(source, robot, tuple((options or {}).items()))(*states)
-        if "pivot" in found:
-            # The tree's figure is the square of a ratio.
-            found["pivot"] = np.sqrt(found["pivot"])
-        return found
-
-    return evaluate

@@ -6,7 +6,8 @@
 Velocities, accelerations (gravity is an acceleration of the base, upwards) and their partial derivatives
 J_T, J_R after the generalised velocities theta' = v run from body to body, (5)-(10), each in the axes of the
 body; nothing is computed in base axes. Rates of the joints, dq/dtheta and q'' come from the inverse
-kinematics of each leg. Friction acts in all joints, active and passive, (24)-(28), also where the loops are cut.
+kinematics of each leg. Friction acts in all joints, active and passive, (24)-(28), also where
+the loops are cut.
 
 [AGH2005] has serial legs; a body that carries two (a pair of rods), bodies that hang on the nacelle, and
 nacelles with joints follow by the same recursion, so the formulation supports every robot.

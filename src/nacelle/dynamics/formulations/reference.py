@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from nacelle.dynamics.actuators import balance
+from nacelle.dynamics.actuators import least_norm_forces
 from nacelle.dynamics.energy import dissipated_power, kinetic, potential
 from nacelle.dynamics.external import along_twist, load_count
 from nacelle.dynamics.formulations.bodies import gravity_force, mass_matrix
@@ -57,7 +57,7 @@ def inverse(
     if shared is None and len(rows) == len(columns) and np.max(rows) > _UNLIKE * np.min(rows):
         # Forces that are unique do not depend on weights: these make rows in rad and in m comparable.
         shared = rows * rows
-    force, pivot = balance(A, F, shared, units=columns)
+    force, pivot = least_norm_forces(A, F, shared, units=columns)
     return {"force": force, "generalised": F, "pivot": pack([pivot])[0], "gates": state.margins()}
 
 

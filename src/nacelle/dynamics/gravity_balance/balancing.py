@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nacelle.compile import compile_function
-from nacelle.dynamics.derivatives import balanced_forces
+from nacelle.dynamics.derivatives import force_changes
 from nacelle.dynamics.gravity_balance.choice import chosen_axes, chosen_places
 from nacelle.dynamics.gravity_balance.columns import balance_columns
 from nacelle.dynamics.inverse import external_load
@@ -248,7 +248,7 @@ def _at_rest(
         (found["held"] - load)[..., None],
         *(np.swapaxes(found[key], -1, -2) for key in ("rate", "weight")),
     ]
-    return _AtRest(found["q"], *(balanced_forces(found["A"], column, None) for column in columns))
+    return _AtRest(found["q"], *(force_changes(found["A"], column, None) for column in columns))
 
 
 def _spring_forces(springs: Sequence[Spring | None], q: Array, pull: Array) -> Array:

@@ -1,6 +1,6 @@
 """The wrenches in all joints from the balance of bodies, in NumPy over batches.
 
-The equations J^T lambda = b of `nacelle.dynamics.reactions.balance` are solved without units (moments over
+The equations J^T lambda = b of `nacelle.dynamics.reactions.equations` are solved without units (moments over
 the robot's size) by singular values, of which as many count as at generic poses. What inner stress leaves
 open is chosen so that the sum of squares over all joints is least.
 """
@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.dynamics.reactions.balance import idle_spins, lock_wrenches
+from nacelle.dynamics.reactions.equations import idle_spins, lock_wrenches
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.mechanism.mobility import generic_poses, rank_of
 from nacelle.model.robot import Robot
@@ -174,7 +174,7 @@ class Transmitted(NamedTuple):
 
 
 def transmitted(robot: Robot, found: Mapping[str, Array]) -> Transmitted:
-    """Solve the balance, from what `equilibrium` gives for N samples."""
+    """Solve the balance, from what `reaction_terms` gives for N samples."""
     signs, mechanism, size = structure(robot), determination(robot), robot.size
     locks, columns, R, p = found["locks"], found["columns"], found["R"], found["p"]
     # What tree joints and the platform would have to transmit with the locks of all closures open.

@@ -44,7 +44,7 @@ from nacelle.spatial.scalar import Array, Scalar, cross, pack
     tau=of_actuators,
     external=lambda robot: (len(robot.bodies), 6),
 )
-def equilibrium(
+def reaction_terms(
     robot: Robot,
     x: Array,
     y: Array,
