@@ -15,7 +15,7 @@ from nacelle.dynamics.formulations.elements import projection as elements
 from nacelle.dynamics.formulations.elements.bodies import groups
 from nacelle.dynamics.formulations.elements.forces import body_forces, dynamic_coordinates, whole_bodies
 from nacelle.dynamics.formulations.elements.motion import element_motion
-from nacelle.dynamics.formulations.elements.structure import element_legs
+from nacelle.dynamics.formulations.elements.reading import element_legs
 from nacelle.dynamics.settings import Settings
 from nacelle.dynamics.state import State, state_at
 from nacelle.dynamics.wrench import Wrench

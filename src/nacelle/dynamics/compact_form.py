@@ -32,11 +32,11 @@ def pivoted(name: str, robot: Robot, options: Mapping[str, Any]) -> Pivoted:
     source = dense_jacobian if name == "jacobian" else getattr(reference, name)
 
     def evaluate(*states: Array) -> Mapping[str, Array]:
-        found: dict[str, Array] = native(source, robot, tuple(options.items()))(*states)
-        if "pivot" in found:
+        results: dict[str, Array] = native(source, robot, tuple(options.items()))(*states)
+        if "pivot" in results:
             # The tree's figure is the square of a ratio.
-            found["pivot"] = np.sqrt(found["pivot"])
-        return found
+            results["pivot"] = np.sqrt(results["pivot"])
+        return results
 
     return evaluate
 
@@ -59,9 +59,9 @@ def evaluate(
         flags: of the iteration (...).
         options: its keyword arguments.
     """
-    found = program(name, robot, options)(*states)
-    found = strengthened(robot, found, states, flags, pivoted(name, robot, options))
-    return {**found, "pivot": squared(found["pivot"])}
+    results = program(name, robot, options)(*states)
+    results = strengthened(robot, results, states, flags, pivoted(name, robot, options))
+    return {**results, "pivot": squared(results["pivot"])}
 
 
 def at_states(

@@ -73,19 +73,19 @@ def residual_derivatives(
     R = generalised_force(state, a, Settings(friction, smooth)) - A.T @ tau
     R = R - along_twist(state, dict(zip(loaded, wrench, strict=True)))
     tape = Tape(robot, x, y)
-    found = {"R": R, "M": mass_matrix(state), "A": A, "gates": state.margins()}
-    found |= {"pose": tape.by_pose(R), "twist": tape.by(R, v), "A_pose": tape.by_pose(A @ z)}
+    results = {"R": R, "M": mass_matrix(state), "A": A, "gates": state.margins()}
+    results |= {"pose": tape.by_pose(R), "twist": tape.by(R, v), "A_pose": tape.by_pose(A @ z)}
     if groups:
         geometry = "geometry" in groups
-        found["parameters"] = tape.by_parameters(R, p, geometry)
+        results["parameters"] = tape.by_parameters(R, p, geometry)
         if geometry:
-            found["A_parameters"] = tape.by_parameters(A @ z, p, geometry)
+            results["A_parameters"] = tape.by_parameters(A @ z, p, geometry)
     if active:
         drift = actuator_drifts(robot, state.now.motion, state.moving.velocity, state.moving.drift)
         rates = A @ a + pack(drift)
-        found |= {"active": rates, "active_pose": tape.by_pose(rates), "active_twist": tape.by(rates, v)}
-        found["turn"] = tape.turn(v)
-    return found
+        results |= {"active": rates, "active_pose": tape.by_pose(rates), "active_twist": tape.by(rates, v)}
+        results["turn"] = tape.turn(v)
+    return results
 
 
 @lru_cache(maxsize=128)
@@ -212,10 +212,10 @@ def dynamics_derivatives(
     forces = None if inverse else checked_forces(robot, w)
     point, flags = operating_point(robot, x, v, a=w if inverse else None, tau=forces, **given)
     z = _least_norm_factor(robot, point) if inverse else None
-    found = differentiate(robot, point, z, groups=groups, **given)
-    for value in found.values():
+    results = differentiate(robot, point, z, groups=groups, **given)
+    for value in results.values():
         value[failed(flags)] = np.nan
-    by = _by_inverse(found, shifted=z is not None) if inverse else _by_forward(found)
+    by = _by_inverse(results, shifted=z is not None) if inverse else _by_forward(results)
     by |= _by_numbers(robot, by.pop("parameters", None), groups, required, slopes if free else None)
     return DynamicsDerivatives(
         kind,
@@ -243,19 +243,19 @@ def _least_norm_factor(robot: Robot, point: OperatingPoint) -> Array | None:
     return np.asarray(np.einsum("...ij,...j->...i", np.linalg.pinv(np.nan_to_num(A)), point.tau))
 
 
-def _by_inverse(found: Mapping[str, Array], *, shifted: bool) -> dict[str, Array]:
+def _by_inverse(results: Mapping[str, Array], *, shifted: bool) -> dict[str, Array]:
     """Derivatives of the actuator forces by pose, twist, parameters and acceleration: A^T dtau = dR."""
-    A = found["A"]
-    shifts = {name: found.get(f"A_{name}") if shifted else None for name in _BY}
-    by = {name: force_changes(A, found[name], shifts[name]) for name in _BY if name in found}
-    return by | {"input": force_changes(A, found["M"], None)}
+    A = results["A"]
+    shifts = {name: results.get(f"A_{name}") if shifted else None for name in _BY}
+    by = {name: force_changes(A, results[name], shifts[name]) for name in _BY if name in results}
+    return by | {"input": force_changes(A, results["M"], None)}
 
 
-def _by_forward(found: Mapping[str, Array]) -> dict[str, Array]:
+def _by_forward(results: Mapping[str, Array]) -> dict[str, Array]:
     """Derivatives of the acceleration by pose, twist, parameters and actuator forces: M da = -dR."""
-    M = found["M"]
-    by = {name: -solve_batch(M, found[name]) for name in _BY if name in found}
-    return by | {"input": solve_batch(M, np.swapaxes(found["A"], -1, -2))}
+    M = results["M"]
+    by = {name: -solve_batch(M, results[name]) for name in _BY if name in results}
+    return by | {"input": solve_batch(M, np.swapaxes(results["A"], -1, -2))}
 
 
 def _places(robot: Robot) -> dict[str, slice]:
@@ -266,7 +266,7 @@ def _places(robot: Robot) -> dict[str, slice]:
 
 def _by_numbers(
     robot: Robot,
-    found: Array | None,
+    results: Array | None,
     groups: tuple[str, ...],
     required: tuple[str, ...],
     slopes: Array | None,
@@ -275,16 +275,16 @@ def _by_numbers(
 
     df/d(number) = sum over parameters of df/d(parameter) d(parameter)/d(number).
     """
-    if found is None:
+    if results is None:
         return {}
     places = _places(robot)
     sizes = [places[group].stop - places[group].start for group in groups]
-    parts = dict(zip(groups, np.split(found, np.cumsum(sizes)[:-1], axis=-1), strict=True))
+    parts = dict(zip(groups, np.split(results, np.cumsum(sizes)[:-1], axis=-1), strict=True))
     result = {}
     if required:
         result["parameters"] = np.concatenate([parts[group] for group in required], axis=-1)
     if slopes is not None:
-        result["numbers"] = found @ np.concatenate([slopes[places[group]] for group in groups])
+        result["numbers"] = results @ np.concatenate([slopes[places[group]] for group in groups])
     return result
 
 

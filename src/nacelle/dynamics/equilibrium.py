@@ -126,9 +126,9 @@ def _residual(
     poses, y, flags = solved(robot, x)
     rest = np.zeros(robot.motion.n)
     point = OperatingPoint(poses, y, rest, rest, tau)
-    found = differentiate(robot, point, external=external, friction=False)
-    found = settle(robot, poses, {name: found[name] for name in ("R", "pose", "gates")}, flags)
-    return found["R"], found["pose"], poses
+    results = differentiate(robot, point, external=external, friction=False)
+    results = settle(robot, poses, {name: results[name] for name in ("R", "pose", "gates")}, flags)
+    return results["R"], results["pose"], poses
 
 
 def moved(robot: Robot, x: Array, step: Array) -> Array:

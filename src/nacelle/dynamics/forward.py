@@ -84,11 +84,11 @@ def mass_matrix(robot: Robot, x: Any, *, coordinates: Coordinates = "platform", 
     """Mass matrix (..., n, n) along the reduced twist, or seen from the actuators: J_r^T M J_r."""
     platform = _platform(coordinates)
     outputs = "M pivot gates" if platform else "M A pivot gates"
-    found = compact_form.at_states("inertia", robot, x, guess=guess, outputs=outputs).results
+    results = compact_form.at_states("inertia", robot, x, guess=guess, outputs=outputs).results
     if platform:
-        return np.asarray(found["M"])
-    J = _direct(robot, found["A"])
-    return np.asarray(np.swapaxes(J, -1, -2) @ found["M"] @ J)
+        return np.asarray(results["M"])
+    J = _direct(robot, results["A"])
+    return np.asarray(np.swapaxes(J, -1, -2) @ results["M"] @ J)
 
 
 def bias_forces(
@@ -109,12 +109,14 @@ def bias_forces(
     platform = _platform(coordinates)
     options = Settings(friction, smooth).options
     outputs = "h pivot gates" if platform else "h M A drift pivot gates"
-    found = compact_form.at_states("bias", robot, x, v, guess=guess, outputs=outputs, options=options).results
+    results = compact_form.at_states(
+        "bias", robot, x, v, guess=guess, outputs=outputs, options=options
+    ).results
     if platform:
-        return np.asarray(found["h"])
-    J = _direct(robot, found["A"])
-    held = np.einsum("...ij,...jk,...k->...i", found["M"], J, found["drift"])
-    return np.asarray(np.einsum("...ij,...i->...j", J, found["h"] - held))
+        return np.asarray(results["h"])
+    J = _direct(robot, results["A"])
+    held = np.einsum("...ij,...jk,...k->...i", results["M"], J, results["drift"])
+    return np.asarray(np.einsum("...ij,...i->...j", J, results["h"] - held))
 
 
 def gravity_forces(
@@ -123,10 +125,10 @@ def gravity_forces(
     """What holds the robot at rest against gravity: along the reduced twist, or by the actuators."""
     platform = _platform(coordinates)
     outputs = "g pivot gates" if platform else "g A pivot gates"
-    found = compact_form.at_states("gravity", robot, x, guess=guess, outputs=outputs).results
+    results = compact_form.at_states("gravity", robot, x, guess=guess, outputs=outputs).results
     if platform:
-        return np.asarray(found["g"])
-    return np.asarray(np.einsum("...ij,...i->...j", _direct(robot, found["A"]), found["g"]))
+        return np.asarray(results["g"])
+    return np.asarray(np.einsum("...ij,...i->...j", _direct(robot, results["A"]), results["g"]))
 
 
 def kinetic_energy(robot: Robot, x: Any, v: Any, *, guess: Any = None) -> Array:

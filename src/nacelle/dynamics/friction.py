@@ -4,8 +4,8 @@
     quadratic  r |r|          cubic      r^3                     stribeck         exp(-(r / scale)^2) sign(r)
     constant   1
 
-Forces are those that the motion has to overcome: positive against a positive rate. In a ball friction
-acts along the relative angular velocity, with its length as the rate: a constant is Coulomb friction there.
+Forces are those that the motion has to overcome: positive against a positive rate. In a spherical joint
+it acts along the relative angular velocity, whose length is the rate: a constant is Coulomb friction there.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from nacelle.spatial.scalar import Array, Scalar, absolute, dot, exp, sign, sqrt
 
 # What changes at once where the rate changes its sign.
 _DRY = ("coulomb", "stribeck", "constant")
-# Part of the rate over which friction bends that counts as rest in a ball: its square is below rounding.
+# Part of the rate over which friction bends that is rest in a spherical joint: its square is below rounding.
 _REST = 1e-9
 
 
@@ -60,7 +60,7 @@ def axis_friction(terms: Sequence[FrictionTerm], rate: Scalar, smooth: float | N
 
 
 def ball_friction(terms: Sequence[FrictionTerm], w: Array, smooth: float | None = None) -> Array:
-    """Friction moment (3,) in a ball at a relative angular velocity w (3,), along it."""
+    """Friction moment (3,) in a spherical joint at a relative angular velocity w (3,), along it."""
     viscous: Scalar = 0.0
     others = [term for term in terms if term.basis != "viscous"]
     for term in terms:

@@ -142,13 +142,13 @@ def inverse_dynamics(
     load = external_load(robot, poses, y, external)
     if preload is not None:
         load = load + _along_twist(robot, poses, y, held)
-    found = _evaluate(robot, formulation, (poses, y, v, a, load), flags, options)
-    pivot = found.pop("pivot")
-    flags = flagged(robot, (poses, y), found, pivot, flags)
-    force = found["force"] + held
+    results = _evaluate(robot, formulation, (poses, y, v, a, load), flags, options)
+    pivot = results.pop("pivot")
+    flags = flagged(robot, (poses, y), results, pivot, flags)
+    force = results["force"] + held
     force[failed(flags)] = np.nan
     return InverseDynamics(
-        robot, poses, y, force, found["gates"], pivot, flags, formulation, found.get("generalised")
+        robot, poses, y, force, results["gates"], pivot, flags, formulation, results.get("generalised")
     )
 
 
@@ -176,14 +176,14 @@ def _evaluate(
 
 
 def flagged(
-    robot: Robot, state: tuple[Array, Array], found: dict[str, Array], pivot: Array, flags: Array
+    robot: Robot, state: tuple[Array, Array], results: dict[str, Array], pivot: Array, flags: Array
 ) -> Array:
     """Flags of states by margins and pivots; results of failed ones are NaN.
 
     Args:
         robot: the robot.
         state: poses and what iteration found.
-        found: results and margins "gates".
+        results: of the states, and their margins "gates".
         pivot: squared ratios.
         flags: of the iteration.
 
@@ -199,7 +199,7 @@ def flagged(
         kind, legs = nearest(robot, poses, y)
         why = "the forces are not determined" if legs else "where no actuator forces hold the nacelle"
         raise SingularError(f"{robot.name}: {singular_words(kind, legs)}, {why}", kind)
-    settle(robot, poses, found, flags)
+    settle(robot, poses, results, flags)
     flags |= np.where(met, int(Flag.SINGULAR), 0) | np.where(near, int(Flag.NEAR_SINGULAR), 0)
     return flags
 
@@ -219,11 +219,11 @@ class _Single(NamedTuple):
 
     def result(self, robot: Robot, one: Ordinary) -> InverseDynamics:
         """The result at an ordinary state."""
-        found = one.results
-        pivot = compact_form.squared(found["pivot"]) if self.fixed else found["pivot"]
+        results = one.results
+        pivot = compact_form.squared(results["pivot"]) if self.fixed else results["pivot"]
         return InverseDynamics(
-            *(robot, one.x, one.y, found["force"], found["gates"], pivot, one.flags),
-            *(self.formulation, found.get("generalised")),
+            *(robot, one.x, one.y, results["force"], results["gates"], pivot, one.flags),
+            *(self.formulation, results.get("generalised")),
         )
 
 

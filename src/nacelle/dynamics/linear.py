@@ -123,8 +123,8 @@ class LinearModel:
         small = 1e-12 * np.max(np.abs(values), axis=-1, keepdims=True, initial=0.0)
         values = np.where(np.abs(values) <= small, 0.0, values)
         with np.errstate(invalid="ignore"):
-            found = np.sort(np.sqrt(values), axis=-1) / (2.0 * np.pi)
-        return np.asarray(np.where(bad[..., None], np.nan, found))
+            results = np.sort(np.sqrt(values), axis=-1) / (2.0 * np.pi)
+        return np.asarray(np.where(bad[..., None], np.nan, results))
 
 
 def linearise(
@@ -152,7 +152,7 @@ def linearise(
             has no derivative, so there must be one: 0.01 if None.
 
     Raises:
-        KinematicsError: if shapes are wrong, or actuator coordinates do not serve.
+        KinematicsError: if shapes are wrong, or actuator coordinates are no state.
         UnreachableError, SingularError: as in `inverse_dynamics`.
     """
     if coordinates not in ("platform", "actuators"):
@@ -167,32 +167,32 @@ def linearise(
     given: dict[str, Any] = {"external": external, "friction": settings.friction, "smooth": width}
     point, flags = operating_point(robot, x, v, tau=tau, **given)
     v, a = point.v, point.a
-    found = differentiate(robot, point, v, active=True, **given)
-    for value in found.values():
+    results = differentiate(robot, point, v, active=True, **given)
+    for value in results.values():
         value[failed(flags)] = np.nan
-    A, M = found["A"], found["M"]
-    by_pose, by_twist = -solve_batch(M, found["pose"]), -solve_batch(M, found["twist"])
+    A, M = results["A"], results["M"]
+    by_pose, by_twist = -solve_batch(M, results["pose"]), -solve_batch(M, results["twist"])
     by_force = solve_batch(M, np.swapaxes(A, -1, -2))
     batch = A.shape[:-2]
     none = np.zeros((*batch, n, n))
     one = none + np.eye(n)
     no_force, D = np.zeros((*batch, n, count)), np.zeros((*batch, count, count))
     if coordinates == "platform":
-        system = _blocks(found["turn"], one, by_pose, by_twist)
+        system = _blocks(results["turn"], one, by_pose, by_twist)
         B = np.concatenate([no_force, by_force], axis=-2)
         C = np.concatenate([A, np.zeros((*batch, count, n))], axis=-1)
         c = np.concatenate(np.broadcast_arrays(v + np.zeros((*batch, n)), a), axis=-1)
     else:
         # s = P [e; dv]; dq'' follows from e, dv and the change of the acceleration.
-        P = _blocks(A, none, found["A_pose"], A)
+        P = _blocks(A, none, results["A_pose"], A)
         rows = np.concatenate(
-            [found["active_pose"] + A @ by_pose, found["active_twist"] + A @ by_twist], axis=-1
+            [results["active_pose"] + A @ by_pose, results["active_twist"] + A @ by_twist], axis=-1
         )
         lower = np.swapaxes(solve_batch(np.swapaxes(P, -1, -2), np.swapaxes(rows, -1, -2)), -1, -2)
         system = np.concatenate([np.concatenate([none, one], axis=-1), lower], axis=-2)
         B = np.concatenate([no_force, A @ by_force], axis=-2)
         C = np.concatenate([one, none], axis=-1)
-        c = np.concatenate([np.einsum("...ij,...j->...i", A, v), found["active"]], axis=-1)
+        c = np.concatenate([np.einsum("...ij,...j->...i", A, v), results["active"]], axis=-1)
     return LinearModel(robot, coordinates, point.x, v, point.tau, system, B, C, D, c, width, flags)
 
 

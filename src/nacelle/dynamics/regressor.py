@@ -92,8 +92,8 @@ def regressor(
         name, others = "reference_regressor", (v, v_ref, a_ref)
     poses, y, flags = solved(robot, x, *others, guess=guess)
     options = Settings(friction, smooth).options
-    found = compact_form.evaluate(name, robot, (poses, y, *others), flags, options)
-    pivot = found.pop("pivot")
-    flags = flagged(robot, (poses, y), found, pivot, flags)
-    found["Y"][failed(flags)] = np.nan
-    return Regressor(robot, poses, y, found["Y"], linear_parameters(robot), found["gates"], pivot, flags)
+    results = compact_form.evaluate(name, robot, (poses, y, *others), flags, options)
+    pivot = results.pop("pivot")
+    flags = flagged(robot, (poses, y), results, pivot, flags)
+    results["Y"][failed(flags)] = np.nan
+    return Regressor(robot, poses, y, results["Y"], linear_parameters(robot), results["gates"], pivot, flags)

@@ -1,11 +1,11 @@
 """Simpler robots with the same motion ([CB1997], section 4.2), and what the simplification costs.
 
-A rod is a leg body between two joints, each a ball or a universal joint, in the tree or closing a loop. Its
+A rod is a leg body between two joints, each spherical or universal, in the tree or closing a loop. Its
 mass may be left out, or split into two point masses that belong to the bodies at its ends: of a DELTA's
 forearm [CB1997] gives 2/3 to the arm and 1/3 to the nacelle. Both keep the geometry, so that the simpler
 robot is a robot like any other.
 
-A slender uniform rod between points that accelerate with a_1 and a_2 asks for m (a_1 / 3 + a_2 / 6) at the
+A slender uniform rod between points that accelerate with a_1 and a_2 requires m (a_1 / 3 + a_2 / 6) at the
 first and m (a_1 / 6 + a_2 / 3) at the second: no split is exact; halves are where it only has weight.
 """
 
@@ -51,7 +51,7 @@ class Rod(NamedTuple):
 
 
 def rods(robot: Robot) -> tuple[Rod, ...]:
-    """The rods of a robot: leg bodies between two balls or universal joints."""
+    """The rods of a robot: leg bodies between two spherical or universal joints."""
 
     def end(body: int, j: int) -> End:
         _, other, frame = end_frames(robot.joints[j], body)
@@ -65,13 +65,13 @@ def rods(robot: Robot) -> tuple[Rod, ...]:
 
 
 def _require_rods(robot: Robot) -> tuple[Rod, ...]:
-    found = rods(robot)
-    if not found:
+    present = rods(robot)
+    if not present:
         raise ParameterError(
             f"no leg of {robot.name} has a rod: a rod is a leg body between two joints, each a ball or a "
             "universal joint; name the bodies to neglect"
         )
-    return found
+    return present
 
 
 def neglected(robot: Robot, bodies: Sequence[str | int] | None = None) -> Robot:
@@ -114,9 +114,9 @@ def lumped(robot: Robot, share: float = 2.0 / 3.0) -> Robot:
     """
     if not 0.0 <= share <= 1.0:
         raise ParameterError(f"the share of a rod's mass is between 0 and 1, got {share:g}")
-    found = _require_rods(robot)
-    changed: dict[int, Array] = {rod.body: np.zeros(10) for rod in found}
-    for rod in found:
+    present = _require_rods(robot)
+    changed: dict[int, Array] = {rod.body: np.zeros(10) for rod in present}
+    for rod in present:
         mass = robot.bodies[rod.body].mass
         for end, part in ((rod.inner, share), (rod.outer, 1.0 - share)):
             if end.body != BASE:
@@ -187,7 +187,7 @@ def _ratio(difference: float, force: float) -> float:
 
 
 def actuator_forces(robot: Robot, x: Any, v: Any, a: Any, settings: Settings) -> Array:
-    """Actuator forces (..., actuators) along a motion, by the tree formulation over batches."""
+    """Actuator forces (..., actuators) along a motion, by the tree formulation over the batch of samples."""
     v, a = checked_rates(robot, "the twist v", v), checked_rates(robot, "the acceleration a", a)
     poses, y, flags = solved(robot, x, v, a)
     batch = flags.shape

@@ -23,17 +23,17 @@ from nacelle.spatial.physics import physics, sampled
 from nacelle.spatial.scalar import Array, pack, sqrt
 
 
-def _kept(found: Mapping[str, Array], outputs: str) -> dict[str, Array]:
+def _kept(results: Mapping[str, Array], outputs: str) -> dict[str, Array]:
     """The outputs that are wanted; what has no fixed pivots has the best pivot figure."""
-    whole = {"pivot": pack([1.0])[0], **found}
+    whole = {"pivot": pack([1.0])[0], **results}
     return {name: whole[name] for name in outputs.split()}
 
 
 def _form(robot: Robot, name: str) -> Callable[..., dict[str, Array]]:
     """The physics; where symbols may be any numbers nothing is decided, and the tree is taken."""
     source: Any = general if robot.is_like_numeric and is_served(robot, direct=True) else tree
-    found: Callable[..., dict[str, Array]] = getattr(source, name)
-    return found
+    function: Callable[..., dict[str, Array]] = getattr(source, name)
+    return function
 
 
 def _load(robot: Robot, load: Array | None) -> Array:
@@ -55,11 +55,11 @@ def inverse(
 ) -> dict[str, Array]:
     """Actuator forces, smallest pivot and margins; `load` (n,) is a force along v from outside."""
     source = _form(robot, "inverse")
-    found = source(robot, x, y, v, a, _load(robot, load), **options)
+    results = source(robot, x, y, v, a, _load(robot, load), **options)
     if source is tree.inverse:
         # The tree's figure is the square of a ratio.
-        found = {**found, "pivot": sqrt(found["pivot"])}
-    return _kept(found, outputs)
+        results = {**results, "pivot": sqrt(results["pivot"])}
+    return _kept(results, outputs)
 
 
 @sampled(samples_of)
@@ -99,11 +99,11 @@ def _regressor(
     name: str, robot: Robot, state: tuple[Array, ...], outputs: str, options: Mapping[str, Any]
 ) -> dict[str, Array]:
     served = robot.is_like_numeric and is_served(robot)
-    found: dict[str, Array] = getattr(general_regressor if served else tree, name)(robot, *state, **options)
+    results: dict[str, Array] = getattr(general_regressor if served else tree, name)(robot, *state, **options)
     if not served:
         # The tree's figure is the square of a ratio.
-        found = {**found, "pivot": sqrt(found["pivot"])}
-    return _kept(found, outputs)
+        results = {**results, "pivot": sqrt(results["pivot"])}
+    return _kept(results, outputs)
 
 
 @sampled(samples_of)
@@ -143,7 +143,7 @@ def jacobian(robot: Robot, x: Array, y: Array, *, outputs: str = "J pivot gates"
 def bias(
     robot: Robot, x: Array, y: Array, v: Array, *, outputs: str = "h pivot gates", **options: Any
 ) -> dict[str, Array]:
-    """Force along the reduced twist at dv/dt = 0; "M", "A" and the actuators' "drift" on demand."""
+    """Force along the reduced twist at dv/dt = 0; with "M", "A" and the bias of the actuators "drift"."""
     return _kept(_form(robot, "bias")(robot, x, y, v, **options), outputs)
 
 

@@ -20,7 +20,7 @@ class State:
         robot: the robot; its numbers may be symbols.
         mechanism: its analysis.
         now: all positions.
-        moving: all rates from v, and their drift.
+        moving: all rates from v, and their bias accelerations.
     """
 
     robot: Robot

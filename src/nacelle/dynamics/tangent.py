@@ -42,8 +42,8 @@ def coordinate_rates(robot: Robot, mechanism: Mechanism, x: Array, y: Array) -> 
         tail = np.zeros((mechanism.nw - m, size))
         dependent = np.concatenate([np.concatenate([own, tail]), dependent[:, joints]], axis=1)
         given = np.concatenate([mechanism.chart.twists(x, rest), given[m:]])
-    found = respond(mechanism, equations(robot, mechanism, now.motion), given, dependent)
-    return found.u, found.dependent[:size]
+    response = respond(mechanism, equations(robot, mechanism, now.motion), given, dependent)
+    return response.u, response.dependent[:size]
 
 
 def has_tilts(mechanism: Mechanism) -> bool:

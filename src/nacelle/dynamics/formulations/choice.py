@@ -47,5 +47,5 @@ def supported(name: str, mechanism: Mechanism) -> Formulation:
         )
     reason = FORMULATIONS[name].reason_not(mechanism)
     if reason:
-        raise KinematicsError(f"the formulation {name!r} does not serve {mechanism.robot.name}: {reason}")
+        raise KinematicsError(f"the formulation {name!r} does not support {mechanism.robot.name}: {reason}")
     return FORMULATIONS[name]

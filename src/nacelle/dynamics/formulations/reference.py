@@ -47,7 +47,7 @@ def inverse(
     smooth: float | None = None,
     weights: tuple[float, ...] | None = None,
 ) -> dict[str, Array]:
-    """Actuator forces, generalised force, smallest pivot and gates."""
+    """Actuator forces, generalised force, smallest pivot and margins."""
     state = state_at(robot, x, y, v)
     chosen = supported(formulation, state.mechanism)
     F = chosen.generalised_force(state, a, Settings(friction, smooth)) - load
@@ -63,11 +63,11 @@ def inverse(
 
 @physics(x=of_pose, y=of_unknowns, v=of_twist, a=of_twist)
 def regressor(robot: Robot, x: Array, y: Array, v: Array, a: Array, **options: Any) -> dict[str, Array]:
-    """Y (actuators, parameters) with force = Y p, smallest pivot and gates."""
+    """Y (actuators, parameters) with force = Y p, smallest pivot and margins."""
     none = np.zeros(robot.motion.n)
-    found = inverse(with_linear_forms(robot), x, y, v, a, none, **options)
-    Y = coefficients(found["force"], len(linear_parameters(robot)))
-    return {"Y": Y, "pivot": found["pivot"], "gates": found["gates"]}
+    results = inverse(with_linear_forms(robot), x, y, v, a, none, **options)
+    Y = coefficients(results["force"], len(linear_parameters(robot)))
+    return {"Y": Y, "pivot": results["pivot"], "gates": results["gates"]}
 
 
 @physics(x=of_pose, y=of_unknowns, v=of_twist, v_ref=of_twist, a_ref=of_twist)
@@ -80,12 +80,12 @@ def reference_regressor(
     motions = reference_motions(state.mechanism, (v, v_ref), a_ref, (turns @ v, turns @ v_ref))
     still = np.zeros(len(v))
     # Springs cancel between the first two motions, and are in the third with the weights.
-    found = regressor(robot, x, y, v, still, **options)
+    results = regressor(robot, x, y, v, still, **options)
     rigid = {**options, "friction": False}
-    Y = found["Y"] - regressor(robot, x, y, v, still, **rigid)["Y"]
+    Y = results["Y"] - regressor(robot, x, y, v, still, **rigid)["Y"]
     for weight, twist, a in motions:
         Y = Y + weight * regressor(robot, x, y, twist, a, **rigid)["Y"]
-    return {**found, "Y": Y}
+    return {**results, "Y": Y}
 
 
 @physics(x=of_pose, y=of_unknowns, v=of_twist, tau=of_actuators, load=of_twist)
@@ -121,7 +121,7 @@ def inertia(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
 def bias(
     robot: Robot, x: Array, y: Array, v: Array, *, friction: bool = True, smooth: float | None = None
 ) -> dict[str, Array]:
-    """Force along the reduced twist at dv/dt = 0; with M, J_r^-1 and the actuators' drift beside."""
+    """Force along the reduced twist at dv/dt = 0; with M, J_r^-1 and the actuators' bias acceleration."""
     state = state_at(robot, x, y, v)
     h = generalised_force(state, np.zeros(robot.motion.n), Settings(friction, smooth))
     A = actuator_rows(robot, state.now.motion) @ state.moving.U

@@ -113,8 +113,8 @@ def joint_reactions(
     step = max(1, _BLOCK // sample_size(robot))
     for start in range(0, len(good), step):
         part = good[start : start + step]
-        found = program(*(row[part] for row in rows))
-        wrench[part], left[part], ratio[part] = transmitted(robot, found)
+        terms = program(*(row[part] for row in rows))
+        wrench[part], left[part], ratio[part] = transmitted(robot, terms)
     met, near = (ratio <= _MET).reshape(batch), (ratio < _NEAR).reshape(batch)
     if not batch and met:
         raise SingularError(

@@ -28,7 +28,7 @@ from nacelle.dynamics.formulations.elements.forces import (
     whole_bodies,
 )
 from nacelle.dynamics.formulations.elements.motion import element_motion, lock_rank_rows
-from nacelle.dynamics.formulations.elements.structure import UncoveredError, element_legs
+from nacelle.dynamics.formulations.elements.reading import UncoveredError, element_legs
 from nacelle.dynamics.settings import Settings
 from nacelle.dynamics.state import State, state_at
 from nacelle.kinematics.legs.leg_type import leg_type
