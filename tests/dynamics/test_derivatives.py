@@ -14,10 +14,10 @@ import mpmath
 import numpy as np
 import pytest
 
-from nacelle.dynamics.derivatives import dynamics_derivatives
+from nacelle.dynamics.derivatives.derivatives import dynamics_derivatives
+from nacelle.dynamics.derivatives.tangent import tangent
 from nacelle.dynamics.external import stacked_wrenches
 from nacelle.dynamics.formulations import reference as functions
-from nacelle.dynamics.tangent import tangent
 from nacelle.kinematics.functions import closing_step
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.motion import solved

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from nacelle.dynamics.derivatives import differentiate
+from nacelle.dynamics.derivatives.derivatives import differentiate
+from nacelle.dynamics.derivatives.tangent import tangent
 from nacelle.dynamics.external import checked_wrenches, load_names
 from nacelle.dynamics.inverse import checked_forces, inverse_dynamics
 from nacelle.dynamics.operating_point import OperatingPoint
-from nacelle.dynamics.tangent import tangent
 from nacelle.errors import KinematicsError, UnreachableError
 from nacelle.kinematics.jacobian import twist_units
 from nacelle.kinematics.motion import settle, solved

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nacelle.compile import compile_function
-from nacelle.dynamics.derivatives import force_changes
+from nacelle.dynamics.derivatives.derivatives import force_changes
 from nacelle.dynamics.gravity_balance.choice import chosen_axes, chosen_places
 from nacelle.dynamics.gravity_balance.columns import balance_columns
 from nacelle.dynamics.inverse import external_load

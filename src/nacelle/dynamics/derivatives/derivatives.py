@@ -22,6 +22,7 @@ from typing import Any, Literal
 import numpy as np
 
 from nacelle.compile import Compiled, compile_function
+from nacelle.dynamics.derivatives.tape import Tape
 from nacelle.dynamics.external import along_twist, checked_wrenches
 from nacelle.dynamics.formulations.bodies import mass_matrix
 from nacelle.dynamics.formulations.tree import generalised_force
@@ -29,7 +30,6 @@ from nacelle.dynamics.inverse import checked_forces
 from nacelle.dynamics.operating_point import OperatingPoint, operating_point
 from nacelle.dynamics.settings import Settings
 from nacelle.dynamics.state import state_at
-from nacelle.dynamics.tape import Tape
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.actuation import actuator_drifts, actuator_rows
 from nacelle.kinematics.flags import failed

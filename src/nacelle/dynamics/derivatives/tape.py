@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from nacelle.dynamics.tangent import has_tilts, tangent
+from nacelle.dynamics.derivatives.tangent import has_tilts, tangent
 from nacelle.kinematics.functions import closing_step
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.robot import Robot
