@@ -205,7 +205,7 @@ def _with_parts(robot: Robot, legs: list[ElementLeg]) -> tuple[ElementLeg, ...]:
                 basis = ("x", "theta") if hinged else ("A", "x", "theta")
                 name = f"{robot.bodies[body].name}/{leg.leg.name}"
                 element = Element(name, "B", body, basis, 1.0 / len(reached[body]))
-                parts.append(Part(element, j, other, hinged))
+                parts.append(Part(element, j, other))
         result.append(dataclasses.replace(leg, parts=tuple(parts)))
     return tuple(result)
 
@@ -213,11 +213,10 @@ def _with_parts(robot: Robot, legs: list[ElementLeg]) -> tuple[ElementLeg, ...]:
 def _held_part(robot: Robot, leg: ElementLeg, count: int) -> Part:
     """A leg's part of the body of the nacelle that it holds."""
     body = leg.rods[0].nacelle
-    hinged = leg.form != "plane"
     turns = () if robot.nacelle.kind == "point" else ("x", "theta")
-    basis = turns if hinged else ("A", *turns)
+    basis = turns if leg.form != "plane" else ("A", *turns)
     name = f"{robot.bodies[body].name}/{leg.leg.name}"
-    return Part(Element(name, "B", body, basis, 1.0 / count), leg.rods[0].tip, None, hinged)
+    return Part(Element(name, "B", body, basis, 1.0 / count), leg.rods[0].tip, None)
 
 
 def welds(robot: Robot) -> tuple[int, ...]:

@@ -20,8 +20,6 @@ from typing import NamedTuple
 from nacelle.kinematics.legs.parallelogram import Parallelogram
 from nacelle.model.leg import Leg
 
-_WIDTHS = {"A": 3, "x": 3, "d": 1, "theta": 1}
-
 
 class Axis(NamedTuple):
     """An axis of a joint's frame: column of the frame on the successor, or on the predecessor."""
@@ -94,11 +92,6 @@ class Element:
     basis: tuple[str, ...]
     share: float = 1.0
 
-    @property
-    def width(self) -> int:
-        """Number of entries that it adds to the motion basis."""
-        return sum(_WIDTHS[name] for name in self.basis)
-
 
 class Part(NamedTuple):
     """A part of the nacelle that a leg carries.
@@ -107,13 +100,11 @@ class Part(NamedTuple):
         element: it, last in the leg.
         joint: the joint at its input.
         neighbour: the body of the nacelle that it hangs on; None if on the leg itself.
-        hinged: whether its input point is one of the body before it.
     """
 
     element: Element
     joint: int
     neighbour: int | None
-    hinged: bool
 
 
 @dataclass(frozen=True)
