@@ -145,7 +145,7 @@ def inverse_dynamics(
     results = _evaluate(robot, formulation, (poses, y, v, a, load), flags, options)
     pivot = results.pop("pivot")
     flags = flagged(robot, (poses, y), results, pivot, flags)
-    force = results["force"] + held
+    force = results["force"] if preload is None else results["force"] + held
     force[failed(flags)] = np.nan
     return InverseDynamics(
         robot, poses, y, force, results["gates"], pivot, flags, formulation, results.get("generalised")
