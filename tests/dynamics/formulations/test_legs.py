@@ -44,7 +44,7 @@ from support.forty_digits import AGREE, DIGITS, largest_difference, precise, pre
 from support.library import NAMES, library_robot
 from support.random_robots import random_rotation
 
-ROBOTS = Path(__file__).parents[1] / "robots"
+ROBOTS = Path(__file__).parents[2] / "robots"
 FILES = ("c5-slides", "everything", "fivebar-mirror", "redundant", "shared")
 MODES = tuple(f"{name}/{mode.name}" for name in NAMES for mode in library_robot(name).modes[1:])
 ALL = (*NAMES, *MODES, *FILES)

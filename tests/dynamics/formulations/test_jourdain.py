@@ -8,7 +8,15 @@ import mpmath
 import numpy as np
 import pytest
 
-from dynamics.test_legs import ALL, any_robot, cases, chain_of_all_joints, everywhere, general, motions
+from dynamics.formulations.test_legs import (
+    ALL,
+    any_robot,
+    cases,
+    chain_of_all_joints,
+    everywhere,
+    general,
+    motions,
+)
 from nacelle.dynamics.formulations import jourdain, tree
 from nacelle.dynamics.formulations.choice import FORMULATIONS
 from nacelle.dynamics.inverse import inverse_dynamics
