@@ -206,27 +206,21 @@ class _Solver:
         return tuple(rates)
 
     def _drive(self, leg: ElementLeg, B: Rate, E: Array, r: Array) -> tuple[Rate, Rigid]:
-        """The rate of a driven joint, and the motion of its bar or slider: r . (B' - q' e) = 0."""
+        """The first element, driven so that r . (B' - q' e) = 0: x' = q' y with y = z x x, or d' = q'.
+
+        Also the motion of its bar or slider.
+        """
         assert leg.driver is not None
         F = frame(self.robot, self.poses, leg.driver, on_successor=False)
-        z, zero = F.R[:, 2], np.zeros(3)
+        z, zero, none = F.R[:, 2], np.zeros(3), still(B.M.shape[1])
         turns = self.robot.joints[leg.driver].kind is JointKind.REVOLUTE
         e = cross(z, E - F.p) if turns else z
         now = dot(r, B.now) * divide(1.0, dot(r, e))
         q = component(B, (r, B.now - e * now), (e, cross(z, e) * now if turns else zero))
-        none = still(B.M.shape[1])
-        rate = along(q, z, zero)
-        return q, Rigid(F.p, none, rate) if turns else Rigid(F.p, rate, none)
-
-    def _driver_basis(self, leg: ElementLeg, q: Rate, E: Array) -> tuple[Rate, ...]:
-        """Motion of the first element: x' = q' y with y = z x x, or d' = q'."""
-        assert leg.driver is not None
-        if self.robot.joints[leg.driver].kind is not JointKind.REVOLUTE:
-            return (q,)
-        z = frame(self.robot, self.poses, leg.driver, on_successor=False).R[:, 2]
+        if not turns:
+            return q, Rigid(F.p, along(q, z, zero), none)
         x = bar_direction(self.robot, self.poses, leg.driver, E)
-        y = cross(z, x)
-        return (along(q, y, -x * q.now),)
+        return along(q, cross(z, x), -x * q.now), Rigid(F.p, none, along(q, z, zero))
 
     def _bars(self, leg: ElementLeg, nacelle: Rigid) -> tuple[list[tuple[Rate, ...]], list[Rate]]:
         """A driven bar or slider with rods; the two of a parallelogram move alike, its end with the hub."""
@@ -238,8 +232,8 @@ class _Solver:
             r = B - E
             end = nacelle.at(B)
             if arm is None:
-                q, arm = self._drive(leg, end, E, r)
-                basis.append(self._driver_basis(leg, q, E))
+                first, arm = self._drive(leg, end, E, r)
+                basis.append((first,))
             span = end - arm.at(E)
             if len(basis) > 1:
                 locks.append(dotted(span, r, span.now))
