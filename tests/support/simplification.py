@@ -17,7 +17,7 @@ from nacelle.kinematics.flags import failed
 from nacelle.kinematics.motion import solved
 from nacelle.kinematics.pose_input import checked_rates
 from nacelle.model.robot import Robot
-from nacelle.spatial.lane import from_lanes, lanes
+from nacelle.spatial.batch import from_samples, to_samples
 from nacelle.spatial.scalar import Array
 
 
@@ -85,10 +85,10 @@ def actuator_forces(robot: Robot, x: Any, v: Any, a: Any, settings: Settings) ->
     if np.any(failed(flags)):
         raise KinematicsError(f"{robot.name}: {np.count_nonzero(failed(flags))} states cannot be reached")
     rows = [np.broadcast_to(part, (*batch, part.shape[-1])) for part in (poses, y, v, a)]
-    x_lanes, y_lanes, v_lanes, a_lanes = (lanes(part, 1) for part in rows)
-    state = state_at(robot, x_lanes, y_lanes, v_lanes)
+    x, y, v, a = (from_samples(part, 1) for part in rows)
+    state = state_at(robot, x, y, v)
     A = actuator_rows(robot, state.now.motion) @ state.moving.U
-    force = from_lanes(least_norm_forces(A, generalised_force(state, a_lanes, settings)).force)
+    force = to_samples(least_norm_forces(A, generalised_force(state, a, settings)).force)
     if not np.all(np.isfinite(force)):
         raise KinematicsError(f"{robot.name}: some states cannot be reached, or are singular")
     return np.broadcast_to(force, (*batch, len(robot.actuators)))

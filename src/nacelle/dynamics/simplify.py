@@ -21,7 +21,6 @@ from nacelle.kinematics.legs.chain import end_frames
 from nacelle.kinematics.legs.leg_type import leg_type
 from nacelle.model.leg import BASE
 from nacelle.model.robot import Robot
-from nacelle.spatial.batch import from_samples, to_samples
 from nacelle.spatial.inertia import parameters_from_com
 from nacelle.spatial.scalar import Array
 

@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from nacelle.compile import make_program, make_split
+from nacelle.compile import Specification, make_program
+from nacelle.compile.specification import shapes_of
 from nacelle.dynamics.models import INPUTS, NAMES, Model, model
 from nacelle.dynamics.settings import Settings
 from nacelle.emit.names import identifier

@@ -251,7 +251,7 @@ def test_a_hexapod_at_rest_stands_on_its_base() -> None:
     robot = plain_robot("gough-stewart")
     x, y = (value[None] for value in mechanism_of(robot).reference)
     rest, none = np.zeros((1, 6)), np.zeros((1, len(robot.bodies), 6))
-    force = run_lanes(functions.inverse, robot, x, y, rest, rest, rest)["force"]
+    force = run_uncompiled(functions.inverse, robot, x, y, rest, rest, rest)["force"]
     found = transmitted(robot, run_over(reaction_terms, robot, x, y, rest, rest, force, none))
     up = 0.0
     for j, joint in enumerate(robot.joints):
