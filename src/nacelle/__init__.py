@@ -16,7 +16,7 @@ from nacelle.pictures import register
 if TYPE_CHECKING:
     from nacelle.compile import Compiled, Parametric
     from nacelle.compile import compile_function as compile
-    from nacelle.dynamics.derivatives import DynamicsDerivatives, dynamics_derivatives
+    from nacelle.dynamics.derivatives.derivatives import DynamicsDerivatives, dynamics_derivatives
     from nacelle.dynamics.equilibrium import equilibrium, equilibrium_pose, moved
     from nacelle.dynamics.formulations.choice import NAMES as FORMULATIONS
     from nacelle.dynamics.forward import (
@@ -263,7 +263,7 @@ _MODULES = {
         "GravityBalance",
         "balance_gravity",
     ),
-    "nacelle.dynamics.derivatives": ("DynamicsDerivatives", "dynamics_derivatives"),
+    "nacelle.dynamics.derivatives.derivatives": ("DynamicsDerivatives", "dynamics_derivatives"),
     "nacelle.dynamics.equilibrium": ("equilibrium", "equilibrium_pose", "moved"),
     "nacelle.dynamics.forward": (
         "ForwardDynamics",

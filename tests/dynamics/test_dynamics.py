@@ -11,7 +11,7 @@ import pytest
 
 import nacelle
 from nacelle.dynamics.formulations import reference as functions
-from nacelle.dynamics.formulations.choice import why_not
+from nacelle.dynamics.formulations.choice import FORMULATIONS
 from nacelle.kinematics import functions as kinematics
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from support.compare import relative_error
@@ -34,7 +34,11 @@ def robot_of(name: str) -> nacelle.Robot:
 def served(robot: nacelle.Robot) -> list[str]:
     """The other formulations that serve a robot."""
     mechanism = mechanism_of(robot)
-    return [name for name in nacelle.FORMULATIONS if name != "tree" and not why_not(name, mechanism)]
+    return [
+        name
+        for name, formulation in FORMULATIONS.items()
+        if name != "tree" and not formulation.reason_not(mechanism)
+    ]
 
 
 def test_every_formulation_serves_many() -> None:

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.dynamics.derivatives import dynamics_derivatives, tangent
+from nacelle.dynamics.derivatives.derivatives import dynamics_derivatives
+from nacelle.dynamics.derivatives.tangent import tangent
 from nacelle.dynamics.equilibrium import equilibrium, equilibrium_pose, moved
 from nacelle.dynamics.formulations import reference as functions
 from nacelle.dynamics.linear import SMOOTH, linearise

@@ -8,14 +8,8 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.dynamics.demand import Settings
-from nacelle.dynamics.simplify import (
-    actuator_forces,
-    lumped,
-    neglected,
-    rods,
-    simplification_error,
-)
+from nacelle.dynamics.settings import Settings
+from nacelle.dynamics.simplify import lumped, neglected, rods
 from nacelle.errors import KinematicsError, ParameterError
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.robot import Robot
@@ -24,6 +18,7 @@ from nacelle.spatial.scalar import Array
 from support.compare import assert_same
 from support.library import NAMES, library_robot
 from support.mechanisms import rod_pairs
+from support.simplification import actuator_forces, simplification_error
 
 # How many rods each robot has.
 RODS = {"delta": 6, "delta-codourey": 3, "delta4": 6, "h4": 8, "hexa": 6, "hexaglide": 6, "quattro": 8}

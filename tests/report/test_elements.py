@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from nacelle.dynamics.formulations.elements.bodies import groups
-from nacelle.dynamics.formulations.elements.motion import element_motion, rod_ends, tip_point
-from nacelle.dynamics.formulations.elements.structure import direction, element_legs
+from nacelle.dynamics.formulations.elements.geometry import direction, rod_ends, tip_point
+from nacelle.dynamics.formulations.elements.motion import element_motion
+from nacelle.dynamics.formulations.elements.reading import element_legs
 from nacelle.dynamics.state import state_at
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.mechanism.mechanism import mechanism_of

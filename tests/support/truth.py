@@ -27,10 +27,10 @@ from typing import Any
 import numpy as np
 
 from nacelle.compile import make_program
-from nacelle.dynamics.actuators import balance
-from nacelle.dynamics.demand import Settings
+from nacelle.dynamics.actuators import least_norm_forces
 from nacelle.dynamics.formulations.bodies import mass_matrix
-from nacelle.dynamics.formulations.choice import generalised_force
+from nacelle.dynamics.formulations.tree import generalised_force
+from nacelle.dynamics.settings import Settings
 from nacelle.dynamics.state import state_at
 from nacelle.kinematics.actuation import actuator_rows
 from nacelle.kinematics.iteration.newton_steps import closing_step
@@ -60,11 +60,11 @@ def tree(
 ) -> dict[str, Array]:
     """The five functions by the equivalent tree, M dv/dt + h = A^T tau."""
     state = state_at(robot, x, y, v)
-    h = generalised_force("tree", state, np.zeros(robot.motion.n), Settings(friction))
+    h = generalised_force(state, np.zeros(robot.motion.n), Settings(friction))
     M = mass_matrix(state)
     A = actuator_rows(robot, state.now.motion) @ state.moving.U
     return {
-        "inverse_dynamics": balance(A, M @ a + h, units=scales(robot.numeric)[1]).force,
+        "inverse_dynamics": least_norm_forces(A, M @ a + h, units=scales(robot.numeric)[1]).force,
         "forward_dynamics": solve(M, A.T @ tau - h, "spd"),
         "jacobian": A,
         "mass_matrix": M,

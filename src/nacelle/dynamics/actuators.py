@@ -1,7 +1,7 @@
 """Actuator forces from the generalised force: A^T Gamma = F, with A = J_r^-1.
 
-A's columns are made square to each other, A = Q R (Gram and Schmidt), so Gamma = Q D^-1 R^-T F with D the
-squares of Q's columns: for as many actuators as motions the solution, for more of them the one of least
+A's columns are made perpendicular to each other, A = Q R (Gram and Schmidt), so Gamma = Q D^-1 R^-T F with D
+the squares of Q's columns: for as many actuators as motions the solution, for more of them the one of least
 norm. What is left of a column after the others were taken out, over the longest column, is a cheap measure of
 how near a parallel singularity is; columns count without units, translations in the robot's size.
 """
@@ -15,7 +15,7 @@ import numpy as np
 from nacelle.spatial.scalar import Array, Scalar, divide, dot, maximum, minimum, pack
 
 
-class Balanced(NamedTuple):
+class LeastNorm(NamedTuple):
     """Actuator forces (actuators,), and the smallest pivot: 1 at best, 0 at a parallel singularity.
 
     The pivot is the square of a ratio of lengths, an upper bound of the squared inverse condition number.
@@ -25,26 +25,21 @@ class Balanced(NamedTuple):
     pivot: Scalar
 
 
-def balance(
+def least_norm_forces(
     A: Array,
     F: Array,
     weights: Array | None = None,
-    preload: Array | None = None,
     units: Array | None = None,
-) -> Balanced:
+) -> LeastNorm:
     """Find the actuator forces that make up a generalised force.
 
     Args:
         A: rates of the actuators from the reduced twist (actuators, n).
         F: generalised force (n,).
         weights: for redundant actuation, sum of weight Gamma^2 is least; all 1 if None.
-        preload: forces (actuators,) whose internal part, which does not move the nacelle, is added.
         units: what a column of A (a coordinate of the twist) counts in the pivot: the robot's size for
             translations, 1 for rotations; all 1 if None.
     """
-    if preload is not None:
-        rest = balance(A, F - A.T @ preload, weights, None, units)
-        return Balanced(rest.force + preload, rest.pivot)
     count, n = A.shape
     # With s^2 = 1 / weight, Gamma = s Gamma' has the least norm in Gamma'.
     scale = np.ones(count) if weights is None else 1.0 / np.sqrt(weights)
@@ -71,5 +66,5 @@ def balance(
             value = value - R[j][k] * values[j]
         values.append(value)
         force = force + (value * shares[k]) * columns[k]
-    balanced = pack([entry * s for entry, s in zip(force, scale, strict=True)])
-    return Balanced(balanced, divide(shortest, longest))
+    scaled = pack([entry * s for entry, s in zip(force, scale, strict=True)])
+    return LeastNorm(scaled, divide(shortest, longest))

@@ -1,23 +1,44 @@
-"""The smallest form at the public API, and what happens where its fixed pivots are weak."""
+"""The smallest form of every model at the public API, and what happens where its fixed pivots are weak.
+
+A program of `smallest` eliminates in a fixed order and gives its smallest pivot, a ratio of lengths. Where
+that is weak the state is evaluated again by the tree, whose solves choose their pivots.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from nacelle.compile import Compiled
 from nacelle.dynamics import smallest
-from nacelle.kinematics.iteration.weak import strengthened
+from nacelle.dynamics.formulations import reference
+from nacelle.kinematics.functions import dense_jacobian
+from nacelle.kinematics.iteration.weak import Pivoted, strengthened
+from nacelle.kinematics.motion import States, evaluated
 from nacelle.kinematics.native import native
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 
 
-def program(robot: Robot, options: Mapping[str, Any]) -> Compiled:
-    """The compiled form of a robot: a function of (x, y, v, a, load)."""
-    return native(smallest.inverse, robot, tuple(options.items()))
+def program(name: str, robot: Robot, options: Mapping[str, Any]) -> Compiled:
+    """A function of `smallest`, compiled for a robot."""
+    return native(getattr(smallest, name), robot, tuple(options.items()))
+
+
+def pivoted(name: str, robot: Robot, options: Mapping[str, Any]) -> Pivoted:
+    """What gives the results of a function of `smallest` by the tree, at states with weak fixed pivots."""
+    source = dense_jacobian if name == "jacobian" else getattr(reference, name)
+
+    def evaluate(*states: Array) -> Mapping[str, Array]:
+        results: dict[str, Array] = native(source, robot, tuple(options.items()))(*states)
+        if "pivot" in results:
+            # The tree's figure is the square of a ratio.
+            results["pivot"] = np.sqrt(results["pivot"])
+        return results
+
+    return evaluate
 
 
 def squared(pivot: Array) -> Array:
@@ -27,17 +48,46 @@ def squared(pivot: Array) -> Array:
 
 
 def evaluate(
-    robot: Robot, states: tuple[Array, ...], flags: Array, options: dict[str, Any]
+    name: str, robot: Robot, states: tuple[Array, ...], flags: Array, options: Mapping[str, Any]
 ) -> dict[str, Array]:
-    """Forces, pivots and gates of states (batch dimensions broadcast); weak states by the tree.
+    """Results, squared pivots and margins of states (batch dimensions broadcast); weak states by the tree.
 
     Args:
+        name: a function of `smallest` that gives a pivot.
         robot: the robot.
-        states: reduced poses x (..., nx), what iteration found y (..., ny), reduced twists v (..., n), their
-            derivatives a (..., n), and a force along the reduced twist from outside (..., n).
+        states: its inputs: poses x (..., nx), what iteration found y (..., ny), and the others.
         flags: of the iteration (...).
-        options: "friction" and "smooth".
+        options: its keyword arguments.
     """
-    found: dict[str, Array] = program(robot, options)(*states)
-    found = strengthened(robot, found, states, flags, smallest.pivoted("inverse", robot, options))
-    return {**found, "pivot": squared(found["pivot"])}
+    results = program(name, robot, options)(*states)
+    results = strengthened(robot, results, states, flags, pivoted(name, robot, options))
+    return {**results, "pivot": squared(results["pivot"])}
+
+
+def at_states(
+    name: str,
+    robot: Robot,
+    x: Any,
+    *others: Array,
+    load: Callable[[Array, Array], Array] | None = None,
+    guess: Any = None,
+    outputs: str | None = None,
+    options: Mapping[str, Any] | None = None,
+) -> States:
+    """A function of `smallest` at poses x (..., nx) and other inputs, flagged as `evaluated` does.
+
+    Args:
+        name: the function.
+        robot: the robot.
+        x: reduced poses (..., nx).
+        *others: its other inputs, with checked last dimensions.
+        load: gives its last input at (x, y), where that depends on the pose.
+        guess: solutions near by, for robots that need iteration.
+        outputs: the outputs that are kept; its own choice if None.
+        options: keyword arguments of the function that the tree has too.
+    """
+    own = dict(options or {})
+    shaping = own if outputs is None else own | {"outputs": outputs}
+    by_tree = pivoted(name, robot, own)
+    function = getattr(smallest, name)
+    return evaluated(function, robot, x, *others, load=load, guess=guess, options=shaping, pivoted=by_tree)

@@ -1,10 +1,17 @@
-"""Energies and what friction takes."""
+"""Kinetic and potential energy (J), and the power (W) that friction takes.
+
+    T = sum over bodies of m v.v / 2 + v . (w x h) + w . I w / 2  +  sum over rotors of i^2 J q'^2 / 2
+    U = - sum over bodies of g . (m p + R h)  +  sum over springs of k (q - q_0)^2 / 2
+    P = sum over the joints' axes of friction(q') q'
+
+with h = m c and I about the body's origin p, v, w and h in the body's axes.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
-from nacelle.dynamics.joint_effort import axis_coordinate, friction_efforts, rotors
+from nacelle.dynamics.joint_effort import axis_coordinate, friction_effort, rate_rows, rotors
 from nacelle.dynamics.state import State
 from nacelle.kinematics.actuation import joint_rate_row
 from nacelle.kinematics.tree.spanning_tree import point_velocity
@@ -52,6 +59,9 @@ def potential(state: State) -> Scalar:
 def dissipated_power(state: State, smooth: float | None = None) -> Scalar:
     """Power (W) that friction takes from the motion: sum of force times rate."""
     total: Scalar = 0.0
-    for effort in friction_efforts(state, smooth):
-        total = total + dot(effort.rows @ state.moving.u, effort.values)
+    for index, joint in enumerate(state.robot.joints):
+        axes = rate_rows(state.robot, state.now.motion, index) if any(joint.friction) else []
+        for number, rows in enumerate(axes):
+            rate = rows @ state.moving.u
+            total = total + dot(rate, friction_effort(joint, number, rate, smooth))
     return total

@@ -1,4 +1,9 @@
-"""Equilibrium: the actuator forces that hold a pose, and the pose that given forces hold."""
+"""Equilibrium: the actuator forces that hold a pose, and the pose that given forces hold.
+
+At rest the residual along the reduced twist, R(x) = g(x) - J_r^-T tau - L(x) (n,), is zero, g what gravity
+and springs require. For given x it is solved for tau, for given tau by Newton's iteration for x, with steps
+-(dR/dpose)^-1 R along the tangent of the pose.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from nacelle.dynamics.derivatives import checked_forces, differentiate, tangent
+from nacelle.dynamics.derivatives.derivatives import differentiate
+from nacelle.dynamics.derivatives.tangent import tangent
 from nacelle.dynamics.external import checked_wrenches, load_names
-from nacelle.dynamics.inverse import inverse_dynamics
+from nacelle.dynamics.inverse import checked_forces, inverse_dynamics
+from nacelle.dynamics.operating_point import OperatingPoint
 from nacelle.errors import KinematicsError, UnreachableError
 from nacelle.kinematics.jacobian import twist_units
 from nacelle.kinematics.motion import settle, solved
@@ -80,7 +87,7 @@ def equilibrium_pose(
     x = reference_pose(robot) if guess is None else np.asarray(guess, dtype=float)
     if x.ndim != 1:
         raise KinematicsError(f"the guess is one pose, got {x.shape}")
-    R, slope, x = _balance(robot, x, forces, external)
+    R, slope, x = _residual(robot, x, forces, external)
     for _ in range(_ITERATIONS):
         # Translations in the robot's size, so that all entries are energies.
         scaled = slope * units[:, None] * units
@@ -97,7 +104,7 @@ def equilibrium_pose(
         merit = float(np.linalg.norm(units * R))
         for _ in range(30):
             try:
-                trial = _balance(robot, moved(robot, x, units * step * part), forces, external)
+                trial = _residual(robot, moved(robot, x, units * step * part), forces, external)
             except (UnreachableError, KinematicsError):
                 trial = None
             if trial is not None and np.linalg.norm(units * trial[0]) < merit:
@@ -112,15 +119,16 @@ def equilibrium_pose(
     raise KinematicsError(f"no pose of {robot.name} was found at which these forces balance")
 
 
-def _balance(
+def _residual(
     robot: Robot, x: Array, tau: Array, external: Mapping[str, Any] | None
 ) -> tuple[Array, Array, Array]:
     """R (n,), its derivative along the tangent (n, n), and the pose with its quaternion normalised."""
     poses, y, flags = solved(robot, x)
     rest = np.zeros(robot.motion.n)
-    found = differentiate(robot, poses, y, rest, rest, tau, external=external, friction=False)
-    found = settle(robot, poses, {name: found[name] for name in ("R", "pose", "gates")}, flags)
-    return found["R"], found["pose"], poses
+    point = OperatingPoint(poses, y, rest, rest, tau)
+    results = differentiate(robot, point, external=external, friction=False)
+    results = settle(robot, poses, {name: results[name] for name in ("R", "pose", "gates")}, flags)
+    return results["R"], results["pose"], poses
 
 
 def moved(robot: Robot, x: Array, step: Array) -> Array:

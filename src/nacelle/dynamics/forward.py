@@ -1,4 +1,10 @@
-"""Forward dynamics, mass matrix, bias, gravity and energies in the public API."""
+"""Forward dynamics, mass matrix, bias, gravity and energies at the public API.
+
+    M dv/dt + h = J_r^-T tau + L      M (n, n) mass matrix, h (n,) bias: gravity, Coriolis, springs, friction
+
+along the reduced twist v (n,), with L external wrenches along it. From the actuators they are seen as
+J_r^T M J_r and, at q'' = 0 where dv/dt = -J_r d, J_r^T (h - M J_r d), d the actuators' bias acceleration.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +15,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from nacelle.dynamics import smallest
-from nacelle.dynamics.friction import friction_options
-from nacelle.dynamics.inverse import external_load, rates_of
+from nacelle.dynamics import compact_form
+from nacelle.dynamics.inverse import checked_forces, external_load, rates_of
+from nacelle.dynamics.settings import Settings
 from nacelle.errors import KinematicsError
-from nacelle.kinematics.motion import evaluated
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 from nacelle.spatial.solve import solve_batch
@@ -67,30 +72,11 @@ def forward_dynamics(
         KinematicsError, UnreachableError: as in `inverse_dynamics`.
     """
     v, _ = rates_of(robot, v, None)
-    forces = np.asarray(tau, dtype=float)
-    if forces.shape[-1:] != (len(robot.actuators),):
-        names = ", ".join(actuator.name for actuator in robot.actuators)
-        raise KinematicsError(
-            f"{robot.name} has {len(robot.actuators)} actuators ({names}), so tau has the shape "
-            f"(..., {len(robot.actuators)}), got {forces.shape}"
-        )
-    options = friction_options(friction, smooth)
-    inputs: tuple[Array, ...] = (v, forces)
-    load = None
-    if external:
-        load = partial(external_load, robot, external=external)
-    else:
-        inputs = (*inputs, np.zeros(robot.motion.n))
-    state = evaluated(
-        smallest.forward,
-        robot,
-        x,
-        *inputs,
-        load=load,
-        guess=guess,
-        options=options,
-        pivoted=smallest.pivoted("forward", robot, options),
-    )
+    forces = checked_forces(robot, () if tau is None else tau)
+    inputs: tuple[Array, ...] = (v, forces) if external else (v, forces, np.zeros(robot.motion.n))
+    load = partial(external_load, robot, external=external) if external else None
+    options = Settings(friction, smooth).options
+    state = compact_form.at_states("forward", robot, x, *inputs, load=load, guess=guess, options=options)
     return ForwardDynamics(state.results["acceleration"], state.results["gates"], state.flags, *state[:2])
 
 
@@ -98,13 +84,11 @@ def mass_matrix(robot: Robot, x: Any, *, coordinates: Coordinates = "platform", 
     """Mass matrix (..., n, n) along the reduced twist, or seen from the actuators: J_r^T M J_r."""
     platform = _platform(coordinates)
     outputs = "M pivot gates" if platform else "M A pivot gates"
-    options = {"outputs": outputs}
-    by_tree = smallest.pivoted("inertia", robot)
-    found = evaluated(smallest.inertia, robot, x, guess=guess, options=options, pivoted=by_tree).results
+    results = compact_form.at_states("inertia", robot, x, guess=guess, outputs=outputs).results
     if platform:
-        return np.asarray(found["M"])
-    J = _direct(robot, found["A"])
-    return np.asarray(np.swapaxes(J, -1, -2) @ found["M"] @ J)
+        return np.asarray(results["M"])
+    J = _direct(robot, results["A"])
+    return np.asarray(np.swapaxes(J, -1, -2) @ results["M"] @ J)
 
 
 def bias_forces(
@@ -117,22 +101,22 @@ def bias_forces(
     smooth: float | None = None,
     guess: Any = None,
 ) -> Array:
-    """What a state asks for without acceleration: gravity, Coriolis forces, springs, friction.
+    """What a state requires without acceleration: gravity, Coriolis forces, springs, friction.
 
     In platform coordinates (..., n) at dv/dt = 0, in those of the actuators (..., actuators) at q'' = 0.
     """
     v, _ = rates_of(robot, v, None)
     platform = _platform(coordinates)
-    options = friction_options(friction, smooth)
-    by_tree = smallest.pivoted("bias", robot, options)
-    options = {**options, "outputs": "h pivot gates" if platform else "h M A drift pivot gates"}
-    found = evaluated(smallest.bias, robot, x, v, guess=guess, options=options, pivoted=by_tree).results
+    options = Settings(friction, smooth).options
+    outputs = "h pivot gates" if platform else "h M A drift pivot gates"
+    results = compact_form.at_states(
+        "bias", robot, x, v, guess=guess, outputs=outputs, options=options
+    ).results
     if platform:
-        return np.asarray(found["h"])
-    J = _direct(robot, found["A"])
-    # At q'' = 0 the twist changes by dv/dt = -J_r d, d the actuators' drift.
-    held = np.einsum("...ij,...jk,...k->...i", found["M"], J, found["drift"])
-    return np.asarray(np.einsum("...ij,...i->...j", J, found["h"] - held))
+        return np.asarray(results["h"])
+    J = _direct(robot, results["A"])
+    held = np.einsum("...ij,...jk,...k->...i", results["M"], J, results["drift"])
+    return np.asarray(np.einsum("...ij,...i->...j", J, results["h"] - held))
 
 
 def gravity_forces(
@@ -140,12 +124,11 @@ def gravity_forces(
 ) -> Array:
     """What holds the robot at rest against gravity: along the reduced twist, or by the actuators."""
     platform = _platform(coordinates)
-    options = {"outputs": "g pivot gates" if platform else "g A pivot gates"}
-    by_tree = smallest.pivoted("gravity", robot)
-    found = evaluated(smallest.gravity, robot, x, guess=guess, options=options, pivoted=by_tree).results
+    outputs = "g pivot gates" if platform else "g A pivot gates"
+    results = compact_form.at_states("gravity", robot, x, guess=guess, outputs=outputs).results
     if platform:
-        return np.asarray(found["g"])
-    return np.asarray(np.einsum("...ij,...i->...j", _direct(robot, found["A"]), found["g"]))
+        return np.asarray(results["g"])
+    return np.asarray(np.einsum("...ij,...i->...j", _direct(robot, results["A"]), results["g"]))
 
 
 def kinetic_energy(robot: Robot, x: Any, v: Any, *, guess: Any = None) -> Array:
@@ -165,9 +148,9 @@ def dissipation(robot: Robot, x: Any, v: Any, *, smooth: float | None = None, gu
 
 def _energies(robot: Robot, x: Any, v: Any, guess: Any, smooth: float | None = None) -> dict[str, Array]:
     v, _ = rates_of(robot, v, None)
-    options = {key: value for key, value in friction_options(True, smooth).items() if key == "smooth"}
-    by_tree = smallest.pivoted("energies", robot, options)
-    return evaluated(smallest.energies, robot, x, v, guess=guess, options=options, pivoted=by_tree).results
+    width = Settings(smooth=smooth).smooth
+    options = {} if width is None else {"smooth": width}
+    return compact_form.at_states("energies", robot, x, v, guess=guess, options=options).results
 
 
 def _platform(coordinates: str) -> bool:

@@ -4,59 +4,23 @@
     quadratic  r |r|          cubic      r^3                     stribeck         exp(-(r / scale)^2) sign(r)
     constant   1
 
-Forces are those that the motion has to overcome: positive against a positive rate. In a ball friction
-acts along the relative angular velocity, with its length as the rate: a constant is Coulomb friction there.
+Forces are those that the motion has to overcome: positive against a positive rate. In a spherical joint
+it acts along the relative angular velocity, whose length is the rate: a constant is Coulomb friction there.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
-from nacelle.errors import KinematicsError
 from nacelle.model.joint import FrictionTerm
 from nacelle.spatial.scalar import Array, Scalar, absolute, dot, exp, sign, sqrt, tanh, where
 
 # What changes at once where the rate changes its sign.
 _DRY = ("coulomb", "stribeck", "constant")
-# Part of the rate over which friction bends that counts as rest in a ball: its square is below rounding.
+# Part of the rate over which friction bends that is rest in a spherical joint: its square is below rounding.
 _REST = 1e-9
-
-
-def above_zero(value: Any, what: str) -> float:
-    """Take a number that must be above zero, such as the rate over which Coulomb friction changes its sign.
-
-    Raises:
-        KinematicsError: if it is not.
-    """
-    try:
-        number = float("" if isinstance(value, bool | np.bool_) else value)
-    except (TypeError, ValueError):
-        raise KinematicsError(f"{what} must be a number above zero, got {value!r}") from None
-    if not np.isfinite(number) or number <= 0.0:
-        raise KinematicsError(f"{what} must be above zero, got {number:g}")
-    return number
-
-
-def friction_options(friction: Any, smooth: Any = None) -> dict[str, Any]:
-    """The options of a physics function that say how friction acts: "friction" and, if given, "smooth".
-
-    Everything that takes these options checks them here: a negative width would turn Coulomb friction into a
-    force that drives.
-
-    Args:
-        friction: whether friction counts: True or False.
-        smooth: rate (rad/s, m/s) over which Coulomb friction changes its sign smoothly; at once if None.
-
-    Raises:
-        KinematicsError: if one of them cannot be used.
-    """
-    if not isinstance(friction, bool | np.bool_ | int) or friction not in (0, 1):
-        raise KinematicsError(f"friction is True or False, got {friction!r}")
-    options: dict[str, Any] = {"friction": bool(friction)}
-    return options if smooth is None else options | {"smooth": above_zero(smooth, "smooth")}
 
 
 def basis(term: FrictionTerm, rate: Scalar, smooth: float | None = None) -> Scalar:
@@ -96,7 +60,7 @@ def axis_friction(terms: Sequence[FrictionTerm], rate: Scalar, smooth: float | N
 
 
 def ball_friction(terms: Sequence[FrictionTerm], w: Array, smooth: float | None = None) -> Array:
-    """Friction moment (3,) in a ball at a relative angular velocity w (3,), along it."""
+    """Friction moment (3,) in a spherical joint at a relative angular velocity w (3,), along it."""
     viscous: Scalar = 0.0
     others = [term for term in terms if term.basis != "viscous"]
     for term in terms:

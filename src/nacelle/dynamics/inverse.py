@@ -1,4 +1,13 @@
-"""Inverse dynamics: the actuator forces that a motion needs."""
+"""Inverse dynamics: the actuator forces Gamma that a motion needs.
+
+    J_r^-T Gamma = F(x, v, dv/dt) - L
+
+F (n,) is what bodies and joints require along the reduced twist, L external wrenches along it, J_r^-1 the
+rates of the actuators from the reduced twist (actuators, n). States go through these stages: inputs are
+checked, one ordinary state is evaluated at once; else iteration finds the unknowns y of the poses, wrenches
+and preload become a force along the twist, the program of the formulation finds Gamma, and its margins and
+pivots become flags. A preload is added after the forces of least norm that hold what it leaves.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +21,9 @@ import numpy as np
 from nacelle.compile import Compiled
 from nacelle.dynamics import compact_form
 from nacelle.dynamics.external import stacked_wrenches
-from nacelle.dynamics.formulations import choice as formulations
 from nacelle.dynamics.formulations import reference as functions
-from nacelle.dynamics.friction import above_zero, friction_options
+from nacelle.dynamics.formulations.choice import supported
+from nacelle.dynamics.settings import Settings, above_zero
 from nacelle.errors import KinematicsError, SingularError
 from nacelle.kinematics.flags import Flag, failed
 from nacelle.kinematics.functions import inverse_jacobian
@@ -63,11 +72,10 @@ class InverseDynamics:
 
     @cached_property
     def generalised(self) -> Array:
-        """Force along the reduced twist (..., n) that the motion asks for."""
+        """Force along the reduced twist (..., n) that the motion requires."""
         if self.projected is not None:
             return self.projected
-        A = native(inverse_jacobian, self.robot)(self.x, self.y)["J"]
-        return np.asarray(np.einsum("...ij,...i->...j", A, self.force))
+        return _along_twist(self.robot, self.x, self.y, self.force)
 
     @cached_property
     def condition(self) -> Array:
@@ -120,7 +128,7 @@ def inverse_dynamics(
         SingularError: if a single pose is a parallel singularity; in a batch it is flagged, with NaN.
     """
     v, a = rates_of(robot, v, a)
-    options = friction_options(friction, smooth)
+    options = Settings(friction, smooth).options
     shared = weights is not None or preload is not None
     if not (shared or external):
         single = _single(robot, formulation, tuple(options.items()))
@@ -128,40 +136,54 @@ def inverse_dynamics(
         if one is not None:
             return single.result(robot, one)
     poses, y, flags = solved(robot, x, v, a, guess=guess)
-    load = external_load(robot, poses, y, external)
     formulation = _formulation(robot, formulation, shared)
-    if weights is not None:
-        options["weights"] = tuple(above_zero(w, "a weight") for w in np.ravel(weights))
-        if len(options["weights"]) != len(robot.actuators):
-            raise KinematicsError(f"{robot.name} has {len(robot.actuators)} actuators, so as many weights")
+    options |= _weight_options(robot, weights)
+    held = checked_forces(robot, preload, "preload")
+    load = external_load(robot, poses, y, external)
     if preload is not None:
-        held = np.asarray(preload, dtype=float)
-        if held.shape[-1:] != (len(robot.actuators),):
-            raise KinematicsError(f"preload has the shape (..., {len(robot.actuators)}), got {held.shape}")
-        A = native(inverse_jacobian, robot)(poses, y)["J"]
-        load = load + np.einsum("...ij,...i->...j", A, held)
-    if formulation == "compact":
-        found = compact_form.evaluate(robot, (poses, y, v, a, load), flags, options)
-    else:
-        found = _program(robot, formulation, options)(poses, y, v, a, load)
-    pivot = found.pop("pivot")
-    flags = flagged(robot, (poses, y), found, pivot, flags)
-    force = found["force"] if preload is None else found["force"] + held
+        load = load + _along_twist(robot, poses, y, held)
+    results = _evaluate(robot, formulation, (poses, y, v, a, load), flags, options)
+    pivot = results.pop("pivot")
+    flags = flagged(robot, (poses, y), results, pivot, flags)
+    force = results["force"] if preload is None else results["force"] + held
     force[failed(flags)] = np.nan
     return InverseDynamics(
-        robot, poses, y, force, found["gates"], pivot, flags, formulation, found.get("generalised")
+        robot, poses, y, force, results["gates"], pivot, flags, formulation, results.get("generalised")
     )
 
 
+def _weight_options(robot: Robot, weights: Any) -> dict[str, Any]:
+    """Weights of the actuators as an option of the tree, if there are any.
+
+    Raises:
+        KinematicsError: if there is not one above zero for every actuator.
+    """
+    if weights is None:
+        return {}
+    checked = tuple(above_zero(w, "a weight") for w in np.ravel(weights))
+    if len(checked) != len(robot.actuators):
+        raise KinematicsError(f"{robot.name} has {len(robot.actuators)} actuators, so as many weights")
+    return {"weights": checked}
+
+
+def _evaluate(
+    robot: Robot, formulation: str, states: tuple[Array, ...], flags: Array, options: Mapping[str, Any]
+) -> dict[str, Array]:
+    """Forces, squared pivots and margins of states (x, y, v, a, load) by a formulation."""
+    if formulation == "compact":
+        return compact_form.evaluate("inverse", robot, states, flags, options)
+    return dict(_program(robot, formulation, options)(*states))
+
+
 def flagged(
-    robot: Robot, state: tuple[Array, Array], found: dict[str, Array], pivot: Array, flags: Array
+    robot: Robot, state: tuple[Array, Array], results: dict[str, Array], pivot: Array, flags: Array
 ) -> Array:
     """Flags of states by margins and pivots; results of failed ones are NaN.
 
     Args:
         robot: the robot.
         state: poses and what iteration found.
-        found: results and margins "gates".
+        results: of the states, and their margins "gates".
         pivot: squared ratios.
         flags: of the iteration.
 
@@ -177,7 +199,7 @@ def flagged(
         kind, legs = nearest(robot, poses, y)
         why = "the forces are not determined" if legs else "where no actuator forces hold the nacelle"
         raise SingularError(f"{robot.name}: {singular_words(kind, legs)}, {why}", kind)
-    settle(robot, poses, found, flags)
+    settle(robot, poses, results, flags)
     flags |= np.where(met, int(Flag.SINGULAR), 0) | np.where(near, int(Flag.NEAR_SINGULAR), 0)
     return flags
 
@@ -197,11 +219,11 @@ class _Single(NamedTuple):
 
     def result(self, robot: Robot, one: Ordinary) -> InverseDynamics:
         """The result at an ordinary state."""
-        found = one.results
-        pivot = compact_form.squared(found["pivot"]) if self.fixed else found["pivot"]
+        results = one.results
+        pivot = compact_form.squared(results["pivot"]) if self.fixed else results["pivot"]
         return InverseDynamics(
-            *(robot, one.x, one.y, found["force"], found["gates"], pivot, one.flags),
-            *(self.formulation, found.get("generalised")),
+            *(robot, one.x, one.y, results["force"], results["gates"], pivot, one.flags),
+            *(self.formulation, results.get("generalised")),
         )
 
 
@@ -218,7 +240,7 @@ def _single(robot: Robot, formulation: str, options: tuple[tuple[str, Any], ...]
 def _program(robot: Robot, formulation: str, options: Mapping[str, Any]) -> Compiled:
     """The compiled function of (x, y, v, a, load) that finds the forces."""
     if formulation == "compact":
-        return compact_form.program(robot, options)
+        return compact_form.program("inverse", robot, options)
     return native(functions.inverse, robot, (("formulation", formulation), *options.items()))
 
 
@@ -227,6 +249,29 @@ def rates_of(robot: Robot, v: Any, a: Any) -> tuple[Array, Array]:
     n = robot.motion.n
     v = checked_rates(robot, "the twist v", np.zeros(n) if v is None else v)
     return v, checked_rates(robot, "the acceleration a", np.zeros(n) if a is None else a)
+
+
+def checked_forces(robot: Robot, forces: Any, what: str = "tau") -> Array:
+    """Take actuator forces (..., actuators), N or N m; zero if None.
+
+    Raises:
+        KinematicsError: if the shape is wrong.
+    """
+    count = len(robot.actuators)
+    checked = np.zeros(count) if forces is None else np.asarray(forces, dtype=float)
+    if checked.shape[-1:] != (count,):
+        names = ", ".join(actuator.name for actuator in robot.actuators)
+        raise KinematicsError(
+            f"{robot.name} has {count} actuators ({names}), so {what} has the shape (..., {count}), "
+            f"got {checked.shape}"
+        )
+    return checked
+
+
+def _along_twist(robot: Robot, x: Array, y: Array, forces: Array) -> Array:
+    """Actuator forces (..., actuators) as a force along the reduced twist (..., n): J_r^-T Gamma."""
+    A = native(inverse_jacobian, robot)(x, y)["J"]
+    return np.asarray(np.einsum("...ij,...i->...j", A, forces))
 
 
 def external_load(robot: Robot, x: Array, y: Array, external: Mapping[str, Any] | None) -> Array:
@@ -244,9 +289,6 @@ def _formulation(robot: Robot, name: str, shared: bool = False) -> str:
     """
     if name == "auto":
         name = "tree" if shared else "compact"
-    if name == "compact":
-        return name
-    reason = formulations.why_not(name, mechanism_of(robot))
-    if reason:
-        raise KinematicsError(f"the formulation {name!r} does not serve {robot.name}: {reason}")
+    if name != "compact":
+        supported(name, mechanism_of(robot))
     return name

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from nacelle.dynamics import smallest
+from nacelle.dynamics import compact_form
 from nacelle.kinematics.jacobian import Jacobian, judged
-from nacelle.kinematics.motion import evaluated
 from nacelle.model.robot import Robot
 
 
@@ -23,12 +22,4 @@ def jacobian(robot: Robot, x: Any, *, guess: Any = None) -> Jacobian:
         SingularError: if a single pose is a parallel singularity, where J_r does not exist; in a batch it is
             flagged, and J_r is NaN.
     """
-    states = evaluated(
-        smallest.jacobian,
-        robot,
-        x,
-        guess=guess,
-        options={},
-        pivoted=smallest.pivoted("jacobian", robot),
-    )
-    return judged(robot, states)
+    return judged(robot, compact_form.at_states("jacobian", robot, x, guess=guess))

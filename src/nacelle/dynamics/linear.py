@@ -8,8 +8,8 @@ reduced twist:
 
     A = [K, 1; -M^-1 R_x, -M^-1 R_v],   B = [0; M^-1 J_r^-T],   C = [J_r^-1, 0],   D = 0,
 
-R the balance of forces (see `derivatives`), K the turn of the tangent along a motion (w x e for rotations;
-zero at rest). In actuator coordinates s = [dq; dq'], by the exact transformation of both.
+R the residual of the equations of motion (see `derivatives`), K the turn of the tangent along a motion (w x e
+for rotations; zero at rest). In actuator coordinates s = [dq; dq'], by the exact transformation of both.
 """
 
 from __future__ import annotations
@@ -20,13 +20,11 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from nacelle.dynamics.derivatives import checked_forces, differentiate
-from nacelle.dynamics.forward import forward_dynamics
-from nacelle.dynamics.friction import friction_options
-from nacelle.dynamics.inverse import inverse_dynamics, rates_of
+from nacelle.dynamics.derivatives.derivatives import differentiate
+from nacelle.dynamics.operating_point import operating_point
+from nacelle.dynamics.settings import Settings
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.flags import failed
-from nacelle.kinematics.motion import solved
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 from nacelle.spatial.solve import solve_batch
@@ -125,8 +123,8 @@ class LinearModel:
         small = 1e-12 * np.max(np.abs(values), axis=-1, keepdims=True, initial=0.0)
         values = np.where(np.abs(values) <= small, 0.0, values)
         with np.errstate(invalid="ignore"):
-            found = np.sort(np.sqrt(values), axis=-1) / (2.0 * np.pi)
-        return np.asarray(np.where(bad[..., None], np.nan, found))
+            results = np.sort(np.sqrt(values), axis=-1) / (2.0 * np.pi)
+        return np.asarray(np.where(bad[..., None], np.nan, results))
 
 
 def linearise(
@@ -154,7 +152,7 @@ def linearise(
             has no derivative, so there must be one: 0.01 if None.
 
     Raises:
-        KinematicsError: if shapes are wrong, or actuator coordinates do not serve.
+        KinematicsError: if shapes are wrong, or actuator coordinates are no state.
         UnreachableError, SingularError: as in `inverse_dynamics`.
     """
     if coordinates not in ("platform", "actuators"):
@@ -164,45 +162,38 @@ def linearise(
         raise KinematicsError(
             f"{robot.name} has {count} actuators for {n} motions, so their coordinates are no state"
         )
-    given = friction_options(friction, smooth)
-    width = given.get("smooth", SMOOTH) if given["friction"] else None
-    v, _ = rates_of(robot, v, None)
-    if tau is None:
-        held = inverse_dynamics(robot, x, v, external=external, friction=friction, smooth=width)
-        forces, a, flags = held.force, np.zeros(n), held.flags
-    else:
-        forces = checked_forces(robot, tau)
-        driven = forward_dynamics(robot, x, v, forces, external=external, friction=friction, smooth=width)
-        a, flags = driven.acceleration, driven.flags
-    poses, y, _ = solved(robot, x, v, forces)
-    options: dict[str, Any] = {"external": external, "friction": given["friction"], "smooth": width}
-    found = differentiate(robot, poses, y, v, a, forces, v, active=True, **options)
-    for value in found.values():
+    settings = Settings(friction, smooth)
+    width = (settings.smooth or SMOOTH) if settings.friction else None
+    given: dict[str, Any] = {"external": external, "friction": settings.friction, "smooth": width}
+    point, flags = operating_point(robot, x, v, tau=tau, **given)
+    v, a = point.v, point.a
+    results = differentiate(robot, point, v, active=True, **given)
+    for value in results.values():
         value[failed(flags)] = np.nan
-    A, M = found["A"], found["M"]
-    by_pose, by_twist = -solve_batch(M, found["pose"]), -solve_batch(M, found["twist"])
+    A, M = results["A"], results["M"]
+    by_pose, by_twist = -solve_batch(M, results["pose"]), -solve_batch(M, results["twist"])
     by_force = solve_batch(M, np.swapaxes(A, -1, -2))
     batch = A.shape[:-2]
     none = np.zeros((*batch, n, n))
     one = none + np.eye(n)
     no_force, D = np.zeros((*batch, n, count)), np.zeros((*batch, count, count))
     if coordinates == "platform":
-        system = _blocks(found["turn"], one, by_pose, by_twist)
+        system = _blocks(results["turn"], one, by_pose, by_twist)
         B = np.concatenate([no_force, by_force], axis=-2)
         C = np.concatenate([A, np.zeros((*batch, count, n))], axis=-1)
         c = np.concatenate(np.broadcast_arrays(v + np.zeros((*batch, n)), a), axis=-1)
     else:
         # s = P [e; dv]; dq'' follows from e, dv and the change of the acceleration.
-        P = _blocks(A, none, found["A_pose"], A)
+        P = _blocks(A, none, results["A_pose"], A)
         rows = np.concatenate(
-            [found["active_pose"] + A @ by_pose, found["active_twist"] + A @ by_twist], axis=-1
+            [results["active_pose"] + A @ by_pose, results["active_twist"] + A @ by_twist], axis=-1
         )
         lower = np.swapaxes(solve_batch(np.swapaxes(P, -1, -2), np.swapaxes(rows, -1, -2)), -1, -2)
         system = np.concatenate([np.concatenate([none, one], axis=-1), lower], axis=-2)
         B = np.concatenate([no_force, A @ by_force], axis=-2)
         C = np.concatenate([one, none], axis=-1)
-        c = np.concatenate([np.einsum("...ij,...j->...i", A, v), found["active"]], axis=-1)
-    return LinearModel(robot, coordinates, poses, v, forces, system, B, C, D, c, width, flags)
+        c = np.concatenate([np.einsum("...ij,...j->...i", A, v), results["active"]], axis=-1)
+    return LinearModel(robot, coordinates, point.x, v, point.tau, system, B, C, D, c, width, flags)
 
 
 def _blocks(a: Array, b: Array, c: Array, d: Array) -> Array:

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 from nacelle.compile import Compiled, compile_function, make_program
 from nacelle.dynamics import smallest
-from nacelle.dynamics.friction import friction_options
 from nacelle.dynamics.measured import inputs as measured
 from nacelle.dynamics.measured.choose import chosen
+from nacelle.dynamics.settings import Settings
 from nacelle.errors import KinematicsError, did_you_mean
 from nacelle.kinematics import functions as kinematics
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
@@ -107,7 +107,7 @@ def model(
             f"the model {name} takes the pose; elements and encoders serve inverse_dynamics"
         )
     robot = robot.alike
-    options = friction_options(friction, smooth)
+    options = Settings(friction, smooth).options
     if input != "pose":
         return _measured(robot, input, options)
     return _from_pose(robot, name, options, guarded)

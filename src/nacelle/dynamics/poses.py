@@ -23,7 +23,7 @@ def sample_poses(robot: Robot, count: int = 200, *, seed: int = 0) -> Array:
     """Random poses (count, nx) around the reference, within reach and limits and far from singularities.
 
     They fill a box of 0.2 of the robot's size, and 0.2 rad, to either side, or the largest half, quarter, ...
-    of it of which at least every fourth pose serves.
+    of it of which at least every fourth pose can be held.
 
     Raises:
         UnreachableError: if there are no such poses.

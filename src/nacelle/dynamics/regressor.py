@@ -7,15 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from nacelle.dynamics import smallest
-from nacelle.dynamics.compact_form import squared
-from nacelle.dynamics.friction import friction_options
+from nacelle.dynamics import compact_form
 from nacelle.dynamics.inverse import flagged, rates_of
+from nacelle.dynamics.settings import Settings
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.flags import failed
-from nacelle.kinematics.iteration.weak import strengthened
 from nacelle.kinematics.motion import solved
-from nacelle.kinematics.native import native
 from nacelle.kinematics.pose_input import checked_rates
 from nacelle.model.linear_parameters import LinearParameters, linear_parameters
 from nacelle.model.robot import Robot
@@ -93,17 +90,10 @@ def regressor(
         v_ref = checked_rates(robot, "the reference v_ref", still if v_ref is None else v_ref)
         a_ref = checked_rates(robot, "the reference a_ref", still if a_ref is None else a_ref)
         name, others = "reference_regressor", (v, v_ref, a_ref)
-    options = friction_options(friction, smooth)
     poses, y, flags = solved(robot, x, *others, guess=guess)
-    states = (poses, y, *others)
-    found = strengthened(
-        robot,
-        native(getattr(smallest, name), robot, tuple(options.items()))(*states),
-        states,
-        flags,
-        smallest.pivoted(name, robot, options),
-    )
-    pivot = squared(found.pop("pivot"))
-    flags = flagged(robot, (poses, y), found, pivot, flags)
-    found["Y"][failed(flags)] = np.nan
-    return Regressor(robot, poses, y, found["Y"], linear_parameters(robot), found["gates"], pivot, flags)
+    options = Settings(friction, smooth).options
+    results = compact_form.evaluate(name, robot, (poses, y, *others), flags, options)
+    pivot = results.pop("pivot")
+    flags = flagged(robot, (poses, y), results, pivot, flags)
+    results["Y"][failed(flags)] = np.nan
+    return Regressor(robot, poses, y, results["Y"], linear_parameters(robot), results["gates"], pivot, flags)

@@ -1,36 +1,26 @@
-"""Simpler robots with the same motion ([CB1997], section 4.2), and what the simplification costs.
+"""Simpler robots with the same motion ([CB1997], section 4.2).
 
-A rod is a leg body between two joints, each a ball or a universal joint, in the tree or closing a loop. Its
+A rod is a leg body between two joints, each spherical or universal, in the tree or closing a loop. Its
 mass may be left out, or split into two point masses that belong to the bodies at its ends: of a DELTA's
 forearm [CB1997] gives 2/3 to the arm and 1/3 to the nacelle. Both keep the geometry, so that the simpler
 robot is a robot like any other.
 
-A slender uniform rod between points that accelerate with a_1 and a_2 asks for m (a_1 / 3 + a_2 / 6) at the
+A slender uniform rod between points that accelerate with a_1 and a_2 requires m (a_1 / 3 + a_2 / 6) at the
 first and m (a_1 / 6 + a_2 / 3) at the second: no split is exact; halves are where it only has weight.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.dynamics.actuators import balance
-from nacelle.dynamics.demand import Settings
-from nacelle.dynamics.formulations.tree import generalised_force
-from nacelle.dynamics.state import state_at
-from nacelle.errors import KinematicsError, ParameterError, did_you_mean
-from nacelle.kinematics.actuation import actuator_rows
-from nacelle.kinematics.flags import failed
+from nacelle.errors import ParameterError, did_you_mean
 from nacelle.kinematics.legs.chain import end_frames
 from nacelle.kinematics.legs.leg_type import leg_type
-from nacelle.kinematics.motion import solved
-from nacelle.kinematics.pose_input import checked_rates
 from nacelle.model.leg import BASE
 from nacelle.model.robot import Robot
-from nacelle.spatial.batch import from_samples, to_samples
 from nacelle.spatial.inertia import parameters_from_com
 from nacelle.spatial.scalar import Array
 
@@ -51,7 +41,7 @@ class Rod(NamedTuple):
 
 
 def rods(robot: Robot) -> tuple[Rod, ...]:
-    """The rods of a robot: leg bodies between two balls or universal joints."""
+    """The rods of a robot: leg bodies between two spherical or universal joints."""
 
     def end(body: int, j: int) -> End:
         _, other, frame = end_frames(robot.joints[j], body)
@@ -65,13 +55,13 @@ def rods(robot: Robot) -> tuple[Rod, ...]:
 
 
 def _require_rods(robot: Robot) -> tuple[Rod, ...]:
-    found = rods(robot)
-    if not found:
+    present = rods(robot)
+    if not present:
         raise ParameterError(
             f"no leg of {robot.name} has a rod: a rod is a leg body between two joints, each a ball or a "
             "universal joint; name the bodies to neglect"
         )
-    return found
+    return present
 
 
 def neglected(robot: Robot, bodies: Sequence[str | int] | None = None) -> Robot:
@@ -114,9 +104,9 @@ def lumped(robot: Robot, share: float = 2.0 / 3.0) -> Robot:
     """
     if not 0.0 <= share <= 1.0:
         raise ParameterError(f"the share of a rod's mass is between 0 and 1, got {share:g}")
-    found = _require_rods(robot)
-    changed: dict[int, Array] = {rod.body: np.zeros(10) for rod in found}
-    for rod in found:
+    present = _require_rods(robot)
+    changed: dict[int, Array] = {rod.body: np.zeros(10) for rod in present}
+    for rod in present:
         mass = robot.bodies[rod.body].mass
         for end, part in ((rod.inner, share), (rod.outer, 1.0 - share)):
             if end.body != BASE:
@@ -128,76 +118,3 @@ def lumped(robot: Robot, share: float = 2.0 / 3.0) -> Robot:
 def _with_inertias(robot: Robot, changed: dict[int, Array]) -> Robot:
     parameters = [changed.get(k, body.inertia) for k, body in enumerate(robot.bodies) if k != BASE]
     return robot.with_parameters(np.concatenate(parameters), "inertia")
-
-
-@dataclass(frozen=True, eq=False)
-class Deviation:
-    """What a simplification does to the actuator forces.
-
-    Attributes:
-        force: of the full robot (..., actuators), N or N m.
-        difference: of the simpler robot less that.
-        maximum: largest difference over the largest force; of forces and torques the worse.
-        rms: the same of root mean squares.
-    """
-
-    force: Array
-    difference: Array
-    maximum: float
-    rms: float
-
-
-def simplification_error(
-    robot: Robot, simple: Robot, x: Any, v: Any, a: Any, settings: Settings | None = None
-) -> Deviation:
-    """Compare the actuator forces of a simpler robot with those of the full one along a motion.
-
-    Args:
-        robot: the full robot.
-        simple: the simpler one; it has the same motion and as many actuators.
-        x: reduced poses (..., nx).
-        v: reduced twists (..., n).
-        a: their derivatives (..., n).
-        settings: what counts; friction too if None.
-
-    Raises:
-        ParameterError: if the robots do not have the same motion and the same kinds of actuators.
-        KinematicsError: if a state cannot be reached.
-    """
-    kinds = [_turning(one) for one in (robot, simple)]
-    if kinds[0] != kinds[1] or robot.motion.coordinates != simple.motion.coordinates:
-        raise ParameterError(f"{simple.name} and {robot.name} differ in their motion or their actuators")
-    settings = Settings() if settings is None else settings
-    force, other = (actuator_forces(one, x, v, a, settings) for one in (robot, simple))
-    difference = other - force
-    # Newtons and newton metres do not add up.
-    groups = [np.flatnonzero([turns is wanted for turns in kinds[0]]) for wanted in (True, False)]
-    pairs = [(difference[..., group], force[..., group]) for group in groups if group.size]
-    largest = max(_ratio(np.max(np.abs(d)), np.max(np.abs(f))) for d, f in pairs)
-    rms = max(_ratio(np.sqrt(np.mean(d * d)), np.sqrt(np.mean(f * f))) for d, f in pairs)
-    return Deviation(force, difference, largest, rms)
-
-
-def _turning(robot: Robot) -> list[bool]:
-    return [robot.joints[actuator.joint].primitives[0].turns for actuator in robot.actuators]
-
-
-def _ratio(difference: float, force: float) -> float:
-    return float(difference / force) if force else float(difference)
-
-
-def actuator_forces(robot: Robot, x: Any, v: Any, a: Any, settings: Settings) -> Array:
-    """Actuator forces (..., actuators) along a motion, by the tree formulation over batches."""
-    v, a = checked_rates(robot, "the twist v", v), checked_rates(robot, "the acceleration a", a)
-    poses, y, flags = solved(robot, x, v, a)
-    batch = flags.shape
-    if np.any(failed(flags)):
-        raise KinematicsError(f"{robot.name}: {np.count_nonzero(failed(flags))} states cannot be reached")
-    rows = [np.broadcast_to(part, (*batch, part.shape[-1])) for part in (poses, y, v, a)]
-    x, y, v, a = (from_samples(part, 1) for part in rows)
-    state = state_at(robot, x, y, v)
-    A = actuator_rows(robot, state.now.motion) @ state.moving.U
-    force = to_samples(balance(A, generalised_force(state, a, settings)).force)
-    if not np.all(np.isfinite(force)):
-        raise KinematicsError(f"{robot.name}: some states cannot be reached, or are singular")
-    return np.broadcast_to(force, (*batch, len(robot.actuators)))

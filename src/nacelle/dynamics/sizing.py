@@ -1,4 +1,4 @@
-"""Motor sizing: what a motion asks of each actuator, against its limits."""
+"""Motor sizing: what a motion requires of each actuator, against its limits."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Load:
 
 @dataclass(frozen=True, eq=False)
 class Sizing:
-    """A motion and what it asks of the actuators.
+    """A motion and what it requires of the actuators.
 
     Attributes:
         robot: the robot.
@@ -115,13 +115,13 @@ def size_motors(
         UnreachableError: if no pose of the trajectory is reached.
     """
     times, sample = sampled(robot, trajectory, rate)
-    found = inverse_dynamics(robot, sample.x, sample.v, sample.a, external=external, friction=friction)
+    dynamics = inverse_dynamics(robot, sample.x, sample.v, sample.a, external=external, friction=friction)
     motion = joint_motion(robot, sample.x, sample.v, sample.a)
     q, speed, _ = motion.actuators
-    good = solved_samples(robot, found.flags)
+    good = solved_samples(robot, dynamics.flags)
     loads = []
     for k, actuator in enumerate(robot.actuators):
-        f, s, p = found.force[good, k], speed[good, k], q[good, k]
+        f, s, p = dynamics.force[good, k], speed[good, k], q[good, k]
         power = f * s
         loads.append(
             Load(
@@ -139,4 +139,4 @@ def size_motors(
                 actuator.position,
             )
         )
-    return Sizing(robot, times, sample, q, speed, found.force, found.flags, tuple(loads))
+    return Sizing(robot, times, sample, q, speed, dynamics.force, dynamics.flags, tuple(loads))

@@ -1,4 +1,4 @@
-"""The smallest form of every model: the general form, and the tree where that does not serve a robot.
+"""The smallest form of every model: the general form, and the tree where that does not support a robot.
 
 The same program for the API, for counts and for export, which differ only in the outputs and inputs that they
 keep.
@@ -14,28 +14,26 @@ import numpy as np
 from nacelle.dynamics.formulations import reference as tree
 from nacelle.dynamics.general import models as general
 from nacelle.dynamics.general import regressor as general_regressor
-from nacelle.kinematics.functions import dense_jacobian, inverse_jacobian
+from nacelle.kinematics.functions import inverse_jacobian
 from nacelle.kinematics.general.plan import is_served
 from nacelle.kinematics.iteration.samples import samples_of
-from nacelle.kinematics.iteration.weak import Pivoted
-from nacelle.kinematics.native import native
 from nacelle.kinematics.shapes import of_actuators, of_pose, of_twist, of_unknowns
 from nacelle.model.robot import Robot
 from nacelle.spatial.physics import physics, sampled
 from nacelle.spatial.scalar import Array, pack, sqrt
 
 
-def _kept(found: Mapping[str, Array], outputs: str) -> dict[str, Array]:
+def _kept(results: Mapping[str, Array], outputs: str) -> dict[str, Array]:
     """The outputs that are wanted; what has no fixed pivots has the best pivot figure."""
-    whole = {"pivot": pack([1.0])[0], **found}
+    whole = {"pivot": pack([1.0])[0], **results}
     return {name: whole[name] for name in outputs.split()}
 
 
 def _form(robot: Robot, name: str) -> Callable[..., dict[str, Array]]:
     """The physics; where symbols may be any numbers nothing is decided, and the tree is taken."""
     source: Any = general if robot.is_like_numeric and is_served(robot, direct=True) else tree
-    found: Callable[..., dict[str, Array]] = getattr(source, name)
-    return found
+    function: Callable[..., dict[str, Array]] = getattr(source, name)
+    return function
 
 
 def _load(robot: Robot, load: Array | None) -> Array:
@@ -57,11 +55,11 @@ def inverse(
 ) -> dict[str, Array]:
     """Actuator forces, smallest pivot and margins; `load` (n,) is a force along v from outside."""
     source = _form(robot, "inverse")
-    found = source(robot, x, y, v, a, _load(robot, load), **options)
+    results = source(robot, x, y, v, a, _load(robot, load), **options)
     if source is tree.inverse:
         # The tree's figure is the square of a ratio.
-        found = {**found, "pivot": sqrt(found["pivot"])}
-    return _kept(found, outputs)
+        results = {**results, "pivot": sqrt(results["pivot"])}
+    return _kept(results, outputs)
 
 
 @sampled(samples_of)
@@ -101,11 +99,11 @@ def _regressor(
     name: str, robot: Robot, state: tuple[Array, ...], outputs: str, options: Mapping[str, Any]
 ) -> dict[str, Array]:
     served = robot.is_like_numeric and is_served(robot)
-    found: dict[str, Array] = getattr(general_regressor if served else tree, name)(robot, *state, **options)
+    results: dict[str, Array] = getattr(general_regressor if served else tree, name)(robot, *state, **options)
     if not served:
         # The tree's figure is the square of a ratio.
-        found = {**found, "pivot": sqrt(found["pivot"])}
-    return _kept(found, outputs)
+        results = {**results, "pivot": sqrt(results["pivot"])}
+    return _kept(results, outputs)
 
 
 @sampled(samples_of)
@@ -145,7 +143,7 @@ def jacobian(robot: Robot, x: Array, y: Array, *, outputs: str = "J pivot gates"
 def bias(
     robot: Robot, x: Array, y: Array, v: Array, *, outputs: str = "h pivot gates", **options: Any
 ) -> dict[str, Array]:
-    """Force along the reduced twist at dv/dt = 0; "M", "A" and the actuators' "drift" on demand."""
+    """Force along the reduced twist at dv/dt = 0; with "M", "A" and the bias of the actuators "drift"."""
     return _kept(_form(robot, "bias")(robot, x, y, v, **options), outputs)
 
 
@@ -169,23 +167,3 @@ def energies(
 ) -> dict[str, Array]:
     """Kinetic and potential energy (J), and the power that friction takes (W)."""
     return _kept(_form(robot, "energies")(robot, x, y, v, smooth=smooth), outputs)
-
-
-def pivoted(name: str, robot: Robot, options: Mapping[str, Any] | None = None) -> Pivoted:
-    """What gives the results of a function of this module by the tree, at states where fixed pivots are weak.
-
-    Args:
-        name: as in `settings`.
-        robot: the robot.
-        options: "friction" and "smooth", where the function has them.
-    """
-    source = dense_jacobian if name == "jacobian" else getattr(tree, name)
-
-    def evaluate(*states: Array) -> Mapping[str, Array]:
-        found: dict[str, Array] = native(source, robot, tuple((options or {}).items()))(*states)
-        if "pivot" in found:
-            # The tree's figure is the square of a ratio.
-            found["pivot"] = np.sqrt(found["pivot"])
-        return found
-
-    return evaluate

@@ -18,7 +18,7 @@ class State:
 
     Attributes:
         now: the robot with all positions.
-        moving: all rates from v, and their drift.
+        moving: all rates from v, and their bias accelerations.
     """
 
     now: Configuration

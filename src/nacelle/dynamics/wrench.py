@@ -1,23 +1,31 @@
-"""The wrench that a body's inertia and weight ask for (Newton and Euler).
+"""The wrench that a body's inertia and weight require (Newton and Euler).
 
-About the origin o of the body's frame, with ten parameters m, h = m c, I:
+About the origin o of the body's frame, in its axes, with the ten parameters m, h = m c, I:
 
     f = m (a_o - g) + w' x h + w x (w x h)
-    n = h x (a_o - g) + I w' + w x (I w)                       [CB1997] (27), corrected; [KI2007] (14)
+    n = h x (a_o - g) + I w' + w x (I w)            [CB1997] (27), corrected; [KI2007] (12); [AGH2005] (14)
+
+a_o acceleration of the origin, m/s^2; w angular velocity, rad/s; g gravity. Every formulation takes it from
+here: they differ in the motion that they give to it, and in the directions along which they project it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
+import numpy as np
+
+from nacelle.dynamics.state import State
 from nacelle.kinematics.tree.spanning_tree import point_acceleration
+from nacelle.model.leg import BASE
+from nacelle.model.loaded import body_parameters, has_mass
 from nacelle.spatial.inertia import inertia_matrix
-from nacelle.spatial.pose import Pose
-from nacelle.spatial.scalar import Array, cross, pack
+from nacelle.spatial.scalar import Array, cross
 
 
 class Wrench(NamedTuple):
-    """A force (N) and a moment (N m) about a point, base axes."""
+    """A force (N) and a moment (N m) about a point."""
 
     f: Array
     n: Array
@@ -26,26 +34,61 @@ class Wrench(NamedTuple):
         """The same wrench about a point that lies at -arm from the old one."""
         return Wrench(self.f, self.n + cross(arm, self.f))
 
+    def in_axes(self, R: Array) -> Wrench:
+        """The same wrench in other axes, R from the old ones to the new ones."""
+        return Wrench(R @ self.f, R @ self.n)
 
-def inertial_wrench(parameters: Array, pose: Pose, twist: Array, rate: Array, gravity: Array) -> Wrench:
-    """Wrench about the body's origin that gives a body its motion against gravity, base axes.
+    def plus(self, other: Wrench) -> Wrench:
+        """The sum of two wrenches about the same point."""
+        return Wrench(self.f + other.f, self.n + other.n)
+
+    def minus(self, other: Wrench) -> Wrench:
+        """The difference of two wrenches about the same point."""
+        return Wrench(self.f - other.f, self.n - other.n)
+
+
+def inertial_wrench(parameters: Array, a: Array, w: Array, w_dot: Array) -> Wrench:
+    """Wrench about a body's origin that gives it its motion, all in the body's axes.
 
     Args:
         parameters: ten inertial parameters.
-        pose: of the body's frame.
-        twist: spatial twist [v0; w] of the body.
-        rate: its derivative.
-        gravity: acceleration of gravity (3,), base axes.
+        a: acceleration of the origin less that of gravity (3,), m/s^2.
+        w: angular velocity (3,), rad/s.
+        w_dot: angular acceleration (3,), rad/s^2.
     """
-    # In the body's own axes, where the parameters are constant.
-    w, w_dot = pose.R.T @ twist[3:], pose.R.T @ rate[3:]
-    a = pose.R.T @ (point_acceleration(twist, rate, pose.p) - gravity)
     m, h, I = parameters[0], parameters[1:4], inertia_matrix(parameters)
     f = m * a + cross(w_dot, h) + cross(w, cross(w, h))
-    n = cross(h, a) + I @ w_dot + cross(w, I @ w)
-    return Wrench(pose.R @ f, pose.R @ n)
+    return Wrench(f, cross(h, a) + I @ w_dot + cross(w, I @ w))
 
 
-def zero_wrench() -> Wrench:
-    """No force and no moment."""
-    return Wrench(pack([0.0, 0.0, 0.0]), pack([0.0, 0.0, 0.0]))
+def body_wrench(state: State, body: int, a: Array, w: Array, w_dot: Array, external: Wrench | None) -> Wrench:
+    """Wrench about a body's origin, base axes: inertia less weight less external.
+
+    Args:
+        state: the robot's state.
+        body: the body.
+        a: acceleration of its origin (3,), base axes, m/s^2.
+        w: angular velocity (3,), base axes, rad/s.
+        w_dot: angular acceleration (3,), base axes, rad/s^2.
+        external: what acts on it from outside.
+    """
+    total = Wrench(np.zeros(3), np.zeros(3))
+    if has_mass(state.robot, body):
+        # In the body's own axes, where the parameters are constant.
+        R, p = state.now.motion.poses[body].R, body_parameters(state.robot, body)
+        own = R.T @ (a - np.asarray(state.robot.gravity)), R.T @ w, R.T @ w_dot
+        total = inertial_wrench(p, *own).in_axes(R)
+    return total if external is None else total.minus(external)
+
+
+def body_wrenches(state: State, u_dot: Array, external: Mapping[int, Wrench]) -> dict[int, Wrench]:
+    """Wrenches of all bodies with mass or an external wrench, at accelerations u_dot of the tree's rates."""
+    motion, velocity = state.now.motion, state.moving.velocity
+    wrenches: dict[int, Wrench] = {}
+    for body, pose in enumerate(motion.poses):
+        if body != BASE and (has_mass(state.robot, body) or body in external):
+            movers, twist = motion.movers[body], velocity.twists[body]
+            rate = velocity.biases[body] + motion.columns[:, movers] @ u_dot[movers]
+            a = point_acceleration(twist, rate, pose.p)
+            wrenches[body] = body_wrench(state, body, a, twist[3:], rate[3:], external.get(body))
+    return wrenches

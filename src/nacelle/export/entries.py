@@ -18,8 +18,8 @@ import numpy as np
 
 from nacelle.compile import Specification, make_program
 from nacelle.compile.specification import shapes_of
-from nacelle.dynamics.friction import friction_options
 from nacelle.dynamics.models import INPUTS, NAMES, Model, model
+from nacelle.dynamics.settings import Settings
 from nacelle.emit.names import identifier
 from nacelle.emit.schedule import last_uses, schedule
 from nacelle.errors import ExportError, KinematicsError, did_you_mean
@@ -159,7 +159,7 @@ class Wanted:
             if group not in GROUPS:
                 raise ExportError(f"no group {group!r} of parameters; {did_you_mean(group, GROUPS)}")
         try:
-            friction_options(self.friction, self.smooth)
+            Settings(self.friction, self.smooth)
         except KinematicsError as error:
             raise ExportError(str(error)) from None
 

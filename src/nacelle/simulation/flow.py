@@ -17,7 +17,7 @@ import numpy as np
 from nacelle.compile import Compiled, compile_function, compile_rk4
 from nacelle.dynamics import smallest
 from nacelle.dynamics.external import along_twist
-from nacelle.dynamics.friction import friction_options
+from nacelle.dynamics.settings import Settings
 from nacelle.dynamics.state import state_at
 from nacelle.kinematics.iteration.newton_steps import closing_step
 from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
@@ -99,7 +99,7 @@ def flow(
     load = np.zeros(n)
     if external:
         load = along_twist(state_at(robot, x, y, v), {k: np.array(wrench) for k, wrench in external})
-    options = friction_options(friction, smooth)
+    options = Settings(friction, smooth).options
     a = smallest.forward(robot, x, y, v, tau, load, **options)["acceleration"]
     c_rate, y_rate = _rates(robot, mechanism, x, y, v, c)
     return pack([*c_rate, *a, *y_rate])

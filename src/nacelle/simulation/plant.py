@@ -10,8 +10,8 @@ import numpy as np
 
 from nacelle.dynamics import smallest
 from nacelle.dynamics.external import checked_wrenches, load_names
-from nacelle.dynamics.friction import friction_options
 from nacelle.dynamics.inverse import external_load
+from nacelle.dynamics.settings import Settings
 from nacelle.errors import KinematicsError
 from nacelle.kinematics import functions as kinematics
 from nacelle.kinematics.inverse import InverseKinematics, inverse_kinematics
@@ -64,7 +64,7 @@ class RigidPlant:
     ) -> None:
         self.robot = robot
         self.mechanism = mechanism_of(robot)
-        options = friction_options(friction, smooth)
+        options = Settings(friction, smooth).options
         self.options: tuple[tuple[str, Any], ...] = tuple(options.items())
         self.friction: bool = options["friction"]
         self.smooth: float | None = options.get("smooth")

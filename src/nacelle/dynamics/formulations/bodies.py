@@ -1,89 +1,88 @@
 """The formulation body by body ([CB1997]): each body's wrench, projected with the body's own Jacobian.
 
-sum over bodies of J_b^T w_b  +  sum over axes of C^T e  =  J_a^T Gamma              [CB1997] (23), (33)
+    sum over bodies of J_b^T w_b  +  sum over axes of C^T e  =  J_a^T Gamma              [CB1997] (23), (33)
+
+J_b (6, n) takes the reduced twist to the twist [v; w] of a body at its origin, base axes; w_b is the wrench
+that its inertia and weight require (N, N m), C the rates of a joint's axis and e its friction, spring and
+rotor. With the accelerations J_b dv/dt + ... put in, the factor of dv/dt is the mass matrix,
+
+    M = sum over bodies of J_b^T I_b J_b  +  sum over rotors of i^2 J C^T C.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.dynamics.demand import Settings, body_wrenches, joint_efforts
-from nacelle.dynamics.joint_effort import rotors
+from nacelle.dynamics.joint_effort import joint_efforts, rotors
+from nacelle.dynamics.settings import Settings
 from nacelle.dynamics.state import State
+from nacelle.dynamics.wrench import body_wrenches
 from nacelle.kinematics.actuation import joint_rate_row
+from nacelle.model.leg import BASE
 from nacelle.model.loaded import body_parameters, has_mass
 from nacelle.spatial.inertia import inertia_matrix
 from nacelle.spatial.rotation import skew
 from nacelle.spatial.scalar import Array, pack
 
 
-def generalised_force(
-    state: State, a: Array, settings: Settings, without: Collection[int] = (), idle: Collection[int] = ()
-) -> Array:
-    """Force (n,) along the reduced twist that the motion asks for.
+def generalised_force(state: State, a: Array, settings: Settings) -> Array:
+    """Force (n,) along the reduced twist that the motion requires.
 
     Args:
         state: where the robot is and how it moves.
         a: derivative of the reduced twist (n,).
-        settings: what counts.
-        without: bodies that are left out.
-        idle: joints whose friction, springs and rotors are left out.
+        settings: what is included.
     """
     U = state.moving.U
     u_dot = U @ a + state.moving.bias
     total: Array = np.zeros(U.shape[1])
     for body, wrench in body_wrenches(state, u_dot, settings.external).items():
-        if body in without:
-            continue
-        J = state.now.motion.jacobian(body) @ U
-        total = total + J.T @ pack([*wrench.f, *wrench.n])
+        total = total + (state.now.motion.jacobian(body) @ U).T @ pack([*wrench.f, *wrench.n])
     for effort in joint_efforts(state, u_dot, settings):
-        if effort.axis.joint in idle:
-            continue
         total = total + (effort.rows @ U).T @ effort.values
     return np.asarray(total)
 
 
-def mass_matrix(state: State, without: Collection[int] = ()) -> Array:
-    """Mass matrix (n, n) along the reduced twist: sum of J_b^T I_b J_b, and rotors.
+class Massive(NamedTuple):
+    """A body with mass: rotation to the base (3, 3), ten parameters, Jacobian J_b (6, n)."""
 
-    Args:
-        state: where the robot is.
-        without: bodies that are left out, and with them the rotors of joints that carry them.
-    """
-    robot, motion, U = state.robot, state.now.motion, state.moving.U
+    R: Array
+    parameters: Array
+    J: Array
+
+
+def massive_bodies(state: State) -> Iterator[Massive]:
+    """The bodies with mass."""
+    robot, motion = state.robot, state.now.motion
+    for body, pose in enumerate(motion.poses):
+        if body != BASE and has_mass(robot, body):
+            yield Massive(pose.R, body_parameters(robot, body), motion.jacobian(body) @ state.moving.U)
+
+
+def mass_matrix(state: State) -> Array:
+    """Mass matrix (n, n) along the reduced twist: sum of J_b^T I_b J_b, and rotors."""
+    U = state.moving.U
     n = U.shape[1]
     total: Array = np.zeros((n, n))
-    for body, pose in enumerate(motion.poses):
-        if body == 0 or body in without or not has_mass(robot, body):
-            continue
+    for R, p, J in massive_bodies(state):
         # In the body's axes, where the parameters are constant.
-        J = motion.jacobian(body) @ U
-        V, W = pose.R.T @ J[:3], pose.R.T @ J[3:]
-        p = body_parameters(robot, body)
+        V, W = R.T @ J[:3], R.T @ J[3:]
         h = skew(p[1:4])
         momentum, spin = p[0] * V - h @ W, h @ V + inertia_matrix(p) @ W
         total = total + V.T @ momentum + W.T @ spin
-    for index, inertia in rotors(robot):
-        if robot.joints[index].successor in without:
-            continue
-        row = joint_rate_row(robot, motion, index) @ U
+    for index, inertia in rotors(state.robot):
+        row = joint_rate_row(state.robot, state.now.motion, index) @ U
         total = total + inertia * np.outer(row, row)
     return np.asarray(total)
 
 
 def gravity_force(state: State) -> Array:
-    """Force (n,) along the reduced twist that holds the robot against gravity."""
-    robot, motion, U = state.robot, state.now.motion, state.moving.U
-    g = np.asarray(robot.gravity)
-    total: Array = np.zeros(U.shape[1])
-    for body, pose in enumerate(motion.poses):
-        if body == 0 or not has_mass(robot, body):
-            continue
-        p = body_parameters(robot, body)
-        h = pose.R @ p[1:4]
-        J = motion.jacobian(body) @ U
-        total = total - J[:3].T @ (p[0] * g) - J[3:].T @ (skew(h) @ g)
+    """Force (n,) along the reduced twist that balances gravity: - sum of J_b^T [m g; h x g]."""
+    g = np.asarray(state.robot.gravity)
+    total: Array = np.zeros(state.moving.U.shape[1])
+    for R, p, J in massive_bodies(state):
+        total = total - J[:3].T @ (p[0] * g) - J[3:].T @ (skew(R @ p[1:4]) @ g)
     return np.asarray(total)

@@ -1,52 +1,51 @@
-"""The formulations side by side: one equation, said in several coordinates."""
+"""The formulations side by side: one equation in several coordinates.
+
+All give the force along the reduced twist, F(x, v, dv/dt) (n,), with J_r^-T Gamma = F.
+"""
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
-from functools import cache
-from typing import Any
+from typing import NamedTuple
 
-from nacelle.dynamics.demand import Settings
+from nacelle.dynamics.formulations import bodies, jourdain, legs, tree
+from nacelle.dynamics.formulations.elements import projection as elements
+from nacelle.dynamics.settings import Settings
 from nacelle.dynamics.state import State
 from nacelle.errors import KinematicsError, did_you_mean
 from nacelle.kinematics.mechanism.mechanism import Mechanism
 from nacelle.spatial.scalar import Array
 
-SOURCES = {
-    "tree": "projection of the equivalent tree, [KI2007] (1)",
-    "bodies": "body by body, [CB1997]",
-    "legs": "legs and platform, [KI2007] (20)-(22)",
-    "jourdain": "Jourdain's principle with recursion, [AGH2005]",
-    "elements": "kinematic elements, [OAM]",
+
+class Formulation(NamedTuple):
+    """A formulation: its source, its force, and why it does not support a robot (empty if it does)."""
+
+    source: str
+    generalised_force: Callable[[State, Array, Settings], Array]
+    reason_not: Callable[[Mechanism], str] = lambda _: ""
+
+
+FORMULATIONS = {
+    "tree": Formulation("projection of the equivalent tree, [KI2007] (1)", tree.generalised_force),
+    "bodies": Formulation("body by body, [CB1997]", bodies.generalised_force),
+    "legs": Formulation("legs and platform, [KI2007] (20)-(22)", legs.generalised_force, legs.reason_not),
+    "jourdain": Formulation("Jourdain's principle with recursion, [AGH2005]", jourdain.generalised_force),
+    "elements": Formulation("kinematic elements, [OAM]", elements.generalised_force, elements.reason_not),
 }
-NAMES = tuple(SOURCES)
+NAMES = tuple(FORMULATIONS)
 
 
-@cache
-def _module(name: str) -> Any:
-    if name not in SOURCES:
+def supported(name: str, mechanism: Mechanism) -> Formulation:
+    """A formulation by name, for a robot.
+
+    Raises:
+        KinematicsError: if there is none of that name, or it does not support the robot.
+    """
+    if name not in FORMULATIONS:
         raise KinematicsError(
             f"no formulation is called {name!r}; {did_you_mean(name, ('auto', 'compact', *NAMES))}"
         )
-    home = "elements.balance" if name == "elements" else name
-    return importlib.import_module(f"nacelle.dynamics.formulations.{home}")
-
-
-def why_not(name: str, mechanism: Mechanism) -> str:
-    """Why a formulation does not serve a robot, in a sentence; empty if it does."""
-    applies: Callable[[Mechanism], str] | None = getattr(_module(name), "applies", None)
-    return "" if applies is None else applies(mechanism)
-
-
-def generalised_force(name: str, state: State, a: Array, settings: Settings) -> Array:
-    """Force (n,) along the reduced twist that a motion asks for, by a formulation.
-
-    Raises:
-        KinematicsError: if the formulation does not serve the robot.
-    """
-    reason = why_not(name, state.mechanism)
+    reason = FORMULATIONS[name].reason_not(mechanism)
     if reason:
-        raise KinematicsError(f"the formulation {name!r} does not serve {state.robot.name}: {reason}")
-    force: Array = _module(name).generalised_force(state, a, settings)
-    return force
+        raise KinematicsError(f"the formulation {name!r} does not support {mechanism.robot.name}: {reason}")
+    return FORMULATIONS[name]

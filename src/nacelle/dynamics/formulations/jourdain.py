@@ -5,39 +5,33 @@
 
 Velocities, accelerations (gravity is an acceleration of the base, upwards) and their partial derivatives
 J_T, J_R after the generalised velocities theta' = v run from body to body, (5)-(10), each in the axes of the
-body; nothing is found in base axes. Rates of the joints, dq/dtheta and q'' come from the inverse kinematics
-of each leg. Friction acts in all joints, active and passive, (24)-(28), also where the loops are cut.
+body; nothing is computed in base axes. Rates of the joints, dq/dtheta and q'' come from the inverse
+kinematics of each leg. Friction acts in all joints, active and passive, (24)-(28), also where
+the loops are cut.
 
 [AGH2005] has serial legs; a body that carries two (a pair of rods), bodies that hang on the nacelle, and
-nacelles with joints follow by the same recursion, so the formulation serves every robot.
+nacelles with joints follow by the same recursion, so the formulation supports every robot.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.dynamics.demand import Settings
-from nacelle.dynamics.friction import axis_friction, ball_friction
-from nacelle.dynamics.joint_effort import axis_coordinate, rotors
+from nacelle.dynamics.joint_axes import joint_axes
+from nacelle.dynamics.joint_effort import axis_effort, loaded_joints
+from nacelle.dynamics.settings import Settings
 from nacelle.dynamics.state import State
-from nacelle.kinematics.mechanism.mechanism import Mechanism
+from nacelle.dynamics.wrench import inertial_wrench
 from nacelle.kinematics.tree.spanning_tree import Step, step_motion
-from nacelle.model.joint import Joint, JointKind, Primitive
+from nacelle.model.joint import Joint, Primitive
 from nacelle.model.leg import BASE, PLATFORM
 from nacelle.model.loaded import body_parameters, has_mass
-from nacelle.spatial.inertia import inertia_matrix
-from nacelle.spatial.pose import Pose
+from nacelle.spatial.pose import Pose, identity
 from nacelle.spatial.rotation import skew
-from nacelle.spatial.scalar import Array, Scalar, cross
-
-
-def applies(mechanism: Mechanism) -> str:
-    """Why the formulation does not serve a robot: it serves all of them, so this is empty."""
-    del mechanism
-    return ""
+from nacelle.spatial.scalar import Array, cross
 
 
 class Rates(NamedTuple):
@@ -140,76 +134,24 @@ def body_motions(state: State, u_dot: Array) -> dict[int, Local]:
     return bodies
 
 
-def body_force(parameters: Array, body: Local) -> Array:
-    """Share (n,) of one body in the generalised force ([AGH2005] (14)).
+def closure_rates(state: State, bodies: dict[int, Local], index: int) -> list[Rates]:
+    """Rates of a joint where a loop is cut, axis by axis, from the motions of its two bodies.
 
-    Args:
-        parameters: ten inertial parameters.
-        body: its motion.
-    """
-    m, s, I = parameters[0], parameters[1:4], inertia_matrix(parameters)
-    w, dw, dv = body.w, body.dw, body.dv
-    force = m * dv + cross(dw, s) + cross(w, cross(w, s))
-    moment = I @ dw + cross(w, I @ w) + cross(s, dv)
-    return np.asarray(body.JT.T @ force + body.JR.T @ moment)
-
-
-class Axis(NamedTuple):
-    """An axis of a joint: index of the joint, number of the axis in it, and its rates."""
-
-    joint: int
-    number: int
-    rates: Rates
-
-
-def tree_axes(state: State, u_dot: Array) -> Iterator[Axis]:
-    """Axes of the joints of the tree."""
-    for index in range(state.robot.tree):
-        for number, rates in enumerate(joint_rates(state, index, u_dot)):
-            yield Axis(index, number, rates)
-
-
-def closure_axes(state: State, bodies: dict[int, Local], index: int) -> Iterator[Axis]:
-    """Axes of a joint where a loop is cut, from the motions of its two bodies.
-
-    They are compared in the axes of the joint's second frame, at its origin. A massless point has no
-    orientation, so a joint to it has no axes.
+    They are compared in the axes of the joint's second frame, at a point of the axis.
     """
     joint, poses = state.robot.joints[index], state.now.motion.poses
     first = poses[joint.predecessor] @ joint.frame_predecessor
     second = poses[joint.successor] @ joint.frame_successor
     gap = first.inverse() @ second
-    two = bodies[joint.successor].seen(joint.frame_successor)
-    # The first body's motion in the axes of the second frame, at its origin.
-    one = bodies[joint.predecessor].seen(joint.frame_predecessor).seen(gap)
-    # Accelerations are asked for where there are rotors, on revolute and prismatic joints: what the axis' own
-    # motion adds is across the axis.
-    turn = Rates(two.w - one.w, two.dw - one.dw, two.JR - one.JR)
-    slide = Rates(two.v - one.v, two.dv - one.dv, two.JT - one.JT)
-    for number, primitive in enumerate(joint.primitives if joint.kind is not JointKind.POINT else ()):
-        own = turn if primitive.turns else slide
-        axes = primitive_axes(primitive)
-        # The second axis of a universal joint turns with the second frame.
-        if primitive is not Primitive.BALL and not (number and joint.kind is JointKind.UNIVERSAL):
-            axes = gap.R.T @ axes
-        yield Axis(index, number, Rates(axes.T @ own.rate, axes.T @ own.acceleration, axes.T @ own.partial))
-
-
-def axis_force(state: State, axis: Axis, settings: Settings) -> Array:
-    """Share (n,) of an axis: friction ([AGH2005] (24)-(28)), spring and rotor, along (dq/dtheta')^T."""
-    joint, rate = state.robot.joints[axis.joint], axis.rates.rate
-    terms = joint.friction[axis.number] if joint.friction and settings.friction else ()
-    if len(rate) == 3:
-        effort = ball_friction(terms, rate, settings.smooth) if terms else np.zeros(3)
-        return np.asarray(axis.rates.partial.T @ effort)
-    total: Scalar = axis_friction(terms, rate[0], settings.smooth) if terms else 0.0
-    spring = joint.springs[axis.number] if joint.springs else None
-    if spring is not None:
-        total = total + spring.held_force(axis_coordinate(state, axis.joint, axis.number))
-    for index, inertia in rotors(state.robot):
-        if index == axis.joint:
-            total = total + inertia * axis.rates.acceleration[0]
-    return np.asarray(axis.rates.partial[0] * total)
+    rates = []
+    for axis in joint_axes(joint, gap.inverse(), identity()):
+        at = Pose(np.eye(3), axis.point)
+        two = bodies[joint.successor].seen(joint.frame_successor).seen(at)
+        one = bodies[joint.predecessor].seen(joint.frame_predecessor).seen(gap).seen(at)
+        pairs = ((two.v - one.v, two.w - one.w), (two.dv - one.dv, two.dw - one.dw))
+        rate, acceleration = (axis.along(*pair) for pair in pairs)
+        rates.append(Rates(rate, acceleration, axis.along(two.JT - one.JT, two.JR - one.JR)))
+    return rates
 
 
 def generalised_force(state: State, a: Array, settings: Settings) -> Array:
@@ -220,16 +162,16 @@ def generalised_force(state: State, a: Array, settings: Settings) -> Array:
     tau: Array = np.zeros(len(a))
     for index, body in bodies.items():
         if index != BASE and has_mass(robot, index):
-            tau = tau + body_force(body_parameters(robot, index), body)
+            f, n = inertial_wrench(body_parameters(robot, index), body.dv, body.w, body.dw)
+            tau = tau + body.JT.T @ f + body.JR.T @ n
         if index != BASE and index in settings.external:
-            f, n = settings.external[index]
-            R = poses[index].R.T
-            tau = tau - body.JT.T @ (R @ f) - body.JR.T @ (R @ n)
-    busy = {index for index, _ in rotors(robot)}
-    busy |= {k for k, joint in enumerate(robot.joints) if any(joint.friction) or any(joint.springs)}
-    axes = [axis for axis in tree_axes(state, u_dot) if axis.joint in busy]
-    for index in range(robot.tree, len(robot.joints)):
-        axes += closure_axes(state, bodies, index) if index in busy else []
-    for axis in axes:
-        tau = tau + axis_force(state, axis, settings)
+            f, n = settings.external[index].in_axes(poses[index].R.T)
+            tau = tau - body.JT.T @ f - body.JR.T @ n
+    # Friction of all joints (24)-(28), springs and rotors, along (dq/dtheta')^T.
+    for index in loaded_joints(robot):
+        inside = index < robot.tree
+        rates = joint_rates(state, index, u_dot) if inside else closure_rates(state, bodies, index)
+        for number, own in enumerate(rates):
+            effort = axis_effort(state, index, number, own.rate, own.acceleration, settings)
+            tau = tau + own.partial.T @ effort
     return np.asarray(tau)

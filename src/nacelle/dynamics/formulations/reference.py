@@ -10,13 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from nacelle.dynamics.actuators import balance
-from nacelle.dynamics.demand import Settings
+from nacelle.dynamics.actuators import least_norm_forces
 from nacelle.dynamics.energy import dissipated_power, kinetic, potential
 from nacelle.dynamics.external import along_twist, load_count
 from nacelle.dynamics.formulations.bodies import gravity_force, mass_matrix
-from nacelle.dynamics.formulations.choice import generalised_force
+from nacelle.dynamics.formulations.choice import supported
+from nacelle.dynamics.formulations.tree import generalised_force
 from nacelle.dynamics.reference_motion import reference_motions
+from nacelle.dynamics.settings import Settings
 from nacelle.dynamics.state import state_at
 from nacelle.kinematics.actuation import actuator_biases, actuator_rows
 from nacelle.kinematics.jacobian import scales
@@ -46,26 +47,27 @@ def inverse(
     smooth: float | None = None,
     weights: tuple[float, ...] | None = None,
 ) -> dict[str, Array]:
-    """Actuator forces, generalised force, smallest pivot and gates."""
+    """Actuator forces, generalised force, smallest pivot and margins."""
     state = state_at(robot, x, y, v)
-    F = generalised_force(formulation, state, a, Settings(friction, smooth)) - load
+    chosen = supported(formulation, state.mechanism)
+    F = chosen.generalised_force(state, a, Settings(friction, smooth)) - load
     A = actuator_rows(robot, state.now.motion) @ state.moving.U
     rows, columns = scales(robot.numeric)
     shared = None if weights is None else np.array(weights)
     if shared is None and len(rows) == len(columns) and np.max(rows) > _UNLIKE * np.min(rows):
         # Forces that are unique do not depend on weights: these make rows in rad and in m comparable.
         shared = rows * rows
-    force, pivot = balance(A, F, shared, units=columns)
+    force, pivot = least_norm_forces(A, F, shared, units=columns)
     return {"force": force, "generalised": F, "pivot": pack([pivot])[0], "gates": state.margins()}
 
 
 @physics(x=of_pose, y=of_unknowns, v=of_twist, a=of_twist)
 def regressor(robot: Robot, x: Array, y: Array, v: Array, a: Array, **options: Any) -> dict[str, Array]:
-    """Y (actuators, parameters) with force = Y p, smallest pivot and gates."""
+    """Y (actuators, parameters) with force = Y p, smallest pivot and margins."""
     none = np.zeros(robot.motion.n)
-    found = inverse(with_linear_forms(robot), x, y, v, a, none, **options)
-    Y = coefficients(found["force"], len(linear_parameters(robot)))
-    return {"Y": Y, "pivot": found["pivot"], "gates": found["gates"]}
+    results = inverse(with_linear_forms(robot), x, y, v, a, none, **options)
+    Y = coefficients(results["force"], len(linear_parameters(robot)))
+    return {"Y": Y, "pivot": results["pivot"], "gates": results["gates"]}
 
 
 @physics(x=of_pose, y=of_unknowns, v=of_twist, v_ref=of_twist, a_ref=of_twist)
@@ -78,12 +80,12 @@ def reference_regressor(
     motions = reference_motions(state.mechanism, (v, v_ref), a_ref, (turns @ v, turns @ v_ref))
     still = np.zeros(len(v))
     # Springs cancel between the first two motions, and are in the third with the weights.
-    found = regressor(robot, x, y, v, still, **options)
+    results = regressor(robot, x, y, v, still, **options)
     rigid = {**options, "friction": False}
-    Y = found["Y"] - regressor(robot, x, y, v, still, **rigid)["Y"]
+    Y = results["Y"] - regressor(robot, x, y, v, still, **rigid)["Y"]
     for weight, twist, a in motions:
         Y = Y + weight * regressor(robot, x, y, twist, a, **rigid)["Y"]
-    return {**found, "Y": Y}
+    return {**results, "Y": Y}
 
 
 @physics(x=of_pose, y=of_unknowns, v=of_twist, tau=of_actuators, load=of_twist)
@@ -101,7 +103,7 @@ def forward(
     """The derivative of the reduced twist at actuator forces tau: M dv/dt = A^T tau + load - h."""
     state = state_at(robot, x, y, v)
     zero = np.zeros(robot.motion.n)
-    h = generalised_force("tree", state, zero, Settings(friction, smooth))
+    h = generalised_force(state, zero, Settings(friction, smooth))
     A = actuator_rows(robot, state.now.motion) @ state.moving.U
     a = solve(mass_matrix(state), A.T @ tau + load - h, "spd")
     return {"acceleration": a, "gates": state.margins()}
@@ -119,9 +121,9 @@ def inertia(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
 def bias(
     robot: Robot, x: Array, y: Array, v: Array, *, friction: bool = True, smooth: float | None = None
 ) -> dict[str, Array]:
-    """Force along the reduced twist at dv/dt = 0; with M, J_r^-1 and the actuators' drift beside."""
+    """Force along the reduced twist at dv/dt = 0; with M, J_r^-1 and the actuators' bias acceleration."""
     state = state_at(robot, x, y, v)
-    h = generalised_force("tree", state, np.zeros(robot.motion.n), Settings(friction, smooth))
+    h = generalised_force(state, np.zeros(robot.motion.n), Settings(friction, smooth))
     A = actuator_rows(robot, state.now.motion) @ state.moving.U
     drift = actuator_biases(robot, state.now.motion, state.moving.velocity, state.moving.bias)
     return {

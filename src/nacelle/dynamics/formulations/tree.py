@@ -1,6 +1,6 @@
 """The tree formulation: Gamma = G^T Gamma_tr ([KI2007] (1)).
 
-The generalised forces of the tree are found by the recursion of Newton and Euler, from the ends to the
+The generalised forces of the tree follow by the recursion of Newton and Euler, from the ends to the
 base and the platform; the map from the reduced twist to the tree's rates projects them. It holds for
 every mechanism, and is the reference of the others.
 """
@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from nacelle.dynamics.demand import Settings, body_wrenches, joint_efforts
+from nacelle.dynamics.joint_effort import joint_efforts
+from nacelle.dynamics.settings import Settings
 from nacelle.dynamics.state import State
+from nacelle.dynamics.wrench import body_wrenches
 from nacelle.model.leg import PLATFORM
-from nacelle.spatial.scalar import Array, cross, pack
+from nacelle.spatial.scalar import Array, pack
 
 
 def tree_forces(state: State, u_dot: Array, settings: Settings) -> Array:
@@ -20,19 +22,20 @@ def tree_forces(state: State, u_dot: Array, settings: Settings) -> Array:
     robot, motion = state.robot, state.now.motion
     # Wrenches [f; n] about the base's origin, so that they add up along the tree as they are.
     carried: dict[int, Array] = {}
-    for body, (f, n) in body_wrenches(state, u_dot, settings.external).items():
-        carried[body] = pack([*f, *(n + cross(motion.poses[body].p, f))])
+    for body, wrench in body_wrenches(state, u_dot, settings.external).items():
+        f, n = wrench.about(motion.poses[body].p)
+        carried[body] = pack([*f, *n])
     forces: list[Array | float] = [0.0] * motion.columns.shape[1]
     for j in reversed(range(robot.tree)):
         joint = robot.joints[j]
         if joint.successor not in carried:
             continue
-        wrench = carried.pop(joint.successor)
+        passed = carried.pop(joint.successor)
         place = robot.v_slices[j]
         for k in range(robot.platform_nv + place.start, robot.platform_nv + place.stop):
-            forces[k] = motion.columns[:, k] @ wrench
+            forces[k] = motion.columns[:, k] @ passed
         before = carried.get(joint.predecessor)
-        carried[joint.predecessor] = wrench if before is None else before + wrench
+        carried[joint.predecessor] = passed if before is None else before + passed
     if PLATFORM in carried:
         for k in range(robot.platform_nv):
             forces[k] = motion.columns[:, k] @ carried[PLATFORM]
@@ -43,6 +46,6 @@ def tree_forces(state: State, u_dot: Array, settings: Settings) -> Array:
 
 
 def generalised_force(state: State, a: Array, settings: Settings) -> Array:
-    """Force (n,) along the reduced twist that the motion asks for: U^T Gamma_tr."""
+    """Force (n,) along the reduced twist that the motion requires: U^T Gamma_tr."""
     u_dot = state.moving.U @ a + state.moving.bias
     return np.asarray(state.moving.U.T @ tree_forces(state, u_dot, settings))

@@ -13,7 +13,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from nacelle.dynamics.actuators import balance
+from nacelle.dynamics.actuators import least_norm_forces
 from nacelle.dynamics.energy import potential
 from nacelle.dynamics.general.bars.require import require_bars
 from nacelle.dynamics.general.basis import Basis, find_basis, reduced
@@ -188,7 +188,7 @@ def inverse(
         F = pack(along_twist(legs, into)) - load
         rows, columns = scales(robot.numeric)
         weights = rows * rows if len(rows) == len(columns) else None
-        force, square = balance(actuator_jacobian(legs), F, weights, units=columns)
+        force, square = least_norm_forces(actuator_jacobian(legs), F, weights, units=columns)
         pivot = sqrt(square)
     pivot = minimum(pivot, growth_figure(legs))
     return {"force": force, "pivot": pack([pivot])[0], "gates": margins(legs)}

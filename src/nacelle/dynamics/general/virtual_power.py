@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.dynamics.actuators import balance
+from nacelle.dynamics.actuators import least_norm_forces
 from nacelle.dynamics.general.models import is_direct
 from nacelle.kinematics.general.actuators import actuator_jacobian
 from nacelle.kinematics.general.legs import Legs, Rates
@@ -159,5 +159,5 @@ def _balanced_twists(legs: Legs) -> tuple[list[Array], Scalar]:
     A = actuator_jacobian(legs)
     rows, units = scales(legs.placed.robot.numeric)
     weights = rows * rows if len(rows) == len(units) else None
-    solved = [balance(A, unit, weights, units=units) for unit in np.eye(len(units))]
+    solved = [least_norm_forces(A, unit, weights, units=units) for unit in np.eye(len(units))]
     return list(np.stack([each.force for each in solved], axis=1)), sqrt(solved[0].pivot)

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nacelle.compile import compile_function
-from nacelle.dynamics.derivatives import balanced_forces
+from nacelle.dynamics.derivatives.derivatives import force_changes
 from nacelle.dynamics.gravity_balance.choice import chosen_axes, chosen_places
 from nacelle.dynamics.gravity_balance.columns import balance_columns
 from nacelle.dynamics.inverse import external_load
@@ -151,15 +151,15 @@ def balance_gravity(
         )
     poses = _poses(robot, x)
     bare = _with_springs(robot, dict.fromkeys(axes))
-    found = _at_rest(bare, poses, axes, places, external)
+    at_rest = _at_rest(bare, poses, axes, places, external)
     # Forces of the actuators (N, actuators): what they hold, per unit of effort in each spring, per kilogram.
-    load = found.held[..., 0]
+    load = at_rest.held[..., 0]
     if not np.max(np.abs(load)) > _NONE * _weight(robot):
         raise KinematicsError(
-            f"the actuators of {robot.name} hold nothing in these poses: gravity is zero or square to the "
-            "motion"
+            f"the actuators of {robot.name} hold nothing in these poses: gravity is zero or perpendicular to "
+            "the motion"
         )
-    q, pull, heavy = found.q, found.pull, found.heavy
+    q, pull, heavy = at_rest.q, at_rest.pull, at_rest.heavy
     groups = _groups(robot, axes, q, rest, alike)
     masses = [list(range(len(places)))] if alike and places else [[k] for k in range(len(places))]
     scale = _scales(robot, load)
@@ -243,16 +243,16 @@ def _at_rest(
     program = compile_function(
         balance_columns, robot, options={"axes": axes, "places": places}, minimised=False
     )
-    found = program(poses, y)
+    at_rest = program(poses, y)
     columns = [
-        (found["held"] - load)[..., None],
-        *(np.swapaxes(found[key], -1, -2) for key in ("rate", "weight")),
+        (at_rest["held"] - load)[..., None],
+        *(np.swapaxes(at_rest[key], -1, -2) for key in ("rate", "weight")),
     ]
-    return _AtRest(found["q"], *(balanced_forces(found["A"], column, None) for column in columns))
+    return _AtRest(at_rest["q"], *(force_changes(at_rest["A"], column, None) for column in columns))
 
 
 def _spring_forces(springs: Sequence[Spring | None], q: Array, pull: Array) -> Array:
-    """Forces of the actuators (N, actuators) that springs along the axes ask for."""
+    """Forces of the actuators (N, actuators) that springs along the axes require."""
     efforts = [
         np.zeros(len(q)) if spring is None else spring.held_force(q[:, k]) for k, spring in enumerate(springs)
     ]

@@ -13,7 +13,7 @@ from nacelle.model.robot import Robot
 
 
 def spring_axes(joint: Joint) -> tuple[int, ...]:
-    """The axes of a joint along which a spring may act: all but balls."""
+    """The axes of a joint along which a spring may act: all but spherical joints."""
     return tuple(k for k, primitive in enumerate(joint.primitives) if primitive is not Primitive.BALL)
 
 
@@ -29,16 +29,16 @@ def chosen_axes(
         raise KinematicsError(
             f"springs are named by their joints, such as {robot.joints[0].name!r}, got {names!r}"
         )
-    known = [joint.name for joint in robot.joints]
+    all_names = [joint.name for joint in robot.joints]
     axes: list[tuple[int, int]] = []
     for name in names:
-        if name not in known:
-            raise KinematicsError(f"{robot.name} has no joint {name!r}; {did_you_mean(name, known)}")
-        own = spring_axes(robot.joints[known.index(name)])
+        if name not in all_names:
+            raise KinematicsError(f"{robot.name} has no joint {name!r}; {did_you_mean(name, all_names)}")
+        own = spring_axes(robot.joints[all_names.index(name)])
         if not own:
-            kind = robot.joints[known.index(name)].kind
+            kind = robot.joints[all_names.index(name)].kind
             raise KinematicsError(f"the joint {name} is {kind} and has no axis for a spring")
-        axes += [(known.index(name), number) for number in own]
+        axes += [(all_names.index(name), number) for number in own]
     if len(set(axes)) < len(axes):
         raise KinematicsError(f"a joint is named twice in springs: {', '.join(names)}")
     return tuple(axes)
@@ -48,18 +48,18 @@ def chosen_places(
     robot: Robot, counterweights: Mapping[str, Any] | None
 ) -> tuple[tuple[int, float, float, float], ...]:
     """Where counterweights may sit: body, and place in its frame."""
-    known = [body.name for body in robot.bodies]
+    all_names = [body.name for body in robot.bodies]
     places = []
     if counterweights is not None and not isinstance(counterweights, Mapping):
         raise KinematicsError(
-            f"counterweights are a mapping of bodies to places, such as {{{known[-1]!r}: (0, 0, 0.1)}}, got "
-            f"{counterweights!r}"
+            f"counterweights are a mapping of bodies to places, such as {{{all_names[-1]!r}: (0, 0, 0.1)}}, "
+            f"got {counterweights!r}"
         )
     for name, given in (counterweights or {}).items():
         if not isinstance(name, str):
             raise KinematicsError(f"counterweights are named by their bodies, got {name!r}")
-        if name not in known[1:]:
-            raise KinematicsError(f"{robot.name} has no body {name!r}; {did_you_mean(name, known[1:])}")
+        if name not in all_names[1:]:
+            raise KinematicsError(f"{robot.name} has no body {name!r}; {did_you_mean(name, all_names[1:])}")
         try:
             place = np.asarray(given, dtype=float)
         except (TypeError, ValueError):
@@ -67,5 +67,5 @@ def chosen_places(
         if place.shape != (3,) or not np.all(np.isfinite(place)):
             raise KinematicsError(f"the place of the counterweight on {name} is three lengths, got {given}")
         px, py, pz = place.tolist()
-        places.append((known.index(name), px, py, pz))
+        places.append((all_names.index(name), px, py, pz))
     return tuple(places)

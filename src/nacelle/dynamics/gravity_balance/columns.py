@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from nacelle.dynamics.demand import Settings
 from nacelle.dynamics.external import along_twist
-from nacelle.dynamics.formulations.choice import generalised_force
-from nacelle.dynamics.joint_effort import axis_coordinate, joint_axes
+from nacelle.dynamics.formulations.tree import generalised_force
+from nacelle.dynamics.joint_effort import axis_coordinate, rate_rows
+from nacelle.dynamics.settings import Settings
 from nacelle.dynamics.state import state_at
 from nacelle.kinematics.actuation import actuator_rows
 from nacelle.kinematics.shapes import of_pose, of_unknowns
@@ -32,7 +32,7 @@ def balance_columns(
     """
     state = state_at(robot, x, y, np.zeros(robot.motion.n))
     motion, n = state.now.motion, robot.motion.n
-    rates = [joint_axes(robot, motion, joint)[number].rows[0] @ state.moving.U for joint, number in axes]
+    rates = [rate_rows(robot, motion, joint)[number][0] @ state.moving.U for joint, number in axes]
     g = np.asarray(robot.gravity)
     weights = []
     for body, *place in places:
@@ -41,7 +41,7 @@ def balance_columns(
     return {
         "q": pack([axis_coordinate(state, joint, number) for joint, number in axes]),
         "rate": np.stack(rates) if rates else np.zeros((0, n)),
-        "held": generalised_force("tree", state, np.zeros(n), Settings(friction=False)),
+        "held": generalised_force(state, np.zeros(n), Settings(friction=False)),
         "weight": np.stack(weights) if weights else np.zeros((0, n)),
         "A": actuator_rows(robot, motion) @ state.moving.U,
     }

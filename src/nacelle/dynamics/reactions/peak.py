@@ -1,4 +1,4 @@
-"""Peak reactions: what a motion asks of the bearings of every joint."""
+"""Peak reactions: what a motion requires of the bearings of every joint."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ class Peak:
         force: largest resultant force, N.
         force_time: when, s.
         mean_force: cubic mean of the resultant over time, N, as the life of rolling bearings counts it.
-        radial: largest force square to the axis, N.
+        radial: largest force perpendicular to the axis, N.
         axial: largest force along it, absolute, N; in a driven slide the drive takes it.
         moment: largest resultant moment about the joint's origin, N m.
         moment_time: when, s.
-        tilting: largest moment square to the axis, N m.
+        tilting: largest moment perpendicular to the axis, N m.
         torque: largest moment about it, absolute, N m: what drive, friction, spring and rotor do in a hinge.
         open: the components that the balance leaves open, of "fx" to "nz"; their least-norm share is given.
     """
@@ -72,7 +72,7 @@ class Peak:
 
 @dataclass(frozen=True, eq=False)
 class PeakReactions:
-    """A motion and what it asks of the joints.
+    """A motion and what it requires of the joints.
 
     Attributes:
         robot: the robot.
@@ -125,16 +125,16 @@ def peak_reactions(
         UnreachableError: if no pose of the trajectory is reached.
     """
     times, sample = sampled(robot, trajectory, rate)
-    found = joint_reactions(
+    reactions = joint_reactions(
         robot, sample.x, sample.v, sample.a, external=external, friction=friction, smooth=smooth
     )
-    good = solved_samples(robot, found.flags)
-    wrench, when = found.wrench[good], times[good]
+    good = solved_samples(robot, reactions.flags)
+    wrench, when = reactions.wrench[good], times[good]
     peaks = tuple(
-        _peak(joint.name, joint.kind, wrench[:, j], when, found.determined[j])
+        _peak(joint.name, joint.kind, wrench[:, j], when, reactions.determined[j])
         for j, joint in enumerate(robot.joints)
     )
-    return PeakReactions(robot, times, sample, found, peaks)
+    return PeakReactions(robot, times, sample, reactions, peaks)
 
 
 def _peak(name: str, kind: JointKind, wrench: Array, times: Array, determined: Array) -> Peak:

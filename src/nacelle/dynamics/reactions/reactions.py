@@ -1,6 +1,6 @@
 """Reactions: the force and moment that every joint transmits.
 
-The equations are in `nacelle.dynamics.reactions.balance`. Where closures are overconstrained the wrenches
+The equations are in `nacelle.dynamics.reactions.equations`. Where closures are overconstrained the wrenches
 hold inner stress that depends on tolerances and stiffness, not on the load; of all solutions the one is given
 whose sum of |f|^2 + |n|^2 / size^2 over all joints is least.
 """
@@ -14,15 +14,14 @@ from typing import Any
 import numpy as np
 
 from nacelle.dynamics.external import body_wrenches
-from nacelle.dynamics.forward import forward_dynamics
-from nacelle.dynamics.friction import friction_options
-from nacelle.dynamics.inverse import inverse_dynamics, rates_of
-from nacelle.dynamics.reactions.balance import equilibrium
+from nacelle.dynamics.operating_point import OperatingPoint, operating_point
+from nacelle.dynamics.reactions.equations import reaction_terms
 from nacelle.dynamics.reactions.solve import determination, sample_size, transmitted
+from nacelle.dynamics.settings import Settings
 from nacelle.errors import KinematicsError, SingularError
 from nacelle.kinematics.flags import Flag, failed
-from nacelle.kinematics.motion import solved
 from nacelle.kinematics.native import native
+from nacelle.kinematics.pose_input import checked_rates
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 
@@ -97,28 +96,25 @@ def joint_reactions(
         UnreachableError: if a single pose is out of reach; in a batch it is flagged, with NaN.
         SingularError: if a single pose is singular; in a batch it is flagged, with NaN.
     """
-    if force is None:
-        v, a = rates_of(robot, v, a)
-        needed = inverse_dynamics(robot, x, v, a, external=external, friction=friction, smooth=smooth)
-        tau, flags = needed.force, needed.flags
-        poses, y = needed.x, needed.y
-    else:
-        v, a, tau, flags = _driven(robot, x, v, a, force, external, friction, smooth)
-        poses, y, _ = solved(robot, x, v, tau)
+    settings = Settings(friction, smooth)
+    given: dict[str, Any] = {"external": external, **settings.options}
+    point, flags = operating_point(robot, x, v, a=a, tau=force, **given)
+    if force is not None and a is not None:
+        _require_agreement(robot, checked_rates(robot, "the acceleration a", a), point, flags)
     batch = flags.shape
-    loads = body_wrenches(robot, poses, y, external)
-    rows = [_rows(array, batch, 1) for array in (poses, y, v, a, tau)] + [_rows(loads, batch, 2)]
+    loads = body_wrenches(robot, point.x, point.y, external)
+    rows = [_rows(array, batch, 1) for array in point] + [_rows(loads, batch, 2)]
     count = int(np.prod(batch))
-    known = determination(robot)
+    generic = determination(robot)
     wrench = np.full((count, len(robot.joints), 6), np.nan)
     left, ratio = np.full(count, np.nan), np.ones(count)
     good = np.flatnonzero(~failed(flags).ravel())
-    program = native(equilibrium, robot, tuple(friction_options(friction, smooth).items()))
+    program = native(reaction_terms, robot, tuple(settings.options.items()))
     step = max(1, _BLOCK // sample_size(robot))
     for start in range(0, len(good), step):
         part = good[start : start + step]
-        found = program(*(row[part] for row in rows))
-        wrench[part], left[part], ratio[part] = transmitted(robot, found)
+        terms = program(*(row[part] for row in rows))
+        wrench[part], left[part], ratio[part] = transmitted(robot, terms)
     met, near = (ratio <= _MET).reshape(batch), (ratio < _NEAR).reshape(batch)
     if not batch and met:
         raise SingularError(
@@ -130,40 +126,31 @@ def joint_reactions(
     return Reactions(
         robot,
         wrench.reshape(*batch, *wrench.shape[1:]),
-        np.broadcast_to(tau, (*batch, len(robot.actuators))),
-        known.determined,
-        known.redundancy,
+        np.broadcast_to(point.tau, (*batch, len(robot.actuators))),
+        generic.determined,
+        generic.redundancy,
         left.reshape(batch),
         flags,
     )
 
 
-def _driven(
-    robot: Robot,
-    x: Any,
-    v: Any,
-    a: Any,
-    force: Any,
-    external: Mapping[str, Any] | None,
-    friction: bool,
-    smooth: float | None,
-) -> tuple[Array, Array, Array, Array]:
-    """Twist, acceleration, forces and flags where forces are given."""
-    found = forward_dynamics(robot, x, v, force, external=external, friction=friction, smooth=smooth)
-    twist, given = rates_of(robot, v, a)
-    if a is not None:
-        scale = np.maximum(1.0, np.max(np.abs(given), initial=0.0))
-        try:
-            off = np.abs(given - found.acceleration)
-        except ValueError:
-            raise KinematicsError(
-                f"the acceleration {given.shape} and the forces {np.shape(force)} do not broadcast"
-            ) from None
-        if np.any(off[~failed(found.flags)] > _AGREE * scale):
-            raise KinematicsError(
-                f"{robot.name}: the forces give another acceleration than a; leave one of them out"
-            )
-    return twist, found.acceleration, np.asarray(force, dtype=float), found.flags
+def _require_agreement(robot: Robot, given: Array, point: OperatingPoint, flags: Array) -> None:
+    """Check that a given acceleration (..., n) is that of the given forces.
+
+    Raises:
+        KinematicsError: if it is not.
+    """
+    scale = np.maximum(1.0, np.max(np.abs(given), initial=0.0))
+    try:
+        off = np.abs(given - point.a)
+    except ValueError:
+        raise KinematicsError(
+            f"the acceleration {given.shape} and the forces {point.tau.shape} do not broadcast"
+        ) from None
+    if np.any(off[~failed(flags)] > _AGREE * scale):
+        raise KinematicsError(
+            f"{robot.name}: the forces give another acceleration than a; leave one of them out"
+        )
 
 
 def _rows(array: Array, batch: tuple[int, ...], own: int) -> Array:

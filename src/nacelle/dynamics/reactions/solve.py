@@ -1,6 +1,6 @@
 """The wrenches in all joints from the balance of bodies, in NumPy over batches.
 
-The equations J^T lambda = b of `nacelle.dynamics.reactions.balance` are solved without units (moments over
+The equations J^T lambda = b of `nacelle.dynamics.reactions.equations` are solved without units (moments over
 the robot's size) by singular values, of which as many count as at generic poses. What inner stress leaves
 open is chosen so that the sum of squares over all joints is least.
 """
@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.dynamics.reactions.balance import idle_spins, lock_wrenches
+from nacelle.dynamics.reactions.equations import idle_spins, lock_wrenches
 from nacelle.kinematics.mechanism.closed import generic_poses
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.mechanism.rank import rank_of
@@ -174,27 +174,27 @@ class Transmitted(NamedTuple):
     ratio: Array
 
 
-def transmitted(robot: Robot, found: Mapping[str, Array]) -> Transmitted:
-    """Solve the balance, from what `equilibrium` gives for N samples."""
-    signs, mechanism, size = structure(robot), determination(robot), robot.size
-    locks, columns, R, p = found["locks"], found["columns"], found["R"], found["p"]
+def transmitted(robot: Robot, terms: Mapping[str, Array]) -> Transmitted:
+    """Solve the balance, from what `reaction_terms` gives for N samples."""
+    signs, generic, size = structure(robot), determination(robot), robot.size
+    locks, columns, R, p = terms["locks"], terms["columns"], terms["R"], terms["p"]
     # What tree joints and the platform would have to transmit with the locks of all closures open.
-    opened = signs.beyond @ found["needs"] + signs.carries @ found["across"]
-    adrift = signs.platform @ found["needs"] - signs.platform_brings @ found["across"]
+    opened = signs.beyond @ terms["needs"] + signs.carries @ terms["across"]
+    adrift = signs.platform @ terms["needs"] - signs.platform_brings @ terms["across"]
     carried = np.concatenate([opened, adrift[:, None]], axis=1)[:, signs.joint_of]
-    b = (np.einsum("nki,nki->nk", columns, carried) - found["along"]) / signs.rate_scale
+    b = (np.einsum("nki,nki->nk", columns, carried) - terms["along"]) / signs.rate_scale
     A = scaled_matrix(signs, columns, locks)
     U, s, Vt = np.linalg.svd(A, full_matrices=A.shape[2] > A.shape[1])
-    r = mechanism.rank
+    r = generic.rank
     U = U[:, :, :r]
     inside = np.einsum("nki,nk->ni", U, b)
     values = np.einsum("nik,ni->nk", Vt[:, :r], inside / s[:, :r])
     left = b - np.einsum("nki,ni->nk", U, inside)
     total = opened + (signs.brings * (values * signs.lock_scale)[:, None]) @ locks
     wrench = in_frames(total, R, p, size)
-    if mechanism.redundancy:
+    if generic.redundancy:
         inner = inner_stress(signs, size, locks, R, p, np.swapaxes(Vt[:, r:], 1, 2))
-        Q = np.linalg.qr(inner.reshape(len(inner), -1, mechanism.redundancy))[0]
+        Q = np.linalg.qr(inner.reshape(len(inner), -1, generic.redundancy))[0]
         flat = wrench.reshape(len(wrench), -1)
         flat = flat - np.einsum("nik,nk->ni", Q, np.einsum("nik,ni->nk", Q, flat))
         wrench = flat.reshape(wrench.shape)
@@ -206,7 +206,7 @@ def transmitted(robot: Robot, found: Mapping[str, Array]) -> Transmitted:
 
 def sample_size(robot: Robot) -> int:
     """How many numbers the solution of one sample holds at a time, roughly."""
-    signs, mechanism = structure(robot), determination(robot)
+    signs, generic = structure(robot), determination(robot)
     rates, locks = len(signs.rate_scale), len(signs.lock_scale)
     decomposed = rates * locks + rates * rates + 2 * locks * locks
-    return decomposed + len(robot.joints) * 6 * (2 * mechanism.redundancy + 8) + 12 * rates + 6 * locks
+    return decomposed + len(robot.joints) * 6 * (2 * generic.redundancy + 8) + 12 * rates + 6 * locks

@@ -6,14 +6,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.dynamics.formulations.elements.motion import (
+from nacelle.dynamics.formulations.elements.geometry import (
     bar_direction,
+    centre,
+    direction,
+    frame,
     part_direction,
     part_input,
     rod_ends,
     tip_point,
 )
-from nacelle.dynamics.formulations.elements.structure import ElementLeg, centre, direction, frame, welds
+from nacelle.dynamics.formulations.elements.reading import welds
+from nacelle.dynamics.formulations.elements.structure import ElementLeg
 from nacelle.model.joint import JointKind
 from nacelle.model.leg import BASE
 from nacelle.model.loaded import body_parameters, has_mass

@@ -9,8 +9,8 @@ both bodies.
 
 from __future__ import annotations
 
-from nacelle.dynamics.formulations.elements import balance as elements
-from nacelle.dynamics.formulations.elements.structure import element_legs
+from nacelle.dynamics.formulations.elements import projection as elements
+from nacelle.dynamics.formulations.elements.reading import element_legs
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.legs.leg_type import leg_type, robot_elements
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
@@ -30,7 +30,7 @@ def element_report(robot: Robot) -> ElementReport:
         KinematicsError: if its elements are not covered; the message says why.
     """
     mechanism = mechanism_of(robot)
-    reason = elements.applies(mechanism)
+    reason = elements.reason_not(mechanism)
     if reason:
         raise KinematicsError(f"{robot.name} cannot be written as kinematic elements: {reason}")
     legs = element_legs(mechanism)

@@ -15,18 +15,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.dynamics.formulations.elements.motion import (
-    ElementMotion,
-    Solved,
+from nacelle.dynamics.formulations.elements.geometry import (
     bar_direction,
-    cross_motion,
+    centre,
+    frame,
     part_direction,
     part_input,
     rod_ends,
     tip_point,
 )
+from nacelle.dynamics.formulations.elements.motion import ElementMotion, Solved, cross_motion
 from nacelle.dynamics.formulations.elements.rates import Rate, Rigid, along, crossed, resting, still
-from nacelle.dynamics.formulations.elements.structure import Element, ElementLeg, centre, frame, welds
+from nacelle.dynamics.formulations.elements.reading import welds
+from nacelle.dynamics.formulations.elements.structure import Element, ElementLeg
 from nacelle.model.joint import JointKind
 from nacelle.model.leg import BASE
 from nacelle.model.robot import Robot
@@ -100,7 +101,7 @@ class _Chain:
         for body in self.leg.leg.bodies:
             if stem[body] != body:
                 bodies[body] = resting(self.count) if stem[body] == BASE else bodies[stem[body]]
-        found = [Carried(body, 1.0, rigid) for body, rigid in bodies.items()]
+        carried = [Carried(body, 1.0, rigid) for body, rigid in bodies.items()]
         parts: dict[int, Rigid] = {}
         for k, part in enumerate(self.leg.parts, start=len(self.leg.elements)):
             A = part_input(self.robot, self.poses, part)
@@ -114,8 +115,8 @@ class _Chain:
             if "x" in self.own[k]:
                 w = self._turn(k, part_direction(self.robot, self.poses, part))
             parts[part.element.body] = Rigid(A, v, w)
-            found.append(Carried(part.element.body, part.element.share, parts[part.element.body]))
-        return tuple(found)
+            carried.append(Carried(part.element.body, part.element.share, parts[part.element.body]))
+        return tuple(carried)
 
     def _last(self, bodies: dict[int, Rigid]) -> Rigid:
         """The body at the end of the leg."""

@@ -1,8 +1,8 @@
 """Motion constraints: how every element moves with the nacelle ([OAM] section 5.3).
 
-The end B of an element is a point of the nacelle, so B' is known; r is the vector from the element's input A
-(of a rod: E, on the driven bar) to B. Lengths that do not change and axes that stay square give one rate
-after the other:
+The end B of an element is a point of the nacelle, so B' is given; r is the vector from the element's input A
+(of a rod: E, on the driven bar) to B. Lengths that do not change and axes that stay perpendicular give one
+rate after the other:
 
     r . (B' - q' e) = 0                       the driven joint, e = dE/dq               [OAM] (39)-(41), (45)
     x' = (B' - q' e) / |r|                    a rod                                     [OAM] (42), (43)
@@ -10,10 +10,10 @@ after the other:
     theta' = n . (w_before - x x x') / n . x  its spin; n = a x b for a universal joint with the axes a, b
     w = x x x' + theta' x                     its angular velocity                      [OAM] (12)
 
-With a on the base and b square to x the spin is theta' = (a . x) ((a x x) . x') / |a x x|^2, which [OAM] (7)
-leaves out. Instead of [OAM] (10) y = z x x with the joint's own axis z, so q' may have either sign, or be
-zero. What the legs' equations leave over (`Solved.locks`) determines motions of the nacelle that depend on
-others.
+With a on the base and b perpendicular to x the spin is theta' = (a . x) ((a x x) . x') / |a x x|^2, which
+[OAM] (7) leaves out. Instead of [OAM] (10) y = z x x with the joint's own axis z, so q' may have either sign,
+or be zero. What the legs' equations leave over (`Solved.locks`) determines motions of the nacelle that depend
+on others.
 """
 
 from __future__ import annotations
@@ -23,10 +23,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from nacelle.dynamics.formulations.elements.geometry import (
+    bar_direction,
+    centre,
+    direction,
+    frame,
+    part_direction,
+    part_input,
+    rod_ends,
+    tip_point,
+)
 from nacelle.dynamics.formulations.elements.rates import (
     Rate,
     Rigid,
     along,
+    component,
     crossed,
     dotted,
     over,
@@ -34,16 +45,8 @@ from nacelle.dynamics.formulations.elements.rates import (
     still,
     turned,
 )
-from nacelle.dynamics.formulations.elements.structure import (
-    Axis,
-    ElementLeg,
-    Hold,
-    Part,
-    centre,
-    direction,
-    element_legs,
-    frame,
-)
+from nacelle.dynamics.formulations.elements.reading import element_legs
+from nacelle.dynamics.formulations.elements.structure import Axis, ElementLeg, Hold, Part
 from nacelle.dynamics.state import State
 from nacelle.kinematics.mechanism.mechanism import Mechanism
 from nacelle.kinematics.tree.least_squares import least_squares
@@ -94,13 +97,13 @@ def element_motion(state: State, a: Array) -> ElementMotion:
         w = Rate(given, given @ v, given @ a)
     else:
         # Rates first, then accelerations: both follow from the same equations.
-        rest = np.zeros(mechanism.nw)
-        L = _stacked(solver.locks(legs, Rate(np.eye(mechanism.nw), rest, rest)))
+        zero = np.zeros(mechanism.nw)
+        L = _stacked(solver.locks(legs, Rate(np.eye(mechanism.nw), zero, zero)))
         G = given - dependent @ least_squares(L.M @ dependent, L.M @ given).X
         now = G @ v
-        open_ = _stacked(solver.locks(legs, Rate(np.eye(mechanism.nw), now, rest))).next
-        drift = dependent @ least_squares(L.M @ dependent, open_.reshape(-1, 1)).X[:, 0]
-        w = Rate(G, now, G @ a - drift)
+        open_ = _stacked(solver.locks(legs, Rate(np.eye(mechanism.nw), now, zero))).next
+        bias = dependent @ least_squares(L.M @ dependent, open_.reshape(-1, 1)).X[:, 0]
+        w = Rate(G, now, G @ a - bias)
     nacelle = solver.nacelle(w)
     return ElementMotion(legs, nacelle, tuple(solver.leg(leg, nacelle) for leg in legs))
 
@@ -109,11 +112,11 @@ def lock_rank_rows(state: State) -> Array:
     """What the elements say of the dependent motions of the nacelle (rows, dependent), for a rank."""
     mechanism = state.mechanism
     solver = _Solver(state.robot, mechanism, state.now.motion.poses)
-    rest = np.zeros(mechanism.nw)
-    found = solver.locks(element_legs(mechanism), Rate(np.eye(mechanism.nw), rest, rest))
-    if not found:
+    zero = np.zeros(mechanism.nw)
+    locks = solver.locks(element_legs(mechanism), Rate(np.eye(mechanism.nw), zero, zero))
+    if not locks:
         return np.zeros((0, len(mechanism.dependent)))
-    return np.asarray(_stacked(found).M @ selections(mechanism)[1])
+    return np.asarray(_stacked(locks).M @ selections(mechanism)[1])
 
 
 def _stacked(locks: list[Rate]) -> Rate:
@@ -137,30 +140,30 @@ class _Solver:
         robot, m = self.robot, self.robot.platform_nv
         count = w.M.shape[1]
         turn = still(count) if m == 3 else w[3:6]
-        found = {PLATFORM: Rigid(self.poses[PLATFORM].p, w[0:3], turn)}
+        bodies = {PLATFORM: Rigid(self.poses[PLATFORM].p, w[0:3], turn)}
         for j in robot.nacelle.joints:
             joint = robot.joints[j]
-            body = found[joint.predecessor]
+            body = bodies[joint.predecessor]
             if joint.kind is JointKind.FIXED:
-                found[joint.successor] = body
+                bodies[joint.successor] = body
                 continue
             rate = w[m + self.mechanism.nacelle_rates.index(m + robot.v_slices[j].start)]
             F = frame(robot, self.poses, j, on_successor=False)
             z = F.R[:, 2]
             slide = along(rate, z, body.carried(z))
             if joint.kind is JointKind.REVOLUTE:
-                found[joint.successor] = Rigid(F.p, body.at(F.p), body.w + slide)
+                bodies[joint.successor] = Rigid(F.p, body.at(F.p), body.w + slide)
                 continue
             p = frame(robot, self.poses, j, on_successor=True).p
             d = p - F.p
             d_rate = cross(body.w.now, d) + slide.now
-            found[joint.successor] = Rigid(p, body.at(F.p) + turned(body.w, d, d_rate) + slide, body.w)
-        return found
+            bodies[joint.successor] = Rigid(p, body.at(F.p) + turned(body.w, d, d_rate) + slide, body.w)
+        return bodies
 
     def locks(self, legs: tuple[ElementLeg, ...], w: Rate) -> list[Rate]:
         """What determines dependent motions: loops of the nacelle, and legs if the motion is parasitic."""
         nacelle = self.nacelle(w)
-        found: list[Rate] = []
+        locks: list[Rate] = []
         for c in self.robot.nacelle.closures:
             joint = self.robot.joints[c]
             if joint.at_point:
@@ -168,13 +171,13 @@ class _Solver:
             first, second = (frame(self.robot, self.poses, c, on_successor=side) for side in (False, True))
             one, two = nacelle[joint.predecessor], nacelle[joint.successor]
             gap = two.at(second.p) - one.at(first.p)
-            found += [gap[k] for k in range(3)]
+            locks += [gap[k] for k in range(3)]
             axes = 2 if joint.kind is JointKind.REVOLUTE else 3
             for e in (first.R[:, k] for k in range(axes)):
-                found.append(dotted(two.w - one.w, e, one.carried(e)))
+                locks.append(dotted(two.w - one.w, e, one.carried(e)))
         if self.mechanism.parasitic:
-            found += [lock for leg in legs for lock in self.leg(leg, nacelle).locks]
-        return found
+            locks += [lock for leg in legs for lock in self.leg(leg, nacelle).locks]
+        return locks
 
     # ---- a leg
 
@@ -182,7 +185,7 @@ class _Solver:
         """Rates of a leg's elements from the motion of the nacelle."""
         forms: dict[str, Callable[[ElementLeg, Rigid], tuple[list[tuple[Rate, ...]], list[Rate]]]] = {
             "bars": self._bars,
-            "parallelogram": self._parallelogram,
+            "parallelogram": self._bars,
             "plane": self._plane,
             "strut": self._strut,
             "shaft": self._strut,
@@ -194,51 +197,43 @@ class _Solver:
     def _part(self, part: Part, nacelle: Mapping[int, Rigid]) -> tuple[Rate, ...]:
         """A part of the nacelle: x' = w x x, theta' = w . x; its input point where no element gives it."""
         body = nacelle[part.element.body]
-        found = []
+        rates = []
         if "A" in part.element.basis:
-            found.append(body.at(part_input(self.robot, self.poses, part)))
+            rates.append(body.at(part_input(self.robot, self.poses, part)))
         if "x" in part.element.basis:
             x = part_direction(self.robot, self.poses, part)
-            found += [turned(body.w, x, body.carried(x)), dotted(body.w, x, body.carried(x))]
-        return tuple(found)
+            rates += [turned(body.w, x, body.carried(x)), dotted(body.w, x, body.carried(x))]
+        return tuple(rates)
 
     def _drive(self, leg: ElementLeg, B: Rate, E: Array, r: Array) -> tuple[Rate, Rigid]:
-        """The rate of a driven joint, and the motion of its bar or slider: r . (B' - q' e) = 0."""
+        """The first element, driven so that r . (B' - q' e) = 0: x' = q' y with y = z x x, or d' = q'.
+
+        Also the motion of its bar or slider.
+        """
         assert leg.driver is not None
         F = frame(self.robot, self.poses, leg.driver, on_successor=False)
-        z, zero = F.R[:, 2], np.zeros(3)
+        z, zero, none = F.R[:, 2], np.zeros(3), still(B.M.shape[1])
         turns = self.robot.joints[leg.driver].kind is JointKind.REVOLUTE
         e = cross(z, E - F.p) if turns else z
-        divisor = dot(r, e)
-        now = dot(r, B.now) * divide(1.0, divisor)
-        r_rate = B.now - e * now
-        e_rate = cross(z, e) * now if turns else zero
-        q = over(dotted(B, r, r_rate), divisor, dot(r_rate, e) + dot(r, e_rate))
-        none = still(B.M.shape[1])
-        rate = along(q, z, zero)
-        return q, Rigid(F.p, none, rate) if turns else Rigid(F.p, rate, none)
-
-    def _driver_basis(self, leg: ElementLeg, q: Rate, E: Array) -> tuple[Rate, ...]:
-        """Motion of the first element: x' = q' y with y = z x x, or d' = q'."""
-        assert leg.driver is not None
-        if self.robot.joints[leg.driver].kind is not JointKind.REVOLUTE:
-            return (q,)
-        z = frame(self.robot, self.poses, leg.driver, on_successor=False).R[:, 2]
+        now = dot(r, B.now) * divide(1.0, dot(r, e))
+        q = component(B, (r, B.now - e * now), (e, cross(z, e) * now if turns else zero))
+        if not turns:
+            return q, Rigid(F.p, along(q, z, zero), none)
         x = bar_direction(self.robot, self.poses, leg.driver, E)
-        y = cross(z, x)
-        return (along(q, y, -x * q.now),)
+        return along(q, cross(z, x), -x * q.now), Rigid(F.p, none, along(q, z, zero))
 
     def _bars(self, leg: ElementLeg, nacelle: Rigid) -> tuple[list[tuple[Rate, ...]], list[Rate]]:
+        """A driven bar or slider with rods; the two of a parallelogram move alike, its end with the hub."""
         basis: list[tuple[Rate, ...]] = []
         locks: list[Rate] = []
         arm: Rigid | None = None
-        for rod in leg.rods:
+        for rod in leg.rods if leg.fold is None else leg.rods[:1]:
             E, B = rod_ends(self.robot, self.poses, rod.hold, rod.tip, leg)
             r = B - E
             end = nacelle.at(B)
             if arm is None:
-                q, arm = self._drive(leg, end, E, r)
-                basis.append(self._driver_basis(leg, q, E))
+                first, arm = self._drive(leg, end, E, r)
+                basis.append((first,))
             span = end - arm.at(E)
             if len(basis) > 1:
                 locks.append(dotted(span, r, span.now))
@@ -248,9 +243,10 @@ class _Solver:
             w = crossed(x, x_rate) + along(spun, x, x_rate.now)
             both = "U" in (rod.hold.letter, rod.end.letter)
             basis.append((x_rate, spun) if both else (x_rate,))
+            last = w if leg.fold is None else cross_motion(self.robot, self.poses, rod.hold, arm.w, w)
             locks += own
-            locks += self._end_locks(rod.end, w, nacelle, spin_used=rod.hold.letter == "S")
-        return basis, locks
+            locks += self._end_locks(rod.end, last, nacelle, spin_used=rod.hold.letter == "S")
+        return (basis if leg.fold is None else [*basis, basis[-1]]), locks
 
     def _spun(
         self, x: Array, x_rate: Rate, hold: Hold, before: Rigid, end: Hold, nacelle: Rigid
@@ -260,66 +256,48 @@ class _Solver:
         Also what a hinge at the input locks: x' has nothing along its axis.
         """
         if hold.letter == "U":
-            return self._spin(x, x_rate, (hold.before, hold.behind), before), []
+            return self._spin(x, x_rate, hold.axes, before), []
         if hold.letter == "R":
-            assert hold.before is not None
-            z = direction(self.robot, self.poses, hold.before)
+            z = direction(self.robot, self.poses, hold.axes[0])
             z_rate = before.carried(z)
             height = dot(z, x)
             n = x - z * height
             n_rate = x_rate.now - z_rate * height - z * (dot(z_rate, x) + dot(z, x_rate.now))
             loose = before.w - crossed(x, x_rate)
-            spun = over(dotted(loose, n, n_rate), dot(n, x), dot(n_rate, x) + dot(n, x_rate.now))
-            # w - w_before has nothing along m, which is square to z and to x.
+            spun = component(loose, (n, n_rate), (x, x_rate.now))
+            # w - w_before has nothing along m, which is perpendicular to z and to x.
             m, m_rate = cross(z, x), cross(z_rate, x) + cross(z, x_rate.now)
             return spun, [dotted(loose, m, m_rate)]
         if end.letter == "U":
-            return self._spin(x, x_rate, (end.behind, end.before), nacelle), []
-        # Two balls: the spin is idle, and set to zero.
+            return self._spin(x, x_rate, end.axes[::-1], nacelle), []
+        # Two spherical joints: the spin is idle, and set to zero.
         return Rate(np.zeros(x_rate.M.shape[1]), pack(0.0), pack(0.0)), []
 
-    def _spin(self, x: Array, x_rate: Rate, axes: tuple[Axis | None, Axis | None], other: Rigid) -> Rate:
-        """Spin that keeps the axis a on another body square to b on the element: n . (w - w_other) = 0."""
-        assert axes[0] is not None
-        assert axes[1] is not None
-        a, b = direction(self.robot, self.poses, axes[0]), direction(self.robot, self.poses, axes[1])
+    def _spin(self, x: Array, x_rate: Rate, axes: tuple[Axis, Axis], other: Rigid) -> Rate:
+        """Spin that keeps a on another body perpendicular to b on the element: n . (w - w_other) = 0."""
+        a, b = (direction(self.robot, self.poses, axis) for axis in axes)
         n = cross(a, b)
         loose = other.w - crossed(x, x_rate)
         share = dot(n, loose.now) * divide(1.0, dot(n, x))
         w = cross(x, x_rate.now) + x * share
         n_rate = cross(other.carried(a), b) + cross(a, cross(w, b))
-        return over(dotted(loose, n, n_rate), dot(n, x), dot(n_rate, x) + dot(n, x_rate.now))
+        return component(loose, (n, n_rate), (x, x_rate.now))
 
     def _end_locks(self, end: Hold, w: Rate, nacelle: Rigid, *, spin_used: bool) -> list[Rate]:
         """What the joint at an element's output locks of the nacelle's rotation."""
         if end.letter == "S" or (end.letter == "U" and spin_used):
             return []
-        assert end.before is not None
-        assert end.behind is not None
         turn = nacelle.w - w
-        a, b = direction(self.robot, self.poses, end.before), direction(self.robot, self.poses, end.behind)
+        a, b = (direction(self.robot, self.poses, axis) for axis in end.axes)
         if end.letter == "U":
             n_rate = cross(cross(w.now, a), b) + cross(a, nacelle.carried(b))
             return [dotted(turn, cross(a, b), n_rate)]
-        F = frame(self.robot, self.poses, end.behind.joint, on_successor=end.behind.on_successor)
+        behind = end.axes[1]
+        F = frame(self.robot, self.poses, behind.joint, on_successor=behind.on_successor)
         return [dotted(turn, F.R[:, k], nacelle.carried(F.R[:, k])) for k in range(2)]
 
-    def _parallelogram(self, leg: ElementLeg, nacelle: Rigid) -> tuple[list[tuple[Rate, ...]], list[Rate]]:
-        rod = leg.rods[0]
-        E, B = rod_ends(self.robot, self.poses, rod.hold, rod.tip, leg)
-        r = B - E
-        end = nacelle.at(B)
-        q, arm = self._drive(leg, end, E, r)
-        share = divide(1.0, norm(r))
-        x, x_rate = r * share, (end - arm.at(E)).times(share)
-        spun = self._spin(x, x_rate, (rod.hold.before, rod.hold.behind), arm)
-        w = crossed(x, x_rate) + along(spun, x, x_rate.now)
-        hub = cross_motion(self.robot, self.poses, rod.hold, arm.w, w)
-        locks = self._end_locks(rod.end, hub, nacelle, spin_used=False)
-        return [self._driver_basis(leg, q, E), (x_rate, spun), (x_rate, spun)], locks
-
     def _plane(self, leg: ElementLeg, nacelle: Rigid) -> tuple[list[tuple[Rate, ...]], list[Rate]]:
-        """A slider whose ball stays on a plane: n . (C - O) = 0, n on the nacelle or on the slider."""
+        """A slider whose spherical joint stays on a plane: n . (C - O) = 0, n on nacelle or slider."""
         assert leg.driver is not None
         tip = self.robot.joints[leg.rods[0].tip]
         x = frame(self.robot, self.poses, leg.driver, on_successor=False).R[:, 2]
@@ -376,80 +354,18 @@ class _Solver:
 
     def _motor(self, leg: ElementLeg, w: Rate) -> Rate:
         """Rate of the motor that turns a shaft: n . (w - q' z) = 0 with n = a x b of the universal joint."""
-        hold = leg.rods[0].hold
         assert leg.driver is not None
-        assert hold.before is not None
-        assert hold.behind is not None
         z = frame(self.robot, self.poses, leg.driver, on_successor=False).R[:, 2]
-        a, b = direction(self.robot, self.poses, hold.before), direction(self.robot, self.poses, hold.behind)
+        a, b = (direction(self.robot, self.poses, axis) for axis in leg.rods[0].hold.axes)
         n = cross(a, b)
         now = dot(n, w.now) * divide(1.0, dot(n, z))
         n_rate = cross(cross(z * now, a), b) + cross(a, cross(w.now, b))
-        return over(dotted(w, n, n_rate), dot(n, z), dot(n_rate, z))
-
-
-# ---- points and directions, shared with the kinematic coordinates
-
-
-def tip_point(robot: Robot, poses: tuple[Pose, ...], leg: ElementLeg) -> Array:
-    """The end of a leg on its body of the nacelle (3,)."""
-    return joint_point(robot, poses, leg.rods[0].tip, leg.rods[0].nacelle)
-
-
-def joint_point(robot: Robot, poses: tuple[Pose, ...], joint: int, body: int) -> Array:
-    """Origin of a joint's frame on one of its bodies (3,)."""
-    return np.asarray(frame(robot, poses, joint, on_successor=robot.joints[joint].successor == body).p)
-
-
-def rod_ends(
-    robot: Robot, poses: tuple[Pose, ...], hold: Hold, tip: int, leg: ElementLeg
-) -> tuple[Array, Array]:
-    """Input and output points of a rod.
-
-    Of a parallelogram the arm from hub to wrist; on a hinge the point of its axis across from the output.
-    """
-    B = joint_point(robot, poses, tip, leg.rods[0].nacelle)
-    if leg.fold is not None:
-        root = frame(robot, poses, leg.fold.rod_a, on_successor=False).p
-        return B - (frame(robot, poses, leg.fold.end, on_successor=False).p - root), B
-    E = centre(robot, poses, hold)
-    if hold.letter == "R":
-        assert hold.before is not None
-        z = direction(robot, poses, hold.before)
-        E = E + z * dot(z, B - E)
-    return E, B
-
-
-def bar_direction(robot: Robot, poses: tuple[Pose, ...], joint: int, E: Array) -> Array:
-    """Direction of a bar on a revolute joint: square to the axis, towards its end E."""
-    F = frame(robot, poses, joint, on_successor=False)
-    z, arm = F.R[:, 2], E - F.p
-    across = arm - z * dot(z, arm)
-    return np.asarray(across * divide(1.0, norm(across)))
-
-
-def part_input(robot: Robot, poses: tuple[Pose, ...], part: Part) -> Array:
-    """Input point of a part of the nacelle."""
-    return joint_point(robot, poses, part.joint, part.element.body)
-
-
-def part_direction(robot: Robot, poses: tuple[Pose, ...], part: Part) -> Array:
-    """Direction of a part of the nacelle: from its input to the body's origin, or an axis of its frame."""
-    body = part.element.body
-    own = robot.numeric.joints[part.joint]
-    on_successor = own.successor == body
-    local = own.frame_successor.p if on_successor else own.frame_predecessor.p
-    if float(np.linalg.norm(local)) < 1e-9 * robot.numeric.size:
-        return np.asarray(poses[body].R[:, 0])
-    r = poses[body].p - part_input(robot, poses, part)
-    return np.asarray(r * divide(1.0, norm(r)))
+        return component(w, (n, n_rate), (z, np.zeros(3)))
 
 
 def cross_motion(robot: Robot, poses: tuple[Pose, ...], hold: Hold, before: Rate, w: Rate) -> Rate:
     """Angular velocity of the body between two revolutes: w_1 + q1' a, where q1' a + q2' b = w - w_1."""
-    assert hold.before is not None
-    assert hold.behind is not None
-    a, b = direction(robot, poses, hold.before), direction(robot, poses, hold.behind)
+    a, b = (direction(robot, poses, axis) for axis in hold.axes)
     k: Scalar = dot(a, b)
     g = (a - b * k) * divide(1.0, 1.0 - k * k)
     # a is fixed to the body before, b to the one behind; both to the body between.

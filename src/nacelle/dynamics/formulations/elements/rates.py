@@ -75,6 +75,12 @@ def over(rate: Rate, divisor: Scalar, divisor_rate: Scalar) -> Rate:
     return Rate(rate.M * share, now, (rate.next - divisor_rate * now) * share)
 
 
+def component(rate: Rate, n: tuple[Array, Array], s: tuple[Array, Array]) -> Rate:
+    """The rate q' with n . (rate - q' s) = 0, for vectors n and s (3,), each given with its own rate."""
+    divisor_rate = dot(n[1], s[0]) + dot(n[0], s[1])
+    return over(dotted(rate, *n), dot(n[0], s[0]), divisor_rate)
+
+
 @dataclass(frozen=True)
 class Rigid:
     """How a rigid body moves.

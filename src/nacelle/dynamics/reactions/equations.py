@@ -21,14 +21,16 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from nacelle.dynamics.demand import Settings, body_wrenches, joint_efforts
+from nacelle.dynamics.joint_axes import joint_axes
+from nacelle.dynamics.joint_effort import joint_efforts
+from nacelle.dynamics.settings import Settings
 from nacelle.dynamics.state import State, state_at
+from nacelle.dynamics.wrench import Wrench, body_wrenches
 from nacelle.kinematics.mechanism.idle import Spin
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.shapes import of_actuators, of_pose, of_twist, of_unknowns
 from nacelle.kinematics.tree.closure import closure_frames
 from nacelle.kinematics.tree.spanning_tree import TreeMotion
-from nacelle.model.joint import Joint, JointKind, Primitive
 from nacelle.model.robot import Robot
 from nacelle.spatial.physics import physics
 from nacelle.spatial.scalar import Array, Scalar, cross, pack
@@ -42,7 +44,7 @@ from nacelle.spatial.scalar import Array, Scalar, cross, pack
     tau=of_actuators,
     external=lambda robot: (len(robot.bodies), 6),
 )
-def equilibrium(
+def reaction_terms(
     robot: Robot,
     x: Array,
     y: Array,
@@ -63,12 +65,9 @@ def equilibrium(
     state = state_at(robot, x, y, v)
     motion = state.now.motion
     u_dot = state.moving.U @ a + state.moving.bias
-    inertial = body_wrenches(state, u_dot, {})
+    applied = {body: Wrench(external[body, :3], external[body, 3:]) for body in range(1, len(robot.bodies))}
     needs = [np.zeros(6)]
-    for body in range(1, len(robot.bodies)):
-        f, n = -external[body, :3], -external[body, 3:]
-        if body in inertial:
-            f, n = f + inertial[body].f, n + inertial[body].n
+    for body, (f, n) in body_wrenches(state, u_dot, applied).items():
         needs.append(_wrench(f, n, motion.poses[body].p))
     efforts = axis_efforts(state, u_dot, tau, Settings(friction, smooth))
     along: list[Scalar] = [0.0] * robot.platform_nv
@@ -126,7 +125,7 @@ def axis_efforts(state: State, u_dot: Array, tau: Array, settings: Settings) -> 
     """
     efforts = {(actuator.joint, 0): tau[k : k + 1] for k, actuator in enumerate(state.robot.actuators)}
     for effort in joint_efforts(state, u_dot, settings):
-        place = effort.axis.joint, effort.axis.number
+        place = effort.joint, effort.number
         efforts[place] = efforts[place] - effort.values if place in efforts else -effort.values
     return efforts
 
@@ -137,21 +136,7 @@ def closure_effort(
     """The efforts of a closure as a wrench (6,) on its successor."""
     joint = robot.joints[index]
     total: Array = np.zeros(6)
-    for number, primitive in enumerate(joint.primitives):
+    for number, axis in enumerate(joint_axes(joint, *closure_frames(joint, motion))):
         if (index, number) in efforts:
-            total = total + _effort_wrench(joint, motion, primitive, efforts[index, number])
+            total = total + _wrench(*axis.wrench(efforts[index, number]), axis.point)
     return np.asarray(total)
-
-
-def _effort_wrench(joint: Joint, motion: TreeMotion, primitive: Primitive, values: Array) -> Array:
-    first, second = closure_frames(joint, motion)
-    zero = np.zeros(3)
-    if primitive is Primitive.BALL:
-        return pack([*zero, *values])
-    # The second turn of a universal joint is about an axis of the successor; all others are the first's.
-    own = joint.kind is JointKind.SPHERICAL_PLANAR or primitive is Primitive.RY
-    axis = (second if own else first).R[:, primitive.axis]
-    if primitive.turns:
-        return pack([*zero, *(values[0] * axis)])
-    point = first.p if joint.kind is JointKind.SPHERICAL_PLANAR else second.p
-    return _wrench(values[0] * axis, zero, point)

@@ -18,19 +18,18 @@ from functools import lru_cache
 
 import numpy as np
 
-from nacelle.dynamics.demand import Settings
 from nacelle.dynamics.formulations.elements.bodies import Group, groups
 from nacelle.dynamics.formulations.elements.forces import (
     Local,
     actuator_pair,
+    body_forces,
     dynamic_coordinates,
-    external_forces,
-    inertia_forces,
     joint_forces,
-    wholes,
+    whole_bodies,
 )
 from nacelle.dynamics.formulations.elements.motion import element_motion, lock_rank_rows
-from nacelle.dynamics.formulations.elements.structure import UncoveredError, element_legs
+from nacelle.dynamics.formulations.elements.reading import UncoveredError, element_legs
+from nacelle.dynamics.settings import Settings
 from nacelle.dynamics.state import State, state_at
 from nacelle.kinematics.legs.leg_type import leg_type
 from nacelle.kinematics.mechanism.mechanism import Mechanism
@@ -42,7 +41,7 @@ _SAME = 1e-7
 
 
 @lru_cache(maxsize=64)
-def applies(mechanism: Mechanism) -> str:
+def reason_not(mechanism: Mechanism) -> str:
     """Say in one sentence why a robot cannot be written as kinematic elements; empty if it can.
 
     Covered are legs of a driven bar or slider with rods, with a parallelogram or with a ball on a plane,
@@ -74,9 +73,9 @@ def applies(mechanism: Mechanism) -> str:
 def _agrees(state: State, a: Array) -> bool:
     """Whether elements and tree give the same velocities and accelerations to all bodies."""
     motion = element_motion(state, a)
-    bodies = wholes(state, motion, groups(state.robot, state.now.motion.poses, motion))
+    bodies = whole_bodies(motion, groups(state.robot, state.now.motion.poses, motion))
     u_dot = state.moving.U @ a + state.moving.bias
-    found, expected = [], []
+    moved, expected = [], []
     for body, pose in enumerate(state.now.motion.poses):
         if body == 0:
             continue
@@ -86,11 +85,11 @@ def _agrees(state: State, a: Array) -> bool:
         twist = state.moving.velocity.twists[body]
         rate = state.moving.velocity.biases[body] + state.now.motion.columns[:, movers] @ u_dot[movers]
         point = bodies[body].at(pose.p)
-        found.append([point.now, bodies[body].w.now, point.next, bodies[body].w.next])
+        moved.append([point.now, bodies[body].w.now, point.next, bodies[body].w.next])
         expected.append(
             [point_velocity(twist, pose.p), twist[3:], point_acceleration(twist, rate, pose.p), rate[3:]]
         )
-    difference = np.abs(np.array(found) - np.array(expected))
+    difference = np.abs(np.array(moved) - np.array(expected))
     return bool(np.all(difference <= _SAME * (1.0 + np.max(np.abs(expected)))))
 
 
@@ -100,33 +99,27 @@ def equation(state: State, a: Array, settings: Settings) -> tuple[Array, Array]:
     Args:
         state: where the robot is and how it moves.
         a: derivative of the reduced twist (n,).
-        settings: what counts.
+        settings: what is included.
 
     Returns:
         A (actuators, m) and F (m,) along the motion coordinates of the nacelle, m = n; N, N m.
     """
     motion = element_motion(state, a)
-    found = groups(state.robot, state.now.motion.poses, motion)
-    bodies = wholes(state, motion, found)
-    local = [
-        *inertia_forces(state, bodies),
-        *external_forces(state, settings),
-        *joint_forces(state, bodies, settings),
-    ]
-    rows = [
-        _projected(found, actuator_pair(state, bodies, actuator.joint)) for actuator in state.robot.actuators
-    ]
-    return pack(rows), _projected(found, local)
+    legs = groups(state.robot, state.now.motion.poses, motion)
+    bodies = whole_bodies(motion, legs)
+    wrenches = [*body_forces(state, bodies, settings), *joint_forces(state, bodies, settings)]
+    rows = [_projected(legs, actuator_pair(state, actuator.joint)) for actuator in state.robot.actuators]
+    return pack(rows), _projected(legs, wrenches)
 
 
 def generalised_force(state: State, a: Array, settings: Settings) -> Array:
-    """Force (n,) along the reduced twist that the motion asks for ([OAM] (56))."""
+    """Force (n,) along the reduced twist that the motion requires ([OAM] (56))."""
     return equation(state, a, settings)[1]
 
 
-def _projected(found: tuple[Group, ...], wrenches: list[Local]) -> Array:
+def _projected(legs: tuple[Group, ...], wrenches: list[Local]) -> Array:
     """Sum over legs of M^T F_u (n,) ([OAM] (56))."""
-    total: Array = np.zeros(found[0].M.shape[1])
-    for group in found:
+    total: Array = np.zeros(legs[0].M.shape[1])
+    for group in legs:
         total = total + group.M.T @ dynamic_coordinates(group, wrenches)
     return np.asarray(total)

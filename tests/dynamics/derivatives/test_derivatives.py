@@ -14,7 +14,8 @@ import mpmath
 import numpy as np
 import pytest
 
-from nacelle.dynamics.derivatives import dynamics_derivatives, tangent
+from nacelle.dynamics.derivatives.derivatives import dynamics_derivatives
+from nacelle.dynamics.derivatives.tangent import tangent
 from nacelle.dynamics.external import stacked_wrenches
 from nacelle.dynamics.formulations import reference as functions
 from nacelle.kinematics.iteration.newton_steps import closing_step

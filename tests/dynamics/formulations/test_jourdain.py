@@ -8,14 +8,23 @@ import mpmath
 import numpy as np
 import pytest
 
-from dynamics.test_legs import ALL, any_robot, cases, chain_of_all_joints, everywhere, general, motions
-from nacelle.dynamics.demand import Settings
+from dynamics.formulations.test_legs import (
+    ALL,
+    any_robot,
+    cases,
+    chain_of_all_joints,
+    everywhere,
+    general,
+    motions,
+)
 from nacelle.dynamics.formulations import jourdain, tree
+from nacelle.dynamics.formulations.choice import FORMULATIONS
 from nacelle.dynamics.inverse import inverse_dynamics
+from nacelle.dynamics.settings import Settings
 from nacelle.dynamics.state import state_at
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.tree.spanning_tree import point_acceleration
-from nacelle.model.joint import FrictionTerm
+from nacelle.model.joint import FrictionTerm, Joint, JointKind
 from nacelle.spatial.batch import from_samples, to_samples
 from support.compare import assert_same
 from support.forty_digits import AGREE, DIGITS, largest_difference, precise, precise_pose, precise_robot
@@ -23,7 +32,7 @@ from support.forty_digits import AGREE, DIGITS, largest_difference, precise, pre
 
 def test_every_robot_is_served() -> None:
     for name in ALL:
-        assert jourdain.applies(mechanism_of(any_robot(name))) == "", name
+        assert FORMULATIONS["jourdain"].reason_not(mechanism_of(any_robot(name))) == "", name
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -138,3 +147,30 @@ def test_compiled() -> None:
     x, _, v, a = motions("delta-codourey", 3)
     found = inverse_dynamics(robot, x, v, a, formulation="jourdain").force
     assert_same(found, inverse_dynamics(robot, x, v, a).force, 1e-11)
+
+
+def turned_round(joint: Joint) -> Joint:
+    """A planar-spherical joint from the other side: its plane is on the successor."""
+    order = (2, 0, 1)
+    return dataclasses.replace(
+        joint,
+        kind=JointKind.SPHERICAL_PLANAR,
+        predecessor=joint.successor,
+        successor=joint.predecessor,
+        frame_predecessor=joint.frame_successor,
+        frame_successor=joint.frame_predecessor,
+        friction=tuple(joint.friction[k] for k in order),
+        springs=tuple(joint.springs[k] for k in order),
+    )
+
+
+def test_planes_on_the_successor_of_a_closure() -> None:
+    """Friction and springs of slides act along axes of the plane, wherever it is, in every formulation."""
+    robot = general("c5")
+    closures = (turned_round(joint) for joint in robot.closures)
+    robot = dataclasses.replace(robot, joints=(*robot.tree_joints, *closures))
+    x, y, v, a = (part[0] for part in motions("c5", 1))
+    state, settings = state_at(robot, x, y, v), everywhere(robot)
+    expected = tree.generalised_force(state, a, settings)
+    for name in ("bodies", "legs", "jourdain"):
+        assert_same(FORMULATIONS[name].generalised_force(state, a, settings), expected, 1e-12, name)

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.dynamics.actuators import balance
-from nacelle.dynamics.demand import Settings
+from nacelle.dynamics.actuators import least_norm_forces
 from nacelle.dynamics.formulations import bodies, legs, tree
 from nacelle.dynamics.inverse import inverse_dynamics
+from nacelle.dynamics.settings import Settings
 from nacelle.dynamics.state import State, state_at
 from nacelle.dynamics.wrench import Wrench
 from nacelle.kinematics.actuation import actuator_rows
@@ -38,12 +38,13 @@ from nacelle.spatial.batch import from_samples, to_samples
 from nacelle.spatial.inertia import inertia_faults, parameters_from_com
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
+from support import leg_direct_model
 from support.compare import assert_same
 from support.forty_digits import AGREE, DIGITS, largest_difference, precise, precise_pose, precise_robot
 from support.library import NAMES, library_robot
 from support.random_robots import random_rotation
 
-ROBOTS = Path(__file__).parents[1] / "robots"
+ROBOTS = Path(__file__).parents[2] / "robots"
 FILES = ("c5-slides", "everything", "fivebar-mirror", "redundant", "shared")
 MODES = tuple(f"{name}/{mode.name}" for name in NAMES for mode in library_robot(name).modes[1:])
 ALL = (*NAMES, *MODES, *FILES)
@@ -169,13 +170,13 @@ def cases(name: str, count: int = 2) -> list[tuple[State, Array]]:
 
 def test_which_robots_are_served() -> None:
     for name in ALL:
-        reason = legs.applies(mechanism_of(any_robot(name)))
+        reason = legs.reason_not(mechanism_of(any_robot(name)))
         assert (REFUSED[name] in reason) if name in REFUSED else not reason, name
-    told = legs.applies(mechanism_of(any_robot("delta4")))
+    told = legs.reason_not(mechanism_of(any_robot("delta4")))
     assert (
         told == "its nacelle has joints of its own (turn), and F_p of [KI2007] (12) is that of one rigid body"
     )
-    told = legs.applies(mechanism_of(any_robot("c5-slides")))
+    told = legs.reason_not(mechanism_of(any_robot("c5-slides")))
     assert told == "body leg1.outer hangs on the nacelle, and the legs of [KI2007] start from the base"
 
 
@@ -213,7 +214,7 @@ def test_rates_of_the_legs_are_those_of_the_kinematics(name: str) -> None:
 def test_mass_matrix_and_bias(name: str) -> None:
     for state, a in cases(name):
         settings = everywhere(state.robot)
-        M, h = legs.mass_matrix(state), legs.bias(state, settings)
+        M, h = leg_direct_model.mass_matrix(state), leg_direct_model.bias(state, settings)
         assert_same(M, bodies.mass_matrix(state), 1e-12, f"{name} A_robot")
         assert_same(M, M.T, 1e-13, f"{name} symmetry")
         assert np.linalg.eigvalsh(M)[0] > 0.0
@@ -227,11 +228,11 @@ def test_active_forces_need_no_projection(name: str) -> None:
         settings = everywhere(state.robot)
         A = actuator_rows(state.robot, state.now.motion) @ state.moving.U
         F = legs.generalised_force(state, a, settings)
-        own, rest = legs.split_force(state, a, settings)
+        own, rest = leg_direct_model.split_force(state, a, settings)
         assert_same(A.T @ own + rest, F, 1e-12, name)
         assert np.all(own != 0.0)
         if len(A) == len(F):
-            assert_same(own + balance(A, rest).force, balance(A, F).force, 1e-11, name)
+            assert_same(own + least_norm_forces(A, rest).force, least_norm_forces(A, F).force, 1e-11, name)
 
 
 def chain_of_all_joints(seed: int = 3) -> tuple[State, Array]:
@@ -390,13 +391,13 @@ def test_batches_are_samples(name: str) -> None:
     settings = everywhere(robot)
     state = state_at(robot, *(from_samples(part, 1) for part in (x, y, v)))
     F = to_samples(legs.generalised_force(state, from_samples(a, 1), settings))
-    M = to_samples(legs.mass_matrix(state))
-    h = to_samples(legs.bias(state, settings))
+    M = to_samples(leg_direct_model.mass_matrix(state))
+    h = to_samples(leg_direct_model.bias(state, settings))
     for k in range(4):
         one = state_at(robot, x[k], y[k], v[k])
         assert_same(F[k], legs.generalised_force(one, a[k], settings), 1e-13, name)
-        assert_same(M[k], legs.mass_matrix(one), 1e-13, name)
-        assert_same(h[k], legs.bias(one, settings), 1e-13, name)
+        assert_same(M[k], leg_direct_model.mass_matrix(one), 1e-13, name)
+        assert_same(h[k], leg_direct_model.bias(one, settings), 1e-13, name)
 
 
 @pytest.mark.parametrize("name", ["space", "delta-codourey", "3rrr", "hexaglide", "orthoglide", "c5"])

@@ -12,7 +12,7 @@ import pytest
 
 import nacelle
 from nacelle.dynamics.formulations import reference as functions
-from nacelle.dynamics.reactions.balance import equilibrium
+from nacelle.dynamics.reactions.equations import reaction_terms
 from nacelle.dynamics.reactions.peak import peak_reactions
 from nacelle.dynamics.reactions.reactions import joint_reactions
 from nacelle.dynamics.reactions.solve import determination, transmitted
@@ -97,7 +97,9 @@ class Case:
         force = run_uncompiled(partial(functions.inverse, friction=friction), robot, sample.x, y, v, a, load)[
             "force"
         ]
-        parts = run_over(partial(equilibrium, friction=friction), robot, sample.x, y, v, a, force, external)
+        parts = run_over(
+            partial(reaction_terms, friction=friction), robot, sample.x, y, v, a, force, external
+        )
         solved = transmitted(robot, parts)
         return cls(robot, sample.x, y, v, a, external, force, solved.wrench, solved.unbalanced)
 
@@ -250,7 +252,7 @@ def test_a_hexapod_at_rest_stands_on_its_base() -> None:
     x, y = (value[None] for value in mechanism_of(robot).reference)
     rest, none = np.zeros((1, 6)), np.zeros((1, len(robot.bodies), 6))
     force = run_uncompiled(functions.inverse, robot, x, y, rest, rest, rest)["force"]
-    found = transmitted(robot, run_over(equilibrium, robot, x, y, rest, rest, force, none))
+    found = transmitted(robot, run_over(reaction_terms, robot, x, y, rest, rest, force, none))
     up = 0.0
     for j, joint in enumerate(robot.joints):
         if joint.predecessor == 0:

@@ -9,14 +9,14 @@ import mpmath
 import numpy as np
 import pytest
 
-from nacelle.dynamics.actuators import balance
-from nacelle.dynamics.demand import Settings
+from nacelle.dynamics.actuators import least_norm_forces
 from nacelle.dynamics.formulations import tree
-from nacelle.dynamics.formulations.elements import balance as elements
+from nacelle.dynamics.formulations.elements import projection as elements
 from nacelle.dynamics.formulations.elements.bodies import groups
-from nacelle.dynamics.formulations.elements.forces import dynamic_coordinates, inertia_forces, wholes
+from nacelle.dynamics.formulations.elements.forces import body_forces, dynamic_coordinates, whole_bodies
 from nacelle.dynamics.formulations.elements.motion import element_motion
-from nacelle.dynamics.formulations.elements.structure import element_legs
+from nacelle.dynamics.formulations.elements.reading import element_legs
+from nacelle.dynamics.settings import Settings
 from nacelle.dynamics.state import State, state_at
 from nacelle.dynamics.wrench import Wrench
 from nacelle.kinematics.actuation import actuator_rows
@@ -123,19 +123,19 @@ def test_what_is_covered() -> None:
     assert set(COVERED) | set(REFUSED) == set(ALL)
     for name, made_of in COVERED.items():
         mechanism = mechanism_of(any_robot(name))
-        assert elements.applies(mechanism) == "", name
+        assert elements.reason_not(mechanism) == "", name
         words: dict[str, int] = {}
         for leg in element_legs(mechanism):
             word = "".join(element.letter for element in leg.elements)
             words[word] = words.get(word, 0) + 1
         assert ", ".join(f"{count} {word}" for word, count in words.items()) == made_of, name
     for name, reason in REFUSED.items():
-        assert reason in elements.applies(mechanism_of(any_robot(name))), name
+        assert reason in elements.reason_not(mechanism_of(any_robot(name))), name
 
 
 def test_reasons_are_sentences() -> None:
     for name in CASES:
-        reason = elements.applies(mechanism_of(CASES[name](3).robot))
+        reason = elements.reason_not(mechanism_of(CASES[name](3).robot))
         assert bool(reason) != cased(name), (name, reason)
         assert reason.count("\n") == 0
         assert not reason.endswith(".")
@@ -163,7 +163,7 @@ def test_nacelle_is_split_evenly(name: str, parts: int) -> None:
 @pytest.mark.parametrize("name", [*COVERED, *CASED])
 def test_equals_tree(name: str) -> None:
     robot = general(name)
-    assert elements.applies(mechanism_of(robot)) == ""
+    assert elements.reason_not(mechanism_of(robot)) == ""
     for state, a, settings in samples(robot):
         for chosen in (settings, dataclasses.replace(settings, friction=False), Settings(smooth=0.1)):
             A, F = elements.equation(state, a, chosen)
@@ -204,7 +204,7 @@ def test_virtual_work_of_the_motion_basis() -> None:
     state, a, _ = samples(robot)[0]
     motion = element_motion(state, a)
     found = groups(robot, state.now.motion.poses, motion)
-    wrenches = inertia_forces(state, wholes(state, motion, found))
+    wrenches = body_forces(state, whole_bodies(motion, found), Settings())
     power = sum(dynamic_coordinates(group, wrenches) @ group.now for group in found)
     v = state.moving.u[list(state.mechanism.independent)]
     bare = dataclasses.replace(robot, joints=tuple(_bare(joint) for joint in robot.joints))
@@ -312,7 +312,7 @@ def test_fivebar_of_the_paper(elbow: tuple[float, float]) -> None:
     robot = fivebar(elbow)
     for state, a, _ in samples(robot, 3):
         A, F = elements.equation(state, a, Settings())
-        torque = balance(A, F).force
+        torque = least_norm_forces(A, F).force
         written = oam_fivebar(robot, state, a, elbow)
         slips = np.array([state.moving.u[3 + robot.v_slices[leg.joints[1]].start] for leg in robot.legs])
         friction = elbow[0] * slips + elbow[1] * np.sign(slips)

@@ -1,0 +1,1 @@
+"""Exact derivatives of the dynamics, on the graph of the traced program."""

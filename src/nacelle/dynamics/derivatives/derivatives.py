@@ -1,0 +1,301 @@
+"""Exact derivatives of the dynamics, from the traced program.
+
+The physics is traced and differentiated on its graph, where a solve is one node; the result is compiled and
+kept like any other function. One program is enough for all: the residual of the equations of motion along the
+reduced twist,
+
+    R = F(x, v, a) - A^T tau - L(x),      A = J_r^-1,
+
+L what external wrenches give (constant in base axes, so it changes with the pose alone), its derivatives with
+respect to the pose along the tangent (`tangent`). Where R = 0,
+
+    inverse   A^T dtau = dR        forward   M da = -dR        a held pose   dR/dpose e = -R.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Literal
+
+import numpy as np
+
+from nacelle.compile import Compiled, compile_function
+from nacelle.dynamics.derivatives.tape import Tape
+from nacelle.dynamics.external import along_twist, checked_wrenches
+from nacelle.dynamics.formulations.bodies import mass_matrix
+from nacelle.dynamics.formulations.tree import generalised_force
+from nacelle.dynamics.inverse import checked_forces
+from nacelle.dynamics.operating_point import OperatingPoint, operating_point
+from nacelle.dynamics.settings import Settings
+from nacelle.dynamics.state import state_at
+from nacelle.errors import KinematicsError
+from nacelle.kinematics.actuation import actuator_biases, actuator_rows
+from nacelle.kinematics.flags import failed
+from nacelle.kinematics.functions import inverse_jacobian
+from nacelle.kinematics.native import native
+from nacelle.kinematics.shapes import of_actuators, of_pose, of_twist, of_unknowns
+from nacelle.model.numbers.parameters import GROUPS
+from nacelle.model.robot import Robot
+from nacelle.spatial.scalar import Array, pack
+from nacelle.spatial.solve import solve_batch
+
+Kind = Literal["inverse", "forward"]
+
+
+def residual_derivatives(
+    robot: Robot,
+    x: Array,
+    y: Array,
+    v: Array,
+    a: Array,
+    tau: Array,
+    z: Array,
+    p: Array,
+    wrench: Array,
+    *,
+    groups: tuple[str, ...] = (),
+    friction: bool = True,
+    smooth: float | None = None,
+    loaded: tuple[int, ...] = (),
+    active: bool = False,
+) -> dict[str, Array]:
+    """The residual R = F - A^T tau - L with M and A, its derivatives, and those of A z; traced only.
+
+    `wrench` (k, 6) acts from outside on the k `loaded` bodies or tools. With `active` the derivatives of the
+    actuators' accelerations A a + drift, and the turn of the tangent.
+    """
+    if groups:
+        robot = robot.with_symbols(p, *groups)
+    state = state_at(robot, x, y, v)
+    A = actuator_rows(robot, state.now.motion) @ state.moving.U
+    R = generalised_force(state, a, Settings(friction, smooth)) - A.T @ tau
+    R = R - along_twist(state, dict(zip(loaded, wrench, strict=True)))
+    tape = Tape(robot, x, y)
+    results = {"R": R, "M": mass_matrix(state), "A": A, "gates": state.margins()}
+    results |= {"pose": tape.by_pose(R), "twist": tape.by(R, v), "A_pose": tape.by_pose(A @ z)}
+    if groups:
+        geometry = "geometry" in groups
+        results["parameters"] = tape.by_parameters(R, p, geometry)
+        if geometry:
+            results["A_parameters"] = tape.by_parameters(A @ z, p, geometry)
+    if active:
+        drift = actuator_biases(robot, state.now.motion, state.moving.velocity, state.moving.bias)
+        rates = A @ a + pack(drift)
+        results |= {"active": rates, "active_pose": tape.by_pose(rates), "active_twist": tape.by(rates, v)}
+        results["turn"] = tape.turn(v)
+    return results
+
+
+@lru_cache(maxsize=128)
+def _compiled(robot: Robot, options: tuple[tuple[str, Any], ...]) -> Compiled:
+    chosen = dict(options)
+    groups = chosen.get("groups", ())
+    shapes = {
+        "x": of_pose(robot),
+        "y": of_unknowns(robot),
+        "v": of_twist(robot),
+        "a": of_twist(robot),
+        "tau": of_actuators(robot),
+        "z": of_twist(robot),
+        "p": (len(robot.parameter_names(*groups)) if groups else 0,),
+        "wrench": (len(chosen.get("loaded", ())), 6),
+    }
+    # Minimising so long a program takes longer than it saves.
+    return compile_function(residual_derivatives, robot, inputs=shapes, options=chosen, minimised=False)
+
+
+def differentiate(
+    robot: Robot,
+    point: OperatingPoint,
+    z: Array | None = None,
+    *,
+    external: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> dict[str, Array]:
+    """Run `residual_derivatives` at a point, with external wrenches as in `inverse_dynamics`."""
+    groups = options.get("groups", ())
+    p = robot.parameter_vector(*groups) if groups else np.zeros(0)
+    given = checked_wrenches(robot, external)
+    options["loaded"] = tuple(sorted(given))
+    wrench = np.zeros((0, 6))
+    if given:
+        wrench = np.stack(np.broadcast_arrays(*(given[body] for body in sorted(given))), axis=-2)
+    key = tuple((name, value) for name, value in options.items() if value is not None and value != ())
+    return dict(_compiled(robot, key)(*point, np.zeros(robot.motion.n) if z is None else z, p, wrench))
+
+
+# ---- at the public API
+
+
+@dataclass(frozen=True, eq=False)
+class DynamicsDerivatives:
+    """Derivatives of inverse or forward dynamics.
+
+    m is the number of actuators (inverse) or n (forward).
+
+    Attributes:
+        kind: "inverse" or "forward".
+        value: actuator forces (..., actuators), or accelerations (..., n).
+        pose: (..., m, n), by translations, small rotations about the base's axes, joints of the nacelle.
+        twist: (..., m, n), by the reduced twist.
+        acceleration: (..., m, n), by the acceleration; None for forward dynamics.
+        force: (..., m, actuators), by the actuator forces; None for inverse dynamics.
+        parameters: (..., m, numbers), by the robot's numbers; None if none were required.
+        parameter_names: their names.
+        flags: for every state what was found (`Flag`).
+        numbers: (..., m, numbers), by the free numbers of the description; None if none were required.
+        number_names: their names.
+    """
+
+    kind: str
+    value: Array
+    pose: Array
+    twist: Array
+    acceleration: Array | None
+    force: Array | None
+    parameters: Array | None
+    parameter_names: tuple[str, ...]
+    flags: Array
+    numbers: Array | None = None
+    number_names: tuple[str, ...] = ()
+
+
+def dynamics_derivatives(
+    robot: Robot,
+    x: Any,
+    v: Any = None,
+    w: Any = None,
+    *,
+    kind: Kind = "inverse",
+    parameters: str | Sequence[str] | None = None,
+    numbers: str | Sequence[str] | None = None,
+    external: Mapping[str, Any] | None = None,
+    friction: bool = True,
+    smooth: float | None = None,
+) -> DynamicsDerivatives:
+    """Differentiate inverse or forward dynamics, exactly.
+
+    Args:
+        robot: the robot.
+        x: reduced poses (..., nx).
+        v: reduced twists (..., n); zero if None.
+        w: what is given beside: the acceleration (..., n) for kind "inverse", the actuator forces
+            (..., actuators) for kind "forward"; zero if None.
+        kind: "inverse" (actuator forces are differentiated) or "forward" (accelerations are).
+        parameters: group or groups of the robot's numbers to differentiate by: "inertia", "friction",
+            "drive", "payload", "gravity", "geometry". Bodies without any inertia stay without; of the
+            geometry entries of rotation matrices count as independent numbers.
+        numbers: group or groups of the free numbers (`robot.numbers`) to differentiate by: lengths, angles,
+            masses as the description has them, each with all that follows from it.
+        external: wrenches on bodies, as in `inverse_dynamics`; constant in base axes, whatever the pose.
+        friction: whether friction counts.
+        smooth: rate over which Coulomb friction changes its sign smoothly; if None, its derivative is 0 at
+            every rate, and at rest there is none.
+
+    Raises:
+        KinematicsError: if shapes or names are wrong, or a single state is not finite.
+        UnreachableError, SingularError: as in `inverse_dynamics`.
+    """
+    if kind not in ("inverse", "forward"):
+        raise KinematicsError(f"kind is 'inverse' or 'forward', not {kind!r}")
+    required = (parameters,) if isinstance(parameters, str) else tuple(parameters or ())
+    names = robot.parameter_names(*required) if required else ()
+    free = (numbers,) if isinstance(numbers, str) else tuple(numbers or ())
+    slopes = robot.numbers.jacobian(*free) if free else np.zeros((len(robot.parameter_names()), 0))
+    places = _places(robot)
+    groups = tuple(g for g in GROUPS if g in required or np.any(slopes[places[g]]))
+    settings = Settings(friction, smooth)
+    given: dict[str, Any] = {"external": external, "friction": settings.friction, "smooth": settings.smooth}
+    inverse = kind == "inverse"
+    forces = None if inverse else checked_forces(robot, w)
+    point, flags = operating_point(robot, x, v, a=w if inverse else None, tau=forces, **given)
+    z = _least_norm_factor(robot, point) if inverse else None
+    results = differentiate(robot, point, z, groups=groups, **given)
+    for value in results.values():
+        value[failed(flags)] = np.nan
+    by = _by_inverse(results, shifted=z is not None) if inverse else _by_forward(results)
+    by |= _by_numbers(robot, by.pop("parameters", None), groups, required, slopes if free else None)
+    return DynamicsDerivatives(
+        kind,
+        point.tau if inverse else point.a,
+        by["pose"],
+        by["twist"],
+        by["input"] if inverse else None,
+        None if inverse else by["input"],
+        by.get("parameters"),
+        names,
+        flags,
+        by.get("numbers"),
+        robot.numbers.names(*free) if free else (),
+    )
+
+
+_BY = ("pose", "twist", "parameters")
+
+
+def _least_norm_factor(robot: Robot, point: OperatingPoint) -> Array | None:
+    """Z (..., n) of redundant actuators, whose forces of least norm are tau = A z; None for the others."""
+    if len(robot.actuators) <= robot.motion.n:
+        return None
+    A = native(inverse_jacobian, robot)(point.x, point.y)["J"]
+    return np.asarray(np.einsum("...ij,...j->...i", np.linalg.pinv(np.nan_to_num(A)), point.tau))
+
+
+def _by_inverse(results: Mapping[str, Array], *, shifted: bool) -> dict[str, Array]:
+    """Derivatives of the actuator forces by pose, twist, parameters and acceleration: A^T dtau = dR."""
+    A = results["A"]
+    shifts = {name: results.get(f"A_{name}") if shifted else None for name in _BY}
+    by = {name: force_changes(A, results[name], shifts[name]) for name in _BY if name in results}
+    return by | {"input": force_changes(A, results["M"], None)}
+
+
+def _by_forward(results: Mapping[str, Array]) -> dict[str, Array]:
+    """Derivatives of the acceleration by pose, twist, parameters and actuator forces: M da = -dR."""
+    M = results["M"]
+    by = {name: -solve_batch(M, results[name]) for name in _BY if name in results}
+    return by | {"input": solve_batch(M, np.swapaxes(results["A"], -1, -2))}
+
+
+def _places(robot: Robot) -> dict[str, slice]:
+    """Where each group of numbers is in the robot's vector of parameters."""
+    ends = np.cumsum([0, *(len(robot.parameter_names(group)) for group in GROUPS)]).tolist()
+    return {group: slice(a, b) for group, a, b in zip(GROUPS, ends, ends[1:], strict=False)}
+
+
+def _by_numbers(
+    robot: Robot,
+    results: Array | None,
+    groups: tuple[str, ...],
+    required: tuple[str, ...],
+    slopes: Array | None,
+) -> dict[str, Array]:
+    """Derivatives by the groups of parameters required, and by free numbers, from those by some groups.
+
+    df/d(number) = sum over parameters of df/d(parameter) d(parameter)/d(number).
+    """
+    if results is None:
+        return {}
+    places = _places(robot)
+    sizes = [places[group].stop - places[group].start for group in groups]
+    parts = dict(zip(groups, np.split(results, np.cumsum(sizes)[:-1], axis=-1), strict=True))
+    result = {}
+    if required:
+        result["parameters"] = np.concatenate([parts[group] for group in required], axis=-1)
+    if slopes is not None:
+        result["numbers"] = results @ np.concatenate([slopes[places[group]] for group in groups])
+    return result
+
+
+def force_changes(A: Array, dR: Array, shift: Array | None) -> Array:
+    """Changes of the actuator forces from those of the residual: A^T dtau = dR, of least norm.
+
+    Of redundant actuators tau = A z, so dtau = dA z + A dz, with dA z the shift.
+    """
+    A_T = np.swapaxes(A, -1, -2)
+    if A.shape[-2] == A.shape[-1]:
+        return solve_batch(A_T, dR)
+    if shift is None:
+        return np.asarray(A @ solve_batch(A_T @ A, dR))
+    return np.asarray(shift + A @ solve_batch(A_T @ A, dR - A_T @ shift))

@@ -1,0 +1,228 @@
+"""How a robot's bodies are grouped into kinematic elements, read from the types of its legs.
+
+A leg is read from the base to the nacelle (`structure`), and each body of the nacelle is split evenly among
+the legs that hold it ([OAM] section 3.2, figure 2), one without legs among those of its neighbours. The
+split is one of dynamics alone.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from functools import lru_cache
+
+from nacelle.dynamics.formulations.elements.geometry import centre, frame
+from nacelle.dynamics.formulations.elements.structure import Axis, Element, ElementLeg, Hold, Part, Rod
+from nacelle.kinematics.legs.axes import on_axis
+from nacelle.kinematics.legs.leg_type import leg_type
+from nacelle.kinematics.legs.parallelogram import Parallelogram
+from nacelle.kinematics.legs.path import Group
+from nacelle.kinematics.mechanism.mechanism import Mechanism
+from nacelle.model.joint import JointKind
+from nacelle.model.leg import Leg
+from nacelle.model.robot import Robot
+
+
+class UncoveredError(ValueError):
+    """A robot cannot be written as elements; the message is one sentence that says why."""
+
+
+@lru_cache(maxsize=64)
+def element_legs(mechanism: Mechanism) -> tuple[ElementLeg, ...]:
+    """Group all bodies of a robot into elements.
+
+    Raises:
+        UncoveredError: if it cannot be done.
+    """
+    robot = mechanism.robot
+    for j in (*robot.nacelle.joints, *robot.nacelle.closures):
+        joint = robot.joints[j]
+        slides = (JointKind.PRISMATIC,) if j < robot.tree else ()
+        allowed = (JointKind.REVOLUTE, JointKind.FIXED, *slides)
+        if joint.kind not in allowed and not joint.at_point:
+            raise UncoveredError(
+                f"{joint.kind} joints inside the nacelle ({joint.name}) are not covered by elements"
+            )
+    legs = [_Reader(mechanism, leg).read() for leg in robot.legs]
+    return _with_parts(robot, legs)
+
+
+class _Reader:
+    """Reads one leg."""
+
+    def __init__(self, mechanism: Mechanism, leg: Leg) -> None:
+        self.robot, self.leg, self.poses = mechanism.robot, leg, mechanism.assembly.motion.poses
+        self.stem = welds(mechanism.robot)
+
+    def fail(self, reason: str) -> UncoveredError:
+        return UncoveredError(f"leg {self.leg.name!r} {reason}")
+
+    def read(self) -> ElementLeg:
+        kind = leg_type(self.robot, self.leg)
+        if kind.parallelogram is not None and kind.closed_form:
+            return self._parallelogram(kind.parallelogram)
+        if not kind.trunk:
+            raise self.fail(f"is not covered by elements: {kind.reason}")
+        match [group.letter for group in kind.trunk]:
+            case ["R" | "P"] if kind.branches:
+                return self._bars(kind.trunk[0], kind.branches)
+            case _ if kind.branches:
+                raise self.fail("branches in a way that is not covered by elements")
+            case ["P", "C5"] if kind.trunk[1].joints[0].kind is JointKind.PLANAR_SPHERICAL:
+                return self._plane(*kind.trunk)
+            case ["R" | "P", one, two] if "P" not in (one, two):
+                return self._bars(kind.trunk[0], (kind.trunk[1:],))
+            case ["R", "U", "P", "U"]:
+                return self._strut(kind.trunk[1:], kind.trunk[0])
+            case [_, "P", _]:
+                return self._strut(kind.trunk, None)
+        raise self.fail(
+            f"is none of the covered kinds: bars, struts, shafts, sliders on a plane ({kind.name})"
+        )
+
+    def _hold(self, group: Group) -> Hold:
+        first, last = group.joints[0], group.joints[-1]
+        joints = tuple(joint.joint for joint in group.joints)
+        match [joint.kind for joint in group.joints]:
+            case [JointKind.SPHERICAL | JointKind.POINT]:
+                return Hold("S", joints, None, None, None)
+            case [JointKind.UNIVERSAL]:
+                axes = Axis(first.joint, False, 0), Axis(first.joint, True, 1)
+                return Hold("U", joints, None, *(axes if first.forward else axes[::-1]))
+            case [JointKind.REVOLUTE] | [JointKind.REVOLUTE, JointKind.REVOLUTE]:
+                before, behind = Axis(first.joint, not first.forward, 2), Axis(last.joint, last.forward, 2)
+                return Hold(
+                    group.letter, joints, self.stem[first.after] if len(joints) > 1 else None, before, behind
+                )
+        names = ", ".join(f"{self.robot.joints[j].name}, {self.robot.joints[j].kind}" for j in joints)
+        raise self.fail(f"has a joint ({names}) where elements need R, U, S or a slide")
+
+    def _ends(self, first: Group, last: Group) -> tuple[Hold, Hold]:
+        """The joints at the two ends of a rod or strut."""
+        if last.after not in self.robot.nacelle.bodies:
+            raise self.fail("does not end at the nacelle with a joint that moves")
+        hold, end = self._hold(first), self._hold(last)
+        if len(end.joints) > 1:
+            raise self.fail(
+                "has a body in the universal joint at the nacelle, which is not covered by elements"
+            )
+        return hold, end
+
+    def _rod(self, groups: tuple[Group, ...]) -> Rod:
+        if len(groups) != 2:
+            raise self.fail("has joints between its elements that are not covered")
+        body, tip = self.stem[groups[1].before], groups[1].joints[0].joint
+        return Rod(body, *self._ends(*groups), tip, groups[1].after)
+
+    def _driver(self, joint: int, body: int) -> Element:
+        letter, basis = ("B", "x") if self.robot.joints[joint].kind is JointKind.REVOLUTE else ("T", "d")
+        return Element(self.robot.bodies[body].name, letter, body, (basis,))
+
+    def _bars(self, driver: Group, branches: tuple[tuple[Group, ...], ...]) -> ElementLeg:
+        rods = tuple(self._rod(groups) for groups in branches)
+        if len({rod.nacelle for rod in rods}) > 1:
+            raise self.fail("holds several bodies of the nacelle, which is not covered by elements")
+        joint = driver.joints[0].joint
+        elements = [self._driver(joint, self.stem[driver.after])]
+        for rod in rods:
+            spins = "U" in (rod.hold.letter, rod.end.letter)
+            basis = ("x", "theta") if spins else ("x",)
+            elements.append(Element(self.robot.bodies[rod.body].name, "B", rod.body, basis))
+        return ElementLeg(self.leg, "bars", joint, rods, elements=tuple(elements))
+
+    def _plane(self, slider: Group, face: Group) -> ElementLeg:
+        body, driver, tip = self.stem[slider.after], slider.joints[0].joint, face.joints[0].joint
+        ball = Hold("S", (tip,), None, None, None)
+        rod = Rod(body, ball, ball, tip, face.after)
+        return ElementLeg(self.leg, "plane", driver, (rod,), elements=(self._driver(driver, body),))
+
+    def _strut(self, groups: tuple[Group, ...], motor: Group | None) -> ElementLeg:
+        first, slide, last = groups
+        hold, end = self._ends(first, last)
+        tip, slider = last.joints[0].joint, slide.joints[0].joint
+        tube, moving = self.stem[slide.before], self.stem[slide.after]
+        rod = Rod(tube, hold, end, tip, last.after)
+        A = centre(self.robot, self.poses, hold)
+        B = frame(self.robot, self.poses, tip, on_successor=False).p
+        s = frame(self.robot, self.poses, slider, on_successor=False).R[:, 2]
+        flip = 1.0 if float(s @ (B - A)) > 0.0 else -1.0
+        name = " + ".join(self.robot.bodies[body].name for body in (tube, moving))
+        strut = Element(name, "T" if motor is None else "S", moving, ("x", "d", "theta"))
+        if motor is None:
+            form, driver, elements = "strut", None, [strut]
+        else:
+            far, shaft = motor.joints[0].far, self.stem[motor.after]
+            if not on_axis(far.R.T @ (first.centre - far.p), self.robot.size):
+                raise self.fail("has a shaft whose joint does not stand on the motor's axis")
+            spindle = Element(self.robot.bodies[shaft].name, "Sp", shaft, ("theta",))
+            form, driver, elements = "shaft", motor.joints[0].joint, [spindle, strut]
+        return ElementLeg(self.leg, form, driver, (rod,), slider, moving, flip, elements=tuple(elements))
+
+    def _parallelogram(self, fold: Parallelogram) -> ElementLeg:
+        joints = self.robot.joints
+        arm, hub = joints[fold.root].successor, joints[fold.hub].successor
+        hold = Hold("U", (fold.hub, fold.rod_a), hub, Axis(fold.hub, False, 2), Axis(fold.rod_a, True, 2))
+        wrist = joints[fold.wrist]
+        end = Hold("R", (fold.wrist,), None, Axis(fold.wrist, False, 2), Axis(fold.wrist, True, 2))
+        rods = tuple(
+            Rod(joints[j].successor, hold, end, fold.wrist, wrist.successor) for j in (fold.rod_a, fold.rod_b)
+        )
+        elements = [self._driver(fold.root, arm)]
+        elements += [Element(self.robot.bodies[rod.body].name, "B", rod.body, ("x", "theta")) for rod in rods]
+        return ElementLeg(self.leg, "parallelogram", fold.root, rods, fold=fold, elements=tuple(elements))
+
+
+def _with_parts(robot: Robot, legs: list[ElementLeg]) -> tuple[ElementLeg, ...]:
+    """Split each body of the nacelle evenly among its legs; one without, among its neighbours' legs."""
+    holders: dict[int, list[int]] = {}
+    for k, leg in enumerate(legs):
+        holders.setdefault(leg.rods[0].nacelle, []).append(k)
+    # For each body of the nacelle without legs: the joint and the neighbour by which each leg reaches it.
+    links: dict[int, dict[int, tuple[int, int]]] = {body: {} for body in robot.nacelle.bodies}
+    reached = dict(holders)
+    left = [body for body in robot.nacelle.bodies if body not in reached]
+    while left:
+        newly: dict[int, list[int]] = {}
+        for body in left:
+            for j in (*robot.nacelle.joints, *robot.nacelle.closures):
+                ends = robot.joints[j].predecessor, robot.joints[j].successor
+                if body in ends and not robot.joints[j].at_point:
+                    other = ends[1] if ends[0] == body else ends[0]
+                    for k in reached.get(other, []):
+                        if k not in links[body]:
+                            links[body][k] = (j, other)
+                            newly.setdefault(body, []).append(k)
+        if not newly:
+            raise UncoveredError("some bodies of the nacelle hang on none of its legs")
+        reached |= newly
+        left = [body for body in left if body not in newly]
+    result = []
+    for k, leg in enumerate(legs):
+        parts = [_held_part(robot, leg, len(holders[leg.rods[0].nacelle]))]
+        for body in reached:
+            if k in links[body]:
+                j, other = links[body][k]
+                hinged = robot.joints[j].kind in (JointKind.REVOLUTE, JointKind.FIXED)
+                basis = ("x", "theta") if hinged else ("A", "x", "theta")
+                name = f"{robot.bodies[body].name}/{leg.leg.name}"
+                element = Element(name, "B", body, basis, 1.0 / len(reached[body]))
+                parts.append(Part(element, j, other))
+        result.append(dataclasses.replace(leg, parts=tuple(parts)))
+    return tuple(result)
+
+
+def _held_part(robot: Robot, leg: ElementLeg, count: int) -> Part:
+    """A leg's part of the body of the nacelle that it holds."""
+    body = leg.rods[0].nacelle
+    turns = () if robot.nacelle.kind == "point" else ("x", "theta")
+    basis = turns if leg.form != "plane" else ("A", *turns)
+    name = f"{robot.bodies[body].name}/{leg.leg.name}"
+    return Part(Element(name, "B", body, basis, 1.0 / count), leg.rods[0].tip, None)
+
+
+def welds(robot: Robot) -> tuple[int, ...]:
+    """For each body the one that it is fixed to, by fixed joints of the tree; else itself."""
+    stem = list(range(len(robot.bodies)))
+    for joint in robot.tree_joints:
+        if joint.kind is JointKind.FIXED and joint.successor not in robot.nacelle.bodies:
+            stem[joint.successor] = stem[joint.predecessor]
+    return tuple(stem)

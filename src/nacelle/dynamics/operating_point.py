@@ -1,0 +1,57 @@
+"""Operating points: states of motion with the actuator forces and the acceleration that belong together.
+
+F(x, v, a) = J_r^-T tau + L holds: inverse dynamics gives tau where a is given, forward dynamics a otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from nacelle.dynamics.forward import forward_dynamics
+from nacelle.dynamics.inverse import checked_forces, inverse_dynamics, rates_of
+from nacelle.model.robot import Robot
+from nacelle.spatial.scalar import Array
+
+
+class OperatingPoint(NamedTuple):
+    """States (...) that satisfy the equations of motion.
+
+    Attributes:
+        x: reduced poses (..., nx).
+        y: what was found by iteration (..., ny).
+        v: reduced twists (..., n).
+        a: their derivatives (..., n).
+        tau: actuator forces (..., actuators), N or N m.
+    """
+
+    x: Array
+    y: Array
+    v: Array
+    a: Array
+    tau: Array
+
+
+def operating_point(
+    robot: Robot,
+    x: Any,
+    v: Any,
+    *,
+    a: Any = None,
+    tau: Any = None,
+    external: Mapping[str, Any] | None = None,
+    friction: bool = True,
+    smooth: float | None = None,
+) -> tuple[OperatingPoint, Array]:
+    """The operating point at an acceleration (zero if None), or at actuator forces if given; and its flags.
+
+    Raises:
+        KinematicsError, UnreachableError, SingularError: as in `inverse_dynamics`.
+    """
+    v, a = rates_of(robot, v, a)
+    if tau is None:
+        held = inverse_dynamics(robot, x, v, a, external=external, friction=friction, smooth=smooth)
+        return OperatingPoint(held.x, held.y, v, a, held.force), held.flags
+    tau = checked_forces(robot, tau)
+    driven = forward_dynamics(robot, x, v, tau, external=external, friction=friction, smooth=smooth)
+    return OperatingPoint(driven.x, driven.y, v, driven.acceleration, tau), driven.flags

@@ -1,0 +1,62 @@
+"""What the equations of motion include: friction, its smoothing, and wrenches from outside."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from nacelle.dynamics.wrench import Wrench
+from nacelle.errors import KinematicsError
+
+
+def above_zero(value: Any, what: str) -> float:
+    """Take a number that must be above zero, such as the rate over which Coulomb friction changes its sign.
+
+    Raises:
+        KinematicsError: if it is not.
+    """
+    try:
+        number = float("" if isinstance(value, bool | np.bool_) else value)
+    except (TypeError, ValueError):
+        raise KinematicsError(f"{what} must be a number above zero, got {value!r}") from None
+    if not np.isfinite(number) or number <= 0.0:
+        raise KinematicsError(f"{what} must be above zero, got {number:g}")
+    return number
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the equations of motion include, checked where it is made.
+
+    A negative width would turn Coulomb friction into a force that drives.
+
+    Attributes:
+        friction: whether friction acts: True or False.
+        smooth: rate (rad/s, m/s) over which Coulomb friction changes its sign smoothly; at once if None.
+        external: wrenches that act on bodies from outside, about their origins, base axes, N and N m.
+
+    Raises:
+        KinematicsError: if `friction` or `smooth` cannot be used.
+    """
+
+    friction: bool = True
+    smooth: float | None = None
+    external: Mapping[int, Wrench] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Check and normalise."""
+        friction: Any = self.friction
+        if not isinstance(friction, bool | np.bool_ | int) or friction not in (0, 1):
+            raise KinematicsError(f"friction is True or False, got {friction!r}")
+        object.__setattr__(self, "friction", bool(friction))
+        if self.smooth is not None:
+            object.__setattr__(self, "smooth", above_zero(self.smooth, "smooth"))
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Friction and its smoothing, if any, as keyword arguments of a physics function."""
+        options: dict[str, Any] = {"friction": self.friction}
+        return options if self.smooth is None else options | {"smooth": self.smooth}
