@@ -24,7 +24,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup check test test-all demo bench format gallery hashes docs lock upgrade clean
+.PHONY: help setup check test test-all demo bench format gallery hashes house docs lock upgrade clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -69,6 +69,9 @@ gallery: setup ## Draw every robot of the library again for the pages
 
 hashes: setup ## Write the hashes of the library's programs again, after a change of a form or a pass
 	PYTHONPATH=tests $(BIN)/python -m support.program_hashes
+
+house: setup ## The package in numbers (modules, imports, cycles, lines), and its picture
+	PYTHONPATH=tests $(BIN)/python -m support.house
 
 docs: setup ## Build the pages into site/
 	$(BIN)/zensical build --clean

@@ -1,0 +1,205 @@
+"""The house in numbers and as a picture: modules, imports between them, cycles, folders, lines.
+
+`make house` prints the numbers and draws docs/pictures/house.svg; `PYTHONPATH=tests python -m support.house
+SRC [PICTURE]` does so for the `src` of any checkout, to compare with how it was.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+import tomllib
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = "nacelle"
+
+
+@dataclass(frozen=True)
+class House:
+    """The modules of a package and what they import of it.
+
+    Attributes:
+        lines: of every module.
+        folder: of every module, as a package.
+        imports: pairs of modules (importer, imported), those inside functions and for type checkers too.
+    """
+
+    lines: dict[str, int]
+    folder: dict[str, str]
+    imports: frozenset[tuple[str, str]]
+
+    @property
+    def cycles(self) -> list[list[str]]:
+        """Modules that import each other, directly or not: strongly connected components of two and more."""
+        ahead: dict[str, list[str]] = {module: [] for module in self.lines}
+        for a, b in self.imports:
+            ahead[a].append(b)
+        return [sorted(group) for group in _components(ahead) if len(group) > 1]
+
+    @property
+    def folders(self) -> Counter[str]:
+        """How many files every folder has."""
+        return Counter(self.folder.values())
+
+    def numbers(self) -> dict[str, str]:
+        """What is counted, by name."""
+        folder, files = self.folders.most_common(1)[0]
+        longest = max(self.lines, key=lambda module: self.lines[module])
+        return {
+            "modules": str(len(self.lines)),
+            "imports between them": str(len(self.imports)),
+            "cycles": f"{len(self.cycles)} with {sum(map(len, self.cycles))} modules",
+            "largest folder": f"{files} files ({folder})",
+            "longest file": f"{self.lines[longest]} lines ({longest})",
+            "lines": str(sum(self.lines.values())),
+        }
+
+
+def read_house(source: Path) -> House:
+    """Read all modules under a folder `src`."""
+    files = {_module(path, source): path for path in sorted((source / PACKAGE).rglob("*.py"))}
+    imports = set()
+    for module, path in files.items():
+        for name in _imported(ast.parse(path.read_text(encoding="utf-8"))):
+            parts = name.split(".")
+            known = next(
+                (".".join(parts[:k]) for k in range(len(parts), 0, -1) if ".".join(parts[:k]) in files), ""
+            )
+            if known and known != module and not module.startswith(f"{known}.") and known != PACKAGE:
+                imports.add((module, known))
+    lines = {module: len(path.read_text(encoding="utf-8").splitlines()) for module, path in files.items()}
+    folder = {module: ".".join(path.parent.relative_to(source).parts) for module, path in files.items()}
+    return House(lines, folder, frozenset(imports))
+
+
+def many_arguments(source: Path, most: int = 6) -> list[str]:
+    """Functions with more positional arguments than that, self and cls apart."""
+    found = []
+    for path in sorted((source / PACKAGE).rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                names = [
+                    a.arg for a in (*node.args.posonlyargs, *node.args.args) if a.arg not in ("self", "cls")
+                ]
+                if len(names) > most:
+                    found.append(f"{_module(path, source)}.{node.name}")
+    return found
+
+
+def _module(path: Path, source: Path) -> str:
+    parts = path.relative_to(source).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def _imported(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.partition(".")[0] == PACKAGE:
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name.partition(".")[0] == PACKAGE)
+
+
+def _components(ahead: dict[str, list[str]]) -> list[list[str]]:
+    """Strongly connected components (Tarjan)."""
+    index: dict[str, int] = {}
+    low: dict[str, int] = {}
+    stack: list[str] = []
+    found: list[list[str]] = []
+
+    def visit(node: str) -> None:
+        index[node] = low[node] = len(index)
+        stack.append(node)
+        for other in ahead[node]:
+            if other not in index:
+                visit(other)
+                low[node] = min(low[node], low[other])
+            elif other in stack:
+                low[node] = min(low[node], index[other])
+        if low[node] == index[node]:
+            place = stack.index(node)
+            found.append(stack[place:])
+            del stack[place:]
+
+    sys.setrecursionlimit(10_000)
+    for node in ahead:
+        if node not in index:
+            visit(node)
+    return found
+
+
+# ---- the picture: a row a layer, a box a package, a square a module
+
+_CELL, _GAP, _HEAD, _LABEL = 9, 14, 18, 150
+
+
+def _layers() -> list[list[str]]:
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    contract = next(c for c in settings["tool"]["importlinter"]["contracts"] if c["id"] == "house")
+    return [[name.strip(" ()") for name in layer.split("|")] for layer in contract["layers"]]
+
+
+def draw(house: House) -> str:
+    """The house as SVG; modules in cycles are red, long ones are darker."""
+    tied = {module for cycle in house.cycles for module in cycle}
+    parts: list[str] = []
+    y, width = 10, 0
+    for layer in _layers():
+        x, height = 10, 0
+        for package in layer:
+            own = sorted(
+                m for m in house.lines if m.startswith(f"{PACKAGE}.{package}.") or m == f"{PACKAGE}.{package}"
+            )
+            if not own:
+                continue
+            folders: dict[str, list[str]] = {}
+            for module in own:
+                folders.setdefault(
+                    house.folder[module].removeprefix(f"{PACKAGE}.").partition(".")[2], []
+                ).append(module)
+            inside = max(len(group) for group in folders.values()) * (_CELL + 1) + _LABEL
+            box = _HEAD + len(folders) * (_CELL + 3) + 4
+            parts.append(
+                f'<rect x="{x}" y="{y}" width="{inside}" height="{box}" fill="#f4f4f2" stroke="#888"/>'
+            )
+            parts.append(f'<text x="{x + 5}" y="{y + 13}" font-weight="bold">{package}</text>')
+            for row, (folder, group) in enumerate(sorted(folders.items())):
+                top = y + _HEAD + row * (_CELL + 3)
+                parts.append(f'<text x="{x + 8}" y="{top + _CELL - 1}" font-size="9">{folder}</text>')
+                for k, module in enumerate(group):
+                    shade = max(60, 215 - house.lines[module] // 3)
+                    fill = "#c33" if module in tied else f"rgb({shade},{shade},{min(255, shade + 25)})"
+                    left = x + _LABEL - 5 + k * (_CELL + 1)
+                    title = f"<title>{module}: {house.lines[module]} lines</title>"
+                    square = f'x="{left}" y="{top}" width="{_CELL}" height="{_CELL}" fill="{fill}"'
+                    parts.append(f"<rect {square}>{title}</rect>")
+            x += inside + _GAP
+            height = max(height, box)
+        y += height + _GAP if height else 0
+        width = max(width, x)
+    space = f'xmlns="http://www.w3.org/2000/svg" width="{width}" height="{y}"'
+    head = f'<svg {space} font-family="sans-serif" font-size="12">'
+    return "\n".join([head, f'<rect width="{width}" height="{y}" fill="white"/>', *parts, "</svg>\n"])
+
+
+if __name__ == "__main__":
+    source = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "src"
+    picture = (
+        Path(sys.argv[2])
+        if len(sys.argv) > 2
+        else None
+        if len(sys.argv) > 1
+        else ROOT / "docs/pictures/house.svg"
+    )
+    read = read_house(source)
+    for what, value in read.numbers().items():
+        print(f"{what:22}{value}")
+    for cycle in read.cycles:
+        print("cycle:", ", ".join(cycle))
+    for function in many_arguments(source):
+        print("more than six positional arguments:", function)
+    if picture is not None:
+        picture.write_text(draw(read), encoding="utf-8")
