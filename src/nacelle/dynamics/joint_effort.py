@@ -119,7 +119,10 @@ def rate_rows(robot: Robot, motion: TreeMotion, index: int) -> list[Array]:
         for axis in joint_axes(joint, *closure_frames(joint, motion)):
             J1 = motion.point_jacobian(joint.predecessor, axis.point)
             J2 = motion.point_jacobian(joint.successor, axis.point)
-            rows.append(axis.along(J2[:3] - J1[:3], J2[3:] - J1[3:]))
+            turn = J2[3:] - J1[3:]
+            # Of a spherical joint in base axes, which costs no turning: friction is along the rotation.
+            ball = axis.directions.shape[1] == 3
+            rows.append(turn if ball else axis.along(J2[:3] - J1[:3], turn))
         return rows
     start = robot.platform_nv + robot.v_slices[index].start
     for primitive in joint.primitives:

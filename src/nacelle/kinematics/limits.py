@@ -46,24 +46,25 @@ def closure_steps(joint: Joint, motion: TreeMotion) -> list[Step]:
 
 def _steps(kind: JointKind, R: Array, p: Array) -> list[Step | None]:
     """Where the primitives of a joint stand, from its relative pose; None for a ball."""
-    turn = Turn(R[..., 0, 0], R[..., 1, 0])
-    match kind:
-        case JointKind.REVOLUTE:
-            return [turn]
-        case JointKind.PRISMATIC:
-            return [p[..., 2]]
-        case JointKind.CYLINDRICAL:
-            return [p[..., 2], turn]
-        case JointKind.UNIVERSAL:
-            # Rx(a) Ry(b) has the rows [cb, 0, sb], [sa sb, ca, -sa cb], [-ca sb, sa, ca cb].
-            return [Turn(R[..., 1, 1], R[..., 2, 1]), Turn(R[..., 0, 0], R[..., 0, 2])]
-        case JointKind.SPHERICAL | JointKind.POINT:
-            return [None]
-        case JointKind.PLANAR_SPHERICAL:
-            return [p[..., 0], p[..., 1], None]
-        case JointKind.SPHERICAL_PLANAR:
-            return [None, *(sum(R[..., k, i] * p[..., k] for k in range(3)) for i in range(2))]
-    return []
+    if kind is JointKind.UNIVERSAL:
+        # Rx(a) Ry(b) has the rows [cb, 0, sb], [sa sb, ca, -sa cb], [-ca sb, sa, ca cb].
+        return [Turn(R[..., 1, 1], R[..., 2, 1]), Turn(R[..., 0, 0], R[..., 0, 2])]
+    steps: list[Step | None] = []
+    turned = False
+    for primitive in MOTION[kind]:
+        axis = 0 if primitive is Primitive.BALL else primitive.axis
+        if primitive is Primitive.BALL:
+            steps.append(None)
+            turned = True
+        elif primitive.turns:
+            i, j = (axis + 1) % 3, (axis + 2) % 3
+            steps.append(Turn(R[..., i, i], R[..., j, i]))
+        elif turned:
+            # A slide after a ball is along the axes of the second frame.
+            steps.append(sum(R[..., k, axis] * p[..., k] for k in range(3)))
+        else:
+            steps.append(p[..., axis])
+    return steps
 
 
 def relative_pose(joint: Joint, R: Array, p: Array) -> tuple[Array, Array]:

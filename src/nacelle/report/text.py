@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from rich.console import Console, Group, RenderableType
@@ -13,6 +14,7 @@ from rich.tree import Tree
 
 from nacelle.errors import Problem
 from nacelle.kinematics.mechanism.check import Check
+from nacelle.model.joint import MOTION, JointKind
 from nacelle.model.leg import BASE, PLATFORM
 from nacelle.model.robot import Robot
 from nacelle.report.summary import summary, tree_data
@@ -126,9 +128,9 @@ def _leg_table(data: dict[str, Any]) -> Table:
     return table
 
 
-def _limits(pairs: list[list[float | None]], turns: bool) -> str:
+def _limits(pairs: list[list[float | None]], turning: Sequence[bool]) -> str:
     words = []
-    for low, high in pairs:
+    for (low, high), turns in zip(pairs, turning, strict=False):
         if low is None and high is None:
             continue
         ends = ["" if end is None else _short(math.degrees(end) if turns else end) for end in (low, high)]
@@ -150,7 +152,7 @@ def _joint_table(data: dict[str, Any]) -> Table:
             str(joint["freedoms"]),
             f"{escape(joint['predecessor'])} - {escape(joint['successor'])}",
             " ".join([*joint["friction"], *(["spring"] if joint["spring"] else [])]) or "-",
-            _limits(joint["limits"], joint["kind"] != "prismatic"),
+            _limits(joint["limits"], [step.turns for step in MOTION[JointKind(joint["kind"])]]),
         )
     return table
 
@@ -164,7 +166,7 @@ def _actuator_table(data: dict[str, Any]) -> Table:
             escape(actuator["joint"]),
             _short(actuator["gear_ratio"]),
             _short(actuator["rotor_inertia"]),
-            _limits([actuator["position"]], turns),
+            _limits([actuator["position"]], [turns]),
             _unit(actuator["speed"], "rad/s" if turns else "m/s"),
             _unit(actuator["force"], "N m" if turns else "N"),
         )

@@ -21,7 +21,7 @@ from nacelle.dynamics.formulations import jourdain, tree
 from nacelle.dynamics.formulations.choice import FORMULATIONS
 from nacelle.dynamics.inverse import inverse_dynamics
 from nacelle.dynamics.settings import Settings
-from nacelle.dynamics.state import state_at
+from nacelle.dynamics.state import State, state_at
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.tree.spanning_tree import point_acceleration
 from nacelle.model.joint import FrictionTerm, Joint, JointKind
@@ -71,6 +71,12 @@ def test_every_kind_of_joint() -> None:
     assert_same(jourdain.generalised_force(state, a, settings), tree.tree_forces(state, a, settings), 1e-12)
 
 
+def with_joints(state: State, joints: tuple[Joint, ...]) -> State:
+    """The same state of the robot with other joints."""
+    robot = dataclasses.replace(state.robot, joints=joints)
+    return dataclasses.replace(state, now=dataclasses.replace(state.now, robot=robot))
+
+
 @pytest.mark.parametrize("name", ["palida", "3rrr", "delta", "fivebar"])
 def test_friction_of_every_joint_takes_its_power(name: str) -> None:
     """v^T tau_f = sum over all joints, active and passive, of q'^T Q_f ([AGH2005] (13))."""
@@ -87,7 +93,7 @@ def test_friction_of_every_joint_takes_its_power(name: str) -> None:
                 joint if j == k else dataclasses.replace(joint, friction=((),) * len(joint.primitives))
                 for j, joint in enumerate(robot.joints)
             )
-            alone = dataclasses.replace(state, robot=dataclasses.replace(robot, joints=joints))
+            alone = with_joints(state, joints)
             each.append(float((jourdain.generalised_force(alone, a, Settings()) - without) @ v))
         assert min(each) >= -1e-9 * total
         if robot.nacelle.kind != "point":
@@ -109,7 +115,7 @@ def test_friction_is_linear_in_its_coefficients() -> None:
         )
         for joint in robot.joints
     )
-    twice = dataclasses.replace(state, robot=dataclasses.replace(robot, joints=doubled))
+    twice = with_joints(state, doubled)
     without = jourdain.generalised_force(state, a, Settings(friction=False))
     once = jourdain.generalised_force(state, a, Settings()) - without
     assert_same(jourdain.generalised_force(twice, a, Settings()) - without, 2.0 * once, 1e-11)

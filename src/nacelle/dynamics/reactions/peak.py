@@ -11,21 +11,13 @@ import numpy as np
 from nacelle.dynamics.reactions.reactions import Reactions, joint_reactions
 from nacelle.kinematics.along import sampled, solved_samples
 from nacelle.kinematics.trajectory import Sample, Trajectory
-from nacelle.model.joint import JointKind
+from nacelle.model.joint import MOTION, JointKind, Primitive
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 
 PARTS = ("fx", "fy", "fz", "nx", "ny", "nz")
 
 # The axis of a joint's frame on the predecessor that its bearing has; balls and points have none.
-_BEARING: dict[JointKind, int] = {
-    JointKind.REVOLUTE: 2,
-    JointKind.PRISMATIC: 2,
-    JointKind.CYLINDRICAL: 2,
-    JointKind.UNIVERSAL: 0,
-    JointKind.PLANAR_SPHERICAL: 2,
-    JointKind.FIXED: 2,
-}
 
 
 @dataclass(frozen=True)
@@ -142,8 +134,9 @@ def _peak(name: str, kind: JointKind, wrench: Array, times: Array, determined: A
     force, moment = np.linalg.norm(f, axis=1), np.linalg.norm(n, axis=1)
     first, second = int(np.argmax(force)), int(np.argmax(moment))
     parts = [float("nan")] * 4
-    if kind in _BEARING:
-        axis = _BEARING[kind]
+    if MOTION[kind][:1] != (Primitive.BALL,):
+        # Along the first axis of a cross, otherwise z.
+        axis = 0 if kind is JointKind.UNIVERSAL else 2
         across = [k for k in range(3) if k != axis]
         sizes = (
             np.linalg.norm(f[:, across], axis=1),

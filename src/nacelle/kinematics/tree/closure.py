@@ -20,15 +20,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from nacelle.kinematics.tree.spanning_tree import TreeMotion, TreeVelocity, point_acceleration, point_velocity
-from nacelle.model.joint import Joint, JointKind
+from nacelle.model.joint import Joint
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import skew
 from nacelle.spatial.rounding import array_total, ordered_product
 from nacelle.spatial.scalar import Array, cross, dot, pack, plus, product
 
-_KEEPS_Z = (JointKind.REVOLUTE, JointKind.CYLINDRICAL)
-_KEEPS_ALL = (JointKind.PRISMATIC, JointKind.FIXED)
 # Axes after an axis, cyclically.
 _NEXT, _AFTER = [1, 2, 0], [2, 0, 1]
 
@@ -195,9 +193,10 @@ def closure_bias(robot: Robot, motion: TreeMotion, velocity: TreeVelocity) -> Ar
 
 def is_flipped(joint: Joint, motion: TreeMotion) -> bool:
     """Whether a closure holds with an axis the wrong way round, which its equations also allow."""
-    if joint.kind not in _KEEPS_Z + _KEEPS_ALL:
+    locked = {lock[1:] for lock in joint.locks if lock[0] == "perpendicular"}
+    if not {(0, 2), (1, 2)} <= locked:
         return False
     first, second = closure_frames(joint, motion)
     if float(dot(first.R[:, 2], second.R[:, 2])) < 0.0:
         return True
-    return joint.kind in _KEEPS_ALL and float(dot(first.R[:, 0], second.R[:, 0])) < 0.0
+    return (0, 1) in locked and float(dot(first.R[:, 0], second.R[:, 0])) < 0.0
