@@ -14,7 +14,7 @@ from support.uncompiled import any_robot, poses_around, solve_uncompiled
 HELD = (JointKind.REVOLUTE, JointKind.UNIVERSAL, JointKind.SPHERICAL, JointKind.FIXED)
 
 
-@pytest.mark.parametrize("name", ["fivebar", "delta", "hexaglide", "dymo", "3rps"])
+@pytest.mark.parametrize("name", ["fivebar", "delta", "hexaglide", "dymo"])
 def test_joints_hold_together(name: str) -> None:
     robot = any_robot(name)
     x = poses_around(robot, 3, 7, 0.02, 0.04)
