@@ -1,7 +1,7 @@
 """Operations of all models of the library: `python benchmarks/operations.py`, the table of docs/smallest.md.
 
 For every robot and model: the count with the library's numbers, friction on, the main output alone; the bar
-that `tests/dynamics/test_bars.py` asserts; the count after a change of every number by 1 % that keeps what
+that `tests/whole/test_bars.py` asserts; the count after a change of every number by 1 % that keeps what
 the description declares (`tests/support/varied_library.py`); and what others have published. Rigid robots
 outside the library follow. `--markdown` writes the tables of the page, `--symmetries` what each description
 declares.

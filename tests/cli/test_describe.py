@@ -24,11 +24,6 @@ ANSI = re.compile(r"\x1b\[[0-9;]*m")
 pytestmark = pytest.mark.filterwarnings("error")
 
 
-@pytest.fixture(autouse=True)
-def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-
-
 def run(*arguments: str, code: int = 0) -> Result:
     """Run a command in this process; demand its exit code and that it ends on purpose."""
     result = CliRunner().invoke(app, list(arguments))
@@ -438,3 +433,9 @@ def test_output_that_nobody_reads() -> None:
         process.stdout.readline()
         process.stdout.close()
         assert "Traceback" not in process.stderr.read()
+
+
+def test_show_elements() -> None:
+    assert "Kinematic elements" in run("show", "fivebar", "--elements").stdout
+    assert "\\begin" in run("show", "fivebar", "--latex").stdout
+    assert run("show", "dymo", "--elements", code=1).stderr

@@ -2,34 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 import nacelle
-from nacelle.cli import app
+from support.command import run, run_json
 
 pytestmark = pytest.mark.filterwarnings("error")
-
-
-@pytest.fixture(autouse=True)
-def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-
-
-def run(*arguments: str, code: int = 0) -> Any:
-    result = CliRunner().invoke(app, list(arguments))
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
-    assert result.exit_code == code, result.output
-    return result
-
-
-def run_json(*arguments: str) -> Any:
-    return json.loads(run(*arguments, "--json").stdout, parse_constant=pytest.fail)
 
 
 def test_ik_and_fk_of_a_tool() -> None:

@@ -2,36 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 import nacelle
-from nacelle.cli import app
 from nacelle.dynamics.reactions.peak import PARTS
 from nacelle.dynamics.reactions.reactions import joint_reactions
+from support.command import run, run_json
 
 pytestmark = pytest.mark.filterwarnings("error")
-
-
-@pytest.fixture(autouse=True)
-def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-
-
-def run(*arguments: str, code: int = 0) -> Any:
-    result = CliRunner().invoke(app, list(arguments))
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
-    assert result.exit_code == code, result.output
-    return result
-
-
-def run_json(*arguments: str, code: int = 0) -> Any:
-    return json.loads(run(*arguments, "--json", code=code).stdout, parse_constant=pytest.fail)
 
 
 def test_peaks_of_a_robot_at_rest() -> None:

@@ -13,6 +13,7 @@ import pytest
 import nacelle
 from nacelle.dynamics.friction import axis_friction, ball_friction
 from nacelle.model.joint import FrictionTerm
+from support.library import library_robot
 
 TERMS = {
     "coulomb": FrictionTerm("coulomb", 0.7),
@@ -97,3 +98,46 @@ def test_options_are_checked_wherever_they_are_taken(options: dict[str, Any], wo
         with pytest.raises(nacelle.NacelleError, match=words):
             print(name, call(**options))
     assert not Path("never-written").exists()
+
+
+def test_passive_friction_acts_on_both_bodies() -> None:
+    """Five-bar with friction in an elbow alone: by virtual power each motor feels the elbow's own rate."""
+    robot = library_robot("fivebar")
+    x, v = nacelle.reference_pose(robot) + np.array([0.03, 0.01]), np.array([0.4, -0.3])
+    rubbed = [k for k, joint in enumerate(robot.joints) if any(joint.friction)]
+    assert len(rubbed) >= 2
+    with_friction = nacelle.inverse_dynamics(robot, x, v).force
+    without = nacelle.inverse_dynamics(robot, x, v, friction=False).force
+    J = nacelle.jacobian(robot, x)
+    rates = nacelle.joint_motion(robot, x, v).rate
+    G = nacelle.joint_jacobian(robot, x)
+    expected = np.zeros(2)
+    for k in rubbed:
+        if k < robot.tree:
+            place = robot.v_slices[k].start
+            rate, row = rates[place], G[place]
+        else:
+            # The joint at the point turns by the difference of the two distal bars' rates.
+            twists = nacelle.body_jacobian(robot, x)[:, 5]
+            row = twists[robot.joints[k].successor] - twists[robot.joints[k].predecessor]
+            rate = row @ v
+        force = sum(
+            term.coefficient * {"viscous": rate, "coulomb": np.sign(rate)}[term.basis]
+            for term in robot.joints[k].friction[0]
+        )
+        expected += row * force
+    np.testing.assert_allclose(with_friction - without, J.direct.T @ expected, rtol=1e-10)
+
+
+def test_sign_of_zero_and_smooth_friction() -> None:
+    robot = library_robot("delta")
+    x = nacelle.reference_pose(robot)
+    rest = nacelle.inverse_dynamics(robot, x).force
+    np.testing.assert_allclose(rest, nacelle.inverse_dynamics(robot, x, friction=False).force, rtol=1e-14)
+    v = np.array([1e-6, 0.0, 0.0])
+    hard = nacelle.inverse_dynamics(robot, x, v).force
+    soft = nacelle.inverse_dynamics(robot, x, v, smooth=1e-3).force
+    softest = nacelle.inverse_dynamics(robot, x, v, smooth=1e-12).force
+    assert np.max(np.abs(hard - rest)) > 0.1
+    assert np.max(np.abs(soft - rest)) < 0.01
+    np.testing.assert_allclose(softest, hard, rtol=1e-12)

@@ -18,6 +18,8 @@ from nacelle.verify import MissingEngineError, Report, VerifyError, verify
 from nacelle.verify.comparison import compared
 from support.leg_robots import CASES
 from support.library import NAMES, library_robot
+from support.rigid_robots import RIGID
+from support.stress_robots import STRESS
 from verify.loaded_robots import ten, with_everything, with_mass
 
 BOTH = ("pinocchio", "mujoco")
@@ -312,3 +314,26 @@ def test_ten_parameters_of_the_helper() -> None:
     I = A @ A.T
     theirs = pin.Inertia(1.3, com, I).toDynamicParameters()
     np.testing.assert_allclose(ten(1.3, com, I), theirs, rtol=0, atol=1e-14)
+
+
+MAKERS = {name: counted.make for name, counted in RIGID.items()} | STRESS
+
+
+# Drawing states takes seconds where legs have no closed form.
+QUICK = (
+    "redundant point on three legs",
+    "drives, springs and rotors at closures",
+    "planar-spherical joints",
+    "sprung five-bar",
+    "point on sliders",
+    "one motion",
+)
+
+
+@pytest.mark.usefixtures("uncompiled")
+@pytest.mark.parametrize(
+    "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in MAKERS]
+)
+def test_other_engines_agree(name: str) -> None:
+    report = verify(MAKERS[name](1), states=2, seed=1)
+    assert report.ok, report.text()

@@ -1,0 +1,78 @@
+"""Newton and RK4 in C against the same loops in Python."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+
+import numpy as np
+import pytest
+
+from nacelle.emit.c.interface import COptions
+from nacelle.emit.c.newton import newton_source
+from nacelle.emit.c.rk4 import rk4_source
+from nacelle.emit.newton import CONVERGED
+from nacelle.emit.registry import TargetError
+from nacelle.program.program import Program, Variable
+from support.c_drivers import FLAGS, circle_and_line, pendulum
+from support.cc import COMPILERS, SANITIZE, compile_shared, pointer, run_executable
+
+# A machine with Python, pip and make alone has no C compiler; the other targets are tested all the same.
+pytestmark = pytest.mark.skipif(not COMPILERS, reason="neither gcc nor clang is installed")
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_sanitizers(compiler: str) -> None:
+    files = newton_source(circle_and_line(), COptions(name="meet_it"))
+    files |= rk4_source(pendulum(), COptions(name="pendulum_it"))
+    files["main.c"] = """
+        #include <math.h>
+        #include "meet_it_newton.h"
+        #include "pendulum_it_rk4.h"
+        int main(void) {
+            double y[6] = {1.0, 0.5, 0.0, 0.0, NAN, 1.0};
+            const double p[2] = {4.0, 0.7};
+            int status[3];
+            meet_it_newton_batch(3, y, p, 0, 1e-12, 30, status, NULL, NULL);
+            double x[2] = {1.0, 0.0};
+            const double u[10] = {0.0, 1.0, INFINITY};
+            double states[2];
+            const int end = pendulum_it_rk4(x, u, 1, p, 0.01, 10, 2, states, NULL);
+            return !(status[0] == 0 && status[1] == 2 && status[2] == 2 && end == 2);
+        }
+    """
+    run_executable(files, compiler, ("-std=c99", *SANITIZE))
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_hostile_names(compiler: str) -> None:
+    names = ("tolerance", "step")
+    files = newton_source(circle_and_line("*/ int", names), COptions())
+    files |= newton_source(circle_and_line("other one", ("i", "error")), COptions())
+    files |= rk4_source(pendulum("k1\n", ("at", "k", "h")), COptions())
+    files |= rk4_source(pendulum("状态", ("x", "x", "x_stride")), COptions())
+    lib = compile_shared(files, compiler, FLAGS)
+    y, p = np.array([1.0, 0.5]), np.array([4.0, 0.7])
+    assert lib.other_one_newton(pointer(y), pointer(p), ctypes.c_double(1e-12), 30, None, None) == CONVERGED
+
+
+def test_programs_of_another_form() -> None:
+    with pytest.raises(TargetError, match="a Newton step has"):
+        newton_source(pendulum())
+    with pytest.raises(TargetError, match="a derivative has"):
+        rk4_source(circle_and_line())
+
+
+def test_without_parameters() -> None:
+    code = (("input", 0), ("neg", 0), ("abs", 0))
+    x = (Variable("x"),)
+    decay = Program("decay", x, (Variable("dx"),), code, (1,))
+    step = Program("step", x, (Variable("dx"), Variable("error")), code, (1, 2))
+    lib = compile_shared(rk4_source(decay) | newton_source(step), COMPILERS[0], FLAGS)
+    state = np.ones(1)
+    count = ctypes.c_size_t(100)
+    assert (
+        lib.decay_eval_rk4(pointer(state), ctypes.c_double(0.01), count, ctypes.c_size_t(0), None, None) == 0
+    )
+    np.testing.assert_allclose(state, math.exp(-1.0), rtol=1e-9)
+    assert lib.step_eval_newton(pointer(state), ctypes.c_double(0.0), 3, None, None) == CONVERGED

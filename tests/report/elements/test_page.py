@@ -1,0 +1,295 @@
+"""Robots as kinematic elements on a page: what the tables say holds, and LaTeX can read them."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+
+import numpy as np
+import pytest
+
+from nacelle.dynamics.formulations.elements.bodies import groups
+from nacelle.dynamics.formulations.elements.geometry import direction, rod_ends, tip_point
+from nacelle.dynamics.formulations.elements.motion import element_motion
+from nacelle.dynamics.formulations.elements.reading import element_legs
+from nacelle.dynamics.state import state_at
+from nacelle.errors import KinematicsError
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.model.loaded import body_parameters
+from nacelle.model.robot import Robot
+from nacelle.report.elements.equations import coordinates
+from nacelle.report.elements.leg import LegPage
+from nacelle.report.elements.page import element_report
+from nacelle.report.formula import Maths
+from nacelle.spatial.rotation import skew
+from support.leg_robots import CASES
+from support.library import NAMES
+from support.random_inertia import with_random_friction, with_random_inertias
+from support.uncompiled import any_robot
+
+Array = np.ndarray
+COVERED = tuple(name for name in NAMES if name != "dymo")
+SOME_CASES = (
+    "6 UPS with an offset slide",
+    "6 RRPS",
+    "6 PRRS",
+    "3 RRPaR",
+    "3 P[US|US]",
+    "planar RRR + PRR + RPR",
+    "3 UPU",
+)
+
+
+def robot_of(name: str) -> Robot:
+    return any_robot(name) if name in COVERED else CASES[name](3).robot
+
+
+# ---------------------------------------------------------------------------- LaTeX
+
+
+def latex_faults(text: str) -> list[str]:
+    """What LaTeX would stumble over: braces, environments, dollars, special characters, rows of tables."""
+    faults = []
+    bare = re.sub(r"\\[\\{}$&#%_]", lambda found: r"\\" if found.group() == r"\\" else "", text)
+    depth, dollars = 0, 0
+    for character in bare:
+        depth += {"{": 1, "}": -1}.get(character, 0)
+        dollars += character == "$"
+        if depth < 0:
+            faults.append("a brace too many")
+            break
+    if depth:
+        faults.append(f"{depth} braces open")
+    if dollars % 2:
+        faults.append("a dollar open")
+    if "#" in bare or "%" in bare:
+        faults.append("a special character")
+    stack: list[str] = []
+    for kind, name in re.findall(r"\\(begin|end)\{([a-z*]+)\}", text):
+        if kind == "begin":
+            stack.append(name)
+        elif not stack or stack.pop() != name:
+            faults.append(f"environment {name}")
+    faults += [f"{name} open" for name in stack]
+    for columns, body in re.findall(r"\\begin\{longtable\}\{(l+)\}(.*?)\\end\{longtable\}", text, re.DOTALL):
+        for row in re.findall(r"^(.*) \\\\$", body, re.MULTILINE):
+            if len(re.findall(r"(?<!\\)&", row)) != len(columns) - 1:
+                faults.append(f"row {row}")
+    # Outside of formulas _ and ^ stand only escaped.
+    outside = re.sub(r"\\begin\{align\*\}.*?\\end\{align\*\}|\$[^$]*\$", "", bare, flags=re.DOTALL)
+    faults += ["a script outside of a formula"] if re.search(r"[_^]", outside) else []
+    if not text.isascii():
+        faults += [f"{c!r}" for c in text if not c.isascii() and not c.isalpha()]
+    return faults
+
+
+def test_the_checker_finds_faults() -> None:
+    good = r"\begin{document} $a_{1}$ \end{document}"
+    assert latex_faults(good) == []
+    for bad in (good + "{", good + "}", good + "$", good + " a_b", good + "%", good + r"\begin{align*}"):
+        assert latex_faults(bad), bad
+
+
+@pytest.mark.parametrize("name", [*COVERED, *SOME_CASES])
+def test_latex(name: str) -> None:
+    text = element_report(robot_of(name)).latex()
+    assert latex_faults(text) == []
+    assert text.startswith(r"\documentclass")
+    assert text.rstrip().endswith(r"\end{document}")
+    assert "<" not in text.replace("->", "")
+
+
+HOSTILE = '[a_b%c]&#$^~\\{d} γ é ☃ "<x1>@'
+
+
+def test_hostile_names() -> None:
+    robot = any_robot("delta")
+    bodies = tuple(dataclasses.replace(b, name=f"{k}{HOSTILE}") for k, b in enumerate(robot.bodies))
+    joints = tuple(dataclasses.replace(j, name=f"{HOSTILE}.{k}{HOSTILE}") for k, j in enumerate(robot.joints))
+    legs = tuple(dataclasses.replace(leg, name=f"{HOSTILE}{k}") for k, leg in enumerate(robot.legs))
+    drives = tuple(dataclasses.replace(a, name=f"{HOSTILE}{k}") for k, a in enumerate(robot.actuators))
+    named = dataclasses.replace(
+        robot, name=HOSTILE, title=HOSTILE, bodies=bodies, joints=joints, legs=legs, actuators=drives
+    )
+    report = element_report(named)
+    assert latex_faults(report.latex()) == []
+    assert HOSTILE in report.text()
+
+
+# ---------------------------------------------------------------------------- what the page says
+
+
+@pytest.mark.parametrize("name", COVERED)
+def test_text_names_everything(name: str) -> None:
+    robot = any_robot(name)
+    text = element_report(robot).text()
+    assert "A Γ + b = 0" in text
+    for leg in element_legs(mechanism_of(robot)):
+        for element in leg.all_elements:
+            assert element.name in text
+    assert "\\" not in text
+    assert "{" not in text
+
+
+def test_fivebar() -> None:
+    report = element_report(any_robot("fivebar"))
+    assert report.grammar == "2BB"
+    text = report.text()
+    # [OAM] (29), (41), (43), (53), (64), and the reaction that (61) leaves out.
+    for line in (
+        "B_i = P_i + l_i,1 x_i,1 + l_i,2 x_i,2",
+        "y_i,1 = z_i,1 × x_i,1",
+        "q'_i = (x_i,2ᵀ B'_i) / (l_i,1 x_i,2ᵀ y_i,1), x'_i,1 = y_i,1 q'_i",
+        "x'_i,2 = (B'_i - l_i,1 x'_i,1) / (l_i,2)",
+        "F_x_i,1 = s_i,1 f_i,1 + [x_i,1]×ᵀ τ_i,1 + l_i,1 f_i,2",
+        "F_x_i,2 = s_i,2 f_i,2 + [x_i,2]×ᵀ τ_i,2",
+        "A = [M_x_1,1ᵀ y_1,1, M_x_2,1ᵀ y_2,1]",
+    ):
+        assert f"  {line}\n" in text, line
+    forces = next(s for s in report.sections if s.title.endswith("forces and torques")).grids[0]
+    row = next(row for row in forces.rows if row[0] == "left.proximal")
+    assert str(row[3]) == "-τ\u0304_proximal-input"
+    assert str(row[4]) == "τ\u0304_distal-input"
+
+
+def test_parameters_of_the_fivebar() -> None:
+    report = element_report(any_robot("fivebar"))
+    grid = next(s for s in report.sections if s.title == "Dynamic parameters").grids[0]
+    row = [str(cell) for cell in grid.rows[1]]
+    assert row == [
+        "E_1,2",
+        "left.distal",
+        "A",
+        "0.2",
+        "0.025",
+        "0",
+        "0",
+        "1e-5",
+        "0.004167",
+        "0.004167",
+        "0",
+        "0",
+        "0",
+    ]
+
+
+def test_masses_add_up() -> None:
+    """Each body is listed once, or its shares add up to it."""
+    for name in ("h4", "quattro", "orthoglide", "gough-stewart"):
+        robot = any_robot(name)
+        report = element_report(robot)
+        grid = next(s for s in report.sections if s.title == "Dynamic parameters").grids[0]
+        listed = sum(float(str(row[3])) for row in grid.rows)
+        assert abs(listed - sum(body.mass for body in robot.bodies)) < 2e-3 * listed
+
+
+def test_not_covered() -> None:
+    with pytest.raises(KinematicsError, match="URU"):
+        element_report(any_robot("dymo"))
+
+
+# ---------------------------------------------------------------------------- the tables hold
+
+_TOKEN = re.compile(
+    r"\[(?P<hat>\\mathbf\{(\w)\}_\{i,(\w+)\})\]_\{\\times\}"
+    r"|\\mathbf\{(?P<vec>\w)\}_\{i,(?P<index>\w+)\}(?P<row>\^\{T\})?"
+    r"|(?P<unit>\\mathbf\{I\})"
+    r"|(?P<scalar>\\ell|d|s)_\{i,(?P<place>\w+)\}"
+    r"|(?P<sign>[-+()])"
+    r"|(?P<zero>0)"
+)
+
+
+def evaluate(latex: str, values: dict[str, Array | float], columns: int) -> Array:
+    """The value of a kinematic coordinate (3, columns) as it is printed."""
+    if latex == "0":
+        return np.zeros((3, columns))
+    words: list[str] = []
+    for found in _TOKEN.finditer(latex):
+        if found["hat"]:
+            word = f"skew(V['{found[2]}{found[3]}'])"
+        elif found["vec"]:
+            word = f"V['{found['vec']}{found['index']}'].reshape({'1, 3' if found['row'] else '3, 1'})"
+        elif found["unit"]:
+            word = "np.eye(3)"
+        elif found["scalar"]:
+            word = f"(V['{found['scalar'][-1]}{found['place']}'] * np.eye(3))"
+        else:
+            word = found["sign"]
+        if words and words[-1] not in ("+", "-", "(") and word not in ("+", "-", ")"):
+            words.append("@")
+        words.append(word)
+    return np.asarray(eval(" ".join(words), {"V": values, "np": np, "skew": skew}))
+
+
+def symbols(page: LegPage) -> dict[str, Array | float]:
+    """What the symbols of a leg stand for in the reference pose."""
+    leg, robot, poses = page.leg, page.robot, page.poses
+    values: dict[str, Array | float] = {}
+    for k, line in enumerate(page.lines):
+        values[f"x{line.label}"] = line.x
+        if k >= len(leg.elements):
+            # On a part of the nacelle c counts from the input of the part before.
+            values[f"c{line.label}"] = line.A - page.lines[len(leg.elements)].A
+    for k, rod in enumerate(leg.rods if leg.form != "plane" else (), start=page.first):
+        line = page.lines[k]
+        if rod.hold.before is not None:
+            a, b = (direction(robot, poses, axis) for axis in (rod.hold.before, rod.hold.behind))
+            values[f"a{line.label}"] = a
+            if rod.hold.letter == "U":
+                values[f"g{line.label}"] = (a - (a @ b) * b) / (1.0 - (a @ b) ** 2)
+        E, B = rod_ends(robot, poses, rod.hold, rod.tip, leg)
+        if leg.moving is not None:
+            B = tip_point(robot, poses, leg)
+            values[f"d{line.label}"] = line.x @ (B - line.A)
+            values[f"c{line.label}"] = B - line.A - line.x * (line.x @ (B - line.A))
+            continue
+        values[f"l{line.label}"] = float(np.linalg.norm(B - E))
+        if not page.slides:
+            first, _ = rod_ends(robot, poses, leg.rods[0].hold, leg.rods[0].tip, leg)
+            values["l1"] = page.lines[0].x @ (first - page.lines[0].A)
+            values[f"c{line.label}"] = line.A - first
+        else:
+            values[f"c{line.label}"] = np.zeros(3)
+    for member in page.members:
+        ten = body_parameters(robot, member.body)
+        S = poses[member.body].R @ (ten[1:4] / ten[0]) + poses[member.body].p
+        x, arm = page.lines[member.line].x, S - member.origin
+        values[f"s{member.mark}"] = x @ arm
+        values[f"e{member.mark}"] = arm if member.role in ("cross", "end") else arm - x * (x @ arm)
+    return values
+
+
+@pytest.mark.parametrize("name", [*COVERED, *SOME_CASES])
+def test_kinematic_coordinates_hold(name: str) -> None:
+    """What Table 1 prints is what the model computes, for bodies with general inertias."""
+    robot = with_random_friction(with_random_inertias(robot_of(name), 1), 2)
+    mechanism = mechanism_of(robot)
+    x, y = mechanism.reference
+    state = state_at(robot, x, y, np.zeros(robot.motion.n))
+    motion = element_motion(state, np.zeros(robot.motion.n))
+    poses = mechanism.assembly.motion.poses
+    for number, (leg, group) in enumerate(
+        zip(element_legs(mechanism), groups(robot, poses, motion), strict=True), start=1
+    ):
+        page = LegPage(robot, poses, number, leg)
+        values = symbols(page)
+        grid = coordinates(page)
+        for k, member in enumerate(page.members):
+            rigid = next(c.rigid for c in group.carried if c.body == member.body)
+            ten = body_parameters(robot, member.body)
+            S = poses[member.body].R @ (ten[1:4] / ten[0]) + poses[member.body].p
+            for row, rate in ((2 * k, rigid.at(S)), (2 * k + 1, rigid.w)):
+                start = 0
+                for (_, state_name, _), cell in zip(page.basis(), grid.rows[row][1:], strict=True):
+                    assert isinstance(cell, Maths)
+                    width = 3 if state_name in ("A", "x") else 1
+                    expected = rate.M[:, start : start + width]
+                    start += width
+                    found = evaluate(cell.latex, values, width)
+                    # As far as the element moves: x' is square to x, on a hinge also to its axis.
+                    M = group.M[start - width : start]
+                    found, expected = found @ M, expected @ M
+                    np.testing.assert_allclose(
+                        found, expected, atol=1e-8, err_msg=f"{member} {state_name} {cell}"
+                    )

@@ -1,0 +1,40 @@
+"""What tests of drawings share."""
+
+from dataclasses import dataclass, field
+
+import matplotlib
+import numpy as np
+
+from nacelle.report.draw import canvas
+
+matplotlib.use("Agg")
+
+
+def figure_axes(flat):
+    return canvas.new_axes(flat=flat, size=(4.4, 3.7), shown=False)
+
+
+def by_gid(ax, gid):
+    return [artist for artist in ax.get_children() if artist.get_gid() == gid]
+
+
+@dataclass
+class Grid:
+    robot: object
+    names: tuple
+    values: tuple
+    reachable: np.ndarray
+    inside_limits: np.ndarray
+    conditioning: np.ndarray
+    title: str = "A workspace"
+    other_branch: np.ndarray = field(default_factory=lambda: np.array(False))
+
+
+def spans(part, point, axis):
+    """From where to where the solids of a part go along an axis, and their radii about it."""
+    result = []
+    for solid in part.solids:
+        away = solid.reshape(-1, 3) - point
+        along = away @ axis
+        result.append((along.min(), along.max(), np.linalg.norm(away - np.outer(along, axis), axis=1).max()))
+    return result

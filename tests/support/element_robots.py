@@ -1,0 +1,91 @@
+"""Robots of the element form and states of them."""
+
+from __future__ import annotations
+
+import dataclasses
+from functools import cache
+
+import numpy as np
+
+from nacelle.dynamics.settings import Settings
+from nacelle.dynamics.state import State, state_at
+from nacelle.dynamics.wrench import Wrench
+from nacelle.model.joint import JointKind, Primitive, Spring
+from nacelle.model.platform import Payload
+from nacelle.model.robot import Robot
+from nacelle.spatial.inertia import parameters_from_com
+from support.leg_robots import CASES
+from support.random_inertia import with_random_friction, with_random_inertias
+from support.uncompiled import ALL, any_robot, poses_around, solve_uncompiled
+
+Array = np.ndarray
+
+
+# The robots of the library and of the tests that are written as elements, and what they are made of.
+COVERED = {
+    "3rps": "3 T",
+    "3rrr": "3 BB",
+    "c5": "6 T",
+    "delta": "3 BBB",
+    "delta-codourey": "3 BB",
+    "delta4": "3 BBB, 1 SpS",
+    "fivebar": "2 BB",
+    "gough-stewart": "6 T",
+    "h4": "4 BBB",
+    "hexa": "6 BB",
+    "hexaglide": "6 TB",
+    "orthoglide": "3 TBB",
+    "palida": "6 T",
+    "prrrp": "2 TB",
+    "quattro": "4 BBB",
+    "space": "3 T",
+    "everything": "6 T",
+    "fivebar-mirror": "2 BB",
+    "redundant": "3 BB",
+}
+
+
+REFUSED_LEGS = ("URS", "PSPP", "RUPU", "RRRS", "URU", "with a pair first")
+
+
+def cased(name: str) -> bool:
+    """Whether a random robot of some leg types is covered."""
+    kinds = name.replace(" + ", " ").replace("RRRS with axes that meet", "").replace("PRRS", "").split(" ", 1)
+    return not any(word in kinds[1] for word in REFUSED_LEGS)
+
+
+@cache
+def general(name: str, seed: int = 3) -> Robot:
+    """A robot with general inertias, gravity, friction, rotors, springs and a payload."""
+    robot = any_robot(name) if name in ALL else CASES[name](seed).robot
+    robot = with_random_friction(with_random_inertias(robot, seed), seed + 1)
+    rng = np.random.default_rng(seed + 2)
+    active = {actuator.joint for actuator in robot.actuators}
+    joints = []
+    for k, joint in enumerate(robot.joints):
+        springs = tuple(
+            None if primitive is Primitive.BALL else Spring(float(rng.uniform(5, 20)), float(rng.normal()))
+            for primitive in joint.primitives
+        )
+        drive = {"rotor_inertia": float(rng.uniform(0.1, 1)), "gear_ratio": float(rng.uniform(1, 3))}
+        single = joint.kind in (JointKind.REVOLUTE, JointKind.PRISMATIC)
+        extra = drive if k in active or (single and k % 2) else {}
+        joints.append(dataclasses.replace(joint, springs=springs, **extra))
+    load = parameters_from_com(0.8, rng.normal(size=3) * 0.1, np.diag([0.02, 0.03, 0.04]))
+    payload = (
+        () if robot.nacelle.kind == "point" else (Payload("load", robot.nacelle.bodies[-1], tuple(load)),)
+    )
+    return dataclasses.replace(robot, joints=tuple(joints), payload=payload)
+
+
+def samples(robot: Robot, count: int = 2, seed: int = 0) -> list[tuple[State, Array, Settings]]:
+    """States near the reference with an acceleration, and wrenches on all bodies."""
+    rng = np.random.default_rng(seed)
+    x = poses_around(robot, count, seed, 0.02, 0.04)
+    y = solve_uncompiled(robot, x)
+    found = []
+    for k in range(count):
+        v, a = rng.normal(size=(2, robot.motion.n))
+        external = {body: Wrench(*rng.normal(size=(2, 3))) for body in range(1, len(robot.bodies))}
+        found.append((state_at(robot, x[k], y[k], v), a, Settings(external=external)))
+    return found
