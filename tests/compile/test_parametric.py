@@ -44,7 +44,7 @@ def states_of(robot, found, number=4):
 
 
 # What is scaled by the robot's size, or may be chosen freely (idle spins), is not compared.
-FIGURES = ("pivot", "gates", "q")
+FIGURES = ("pivot", "margins", "q")
 
 
 @pytest.mark.parametrize("what", ["inverse_dynamics", "forward_dynamics", "mass_matrix", "jacobian"])

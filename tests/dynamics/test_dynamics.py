@@ -234,7 +234,7 @@ grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
 assert np.array_equal(found.force[1:50], few)
 assert np.array_equal(np.flatnonzero(found.flags), bad)
 assert np.all(np.isnan(found.force[bad])) and np.isfinite(np.delete(found.force, bad, axis=0)).all()
-# Forces, generalised forces, gates, pivots and flags are 170 MB; poses are copied once, 56 MB.
+# Forces, generalised forces, margins, pivots and flags are 170 MB; poses are copied once, 56 MB.
 assert grown < 500.0, grown
 """
     subprocess.run([sys.executable, "-c", script], check=True, timeout=300)

@@ -184,10 +184,10 @@ def test_as_it_is_written(name: str) -> None:
     found = run_uncompiled(form.inverse, robot, x, y, v, a, none)
     tree = run_uncompiled(partial(functions.inverse, formulation="tree"), robot, x, y, v, a, none)
     closed = [k for k in range(len(robot.legs)) if k not in mechanism_of(robot).iterated_legs]
-    assert_same(found["gates"][:, closed], tree["gates"][:, closed], TOLERANCE)
+    assert_same(found["margins"][:, closed], tree["margins"][:, closed], TOLERANCE)
     # Margins of what iteration finds follow from determinants: the same up to a small factor.
-    assert np.all(found["gates"] > 0.03 * tree["gates"])
-    assert np.all(found["gates"] < 30.0 * tree["gates"])
+    assert np.all(found["margins"] > 0.03 * tree["margins"])
+    assert np.all(found["margins"] < 30.0 * tree["margins"])
     assert np.all(found["pivot"] > WEAK_PIVOT)
     energies, exact = (run_uncompiled(module.energies, robot, x, y, v) for module in (form, functions))
     for key in ("kinetic", "potential", "dissipation"):

@@ -179,7 +179,7 @@ def check_random(name: str, seed: int) -> None:
     y = solve_uncompiled(robot, x)
     found = run_uncompiled(functions.joint_positions, robot, x, y)
     bodies = run_uncompiled(functions.body_poses, robot, x, y)
-    assert np.all(found["gates"] > 0.0)
+    assert np.all(found["margins"] > 0.0)
     check_closed(robot, x[:6], bodies["R"][:6], bodies["p"][:6], found["q"][:6])
     assert change(robot, mechanism_of(robot).assembly.q, found["q"][4]) < 1e-9
     assert change(robot, found["q"][4:-1], found["q"][5:]) < 0.05
@@ -237,7 +237,7 @@ def test_out_of_reach() -> None:
     with pytest.raises(UnreachableError, match=r"delta: leg.* not reach the pose \[2, 0, -0.6\]") as error:
         inverse_kinematics(robot, x[1])
     assert error.value.legs == tuple(
-        leg.name for leg, gate in zip(robot.legs, found.margins[1], strict=True) if not gate >= 0
+        leg.name for leg, margin in zip(robot.legs, found.margins[1], strict=True) if not margin >= 0
     )
     assert error.value.legs
 
@@ -246,8 +246,8 @@ def test_one_leg_is_named() -> None:
     robot = any_robot("fivebar")
     x0 = reference_pose(robot)
     far = x0 + np.array([0.3, 0.0])
-    gates = inverse_kinematics(robot, far[None]).margins[0]
-    assert np.sum(~(gates >= 0)) == 1
+    margins = inverse_kinematics(robot, far[None]).margins[0]
+    assert np.sum(~(margins >= 0)) == 1
     with pytest.raises(UnreachableError, match=r"leg '.*' does not reach") as error:
         inverse_kinematics(robot, far)
     assert len(error.value.legs) == 1

@@ -101,7 +101,7 @@ def test_loops_that_do_not_close() -> None:
 
 
 def stretched_exactly() -> tuple[Robot, np.ndarray]:
-    """A five-bar of numbers that are exact in binary, so that the gate of a stretched leg is exactly zero."""
+    """A five-bar of numbers that are exact in binary, so that the margin of a stretched leg is exactly zero."""
     description = copy.deepcopy(mechanisms.five_bar_stretched())
     description["name"] = "exact"
     description["reference"]["position"] = [0.25, 0.75, 0.0]

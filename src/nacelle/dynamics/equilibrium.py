@@ -127,7 +127,7 @@ def _residual(
     rest = np.zeros(robot.motion.n)
     point = OperatingPoint(poses, y, rest, rest, tau)
     results = differentiate(robot, point, external=external, friction=False)
-    results = settle(robot, poses, {name: results[name] for name in ("R", "pose", "gates")}, flags)
+    results = settle(robot, poses, {name: results[name] for name in ("R", "pose", "margins")}, flags)
     return results["R"], results["pose"], poses
 
 

@@ -148,7 +148,7 @@ def inverse_dynamics(
     force = results["force"] if preload is None else results["force"] + held
     force[failed(flags)] = np.nan
     return InverseDynamics(
-        robot, poses, y, force, results["gates"], pivot, flags, formulation, results.get("generalised")
+        robot, poses, y, force, results["margins"], pivot, flags, formulation, results.get("generalised")
     )
 
 
@@ -183,7 +183,7 @@ def flagged(
     Args:
         robot: the robot.
         state: poses and what iteration found.
-        results: of the states, and their margins "gates".
+        results: of the states, and their "margins".
         pivot: squared ratios.
         flags: of the iteration.
 
@@ -222,7 +222,7 @@ class _Single(NamedTuple):
         results = one.results
         pivot = compact_form.squared(results["pivot"]) if self.fixed else results["pivot"]
         return InverseDynamics(
-            *(robot, one.x, one.y, results["force"], results["gates"], pivot, one.flags),
+            *(robot, one.x, one.y, results["force"], results["margins"], pivot, one.flags),
             *(self.formulation, results.get("generalised")),
         )
 

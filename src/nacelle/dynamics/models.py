@@ -159,7 +159,7 @@ def _from_pose(robot: Robot, name: str, options: dict[str, Any], guarded: bool) 
     inputs = {key: shape for key, shape in shapes.items() if key != "load"}
     if name == "inverse_kinematics":
         return Model(name, robot, "tree", made.function, inputs, {}, _meaning(robot, inputs), made.includes)
-    watched = " pivot gates" if guarded else ""
+    watched = " pivot margins" if guarded else ""
     settings = {**(options if made.friction else {}), "outputs": made.result + watched}
     return Model(
         name, robot, "general", made.function, inputs, settings, _meaning(robot, inputs), made.includes
@@ -198,7 +198,7 @@ def _meaning(robot: Robot, inputs: Mapping[str, tuple[int, ...]]) -> dict[str, s
         "acceleration": "derivative of the reduced twist; m/s^2, rad/s^2",
         "force": f"actuators' forces {drives}; N, N m",
         "pivot": "smallest pivot without units: digits are lost below 1e-2",
-        "gates": "for every leg: positive where it can be closed, 0 at a serial singularity",
+        "margins": "reach margin of every leg: positive where it can be closed, 0 at a serial singularity",
         "q": f"coordinates of the actuators {drives}; rad, m",
         "q_dot": "their rates",
         "q_ddot": "their accelerations",

@@ -50,7 +50,7 @@ def inverse(
     a: Array,
     load: Array | None = None,
     *,
-    outputs: str = "force pivot gates",
+    outputs: str = "force pivot margins",
     **options: Any,
 ) -> dict[str, Array]:
     """Actuator forces, smallest pivot and margins; `load` (n,) is a force along v from outside."""
@@ -71,7 +71,7 @@ def regressor(
     v: Array,
     a: Array,
     *,
-    outputs: str = "Y pivot gates",
+    outputs: str = "Y pivot margins",
     **options: Any,
 ) -> dict[str, Array]:
     """Y (actuators, parameters) with force = Y p, p the robot's `linear_parameters`; pivot and margins."""
@@ -88,7 +88,7 @@ def reference_regressor(
     v_ref: Array,
     a_ref: Array,
     *,
-    outputs: str = "Y pivot gates",
+    outputs: str = "Y pivot margins",
     **options: Any,
 ) -> dict[str, Array]:
     """Y (actuators, parameters) with J_r^-T Y p = M a_ref + C(x, v) v_ref + g and friction at v."""
@@ -116,7 +116,7 @@ def forward(
     tau: Array,
     load: Array | None = None,
     *,
-    outputs: str = "acceleration pivot gates",
+    outputs: str = "acceleration pivot margins",
     **options: Any,
 ) -> dict[str, Array]:
     """The derivative of the reduced twist at actuator forces tau: M dv/dt = A^T tau + load - h."""
@@ -126,14 +126,14 @@ def forward(
 
 @sampled(samples_of)
 @physics(x=of_pose, y=of_unknowns)
-def inertia(robot: Robot, x: Array, y: Array, *, outputs: str = "M A pivot gates") -> dict[str, Array]:
+def inertia(robot: Robot, x: Array, y: Array, *, outputs: str = "M A pivot margins") -> dict[str, Array]:
     """Mass matrix (n, n) along the reduced twist, J_r^-1 (actuators, n) and margins."""
     return _kept(_form(robot, "inertia")(robot, x, y), outputs)
 
 
 @sampled(samples_of)
 @physics(x=of_pose, y=of_unknowns)
-def jacobian(robot: Robot, x: Array, y: Array, *, outputs: str = "J pivot gates") -> dict[str, Array]:
+def jacobian(robot: Robot, x: Array, y: Array, *, outputs: str = "J pivot margins") -> dict[str, Array]:
     """J_r^-1 (actuators, n), the rates of the actuators from the reduced twist, and margins."""
     return _kept(inverse_jacobian(robot, x, y), outputs)
 
@@ -141,7 +141,7 @@ def jacobian(robot: Robot, x: Array, y: Array, *, outputs: str = "J pivot gates"
 @sampled(samples_of)
 @physics(x=of_pose, y=of_unknowns, v=of_twist)
 def bias(
-    robot: Robot, x: Array, y: Array, v: Array, *, outputs: str = "h pivot gates", **options: Any
+    robot: Robot, x: Array, y: Array, v: Array, *, outputs: str = "h pivot margins", **options: Any
 ) -> dict[str, Array]:
     """Force along the reduced twist at dv/dt = 0; with "M", "A" and the bias of the actuators "drift"."""
     return _kept(_form(robot, "bias")(robot, x, y, v, **options), outputs)
@@ -149,7 +149,7 @@ def bias(
 
 @sampled(samples_of)
 @physics(x=of_pose, y=of_unknowns)
-def gravity(robot: Robot, x: Array, y: Array, *, outputs: str = "g A pivot gates") -> dict[str, Array]:
+def gravity(robot: Robot, x: Array, y: Array, *, outputs: str = "g A pivot margins") -> dict[str, Array]:
     """Force along the reduced twist that holds the robot against gravity, and J_r^-1."""
     return _kept(_form(robot, "gravity")(robot, x, y), outputs)
 
@@ -162,7 +162,7 @@ def energies(
     y: Array,
     v: Array,
     *,
-    outputs: str = "kinetic potential dissipation pivot gates",
+    outputs: str = "kinetic potential dissipation pivot margins",
     smooth: float | None = None,
 ) -> dict[str, Array]:
     """Kinetic and potential energy (J), and the power that friction takes (W)."""

@@ -50,7 +50,7 @@ _MAIN = {
     "regressor": "Y",
     "reference_regressor": "Y",
 }
-_WATCHED = ("pivot", "gates", "branch")
+_WATCHED = ("pivot", "margins", "branch")
 CLOSING = "close_legs"
 
 _TITLES = {
@@ -302,7 +302,9 @@ def words(source_model: Model) -> dict[str, str]:
         "acceleration": "derivative of the reduced twist; m/s^2, rad/s^2",
     }
     owners = ", ".join(margin_names(mechanism_of(robot)))
-    said["gates"] = f"margins ({owners}): above 0 where the leg can be closed, 0 at a serial singularity"
+    said["margins"] = (
+        f"reach margins ({owners}): above 0 where the leg can be closed, 0 at a serial singularity"
+    )
     loops = ", ".join(branch_of(robot).names)
     said["branch"] = f"above 0 on the branch of the reference pose, 1 in it ({loops})"
     return said

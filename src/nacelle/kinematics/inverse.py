@@ -9,6 +9,7 @@ pose is out of reach, near zero two solutions meet. One ordinary pose takes a sh
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -64,6 +65,7 @@ class InverseKinematics:
     @property
     def gates(self) -> Array:
         """The margins, under their old name."""
+        warnings.warn("gates is now called margins", DeprecationWarning, stacklevel=2)
         return self.margins
 
     @property
@@ -126,7 +128,7 @@ def inverse_kinematics(
     """
     one = None if follow else one_state(functions.joint_positions, robot)(x, guess)
     if one is not None:
-        q, active, margins = (one.results[name] for name in ("q", "active", "gates"))
+        q, active, margins = (one.results[name] for name in ("q", "active", "margins"))
         result = InverseKinematics(robot, one.x, one.y, q, active, margins, one.flags)
         if limits and _outside(result):
             result.flags[...] = int(Flag.OUT_OF_LIMITS)
@@ -136,7 +138,7 @@ def inverse_kinematics(
     flags = np.where(valid, branch, int(Flag.INVALID))
     outputs = native(functions.joint_positions, robot)(poses, y)
     outputs = strengthened(robot, outputs, (poses, y), flags)
-    q, active, margins = outputs["q"], outputs["active"], outputs["gates"]
+    q, active, margins = outputs["q"], outputs["active"], outputs["margins"]
     flags |= margin_flags(margins, flags)
     flags |= np.where(np.all(np.isfinite(q), axis=-1) | failed(flags), 0, int(Flag.SINGULAR))
     bad = failed(flags)

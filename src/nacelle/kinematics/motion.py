@@ -91,7 +91,7 @@ def evaluated(
     options: Mapping[str, Any] | None = None,
     pivoted: Pivoted | None = None,
 ) -> States:
-    """Evaluate a physics function of (x, y, ...) with margins "gates" at states, natively, and flag them.
+    """Evaluate a physics function of (x, y, ...) with an output "margins" at states, natively, and flag them.
 
     Args:
         function: the physics function.
@@ -117,7 +117,7 @@ def evaluated(
     outputs = native(function, robot, settings)(poses, y, *others)
     outputs = strengthened(robot, outputs, (poses, y, *others), flags, pivoted)
     outputs.pop("pivot", None)
-    flags = np.broadcast_to(flags, outputs["gates"].shape[:-1]).copy()
+    flags = np.broadcast_to(flags, outputs["margins"].shape[:-1]).copy()
     return States(poses, y, settle(robot, poses, outputs, flags), flags)
 
 
@@ -145,8 +145,8 @@ def settle(robot: Robot, x: Array, outputs: dict[str, Array], flags: Array) -> d
         SingularError: if there is only one sample, and a leg is at a serial singularity.
         KinematicsError: if there is only one sample, and it is not finite.
     """
-    margins = outputs["gates"]
-    results = [value for name, value in outputs.items() if name != "gates"]
+    margins = outputs["margins"]
+    results = [value for name, value in outputs.items() if name != "margins"]
     finite = np.ones(flags.shape, dtype=bool)
     for value in results:
         finite &= np.all(np.isfinite(value), axis=tuple(range(flags.ndim, value.ndim)))

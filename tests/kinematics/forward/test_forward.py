@@ -186,7 +186,7 @@ def test_spheres_of_random_legs(name: str) -> None:
     x = poses_around(robot, 7, seed=4)
     q = run_uncompiled(functions.actuator_positions, robot, x, np.zeros((7, 0)))["q"]
     found = run_uncompiled(sphere_forward, robot, q)
-    assert np.all(found["gate"] > 0.0)
+    assert np.all(found["margin"] > 0.0)
     assert_same(found["x"], x, tolerance(robot, x))
 
 
@@ -198,8 +198,8 @@ def test_no_such_pose() -> None:
     q0 = inverse_kinematics(robot, reference_pose(robot)).actuators
     q = np.array([q0, [np.pi, 0.0], [np.nan, 0.0]])
     found = forward_kinematics(robot, q)
-    gate = run_uncompiled(sphere_forward, robot, q)["gate"]
-    assert gate[0] > 0.0 > gate[1]
+    margin = run_uncompiled(sphere_forward, robot, q)["margin"]
+    assert margin[0] > 0.0 > margin[1]
     assert list(found.flags) == [0, Flag.UNREACHABLE, Flag.INVALID]
     assert list(found.ok) == [True, False, False]
     assert np.all(np.isnan(found.x[1:]))

@@ -107,7 +107,7 @@ def all_solutions(robot: Robot, k: int, platform: Pose, q: np.ndarray) -> list[n
     found = []
     for recipe in recipes(robot, leg, q):
         solution = solve_leg(robot, leg, recipe, {0: Pose(np.eye(3), np.zeros(3)), 1: platform})
-        assert all(gate > 0.0 for gate in solution.gates)
+        assert all(margin > 0.0 for margin in solution.root_margins)
         own = q.copy()
         for j, steps in solution.steps.items():
             own[robot.q_slices[j]] = coordinates_from_steps(steps)

@@ -73,7 +73,7 @@ def residual_derivatives(
     R = generalised_force(state, a, Settings(friction, smooth)) - A.T @ tau
     R = R - along_twist(state, dict(zip(loaded, wrench, strict=True)))
     tape = Tape(robot, x, y)
-    results = {"R": R, "M": mass_matrix(state), "A": A, "gates": state.margins()}
+    results = {"R": R, "M": mass_matrix(state), "A": A, "margins": state.margins()}
     results |= {"pose": tape.by_pose(R), "twist": tape.by(R, v), "A_pose": tape.by_pose(A @ z)}
     if groups:
         geometry = "geometry" in groups

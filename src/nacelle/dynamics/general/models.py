@@ -98,7 +98,7 @@ def legs_at(robot: Robot, x: Array, y: Array, *, pole: bool = False, way: Way = 
 
 def guards(legs: Legs) -> dict[str, Array]:
     """What says whether the results can be trusted: pivot figure and margins."""
-    return {"pivot": pack([growth_figure(legs)])[0], "gates": margins(legs)}
+    return {"pivot": pack([growth_figure(legs)])[0], "margins": margins(legs)}
 
 
 def _moving(legs: Legs, v: Array, a: Array, *, friction: bool = True, pole_held: bool = False) -> Motion:
@@ -191,7 +191,7 @@ def inverse(
         force, square = least_norm_forces(actuator_jacobian(legs), F, weights, units=columns)
         pivot = sqrt(square)
     pivot = minimum(pivot, growth_figure(legs))
-    return {"force": force, "pivot": pack([pivot])[0], "gates": margins(legs)}
+    return {"force": force, "pivot": pack([pivot])[0], "margins": margins(legs)}
 
 
 def is_direct(plan: Plan) -> bool:

@@ -32,7 +32,7 @@ from nacelle.kinematics.pose_input import broadcast_guess, checked_poses
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 
-_NEAR_GATE = 1e-4
+_NEAR_MARGIN = 1e-4
 # Coordinates of actuators that are the same, rad or robot sizes.
 _SAME = 1e-5
 
@@ -106,8 +106,8 @@ def forward_kinematics(
     if guess is None and applies(mechanism):
         outputs = native(sphere_forward, robot)(rows)
         with np.errstate(invalid="ignore"):
-            met = valid & (outputs["gate"] >= 0.0)
-            flags |= np.where(met & (outputs["gate"] < _NEAR_GATE), int(Flag.NEAR_SINGULAR), 0)
+            met = valid & (outputs["margin"] >= 0.0)
+            flags |= np.where(met & (outputs["margin"] < _NEAR_MARGIN), int(Flag.NEAR_SINGULAR), 0)
         x[met] = outputs["x"][met]
         flags |= np.where(met | ~valid, 0, int(Flag.UNREACHABLE))
         # Spheres meet on both sides of a leg's own singularity.

@@ -213,7 +213,7 @@ class PoseSearch:
         outputs = native(functions.inverse_jacobian, robot)(*self.poses(u))
         with np.errstate(invalid="ignore"):
             parallel = conditioning(scaled_inverse(robot, outputs["J"]))
-            squares = outputs["gates"]
+            squares = outputs["margins"]
             if not self.mechanism.closed_form:
                 squares = native(functions.distances, robot)(*self.poses(u))
             return np.concatenate([parallel[:, None], np.sqrt(squares)], axis=1)
@@ -326,7 +326,7 @@ def starts_of(robot: Robot) -> Array:
         starts[:, place] = quat_multiply(turns, u0[place])
     starts[0] = u0
     if mechanism.closed_form:
-        gates = native(functions.actuator_positions, robot)(starts, np.zeros((many, 0)))["gates"]
+        margins = native(functions.actuator_positions, robot)(starts, np.zeros((many, 0)))["margins"]
         with np.errstate(invalid="ignore"):
-            starts = starts[np.all(gates > 0.0, axis=1)]
+            starts = starts[np.all(margins > 0.0, axis=1)]
     return np.ascontiguousarray(starts[:_STARTS])

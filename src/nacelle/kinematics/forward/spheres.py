@@ -58,9 +58,9 @@ def _spheres(robot: Robot, q: Array) -> list[tuple[Array, Scalar]]:
 
 @physics(q=of_actuators)
 def sphere_forward(robot: Robot, q: Array) -> dict[str, Array]:
-    """The pose x (nx,) and a gate: below zero where the spheres do not meet, zero where they touch."""
-    x, gate = _meet(robot, q, _side(mechanism_of(robot)))
-    return {"x": x, "gate": gate}
+    """The pose x (nx,) and a margin: below zero where the spheres do not meet, zero where they touch."""
+    x, margin = _meet(robot, q, _side(mechanism_of(robot)))
+    return {"x": x, "margin": margin}
 
 
 @lru_cache(maxsize=64)
@@ -78,10 +78,10 @@ def _side(mechanism: Mechanism) -> int:
 def _meet(robot: Robot, q: Array, side: int) -> tuple[Array, Scalar]:
     spheres = _spheres(robot, q)
     if len(spheres) == 3:
-        p, gate = three_spheres(spheres, side)
+        p, margin = three_spheres(spheres, side)
     else:
-        p, gate = _two_circles(robot, spheres, side)
-    return pack([p[AXES.index(name)] for name in robot.motion.coordinates]), gate
+        p, margin = _two_circles(robot, spheres, side)
+    return pack([p[AXES.index(name)] for name in robot.motion.coordinates]), margin
 
 
 def three_spheres(spheres: list[tuple[Array, Scalar]], side: int) -> tuple[Array, Scalar]:

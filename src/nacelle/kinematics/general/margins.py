@@ -50,7 +50,7 @@ def nacelle_determinant(legs: Legs) -> Scalar:
 def margins(legs: Legs) -> Array:
     """The margins (legs,), or (legs + 1,) where the nacelle has dependent rates."""
     plan = legs.plan
-    values: list[Scalar] = [closed_form_margin(gates) for gates in legs.placed.now.gates]
+    values: list[Scalar] = [closed_form_margin(roots) for roots in legs.placed.now.root_margins]
     for k in plan.mechanism.iterated_legs:
         values[k] = _margin(leg_determinant(legs, k), plan.margins[k])
     if plan.mechanism.dependent:

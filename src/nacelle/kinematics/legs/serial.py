@@ -36,9 +36,9 @@ from nacelle.spatial.short_rotation import rotation_cost, shortest
 
 
 class Roots:
-    """Signs that are left, gates that were met, and the references of balls.
+    """Signs that are left, margins that were met, and the references of balls.
 
-    Beside the gates of roots, which are squared sines, the squares of lever arms count, over that of the
+    Beside the margins of roots, which are squared sines, the squares of lever arms count, over that of the
     leg's or, beside slides, of the robot's size: an axis through the leg's end does not move it.
     """
 
@@ -46,7 +46,7 @@ class Roots:
         self._signs = iter(signs)
         self._balls = balls
         self.size = size
-        self.gates: list[Scalar] = []
+        self.root_margins: list[Scalar] = []
 
     def sign(self) -> int:
         """Which root is taken next, 1 or -1."""
@@ -57,13 +57,13 @@ class Roots:
         return np.array(self._balls[joint])
 
     def take(self, found: tuple[Scalar, Scalar]) -> Scalar:
-        """Note the gate of a solution and give its value."""
-        self.gates.append(found[1])
+        """Note the margin of a solution and give its value."""
+        self.root_margins.append(found[1])
         return found[0]
 
     def lever(self, square: Scalar, size2: Scalar) -> None:
         """Note the square of a lever arm, and of the size that it counts in, m^2."""
-        self.gates.append(divide(square, size2))
+        self.root_margins.append(divide(square, size2))
 
 
 class EndPoint(NamedTuple):
@@ -106,10 +106,10 @@ def elbow(
             ahead = Turn(own[0, 0], own[1, 0])
         else:
             axes = X.R
-        step, gate, rod = circle_to_point(e, W.from_arm(Pose(axes, X.p)), length2, sign, ahead)
+        step, margin, rod = circle_to_point(e, W.from_arm(Pose(axes, X.p)), length2, sign, ahead)
     else:
-        step, gate, rod = line_to_point(e, W.from_arm(X), length2, sign)
-    roots.gates.append(gate)
+        step, margin, rod = line_to_point(e, W.from_arm(X), length2, sign)
+    roots.root_margins.append(margin)
     return step, X @ motion_of(step), rod
 
 
@@ -124,8 +124,8 @@ def motion_of(step: Step) -> Pose:
 def _elbow_pair(chain: Chain, W: EndPoint, roots: Roots) -> list[Step]:
     X0, X1, X2, X3 = chain.X
     step, _, rod = elbow(chain.letters[0], X0, X1.p, W, dot(X3.p, X3.p), roots)
-    first, second, gate = two_turns(X2.R, X3.p, product(X1.R.T, rod), roots.sign())
-    roots.gates.append(gate)
+    first, second, margin = two_turns(X2.R, X3.p, product(X1.R.T, rod), roots.sign())
+    roots.root_margins.append(margin)
     return [step, first, second]
 
 
@@ -148,8 +148,8 @@ def _pair_slide(chain: Chain, W: EndPoint, roots: Roots) -> list[Step]:
     square = dot(u, u)
     length = roots.take(stretch(o, z, square, roots.sign()))
     roots.lever(square, roots.size**2)
-    first, second, gate = two_turns(X1.R, o + length * z, u, roots.sign())
-    roots.gates.append(gate)
+    first, second, margin = two_turns(X1.R, o + length * z, u, roots.sign())
+    roots.root_margins.append(margin)
     return [first, second, length]
 
 

@@ -1,7 +1,7 @@
 """Small geometric problems in closed form: what the inverse kinematics of legs is made of.
 
 Angles are found as cosine and sine (`Turn`), without trigonometry. Where two solutions exist `sign` picks
-one. A `gate` comes with every root: the radicand over the square of the length that it belongs to. It is
+one. A `margin` comes with every root: the radicand over the square of the length that it belongs to. It is
 below zero where there is no solution and zero where two solutions meet, a serial singularity.
 """
 
@@ -15,17 +15,17 @@ from nacelle.spatial.scalar import Array, Scalar, cross, divide, dot, pack, plus
 
 
 class Root(NamedTuple):
-    """A solution and its gate."""
+    """A solution and its margin."""
 
     value: Scalar
-    gate: Scalar
+    margin: Scalar
 
 
 class Reached(NamedTuple):
-    """A solution, its gate, and the vector from the point on the joint to the given one, moved axes."""
+    """A solution, its margin, and the vector from the point on the joint to the given one, moved axes."""
 
     value: Scalar
-    gate: Scalar
+    margin: Scalar
     rod: Array
 
 
@@ -62,7 +62,7 @@ def circle_to_point(e: Array, w: Array, length2: Scalar, sign: int, ahead: Turn 
 
     With l the arm's length across the axis and h the squared distance of w from it, l^2 h = c^2 + r^2: c / l
     and the root r / l are the components of w along and across the arm, and l cos q, l sin q are free of l.
-    The root over l and the rod's length is a sine, whose square is the gate: zero where arm and rod are in
+    The root over l and the rod's length is a sine, whose square is the margin: zero where arm and rod are in
     one plane with the axis, or where w lies on the axis.
 
     Args:
@@ -109,14 +109,14 @@ def stretch(o: Array, z: Array, length2: Scalar, sign: int) -> Root:
 def two_turns(C: Array, d: Array, u: Array, sign: int) -> tuple[Turn, Turn, Scalar]:
     """Solve Rz(q1) C Rz(q2) d = u for vectors of equal length: aim a universal joint.
 
-    The component along the first axis does not depend on q1, which gives q2. The gate is zero where u
+    The component along the first axis does not depend on q1, which gives q2. The margin is zero where u
     lies along the first axis.
     """
     n = C[2]
-    second, gate = angle_equation(
+    second, margin = angle_equation(
         n[0] * d[0] + n[1] * d[1], n[1] * d[0] - n[0] * d[1], u[2] - n[2] * d[2], sign
     )
-    return turn_onto(product(C, turn_vector(second, d)), u), second, gate
+    return turn_onto(product(C, turn_vector(second, d)), u), second, margin
 
 
 def ball_aim(d: Array, u: Array, quat_xyzw: Array) -> Array:
