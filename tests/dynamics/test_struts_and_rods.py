@@ -51,7 +51,7 @@ FAMILIES = {
     "3 R[SS|SS]": 0,
 }
 KEYS = {
-    "bias": ("h", "M", "A", "drift"),
+    "bias": ("h", "M", "A", "actuator_bias"),
     "gravity": ("g", "A"),
     "energies": ("kinetic", "potential", "dissipation"),
 }

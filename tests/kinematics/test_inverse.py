@@ -253,6 +253,13 @@ def test_one_leg_is_named() -> None:
     assert len(error.value.legs) == 1
 
 
+def test_gates_are_called_margins() -> None:
+    robot = any_robot("fivebar")
+    result = inverse_kinematics(robot, reference_pose(robot))
+    with pytest.warns(DeprecationWarning, match="margins"):
+        assert result.gates is result.margins
+
+
 def test_iteration_out_of_reach() -> None:
     robot = any_robot("h4")
     with pytest.raises(UnreachableError, match="h4: the loops do not close at the pose"):
@@ -333,7 +340,7 @@ def test_quaternions_are_normalised() -> None:
 
 
 def test_robots_that_differ_in_names_keep_their_own() -> None:
-    """They are equal and share compiled code, but a coordinate is asked for by the name it has."""
+    """They are equal and share compiled code, but a coordinate is requested by the name it has."""
     robot = any_robot("quattro")
     swing = robot.joint("swing")
     joints = list(robot.joints)

@@ -460,11 +460,11 @@ def test_any_quantity(text: str) -> None:
     for kind in ("length", "angle", "number", "angular damping"):
         for defaults in (None, {"*": "SI"}):
             try:
-                told = f"{parse_quantity(text, QUANTITIES[kind], defaults)}"
+                reported = f"{parse_quantity(text, QUANTITIES[kind], defaults)}"
             except UnitError as error:
-                told = f"{error} {error.hint}"
-            assert len(told.splitlines()) == 1
-            assert told not in ("nan", "inf", "-inf")
+                reported = f"{error} {error.hint}"
+            assert len(reported.splitlines()) == 1
+            assert reported not in ("nan", "inf", "-inf")
 
 
 # ---------------------------------------------------------------------------- deep, large, slow

@@ -304,7 +304,7 @@ def test_kinematic_coordinates_hold(name: str) -> None:
                     expected = rate.M[:, start : start + width]
                     start += width
                     found = evaluate(cell.latex, values, width)
-                    # As far as the element moves: x' is square to x, on a hinge also to its axis.
+                    # As far as the element moves: x' is perpendicular to x, on a hinge also to its axis.
                     M = group.M[start - width : start]
                     found, expected = found @ M, expected @ M
                     np.testing.assert_allclose(

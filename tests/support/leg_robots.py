@@ -461,13 +461,13 @@ def rods(d: Draft, A: Array, W: Array, *, root: str, ball: bool) -> None:
 def parallelogram(d: Draft, A: Array, W: Array, *, root: str, straight: bool = False) -> None:
     """Arm or slider, hub, parallelogram, wrist; the hub's axis is the arm's where the arm turns.
 
-    With `straight` the rods start on the hub's axis and stand square to their hinges.
+    With `straight` the rods start on the hub's axis and are perpendicular to their hinges.
     """
     arm, E = _driven_elbow(d, A, W, root)
     axis = (d.poses[BASE].R @ d.joints[-1].frame_predecessor.R)[:, 2]
     rod = W - E
     h = axis if root == "R" else d.across(d.near(rod, 0.5))
-    # The hinges of the rods, square to the hub's axis, off it by any vector; the rod may be oblique.
+    # The hinges of the rods, perpendicular to the hub's axis, off it by any vector; the rod may be oblique.
     g = unit(np.cross(h, rod if straight else d.near(rod, 0.4)))
     off = np.zeros(3) if straight else d.rng.uniform(-0.05, 0.05, 3)
     hub, rod_a, rod_b, end = d.body(), d.body(), d.body(), d.body()

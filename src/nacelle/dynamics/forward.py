@@ -108,14 +108,14 @@ def bias_forces(
     v, _ = rates_of(robot, v, None)
     platform = _platform(coordinates)
     options = Settings(friction, smooth).options
-    outputs = "h pivot margins" if platform else "h M A drift pivot margins"
+    outputs = "h pivot margins" if platform else "h M A actuator_bias pivot margins"
     results = compact_form.at_states(
         "bias", robot, x, v, guess=guess, outputs=outputs, options=options
     ).results
     if platform:
         return np.asarray(results["h"])
     J = _direct(robot, results["A"])
-    held = np.einsum("...ij,...jk,...k->...i", results["M"], J, results["drift"])
+    held = np.einsum("...ij,...jk,...k->...i", results["M"], J, results["actuator_bias"])
     return np.asarray(np.einsum("...ij,...i->...j", J, results["h"] - held))
 
 

@@ -104,7 +104,7 @@ def model(
         raise KinematicsError(f"no input is called {input!r}; {did_you_mean(input, INPUTS)}")
     if input != "pose" and name != "inverse_dynamics":
         raise KinematicsError(
-            f"the model {name} takes the pose; elements and encoders serve inverse_dynamics"
+            f"the model {name} takes the pose; elements and encoders are inputs of inverse_dynamics"
         )
     robot = robot.alike
     options = Settings(friction, smooth).options

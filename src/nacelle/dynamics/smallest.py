@@ -15,7 +15,7 @@ from nacelle.dynamics.formulations import reference as tree
 from nacelle.dynamics.general import models as general
 from nacelle.dynamics.general import regressor as general_regressor
 from nacelle.kinematics.functions import inverse_jacobian
-from nacelle.kinematics.general.plan import is_served
+from nacelle.kinematics.general.plan import is_supported
 from nacelle.kinematics.iteration.samples import samples_of
 from nacelle.kinematics.shapes import of_actuators, of_pose, of_twist, of_unknowns
 from nacelle.model.robot import Robot
@@ -31,7 +31,7 @@ def _kept(results: Mapping[str, Array], outputs: str) -> dict[str, Array]:
 
 def _form(robot: Robot, name: str) -> Callable[..., dict[str, Array]]:
     """The physics; where symbols may be any numbers nothing is decided, and the tree is taken."""
-    source: Any = general if robot.is_like_numeric and is_served(robot, direct=True) else tree
+    source: Any = general if robot.is_like_numeric and is_supported(robot, direct=True) else tree
     function: Callable[..., dict[str, Array]] = getattr(source, name)
     return function
 
@@ -98,9 +98,11 @@ def reference_regressor(
 def _regressor(
     name: str, robot: Robot, state: tuple[Array, ...], outputs: str, options: Mapping[str, Any]
 ) -> dict[str, Array]:
-    served = robot.is_like_numeric and is_served(robot)
-    results: dict[str, Array] = getattr(general_regressor if served else tree, name)(robot, *state, **options)
-    if not served:
+    supported = robot.is_like_numeric and is_supported(robot)
+    results: dict[str, Array] = getattr(general_regressor if supported else tree, name)(
+        robot, *state, **options
+    )
+    if not supported:
         # The tree's figure is the square of a ratio.
         results = {**results, "pivot": sqrt(results["pivot"])}
     return _kept(results, outputs)
@@ -143,7 +145,7 @@ def jacobian(robot: Robot, x: Array, y: Array, *, outputs: str = "J pivot margin
 def bias(
     robot: Robot, x: Array, y: Array, v: Array, *, outputs: str = "h pivot margins", **options: Any
 ) -> dict[str, Array]:
-    """Force along the reduced twist at dv/dt = 0; with "M", "A" and the bias of the actuators "drift"."""
+    """Force along the reduced twist at dv/dt = 0; with "M", "A" and the actuators' "actuator_bias"."""
     return _kept(_form(robot, "bias")(robot, x, y, v, **options), outputs)
 
 

@@ -153,7 +153,7 @@ class Wanted:
             raise ExportError(f"no input is called {self.input!r}; {did_you_mean(self.input, INPUTS)}")
         if self.input != "pose" and "inverse_dynamics" not in self.models:
             raise ExportError(
-                f"the input {self.input} serves inverse_dynamics, which is not among the models"
+                f"the input {self.input} is one of inverse_dynamics, which is not among the models"
             )
         for group in self.parameters:
             if group not in GROUPS:

@@ -2,7 +2,7 @@
 
 All of them take the reduced pose x and the unknowns y of the iteration (empty for robots in closed form), and
 begin with the configuration there. Names of outputs: q coordinates of tree joints, active those of actuators,
-margins how far the legs are from serial singularities, pivot the smallest scaled pivot of a form with fixed ones.
+margins of the legs (`margins`), pivot the smallest scaled pivot of a form with fixed ones.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from nacelle.kinematics.general.margins import distances as small_distances
 from nacelle.kinematics.general.margins import growth_figure
 from nacelle.kinematics.general.margins import margins as small_margins
 from nacelle.kinematics.general.placed import WHOLE, Way, placed_at
-from nacelle.kinematics.general.plan import is_served, plan_of
+from nacelle.kinematics.general.plan import is_supported, plan_of
 from nacelle.kinematics.iteration.branch import branch_numbers
 from nacelle.kinematics.margins import closed_form_margin, margins
 from nacelle.kinematics.shapes import of_pose, of_twist, of_unknowns
@@ -74,7 +74,7 @@ def body_poses(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
 
 def _margins(now: Configuration) -> Array:
     """Margins of the legs: from the factors of the general form where something is found by iteration."""
-    if now.mechanism.closed_form or not is_served(now.robot):
+    if now.mechanism.closed_form or not is_supported(now.robot):
         return margins(now)
     return small_margins(legs_at(now))
 
@@ -98,7 +98,7 @@ def distances(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     mechanism = now.mechanism
     iterated = mechanism.iterated_legs
     closed = [closed_form_margin(roots) for k, roots in enumerate(now.root_margins) if k not in iterated]
-    if is_served(robot) and plan_of(robot).complete:
+    if is_supported(robot) and plan_of(robot).complete:
         return {"squares": pack([*closed, *small_distances(legs_at(now))])}
     dense = margins(now)
     others = [dense[k] for k in (*iterated, *range(len(mechanism.legs), len(dense)))]
@@ -110,7 +110,7 @@ def inverse_jacobian(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """Coordinates of the actuators, and J_r^-1 (actuators, n): their rates from the reduced twist."""
     now = configuration(robot, x, y)
     positions = {"q": _active(now)}
-    if not is_served(robot, direct=True):
+    if not is_supported(robot, direct=True):
         figures = {"pivot": pack([1.0])[0], "margins": margins(now)}
         return {**positions, "J": _inverse(now), **figures}
     legs = legs_at(now, Way(direct=True))

@@ -1,4 +1,4 @@
-"""Singularities of three kinds, told apart by properly scaled matrices.
+"""Singularities of three kinds, distinguished by properly scaled matrices.
 
 With u_l the rates of leg l and w those of the nacelle, the closures say M_l u_l + N_l w = 0; lengths are
 counted in the robot's size, so all entries are pure numbers.

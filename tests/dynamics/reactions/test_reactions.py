@@ -226,10 +226,10 @@ def test_efforts_have_their_power(name: str) -> None:
 @pytest.mark.parametrize("name", EVERY)
 def test_redundancy_is_what_mobility_counts(name: str) -> None:
     robot = plain_robot(name)
-    mechanism = determination(robot)
-    assert mechanism.redundancy == nacelle.mobility(robot).overconstrained
-    assert mechanism.determined.shape == (len(robot.joints), 6)
-    assert bool(np.all(mechanism.determined)) == (mechanism.redundancy == 0)
+    result = determination(robot)
+    assert result.redundancy == nacelle.mobility(robot).overconstrained
+    assert result.determined.shape == (len(robot.joints), 6)
+    assert bool(np.all(result.determined)) == (result.redundancy == 0)
 
 
 def test_planar_robots_are_stressed_across_their_plane() -> None:
@@ -403,6 +403,6 @@ def test_smooth_friction_is_that_of_the_dynamics() -> None:
             term.coefficient * np.tanh(rate / 0.1) for term in joint.friction[0] if term.basis == "coulomb"
         )
         rub += sum(term.coefficient * rate for term in joint.friction[0] if term.basis == "viscous")
-        drift = nacelle.joint_motion(robot, x, v, np.zeros(3)).actuators[2][k]
-        rotor = joint.gear_ratio**2 * joint.rotor_inertia * drift
+        bias = nacelle.joint_motion(robot, x, v, np.zeros(3)).actuators[2][k]
+        rotor = joint.gear_ratio**2 * joint.rotor_inertia * bias
         assert smooth.wrench[actuator.joint, 5] == pytest.approx(forces[k] - rub - rotor, abs=1e-10)

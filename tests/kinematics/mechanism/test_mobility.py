@@ -509,9 +509,9 @@ def messages(description: dict[str, Any]) -> list[str]:
 
 
 def test_one_actuator_too_few() -> None:
-    told = messages(mechanisms.three_rps((True, True, False)))
-    assert len(told) == 1
-    assert "fewer actuators than motions: 2 for the 3" in told[0]
+    reported = messages(mechanisms.three_rps((True, True, False)))
+    assert len(reported) == 1
+    assert "fewer actuators than motions: 2 for the 3" in reported[0]
     found = check(mechanisms.three_rps((True, True, False))).mobility
     assert found is not None
     assert found.actuation == -1
@@ -536,8 +536,8 @@ def test_actuators_that_drive_nothing_useful() -> None:
     found = check(description).mobility
     assert found is not None
     assert (found.actuators, found.platform, found.controlled, found.idle_count) == (3, 3, 2, 1)
-    told = messages(description)
-    assert any("do not control every motion" in line for line in told)
+    reported = messages(description)
+    assert any("do not control every motion" in line for line in reported)
 
 
 @pytest.mark.parametrize(
@@ -550,21 +550,21 @@ def test_wrong_motion_of_a_delta(motion: Any, name: str) -> None:
     found = check(description).mobility
     assert found is not None
     assert not found.fits
-    told = [line for line in messages(description) if "motion" in line]
-    assert any(f"motion {name}" in line or name in line for line in told)
-    assert any("translation along x" in line for line in told)
+    reported = [line for line in messages(description) if "motion" in line]
+    assert any(f"motion {name}" in line or name in line for line in reported)
+    assert any("translation along x" in line for line in reported)
 
 
 def test_wrong_motion_names_the_right_one() -> None:
     description = {**mechanisms.sarrus(), "motion": ["x"]}
-    told = messages(description)
-    assert any("[z]" in line for line in told)
+    reported = messages(description)
+    assert any("[z]" in line for line in reported)
 
 
 def test_uneven_rods_that_spin_are_an_error() -> None:
-    told = messages(mechanisms.rod_pairs(uneven=True))
-    assert len(told) == 6
-    assert all("spins idly" in line and "universal" in line for line in told)
+    reported = messages(mechanisms.rod_pairs(uneven=True))
+    assert len(reported) == 6
+    assert all("spins idly" in line and "universal" in line for line in reported)
 
 
 def test_struts_on_balls_spin_as_a_whole() -> None:
@@ -595,8 +595,8 @@ def test_singular_reference_is_told() -> None:
 def test_out_of_reach_is_told() -> None:
     description = copy.deepcopy(mechanisms.sarrus())
     description["reference"]["position"] = [0.0, 0.0, 0.7]
-    told = messages(description)
-    assert any("does not reach" in line for line in told)
+    reported = messages(description)
+    assert any("does not reach" in line for line in reported)
 
 
 def test_a_joint_that_never_moves() -> None:

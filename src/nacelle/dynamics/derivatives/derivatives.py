@@ -64,7 +64,7 @@ def residual_derivatives(
     """The residual R = F - A^T tau - L with M and A, its derivatives, and those of A z; traced only.
 
     `wrench` (k, 6) acts from outside on the k `loaded` bodies or tools. With `active` the derivatives of the
-    actuators' accelerations A a + drift, and the turn of the tangent.
+    actuators' accelerations A a + bias, and the turn of the tangent.
     """
     if groups:
         robot = robot.with_symbols(p, *groups)
@@ -81,8 +81,8 @@ def residual_derivatives(
         if geometry:
             results["A_parameters"] = tape.by_parameters(A @ z, p, geometry)
     if active:
-        drift = actuator_biases(robot, state.now.motion, state.moving.velocity, state.moving.bias)
-        rates = A @ a + pack(drift)
+        bias = actuator_biases(robot, state.now.motion, state.moving.velocity, state.moving.bias)
+        rates = A @ a + pack(bias)
         results |= {"active": rates, "active_pose": tape.by_pose(rates), "active_twist": tape.by(rates, v)}
         results["turn"] = tape.turn(v)
     return results

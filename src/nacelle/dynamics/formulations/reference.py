@@ -125,12 +125,12 @@ def bias(
     state = state_at(robot, x, y, v)
     h = generalised_force(state, np.zeros(robot.motion.n), Settings(friction, smooth))
     A = actuator_rows(robot, state.now.motion) @ state.moving.U
-    drift = actuator_biases(robot, state.now.motion, state.moving.velocity, state.moving.bias)
+    biases = actuator_biases(robot, state.now.motion, state.moving.velocity, state.moving.bias)
     return {
         "h": h,
         "M": mass_matrix(state),
         "A": A,
-        "drift": pack(drift),
+        "actuator_bias": pack(biases),
         "margins": state.margins(),
     }
 

@@ -268,7 +268,7 @@ def bias(robot: Robot, x: Array, y: Array, v: Array, **options: Any) -> dict[str
     moving = _moving(legs, v, np.zeros(robot.motion.n), friction=counted.friction)
     closing = closure_rates(legs.placed)
     rates = {k: rate for rate, k in active_rates(robot).items()}
-    drift = [
+    biases = [
         moving.u_dot[rates[k]] if k in rates else closure_acceleration(legs, moving, closing[actuator.joint])
         for k, actuator in enumerate(robot.actuators)
     ]
@@ -276,7 +276,7 @@ def bias(robot: Robot, x: Array, y: Array, v: Array, **options: Any) -> dict[str
         "h": pack(along_twist(legs, required(legs, moving, counted))),
         "M": mass(legs),
         "A": actuator_jacobian(legs),
-        "drift": pack(drift),
+        "actuator_bias": pack(biases),
         **guards(legs),
     }
 

@@ -47,7 +47,7 @@ class ForwardKinematics:
         x: reduced poses (..., nx); NaN where none was found.
         iterations: Newton's steps (...); 0 in closed form.
         flags: for every sample what was found (`Flag`).
-        assemblies: all poses that were found, an array (...) of `Assemblies`; None if not asked for.
+        assemblies: all poses that were found, an array (...) of `Assemblies`; None if not requested.
     """
 
     robot: Robot

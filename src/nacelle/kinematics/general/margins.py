@@ -88,8 +88,8 @@ def growth_figure(legs: Legs) -> Scalar:
     figure: Scalar = 1.0 if largest is None else minimum(1.0, divide(FREE, largest))
     for ties, factors in zip(legs.placed.ties, legs.factors, strict=True):
         if ties and ties[0].rows[0].kind == "strut":
-            share = factors.shares[0]
-            figure = minimum(figure, share * share)
+            reciprocal = factors.reciprocals[0]
+            figure = minimum(figure, reciprocal * reciprocal)
     return figure
 
 

@@ -106,7 +106,7 @@ def _plain(mechanism: Mechanism, way: Way) -> Way:
     return Way(True, bool(axes), way.uneven or bars == find_bars(mechanism))
 
 
-def is_served(robot: Robot, *, direct: bool = False) -> bool:
+def is_supported(robot: Robot, *, direct: bool = False) -> bool:
     """Whether the general form gives a robot's rates as the equivalent tree does, at sample states.
 
     It should, for every robot; where it does not, the tree is taken. With `direct` it is the form that knows

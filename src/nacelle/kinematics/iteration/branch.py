@@ -379,9 +379,9 @@ def _determinant(A: Array) -> Scalar:
         value = M[k][k] * value
         if k == n - 1:
             break
-        share = divide(1.0, M[k][k])
+        reciprocal = divide(1.0, M[k][k])
         for i in range(k + 1, n):
-            factor = M[i][k] * share
+            factor = M[i][k] * reciprocal
             for j in range(k + 1, n):
                 M[i][j] = M[i][j] - factor * M[k][j]
     return value

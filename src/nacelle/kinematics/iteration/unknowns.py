@@ -68,7 +68,7 @@ class Unknowns(NamedTuple):
 class Start(NamedTuple):
     """Where the search begins: poses x and unknowns y of solutions, (..., nx) and (..., ny).
 
-    Without their poses the unknowns serve plain iteration alone.
+    Without their poses the unknowns start plain iteration alone.
     """
 
     x: Array | None

@@ -47,14 +47,14 @@ def angle_equation(a: Scalar, b: Scalar, c: Scalar, sign: int) -> Root:
     h = a * a + b * b
     radicand = h - c * c
     w = sqrt(radicand) * float(sign)
-    share = divide(1.0, h)
-    return Root(Turn((a * c - b * w) * share, (b * c + a * w) * share), radicand * share)
+    reciprocal = divide(1.0, h)
+    return Root(Turn((a * c - b * w) * reciprocal, (b * c + a * w) * reciprocal), radicand * reciprocal)
 
 
 def turn_onto(d: Array, u: Array) -> Turn:
     """The turn about z that takes d to u, for vectors with the same component along z and equal length."""
-    share = divide(1.0, d[0] * d[0] + d[1] * d[1])
-    return Turn((d[0] * u[0] + d[1] * u[1]) * share, (d[0] * u[1] - d[1] * u[0]) * share)
+    reciprocal = divide(1.0, d[0] * d[0] + d[1] * d[1])
+    return Turn((d[0] * u[0] + d[1] * u[1]) * reciprocal, (d[0] * u[1] - d[1] * u[0]) * reciprocal)
 
 
 def circle_to_point(e: Array, w: Array, length2: Scalar, sign: int, ahead: Turn | None = None) -> Reached:
@@ -74,8 +74,8 @@ def circle_to_point(e: Array, w: Array, length2: Scalar, sign: int, ahead: Turn 
     """
     l2 = e[0] * e[0] + e[1] * e[1]
     l = sqrt(l2)
-    share = divide(1.0, l)
-    x, y = e[0] * share, e[1] * share
+    reciprocal = divide(1.0, l)
+    x, y = e[0] * reciprocal, e[1] * reciprocal
     h = w[0] * w[0] + w[1] * w[1]
     beside = w[2] - e[2]
     c = 0.5 * (h + beside * beside) + 0.5 * (l2 - length2)
@@ -83,12 +83,12 @@ def circle_to_point(e: Array, w: Array, length2: Scalar, sign: int, ahead: Turn 
     root = sqrt(radicand) * float(sign)
     over = divide(1.0, h)
     # The angle of the arm; that of the joint is less by the constant one of e.
-    arm = Turn((w[0] * c - w[1] * root) * over * share, (w[1] * c + w[0] * root) * over * share)
+    arm = Turn((w[0] * c - w[1] * root) * over * reciprocal, (w[1] * c + w[0] * root) * over * reciprocal)
     start = Turn(x, y) if ahead is None else Turn(ahead.c * x - ahead.s * y, ahead.s * x + ahead.c * y)
     turn = Turn(arm.c * start.c + arm.s * start.s, arm.s * start.c - arm.c * start.s)
-    along, across = (c - l2) * share, root * share
+    along, across = (c - l2) * reciprocal, root * reciprocal
     rod = pack([along * x + across * y, along * y - across * x, beside])
-    return Reached(turn, divide(radicand * (share * share), length2), rod)
+    return Reached(turn, divide(radicand * (reciprocal * reciprocal), length2), rod)
 
 
 def line_to_point(e: Array, w: Array, length2: Scalar, sign: int) -> Reached:

@@ -2,7 +2,7 @@
 
 Each leg is closed on its own first, with the platform held, by a damped Gauss-Newton iteration from
 the joints' guesses and then from random starts; a last iteration over all closures at once finds the
-coordinates that depend on the others (parasitic motion). It serves the checks of a description and
+coordinates that depend on the others (parasitic motion). It supports the checks of a description and
 works for every mechanism.
 """
 
