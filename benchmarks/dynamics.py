@@ -54,7 +54,7 @@ CONTAINS = {
     "rates and accelerations given; no kinematics of the loops, no actuator forces, no friction",
     "rnea, call": "the same by pin.rnea from Python, a call for each state, conversion of arrays included",
     "composition": "for forces rnea, Jacobians of the ends of the loops and one dense solve; for "
-    "accelerations crba, nonLinearEffects, Jacobians and bias accelerations of these ends and one dense solve. Joint "
+    "accelerations crba, nonLinearEffects, Jacobians and biases of these ends and one dense solve. Joint "
     "positions, rates and accelerations given; driven from Python, much of it NumPy; no friction",
     "constraintDynamics, call": "accelerations of the tree under its loops, joint positions and rates "
     "given; one factorisation; called from Python, conversion of arrays included; no friction",

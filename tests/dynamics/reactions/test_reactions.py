@@ -98,7 +98,7 @@ class Case:
             "force"
         ]
         parts = run_over(
-            partial(reaction_terms, friction=friction), robot, sample.x, y, v, a, force, external
+            partial(reaction_terms, friction=friction), robot, external, sample.x, y, v, a, force
         )
         solved = transmitted(robot, parts)
         return cls(robot, sample.x, y, v, a, external, force, solved.wrench, solved.unbalanced)
@@ -252,7 +252,7 @@ def test_a_hexapod_at_rest_stands_on_its_base() -> None:
     x, y = (value[None] for value in mechanism_of(robot).reference)
     rest, none = np.zeros((1, 6)), np.zeros((1, len(robot.bodies), 6))
     force = run_uncompiled(functions.inverse, robot, x, y, rest, rest, rest)["force"]
-    found = transmitted(robot, run_over(reaction_terms, robot, x, y, rest, rest, force, none))
+    found = transmitted(robot, run_over(reaction_terms, robot, none, x, y, rest, rest, force))
     up = 0.0
     for j, joint in enumerate(robot.joints):
         if joint.predecessor == 0:

@@ -46,15 +46,10 @@ Kind = Literal["inverse", "forward"]
 
 def residual_derivatives(
     robot: Robot,
-    x: Array,
-    y: Array,
-    v: Array,
-    a: Array,
-    tau: Array,
     z: Array,
     p: Array,
     wrench: Array,
-    *,
+    *point: Array,
     groups: tuple[str, ...] = (),
     friction: bool = True,
     smooth: float | None = None,
@@ -63,9 +58,11 @@ def residual_derivatives(
 ) -> dict[str, Array]:
     """The residual R = F - A^T tau - L with M and A, its derivatives, and those of A z; traced only.
 
-    `wrench` (k, 6) acts from outside on the k `loaded` bodies or tools. With `active` the derivatives of the
+    `point` is x, y, v, a, tau (`OperatingPoint`). `wrench` (k, 6) acts from outside on the k `loaded` bodies
+    or tools, p are the robot's numbers of the `groups`. With `active` the derivatives of the
     actuators' accelerations A a + bias, and the turn of the tangent.
     """
+    x, y, v, a, tau = point
     if groups:
         robot = robot.with_symbols(p, *groups)
     state = state_at(robot, x, y, v)
@@ -93,14 +90,14 @@ def _compiled(robot: Robot, options: tuple[tuple[str, Any], ...]) -> Compiled:
     chosen = dict(options)
     groups = chosen.get("groups", ())
     shapes = {
+        "z": of_twist(robot),
+        "p": (len(robot.parameter_names(*groups)) if groups else 0,),
+        "wrench": (len(chosen.get("loaded", ())), 6),
         "x": of_pose(robot),
         "y": of_unknowns(robot),
         "v": of_twist(robot),
         "a": of_twist(robot),
         "tau": of_actuators(robot),
-        "z": of_twist(robot),
-        "p": (len(robot.parameter_names(*groups)) if groups else 0,),
-        "wrench": (len(chosen.get("loaded", ())), 6),
     }
     # Minimising so long a program takes longer than it saves.
     return compile_function(residual_derivatives, robot, inputs=shapes, options=chosen, minimised=False)
@@ -123,7 +120,7 @@ def differentiate(
     if given:
         wrench = np.stack(np.broadcast_arrays(*(given[body] for body in sorted(given))), axis=-2)
     key = tuple((name, value) for name, value in options.items() if value is not None and value != ())
-    return dict(_compiled(robot, key)(*point, np.zeros(robot.motion.n) if z is None else z, p, wrench))
+    return dict(_compiled(robot, key)(np.zeros(robot.motion.n) if z is None else z, p, wrench, *point))
 
 
 # ---- at the public API

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.kinematics.legs.chain import Chain
+from nacelle.kinematics.legs.chain import LegChain
 from nacelle.kinematics.legs.subproblem import (
     angle_equation,
     ball_aim,
@@ -121,7 +121,7 @@ def motion_of(step: Step) -> Pose:
     return Pose(np.eye(3), pack([0.0, 0.0, step]))
 
 
-def _elbow_pair(chain: Chain, W: EndPoint, roots: Roots) -> list[Step]:
+def _elbow_pair(chain: LegChain, W: EndPoint, roots: Roots) -> list[Step]:
     X0, X1, X2, X3 = chain.X
     step, _, rod = elbow(chain.letters[0], X0, X1.p, W, dot(X3.p, X3.p), roots)
     first, second, margin = two_turns(X2.R, X3.p, product(X1.R.T, rod), roots.sign())
@@ -129,19 +129,19 @@ def _elbow_pair(chain: Chain, W: EndPoint, roots: Roots) -> list[Step]:
     return [step, first, second]
 
 
-def _elbow_ball(chain: Chain, W: EndPoint, roots: Roots) -> list[Step]:
+def _elbow_ball(chain: LegChain, W: EndPoint, roots: Roots) -> list[Step]:
     X0, X1, X2 = chain.X
     step, _, rod = elbow(chain.letters[0], X0, X1.p, W, dot(X2.p, X2.p), roots)
     return [step, ball_aim(X2.p, product(X1.R.T, rod), roots.ball(chain.owners[1]))]
 
 
-def _elbow_turn(chain: Chain, W: EndPoint, roots: Roots) -> list[Step]:
+def _elbow_turn(chain: LegChain, W: EndPoint, roots: Roots) -> list[Step]:
     X0, X1, X2 = chain.X
     step, _, rod = elbow(chain.letters[0], X0, X1.p, W, dot(X2.p, X2.p), roots)
     return [step, turn_onto(X2.p, product(X1.R.T, rod))]
 
 
-def _pair_slide(chain: Chain, W: EndPoint, roots: Roots) -> list[Step]:
+def _pair_slide(chain: LegChain, W: EndPoint, roots: Roots) -> list[Step]:
     X0, X1, X2, X3 = chain.X
     u = W.seen(X0)
     o, z = plus(X2.p, product(X2.R, X3.p)), X2.R[:, 2]
@@ -153,7 +153,7 @@ def _pair_slide(chain: Chain, W: EndPoint, roots: Roots) -> list[Step]:
     return [first, second, length]
 
 
-def _ball_slide(chain: Chain, W: EndPoint, roots: Roots) -> list[Step]:
+def _ball_slide(chain: LegChain, W: EndPoint, roots: Roots) -> list[Step]:
     X0, X1, X2 = chain.X
     u = W.seen(X0)
     o, z = plus(X1.p, product(X1.R, X2.p)), X1.R[:, 2]
@@ -163,7 +163,7 @@ def _ball_slide(chain: Chain, W: EndPoint, roots: Roots) -> list[Step]:
     return [ball_aim(o + length * z, u, roots.ball(chain.owners[0])), length]
 
 
-def _turn_slide(chain: Chain, W: EndPoint, roots: Roots) -> list[Step]:
+def _turn_slide(chain: LegChain, W: EndPoint, roots: Roots) -> list[Step]:
     X0, X1, X2 = chain.X
     flat = np.array([1.0, 1.0, 0.0])
     u, o, z = W.seen(X0) * flat, plus(X1.p, product(X1.R, X2.p)) * flat, X1.R[:, 2] * flat
@@ -173,7 +173,7 @@ def _turn_slide(chain: Chain, W: EndPoint, roots: Roots) -> list[Step]:
     return [turn_onto(o + length * z, u), length]
 
 
-def _pair_turn(chain: Chain, W: EndPoint, roots: Roots) -> list[Step]:
+def _pair_turn(chain: LegChain, W: EndPoint, roots: Roots) -> list[Step]:
     X0, X1, X2, X3 = chain.X
     u, n = W.seen(X0), X1.R[:, 2]
     across = X2.p[2] + X2.R[2, 2] * X3.p[2]

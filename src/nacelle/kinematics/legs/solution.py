@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from nacelle.kinematics.legs.chain import Chain, flatten, nacelle_end, serial_chain
+from nacelle.kinematics.legs.chain import LegChain, flatten, nacelle_end, serial_chain
 from nacelle.kinematics.legs.forms import FORMS
 from nacelle.kinematics.legs.leg_type import leg_type
 from nacelle.kinematics.legs.parallelogram import Parallelogram, arm, arm_offset
@@ -62,7 +62,7 @@ class Solution:
     root_margins: list[Scalar]
 
 
-def rod_chains(robot: Robot, leg: Leg) -> tuple[int, list[Chain]]:
+def rod_chains(robot: Robot, leg: Leg) -> tuple[int, list[LegChain]]:
     """The root joint of a leg with rods side by side, and their chains from the frame behind that joint."""
     kind = leg_type(robot, leg)
     root = kind.trunk[0].joints[0].joint
@@ -216,7 +216,7 @@ def _solve_cross_slide(robot: Robot, leg: Leg, poses: Mapping[int, Pose]) -> Sol
     return Solution(steps, [volume * volume])
 
 
-def _slide_plane(leg: Leg, chain: Chain, poses: Mapping[int, Pose]) -> tuple[Scalar, Scalar]:
+def _slide_plane(leg: Leg, chain: LegChain, poses: Mapping[int, Pose]) -> tuple[Scalar, Scalar]:
     """Slide until the two frames of a C5 joint lie in its plane: n . (W - X_0 (q z) X_1) = 0.
 
     The margin is the square of n . z, zero where the slide runs along the plane.

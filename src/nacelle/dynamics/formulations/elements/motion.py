@@ -46,7 +46,7 @@ from nacelle.dynamics.formulations.elements.rates import (
     turned,
 )
 from nacelle.dynamics.formulations.elements.reading import element_legs
-from nacelle.dynamics.formulations.elements.structure import Axis, ElementLeg, Hold, Part
+from nacelle.dynamics.formulations.elements.structure import ElementLeg, FrameAxis, Hold, Part
 from nacelle.dynamics.state import State
 from nacelle.kinematics.mechanism.mechanism import Mechanism
 from nacelle.kinematics.tree.least_squares import least_squares
@@ -273,7 +273,7 @@ class _Solver:
         # Two spherical joints: the spin is idle, and set to zero.
         return Rate(np.zeros(x_rate.M.shape[1]), pack(0.0), pack(0.0)), []
 
-    def _spin(self, x: Array, x_rate: Rate, axes: tuple[Axis, Axis], other: Rigid) -> Rate:
+    def _spin(self, x: Array, x_rate: Rate, axes: tuple[FrameAxis, FrameAxis], other: Rigid) -> Rate:
         """Spin that keeps a on another body perpendicular to b on the element: n . (w - w_other) = 0."""
         a, b = (direction(self.robot, self.poses, axis) for axis in axes)
         n = cross(a, b)
