@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.dynamics.formulations import reference as functions
+from nacelle.dynamics.formulations import reference
 from nacelle.dynamics.formulations.choice import FORMULATIONS
-from nacelle.kinematics import functions as kinematics
+from nacelle.kinematics import kinematic_model as kinematics
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from support.compare import relative_error
 from support.leg_robots import CASES
@@ -61,27 +61,27 @@ def test_power_forms_and_returns(name: str, monkeypatch: pytest.MonkeyPatch) -> 
     times = np.array([0.2, 0.45, 0.8])
     x, y, v, a = states(robot, times)
     load = np.zeros_like(v)
-    tree = run(functions.inverse, robot, x, y, v, a, load)
+    tree = run(reference.inverse, robot, x, y, v, a, load)
     for formulation in served(robot):
-        found = run(partial(functions.inverse, formulation=formulation), robot, x, y, v, a, load)
+        found = run(partial(reference.inverse, formulation=formulation), robot, x, y, v, a, load)
         assert relative_error(found["generalised"], tree["generalised"]) < 1e-11, formulation
         assert relative_error(found["force"], tree["force"]) < 1e-10, formulation
 
     motion = run_uncompiled(kinematics.joint_motions, robot, x, y, v, a)
-    energy = run(functions.energies, robot, x, y, v)
+    energy = run(reference.energies, robot, x, y, v)
     assert np.all(energy["dissipation"] >= 0.0)
     assert np.all(energy["kinetic"] > 0.0)
     around = stencil(times)
     xs, ys, vs, _ = states(robot, around.ravel())
-    near = run(functions.energies, robot, xs, ys, vs)
+    near = run(reference.energies, robot, xs, ys, vs)
     total = (near["kinetic"] + near["potential"]).reshape(around.shape)
     power = np.sum(tree["force"] * motion["active_rate"], axis=-1)
     # Ninth-order differences of an energy of size E over steps of 1e-2 s keep about eleven digits of E.
     scale = np.max(np.abs(power)) + np.max(np.abs(energy["dissipation"])) + 0.1 * np.max(np.abs(total))
     assert np.max(np.abs(difference(total) - (power - energy["dissipation"]))) < 1e-9 * scale
 
-    back = run(functions.forward, robot, x, y, v, tree["force"], load)
-    M = run(functions.inertia, robot, x, y)["M"]
+    back = run(reference.forward, robot, x, y, v, tree["force"], load)
+    M = run(reference.inertia, robot, x, y)["M"]
     assert relative_error(M, np.swapaxes(M, -1, -2)) < 1e-13
     assert np.all(np.linalg.eigvalsh(M) > 0.0)
     assert relative_error(back["acceleration"], a) < 1e-9
@@ -91,7 +91,7 @@ def test_power_forms_and_returns(name: str, monkeypatch: pytest.MonkeyPatch) -> 
 def test_compiled_and_uncompiled_agree(name: str) -> None:
     robot = library_robot(name)
     x, y, v, a = states(robot, np.linspace(0.1, 0.9, 7))
-    batches = run_uncompiled(functions.inverse, robot, x, y, v, a, np.zeros_like(v))
+    batches = run_uncompiled(reference.inverse, robot, x, y, v, a, np.zeros_like(v))
     native = nacelle.inverse_dynamics(robot, x, v, a)
     assert relative_error(native.force, batches["force"]) < 1e-11
     assert not native.flags.any()
@@ -314,6 +314,6 @@ def test_massive_slides_of_the_c5() -> None:
 def test_single_floats_and_batches_agree() -> None:
     robot = library_robot("3rps")
     x, y, v, a = states(robot, np.array([0.3]))
-    one = functions.inverse(robot, x[0], y[0], v[0], a[0], np.zeros(3))
-    many = run_uncompiled(functions.inverse, robot, x, y, v, a, np.zeros((1, 3)))
+    one = reference.inverse(robot, x[0], y[0], v[0], a[0], np.zeros(3))
+    many = run_uncompiled(reference.inverse, robot, x, y, v, a, np.zeros((1, 3)))
     np.testing.assert_allclose(one["force"], many["force"][0], rtol=1e-12)

@@ -10,9 +10,9 @@ import pytest
 import nacelle
 from nacelle.dynamics.formulations import reference as tree
 from nacelle.dynamics.general import models as general
-from nacelle.kinematics.functions import dense_margins, inverse_jacobian
 from nacelle.kinematics.iteration import weak
 from nacelle.kinematics.jacobian import conditioning, scaled_inverse
+from nacelle.kinematics.kinematic_model import dense_margins, inverse_jacobian
 from nacelle.kinematics.motion import solved
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array, pack

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nacelle.errors import KinematicsError, UnreachableError
-from nacelle.kinematics import functions
+from nacelle.kinematics import kinematic_model
 from nacelle.kinematics.flags import Flag
 from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
@@ -177,8 +177,8 @@ def check_random(name: str, seed: int) -> None:
     assert tuple(forms(robot)) == case.forms
     x = np.concatenate([poses_around(robot, 4, seed), way(robot, seed, 17)])
     y = solve_uncompiled(robot, x)
-    found = run_uncompiled(functions.joint_positions, robot, x, y)
-    bodies = run_uncompiled(functions.body_poses, robot, x, y)
+    found = run_uncompiled(kinematic_model.joint_positions, robot, x, y)
+    bodies = run_uncompiled(kinematic_model.body_poses, robot, x, y)
     assert np.all(found["margins"] > 0.0)
     check_closed(robot, x[:6], bodies["R"][:6], bodies["p"][:6], found["q"][:6])
     assert change(robot, mechanism_of(robot).assembly.q, found["q"][4]) < 1e-9
@@ -215,7 +215,7 @@ def test_compiled_random_robot() -> None:
     x = poses_around(robot, 9, seed=3)
     found = inverse_kinematics(robot, x)
     assert np.all(found.ok)
-    expected = run_uncompiled(functions.joint_positions, robot, x, solve_uncompiled(robot, x))
+    expected = run_uncompiled(kinematic_model.joint_positions, robot, x, solve_uncompiled(robot, x))
     assert change(robot, expected["q"], found.q) < 1e-12
     assert_same(found.actuators, expected["active"], 1e-12)
     check_closed(robot, found.x, *found.bodies, found.q)

@@ -12,9 +12,9 @@ from nacelle.dynamics.jacobian import jacobian
 from nacelle.dynamics.measured.inputs import flat_axes
 from nacelle.dynamics.models import Model
 from nacelle.kinematics.bars.reading import LegForm, read_legs
-from nacelle.kinematics.functions import inverse_jacobian
 from nacelle.kinematics.inverse import inverse_kinematics, leg_condition
 from nacelle.kinematics.jacobian import NEAR, conditioning, scaled_inverse, twist_units
+from nacelle.kinematics.kinematic_model import inverse_jacobian
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.motion import joint_motion, solved
 from nacelle.kinematics.native import native

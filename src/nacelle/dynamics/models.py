@@ -17,7 +17,7 @@ from nacelle.dynamics.measured import inputs as measured
 from nacelle.dynamics.measured.choose import chosen
 from nacelle.dynamics.settings import Settings
 from nacelle.errors import KinematicsError, did_you_mean
-from nacelle.kinematics import functions as kinematics
+from nacelle.kinematics import kinematic_model as kinematics
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.linear_parameters import linear_parameters
 from nacelle.model.reduced import layout_of

@@ -14,9 +14,9 @@ import numpy as np
 from nacelle.dynamics.formulations import reference as tree
 from nacelle.dynamics.general import models as general
 from nacelle.dynamics.general import regressor as general_regressor
-from nacelle.kinematics.functions import inverse_jacobian
 from nacelle.kinematics.general.plan import is_supported
 from nacelle.kinematics.iteration.samples import samples_of
+from nacelle.kinematics.kinematic_model import inverse_jacobian
 from nacelle.kinematics.shapes import of_actuators, of_pose, of_twist, of_unknowns
 from nacelle.model.robot import Robot
 from nacelle.spatial.physics import physics, sampled

@@ -23,9 +23,9 @@ from nacelle.dynamics.settings import Settings
 from nacelle.emit.names import identifier
 from nacelle.emit.schedule import last_uses, schedule
 from nacelle.errors import ExportError, KinematicsError, did_you_mean
-from nacelle.kinematics.functions import branch_signs
 from nacelle.kinematics.iteration.branch import branch_of
 from nacelle.kinematics.iteration.newton_steps import closing_step
+from nacelle.kinematics.kinematic_model import branch_signs
 from nacelle.kinematics.margins import margin_names
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.numbers.parameters import GROUPS

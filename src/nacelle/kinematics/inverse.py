@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nacelle.errors import SingularError, UnreachableError
-from nacelle.kinematics import functions
+from nacelle.kinematics import kinematic_model
 from nacelle.kinematics.flags import Flag, failed
 from nacelle.kinematics.iteration.unknowns import start_of, unknowns
 from nacelle.kinematics.iteration.weak import strengthened
@@ -87,7 +87,7 @@ class InverseKinematics:
     @cached_property
     def bodies(self) -> BodyPoses:
         """Poses of all bodies."""
-        poses = native(functions.body_poses, self.robot)(self.x, self.y)
+        poses = native(kinematic_model.body_poses, self.robot)(self.x, self.y)
         return BodyPoses(poses["R"], poses["p"])
 
     def joint(self, name: str) -> Array:
@@ -126,7 +126,7 @@ def inverse_kinematics(
         UnreachableError: if a single pose is out of reach; in a batch it is flagged, and its numbers are NaN.
         SingularError: if a single pose is a serial singularity; likewise.
     """
-    one = None if follow else one_state(functions.joint_positions, robot)(x, guess)
+    one = None if follow else one_state(kinematic_model.joint_positions, robot)(x, guess)
     if one is not None:
         q, active, margins = (one.results[name] for name in ("q", "active", "margins"))
         result = InverseKinematics(robot, one.x, one.y, q, active, margins, one.flags)
@@ -136,7 +136,7 @@ def inverse_kinematics(
     poses, valid = checked_poses(robot, x)
     y, branch = unknowns(mechanism_of(robot), poses, start_of(robot, guess), follow=follow)
     flags = np.where(valid, branch, int(Flag.INVALID))
-    outputs = native(functions.joint_positions, robot)(poses, y)
+    outputs = native(kinematic_model.joint_positions, robot)(poses, y)
     outputs = strengthened(robot, outputs, (poses, y), flags)
     q, active, margins = outputs["q"], outputs["active"], outputs["margins"]
     flags |= margin_flags(margins, flags)

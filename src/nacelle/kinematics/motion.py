@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nacelle.errors import KinematicsError
-from nacelle.kinematics import functions
+from nacelle.kinematics import kinematic_model
 from nacelle.kinematics.flags import Flag, failed
 from nacelle.kinematics.inverse import failure, margin_flags
 from nacelle.kinematics.iteration.unknowns import start_of, unknowns
@@ -176,14 +176,14 @@ def body_motion(robot: Robot, x: Any, v: Any = None, a: Any = None) -> BodyMotio
         UnreachableError: if a single pose is out of reach; in a batch it is flagged.
     """
     v, a = checked_rates(robot, "the twist v", v), checked_rates(robot, "the acceleration a", a)
-    state = evaluated(functions.body_motions, robot, x, v, a)
+    state = evaluated(kinematic_model.body_motions, robot, x, v, a)
     return BodyMotion(state.results["twist"], state.results["acceleration"], state.flags)
 
 
 def joint_motion(robot: Robot, x: Any, v: Any = None, a: Any = None) -> JointMotion:
     """Coordinates, rates and accelerations of all joints of the tree; arguments as in `body_motion`."""
     v, a = checked_rates(robot, "the twist v", v), checked_rates(robot, "the acceleration a", a)
-    state = evaluated(functions.joint_motions, robot, x, v, a)
+    state = evaluated(kinematic_model.joint_motions, robot, x, v, a)
     outputs = state.results
     active = (outputs["active"], outputs["active_rate"], outputs["active_acceleration"])
     return JointMotion(outputs["q"], outputs["rate"], outputs["acceleration"], active, state.flags)

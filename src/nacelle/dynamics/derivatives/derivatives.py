@@ -33,7 +33,7 @@ from nacelle.dynamics.state import state_at
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.actuation import actuator_biases, actuator_rows
 from nacelle.kinematics.flags import failed
-from nacelle.kinematics.functions import inverse_jacobian
+from nacelle.kinematics.kinematic_model import inverse_jacobian
 from nacelle.kinematics.native import native
 from nacelle.kinematics.shapes import of_actuators, of_pose, of_twist, of_unknowns
 from nacelle.model.numbers.parameters import GROUPS

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from nacelle.errors import KinematicsError, UnreachableError
-from nacelle.kinematics import functions
+from nacelle.kinematics import kinematic_model
 from nacelle.kinematics.flags import Flag
 from nacelle.kinematics.forward.actuator_path import actuator_units, unwound
 from nacelle.kinematics.forward.assemblies import assemblies_of
@@ -145,7 +145,7 @@ def forward_kinematics(
 
 def _same_modes(mechanism: Mechanism, x: Array, q: Array) -> Array:
     """Whether legs in closed form are on the side of their singularities that the reference is on (N,)."""
-    outputs = native(functions.actuator_positions, mechanism.robot)(x, np.zeros((len(x), 0)))
+    outputs = native(kinematic_model.actuator_positions, mechanism.robot)(x, np.zeros((len(x), 0)))
     off = outputs["q"] - unwound(mechanism.robot, q, outputs["q"])
     with np.errstate(invalid="ignore"):
         # At its singularity a leg's coordinate is known to the root of rounding.

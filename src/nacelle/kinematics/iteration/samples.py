@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from nacelle.compile import make_program
-from nacelle.kinematics import functions
+from nacelle.kinematics import kinematic_model
 from nacelle.kinematics.iteration.branch import is_on_branch, unknown_units
 from nacelle.kinematics.iteration.unknowns import pose_units
 from nacelle.kinematics.mechanism.assembly import advance, held_rates, rate_scale
@@ -262,7 +262,7 @@ class _Drawer:
 
 @physics(x=of_pose, y=of_unknowns, v=of_twist, a=of_twist)
 def _actuator_motion(robot: Robot, x: Array, y: Array, v: Array, a: Array) -> dict[str, Array]:
-    motion = functions.joint_motions(robot, x, y, v, a)
+    motion = kinematic_model.joint_motions(robot, x, y, v, a)
     return {key: motion[key] for key in ("active", "active_rate", "active_acceleration")}
 
 

@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from nacelle.kinematics.flags import Flag
-from nacelle.kinematics.functions import dense_margins
 from nacelle.kinematics.general.margins import TRUSTED
+from nacelle.kinematics.kinematic_model import dense_margins
 from nacelle.kinematics.margins import NEAR_MARGIN
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.native import native

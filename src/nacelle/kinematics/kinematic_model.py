@@ -1,4 +1,4 @@
-"""Kinematics as physics functions: what is traced, minimised and run.
+"""The kinematic model as physics functions: positions, margins, Jacobians and motions at a pose.
 
 All of them take the reduced pose x and the unknowns y of the iteration (empty for robots in closed form), and
 begin with the configuration there. Names of outputs: q coordinates of tree joints, active those of actuators,
