@@ -71,7 +71,7 @@ def forms(robot: Robot) -> list[str | None]:
 
 
 def check_closed(robot: Robot, x: Array, R: Array, p: Array, q: Array) -> None:
-    """Loops of floats, straight from the tree; the platform stands at x; nothing is flipped."""
+    """Loops of floats, straight from the tree; the platform is at x; nothing is flipped."""
     mechanism = mechanism_of(robot)
     for k in range(len(x)):
         platform = Pose(R[k, 1], p[k, 1])

@@ -66,7 +66,7 @@ def test_coordinates_of_every_kind(kind: str) -> None:
     "name", ["6 UPS", "6 P-C5", "6 UPS cut at the slide", "6 RUS cut at the arm", "3 URU", "planar RRR"]
 )
 def test_closures_of_random_robots(name: str) -> None:
-    """In the reference pose every closure stands at the coordinates with which it was made."""
+    """In the reference pose every closure is at the coordinates with which it was made."""
     robot = CASES[name](2).robot
     from nacelle.kinematics.mechanism.mechanism import mechanism_of
 

@@ -75,7 +75,7 @@ def latex_faults(text: str) -> list[str]:
         for row in re.findall(r"^(.*) \\\\$", body, re.MULTILINE):
             if len(re.findall(r"(?<!\\)&", row)) != len(columns) - 1:
                 faults.append(f"row {row}")
-    # Outside of formulas _ and ^ stand only escaped.
+    # Outside of formulas _ and ^ occur only escaped.
     outside = re.sub(r"\\begin\{align\*\}.*?\\end\{align\*\}|\$[^$]*\$", "", bare, flags=re.DOTALL)
     faults += ["a script outside of a formula"] if re.search(r"[_^]", outside) else []
     if not text.isascii():

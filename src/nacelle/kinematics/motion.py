@@ -52,7 +52,7 @@ class JointMotion:
 
     Attributes:
         q: coordinates (..., nq).
-        rate: rates (..., nv); of balls the angular velocity in the successor's frame.
+        rate: rates (..., nv); of spherical joints the angular velocity in the successor's frame.
         acceleration: derivatives of the rates.
         actuators: coordinates, rates and accelerations of the actuators (..., actuators).
         flags: for every sample what was found (`Flag`).

@@ -36,7 +36,7 @@ def parameters_from_com(mass: float, com: Array, about_com: Array) -> Array:
 
 
 def inertia_about_com(parameters: Array) -> Array:
-    """Give I_c (3, 3) about the centre of mass; for a massless body the matrix as it stands."""
+    """Give I_c (3, 3) about the centre of mass; for a massless body the matrix as it is."""
     mass = parameters[0]
     if mass == 0.0:
         return inertia_matrix(parameters)

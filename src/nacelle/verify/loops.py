@@ -24,12 +24,12 @@ from nacelle.verify.engine import Snapshot
 
 @dataclass(frozen=True, eq=False)
 class AxisMotion:
-    """One axis of a joint, or its ball, in the tree or in a closure.
+    """One axis of a joint, or the three of a spherical one, in the tree or in a closure.
 
     Attributes:
-        rows: its rate over the rates of the tree: (1, rates), for a ball (3, rates).
+        rows: its rate over the rates of the tree: (1, rates), for a spherical joint (3, rates).
         bias: derivative of the rate where the rates of the tree are constant.
-        coordinate: rad or m; NaN for a ball.
+        coordinate: rad or m; NaN for a spherical joint.
     """
 
     rows: Array
@@ -63,7 +63,7 @@ def loop(robot: Robot, joint: Joint, now: Snapshot, u: Array) -> Loop:
     """A closure from an engine's snapshot at rates u of the tree."""
     one, two = joint.predecessor, joint.successor
     first, second = now.frame(one, joint.frame_predecessor), now.frame(two, joint.frame_successor)
-    # The centre is fixed to the body beside the ball or the turn: to the plane's other side.
+    # The centre is fixed to the body beside the spherical joint or the turn: to the plane's other side.
     carrier = one if joint.kind is JointKind.SPHERICAL_PLANAR else two
     centre = first.p if carrier == one else second.p
     centre_rate = now.twist[carrier][:3] + np.cross(now.twist[carrier][3:], centre - now.p[carrier])

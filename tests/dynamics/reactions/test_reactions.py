@@ -266,7 +266,7 @@ def test_a_hexapod_at_rest_stands_on_its_base() -> None:
 
 
 def five_bar() -> nacelle.Robot:
-    """A five-bar that stands upright in gravity, without friction, its distal links massless."""
+    """A five-bar that is upright in gravity, without friction, its distal links massless."""
     robot = plain_robot("fivebar")
     ten = [np.zeros(10) for _ in robot.bodies]
     ten[1][0] = 2.0

@@ -135,7 +135,7 @@ def test_stretch(o: np.ndarray, seed: int, length: float) -> None:
     z /= np.linalg.norm(z)
     d = o + length * z
     square = float(d @ d)
-    # The two lengths meet where d stands square on the slide.
+    # The two lengths meet where d is perpendicular to the slide.
     if square < 1e-2 or abs(d @ z) < 1e-2:
         return
     values = {sign: stretch(o, z, square, sign) for sign in (1, -1)}

@@ -145,7 +145,7 @@ def inverse_dynamics_from_encoders(robot: Robot, *arrays: Array, **options: Any)
     balance = PlatformBalance(robot, *_counted(options))
     forms, R, axes = balance.forms, mechanism.assembly.platform.R, robot.motion.twist_axes
     arms = [_arm(form, q[form.drive.number]) for form in forms]
-    # Where the platform's origin would stand for rods of no length.
+    # Where the platform's origin would be for rods of no length.
     centres = [clean(form.A - product(R, form.B)) + A for form, A in zip(forms, arms, strict=True)]
     r = _rods_from(mechanism, forms, centres, axes)
     reach = [cross(f.axis, A) if f.drive.turns else f.axis for f, A in zip(forms, arms, strict=True)]

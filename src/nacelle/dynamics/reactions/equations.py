@@ -113,7 +113,7 @@ def idle_spins(robot: Robot) -> list[Spin]:
 def axis_efforts(state: State, u_dot: Array, tau: Array, settings: Settings) -> dict[tuple[int, int], Array]:
     """Efforts that act on the successor along axes of joints, by joint and axis: what drives less what holds.
 
-    Actuator less friction, spring and rotor; of a ball three numbers, along the axes of its rates.
+    Actuator less friction, spring and rotor; of a spherical joint three numbers, along the axes of its rates.
     """
     efforts = {(actuator.joint, 0): tau[k : k + 1] for k, actuator in enumerate(state.robot.actuators)}
     for effort in joint_efforts(state, u_dot, settings):

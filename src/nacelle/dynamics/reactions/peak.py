@@ -17,7 +17,7 @@ from nacelle.spatial.scalar import Array
 
 PARTS = ("fx", "fy", "fz", "nx", "ny", "nz")
 
-# The axis of a joint's frame on the predecessor that its bearing has; balls and points have none.
+# The axis of a joint's frame on the predecessor that its bearing has; spherical joints and points have none.
 _BEARING: dict[JointKind, int] = {
     JointKind.REVOLUTE: 2,
     JointKind.PRISMATIC: 2,
@@ -34,7 +34,7 @@ class Peak:
 
     Radial and axial, tilting and torque refer to the axis of the joint's bearing: z of its frame, x (the
     first hinge) of a universal joint, the normal of a joint that slides on a plane of its predecessor. They
-    are NaN where there is no such axis: in balls, in points, and where the plane is on the successor.
+    are NaN where there is no such axis: in spherical joints, in points, where the plane is on the successor.
 
     Attributes:
         name: of the joint.

@@ -112,7 +112,7 @@ def _side_by_side(robot: Robot, mechanism: Mechanism, index: int, actuator: int)
             flatten(source, [root, j], source.joints[c], identity()) for source in (robot, robot.numeric)
         )
         if numbers.letters[1:] != "S":
-            raise UnreadError(f"the rods of leg {leg.name!r} do not stand on balls")
+            raise UnreadError(f"the rods of leg {leg.name!r} are not on spherical joints")
         found.append(_rod(_Serial(robot, mechanism, index, actuator, FORMS["elbow-ball"], (chain, numbers))))
     one, *others = found
     if any(other.body != one.body for other in others) or turns_with(mechanism, one.body):
@@ -295,7 +295,7 @@ def _strut(leg: _Serial) -> LegForm:
 
 
 def _end_at_zero(chain: LegChain, free_joint: str) -> Array:
-    """Where B of a strut stands behind A at q = 0, in the frame behind the joint at A."""
+    """Where B of a strut is behind A at q = 0, in the frame behind the joint at A."""
     o = plus(chain.X[-2].p, product(chain.X[-2].R, chain.X[-1].p))
     return np.asarray(o * np.array([1.0, 1.0, 0.0])) if free_joint == "R" else o
 

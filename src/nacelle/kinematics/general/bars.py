@@ -1,6 +1,6 @@
 """Bars: legs between two points, which the form knows by the line between them.
 
-A *rod* of constant length hangs at A on a driven arm or slider, a *strut* stands at A on the base and changes
+A *rod* of constant length hangs at A on a driven arm or slider, a *strut* joins the base at A and changes
 its length; both end on the nacelle at B and turn about A in a universal joint, a revolute joint across the
 plane of a planar robot, or, struts, in a spherical joint. With d = B - A and v = v_B - v_A the leg has one
 row,

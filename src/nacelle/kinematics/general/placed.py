@@ -238,7 +238,7 @@ def _has_pole(mechanism: Mechanism) -> bool:
 
 
 def _feet(parts: Parts, bars: dict[int, Bar]) -> list[Array] | None:
-    """Points of the base that all legs stand on as struts, if they lie in a plane across their direction.
+    """Points of the base that all legs join as struts, if they lie in a plane across their direction.
 
     Moments about one of them make three rows of the nacelle's balance constant.
     """

@@ -2,7 +2,7 @@
 
 The closures that are solved by iteration say K dy = -residual, dy the unknown joints of legs and the
 dependent coordinates of the nacelle. Along a path without singularities det K keeps its sign. K is sparse:
-rows and columns can be arranged so that square blocks stand on the diagonal and nothing below them (the
+rows and columns can be arranged so that square blocks are on the diagonal and nothing below them (the
 decomposition of Dulmage and Mendelsohn), a block for each loop that is solved once those before it are, and
 
     det K = product of the blocks' determinants up to a sign

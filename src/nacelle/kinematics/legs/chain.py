@@ -44,7 +44,7 @@ class Carried(NamedTuple):
 
 @dataclass
 class LegChain:
-    """A leg, or a part of one, as turns, slides and balls with constant frames between them.
+    """A leg, or a part of one, as turns, slides and spherical joints with constant frames between them.
 
     Attributes:
         letters: "R", "P" or "S" for each.

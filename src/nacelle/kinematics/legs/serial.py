@@ -1,4 +1,4 @@
-"""Serial legs in closed form: a chain of turns, slides and balls whose end is put on a point W.
+"""Serial legs in closed form: a chain of turns, slides and spherical joints whose end is put on a point W.
 
     W = X_0 M_1(q_1) X_1 ... M_k(q_k) X_k
 
@@ -36,7 +36,7 @@ from nacelle.spatial.short_rotation import rotation_cost, shortest
 
 
 class Roots:
-    """Signs that are left, margins that were met, and the references of balls.
+    """Signs that are left, margins that were met, and the references of spherical joints.
 
     Beside the margins of roots, which are squared sines, the squares of lever arms count, over that of the
     leg's or, beside slides, of the robot's size: an axis through the leg's end does not move it.
@@ -53,7 +53,7 @@ class Roots:
         return next(self._signs)
 
     def ball(self, joint: int) -> Array:
-        """The reference orientation of a ball joint, quat_xyzw."""
+        """The reference orientation of a spherical joint, quat_xyzw."""
         return np.array(self._balls[joint])
 
     def take(self, found: tuple[Scalar, Scalar]) -> Scalar:

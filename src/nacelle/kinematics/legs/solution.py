@@ -30,7 +30,7 @@ from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array, Scalar, cross, divide, dot, norm, plus, product
 from nacelle.spatial.solve import solve
 
-# References of balls are rounded to multiples of its inverse.
+# References of spherical joints are rounded to multiples of its inverse.
 _QUATERNION_GRID = 2.0**32
 
 
@@ -124,7 +124,7 @@ def recipes(robot: Robot, leg: Leg, q: Array) -> Iterator[Recipe]:
     Args:
         robot: the robot, of floats.
         leg: the leg.
-        q: coordinates of the tree, from which the reference orientations of balls are taken.
+        q: coordinates of the tree, from which the reference orientations of spherical joints are taken.
     """
     form = leg_type(robot, leg).form
     if not form:

@@ -82,7 +82,7 @@ def read_waypoints(source: str | Path, motion: Motion | str | list[str]) -> Wayp
     """Read waypoints from a CSV file, or from its text if that has more than one line.
 
     The header names the columns: t (optional) and the entries of the reduced pose, each with a unit in
-    brackets if it is not SI, such as "x [mm]" or "rz [deg]". In the place of qx, qy, qz, qw there may stand
+    brackets if it is not SI, such as "x [mm]" or "rz [deg]". In the place of qx, qy, qz, qw there may be
     rx, ry, rz (a rotation vector) or roll, pitch, yaw (about fixed axes: R = Rz Ry Rx). Columns of rates as
     `Trajectory.to_csv` writes them are read over.
 

@@ -155,7 +155,7 @@ class _Reader:
         else:
             far, shaft = motor.joints[0].far, self.stem[motor.after]
             if not on_axis(far.R.T @ (first.centre - far.p), self.robot.size):
-                raise self.fail("has a shaft whose joint does not stand on the motor's axis")
+                raise self.fail("has a shaft whose joint is not on the motor's axis")
             spindle = Element(self.robot.bodies[shaft].name, "Sp", shaft, ("theta",))
             form, driver, elements = "shaft", motor.joints[0].joint, [spindle, strut]
         return ElementLeg(self.leg, form, driver, (rod,), slider, moving, flip, elements=tuple(elements))
