@@ -129,7 +129,7 @@ class Pinocchio:
         return np.linalg.solve(K, right)[:nv]
 
     def constrained(self):
-        """A call of `constraintDynamics` at state k; None where it does not serve the robot."""
+        """A call of `constraintDynamics` at state k; None where it does not support the robot."""
         if self.engine.anchors is None:
             return None
         model = self.engine.with_rotors

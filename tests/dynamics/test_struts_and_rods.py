@@ -212,7 +212,7 @@ def test_one_leg_of_another_kind(name: str, body: int, count: int) -> None:
 def test_rods_of_any_inertia_are_bars_in_the_mass_matrix_alone() -> None:
     robot = with_random_inertias(library_robot("hexa"), 3)
     assert find_bars(mechanism_of(robot)) == (0, 1, 2, 3, 4, 5)
-    assert find_bars(mechanism_of(robot), uneven=False) == ()
+    assert find_bars(mechanism_of(robot), asymmetric=False) == ()
     check(robot, 3)
 
 

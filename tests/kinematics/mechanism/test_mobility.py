@@ -416,8 +416,8 @@ def test_universal_elbows_take_the_spin_away() -> None:
     found = check(mechanisms.rod_pairs(spinning="universal")).require().mobility
     assert found is not None
     assert (found.counted, found.true, found.platform, found.idle_count) == (3, 3, 3, 0)
-    # Without the spin an uneven inertia is no fault.
-    assert check(mechanisms.rod_pairs(spinning="universal", uneven=True)).errors == ()
+    # Without the spin an asymmetric inertia is no fault.
+    assert check(mechanisms.rod_pairs(spinning="universal", asymmetric=True)).errors == ()
 
 
 def test_spinning_axis_is_that_of_the_rod() -> None:
@@ -561,23 +561,23 @@ def test_wrong_motion_names_the_right_one() -> None:
     assert any("[z]" in line for line in reported)
 
 
-def test_uneven_rods_that_spin_are_an_error() -> None:
-    reported = messages(mechanisms.rod_pairs(uneven=True))
+def test_asymmetric_rods_that_spin_are_an_error() -> None:
+    reported = messages(mechanisms.rod_pairs(asymmetric=True))
     assert len(reported) == 6
     assert all("spins idly" in line and "universal" in line for line in reported)
 
 
 def test_struts_on_balls_spin_as_a_whole() -> None:
-    """Tube and rod of a strut between two balls spin together; uneven inertia is refused."""
+    """Tube and rod of a strut between two balls spin together; asymmetric inertia is refused."""
     found = check(mechanisms.gough_stewart())
     assert found.errors == ()
     assert found.mobility is not None
     assert found.mobility.idle_count == 6
     assert all("spin together about their axis" in words for words in found.mobility.idle)
-    uneven = mechanisms.gough_stewart()
-    rods = [body for leg in uneven["legs"] for body in leg["bodies"].values()]
+    asymmetric = mechanisms.gough_stewart()
+    rods = [body for leg in asymmetric["legs"] for body in leg["bodies"].values()]
     rods[1]["com"] = [0.05, 0.0, -0.2]
-    assert any("spins idly" in problem.message for problem in check(uneven).errors)
+    assert any("spins idly" in problem.message for problem in check(asymmetric).errors)
 
 
 def test_singular_reference_is_told() -> None:

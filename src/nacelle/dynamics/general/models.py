@@ -166,10 +166,15 @@ def _from_pole(legs: Legs, v: Array, a: Array) -> Array:
 
 
 def _settled(
-    robot: Robot, *, uneven: bool = True, turned: bool | None = None, friction: bool = True, **options: Any
+    robot: Robot,
+    *,
+    asymmetric: bool = True,
+    turned: bool | None = None,
+    friction: bool = True,
+    **options: Any,
 ) -> tuple[Way, Counted]:
     """How the form is written, and what counts; bars are `turned` where that is shorter."""
-    way = Way(True, is_turned(robot, friction=friction) if turned is None else turned, uneven)
+    way = Way(True, is_turned(robot, friction=friction) if turned is None else turned, asymmetric)
     return way, Counted(friction, **options)
 
 
@@ -178,7 +183,7 @@ def inverse(
     robot: Robot, x: Array, y: Array, v: Array, a: Array, load: Array, **options: Any
 ) -> dict[str, Array]:
     """Actuator forces (N, N m), smallest pivot and margins; options as in `_settled`."""
-    way, counted = _settled(robot, uneven=False, **options)
+    way, counted = _settled(robot, asymmetric=False, **options)
     legs = legs_at(robot, x, y, pole=is_direct(plan_of(robot, way)), way=way)
     moving = _moving(legs, v, a, friction=counted.friction)
     into = required(legs, moving, counted)

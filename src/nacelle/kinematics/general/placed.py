@@ -79,12 +79,12 @@ class Way(NamedTuple):
         direct: whether legs that are bars are known by their line; then the rates of their passive joints
             are not found.
         turned: whether bars are written in axes of their own.
-        uneven: whether rods on universal joints with any inertia are bars, too.
+        asymmetric: whether rods on universal joints with any inertia are bars, too.
     """
 
     direct: bool = False
     turned: bool = False
-    uneven: bool = True
+    asymmetric: bool = True
 
 
 WHOLE = Way()

@@ -26,7 +26,7 @@ from nacelle.dynamics.friction import ball_friction
 from nacelle.dynamics.general.bars.demand import friction_along
 from nacelle.dynamics.general.required import Counted
 from nacelle.kinematics.bars.form import LegForm
-from nacelle.kinematics.general.bars import hinge_side, is_uneven
+from nacelle.kinematics.general.bars import hinge_side, is_asymmetric
 from nacelle.kinematics.general.vectors import ZERO, is_zero
 from nacelle.kinematics.legs.axes import TOLERANCE
 from nacelle.kinematics.mechanism.mechanism import Mechanism
@@ -134,7 +134,7 @@ def residual(form: LegForm, r: Array, c: Array) -> Residual | None:
         # The first moment across the line is -h_2 axis x r / L.
         return Residual(s, 0.0, F=(p[2] / L) * dot(r, c))
     spin = _spin(form, r)
-    if not is_uneven(form):
+    if not is_asymmetric(form):
         whole = is_zero(spin.p1) and is_zero(spin.D)
         return None if whole else Residual(spin.b, (spin.p1 * spin.sigma - spin.D) * spin.sigma)
     reciprocal = divide(1.0, sqrt(spin.rho2))
@@ -171,7 +171,7 @@ def _crossed(form: LegForm, at: Moved, w_end: Array, counted: Counted) -> Turned
     M = M + friction_along(passive.still, rate, h, counted)
     T: Scalar = 0.0
     force: Array = ZERO
-    if is_uneven(form):
+    if is_asymmetric(form):
         moments, force = _general(form, at, (y, b, rho2, sigma), (along, rate))
         M, T = M + moments[0], moments[1]
     elif not (is_zero(p1) and is_zero(D)):
