@@ -114,12 +114,12 @@ def _fit(ends_bytes: bytes, moment_bytes: bytes, size: float) -> Masses | None:
     for basis in (columns, np.concatenate([columns, isotropic], axis=1)):
         found = _without_rounding(np.linalg.lstsq(basis, target, rcond=1e-10)[0])
         if np.max(np.abs(basis @ found - target)) < 1e-12 and np.max(np.abs(found)) < _LARGEST:
-            rest = found[len(ends) :]
+            isotropic_part = found[len(ends) :]
             return Masses(
                 found[: len(ends)] * total,
                 0.0,
                 np.zeros(3),
-                float(rest[0]) * total * size**2 if len(rest) else 0.0,
+                float(isotropic_part[0]) * total * size**2 if len(isotropic_part) else 0.0,
             )
     return _with_point(columns, isotropic, target, total, size)
 

@@ -72,10 +72,10 @@ def sample_states(mechanism: Mechanism, count: int, seed: int = 7) -> list[tuple
         if np.max(np.abs(state.residual / row_scale(robot)), initial=0.0) > 1e-12:
             reach *= 0.8
             continue
-        x, rest = mechanism.chart.coordinates(pose)
+        x, dependent = mechanism.chart.coordinates(pose)
         for name in robot.motion.joint_names:
             x[mechanism.layout.x_index(name)] = q[robot.q_slices[robot.joint(name)]][0]
-        y = mechanism.unknowns(rest, q)
+        y = mechanism.unknowns(dependent, q)
         if is_on_branch(mechanism, x, y):
             found.append((x, y))
         else:

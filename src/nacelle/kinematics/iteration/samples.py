@@ -187,10 +187,10 @@ class _Drawer:
                 if closed is None:
                     return None
                 pose, q = closed[:2]
-            x, rest = mechanism.chart.coordinates(pose)
+            x, dependent = mechanism.chart.coordinates(pose)
             for name in robot.motion.joint_names:
                 x[mechanism.layout.x_index(name)] = q[robot.q_slices[robot.joint(name)]][0]
-            y = mechanism.unknowns(rest, q)
+            y = mechanism.unknowns(dependent, q)
             return (x, y) if is_on_branch(mechanism, x, y) else None
 
     def _precise_pose(self, x: Array) -> Numbers:
