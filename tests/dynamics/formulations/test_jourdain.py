@@ -87,7 +87,8 @@ def test_friction_of_every_joint_takes_its_power(name: str) -> None:
                 joint if j == k else dataclasses.replace(joint, friction=((),) * len(joint.primitives))
                 for j, joint in enumerate(robot.joints)
             )
-            alone = dataclasses.replace(state, robot=dataclasses.replace(robot, joints=joints))
+            now = dataclasses.replace(state.now, robot=dataclasses.replace(robot, joints=joints))
+            alone = dataclasses.replace(state, now=now)
             each.append(float((jourdain.generalised_force(alone, a, Settings()) - without) @ v))
         assert min(each) >= -1e-9 * total
         if robot.nacelle.kind != "point":
@@ -109,7 +110,8 @@ def test_friction_is_linear_in_its_coefficients() -> None:
         )
         for joint in robot.joints
     )
-    twice = dataclasses.replace(state, robot=dataclasses.replace(robot, joints=doubled))
+    now = dataclasses.replace(state.now, robot=dataclasses.replace(robot, joints=doubled))
+    twice = dataclasses.replace(state, now=now)
     without = jourdain.generalised_force(state, a, Settings(friction=False))
     once = jourdain.generalised_force(state, a, Settings()) - without
     assert_same(jourdain.generalised_force(twice, a, Settings()) - without, 2.0 * once, 1e-11)
