@@ -75,7 +75,7 @@ def overview(rows):
 
 
 def chosen(options):
-    """The rows that are asked for."""
+    """The rows that are requested."""
     numbers = {"library": (False,), "changed": (True,), "all": (False, True)}[options.numbers]
     rows = [row for row in ROWS if row.changed in numbers and row.name in options.functions]
     return [row for row in rows if not options.robots or row.robot in options.robots]

@@ -39,7 +39,7 @@ class Pinocchio:
         self.ends = [self._ends(k, joint) for k, joint in enumerate(robot.closures) if not joint.at_point]
         self.data = self.model.createData()
         self.rows = slice(None)
-        J, _ = self._loops(0, drift=False)
+        J, _ = self._loops(0, bias=False)
         _, R, order = qr(J.T, pivoting=True, mode="economic")
         size = np.abs(np.diag(R))
         self.rows = np.sort(order[: int(np.sum(size > 1e-9 * size[0]))])
@@ -64,10 +64,10 @@ class Pinocchio:
             frames.append(self.model.addFrame(made))
         return frames
 
-    def _loops(self, k, drift=True):
+    def _loops(self, k, bias=True):
         """Jacobian of the gaps of the loops, and their accelerations where the tree's are zero."""
         model, data = self.model, self.data
-        if drift:
+        if bias:
             pin.forwardKinematics(model, data, self.q[k], self.v[k], np.zeros(model.nv))
         pin.computeJointJacobians(model, data, self.q[k])
         pin.updateFramePlacements(model, data)
@@ -78,7 +78,7 @@ class Pinocchio:
                 for one, two in self.ends
             ]
         )
-        if not drift:
+        if not bias:
             return J[self.rows], None
         gaps = [
             pin.getFrameClassicalAcceleration(model, data, two, _WORLD).linear
@@ -103,7 +103,7 @@ class Pinocchio:
     def inverse(self, k):
         """Actuator forces: `rnea` of the tree = what actuators and loops give, for both at once."""
         tree = self.rnea(k) + self.armature * self.a[k]
-        J, _ = self._loops(k, drift=False)
+        J, _ = self._loops(k, bias=False)
         K = np.zeros((self.model.nv, self.unknowns))
         n = len(self.drives)
         K[self.drives, np.arange(n)] = 1.0
@@ -116,20 +116,20 @@ class Pinocchio:
     # ---- forward
 
     def forward(self, k):
-        """Accelerations of the tree: M a - J^T f = tau - h, J a = -drift, by one dense solve."""
+        """Accelerations of the tree: M a - J^T f = tau - h, J a = -bias, by one dense solve."""
         model, data, nv = self.model, self.data, self.model.nv
-        J, drift = self._loops(k)
+        J, bias = self._loops(k)
         half = pin.crba(model, data, self.q[k])
         h = pin.nonLinearEffects(model, data, self.q[k], self.v[k])
         size = nv + len(J)
         K, right = np.zeros((size, size)), np.empty(size)
         K[:nv, :nv] = np.triu(half) + np.triu(half, 1).T + np.diag(self.armature)
         K[:nv, nv:], K[nv:, :nv] = J.T, J
-        right[:nv], right[nv:] = self.tau[k] - h, -drift
+        right[:nv], right[nv:] = self.tau[k] - h, -bias
         return np.linalg.solve(K, right)[:nv]
 
     def constrained(self):
-        """A call of `constraintDynamics` at state k; None where it does not serve the robot."""
+        """A call of `constraintDynamics` at state k; None where it does not support the robot."""
         if self.engine.anchors is None:
             return None
         model = self.engine.with_rotors

@@ -54,7 +54,7 @@ CONTAINS = {
     "rates and accelerations given; no kinematics of the loops, no actuator forces, no friction",
     "rnea, call": "the same by pin.rnea from Python, a call for each state, conversion of arrays included",
     "composition": "for forces rnea, Jacobians of the ends of the loops and one dense solve; for "
-    "accelerations crba, nonLinearEffects, Jacobians and drifts of these ends and one dense solve. Joint "
+    "accelerations crba, nonLinearEffects, Jacobians and biases of these ends and one dense solve. Joint "
     "positions, rates and accelerations given; driven from Python, much of it NumPy; no friction",
     "constraintDynamics, call": "accelerations of the tree under its loops, joint positions and rates "
     "given; one factorisation; called from Python, conversion of arrays included; no friction",
@@ -267,11 +267,11 @@ def bars(rows):
             ("constraintDynamics, inside", "constraintDynamics, call"),
         ),
     }
-    told = []
+    lines = []
     for row in rows:
         bar, peers = wanted.get((row["robot"], row["model"]), (0.0, ()))
         for peer in peers:
-            told.append(
+            lines.append(
                 {
                     "robot": row["robot"],
                     "model": row["model"],
@@ -282,7 +282,7 @@ def bars(rows):
                     "bar": bar,
                 }
             )
-    return told
+    return lines
 
 
 def main():
@@ -304,15 +304,15 @@ def main():
                     rows.append(row)
                     if not options.json:
                         show(row)
-    told = bars(rows)
+    lines = bars(rows)
     if options.json:
-        print(json.dumps({"contains": CONTAINS, "rows": rows, "bars": told}, indent=2))
+        print(json.dumps({"contains": CONTAINS, "rows": rows, "bars": lines}, indent=2))
         return
     print("\nWhat the numbers contain")
     for key, text in CONTAINS.items():
         print(f"  {key:28}{text}")
     print()
-    for bar in told:
+    for bar in lines:
         kind = "with friction" if bar["friction"] else "rigid"
         print(
             f"{bar['robot']}, {bar['model']}, {kind}: {bar['ratio']:.0f} x {bar['peer']} "

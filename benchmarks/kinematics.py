@@ -20,7 +20,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 import nacelle
-from nacelle.kinematics import functions
+from nacelle.kinematics import kinematic_model
 from nacelle.kinematics.forward.forward import _Whole
 from nacelle.kinematics.iteration import newton_steps
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
@@ -129,7 +129,7 @@ def measure(name, count):
     x = path(robot, count)
     found = nacelle.inverse_kinematics(robot, x)
     y = found.y
-    inverse = native(functions.inverse_jacobian, robot)
+    inverse = native(kinematic_model.inverse_jacobian, robot)
     row = {"robot": name, "operations (inverse and Jacobian)": inverse.count.total}
     row["inverse, ns"] = 1e9 / count * best(lambda: inverse(x, y, threads=1))
     active = np.ascontiguousarray(found.actuators)

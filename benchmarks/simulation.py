@@ -247,8 +247,8 @@ def show(row, first):
     """One line of the table, when it is there: the whole takes minutes."""
     if first:
         print("  ".join(f"{key:>{_width(key)}}" for key in row))
-    told = {key: "" if value is None else value for key, value in row.items()}
-    cells = [f"{v:.3g}" if isinstance(v, float) else v for v in told.values()]
+    entries = {key: "" if value is None else value for key, value in row.items()}
+    cells = [f"{v:.3g}" if isinstance(v, float) else v for v in entries.values()]
     print("  ".join(f"{cell:>{_width(key)}}" for key, cell in zip(row, cells, strict=True)), flush=True)
 
 

@@ -175,10 +175,10 @@ def test_types_of_users(tmp_path: Path) -> None:
         timeout=600,
         check=False,
     )
-    told = [line for line in done.stdout.splitlines() if line.startswith(str(file))]
-    assert len(told) == 2, done.stdout
-    assert "nacelle.kinematics.inverse.InverseKinematics" in told[0]
-    assert 'Module has no attribute "no_such_name"' in told[1]
+    reported = [line for line in done.stdout.splitlines() if line.startswith(str(file))]
+    assert len(reported) == 2, done.stdout
+    assert "nacelle.kinematics.inverse.InverseKinematics" in reported[0]
+    assert 'Module has no attribute "no_such_name"' in reported[1]
 
 
 # ---------------------------------------------------------------------------- the commands

@@ -25,9 +25,9 @@ def test_a_users_own_robot(tmp_path: Path) -> None:
     file = tmp_path / "mine.yaml"
     file.write_text(nacelle.robots.text("fivebar").replace("name: fivebar", "name: mine"), encoding="utf-8")
     out = str(tmp_path / "package")
-    told = run(str(file), "--model", "inverse_dynamics, jacobian", "--bare", "--out", out)
-    assert "mine inverse_dynamics:" in told
-    assert "wrote 10 files" in told
+    reported = run(str(file), "--model", "inverse_dynamics, jacobian", "--bare", "--out", out)
+    assert "mine inverse_dynamics:" in reported
+    assert "wrote 10 files" in reported
     assert (tmp_path / "package" / "include" / "mine.h").is_file()
     assert "not empty" in run(str(file), "--out", out, code=1)
     again = run(str(file), "--out", out, "--force", "--target", "numpy", "--json")

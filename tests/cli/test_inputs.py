@@ -16,8 +16,8 @@ pytestmark = pytest.mark.filterwarnings("error")
 def test_tables_go_through_ik_and_fk() -> None:
     Path("poses.csv").write_text("t,x [mm],y,z\n0,0,0,-0.6\n1,100,0.02,-0.62\n2,3000,0,-0.6\n")
     result = run("ik", "delta", "--csv", "poses.csv", "--out", "joints.csv", code=3)
-    told = "1 of 3 poses are flagged: 1 unreachable (leg1: 1, leg2: 1, leg3: 1)"
-    assert result.stderr.splitlines()[-1] == told
+    reported = "1 of 3 poses are flagged: 1 unreachable (leg1: 1, leg2: 1, leg3: 1)"
+    assert result.stderr.splitlines()[-1] == reported
     lines = Path("joints.csv").read_text().splitlines()
     assert lines[0].startswith("t [s],x [m],y [m],z [m],leg1.motor [rad]")
     assert lines[3].endswith(",nan,nan,nan,2")
@@ -106,10 +106,10 @@ def test_rows_with_gaps_keep_their_place() -> None:
     assert (found["failed"], found["reasons"]) == (3, {"invalid": 3})
     assert found["x"][1] == [None, None, None]
     Path("far.csv").write_text(Path("gaps.csv").read_text() + "10,far,0,-0.6\n11,0,0\n")
-    told = run("ik", "delta", "--csv", "far.csv", code=1).stderr
-    assert "2 problems in the poses" in told
-    assert "far.csv:8:4: x: 'far' is not a finite number" in told
-    assert "far.csv:9:6: 3 entries in the line" in told
+    reported = run("ik", "delta", "--csv", "far.csv", code=1).stderr
+    assert "2 problems in the poses" in reported
+    assert "far.csv:8:4: x: 'far' is not a finite number" in reported
+    assert "far.csv:9:6: 3 entries in the line" in reported
 
 
 def test_quaternions_without_a_length_keep_their_place() -> None:

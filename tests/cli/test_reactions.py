@@ -38,7 +38,7 @@ def test_table_and_text() -> None:
     assert "inner stress" in result.stdout
     for word in ("radial", "tilting", "torque", "mean", "open", "fz nx ny"):
         assert word in result.stdout
-    # Leg by leg: the joint at the end of the first leg stands before the second leg.
+    # Leg by leg: the joint at the end of the first leg is before the second leg.
     order = [line.split()[0] for line in result.stdout.splitlines() if line.startswith(("left.", "right."))]
     assert [name.split(".")[0] for name in order] == sorted(name.split(".")[0] for name in order)
     lines = Path("joints.csv").read_text().splitlines()

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import nacelle
 from nacelle.compile import Specification, compile_function
-from nacelle.dynamics.formulations import reference as functions
+from nacelle.dynamics.formulations import reference
 from nacelle.dynamics.models import model
 from nacelle.emit.store import Store
 from nacelle.errors import CompileError
@@ -44,7 +44,7 @@ def states_of(robot, found, number=4):
 
 
 # What is scaled by the robot's size, or may be chosen freely (idle spins), is not compared.
-FIGURES = ("pivot", "gates", "q")
+FIGURES = ("pivot", "margins", "q")
 
 
 @pytest.mark.parametrize("what", ["inverse_dynamics", "forward_dynamics", "mass_matrix", "jacobian"])
@@ -129,8 +129,8 @@ def test_other_robots_of_a_kind(seed, name):
     states = sample_states(second, 3, seed=seed)
     rows = (states.x, states.y, states.v, states.a, np.zeros_like(states.a))
     settings_ = {"minimised": False, "target": "numpy"}
-    got = compile_function(functions.inverse, first, parameters="input", **settings_)(vector, *rows)
-    expected = compile_function(functions.inverse, second, **settings_)(*rows)
+    got = compile_function(reference.inverse, first, parameters="input", **settings_)(vector, *rows)
+    expected = compile_function(reference.inverse, second, **settings_)(*rows)
     for key in ("force", "generalised"):
         scale = np.max(np.abs(expected[key]))
         assert np.max(np.abs(got[key] - expected[key])) < 1e-12 * scale * 10
@@ -147,8 +147,8 @@ def test_random_hexapods(seed, kinds):
     states = sample_states(robot, 2)
     rows = (states.x, states.y, states.v)
     settings_ = {"minimised": False, "target": "numpy"}
-    got = compile_function(functions.bias, robot, parameters=groups, **settings_)(vector, *rows)
-    expected = compile_function(functions.bias, other, **settings_)(*rows)
+    got = compile_function(reference.bias, robot, parameters=groups, **settings_)(vector, *rows)
+    expected = compile_function(reference.bias, other, **settings_)(*rows)
     for key in ("h", "M", "A"):
         assert np.max(np.abs(got[key] - expected[key])) < 1e-11 * np.max(np.abs(expected[key]))
 
@@ -156,7 +156,7 @@ def test_random_hexapods(seed, kinds):
 @pytest.fixture(scope="module")
 def fivebar():
     robot = library_robot("fivebar")
-    return robot, compile_function(functions.inverse, robot, parameters="input", use_cache=False)
+    return robot, compile_function(reference.inverse, robot, parameters="input", use_cache=False)
 
 
 def test_batches_of_robots_and_states(fivebar, monkeypatch):
@@ -206,11 +206,11 @@ def test_cache_tells_declarations_apart(store):
     shared = library_robot("fivebar")
     apart = nacelle.loads(shared.to_yaml())
     assert shared == apart
-    one = compile_function(functions.gravity, shared, parameters="input", store=store)
-    two = compile_function(functions.gravity, apart, parameters="input", store=store)
+    one = compile_function(reference.gravity, shared, parameters="input", store=store)
+    two = compile_function(reference.gravity, apart, parameters="input", store=store)
     assert one.inputs["parameters"] != two.inputs["parameters"]
     assert not two.from_cache
-    again = compile_function(functions.gravity, shared, parameters="input", store=store)
+    again = compile_function(reference.gravity, shared, parameters="input", store=store)
     assert again.from_cache
     states = sample_states(shared, 1)
     numbers = [robot.numbers.vector() for robot in (shared, apart)]
@@ -273,16 +273,16 @@ def test_numbers_that_must_be_equal(store):
     text = nacelle.robots.text("orthoglide").replace("at: [$rod, 0, 0]", "at: [310 mm, 0, 0]")
     robot = nacelle.loads(text)
     with pytest.raises(CompileError, match="one constant of the description"):
-        compile_function(functions.inverse, robot, parameters=["geometry"], store=store)
-    compile_function(functions.inverse, robot, parameters=["friction"], store=store, minimised=False)
+        compile_function(reference.inverse, robot, parameters=["geometry"], store=store)
+    compile_function(reference.inverse, robot, parameters=["friction"], store=store, minimised=False)
 
 
 def test_derivatives_need_parameters():
     with pytest.raises(CompileError, match="by parameters"):
-        compile_function(functions.inverse, library_robot("fivebar"), derivatives=("force",))
+        compile_function(reference.inverse, library_robot("fivebar"), derivatives=("force",))
     with pytest.raises(CompileError, match="no output 'forces'"):
         compile_function(
-            functions.inverse,
+            reference.inverse,
             library_robot("fivebar"),
             parameters="inertia",
             derivatives=("forces",),

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.dynamics.formulations import reference as functions
 from support.compare import relative_error
 from support.library import library_robot
 from support.uncompiled import any_robot, run_uncompiled
@@ -22,7 +21,7 @@ Array = np.ndarray
 def test_compiled_and_uncompiled_agree(name: str) -> None:
     robot = library_robot(name)
     x, y, v, a = states(robot, np.linspace(0.1, 0.9, 7))
-    batches = run_uncompiled(functions.inverse, robot, x, y, v, a, np.zeros_like(v))
+    batches = run_uncompiled(reference.inverse, robot, x, y, v, a, np.zeros_like(v))
     native = nacelle.inverse_dynamics(robot, x, v, a)
     assert relative_error(native.force, batches["force"]) < 1e-11
     assert not native.flags.any()
@@ -72,7 +71,7 @@ grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
 assert np.array_equal(found.force[1:50], few)
 assert np.array_equal(np.flatnonzero(found.flags), bad)
 assert np.all(np.isnan(found.force[bad])) and np.isfinite(np.delete(found.force, bad, axis=0)).all()
-# Forces, generalised forces, gates, pivots and flags are 170 MB; poses are copied once, 56 MB.
+# Forces, generalised forces, margins, pivots and flags are 170 MB; poses are copied once, 56 MB.
 assert grown < 500.0, grown
 """
     subprocess.run([sys.executable, "-c", script], check=True, timeout=300)
@@ -138,6 +137,6 @@ def test_massive_slides_of_the_c5() -> None:
 def test_single_floats_and_batches_agree() -> None:
     robot = library_robot("3rps")
     x, y, v, a = states(robot, np.array([0.3]))
-    one = functions.inverse(robot, x[0], y[0], v[0], a[0], np.zeros(3))
-    many = run_uncompiled(functions.inverse, robot, x, y, v, a, np.zeros((1, 3)))
+    one = reference.inverse(robot, x[0], y[0], v[0], a[0], np.zeros(3))
+    many = run_uncompiled(reference.inverse, robot, x, y, v, a, np.zeros((1, 3)))
     np.testing.assert_allclose(one["force"], many["force"][0], rtol=1e-12)

@@ -13,7 +13,7 @@ import nacelle
 from nacelle.dynamics.derivatives.derivatives import dynamics_derivatives
 from nacelle.dynamics.derivatives.tangent import tangent
 from nacelle.dynamics.equilibrium import equilibrium, equilibrium_pose, moved
-from nacelle.dynamics.formulations import reference as functions
+from nacelle.dynamics.formulations import reference
 from nacelle.dynamics.linear import SMOOTH, linearise
 from nacelle.kinematics.iteration.newton_steps import closing_step
 from nacelle.kinematics.motion import solved
@@ -125,8 +125,8 @@ def dynamics_value(
         y = y + closing_step(other, y, x)["dy"]
     load = np.zeros(robot.motion.n)
     if kind == "inverse":
-        return np.array(functions.inverse(other, x, y, v, w, load, friction=friction)["force"], dtype=float)
-    found = functions.forward(other, x, y, v, w, load, friction=friction)
+        return np.array(reference.inverse(other, x, y, v, w, load, friction=friction)["force"], dtype=float)
+    found = reference.forward(other, x, y, v, w, load, friction=friction)
     return np.array(found["acceleration"], dtype=float)
 
 

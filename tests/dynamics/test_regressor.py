@@ -9,8 +9,8 @@ from tests.support import rigid_robots, stress_robots
 import nacelle
 from nacelle.dynamics.formulations import reference as tree
 from nacelle.dynamics.general import regressor as general
-from nacelle.kinematics.functions import inverse_jacobian
 from nacelle.kinematics.general.plan import plan_of
+from nacelle.kinematics.kinematic_model import inverse_jacobian
 from nacelle.spatial.linear_form import LinearForm
 
 BODY = 10

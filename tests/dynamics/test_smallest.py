@@ -29,8 +29,8 @@ def state(name):
 
 
 def test_general_form_agrees_with_the_tree_at_samples():
-    assert plan.is_served(library_robot("fivebar"))
-    assert plan.is_served(library_robot("3rps"))
+    assert plan.is_supported(library_robot("fivebar"))
+    assert plan.is_supported(library_robot("3rps"))
 
 
 @pytest.mark.parametrize("fault", [KeyError(1), np.linalg.LinAlgError("singular"), None])
@@ -50,7 +50,7 @@ def test_tree_where_the_general_form_fails(monkeypatch, fault):
     monkeypatch.setattr(plan, "_plan", broken)
     plan._agrees.cache_clear()
     try:
-        assert not plan.is_served(robot)
+        assert not plan.is_supported(robot)
         found = smallest.inverse(robot, x, y, v, a)
         expected = tree.inverse(robot, x, y, v, a, np.zeros(robot.motion.n))
         assert np.array_equal(found["force"], expected["force"])
@@ -78,7 +78,12 @@ def test_axes_of_bars_are_those_that_make_the_program_short(name: str, turned: b
 def test_outputs_are_those_that_are_wanted():
     robot, x, y, v, a = state("fivebar")
     assert set(smallest.inverse(robot, x, y, v, a, outputs="force")) == {"force"}
-    assert set(smallest.bias(robot, x, y, v, outputs="h M A drift")) == {"h", "M", "A", "drift"}
+    assert set(smallest.bias(robot, x, y, v, outputs="h M A actuator_bias")) == {
+        "h",
+        "M",
+        "A",
+        "actuator_bias",
+    }
 
 
 @pytest.mark.parametrize("name", ["redundant point on three legs", "redundant planar 4-RRR"])

@@ -25,7 +25,7 @@ from support.library import library_robot
         ("jacobian", {"target": "fortran"}, "no target is called 'fortran'"),
         ("jacobian", {"precision": "half"}, "no precision is called 'half'"),
         ("jacobian", {"target": "numpy", "precision": "float"}, "options of C"),
-        ("jacobian", {"input": "elements"}, "serves inverse_dynamics"),
+        ("jacobian", {"input": "elements"}, "is one of inverse_dynamics"),
         ("inverse_dynamics", {"input": "encoder"}, "did you mean 'encoders'"),
         ("inverse_dynamics", {"smooth": 0.0}, "above zero"),
         ("jacobian", {"parameters": "masses"}, "no group 'masses'"),

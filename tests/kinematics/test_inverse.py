@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nacelle.errors import KinematicsError, UnreachableError
-from nacelle.kinematics import functions
+from nacelle.kinematics import kinematic_model
 from nacelle.kinematics.flags import Flag
 from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
@@ -71,7 +71,7 @@ def forms(robot: Robot) -> list[str | None]:
 
 
 def check_closed(robot: Robot, x: Array, R: Array, p: Array, q: Array) -> None:
-    """Loops of floats, straight from the tree; the platform stands at x; nothing is flipped."""
+    """Loops of floats, straight from the tree; the platform is at x; nothing is flipped."""
     mechanism = mechanism_of(robot)
     for k in range(len(x)):
         platform = Pose(R[k, 1], p[k, 1])
@@ -177,9 +177,9 @@ def check_random(name: str, seed: int) -> None:
     assert tuple(forms(robot)) == case.forms
     x = np.concatenate([poses_around(robot, 4, seed), way(robot, seed, 17)])
     y = solve_uncompiled(robot, x)
-    found = run_uncompiled(functions.joint_positions, robot, x, y)
-    bodies = run_uncompiled(functions.body_poses, robot, x, y)
-    assert np.all(found["gates"] > 0.0)
+    found = run_uncompiled(kinematic_model.joint_positions, robot, x, y)
+    bodies = run_uncompiled(kinematic_model.body_poses, robot, x, y)
+    assert np.all(found["margins"] > 0.0)
     check_closed(robot, x[:6], bodies["R"][:6], bodies["p"][:6], found["q"][:6])
     assert change(robot, mechanism_of(robot).assembly.q, found["q"][4]) < 1e-9
     assert change(robot, found["q"][4:-1], found["q"][5:]) < 0.05
@@ -215,7 +215,7 @@ def test_compiled_random_robot() -> None:
     x = poses_around(robot, 9, seed=3)
     found = inverse_kinematics(robot, x)
     assert np.all(found.ok)
-    expected = run_uncompiled(functions.joint_positions, robot, x, solve_uncompiled(robot, x))
+    expected = run_uncompiled(kinematic_model.joint_positions, robot, x, solve_uncompiled(robot, x))
     assert change(robot, expected["q"], found.q) < 1e-12
     assert_same(found.actuators, expected["active"], 1e-12)
     check_closed(robot, found.x, *found.bodies, found.q)
@@ -237,7 +237,7 @@ def test_out_of_reach() -> None:
     with pytest.raises(UnreachableError, match=r"delta: leg.* not reach the pose \[2, 0, -0.6\]") as error:
         inverse_kinematics(robot, x[1])
     assert error.value.legs == tuple(
-        leg.name for leg, gate in zip(robot.legs, found.margins[1], strict=True) if not gate >= 0
+        leg.name for leg, margin in zip(robot.legs, found.margins[1], strict=True) if not margin >= 0
     )
     assert error.value.legs
 
@@ -246,11 +246,18 @@ def test_one_leg_is_named() -> None:
     robot = any_robot("fivebar")
     x0 = reference_pose(robot)
     far = x0 + np.array([0.3, 0.0])
-    gates = inverse_kinematics(robot, far[None]).margins[0]
-    assert np.sum(~(gates >= 0)) == 1
+    margins = inverse_kinematics(robot, far[None]).margins[0]
+    assert np.sum(~(margins >= 0)) == 1
     with pytest.raises(UnreachableError, match=r"leg '.*' does not reach") as error:
         inverse_kinematics(robot, far)
     assert len(error.value.legs) == 1
+
+
+def test_gates_are_called_margins() -> None:
+    robot = any_robot("fivebar")
+    result = inverse_kinematics(robot, reference_pose(robot))
+    with pytest.warns(DeprecationWarning, match="margins"):
+        assert result.gates is result.margins
 
 
 def test_iteration_out_of_reach() -> None:
@@ -333,7 +340,7 @@ def test_quaternions_are_normalised() -> None:
 
 
 def test_robots_that_differ_in_names_keep_their_own() -> None:
-    """They are equal and share compiled code, but a coordinate is asked for by the name it has."""
+    """They are equal and share compiled code, but a coordinate is requested by the name it has."""
     robot = any_robot("quattro")
     swing = robot.joint("swing")
     joints = list(robot.joints)

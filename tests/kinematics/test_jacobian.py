@@ -9,7 +9,7 @@ import pytest
 
 from nacelle.dynamics.jacobian import jacobian
 from nacelle.errors import KinematicsError, SingularError, UnreachableError
-from nacelle.kinematics import functions
+from nacelle.kinematics import kinematic_model
 from nacelle.kinematics.flags import Flag
 from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.jacobian import (
@@ -97,7 +97,7 @@ def test_rows_of_random_legs(kind: str) -> None:
     """The same with random frames: J_i over the leg's rates, J_vi = [1, -r^]."""
     robot = CASES[f"6 {kind}"](3).robot
     x = poses_around(robot, 1, seed=3)
-    inverse = run_uncompiled(functions.inverse_jacobian, robot, x, np.zeros((1, 0)))["J"][0]
+    inverse = run_uncompiled(kinematic_model.inverse_jacobian, robot, x, np.zeros((1, 0)))["J"][0]
     now = configuration(robot, x[0], np.zeros(0))
     rows = []
     for k, leg in enumerate(robot.legs):
@@ -183,7 +183,9 @@ def test_conditioning_without_units(name: str) -> None:
     lengths = np.array([1000.0 if name in ("x", "y", "z") else 1.0 for name in mechanism.layout.x_names])
     pairs = []
     for which, poses in ((robot, x), (other, x * lengths)):
-        J = run_uncompiled(functions.inverse_jacobian, which, poses, solve_uncompiled(which, poses))["J"]
+        J = run_uncompiled(kinematic_model.inverse_jacobian, which, poses, solve_uncompiled(which, poses))[
+            "J"
+        ]
         pairs.append(scaled_inverse(which, J))
     assert_same(pairs[1], pairs[0], 1e-11)
     assert_same(conditioning(pairs[1]), conditioning(pairs[0]), 1e-10)

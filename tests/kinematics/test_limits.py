@@ -66,7 +66,7 @@ def test_coordinates_of_every_kind(kind: str) -> None:
     "name", ["6 UPS", "6 P-C5", "6 UPS cut at the slide", "6 RUS cut at the arm", "3 URU", "planar RRR"]
 )
 def test_closures_of_random_robots(name: str) -> None:
-    """In the reference pose every closure stands at the coordinates with which it was made."""
+    """In the reference pose every closure is at the coordinates with which it was made."""
     robot = CASES[name](2).robot
     from nacelle.kinematics.mechanism.mechanism import mechanism_of
 
@@ -100,7 +100,7 @@ def test_limits_of_slides() -> None:
 
 
 def test_limits_of_turns() -> None:
-    """Angles are known up to full turns: 200 degrees is within [90, 250] although it is told as -160."""
+    """Angles are known up to full turns: 200 degrees is within [90, 250] although it is reported as -160."""
     joint = limited_joint("revolute", tuple(np.deg2rad([90.0, 250.0])))
     q = np.deg2rad([[100.0], [-160.0], [-100.0], [0.0], [240.0]])
     assert list(outside(joint, q)) == [False, False, True, True, False]

@@ -272,11 +272,11 @@ def test_nothing_is_compiled_for_wrong_shapes(monkeypatch: pytest.MonkeyPatch) -
 
 def test_without_a_compiler_batches_serve(monkeypatch: pytest.MonkeyPatch, counted: list[bool]) -> None:
     from nacelle.compile import compile_function
-    from nacelle.kinematics import functions, one_state
+    from nacelle.kinematics import kinematic_model, one_state
 
     robot = any_robot("fivebar")
     x = nacelle.reference_pose(robot)
-    state = OneState(robot, lambda: compile_function(functions.joint_positions, robot, target="numpy"))
+    state = OneState(robot, lambda: compile_function(kinematic_model.joint_positions, robot, target="numpy"))
     assert state(x, None) is None
     assert state(x, None) is None
-    assert one_state.one_state(functions.joint_positions, robot)(x, None) is not None
+    assert one_state.one_state(kinematic_model.joint_positions, robot)(x, None) is not None

@@ -1,4 +1,4 @@
-"""Singularities of three kinds, told apart at poses where they are known."""
+"""Singularities of three kinds, distinguished at poses where they are known."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_loops_that_do_not_close() -> None:
 
 
 def stretched_exactly() -> tuple[Robot, np.ndarray]:
-    """A five-bar of numbers that are exact in binary, so that the gate of a stretched leg is exactly zero."""
+    """A five-bar of numbers that are exact in binary, so that a stretched leg has margin zero exactly."""
     description = copy.deepcopy(mechanisms.five_bar_stretched())
     description["name"] = "exact"
     description["reference"]["position"] = [0.25, 0.75, 0.0]
@@ -122,9 +122,9 @@ def test_serial_singularity_with_exact_numbers() -> None:
     assert found.margins[0, 0] == 0.0
     assert found.flags[0] == Flag.SINGULAR
     assert np.all(np.isnan(found.q))
-    told = singularities(robot, x)
-    assert told.kinds() == ("serial",)
-    assert told.flags & Flag.SINGULAR
+    reported = singularities(robot, x)
+    assert reported.kinds() == ("serial",)
+    assert reported.flags & Flag.SINGULAR
     batch = body_motion(robot, x[None], np.ones(2))
     assert batch.flags[0] & Flag.SINGULAR
     assert np.all(np.isnan(batch.twist))
@@ -177,10 +177,10 @@ def test_architecture_singular_hexapod() -> None:
     assert np.all(found.parallel < 1e-10)
     assert all(kinds == ("parallel",) for kinds in found.kinds())
     assert np.all(found.serial > 1e-2)
-    told = jacobian(robot, x)
-    assert np.all(told.flags == Flag.SINGULAR)
-    assert np.all(np.isnan(told.direct))
-    assert np.all(np.isfinite(told.inverse))
+    reported = jacobian(robot, x)
+    assert np.all(reported.flags == Flag.SINGULAR)
+    assert np.all(np.isnan(reported.direct))
+    assert np.all(np.isfinite(reported.inverse))
 
 
 def test_platform_turned_by_a_right_angle() -> None:

@@ -24,8 +24,8 @@ def test_legs_that_do_not_reach_are_named() -> None:
     robot = nacelle.load("delta")
     x = np.array([[0, 0, -0.6], [0.9, 0, -0.6], [np.nan, 0, 0], [0, 0, -3]])
     found = nacelle.inverse_kinematics(robot, x)
-    short = np.count_nonzero((found.gates < 0.0) & (found.flags == 2)[:, None], axis=0)
-    told = flag_line(found.flags, "poses", robot, found.gates)
+    short = np.count_nonzero((found.margins < 0.0) & (found.flags == 2)[:, None], axis=0)
+    reported = flag_line(found.flags, "poses", robot, found.margins)
     legs = ", ".join(f"{leg.name}: {count}" for leg, count in zip(robot.legs, short, strict=True) if count)
-    assert told == f"3 of 4 poses are flagged: 1 invalid, 2 unreachable ({legs})"
+    assert reported == f"3 of 4 poses are flagged: 1 invalid, 2 unreachable ({legs})"
     assert "leg1: 2" in legs

@@ -230,9 +230,9 @@ def test_progress(capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
         assert parts[-1] == pytest.approx(1.0)
     monkeypatch.setenv("FORCE_COLOR", "1")
     run_of("rk4", progress=True)
-    told = capsys.readouterr()
-    assert "sprung mass" in told.err
-    assert told.out == ""
+    reported = capsys.readouterr()
+    assert "sprung mass" in reported.err
+    assert reported.out == ""
 
 
 def test_files_and_words(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from nacelle.kinematics import functions
+from nacelle.kinematics import kinematic_model
 from nacelle.kinematics.jacobian import conditioning, scaled_inverse
 from nacelle.kinematics.limits import actuator_outside, closure_coordinates, outside, relative_pose
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
@@ -45,8 +45,8 @@ def numbers(robot: Robot, x: Array, y: Array) -> Array:
 
 def coordinates(robot: Robot, x: Array, y: Array) -> tuple[list[Array], Array]:
     """Coordinates (N, nq) of every joint, and (N, actuators)."""
-    found = run_uncompiled(functions.joint_positions, robot, x, y)
-    bodies = run_uncompiled(functions.body_poses, robot, x, y)
+    found = run_uncompiled(kinematic_model.joint_positions, robot, x, y)
+    bodies = run_uncompiled(kinematic_model.body_poses, robot, x, y)
     tree = [found["q"][:, place] for place in robot.q_slices]
     cut = [
         closure_coordinates(joint, *relative_pose(joint, bodies["R"], bodies["p"]))
@@ -113,7 +113,7 @@ def test_the_bound_is_below_the_condition(name: str) -> None:
     x = poses_around(robot, 40, seed=4)
     y = solve_uncompiled(robot, x)
     bound = numbers(robot, x, y)[:, 0] + SINGULAR
-    J = run_uncompiled(functions.inverse_jacobian, robot, x, y)["J"]
+    J = run_uncompiled(kinematic_model.inverse_jacobian, robot, x, y)["J"]
     square = conditioning(scaled_inverse(robot, J)) ** 2
     assert np.all(bound <= square * (1.0 + 1e-9))
     assert np.all(bound >= square / robot.motion.n**2 * (1.0 - 1e-6))

@@ -303,8 +303,8 @@ def _pivot(found: Model, row: Row, states: Sample) -> Array | None:
 
 
 def summary(row: Row, errors: Errors) -> dict[str, object]:
-    """What is told of a model: worst errors, where they are, and weak pivots."""
-    told: dict[str, object] = {
+    """What is reported of a model: worst errors, where they are, and weak pivots."""
+    reported: dict[str, object] = {
         "model": str(row),
         "robot": row.robot,
         "function": row.name,
@@ -317,14 +317,14 @@ def summary(row: Row, errors: Errors) -> dict[str, object]:
     for name, relative in errors.relative.items():
         counted = errors.counted(name)
         k = int(np.argmax(counted))
-        told[f"{name}: worst"] = float(counted[k])
-        told[f"{name}: condition there"] = float(errors.condition[k])
-        told[f"{name}: median"] = float(np.median(counted))
-        told[f"{name}: worst, strong pivots"] = float(np.max(counted[~weak], initial=0.0))
-        told[f"{name}: worst, relative"] = float(np.max(relative))
-        told[f"{name}: worst by matrices"] = float(np.max(relative / (EPS * errors.matrices)))
+        reported[f"{name}: worst"] = float(counted[k])
+        reported[f"{name}: condition there"] = float(errors.condition[k])
+        reported[f"{name}: median"] = float(np.median(counted))
+        reported[f"{name}: worst, strong pivots"] = float(np.max(counted[~weak], initial=0.0))
+        reported[f"{name}: worst, relative"] = float(np.max(relative))
+        reported[f"{name}: worst by matrices"] = float(np.max(relative / (EPS * errors.matrices)))
     if errors.pivot is not None:
-        told["smallest pivot"] = float(np.min(errors.pivot))
-        told["weak pivots"] = int(np.sum(weak))
-    told["77 and 50 digits differ by"] = errors.agreement
-    return told
+        reported["smallest pivot"] = float(np.min(errors.pivot))
+        reported["weak pivots"] = int(np.sum(weak))
+    reported["77 and 50 digits differ by"] = errors.agreement
+    return reported

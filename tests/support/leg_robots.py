@@ -1,11 +1,11 @@
 """Random robots of every leg type, made closed: bodies and joint axes are put into the world first.
 
-Every leg is drawn where the robot stands in its reference pose: points and axes of its joints in the base,
+Every leg is drawn where the robot is in its reference pose: points and axes of its joints in the base,
 then bodies with frames anywhere, then coordinates for every joint, from which the two frames of each joint
 follow. So the loops close in the reference pose with the joints at their guesses, legs differ from each
 other, and no frame is special.
 
-A serial singularity is kept away from: a strut stands steep on the plane of its universal joint, a rod steep
+A serial singularity is kept away from: a strut is steep on the plane of its universal joint, a rod steep
 on what its elbow cannot do.
 """
 
@@ -45,7 +45,7 @@ def made_joint(name: str, kind: str, a: int, b: int, first: Pose, second: Pose, 
 
 @dataclass
 class Draft:
-    """A robot while it is drawn: where all bodies stand, and the joints between them."""
+    """A robot while it is drawn: where all bodies are, and the joints between them."""
 
     rng: np.random.Generator
     poses: list[Pose] = field(default_factory=list)
@@ -101,7 +101,7 @@ class Draft:
         active: bool = False,
         cut: bool = False,
     ) -> None:
-        """A joint from body a to body b whose first frame stands at `frame` now, at the coordinates q."""
+        """A joint from body a to body b whose first frame is at `frame` now, at the coordinates q."""
         leg = self.legs[-1]
         name = f"{leg[0]}.j{len(leg[2]) + len(leg[3])}"
         second = frame @ relative_pose(kind, q)
@@ -125,7 +125,7 @@ class Draft:
         self.join("spherical", a, b, Pose(random_rotation(self.rng), point), self.ball(), **how)
 
     def cross(self, a: int, b: int, point: Array, first: Array, second: Array, **how: bool) -> None:
-        """A universal joint with both axes where they stand now."""
+        """A universal joint with both axes where they are now."""
         q = self.rng.uniform(-1.2, 1.2, 2)
         R = np.stack([first, second, np.cross(first, second)], axis=1)
         back = Rotation.from_euler("x", -q[0]).as_matrix()
@@ -199,7 +199,7 @@ def sps(d: Draft, A: Array, W: Array) -> None:
 
 
 def _driven_elbow(d: Draft, A: Array, W: Array, root: str) -> tuple[int, Array]:
-    """A driven joint and where its elbow stands: the rod from there to W can be moved by it."""
+    """A driven joint and where its elbow is: the rod from there to W can be moved by it."""
     arm = d.body()
     if root == "P":
         axis = d.near(W - A)
@@ -461,13 +461,13 @@ def rods(d: Draft, A: Array, W: Array, *, root: str, ball: bool) -> None:
 def parallelogram(d: Draft, A: Array, W: Array, *, root: str, straight: bool = False) -> None:
     """Arm or slider, hub, parallelogram, wrist; the hub's axis is the arm's where the arm turns.
 
-    With `straight` the rods start on the hub's axis and stand square to their hinges.
+    With `straight` the rods start on the hub's axis and are perpendicular to their hinges.
     """
     arm, E = _driven_elbow(d, A, W, root)
     axis = (d.poses[BASE].R @ d.joints[-1].frame_predecessor.R)[:, 2]
     rod = W - E
     h = axis if root == "R" else d.across(d.near(rod, 0.5))
-    # The hinges of the rods, square to the hub's axis, off it by any vector; the rod may be oblique.
+    # The hinges of the rods, perpendicular to the hub's axis, off it by any vector; the rod may be oblique.
     g = unit(np.cross(h, rod if straight else d.near(rod, 0.4)))
     off = np.zeros(3) if straight else d.rng.uniform(-0.05, 0.05, 3)
     hub, rod_a, rod_b, end = d.body(), d.body(), d.body(), d.body()

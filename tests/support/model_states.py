@@ -12,9 +12,9 @@ from nacelle.dynamics.jacobian import jacobian
 from nacelle.dynamics.measured.inputs import flat_axes
 from nacelle.dynamics.models import Model
 from nacelle.kinematics.bars.reading import LegForm, read_legs
-from nacelle.kinematics.functions import inverse_jacobian
 from nacelle.kinematics.inverse import inverse_kinematics, leg_condition
 from nacelle.kinematics.jacobian import NEAR, conditioning, scaled_inverse, twist_units
+from nacelle.kinematics.kinematic_model import inverse_jacobian
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.motion import joint_motion, solved
 from nacelle.kinematics.native import native
@@ -113,7 +113,7 @@ def _unflagged(robot: Robot, x: Array) -> Array:
 def inputs_of(model: Model, states: Sample) -> dict[str, Array]:
     """The inputs of a model at states, by name."""
     robot, x = states.robot, states.x
-    told = {
+    reported = {
         "x": x,
         "y": states.y,
         "v": states.v,
@@ -122,10 +122,10 @@ def inputs_of(model: Model, states: Sample) -> dict[str, Array]:
     }
     if "q" in model.inputs:
         moved = joint_motion(robot, x, states.v, states.a).actuators
-        told |= dict(zip(("q", "q_dot", "q_ddot"), moved, strict=True))
+        reported |= dict(zip(("q", "q_dot", "q_ddot"), moved, strict=True))
     if any(name.endswith("_rod") for name in model.inputs):
-        told |= _elements(robot, states)
-    return {name: told[name] for name in model.inputs}
+        reported |= _elements(robot, states)
+    return {name: reported[name] for name in model.inputs}
 
 
 def _elements(robot: Robot, states: Sample) -> dict[str, Array]:
@@ -135,7 +135,7 @@ def _elements(robot: Robot, states: Sample) -> dict[str, Array]:
     p = [np.zeros((len(states.x), 3)) for _ in range(3)]
     for one, values in zip(p, (states.x, states.v, states.a), strict=True):
         one[:, list(axes)] = values
-    told = {}
+    reported = {}
     for form in read_legs(robot, mechanism_of(robot)):
         k = form.drive.number
         arm = _arm(form, q[:, k, None], q_dot[:, k, None], q_ddot[:, k, None])
@@ -145,8 +145,8 @@ def _elements(robot: Robot, states: Sample) -> dict[str, Array]:
             for one, u in zip((p[0] - anchor, *p[1:]), arm, strict=True)
         ]
         for name, directions in (("arm", arm), ("rod", rod)):
-            told[f"{form.name}_{name}"] = np.stack(directions, axis=1)[:, :, list(axes)]
-    return told
+            reported[f"{form.name}_{name}"] = np.stack(directions, axis=1)[:, :, list(axes)]
+    return reported
 
 
 def _arm(form: LegForm, q: Array, q_dot: Array, q_ddot: Array) -> list[Array]:

@@ -2,11 +2,11 @@
 
 The state is Pinocchio's, [q; v] of the tree. The loops are closed where functions phi(q) vanish: the gap
 between the two ends of a closure and, for a revolute, z of its second frame along x and y of its first. With
-their Jacobian J and its drift from Pinocchio's frames, and N the null space of J,
+their Jacobian J and its bias from Pinocchio's frames, and N the null space of J,
 
-    J a = -drift - 2 k J v - k^2 phi,    N^T (M a + h - tau) = 0
+    J a = -bias - 2 k J v - k^2 phi,    N^T (M a + h - tau) = 0
 
-The terms in k vanish where the loops are closed; elsewhere they call the tree back, so that nothing drifts
+The terms in k vanish where the loops are closed; elsewhere they call the tree back, so that nothing biases
 away. Closures may be redundant, and bodies may lack inertia where the loops hold them.
 """
 
@@ -39,7 +39,7 @@ class Loops:
 
     gap: Array
     J: Array
-    drift: Array
+    bias: Array
 
 
 class PinocchioMotion:
@@ -97,7 +97,7 @@ class PinocchioMotion:
         pin.forwardKinematics(model, data, q, v, np.zeros(model.nv))
         pin.computeJointJacobians(model, data, q)
         pin.updateFramePlacements(model, data)
-        gaps, rows, drifts = [], [], []
+        gaps, rows, biases = [], [], []
         for joint, *ends in self.ends:
             one, two = (data.oMf[frame] for frame in ends)
             J_one, J_two = (pin.getFrameJacobian(model, data, frame, _WORLD) for frame in ends)
@@ -105,7 +105,7 @@ class PinocchioMotion:
             A_one, A_two = (pin.getFrameClassicalAcceleration(model, data, frame, _WORLD) for frame in ends)
             gaps.append(two.translation - one.translation)
             rows.append(J_two[:3] - J_one[:3])
-            drifts.append(A_two.linear - A_one.linear)
+            biases.append(A_two.linear - A_one.linear)
             if joint.kind is JointKind.REVOLUTE:
                 z, z_rate = two.rotation[:, 2], np.cross(V_two.angular, two.rotation[:, 2])
                 for axis in (one.rotation[:, 0], one.rotation[:, 1]):
@@ -114,11 +114,11 @@ class PinocchioMotion:
                     lever_rate = np.cross(np.cross(V_one.angular, axis), z) + np.cross(axis, z_rate)
                     gaps.append(np.array([axis @ z]))
                     rows.append((lever @ (J_one[3:] - J_two[3:]))[None])
-                    drift = lever @ (A_one.angular - A_two.angular)
-                    drifts.append(np.array([drift + lever_rate @ (V_one.angular - V_two.angular)]))
+                    bias = lever @ (A_one.angular - A_two.angular)
+                    biases.append(np.array([bias + lever_rate @ (V_one.angular - V_two.angular)]))
             elif joint.kind is not JointKind.SPHERICAL:
                 raise NotImplementedError(f"no robot of these tests closes a loop with a {joint.kind} joint")
-        return Loops(np.concatenate(gaps), np.concatenate(rows), np.concatenate(drifts))
+        return Loops(np.concatenate(gaps), np.concatenate(rows), np.concatenate(biases))
 
     def accelerations(self, q: Array, v: Array) -> Array:
         """Accelerations under gravity and the actuators' springs."""
@@ -126,7 +126,7 @@ class PinocchioMotion:
         M = self.mass_matrix(q)
         h = np.array(pin.nonLinearEffects(self.model, self.data, q, v))
         h[self.spring_v] += self.stiffness * (q[self.spring_q] - self.rest)
-        asked = -now.drift - 2.0 * CALL_BACK * (now.J @ v) - CALL_BACK**2 * now.gap
+        asked = -now.bias - 2.0 * CALL_BACK * (now.J @ v) - CALL_BACK**2 * now.gap
         U, s, Vt = np.linalg.svd(now.J)
         rank = int(np.sum(s > 1e-8 * s[0]))
         a = Vt[:rank].T @ ((U[:, :rank].T @ asked) / s[:rank])

@@ -542,7 +542,7 @@ def _join_legs(work: _Work, description: Data, legs: list[Data], point: bool) ->
 
 
 def make_any_tree(choices: Choices) -> RandomRobot:
-    """A robot that can be built; its loops stand open."""
+    """A robot that can be built; its loops are open."""
     description, work = _describe(choices)
     robot, _ = read_data(copy.deepcopy(description))
     return RandomRobot(description, robot, work.inertias)

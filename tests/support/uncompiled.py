@@ -13,7 +13,7 @@ import pytest
 
 import nacelle
 from nacelle.dynamics.formulations import reference as dynamics
-from nacelle.kinematics import functions
+from nacelle.kinematics import kinematic_model
 from nacelle.kinematics.iteration import newton_steps
 from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
 from nacelle.kinematics.trajectory import Fourier
@@ -170,7 +170,7 @@ def path_states(robot: Robot, times: Array) -> tuple[Array, Array, Array, Array]
     v, a = sample.v, sample.a
     mechanism = mechanism_of(robot)
     if mechanism.parasitic and 0 < len(mechanism.chart.turns) < 3:
-        found = run_uncompiled(functions.coordinate_motions, robot, sample.x, y, v, a)
+        found = run_uncompiled(kinematic_model.coordinate_motions, robot, sample.x, y, v, a)
         v, a = found["v"], found["a"]
     return sample.x, y, v, a
 

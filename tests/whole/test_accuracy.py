@@ -95,7 +95,7 @@ def test_what_iteration_finds_is_solved_again() -> None:
 
 
 def test_errors_are_seen() -> None:
-    """Values that are off by a part in 1e12 are told so, in units where the largest entry counts."""
+    """Values that are off by a part in 1e12 are reported, in units where the largest entry counts."""
     exact = np.zeros((2, 3, wide.PARTS))
     exact[..., :2] = [[(1.0, 1e-17), (20.0, 0.0), (-3.0, 0.0)], [(-1e-9, 1e-26), (0.0, 0.0), (0.0, 0.0)]]
     found = relative_errors(exact[..., 0] * (1.0 + 1e-12), exact, np.array([1.0, 4.0, 1.0]))

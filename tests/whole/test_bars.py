@@ -61,7 +61,7 @@ def test_rigid_robots(name: str, seed: int) -> None:
 def test_margins_and_pivot_cost_little(name: str) -> None:
     robot = library_robot(name)
     program = model(robot, "inverse_dynamics", guarded=True).program()
-    assert {"force", "pivot", "gates"} <= {variable.name for variable in program.outputs}
+    assert {"force", "pivot", "margins"} <= {variable.name for variable in program.outputs}
     assert count(program).total <= (1.0 + GUARDED) * counted(robot, "inverse_dynamics").total
 
 

@@ -460,11 +460,11 @@ def test_any_quantity(text: str) -> None:
     for kind in ("length", "angle", "number", "angular damping"):
         for defaults in (None, {"*": "SI"}):
             try:
-                told = f"{parse_quantity(text, QUANTITIES[kind], defaults)}"
+                reported = f"{parse_quantity(text, QUANTITIES[kind], defaults)}"
             except UnitError as error:
-                told = f"{error} {error.hint}"
-            assert len(told.splitlines()) == 1
-            assert told not in ("nan", "inf", "-inf")
+                reported = f"{error} {error.hint}"
+            assert len(reported.splitlines()) == 1
+            assert reported not in ("nan", "inf", "-inf")
 
 
 # ---------------------------------------------------------------------------- deep, large, slow
@@ -650,8 +650,8 @@ def test_thousands_of_modes_tools_and_payloads(part: str) -> None:
         ("a: *b\n", "no anchor before it"),
         ("--- a\n--- b\n", "second document"),
         ("a: 1\n---\nb: 2\n", "second document"),
-        ("a: 1\na: 2\n", "stands twice"),
-        ("{a: 1, a: 2}", "stands twice"),
+        ("a: 1\na: 2\n", "is given twice"),
+        ("{a: 1, a: 2}", "is given twice"),
         ("? [a]\n: b\n", "plain name"),
         ("? {a: b}\n: c\n", "plain name"),
         ('"a\\nb": 1\n', "plain name"),

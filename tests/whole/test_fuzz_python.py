@@ -296,11 +296,11 @@ def test_lists_that_hold_themselves() -> None:
 @pytest.mark.parametrize(
     ("data", "words"),
     [
-        ({"gravity": [0, 0, object()]}, "gravity[2]: object objects cannot stand in a description"),
+        ({"gravity": [0, 0, object()]}, "gravity[2]: object objects cannot be part of a description"),
         ({"nacelle": {"mass": 1j}}, "nacelle.mass: complex objects"),
         ({"title": "\ud800"}, "title: the text holds half a character"),
         ({"legs": [{None: 1}]}, "legs[0]: a key must be a plain name"),
-        ({1: 2, "1": 3}, "the key '1' stands twice"),
+        ({1: 2, "1": 3}, "the key '1' is given twice"),
         ({"legs": [{}] * (MAX_NODES + 1)}, "more than"),
         ({"title": "x" * (MAX_BYTES + 1)}, "title: more than"),
         ({"gravity": np.zeros(10**6)}, "gravity: more than"),

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from nacelle.compile import make_program
-from nacelle.dynamics.formulations import reference as functions
+from nacelle.dynamics.formulations import reference
 from nacelle.kinematics.iteration.samples import samples_of
 from nacelle.model.robot import Robot
 from nacelle.program.cost import count
@@ -26,9 +26,9 @@ from support.program_hashes import structure
 
 def tree(robot: Robot) -> tuple[Program, Samples]:
     """Inverse dynamics by the equivalent tree as it is traced, and samples of its inputs."""
-    shapes = input_shapes(functions.inverse, robot)
+    shapes = input_shapes(reference.inverse, robot)
     assert shapes is not None
-    program = make_program(functions.inverse, robot, shapes, minimised=False)
+    program = make_program(reference.inverse, robot, shapes, minimised=False)
     samples = samples_of(robot, shapes)
     assert samples is not None
     return program, samples

@@ -166,7 +166,7 @@ def _table(
                 columns.append(result.q[:, place.start + k])
     names, units, columns = [*names, "flags"], [*units, ""], [*columns, result.flags]
     deliver(table_text(names, units, columns), out)
-    last_line(result.flags, "poses", out, robot, result.gates)
+    last_line(result.flags, "poses", out, robot, result.margins)
     leave_if_failed(result.flags)
 
 

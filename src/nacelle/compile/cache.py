@@ -107,7 +107,7 @@ def remembered(kind: str, robot: Robot, parts: Any, make: Callable[[], str]) -> 
 
 
 def _key(kind: str, part: str, specification: Specification) -> str | None:
-    """Everything that native code depends on; None if the function cannot be told from others."""
+    """Everything that native code depends on; None if the function cannot be distinguished from others."""
     robot, groups = specification.robot, specification.groups
     functions = [specification.function, sampler_of(specification.function)]
     marks = [None if function is None else fingerprint(function) for function in functions]

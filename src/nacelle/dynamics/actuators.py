@@ -45,7 +45,7 @@ def least_norm_forces(
     scale = np.ones(count) if weights is None else 1.0 / np.sqrt(weights)
     columns = [A[:, k] * scale for k in range(n)]
     R: list[list[Scalar]] = [[0.0] * n for _ in range(n)]
-    shares: list[Scalar] = []
+    reciprocals: list[Scalar] = []
     squares = np.ones(n) if units is None else units * units
     longest: Scalar = 0.0
     shortest: Scalar = np.inf
@@ -54,9 +54,9 @@ def least_norm_forces(
     for k in range(n):
         left = dot(columns[k], columns[k])
         shortest = minimum(shortest, squares[k] * left)
-        shares.append(divide(1.0, left))
+        reciprocals.append(divide(1.0, left))
         for j in range(k + 1, n):
-            R[k][j] = dot(columns[k], columns[j]) * shares[k]
+            R[k][j] = dot(columns[k], columns[j]) * reciprocals[k]
             columns[j] = columns[j] - R[k][j] * columns[k]
     force: Array = np.zeros(count)
     values: list[Scalar] = []
@@ -65,6 +65,6 @@ def least_norm_forces(
         for j in range(k):
             value = value - R[j][k] * values[j]
         values.append(value)
-        force = force + (value * shares[k]) * columns[k]
+        force = force + (value * reciprocals[k]) * columns[k]
     scaled = pack([entry * s for entry, s in zip(force, scale, strict=True)])
     return LeastNorm(scaled, divide(shortest, longest))

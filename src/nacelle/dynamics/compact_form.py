@@ -14,8 +14,8 @@ import numpy as np
 from nacelle.compile import Compiled
 from nacelle.dynamics import smallest
 from nacelle.dynamics.formulations import reference
-from nacelle.kinematics.functions import dense_jacobian
 from nacelle.kinematics.iteration.weak import Pivoted, strengthened
+from nacelle.kinematics.kinematic_model import dense_jacobian
 from nacelle.kinematics.motion import States, evaluated
 from nacelle.kinematics.native import native
 from nacelle.model.robot import Robot

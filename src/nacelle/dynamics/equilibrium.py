@@ -124,10 +124,10 @@ def _residual(
 ) -> tuple[Array, Array, Array]:
     """R (n,), its derivative along the tangent (n, n), and the pose with its quaternion normalised."""
     poses, y, flags = solved(robot, x)
-    rest = np.zeros(robot.motion.n)
-    point = OperatingPoint(poses, y, rest, rest, tau)
+    zero = np.zeros(robot.motion.n)
+    point = OperatingPoint(poses, y, zero, zero, tau)
     results = differentiate(robot, point, external=external, friction=False)
-    results = settle(robot, poses, {name: results[name] for name in ("R", "pose", "gates")}, flags)
+    results = settle(robot, poses, {name: results[name] for name in ("R", "pose", "margins")}, flags)
     return results["R"], results["pose"], poses
 
 

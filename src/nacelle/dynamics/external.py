@@ -13,7 +13,7 @@ import numpy as np
 
 from nacelle.dynamics.state import State
 from nacelle.errors import KinematicsError, did_you_mean
-from nacelle.kinematics import functions
+from nacelle.kinematics import kinematic_model
 from nacelle.kinematics.native import native
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array, cross, pack
@@ -84,7 +84,7 @@ def body_wrenches(robot: Robot, x: Array, y: Array, external: Mapping[str, Any] 
     count = len(robot.bodies)
     if not np.any(stacked[..., count:, :]):
         return stacked[..., :count, :]
-    R = native(functions.body_poses, robot)(x, y)["R"]
+    R = native(kinematic_model.body_poses, robot)(x, y)["R"]
     batch = np.broadcast_shapes(stacked.shape[:-2], R.shape[:-3])
     result = np.broadcast_to(stacked[..., :count, :], (*batch, count, 6)).copy()
     for tool, wrench in zip(robot.tools, np.moveaxis(stacked[..., count:, :], -2, 0), strict=True):

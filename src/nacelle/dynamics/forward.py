@@ -77,13 +77,13 @@ def forward_dynamics(
     load = partial(external_load, robot, external=external) if external else None
     options = Settings(friction, smooth).options
     state = compact_form.at_states("forward", robot, x, *inputs, load=load, guess=guess, options=options)
-    return ForwardDynamics(state.results["acceleration"], state.results["gates"], state.flags, *state[:2])
+    return ForwardDynamics(state.results["acceleration"], state.results["margins"], state.flags, *state[:2])
 
 
 def mass_matrix(robot: Robot, x: Any, *, coordinates: Coordinates = "platform", guess: Any = None) -> Array:
     """Mass matrix (..., n, n) along the reduced twist, or seen from the actuators: J_r^T M J_r."""
     platform = _platform(coordinates)
-    outputs = "M pivot gates" if platform else "M A pivot gates"
+    outputs = "M pivot margins" if platform else "M A pivot margins"
     results = compact_form.at_states("inertia", robot, x, guess=guess, outputs=outputs).results
     if platform:
         return np.asarray(results["M"])
@@ -108,14 +108,14 @@ def bias_forces(
     v, _ = rates_of(robot, v, None)
     platform = _platform(coordinates)
     options = Settings(friction, smooth).options
-    outputs = "h pivot gates" if platform else "h M A drift pivot gates"
+    outputs = "h pivot margins" if platform else "h M A actuator_bias pivot margins"
     results = compact_form.at_states(
         "bias", robot, x, v, guess=guess, outputs=outputs, options=options
     ).results
     if platform:
         return np.asarray(results["h"])
     J = _direct(robot, results["A"])
-    held = np.einsum("...ij,...jk,...k->...i", results["M"], J, results["drift"])
+    held = np.einsum("...ij,...jk,...k->...i", results["M"], J, results["actuator_bias"])
     return np.asarray(np.einsum("...ij,...i->...j", J, results["h"] - held))
 
 
@@ -124,7 +124,7 @@ def gravity_forces(
 ) -> Array:
     """What holds the robot at rest against gravity: along the reduced twist, or by the actuators."""
     platform = _platform(coordinates)
-    outputs = "g pivot gates" if platform else "g A pivot gates"
+    outputs = "g pivot margins" if platform else "g A pivot margins"
     results = compact_form.at_states("gravity", robot, x, guess=guess, outputs=outputs).results
     if platform:
         return np.asarray(results["g"])

@@ -21,14 +21,14 @@ import numpy as np
 from nacelle.compile import Compiled
 from nacelle.dynamics import compact_form
 from nacelle.dynamics.external import stacked_wrenches
-from nacelle.dynamics.formulations import reference as functions
+from nacelle.dynamics.formulations import reference
 from nacelle.dynamics.formulations.choice import supported
 from nacelle.dynamics.settings import Settings, above_zero
 from nacelle.errors import KinematicsError, SingularError
 from nacelle.kinematics.flags import Flag, failed
-from nacelle.kinematics.functions import inverse_jacobian
 from nacelle.kinematics.inverse import leg_condition
 from nacelle.kinematics.jacobian import conditioning, scaled_inverse
+from nacelle.kinematics.kinematic_model import inverse_jacobian
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.motion import settle, solved
 from nacelle.kinematics.native import native
@@ -148,7 +148,7 @@ def inverse_dynamics(
     force = results["force"] if preload is None else results["force"] + held
     force[failed(flags)] = np.nan
     return InverseDynamics(
-        robot, poses, y, force, results["gates"], pivot, flags, formulation, results.get("generalised")
+        robot, poses, y, force, results["margins"], pivot, flags, formulation, results.get("generalised")
     )
 
 
@@ -183,7 +183,7 @@ def flagged(
     Args:
         robot: the robot.
         state: poses and what iteration found.
-        results: of the states, and their margins "gates".
+        results: of the states, and their "margins".
         pivot: squared ratios.
         flags: of the iteration.
 
@@ -222,7 +222,7 @@ class _Single(NamedTuple):
         results = one.results
         pivot = compact_form.squared(results["pivot"]) if self.fixed else results["pivot"]
         return InverseDynamics(
-            *(robot, one.x, one.y, results["force"], results["gates"], pivot, one.flags),
+            *(robot, one.x, one.y, results["force"], results["margins"], pivot, one.flags),
             *(self.formulation, results.get("generalised")),
         )
 
@@ -241,7 +241,7 @@ def _program(robot: Robot, formulation: str, options: Mapping[str, Any]) -> Comp
     """The compiled function of (x, y, v, a, load) that finds the forces."""
     if formulation == "compact":
         return compact_form.program("inverse", robot, options)
-    return native(functions.inverse, robot, (("formulation", formulation), *options.items()))
+    return native(reference.inverse, robot, (("formulation", formulation), *options.items()))
 
 
 def rates_of(robot: Robot, v: Any, a: Any) -> tuple[Array, Array]:
@@ -278,7 +278,7 @@ def external_load(robot: Robot, x: Array, y: Array, external: Mapping[str, Any] 
     """External wrenches as a force along the reduced twist (..., n)."""
     if not external:
         return np.zeros(robot.motion.n)
-    return np.asarray(native(functions.projected, robot)(x, y, stacked_wrenches(robot, external)))
+    return np.asarray(native(reference.projected, robot)(x, y, stacked_wrenches(robot, external)))
 
 
 def _formulation(robot: Robot, name: str, shared: bool = False) -> str:

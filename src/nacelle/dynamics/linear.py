@@ -101,7 +101,7 @@ class LinearModel:
             KinematicsError: if there is a batch of states.
         """
         if self.A.ndim != 2:
-            raise KinematicsError("poles() is for one state; .eigenvalues serves batches")
+            raise KinematicsError("poles() is for one state; .eigenvalues supports batches")
         result = []
         for value in self.eigenvalues:
             size = float(abs(value))

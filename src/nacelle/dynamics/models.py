@@ -17,7 +17,7 @@ from nacelle.dynamics.measured import inputs as measured
 from nacelle.dynamics.measured.choose import chosen
 from nacelle.dynamics.settings import Settings
 from nacelle.errors import KinematicsError, did_you_mean
-from nacelle.kinematics import functions as kinematics
+from nacelle.kinematics import kinematic_model as kinematics
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.linear_parameters import linear_parameters
 from nacelle.model.reduced import layout_of
@@ -104,7 +104,7 @@ def model(
         raise KinematicsError(f"no input is called {input!r}; {did_you_mean(input, INPUTS)}")
     if input != "pose" and name != "inverse_dynamics":
         raise KinematicsError(
-            f"the model {name} takes the pose; elements and encoders serve inverse_dynamics"
+            f"the model {name} takes the pose; elements and encoders are inputs of inverse_dynamics"
         )
     robot = robot.alike
     options = Settings(friction, smooth).options
@@ -159,7 +159,7 @@ def _from_pose(robot: Robot, name: str, options: dict[str, Any], guarded: bool) 
     inputs = {key: shape for key, shape in shapes.items() if key != "load"}
     if name == "inverse_kinematics":
         return Model(name, robot, "tree", made.function, inputs, {}, _meaning(robot, inputs), made.includes)
-    watched = " pivot gates" if guarded else ""
+    watched = " pivot margins" if guarded else ""
     settings = {**(options if made.friction else {}), "outputs": made.result + watched}
     return Model(
         name, robot, "general", made.function, inputs, settings, _meaning(robot, inputs), made.includes
@@ -198,7 +198,7 @@ def _meaning(robot: Robot, inputs: Mapping[str, tuple[int, ...]]) -> dict[str, s
         "acceleration": "derivative of the reduced twist; m/s^2, rad/s^2",
         "force": f"actuators' forces {drives}; N, N m",
         "pivot": "smallest pivot without units: digits are lost below 1e-2",
-        "gates": "for every leg: positive where it can be closed, 0 at a serial singularity",
+        "margins": "reach margin of every leg: positive where it can be closed, 0 at a serial singularity",
         "q": f"coordinates of the actuators {drives}; rad, m",
         "q_dot": "their rates",
         "q_ddot": "their accelerations",

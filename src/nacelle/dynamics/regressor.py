@@ -96,4 +96,6 @@ def regressor(
     pivot = results.pop("pivot")
     flags = flagged(robot, (poses, y), results, pivot, flags)
     results["Y"][failed(flags)] = np.nan
-    return Regressor(robot, poses, y, results["Y"], linear_parameters(robot), results["gates"], pivot, flags)
+    return Regressor(
+        robot, poses, y, results["Y"], linear_parameters(robot), results["margins"], pivot, flags
+    )

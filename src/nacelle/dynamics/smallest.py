@@ -14,9 +14,9 @@ import numpy as np
 from nacelle.dynamics.formulations import reference as tree
 from nacelle.dynamics.general import models as general
 from nacelle.dynamics.general import regressor as general_regressor
-from nacelle.kinematics.functions import inverse_jacobian
-from nacelle.kinematics.general.plan import is_served
+from nacelle.kinematics.general.plan import is_supported
 from nacelle.kinematics.iteration.samples import samples_of
+from nacelle.kinematics.kinematic_model import inverse_jacobian
 from nacelle.kinematics.shapes import of_actuators, of_pose, of_twist, of_unknowns
 from nacelle.model.robot import Robot
 from nacelle.spatial.physics import physics, sampled
@@ -31,7 +31,7 @@ def _kept(results: Mapping[str, Array], outputs: str) -> dict[str, Array]:
 
 def _form(robot: Robot, name: str) -> Callable[..., dict[str, Array]]:
     """The physics; where symbols may be any numbers nothing is decided, and the tree is taken."""
-    source: Any = general if robot.is_like_numeric and is_served(robot, direct=True) else tree
+    source: Any = general if robot.is_like_numeric and is_supported(robot, direct=True) else tree
     function: Callable[..., dict[str, Array]] = getattr(source, name)
     return function
 
@@ -50,7 +50,7 @@ def inverse(
     a: Array,
     load: Array | None = None,
     *,
-    outputs: str = "force pivot gates",
+    outputs: str = "force pivot margins",
     **options: Any,
 ) -> dict[str, Array]:
     """Actuator forces, smallest pivot and margins; `load` (n,) is a force along v from outside."""
@@ -71,7 +71,7 @@ def regressor(
     v: Array,
     a: Array,
     *,
-    outputs: str = "Y pivot gates",
+    outputs: str = "Y pivot margins",
     **options: Any,
 ) -> dict[str, Array]:
     """Y (actuators, parameters) with force = Y p, p the robot's `linear_parameters`; pivot and margins."""
@@ -88,7 +88,7 @@ def reference_regressor(
     v_ref: Array,
     a_ref: Array,
     *,
-    outputs: str = "Y pivot gates",
+    outputs: str = "Y pivot margins",
     **options: Any,
 ) -> dict[str, Array]:
     """Y (actuators, parameters) with J_r^-T Y p = M a_ref + C(x, v) v_ref + g and friction at v."""
@@ -98,9 +98,11 @@ def reference_regressor(
 def _regressor(
     name: str, robot: Robot, state: tuple[Array, ...], outputs: str, options: Mapping[str, Any]
 ) -> dict[str, Array]:
-    served = robot.is_like_numeric and is_served(robot)
-    results: dict[str, Array] = getattr(general_regressor if served else tree, name)(robot, *state, **options)
-    if not served:
+    supported = robot.is_like_numeric and is_supported(robot)
+    results: dict[str, Array] = getattr(general_regressor if supported else tree, name)(
+        robot, *state, **options
+    )
+    if not supported:
         # The tree's figure is the square of a ratio.
         results = {**results, "pivot": sqrt(results["pivot"])}
     return _kept(results, outputs)
@@ -116,7 +118,7 @@ def forward(
     tau: Array,
     load: Array | None = None,
     *,
-    outputs: str = "acceleration pivot gates",
+    outputs: str = "acceleration pivot margins",
     **options: Any,
 ) -> dict[str, Array]:
     """The derivative of the reduced twist at actuator forces tau: M dv/dt = A^T tau + load - h."""
@@ -126,14 +128,14 @@ def forward(
 
 @sampled(samples_of)
 @physics(x=of_pose, y=of_unknowns)
-def inertia(robot: Robot, x: Array, y: Array, *, outputs: str = "M A pivot gates") -> dict[str, Array]:
+def inertia(robot: Robot, x: Array, y: Array, *, outputs: str = "M A pivot margins") -> dict[str, Array]:
     """Mass matrix (n, n) along the reduced twist, J_r^-1 (actuators, n) and margins."""
     return _kept(_form(robot, "inertia")(robot, x, y), outputs)
 
 
 @sampled(samples_of)
 @physics(x=of_pose, y=of_unknowns)
-def jacobian(robot: Robot, x: Array, y: Array, *, outputs: str = "J pivot gates") -> dict[str, Array]:
+def jacobian(robot: Robot, x: Array, y: Array, *, outputs: str = "J pivot margins") -> dict[str, Array]:
     """J_r^-1 (actuators, n), the rates of the actuators from the reduced twist, and margins."""
     return _kept(inverse_jacobian(robot, x, y), outputs)
 
@@ -141,15 +143,15 @@ def jacobian(robot: Robot, x: Array, y: Array, *, outputs: str = "J pivot gates"
 @sampled(samples_of)
 @physics(x=of_pose, y=of_unknowns, v=of_twist)
 def bias(
-    robot: Robot, x: Array, y: Array, v: Array, *, outputs: str = "h pivot gates", **options: Any
+    robot: Robot, x: Array, y: Array, v: Array, *, outputs: str = "h pivot margins", **options: Any
 ) -> dict[str, Array]:
-    """Force along the reduced twist at dv/dt = 0; with "M", "A" and the bias of the actuators "drift"."""
+    """Force along the reduced twist at dv/dt = 0; with "M", "A" and the actuators' "actuator_bias"."""
     return _kept(_form(robot, "bias")(robot, x, y, v, **options), outputs)
 
 
 @sampled(samples_of)
 @physics(x=of_pose, y=of_unknowns)
-def gravity(robot: Robot, x: Array, y: Array, *, outputs: str = "g A pivot gates") -> dict[str, Array]:
+def gravity(robot: Robot, x: Array, y: Array, *, outputs: str = "g A pivot margins") -> dict[str, Array]:
     """Force along the reduced twist that holds the robot against gravity, and J_r^-1."""
     return _kept(_form(robot, "gravity")(robot, x, y), outputs)
 
@@ -162,7 +164,7 @@ def energies(
     y: Array,
     v: Array,
     *,
-    outputs: str = "kinetic potential dissipation pivot gates",
+    outputs: str = "kinetic potential dissipation pivot margins",
     smooth: float | None = None,
 ) -> dict[str, Array]:
     """Kinetic and potential energy (J), and the power that friction takes (W)."""

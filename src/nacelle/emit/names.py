@@ -157,7 +157,7 @@ class Names:
 
 
 def remark(text: str) -> str:
-    r"""Turn any text into one line that may stand in a comment of C or a docstring of Python.
+    r"""Turn any text into one line that may be part of a comment of C or a docstring of Python.
 
     It cannot end a comment (`*/`), open one (`/*`), hold a trigraph (`??/`), continue a line (a backslash
     at its end), end a docstring, or hide other text (controls, marks of writing direction).

@@ -75,9 +75,9 @@ def watch_words(entry: Entry) -> list[str]:
             "pivot: below 1e-2 the fixed pivots of the program lose digits, or the pose is near a parallel "
             "singularity; at 0 there is no result."
         )
-    if "gates" in names:
+    if "margins" in names:
         lines.append(
-            f"gates: below {NEAR_MARGIN:g} a leg is near a serial singularity (stretched, folded, an inner "
+            f"margins: below {NEAR_MARGIN:g} a leg is near a serial singularity (stretched, folded, an inner "
             f"loop flat), below {MET_MARGIN:g} its results mean nothing, below 0 it does not reach, and they "
             "are NaN."
         )

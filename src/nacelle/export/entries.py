@@ -23,9 +23,9 @@ from nacelle.dynamics.settings import Settings
 from nacelle.emit.names import identifier
 from nacelle.emit.schedule import last_uses, schedule
 from nacelle.errors import ExportError, KinematicsError, did_you_mean
-from nacelle.kinematics.functions import branch_signs
 from nacelle.kinematics.iteration.branch import branch_of
 from nacelle.kinematics.iteration.newton_steps import closing_step
+from nacelle.kinematics.kinematic_model import branch_signs
 from nacelle.kinematics.margins import margin_names
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.numbers.parameters import GROUPS
@@ -50,7 +50,7 @@ _MAIN = {
     "regressor": "Y",
     "reference_regressor": "Y",
 }
-_WATCHED = ("pivot", "gates", "branch")
+_WATCHED = ("pivot", "margins", "branch")
 CLOSING = "close_legs"
 
 _TITLES = {
@@ -153,7 +153,7 @@ class Wanted:
             raise ExportError(f"no input is called {self.input!r}; {did_you_mean(self.input, INPUTS)}")
         if self.input != "pose" and "inverse_dynamics" not in self.models:
             raise ExportError(
-                f"the input {self.input} serves inverse_dynamics, which is not among the models"
+                f"the input {self.input} is one of inverse_dynamics, which is not among the models"
             )
         for group in self.parameters:
             if group not in GROUPS:
@@ -302,7 +302,9 @@ def words(source_model: Model) -> dict[str, str]:
         "acceleration": "derivative of the reduced twist; m/s^2, rad/s^2",
     }
     owners = ", ".join(margin_names(mechanism_of(robot)))
-    said["gates"] = f"margins ({owners}): above 0 where the leg can be closed, 0 at a serial singularity"
+    said["margins"] = (
+        f"reach margins ({owners}): above 0 where the leg can be closed, 0 at a serial singularity"
+    )
     loops = ", ".join(branch_of(robot).names)
     said["branch"] = f"above 0 on the branch of the reference pose, 1 in it ({loops})"
     return said

@@ -70,7 +70,7 @@ def export(
         input: what inverse dynamics starts from: "pose", "elements" or "encoders".
         friction: whether friction counts.
         smooth: rate (rad/s, m/s) over which Coulomb friction changes its sign smoothly; at once if None.
-        bare: whether to leave out what a controller watches beside the result (pivot, gates, branch).
+        bare: whether to leave out what a controller watches beside the result (pivot, margins, branch).
         parameters: groups of the robot's free numbers (`robot.numbers`) that are given at run time, a
         sequence or
             one text with commas: every function then comes with one that prepares them. Constants if empty.

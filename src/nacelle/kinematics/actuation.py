@@ -44,7 +44,7 @@ def actuator_rows(robot: Robot, motion: TreeMotion) -> Array:
 
 
 def actuator_steps(robot: Robot, motion: TreeMotion, steps: Sequence[Step]) -> list[Step]:
-    """Where every actuator stands, from the steps of the tree and, for closures, the poses of bodies."""
+    """Where every actuator is, from the steps of the tree and, for closures, the poses of bodies."""
     starts = np.cumsum([0, *(len(joint.primitives) for joint in robot.tree_joints)])
     result: list[Step] = []
     for actuator in robot.actuators:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from nacelle.errors import KinematicsError, UnreachableError
-from nacelle.kinematics import functions
+from nacelle.kinematics import kinematic_model
 from nacelle.kinematics.flags import failed
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.motion import solved
@@ -45,7 +45,7 @@ def coordinate_rates(robot: Robot, x: Array, dx: Array, ddx: Array) -> tuple[Arr
     if not (mechanism.parasitic and 0 < len(mechanism.chart.turns) < 3):
         return dx, ddx
     poses, y, _ = solved(robot, x)
-    outputs = native(functions.coordinate_motions, robot)(poses, y, dx, ddx)
+    outputs = native(kinematic_model.coordinate_motions, robot)(poses, y, dx, ddx)
     return np.asarray(outputs["v"]), np.asarray(outputs["a"])
 
 

@@ -21,7 +21,7 @@ class Flag(IntFlag):
     UNREACHABLE = 2
     """A leg does not reach the pose, or the actuators' coordinates belong to no pose that was found."""
     SINGULAR = 4
-    """The configuration is singular, so that what was asked for is not determined."""
+    """The configuration is singular, so that the requested result is not determined."""
     NEAR_SINGULAR = 8
     """A singularity is near."""
     OUT_OF_LIMITS = 16

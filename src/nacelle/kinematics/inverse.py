@@ -9,6 +9,7 @@ pose is out of reach, near zero two solutions meet. One ordinary pose takes a sh
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -16,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nacelle.errors import SingularError, UnreachableError
-from nacelle.kinematics import functions
+from nacelle.kinematics import kinematic_model
 from nacelle.kinematics.flags import Flag, failed
 from nacelle.kinematics.iteration.unknowns import start_of, unknowns
 from nacelle.kinematics.iteration.weak import strengthened
@@ -64,6 +65,7 @@ class InverseKinematics:
     @property
     def gates(self) -> Array:
         """The margins, under their old name."""
+        warnings.warn("gates is now called margins", DeprecationWarning, stacklevel=2)
         return self.margins
 
     @property
@@ -85,7 +87,7 @@ class InverseKinematics:
     @cached_property
     def bodies(self) -> BodyPoses:
         """Poses of all bodies."""
-        poses = native(functions.body_poses, self.robot)(self.x, self.y)
+        poses = native(kinematic_model.body_poses, self.robot)(self.x, self.y)
         return BodyPoses(poses["R"], poses["p"])
 
     def joint(self, name: str) -> Array:
@@ -124,9 +126,9 @@ def inverse_kinematics(
         UnreachableError: if a single pose is out of reach; in a batch it is flagged, and its numbers are NaN.
         SingularError: if a single pose is a serial singularity; likewise.
     """
-    one = None if follow else one_state(functions.joint_positions, robot)(x, guess)
+    one = None if follow else one_state(kinematic_model.joint_positions, robot)(x, guess)
     if one is not None:
-        q, active, margins = (one.results[name] for name in ("q", "active", "gates"))
+        q, active, margins = (one.results[name] for name in ("q", "active", "margins"))
         result = InverseKinematics(robot, one.x, one.y, q, active, margins, one.flags)
         if limits and _outside(result):
             result.flags[...] = int(Flag.OUT_OF_LIMITS)
@@ -134,9 +136,9 @@ def inverse_kinematics(
     poses, valid = checked_poses(robot, x)
     y, branch = unknowns(mechanism_of(robot), poses, start_of(robot, guess), follow=follow)
     flags = np.where(valid, branch, int(Flag.INVALID))
-    outputs = native(functions.joint_positions, robot)(poses, y)
+    outputs = native(kinematic_model.joint_positions, robot)(poses, y)
     outputs = strengthened(robot, outputs, (poses, y), flags)
-    q, active, margins = outputs["q"], outputs["active"], outputs["gates"]
+    q, active, margins = outputs["q"], outputs["active"], outputs["margins"]
     flags |= margin_flags(margins, flags)
     flags |= np.where(np.all(np.isfinite(q), axis=-1) | failed(flags), 0, int(Flag.SINGULAR))
     bad = failed(flags)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from nacelle.errors import KinematicsError, SingularError
-from nacelle.kinematics import functions
+from nacelle.kinematics import kinematic_model
 from nacelle.kinematics.flags import Flag, failed
 from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.motion import States, evaluated
@@ -144,12 +144,12 @@ def joint_jacobian(robot: Robot, x: Any) -> Array:
 
 
 def _rates(robot: Robot, x: Any) -> Array:
-    return evaluated(functions.rate_maps, robot, x).results["U"]
+    return evaluated(kinematic_model.rate_maps, robot, x).results["U"]
 
 
 def body_jacobian(robot: Robot, x: Any) -> Array:
     """Twists [v; w] of all bodies at their origins (..., bodies, 6, n) from the reduced twist."""
-    return evaluated(functions.body_jacobians, robot, x).results["J"]
+    return evaluated(kinematic_model.body_jacobians, robot, x).results["J"]
 
 
 @dataclass(frozen=True)

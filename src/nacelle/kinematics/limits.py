@@ -38,14 +38,14 @@ def closure_coordinates(joint: Joint, R: Array, p: Array) -> Array:
 
 
 def closure_steps(joint: Joint, motion: TreeMotion) -> list[Step]:
-    """Where the primitives of a closure stand, over any scalar; of a ball the cosine of its tilt."""
+    """Where the primitives of a closure are, over any scalar; of a spherical joint the cosine of its tilt."""
     first, second = closure_frames(joint, motion)
     R, p = first.R.T @ second.R, first.R.T @ (second.p - first.p)
     return [R[2, 2] if step is None else step for step in _steps(joint.kind, R, p)]
 
 
 def _steps(kind: JointKind, R: Array, p: Array) -> list[Step | None]:
-    """Where the primitives of a joint stand, from its relative pose; None for a ball."""
+    """Where the primitives of a joint are, from its relative pose; None for a spherical joint."""
     if kind is JointKind.UNIVERSAL:
         # Rx(a) Ry(b) has the rows [cb, 0, sb], [sa sb, ca, -sa cb], [-ca sb, sa, ca cb].
         return [Turn(R[..., 1, 1], R[..., 2, 1]), Turn(R[..., 0, 0], R[..., 0, 2])]

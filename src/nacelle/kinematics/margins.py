@@ -39,7 +39,7 @@ def margin_names(mechanism: Mechanism) -> tuple[str, ...]:
 def margins(now: Configuration) -> Array:
     """The margins (legs,), or (legs + 1,) where the nacelle has dependent coordinates."""
     mechanism = now.mechanism
-    values = [closed_form_margin(gates) for gates in now.gates]
+    values = [closed_form_margin(roots) for roots in now.root_margins]
     if mechanism.closed_form:
         return pack(values)
     system = equations(now.robot, now.motion)
@@ -52,10 +52,10 @@ def margins(now: Configuration) -> Array:
     return pack(values)
 
 
-def closed_form_margin(gates: tuple[Scalar, ...]) -> Scalar:
+def closed_form_margin(roots: tuple[Scalar, ...]) -> Scalar:
     """The margin of a leg in closed form: the smallest of those of its roots; 1 where it has none."""
     smallest: Scalar = 1.0
-    for k, value in enumerate(gates):
+    for k, value in enumerate(roots):
         smallest = value if k == 0 else minimum(smallest, value)
     return smallest
 

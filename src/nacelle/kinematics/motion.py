@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nacelle.errors import KinematicsError
-from nacelle.kinematics import functions
+from nacelle.kinematics import kinematic_model
 from nacelle.kinematics.flags import Flag, failed
 from nacelle.kinematics.inverse import failure, margin_flags
 from nacelle.kinematics.iteration.unknowns import start_of, unknowns
@@ -52,7 +52,7 @@ class JointMotion:
 
     Attributes:
         q: coordinates (..., nq).
-        rate: rates (..., nv); of balls the angular velocity in the successor's frame.
+        rate: rates (..., nv); of spherical joints the angular velocity in the successor's frame.
         acceleration: derivatives of the rates.
         actuators: coordinates, rates and accelerations of the actuators (..., actuators).
         flags: for every sample what was found (`Flag`).
@@ -91,7 +91,7 @@ def evaluated(
     options: Mapping[str, Any] | None = None,
     pivoted: Pivoted | None = None,
 ) -> States:
-    """Evaluate a physics function of (x, y, ...) with margins "gates" at states, natively, and flag them.
+    """Evaluate a physics function of (x, y, ...) with an output "margins" at states, natively, and flag them.
 
     Args:
         function: the physics function.
@@ -117,7 +117,7 @@ def evaluated(
     outputs = native(function, robot, settings)(poses, y, *others)
     outputs = strengthened(robot, outputs, (poses, y, *others), flags, pivoted)
     outputs.pop("pivot", None)
-    flags = np.broadcast_to(flags, outputs["gates"].shape[:-1]).copy()
+    flags = np.broadcast_to(flags, outputs["margins"].shape[:-1]).copy()
     return States(poses, y, settle(robot, poses, outputs, flags), flags)
 
 
@@ -145,8 +145,8 @@ def settle(robot: Robot, x: Array, outputs: dict[str, Array], flags: Array) -> d
         SingularError: if there is only one sample, and a leg is at a serial singularity.
         KinematicsError: if there is only one sample, and it is not finite.
     """
-    margins = outputs["gates"]
-    results = [value for name, value in outputs.items() if name != "gates"]
+    margins = outputs["margins"]
+    results = [value for name, value in outputs.items() if name != "margins"]
     finite = np.ones(flags.shape, dtype=bool)
     for value in results:
         finite &= np.all(np.isfinite(value), axis=tuple(range(flags.ndim, value.ndim)))
@@ -176,14 +176,14 @@ def body_motion(robot: Robot, x: Any, v: Any = None, a: Any = None) -> BodyMotio
         UnreachableError: if a single pose is out of reach; in a batch it is flagged.
     """
     v, a = checked_rates(robot, "the twist v", v), checked_rates(robot, "the acceleration a", a)
-    state = evaluated(functions.body_motions, robot, x, v, a)
+    state = evaluated(kinematic_model.body_motions, robot, x, v, a)
     return BodyMotion(state.results["twist"], state.results["acceleration"], state.flags)
 
 
 def joint_motion(robot: Robot, x: Any, v: Any = None, a: Any = None) -> JointMotion:
     """Coordinates, rates and accelerations of all joints of the tree; arguments as in `body_motion`."""
     v, a = checked_rates(robot, "the twist v", v), checked_rates(robot, "the acceleration a", a)
-    state = evaluated(functions.joint_motions, robot, x, v, a)
+    state = evaluated(kinematic_model.joint_motions, robot, x, v, a)
     outputs = state.results
     active = (outputs["active"], outputs["active_rate"], outputs["active_acceleration"])
     return JointMotion(outputs["q"], outputs["rate"], outputs["acceleration"], active, state.flags)

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nacelle.compile import Compiled
-from nacelle.kinematics import functions
+from nacelle.kinematics import kinematic_model
 from nacelle.kinematics.iteration import newton_steps
 from nacelle.kinematics.iteration.branch import branch_of
 from nacelle.kinematics.iteration.unknowns import nearby
@@ -200,7 +200,7 @@ def _near(robot: Robot, start: Array, x: Array, y: Array) -> Callable[[], bool]:
     close = solver.bind(start, x, y, **nearby(mechanism_of(robot)))
     if not branch_of(robot).size:
         return lambda: close() == 0
-    signs = native(functions.branch_signs, robot).bind(x=x, y=y)
+    signs = native(kinematic_model.branch_signs, robot).bind(x=x, y=y)
     check, numbers = signs.call, next(array for name, array in signs.arrays.items() if name not in ("x", "y"))
 
     def solve() -> bool:

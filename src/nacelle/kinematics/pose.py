@@ -81,8 +81,8 @@ def pose(
         values |= {name: quat[..., k] for k, name in enumerate(QUATERNION)}
     for name, value in coordinates.items():
         if name not in layout.x_names or name in QUATERNION:
-            known = [name for name in layout.x_names if name not in QUATERNION]
-            raise KinematicsError(f"{robot.name} has no coordinate {name!r}; {did_you_mean(name, known)}")
+            names = [name for name in layout.x_names if name not in QUATERNION]
+            raise KinematicsError(f"{robot.name} has no coordinate {name!r}; {did_you_mean(name, names)}")
         values[name] = np.asarray(value, dtype=float)
     x = np.broadcast_to(reference_pose(robot), (*_batch(values), layout.nx)).copy()
     for name, value in values.items():

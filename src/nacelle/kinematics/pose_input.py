@@ -44,7 +44,7 @@ def reference_pose(robot: Robot) -> Array:
 
 
 def checked_poses(robot: Robot, x: Any) -> tuple[Array, Array]:
-    """Take poses (..., nx): quaternions are normalised, and samples that cannot be poses are told.
+    """Take poses (..., nx): quaternions are normalised, and samples that cannot be poses are marked.
 
     Returns:
         The poses, and for each whether it is valid; invalid ones are NaN.

@@ -1,4 +1,4 @@
-"""Singularities of three kinds, told apart by properly scaled matrices.
+"""Singularities of three kinds, distinguished by properly scaled matrices.
 
 With u_l the rates of leg l and w those of the nacelle, the closures say M_l u_l + N_l w = 0; lengths are
 counted in the robot's size, so all entries are pure numbers.
@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from nacelle.kinematics import functions
+from nacelle.kinematics import kinematic_model
 from nacelle.kinematics.actuation import closing_actuators, locked_in_tree
 from nacelle.kinematics.flags import Flag, failed
 from nacelle.kinematics.mechanism.assembly import rate_scale
@@ -71,7 +71,7 @@ def singularities(robot: Robot, x: Any) -> Singularities:
     """
     poses, y, flags = solved(robot, x)
     mechanism = mechanism_of(robot)
-    closures = native(functions.closure_equations, robot)(poses, y)
+    closures = native(kinematic_model.closure_equations, robot)(poses, y)
     J = closures["jacobian"] / mechanism.row_scale[:, None] * rate_scale(robot)
     spins = closures["spins"] * rate_scale(robot)
     finite = np.all(np.isfinite(J), axis=(-1, -2))
@@ -106,7 +106,9 @@ def nearest(robot: Robot, x: Array, y: Array) -> tuple[str, tuple[str, ...]]:
     """
     mechanism = mechanism_of(robot)
     with np.errstate(all="ignore"):
-        closures = functions.closure_equations(robot, np.asarray(x, dtype=float), np.asarray(y, dtype=float))
+        closures = kinematic_model.closure_equations(
+            robot, np.asarray(x, dtype=float), np.asarray(y, dtype=float)
+        )
         scale = rate_scale(robot)
         J, spins, active = (
             np.nan_to_num(np.asarray(closures[name], dtype=float))

@@ -24,7 +24,7 @@ import numpy as np
 
 from nacelle.capacity import require_memory
 from nacelle.errors import KinematicsError, did_you_mean
-from nacelle.kinematics import functions
+from nacelle.kinematics import kinematic_model
 from nacelle.kinematics.flags import Flag, failed
 from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.jacobian import conditioning, scaled_inverse
@@ -214,7 +214,7 @@ def workspace(
             solution = inverse_kinematics(robot, rows[part])
             flags[part] = solution.flags
             if conditioned:
-                J = native(functions.inverse_jacobian, robot)(solution.x, solution.y)["J"]
+                J = native(kinematic_model.inverse_jacobian, robot)(solution.x, solution.y)["J"]
                 figure[part] = np.where(
                     failed(solution.flags), np.nan, conditioning(scaled_inverse(robot, J))
                 )

@@ -103,12 +103,12 @@ class RobotData:
 
     @cached_property
     def q_slices(self) -> tuple[slice, ...]:
-        """Where the coordinates of each tree joint stand in q, the coordinates of the tree."""
+        """Where the coordinates of each tree joint are in q, the coordinates of the tree."""
         return _slices([joint.nq for joint in self.tree_joints])
 
     @cached_property
     def v_slices(self) -> tuple[slice, ...]:
-        """Where the rates of each tree joint stand in the rates of the tree."""
+        """Where the rates of each tree joint are in the rates of the tree."""
         return _slices([joint.nv for joint in self.tree_joints])
 
     @property

@@ -7,9 +7,9 @@ motion of the successor's joint frame in the predecessor's is a product of primi
     prismatic         Tz(q)                 translation along z
     cylindrical       Tz(q1) Rz(q2)
     universal         Rx(q1) Ry(q2)         first axis x, second axis y
-    spherical         ball(quat_xyzw)
-    planar-spherical  Tx(q1) Ty(q2) ball    moves on the plane z = 0 of the predecessor (C5 joint)
-    spherical-planar  ball Tx(q1) Ty(q2)    the same joint with the plane on the successor
+    spherical         R(quat_xyzw)
+    planar-spherical  Tx(q1) Ty(q2) R       moves on the plane z = 0 of the predecessor (C5 joint)
+    spherical-planar  R Tx(q1) Ty(q2)       the same joint with the plane on the successor
     fixed
     point             a spherical joint on a massless point: locks the position, nothing else
 

@@ -82,7 +82,7 @@ def parse_motion(value: str | list[str]) -> Motion:
     if not axes:
         raise MotionError("the platform has no motion")
     if len(set(axes)) != len(axes):
-        raise MotionError("a coordinate stands twice in the motion type")
+        raise MotionError("a coordinate is given twice in the motion type")
     return Motion(tuple(axes))
 
 

@@ -110,7 +110,7 @@ def _units(source: Source, problems: list[Problem]) -> dict[str, str] | None:
 
 
 def unique(problems: list[Problem]) -> list[Problem]:
-    """Sort by place; problems that repeat at one place (a template's, once a leg) stand once."""
+    """Sort by place; problems that repeat at one place (a template's, once a leg) are kept once."""
     seen: dict[tuple[int, int, str], Problem] = {}
     for problem in problems:
         key = (problem.line, problem.column, problem.message if problem.line else str(problem))

@@ -39,9 +39,9 @@ class Layout:
         first = self._first_rotation
         names = self.motion.coordinates
         if first is not None and names[first : first + 3] != ROTATIONS:
-            raise ValueError(f"rx, ry, rz do not stand side by side in this order in {self.motion.name}")
+            raise ValueError(f"rx, ry, rz are not side by side in this order in {self.motion.name}")
         if len(set(self.x_names)) < self.nx:
-            raise ValueError(f"a name stands twice in the reduced pose of {self.motion.name}")
+            raise ValueError(f"a name is given twice in the reduced pose of {self.motion.name}")
 
     @cached_property
     def _first_rotation(self) -> int | None:

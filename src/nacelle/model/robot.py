@@ -42,7 +42,7 @@ class Robot(RobotData):
 
     @cached_property
     def parameters(self) -> ParameterLayout:
-        """Where each number of the robot stands in its parameter vector."""
+        """Where each number of the robot is in its parameter vector."""
         return ParameterLayout.of(self)
 
     def parameter_names(self, *groups: str) -> tuple[str, ...]:

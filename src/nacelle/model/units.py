@@ -12,7 +12,7 @@ from nacelle.errors import shortened
 from nacelle.model.written import given
 from nacelle.spatial.recorded import Recorded
 
-# Exponents of kg, m, s, A, rad. The radian is kept apart so that an angle can be told from a number.
+# Exponents of kg, m, s, A, rad. The radian is kept apart so that an angle can be distinguished from a number.
 Dimension = tuple[int, int, int, int, int]
 
 

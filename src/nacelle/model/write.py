@@ -213,12 +213,12 @@ def _written(kind: JointKind) -> JointKind:
 
 
 def _written_guess(kind: JointKind, values: tuple[float, ...]) -> list[float]:
-    """Coordinates in the order in which they are written: of a C5 joint u, v, ball."""
+    """Coordinates in the order in which they are written: of a C5 joint u, v, rotation."""
     return [*values[4:], *values[:4]] if kind is JointKind.SPHERICAL_PLANAR else list(values)
 
 
 def _ball_last(joint: Joint) -> Joint:
-    """Bring a C5 joint to the order in which it is written: u, v, ball."""
+    """Bring a C5 joint to the order in which it is written: u, v, rotation."""
     return replace(
         joint,
         friction=(*joint.friction[1:], joint.friction[0]),

@@ -202,10 +202,10 @@ class Graph:
     def binary(self, op: str, a: int, b: int) -> int:
         """Smaller, larger, or angle of two arguments."""
         u, v = self.values[a], self.values[b]
-        known = u is not None and v is not None
+        constant = u is not None and v is not None
         if op != "atan2" and a == b:
             return a
-        if known and (isinstance(u, Recorded) or isinstance(v, Recorded)):
+        if constant and (isinstance(u, Recorded) or isinstance(v, Recorded)):
             return self.const(recorded(op, self._value(a), self._value(b)))
         if op == "atan2":
             return self.const(math.atan2(u, v)) if u is not None and v is not None else self.node(op, a, b)

@@ -18,8 +18,8 @@ import numpy as np
 
 from nacelle.compile import Compiled, compile_function, compile_rk4
 from nacelle.errors import KinematicsError, did_you_mean
-from nacelle.kinematics.functions import inverse_jacobian
 from nacelle.kinematics.iteration.newton_steps import closing_step
+from nacelle.kinematics.kinematic_model import inverse_jacobian
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.robot import Robot
 from nacelle.simulation.flow import NativeDriver, Options, bound, by_state, flow, pose_of, state_size

@@ -13,7 +13,7 @@ from nacelle.dynamics.external import checked_wrenches, load_names
 from nacelle.dynamics.inverse import external_load
 from nacelle.dynamics.settings import Settings
 from nacelle.errors import KinematicsError
-from nacelle.kinematics import functions as kinematics
+from nacelle.kinematics import kinematic_model as kinematics
 from nacelle.kinematics.inverse import InverseKinematics, inverse_kinematics
 from nacelle.kinematics.iteration.unknowns import Start
 from nacelle.kinematics.jacobian import conditioning, scaled_inverse

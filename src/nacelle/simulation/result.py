@@ -46,7 +46,7 @@ class Simulation:
         message: how the run ended, in words.
         evaluations: how often the plant's derivative was evaluated.
         tracks: the motion between the steps, of each part of a resumed run.
-        end: where the integrator stood at the end, for `resume`.
+        end: where the integrator was at the end, for `resume`.
     """
 
     # How a run is drawn is registered in the public API.

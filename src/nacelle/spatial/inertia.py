@@ -36,7 +36,7 @@ def parameters_from_com(mass: float, com: Array, about_com: Array) -> Array:
 
 
 def inertia_about_com(parameters: Array) -> Array:
-    """Give I_c (3, 3) about the centre of mass; for a massless body the matrix as it stands."""
+    """Give I_c (3, 3) about the centre of mass; for a massless body the matrix as it is."""
     mass = parameters[0]
     if mass == 0.0:
         return inertia_matrix(parameters)
@@ -73,10 +73,11 @@ def is_axisymmetric(parameters: Array, axis: Array, size: float, tolerance: floa
     """
     I, along = inertia_matrix(parameters), np.outer(axis, axis)
     across = np.eye(3) - along
-    even = 0.5 * float(np.trace(across @ I)) * across + float(axis @ I @ axis) * along
+    axisymmetric = 0.5 * float(np.trace(across @ I)) * across + float(axis @ I @ axis) * along
     return bool(
         np.max(np.abs(across @ parameters[1:4])) <= tolerance * parameters[0] * size
-        and np.max(np.abs(I - even)) <= tolerance * max(np.max(np.abs(I)), parameters[0] * size * size)
+        and np.max(np.abs(I - axisymmetric))
+        <= tolerance * max(np.max(np.abs(I)), parameters[0] * size * size)
     )
 
 

@@ -60,7 +60,7 @@ class Columns:
     def take(self, name: str, k: int) -> None:
         """Take the column at place k under a name."""
         if name in self.columns:
-            self.add(self.table.header, k, name, "the column stands twice", "leave one out")
+            self.add(self.table.header, k, name, "the column is given twice", "leave one out")
         else:
             self.columns[name] = k
             self._unit(name, k)

@@ -67,8 +67,8 @@ class Table:
         file: name of the file, for messages.
         names: names of the columns, without units.
         units: units in the header, "" where there are none.
-        header: the header as it stands.
-        separator: what stands between entries.
+        header: the header as it is.
+        separator: what is between entries.
         lines: all lines of the text.
         first: place of the header among them.
     """
@@ -154,7 +154,7 @@ class Table:
 def read_table(source: str | Path) -> Table:
     """Read a CSV file, or its text if that has more than one line.
 
-    Entries stand between commas, semicolons or tabs, whichever the header has; empty lines and lines that
+    Entries are separated by commas, semicolons or tabs, whichever the header has; empty lines and lines that
     start with # are left out.
 
     Raises:

@@ -25,7 +25,7 @@ from nacelle.spatial.scalar import Array
 from nacelle.verify import ours
 from nacelle.verify.efforts import Efforts, efforts
 from nacelle.verify.engine import ENGINES, Engine, Loaded, Snapshot, TreeState, VerifyError, builder
-from nacelle.verify.loops import Axis, Loop, loop, tree_axes
+from nacelle.verify.loops import AxisMotion, Loop, loop, tree_axes
 from nacelle.verify.projection import Projection, independent, projection
 from nacelle.verify.report import EngineReport, Quantity, Report, WorstState
 from nacelle.verify.states import States, random_states, twist_units
@@ -139,7 +139,7 @@ class _Seen:
     state: TreeState
     now: Snapshot
     loops: tuple[Loop, ...]
-    axes: tuple[tuple[Axis, ...], ...]
+    axes: tuple[tuple[AxisMotion, ...], ...]
     projection: Projection
 
     def actuator_rows(self, robot: Robot) -> Array:

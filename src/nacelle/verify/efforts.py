@@ -19,7 +19,7 @@ import numpy as np
 from nacelle.model.joint import FrictionTerm
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
-from nacelle.verify.loops import Axis
+from nacelle.verify.loops import AxisMotion
 
 _BASIS: dict[str, Callable[[float, float], float]] = {
     "viscous": lambda r, scale: r,
@@ -62,7 +62,7 @@ class Efforts:
     spring_energy: float
 
 
-def efforts(robot: Robot, axes: Sequence[tuple[Axis, ...]], u: Array, rotors_inside: bool) -> Efforts:
+def efforts(robot: Robot, axes: Sequence[tuple[AxisMotion, ...]], u: Array, rotors_inside: bool) -> Efforts:
     """Friction, springs and rotors of all joints.
 
     Args:

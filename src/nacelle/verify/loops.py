@@ -1,7 +1,7 @@
 """The loops of a robot as another engine sees them: what closures forbid, and how their axes move.
 
 A closure joins two frames, each placed by the engine. The twist of the second frame against the first, taken
-at a pivot, must be a combination of the motions S that the joint allows, so its part in the complement C of
+at its centre, is a combination of the motions S that the joint allows, so its part in the complement C of
 their span vanishes:
 
     V = J u,   V = S r,   C^T J u = 0,   C^T (J u' + bias - S' r) = 0
@@ -23,13 +23,13 @@ from nacelle.verify.engine import Snapshot
 
 
 @dataclass(frozen=True, eq=False)
-class Axis:
-    """One axis of a joint, or its ball, in the tree or in a closure.
+class AxisMotion:
+    """One axis of a joint, or the three of a spherical one, in the tree or in a closure.
 
     Attributes:
-        rows: its rate over the rates of the tree: (1, rates), for a ball (3, rates).
+        rows: its rate over the rates of the tree: (1, rates), for a spherical joint (3, rates).
         bias: derivative of the rate where the rates of the tree are constant.
-        coordinate: rad or m; NaN for a ball.
+        coordinate: rad or m; NaN for a spherical joint.
     """
 
     rows: Array
@@ -50,7 +50,7 @@ class Loop:
 
     forbidden: Array
     bias: Array
-    axes: tuple[Axis, ...]
+    axes: tuple[AxisMotion, ...]
     gap: Array
 
 
@@ -63,22 +63,22 @@ def loop(robot: Robot, joint: Joint, now: Snapshot, u: Array) -> Loop:
     """A closure from an engine's snapshot at rates u of the tree."""
     one, two = joint.predecessor, joint.successor
     first, second = now.frame(one, joint.frame_predecessor), now.frame(two, joint.frame_successor)
-    # The pivot is fixed to the body beside the ball or the turn: to the plane's other side.
+    # The centre is fixed to the body beside the spherical joint or the turn: to the plane's other side.
     carrier = one if joint.kind is JointKind.SPHERICAL_PLANAR else two
-    pivot = first.p if carrier == one else second.p
-    pivot_rate = now.twist[carrier][:3] + np.cross(now.twist[carrier][3:], pivot - now.p[carrier])
+    centre = first.p if carrier == one else second.p
+    centre_rate = now.twist[carrier][:3] + np.cross(now.twist[carrier][3:], centre - now.p[carrier])
 
-    def at_pivot(body: int) -> tuple[Array, Array]:
-        """Jacobian and bias of the twist of a body at the pivot."""
-        arm = pivot - now.p[body]
+    def at_centre(body: int) -> tuple[Array, Array]:
+        """Jacobian and bias of the twist of a body at the centre."""
+        arm = centre - now.p[body]
         J = now.jacobian[body]
         moved = np.vstack([J[:3] - skew(arm) @ J[3:], J[3:]])
         a, alpha = now.bias_acceleration[body][:3], now.bias_acceleration[body][3:]
         v, w = now.twist[body][:3], now.twist[body][3:]
-        return moved, np.concatenate([a + np.cross(alpha, arm) + np.cross(w, pivot_rate - v), alpha])
+        return moved, np.concatenate([a + np.cross(alpha, arm) + np.cross(w, centre_rate - v), alpha])
 
-    J_one, bias_one = at_pivot(one)
-    J_two, bias_two = at_pivot(two)
+    J_one, bias_one = at_centre(one)
+    J_two, bias_two = at_centre(two)
     J, bias = J_two - J_one, bias_two - bias_one
     S, S_rate, groups = _allowed(joint, first.R, second.R, now.twist[one][3:], now.twist[two][3:])
     inverse = np.linalg.pinv(S)
@@ -88,7 +88,7 @@ def loop(robot: Robot, joint: Joint, now: Snapshot, u: Array) -> Loop:
     rows, rate_bias = inverse @ J, inverse @ (bias - turning)
     coordinates = _coordinates(joint, first.R.T @ second.R, first.R.T @ (second.p - first.p))
     axes = tuple(
-        Axis(rows[group], rate_bias[group], coordinate)
+        AxisMotion(rows[group], rate_bias[group], coordinate)
         for group, coordinate in zip(groups, coordinates, strict=True)
     )
     return Loop(complement.T @ J, complement.T @ (bias - turning), axes, _gap(robot, joint, first, second))
@@ -97,7 +97,7 @@ def loop(robot: Robot, joint: Joint, now: Snapshot, u: Array) -> Loop:
 def _allowed(
     joint: Joint, R_one: Array, R_two: Array, w_one: Array, w_two: Array
 ) -> tuple[Array, Array, list[slice]]:
-    """Motions [v; w] that a joint allows at the pivot as columns, their derivatives, and the axes' places."""
+    """Motions [v; w] that a joint allows at its centre, columns, their derivatives, and the axes' places."""
     none = np.zeros(3)
     columns: list[Array] = []
     rates: list[Array] = []
@@ -206,7 +206,7 @@ def _turned(axis: int, angle: float) -> Array:
     return R
 
 
-def tree_axes(robot: Robot, index: int, q: Array) -> tuple[Axis, ...]:
+def tree_axes(robot: Robot, index: int, q: Array) -> tuple[AxisMotion, ...]:
     """The axes of a joint of the tree: their rates are rates of the tree."""
     joint = robot.joints[index]
     rates = robot.platform_nv + robot.nv
@@ -217,6 +217,6 @@ def tree_axes(robot: Robot, index: int, q: Array) -> tuple[Axis, ...]:
         rows = np.zeros((primitive.nv, rates))
         rows[range(primitive.nv), range(start, start + primitive.nv)] = 1.0
         coordinate = float(q[place]) if primitive.nv == 1 else float("nan")
-        axes.append(Axis(rows, np.zeros(primitive.nv), coordinate))
+        axes.append(AxisMotion(rows, np.zeros(primitive.nv), coordinate))
         start, place = start + primitive.nv, place + primitive.nq
     return tuple(axes)

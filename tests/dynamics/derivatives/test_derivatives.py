@@ -17,7 +17,7 @@ import pytest
 from nacelle.dynamics.derivatives.derivatives import dynamics_derivatives
 from nacelle.dynamics.derivatives.tangent import tangent
 from nacelle.dynamics.external import stacked_wrenches
-from nacelle.dynamics.formulations import reference as functions
+from nacelle.dynamics.formulations import reference
 from nacelle.kinematics.iteration.newton_steps import closing_step
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.motion import solved
@@ -126,8 +126,8 @@ class Exact:
         v = high(case.v) if dv is None else high(case.v) + dv
         w = high(case.a if self.kind == "inverse" else case.tau)
         w = w if dw is None else w + dw
-        load = functions.projected(robot, x, y, high(stacked_wrenches(case.robot, case.external)))
-        physics = functions.inverse if self.kind == "inverse" else functions.forward
+        load = reference.projected(robot, x, y, high(stacked_wrenches(case.robot, case.external)))
+        physics = reference.inverse if self.kind == "inverse" else reference.forward
         found = physics(robot, x, y, v, w, load, **self.options)
         return np.asarray(found["force" if self.kind == "inverse" else "acceleration"])
 

@@ -10,7 +10,7 @@ import pytest
 import nacelle
 from nacelle.dynamics.formulations import reference as functions
 from nacelle.dynamics.formulations.choice import FORMULATIONS
-from nacelle.kinematics import functions as kinematics
+from nacelle.kinematics import kinematic_model as kinematics
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from support.compare import relative_error
 from support.leg_robots import CASES

@@ -172,12 +172,13 @@ def test_which_robots_are_served() -> None:
     for name in ALL:
         reason = legs.reason_not(mechanism_of(any_robot(name)))
         assert (REFUSED[name] in reason) if name in REFUSED else not reason, name
-    told = legs.reason_not(mechanism_of(any_robot("delta4")))
+    reported = legs.reason_not(mechanism_of(any_robot("delta4")))
     assert (
-        told == "its nacelle has joints of its own (turn), and F_p of [KI2007] (12) is that of one rigid body"
+        reported
+        == "its nacelle has joints of its own (turn), and F_p of [KI2007] (12) is that of one rigid body"
     )
-    told = legs.reason_not(mechanism_of(any_robot("c5-slides")))
-    assert told == "body leg1.outer hangs on the nacelle, and the legs of [KI2007] start from the base"
+    reported = legs.reason_not(mechanism_of(any_robot("c5-slides")))
+    assert reported == "body leg1.outer hangs on the nacelle, and the legs of [KI2007] start from the base"
 
 
 def test_which_legs_are_square() -> None:
@@ -200,14 +201,14 @@ def test_force_is_that_of_the_tree(name: str) -> None:
 def test_rates_of_the_legs_are_those_of_the_kinematics(name: str) -> None:
     for state, a in cases(name):
         robot, moving = state.robot, state.moving
-        S, drift = legs.platform_map(state)
+        S, bias = legs.platform_map(state)
         u_dot = moving.U @ a + moving.bias
         for leg in legs.leg_states(state):
             joints = robot.legs[leg.leg].joints
             slices = [robot.v_slices[j] for j in joints]
             places = [robot.platform_nv + k for s in slices for k in range(s.start, s.stop)]
             assert_same(leg.dq, moving.u[places], 1e-12, f"{name} q_i'")
-            assert_same(leg.accelerations(S @ a + drift), u_dot[places], 1e-12, f"{name} q_i''")
+            assert_same(leg.accelerations(S @ a + bias), u_dot[places], 1e-12, f"{name} q_i''")
 
 
 @pytest.mark.parametrize("name", SERVED)

@@ -21,4 +21,4 @@ def test_masses_are_the_body() -> None:
         b = np.concatenate([ends, np.ones((6, 1))], axis=1)
         e = np.array([*masses.place, 1.0])
         found = np.einsum("k,ki,kj->ij", masses.at_ends, b, b) + masses.mass * np.outer(e, e)
-        assert_same(found + masses.even * np.diag([1.0, 1.0, 1.0, 0.0]), P, 1e-12)
+        assert_same(found + masses.isotropic * np.diag([1.0, 1.0, 1.0, 0.0]), P, 1e-12)

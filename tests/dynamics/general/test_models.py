@@ -17,11 +17,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import nacelle
-from nacelle.dynamics.formulations import reference as functions
+from nacelle.dynamics.formulations import reference
 from nacelle.dynamics.general import models as form
 from nacelle.dynamics.models import NAMES as MODELS
 from nacelle.dynamics.models import Model, model
-from nacelle.kinematics import functions as kinematics
+from nacelle.kinematics import kinematic_model as kinematics
 from nacelle.kinematics.iteration.weak import WEAK_PIVOT
 from nacelle.kinematics.jacobian import conditioning, twist_units
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
@@ -105,7 +105,7 @@ def sampled(robot: nacelle.Robot, seed: int = 1, *, friction: bool = True) -> Sa
     y = solve_uncompiled(robot, x, stages=2)
     unit = twist_units(robot)
     v, a = (size * unit * rng.normal(size=(STATES, robot.motion.n)) for size in (1.0, 10.0))
-    tree = run_uncompiled(partial(functions.inverse, friction=friction), robot, x, y, v, a, np.zeros_like(v))
+    tree = run_uncompiled(partial(reference.inverse, friction=friction), robot, x, y, v, a, np.zeros_like(v))
     push = 1.0 + 0.3 * rng.normal(size=tree["force"].shape)
     A = run_uncompiled(kinematics.inverse_jacobian, robot, x, y)["J"]
     return Sample(robot, x, y, v, a, tree["force"] * push, np.linalg.cond(A))
@@ -117,16 +117,16 @@ def by_tree(name: str, states: Sample, **options: Any) -> Array:
     none = np.zeros_like(v)
     if name == "forward_dynamics":
         # By its definition: M dv/dt = A^T tau - h.
-        M, A = (run_uncompiled(functions.inertia, robot, x, y)[key] for key in "MA")
-        h = run_uncompiled(partial(functions.bias, **options), robot, x, y, v)["h"]
+        M, A = (run_uncompiled(reference.inertia, robot, x, y)[key] for key in "MA")
+        h = run_uncompiled(partial(reference.bias, **options), robot, x, y, v)["h"]
         push = np.einsum("sij,si->sj", A, states.tau) - h
         return np.linalg.solve(M, push[..., None])[..., 0]
     physics: dict[str, tuple[Callable[..., Any], tuple[Array, ...]]] = {
-        "inverse_dynamics": (partial(functions.inverse, formulation="tree", **options), (x, y, v, a, none)),
+        "inverse_dynamics": (partial(reference.inverse, formulation="tree", **options), (x, y, v, a, none)),
         "jacobian": (kinematics.inverse_jacobian, (x, y)),
-        "mass_matrix": (functions.inertia, (x, y)),
-        "bias_forces": (partial(functions.bias, **options), (x, y, v)),
-        "gravity_forces": (functions.gravity, (x, y)),
+        "mass_matrix": (reference.inertia, (x, y)),
+        "bias_forces": (partial(reference.bias, **options), (x, y, v)),
+        "gravity_forces": (reference.gravity, (x, y)),
     }
     function, inputs = physics[name]
     return run_uncompiled(function, robot, *inputs)[OUTPUTS[name]]
@@ -182,14 +182,14 @@ def test_as_it_is_written(name: str) -> None:
     robot, (x, y, v, a) = states.robot, (states.x, states.y, states.v, states.a)
     none = np.zeros_like(v)
     found = run_uncompiled(form.inverse, robot, x, y, v, a, none)
-    tree = run_uncompiled(partial(functions.inverse, formulation="tree"), robot, x, y, v, a, none)
+    tree = run_uncompiled(partial(reference.inverse, formulation="tree"), robot, x, y, v, a, none)
     closed = [k for k in range(len(robot.legs)) if k not in mechanism_of(robot).iterated_legs]
-    assert_same(found["gates"][:, closed], tree["gates"][:, closed], TOLERANCE)
+    assert_same(found["margins"][:, closed], tree["margins"][:, closed], TOLERANCE)
     # Margins of what iteration finds follow from determinants: the same up to a small factor.
-    assert np.all(found["gates"] > 0.03 * tree["gates"])
-    assert np.all(found["gates"] < 30.0 * tree["gates"])
+    assert np.all(found["margins"] > 0.03 * tree["margins"])
+    assert np.all(found["margins"] < 30.0 * tree["margins"])
     assert np.all(found["pivot"] > WEAK_PIVOT)
-    energies, exact = (run_uncompiled(module.energies, robot, x, y, v) for module in (form, functions))
+    energies, exact = (run_uncompiled(module.energies, robot, x, y, v) for module in (form, reference))
     for key in ("kinetic", "potential", "dissipation"):
         assert_same(energies[key], exact[key], TOLERANCE, key)
 
@@ -202,7 +202,7 @@ def compare_as_written(states: Sample) -> None:
     for options in ({}, *OPTIONS):
         inverse, tree = (
             run_uncompiled(partial(function, **options), robot, x, y, v, a, load)["force"]
-            for function in (form.inverse, partial(functions.inverse, formulation="tree"))
+            for function in (form.inverse, partial(reference.inverse, formulation="tree"))
         )
         assert error(inverse, tree) < limit, options
     none = np.zeros_like(v)

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.dynamics.formulations import reference as functions
+from nacelle.dynamics.formulations import reference
 from nacelle.dynamics.reactions.equations import reaction_terms
 from nacelle.dynamics.reactions.peak import peak_reactions
 from nacelle.dynamics.reactions.reactions import joint_reactions
 from nacelle.dynamics.reactions.solve import determination, transmitted
-from nacelle.kinematics import functions as kinematics
+from nacelle.kinematics import kinematic_model as kinematics
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.joint import Spring
 from nacelle.spatial.batch import from_samples, to_samples
@@ -93,12 +93,12 @@ class Case:
         # Nothing holds a rod that spins idly against a moment about its axis.
         for spin in mechanism.mobility.spinning:
             external[:, spin.body] = 0.0
-        load = run_over(functions.projected, robot, sample.x, y, external)[""]
-        force = run_uncompiled(partial(functions.inverse, friction=friction), robot, sample.x, y, v, a, load)[
+        load = run_over(reference.projected, robot, sample.x, y, external)[""]
+        force = run_uncompiled(partial(reference.inverse, friction=friction), robot, sample.x, y, v, a, load)[
             "force"
         ]
         parts = run_over(
-            partial(reaction_terms, friction=friction), robot, sample.x, y, v, a, force, external
+            partial(reaction_terms, friction=friction), robot, external, sample.x, y, v, a, force
         )
         solved = transmitted(robot, parts)
         return cls(robot, sample.x, y, v, a, external, force, solved.wrench, solved.unbalanced)
@@ -217,7 +217,7 @@ def test_efforts_have_their_power(name: str) -> None:
     joints = tuple(dataclasses.replace(j, rotor_inertia=0.0, springs=()) for j in robot.joints)
     robot = dataclasses.replace(robot, joints=joints)
     case = Case.of(robot)
-    lost = run_uncompiled(functions.energies, robot, case.x, case.y, case.v)["dissipation"]
+    lost = run_uncompiled(reference.energies, robot, case.x, case.y, case.v)["dissipation"]
     rate = run_uncompiled(kinematics.joint_motions, robot, case.x, case.y, case.v, case.a)["active_rate"]
     driven = np.sum(case.force * rate, axis=1)
     assert np.allclose(np.sum(joint_power(case, case.v), axis=1), driven - lost, rtol=1e-9, atol=1e-10)
@@ -226,10 +226,10 @@ def test_efforts_have_their_power(name: str) -> None:
 @pytest.mark.parametrize("name", EVERY)
 def test_redundancy_is_what_mobility_counts(name: str) -> None:
     robot = plain_robot(name)
-    mechanism = determination(robot)
-    assert mechanism.redundancy == nacelle.mobility(robot).overconstrained
-    assert mechanism.determined.shape == (len(robot.joints), 6)
-    assert bool(np.all(mechanism.determined)) == (mechanism.redundancy == 0)
+    result = determination(robot)
+    assert result.redundancy == nacelle.mobility(robot).overconstrained
+    assert result.determined.shape == (len(robot.joints), 6)
+    assert bool(np.all(result.determined)) == (result.redundancy == 0)
 
 
 def test_planar_robots_are_stressed_across_their_plane() -> None:
@@ -251,8 +251,8 @@ def test_a_hexapod_at_rest_stands_on_its_base() -> None:
     robot = plain_robot("gough-stewart")
     x, y = (value[None] for value in mechanism_of(robot).reference)
     rest, none = np.zeros((1, 6)), np.zeros((1, len(robot.bodies), 6))
-    force = run_uncompiled(functions.inverse, robot, x, y, rest, rest, rest)["force"]
-    found = transmitted(robot, run_over(reaction_terms, robot, x, y, rest, rest, force, none))
+    force = run_uncompiled(reference.inverse, robot, x, y, rest, rest, rest)["force"]
+    found = transmitted(robot, run_over(reaction_terms, robot, none, x, y, rest, rest, force))
     up = 0.0
     for j, joint in enumerate(robot.joints):
         if joint.predecessor == 0:
@@ -266,7 +266,7 @@ def test_a_hexapod_at_rest_stands_on_its_base() -> None:
 
 
 def five_bar() -> nacelle.Robot:
-    """A five-bar that stands upright in gravity, without friction, its distal links massless."""
+    """A five-bar that is upright in gravity, without friction, its distal links massless."""
     robot = plain_robot("fivebar")
     ten = [np.zeros(10) for _ in robot.bodies]
     ten[1][0] = 2.0
@@ -403,6 +403,6 @@ def test_smooth_friction_is_that_of_the_dynamics() -> None:
             term.coefficient * np.tanh(rate / 0.1) for term in joint.friction[0] if term.basis == "coulomb"
         )
         rub += sum(term.coefficient * rate for term in joint.friction[0] if term.basis == "viscous")
-        drift = nacelle.joint_motion(robot, x, v, np.zeros(3)).actuators[2][k]
-        rotor = joint.gear_ratio**2 * joint.rotor_inertia * drift
+        bias = nacelle.joint_motion(robot, x, v, np.zeros(3)).actuators[2][k]
+        rotor = joint.gear_ratio**2 * joint.rotor_inertia * bias
         assert smooth.wrench[actuator.joint, 5] == pytest.approx(forces[k] - rub - rotor, abs=1e-10)

@@ -24,10 +24,10 @@ def test_self_test_and_python_api(tmp_path: Path, robot_name: str) -> None:
     wanted = nacelle.inverse_dynamics(robot, states.x, states.v, states.a)
     assert np.max(np.abs(found["force"] - wanted.force)) < 1e-12 * np.max(np.abs(wanted.force))
     assert found["pivot"].shape == (1500,)
-    assert np.max(np.abs(found["gates"] - wanted.margins)) < 1e-12
+    assert np.max(np.abs(found["margins"] - wanted.margins)) < 1e-12
     again = module.forward_dynamics(states.x, states.v, found["force"])
     assert np.max(np.abs(again["acceleration"] - states.a)) < 1e-9 * np.max(np.abs(states.a))
-    assert np.array_equal(again["gates"].shape, found["gates"].shape)
+    assert np.array_equal(again["margins"].shape, found["margins"].shape)
 
 
 def test_batches_broadcast(tmp_path: Path) -> None:

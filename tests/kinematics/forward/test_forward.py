@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from nacelle.errors import KinematicsError, UnreachableError
-from nacelle.kinematics import functions
+from nacelle.kinematics import kinematic_model
 from nacelle.kinematics.flags import Flag
 from nacelle.kinematics.forward import spheres as sphere
 from nacelle.kinematics.forward.forward import forward_kinematics
@@ -51,7 +51,7 @@ def tolerance(robot: Robot, x: Array) -> float:
     """Actuators are found to 2e-14; poses then to that over the conditioning of the Jacobian."""
     from nacelle.kinematics.jacobian import conditioning, scaled_inverse
 
-    J = run_uncompiled(functions.inverse_jacobian, robot, x, solve_uncompiled(robot, x))["J"]
+    J = run_uncompiled(kinematic_model.inverse_jacobian, robot, x, solve_uncompiled(robot, x))["J"]
     return 1e-13 / float(np.min(conditioning(scaled_inverse(robot, J))))
 
 
@@ -123,7 +123,7 @@ def test_random_legs(name: str) -> None:
     """The steps of the pose over batches: convergence is quadratic and ends where the inverse began."""
     robot = well_conditioned(name)
     x = poses_around(robot, 5, seed=2, length=0.01, angle=0.02)
-    q = run_uncompiled(functions.actuator_positions, robot, x, np.zeros((5, 0)))["q"]
+    q = run_uncompiled(kinematic_model.actuator_positions, robot, x, np.zeros((5, 0)))["q"]
     start = np.broadcast_to(reference_pose(robot), x.shape)
     found, errors = newton_over_batches(robot, q, start)
     assert_poses(robot, found, x, 20 * tolerance(robot, x))
@@ -139,8 +139,8 @@ def test_random_legs_as_a_whole(name: str) -> None:
     robot = CASES[name](3).robot
     mechanism = mechanism_of(robot)
     x = poses_around(robot, 3, seed=2, length=0.01, angle=0.02)
-    there = run_uncompiled(functions.joint_positions, robot, x, solve_uncompiled(robot, x))
-    poses = run_uncompiled(functions.body_poses, robot, x, solve_uncompiled(robot, x))
+    there = run_uncompiled(kinematic_model.joint_positions, robot, x, solve_uncompiled(robot, x))
+    poses = run_uncompiled(kinematic_model.body_poses, robot, x, solve_uncompiled(robot, x))
     from nacelle.spatial.rotation_path import quat_from_matrices
 
     start = np.concatenate(
@@ -184,9 +184,9 @@ def test_spheres_of_random_legs(name: str) -> None:
     robot = well_conditioned(name)
     assert sphere.applies(mechanism_of(robot))
     x = poses_around(robot, 7, seed=4)
-    q = run_uncompiled(functions.actuator_positions, robot, x, np.zeros((7, 0)))["q"]
+    q = run_uncompiled(kinematic_model.actuator_positions, robot, x, np.zeros((7, 0)))["q"]
     found = run_uncompiled(sphere_forward, robot, q)
-    assert np.all(found["gate"] > 0.0)
+    assert np.all(found["margin"] > 0.0)
     assert_same(found["x"], x, tolerance(robot, x))
 
 
@@ -198,8 +198,8 @@ def test_no_such_pose() -> None:
     q0 = inverse_kinematics(robot, reference_pose(robot)).actuators
     q = np.array([q0, [np.pi, 0.0], [np.nan, 0.0]])
     found = forward_kinematics(robot, q)
-    gate = run_uncompiled(sphere_forward, robot, q)["gate"]
-    assert gate[0] > 0.0 > gate[1]
+    margin = run_uncompiled(sphere_forward, robot, q)["margin"]
+    assert margin[0] > 0.0 > margin[1]
     assert list(found.flags) == [0, Flag.UNREACHABLE, Flag.INVALID]
     assert list(found.ok) == [True, False, False]
     assert np.all(np.isnan(found.x[1:]))

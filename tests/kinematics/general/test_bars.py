@@ -51,7 +51,7 @@ FAMILIES = {
     "3 R[SS|SS]": 0,
 }
 KEYS = {
-    "bias": ("h", "M", "A", "drift"),
+    "bias": ("h", "M", "A", "actuator_bias"),
     "gravity": ("g", "A"),
     "energies": ("kinetic", "potential", "dissipation"),
 }
@@ -212,7 +212,7 @@ def test_one_leg_of_another_kind(name: str, body: int, count: int) -> None:
 def test_rods_of_any_inertia_are_bars_in_the_mass_matrix_alone() -> None:
     robot = with_random_inertias(library_robot("hexa"), 3)
     assert find_bars(mechanism_of(robot)) == (0, 1, 2, 3, 4, 5)
-    assert find_bars(mechanism_of(robot), uneven=False) == ()
+    assert find_bars(mechanism_of(robot), asymmetric=False) == ()
     check(robot, 3)
 
 
@@ -268,7 +268,7 @@ def test_struts_in_the_plane_of_the_anchors_go_to_the_tree() -> None:
 # Random robots with legs of several kinds: why they are not all struts or driven rods, "" if they are.
 ITERATED = "its joints are found by iteration"
 SEVERAL = {
-    "3 P[US|US] + UPU + RRPaR": "the rods of leg 'leg1' do not stand on balls",
+    "3 P[US|US] + UPU + RRPaR": "the rods of leg 'leg1' are not on spherical joints",
     "3 R[SS|SS] + PRPaR + URU": "the rods of leg 'leg2' do not start on the hub's axis",
     "6 RSS + PSPP + PSS + RRPS + P-C5 on the nacelle + RUPU": ITERATED,
     "6 UPS + PUS + RUS + SPS + P-C5 + URS": (

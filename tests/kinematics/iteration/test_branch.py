@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.kinematics import functions
+from nacelle.kinematics import kinematic_model
 from nacelle.kinematics.flags import Flag
 from nacelle.kinematics.inverse import InverseKinematics
 from nacelle.kinematics.iteration import continuation, newton_steps
@@ -140,7 +140,7 @@ def test_signs_change_with_the_branch() -> None:
     assert [robot.joints[strut.joint].name for strut in plan.struts] == ["arm.ram"]
     mechanism = mechanism_of(robot)
     x, y = mechanism.reference
-    signs = native(functions.branch_signs, robot)
+    signs = native(kinematic_model.branch_signs, robot)
     np.testing.assert_allclose(signs(x, y), 1.0, atol=1e-9)
     names = [robot.joints[j].name for j in mechanism.iterated_joints]
     other = y.copy()
@@ -169,7 +169,7 @@ def test_crossed_parallelogram_with_the_signs_of_the_reference() -> None:
     crossed = nacelle.inverse_kinematics(robot, x, guess=y)
     assert abs(crossed.q[2] + crossed.q[3]) > 0.05
     assert crossed.flags & int(Flag.OTHER_BRANCH)
-    signs = native(functions.branch_signs, robot)(crossed.x, crossed.y)
+    signs = native(kinematic_model.branch_signs, robot)(crossed.x, crossed.y)
     assert np.all(signs[:-1] > 0.0)
     assert signs[-1] < 0.0
     # Full turns do not make another branch.
@@ -197,14 +197,14 @@ def test_numbers_are_determinants(seed: int) -> None:
     x = x0 + np.random.default_rng(seed).uniform(-0.05, 0.05, (50, 2))
     found = nacelle.inverse_kinematics(robot, x, limits=False)
     good = found.flags == 0
-    equations = native(functions.closure_equations, robot)
+    equations = native(kinematic_model.closure_equations, robot)
     rows, rates = list(mechanism.legs[0].rows), list(mechanism.legs[0].rates)
 
     def determinant(x: np.ndarray, y: np.ndarray) -> np.ndarray:
         return np.linalg.det(equations(x, y)["jacobian"][..., rows, :][..., rates])
 
     ratio = determinant(x[good], found.y[good]) / determinant(*mechanism.reference)
-    numbers = native(functions.branch_signs, robot)(x[good], found.y[good])
+    numbers = native(kinematic_model.branch_signs, robot)(x[good], found.y[good])
     product = np.prod(numbers[:, : len(plan.blocks)], axis=1)
     assert np.sum(good) > 10
     np.testing.assert_allclose(product, ratio, rtol=1e-9)

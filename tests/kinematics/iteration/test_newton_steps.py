@@ -14,7 +14,7 @@ import pytest
 import nacelle
 from nacelle.compile import make_program
 from nacelle.dynamics.formulations import reference as dynamics
-from nacelle.kinematics import functions
+from nacelle.kinematics import kinematic_model
 from nacelle.kinematics.flags import Flag
 from nacelle.kinematics.iteration import newton_steps
 from nacelle.kinematics.mechanism.assembly import rate_scale
@@ -45,7 +45,7 @@ def precise(robot: Robot, x: Array, y: Array, v: Array, a: Array, load: Array) -
     M = system.closures.jacobian[list(plan.rows)][:, list(plan.rates)]
     M = M / mechanism.row_scale[list(plan.rows)].reshape(-1, 1) * rate_scale(robot)[list(plan.rates)]
     found = dynamics.inverse(robot, x, y, v, a, load)
-    A = functions.inverse_jacobian(robot, x, y)["J"]
+    A = kinematic_model.inverse_jacobian(robot, x, y)["J"]
     return {"force": found["force"], "q": y, "M": M, "A": A}
 
 

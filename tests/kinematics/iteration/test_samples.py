@@ -9,8 +9,8 @@ import pytest
 
 from nacelle.compile import make_program
 from nacelle.dynamics.formulations import reference as dynamics
-from nacelle.kinematics.functions import branch_signs
 from nacelle.kinematics.iteration.samples import open_loops, samples_of
+from nacelle.kinematics.kinematic_model import branch_signs
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.program.identities.samples import Samples
 from nacelle.program.precise import arithmetic, exact

@@ -10,9 +10,9 @@ import pytest
 import nacelle
 from nacelle.dynamics.formulations import reference as tree
 from nacelle.dynamics.general import models as general
-from nacelle.kinematics.functions import dense_margins, inverse_jacobian
 from nacelle.kinematics.iteration import weak
 from nacelle.kinematics.jacobian import conditioning, scaled_inverse
+from nacelle.kinematics.kinematic_model import dense_margins, inverse_jacobian
 from nacelle.kinematics.motion import solved
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array, pack
@@ -33,7 +33,7 @@ def pivots(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """All pivots of the legs, and how independent the legs' rates are."""
     legs = general.legs_at(robot, x, y)
     values = [value for factors in legs.factors for value in factors.pivots.values()]
-    return {"pivots": pack(values), "gates": dense_margins(robot, x, y)["gates"]}
+    return {"pivots": pack(values), "margins": dense_margins(robot, x, y)["margins"]}
 
 
 def zeros(robot: Robot, count: int) -> Array:
@@ -77,7 +77,7 @@ def ordinary(robot: Robot, x: Array) -> Array:
     joints = nacelle.inverse_kinematics(robot, x, limits=False)
     x = x[joints.flags == 0]
     exact = run_uncompiled(tree.inertia, robot, x, solved(robot, x)[1])
-    good = (conditioning(scaled_inverse(robot, exact["A"])) > 1e-3) & np.all(exact["gates"] > 1e-6, axis=1)
+    good = (conditioning(scaled_inverse(robot, exact["A"])) > 1e-3) & np.all(exact["margins"] > 1e-6, axis=1)
     return np.asarray(x[good])
 
 

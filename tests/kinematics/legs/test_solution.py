@@ -45,7 +45,7 @@ def test_translating_forms(kind: str) -> None:
 @pytest.mark.parametrize("size", [1e-14, 1e-8])
 @pytest.mark.parametrize("kind", ["RRPS", "PRRS", "RRRS with axes that meet", "RRRS with a pair first"])
 def test_axes_must_meet(kind: str, size: float) -> None:
-    """Two turns are a universal joint if their axes meet within 1e-12 of the size, and stand square."""
+    """Two turns are a universal joint if their axes meet within 1e-12 of the size, and are perpendicular."""
     robot = CASES[f"6 {kind}"](2).robot
     leg = robot.legs[0]
     pair = {"RRPS": 1, "PRRS": 2, "RRRS with axes that meet": 2, "RRRS with a pair first": 1}[kind]
@@ -68,7 +68,7 @@ def test_axes_must_meet(kind: str, size: float) -> None:
     assert leg_type(apart, apart.legs[0]).form == expected
     # Turned about the point in which the axes meet the frame's origin may leave the other axis as well.
     assert leg_type(oblique, oblique.legs[0]).form == expected
-    # Along its own axis the frame may stand anywhere.
+    # Along its own axis the frame may be anywhere.
     along = moved_frame(robot, second, "frame_predecessor", lambda f: Pose(f.R, f.p + 0.3 * f.R[:, 2]))
     assert leg_type(along, along.legs[0]).form == form
 
@@ -107,7 +107,7 @@ def all_solutions(robot: Robot, k: int, platform: Pose, q: np.ndarray) -> list[n
     found = []
     for recipe in recipes(robot, leg, q):
         solution = solve_leg(robot, leg, recipe, {0: Pose(np.eye(3), np.zeros(3)), 1: platform})
-        assert all(gate > 0.0 for gate in solution.gates)
+        assert all(margin > 0.0 for margin in solution.root_margins)
         own = q.copy()
         for j, steps in solution.steps.items():
             own[robot.q_slices[j]] = coordinates_from_steps(steps)

@@ -66,16 +66,16 @@ def test_balance(a: float, b: float, c: float) -> None:
     expected = roots(lambda q: a * np.cos(q) + b * np.sin(q) - c)
     both = [angle_equation(a, b, c, sign) for sign in (1, -1)] if abs(c) < h else []
     assert len(expected) == len(both)
-    for value, gate in both:
+    for value, margin in both:
         assert abs(value.c**2 + value.s**2 - 1.0) < 1e-13
-        assert gate == pytest.approx(1.0 - (c / h) ** 2, abs=1e-12)
+        assert margin == pytest.approx(1.0 - (c / h) ** 2, abs=1e-12)
     # Roots close together are found less exactly.
     if both:
         assert apart([angle(value) for value, _ in both], expected) < 1e-13 / (1.0 - (c / h) ** 2)
     if abs(c) > h:
         with np.errstate(invalid="ignore"):
-            value, gate = angle_equation(a, b, c, 1)
-        assert gate < 0.0
+            value, margin = angle_equation(a, b, c, 1)
+        assert margin < 0.0
         assert np.isnan(value.c)
 
 
@@ -89,22 +89,22 @@ def test_circle_to_point(e: np.ndarray, q: float, rod: np.ndarray, sign: int) ->
     length2 = float(rod @ rod)
     h = np.hypot(*e[:2]) * np.hypot(*w[:2])
     with np.errstate(invalid="ignore"):
-        value, gate, seen = circle_to_point(e, w, length2, sign)
-    if not gate >= 1e-6:
+        value, margin, seen = circle_to_point(e, w, length2, sign)
+    if not margin >= 1e-6:
         return
     assert np.linalg.norm(w - turned(angle(value), e)) ** 2 == pytest.approx(length2, abs=1e-12 * (h + 1))
-    np.testing.assert_allclose(turned(angle(value), seen), w - turned(angle(value), e), atol=1e-11 / gate)
+    np.testing.assert_allclose(turned(angle(value), seen), w - turned(angle(value), e), atol=1e-11 / margin)
     other = circle_to_point(e, w, length2, -sign)[0]
     # Seen from axes that lie a constant angle behind.
     ahead = Turn(np.cos(0.7), np.sin(0.7))
     again = circle_to_point(e, turned(0.7, w), length2, sign, ahead)
-    np.testing.assert_allclose([*again.value, again.gate], [*value, gate], atol=1e-12 / gate)
-    np.testing.assert_allclose(again.rod, seen, atol=1e-12 / gate)
+    np.testing.assert_allclose([*again.value, again.margin], [*value, margin], atol=1e-12 / margin)
+    np.testing.assert_allclose(again.rod, seen, atol=1e-12 / margin)
     found = [angle(value), angle(other)]
-    assert min(abs(np.angle(np.exp(1j * (f - q)))) for f in found) < 1e-12 / gate
+    assert min(abs(np.angle(np.exp(1j * (f - q)))) for f in found) < 1e-12 / margin
     expected = roots(lambda t: np.linalg.norm(w - turned(t, e)) ** 2 - length2)
     if len(expected) == 2:
-        assert apart(found, expected) < 1e-12 / gate
+        assert apart(found, expected) < 1e-12 / margin
 
 
 @settings(max_examples=60)
@@ -115,16 +115,16 @@ def test_line_to_point(e: np.ndarray, q: float, rod: np.ndarray, sign: int) -> N
         return
     w = e + np.array([0.0, 0.0, q]) + rod
     values = {s: line_to_point(e, w, length2, s) for s in (1, -1)}
-    for value, gate, seen in values.values():
+    for value, margin, seen in values.values():
         np.testing.assert_allclose(seen, w - e - [0.0, 0.0, value], atol=1e-11 / abs(rod[2]))
-        assert gate == pytest.approx(rod[2] ** 2 / length2, rel=1e-9, abs=1e-12)
+        assert margin == pytest.approx(rod[2] ** 2 / length2, rel=1e-9, abs=1e-12)
         assert np.linalg.norm(w - e - [0.0, 0.0, value]) ** 2 == pytest.approx(length2, rel=1e-11)
     # The sign is the side of the rod: + if the point on the slide lies beyond w.
     kept = values[-1 if rod[2] > 0 else 1].value
     assert kept == pytest.approx(q, abs=1e-11 / abs(rod[2]))
     with np.errstate(invalid="ignore"):
-        out, gate, _ = line_to_point(e, e + np.array([np.sqrt(length2) + 0.1, 0.0, 0.0]), length2, sign)
-    assert gate < 0.0
+        out, margin, _ = line_to_point(e, e + np.array([np.sqrt(length2) + 0.1, 0.0, 0.0]), length2, sign)
+    assert margin < 0.0
     assert np.isnan(out)
 
 
@@ -135,13 +135,13 @@ def test_stretch(o: np.ndarray, seed: int, length: float) -> None:
     z /= np.linalg.norm(z)
     d = o + length * z
     square = float(d @ d)
-    # The two lengths meet where d stands square on the slide.
+    # The two lengths meet where d is perpendicular to the slide.
     if square < 1e-2 or abs(d @ z) < 1e-2:
         return
     values = {sign: stretch(o, z, square, sign) for sign in (1, -1)}
-    for value, gate in values.values():
+    for value, margin in values.values():
         assert np.linalg.norm(o + value * z) ** 2 == pytest.approx(square, rel=1e-11)
-        assert gate == pytest.approx((d @ z) ** 2 / square, abs=1e-11)
+        assert margin == pytest.approx((d @ z) ** 2 / square, abs=1e-11)
     assert values[1 if d @ z > 0 else -1].value == pytest.approx(length, abs=1e-11 / abs(d @ z))
 
 
@@ -154,8 +154,8 @@ def test_two_turns(seed: int, q1: float, q2: float, d: np.ndarray, sign: int) ->
     if np.hypot(*d[:2]) < 0.1 or np.hypot(*u[:2]) < 0.1 or np.hypot(C[2, 0], C[2, 1]) < 0.1:
         return
     with np.errstate(invalid="ignore"):
-        first, second, gate = two_turns(C, d, u, sign)
-    if gate < 1e-4:
+        first, second, margin = two_turns(C, d, u, sign)
+    if margin < 1e-4:
         return
     again = turn_vector(first, C @ turn_vector(second, d))
     assert np.max(np.abs(again - u)) < 1e-11
@@ -165,7 +165,7 @@ def test_two_turns(seed: int, q1: float, q2: float, d: np.ndarray, sign: int) ->
         max(abs(np.angle(np.exp(1j * (angle(a) - q1)))), abs(np.angle(np.exp(1j * (angle(b) - q2)))))
         for a, b in pairs
     ]
-    assert min(off) < 1e-10 / gate
+    assert min(off) < 1e-10 / margin
 
 
 @settings(max_examples=40)
@@ -207,9 +207,11 @@ def test_over_batches() -> None:
     rng = np.random.default_rng(0)
     e, w = rng.normal(size=(2, 50, 3))
     length2 = np.linalg.norm(w - e, axis=1) ** 2 * rng.uniform(0.9, 1.1, 50)
-    value, gate, _ = circle_to_point(from_samples(e, 1), from_samples(w, 1), from_samples(length2, 0)[()], 1)
-    c, s, g = (to_samples(part) for part in (value.c, value.s, gate))
+    value, margin, _ = circle_to_point(
+        from_samples(e, 1), from_samples(w, 1), from_samples(length2, 0)[()], 1
+    )
+    c, s, g = (to_samples(part) for part in (value.c, value.s, margin))
     for k in range(50):
         with np.errstate(invalid="ignore"):
-            one, its_gate, _ = circle_to_point(e[k], w[k], length2[k], 1)
-        np.testing.assert_allclose([c[k], s[k], g[k]], [one.c, one.s, its_gate], rtol=1e-14, atol=1e-14)
+            one, its_margin, _ = circle_to_point(e[k], w[k], length2[k], 1)
+        np.testing.assert_allclose([c[k], s[k], g[k]], [one.c, one.s, its_margin], rtol=1e-14, atol=1e-14)

@@ -133,8 +133,8 @@ def test_twists_of_the_numbers(motion: tuple[str, ...]) -> None:
             for s in t
         ]
     )
-    drift = chart.twist_bias(x0, rest0, dx, dr)
-    assert np.max(np.abs(drift - difference(twists[None])[0])) < 1e-10
+    bias = chart.twist_bias(x0, rest0, dx, dr)
+    assert np.max(np.abs(bias - difference(twists[None])[0])) < 1e-10
 
 
 @pytest.mark.parametrize("motion", [("z", "rx", "ry"), ("x", "y", "rz"), ("x", "y", "z")], ids=" ".join)

@@ -416,8 +416,8 @@ def test_universal_elbows_take_the_spin_away() -> None:
     found = check(mechanisms.rod_pairs(spinning="universal")).require().mobility
     assert found is not None
     assert (found.counted, found.true, found.platform, found.idle_count) == (3, 3, 3, 0)
-    # Without the spin an uneven inertia is no fault.
-    assert check(mechanisms.rod_pairs(spinning="universal", uneven=True)).errors == ()
+    # Without the spin an asymmetric inertia is no fault.
+    assert check(mechanisms.rod_pairs(spinning="universal", asymmetric=True)).errors == ()
 
 
 def test_spinning_axis_is_that_of_the_rod() -> None:
@@ -509,9 +509,9 @@ def messages(description: dict[str, Any]) -> list[str]:
 
 
 def test_one_actuator_too_few() -> None:
-    told = messages(mechanisms.three_rps((True, True, False)))
-    assert len(told) == 1
-    assert "fewer actuators than motions: 2 for the 3" in told[0]
+    reported = messages(mechanisms.three_rps((True, True, False)))
+    assert len(reported) == 1
+    assert "fewer actuators than motions: 2 for the 3" in reported[0]
     found = check(mechanisms.three_rps((True, True, False))).mobility
     assert found is not None
     assert found.actuation == -1
@@ -536,8 +536,8 @@ def test_actuators_that_drive_nothing_useful() -> None:
     found = check(description).mobility
     assert found is not None
     assert (found.actuators, found.platform, found.controlled, found.idle_count) == (3, 3, 2, 1)
-    told = messages(description)
-    assert any("do not control every motion" in line for line in told)
+    reported = messages(description)
+    assert any("do not control every motion" in line for line in reported)
 
 
 @pytest.mark.parametrize(
@@ -550,34 +550,34 @@ def test_wrong_motion_of_a_delta(motion: Any, name: str) -> None:
     found = check(description).mobility
     assert found is not None
     assert not found.fits
-    told = [line for line in messages(description) if "motion" in line]
-    assert any(f"motion {name}" in line or name in line for line in told)
-    assert any("translation along x" in line for line in told)
+    reported = [line for line in messages(description) if "motion" in line]
+    assert any(f"motion {name}" in line or name in line for line in reported)
+    assert any("translation along x" in line for line in reported)
 
 
 def test_wrong_motion_names_the_right_one() -> None:
     description = {**mechanisms.sarrus(), "motion": ["x"]}
-    told = messages(description)
-    assert any("[z]" in line for line in told)
+    reported = messages(description)
+    assert any("[z]" in line for line in reported)
 
 
-def test_uneven_rods_that_spin_are_an_error() -> None:
-    told = messages(mechanisms.rod_pairs(uneven=True))
-    assert len(told) == 6
-    assert all("spins idly" in line and "universal" in line for line in told)
+def test_asymmetric_rods_that_spin_are_an_error() -> None:
+    reported = messages(mechanisms.rod_pairs(asymmetric=True))
+    assert len(reported) == 6
+    assert all("spins idly" in line and "universal" in line for line in reported)
 
 
 def test_struts_on_balls_spin_as_a_whole() -> None:
-    """Tube and rod of a strut between two balls spin together; uneven inertia is refused."""
+    """Tube and rod of a strut between two balls spin together; asymmetric inertia is refused."""
     found = check(mechanisms.gough_stewart())
     assert found.errors == ()
     assert found.mobility is not None
     assert found.mobility.idle_count == 6
     assert all("spin together about their axis" in words for words in found.mobility.idle)
-    uneven = mechanisms.gough_stewart()
-    rods = [body for leg in uneven["legs"] for body in leg["bodies"].values()]
+    asymmetric = mechanisms.gough_stewart()
+    rods = [body for leg in asymmetric["legs"] for body in leg["bodies"].values()]
     rods[1]["com"] = [0.05, 0.0, -0.2]
-    assert any("spins idly" in problem.message for problem in check(uneven).errors)
+    assert any("spins idly" in problem.message for problem in check(asymmetric).errors)
 
 
 def test_singular_reference_is_told() -> None:
@@ -595,8 +595,8 @@ def test_singular_reference_is_told() -> None:
 def test_out_of_reach_is_told() -> None:
     description = copy.deepcopy(mechanisms.sarrus())
     description["reference"]["position"] = [0.0, 0.0, 0.7]
-    told = messages(description)
-    assert any("does not reach" in line for line in told)
+    reported = messages(description)
+    assert any("does not reach" in line for line in reported)
 
 
 def test_a_joint_that_never_moves() -> None:

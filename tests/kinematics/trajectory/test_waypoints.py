@@ -78,7 +78,7 @@ def test_through_them() -> None:
         ("x,y\n1,2\n", "xy", [(2, 1, "", "1 pose(s) are too few")]),
         ("t,x\n0,1\n1,2\n", "xy", [(1, 1, "y", "the column is missing")]),
         ("x,y,w\n0,1,2\n1,2,3\n", "xy", [(1, 5, "", "unknown column 'w'")]),
-        ("x,y,x\n0,1,2\n1,2,3\n", "xy", [(1, 5, "x", "the column stands twice")]),
+        ("x,y,x\n0,1,2\n1,2,3\n", "xy", [(1, 5, "x", "the column is given twice")]),
         (
             "x,y\n0, nan\n1,\n",
             "xy",

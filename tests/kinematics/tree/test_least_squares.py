@@ -27,7 +27,7 @@ def test_least_squares(unknowns: int, more: int, columns: int, seed: int) -> Non
     assert_same(X, np.linalg.lstsq(M, B)[0], 1e-14 * condition**2)
     scale = np.max(np.abs(B))
     assert np.max(np.abs(left - (B - M @ X))) < 1e-14 * condition * scale
-    # What is left stands across the range of M.
+    # What is left is perpendicular to the range of M.
     assert np.max(np.abs(M.T @ left)) < 1e-13 * condition * scale
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from nacelle.kinematics import functions
+from nacelle.kinematics import kinematic_model
 from nacelle.kinematics.along import along
 from nacelle.kinematics.iteration import newton_steps
 from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
@@ -49,7 +49,7 @@ def sampled(robot: Robot) -> tuple[Array, Array, Array, Array]:
     y = solve_uncompiled(robot, x)
     mechanism = mechanism_of(robot)
     if mechanism.parasitic and 0 < len(mechanism.chart.turns) < 3:
-        found = run_uncompiled(functions.coordinate_motions, robot, x, y, v, a)
+        found = run_uncompiled(kinematic_model.coordinate_motions, robot, x, y, v, a)
         v, a = found["v"], found["a"]
     return x, y, v, a
 
@@ -89,8 +89,8 @@ def point_motions(
 def check_bodies(robot: Robot) -> None:
     mechanism = mechanism_of(robot)
     x, y, v, a = sampled(robot)
-    poses = run_uncompiled(functions.body_poses, robot, x, y)
-    motion = run_uncompiled(functions.body_motions, robot, x, y, v, a)
+    poses = run_uncompiled(kinematic_model.body_poses, robot, x, y)
+    motion = run_uncompiled(kinematic_model.body_motions, robot, x, y, v, a)
     places, speeds, rates = point_motions(
         material_points(mechanism), poses["R"], poses["p"], motion["twist"], motion["acceleration"]
     )
@@ -122,7 +122,7 @@ def plain_places(robot: Robot) -> tuple[list[int], list[int]]:
 
 def check_joints(robot: Robot) -> None:
     x, y, v, a = sampled(robot)
-    found = run_uncompiled(functions.joint_motions, robot, x, y, v, a)
+    found = run_uncompiled(kinematic_model.joint_motions, robot, x, y, v, a)
     found = {name: value.reshape(len(TIMES), 9, -1) for name, value in found.items()}
     in_q, in_v = plain_places(robot)
     q = continuous(robot, found["q"])[..., in_q]
@@ -142,9 +142,9 @@ def check_joints(robot: Robot) -> None:
 def check_balls(robot: Robot) -> None:
     """Rates of balls from the motions of the bodies: r = R2^T (w2 - w1), and their derivatives."""
     x, y, v, a = (part[4::9] for part in sampled(robot))
-    poses = run_uncompiled(functions.body_poses, robot, x, y)
-    motion = run_uncompiled(functions.body_motions, robot, x, y, v, a)
-    found = run_uncompiled(functions.joint_motions, robot, x, y, v, a)
+    poses = run_uncompiled(kinematic_model.body_poses, robot, x, y)
+    motion = run_uncompiled(kinematic_model.body_motions, robot, x, y, v, a)
+    found = run_uncompiled(kinematic_model.joint_motions, robot, x, y, v, a)
     for joint, place in zip(robot.tree_joints, robot.v_slices, strict=True):
         if joint.kind != "spherical":
             continue
@@ -163,9 +163,9 @@ def check_balls(robot: Robot) -> None:
 def check_against_pinocchio(robot: Robot) -> None:
     """The same tree at the same (q, u, du/dt): twists and classical accelerations of all bodies."""
     x, y, v, a = (part[4::9] for part in sampled(robot))
-    poses = run_uncompiled(functions.body_poses, robot, x, y)
-    motion = run_uncompiled(functions.body_motions, robot, x, y, v, a)
-    joints = run_uncompiled(functions.joint_motions, robot, x, y, v, a)
+    poses = run_uncompiled(kinematic_model.body_poses, robot, x, y)
+    motion = run_uncompiled(kinematic_model.body_motions, robot, x, y, v, a)
+    joints = run_uncompiled(kinematic_model.joint_motions, robot, x, y, v, a)
     m = robot.platform_nv
     for k in range(len(TIMES)):
         platform = Pose(poses["R"][k, 1], poses["p"][k, 1])
@@ -269,7 +269,7 @@ def test_against_forty_digits(name: str) -> None:
     x = poses_around(robot, 1, seed=2)
     y = solve_uncompiled(robot, x)
     v, a = rng.normal(size=(2, 1, robot.motion.n))
-    found = run_uncompiled(functions.body_motions, robot, x, y, v, a)
+    found = run_uncompiled(kinematic_model.body_motions, robot, x, y, v, a)
     points = material_points(mechanism)
     with mpmath.workdps(50):
         h = mpmath.mpf("1e-14")
@@ -303,10 +303,10 @@ def test_front_door(name: str) -> None:
     assert_same(given.v, v, 1e-12)
     assert_same(given.a, a, 1e-12)
     bodies, joints = body_motion(robot, x, v, a), joint_motion(robot, x, v, a)
-    expected = run_uncompiled(functions.body_motions, robot, x, y, v, a)
+    expected = run_uncompiled(kinematic_model.body_motions, robot, x, y, v, a)
     assert_same(bodies.twist, expected["twist"], 1e-12)
     assert_same(bodies.acceleration, expected["acceleration"], 1e-12)
-    expected = run_uncompiled(functions.joint_motions, robot, x, y, v, a)
+    expected = run_uncompiled(kinematic_model.joint_motions, robot, x, y, v, a)
     assert_same(joints.q, expected["q"], 1e-12)
     assert_same(joints.rate, expected["rate"], 1e-12)
     assert_same(joints.acceleration, expected["acceleration"], 1e-12)

@@ -129,7 +129,7 @@ def test_movers_of_random_trees(made: RandomRobot, seed: int) -> None:
 @settings(max_examples=30)
 @given(any_trees(), seeds)
 def test_inertias_of_random_trees(made: RandomRobot, seed: int) -> None:
-    """What was drawn, told to Pinocchio, against what the reader made of the description."""
+    """What was drawn, given to Pinocchio, against what the reader made of the description."""
     robot = made.robot
     platform, q, _, _ = random_state(robot, seed)
     theirs = tree_for(robot, platform).state(platform, q)

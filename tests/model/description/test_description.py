@@ -1,7 +1,7 @@
 """Mistakes in descriptions: each is found at its line and column, with its path and a hint.
 
 A case is one edit of a robot that is right. "§" marks where the problem must be reported; where it is
-reported elsewhere, `at` gives the text that stands there.
+reported elsewhere, `at` gives the text that is there.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ KEYS = [
     Mistake("name: bench\n", "", "name", "missing key 'name'", at="format"),
     Mistake("        type: revolute\n", "", "shoulder.type", "missing key 'type'", at="shoulder:"),
     Mistake("name: bench", "§name: my robot", "name", "'my robot' is not a name", "letters, digits"),
-    Mistake("  name: plate", "  name: plate\n  §name: disc", "", "the key 'name' stands twice", "remove"),
+    Mistake("  name: plate", "  name: plate\n  §name: disc", "", "the key 'name' is given twice", "remove"),
     Mistake("name: bench", "name: bench\n? [a]\n: b", "", "a key must be a plain name", at="[a]"),
 ]
 
@@ -171,7 +171,7 @@ NAMES = [
         "legs:\n", "§actuators: [leg1.motor, leg2.motor]\nlegs:\n", "actuators", "not in the order: leg3"
     ),
     Mistake("legs:\n", "actuators: [§leg4.motor]\nlegs:\n", "actuators[0]", "no actuator", "did you mean"),
-    Mistake("legs:\n", "actuators: [leg1.motor, §leg1.motor]\nlegs:\n", "actuators[1]", "stands twice"),
+    Mistake("legs:\n", "actuators: [leg1.motor, §leg1.motor]\nlegs:\n", "actuators[1]", "is given twice"),
 ]
 
 GRAPH = [
@@ -245,7 +245,13 @@ ROTATIONS = [
     ),
     Mistake("quat_xyzw: 0 0 0 1", "axis: z", "rotation", "belong together", "{axis: z,", at="rotation: {"),
     Mistake("quat_xyzw: 0", "rpy: 0 0 0 deg, quat_xyzw: 0", "rotation", "exactly one of", at="rotation: {"),
-    Mistake("250 0 0 mm}", "250 0 0 mm, khalil_kleinfinger: {d: 1 m}}", "at", "stands alone", at="at: {tran"),
+    Mistake(
+        "250 0 0 mm}",
+        "250 0 0 mm, khalil_kleinfinger: {d: 1 m}}",
+        "at",
+        "excludes other keys",
+        at="at: {tran",
+    ),
     Mistake(
         "axes: [x, y]", "§axes: [x, [1, 1, 0]]", "elbow.axes", "perpendicular to each other", base=UNIVERSAL
     ),
@@ -278,7 +284,7 @@ NACELLES = [
     ),
     Mistake("  name: plate", "  bodies: {a: {}}", "nacelle", "has no bodies", "articulated", at="nacelle:"),
     Mistake("xy+rz\ng", "x+w\ng", "motion", "'x+w' is not a motion type", "se3, xyz", at="motion"),
-    Mistake("xy+rz\ng", "[x, x]\ng", "motion", "a coordinate stands twice", at="motion"),
+    Mistake("xy+rz\ng", "[x, x]\ng", "motion", "a coordinate is given twice", at="motion"),
     Mistake("xy+rz\ng", "[x, y, q]\ng", "motion", "'q' is not a coordinate", "known: x, y, z", at="motion"),
 ]
 

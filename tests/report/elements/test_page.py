@@ -75,7 +75,7 @@ def latex_faults(text: str) -> list[str]:
         for row in re.findall(r"^(.*) \\\\$", body, re.MULTILINE):
             if len(re.findall(r"(?<!\\)&", row)) != len(columns) - 1:
                 faults.append(f"row {row}")
-    # Outside of formulas _ and ^ stand only escaped.
+    # Outside of formulas _ and ^ occur only escaped.
     outside = re.sub(r"\\begin\{align\*\}.*?\\end\{align\*\}|\$[^$]*\$", "", bare, flags=re.DOTALL)
     faults += ["a script outside of a formula"] if re.search(r"[_^]", outside) else []
     if not text.isascii():
@@ -287,7 +287,7 @@ def test_kinematic_coordinates_hold(name: str) -> None:
                     expected = rate.M[:, start : start + width]
                     start += width
                     found = evaluate(cell.latex, values, width)
-                    # As far as the element moves: x' is square to x, on a hinge also to its axis.
+                    # As far as the element moves: x' is perpendicular to x, on a hinge also to its axis.
                     M = group.M[start - width : start]
                     found, expected = found @ M, expected @ M
                     np.testing.assert_allclose(

@@ -33,7 +33,7 @@ from nacelle.dynamics.state import state_at
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.actuation import actuator_biases, actuator_rows
 from nacelle.kinematics.flags import failed
-from nacelle.kinematics.functions import inverse_jacobian
+from nacelle.kinematics.kinematic_model import inverse_jacobian
 from nacelle.kinematics.native import native
 from nacelle.kinematics.shapes import of_actuators, of_pose, of_twist, of_unknowns
 from nacelle.model.numbers.parameters import GROUPS
@@ -46,15 +46,10 @@ Kind = Literal["inverse", "forward"]
 
 def residual_derivatives(
     robot: Robot,
-    x: Array,
-    y: Array,
-    v: Array,
-    a: Array,
-    tau: Array,
     z: Array,
     p: Array,
     wrench: Array,
-    *,
+    *point: Array,
     groups: tuple[str, ...] = (),
     friction: bool = True,
     smooth: float | None = None,
@@ -63,9 +58,11 @@ def residual_derivatives(
 ) -> dict[str, Array]:
     """The residual R = F - A^T tau - L with M and A, its derivatives, and those of A z; traced only.
 
-    `wrench` (k, 6) acts from outside on the k `loaded` bodies or tools. With `active` the derivatives of the
-    actuators' accelerations A a + drift, and the turn of the tangent.
+    `point` is x, y, v, a, tau (`OperatingPoint`). `wrench` (k, 6) acts from outside on the k `loaded` bodies
+    or tools, p are the robot's numbers of the `groups`. With `active` the derivatives of the
+    actuators' accelerations A a + bias, and the turn of the tangent.
     """
+    x, y, v, a, tau = point
     if groups:
         robot = robot.with_symbols(p, *groups)
     state = state_at(robot, x, y, v)
@@ -73,7 +70,7 @@ def residual_derivatives(
     R = generalised_force(state, a, Settings(friction, smooth)) - A.T @ tau
     R = R - along_twist(state, dict(zip(loaded, wrench, strict=True)))
     tape = Tape(robot, x, y)
-    results = {"R": R, "M": mass_matrix(state), "A": A, "gates": state.margins()}
+    results = {"R": R, "M": mass_matrix(state), "A": A, "margins": state.margins()}
     results |= {"pose": tape.by_pose(R), "twist": tape.by(R, v), "A_pose": tape.by_pose(A @ z)}
     if groups:
         geometry = "geometry" in groups
@@ -81,8 +78,8 @@ def residual_derivatives(
         if geometry:
             results["A_parameters"] = tape.by_parameters(A @ z, p, geometry)
     if active:
-        drift = actuator_biases(robot, state.now.motion, state.moving.velocity, state.moving.bias)
-        rates = A @ a + pack(drift)
+        bias = actuator_biases(robot, state.now.motion, state.moving.velocity, state.moving.bias)
+        rates = A @ a + pack(bias)
         results |= {"active": rates, "active_pose": tape.by_pose(rates), "active_twist": tape.by(rates, v)}
         results["turn"] = tape.turn(v)
     return results
@@ -93,14 +90,14 @@ def _compiled(robot: Robot, options: tuple[tuple[str, Any], ...]) -> Compiled:
     chosen = dict(options)
     groups = chosen.get("groups", ())
     shapes = {
+        "z": of_twist(robot),
+        "p": (len(robot.parameter_names(*groups)) if groups else 0,),
+        "wrench": (len(chosen.get("loaded", ())), 6),
         "x": of_pose(robot),
         "y": of_unknowns(robot),
         "v": of_twist(robot),
         "a": of_twist(robot),
         "tau": of_actuators(robot),
-        "z": of_twist(robot),
-        "p": (len(robot.parameter_names(*groups)) if groups else 0,),
-        "wrench": (len(chosen.get("loaded", ())), 6),
     }
     # Minimising so long a program takes longer than it saves.
     return compile_function(residual_derivatives, robot, inputs=shapes, options=chosen, minimised=False)
@@ -123,7 +120,7 @@ def differentiate(
     if given:
         wrench = np.stack(np.broadcast_arrays(*(given[body] for body in sorted(given))), axis=-2)
     key = tuple((name, value) for name, value in options.items() if value is not None and value != ())
-    return dict(_compiled(robot, key)(*point, np.zeros(robot.motion.n) if z is None else z, p, wrench))
+    return dict(_compiled(robot, key)(np.zeros(robot.motion.n) if z is None else z, p, wrench, *point))
 
 
 # ---- at the public API

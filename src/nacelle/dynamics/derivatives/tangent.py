@@ -50,11 +50,11 @@ def tangent(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     inverse: Array = np.eye(n)
     changes: list[Array] = []
     if mechanism.ny or has_tilts(mechanism):
-        u, rest = coordinate_rates(robot, mechanism, x, y)
+        u, dependent = coordinate_rates(robot, mechanism, x, y)
         if has_tilts(mechanism):
             T = np.stack([u[rate] for rate in mechanism.independent])
             inverse = solve(T, np.eye(n))
-        changes = [*(rest @ inverse), *_joint_changes(robot, mechanism, y, u @ inverse)]
+        changes = [*(dependent @ inverse), *_joint_changes(robot, mechanism, y, u @ inverse)]
     rows: list[Array] = []
     for name in layout.x_names:
         if layout.quaternion is not None and name == "qx":

@@ -58,7 +58,7 @@ def inverse(
         # Forces that are unique do not depend on weights: these make rows in rad and in m comparable.
         shared = rows * rows
     force, pivot = least_norm_forces(A, F, shared, units=columns)
-    return {"force": force, "generalised": F, "pivot": pack([pivot])[0], "gates": state.margins()}
+    return {"force": force, "generalised": F, "pivot": pack([pivot])[0], "margins": state.margins()}
 
 
 @physics(x=of_pose, y=of_unknowns, v=of_twist, a=of_twist)
@@ -67,7 +67,7 @@ def regressor(robot: Robot, x: Array, y: Array, v: Array, a: Array, **options: A
     none = np.zeros(robot.motion.n)
     results = inverse(with_linear_forms(robot), x, y, v, a, none, **options)
     Y = coefficients(results["force"], len(linear_parameters(robot)))
-    return {"Y": Y, "pivot": results["pivot"], "gates": results["gates"]}
+    return {"Y": Y, "pivot": results["pivot"], "margins": results["margins"]}
 
 
 @physics(x=of_pose, y=of_unknowns, v=of_twist, v_ref=of_twist, a_ref=of_twist)
@@ -106,7 +106,7 @@ def forward(
     h = generalised_force(state, zero, Settings(friction, smooth))
     A = actuator_rows(robot, state.now.motion) @ state.moving.U
     a = solve(mass_matrix(state), A.T @ tau + load - h, "spd")
-    return {"acceleration": a, "gates": state.margins()}
+    return {"acceleration": a, "margins": state.margins()}
 
 
 @physics(x=of_pose, y=of_unknowns)
@@ -114,7 +114,7 @@ def inertia(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """Mass matrix (n, n) along the reduced twist, and J_r^-1 (actuators, n)."""
     state = state_at(robot, x, y, np.zeros(robot.motion.n))
     A = actuator_rows(robot, state.now.motion) @ state.moving.U
-    return {"M": mass_matrix(state), "A": A, "gates": state.margins()}
+    return {"M": mass_matrix(state), "A": A, "margins": state.margins()}
 
 
 @physics(x=of_pose, y=of_unknowns, v=of_twist)
@@ -125,13 +125,13 @@ def bias(
     state = state_at(robot, x, y, v)
     h = generalised_force(state, np.zeros(robot.motion.n), Settings(friction, smooth))
     A = actuator_rows(robot, state.now.motion) @ state.moving.U
-    drift = actuator_biases(robot, state.now.motion, state.moving.velocity, state.moving.bias)
+    biases = actuator_biases(robot, state.now.motion, state.moving.velocity, state.moving.bias)
     return {
         "h": h,
         "M": mass_matrix(state),
         "A": A,
-        "drift": pack(drift),
-        "gates": state.margins(),
+        "actuator_bias": pack(biases),
+        "margins": state.margins(),
     }
 
 
@@ -140,7 +140,7 @@ def gravity(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """Force along the reduced twist that holds the robot against gravity, and J_r^-1."""
     state = state_at(robot, x, y, np.zeros(robot.motion.n))
     A = actuator_rows(robot, state.now.motion) @ state.moving.U
-    return {"g": gravity_force(state), "A": A, "gates": state.margins()}
+    return {"g": gravity_force(state), "A": A, "margins": state.margins()}
 
 
 @physics(x=of_pose, y=of_unknowns, v=of_twist)
@@ -151,7 +151,7 @@ def energies(robot: Robot, x: Array, y: Array, v: Array, *, smooth: float | None
         "kinetic": pack([kinetic(state)])[0],
         "potential": pack([potential(state)])[0],
         "dissipation": pack([dissipated_power(state, smooth)])[0],
-        "gates": state.margins(),
+        "margins": state.margins(),
     }
 
 

@@ -297,8 +297,8 @@ def find_basis(plan: Plan, others: Sequence[Plan] = ()) -> tuple[list[tuple[int,
             least = total
             kept = tuple(key for key, drop in zip(basis, small, strict=True) if not drop)
             rounding = (_ALIKE * noise)[~small]
-            even = _evened(kept, Y[:, ~small], scale[~small], values[~small], rounding, forces)
-            best = Basis(keys, kept, (K / scale[:, None])[~small], p, even)
+            equal = _made_equal(kept, Y[:, ~small], scale[~small], values[~small], rounding, forces)
+            best = Basis(keys, kept, (K / scale[:, None])[~small], p, equal)
     return ends, best
 
 
@@ -344,7 +344,7 @@ def _greedy(
     return kept, Q
 
 
-def _evened(
+def _made_equal(
     kept: tuple[Key, ...], Y: Array, scale: Array, values: Array, rounding: Array, forces: Array
 ) -> Array:
     """Numbers of scaled columns Y (rows, kept), with those made equal that differ by rounding alone.
@@ -383,8 +383,8 @@ def reduced(numbers: Numbers, basis: Basis, ends: list[tuple[int, int]]) -> Numb
     given = as_list(numbers, {})
     values = [given[key] for key in basis.keys]
     own = [
-        value == mechanism
-        for value, mechanism in zip(values, basis.given, strict=True)
+        value == given_value
+        for value, given_value in zip(values, basis.given, strict=True)
         if isinstance(value, float)
     ]
     constant = basis.values if len(own) == len(values) and all(own) else None

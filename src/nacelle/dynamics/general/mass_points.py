@@ -2,12 +2,12 @@
 
 A rigid body is its second moments P = sum of m b b^T over its points, b = (x, y, z, 1): ten numbers. Any
 masses with the same P, negative ones too, make the same inertial wrench. Six masses where legs hold the body
-cost almost nothing, since accelerations are known there; what they leave is one more point and an even
+cost almost nothing, since accelerations are known there; what they leave is one more point and an isotropic
 distribution
 
-    P = sum of mass_j b_j b_j^T + mass e e^T + even diag(1, 1, 1, 0)
+    P = sum of mass_j b_j b_j^T + mass e e^T + isotropic diag(1, 1, 1, 0)
 
-whose moment is 2 even dw/dt.
+whose moment is 2 isotropic dw/dt.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ class Masses:
         at_ends: where legs hold it (legs,), kg.
         mass: of one more point, kg; 0 if there is none.
         place: where it is (3,), m.
-        even: of the even distribution, kg m^2.
+        isotropic: of the isotropic distribution, kg m^2.
     """
 
     at_ends: Array
     mass: float
     place: Array
-    even: float
+    isotropic: float
 
 
 def fit(ends: Array, P: Array, size: float) -> Masses | None:
@@ -94,8 +94,8 @@ def with_mass_point(numbers: Numbers, placed: Placed, ends: list[tuple[int, int]
     if found is None:
         return numbers
     bodies = {key: values for key, values in numbers.bodies.items() if key != PLATFORM}
-    if found.even:
-        bodies[PLATFORM] = np.array([0.0] * 4 + [found.even] * 3 + [0.0] * 3)
+    if found.isotropic:
+        bodies[PLATFORM] = np.array([0.0] * 4 + [found.isotropic] * 3 + [0.0] * 3)
     masses = {key: float(mass) for key, mass in zip(own, found.at_ends, strict=True) if mass}
     others = {key: mass for key, mass in numbers.ends.items() if key not in own}
     points = {PLATFORM: (found.mass, found.place)} if found.mass else {}
@@ -110,24 +110,24 @@ def _fit(ends_bytes: bytes, moment_bytes: bytes, size: float) -> Masses | None:
     target = _upper(P / np.outer(unit, unit) / total)
     b = np.concatenate([ends / size, np.ones((len(ends), 1))], axis=1)
     columns = _upper(np.einsum("ki,kj->kij", b, b)).T
-    even = _upper(np.diag([1.0, 1.0, 1.0, 0.0]))[:, None]
-    for basis in (columns, np.concatenate([columns, even], axis=1)):
+    isotropic = _upper(np.diag([1.0, 1.0, 1.0, 0.0]))[:, None]
+    for basis in (columns, np.concatenate([columns, isotropic], axis=1)):
         found = _without_rounding(np.linalg.lstsq(basis, target, rcond=1e-10)[0])
         if np.max(np.abs(basis @ found - target)) < 1e-12 and np.max(np.abs(found)) < _LARGEST:
-            rest = found[len(ends) :]
+            isotropic_part = found[len(ends) :]
             return Masses(
                 found[: len(ends)] * total,
                 0.0,
                 np.zeros(3),
-                float(rest[0]) * total * size**2 if len(rest) else 0.0,
+                float(isotropic_part[0]) * total * size**2 if len(isotropic_part) else 0.0,
             )
-    return _with_point(columns, even, target, total, size)
+    return _with_point(columns, isotropic, target, total, size)
 
 
-def _with_point(columns: Array, even: Array, target: Array, total: float, size: float) -> Masses | None:
-    """Masses at the ends and one more point, with and without an even distribution."""
+def _with_point(columns: Array, isotropic: Array, target: Array, total: float, size: float) -> Masses | None:
+    """Masses at the ends and one more point, with and without an isotropic distribution."""
     random = np.random.default_rng(7)
-    for basis in (columns, np.concatenate([columns, even], axis=1)):
+    for basis in (columns, np.concatenate([columns, isotropic], axis=1)):
         # What the basis cannot give is left to the point.
         u, s, _ = np.linalg.svd(basis)
         rank = int(np.sum(s > 1e-10 * s[0]))

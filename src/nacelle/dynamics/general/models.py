@@ -98,7 +98,7 @@ def legs_at(robot: Robot, x: Array, y: Array, *, pole: bool = False, way: Way = 
 
 def guards(legs: Legs) -> dict[str, Array]:
     """What says whether the results can be trusted: pivot figure and margins."""
-    return {"pivot": pack([growth_figure(legs)])[0], "gates": margins(legs)}
+    return {"pivot": pack([growth_figure(legs)])[0], "margins": margins(legs)}
 
 
 def _moving(legs: Legs, v: Array, a: Array, *, friction: bool = True, pole_held: bool = False) -> Motion:
@@ -166,10 +166,15 @@ def _from_pole(legs: Legs, v: Array, a: Array) -> Array:
 
 
 def _settled(
-    robot: Robot, *, uneven: bool = True, turned: bool | None = None, friction: bool = True, **options: Any
+    robot: Robot,
+    *,
+    asymmetric: bool = True,
+    turned: bool | None = None,
+    friction: bool = True,
+    **options: Any,
 ) -> tuple[Way, Counted]:
     """How the form is written, and what counts; bars are `turned` where that is shorter."""
-    way = Way(True, is_turned(robot, friction=friction) if turned is None else turned, uneven)
+    way = Way(True, is_turned(robot, friction=friction) if turned is None else turned, asymmetric)
     return way, Counted(friction, **options)
 
 
@@ -178,7 +183,7 @@ def inverse(
     robot: Robot, x: Array, y: Array, v: Array, a: Array, load: Array, **options: Any
 ) -> dict[str, Array]:
     """Actuator forces (N, N m), smallest pivot and margins; options as in `_settled`."""
-    way, counted = _settled(robot, uneven=False, **options)
+    way, counted = _settled(robot, asymmetric=False, **options)
     legs = legs_at(robot, x, y, pole=is_direct(plan_of(robot, way)), way=way)
     moving = _moving(legs, v, a, friction=counted.friction)
     into = required(legs, moving, counted)
@@ -191,7 +196,7 @@ def inverse(
         force, square = least_norm_forces(actuator_jacobian(legs), F, weights, units=columns)
         pivot = sqrt(square)
     pivot = minimum(pivot, growth_figure(legs))
-    return {"force": force, "pivot": pack([pivot])[0], "gates": margins(legs)}
+    return {"force": force, "pivot": pack([pivot])[0], "margins": margins(legs)}
 
 
 def is_direct(plan: Plan) -> bool:
@@ -268,7 +273,7 @@ def bias(robot: Robot, x: Array, y: Array, v: Array, **options: Any) -> dict[str
     moving = _moving(legs, v, np.zeros(robot.motion.n), friction=counted.friction)
     closing = closure_rates(legs.placed)
     rates = {k: rate for rate, k in active_rates(robot).items()}
-    drift = [
+    biases = [
         moving.u_dot[rates[k]] if k in rates else closure_acceleration(legs, moving, closing[actuator.joint])
         for k, actuator in enumerate(robot.actuators)
     ]
@@ -276,7 +281,7 @@ def bias(robot: Robot, x: Array, y: Array, v: Array, **options: Any) -> dict[str
         "h": pack(along_twist(legs, required(legs, moving, counted))),
         "M": mass(legs),
         "A": actuator_jacobian(legs),
-        "drift": pack(drift),
+        "actuator_bias": pack(biases),
         **guards(legs),
     }
 

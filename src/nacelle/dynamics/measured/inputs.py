@@ -145,7 +145,7 @@ def inverse_dynamics_from_encoders(robot: Robot, *arrays: Array, **options: Any)
     balance = PlatformBalance(robot, *_counted(options))
     forms, R, axes = balance.forms, mechanism.assembly.platform.R, robot.motion.twist_axes
     arms = [_arm(form, q[form.drive.number]) for form in forms]
-    # Where the platform's origin would stand for rods of no length.
+    # Where the platform's origin would be for rods of no length.
     centres = [clean(form.A - product(R, form.B)) + A for form, A in zip(forms, arms, strict=True)]
     r = _rods_from(mechanism, forms, centres, axes)
     reach = [cross(f.axis, A) if f.drive.turns else f.axis for f, A in zip(forms, arms, strict=True)]
@@ -184,10 +184,10 @@ def _rods_from(
         i, j = axes
         D = [centres[1][axis] - centres[0][axis] for axis in axes]
         square = D[0] * D[0] + D[1] * D[1]
-        share = divide(1.0, square)
+        reciprocal = divide(1.0, square)
         L1, L2 = (form.length * form.length for form in forms)
-        along = 0.5 + (0.5 * (L1 - L2)) * share
-        across = side * sqrt(L1 * share - along * along)
+        along = 0.5 + (0.5 * (L1 - L2)) * reciprocal
+        across = side * sqrt(L1 * reciprocal - along * along)
         x, y = along * D[0] - across * D[1], along * D[1] + across * D[0]
         first: list[Scalar] = [0.0] * 3
         second: list[Scalar] = [0.0] * 3
@@ -219,21 +219,21 @@ def _inverse_rows(r: list[Array], axes: tuple[int, ...]) -> Callable[[Array], Ar
     if len(axes) == 2:
         i, j = axes
         one, two = r
-        share = divide(1.0, one[i] * two[j] - one[j] * two[i])
+        reciprocal = divide(1.0, one[i] * two[j] - one[j] * two[i])
 
         def flat(b: Array) -> Array:
             entries: list[Scalar] = [0.0] * 3
-            first, second = b[0] * share, b[1] * share
+            first, second = b[0] * reciprocal, b[1] * reciprocal
             entries[i] = first * two[j] - second * one[j]
             entries[j] = second * one[i] - first * two[i]
             return pack(entries)
 
         return flat
     normals = [cross(r[1], r[2]), cross(r[2], r[0]), cross(r[0], r[1])]
-    share = divide(1.0, dot(r[0], normals[0]))
+    reciprocal = divide(1.0, dot(r[0], normals[0]))
 
     def spatial(b: Array) -> Array:
-        scaled = [value * share for value in b]
+        scaled = [value * reciprocal for value in b]
         return np.asarray(sum(s * n for s, n in zip(scaled, normals, strict=True)))
 
     return spatial

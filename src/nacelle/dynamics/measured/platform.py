@@ -143,14 +143,14 @@ def _lines(mechanism: Mechanism) -> Array:
 
 @lru_cache(maxsize=64)
 def _upright(mechanism: Mechanism) -> int:
-    """The axis of the base that struts stand along best."""
+    """The axis of the base that is nearest to the struts' directions."""
     lines = _lines(mechanism)
     return first_largest(np.min(np.abs(lines) / np.linalg.norm(lines, axis=2, keepdims=True), axis=(0, 1)))
 
 
 @lru_cache(maxsize=64)
 def _order(mechanism: Mechanism) -> tuple[tuple[int, int], ...]:
-    """Pivots that stand well apart in poses around the reference."""
+    """Order of the pivots that keeps them large in poses around the reference."""
     lines, forms = _lines(mechanism), read_legs(mechanism.robot, mechanism)
     up = _upright(mechanism)
     scale = np.stack(

@@ -37,31 +37,23 @@ from nacelle.spatial.scalar import Array, Scalar, cross, pack
 
 
 @physics(
+    external=lambda robot: (len(robot.bodies), 6),
     x=of_pose,
     y=of_unknowns,
     v=of_twist,
     a=of_twist,
     tau=of_actuators,
-    external=lambda robot: (len(robot.bodies), 6),
 )
 def reaction_terms(
-    robot: Robot,
-    x: Array,
-    y: Array,
-    v: Array,
-    a: Array,
-    tau: Array,
-    external: Array,
-    *,
-    friction: bool = True,
-    smooth: float | None = None,
+    robot: Robot, external: Array, *point: Array, friction: bool = True, smooth: float | None = None
 ) -> dict[str, Array]:
-    """What the balance is made of, in a state with an acceleration and actuator forces.
+    """What the balance is made of, at a `point` x, y, v, a, tau (`OperatingPoint`) under external wrenches.
 
     Wrenches that the bodies need (bodies, 6), twists of the tree's rates (rates, 6), wrenches of what the
     closures lock (locks, 6), efforts along the tree's rates (rates,), wrenches of the closures' efforts
     (closures, 6), and the joint frames on the predecessors R (joints, 3, 3), p (joints, 3).
     """
+    x, y, v, a, tau = point
     state = state_at(robot, x, y, v)
     motion = state.now.motion
     u_dot = state.moving.U @ a + state.moving.bias
@@ -121,7 +113,7 @@ def idle_spins(robot: Robot) -> list[Spin]:
 def axis_efforts(state: State, u_dot: Array, tau: Array, settings: Settings) -> dict[tuple[int, int], Array]:
     """Efforts that act on the successor along axes of joints, by joint and axis: what drives less what holds.
 
-    Actuator less friction, spring and rotor; of a ball three numbers, along the axes of its rates.
+    Actuator less friction, spring and rotor; of a spherical joint three numbers, along the axes of its rates.
     """
     efforts = {(actuator.joint, 0): tau[k : k + 1] for k, actuator in enumerate(state.robot.actuators)}
     for effort in joint_efforts(state, u_dot, settings):

@@ -17,8 +17,6 @@ from nacelle.spatial.scalar import Array
 
 PARTS = ("fx", "fy", "fz", "nx", "ny", "nz")
 
-# The axis of a joint's frame on the predecessor that its bearing has; balls and points have none.
-
 
 @dataclass(frozen=True)
 class Peak:
@@ -26,7 +24,7 @@ class Peak:
 
     Radial and axial, tilting and torque refer to the axis of the joint's bearing: z of its frame, x (the
     first hinge) of a universal joint, the normal of a joint that slides on a plane of its predecessor. They
-    are NaN where there is no such axis: in balls, in points, and where the plane is on the successor.
+    are NaN where there is no such axis: in spherical joints, in points, where the plane is on the successor.
 
     Attributes:
         name: of the joint.

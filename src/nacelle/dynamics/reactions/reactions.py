@@ -103,7 +103,7 @@ def joint_reactions(
         _require_agreement(robot, checked_rates(robot, "the acceleration a", a), point, flags)
     batch = flags.shape
     loads = body_wrenches(robot, point.x, point.y, external)
-    rows = [_rows(array, batch, 1) for array in point] + [_rows(loads, batch, 2)]
+    rows = [_rows(loads, batch, 2), *(_rows(array, batch, 1) for array in point)]
     count = int(np.prod(batch))
     generic = determination(robot)
     wrench = np.full((count, len(robot.joints), 6), np.nan)

@@ -21,7 +21,7 @@ CALLS = frozenset(("sin", "cos", "tanh", "exp", "atan2"))
 """Operations that are calls of library functions; a root is an instruction."""
 
 LINE = 100
-"""Length of a line up to which the arguments of a function stand on it."""
+"""Length of a line up to which the arguments of a function are on it."""
 
 MOST_PHASES = 8
 """Phases of calls and arithmetic up to which they are kept apart."""

@@ -5,7 +5,7 @@ No heap, no globals, nothing kept between calls. Two entries:
     void NAME(const real *in1, ..., real *out1, ...)
     void NAME_batch(size_t n, const real *in1, size_t in1_stride, ..., real *out1, ...)
 
-The body stands in the source once. For one sample its arrays are the caller's; for a batch they are tiles
+The body is in the source once. For one sample its arrays are the caller's; for a batch they are tiles
 in which the samples lie side by side, and the loop over a tile is one that compilers vectorise. A call of
 sin, cos, tanh, exp or atan2 would keep them from it, so these have parts of their own.
 """

@@ -63,7 +63,7 @@ class Writer:
     """Writes the lines of one chunk: values are named after their index in the program.
 
     Loads of one value go in turn through pointers that LLVM takes for different ones, so that it does not
-    make one load of several and then keep or spill the value in between. The pointers stand in the midst
+    make one load of several and then keep or spill the value in between. The pointers are in the midst
     of windows of the tile, so that offsets from them are short.
     """
 

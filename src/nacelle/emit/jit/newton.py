@@ -65,7 +65,7 @@ def _text(plan: Plan, n: int, k: int, width: int, prefix: str) -> str:
             "%guessed = or i1 %restart, %alone",
             "br i1 %guessed, label %guess.begin, label %iterate.begin",
         )
-        # A phi must stand at the head of its block.
+        # A phi must be at the head of its block.
         phi = t.lines.index("%before = phi i64 [ 1, %entry ], [ %state.end, %sample.end ]")
         head = t.lines.index("sample.begin:") + 1
         t.lines.insert(head, t.lines.pop(phi))

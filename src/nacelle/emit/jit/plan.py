@@ -11,7 +11,7 @@ The plan is made once for a program and then written out for any vector width:
 5. *place*: a value that is needed again after it made room is given a slot of the tile, the block of memory
    that holds one evaluation: the inputs, the slots, the results.
 
-Compilers allocate registers too, but not knowing that a value stands in the tile they store it again on
+Compilers allocate registers too, but not knowing that a value is in the tile they store it again on
 the stack before they load it: explicit loads save those stores.
 """
 

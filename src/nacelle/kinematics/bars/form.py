@@ -1,6 +1,6 @@
 """A leg as a strut or a driven rod, known by the line between two points.
 
-A *strut* stands on the base at A and changes its length; a *rod* of constant length hangs on an arm or
+A *strut* is joined to the base at A and changes its length; a *rod* of constant length hangs on an arm or
 slider at A. Both end on the nacelle at B and lie along r = B - A. A universal joint at A has a first axis a
 that is fixed in the base; the bodies on it are known in the axes
 

@@ -22,7 +22,7 @@ from nacelle.kinematics.bars.form import (
 )
 from nacelle.kinematics.bars.parallel_rods import parallelogram_form, turns_with
 from nacelle.kinematics.legs.axes import TOLERANCE
-from nacelle.kinematics.legs.chain import Chain, flatten, nacelle_end, serial_chain
+from nacelle.kinematics.legs.chain import LegChain, flatten, nacelle_end, serial_chain
 from nacelle.kinematics.legs.forms import FORMS, Form
 from nacelle.kinematics.legs.leg_type import leg_type
 from nacelle.kinematics.mechanism.mechanism import Mechanism
@@ -112,7 +112,7 @@ def _side_by_side(robot: Robot, mechanism: Mechanism, index: int, actuator: int)
             flatten(source, [root, j], source.joints[c], identity()) for source in (robot, robot.numeric)
         )
         if numbers.letters[1:] != "S":
-            raise UnreadError(f"the rods of leg {leg.name!r} do not stand on balls")
+            raise UnreadError(f"the rods of leg {leg.name!r} are not on spherical joints")
         found.append(_rod(_Serial(robot, mechanism, index, actuator, FORMS["elbow-ball"], (chain, numbers))))
     one, *others = found
     if any(other.body != one.body for other in others) or turns_with(mechanism, one.body):
@@ -148,7 +148,7 @@ class _Serial:
     index: int
     actuator: int
     form: Form
-    chains: tuple[Chain, Chain]
+    chains: tuple[LegChain, LegChain]
 
     @property
     def name(self) -> str:
@@ -156,12 +156,12 @@ class _Serial:
         return self.robot.legs[self.index].name
 
     @cached_property
-    def chain(self) -> Chain:
+    def chain(self) -> LegChain:
         """The chain, with its universal joint at the joint's centre."""
         return self.form.centred(self.chains[0])
 
     @cached_property
-    def numbers(self) -> Chain:
+    def numbers(self) -> LegChain:
         """The same with the robot's own numbers."""
         return self.form.centred(self.chains[1])
 
@@ -183,12 +183,12 @@ class _Serial:
             along: e3 as floats.
         """
         e1, sign = np.array([0.0, 0.0, 1.0]), 1.0
-        if self.form.pivot == "U":
+        if self.form.free_joint == "U":
             body, _, pose = next(c for c in self.numbers.bodies if c.behind == behind)
             R = np.asarray(product(self.mechanism.assembly.motion.poses[body].R, pose.R.T))
             sign = 1.0 if float(product(np.cross(first, product(R, along)), R[:, 2])) > 0.0 else -1.0
             e1 = pack([0.0, 0.0, sign])
-        elif self.form.pivot == "S":
+        elif self.form.free_joint == "S":
             e1 = _perpendicular_to(clean(e3) if e3.dtype == object else along)
         return np.stack([e1, cross(e3, e1), e3], axis=1), sign
 
@@ -217,11 +217,11 @@ class _Serial:
 
     def passive(self, start: int, side: float, outward: bool) -> Passive:
         """Friction of the axes at A, which begin with the letter `start`, and at B."""
-        target, pivot, first = self.chain.target, self.form.pivot, self.friction(start)
+        target, free_joint, first = self.chain.target, self.form.free_joint, self.friction(start)
         return Passive(
-            first=() if pivot == "S" else first,
-            second=self.friction(start + 1) if pivot == "U" else (),
-            ball=first if pivot == "S" else (),
+            first=() if free_joint == "S" else first,
+            second=self.friction(start + 1) if free_joint == "U" else (),
+            ball=first if free_joint == "S" else (),
             side=side,
             end=target.friction[0] if target.friction else (),
             end_kind=target.kind,
@@ -229,7 +229,7 @@ class _Serial:
         )
 
 
-def _gather(robot: Robot, chain: Chain, behind: int, frame: Pose) -> Array:
+def _gather(robot: Robot, chain: LegChain, behind: int, frame: Pose) -> Array:
     """Ten parameters of all bodies behind so many letters, seen from a frame in the moved one."""
     total: Array = np.zeros(10)
     to = frame.inverse()
@@ -254,12 +254,12 @@ def _floats(values: Array) -> Array:
 
 def _strut(leg: _Serial) -> LegForm:
     """A strut: [joint at A] [slide], with B behind the slide."""
-    chain, numbers, pivot = leg.chain, leg.numbers, leg.form.pivot
+    chain, numbers, free_joint = leg.chain, leg.numbers, leg.form.free_joint
     body, frame, outward = nacelle_end(leg.robot.legs[leg.index], chain.target)
     Xn, count, unit = numbers.X, len(numbers.letters), np.eye(3)
     X0, slide, end = chain.X[0], chain.X[-2], chain.X[-1]
-    z, o = Xn[-2].R[:, 2], _end_at_zero(numbers, pivot)
-    if pivot == "R":
+    z, o = Xn[-2].R[:, 2], _end_at_zero(numbers, free_joint)
+    if free_joint == "R":
         leg.require_in_plane(Xn[0].R[:, 2])
     q = float(leg.mechanism.assembly.q[leg.robot.q_slices[numbers.owners[-1]]][0])
     side, length = (1.0 if float(o @ z) + q > 0.0 else -1.0), abs(float(o @ z) + q)
@@ -267,21 +267,21 @@ def _strut(leg: _Serial) -> LegForm:
     tube = leg.gathered(count - 1, E)
     rod = leg.gathered(count, product(slide.R.T, E), end.p)
     cross_inertia: Scalar = 0.0
-    if pivot == "U":
+    if free_joint == "U":
         cross_inertia = leg.gathered(1, unit)[9]
         number = leg.numeric(1, unit)
         leg.require_on_axis("cross", number[0], number[1:3])
-    if pivot == "S":
+    if free_joint == "S":
         leg.require_axisymmetric("tube", leg.numeric(count - 1, _floats(E)), length)
     slider = leg.numeric(count, product(Xn[-2].R.T, _floats(E)), Xn[-1].p)
     leg.require_on_axis("slider", slider[0], slider[1:3])
-    if pivot == "S":
+    if free_joint == "S":
         leg.require_axisymmetric("slider", slider, length)
-    zero = -dot(_end_at_zero(chain, pivot), slide.R[:, 2])
+    zero = -dot(_end_at_zero(chain, free_joint), slide.R[:, 2])
     return LegForm(
         name=leg.name,
         kind="strut",
-        joint_at_a=pivot,
+        joint_at_a=free_joint,
         A=X0.p,
         B=frame.p,
         body=body,
@@ -294,25 +294,25 @@ def _strut(leg: _Serial) -> LegForm:
     )
 
 
-def _end_at_zero(chain: Chain, pivot: str) -> Array:
-    """Where B of a strut stands behind A at q = 0, in the frame behind the joint at A."""
+def _end_at_zero(chain: LegChain, free_joint: str) -> Array:
+    """Where B of a strut is behind A at q = 0, in the frame behind the joint at A."""
     o = plus(chain.X[-2].p, product(chain.X[-2].R, chain.X[-1].p))
-    return np.asarray(o * np.array([1.0, 1.0, 0.0])) if pivot == "R" else o
+    return np.asarray(o * np.array([1.0, 1.0, 0.0])) if free_joint == "R" else o
 
 
 def _rod(leg: _Serial) -> LegForm:
     """A rod: [drive] [joint at A], with B behind them."""
-    chain, numbers, pivot = leg.chain, leg.numbers, leg.form.pivot
+    chain, numbers, free_joint = leg.chain, leg.numbers, leg.form.free_joint
     body, frame, outward = nacelle_end(leg.robot.legs[leg.index], chain.target)
     Xn, count, turns = numbers.X, len(numbers.letters), numbers.letters[0] == "R"
     X0, X1 = chain.X[0], chain.X[1]
     n = clean(X0.R[:, 2])
     # The first axis at A, seen behind the drive: fixed in the base behind a slider, or along an arm's axis.
     first = clean(product(X0.R, X1.R[:, 2]))
-    if turns and pivot != "S":
+    if turns and free_joint != "S":
         first = n * (1.0 if Xn[1].R[2, 2] > 0.0 else -1.0)
     flat = np.ones(3)
-    if pivot == "R":
+    if free_joint == "R":
         leg.require_in_plane(Xn[0].R[:, 2] if turns else _floats(clean(product(Xn[0].R, Xn[1].R[:, 2]))))
         flat = np.array([1.0, 1.0, 0.0])
     d, dn = chain.X[-1].p * flat, Xn[-1].p * flat
@@ -321,17 +321,17 @@ def _rod(leg: _Serial) -> LegForm:
     E, sign = leg.axes(count, d * divide(1.0, length), _floats(first), dn / np.linalg.norm(dn))
     rod = leg.gathered(count, clean(E))
     cross_inertia: Scalar = 0.0
-    if pivot == "U":
+    if free_joint == "U":
         ring, number = leg.gathered(2, np.eye(3)), leg.numeric(2, np.eye(3))
         leg.require_on_axis("cross", number[0], number[1:4], "centre")
         cross_inertia = ring[9]
         rod = rod + np.concatenate([ring[:1], np.zeros(9)])
-    if pivot == "S":
+    if free_joint == "S":
         leg.require_axisymmetric("rod", leg.numeric(count, _floats(E)), float(np.linalg.norm(dn)))
     return LegForm(
         name=leg.name,
         kind="rod",
-        joint_at_a=pivot,
+        joint_at_a=free_joint,
         A=A,
         B=frame.p,
         body=body,

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from nacelle.errors import KinematicsError, UnreachableError
-from nacelle.kinematics import functions
+from nacelle.kinematics import kinematic_model
 from nacelle.kinematics.flags import Flag
 from nacelle.kinematics.forward.actuator_path import actuator_units, unwound
 from nacelle.kinematics.forward.assemblies import assemblies_of
@@ -32,7 +32,7 @@ from nacelle.kinematics.pose_input import broadcast_guess, checked_poses
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 
-_NEAR_GATE = 1e-4
+_NEAR_MARGIN = 1e-4
 # Coordinates of actuators that are the same, rad or robot sizes.
 _SAME = 1e-5
 
@@ -47,7 +47,7 @@ class ForwardKinematics:
         x: reduced poses (..., nx); NaN where none was found.
         iterations: Newton's steps (...); 0 in closed form.
         flags: for every sample what was found (`Flag`).
-        assemblies: all poses that were found, an array (...) of `Assemblies`; None if not asked for.
+        assemblies: all poses that were found, an array (...) of `Assemblies`; None if not requested.
     """
 
     robot: Robot
@@ -106,8 +106,8 @@ def forward_kinematics(
     if guess is None and applies(mechanism):
         outputs = native(sphere_forward, robot)(rows)
         with np.errstate(invalid="ignore"):
-            met = valid & (outputs["gate"] >= 0.0)
-            flags |= np.where(met & (outputs["gate"] < _NEAR_GATE), int(Flag.NEAR_SINGULAR), 0)
+            met = valid & (outputs["margin"] >= 0.0)
+            flags |= np.where(met & (outputs["margin"] < _NEAR_MARGIN), int(Flag.NEAR_SINGULAR), 0)
         x[met] = outputs["x"][met]
         flags |= np.where(met | ~valid, 0, int(Flag.UNREACHABLE))
         # Spheres meet on both sides of a leg's own singularity.
@@ -145,7 +145,7 @@ def forward_kinematics(
 
 def _same_modes(mechanism: Mechanism, x: Array, q: Array) -> Array:
     """Whether legs in closed form are on the side of their singularities that the reference is on (N,)."""
-    outputs = native(functions.actuator_positions, mechanism.robot)(x, np.zeros((len(x), 0)))
+    outputs = native(kinematic_model.actuator_positions, mechanism.robot)(x, np.zeros((len(x), 0)))
     off = outputs["q"] - unwound(mechanism.robot, q, outputs["q"])
     with np.errstate(invalid="ignore"):
         # At its singularity a leg's coordinate is known to the root of rounding.

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.kinematics import functions
+from nacelle.kinematics import kinematic_model
 from nacelle.kinematics.flags import Flag
 from nacelle.kinematics.forward.actuator_path import actuator_units, between, unwound, unwound_path
 from nacelle.kinematics.inverse import inverse_kinematics
@@ -210,33 +210,33 @@ class PoseSearch:
     def _conditioning(self, q: Array, u: Array) -> Array:
         """The conditioning of the scaled J_r^-1 and those of the legs (N, 1 + margins)."""
         robot = self.mechanism.robot
-        outputs = native(functions.inverse_jacobian, robot)(*self.poses(u))
+        outputs = native(kinematic_model.inverse_jacobian, robot)(*self.poses(u))
         with np.errstate(invalid="ignore"):
             parallel = conditioning(scaled_inverse(robot, outputs["J"]))
-            squares = outputs["gates"]
+            squares = outputs["margins"]
             if not self.mechanism.closed_form:
-                squares = native(functions.distances, robot)(*self.poses(u))
+                squares = native(kinematic_model.distances, robot)(*self.poses(u))
             return np.concatenate([parallel[:, None], np.sqrt(squares)], axis=1)
 
     def reference_actuators(self) -> Array:
         """Coordinates of the actuators in the reference pose."""
         x, y = self.mechanism.reference
-        return np.asarray(native(functions.actuator_positions, self.mechanism.robot)(x, y)["q"])
+        return np.asarray(native(kinematic_model.actuator_positions, self.mechanism.robot)(x, y)["q"])
 
     def signs(self, x: Array, y: Array) -> tuple[Array, Array]:
         """Signs (N, 1 + branches) against the reference, and the conditioning of the scaled J_r^-1 (N,)."""
         robot = self.mechanism.robot
-        J = scaled_inverse(robot, native(functions.inverse_jacobian, robot)(x, y)["J"])
+        J = scaled_inverse(robot, native(kinematic_model.inverse_jacobian, robot)(x, y)["J"])
         parallel = np.zeros(len(x))
         if J.shape[-1] == J.shape[-2] and len(x):
             x0, y0 = self.mechanism.reference
-            at = scaled_inverse(robot, native(functions.inverse_jacobian, robot)(x0, y0)["J"])
+            at = scaled_inverse(robot, native(kinematic_model.inverse_jacobian, robot)(x0, y0)["J"])
             with np.errstate(invalid="ignore"):
                 at_reference = np.sign(np.linalg.det(at))
                 parallel = np.asarray(np.sign(np.linalg.det(np.nan_to_num(J))) * at_reference)
         legs = np.zeros((len(x), 0))
         if branch_of(robot).size and len(x):
-            legs = np.sign(native(functions.branch_signs, robot)(x, y))
+            legs = np.sign(native(kinematic_model.branch_signs, robot)(x, y))
         return np.concatenate([parallel[:, None], legs], axis=1), conditioning(J)
 
     def _pose_flags(self, x: Array, y: Array) -> Array:
@@ -326,7 +326,7 @@ def starts_of(robot: Robot) -> Array:
         starts[:, place] = quat_multiply(turns, u0[place])
     starts[0] = u0
     if mechanism.closed_form:
-        gates = native(functions.actuator_positions, robot)(starts, np.zeros((many, 0)))["gates"]
+        margins = native(kinematic_model.actuator_positions, robot)(starts, np.zeros((many, 0)))["margins"]
         with np.errstate(invalid="ignore"):
-            starts = starts[np.all(gates > 0.0, axis=1)]
+            starts = starts[np.all(margins > 0.0, axis=1)]
     return np.ascontiguousarray(starts[:_STARTS])

@@ -58,9 +58,9 @@ def _spheres(robot: Robot, q: Array) -> list[tuple[Array, Scalar]]:
 
 @physics(q=of_actuators)
 def sphere_forward(robot: Robot, q: Array) -> dict[str, Array]:
-    """The pose x (nx,) and a gate: below zero where the spheres do not meet, zero where they touch."""
-    x, gate = _meet(robot, q, _side(mechanism_of(robot)))
-    return {"x": x, "gate": gate}
+    """The pose x (nx,) and a margin: below zero where the spheres do not meet, zero where they touch."""
+    x, margin = _meet(robot, q, _side(mechanism_of(robot)))
+    return {"x": x, "margin": margin}
 
 
 @lru_cache(maxsize=64)
@@ -78,10 +78,10 @@ def _side(mechanism: Mechanism) -> int:
 def _meet(robot: Robot, q: Array, side: int) -> tuple[Array, Scalar]:
     spheres = _spheres(robot, q)
     if len(spheres) == 3:
-        p, gate = three_spheres(spheres, side)
+        p, margin = three_spheres(spheres, side)
     else:
-        p, gate = _two_circles(robot, spheres, side)
-    return pack([p[AXES.index(name)] for name in robot.motion.coordinates]), gate
+        p, margin = _two_circles(robot, spheres, side)
+    return pack([p[AXES.index(name)] for name in robot.motion.coordinates]), margin
 
 
 def three_spheres(spheres: list[tuple[Array, Scalar]], side: int) -> tuple[Array, Scalar]:
@@ -90,10 +90,10 @@ def three_spheres(spheres: list[tuple[Array, Scalar]], side: int) -> tuple[Array
     e, f = c2 - c1, c3 - c1
     ee, ef, ff = dot(e, e), dot(e, f), dot(f, f)
     s, t = 0.5 * (r1 - r2 + ee), 0.5 * (r1 - r3 + ff)
-    share = divide(1.0, ee * ff - ef * ef)
-    flat = ((s * ff - t * ef) * share) * e + ((t * ee - s * ef) * share) * f
+    reciprocal = divide(1.0, ee * ff - ef * ef)
+    flat = ((s * ff - t * ef) * reciprocal) * e + ((t * ee - s * ef) * reciprocal) * f
     radicand = r1 - dot(flat, flat)
-    return c1 + flat + (float(side) * sqrt(radicand * share)) * cross(e, f), divide(radicand, r1)
+    return c1 + flat + (float(side) * sqrt(radicand * reciprocal)) * cross(e, f), divide(radicand, r1)
 
 
 def _two_circles(robot: Robot, spheres: list[tuple[Array, Scalar]], side: int) -> tuple[Array, Scalar]:
@@ -108,10 +108,10 @@ def _two_circles(robot: Robot, spheres: list[tuple[Array, Scalar]], side: int) -
     (c1, r1), (c2, r2) = circles
     e = c2 - c1
     ee = dot(e, e)
-    share = divide(1.0, ee)
-    along = 0.5 * (r1 - r2 + ee) * share
+    reciprocal = divide(1.0, ee)
+    along = 0.5 * (r1 - r2 + ee) * reciprocal
     radicand = r1 - along * along * ee
-    g = float(side) * sqrt(radicand * share)
+    g = float(side) * sqrt(radicand * reciprocal)
     flat = c1 + along * e + g * pack([-e[1], e[0]])
     p: list[Scalar] = [0.0, 0.0, 0.0]
     p[i], p[j], p[k] = flat[0], flat[1], height

@@ -1,6 +1,6 @@
 """Bars: legs between two points, which the form knows by the line between them.
 
-A *rod* of constant length hangs at A on a driven arm or slider, a *strut* stands at A on the base and changes
+A *rod* of constant length hangs at A on a driven arm or slider, a *strut* joins the base at A and changes
 its length; both end on the nacelle at B and turn about A in a universal joint, a revolute joint across the
 plane of a planar robot, or, struts, in a spherical joint. With d = B - A and v = v_B - v_A the leg has one
 row,
@@ -90,10 +90,10 @@ def hinge_side(mechanism: Mechanism, form: LegForm, joint: Joint) -> float:
 
 
 @lru_cache(maxsize=256)
-def find_bars(mechanism: Mechanism, *, uneven: bool = True) -> tuple[int, ...]:
+def find_bars(mechanism: Mechanism, *, asymmetric: bool = True) -> tuple[int, ...]:
     """Legs that are bars, decided by the robot's own numbers.
 
-    With `uneven` also rods on universal joints with products of inertia or a centre of mass beside their
+    With `asymmetric` also rods on universal joints with products of inertia or a centre of mass beside their
     line: of these the mass matrix is shorter, but not what a motion requires.
     """
     robot = mechanism.robot
@@ -103,7 +103,7 @@ def find_bars(mechanism: Mechanism, *, uneven: bool = True) -> tuple[int, ...]:
             form = read_leg(robot, mechanism, k)
         except UnreadError:
             continue
-        if _is_bar(mechanism, form) and (uneven or not is_uneven(form)):
+        if _is_bar(mechanism, form) and (asymmetric or not is_asymmetric(form)):
             forms[k] = form
     owner = {body: k for k, leg in enumerate(robot.legs) for body in leg.bodies}
     for joint in robot.closures:
@@ -116,7 +116,7 @@ def find_bars(mechanism: Mechanism, *, uneven: bool = True) -> tuple[int, ...]:
     return tuple(forms)
 
 
-def is_uneven(form: LegForm) -> bool:
+def is_asymmetric(form: LegForm) -> bool:
     """Whether a rod on a universal joint has products of inertia, or its centre of mass beside its line."""
     p = at_sample(form.rod)
     products, inertia = float(np.max(np.abs(p[[5, 7, 8]]))), float(np.max(np.abs(p[4:]), initial=1e-300))

@@ -101,14 +101,14 @@ class Factors:
     Attributes:
         order: the order.
         upper: for every pivot row its reduced coefficients by rate, of rates not eliminated before.
-        shares: reciprocal of every pivot, by row.
+        reciprocals: of every pivot, by row.
         lower: for every row the multipliers of the pivot rows taken off it, by pivot row.
         pivots: the pivots, by row.
     """
 
     order: Order
     upper: dict[int, dict[int, Scalar]]
-    shares: dict[int, Scalar]
+    reciprocals: dict[int, Scalar]
     lower: dict[int, dict[int, Scalar]]
     pivots: dict[int, Scalar]
 
@@ -127,7 +127,7 @@ class Factors:
             for other, entry in self.upper[row].items():
                 if other != rate:
                     value = _minus(value, entry, u[other])
-            u[rate] = value * self.shares[row]
+            u[rate] = value * self.reciprocals[row]
         return u
 
     def remaining(self, row: int) -> dict[int, Scalar]:
@@ -153,7 +153,7 @@ class Factors:
                 if other in kappa and rate in self.upper[other]:
                     value = _minus(value, self.upper[other][rate], kappa[other])
             if (row, rate) in self.order.passive or held:
-                kappa[row] = value * self.shares[row]
+                kappa[row] = value * self.reciprocals[row]
             else:
                 own[rate] = value
         return self._spread(kappa), own
@@ -196,20 +196,20 @@ def factorise(
         for i, row in enumerate(coefficients)
     ]
     upper: dict[int, dict[int, Scalar]] = {}
-    shares: dict[int, Scalar] = {}
+    reciprocals: dict[int, Scalar] = {}
     pivots: dict[int, Scalar] = {}
     lower: dict[int, dict[int, Scalar]] = {i: {} for i in range(len(M))}
     rows = [*(row for row, _ in order.pivots), *order.left]
     for step, (row, rate) in enumerate(order.pivots):
         pivots[row] = M[row][rate]
-        share = shares[row] = divide(1.0, M[row][rate])
+        reciprocal = reciprocals[row] = divide(1.0, M[row][rate])
         upper[row] = M[row]
         for other in rows[step + 1 :]:
             entry = M[other].pop(rate, None)
             if entry is None:
                 continue
-            factor = lower[other][row] = entry * share
+            factor = lower[other][row] = entry * reciprocal
             for k, value in M[row].items():
                 if k != rate:
                     M[other][k] = _minus(M[other].get(k, 0.0), factor, value)
-    return Factors(order, upper, shares, lower, pivots)
+    return Factors(order, upper, reciprocals, lower, pivots)

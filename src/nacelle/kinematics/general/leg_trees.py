@@ -75,7 +75,7 @@ class LegTrees:
         return node
 
     def root(self, index: int) -> int | None:
-        """The nacelle body that a node hangs on; None if it stands on the base."""
+        """The nacelle body that a node hangs on; None if it is on the base."""
         path = self.path(index)
         return self.roots.get(path[0]) if path else None
 

@@ -110,7 +110,7 @@ class Legs:
             for row, _ in factors.order.active:
                 column = self.along_v(self.felt[k, row])
                 if (k, row) in self.plan.unit:
-                    column = [value * factors.shares[row] for value in column]
+                    column = [value * factors.reciprocals[row] for value in column]
                 found.append(column)
         return found
 

@@ -50,7 +50,7 @@ def nacelle_determinant(legs: Legs) -> Scalar:
 def margins(legs: Legs) -> Array:
     """The margins (legs,), or (legs + 1,) where the nacelle has dependent rates."""
     plan = legs.plan
-    values: list[Scalar] = [closed_form_margin(gates) for gates in legs.placed.now.gates]
+    values: list[Scalar] = [closed_form_margin(roots) for roots in legs.placed.now.root_margins]
     for k in plan.mechanism.iterated_legs:
         values[k] = _margin(leg_determinant(legs, k), plan.margins[k])
     if plan.mechanism.dependent:
@@ -88,8 +88,8 @@ def growth_figure(legs: Legs) -> Scalar:
     figure: Scalar = 1.0 if largest is None else minimum(1.0, divide(FREE, largest))
     for ties, factors in zip(legs.placed.ties, legs.factors, strict=True):
         if ties and ties[0].rows[0].kind == "strut":
-            share = factors.shares[0]
-            figure = minimum(figure, share * share)
+            reciprocal = factors.reciprocals[0]
+            figure = minimum(figure, reciprocal * reciprocal)
     return figure
 
 

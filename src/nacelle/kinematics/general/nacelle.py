@@ -26,7 +26,7 @@ from nacelle.spatial.scalar import Array, Scalar, dot, pack, plus, product
 
 
 @dataclass(frozen=True)
-class Axis:
+class NacelleAxis:
     """A rate of a joint of the nacelle: its axis and a point of it, base axes, and whether it turns."""
 
     rate: int
@@ -174,8 +174,8 @@ class Nacelle:
     robot: Robot
     mechanism: Mechanism
     poses: dict[int, Pose]
-    axes: dict[int, tuple[Axis, ...]]
-    steps: dict[int, tuple[tuple[Axis, ...], ...]]
+    axes: dict[int, tuple[NacelleAxis, ...]]
+    steps: dict[int, tuple[tuple[NacelleAxis, ...], ...]]
     moving: tuple[int, ...]
     pole: Pole | None = None
     spread: bool = False
@@ -264,7 +264,7 @@ class Nacelle:
         return np.asarray(plus(point, -self.pole.point))
 
 
-def _along(group: tuple[Axis, ...], w: dict[int, Scalar]) -> Array:
+def _along(group: tuple[NacelleAxis, ...], w: dict[int, Scalar]) -> Array:
     """Velocity along the axes of a primitive, base axes."""
     total: Array = ZERO
     for axis in group:
@@ -289,18 +289,20 @@ def nacelle_at(robot: Robot, mechanism: Mechanism, now: Configuration) -> Nacell
     starts = np.cumsum([0, *(len(joint.primitives) for joint in robot.tree_joints)])
     poses = {body: now.motion.poses[body] for body in robot.nacelle.bodies}
     poses[PLATFORM] = now.motion.poses[PLATFORM]
-    axes: dict[int, tuple[Axis, ...]] = {PLATFORM: ()}
-    steps: dict[int, tuple[tuple[Axis, ...], ...]] = {}
+    axes: dict[int, tuple[NacelleAxis, ...]] = {PLATFORM: ()}
+    steps: dict[int, tuple[tuple[NacelleAxis, ...], ...]] = {}
     for j in robot.nacelle.joints:
         joint = robot.joints[j]
         pose = poses[joint.predecessor] @ joint.frame_predecessor
         rate = robot.platform_nv + robot.v_slices[j].start
-        groups: list[tuple[Axis, ...]] = []
+        groups: list[tuple[NacelleAxis, ...]] = []
         for number, primitive in enumerate(joint.primitives):
             pose = pose @ step_motion(primitive, now.steps[starts[j] + number])
             along = range(3) if primitive is Primitive.BALL else (primitive.axis,)
             groups.append(
-                tuple(Axis(rate + i, pose.R[:, k], pose.p, primitive.turns) for i, k in enumerate(along))
+                tuple(
+                    NacelleAxis(rate + i, pose.R[:, k], pose.p, primitive.turns) for i, k in enumerate(along)
+                )
             )
             rate += primitive.nv
         steps[j] = tuple(groups)

@@ -74,9 +74,9 @@ def unit_forces(plan: Plan, placed: list[Placed]) -> frozenset[tuple[int, int]]:
         for key, column in zip(keys, legs.balance_columns, strict=True):
             factors = legs.factors[key[0]]
             if len(factors.upper[key[1]]) == 1:
-                share = float(factors.shares[key[1]])
+                reciprocal = float(factors.reciprocals[key[1]])
                 values = [float(value) for value in column]
-                tables.setdefault(key, []).append([values, [value * share for value in values]])
+                tables.setdefault(key, []).append([values, [value * reciprocal for value in values]])
     return frozenset(key for key, table in tables.items() if _gains_constants(np.array(table)))
 
 

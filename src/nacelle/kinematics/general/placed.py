@@ -79,12 +79,12 @@ class Way(NamedTuple):
         direct: whether legs that are bars are known by their line; then the rates of their passive joints
             are not found.
         turned: whether bars are written in axes of their own.
-        uneven: whether rods on universal joints with any inertia are bars, too.
+        asymmetric: whether rods on universal joints with any inertia are bars, too.
     """
 
     direct: bool = False
     turned: bool = False
-    uneven: bool = True
+    asymmetric: bool = True
 
 
 WHOLE = Way()
@@ -238,7 +238,7 @@ def _has_pole(mechanism: Mechanism) -> bool:
 
 
 def _feet(parts: Parts, bars: dict[int, Bar]) -> list[Array] | None:
-    """Points of the base that all legs stand on as struts, if they lie in a plane across their direction.
+    """Points of the base that all legs join as struts, if they lie in a plane across their direction.
 
     Moments about one of them make three rows of the nacelle's balance constant.
     """

@@ -72,10 +72,10 @@ def sample_states(mechanism: Mechanism, count: int, seed: int = 7) -> list[tuple
         if np.max(np.abs(state.residual / row_scale(robot)), initial=0.0) > 1e-12:
             reach *= 0.8
             continue
-        x, rest = mechanism.chart.coordinates(pose)
+        x, dependent = mechanism.chart.coordinates(pose)
         for name in robot.motion.joint_names:
             x[mechanism.layout.x_index(name)] = q[robot.q_slices[robot.joint(name)]][0]
-        y = mechanism.unknowns(rest, q)
+        y = mechanism.unknowns(dependent, q)
         if is_on_branch(mechanism, x, y):
             found.append((x, y))
         else:
@@ -99,14 +99,14 @@ def plan_of(robot: Robot, way: Way = WHOLE) -> Plan:
 @lru_cache(maxsize=256)
 def _plain(mechanism: Mechanism, way: Way) -> Way:
     """The same way without what makes no difference for a robot."""
-    bars = find_bars(mechanism, uneven=way.uneven) if way.direct else ()
+    bars = find_bars(mechanism, asymmetric=way.asymmetric) if way.direct else ()
     if not bars:
         return WHOLE
     axes = own_axes(bars_of(mechanism.robot, mechanism, bars)) if way.turned else {}
-    return Way(True, bool(axes), way.uneven or bars == find_bars(mechanism))
+    return Way(True, bool(axes), way.asymmetric or bars == find_bars(mechanism))
 
 
-def is_served(robot: Robot, *, direct: bool = False) -> bool:
+def is_supported(robot: Robot, *, direct: bool = False) -> bool:
     """Whether the general form gives a robot's rates as the equivalent tree does, at sample states.
 
     It should, for every robot; where it does not, the tree is taken. With `direct` it is the form that knows
@@ -115,7 +115,7 @@ def is_served(robot: Robot, *, direct: bool = False) -> bool:
     own = robot.numeric
     if not robot.is_like_numeric:
         return False
-    way = Way(True, is_turned(own, friction=True), uneven=False) if direct else WHOLE
+    way = Way(True, is_turned(own, friction=True), asymmetric=False) if direct else WHOLE
     return _agrees(own, own.all_names, _plain(mechanism_of(own), way))
 
 
@@ -149,7 +149,7 @@ def _states(robot: Robot, names: tuple[str, ...]) -> list[tuple[Array, Array]]:
 def _parts(mechanism: Mechanism, way: Way, states: list[tuple[Array, Array]]) -> Parts:
     """What of a robot is known by points alone."""
     robot, rods = mechanism.robot, find_rods(mechanism)
-    bars = find_bars(mechanism, uneven=way.uneven) if way.direct else ()
+    bars = find_bars(mechanism, asymmetric=way.asymmetric) if way.direct else ()
     omitted = rods | bar_bodies(robot, bars)
     spins = tuple(tuple(s for s in plan.spins if s.body not in omitted) for plan in mechanism.legs)
     parts = Parts(mechanism, rods, bars, omitted, spins, way)

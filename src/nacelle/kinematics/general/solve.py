@@ -53,16 +53,16 @@ def solve_in_order(
     left_rows = [row for row, _ in order]
     pivots: list[Scalar] = []
     multipliers: list[Scalar] = []
-    shares: dict[int, Scalar] = {}
+    reciprocals: dict[int, Scalar] = {}
     for step, (row, column) in enumerate(order):
         pivots.append(M[row][column])
-        share = divide(1.0, M[row][column])
-        shares[row] = share
+        reciprocal = divide(1.0, M[row][column])
+        reciprocals[row] = reciprocal
         later = [c for _, c in order[step + 1 :]]
         for other in left_rows[step + 1 :]:
             if is_zero(M[other][column]):
                 continue
-            factor = M[other][column] * share
+            factor = M[other][column] * reciprocal
             ratio = float(units[0][row] / units[0][other])
             multipliers.append(factor if ratio == 1.0 else factor * ratio)
             for c in (*later, n):
@@ -73,7 +73,7 @@ def solve_in_order(
         value = M[row][n]
         for _, c in order[step + 1 :]:
             value = value - M[row][c] * f[c]
-        f[column] = value * shares[row]
+        f[column] = value * reciprocals[row]
     scales = [float(1.0 / (units[0][row] * units[1][column])) for row, column in order]
     smallest = _smallest(pivots, scales)
     return Solved(pack([f[k] for k in range(n)]), smallest, tuple(pivots), tuple(multipliers))

@@ -237,9 +237,9 @@ def bar_tie(trees: LegTrees, nacelle: Nacelle, leg: int, bar: Bar) -> Tie:
     own = bar.seen(trees.node(axes).G.R if axes else None)
     d = flat(own, np.asarray(plus(trees.seen(axes, point), -trees.point(node, A, axes))))
     if bar.is_strut:
-        share = divide(1.0, d[bar.up])
-        gain = form.drive.side * (sqrt(dot(d, d)) * share)
-        d = pack([1.0 if k == bar.up else d[k] * share for k in range(3)])
+        reciprocal = divide(1.0, d[bar.up])
+        gain = form.drive.side * (sqrt(dot(d, d)) * reciprocal)
+        d = pack([1.0 if k == bar.up else d[k] * reciprocal for k in range(3)])
         rows = (Row({bar.rate: gain}, "strut", force=d),)
     else:
         rows = _along(d, columns(trees, node, A, axes))

@@ -128,8 +128,8 @@ def towards(node: Node | None, R: Array, axis: int) -> Array | None:
     size = np.abs(at_sample(e))
     if float(np.hypot(size[i], size[j])) < 1e-9 or min(size[i], size[j]) < ALIGNED:
         return None
-    share = divide(1.0, sqrt(e[i] * e[i] + e[j] * e[j]))
-    return rotation(k, e[i] * share, e[j] * share)
+    reciprocal = divide(1.0, sqrt(e[i] * e[i] + e[j] * e[j]))
+    return rotation(k, e[i] * reciprocal, e[j] * reciprocal)
 
 
 def even(pose: Pose) -> Pose:

@@ -2,7 +2,7 @@
 
 The closures that are solved by iteration say K dy = -residual, dy the unknown joints of legs and the
 dependent coordinates of the nacelle. Along a path without singularities det K keeps its sign. K is sparse:
-rows and columns can be arranged so that square blocks stand on the diagonal and nothing below them (the
+rows and columns can be arranged so that square blocks are on the diagonal and nothing below them (the
 decomposition of Dulmage and Mendelsohn), a block for each loop that is solved once those before it are, and
 
     det K = product of the blocks' determinants up to a sign
@@ -379,9 +379,9 @@ def _determinant(A: Array) -> Scalar:
         value = M[k][k] * value
         if k == n - 1:
             break
-        share = divide(1.0, M[k][k])
+        reciprocal = divide(1.0, M[k][k])
         for i in range(k + 1, n):
-            factor = M[i][k] * share
+            factor = M[i][k] * reciprocal
             for j in range(k + 1, n):
                 M[i][j] = M[i][j] - factor * M[k][j]
     return value

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from nacelle.compile import make_program
-from nacelle.kinematics import functions
+from nacelle.kinematics import kinematic_model
 from nacelle.kinematics.iteration.branch import is_on_branch, unknown_units
 from nacelle.kinematics.iteration.unknowns import pose_units
 from nacelle.kinematics.mechanism.assembly import advance, held_rates, rate_scale
@@ -187,10 +187,10 @@ class _Drawer:
                 if closed is None:
                     return None
                 pose, q = closed[:2]
-            x, rest = mechanism.chart.coordinates(pose)
+            x, dependent = mechanism.chart.coordinates(pose)
             for name in robot.motion.joint_names:
                 x[mechanism.layout.x_index(name)] = q[robot.q_slices[robot.joint(name)]][0]
-            y = mechanism.unknowns(rest, q)
+            y = mechanism.unknowns(dependent, q)
             return (x, y) if is_on_branch(mechanism, x, y) else None
 
     def _precise_pose(self, x: Array) -> Numbers:
@@ -262,7 +262,7 @@ class _Drawer:
 
 @physics(x=of_pose, y=of_unknowns, v=of_twist, a=of_twist)
 def _actuator_motion(robot: Robot, x: Array, y: Array, v: Array, a: Array) -> dict[str, Array]:
-    motion = functions.joint_motions(robot, x, y, v, a)
+    motion = kinematic_model.joint_motions(robot, x, y, v, a)
     return {key: motion[key] for key in ("active", "active_rate", "active_acceleration")}
 
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from nacelle.emit.newton import Solver
 from nacelle.errors import KinematicsError
-from nacelle.kinematics import functions
+from nacelle.kinematics import kinematic_model
 from nacelle.kinematics.flags import Flag
 from nacelle.kinematics.iteration import newton_steps
 from nacelle.kinematics.iteration.branch import branch_of, unknown_units
@@ -68,7 +68,7 @@ class Unknowns(NamedTuple):
 class Start(NamedTuple):
     """Where the search begins: poses x and unknowns y of solutions, (..., nx) and (..., ny).
 
-    Without their poses the unknowns serve plain iteration alone.
+    Without their poses the unknowns start plain iteration alone.
     """
 
     x: Array | None
@@ -156,7 +156,7 @@ class _Search:
 
     def _conditioning(self, x: Array, y: Array) -> Array:
         """How far the loops that iteration closes are from singularities (N, measures)."""
-        squares = native(functions.distances, self.mechanism.robot)(x, y)
+        squares = native(kinematic_model.distances, self.mechanism.robot)(x, y)
         with np.errstate(invalid="ignore"):
             return np.asarray(
                 np.sqrt(squares[:, len(self.mechanism.legs) - len(self.mechanism.iterated_legs) :])
@@ -270,7 +270,7 @@ def on_branch(robot: Robot, x: Array, y: Array) -> Array:
     """Whether all numbers of `branch` have the sign of the reference pose, at (..., nx) and (..., ny)."""
     if not branch_of(robot).size or not x.size:
         return np.ones(x.shape[:-1], dtype=bool)
-    numbers = native(functions.branch_signs, robot)(x, y)
+    numbers = native(kinematic_model.branch_signs, robot)(x, y)
     with np.errstate(invalid="ignore"):
         return np.asarray(~np.any(numbers < 0.0, axis=-1))
 

@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from nacelle.kinematics.flags import Flag
-from nacelle.kinematics.functions import dense_margins
 from nacelle.kinematics.general.margins import TRUSTED
+from nacelle.kinematics.kinematic_model import dense_margins
 from nacelle.kinematics.margins import NEAR_MARGIN
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.native import native
@@ -27,8 +27,8 @@ WEAK_PIVOT = 1e-2
 
 
 def ordinary(robot: Robot) -> dict[str, float]:
-    """What margins "gates" and "pivot" lie above at an ordinary state."""
-    return {"gates": NEAR_MARGIN if mechanism_of(robot).closed_form else TRUSTED, "pivot": WEAK_PIVOT}
+    """What "margins" and "pivot" lie above at an ordinary state."""
+    return {"margins": NEAR_MARGIN if mechanism_of(robot).closed_form else TRUSTED, "pivot": WEAK_PIVOT}
 
 
 def strengthened(
@@ -42,7 +42,7 @@ def strengthened(
 
     Args:
         robot: the robot.
-        outputs: outputs by name at states, with "gates" (..., margins), and "pivot" (...) where there is one.
+        outputs: by name at states, with "margins" (..., legs), and "pivot" (...) where there is one.
         inputs: what they were found from: x (..., nx), y (..., ny), ...
         flags: of the iteration (...): identities that programs use need not hold on other branches.
         pivoted: the other program, of the same inputs; its outputs replace those of the same name. The dense
@@ -53,7 +53,7 @@ def strengthened(
         return dict(outputs)
     states = [np.broadcast_to(part, where.shape + part.shape[-1:])[where] for part in inputs]
     if pivoted is None:
-        again: Mapping[str, Array] = {"gates": native(dense_margins, robot)(*states[:2])}
+        again: Mapping[str, Array] = {"margins": native(dense_margins, robot)(*states[:2])}
     else:
         again = pivoted(*states)
     results = {}
@@ -67,15 +67,15 @@ def strengthened(
 
 def _weak(robot: Robot, outputs: Mapping[str, Array], inputs: Sequence[Array]) -> Array:
     """Which states are weak (...); what is out of reach or has no solution is not."""
-    mechanism, gates = mechanism_of(robot), outputs["gates"]
-    iterated = [*mechanism.iterated_legs, *range(len(mechanism.legs), gates.shape[-1])]
-    closed = [k for k in range(gates.shape[-1]) if k not in iterated]
+    mechanism, margins = mechanism_of(robot), outputs["margins"]
+    iterated = [*mechanism.iterated_legs, *range(len(mechanism.legs), margins.shape[-1])]
+    closed = [k for k in range(margins.shape[-1]) if k not in iterated]
     with np.errstate(invalid="ignore"):
-        where = np.any(~(gates[..., iterated] >= TRUSTED), axis=-1)
+        where = np.any(~(margins[..., iterated] >= TRUSTED), axis=-1)
         if "pivot" in outputs:
             # Not a number where a strut lies across the upright axis.
             where = where | ~(outputs["pivot"] >= WEAK_PIVOT)
-        where = where & ~np.any(gates[..., closed] < 0.0, axis=-1)
+        where = where & ~np.any(margins[..., closed] < 0.0, axis=-1)
     for part in inputs[:2]:
         where = where & np.all(np.isfinite(part), axis=-1)
     return np.asarray(where)

@@ -43,8 +43,8 @@ class Carried(NamedTuple):
 
 
 @dataclass
-class Chain:
-    """A leg, or a part of one, as turns, slides and balls with constant frames between them.
+class LegChain:
+    """A leg, or a part of one, as turns, slides and spherical joints with constant frames between them.
 
     Attributes:
         letters: "R", "P" or "S" for each.
@@ -75,7 +75,7 @@ def nacelle_end(leg: Leg, closure: Joint) -> tuple[int, Pose, bool]:
     return body, frame, outward
 
 
-def flatten(robot: Robot, joints: Sequence[int], closure: Joint, start: Pose) -> Chain:
+def flatten(robot: Robot, joints: Sequence[int], closure: Joint, start: Pose) -> LegChain:
     """Flatten joints that follow one another, from a frame `start` before the first one's body."""
     letters = ""
     owners: list[int] = []
@@ -97,10 +97,10 @@ def flatten(robot: Robot, joints: Sequence[int], closure: Joint, start: Pose) ->
         pose = pose @ joint.frame_successor.inverse()
         bodies.append(Carried(joint.successor, len(letters), pose))
     frame, _, _ = end_frames(closure, robot.joints[joints[-1]].successor)
-    return Chain(letters, owners, [*X, pose @ frame], closure, tuple(bodies))
+    return LegChain(letters, owners, [*X, pose @ frame], closure, tuple(bodies))
 
 
-def serial_chain(robot: Robot, leg: Leg) -> Chain | None:
+def serial_chain(robot: Robot, leg: Leg) -> LegChain | None:
     """The chain of a leg whose tree runs from the base through all its bodies to one closure."""
     if len(leg.closures) != 1 or not leg.joints:
         return None
@@ -115,7 +115,7 @@ def serial_chain(robot: Robot, leg: Leg) -> Chain | None:
     return flatten(robot, leg.joints, closure, identity())
 
 
-def centred(chain: Chain, i: int) -> Chain:
+def centred(chain: LegChain, i: int) -> LegChain:
     """Move the frames of turns i and i + 1 along their axes to the point where these meet.
 
     X_i = Tz(s1) (C, 0) Tz(-s2), and a slide along the axis of a turn may pass it.
@@ -131,7 +131,7 @@ def centred(chain: Chain, i: int) -> Chain:
         Carried(body, behind, back[behind] @ pose) if behind in back else Carried(body, behind, pose)
         for body, behind, pose in chain.bodies
     )
-    return Chain(chain.letters, chain.owners, X, chain.target, bodies)
+    return LegChain(chain.letters, chain.owners, X, chain.target, bodies)
 
 
 def _slide(s: Scalar) -> Pose:

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from nacelle.kinematics.legs.axes import TOLERANCE, crossing, parallel, perpendicular
-from nacelle.kinematics.legs.chain import Chain, centred
+from nacelle.kinematics.legs.chain import LegChain, centred
 from nacelle.model.joint import JointKind
 from nacelle.model.leg import Leg
 from nacelle.model.robot import Robot
@@ -37,31 +37,31 @@ class Form:
     Attributes:
         kind: "strut" for a leg whose last joint sets its length, "rod" for one of constant length on a driven
             first joint, "other".
-        pivot: the joint about which a strut or rod turns freely: "U", "S" or "R"; empty for others.
+        free_joint: the joint about which a strut or rod turns freely: "U", "S" or "R"; empty for others.
         roots: number of roots, without those of rods side by side.
         fits: whether a chain of floats has this form, in a robot of a size; None if it is not one of a chain.
     """
 
     kind: str
-    pivot: str
+    free_joint: str
     roots: int
-    fits: Callable[[Chain, float], bool] | None = None
+    fits: Callable[[LegChain, float], bool] | None = None
 
-    def centred(self, chain: Chain) -> Chain:
+    def centred(self, chain: LegChain) -> LegChain:
         """A chain with the frames of its universal joint moved to the centre of the joint."""
-        return centred(chain, 1 if self.kind == "rod" else 0) if self.pivot == "U" else chain
+        return centred(chain, 1 if self.kind == "rod" else 0) if self.free_joint == "U" else chain
 
 
-def _elbow_in_plane(chain: Chain, size: float) -> bool:
+def _elbow_in_plane(chain: LegChain, size: float) -> bool:
     across = {"RR": parallel, "PR": perpendicular}.get(chain.letters)
     return across is not None and across(chain.X[1]) and _planar_end(chain)
 
 
-def _slide_in_plane(chain: Chain, size: float) -> bool:
+def _slide_in_plane(chain: LegChain, size: float) -> bool:
     return chain.letters == "RP" and perpendicular(chain.X[1]) and _planar_end(chain)
 
 
-def _planar_end(chain: Chain) -> bool:
+def _planar_end(chain: LegChain) -> bool:
     """Whether the end of a planar chain is a point, or turns about an axis across the plane."""
     if chain.target.kind is JointKind.REVOLUTE:
         return parallel(chain.X[-2] @ chain.X[-1] if chain.letters[-1] == "P" else chain.X[-1])
@@ -86,7 +86,7 @@ FORMS = {
 }
 
 
-def chain_form(chain: Chain, size: float) -> str:
+def chain_form(chain: LegChain, size: float) -> str:
     """Name of the closed form of a chain of floats; empty if it has none."""
     if chain.target.kind in _C5:
         return "slide-plane" if chain.letters == "P" else ""
@@ -95,11 +95,11 @@ def chain_form(chain: Chain, size: float) -> str:
     return next((name for name, form in FORMS.items() if form.fits and form.fits(chain, size)), "")
 
 
-def askew(chain: Chain, form: Form, size: float) -> str:
-    """Why a strut or rod (floats) does not lie straight on its pivot, in words; empty if it does."""
-    X, is_pair = form.centred(chain).X, form.pivot == "U"
+def askew(chain: LegChain, form: Form, size: float) -> str:
+    """Why a strut or rod (floats) does not lie straight on its free joint, in words; empty if it does."""
+    X, is_pair = form.centred(chain).X, form.free_joint == "U"
     if form.kind == "strut":
-        end, along = (X[-2] @ X[-1]).p * ([1.0, 1.0, 0.0] if form.pivot == "R" else 1.0), X[-2].R[:, 2]
+        end, along = (X[-2] @ X[-1]).p * ([1.0, 1.0, 0.0] if form.free_joint == "R" else 1.0), X[-2].R[:, 2]
         if float(np.linalg.norm(np.cross(end, along))) > TOLERANCE * size:
             return "the line along its slide through its end misses the joint on the base"
     else:

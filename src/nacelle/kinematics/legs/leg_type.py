@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from nacelle.kinematics.legs.axes import on_axis, relation
-from nacelle.kinematics.legs.chain import Chain, serial_chain
+from nacelle.kinematics.legs.chain import LegChain, serial_chain
 from nacelle.kinematics.legs.forms import FORMS, askew, chain_form, is_cross_slide
 from nacelle.kinematics.legs.parallelogram import Parallelogram, arm_offset, parallelogram
 from nacelle.kinematics.legs.path import Group, Route, is_planar, route
@@ -55,7 +55,7 @@ class LegType:
         planar: whether it is a chain that moves in a plane.
         parallelogram: the joints of its parallelogram, if it is a leg with one.
         links: its bodies between two points.
-        askew: why a strut or rod does not lie straight on its pivot, in words; empty if it does.
+        askew: why a strut or rod does not lie straight on its free joint, in words; empty if it does.
     """
 
     name: str
@@ -152,7 +152,7 @@ def _name(robot: Robot, leg: Leg, way: Route, folded: Parallelogram | None, plan
 
 
 def _closed_form(
-    robot: Robot, leg: Leg, way: Route, folded: Parallelogram | None, chain: Chain | None
+    robot: Robot, leg: Leg, way: Route, folded: Parallelogram | None, chain: LegChain | None
 ) -> tuple[str, str]:
     """Name of a leg's closed form, or nothing and why it has none."""
     if is_cross_slide(robot, leg):
@@ -172,7 +172,7 @@ def _closed_form(
     return form, "" if form else _unknown(chain, robot.size)
 
 
-def _unknown(chain: Chain, size: float) -> str:
+def _unknown(chain: LegChain, size: float) -> str:
     words = list(chain.letters)
     for k in range(1, len(words)):
         if "S" not in chain.letters[k - 1 : k + 1]:

@@ -100,7 +100,7 @@ def _folds(robot: Robot, p: Parallelogram, size: float) -> bool:
 
 
 def arm_offset(robot: Robot, p: Parallelogram) -> tuple[Array, Array]:
-    """Orientation of the end in the hub, and where the wrist would stand in the hub for rods of no length."""
+    """Orientation of the end in the hub, and where the wrist would be in the hub for rods of no length."""
     rod_a, rod_b = robot.joints[p.rod_a], robot.joints[p.rod_b]
     end, fold, wrist = (robot.joints[j] for j in (p.end, p.fold, p.wrist))
     width_hub = plus(rod_a.frame_predecessor.p, -rod_b.frame_predecessor.p)
@@ -124,7 +124,7 @@ def arm(robot: Robot, p: Parallelogram) -> tuple[Pose, Array]:
     root, hub, rod_a, end = (robot.joints[j] for j in (p.root, p.hub, p.rod_a, p.end))
     _, offset = arm_offset(robot, p)
     to_hub = hub.frame_successor.inverse()
-    # Behind the hub's turn its axis is z; the wrist stands at a constant height over it.
+    # Behind the hub's turn its axis is z; the wrist is at a constant height over it.
     centre = Pose(np.eye(3), plus(product(to_hub.R, offset), to_hub.p))
     d = product(rod_a.frame_successor.R.T, plus(end.frame_predecessor.p, -rod_a.frame_successor.p))
     return root.frame_successor.inverse() @ hub.frame_predecessor @ centre, np.asarray(d)

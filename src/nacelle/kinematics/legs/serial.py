@@ -1,4 +1,4 @@
-"""Serial legs in closed form: a chain of turns, slides and balls whose end is put on a point W.
+"""Serial legs in closed form: a chain of turns, slides and spherical joints whose end is put on a point W.
 
     W = X_0 M_1(q_1) X_1 ... M_k(q_k) X_k
 
@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.kinematics.legs.chain import Chain
+from nacelle.kinematics.legs.chain import LegChain
 from nacelle.kinematics.legs.subproblem import (
     angle_equation,
     ball_aim,
@@ -36,9 +36,9 @@ from nacelle.spatial.short_rotation import rotation_cost, shortest
 
 
 class Roots:
-    """Signs that are left, gates that were met, and the references of balls.
+    """Signs that are left, margins that were met, and the references of spherical joints.
 
-    Beside the gates of roots, which are squared sines, the squares of lever arms count, over that of the
+    Beside the margins of roots, which are squared sines, the squares of lever arms count, over that of the
     leg's or, beside slides, of the robot's size: an axis through the leg's end does not move it.
     """
 
@@ -46,24 +46,24 @@ class Roots:
         self._signs = iter(signs)
         self._balls = balls
         self.size = size
-        self.gates: list[Scalar] = []
+        self.root_margins: list[Scalar] = []
 
     def sign(self) -> int:
         """Which root is taken next, 1 or -1."""
         return next(self._signs)
 
     def ball(self, joint: int) -> Array:
-        """The reference orientation of a ball joint, quat_xyzw."""
+        """The reference orientation of a spherical joint, quat_xyzw."""
         return np.array(self._balls[joint])
 
     def take(self, found: tuple[Scalar, Scalar]) -> Scalar:
-        """Note the gate of a solution and give its value."""
-        self.gates.append(found[1])
+        """Note the margin of a solution and give its value."""
+        self.root_margins.append(found[1])
         return found[0]
 
     def lever(self, square: Scalar, size2: Scalar) -> None:
         """Note the square of a lever arm, and of the size that it counts in, m^2."""
-        self.gates.append(divide(square, size2))
+        self.root_margins.append(divide(square, size2))
 
 
 class EndPoint(NamedTuple):
@@ -106,10 +106,10 @@ def elbow(
             ahead = Turn(own[0, 0], own[1, 0])
         else:
             axes = X.R
-        step, gate, rod = circle_to_point(e, W.from_arm(Pose(axes, X.p)), length2, sign, ahead)
+        step, margin, rod = circle_to_point(e, W.from_arm(Pose(axes, X.p)), length2, sign, ahead)
     else:
-        step, gate, rod = line_to_point(e, W.from_arm(X), length2, sign)
-    roots.gates.append(gate)
+        step, margin, rod = line_to_point(e, W.from_arm(X), length2, sign)
+    roots.root_margins.append(margin)
     return step, X @ motion_of(step), rod
 
 
@@ -121,39 +121,39 @@ def motion_of(step: Step) -> Pose:
     return Pose(np.eye(3), pack([0.0, 0.0, step]))
 
 
-def _elbow_pair(chain: Chain, W: EndPoint, roots: Roots) -> list[Step]:
+def _elbow_pair(chain: LegChain, W: EndPoint, roots: Roots) -> list[Step]:
     X0, X1, X2, X3 = chain.X
     step, _, rod = elbow(chain.letters[0], X0, X1.p, W, dot(X3.p, X3.p), roots)
-    first, second, gate = two_turns(X2.R, X3.p, product(X1.R.T, rod), roots.sign())
-    roots.gates.append(gate)
+    first, second, margin = two_turns(X2.R, X3.p, product(X1.R.T, rod), roots.sign())
+    roots.root_margins.append(margin)
     return [step, first, second]
 
 
-def _elbow_ball(chain: Chain, W: EndPoint, roots: Roots) -> list[Step]:
+def _elbow_ball(chain: LegChain, W: EndPoint, roots: Roots) -> list[Step]:
     X0, X1, X2 = chain.X
     step, _, rod = elbow(chain.letters[0], X0, X1.p, W, dot(X2.p, X2.p), roots)
     return [step, ball_aim(X2.p, product(X1.R.T, rod), roots.ball(chain.owners[1]))]
 
 
-def _elbow_turn(chain: Chain, W: EndPoint, roots: Roots) -> list[Step]:
+def _elbow_turn(chain: LegChain, W: EndPoint, roots: Roots) -> list[Step]:
     X0, X1, X2 = chain.X
     step, _, rod = elbow(chain.letters[0], X0, X1.p, W, dot(X2.p, X2.p), roots)
     return [step, turn_onto(X2.p, product(X1.R.T, rod))]
 
 
-def _pair_slide(chain: Chain, W: EndPoint, roots: Roots) -> list[Step]:
+def _pair_slide(chain: LegChain, W: EndPoint, roots: Roots) -> list[Step]:
     X0, X1, X2, X3 = chain.X
     u = W.seen(X0)
     o, z = plus(X2.p, product(X2.R, X3.p)), X2.R[:, 2]
     square = dot(u, u)
     length = roots.take(stretch(o, z, square, roots.sign()))
     roots.lever(square, roots.size**2)
-    first, second, gate = two_turns(X1.R, o + length * z, u, roots.sign())
-    roots.gates.append(gate)
+    first, second, margin = two_turns(X1.R, o + length * z, u, roots.sign())
+    roots.root_margins.append(margin)
     return [first, second, length]
 
 
-def _ball_slide(chain: Chain, W: EndPoint, roots: Roots) -> list[Step]:
+def _ball_slide(chain: LegChain, W: EndPoint, roots: Roots) -> list[Step]:
     X0, X1, X2 = chain.X
     u = W.seen(X0)
     o, z = plus(X1.p, product(X1.R, X2.p)), X1.R[:, 2]
@@ -163,7 +163,7 @@ def _ball_slide(chain: Chain, W: EndPoint, roots: Roots) -> list[Step]:
     return [ball_aim(o + length * z, u, roots.ball(chain.owners[0])), length]
 
 
-def _turn_slide(chain: Chain, W: EndPoint, roots: Roots) -> list[Step]:
+def _turn_slide(chain: LegChain, W: EndPoint, roots: Roots) -> list[Step]:
     X0, X1, X2 = chain.X
     flat = np.array([1.0, 1.0, 0.0])
     u, o, z = W.seen(X0) * flat, plus(X1.p, product(X1.R, X2.p)) * flat, X1.R[:, 2] * flat
@@ -173,7 +173,7 @@ def _turn_slide(chain: Chain, W: EndPoint, roots: Roots) -> list[Step]:
     return [turn_onto(o + length * z, u), length]
 
 
-def _pair_turn(chain: Chain, W: EndPoint, roots: Roots) -> list[Step]:
+def _pair_turn(chain: LegChain, W: EndPoint, roots: Roots) -> list[Step]:
     X0, X1, X2, X3 = chain.X
     u, n = W.seen(X0), X1.R[:, 2]
     across = X2.p[2] + X2.R[2, 2] * X3.p[2]

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from nacelle.kinematics.legs.chain import Chain, flatten, nacelle_end, serial_chain
+from nacelle.kinematics.legs.chain import LegChain, flatten, nacelle_end, serial_chain
 from nacelle.kinematics.legs.forms import FORMS
 from nacelle.kinematics.legs.leg_type import leg_type
 from nacelle.kinematics.legs.parallelogram import Parallelogram, arm, arm_offset
@@ -30,7 +30,7 @@ from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array, Scalar, cross, divide, dot, norm, plus, product
 from nacelle.spatial.solve import solve
 
-# References of balls are rounded to multiples of its inverse.
+# References of spherical joints are rounded to multiples of its inverse.
 _QUATERNION_GRID = 2.0**32
 
 
@@ -55,14 +55,14 @@ class Solution:
 
     Attributes:
         steps: for each tree joint of the leg the steps of its primitives.
-        gates: the gates of all roots (`subproblem`).
+        root_margins: the margins of all roots (`subproblem`).
     """
 
     steps: dict[int, list[Step]]
-    gates: list[Scalar]
+    root_margins: list[Scalar]
 
 
-def rod_chains(robot: Robot, leg: Leg) -> tuple[int, list[Chain]]:
+def rod_chains(robot: Robot, leg: Leg) -> tuple[int, list[LegChain]]:
     """The root joint of a leg with rods side by side, and their chains from the frame behind that joint."""
     kind = leg_type(robot, leg)
     root = kind.trunk[0].joints[0].joint
@@ -86,8 +86,8 @@ def _solve_rods(robot: Robot, leg: Leg, poses: Mapping[int, Pose], roots: Roots)
         if chain.letters == "S":
             steps[owner] = [ball_aim(chain.X[1].p, u, roots.ball(owner))]
         else:
-            one, two, gate = two_turns(chain.X[1].R, chain.X[2].p, u, roots.sign())
-            roots.gates.append(gate)
+            one, two, margin = two_turns(chain.X[1].R, chain.X[2].p, u, roots.sign())
+            roots.root_margins.append(margin)
             steps[owner] = [one, two]
     return steps
 
@@ -99,9 +99,9 @@ def _solve_parallelogram(robot: Robot, p: Parallelogram, W: EndPoint, roots: Roo
     X_centre, d = arm(robot, p)
     X_rod = product(hub.frame_successor.R.T, rod_a.frame_predecessor.R)
     step, _, from_elbow = elbow(letter, root.frame_predecessor, X_centre.p, W, dot(d, d), roots)
-    turn_hub, turn_a, gate = two_turns(X_rod, d, product(X_centre.R.T, from_elbow), roots.sign())
+    turn_hub, turn_a, margin = two_turns(X_rod, d, product(X_centre.R.T, from_elbow), roots.sign())
     # The hub's axis lies along the short sides: where the rods do so, too, the parallelogram is flat.
-    roots.gates.append(gate)
+    roots.root_margins.append(margin)
     rod = product(rod_a.frame_predecessor.R, turn_vector(turn_a, d))
     fold = robot.joints[p.fold]
     d_b = product(rod_b.frame_successor.R.T, plus(fold.frame_predecessor.p, -rod_b.frame_successor.p))
@@ -124,7 +124,7 @@ def recipes(robot: Robot, leg: Leg, q: Array) -> Iterator[Recipe]:
     Args:
         robot: the robot, of floats.
         leg: the leg.
-        q: coordinates of the tree, from which the reference orientations of balls are taken.
+        q: coordinates of the tree, from which the reference orientations of spherical joints are taken.
     """
     form = leg_type(robot, leg).form
     if not form:
@@ -158,19 +158,19 @@ def solve_leg(robot: Robot, leg: Leg, recipe: Recipe, poses: Mapping[int, Pose])
     """
     roots = Roots(recipe.signs, recipe.balls, robot.numeric.size)
     if recipe.form == "rods":
-        return Solution(_solve_rods(robot, leg, poses, roots), roots.gates)
+        return Solution(_solve_rods(robot, leg, poses, roots), roots.root_margins)
     if recipe.form == "parallelogram":
         folded = leg_type(robot, leg).parallelogram
         assert folded is not None
         W = _target(leg, robot.joints[folded.wrist], poses)
-        return Solution(_solve_parallelogram(robot, folded, W, roots), roots.gates)
+        return Solution(_solve_parallelogram(robot, folded, W, roots), roots.root_margins)
     if recipe.form == "cross-slide":
         return _solve_cross_slide(robot, leg, poses)
     chain = serial_chain(robot, leg)
     assert chain is not None
     if recipe.form == "slide-plane":
-        length, gate = _slide_plane(leg, chain, poses)
-        return Solution({leg.joints[0]: [length]}, [gate])
+        length, margin = _slide_plane(leg, chain, poses)
+        return Solution({leg.joints[0]: [length]}, [margin])
     W = _target(leg, chain.target, poses)
     listed = SOLVED[recipe.form](FORMS[recipe.form].centred(chain), W, roots)
     steps: dict[int, list[Step]] = {}
@@ -178,7 +178,7 @@ def solve_leg(robot: Robot, leg: Leg, recipe: Recipe, poses: Mapping[int, Pose])
         steps.setdefault(owner, []).append(step)
     for j in leg.joints:
         steps.setdefault(j, [])
-    return Solution(steps, roots.gates)
+    return Solution(steps, roots.root_margins)
 
 
 def _target(leg: Leg, closure: Joint, poses: Mapping[int, Pose]) -> EndPoint:
@@ -193,7 +193,7 @@ def _target(leg: Leg, closure: Joint, poses: Mapping[int, Pose]) -> EndPoint:
 def _solve_cross_slide(robot: Robot, leg: Leg, poses: Mapping[int, Pose]) -> Solution:
     """Three slides, some on the base and some on the nacelle, bring the two sides of a ball together.
 
-    The gate is the square of the volume that their directions span.
+    The margin is the square of the volume that their directions span.
     """
     placed = dict(poses)
     moved: dict[int, dict[int, Array]] = {}
@@ -216,10 +216,10 @@ def _solve_cross_slide(robot: Robot, leg: Leg, poses: Mapping[int, Pose]) -> Sol
     return Solution(steps, [volume * volume])
 
 
-def _slide_plane(leg: Leg, chain: Chain, poses: Mapping[int, Pose]) -> tuple[Scalar, Scalar]:
+def _slide_plane(leg: Leg, chain: LegChain, poses: Mapping[int, Pose]) -> tuple[Scalar, Scalar]:
     """Slide until the two frames of a C5 joint lie in its plane: n . (W - X_0 (q z) X_1) = 0.
 
-    The gate is the square of n . z, zero where the slide runs along the plane.
+    The margin is the square of n . z, zero where the slide runs along the plane.
     """
     X0, X1 = chain.X
     body, frame, outward = nacelle_end(leg, chain.target)

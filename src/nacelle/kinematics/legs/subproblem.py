@@ -1,7 +1,7 @@
 """Small geometric problems in closed form: what the inverse kinematics of legs is made of.
 
 Angles are found as cosine and sine (`Turn`), without trigonometry. Where two solutions exist `sign` picks
-one. A `gate` comes with every root: the radicand over the square of the length that it belongs to. It is
+one. A `margin` comes with every root: the radicand over the square of the length that it belongs to. It is
 below zero where there is no solution and zero where two solutions meet, a serial singularity.
 """
 
@@ -15,17 +15,17 @@ from nacelle.spatial.scalar import Array, Scalar, cross, divide, dot, pack, plus
 
 
 class Root(NamedTuple):
-    """A solution and its gate."""
+    """A solution and its margin."""
 
     value: Scalar
-    gate: Scalar
+    margin: Scalar
 
 
 class Reached(NamedTuple):
-    """A solution, its gate, and the vector from the point on the joint to the given one, moved axes."""
+    """A solution, its margin, and the vector from the point on the joint to the given one, moved axes."""
 
     value: Scalar
-    gate: Scalar
+    margin: Scalar
     rod: Array
 
 
@@ -47,14 +47,14 @@ def angle_equation(a: Scalar, b: Scalar, c: Scalar, sign: int) -> Root:
     h = a * a + b * b
     radicand = h - c * c
     w = sqrt(radicand) * float(sign)
-    share = divide(1.0, h)
-    return Root(Turn((a * c - b * w) * share, (b * c + a * w) * share), radicand * share)
+    reciprocal = divide(1.0, h)
+    return Root(Turn((a * c - b * w) * reciprocal, (b * c + a * w) * reciprocal), radicand * reciprocal)
 
 
 def turn_onto(d: Array, u: Array) -> Turn:
     """The turn about z that takes d to u, for vectors with the same component along z and equal length."""
-    share = divide(1.0, d[0] * d[0] + d[1] * d[1])
-    return Turn((d[0] * u[0] + d[1] * u[1]) * share, (d[0] * u[1] - d[1] * u[0]) * share)
+    reciprocal = divide(1.0, d[0] * d[0] + d[1] * d[1])
+    return Turn((d[0] * u[0] + d[1] * u[1]) * reciprocal, (d[0] * u[1] - d[1] * u[0]) * reciprocal)
 
 
 def circle_to_point(e: Array, w: Array, length2: Scalar, sign: int, ahead: Turn | None = None) -> Reached:
@@ -62,7 +62,7 @@ def circle_to_point(e: Array, w: Array, length2: Scalar, sign: int, ahead: Turn 
 
     With l the arm's length across the axis and h the squared distance of w from it, l^2 h = c^2 + r^2: c / l
     and the root r / l are the components of w along and across the arm, and l cos q, l sin q are free of l.
-    The root over l and the rod's length is a sine, whose square is the gate: zero where arm and rod are in
+    The root over l and the rod's length is a sine, whose square is the margin: zero where arm and rod are in
     one plane with the axis, or where w lies on the axis.
 
     Args:
@@ -74,8 +74,8 @@ def circle_to_point(e: Array, w: Array, length2: Scalar, sign: int, ahead: Turn 
     """
     l2 = e[0] * e[0] + e[1] * e[1]
     l = sqrt(l2)
-    share = divide(1.0, l)
-    x, y = e[0] * share, e[1] * share
+    reciprocal = divide(1.0, l)
+    x, y = e[0] * reciprocal, e[1] * reciprocal
     h = w[0] * w[0] + w[1] * w[1]
     beside = w[2] - e[2]
     c = 0.5 * (h + beside * beside) + 0.5 * (l2 - length2)
@@ -83,12 +83,12 @@ def circle_to_point(e: Array, w: Array, length2: Scalar, sign: int, ahead: Turn 
     root = sqrt(radicand) * float(sign)
     over = divide(1.0, h)
     # The angle of the arm; that of the joint is less by the constant one of e.
-    arm = Turn((w[0] * c - w[1] * root) * over * share, (w[1] * c + w[0] * root) * over * share)
+    arm = Turn((w[0] * c - w[1] * root) * over * reciprocal, (w[1] * c + w[0] * root) * over * reciprocal)
     start = Turn(x, y) if ahead is None else Turn(ahead.c * x - ahead.s * y, ahead.s * x + ahead.c * y)
     turn = Turn(arm.c * start.c + arm.s * start.s, arm.s * start.c - arm.c * start.s)
-    along, across = (c - l2) * share, root * share
+    along, across = (c - l2) * reciprocal, root * reciprocal
     rod = pack([along * x + across * y, along * y - across * x, beside])
-    return Reached(turn, divide(radicand * (share * share), length2), rod)
+    return Reached(turn, divide(radicand * (reciprocal * reciprocal), length2), rod)
 
 
 def line_to_point(e: Array, w: Array, length2: Scalar, sign: int) -> Reached:
@@ -109,14 +109,14 @@ def stretch(o: Array, z: Array, length2: Scalar, sign: int) -> Root:
 def two_turns(C: Array, d: Array, u: Array, sign: int) -> tuple[Turn, Turn, Scalar]:
     """Solve Rz(q1) C Rz(q2) d = u for vectors of equal length: aim a universal joint.
 
-    The component along the first axis does not depend on q1, which gives q2. The gate is zero where u
+    The component along the first axis does not depend on q1, which gives q2. The margin is zero where u
     lies along the first axis.
     """
     n = C[2]
-    second, gate = angle_equation(
+    second, margin = angle_equation(
         n[0] * d[0] + n[1] * d[1], n[1] * d[0] - n[0] * d[1], u[2] - n[2] * d[2], sign
     )
-    return turn_onto(product(C, turn_vector(second, d)), u), second, gate
+    return turn_onto(product(C, turn_vector(second, d)), u), second, margin
 
 
 def ball_aim(d: Array, u: Array, quat_xyzw: Array) -> Array:

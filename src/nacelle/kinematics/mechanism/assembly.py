@@ -2,7 +2,7 @@
 
 Each leg is closed on its own first, with the platform held, by a damped Gauss-Newton iteration from
 the joints' guesses and then from random starts; a last iteration over all closures at once finds the
-coordinates that depend on the others (parasitic motion). It serves the checks of a description and
+coordinates that depend on the others (parasitic motion). It supports the checks of a description and
 works for every mechanism.
 """
 
@@ -64,7 +64,7 @@ class Assembly:
         motion: poses and twists of the tree.
         closures: residual and Jacobian of the closures.
         open: for each closure that is not closed its name and its gap.
-        unreached: indices of the legs that do not reach the platform where it stands.
+        unreached: indices of the legs that do not reach the platform where it is.
         missed: indices of the legs for which no solution on the given branch was found.
     """
 
@@ -174,7 +174,7 @@ def solve_closures(
 
 
 def leg_part(robot: Robot, leg: Leg | None) -> tuple[Robot, Array]:
-    """Give the robot with one leg only (or none: the nacelle alone), and where its q stands."""
+    """Give the robot with one leg only (or none: the nacelle alone), and where its q is."""
     joints = [*robot.nacelle.joints, *(leg.joints if leg else ())]
     closures = (
         leg.closures if leg else tuple(c for c in robot.nacelle.closures if not robot.joints[c].at_point)
@@ -338,7 +338,7 @@ def _other_start(
 
 
 def coordinate_values(joint: Joint, q: Array) -> list[float]:
-    """Coordinates of a joint as its limits count them: angles in (-pi, pi], of a ball the tilt."""
+    """Coordinates of a joint as its limits count them: angles in (-pi, pi], of a spherical joint the tilt."""
     values, start = [], 0
     for primitive in joint.primitives:
         part = q[start : start + primitive.nq]

@@ -192,8 +192,8 @@ class _Checker:
             size = max(float(np.max(np.abs(J))), 1e-300)
             offset = R.T @ (ten[1:4] / ten[0] - np.array(spin.point))
             off_axis = float(np.linalg.norm(offset[:2])) / self.robot.size
-            uneven = max(abs(J[0, 0] - J[1, 1]), *np.abs([J[0, 1], J[0, 2], J[1, 2]])) / size
-            if off_axis > 1e-7 or uneven > 1e-7:
+            asymmetry = max(abs(J[0, 0] - J[1, 1]), *np.abs([J[0, 1], J[0, 2], J[1, 2]])) / size
+            if off_axis > 1e-7 or asymmetry > 1e-7:
                 self.report(
                     self.body_path(spin.body),
                     f"{self.robot.bodies[spin.body].name!r} spins idly about its axis, but its inertia is "

@@ -35,9 +35,11 @@ def read_points(layout: Layout, points: ArrayLike, name: str = "points") -> Arra
     try:
         values = np.array(points, dtype=float)
     except (TypeError, ValueError):
-        raise TrajectoryError(f"the {name} are not rows of {_told(layout)}") from None
+        raise TrajectoryError(f"the {name} are not rows of {_row_names(layout)}") from None
     if values.ndim != 2 or values.shape[1] != layout.nx:
-        raise TrajectoryError(f"the {name} have shape {values.shape}, not (N, {layout.nx}): {_told(layout)}")
+        raise TrajectoryError(
+            f"the {name} have shape {values.shape}, not (N, {layout.nx}): {_row_names(layout)}"
+        )
     if len(values) < 2:
         raise TrajectoryError(f"{len(values)} point(s) make no way (give 2 or more)")
     with np.errstate(over="ignore", invalid="ignore"):
@@ -64,9 +66,9 @@ def read_pose(layout: Layout, pose: ArrayLike, name: str) -> Array:
     try:
         values = np.array(pose, dtype=float)
     except (TypeError, ValueError):
-        raise TrajectoryError(f"{name} is not a row of {_told(layout)}") from None
+        raise TrajectoryError(f"{name} is not a row of {_row_names(layout)}") from None
     if values.shape != (layout.nx,):
-        raise TrajectoryError(f"{name} has shape {values.shape}, not ({layout.nx},): {_told(layout)}")
+        raise TrajectoryError(f"{name} has shape {values.shape}, not ({layout.nx},): {_row_names(layout)}")
     return _checked(layout, values, name)
 
 
@@ -86,7 +88,7 @@ def _checked(layout: Layout, values: Array, name: str) -> Array:
     return values
 
 
-def _told(layout: Layout) -> str:
+def _row_names(layout: Layout) -> str:
     return f"{layout.nx} numbers ({', '.join(layout.x_names)})"
 
 

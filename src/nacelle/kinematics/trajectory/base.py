@@ -170,7 +170,7 @@ _MET = 1e-9
 class Chain(Trajectory):
     """Trajectories one after another, each starting where the one before ends.
 
-    v and a are those of the parts; they are continuous where the parts are. A part may stand in it again.
+    v and a are those of the parts; they are continuous where the parts are. A part may occur in it again.
     """
 
     def __init__(self, *parts: Trajectory) -> None:

@@ -51,7 +51,7 @@ class Circle(Trajectory):
             motion: motion type of the platform, or its text; it has two translations or three.
             plane: the two translations e_1, e_2, such as "xy" or "zx"; the first two of the motion, if
                 neither this nor the normal is given.
-            normal: vector (3,) square to the plane, for motions with three translations; e_1 and e_2
+            normal: vector (3,) perpendicular to the plane, for motions with three translations; e_1 and e_2
                 follow it right-handed.
             start_angle: phi_0, rad.
             turns: number of turns; negative ones run backwards.

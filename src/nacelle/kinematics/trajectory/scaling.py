@@ -92,7 +92,7 @@ def scale_to_limits(
     dq_limit = None if rate_change is None else _joint_limit(rate_change, "the limit on changes of rates")
 
     def factors(t: Array) -> Array:
-        """What every limit alone asks for at times (m,): (m, number of limits)."""
+        """What every limit alone requires at times (m,): (m, number of limits)."""
         sample = trajectory.inside(t)
         ratios = []
         if v_limit is not None:

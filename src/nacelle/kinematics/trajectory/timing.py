@@ -105,9 +105,9 @@ class Quintic(Timing):
         """The law at times that lie in [0, duration]."""
         T = self.duration
         u = t / T
-        rest = 1.0 - u
+        remaining = 1.0 - u
         s = u**3 * (10.0 + u * (6.0 * u - 15.0))
-        return Progress(s, 30.0 * (u * rest) ** 2 / T, 60.0 * u * rest * (rest - u) / T**2)
+        return Progress(s, 30.0 * (u * remaining) ** 2 / T, 60.0 * u * remaining * (remaining - u) / T**2)
 
 
 @dataclass(frozen=True)

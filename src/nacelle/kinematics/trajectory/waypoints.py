@@ -82,7 +82,7 @@ def read_waypoints(source: str | Path, motion: Motion | str | list[str]) -> Wayp
     """Read waypoints from a CSV file, or from its text if that has more than one line.
 
     The header names the columns: t (optional) and the entries of the reduced pose, each with a unit in
-    brackets if it is not SI, such as "x [mm]" or "rz [deg]". In the place of qx, qy, qz, qw there may stand
+    brackets if it is not SI, such as "x [mm]" or "rz [deg]". In the place of qx, qy, qz, qw there may be
     rx, ry, rz (a rotation vector) or roll, pitch, yaw (about fixed axes: R = Rz Ry Rx). Columns of rates as
     `Trajectory.to_csv` writes them are read over.
 
@@ -139,15 +139,15 @@ class _Reader(Columns):
         named = {"t": "t", "time": "t"}
         wanted = [layout.x_names[k] for k in layout.linear_x]
         forms = (QUATERNION, ROTATIONS, _RPY) if layout.quaternion is not None else ()
-        known = ["t", *wanted, *(name for form in forms for name in form)]
+        columns = ["t", *wanted, *(name for form in forms for name in form)]
         ignored = {*layout.v_names, *layout.a_names}
         for k, name in enumerate(table.names):
             name = named.get(name, name)
             # Columns that the commands add: flags, and figures of joints and actuators by their full names.
             if name in ignored or name == "flags" or "." in name:
                 continue
-            if name not in known:
-                hint = did_you_mean(name, known)
+            if name not in columns:
+                hint = did_you_mean(name, columns)
                 self.add(table.header, k, "", f"unknown column {name!r}", hint)
             else:
                 self.take(name, k)
@@ -160,13 +160,13 @@ class _Reader(Columns):
         """Find in which form orientations are given."""
         header = self.table.header
         begun = [form for form in forms if any(name in self.columns for name in form)]
-        told = "qx, qy, qz, qw, or rx, ry, rz, or roll, pitch, yaw"
+        choices = "qx, qy, qz, qw, or rx, ry, rz, or roll, pitch, yaw"
         if len(begun) > 1:
             k = self.columns[next(name for name in begun[1] if name in self.columns)]
-            self.add(header, k, "", "orientations are given twice", f"one of {told}")
+            self.add(header, k, "", "orientations are given twice", f"one of {choices}")
             return
         if not begun:
-            self.add(header, 0, "", "columns of the orientation are missing", told)
+            self.add(header, 0, "", "columns of the orientation are missing", choices)
             return
         self.rotation = begun[0]
         self.require(list(self.rotation))
@@ -192,8 +192,8 @@ class _Reader(Columns):
     def _check_times(self, times: Array) -> None:
         """Times must rise."""
         for i in self.first((np.flatnonzero(times[1:] <= times[:-1]) + 1).tolist()):
-            told = f"time {times[i]:g} s is not after {times[i - 1]:g} s of the point before"
-            self.add(self.table.row(i), self.columns["t"], "t", told, "times rise from line to line")
+            mistake = f"time {times[i]:g} s is not after {times[i - 1]:g} s of the point before"
+            self.add(self.table.row(i), self.columns["t"], "t", mistake, "times rise from line to line")
 
     def _quats(self, entries: dict[str, Array], gaps: bool) -> Array:
         """Orientations as quaternions (N, 4), from whatever form they have."""

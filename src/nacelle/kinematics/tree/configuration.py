@@ -38,7 +38,7 @@ class Configuration:
         robot: the robot; its numbers may be symbols.
         steps: of all primitives of the tree.
         motion: poses of all bodies and the twists of all rates.
-        gates: gates of the roots of each leg (`subproblem`), legs in order.
+        root_margins: margins of the roots of each leg (`subproblem`), legs in order.
         angles: of revolute joints whose coordinate is given, by joint: there a constant angle can be added to
             the angle itself.
     """
@@ -46,7 +46,7 @@ class Configuration:
     robot: Robot
     steps: tuple[Step, ...]
     motion: TreeMotion
-    gates: tuple[tuple[Scalar, ...], ...]
+    root_margins: tuple[tuple[Scalar, ...], ...]
     angles: Mapping[int, Scalar] = field(default_factory=dict)
 
     @property
@@ -90,14 +90,14 @@ def configuration(robot: Robot, x: Array, y: Array) -> Configuration:
         for primitive, step in zip(joint.primitives, steps[j], strict=True):
             pose = pose @ step_motion(primitive, step)
         poses[joint.successor] = pose @ joint.frame_successor.inverse()
-    gates: list[tuple[Scalar, ...]] = []
+    root_margins: list[tuple[Scalar, ...]] = []
     for leg, plan in zip(robot.legs, mechanism.legs, strict=True):
         if plan.recipe is None:
-            gates.append(())
+            root_margins.append(())
             continue
         solution = solve_leg(robot, leg, plan.recipe, poses)
         steps |= solution.steps
-        gates.append(tuple(solution.gates))
+        root_margins.append(tuple(solution.root_margins))
     listed = tuple(step for j in range(robot.tree) for step in steps[j])
     make = number_tree(robot).at_steps if robot.numeric is robot else partial(motion_of_steps, robot)
-    return Configuration(robot, listed, make(platform, listed), tuple(gates), angles)
+    return Configuration(robot, listed, make(platform, listed), tuple(root_margins), angles)

@@ -40,10 +40,10 @@ def least_squares(M: Array, B: Array) -> LeastSquares:
     factors: list[list[Scalar]] = []
     for k in range(unknowns):
         q = columns[k]
-        share = divide(1.0, dot(q, q))
+        reciprocal = divide(1.0, dot(q, q))
         row: list[Scalar] = [0.0] * len(columns)
         for j in range(k + 1, len(columns)):
-            row[j] = dot(q, columns[j]) * share
+            row[j] = dot(q, columns[j]) * reciprocal
             columns[j] = columns[j] - row[j] * q
         factors.append(row)
     X: list[list[Scalar]] = [[0.0] * B.shape[1] for _ in range(unknowns)]
@@ -74,9 +74,9 @@ def independence(M: Array, scale: Array) -> Scalar:
     for k, q in enumerate(columns):
         length = dot(q, q)
         smallest = minimum(smallest, length * squares[k])
-        share = divide(1.0, length)
+        reciprocal = divide(1.0, length)
         for j in range(k + 1, len(columns)):
-            columns[j] = columns[j] - (dot(q, columns[j]) * share) * q
+            columns[j] = columns[j] - (dot(q, columns[j]) * reciprocal) * q
     return divide(smallest, largest)
 
 

@@ -34,7 +34,7 @@ class Turn(NamedTuple):
 
 
 Step: TypeAlias = Any
-"""Where one primitive of a joint stands: a Turn, the length of a slide, or the quat_xyzw of a ball."""
+"""Where one primitive of a joint is: a Turn, the length of a slide, or the quat_xyzw of a spherical joint."""
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ def tree_motion(robot: Robot, platform: Pose, q: Array) -> TreeMotion:
     Args:
         robot: the robot.
         platform: pose of the platform body in the base.
-        q: coordinates of the tree joints, shape (nq,); balls as quat_xyzw.
+        q: coordinates of the tree joints, shape (nq,); spherical joints as quat_xyzw.
     """
     return motion_of_steps(robot, platform, steps_from_coordinates(robot, q))
 

@@ -171,14 +171,14 @@ class _Builder:
         return Nacelle(self.description.nacelle.type, bodies, tuple(own), tuple(cuts))
 
     def check_legs(self, legs: list[Leg], joints: list[Joint]) -> None:
-        """Demand that every leg stands on the base and reaches the nacelle."""
+        """Demand that every leg is joined to the base and reaches the nacelle."""
         in_legs = {body for leg in legs for body in leg.bodies}
         for leg, group in zip(legs, self.graph.groups, strict=True):
             part = self.graph.owner(group[0])
             path = part.path if part is not None else ("legs",)
             ends = {b for j in (*leg.joints, *leg.closures) for b in _ends(joints[j])}
             if BASE not in ends:
-                self.report(path, f"leg {leg.name!r} does not stand on the base", "give it a joint there")
+                self.report(path, f"leg {leg.name!r} is not joined to the base", "give it a joint there")
             if not ends - in_legs - {BASE}:
                 self.report(
                     path, f"leg {leg.name!r} does not end on the nacelle", "give it a closure with it"
@@ -241,7 +241,7 @@ class _Builder:
             if name in by_name and by_name[name] not in chosen:
                 chosen.append(by_name[name])
             elif name in by_name:
-                self.report(("actuators", k), f"{name!r} stands twice")
+                self.report(("actuators", k), f"{name!r} is given twice")
             else:
                 self.report(("actuators", k), f"no actuator is called {name!r}", did_you_mean(name, by_name))
         missing = [a.name for a in actuators if a not in chosen]

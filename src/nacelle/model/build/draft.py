@@ -19,7 +19,7 @@ from nacelle.spatial.scalar import Array, cross, norm, pack
 
 @dataclass(frozen=True)
 class JointDraft:
-    """A joint as written: bodies by name (parent, child), its frames in both, and where it stands."""
+    """A joint as written: bodies by name (parent, child), its frames in both, and where it is."""
 
     name: str
     kind: JointKind
@@ -157,7 +157,7 @@ def _element_frame(element: ElementSpec, path: KeyPath) -> tuple[Array, JointKin
             raise DraftError(
                 (*path, "input", "axis"),
                 f"the axis of the input of element {element.name!r} lies along the element",
-                "it must stand across: axis and direction differ",
+                "axis and direction must differ",
             )
         if kind is JointKind.REVOLUTE and abs(float(axis @ x)) > 1e-9:
             raise DraftError(

@@ -40,7 +40,7 @@ class Edge:
 
 @dataclass(frozen=True)
 class BodyDraft:
-    """A body as written: what it is, where it stands, the leg it belongs to (None: the nacelle)."""
+    """A body as written: what it is, where it is, the leg it belongs to (None: the nacelle)."""
 
     spec: BodySpec
     path: KeyPath
@@ -185,7 +185,7 @@ class BodyGraph:
         return result
 
     def leg_order(self, edges: list[Edge]) -> list[Edge]:
-        """Sort joints: those of the nacelle first, then leg by leg; otherwise as they stand."""
+        """Sort joints: those of the nacelle first, then leg by leg; otherwise as they are."""
 
         def side(edge: Edge) -> int:
             return self.group_of.get(edge.successor, self.group_of.get(edge.predecessor, -1))

@@ -86,7 +86,7 @@ class JointBuilder:
         Args:
             edge: the joint.
             kind: its kind in the robot.
-            guess: another guess than its own, as written, and where that stands.
+            guess: another guess than its own, as written, and where that is.
         """
         draft, part = edge.draft, edge.part
         written = JointKind.PLANAR_SPHERICAL if kind is JointKind.SPHERICAL_PLANAR else kind

@@ -16,7 +16,7 @@ from nacelle.spatial.scalar import Array
 
 
 class Placement(NamedTuple):
-    """Where a leg stands.
+    """Where a leg is placed.
 
     Attributes:
         base: placement of its frames on the base.

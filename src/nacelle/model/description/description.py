@@ -85,7 +85,7 @@ class ModeSpec(Strict):
 
 
 class Description(Strict):
-    """A robot, as described. All legs stand in full; templates are expanded before."""
+    """A robot, as described. All legs are written in full; templates are expanded before."""
 
     also: ClassVar[tuple[str, ...]] = ("constants", "templates")
 

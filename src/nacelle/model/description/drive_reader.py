@@ -51,7 +51,7 @@ class Drive:
 
 
 def ball_first(drive: Drive) -> Drive:
-    """Bring a C5 joint from the order in which it is written (u, v, ball) to ball, u, v."""
+    """Bring a C5 joint from the order in which it is written (u, v, rotation) to rotation, u, v."""
     return replace(
         drive,
         friction=_ball_first(drive.friction),
@@ -161,7 +161,7 @@ class DriveReader:
         return tuple(result)
 
     def limits(self, value: Any, kind: JointKind, path: KeyPath) -> tuple[tuple[float, float], ...]:
-        """Limits of each axis; of a ball the tilt between the z axes of its frames."""
+        """Limits of each axis; of a spherical joint the tilt between the z axes of its frames."""
         axes = MOTION[kind]
         free = ((-math.inf, math.inf),) * len(axes)
         if value is None:
@@ -239,7 +239,7 @@ class DriveReader:
             rotor = self.rotor_inertia(spec.rotor_inertia, turns, (*path, "rotor_inertia"))
             return Drive(friction, springs, limits, guess, rotor, position=limits[0])
         if spec.rotor_inertia is not None and spec.actuator.rotor_inertia is not None:
-            self.report((*path, "rotor_inertia"), "rotor_inertia stands twice", "give it once")
+            self.report((*path, "rotor_inertia"), "rotor_inertia is given twice", "give it once")
         if spec.actuator.rotor_inertia is not None:
             rotor_place: tuple[Any, KeyPath] = (
                 spec.actuator.rotor_inertia,

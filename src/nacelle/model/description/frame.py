@@ -125,7 +125,7 @@ class FrameSpec(Strict):
     @model_validator(mode="after")
     def _check(self) -> FrameSpec:
         if self.khalil_kleinfinger is not None and (self.translation or self.rotation):
-            raise fault("khalil_kleinfinger stands alone", "remove translation and rotation")
+            raise fault("khalil_kleinfinger excludes other keys", "remove translation and rotation")
         return self
 
     def pose(self) -> Pose:

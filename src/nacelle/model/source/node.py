@@ -1,4 +1,4 @@
-"""What somebody wrote, as a tree: nodes that remember where they stand."""
+"""What somebody wrote, as a tree: nodes that remember where they are."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Failed(str):
 
 @dataclass(frozen=True)
 class Mark:
-    """Where a node stands: line and column, counted from 1; 0 if made in Python."""
+    """Where a node is: line and column, counted from 1; 0 if made in Python."""
 
     line: int = 0
     column: int = 0
@@ -55,7 +55,7 @@ class Node:
     Attributes:
         value: the scalar, the list or the mapping.
         mark: where the value starts.
-        keys: for a mapping, where each key stands.
+        keys: for a mapping, where each key is.
         block: for a text in block style (| or >), the line before its first line; 0 otherwise.
         made_from: what it was made from, if it was not written as it is.
     """

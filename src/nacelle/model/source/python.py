@@ -55,7 +55,7 @@ class _PythonReader:
             for key, item in value.items():
                 name = self.key(key, path)
                 if name in items:
-                    raise self.fault(path, f"the key {name!r} stands twice", "remove or rename one")
+                    raise self.fault(path, f"the key {name!r} is given twice", "remove or rename one")
                 items[name] = self.node(item, (*path, name))
             return Node(items)
         if isinstance(value, list | tuple):
@@ -87,7 +87,7 @@ class _PythonReader:
             return str.__str__(value)
         kind = type(value).__name__
         raise self.fault(
-            path, f"{kind} objects cannot stand in a description", "use mappings, lists, numbers and texts"
+            path, f"{kind} objects cannot be part of a description", "use mappings, lists, numbers and texts"
         )
 
     def fault(self, path: KeyPath, message: str, hint: str = "") -> DescriptionError:

@@ -1,4 +1,4 @@
-"""YAML as the source of a description, read to nodes that remember where they stand.
+"""YAML as the source of a description, read to nodes that remember where they are.
 
 Only ruamel.yaml's event parser is used. The tree is built here, so that nothing but plain scalars,
 lists and mappings can come out of a file, aliases cannot explode, and every node has its place.
@@ -212,7 +212,7 @@ class _YamlReader:
             if key == "<<":
                 raise self.fault(item, "merge keys are not YAML 1.2", "use templates instead")
             if key in items:
-                raise self.fault(item, f"the key {key!r} stands twice", "remove or rename one")
+                raise self.fault(item, f"the key {key!r} is given twice", "remove or rename one")
             keys[key] = _mark(item)
             items[key] = self.node(next(self.events), depth + 1)
         return Node(items, _mark(event), keys)

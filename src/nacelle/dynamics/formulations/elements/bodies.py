@@ -74,11 +74,11 @@ def _group(robot: Robot, poses: tuple[Pose, ...], leg: ElementLeg, solved: Solve
     M = np.concatenate([np.atleast_2d(rate.M) for rate in blocks])
     now = pack([entry for rate in blocks for entry in np.ravel(rate.now)])
     after = pack([entry for rate in blocks for entry in np.ravel(rate.next)])
-    chain = _Chain(robot, poses, leg, Rate(np.eye(len(M)), now, after))
-    return Group(leg, M, now, after, chain.carried())
+    motions = _BodyMotions(robot, poses, leg, Rate(np.eye(len(M)), now, after))
+    return Group(leg, M, now, after, motions.carried())
 
 
-class _Chain:
+class _BodyMotions:
     """Builds the motions of a leg's bodies over its own motion basis."""
 
     def __init__(self, robot: Robot, poses: tuple[Pose, ...], leg: ElementLeg, u: Rate) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nacelle.dynamics.formulations.elements.structure import Axis, ElementLeg, Hold, Part
+from nacelle.dynamics.formulations.elements.structure import ElementLeg, FrameAxis, Hold, Part
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array, divide, dot, norm
@@ -23,7 +23,7 @@ def frame(robot: Robot, poses: tuple[Pose, ...], joint: int, *, on_successor: bo
     return poses[own.predecessor] @ own.frame_predecessor
 
 
-def direction(robot: Robot, poses: tuple[Pose, ...], axis: Axis) -> Array:
+def direction(robot: Robot, poses: tuple[Pose, ...], axis: FrameAxis) -> Array:
     """An axis of a joint (3,), base axes."""
     return np.asarray(frame(robot, poses, axis.joint, on_successor=axis.on_successor).R[:, axis.column])
 

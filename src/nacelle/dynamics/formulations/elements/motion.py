@@ -46,7 +46,7 @@ from nacelle.dynamics.formulations.elements.rates import (
     turned,
 )
 from nacelle.dynamics.formulations.elements.reading import element_legs
-from nacelle.dynamics.formulations.elements.structure import Axis, ElementLeg, Hold, Part
+from nacelle.dynamics.formulations.elements.structure import ElementLeg, FrameAxis, Hold, Part
 from nacelle.dynamics.state import State
 from nacelle.kinematics.mechanism.mechanism import Mechanism
 from nacelle.kinematics.tree.least_squares import least_squares
@@ -237,8 +237,8 @@ class _Solver:
             span = end - arm.at(E)
             if len(basis) > 1:
                 locks.append(dotted(span, r, span.now))
-            share = divide(1.0, norm(r))
-            x, x_rate = r * share, span.times(share)
+            reciprocal = divide(1.0, norm(r))
+            x, x_rate = r * reciprocal, span.times(reciprocal)
             spun, own = self._spun(x, x_rate, rod.hold, arm, rod.end, nacelle)
             w = crossed(x, x_rate) + along(spun, x, x_rate.now)
             both = "U" in (rod.hold.letter, rod.end.letter)
@@ -273,13 +273,13 @@ class _Solver:
         # Two spherical joints: the spin is idle, and set to zero.
         return Rate(np.zeros(x_rate.M.shape[1]), pack(0.0), pack(0.0)), []
 
-    def _spin(self, x: Array, x_rate: Rate, axes: tuple[Axis, Axis], other: Rigid) -> Rate:
+    def _spin(self, x: Array, x_rate: Rate, axes: tuple[FrameAxis, FrameAxis], other: Rigid) -> Rate:
         """Spin that keeps a on another body perpendicular to b on the element: n . (w - w_other) = 0."""
         a, b = (direction(self.robot, self.poses, axis) for axis in axes)
         n = cross(a, b)
         loose = other.w - crossed(x, x_rate)
-        share = dot(n, loose.now) * divide(1.0, dot(n, x))
-        w = cross(x, x_rate.now) + x * share
+        spin = dot(n, loose.now) * divide(1.0, dot(n, x))
+        w = cross(x, x_rate.now) + x * spin
         n_rate = cross(other.carried(a), b) + cross(a, cross(w, b))
         return component(loose, (n, n_rate), (x, x_rate.now))
 
@@ -323,8 +323,8 @@ class _Solver:
         r, end = B - A, nacelle.at(B)
         base = resting(end.M.shape[1])
         hold = rod.hold if leg.form == "strut" else Hold("S", rod.hold.joints, None, None, None)
-        share = divide(1.0, norm(r))
-        c = r * share
+        reciprocal = divide(1.0, norm(r))
+        c = r * reciprocal
 
         def solved(w_now: Array) -> tuple[Rate, Rate, Rate, list[Rate]]:
             """Length, angular velocity and locks; accelerations are right if w_now is."""
@@ -336,9 +336,9 @@ class _Solver:
             d = over(num, dot(r, s), 0.0)
             # The direction c moves here as one fixed to the element: c' = w x c.
             c_rate = Rate(
-                (end.M - np.outer(s, d.M)) * share,
-                (end.now - s * d.now) * share,
-                (fall - s * d.next) * share,
+                (end.M - np.outer(s, d.M)) * reciprocal,
+                (end.now - s * d.now) * reciprocal,
+                (fall - s * d.next) * reciprocal,
             )
             spun, own = self._spun(c, c_rate, hold, base, rod.end, nacelle)
             return d, crossed(c, c_rate) + along(spun, c, c_rate.now), spun, own

@@ -70,9 +70,9 @@ def dotted(rate: Rate, n: Array, n_rate: Array) -> Rate:
 
 def over(rate: Rate, divisor: Scalar, divisor_rate: Scalar) -> Rate:
     """A rate of one number over a divisor that has the rate divisor_rate."""
-    share = divide(1.0, divisor)
-    now = rate.now * share
-    return Rate(rate.M * share, now, (rate.next - divisor_rate * now) * share)
+    reciprocal = divide(1.0, divisor)
+    now = rate.now * reciprocal
+    return Rate(rate.M * reciprocal, now, (rate.next - divisor_rate * now) * reciprocal)
 
 
 def component(rate: Rate, n: tuple[Array, Array], s: tuple[Array, Array]) -> Rate:

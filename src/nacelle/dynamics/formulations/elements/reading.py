@@ -11,7 +11,7 @@ import dataclasses
 from functools import lru_cache
 
 from nacelle.dynamics.formulations.elements.geometry import centre, frame
-from nacelle.dynamics.formulations.elements.structure import Axis, Element, ElementLeg, Hold, Part, Rod
+from nacelle.dynamics.formulations.elements.structure import Element, ElementLeg, FrameAxis, Hold, Part, Rod
 from nacelle.kinematics.legs.axes import on_axis
 from nacelle.kinematics.legs.leg_type import leg_type
 from nacelle.kinematics.legs.parallelogram import Parallelogram
@@ -86,10 +86,13 @@ class _Reader:
             case [JointKind.SPHERICAL | JointKind.POINT]:
                 return Hold("S", joints, None, None, None)
             case [JointKind.UNIVERSAL]:
-                axes = Axis(first.joint, False, 0), Axis(first.joint, True, 1)
+                axes = FrameAxis(first.joint, False, 0), FrameAxis(first.joint, True, 1)
                 return Hold("U", joints, None, *(axes if first.forward else axes[::-1]))
             case [JointKind.REVOLUTE] | [JointKind.REVOLUTE, JointKind.REVOLUTE]:
-                before, behind = Axis(first.joint, not first.forward, 2), Axis(last.joint, last.forward, 2)
+                before, behind = (
+                    FrameAxis(first.joint, not first.forward, 2),
+                    FrameAxis(last.joint, last.forward, 2),
+                )
                 return Hold(
                     group.letter, joints, self.stem[first.after] if len(joints) > 1 else None, before, behind
                 )
@@ -152,7 +155,7 @@ class _Reader:
         else:
             far, shaft = motor.joints[0].far, self.stem[motor.after]
             if not on_axis(far.R.T @ (first.centre - far.p), self.robot.size):
-                raise self.fail("has a shaft whose joint does not stand on the motor's axis")
+                raise self.fail("has a shaft whose joint is not on the motor's axis")
             spindle = Element(self.robot.bodies[shaft].name, "Sp", shaft, ("theta",))
             form, driver, elements = "shaft", motor.joints[0].joint, [spindle, strut]
         return ElementLeg(self.leg, form, driver, (rod,), slider, moving, flip, elements=tuple(elements))
@@ -160,9 +163,11 @@ class _Reader:
     def _parallelogram(self, fold: Parallelogram) -> ElementLeg:
         joints = self.robot.joints
         arm, hub = joints[fold.root].successor, joints[fold.hub].successor
-        hold = Hold("U", (fold.hub, fold.rod_a), hub, Axis(fold.hub, False, 2), Axis(fold.rod_a, True, 2))
+        hold = Hold(
+            "U", (fold.hub, fold.rod_a), hub, FrameAxis(fold.hub, False, 2), FrameAxis(fold.rod_a, True, 2)
+        )
         wrist = joints[fold.wrist]
-        end = Hold("R", (fold.wrist,), None, Axis(fold.wrist, False, 2), Axis(fold.wrist, True, 2))
+        end = Hold("R", (fold.wrist,), None, FrameAxis(fold.wrist, False, 2), FrameAxis(fold.wrist, True, 2))
         rods = tuple(
             Rod(joints[j].successor, hold, end, fold.wrist, wrist.successor) for j in (fold.rod_a, fold.rod_b)
         )

@@ -21,7 +21,7 @@ from nacelle.kinematics.legs.parallelogram import Parallelogram
 from nacelle.model.leg import Leg
 
 
-class Axis(NamedTuple):
+class FrameAxis(NamedTuple):
     """An axis of a joint's frame: column of the frame on the successor, or on the predecessor."""
 
     joint: int
@@ -44,11 +44,11 @@ class Hold:
     letter: str
     joints: tuple[int, ...]
     cross: int | None
-    before: Axis | None
-    behind: Axis | None
+    before: FrameAxis | None
+    behind: FrameAxis | None
 
     @property
-    def axes(self) -> tuple[Axis, Axis]:
+    def axes(self) -> tuple[FrameAxis, FrameAxis]:
         """The axes fixed to the body before and to the body behind, which a spherical joint does not have."""
         assert self.before is not None
         assert self.behind is not None

@@ -111,8 +111,8 @@ def _moved(legs: Legs, motion: Motion, key: Key, tie: Tie, form: LegForm) -> Mov
     if form.drive.turns:
         (axis,) = trees.node(tie.node).axes
         arm = trees.up(tie.node, tie.own - float(axis @ at_sample(tie.own)) * axis, tie.axes)
-    share = legs.factors[key[0]].shares[0]
-    return Moved(r, state.slip(tie), a1, a2, motion.u[tie.bar.rate], share, arm)
+    reciprocal = legs.factors[key[0]].reciprocals[0]
+    return Moved(r, state.slip(tie), a1, a2, motion.u[tie.bar.rate], reciprocal, arm)
 
 
 def _require_rod(

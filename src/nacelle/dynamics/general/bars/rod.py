@@ -26,7 +26,7 @@ from nacelle.dynamics.friction import ball_friction
 from nacelle.dynamics.general.bars.demand import friction_along
 from nacelle.dynamics.general.required import Counted
 from nacelle.kinematics.bars.form import LegForm
-from nacelle.kinematics.general.bars import hinge_side, is_uneven
+from nacelle.kinematics.general.bars import hinge_side, is_asymmetric
 from nacelle.kinematics.general.vectors import ZERO, is_zero
 from nacelle.kinematics.legs.axes import TOLERANCE
 from nacelle.kinematics.mechanism.mechanism import Mechanism
@@ -47,7 +47,7 @@ class Moved(NamedTuple):
         a1: acceleration of A less gravity.
         a2: acceleration of B less gravity.
         q_dot: rate of the drive.
-        share: 1 / (r . dA/dq).
+        reciprocal: 1 / (r . dA/dq).
         arm: for an arm, A from its axis.
     """
 
@@ -56,7 +56,7 @@ class Moved(NamedTuple):
     a1: Array
     a2: Array
     q_dot: Scalar
-    share: Scalar
+    reciprocal: Scalar
     arm: Array
 
 
@@ -134,16 +134,18 @@ def residual(form: LegForm, r: Array, c: Array) -> Residual | None:
         # The first moment across the line is -h_2 axis x r / L.
         return Residual(s, 0.0, F=(p[2] / L) * dot(r, c))
     spin = _spin(form, r)
-    if not is_uneven(form):
+    if not is_asymmetric(form):
         whole = is_zero(spin.p1) and is_zero(spin.D)
         return None if whole else Residual(spin.b, (spin.p1 * spin.sigma - spin.D) * spin.sigma)
-    share = divide(1.0, sqrt(spin.rho2))
-    up, across = spin.rho2 * share / L, spin.y / L
-    e1, e3 = spin.b * share, r / L
+    reciprocal = divide(1.0, sqrt(spin.rho2))
+    up, across = spin.rho2 * reciprocal / L, spin.y / L
+    e1, e3 = spin.b * reciprocal, r / L
     e2 = cross(e3, e1)
     A = spin.p1 - spin.D * spin.rho2 + 2.0 * p[8] * (up * across)
     F = across * (p[1] * dot(e2, c) - p[2] * dot(e1, c)) - up * (p[1] * dot(e3, c))
-    return Residual(spin.sigma * spin.b, A, -share * axis, p[5] * up + p[7] * across, F, p[2] * dot(e3, c))
+    return Residual(
+        spin.sigma * spin.b, A, -reciprocal * axis, p[5] * up + p[7] * across, F, p[2] * dot(e3, c)
+    )
 
 
 def turning(form: LegForm, at: Moved, w_end: Array, counted: Counted) -> Turned:
@@ -169,7 +171,7 @@ def _crossed(form: LegForm, at: Moved, w_end: Array, counted: Counted) -> Turned
     M = M + friction_along(passive.still, rate, h, counted)
     T: Scalar = 0.0
     force: Array = ZERO
-    if is_uneven(form):
+    if is_asymmetric(form):
         moments, force = _general(form, at, (y, b, rho2, sigma), (along, rate))
         M, T = M + moments[0], moments[1]
     elif not (is_zero(p1) and is_zero(D)):
@@ -177,10 +179,12 @@ def _crossed(form: LegForm, at: Moved, w_end: Array, counted: Counted) -> Turned
         M = M + p1 * ((k + (2.0 * (y * along)) * rate) * sigma) - D * k
         T = (D * y) * (rate * rate)
     if counted.friction and passive.second:
-        side, share = passive.side, divide(1.0, sqrt(rho2))
+        side, reciprocal = passive.side, divide(1.0, sqrt(rho2))
         T = (
             T
-            + side * friction_along(passive.second, -(side * along) * share, -(side * along), counted) * share
+            + side
+            * friction_along(passive.second, -(side * along) * reciprocal, -(side * along), counted)
+            * reciprocal
         )
     if counted.friction and passive.end and passive.end_kind is JointKind.SPHERICAL:
         w = divide(1.0, form.length * form.length) * (cross(r, v) + (rate * y) * r)
@@ -206,20 +210,20 @@ def _general(
     """
     (y, b, rho2, sigma), (along, rate) = spin, rates
     L, r, a = form.length, at.r, at.a2 - at.a1
-    share = divide(1.0, sqrt(rho2))
-    up, across = rho2 * share / L, y / L
-    drho = -(y * along) * share
-    w1 = -(along * share)
+    reciprocal = divide(1.0, sqrt(rho2))
+    up, across = rho2 * reciprocal / L, y / L
+    drho = -(y * along) * reciprocal
+    w1 = -(along * reciprocal)
     accel = (dot(b, a) + (2.0 * (y * along)) * rate) * sigma
     w = pack([w1, rate * up, rate * across])
     dw = pack(
         [
-            -(dot(form.first, a) + w1 * drho) * share,
+            -(dot(form.first, a) + w1 * drho) * reciprocal,
             accel * up + rate * (drho / L),
             accel * across + rate * (along / L),
         ]
     )
-    e1, e3 = b * share, r / L
+    e1, e3 = b * reciprocal, r / L
     e2 = cross(e3, e1)
     p11, p12, p22, p13, p23, p33 = form.rod[4:]
 
@@ -235,7 +239,7 @@ def _general(
     c = pack([form.rod[1], form.rod[2], 0.0])
     M = times(dw) + cross(w, times(w)) + cross(c, pack([dot(e, at.a1) for e in (e1, e2, e3)]))
     f = cross(dw, c) + cross(w, cross(w, c))
-    moments = (form.cross * accel + up * M[1] + across * M[2], M[0] * share)
+    moments = (form.cross * accel + up * M[1] + across * M[2], M[0] * reciprocal)
     return moments, np.asarray(f[0] * e1 + f[1] * e2 + f[2] * e3)
 
 
@@ -245,8 +249,8 @@ def _between_spherical(form: LegForm, at: Moved, w_end: Array, counted: Counted)
     reaction: Scalar = 0.0
     if not counted.friction or not (form.passive.ball or form.passive.end):
         return Turned(ZERO)
-    share = divide(1.0, form.length * form.length)
-    w = share * cross(at.r, at.v)
+    reciprocal = divide(1.0, form.length * form.length)
+    w = reciprocal * cross(at.r, at.v)
     total: Array = ZERO
     if form.passive.ball:
         own = ball_friction(
@@ -256,7 +260,7 @@ def _between_spherical(form: LegForm, at: Moved, w_end: Array, counted: Counted)
     if form.passive.end:
         moment = ball_friction(form.passive.end, w_end - w, counted.smooth)
         total = total - moment
-    return Turned(share * cross(total, at.r), moment, reaction=reaction)
+    return Turned(reciprocal * cross(total, at.r), moment, reaction=reaction)
 
 
 def turn(form: LegForm, r: Array, v: Array) -> Scalar:
@@ -323,8 +327,8 @@ def lean(form: LegForm, at: Moved) -> Array:
     if form.kind == "strut":
         return np.asarray(divide(1.0, dot(at.r, at.r)) * cross(form.first, at.r))
     if form.drive.turns:
-        return np.asarray((-dot(form.axis, form.first) * at.share) * at.arm)
-    return np.asarray(at.share * cross(form.first, form.axis))
+        return np.asarray((-dot(form.axis, form.first) * at.reciprocal) * at.arm)
+    return np.asarray(at.reciprocal * cross(form.first, form.axis))
 
 
 def rotor(form: LegForm) -> Scalar:

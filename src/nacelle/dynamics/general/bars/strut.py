@@ -1,4 +1,4 @@
-"""Struts: legs that stand on the base and change their length (UPS, SPS, RPR).
+"""Struts: legs that are joined to the base and change their length (UPS, SPS, RPR).
 
 With r = B - A, v and a its derivatives, l = |r|, mu = r.v / l^2 = l' / l, a_1 the first axis of a universal
 joint at A, b = a_1 x r, rho = |b|, y = a_1 . r, alpha' = b.v / rho^2 the rate about a_1, and the inertia of

@@ -1,8 +1,8 @@
-"""Kinematics as physics functions: what is traced, minimised and run.
+"""The kinematic model as physics functions: positions, margins, Jacobians and motions at a pose.
 
 All of them take the reduced pose x and the unknowns y of the iteration (empty for robots in closed form), and
 begin with the configuration there. Names of outputs: q coordinates of tree joints, active those of actuators,
-gates the margins of the legs, pivot the smallest scaled pivot of a form with fixed ones.
+margins of the legs (`margins`), pivot the smallest scaled pivot of a form with fixed ones.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from nacelle.kinematics.general.margins import distances as small_distances
 from nacelle.kinematics.general.margins import growth_figure
 from nacelle.kinematics.general.margins import margins as small_margins
 from nacelle.kinematics.general.placed import WHOLE, Way, placed_at
-from nacelle.kinematics.general.plan import is_served, plan_of
+from nacelle.kinematics.general.plan import is_supported, plan_of
 from nacelle.kinematics.iteration.branch import branch_numbers
 from nacelle.kinematics.margins import closed_form_margin, margins
 from nacelle.kinematics.shapes import of_pose, of_twist, of_unknowns
@@ -45,7 +45,7 @@ from nacelle.spatial.scalar import Array, pack
 def joint_positions(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """Coordinates of all tree joints and of the actuators, and the margins of the legs."""
     now = configuration(robot, x, y)
-    return {"q": now.q, "active": _active(now), "gates": _margins(now)}
+    return {"q": now.q, "active": _active(now), "margins": _margins(now)}
 
 
 def _active(now: Configuration) -> Array:
@@ -62,7 +62,7 @@ def branch_signs(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
 def actuator_positions(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """Coordinates of the actuators, and the margins of the legs."""
     now = configuration(robot, x, y)
-    return {"q": _active(now), "gates": _margins(now)}
+    return {"q": _active(now), "margins": _margins(now)}
 
 
 @physics(x=of_pose, y=of_unknowns)
@@ -74,7 +74,7 @@ def body_poses(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
 
 def _margins(now: Configuration) -> Array:
     """Margins of the legs: from the factors of the general form where something is found by iteration."""
-    if now.mechanism.closed_form or not is_served(now.robot):
+    if now.mechanism.closed_form or not is_supported(now.robot):
         return margins(now)
     return small_margins(legs_at(now))
 
@@ -88,7 +88,7 @@ def legs_at(now: Configuration, way: Way = WHOLE) -> Legs:
 @physics(x=of_pose, y=of_unknowns)
 def dense_margins(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """The margins of the legs from their own Jacobians, at any state."""
-    return {"gates": margins(configuration(robot, x, y))}
+    return {"margins": margins(configuration(robot, x, y))}
 
 
 @physics(x=of_pose, y=of_unknowns)
@@ -97,8 +97,8 @@ def distances(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     now = configuration(robot, x, y)
     mechanism = now.mechanism
     iterated = mechanism.iterated_legs
-    closed = [closed_form_margin(gates) for k, gates in enumerate(now.gates) if k not in iterated]
-    if is_served(robot) and plan_of(robot).complete:
+    closed = [closed_form_margin(roots) for k, roots in enumerate(now.root_margins) if k not in iterated]
+    if is_supported(robot) and plan_of(robot).complete:
         return {"squares": pack([*closed, *small_distances(legs_at(now))])}
     dense = margins(now)
     others = [dense[k] for k in (*iterated, *range(len(mechanism.legs), len(dense)))]
@@ -110,11 +110,11 @@ def inverse_jacobian(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """Coordinates of the actuators, and J_r^-1 (actuators, n): their rates from the reduced twist."""
     now = configuration(robot, x, y)
     positions = {"q": _active(now)}
-    if not is_served(robot, direct=True):
-        figures = {"pivot": pack([1.0])[0], "gates": margins(now)}
+    if not is_supported(robot, direct=True):
+        figures = {"pivot": pack([1.0])[0], "margins": margins(now)}
         return {**positions, "J": _inverse(now), **figures}
     legs = legs_at(now, Way(direct=True))
-    figures = {"pivot": pack([growth_figure(legs)])[0], "gates": small_margins(legs)}
+    figures = {"pivot": pack([growth_figure(legs)])[0], "margins": small_margins(legs)}
     return {**positions, "J": actuator_jacobian(legs), **figures}
 
 
@@ -122,7 +122,7 @@ def inverse_jacobian(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
 def dense_jacobian(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """J_r^-1 (actuators, n) without fixed pivots, and dense margins."""
     now = configuration(robot, x, y)
-    return {"J": _inverse(now), "gates": margins(now)}
+    return {"J": _inverse(now), "margins": margins(now)}
 
 
 def _inverse(now: Configuration) -> Array:
@@ -134,7 +134,7 @@ def _inverse(now: Configuration) -> Array:
 def rate_maps(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """U (rates, n): platform twist and all joint rates from the reduced twist."""
     now = configuration(robot, x, y)
-    return {"U": rate_map(now), "gates": margins(now)}
+    return {"U": rate_map(now), "margins": margins(now)}
 
 
 @physics(x=of_pose, y=of_unknowns)
@@ -144,7 +144,7 @@ def body_jacobians(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     U = rate_map(now)
     return {
         "J": np.stack([now.motion.jacobian(k) @ U for k in range(len(robot.bodies))]),
-        "gates": margins(now),
+        "margins": margins(now),
     }
 
 
@@ -176,7 +176,7 @@ def body_motions(robot: Robot, x: Array, y: Array, v: Array, a: Array) -> dict[s
         A = state.velocity.biases[k] + now.motion.columns[:, movers] @ u_dot[movers]
         twists.append(pack([*point_velocity(V, pose.p), *V[3:]]))
         rates.append(pack([*point_acceleration(V, A, pose.p), *A[3:]]))
-    return {"twist": np.stack(twists), "acceleration": np.stack(rates), "gates": margins(now)}
+    return {"twist": np.stack(twists), "acceleration": np.stack(rates), "margins": margins(now)}
 
 
 @physics(x=of_pose, y=of_unknowns, v=of_twist, a=of_twist)
@@ -194,7 +194,7 @@ def joint_motions(robot: Robot, x: Array, y: Array, v: Array, a: Array) -> dict[
         "active": _active(now),
         "active_rate": rows @ state.u,
         "active_acceleration": (rows @ state.U) @ a + pack(biases),
-        "gates": margins(now),
+        "margins": margins(now),
     }
 
 

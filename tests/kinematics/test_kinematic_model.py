@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.kinematics import functions
+from nacelle.kinematics import kinematic_model
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.native import native
 from nacelle.model.robot import Robot
@@ -18,15 +18,15 @@ from support.library import NAMES
 from support.uncompiled import any_robot, by_time, poses_around, run_uncompiled, solve_uncompiled
 
 OF_POSES = (
-    functions.joint_positions,
-    functions.actuator_positions,
-    functions.body_poses,
-    functions.inverse_jacobian,
-    functions.rate_maps,
-    functions.body_jacobians,
-    functions.closure_equations,
+    kinematic_model.joint_positions,
+    kinematic_model.actuator_positions,
+    kinematic_model.body_poses,
+    kinematic_model.inverse_jacobian,
+    kinematic_model.rate_maps,
+    kinematic_model.body_jacobians,
+    kinematic_model.closure_equations,
 )
-OF_MOTIONS = (functions.body_motions, functions.joint_motions)
+OF_MOTIONS = (kinematic_model.body_motions, kinematic_model.joint_motions)
 # All functions of a robot take up to 20 s to compile: most robots are for `make test-all`.
 QUICK = ("3rps", "c5", "fivebar", "prrrp")
 
@@ -55,7 +55,7 @@ def test_compiled_equals_uncompiled(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["dymo", "hexaglide", "palida"])
 def test_compiled_jacobian_equals_uncompiled(name: str) -> None:
-    check_compiled(any_robot(name), functions.inverse_jacobian)
+    check_compiled(any_robot(name), kinematic_model.inverse_jacobian)
 
 
 def other_lengths(robot: Robot, seed: int = 2, part: float = 0.01) -> Robot:
@@ -69,17 +69,17 @@ def other_lengths(robot: Robot, seed: int = 2, part: float = 0.01) -> Robot:
 def test_parameters_as_inputs(name: str) -> None:
     """One program for all lengths: with the robot's own numbers, and with others."""
     robot = any_robot(name)
-    compiled = nacelle.compile(functions.inverse_jacobian, robot, parameters="input")
+    compiled = nacelle.compile(kinematic_model.inverse_jacobian, robot, parameters="input")
     for other in (robot, other_lengths(robot)):
         mechanism = mechanism_of(other)
         assert [plan.recipe for plan in mechanism.legs] == [plan.recipe for plan in mechanism_of(robot).legs]
         x = poses_around(other, 5, seed=3)
         y = solve_uncompiled(other, x)
         found = compiled(other.numbers.vector(), x, y)
-        expected = run_uncompiled(functions.inverse_jacobian, other, x, y)
-        for key in ("q", "J", "gates"):
+        expected = run_uncompiled(kinematic_model.inverse_jacobian, other, x, y)
+        for key in ("q", "J", "margins"):
             # Margins of iterated legs are scaled once, for the robot that the program was made from.
-            loose = key == "gates" and not mechanism.closed_form
+            loose = key == "margins" and not mechanism.closed_form
             assert_same(found[key], expected[key], 0.1 if loose else 1e-12, key)
     changed = compiled(other.numbers.vector(), x, y)["J"] - compiled(robot.numbers.vector(), x, y)["J"]
     assert np.max(np.abs(changed)) > 1e-4
@@ -87,12 +87,12 @@ def test_parameters_as_inputs(name: str) -> None:
 
 def test_parameters_of_a_group_as_inputs() -> None:
     robot = any_robot("fivebar")
-    compiled = nacelle.compile(functions.body_motions, robot, parameters=["geometry"])
+    compiled = nacelle.compile(kinematic_model.body_motions, robot, parameters=["geometry"])
     other = other_lengths(robot)
     x = poses_around(other, 3)
     v, a = np.random.default_rng(0).normal(size=(2, 3, 2))
     found = compiled(other.numbers.vector("geometry"), x, np.zeros((3, 0)), v, a)
-    expected = run_uncompiled(functions.body_motions, other, x, np.zeros((3, 0)), v, a)
+    expected = run_uncompiled(kinematic_model.body_motions, other, x, np.zeros((3, 0)), v, a)
     assert_same(found["twist"], expected["twist"], 1e-12)
     assert_same(found["acceleration"], expected["acceleration"], 1e-12)
 
@@ -103,8 +103,8 @@ def test_one_float_at_a_time(name: str) -> None:
     robot = any_robot(name)
     x = poses_around(robot, 3, seed=9)
     y = solve_uncompiled(robot, x)
-    expected = run_uncompiled(functions.inverse_jacobian, robot, x, y)
+    expected = run_uncompiled(kinematic_model.inverse_jacobian, robot, x, y)
     for k in range(3):
-        found = functions.inverse_jacobian(robot, x[k], y[k])
+        found = kinematic_model.inverse_jacobian(robot, x[k], y[k])
         for key in found:
             assert_same(found[key], expected[key][k], 1e-13, key)
