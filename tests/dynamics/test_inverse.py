@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import nacelle
+from nacelle.dynamics.formulations import reference
 from support.compare import relative_error
 from support.library import library_robot
 from support.uncompiled import any_robot, run_uncompiled
@@ -56,6 +57,7 @@ def test_a_million_states_in_one_call() -> None:
 import resource
 import numpy as np
 import nacelle
+from nacelle.dynamics.formulations import reference
 
 robot, count = nacelle.load("palida"), 10**6
 rng = np.random.default_rng(0)
