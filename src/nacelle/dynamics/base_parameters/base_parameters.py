@@ -1,0 +1,335 @@
+"""Base parameters of a robot: the minimal set, its groupings, and how sure the rank is.
+
+Forces are linear in the parameters, Gamma = Y(x, v, a) p ([AGH2005] (17)-(28), [CB1997] (34)). Over generic states a
+rank-revealing factorisation of Y says how many combinations of parameters can be told apart; those are the base
+parameters,
+
+    beta = K z,      Y z = Y_base beta,
+
+and no experiment that measures the motion and the actuators' forces can find more. Rules of mechanics
+(`transfers`) say why parameters act together, and give the coefficients as symbols.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from nacelle.dynamics import smallest
+from nacelle.dynamics.base_parameters.choice import Choice, choose
+from nacelle.dynamics.base_parameters.groupings import chosen_transfers, symbols
+from nacelle.dynamics.base_parameters.polynomial import Polynomial, number_text, written
+from nacelle.dynamics.base_parameters.reduction import DEPENDENT, Reduction, reduction
+from nacelle.dynamics.base_parameters.relative_motion import body_motions
+from nacelle.dynamics.base_parameters.transfers import Transfers
+from nacelle.kinematics.general.plan import plan_of
+from nacelle.kinematics.mechanism.assembly import rate_scale
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.model.numbers.linear_parameters import linear_parameters
+from nacelle.model.robot import Robot
+from nacelle.spatial.lane import Lane, lanes
+from nacelle.spatial.scalar import Array
+
+# Motions at each sample pose.
+_MOTIONS = 6
+# A column below this part of what columns of its kind are is zero.
+_NO_EFFECT = 1e-10
+_TEN = ("m", "mx", "my", "mz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")
+
+
+@dataclass(frozen=True, eq=False)
+class BaseParameters:
+    """The minimal set of parameters of a robot.
+
+    Attributes:
+        robot: the robot.
+        choice: the parameters that take part, with assumptions and sharing.
+        kept: places among them of those that lead a base parameter.
+        K: (base parameters, chosen parameters) with beta = K z; SI units.
+        gap: how sharply the rank is told: smallest accepted over largest rejected part of a column.
+        structural: how many base parameters the rules of mechanics alone leave.
+        coefficients: those of K that the rules give, as polynomials in coordinates of joints.
+    """
+
+    robot: Robot
+    choice: Choice
+    kept: tuple[int, ...]
+    K: Array
+    gap: float
+    structural: int
+    coefficients: dict[tuple[int, int], Polynomial]
+
+    def __len__(self) -> int:
+        """Number of base parameters."""
+        return len(self.kept)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the parameters that lead the base parameters."""
+        return tuple(self.choice.names[k] for k in self.kept)
+
+    @property
+    def values(self) -> Array:
+        """Base parameters of the robot's own numbers (base parameters,)."""
+        return np.asarray(self.K @ self.choice.values)
+
+    @cached_property
+    def columns(self) -> tuple[int, ...]:
+        """For every linear parameter of the robot the base parameter that it leads; -1 if it leads none."""
+        places = {k: place for place, k in enumerate(self.kept)}
+        column = [int(np.flatnonzero(row)[0]) if np.any(row) else -1 for row in self.choice.E]
+        return tuple(places.get(k, -1) for k in column)
+
+    @property
+    def rigid(self) -> tuple[int, ...]:
+        """Places of the base parameters that inertia, rotors and springs lead."""
+        return tuple(i for i, name in enumerate(self.names) if not _is_friction(self.robot, name))
+
+    @property
+    def friction(self) -> tuple[int, ...]:
+        """Places of the base parameters that friction leads."""
+        return tuple(i for i, name in enumerate(self.names) if _is_friction(self.robot, name))
+
+    @property
+    def effects(self) -> dict[str, str]:
+        """Of every chosen parameter whether it has "no effect", acts "alone" or is "grouped"."""
+        found = {}
+        rows = np.count_nonzero(self.K, axis=1)
+        for k, name in enumerate(self.choice.names):
+            acting = np.flatnonzero(self.K[:, k])
+            if not acting.size:
+                found[name] = "no effect"
+            else:
+                found[name] = "alone" if len(acting) == 1 and rows[acting[0]] == 1 else "grouped"
+        return found
+
+    @property
+    def groupings(self) -> tuple[str, ...]:
+        """Every base parameter as a sum of parameters."""
+        return tuple(self._grouping(i) for i in range(len(self.kept)))
+
+    def _grouping(self, i: int) -> str:
+        leader = self.kept[i]
+        parts = [self.choice.names[leader]]
+        # Sums over legs that are zero by symmetry are shown: they say what the symmetry is worth.
+        acting = {*np.flatnonzero(self.K[i]).tolist(), *(k for j, k in self.coefficients if j == leader)}
+        for k in sorted(acting - {leader}):
+            polynomial = self.coefficients.get((leader, k), Polynomial.number(float(self.K[i, k])))
+            parts.append(_term(polynomial, self.choice.names[k], self._legs(k)))
+        return " ".join(parts)
+
+    def _legs(self, k: int) -> list[str]:
+        """Names of the legs that share a parameter."""
+        names = linear_parameters(self.robot).names
+        group = self.choice.groups()[k]
+        return [
+            leg.name for leg in self.robot.legs if any(names[j].startswith(f"{leg.name}.") for j in group)
+        ]
+
+    def to_json(self) -> str:
+        """Counts, groupings and effects as JSON."""
+        return json.dumps(
+            {
+                "robot": self.robot.name,
+                "rigid": len(self.rigid),
+                "friction": len(self.friction),
+                "structural": self.structural,
+                "gap": self.gap,
+                "base_parameters": [
+                    {
+                        "name": self.names[i],
+                        "value": float(self.values[i]),
+                        "grouping": self.groupings[i],
+                        "terms": {
+                            self.choice.names[k]: float(self.K[i, k])
+                            for k in np.flatnonzero(self.K[i]).tolist()
+                        },
+                    }
+                    for i in range(len(self.kept))
+                ],
+                "effects": self.effects,
+                "assumed_zero": list(self.choice.assumed),
+            },
+            indent=2,
+        )
+
+
+def base_parameters(
+    robot: Robot,
+    *,
+    assume: str | Sequence[str] = "undescribed",
+    shared: object = None,
+    seed: int = 0,
+) -> BaseParameters:
+    """Find the base parameters of a robot.
+
+    Args:
+        robot: the robot.
+        assume: what is zero for good: "undescribed", "zeros", "nothing", names and patterns of parameters
+            (`nacelle.dynamics.base_parameters.choice`).
+        shared: "legs" if identical legs share their parameters, or lists of names of legs.
+        seed: of the motions at which the rank is found.
+
+    Raises:
+        ParameterError: if there is no such parameter or leg, or legs that are to share parameters differ.
+    """
+    choice = choose(robot, assume, shared)
+    W = _without_units(robot, sampled_regressor(robot, seed)) @ _scaled(robot, choice)
+    reduced = reduction(W, _order(robot, choice))
+    K = _cleaned(reduced, _unit(robot, choice))
+    transfers = list(Transfers(robot, body_motions(robot)).all())
+    count = len(linear_parameters(robot))
+    structural = _structural(
+        robot, choice, np.array([t.numbers(count) for t in transfers]).reshape(-1, count)
+    )
+    vectors = chosen_transfers(choice, transfers)
+    dependent = [k for k in _order(robot, choice) if k not in reduced.kept]
+    named = symbols(vectors, dependent, K, reduced.kept)
+    return BaseParameters(robot, choice, reduced.kept, K, reduced.gap, structural, named)
+
+
+def sampled_regressor(robot: Robot, seed: int = 0) -> Array:
+    """Y over generic states (rows, parameters): all sample poses of the robot's plan, random motions at each.
+
+    Speeds are such that inertial forces are of the order of weights.
+    """
+    mechanism, samples = mechanism_of(robot), plan_of(robot).samples
+    rng = np.random.default_rng(seed)
+    x, y = (np.repeat(np.stack(part), _MOTIONS, axis=0) for part in zip(*samples, strict=True))
+    unit = rate_scale(robot)[list(mechanism.independent)]
+    g = float(np.linalg.norm(np.asarray(robot.gravity, dtype=float))) or 9.81
+    v, a = rng.normal(size=(2, len(x), robot.motion.n)) * unit
+    v, a = v * np.sqrt(g / robot.size), a * (2.0 * g / robot.size)
+    Y = smallest.regressor(robot, *(lanes(part, 1) for part in (x, y, v, a)))["Y"]
+    rows = [np.broadcast_to(e.samples if isinstance(e, Lane) else float(e), (len(x),)) for e in Y.ravel()]
+    return np.stack(rows, axis=1).reshape(len(x) * Y.shape[0], -1)
+
+
+def _units(robot: Robot) -> Array:
+    """The unit of every linear parameter, of mass and the robot's size: columns times units are comparable."""
+    units = []
+    gears = {joint.name: float(joint.gear_ratio) for joint in robot.joints}
+    for name in linear_parameters(robot).names:
+        part = name.rpartition(".")[2]
+        if part in _TEN:
+            units.append(robot.size ** (0 if part == "m" else 1 if part[0] == "m" else 2))
+        elif part == "rotor_inertia":
+            units.append(gears[name.rpartition(".")[0]] ** -2)
+        else:
+            units.append(1.0)
+    return np.array(units)
+
+
+def _kind(name: str) -> str:
+    part = name.rpartition(".")[2]
+    return "inertia" if part in _TEN else part
+
+
+def _without_units(robot: Robot, W: Array) -> Array:
+    """Columns in comparable units; those that are rounding are zero."""
+    W = W * _units(robot)
+    size = np.linalg.norm(W, axis=0)
+    kinds = [_kind(name) for name in linear_parameters(robot).names]
+    largest = {kind: max(s for s, other in zip(size, kinds, strict=True) if other == kind) for kind in kinds}
+    nothing = np.array([s <= _NO_EFFECT * largest[kind] for s, kind in zip(size, kinds, strict=True)])
+    return np.where(nothing, 0.0, W)
+
+
+def _scaled(robot: Robot, choice: Choice) -> Array:
+    """E for parameters in units: p / unit = E_scaled (z / unit)."""
+    return np.asarray(choice.E)
+
+
+def _unit(robot: Robot, choice: Choice) -> Array:
+    """The unit of every chosen parameter."""
+    units = _units(robot)
+    return np.array([units[group[0]] for group in choice.groups()])
+
+
+def _cleaned(reduced: Reduction, unit: Array) -> Array:
+    """K in SI units, without rounding; whole numbers where it has them."""
+    K = np.where(np.abs(reduced.K) <= DEPENDENT, 0.0, reduced.K)
+    K = K * unit[list(reduced.kept)][:, None] / unit
+    near = np.round(K)
+    return np.where(np.abs(K - near) <= 1e-9 * np.maximum(1.0, np.abs(near)), near, K)
+
+
+def _order(robot: Robot, choice: Choice) -> list[int]:
+    """Which parameters rather lead: of the nacelle, then of links from the base outwards, then all others."""
+    bodies = {body.name: k for k, body in enumerate(robot.bodies)}
+    depth = dict.fromkeys(robot.nacelle.bodies, 0)
+    for joint in robot.tree_joints:
+        if joint.successor not in depth:
+            depth[joint.successor] = depth.get(joint.predecessor, 0) + 1
+    names = linear_parameters(robot).names
+    listed = []
+    for k, group in enumerate(choice.groups()):
+        owner, _, part = names[group[0]].rpartition(".")
+        rank = {"payload": 1000}.get(owner.partition(".")[0], 2000)
+        if part in _TEN and owner in bodies:
+            rank = depth.get(bodies[owner], 500)
+        elif part == "rotor_inertia":
+            rank = 1500
+        listed.append((rank, group[0], k))
+    return [k for *_, k in sorted(listed)]
+
+
+def _structural(robot: Robot, choice: Choice, N: Array) -> int:
+    """How many combinations of the chosen parameters the transfers (rows of N) leave."""
+    units = _units(robot)
+    count = choice.E.shape[1]
+    if not len(N):
+        return count
+    N = N / units
+    N = N[np.linalg.norm(N, axis=1) > 0.0]
+    _, values, rows = np.linalg.svd(N / np.linalg.norm(N, axis=1, keepdims=True), full_matrices=False)
+    space = rows[values > 1e-9 * values[0]]
+    # Chosen parameters z whose p = E z is a transfer: E z lies in the space of transfers.
+    E = choice.E
+    outside = E - space.T @ (space @ E)
+    singular = np.linalg.svd(outside, compute_uv=False)
+    return int(np.count_nonzero(singular > 1e-8))
+
+
+def _is_friction(robot: Robot, name: str) -> bool:
+    part = name.rpartition(".")[2]
+    return not (part in _TEN or part == "rotor_inertia" or part.startswith("stiffness"))
+
+
+def _term(polynomial: Polynomial, name: str, legs: list[str]) -> str:
+    """A signed term: a coefficient and a parameter."""
+    constant = polynomial.constant
+    if constant is not None:
+        size = abs(constant)
+        factor = "" if size == 1.0 else f"{number_text(size)} "
+        return f"{'-' if constant < 0.0 else '+'} {factor}{name}"
+    text = _over_legs(polynomial, legs)
+    return f"+ {name} {text}"
+
+
+def _over_legs(polynomial: Polynomial, legs: list[str]) -> str:
+    """A polynomial, written as a sum over legs where it is one."""
+    first = legs[0] if legs else ""
+    own = {
+        atoms: f
+        for atoms, f in polynomial.terms.items()
+        if any(atom.startswith(f"{first}.") for atom in atoms)
+    }
+    total: dict[tuple[str, ...], float] = {}
+    for leg in legs:
+        for atoms, factor in own.items():
+            total[tuple(leg + atom.removeprefix(first) for atom in atoms)] = factor
+    if (
+        len(legs) > 1
+        and own
+        and {k: round(v, 9) for k, v in total.items()}
+        == {k: round(v, 9) for k, v in polynomial.terms.items()}
+    ):
+        renamed = {tuple("j" + atom.removeprefix(first) for atom in atoms): f for atoms, f in own.items()}
+        return f"sum_j ({written(Polynomial(renamed, {}))})"
+    text = written(polynomial)
+    return f"({text})" if len(polynomial.terms) > 1 else text
