@@ -1,8 +1,8 @@
 """Base parameters of a robot: the minimal set, its groupings, and how sure the rank is.
 
-Forces are linear in the parameters, Gamma = Y(x, v, a) p ([AGH2005] (17)-(28), [CB1997] (34)). Over generic states a
-rank-revealing factorisation of Y says how many combinations of parameters can be told apart; those are the base
-parameters,
+Forces are linear in the parameters, Gamma = Y(x, v, a) p ([AGH2005] (17)-(28), [CB1997] (34)). Over generic
+states a rank-revealing factorisation of Y says how many combinations of parameters can be told apart; those
+are the base parameters,
 
     beta = K z,      Y z = Y_base beta,
 
@@ -19,26 +19,17 @@ from functools import cached_property
 
 import numpy as np
 
-from nacelle.dynamics import smallest
 from nacelle.dynamics.base_parameters.choice import Choice, choose
 from nacelle.dynamics.base_parameters.groupings import chosen_transfers, symbols
 from nacelle.dynamics.base_parameters.polynomial import Polynomial, number_text, written
 from nacelle.dynamics.base_parameters.reduction import DEPENDENT, Reduction, reduction
 from nacelle.dynamics.base_parameters.relative_motion import body_motions
+from nacelle.dynamics.base_parameters.sampling import sampled_regressor, units
 from nacelle.dynamics.base_parameters.transfers import Transfers
-from nacelle.kinematics.general.plan import plan_of
-from nacelle.kinematics.mechanism.assembly import rate_scale
-from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.numbers.linear_parameters import linear_parameters
+from nacelle.model.numbers.parameters import INERTIA_NAMES
 from nacelle.model.robot import Robot
-from nacelle.spatial.lane import Lane, lanes
 from nacelle.spatial.scalar import Array
-
-# Motions at each sample pose.
-_MOTIONS = 6
-# A column below this part of what columns of its kind are is zero.
-_NO_EFFECT = 1e-10
-_TEN = ("m", "mx", "my", "mz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,9 +169,8 @@ def base_parameters(
         ParameterError: if there is no such parameter or leg, or legs that are to share parameters differ.
     """
     choice = choose(robot, assume, shared)
-    W = _without_units(robot, sampled_regressor(robot, seed)) @ _scaled(robot, choice)
-    reduced = reduction(W, _order(robot, choice))
-    K = _cleaned(reduced, _unit(robot, choice))
+    reduced = reduction(sampled_regressor(robot, seed) @ choice.E, _order(robot, choice))
+    K = _cleaned(reduced, units(robot)[[group[0] for group in choice.groups()]])
     transfers = list(Transfers(robot, body_motions(robot)).all())
     count = len(linear_parameters(robot))
     structural = _structural(
@@ -190,64 +180,6 @@ def base_parameters(
     dependent = [k for k in _order(robot, choice) if k not in reduced.kept]
     named = symbols(vectors, dependent, K, reduced.kept)
     return BaseParameters(robot, choice, reduced.kept, K, reduced.gap, structural, named)
-
-
-def sampled_regressor(robot: Robot, seed: int = 0) -> Array:
-    """Y over generic states (rows, parameters): all sample poses of the robot's plan, random motions at each.
-
-    Speeds are such that inertial forces are of the order of weights.
-    """
-    mechanism, samples = mechanism_of(robot), plan_of(robot).samples
-    rng = np.random.default_rng(seed)
-    x, y = (np.repeat(np.stack(part), _MOTIONS, axis=0) for part in zip(*samples, strict=True))
-    unit = rate_scale(robot)[list(mechanism.independent)]
-    g = float(np.linalg.norm(np.asarray(robot.gravity, dtype=float))) or 9.81
-    v, a = rng.normal(size=(2, len(x), robot.motion.n)) * unit
-    v, a = v * np.sqrt(g / robot.size), a * (2.0 * g / robot.size)
-    Y = smallest.regressor(robot, *(lanes(part, 1) for part in (x, y, v, a)))["Y"]
-    rows = [np.broadcast_to(e.samples if isinstance(e, Lane) else float(e), (len(x),)) for e in Y.ravel()]
-    return np.stack(rows, axis=1).reshape(len(x) * Y.shape[0], -1)
-
-
-def _units(robot: Robot) -> Array:
-    """The unit of every linear parameter, of mass and the robot's size: columns times units are comparable."""
-    units = []
-    gears = {joint.name: float(joint.gear_ratio) for joint in robot.joints}
-    for name in linear_parameters(robot).names:
-        part = name.rpartition(".")[2]
-        if part in _TEN:
-            units.append(robot.size ** (0 if part == "m" else 1 if part[0] == "m" else 2))
-        elif part == "rotor_inertia":
-            units.append(gears[name.rpartition(".")[0]] ** -2)
-        else:
-            units.append(1.0)
-    return np.array(units)
-
-
-def _kind(name: str) -> str:
-    part = name.rpartition(".")[2]
-    return "inertia" if part in _TEN else part
-
-
-def _without_units(robot: Robot, W: Array) -> Array:
-    """Columns in comparable units; those that are rounding are zero."""
-    W = W * _units(robot)
-    size = np.linalg.norm(W, axis=0)
-    kinds = [_kind(name) for name in linear_parameters(robot).names]
-    largest = {kind: max(s for s, other in zip(size, kinds, strict=True) if other == kind) for kind in kinds}
-    nothing = np.array([s <= _NO_EFFECT * largest[kind] for s, kind in zip(size, kinds, strict=True)])
-    return np.where(nothing, 0.0, W)
-
-
-def _scaled(robot: Robot, choice: Choice) -> Array:
-    """E for parameters in units: p / unit = E_scaled (z / unit)."""
-    return np.asarray(choice.E)
-
-
-def _unit(robot: Robot, choice: Choice) -> Array:
-    """The unit of every chosen parameter."""
-    units = _units(robot)
-    return np.array([units[group[0]] for group in choice.groups()])
 
 
 def _cleaned(reduced: Reduction, unit: Array) -> Array:
@@ -270,7 +202,7 @@ def _order(robot: Robot, choice: Choice) -> list[int]:
     for k, group in enumerate(choice.groups()):
         owner, _, part = names[group[0]].rpartition(".")
         rank = {"payload": 1000}.get(owner.partition(".")[0], 2000)
-        if part in _TEN and owner in bodies:
+        if part in INERTIA_NAMES and owner in bodies:
             rank = depth.get(bodies[owner], 500)
         elif part == "rotor_inertia":
             rank = 1500
@@ -280,11 +212,9 @@ def _order(robot: Robot, choice: Choice) -> list[int]:
 
 def _structural(robot: Robot, choice: Choice, N: Array) -> int:
     """How many combinations of the chosen parameters the transfers (rows of N) leave."""
-    units = _units(robot)
-    count = choice.E.shape[1]
     if not len(N):
-        return count
-    N = N / units
+        return int(choice.E.shape[1])
+    N = N / units(robot)
     N = N[np.linalg.norm(N, axis=1) > 0.0]
     _, values, rows = np.linalg.svd(N / np.linalg.norm(N, axis=1, keepdims=True), full_matrices=False)
     space = rows[values > 1e-9 * values[0]]
@@ -297,7 +227,7 @@ def _structural(robot: Robot, choice: Choice, N: Array) -> int:
 
 def _is_friction(robot: Robot, name: str) -> bool:
     part = name.rpartition(".")[2]
-    return not (part in _TEN or part == "rotor_inertia" or part.startswith("stiffness"))
+    return not (part in INERTIA_NAMES or part == "rotor_inertia" or part.startswith("stiffness"))
 
 
 def _term(polynomial: Polynomial, name: str, legs: list[str]) -> str:

@@ -1,7 +1,7 @@
 """Which parameters take part, and which are one: assumptions and sharing.
 
-The chosen parameters z give all linear parameters of the robot, p = E z: a column of E for each, with a one for
-every parameter of the robot that it stands for. Parameters that are assumed to be zero have no column.
+The chosen parameters z give all linear parameters of the robot, p = E z: a column of E for each, with a one
+for every parameter of the robot that it stands for. Parameters that are assumed to be zero have no column.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from os.path import commonprefix
 
 import numpy as np
 
 from nacelle.errors import ParameterError, did_you_mean
 from nacelle.model.leg import Leg
 from nacelle.model.numbers.linear_parameters import linear_parameters
+from nacelle.model.numbers.parameters import INERTIA_NAMES
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 
@@ -50,9 +50,9 @@ def choose(robot: Robot, assume: str | Sequence[str] = "undescribed", shared: ob
 
     Args:
         robot: the robot.
-        assume: what is zero for good. "undescribed" (rotors and bodies to which the description gives nothing),
-            "zeros" (every parameter that is zero now), "nothing"; or names and patterns of parameters, such as
-            "strut*.1.mx", beside or instead of such a word.
+        assume: what is zero for good: "undescribed" (rotors and bodies to which the description gives
+            nothing), "zeros" (every parameter that is zero now), "nothing"; or names and patterns of
+            parameters, such as "strut*.1.mx", beside or instead of such a word.
         shared: "legs", if legs with the same bodies, joints and values share their parameters; or lists of
             names of legs. What has different values in the legs of a list stays apart if it is friction, a
             rotor or a spring.
@@ -90,9 +90,8 @@ def _assumed(robot: Robot, names: Sequence[str], values: Array, wanted: list[str
     if "zeros" in words:
         out |= set(np.flatnonzero(values == 0.0).tolist())
     elif "nothing" not in words:
-        massless = tuple(f"{body.name}." for body in robot.bodies if body.massless)
-        ten = {f"{body.name}.{part}" for body in robot.bodies for part in _TEN}
-        out |= {k for k, name in enumerate(names) if name in ten and name.startswith(massless)}
+        massless = {f"{body.name}.{part}" for body in robot.bodies if body.massless for part in INERTIA_NAMES}
+        out |= {k for k, name in enumerate(names) if name in massless}
         out |= {k for k, name in enumerate(names) if name.endswith(".rotor_inertia") and values[k] == 0.0}
     for pattern in patterns:
         met = {k for k, name in enumerate(names) if fnmatchcase(name, pattern)}
@@ -102,9 +101,6 @@ def _assumed(robot: Robot, names: Sequence[str], values: Array, wanted: list[str
             )
         out |= met
     return out
-
-
-_TEN = ("m", "mx", "my", "mz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")
 
 
 def _lists(robot: Robot, shared: object) -> list[list[Leg]]:
@@ -144,7 +140,7 @@ def _share(
     """Give the parameters of several legs one leader."""
     place = {name: k for k, name in enumerate(names)}
     first = legs[0]
-    ten = tuple(f".{part}" for part in _TEN)
+    ten = tuple(f".{part}" for part in INERTIA_NAMES)
     bodies = {robot.bodies[body].name for body in first.bodies}
     for name in [name for name in names if name.startswith(f"{first.name}.")]:
         own = place[name]
@@ -169,9 +165,12 @@ def _share(
 
 
 def _label(names: list[str]) -> str:
-    """One name for parameters of several legs: the legs' number is a star."""
+    """One name for parameters of several legs: a star in the place of what differs."""
     if len(names) == 1:
         return names[0]
-    start = commonprefix(names)
-    end = commonprefix([name[::-1] for name in names])[::-1]
-    return f"{start}*{end}" if len(start) + len(end) < len(names[0]) else names[0]
+    start = next((k for k, letters in enumerate(zip(*names, strict=False)) if len(set(letters)) > 1), None)
+    backwards = zip(*(name[::-1] for name in names), strict=False)
+    end = next((k for k, letters in enumerate(backwards) if len(set(letters)) > 1), None)
+    return (
+        names[0] if start is None or end is None else f"{names[0][:start]}*{names[0][len(names[0]) - end :]}"
+    )

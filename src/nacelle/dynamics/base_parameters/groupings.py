@@ -1,8 +1,8 @@
 """Groupings as symbols: the coefficients of base parameters as polynomials in coordinates of joints.
 
-Transfers of chosen parameters are added up over legs that share them; Gauss's elimination with constant pivots
-leaves for every dependent parameter one transfer, in which it stands beside base parameters alone. What its
-numbers agree with is written with symbols, all else with numbers.
+Transfers of chosen parameters are added up over legs that share them; Gauss's elimination with constant
+pivots leaves for every dependent parameter one transfer, in which it stands beside base parameters alone.
+What its numbers agree with is written with symbols, all else with numbers.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def chosen_transfers(choice: Choice, transfers: Iterable[Transfer]) -> list[Vect
 
 
 def _chosen(total: dict[int, Polynomial], choice: Choice, column: dict[int, int]) -> Vector | None:
-    """A transfer over chosen parameters; None if it is none: it changes what is zero, or one of several legs."""
+    """A transfer over chosen parameters; None where it changes what is zero, or one of several legs alone."""
     largest = max((abs(value.value) for value in total.values()), default=0.0)
     vector: Vector = {}
     for k, value in total.items():
@@ -75,17 +75,16 @@ def symbols(
     rows = [dict(vector) for vector in vectors]
     order = {k: place for place, k in enumerate(kept)}
     solved: dict[int, Vector] = {}
-    left = [k for k in reversed(list(dependent))]
     outside = set(dependent)
-    for k in left:
-        candidates = [
-            row for row in rows if k in row and row[k].constant is not None and abs(row[k].value) > _SMALL
-        ]
+
+    def length(row: Vector) -> tuple[int, int]:
+        return len(outside & row.keys()), sum(len(value.terms) for value in row.values())
+
+    for k in reversed(dependent):
+        candidates = [row for row in rows if k in row and abs(row[k].constant or 0.0) > _SMALL]
         if not candidates:
             continue
-        pivot = min(
-            candidates, key=lambda row: (len(outside & row.keys()), sum(len(v.terms) for v in row.values()))
-        )
+        pivot = min(candidates, key=length)
         rows = [row for row in rows if row is not pivot]
         pivot = {j: value.scaled(1.0 / float(pivot[k].constant or 1.0)) for j, value in pivot.items()}
         rows = [_without(row, k, pivot) for row in rows]

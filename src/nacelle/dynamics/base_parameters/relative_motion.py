@@ -4,11 +4,12 @@ Points r_a of body a and r_b of body b move alike where their velocities are equ
 
     v_a + w_a x (R_a r_a) = v_b + w_b x (R_b r_b):
 
-a point, a line or a space of pairs (r_a, r_b) + sum of s_i (e_a, e_b)_i, or none; without such points there may
-still be directions e_a, e_b that turn alike. A mass at r_b then counts as a mass at r_a. Of neighbours these are the
-points of their joint: the centre of a universal or spherical one, the axis of a revolute one; two bodies on a
-prismatic joint share all directions. Loops join bodies that are no neighbours: the rods of a parallelogram may move
-alike in all points, and every point of a platform that does not turn moves as the tips of the legs do.
+a point, a line or a space of pairs (r_a, r_b) + sum of s_i (e_a, e_b)_i, or none; without such points there
+may still be directions e_a, e_b that turn alike. A mass at r_b then counts as a mass at r_a. Of neighbours
+these are the points of their joint: the centre of a universal or spherical one, the axis of a revolute one;
+two bodies on a prismatic joint share all directions. Loops join bodies that are no neighbours: the rods of a
+parallelogram may move alike in all points, and every point of a platform that does not turn moves as the tips
+of the legs do.
 """
 
 from __future__ import annotations
@@ -56,14 +57,12 @@ class BodyMotions:
         R: orientations (samples, bodies, 3, 3), base axes.
         p: origins (samples, bodies, 3), base axes, m.
         J: twists [v; w] at the bodies' origins (samples, bodies, 6, n) at unit v, base axes.
-        rates: of all tree joints at unit v (samples, rates, n).
         size: of the robot, m.
     """
 
     R: Array
     p: Array
     J: Array
-    rates: Array
     size: float
 
     def bond(self, a: int, b: int) -> Bond:
@@ -85,7 +84,7 @@ class BodyMotions:
         return bool(np.max(np.abs(left)) <= 1e2 * _NOTHING * self.rate * self.size)
 
     def _turning(self, body: int) -> Array:
-        """w x (R r) as a matrix over r, rows of all samples, unit motions and axes."""
+        """Matrix of w x (R r) over r, rows of all samples, unit motions and axes."""
         W = np.cross(
             self.J[:, body, 3:].transpose(0, 2, 1)[:, :, None, :], self.R[:, body].transpose(0, 2, 1)[:, None]
         )
@@ -106,7 +105,7 @@ class BodyMotions:
         plane = joint.kind is JointKind.SPHERICAL_PLANAR
         direction = (R_b if second or plane else R_a)[:, :, "xyz".index(axis[1])]
         if axis[0] == "r":
-            return np.einsum("si,sik->sk", direction, w).ravel()
+            return np.asarray(np.einsum("si,sik->sk", direction, w).ravel())
         r_a = np.einsum("sij,j->si", self.R[:, a], np.asarray(joint.frame_predecessor.p, dtype=float))
         r_b = np.einsum("sij,j->si", self.R[:, b], np.asarray(joint.frame_successor.p, dtype=float))
         v_a = self.J[:, a, :3] + np.cross(self.J[:, a, 3:], r_a[:, :, None], axis=1)
@@ -115,7 +114,7 @@ class BodyMotions:
         d = (self.p[:, b] + r_b) - (self.p[:, a] + r_a)
         owner = b if plane else a
         v = v_b - v_a - np.cross(self.J[:, owner, 3:], d[:, :, None], axis=1)
-        return np.einsum("si,sik->sk", direction, v).ravel()
+        return np.asarray(np.einsum("si,sik->sk", direction, v).ravel())
 
     @cached_property
     def rate(self) -> float:
@@ -147,7 +146,7 @@ def echelon(rows: Array) -> Array:
 def body_motions(robot: Robot) -> BodyMotions:
     """Twists of all bodies at the sample states of the robot's plan."""
     mechanism = mechanism_of(robot)
-    R, p, J, rates = [], [], [], []
+    R, p, J = [], [], []
     for x, y in plan_of(robot).samples:
         now = configuration(robot, mechanism, x, y)
         U = np.asarray(rate_map(robot, mechanism, now), dtype=float)
@@ -155,8 +154,9 @@ def body_motions(robot: Robot) -> BodyMotions:
         R.append([pose.R for pose in motion.poses])
         p.append([pose.p for pose in motion.poses])
         J.append([np.asarray(motion.jacobian(body), dtype=float) @ U for body in range(len(robot.bodies))])
-        rates.append(U)
-    return BodyMotions(*(np.array(part, dtype=float) for part in (R, p, J, rates)), robot.size)
+    return BodyMotions(
+        np.array(R, dtype=float), np.array(p, dtype=float), np.array(J, dtype=float), float(robot.size)
+    )
 
 
 def neighbours(robot: Robot) -> list[tuple[int, int, int | None]]:

@@ -1,16 +1,16 @@
 """Transfers: changes of the parameters that leave all forces as they are, by the rules of mechanics.
 
 A mass at a point of one body counts as a mass at a point of another that moves alike (`relative_motion`), and
-so does what follows from masses at such points: with k directions 1 + k + k (k + 1) / 2 numbers pass between the
-two bodies, ten where they move alike in all points; where only directions turn alike, second moments along
-them. These are the rules of [AGH2005] (21)-(23) for revolute and prismatic joints, its grouping with the platform,
-and what loops add to them.
+so does what follows from masses at such points: with k directions 1 + k + k (k + 1) / 2 numbers pass between
+the two bodies, ten where they move alike in all points; where only directions turn alike, second moments
+along them. These are the rules of [AGH2005] (21)-(23) for revolute and prismatic joints, its grouping with
+the platform, and what loops add to them.
 
 What counts on the base has no effect. Neither have, on a body that turns about one direction n at most, the
 first moment along n and all of the inertia but n I n; nor, on one that does not turn, first moment and
-inertia; nor first moments on a body hinged to the base about a vertical line. A rod with an idle spin is known
-by its mass, first moment along it and inertia across it. A rotor on a joint at the base counts as inertia of
-the link behind its gear; of two joints that move in proportion the friction is felt as one.
+inertia; nor first moments on a body hinged to the base about a vertical line. A rod with an idle spin is
+known by its mass, first moment along it and inertia across it. A rotor counts as inertia of the link behind
+its gear where their energies are the same; of two joints that move in proportion the friction is felt as one.
 
 A transfer is a vector over the parameters, coefficients as polynomials in coordinates of joints.
 """
@@ -29,12 +29,11 @@ from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.joint import JointKind
 from nacelle.model.leg import BASE
 from nacelle.model.numbers.linear_parameters import linear_parameters, with_linear_forms
+from nacelle.model.numbers.parameters import INERTIA_NAMES
 from nacelle.model.robot import Robot
-from nacelle.spatial.linear_form import LinearForm
 from nacelle.spatial.scalar import Array
 
 _NOTHING = 1e-9
-_TEN = ("m", "mx", "my", "mz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")
 _PAIRS = ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2))
 Ten = list[Polynomial]
 Vector = dict[int, Polynomial]
@@ -162,7 +161,9 @@ class Transfers:
             return {}
         name = self._robot.bodies[body].name
         return {
-            self._place[f"{name}.{part}"]: value for part, value in zip(_TEN, ten, strict=True) if value.terms
+            self._place[f"{name}.{part}"]: value
+            for part, value in zip(INERTIA_NAMES, ten, strict=True)
+            if value.terms
         }
 
     def _general(self, body: int) -> str:
@@ -180,7 +181,7 @@ class Transfers:
         axes = [_numbers(axis) for axis in np.eye(3)]
         singular = np.linalg.svd(w, full_matrices=False)
         if singular[1][0] <= _NOTHING * max(largest, 1.0):
-            for part in _TEN[1:]:
+            for part in INERTIA_NAMES[1:]:
                 yield Transfer((*rule, part), {self._place[f"{robot.bodies[body].name}.{part}"]: ONE})
             return
         if singular[1][1] > _NOTHING * singular[1][0]:
@@ -190,7 +191,7 @@ class Transfers:
         yield Transfer((*rule, "first"), self._on(body, [ZERO, *along, *[ZERO] * 6]))
         # Inertias D with n D n = 0: the five of six that the turn about n does not meet.
         across = np.linalg.svd(n.reshape(1, 3))[2][1:]
-        frame = [n, *(axes_ for axes_ in across)]
+        frame = [n, *across]
         for i, j in ((0, 1), (0, 2), (1, 1), (1, 2), (2, 2)):
             D = 0.5 * (np.outer(frame[i], frame[j]) + np.outer(frame[j], frame[i]))
             ten = [ZERO] * 4 + [Polynomial.number(_clean(float(D[k]))) for k in _PAIRS]
@@ -210,7 +211,7 @@ class Transfers:
         robot = self._robot
         for load in robot.payload:
             name = robot.bodies[load.body].name
-            for part in _TEN:
+            for part in INERTIA_NAMES:
                 change = {self._place[f"payload.{load.name}.{part}"]: ONE,
                           self._place[f"{name}.{part}"]: Polynomial.number(-1.0)}  # fmt: skip
                 yield Transfer(("payload", load.name, part), change)
@@ -222,13 +223,8 @@ class Transfers:
         rods = rods_of(forms, find_rods(mechanism_of(robot)))
         for body, rod in rods.items():
             name = robot.bodies[body].name
-            places = [self._place[f"{name}.{part}"] for part in _TEN]
-            A = np.array(
-                [
-                    [float(m.terms.get(k, 0.0)) if isinstance(m, LinearForm) else 0.0 for k in places]
-                    for m in rod.masses
-                ]
-            )
+            places = [self._place[f"{name}.{part}"] for part in INERTIA_NAMES]
+            A = np.asarray(coefficients(rod.masses, len(self._place))[:, places], dtype=float)
             scale = np.array([1.0] + [self._motions.size] * 3 + [self._motions.size**2] * 6)
             null = np.linalg.svd(A * scale)[2][3:] * scale
             for i, row in enumerate(echelon(null / scale) * scale):
@@ -236,27 +232,33 @@ class Transfers:
                 yield Transfer(("rod", self._general(body), str(i)), self._on(body, ten))
 
     def _rotors(self) -> Iterator[Transfer]:
-        """Rotors at the base count as inertia, or as mass where no weight acts along the slide."""
-        robot = self._robot
+        """Rotors whose energy is that of an inertia of the link behind the gear.
+
+        On a revolute joint with the axis n: where n . w of the link is the joint's rate, since nothing before
+        it turns about n. On a slide from the base: as a mass, where no weight acts along it.
+        """
+        robot, motions = self._robot, self._motions
         g = np.asarray(robot.gravity, dtype=float)
         for joint in robot.tree_joints:
             place = self._place.get(f"{joint.name}.rotor_inertia")
-            if place is None or joint.predecessor != BASE:
+            if place is None:
                 continue
-            axis = np.asarray(joint.frame_successor.R[:, 2], dtype=float)
-            rule = ("rotor", self._general(joint.successor))
+            body = joint.successor
+            axis = np.asarray(joint.frame_successor.R, dtype=float)[:, 2]
             factor = -(float(joint.gear_ratio) ** 2)
             if joint.kind is JointKind.REVOLUTE:
-                # An inertia J about the axis through the joint: n n^T J.
-                D = np.outer(axis, axis)
-                ten = [ZERO] * 4 + [Polynomial.number(_clean(float(D[k])) * factor) for k in _PAIRS]
-            elif joint.kind is JointKind.PRISMATIC and abs(
-                float(g @ np.asarray(joint.frame_predecessor.R[:, 2], dtype=float))
-            ) <= _NOTHING * max(float(np.linalg.norm(g)), 1e-300):
-                ten = [Polynomial.number(factor), *[ZERO] * 9]
+                about = np.einsum("si,sik->sk", motions.R[:, body] @ axis, motions.J[:, body, 3:]).ravel()
+                if np.max(np.abs(about - motions.friction_rate(joint, "rz"))) > _NOTHING * motions.rate:
+                    continue
+                ten = [*[0.0] * 4, *(axis[i] * axis[j] for i, j in _PAIRS)]
+            elif joint.kind is JointKind.PRISMATIC and joint.predecessor == BASE:
+                if abs(float(g @ motions.R[0, body] @ axis)) > _NOTHING * np.linalg.norm(g):
+                    continue
+                ten = [1.0, *[0.0] * 9]
             else:
                 continue
-            yield Transfer(rule, {place: ONE, **self._on(joint.successor, ten)})
+            change = self._on(body, _numbers(factor * np.array(ten)))
+            yield Transfer(("rotor", self._general(body)), {place: ONE, **change})
 
     def _frictions(self) -> Iterator[Transfer]:
         """Friction of the same form in joints that move in proportion: of rates, q_i' = c q_j'."""
@@ -268,7 +270,9 @@ class Transfers:
                 prefix = f"{joint.name}.{axis}."
                 for form in ("viscous", "coulomb"):
                     if prefix + form in self._place:
-                        listed.append((rate, prefix + form, f"{axis[0]}{form}"))
+                        listed.append(
+                            (rate, prefix + form, f"{axis[0]}{form}")
+                        )  # turns, slides and balls apart
         largest = {
             form: max(np.max(np.abs(rate)) for rate, _, kind in listed if kind == form)
             for _, _, form in listed
