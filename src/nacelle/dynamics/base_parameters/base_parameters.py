@@ -22,14 +22,19 @@ import numpy as np
 from nacelle.dynamics.base_parameters.choice import Choice, choose
 from nacelle.dynamics.base_parameters.groupings import chosen_transfers, symbols
 from nacelle.dynamics.base_parameters.polynomial import Polynomial, number_text, written
-from nacelle.dynamics.base_parameters.reduction import DEPENDENT, Reduction, reduction
+from nacelle.dynamics.base_parameters.reduction import Reduction, reduction
 from nacelle.dynamics.base_parameters.relative_motion import body_motions
 from nacelle.dynamics.base_parameters.sampling import sampled_regressor, units
-from nacelle.dynamics.base_parameters.transfers import Transfers
+from nacelle.dynamics.base_parameters.transfers import Transfer, Transfers
 from nacelle.model.numbers.linear_parameters import linear_parameters
 from nacelle.model.numbers.parameters import INERTIA_NAMES
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
+
+# Changes of parameters of which less than this part lies across all transfers are transfers.
+_NO_TRANSFER = 1e-7
+# A gap below this leaves the rank in doubt.
+_CERTAIN = 1e4
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +48,7 @@ class BaseParameters:
         K: (base parameters, chosen parameters) with beta = K z; SI units.
         gap: how sharply the rank is told: smallest accepted over largest rejected part of a column.
         structural: how many base parameters the rules of mechanics alone leave.
+        unexplained: parameters that depend on base parameters by the numbers, without a rule that says so.
         coefficients: those of K that the rules give, as polynomials in coordinates of joints.
     """
 
@@ -52,6 +58,7 @@ class BaseParameters:
     K: Array
     gap: float
     structural: int
+    unexplained: tuple[str, ...]
     coefficients: dict[tuple[int, int], Polynomial]
 
     def __len__(self) -> int:
@@ -99,6 +106,11 @@ class BaseParameters:
         return found
 
     @property
+    def certain(self) -> bool:
+        """Whether the rank is beyond doubt: no column is nearly, but not quite, dependent on others."""
+        return self.gap > _CERTAIN
+
+    @property
     def groupings(self) -> tuple[str, ...]:
         """Every base parameter as a sum of parameters."""
         return tuple(self._grouping(i) for i in range(len(self.kept)))
@@ -129,6 +141,8 @@ class BaseParameters:
                 "rigid": len(self.rigid),
                 "friction": len(self.friction),
                 "structural": self.structural,
+                "unexplained": list(self.unexplained),
+                "certain": self.certain,
                 "gap": self.gap,
                 "base_parameters": [
                     {
@@ -172,20 +186,21 @@ def base_parameters(
     reduced = reduction(sampled_regressor(robot, seed) @ choice.E, _order(robot, choice))
     K = _cleaned(reduced, units(robot)[[group[0] for group in choice.groups()]])
     transfers = list(Transfers(robot, body_motions(robot)).all())
-    count = len(linear_parameters(robot))
-    structural = _structural(
-        robot, choice, np.array([t.numbers(count) for t in transfers]).reshape(-1, count)
-    )
-    vectors = chosen_transfers(choice, transfers)
+    outside = _outside(robot, choice, transfers)
+    structural = int(np.linalg.matrix_rank(outside, tol=_NO_TRANSFER))
     dependent = [k for k in _order(robot, choice) if k not in reduced.kept]
-    named = symbols(vectors, dependent, K, reduced.kept)
-    return BaseParameters(robot, choice, reduced.kept, K, reduced.gap, structural, named)
+    relations = np.eye(len(choice.names))[:, dependent]
+    relations[list(reduced.kept)] -= reduced.K[:, dependent]
+    left = np.linalg.norm(outside @ relations, axis=0) > _NO_TRANSFER * np.linalg.norm(relations, axis=0)
+    more = structural > len(reduced.kept)
+    unexplained = tuple(choice.names[k] for k, out in zip(dependent, left, strict=True) if out and more)
+    named = symbols(chosen_transfers(choice, transfers), dependent, K, reduced.kept)
+    return BaseParameters(robot, choice, reduced.kept, K, reduced.gap, structural, unexplained, named)
 
 
 def _cleaned(reduced: Reduction, unit: Array) -> Array:
     """K in SI units, without rounding; whole numbers where it has them."""
-    K = np.where(np.abs(reduced.K) <= DEPENDENT, 0.0, reduced.K)
-    K = K * unit[list(reduced.kept)][:, None] / unit
+    K = reduced.K * unit[list(reduced.kept)][:, None] / unit
     near = np.round(K)
     return np.where(np.abs(K - near) <= 1e-9 * np.maximum(1.0, np.abs(near)), near, K)
 
@@ -210,19 +225,16 @@ def _order(robot: Robot, choice: Choice) -> list[int]:
     return [k for *_, k in sorted(listed)]
 
 
-def _structural(robot: Robot, choice: Choice, N: Array) -> int:
-    """How many combinations of the chosen parameters the transfers (rows of N) leave."""
-    if not len(N):
-        return int(choice.E.shape[1])
-    N = N / units(robot)
+def _outside(robot: Robot, choice: Choice, transfers: Sequence[Transfer]) -> Array:
+    """The part of E, over parameters in their units, that lies across all transfers (parameters, chosen)."""
+    E = choice.E * (1.0 / units(robot))[:, None] * units(robot)[[group[0] for group in choice.groups()]]
+    N = np.array([transfer.numbers(len(E)) for transfer in transfers]).reshape(-1, len(E)) / units(robot)
     N = N[np.linalg.norm(N, axis=1) > 0.0]
+    if not len(N):
+        return np.asarray(E)
     _, values, rows = np.linalg.svd(N / np.linalg.norm(N, axis=1, keepdims=True), full_matrices=False)
     space = rows[values > 1e-9 * values[0]]
-    # Chosen parameters z whose p = E z is a transfer: E z lies in the space of transfers.
-    E = choice.E
-    outside = E - space.T @ (space @ E)
-    singular = np.linalg.svd(outside, compute_uv=False)
-    return int(np.count_nonzero(singular > 1e-8))
+    return np.asarray(E - space.T @ (space @ E))
 
 
 def _is_friction(robot: Robot, name: str) -> bool:

@@ -66,6 +66,7 @@ def reduction(W: Array, order: Sequence[int]) -> Reduction:
     A = W[:, kept] / scale
     K = np.linalg.lstsq(A, W, rcond=None)[0] if kept else np.zeros((0, W.shape[1]))
     if kept:
-        K = (K + np.linalg.lstsq(A, W - A @ K, rcond=None)[0]) / scale[:, None]
+        K = K + np.linalg.lstsq(A, W - A @ K, rcond=None)[0]
+        K = np.where(np.abs(K) <= DEPENDENT * size, 0.0, K) / scale[:, None]
         K[:, kept] = np.eye(len(kept))
     return Reduction(tuple(kept), K, least / max(most, np.finfo(float).eps))

@@ -7,10 +7,13 @@ is zero.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+
 import numpy as np
 
 from nacelle.dynamics import smallest
-from nacelle.kinematics.general.plan import plan_of
+from nacelle.kinematics.general.plan import plan_of, sample_states
 from nacelle.kinematics.mechanism.assembly import rate_scale
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.numbers.linear_parameters import linear_parameters
@@ -24,11 +27,14 @@ _MOTIONS = 6
 # A column below this part of what columns of its kind are is zero.
 _NO_EFFECT = 1e-10
 _GRAVITY = 9.81
+# Parameters that are felt at rest: their columns depend on the pose alone, of which there must be enough.
+_AT_REST = (*INERTIA_NAMES[:4], "stiffness", "stiffness*rest", "constant")
+_SPARE, _MOST = 1.5, 60
 
 
 def sampled_regressor(robot: Robot, seed: int = 0) -> Array:
     """Y over generic states (rows, parameters) for parameters in `units`; columns without effect are zero."""
-    mechanism, samples = mechanism_of(robot), plan_of(robot).samples
+    mechanism, samples = mechanism_of(robot), _poses(robot, seed)
     rng = np.random.default_rng(seed)
     x, y = (np.repeat(np.stack(part), _MOTIONS, axis=0) for part in zip(*samples, strict=True))
     unit = rate_scale(robot)[list(mechanism.independent)]
@@ -45,6 +51,15 @@ def sampled_regressor(robot: Robot, seed: int = 0) -> Array:
         largest[kind] = max(largest.get(kind, 0.0), length)
     nothing = [length <= _NO_EFFECT * largest[kind] for kind, length in zip(kinds, size, strict=True)]
     return np.where(nothing, 0.0, W)
+
+
+def _poses(robot: Robot, seed: int) -> Sequence[tuple[Array, Array]]:
+    """Closed configurations (x, y), enough of them to tell apart what acts at rest."""
+    names = linear_parameters(robot).names
+    at_rest = sum(name.rpartition(".")[2] in _AT_REST for name in names)
+    count = min(_MOST, math.ceil(_SPARE * at_rest / len(robot.actuators)))
+    samples = plan_of(robot).samples
+    return samples if count <= len(samples) else sample_states(mechanism_of(robot), count, seed + 1)
 
 
 def units(robot: Robot) -> Array:

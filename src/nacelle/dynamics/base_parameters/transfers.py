@@ -7,10 +7,11 @@ along them. These are the rules of [AGH2005] (21)-(23) for revolute and prismati
 the platform, and what loops add to them.
 
 What counts on the base has no effect. Neither have, on a body that turns about one direction n at most, the
-first moment along n and all of the inertia but n I n; nor, on one that does not turn, first moment and
-inertia; nor first moments on a body hinged to the base about a vertical line. A rod with an idle spin is
-known by its mass, first moment along it and inertia across it. A rotor counts as inertia of the link behind
-its gear where their energies are the same; of two joints that move in proportion the friction is felt as one.
+first moment along n and all of the inertia but n I n; nor n I n, on one that never turns about n; nor, on one
+that does not turn, first moment and inertia; nor first moments on a body hinged to the base about a vertical
+line. A rod with an idle spin is known by its mass, first moment along it and inertia across it. A rotor
+counts as inertia of a link where their energies are the same; of two joints that move in proportion the
+friction is felt as one.
 
 A transfer is a vector over the parameters, coefficients as polynomials in coordinates of joints.
 """
@@ -31,6 +32,7 @@ from nacelle.model.leg import BASE
 from nacelle.model.numbers.linear_parameters import linear_parameters, with_linear_forms
 from nacelle.model.numbers.parameters import INERTIA_NAMES
 from nacelle.model.robot import Robot
+from nacelle.spatial.linear_form import coefficients
 from nacelle.spatial.scalar import Array
 
 _NOTHING = 1e-9
@@ -114,6 +116,11 @@ class Transfers:
         yield from self._rods()
         yield from self._rotors()
         yield from self._frictions()
+        for name, place in self._place.items():
+            # A spring's preload is a constant force, as friction has it that pulls one way.
+            constant = self._place.get(name.replace("stiffness*rest", "constant"))
+            if name.endswith(".stiffness*rest") and constant is not None:
+                yield Transfer(("preload", name), {place: ONE, constant: ONE})
 
     def _along(self, bond: Bond, joint: int | None) -> Iterator[Transfer]:
         """What passes from b to a."""
@@ -185,6 +192,11 @@ class Transfers:
                 yield Transfer((*rule, part), {self._place[f"{robot.bodies[body].name}.{part}"]: ONE})
             return
         if singular[1][1] > _NOTHING * singular[1][0]:
+            if singular[1][2] <= _NOTHING * singular[1][0]:
+                # No spin about n: n I n is not felt.
+                D = np.outer(singular[2][2], singular[2][2])
+                spin = _numbers(np.array([*[0.0] * 4, *(D[k] for k in _PAIRS)]))
+                yield Transfer((*rule, "spin"), self._on(body, spin))
             return
         n = singular[2][0] * np.sign(singular[2][0][np.argmax(np.abs(singular[2][0]))])
         along = _numbers(n)
@@ -232,33 +244,36 @@ class Transfers:
                 yield Transfer(("rod", self._general(body), str(i)), self._on(body, ten))
 
     def _rotors(self) -> Iterator[Transfer]:
-        """Rotors whose energy is that of an inertia of the link behind the gear.
+        """Rotors whose energy is that of an inertia of a link on their joint.
 
-        On a revolute joint with the axis n: where n . w of the link is the joint's rate, since nothing before
-        it turns about n. On a slide from the base: as a mass, where no weight acts along it.
+        On a revolute joint with the axis n: where n . w of the link is the joint's rate, since the other link
+        does not turn about n. On a slide from the base: as a mass, where no weight acts along it.
         """
         robot, motions = self._robot, self._motions
         g = np.asarray(robot.gravity, dtype=float)
-        for joint in robot.tree_joints:
+        for joint in robot.joints:
             place = self._place.get(f"{joint.name}.rotor_inertia")
             if place is None:
                 continue
-            body = joint.successor
-            axis = np.asarray(joint.frame_successor.R, dtype=float)[:, 2]
             factor = -(float(joint.gear_ratio) ** 2)
-            if joint.kind is JointKind.REVOLUTE:
-                about = np.einsum("si,sik->sk", motions.R[:, body] @ axis, motions.J[:, body, 3:]).ravel()
-                if np.max(np.abs(about - motions.friction_rate(joint, "rz"))) > _NOTHING * motions.rate:
-                    continue
-                ten = [*[0.0] * 4, *(axis[i] * axis[j] for i, j in _PAIRS)]
-            elif joint.kind is JointKind.PRISMATIC and joint.predecessor == BASE:
-                if abs(float(g @ motions.R[0, body] @ axis)) > _NOTHING * np.linalg.norm(g):
-                    continue
-                ten = [1.0, *[0.0] * 9]
-            else:
-                continue
-            change = self._on(body, _numbers(factor * np.array(ten)))
-            yield Transfer(("rotor", self._general(body)), {place: ONE, **change})
+            sides = [(joint.successor, joint.frame_successor), (joint.predecessor, joint.frame_predecessor)]
+            for body, frame in sides:
+                axis = np.asarray(frame.R, dtype=float)[:, 2]
+                if joint.kind is JointKind.REVOLUTE:
+                    about = np.einsum("si,sik->sk", motions.R[:, body] @ axis, motions.J[:, body, 3:]).ravel()
+                    rate = motions.friction_rate(joint, "rz")
+                    alike = np.max(np.abs(np.abs(about) - np.abs(rate))) <= _NOTHING * motions.rate
+                    ten = [*[0.0] * 4, *(axis[i] * axis[j] for i, j in _PAIRS)]
+                else:
+                    weight = abs(float(g @ motions.R[0, body] @ axis))
+                    from_base = BASE in (joint.predecessor, joint.successor) and body != BASE
+                    alike = joint.kind is JointKind.PRISMATIC and from_base
+                    alike = alike and weight <= _NOTHING * np.linalg.norm(g)
+                    ten = [1.0, *[0.0] * 9]
+                if alike:
+                    change = self._on(body, _numbers(factor * np.array(ten)))
+                    yield Transfer(("rotor", self._general(body)), {place: ONE, **change})
+                    break
 
     def _frictions(self) -> Iterator[Transfer]:
         """Friction of the same form in joints that move in proportion: of rates, q_i' = c q_j'."""
