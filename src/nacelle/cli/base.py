@@ -6,17 +6,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nacelle.cli.common import JsonOption, RobotArgument, app, console, fail
-from nacelle.cli.pose import ModeOption, load_robot
-from nacelle.errors import NacelleError
+from nacelle.cli.commands import command
+from nacelle.cli.common import JsonOption, RobotArgument, console, print_json
+from nacelle.cli.inputs import ModeOption, load_robot
 
 if TYPE_CHECKING:
     from nacelle.dynamics.base_parameters.base_parameters import BaseParameters
 
 
-@app.command("base")
+@command("base")
 def base_command(
-    robot: RobotArgument,
+    robot_name: RobotArgument,
+    *,
     assume: Annotated[
         list[str] | None,
         typer.Option(
@@ -35,17 +36,14 @@ def base_command(
     as_json: JsonOption = False,
 ) -> None:
     """Base parameters: the fewest numbers that the forces depend on, and what each is a sum of."""
-    try:
-        from nacelle.dynamics.base_parameters.base_parameters import base_parameters
+    from nacelle.dynamics.base_parameters.base_parameters import base_parameters
 
-        groups: object = None
-        if shared:
-            groups = "legs" if shared == ["legs"] else [text.split(",") for text in shared]
-        base = base_parameters(load_robot(robot, mode), assume=assume or "undescribed", shared=groups)
-    except NacelleError as error:
-        fail(error, as_json)
+    groups: object = None
+    if shared:
+        groups = "legs" if shared == ["legs"] else [text.split(",") for text in shared]
+    base = base_parameters(load_robot(robot_name, mode), assume=assume or "undescribed", shared=groups)
     if as_json:
-        console().print(base.to_json(), highlight=False, markup=False, soft_wrap=True)
+        print_json(base.data())
     else:
         _show(base)
 

@@ -13,6 +13,7 @@ import nacelle
 from nacelle.dynamics.base_parameters.base_parameters import base_parameters
 from nacelle.dynamics.formulations import reference
 from nacelle.kinematics.general.plan import plan_of
+from nacelle.program.cost import count
 from support.library import NAMES, library_robot
 from support.rigid_robots import RIGID
 from support.stress_robots import STRESS
@@ -62,7 +63,15 @@ def test_columns_of_codourey():
     assert [base.names[i] for i in base.rigid] == ["plate.m", *arms]
 
 
-@pytest.mark.parametrize("name", NAMES)
+QUICK = ("3rrr", "delta", "dymo", "prrrp")
+
+
+def slow_but(names, quick):
+    """Names, those that take longer left to `make test-all`."""
+    return [name if name in quick else pytest.param(name, marks=pytest.mark.slow) for name in names]
+
+
+@pytest.mark.parametrize("name", slow_but(NAMES, QUICK))
 def test_rules_and_rank_agree(name):
     base = base_parameters(library_robot(name))
     assert base.structural == len(base)
@@ -70,7 +79,9 @@ def test_rules_and_rank_agree(name):
     assert base.gap > 1e9
 
 
-@pytest.mark.parametrize("name", sorted({*STRESS, *RIGID}))
+@pytest.mark.parametrize(
+    "name", slow_but(sorted({*STRESS, *RIGID}), ("shared carriage", "sprung five-bar", "SPS struts"))
+)
 def test_rules_and_rank_agree_outside_the_library(name):
     robot = STRESS[name](1) if name in STRESS else RIGID[name].make(1)
     base = base_parameters(robot)
@@ -100,8 +111,8 @@ def same_forces(robot, base, seed):
         assert np.max(np.abs(new - old)) < 1e-8 * scale
 
 
-@settings(max_examples=8)
-@given(st.integers(0, 1000), st.sampled_from(["3rrr", "fivebar", "c5", "3rps", "space", "palida"]))
+@settings(max_examples=5)
+@given(st.integers(0, 1000), st.sampled_from(["3rrr", "fivebar", "c5", "3rps", "space"]))
 def test_forces_stay_along_what_is_left_out(seed, name):
     robot = library_robot(name)
     same_forces(robot, base_parameters(robot), seed)
@@ -138,7 +149,7 @@ def test_gravity_along_the_axes_removes_first_moments():
 def test_json_and_values():
     robot = library_robot("palida")
     base = base_parameters(robot, assume="zeros", shared="legs")
-    data = json.loads(base.to_json())
+    data = json.loads(json.dumps(base.data()))
     assert (data["rigid"], data["friction"], data["structural"]) == (10, 14, 24)
     mass = next(entry for entry in data["base_parameters"] if entry["name"] == "platform.m")
     assert mass["terms"] == {"platform.m": 1.0, "strut*.3.m": 6.0}
@@ -148,7 +159,40 @@ def test_json_and_values():
     assert inertia["terms"]["strut*.3.m"] == pytest.approx(sum(p[1] ** 2 + p[2] ** 2 for p in balls))
 
 
+@pytest.mark.parametrize("name", ["fivebar", "delta-codourey", "3rps"])
+def test_linear_form_in_base_parameters(name):
+    """Its columns alone, and those of identical legs added up, give the forces of inverse dynamics."""
+    robot = library_robot(name)
+    x = nacelle.reference_pose(robot)
+    v, a = np.random.default_rng(3).normal(size=(2, robot.motion.n)) * 0.2
+    force = nacelle.inverse_dynamics(robot, x, v, a).force
+    base = base_parameters(robot)
+    for found in (
+        nacelle.regressor(robot, x, v, a, parameters=base),
+        nacelle.regressor(robot, x, v, a, shared="legs"),
+    ):
+        assert found.Y.shape == (len(robot.actuators), len(found.parameters))
+        np.testing.assert_allclose(found.Y @ found.parameters.values, force, rtol=1e-11)
+    program = nacelle.model(robot, "regressor", parameters=base).program()
+    assert program.outputs[0].size == len(robot.actuators) * len(base)
+
+
+def test_operations_of_the_linear_form():
+    """The planar 3-RRR with friction; HybrDyn's kind of code takes 8146."""
+    robot = library_robot("3rrr")
+    program = nacelle.model(robot, "regressor", parameters=base_parameters(robot)).program()
+    assert count(program).total < 600
+
+
 class TestMistakes:
+    def test_two_choices(self):
+        robot = library_robot("fivebar")
+        base = base_parameters(robot)
+        with pytest.raises(nacelle.KinematicsError, match="not both"):
+            nacelle.regressor(robot, nacelle.reference_pose(robot), parameters=base, shared="legs")
+        with pytest.raises(nacelle.KinematicsError, match="no columns of parameters"):
+            nacelle.model(robot, "inverse_dynamics", parameters=base)
+
     def test_unknown_parameter(self):
         with pytest.raises(nacelle.ParameterError, match=r"no parameter 'platform\.mq'"):
             base_parameters(library_robot("palida"), assume=["zeros", "platform.mq"])

@@ -12,10 +12,10 @@ and no experiment that measures the motion and the actuators' forces can find mo
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -26,7 +26,7 @@ from nacelle.dynamics.base_parameters.reduction import Reduction, reduction
 from nacelle.dynamics.base_parameters.relative_motion import body_motions
 from nacelle.dynamics.base_parameters.sampling import sampled_regressor, units
 from nacelle.dynamics.base_parameters.transfers import Transfer, Transfers
-from nacelle.model.numbers.linear_parameters import linear_parameters
+from nacelle.model.linear_parameters import linear_parameters
 from nacelle.model.numbers.parameters import INERTIA_NAMES
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
@@ -79,8 +79,7 @@ class BaseParameters:
     def columns(self) -> tuple[int, ...]:
         """For every linear parameter of the robot the base parameter that it leads; -1 if it leads none."""
         places = {k: place for place, k in enumerate(self.kept)}
-        column = [int(np.flatnonzero(row)[0]) if np.any(row) else -1 for row in self.choice.E]
-        return tuple(places.get(k, -1) for k in column)
+        return tuple(places.get(k, -1) for k in self.choice.columns)
 
     @property
     def rigid(self) -> tuple[int, ...]:
@@ -133,34 +132,31 @@ class BaseParameters:
             leg.name for leg in self.robot.legs if any(names[j].startswith(f"{leg.name}.") for j in group)
         ]
 
-    def to_json(self) -> str:
-        """Counts, groupings and effects as JSON."""
-        return json.dumps(
+    def data(self) -> dict[str, Any]:
+        """Counts, groupings and effects as plain data."""
+        names = self.choice.names
+        terms = [{names[k]: float(row[k]) for k in np.flatnonzero(row).tolist()} for row in self.K]
+        entries = [
             {
-                "robot": self.robot.name,
-                "rigid": len(self.rigid),
-                "friction": len(self.friction),
-                "structural": self.structural,
-                "unexplained": list(self.unexplained),
-                "certain": self.certain,
-                "gap": self.gap,
-                "base_parameters": [
-                    {
-                        "name": self.names[i],
-                        "value": float(self.values[i]),
-                        "grouping": self.groupings[i],
-                        "terms": {
-                            self.choice.names[k]: float(self.K[i, k])
-                            for k in np.flatnonzero(self.K[i]).tolist()
-                        },
-                    }
-                    for i in range(len(self.kept))
-                ],
-                "effects": self.effects,
-                "assumed_zero": list(self.choice.assumed),
-            },
-            indent=2,
-        )
+                "name": self.names[i],
+                "value": float(self.values[i]),
+                "grouping": self.groupings[i],
+                "terms": terms[i],
+            }
+            for i in range(len(self.kept))
+        ]
+        return {
+            "robot": self.robot.name,
+            "rigid": len(self.rigid),
+            "friction": len(self.friction),
+            "structural": self.structural,
+            "unexplained": list(self.unexplained),
+            "gap": self.gap,
+            "certain": self.certain,
+            "base_parameters": entries,
+            "effects": self.effects,
+            "assumed_zero": list(self.choice.assumed),
+        }
 
 
 def base_parameters(

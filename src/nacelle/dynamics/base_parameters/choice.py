@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from typing import Any, Protocol
 
 import numpy as np
 
 from nacelle.errors import ParameterError, did_you_mean
 from nacelle.model.leg import Leg
-from nacelle.model.numbers.linear_parameters import linear_parameters
+from nacelle.model.linear_parameters import linear_parameters
 from nacelle.model.numbers.parameters import INERTIA_NAMES
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
@@ -22,6 +23,27 @@ from nacelle.spatial.scalar import Array
 ASSUMPTIONS = ("undescribed", "zeros", "nothing")
 # Values that differ by less than this part of them are one.
 _ALIKE = 1e-9
+
+
+class ParameterSet(Protocol):
+    """Parameters that have columns in the linear form."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Their names."""
+
+    @property
+    def values(self) -> Array:
+        """Their values, SI units."""
+
+    @property
+    def columns(self) -> tuple[int, ...]:
+        """For every linear parameter of the robot the column that it counts in; -1 for none."""
+
+
+def column_options(parameters: ParameterSet | None) -> dict[str, Any]:
+    """The options of a regressor's program for some parameters; all linear ones if None."""
+    return {} if parameters is None else {"columns": parameters.columns}
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +61,11 @@ class Choice:
     E: Array
     values: Array
     assumed: tuple[str, ...]
+
+    @property
+    def columns(self) -> tuple[int, ...]:
+        """For every linear parameter of the robot its place among the chosen ones; -1 if it has none."""
+        return tuple(int(np.argmax(row)) if np.any(row) else -1 for row in self.E)
 
     def groups(self) -> list[list[int]]:
         """For every chosen parameter those of the robot that it stands for."""

@@ -20,7 +20,6 @@ from functools import cached_property
 import numpy as np
 
 from nacelle.kinematics.general.plan import plan_of
-from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.tree.configuration import configuration
 from nacelle.kinematics.tree.rates import rate_map
 from nacelle.model.joint import Joint, JointKind
@@ -145,11 +144,10 @@ def echelon(rows: Array) -> Array:
 
 def body_motions(robot: Robot) -> BodyMotions:
     """Twists of all bodies at the sample states of the robot's plan."""
-    mechanism = mechanism_of(robot)
     R, p, J = [], [], []
     for x, y in plan_of(robot).samples:
-        now = configuration(robot, mechanism, x, y)
-        U = np.asarray(rate_map(robot, mechanism, now), dtype=float)
+        now = configuration(robot, x, y)
+        U = np.asarray(rate_map(now), dtype=float)
         motion = now.motion
         R.append([pose.R for pose in motion.poses])
         p.append([pose.p for pose in motion.poses])

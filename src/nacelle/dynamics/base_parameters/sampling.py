@@ -16,10 +16,10 @@ from nacelle.dynamics import smallest
 from nacelle.kinematics.general.plan import plan_of, sample_states
 from nacelle.kinematics.mechanism.assembly import rate_scale
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.model.numbers.linear_parameters import linear_parameters
+from nacelle.model.linear_parameters import linear_parameters
 from nacelle.model.numbers.parameters import INERTIA_NAMES
 from nacelle.model.robot import Robot
-from nacelle.spatial.lane import Lane, lanes
+from nacelle.spatial.batch import Batch, from_samples
 from nacelle.spatial.scalar import Array
 
 # Motions at each sample pose.
@@ -41,8 +41,8 @@ def sampled_regressor(robot: Robot, seed: int = 0) -> Array:
     g = float(np.linalg.norm(np.asarray(robot.gravity, dtype=float))) or _GRAVITY
     v, a = rng.normal(size=(2, len(x), robot.motion.n)) * unit
     v, a = v * np.sqrt(g / robot.size), a * (2.0 * g / robot.size)
-    Y = smallest.regressor(robot, *(lanes(part, 1) for part in (x, y, v, a)))["Y"]
-    rows = [np.broadcast_to(e.samples if isinstance(e, Lane) else float(e), (len(x),)) for e in Y.ravel()]
+    Y = smallest.regressor(robot, *(from_samples(part, 1) for part in (x, y, v, a)))["Y"]
+    rows = [np.broadcast_to(e.samples if isinstance(e, Batch) else float(e), (len(x),)) for e in Y.ravel()]
     W = np.stack(rows, axis=1).reshape(len(x) * Y.shape[0], -1) * units(robot)
     kinds = [_kind(name) for name in linear_parameters(robot).names]
     size = np.linalg.norm(W, axis=0)

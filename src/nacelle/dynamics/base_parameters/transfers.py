@@ -29,7 +29,7 @@ from nacelle.kinematics.general.rods import find_rods, rods_of
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.joint import JointKind
 from nacelle.model.leg import BASE
-from nacelle.model.numbers.linear_parameters import linear_parameters, with_linear_forms
+from nacelle.model.linear_parameters import linear_parameters, with_linear_forms
 from nacelle.model.numbers.parameters import INERTIA_NAMES
 from nacelle.model.robot import Robot
 from nacelle.spatial.linear_form import coefficients
