@@ -15,7 +15,7 @@ of the legs do.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -142,6 +142,7 @@ def echelon(rows: Array) -> Array:
     return np.where(np.abs(rows - near) <= _NOTHING, near, rows)
 
 
+@lru_cache(maxsize=32)
 def body_motions(robot: Robot) -> BodyMotions:
     """Twists of all bodies at the sample states of the robot's plan."""
     R, p, J = [], [], []

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 
@@ -32,6 +33,7 @@ _AT_REST = (*INERTIA_NAMES[:4], "stiffness", "stiffness*rest", "constant")
 _SPARE, _MOST = 1.5, 60
 
 
+@lru_cache(maxsize=32)
 def sampled_regressor(robot: Robot, seed: int = 0) -> Array:
     """Y over generic states (rows, parameters) for parameters in `units`; columns without effect are zero."""
     mechanism, samples = mechanism_of(robot), _poses(robot, seed)
