@@ -16,6 +16,7 @@ from nacelle.pictures import register
 if TYPE_CHECKING:
     from nacelle.compile import Compiled, Parametric
     from nacelle.compile import compile_function as compile
+    from nacelle.dynamics.base_parameters.base_parameters import BaseParameters, base_parameters
     from nacelle.dynamics.derivatives.derivatives import DynamicsDerivatives, dynamics_derivatives
     from nacelle.dynamics.equilibrium import equilibrium, equilibrium_pose, moved
     from nacelle.dynamics.formulations.choice import NAMES as FORMULATIONS
@@ -129,6 +130,7 @@ __all__ = [
     "BSpline",
     "BalanceSpring",
     "BangBang",
+    "BaseParameters",
     "BodyMotion",
     "BodyPoses",
     "Chain",
@@ -195,6 +197,7 @@ __all__ = [
     "__version__",
     "along",
     "balance_gravity",
+    "base_parameters",
     "bias_forces",
     "body_jacobian",
     "body_motion",
@@ -263,6 +266,7 @@ _MODULES = {
         "GravityBalance",
         "balance_gravity",
     ),
+    "nacelle.dynamics.base_parameters.base_parameters": ("BaseParameters", "base_parameters"),
     "nacelle.dynamics.derivatives.derivatives": ("DynamicsDerivatives", "dynamics_derivatives"),
     "nacelle.dynamics.equilibrium": ("equilibrium", "equilibrium_pose", "moved"),
     "nacelle.dynamics.forward": (

@@ -58,6 +58,7 @@ COMMANDS = {
         "verify",
         "Rebuild the robot in another engine and compare kinematics, dynamics and energies at random states.",
     ),
+    "base": ("base", "Base parameters: the fewest numbers that the forces depend on, and their groupings."),
     "ops": (
         "ops",
         "Operations of a model in its smallest form, by class and by stage, beside what is published.",

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from nacelle.compile import Compiled, compile_function, make_program
 from nacelle.dynamics import smallest
+from nacelle.dynamics.base_parameters.choice import ParameterSet, column_options
 from nacelle.dynamics.measured import inputs as measured
 from nacelle.dynamics.measured.choose import chosen
 from nacelle.dynamics.settings import Settings
@@ -84,6 +85,7 @@ def model(
     friction: bool = True,
     smooth: float | None = None,
     guarded: bool = False,
+    parameters: ParameterSet | None = None,
 ) -> Model:
     """A named model of a robot.
 
@@ -94,6 +96,7 @@ def model(
         friction: whether friction counts.
         smooth: rate over which Coulomb friction changes its sign smoothly.
         guarded: whether margins and the pivot figure come along.
+        parameters: of a regressor those that have columns, `base_parameters(robot)`; all if None.
 
     Raises:
         KinematicsError: if there is no such model of this robot.
@@ -106,8 +109,10 @@ def model(
         raise KinematicsError(
             f"the model {name} takes the pose; elements and encoders are inputs of inverse_dynamics"
         )
+    if parameters is not None and not name.endswith("regressor"):
+        raise KinematicsError(f"the model {name} has no columns of parameters; regressors have")
     robot = robot.alike
-    options = Settings(friction, smooth).options
+    options = Settings(friction, smooth).options | column_options(parameters)
     if input != "pose":
         return _measured(robot, input, options)
     return _from_pose(robot, name, options, guarded)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from nacelle.dynamics import compact_form
+from nacelle.dynamics.base_parameters.choice import ParameterSet, choose, column_options
 from nacelle.dynamics.inverse import flagged, rates_of
 from nacelle.dynamics.settings import Settings
 from nacelle.errors import KinematicsError
@@ -55,6 +56,8 @@ def regressor(
     friction: bool = True,
     smooth: float | None = None,
     guess: Any = None,
+    parameters: ParameterSet | None = None,
+    shared: object = None,
 ) -> Regressor:
     """Find Y (actuators, parameters) with force = Y p at a motion of the nacelle.
 
@@ -72,6 +75,8 @@ def regressor(
         friction: whether friction counts; its columns are zero if not.
         smooth: rate (rad/s, m/s) over which Coulomb friction changes its sign smoothly; at once if None.
         guess: solutions near by, as in `inverse_dynamics`.
+        parameters: those that have columns: `base_parameters(robot)`; all linear parameters if None.
+        shared: legs that share their parameters, as in `base_parameters`; their columns are added up.
 
     Raises:
         KinematicsError: if shapes are wrong, both a and a reference are given, or a single state is not
@@ -90,12 +95,17 @@ def regressor(
         v_ref = checked_rates(robot, "the reference v_ref", still if v_ref is None else v_ref)
         a_ref = checked_rates(robot, "the reference a_ref", still if a_ref is None else a_ref)
         name, others = "reference_regressor", (v, v_ref, a_ref)
+    if parameters is not None and shared is not None:
+        raise KinematicsError("give parameters, or legs that share theirs, not both")
+    if shared is not None:
+        parameters = choose(robot, "nothing", shared)
     poses, y, flags = solved(robot, x, *others, guess=guess)
-    options = Settings(friction, smooth).options
+    options = Settings(friction, smooth).options | column_options(parameters)
     results = compact_form.evaluate(name, robot, (poses, y, *others), flags, options)
     pivot = results.pop("pivot")
     flags = flagged(robot, (poses, y), results, pivot, flags)
     results["Y"][failed(flags)] = np.nan
-    return Regressor(
-        robot, poses, y, results["Y"], linear_parameters(robot), results["margins"], pivot, flags
-    )
+    own = linear_parameters(robot)
+    if parameters is not None:
+        own = LinearParameters(parameters.names, parameters.values)
+    return Regressor(robot, poses, y, results["Y"], own, results["margins"], pivot, flags)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -24,6 +24,9 @@ from nacelle.spatial.linear_form import LinearForm
 from nacelle.spatial.scalar import Array, Scalar
 
 _GROUPS = ("inertia", "payload", "friction")
+
+Columns: TypeAlias = tuple[int, ...] | None
+"""For every linear parameter the column of Y that it counts in, -1 for none; each has its own if None."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +75,11 @@ def linear_parameters(robot: Robot) -> LinearParameters:
     return LinearParameters(tuple(names), np.array(values, dtype=float))
 
 
+def column_count(robot: Robot, columns: Columns) -> int:
+    """How many columns the linear form has."""
+    return len(linear_parameters(robot)) if columns is None else max(columns, default=-1) + 1
+
+
 def has_rotor(robot: Robot, joint: int) -> bool:
     """Whether a joint has a rotor inertia among the parameters: every driven joint, and those with one."""
     driven = any(actuator.joint == joint for actuator in robot.actuators)
@@ -104,12 +112,17 @@ def with_linear_parameters(robot: Robot, values: Any) -> Robot:
     return _written(robot, given.tolist(), spring)
 
 
-def with_linear_forms(robot: Robot) -> Robot:
+def with_linear_forms(robot: Robot, columns: Columns = None) -> Robot:
     """The same robot with its linear parameters as linear forms, parameter k the form p_k.
 
     Decisions are still made by its own numbers (`numeric`).
+
+    Args:
+        robot: the robot.
+        columns: for every parameter the number of its form, -1 for none; several may have the same.
     """
-    forms = [LinearForm({k: 1.0}) for k in range(len(linear_parameters(robot)))]
+    numbers = range(len(linear_parameters(robot))) if columns is None else columns
+    forms = [LinearForm({k: 1.0} if k >= 0 else {}) for k in numbers]
     linear = _written(robot, forms, lambda old, k, preload: _LinearSpring(k, old.rest, preload))
     object.__setattr__(linear, "numeric", robot.numeric)
     object.__setattr__(linear, "is_like_numeric", robot.is_like_numeric)

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from nacelle.spatial.batch import Batch
 from nacelle.spatial.scalar import Array, Scalar, is_zero, pack
 
 
@@ -39,7 +40,7 @@ class LinearForm:
         if isinstance(other, np.ndarray):
             return _each(other, lambda entry: self._sum(entry, sign))
         if not isinstance(other, LinearForm):
-            if is_zero(other):
+            if is_zero(other) or (isinstance(other, Batch) and not np.any(other.samples)):
                 return self
             raise TypeError("a linear form and a number without parameters have no sum")
         total = dict(self.terms)

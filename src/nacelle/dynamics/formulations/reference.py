@@ -22,7 +22,7 @@ from nacelle.dynamics.state import state_at
 from nacelle.kinematics.actuation import actuator_biases, actuator_rows
 from nacelle.kinematics.jacobian import scales
 from nacelle.kinematics.shapes import of_actuators, of_pose, of_twist, of_unknowns
-from nacelle.model.linear_parameters import linear_parameters, with_linear_forms
+from nacelle.model.linear_parameters import Columns, column_count, with_linear_forms
 from nacelle.model.robot import Robot
 from nacelle.spatial.linear_form import coefficients
 from nacelle.spatial.physics import physics
@@ -62,11 +62,13 @@ def inverse(
 
 
 @physics(x=of_pose, y=of_unknowns, v=of_twist, a=of_twist)
-def regressor(robot: Robot, x: Array, y: Array, v: Array, a: Array, **options: Any) -> dict[str, Array]:
-    """Y (actuators, parameters) with force = Y p, smallest pivot and margins."""
+def regressor(
+    robot: Robot, x: Array, y: Array, v: Array, a: Array, *, columns: Columns = None, **options: Any
+) -> dict[str, Array]:
+    """Y (actuators, columns) with force = Y p, smallest pivot and margins; of all parameters if None."""
     none = np.zeros(robot.motion.n)
-    results = inverse(with_linear_forms(robot), x, y, v, a, none, **options)
-    Y = coefficients(results["force"], len(linear_parameters(robot)))
+    results = inverse(with_linear_forms(robot, columns), x, y, v, a, none, **options)
+    Y = coefficients(results["force"], column_count(robot, columns))
     return {"Y": Y, "pivot": results["pivot"], "margins": results["margins"]}
 
 

@@ -40,7 +40,7 @@ from nacelle.kinematics.general.legs import Legs, Motion, merge, motion
 from nacelle.kinematics.general.motion import NodeMotion, angular_velocity, columns, velocity, with_root
 from nacelle.kinematics.general.vectors import ZERO, add, all_zero, scaled, turned
 from nacelle.kinematics.shapes import of_pose, of_twist, of_unknowns
-from nacelle.model.linear_parameters import has_rotor, linear_parameters, with_linear_forms
+from nacelle.model.linear_parameters import Columns, column_count, has_rotor, with_linear_forms
 from nacelle.model.loaded import body_parameters
 from nacelle.model.robot import Robot
 from nacelle.spatial.linear_form import coefficients
@@ -55,22 +55,34 @@ Motions = Sequence[tuple[float, Motion]]
 
 
 @physics(x=of_pose, y=of_unknowns, v=of_twist, a=of_twist)
-def regressor(robot: Robot, x: Array, y: Array, v: Array, a: Array, **options: Any) -> dict[str, Array]:
-    """Y (actuators, parameters), smallest pivot and margins; options are "friction" and "smooth"."""
-    legs = legs_at(with_linear_forms(robot), x, y)
+def regressor(
+    robot: Robot, x: Array, y: Array, v: Array, a: Array, *, columns: Columns = None, **options: Any
+) -> dict[str, Array]:
+    """Y (actuators, columns), smallest pivot and margins; other options are "friction" and "smooth"."""
+    legs = legs_at(with_linear_forms(robot, columns), x, y)
     moving = motion(legs, v, a)
-    return _columns(legs, moving, [(1.0, moving)], Counted(**options))
+    power = _power(legs, moving, [(1.0, moving)], Counted(**options))
+    return _results(legs, power, column_count(robot, columns))
 
 
 @physics(x=of_pose, y=of_unknowns, v=of_twist, v_ref=of_twist, a_ref=of_twist)
 def reference_regressor(
-    robot: Robot, x: Array, y: Array, v: Array, v_ref: Array, a_ref: Array, **options: Any
+    robot: Robot,
+    x: Array,
+    y: Array,
+    v: Array,
+    v_ref: Array,
+    a_ref: Array,
+    *,
+    columns: Columns = None,
+    **options: Any,
 ) -> dict[str, Array]:
-    """Y (actuators, parameters) along a reference v_ref, a_ref at the twist v; friction at v."""
-    legs = legs_at(with_linear_forms(robot), x, y)
+    """Y (actuators, columns) along a reference v_ref, a_ref at the twist v; friction at v."""
+    legs = legs_at(with_linear_forms(robot, columns), x, y)
     listed = reference_motions(legs.plan.mechanism, (v, v_ref), a_ref, (_turn(legs, v), _turn(legs, v_ref)))
     motions = [(weight, motion(legs, twist, a)) for weight, twist, a in listed]
-    return _columns(legs, motion(legs, v, np.zeros(len(v))), motions, Counted(**options))
+    power = _power(legs, motion(legs, v, np.zeros(len(v))), motions, Counted(**options))
+    return _results(legs, power, column_count(robot, columns))
 
 
 def _turn(legs: Legs, v: Array) -> Array:
@@ -81,9 +93,8 @@ def _turn(legs: Legs, v: Array) -> Array:
     return pack([rates.get(k, 0.0) for k in (3, 4, 5)])
 
 
-def _columns(legs: Legs, moving: Motion, motions: Motions, counted: Counted) -> dict[str, Array]:
-    """Y from the motion that friction sees, and the motions that inertia sees."""
-    robot = legs.placed.robot
+def _power(legs: Legs, moving: Motion, motions: Motions, counted: Counted) -> VirtualPower:
+    """What the motion that friction sees, and the motions that inertia sees, require of the actuators."""
     power = VirtualPower(legs)
     into = Required(legs.placed)
     friction = Counted(counted.friction, counted.smooth, inertia=False)
@@ -97,7 +108,12 @@ def _columns(legs: Legs, moving: Motion, motions: Motions, counted: Counted) -> 
         _require_rotors(legs, part, inertial)
         power.add(inward(inertial), ties_on_nacelle(legs, inertial, [{} for _ in legs.factors]), weight)
     _require_bodies(legs, motions, power)
-    Y = coefficients(power.force, len(linear_parameters(robot.numeric)))
+    return power
+
+
+def _results(legs: Legs, power: VirtualPower, count: int) -> dict[str, Array]:
+    """Y, smallest pivot and margins."""
+    Y = coefficients(power.force, count)
     found = guards(legs)
     return {**found, "Y": Y, "pivot": pack([minimum(power.pivot, found["pivot"])])[0]}
 

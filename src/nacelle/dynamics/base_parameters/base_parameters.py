@@ -1,0 +1,273 @@
+"""Base parameters of a robot: the minimal set, its groupings, and how sure the rank is.
+
+Forces are linear in the parameters, Gamma = Y(x, v, a) p ([AGH2005] (17)-(28), [CB1997] (34)). Over generic
+states a rank-revealing factorisation of Y says how many combinations of parameters can be told apart; those
+are the base parameters,
+
+    beta = K z,      Y z = Y_base beta,
+
+and no experiment that measures the motion and the actuators' forces can find more. Rules of mechanics
+(`transfers`) say why parameters act together, and give the coefficients as symbols.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from nacelle.dynamics.base_parameters.choice import Choice, choose
+from nacelle.dynamics.base_parameters.groupings import chosen_transfers, symbols
+from nacelle.dynamics.base_parameters.polynomial import Polynomial, number_text, written
+from nacelle.dynamics.base_parameters.reduction import Reduction, reduction
+from nacelle.dynamics.base_parameters.relative_motion import body_motions
+from nacelle.dynamics.base_parameters.sampling import sampled_regressor, units
+from nacelle.dynamics.base_parameters.transfers import Transfer, Transfers
+from nacelle.model.linear_parameters import linear_parameters
+from nacelle.model.numbers.parameters import INERTIA_NAMES
+from nacelle.model.robot import Robot
+from nacelle.spatial.scalar import Array
+
+# Changes of parameters of which less than this part lies across all transfers are transfers.
+_NO_TRANSFER = 1e-7
+# A gap below this leaves the rank in doubt.
+_CERTAIN = 1e4
+
+
+@dataclass(frozen=True, eq=False)
+class BaseParameters:
+    """The minimal set of parameters of a robot.
+
+    Attributes:
+        robot: the robot.
+        choice: the parameters that take part, with assumptions and sharing.
+        kept: places among them of those that lead a base parameter.
+        K: (base parameters, chosen parameters) with beta = K z; SI units.
+        gap: how sharply the rank is told: smallest accepted over largest rejected part of a column.
+        structural: how many base parameters the rules of mechanics alone leave.
+        unexplained: parameters that depend on base parameters by the numbers, without a rule that says so.
+        coefficients: those of K that the rules give, as polynomials in coordinates of joints.
+    """
+
+    robot: Robot
+    choice: Choice
+    kept: tuple[int, ...]
+    K: Array
+    gap: float
+    structural: int
+    unexplained: tuple[str, ...]
+    coefficients: dict[tuple[int, int], Polynomial]
+
+    def __len__(self) -> int:
+        """Number of base parameters."""
+        return len(self.kept)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the parameters that lead the base parameters."""
+        return tuple(self.choice.names[k] for k in self.kept)
+
+    @property
+    def values(self) -> Array:
+        """Base parameters of the robot's own numbers (base parameters,)."""
+        return np.asarray(self.K @ self.choice.values)
+
+    @cached_property
+    def columns(self) -> tuple[int, ...]:
+        """For every linear parameter of the robot the base parameter that it leads; -1 if it leads none."""
+        places = {k: place for place, k in enumerate(self.kept)}
+        return tuple(places.get(k, -1) for k in self.choice.columns)
+
+    @property
+    def rigid(self) -> tuple[int, ...]:
+        """Places of the base parameters that inertia, rotors and springs lead."""
+        return tuple(i for i, name in enumerate(self.names) if not _is_friction(self.robot, name))
+
+    @property
+    def friction(self) -> tuple[int, ...]:
+        """Places of the base parameters that friction leads."""
+        return tuple(i for i, name in enumerate(self.names) if _is_friction(self.robot, name))
+
+    @property
+    def effects(self) -> dict[str, str]:
+        """Of every chosen parameter whether it has "no effect", acts "alone" or is "grouped"."""
+        found = {}
+        rows = np.count_nonzero(self.K, axis=1)
+        for k, name in enumerate(self.choice.names):
+            acting = np.flatnonzero(self.K[:, k])
+            if not acting.size:
+                found[name] = "no effect"
+            else:
+                found[name] = "alone" if len(acting) == 1 and rows[acting[0]] == 1 else "grouped"
+        return found
+
+    @property
+    def certain(self) -> bool:
+        """Whether the rank is beyond doubt: no column is nearly, but not quite, dependent on others."""
+        return self.gap > _CERTAIN
+
+    @property
+    def groupings(self) -> tuple[str, ...]:
+        """Every base parameter as a sum of parameters."""
+        return tuple(self._grouping(i) for i in range(len(self.kept)))
+
+    def _grouping(self, i: int) -> str:
+        leader = self.kept[i]
+        parts = [self.choice.names[leader]]
+        # Sums over legs that are zero by symmetry are shown: they say what the symmetry is worth.
+        acting = {*np.flatnonzero(self.K[i]).tolist(), *(k for j, k in self.coefficients if j == leader)}
+        for k in sorted(acting - {leader}):
+            polynomial = self.coefficients.get((leader, k), Polynomial.number(float(self.K[i, k])))
+            parts.append(_term(polynomial, self.choice.names[k], self._legs(k)))
+        return " ".join(parts)
+
+    def _legs(self, k: int) -> list[str]:
+        """Names of the legs that share a parameter."""
+        names = linear_parameters(self.robot).names
+        group = self.choice.groups()[k]
+        return [
+            leg.name for leg in self.robot.legs if any(names[j].startswith(f"{leg.name}.") for j in group)
+        ]
+
+    def data(self) -> dict[str, Any]:
+        """Counts, groupings and effects as plain data."""
+        names = self.choice.names
+        terms = [{names[k]: float(row[k]) for k in np.flatnonzero(row).tolist()} for row in self.K]
+        entries = [
+            {
+                "name": self.names[i],
+                "value": float(self.values[i]),
+                "grouping": self.groupings[i],
+                "terms": terms[i],
+            }
+            for i in range(len(self.kept))
+        ]
+        return {
+            "robot": self.robot.name,
+            "rigid": len(self.rigid),
+            "friction": len(self.friction),
+            "structural": self.structural,
+            "unexplained": list(self.unexplained),
+            "gap": self.gap,
+            "certain": self.certain,
+            "base_parameters": entries,
+            "effects": self.effects,
+            "assumed_zero": list(self.choice.assumed),
+        }
+
+
+def base_parameters(
+    robot: Robot,
+    *,
+    assume: str | Sequence[str] = "undescribed",
+    shared: object = None,
+    seed: int = 0,
+) -> BaseParameters:
+    """Find the base parameters of a robot.
+
+    Args:
+        robot: the robot.
+        assume: what is zero for good: "undescribed", "zeros", "nothing", names and patterns of parameters
+            (`nacelle.dynamics.base_parameters.choice`).
+        shared: "legs" if identical legs share their parameters, or lists of names of legs.
+        seed: of the motions at which the rank is found.
+
+    Raises:
+        ParameterError: if there is no such parameter or leg, or legs that are to share parameters differ.
+    """
+    choice = choose(robot, assume, shared)
+    reduced = reduction(sampled_regressor(robot, seed) @ choice.E, _order(robot, choice))
+    K = _cleaned(reduced, units(robot)[[group[0] for group in choice.groups()]])
+    transfers = list(Transfers(robot, body_motions(robot)).all())
+    outside = _outside(robot, choice, transfers)
+    structural = int(np.linalg.matrix_rank(outside, tol=_NO_TRANSFER))
+    dependent = [k for k in _order(robot, choice) if k not in reduced.kept]
+    relations = np.eye(len(choice.names))[:, dependent]
+    relations[list(reduced.kept)] -= reduced.K[:, dependent]
+    left = np.linalg.norm(outside @ relations, axis=0) > _NO_TRANSFER * np.linalg.norm(relations, axis=0)
+    more = structural > len(reduced.kept)
+    unexplained = tuple(choice.names[k] for k, out in zip(dependent, left, strict=True) if out and more)
+    named = symbols(chosen_transfers(choice, transfers), dependent, K, reduced.kept)
+    return BaseParameters(robot, choice, reduced.kept, K, reduced.gap, structural, unexplained, named)
+
+
+def _cleaned(reduced: Reduction, unit: Array) -> Array:
+    """K in SI units, without rounding; whole numbers where it has them."""
+    K = reduced.K * unit[list(reduced.kept)][:, None] / unit
+    near = np.round(K)
+    return np.where(np.abs(K - near) <= 1e-9 * np.maximum(1.0, np.abs(near)), near, K)
+
+
+def _order(robot: Robot, choice: Choice) -> list[int]:
+    """Which parameters rather lead: of the nacelle, then of links from the base outwards, then all others."""
+    bodies = {body.name: k for k, body in enumerate(robot.bodies)}
+    depth = dict.fromkeys(robot.nacelle.bodies, 0)
+    for joint in robot.tree_joints:
+        if joint.successor not in depth:
+            depth[joint.successor] = depth.get(joint.predecessor, 0) + 1
+    names = linear_parameters(robot).names
+    listed = []
+    for k, group in enumerate(choice.groups()):
+        owner, _, part = names[group[0]].rpartition(".")
+        rank = {"payload": 1000}.get(owner.partition(".")[0], 2000)
+        if part in INERTIA_NAMES and owner in bodies:
+            rank = depth.get(bodies[owner], 500)
+        elif part == "rotor_inertia":
+            rank = 1500
+        listed.append((rank, group[0], k))
+    return [k for *_, k in sorted(listed)]
+
+
+def _outside(robot: Robot, choice: Choice, transfers: Sequence[Transfer]) -> Array:
+    """The part of E, over parameters in their units, that lies across all transfers (parameters, chosen)."""
+    E = choice.E * (1.0 / units(robot))[:, None] * units(robot)[[group[0] for group in choice.groups()]]
+    N = np.array([transfer.numbers(len(E)) for transfer in transfers]).reshape(-1, len(E)) / units(robot)
+    N = N[np.linalg.norm(N, axis=1) > 0.0]
+    if not len(N):
+        return np.asarray(E)
+    _, values, rows = np.linalg.svd(N / np.linalg.norm(N, axis=1, keepdims=True), full_matrices=False)
+    space = rows[values > 1e-9 * values[0]]
+    return np.asarray(E - space.T @ (space @ E))
+
+
+def _is_friction(robot: Robot, name: str) -> bool:
+    part = name.rpartition(".")[2]
+    return not (part in INERTIA_NAMES or part == "rotor_inertia" or part.startswith("stiffness"))
+
+
+def _term(polynomial: Polynomial, name: str, legs: list[str]) -> str:
+    """A signed term: a coefficient and a parameter."""
+    constant = polynomial.constant
+    if constant is not None:
+        size = abs(constant)
+        factor = "" if size == 1.0 else f"{number_text(size)} "
+        return f"{'-' if constant < 0.0 else '+'} {factor}{name}"
+    text = _over_legs(polynomial, legs)
+    return f"+ {name} {text}"
+
+
+def _over_legs(polynomial: Polynomial, legs: list[str]) -> str:
+    """A polynomial, written as a sum over legs where it is one."""
+    first = legs[0] if legs else ""
+    own = {
+        atoms: f
+        for atoms, f in polynomial.terms.items()
+        if any(atom.startswith(f"{first}.") for atom in atoms)
+    }
+    total: dict[tuple[str, ...], float] = {}
+    for leg in legs:
+        for atoms, factor in own.items():
+            total[tuple(leg + atom.removeprefix(first) for atom in atoms)] = factor
+    if (
+        len(legs) > 1
+        and own
+        and {k: round(v, 9) for k, v in total.items()}
+        == {k: round(v, 9) for k, v in polynomial.terms.items()}
+    ):
+        renamed = {tuple("j" + atom.removeprefix(first) for atom in atoms): f for atoms, f in own.items()}
+        return f"sum_j ({written(Polynomial(renamed, {}))})"
+    text = written(polynomial)
+    return f"({text})" if len(polynomial.terms) > 1 else text

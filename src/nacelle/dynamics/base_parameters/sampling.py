@@ -1,0 +1,82 @@
+"""The linear form over generic states, in comparable units.
+
+Poses are those by which the robot's plan is made, motions are random; speeds are such that inertial forces
+are of the order of weights, lengths are counted in the robot's size. So neither units nor scale decide what
+is zero.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
+
+from nacelle.dynamics import smallest
+from nacelle.kinematics.general.plan import plan_of, sample_states
+from nacelle.kinematics.mechanism.assembly import rate_scale
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.model.linear_parameters import linear_parameters
+from nacelle.model.numbers.parameters import INERTIA_NAMES
+from nacelle.model.robot import Robot
+from nacelle.spatial.batch import Batch, from_samples
+from nacelle.spatial.scalar import Array
+
+# Motions at each sample pose.
+_MOTIONS = 6
+# A column below this part of what columns of its kind are is zero.
+_NO_EFFECT = 1e-10
+_GRAVITY = 9.81
+# Parameters that are felt at rest: their columns depend on the pose alone, of which there must be enough.
+_AT_REST = (*INERTIA_NAMES[:4], "stiffness", "stiffness*rest", "constant")
+_SPARE, _MOST = 1.5, 60
+
+
+@lru_cache(maxsize=32)
+def sampled_regressor(robot: Robot, seed: int = 0) -> Array:
+    """Y over generic states (rows, parameters) for parameters in `units`; columns without effect are zero."""
+    mechanism, samples = mechanism_of(robot), _poses(robot, seed)
+    rng = np.random.default_rng(seed)
+    x, y = (np.repeat(np.stack(part), _MOTIONS, axis=0) for part in zip(*samples, strict=True))
+    unit = rate_scale(robot)[list(mechanism.independent)]
+    g = float(np.linalg.norm(np.asarray(robot.gravity, dtype=float))) or _GRAVITY
+    v, a = rng.normal(size=(2, len(x), robot.motion.n)) * unit
+    v, a = v * np.sqrt(g / robot.size), a * (2.0 * g / robot.size)
+    Y = smallest.regressor(robot, *(from_samples(part, 1) for part in (x, y, v, a)))["Y"]
+    rows = [np.broadcast_to(e.samples if isinstance(e, Batch) else float(e), (len(x),)) for e in Y.ravel()]
+    W = np.stack(rows, axis=1).reshape(len(x) * Y.shape[0], -1) * units(robot)
+    kinds = [_kind(name) for name in linear_parameters(robot).names]
+    size = np.linalg.norm(W, axis=0)
+    largest: dict[str, float] = {}
+    for kind, length in zip(kinds, size.tolist(), strict=True):
+        largest[kind] = max(largest.get(kind, 0.0), length)
+    nothing = [length <= _NO_EFFECT * largest[kind] for kind, length in zip(kinds, size, strict=True)]
+    return np.where(nothing, 0.0, W)
+
+
+def _poses(robot: Robot, seed: int) -> Sequence[tuple[Array, Array]]:
+    """Closed configurations (x, y), enough of them to tell apart what acts at rest."""
+    names = linear_parameters(robot).names
+    at_rest = sum(name.rpartition(".")[2] in _AT_REST for name in names)
+    count = min(_MOST, math.ceil(_SPARE * at_rest / len(robot.actuators)))
+    samples = plan_of(robot).samples
+    return samples if count <= len(samples) else sample_states(mechanism_of(robot), count, seed + 1)
+
+
+def units(robot: Robot) -> Array:
+    """The unit of every linear parameter: kg, kg size, kg size^2; rotors as behind their gears."""
+    gears = {joint.name: float(joint.gear_ratio) for joint in robot.joints}
+    found = []
+    for name in linear_parameters(robot).names:
+        owner, _, part = name.rpartition(".")
+        if part in INERTIA_NAMES:
+            found.append(robot.size ** (0 if part == "m" else 1 if part[0] == "m" else 2))
+        else:
+            found.append(gears[owner] ** -2 if part == "rotor_inertia" else 1.0)
+    return np.array(found)
+
+
+def _kind(name: str) -> str:
+    part = name.rpartition(".")[2]
+    return "inertia" if part in INERTIA_NAMES else part

@@ -1,0 +1,311 @@
+"""Transfers: changes of the parameters that leave all forces as they are, by the rules of mechanics.
+
+A mass at a point of one body counts as a mass at a point of another that moves alike (`relative_motion`), and
+so does what follows from masses at such points: with k directions 1 + k + k (k + 1) / 2 numbers pass between
+the two bodies, ten where they move alike in all points; where only directions turn alike, second moments
+along them. These are the rules of [AGH2005] (21)-(23) for revolute and prismatic joints, its grouping with
+the platform, and what loops add to them.
+
+What counts on the base has no effect. Neither have, on a body that turns about one direction n at most, the
+first moment along n and all of the inertia but n I n; nor n I n, on one that never turns about n; nor, on one
+that does not turn, first moment and inertia; nor first moments on a body hinged to the base about a vertical
+line. A rod with an idle spin is known by its mass, first moment along it and inertia across it. A rotor
+counts as inertia of a link where their energies are the same; of two joints that move in proportion the
+friction is felt as one.
+
+A transfer is a vector over the parameters, coefficients as polynomials in coordinates of joints.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from nacelle.dynamics.base_parameters.polynomial import Polynomial
+from nacelle.dynamics.base_parameters.relative_motion import BodyMotions, Bond, echelon, neighbours
+from nacelle.kinematics.general.rods import find_rods, rods_of
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.model.joint import JointKind
+from nacelle.model.leg import BASE
+from nacelle.model.linear_parameters import linear_parameters, with_linear_forms
+from nacelle.model.numbers.parameters import INERTIA_NAMES
+from nacelle.model.robot import Robot
+from nacelle.spatial.linear_form import coefficients
+from nacelle.spatial.scalar import Array
+
+_NOTHING = 1e-9
+_PAIRS = ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2))
+Ten = list[Polynomial]
+Vector = dict[int, Polynomial]
+ZERO = Polynomial({}, {})
+ONE = Polynomial.number(1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Transfer:
+    """A change of parameters that no force shows.
+
+    Attributes:
+        rule: why, in words; of identical legs the same.
+        change: by parameter.
+    """
+
+    rule: tuple[str, ...]
+    change: Vector
+
+    def numbers(self, count: int) -> Array:
+        """The change as numbers (count,)."""
+        vector = np.zeros(count)
+        for k, value in self.change.items():
+            vector[k] = value.value
+        return vector
+
+
+def _mass(r: Ten) -> Ten:
+    """Ten numbers of a unit mass at a point."""
+    S = [[r[i] * r[j] for j in range(3)] for i in range(3)]
+    return [ONE, *r, *_inertia(S)]
+
+
+def _inertia(S: list[list[Polynomial]]) -> Ten:
+    """Six moments of inertia from second moments: I = trace(S) - S."""
+    trace = S[0][0] + S[1][1] + S[2][2]
+    return [(trace if i == j else ZERO) + S[i][j].scaled(-1.0) for i, j in _PAIRS]
+
+
+def _first(r: Ten, n: Ten) -> Ten:
+    """A unit first moment along n at a point: d/ds of a mass at r + s n."""
+    S = [[r[i] * n[j] + n[i] * r[j] for j in range(3)] for i in range(3)]
+    return [ZERO, *n, *_inertia(S)]
+
+
+def _second(n: Ten, m: Ten) -> Ten:
+    """A second moment without mass along n and m, half of each order."""
+    S = [[(n[i] * m[j] + m[i] * n[j]).scaled(0.5) for j in range(3)] for i in range(3)]
+    return [ZERO, ZERO, ZERO, ZERO, *_inertia(S)]
+
+
+def _numbers(vector: Array) -> Ten:
+    return [Polynomial.number(_clean(float(value))) for value in vector]
+
+
+def _clean(value: float) -> float:
+    """A direction cosine without its rounding."""
+    near = round(value)
+    return float(near) if abs(value - near) < _NOTHING else value
+
+
+class Transfers:
+    """All transfers of a robot."""
+
+    def __init__(self, robot: Robot, motions: BodyMotions) -> None:
+        self._robot, self._motions = robot, motions
+        parameters = linear_parameters(robot)
+        self._place = {name: k for k, name in enumerate(parameters.names)}
+        self._legs = {body: leg for leg in robot.legs for body in leg.bodies}
+
+    def all(self) -> Iterator[Transfer]:
+        """Every transfer that a rule gives; many follow from others."""
+        for a, b, joint in neighbours(self._robot):
+            yield from self._along(self._motions.bond(a, b), joint)
+        for body in range(1, len(self._robot.bodies)):
+            yield from self._without_effect(body)
+        yield from self._payloads()
+        yield from self._rods()
+        yield from self._rotors()
+        yield from self._frictions()
+        for name, place in self._place.items():
+            # A spring's preload is a constant force, as friction has it that pulls one way.
+            constant = self._place.get(name.replace("stiffness*rest", "constant"))
+            if name.endswith(".stiffness*rest") and constant is not None:
+                yield Transfer(("preload", name), {place: ONE, constant: ONE})
+
+    def _along(self, bond: Bond, joint: int | None) -> Iterator[Transfer]:
+        """What passes from b to a."""
+        rule = ("alike", self._general(bond.a), self._general(bond.b))
+        ways = [(_numbers(e_a), _numbers(e_b)) for e_a, e_b in bond.directions]
+        for i, (e_a, e_b) in enumerate(ways):
+            for j, (f_a, f_b) in enumerate(ways[i:], i):
+                yield self._moved((*rule, f"{i}{j}"), bond, _second(e_b, f_b), _second(e_a, f_a))
+        if bond.point is None:
+            return
+        r_a, r_b = self._points(bond, joint)
+        yield self._moved((*rule, "m"), bond, _mass(r_b), _mass(r_a))
+        for i, (e_a, e_b) in enumerate(ways):
+            yield self._moved((*rule, str(i)), bond, _first(r_b, e_b), _first(r_a, e_a))
+
+    def _points(self, bond: Bond, joint: int | None) -> list[Ten]:
+        """Points of a and b that move alike; named after the joint where it has them."""
+        assert bond.point is not None
+        if joint is not None:
+            own = self._robot.joints[joint]
+            sides = {own.predecessor: own.frame_predecessor.p, own.successor: own.frame_successor.p}
+            points = np.array([sides[bond.a], sides[bond.b]], dtype=float)
+            if self._motions.moves_alike(bond, points):
+                away = np.max(np.abs(points), axis=1) > _NOTHING * self._motions.size
+                return [
+                    self._named(own.name, body, p, both=bool(all(away))) if far else [ZERO] * 3
+                    for body, p, far in zip((bond.a, bond.b), points, away, strict=True)
+                ]
+        return [_numbers(p) for p in bond.point]
+
+    def _named(self, joint: str, body: int, p: Array, *, both: bool) -> Ten:
+        """Coordinates of a joint in a body, by name."""
+        where = f"@{self._robot.bodies[body].name}" if both else ""
+        return [Polynomial.atom(f"{joint}.{axis}{where}", float(p[i])) for i, axis in enumerate("xyz")]
+
+    def _moved(self, rule: tuple[str, ...], bond: Bond, here: Ten, there: Ten) -> Transfer:
+        """Numbers taken from b and given to a."""
+        change = self._on(bond.b, here)
+        for k, value in self._on(bond.a, there).items():
+            change[k] = change.get(k, ZERO) + value.scaled(-1.0)
+        return Transfer(rule, {k: value for k, value in change.items() if value.terms})
+
+    def _on(self, body: int, ten: Ten) -> Vector:
+        if body == BASE:
+            return {}
+        name = self._robot.bodies[body].name
+        return {
+            self._place[f"{name}.{part}"]: value
+            for part, value in zip(INERTIA_NAMES, ten, strict=True)
+            if value.terms
+        }
+
+    def _general(self, body: int) -> str:
+        """The name of a body without that of its leg."""
+        name = self._robot.bodies[body].name
+        leg = self._legs.get(body)
+        return name if leg is None else "*" + name.removeprefix(leg.name)
+
+    def _without_effect(self, body: int) -> Iterator[Transfer]:
+        """What a body's motion does not feel."""
+        robot, motions = self._robot, self._motions
+        w = np.einsum("sji,sjk->ski", motions.R[:, body], motions.J[:, body, 3:]).reshape(-1, 3)
+        largest = float(np.max(np.abs(motions.J[:, :, 3:]), initial=0.0))
+        rule = ("no effect", self._general(body))
+        axes = [_numbers(axis) for axis in np.eye(3)]
+        singular = np.linalg.svd(w, full_matrices=False)
+        if singular[1][0] <= _NOTHING * max(largest, 1.0):
+            for part in INERTIA_NAMES[1:]:
+                yield Transfer((*rule, part), {self._place[f"{robot.bodies[body].name}.{part}"]: ONE})
+            return
+        if singular[1][1] > _NOTHING * singular[1][0]:
+            if singular[1][2] <= _NOTHING * singular[1][0]:
+                # No spin about n: n I n is not felt.
+                D = np.outer(singular[2][2], singular[2][2])
+                spin = _numbers(np.array([*[0.0] * 4, *(D[k] for k in _PAIRS)]))
+                yield Transfer((*rule, "spin"), self._on(body, spin))
+            return
+        n = singular[2][0] * np.sign(singular[2][0][np.argmax(np.abs(singular[2][0]))])
+        along = _numbers(n)
+        yield Transfer((*rule, "first"), self._on(body, [ZERO, *along, *[ZERO] * 6]))
+        # Inertias D with n D n = 0: the five of six that the turn about n does not meet.
+        across = np.linalg.svd(n.reshape(1, 3))[2][1:]
+        frame = [n, *across]
+        for i, j in ((0, 1), (0, 2), (1, 1), (1, 2), (2, 2)):
+            D = 0.5 * (np.outer(frame[i], frame[j]) + np.outer(frame[j], frame[i]))
+            ten = [ZERO] * 4 + [Polynomial.number(_clean(float(D[k]))) for k in _PAIRS]
+            yield Transfer((*rule, f"{i}{j}"), self._on(body, ten))
+        bond = motions.bond(BASE, body)
+        g = np.asarray(robot.gravity, dtype=float)
+        across_axis = np.linalg.norm(np.cross(g, motions.R[0, body] @ n))
+        if bond.point is not None and across_axis <= _NOTHING * np.linalg.norm(g):
+            for i in range(3):
+                # First moments about a point of the axis, which does not move.
+                yield Transfer(
+                    (*rule, f"gravity {i}"), self._on(body, _first(_numbers(bond.point[1]), axes[i]))
+                )
+
+    def _payloads(self) -> Iterator[Transfer]:
+        """A payload counts as the body that carries it."""
+        robot = self._robot
+        for load in robot.payload:
+            name = robot.bodies[load.body].name
+            for part in INERTIA_NAMES:
+                change = {self._place[f"payload.{load.name}.{part}"]: ONE,
+                          self._place[f"{name}.{part}"]: Polynomial.number(-1.0)}  # fmt: skip
+                yield Transfer(("payload", load.name, part), change)
+
+    def _rods(self) -> Iterator[Transfer]:
+        """What a rod with an idle spin is not known by."""
+        robot = self._robot
+        forms = with_linear_forms(robot)
+        rods = rods_of(forms, find_rods(mechanism_of(robot)))
+        for body, rod in rods.items():
+            name = robot.bodies[body].name
+            places = [self._place[f"{name}.{part}"] for part in INERTIA_NAMES]
+            A = np.asarray(coefficients(rod.masses, len(self._place))[:, places], dtype=float)
+            scale = np.array([1.0] + [self._motions.size] * 3 + [self._motions.size**2] * 6)
+            null = np.linalg.svd(A * scale)[2][3:] * scale
+            for i, row in enumerate(echelon(null / scale) * scale):
+                ten = [Polynomial.number(float(value)) for value in row]
+                yield Transfer(("rod", self._general(body), str(i)), self._on(body, ten))
+
+    def _rotors(self) -> Iterator[Transfer]:
+        """Rotors whose energy is that of an inertia of a link on their joint.
+
+        On a revolute joint with the axis n: where n . w of the link is the joint's rate, since the other link
+        does not turn about n. On a slide from the base: as a mass, where no weight acts along it.
+        """
+        robot, motions = self._robot, self._motions
+        g = np.asarray(robot.gravity, dtype=float)
+        for joint in robot.joints:
+            place = self._place.get(f"{joint.name}.rotor_inertia")
+            if place is None:
+                continue
+            factor = -(float(joint.gear_ratio) ** 2)
+            sides = [(joint.successor, joint.frame_successor), (joint.predecessor, joint.frame_predecessor)]
+            for body, frame in sides:
+                axis = np.asarray(frame.R, dtype=float)[:, 2]
+                if joint.kind is JointKind.REVOLUTE:
+                    about = np.einsum("si,sik->sk", motions.R[:, body] @ axis, motions.J[:, body, 3:]).ravel()
+                    rate = motions.friction_rate(joint, "rz")
+                    alike = np.max(np.abs(np.abs(about) - np.abs(rate))) <= _NOTHING * motions.rate
+                    ten = [*[0.0] * 4, *(axis[i] * axis[j] for i, j in _PAIRS)]
+                else:
+                    weight = abs(float(g @ motions.R[0, body] @ axis))
+                    from_base = BASE in (joint.predecessor, joint.successor) and body != BASE
+                    alike = joint.kind is JointKind.PRISMATIC and from_base
+                    alike = alike and weight <= _NOTHING * np.linalg.norm(g)
+                    ten = [1.0, *[0.0] * 9]
+                if alike:
+                    change = self._on(body, _numbers(factor * np.array(ten)))
+                    yield Transfer(("rotor", self._general(body)), {place: ONE, **change})
+                    break
+
+    def _frictions(self) -> Iterator[Transfer]:
+        """Friction of the same form in joints that move in proportion: of rates, q_i' = c q_j'."""
+        robot = self._robot
+        listed: list[tuple[Array, str, str]] = []
+        for joint in robot.joints:
+            for axis in joint.friction_axes:
+                rate = self._motions.friction_rate(joint, axis)
+                prefix = f"{joint.name}.{axis}."
+                for form in ("viscous", "coulomb"):
+                    if prefix + form in self._place:
+                        listed.append(
+                            (rate, prefix + form, f"{axis[0]}{form}")
+                        )  # turns, slides and balls apart
+        largest = {
+            form: max(np.max(np.abs(rate)) for rate, _, kind in listed if kind == form)
+            for _, _, form in listed
+        }
+        for i, (rate, name, form) in enumerate(listed):
+            if np.max(np.abs(rate)) <= _NOTHING * largest[form]:
+                yield Transfer(("no effect", name), {self._place[name]: ONE})
+                continue
+            for other, first, kind in listed[:i]:
+                if (
+                    kind != form
+                    or len(other) != len(rate)
+                    or np.max(np.abs(other)) <= _NOTHING * largest[form]
+                ):
+                    continue
+                c = float(rate @ other) / float(other @ other)
+                if np.max(np.abs(rate - c * other)) <= _NOTHING * np.max(np.abs(rate)):
+                    factor = c * c if form.endswith("viscous") else abs(c)
+                    change = {self._place[name]: ONE, self._place[first]: Polynomial.number(-factor)}
+                    yield Transfer(("friction", name, first), change)
+                    break

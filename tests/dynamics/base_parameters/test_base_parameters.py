@@ -1,0 +1,214 @@
+"""Base parameters: counts of the papers, groupings with symbols, and what no force shows."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import nacelle
+from nacelle.dynamics.base_parameters.base_parameters import base_parameters
+from nacelle.dynamics.formulations import reference
+from nacelle.kinematics.general.plan import plan_of
+from nacelle.program.cost import count
+from support.library import NAMES, library_robot
+from support.rigid_robots import RIGID
+from support.stress_robots import STRESS
+
+TABLE_I = {
+    "strut*.1.Izz + strut*.2.Iyy + strut*.3.Izz",
+    "strut*.2.Ixx - strut*.2.Iyy + strut*.3.Ixx - strut*.3.Izz",
+    "strut*.2.Izz + strut*.3.Iyy",
+    "strut*.2.my",
+    "strut*.3.mz",
+    "platform.Ixx + strut*.3.m sum_j (j.ball.y^2 + j.ball.z^2)",
+    "platform.Iyy + strut*.3.m sum_j (j.ball.x^2 + j.ball.z^2)",
+    "platform.Izz + strut*.3.m sum_j (j.ball.x^2 + j.ball.y^2)",
+    "platform.mz + strut*.3.m sum_j (j.ball.z)",
+    "platform.m + 6 strut*.3.m",
+}
+"""[AGH2005] Table I: s is the first moment, r_B the place of a ball on the platform."""
+
+
+def test_table_one_of_palida():
+    base = base_parameters(library_robot("palida"), assume="zeros", shared="legs")
+    assert {base.groupings[i] for i in base.rigid} == TABLE_I
+    assert len(base.friction) == 14
+    assert base.structural == len(base) == 24
+    assert base.certain
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "rigid"),
+    [
+        ("palida", {"shared": "legs"}, 23),
+        ("palida", {}, 88),
+        ("delta-codourey", {}, 10),
+        ("delta-codourey", {"assume": "zeros"}, 7),
+    ],
+)
+def test_counts(name, options, rigid):
+    base = base_parameters(library_robot(name), **options)
+    assert len(base.rigid) == rigid
+    assert base.structural == len(base)
+
+
+def test_columns_of_codourey():
+    """The seven parameters of [CB1997] (45), the rotors behind their gears counted with the arms."""
+    base = base_parameters(library_robot("delta-codourey"), assume="zeros")
+    arms = [f"leg{k}.arm.{part}" for k in (1, 2, 3) for part in ("mx", "Iyy")]
+    assert [base.names[i] for i in base.rigid] == ["plate.m", *arms]
+
+
+QUICK = ("3rrr", "delta", "dymo", "prrrp")
+
+
+def slow_but(names, quick):
+    """Names, those that take longer left to `make test-all`."""
+    return [name if name in quick else pytest.param(name, marks=pytest.mark.slow) for name in names]
+
+
+@pytest.mark.parametrize("name", slow_but(NAMES, QUICK))
+def test_rules_and_rank_agree(name):
+    base = base_parameters(library_robot(name))
+    assert base.structural == len(base)
+    assert base.unexplained == ()
+    assert base.gap > 1e9
+
+
+@pytest.mark.parametrize(
+    "name", slow_but(sorted({*STRESS, *RIGID}), ("shared carriage", "sprung five-bar", "SPS struts"))
+)
+def test_rules_and_rank_agree_outside_the_library(name):
+    robot = STRESS[name](1) if name in STRESS else RIGID[name].make(1)
+    base = base_parameters(robot)
+    assert base.structural == len(base)
+    assert base.certain
+
+
+def same_forces(robot, base, seed):
+    """Parameters are changed along what no force shows; the equivalent tree gives the same forces."""
+    rng = np.random.default_rng(seed)
+    count = len(base.choice.names)
+    z = base.choice.values
+    step = rng.normal(size=count) * np.maximum(np.abs(z), 0.1 * np.max(np.abs(z)))
+    step[list(base.kept)] = 0.0
+    step[list(base.kept)] = -base.K @ step
+    parameters = nacelle.linear_parameters(robot).values
+    moved = nacelle.with_linear_parameters(robot, parameters + base.choice.E @ step)
+    none = np.zeros(robot.motion.n)
+    for x, y in plan_of(robot).samples[1:3]:
+        v, a = rng.normal(size=(2, robot.motion.n))
+        old, new = (
+            np.asarray(reference.inverse(each, x, y, v, a, none)["force"], dtype=float)
+            for each in (robot, moved)
+        )
+        part = np.asarray(reference.inverse(robot, x, y, none, none, none)["force"], dtype=float)
+        scale = max(np.max(np.abs(old)), np.max(np.abs(part)))
+        assert np.max(np.abs(new - old)) < 1e-8 * scale
+
+
+@settings(max_examples=5)
+@given(st.integers(0, 1000), st.sampled_from(["3rrr", "fivebar", "c5", "3rps", "space"]))
+def test_forces_stay_along_what_is_left_out(seed, name):
+    robot = library_robot(name)
+    same_forces(robot, base_parameters(robot), seed)
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_seeds_and_units_do_not_matter(seed):
+    robot = library_robot("space")
+    first, other = base_parameters(robot), base_parameters(robot, seed=seed)
+    assert first.names == other.names
+    np.testing.assert_allclose(first.K, other.K, rtol=1e-6, atol=1e-9)
+
+
+def test_effects():
+    robot = library_robot("delta-codourey")
+    effects = base_parameters(robot).effects
+    assert effects["leg1.arm.Ixx"] == "no effect"
+    assert effects["leg1.arm.mx"] == "alone"
+    assert effects["leg1.arm.Iyy"] == effects["leg1.shoulder.rotor_inertia"] == "grouped"
+    assert effects["plate.m"] == "alone"
+
+
+def test_gravity_along_the_axes_removes_first_moments():
+    """The arms of a five-bar in the horizontal plane: their first moments act through gravity alone."""
+    robot = library_robot("fivebar")
+    flat = robot.with_parameters([0.0, 0.0, -9.81], "gravity")
+    upright = robot.with_parameters([0.0, -9.81, 0.0], "gravity")
+    names = [set(base_parameters(each).names) for each in (flat, upright)]
+    firsts = {name for name in names[1] if "proximal" in name and name.endswith((".mx", ".my"))}
+    assert firsts
+    assert not firsts & names[0]
+
+
+def test_json_and_values():
+    robot = library_robot("palida")
+    base = base_parameters(robot, assume="zeros", shared="legs")
+    data = json.loads(json.dumps(base.data()))
+    assert (data["rigid"], data["friction"], data["structural"]) == (10, 14, 24)
+    mass = next(entry for entry in data["base_parameters"] if entry["name"] == "platform.m")
+    assert mass["terms"] == {"platform.m": 1.0, "strut*.3.m": 6.0}
+    assert mass["value"] == pytest.approx(9.0 + 6 * 2.6)
+    inertia = next(entry for entry in data["base_parameters"] if entry["name"] == "platform.Ixx")
+    balls = [robot.joints[robot.joint(f"strut{k}.ball")].frame_successor.p for k in range(1, 7)]
+    assert inertia["terms"]["strut*.3.m"] == pytest.approx(sum(p[1] ** 2 + p[2] ** 2 for p in balls))
+
+
+@pytest.mark.parametrize("name", ["fivebar", "delta-codourey", "3rps"])
+def test_linear_form_in_base_parameters(name):
+    """Its columns alone, and those of identical legs added up, give the forces of inverse dynamics."""
+    robot = library_robot(name)
+    x = nacelle.reference_pose(robot)
+    v, a = np.random.default_rng(3).normal(size=(2, robot.motion.n)) * 0.2
+    force = nacelle.inverse_dynamics(robot, x, v, a).force
+    base = base_parameters(robot)
+    for found in (
+        nacelle.regressor(robot, x, v, a, parameters=base),
+        nacelle.regressor(robot, x, v, a, shared="legs"),
+    ):
+        assert found.Y.shape == (len(robot.actuators), len(found.parameters))
+        np.testing.assert_allclose(found.Y @ found.parameters.values, force, rtol=1e-11)
+    program = nacelle.model(robot, "regressor", parameters=base).program()
+    assert program.outputs[0].size == len(robot.actuators) * len(base)
+
+
+def test_operations_of_the_linear_form():
+    """The planar 3-RRR with friction; HybrDyn's kind of code takes 8146."""
+    robot = library_robot("3rrr")
+    program = nacelle.model(robot, "regressor", parameters=base_parameters(robot)).program()
+    assert count(program).total < 600
+
+
+class TestMistakes:
+    def test_two_choices(self):
+        robot = library_robot("fivebar")
+        base = base_parameters(robot)
+        with pytest.raises(nacelle.KinematicsError, match="not both"):
+            nacelle.regressor(robot, nacelle.reference_pose(robot), parameters=base, shared="legs")
+        with pytest.raises(nacelle.KinematicsError, match="no columns of parameters"):
+            nacelle.model(robot, "inverse_dynamics", parameters=base)
+
+    def test_unknown_parameter(self):
+        with pytest.raises(nacelle.ParameterError, match=r"no parameter 'platform\.mq'"):
+            base_parameters(library_robot("palida"), assume=["zeros", "platform.mq"])
+
+    def test_unknown_leg(self):
+        with pytest.raises(nacelle.ParameterError, match="no leg 'strut7'"):
+            base_parameters(library_robot("palida"), shared=[["strut1", "strut7"]])
+
+    def test_legs_that_differ(self):
+        robot = library_robot("palida")
+        vector = robot.parameter_vector("inertia")
+        vector[robot.parameter_names("inertia").index("strut2.3.m")] *= 2.0
+        other = robot.with_parameters(vector, "inertia")
+        with pytest.raises(nacelle.ParameterError, match=r"strut2\.3\.m is 5\.2, strut1\.3\.m is 2\.6"):
+            base_parameters(other, shared=[["strut1", "strut2"]])
+
+    def test_not_a_list(self):
+        with pytest.raises(nacelle.ParameterError, match="shared is 'legs' or lists"):
+            base_parameters(library_robot("palida"), shared="struts")
