@@ -73,3 +73,13 @@ def test_the_mistakes_in_the_readme_are_reported_as_printed(tmp_path):
         assert problem.message == message
         assert problem.hint.startswith(hint)
     assert len(lines) > 50
+
+
+def test_files_that_the_contributors_page_names_exist():
+    """A path is in the package, in one of its folders, or in the tests."""
+    text = (ROOT / "docs" / "contributing.md").read_text(encoding="utf-8")
+    files = [path.relative_to(ROOT).as_posix() for path in (ROOT / "src").rglob("*.py")]
+    files += [path.relative_to(ROOT).as_posix() for path in (ROOT / "tests").rglob("*.py")]
+    named = set(re.findall(r"`([\w/]+\.py)`", text))
+    assert len(named) > 40
+    assert sorted(name for name in named if not any(f.endswith(f"/{name}") or f == name for f in files)) == []
