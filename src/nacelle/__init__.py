@@ -113,12 +113,10 @@ if TYPE_CHECKING:
     from nacelle.model.payload import with_payload
     from nacelle.model.robot import Robot
     from nacelle.robots import names as robot_names
-    from nacelle.simulation.events import Event, EventGroup
     from nacelle.simulation.feedback import feedback
     from nacelle.simulation.plant import RigidPlant, standard_events
-    from nacelle.simulation.protocol import Feedback, Plant, user_event
-    from nacelle.simulation.result import Simulation
-    from nacelle.simulation.simulate import simulate
+    from nacelle.simulation.protocol import Event, EventGroup, Feedback, Plant, user_event
+    from nacelle.simulation.simulate import Simulation, simulate
     from nacelle.spatial.physics import physics
 
 __version__ = "0.1.0"
@@ -355,12 +353,10 @@ _MODULES = {
     "nacelle.model.payload": ("with_payload",),
     "nacelle.model.data": ("Actuator",),
     "nacelle.model.robot": ("Robot",),
-    "nacelle.simulation.events": ("Event", "EventGroup"),
     "nacelle.simulation.feedback": ("feedback",),
     "nacelle.simulation.plant": ("RigidPlant", "standard_events"),
-    "nacelle.simulation.protocol": ("Feedback", "Plant", "user_event"),
-    "nacelle.simulation.result": ("Simulation",),
-    "nacelle.simulation.simulate": ("simulate",),
+    "nacelle.simulation.protocol": ("Event", "EventGroup", "Feedback", "Plant", "user_event"),
+    "nacelle.simulation.simulate": ("Simulation", "simulate"),
     "nacelle.spatial.physics": ("physics",),
 }
 # Public names that differ from those in their modules.

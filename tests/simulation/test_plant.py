@@ -15,10 +15,9 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.simulation.events import Event
-from nacelle.simulation.fixed import integrate_fixed
+from nacelle.simulation.integrators import integrate_fixed
 from nacelle.simulation.plant import RigidPlant
-from nacelle.simulation.protocol import Plant, user_event
+from nacelle.simulation.protocol import Event, Plant, user_event
 from nacelle.simulation.simulate import simulate
 from support.sprung import shaken, sprung
 from support.sprung_mass import SprungMass

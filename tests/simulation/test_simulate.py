@@ -11,12 +11,12 @@ from scipy.integrate import solve_ivp
 
 import nacelle
 from nacelle.model.joint import FrictionTerm
-from nacelle.simulation.events import Event
 from nacelle.simulation.plant import RigidPlant, standard_events
-from nacelle.simulation.protocol import user_event
+from nacelle.simulation.protocol import Event, user_event
 from nacelle.simulation.simulate import simulate
 from support.library import library_robot
 from support.sprung import HEAVY, shaken, sprung
+from support.sprung_mass import SprungMass
 
 Array = np.ndarray
 CASES = [("fivebar", 20.0), ("delta-codourey", 200.0), ("3rps", 2e4)]
@@ -216,3 +216,19 @@ def test_stiction_holds_and_lets_go() -> None:
     )
     assert away.message.endswith("it moves")
     assert 0.4 * away.t[-1] == pytest.approx(0.6, abs=2e-3)
+
+
+@pytest.mark.parametrize("method", ["dop853", "radau", "rk4"])
+def test_dense_output(method: str) -> None:
+    plant = SprungMass()
+    options = {"step": 0.01} if method == "rk4" else {"rtol": 1e-9, "atol": 1e-11}
+    run = simulate(
+        plant, [1.0], [0.5], lambda t: np.array([np.cos(1.3 * t)]), until=2.0, method=method, **options
+    )
+    t = np.linspace(0.0, 2.0, 103)
+    now = run.at(t)
+    exact = np.array([plant.exact(time, 1.0, 0.5, 1.3) for time in t])
+    np.testing.assert_allclose(now.state, exact, atol={"dop853": 1e-7, "radau": 1e-7, "rk4": 2e-7}[method])
+    np.testing.assert_allclose(now.inputs[:, 0], np.cos(1.3 * t), rtol=1e-12)
+    assert run.at(0.5).x.shape == (1,)
+    np.testing.assert_allclose(run.at(run.t).state, run.states, rtol=1e-12, atol=1e-13)

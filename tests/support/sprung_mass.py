@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nacelle.simulation.events import Event
-from nacelle.simulation.protocol import Labels
+from nacelle.simulation.protocol import Event, Labels
 
 Array = np.ndarray
 

@@ -29,7 +29,7 @@ INTERRUPTED = 130
 
 if TYPE_CHECKING:
     from nacelle.model.robot import Robot
-    from nacelle.simulation.result import Simulation
+    from nacelle.simulation.simulate import Simulation
 
 
 def forces_from_table(robot: Robot, path: Path) -> Any:

@@ -10,9 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nacelle.errors import KinematicsError
-from nacelle.simulation.events import Events
 from nacelle.simulation.feedback import feedback, is_law
-from nacelle.simulation.protocol import ClosedLoop, Core, Feedback, Plant, Traceable
+from nacelle.simulation.protocol import ClosedLoop, Core, Events, Feedback, Plant, Traceable
 from nacelle.spatial.scalar import Array
 
 Source = Callable[[int, float, Array], Array]

@@ -12,16 +12,93 @@ It is independent of integrators, and they are of robots. Some plants have more,
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
-from nacelle.simulation.events import Event, Events
+from nacelle.errors import KinematicsError
 from nacelle.spatial.scalar import Array
 
 Derivative = Callable[[Array, Array], Array]
+
+
+# ---- events
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something that ends a run.
+
+    Attributes:
+        name: what it is, in words.
+        value: function of times (N,) and states (N, size) that gives (N,) numbers, positive before it.
+    """
+
+    name: str
+    value: Callable[[Array, Array], Array]
+
+    @property
+    def names(self) -> tuple[str]:
+        """Its name."""
+        return (self.name,)
+
+    def values(self, t: Array, s: Array) -> Array:
+        """Numbers (N, 1), positive before it."""
+        return np.broadcast_to(self.value(t, s), len(t))[:, None]
+
+
+@dataclass(frozen=True)
+class EventGroup:
+    """Events that are evaluated together.
+
+    Attributes:
+        names: what they are, in words.
+        values: function of times (N,) and states (N, size) that gives (N, events) numbers, positive before
+            each.
+        words: function of the place of an event and the state (size,) at it that gives its name there, where
+            that depends on the state; None if it does not.
+    """
+
+    names: tuple[str, ...]
+    values: Callable[[Array, Array], Array]
+    words: Callable[[int, Array], str] | None = None
+
+
+Events: TypeAlias = Sequence[Event | EventGroup]
+
+
+def user_event(plant: Plant, name: str, function: Callable[..., Any]) -> Event:
+    """An event of the user's: a function of (t, x, v) that is positive before it."""
+
+    def value(t: Array, s: Array) -> Array:
+        x, v = plant.split(s)
+        return np.array([float(function(*sample)) for sample in zip(t, x, v, strict=True)])
+
+    return Event(name, value)
+
+
+def checked_events(events: Any) -> Events:
+    """Take events as they are given: a sequence of `Event` and `EventGroup`, or one of them.
+
+    Raises:
+        KinematicsError: if something else is among them.
+    """
+    if isinstance(events, Event | EventGroup):
+        return (events,)
+    if isinstance(events, str) or not isinstance(events, Iterable):
+        raise KinematicsError(f"events are a list of nacelle.Event, or [] for none, got {events!r}")
+    listed = tuple(events)
+    for event in listed:
+        if not isinstance(event, Event | EventGroup):
+            raise KinematicsError(
+                f"an event is a nacelle.Event(name, value) with value(t, s) positive before it, got {event!r}"
+            )
+    return listed
+
+
+# ---- plants
 
 
 class Labels(NamedTuple):
@@ -162,13 +239,3 @@ class Jointed(Protocol):
 
     def closure_error(self, s: Array) -> float:
         """What the loops leave open at the worst of some states (N, size), as a pure number."""
-
-
-def user_event(plant: Plant, name: str, function: Callable[..., Any]) -> Event:
-    """An event of the user's: a function of (t, x, v) that is positive before it."""
-
-    def value(t: Array, s: Array) -> Array:
-        x, v = plant.split(s)
-        return np.array([float(function(*sample)) for sample in zip(t, x, v, strict=True)])
-
-    return Event(name, value)

@@ -13,11 +13,9 @@ import numpy as np
 from nacelle.capacity import memory, require_memory
 from nacelle.errors import KinematicsError, did_you_mean
 from nacelle.progress import task
-from nacelle.simulation.adaptive import integrate_adaptive
-from nacelle.simulation.events import Events, met
-from nacelle.simulation.fixed import Grid, integrate_fixed
 from nacelle.simulation.inputs import Problem, make_drive
-from nacelle.simulation.protocol import Plant
+from nacelle.simulation.integrators import Grid, integrate_adaptive, integrate_fixed, met
+from nacelle.simulation.protocol import Events, Plant
 from nacelle.simulation.track import Outcome
 from nacelle.spatial.scalar import Array
 

@@ -8,17 +8,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+import dataclasses
+from dataclasses import dataclass
+from functools import cached_property
+from html import escape
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from nacelle.errors import KinematicsError
+from nacelle.errors import KinematicsError, NacelleError
 from nacelle.model.robot import Robot
-from nacelle.simulation.events import Events, checked_events
+from nacelle.pictures import Plot
 from nacelle.simulation.plant import RigidPlant
-from nacelle.simulation.protocol import Plant
-from nacelle.simulation.result import Simulation
-from nacelle.simulation.run import Progress, Settings, execute
+from nacelle.simulation.protocol import Events, Jointed, Plant, checked_events
+from nacelle.simulation.run import End, Progress, Settings, execute
+from nacelle.simulation.track import Track, along_tracks
+from nacelle.spatial.scalar import Array
+from nacelle.tables.csv import write_table
 
 
 def simulate(
@@ -102,3 +109,254 @@ def simulate(
         tracks=(outcome.track,),
         end=end,
     )
+
+
+# ---- the result
+
+
+class Moment(NamedTuple):
+    """A run at times (...): poses (..., nx), twists (..., n), inputs (..., inputs), states (..., size)."""
+
+    t: Array
+    x: Array
+    v: Array
+    inputs: Array
+    state: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Simulation:
+    """A run, or as much of it as there is.
+
+    Attributes:
+        plant: what was driven.
+        settings: the options of the run.
+        t: times (N,), s.
+        states: the plant's states (N, size).
+        inputs: the actuators' forces at these times (N, actuators).
+        status: "done", "event", "interrupted" or "failed".
+        message: how the run ended, in words.
+        evaluations: how often the plant's derivative was evaluated.
+        tracks: the motion between the steps, of each part of a resumed run.
+        end: where the integrator was at the end, for `resume`.
+    """
+
+    # How a run is drawn is registered in the public API.
+    plot: ClassVar[Plot] = Plot()
+
+    plant: Plant
+    settings: Settings
+    t: Array
+    states: Array
+    inputs: Array
+    status: str
+    message: str
+    evaluations: int
+    tracks: tuple[Track, ...]
+    end: End
+
+    @property
+    def method(self) -> str:
+        """The integrator: "rk4", "dop853" or "radau"."""
+        return self.settings.method
+
+    @property
+    def robot(self) -> Robot:
+        """The robot.
+
+        Raises:
+            KinematicsError: if the plant is none.
+        """
+        robot = getattr(self.plant, "robot", None)
+        if not isinstance(robot, Robot):
+            raise KinematicsError(f"{self.plant.name} is a plant without a robot")
+        return robot
+
+    @cached_property
+    def _split(self) -> tuple[Array, Array]:
+        return self.plant.split(self.states)
+
+    @property
+    def x(self) -> Array:
+        """Reduced poses (N, nx)."""
+        return self._split[0]
+
+    @property
+    def v(self) -> Array:
+        """Reduced twists (N, n)."""
+        return self._split[1]
+
+    @property
+    def ok(self) -> bool:
+        """Whether the run came to its end."""
+        return self.status == "done"
+
+    def at(self, t: Any) -> Moment:
+        """The run at any times (...) within it: by the method's dense output, between fixed steps by cubics.
+
+        Raises:
+            KinematicsError: if a time is not within the run.
+        """
+        times = np.asarray(t, dtype=float)
+        flat = times.ravel()
+        first, last = self.t[0], self.t[-1]
+        if flat.size and not (np.min(flat) >= first and np.max(flat) <= last):
+            raise KinematicsError(f"the run is from {first:g} s to {last:g} s, got times beyond: {t}")
+        states = np.empty((flat.size, self.states.shape[1]))
+        inputs = np.empty((flat.size, self.inputs.shape[1]))
+        left = np.ones(flat.size, dtype=bool)
+        for track in self.tracks:
+            chosen = left & (flat <= track.breaks[-1])
+            if np.any(chosen):
+                states[chosen] = track.states(flat[chosen])
+                inputs[chosen] = track.inputs(flat[chosen], states[chosen])
+            left &= ~chosen
+        states = states.reshape(*times.shape, self.plant.size)
+        return Moment(
+            times, *self.plant.split(states), inputs.reshape(*times.shape, self.plant.inputs), states
+        )
+
+    # ---- joints and bodies
+
+    @property
+    def _jointed(self) -> Jointed:
+        if not isinstance(self.plant, Jointed):
+            raise KinematicsError(f"{self.plant.name} is a plant without joints")
+        return self.plant
+
+    @cached_property
+    def joints(self) -> Any:
+        """All joints and bodies (`InverseKinematics`)."""
+        return self._jointed.joints(self.states)
+
+    @cached_property
+    def motion(self) -> Any:
+        """Rates of all joints (`JointMotion`)."""
+        return self._jointed.motion(self.states)
+
+    @cached_property
+    def closure_error(self) -> float:
+        """What the loops leave open at the worst time, over the robot's size."""
+        return self._jointed.closure_error(self.states)
+
+    # ---- energy
+
+    @cached_property
+    def energies(self) -> dict[str, Array]:
+        """Kinetic and potential energy (N,), J, and the power that friction takes (N,), W."""
+        return self.plant.energies(self.states)
+
+    @property
+    def energy(self) -> Array:
+        """Kinetic and potential energy together (N,), J."""
+        return np.asarray(self.energies["kinetic"] + self.energies["potential"])
+
+    @cached_property
+    def _flows(self) -> Array:
+        """Work of the inputs and energy lost, (N, 2), J."""
+
+        def rate(s: Array, u: Array) -> Array:
+            lost = np.asarray(self.plant.energies(s)["dissipation"])
+            return np.stack([np.asarray(self.plant.power(s, u)), lost], axis=-1)
+
+        return along_tracks(self.tracks, self.t, rate)
+
+    @property
+    def work(self) -> Array:
+        """What the inputs have done since the start (N,), J."""
+        return np.asarray(self._flows[:, 0])
+
+    @property
+    def dissipated(self) -> Array:
+        """What friction has taken since the start (N,), J."""
+        return np.asarray(self._flows[:, 1])
+
+    @property
+    def balance(self) -> Array:
+        """What is missing in the balance of energy since the start (N,), J: zero but for errors.
+
+        The change of the energy, less the work of the inputs, and what friction has taken.
+        """
+        return np.asarray(self.energy - self.energy[0] - self.work + self.dissipated)
+
+    # ---- files
+
+    def _columns(self) -> tuple[list[str], list[str], Array]:
+        x, v, inputs = self.plant.labels
+        names = ["t", *(name for name, _ in (*x, *v, *inputs))]
+        units = ["s", *(unit.replace(" ", "*") for _, unit in (*x, *v, *inputs))]
+        return names, units, np.column_stack([self.t, self.x, self.v, self.inputs])
+
+    def to_csv(self, path: str | Path) -> None:
+        """Write times, poses, twists and forces as CSV."""
+        write_table(Path(path), *self._columns())
+
+    def to_npz(self, path: str | Path) -> None:
+        """Write the same arrays, with the raw states, as npz."""
+        np.savez(path, t=self.t, x=self.x, v=self.v, inputs=self.inputs, states=self.states)
+
+    # ---- going on
+
+    def resume(self, until: float | None = None, force: Any = None, **options: Any) -> Simulation:
+        """Go on from the last state; the two runs are joined.
+
+        Args:
+            until: when the run ends; as at first if None.
+            force: from now on; as it was if None. Rows of an array belong to the steps to come.
+            **options: others of `simulate` that change: events, step, samples, ...
+
+        Raises:
+            NacelleError: if the run failed.
+            KinematicsError: if an argument cannot be used.
+        """
+        if self.status == "failed":
+            raise NacelleError(f"a run that failed cannot be resumed; it ended {self.message}")
+        t, s = float(self.t[-1]), self.states[-1]
+        changes = dict(options)
+        if force is not None:
+            changes["force"] = force
+        if until is not None and until != self.settings.until:
+            changes["until"] = float(until)
+        if "events" in changes:
+            changes["events"] = checked_events(changes["events"])
+        settings = self.settings.changed(**changes)
+        if settings.until != self.settings.until:
+            # Samples are spread over what is to come.
+            settings = dataclasses.replace(settings, start=t)
+        settings.check()
+        if settings.until <= t:
+            raise KinematicsError(
+                f"the run has come to {t:g} s already: until must be later, got {settings.until:g} s"
+            )
+        more, end = execute(self.plant, s, t, settings, self.end, new_force=force is not None)
+        return dataclasses.replace(
+            self,
+            settings=settings,
+            t=np.concatenate([self.t[:-1], more.t]),
+            states=np.concatenate([self.states[:-1], more.states]),
+            inputs=np.concatenate([self.inputs[:-1], more.inputs]),
+            status=more.status,
+            message=more.message,
+            evaluations=self.evaluations + more.evaluations,
+            tracks=(*self.tracks, more.track),
+            end=end,
+        )
+
+    def _repr_html_(self) -> str:
+        """A short table for notebooks."""
+        rows = {
+            "plant": self.plant.name,
+            "method": self.method,
+            "time": f"{self.t[0]:g} to {self.t[-1]:g} s, {len(self.t)} samples",
+            "status": f"{self.status}: {self.message}",
+            "energy": f"{self.energy[0]:.6g} to {self.energy[-1]:.6g} J",
+        }
+        cells = "".join(f"<tr><th>{escape(k)}</th><td>{escape(v)}</td></tr>" for k, v in rows.items())
+        return f"<table>{cells}</table>"
+
+    def __repr__(self) -> str:
+        """Give plant, method, time and status."""
+        return (
+            f"<Simulation {self.plant.name}: {self.method}, {self.t[0]:g} to {self.t[-1]:g} s, "
+            f"{len(self.t)} samples, {self.status}>"
+        )

@@ -10,7 +10,7 @@ import numpy as np
 from nacelle.dynamics.sizing import Sizing
 from nacelle.errors import NacelleError, did_you_mean
 from nacelle.report.draw.canvas import INK, new_axes, new_figure, plain_axes, wrapped
-from nacelle.simulation.result import Simulation
+from nacelle.simulation.simulate import Simulation
 from nacelle.spatial.scalar import Array
 
 if TYPE_CHECKING:

@@ -1,25 +1,101 @@
-"""The classical Runge-Kutta method with a fixed step.
+"""Integrators: fixed steps of the classical Runge-Kutta method, DOP853 and Radau with step control.
 
-Where the inputs are free of the state, or a feedback is compiled, the whole loop runs natively, a block of
-steps at a time; else every step evaluates the inputs in Python.
+With fixed steps the whole loop runs natively, a block of steps at a time, where the inputs are free of the
+state or a feedback is compiled; else every step evaluates the inputs in Python. DOP853 is of order eight with
+dense output; Radau is implicit, of order five. All of them end at the first event.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from nacelle.simulation.events import boundary, first_bad
+from nacelle.errors import KinematicsError
 from nacelle.simulation.inputs import Drive, Problem
-from nacelle.simulation.protocol import Derivative, Driver, HasDriver
-from nacelle.simulation.track import HermiteTrack, Outcome, StillTrack, stopped
+from nacelle.simulation.protocol import Derivative, Driver, EventGroup, Events, HasDriver, HasJacobian
+from nacelle.simulation.track import DenseTrack, HermiteTrack, Outcome, StillTrack, stopped
 from nacelle.spatial.scalar import Array
 
 # Steps of a native run between looks at events and at the user's wish to stop.
 _BLOCK = 1000
+# Methods, and the classes of scipy.integrate that step them.
+SOLVERS = {"dop853": "DOP853", "radau": "Radau"}
+# Where within a long step is looked, in parts of it, so that what crosses zero and comes back is seen.
+_PARTS = np.linspace(0.0, 1.0, 9)
+
+
+# ---- where an event comes
+
+
+def first_bad(events: Events, t: Array, s: Array) -> int | None:
+    """Place of the first of some states (N, size) at which an event has come or a number is not finite."""
+    fine = np.isfinite(s).all(axis=1)
+    place = len(t) if fine.all() else int(np.argmin(fine))
+    for event in events:
+        if place:
+            good = np.all(event.values(t[:place], s[:place]) > 0.0, axis=1)
+            place = place if good.all() else int(np.argmin(good))
+    return None if place == len(t) else place
+
+
+def boundary(
+    events: Events, low: float, high: float, state: Callable[[float], Array]
+) -> tuple[float, str | None]:
+    """The last time, to rounding, before an event between a good time and a bad one.
+
+    Args:
+        events: what is watched.
+        low: a time at which all is well.
+        high: a later time at which it is not.
+        state: the state (size,) at a time between them.
+
+    Returns:
+        The time, and the event's name; None where the state is not finite just after.
+    """
+
+    def good(t: float) -> bool:
+        return first_bad(events, np.array([t]), state(t)[None]) is None
+
+    while True:
+        middle = 0.5 * (low + high)
+        if middle in (low, high) or high - low <= 4e-16 * max(abs(high), 1e-3):
+            break
+        low, high = (middle, high) if good(middle) else (low, middle)
+    after = state(high)
+    if not np.all(np.isfinite(after)):
+        return low, None
+    return low, met(events, high, after)
+
+
+def met(events: Events, t: float, s: Array) -> str | None:
+    """The name of the first event that has come at a time and a state (size,); None if none has."""
+    for event in events:
+        good = event.values(np.array([t]), s[None])[0] > 0.0
+        if not good.all():
+            place = int(np.argmin(good))
+            words = event.words if isinstance(event, EventGroup) else None
+            return event.names[place] if words is None else words(place, s)
+    return None
+
+
+def event_within(
+    events: Events, begin: float, end: float, states: Callable[[Array], Array]
+) -> tuple[float, str | None] | None:
+    """The first event within a step, from its dense output; None if there is none."""
+    if not events:
+        return None
+    t = begin + (end - begin) * _PARTS
+    t[-1] = end
+    place = first_bad(events, t[1:], states(t[1:]))
+    if place is None:
+        return None
+    return boundary(events, float(t[place]), float(t[place + 1]), lambda now: states(np.array([now]))[0])
+
+
+# ---- fixed steps
 
 
 @dataclass(frozen=True)
@@ -199,3 +275,93 @@ def integrate_fixed(
             last = drive.forces(track.steps[-1:], breaks[-1:], values[-1:])
         inputs = np.concatenate([inputs, last])
     return Outcome(breaks, values, inputs, track, status, message, 4 * (len(breaks) - 1))
+
+
+# ---- step control
+
+
+def make_solver(problem: Problem, until: float, method: str, options: Mapping[str, Any]) -> Any:
+    """The solver of a method around a plant with its inputs."""
+    from scipy import integrate
+
+    drive, s0, start, _ = problem
+    derivative = drive.core.derivative()
+
+    def f(t: float, s: Array) -> Array:
+        return derivative(s, drive.source(0, t, s))
+
+    first = f(start, s0)
+    if not np.isfinite(first).all():
+        raise KinematicsError(
+            f"at {start:g} s the derivative of the state of {drive.plant.name} is not finite: {first}"
+        )
+    settings = {name: value for name, value in options.items() if value is not None}
+    if method == "radau" and drive.free and isinstance(drive.core, HasJacobian):
+        slope = drive.core.jacobian()
+        if slope is not None:
+            settings["jac"] = lambda t, s: slope(s, drive.source(0, t, s))
+    return getattr(integrate, SOLVERS[method])(f, start, s0, until, **settings)
+
+
+def _rows(dense: Any) -> Callable[[Array], Array]:
+    """States (N, size) at times, from a dense output."""
+    return lambda t: np.asarray(dense(t).T)
+
+
+def integrate_adaptive(
+    problem: Problem,
+    until: float,
+    method: str,
+    report: Callable[[float], None],
+    *,
+    wanted: Array | None,
+    options: Mapping[str, Any],
+) -> Outcome:
+    """Run a method with step control.
+
+    Args:
+        problem: the plant with its inputs, from its first state on.
+        until: when the run ends.
+        method: "dop853" or "radau".
+        report: is given the part that is done, 0 to 1.
+        wanted: times of the results; the steps' if None.
+        options: tolerances, first and longest step.
+    """
+    drive, s0, start, events = problem
+    breaks, ends, pieces = [start], [s0], []
+    status, message = "done", f"reached {until:g} s"
+    solver: Any = None
+    try:
+        solver = make_solver(problem, until, method, options)
+        while solver.status == "running":
+            before = float(solver.t)
+            reason = solver.step()
+            if solver.status == "failed" or not np.all(np.isfinite(solver.y)):
+                status, message = "failed", f"at {before:.9g} s: {reason or 'the state is not finite'}"
+                break
+            dense = solver.dense_output()
+            last, end = float(solver.t), solver.y
+            ended = event_within(events, before, last, _rows(dense))
+            if ended is not None:
+                last, end = ended[0], dense(ended[0])
+            if last > before:
+                pieces.append(dense)
+                ends.append(end)
+                breaks.append(last)
+            report((last - start) / (until - start))
+            if ended is not None:
+                status = "failed" if ended[1] is None else "event"
+                message = f"at {last:.9g} s {ended[1] or 'the state is not finite'}"
+                break
+    except (Exception, KeyboardInterrupt) as error:
+        status, message = stopped(error, breaks[-1], nothing=len(breaks) < 2)
+    # A Ctrl-C may have fallen between the lines that keep a step.
+    pieces, ends = pieces[: len(breaks) - 1], ends[: len(breaks)]
+    track = DenseTrack(drive, breaks, pieces) if pieces else StillTrack(drive, start, s0)
+    t, s = np.array(breaks), np.array(ends)
+    if wanted is not None:
+        chosen = wanted[(wanted > start) & (wanted < breaks[-1])]
+        t = np.concatenate([t[:1], chosen, t[1:][-1:]])
+        s = np.concatenate([s[:1], track.states(chosen), s[1:][-1:]])
+    count, following = (0, None) if solver is None else (int(solver.nfev), float(solver.h_abs))
+    return Outcome(t, s, drive.forces(0, t, s), track, status, message, count, following)

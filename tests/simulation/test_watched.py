@@ -14,8 +14,7 @@ from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.joint import JointKind, Primitive
 from nacelle.model.robot import Robot
 from nacelle.simulation.flow import turn_from
-from nacelle.simulation.plant import RigidPlant
-from nacelle.simulation.watch import SINGULAR, limits_of, watched, watched_names
+from nacelle.simulation.plant import SINGULAR, RigidPlant, limits_of, watched, watched_names
 from support.leg_robots import CASES
 from support.uncompiled import any_robot, poses_around, run_uncompiled, solve_uncompiled
 
