@@ -77,8 +77,8 @@ def ball_friction(terms: Sequence[FrictionTerm], w: Array, smooth: float | None 
     else:
         # Friction over the rate has a limit at rest, the slope there, which a rate of almost none gives.
         bends = [term.scale for term in others if term.basis == "coulomb-smooth"]
-        rest = _REST * min(bends if smooth is None else [smooth, *bends], default=1.0)
-        rate = sqrt(square + rest * rest)
+        least_rate = _REST * min(bends if smooth is None else [smooth, *bends], default=1.0)
+        rate = sqrt(square + least_rate * least_rate)
         along = axis_friction([_turned(term) for term in others], rate, smooth) / rate
     return np.asarray((viscous + along) * w)
 

@@ -94,15 +94,15 @@ class BaseParameters:
     @property
     def effects(self) -> dict[str, str]:
         """Of every chosen parameter whether it has "no effect", acts "alone" or is "grouped"."""
-        found = {}
+        effect_of = {}
         rows = np.count_nonzero(self.K, axis=1)
         for k, name in enumerate(self.choice.names):
             acting = np.flatnonzero(self.K[:, k])
             if not acting.size:
-                found[name] = "no effect"
+                effect_of[name] = "no effect"
             else:
-                found[name] = "alone" if len(acting) == 1 and rows[acting[0]] == 1 else "grouped"
-        return found
+                effect_of[name] = "alone" if len(acting) == 1 and rows[acting[0]] == 1 else "grouped"
+        return effect_of
 
     @property
     def certain(self) -> bool:

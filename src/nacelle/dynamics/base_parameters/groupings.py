@@ -90,7 +90,7 @@ def symbols(
         rows = [_without(row, k, pivot) for row in rows]
         solved = {j: _without(row, k, pivot) for j, row in solved.items()}
         solved[k] = pivot
-    found: dict[tuple[int, int], Polynomial] = {}
+    coefficients: dict[tuple[int, int], Polynomial] = {}
     for k, row in solved.items():
         if any(j in outside and j != k and abs(value.value) > _SMALL for j, value in row.items()):
             continue
@@ -104,8 +104,8 @@ def symbols(
             continue
         for j, value in row.items():
             if j in order and len(value.terms) <= _TERMS:
-                found[j, k] = value.scaled(-1.0)
-    return found
+                coefficients[j, k] = value.scaled(-1.0)
+    return coefficients
 
 
 def _without(row: Vector, k: int, pivot: Vector) -> Vector:

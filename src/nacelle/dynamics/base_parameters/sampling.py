@@ -67,14 +67,14 @@ def _poses(robot: Robot, seed: int) -> Sequence[tuple[Array, Array]]:
 def units(robot: Robot) -> Array:
     """The unit of every linear parameter: kg, kg size, kg size^2; rotors as behind their gears."""
     gears = {joint.name: float(joint.gear_ratio) for joint in robot.joints}
-    found = []
+    sizes = []
     for name in linear_parameters(robot).names:
         owner, _, part = name.rpartition(".")
         if part in INERTIA_NAMES:
-            found.append(robot.size ** (0 if part == "m" else 1 if part[0] == "m" else 2))
+            sizes.append(robot.size ** (0 if part == "m" else 1 if part[0] == "m" else 2))
         else:
-            found.append(gears[owner] ** -2 if part == "rotor_inertia" else 1.0)
-    return np.array(found)
+            sizes.append(gears[owner] ** -2 if part == "rotor_inertia" else 1.0)
+    return np.array(sizes)
 
 
 def _kind(name: str) -> str:

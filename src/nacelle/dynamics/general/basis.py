@@ -68,19 +68,19 @@ class Basis:
 
 def as_list(numbers: Numbers, ends: dict[tuple[int, int], int]) -> dict[Key, Scalar]:
     """The numbers by key."""
-    found: dict[Key, Scalar] = {}
+    by_key: dict[Key, Scalar] = {}
     for node, values in numbers.nodes.items():
-        found |= {("node", node, i): value for i, value in enumerate(values.tolist())}
+        by_key |= {("node", node, i): value for i, value in enumerate(values.tolist())}
     for body, values in numbers.bodies.items():
-        found |= {("body", body, i): value for i, value in enumerate(values.tolist())}
-    found |= {("end", ends[key], 0): value for key, value in numbers.ends.items()}
-    found |= {("rate", rate, 0): value for rate, value in numbers.rates.items()}
-    return found
+        by_key |= {("body", body, i): value for i, value in enumerate(values.tolist())}
+    by_key |= {("end", ends[key], 0): value for key, value in numbers.ends.items()}
+    by_key |= {("rate", rate, 0): value for rate, value in numbers.rates.items()}
+    return by_key
 
 
 def _ends(legs: Legs) -> list[tuple[int, int]]:
     """Ties at different points of the nacelle whose point is fixed there."""
-    found: list[tuple[int, int]] = []
+    ends: list[tuple[int, int]] = []
     seen: list[tuple[int, tuple[float, ...]]] = []
     for leg, ties in enumerate(legs.placed.ties):
         for number, tie in enumerate(ties):
@@ -89,8 +89,8 @@ def _ends(legs: Legs) -> list[tuple[int, int]]:
             where = (tie.body, tuple(float(value) for value in tie.local))
             if where not in seen:
                 seen.append(where)
-                found.append((leg, number))
-    return found
+                ends.append((leg, number))
+    return ends
 
 
 def _columns(robot: Robot, plan: Plan) -> tuple[list[tuple[int, int]], dict[Key, Array], dict[Key, float]]:
@@ -133,13 +133,13 @@ def _columns(robot: Robot, plan: Plan) -> tuple[list[tuple[int, int]], dict[Key,
         for place_, (leg, number) in enumerate(ends):
             tie = placed.ties[leg][number]
             J_ends[place_].append(_samples(frames[tie.held[0]].velocity(tie.held[1]), count))
-    found: dict[Key, Array] = {}
+    column_of: dict[Key, Array] = {}
     sizes: dict[Key, float] = {}
 
     def keep(key: Key, J: list[Array], wrench: Array) -> None:
         """J of n columns (samples, k) each, and what it meets (samples, k)."""
         terms = np.stack(J, axis=1) * wrench[:, None, :]
-        found[key] = terms.sum(axis=2).ravel()
+        column_of[key] = terms.sum(axis=2).ravel()
         sizes[key] = float(np.linalg.norm(np.abs(terms).sum(axis=2)))
 
     for rate, acceleration in moving.u_dot.items():
@@ -170,7 +170,7 @@ def _columns(robot: Robot, plan: Plan) -> tuple[list[tuple[int, int]], dict[Key,
         Y = np.concatenate([np.einsum("sij,sjk->sik", R, part) for part in (Y[:, :3], Y[:, 3:])], axis=1)
         for i in range(10):
             keep(("body", body, i), J_bodies[body], Y[:, :, i])
-    return ends, found, sizes
+    return ends, column_of, sizes
 
 
 def _samples(values: Array, count: int) -> Array:

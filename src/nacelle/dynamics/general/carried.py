@@ -49,16 +49,16 @@ def lengths(placed: Placed) -> dict[int, Scalar]:
     In this unit of length what depends on what does so by factors that are the same for all lengths of a bar.
     """
     trees = placed.trees
-    found: dict[int, Scalar] = {}
+    distances: dict[int, Scalar] = {}
     points = [(tie.node, tie.own) for ties in placed.ties for tie in ties]
     points += [tie.other for ties in placed.ties for tie in ties if tie.other is not None]
     for index in range(1, len(trees.nodes)):
         node = trees.node(index)
         points.append((node.parent, node.G.p))
     for index, point in points:
-        if index and index not in found and not all_zero(point):
-            found[index] = norm(point)
-    return found
+        if index and index not in distances and not all_zero(point):
+            distances[index] = norm(point)
+    return distances
 
 
 def in_lengths(numbers: Numbers, unit: dict[int, Scalar], *, back: bool = False) -> Numbers:

@@ -71,10 +71,10 @@ def wrench_in_own_axes(numbers: Array, a: Array, w: Array, T: Array) -> tuple[Ar
 
 def _unit_cross(k: int, vector: Array) -> Array:
     """e_k x vector."""
-    found: list[Scalar] = [0.0, 0.0, 0.0]
+    product: list[Scalar] = [0.0, 0.0, 0.0]
     i, j = (k + 1) % 3, (k + 2) % 3
-    found[i], found[j] = -vector[j], vector[i]
-    return pack(found)
+    product[i], product[j] = -vector[j], vector[i]
+    return pack(product)
 
 
 @dataclass(frozen=True)

@@ -61,12 +61,12 @@ def inertial_numbers(placed: Placed) -> Numbers:
 
 def end_ties(placed: Placed) -> dict[int, tuple[int, int]]:
     """For every node that a locked point joins to the nacelle, the tie (leg, number)."""
-    found: dict[int, tuple[int, int]] = {}
+    tie_of: dict[int, tuple[int, int]] = {}
     for leg, ties in enumerate(placed.ties):
         for number, tie in enumerate(ties):
             if tie.body is not None and tie.rows and tie.rows[0].kind == "point":
-                found.setdefault(tie.node, (leg, number))
-    return found
+                tie_of.setdefault(tie.node, (leg, number))
+    return tie_of
 
 
 def heavy_ends(placed: Placed, numbers: Numbers) -> frozenset[int]:

@@ -50,12 +50,12 @@ def leg_inertia(legs: Legs, numbers: Numbers, leg: int) -> dict[tuple[int, int],
     placed = legs.placed
     rates = [rate for _, rate in legs.plan.legs[leg].order.pivots]
     own = set(rates)
-    found: dict[tuple[int, int], Scalar] = {}
+    H: dict[tuple[int, int], Scalar] = {}
 
     def put(i: int, j: int, value: Scalar) -> None:
         key = (max(i, j), min(i, j))
         if not is_zero(value):
-            found[key] = value if key not in found else found[key] + value
+            H[key] = value if key not in H else H[key] + value
 
     for node, values in numbers.nodes.items():
         moved = columns(placed.trees, node, reference_point(placed, node))
@@ -70,7 +70,7 @@ def leg_inertia(legs: Legs, numbers: Numbers, leg: int) -> dict[tuple[int, int],
     for rate, inertia in numbers.rates.items():
         if rate in own:
             put(rate, rate, inertia)
-    return found
+    return H
 
 
 def _dots(v: Array, linear: Array, w: Array, angular: Array) -> Scalar:

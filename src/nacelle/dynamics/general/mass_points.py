@@ -90,15 +90,15 @@ def with_mass_point(numbers: Numbers, placed: Placed, ends: list[tuple[int, int]
     for place, mass in zip(places, given, strict=True):
         b = np.append(place, 1.0)
         P = P + float(mass) * np.outer(b, b)
-    found = fit(np.array(places), P, placed.robot.numeric.size)
-    if found is None:
+    fitted = fit(np.array(places), P, placed.robot.numeric.size)
+    if fitted is None:
         return numbers
     bodies = {key: values for key, values in numbers.bodies.items() if key != PLATFORM}
-    if found.isotropic:
-        bodies[PLATFORM] = np.array([0.0] * 4 + [found.isotropic] * 3 + [0.0] * 3)
-    masses = {key: float(mass) for key, mass in zip(own, found.at_ends, strict=True) if mass}
+    if fitted.isotropic:
+        bodies[PLATFORM] = np.array([0.0] * 4 + [fitted.isotropic] * 3 + [0.0] * 3)
+    masses = {key: float(mass) for key, mass in zip(own, fitted.at_ends, strict=True) if mass}
     others = {key: mass for key, mass in numbers.ends.items() if key not in own}
-    points = {PLATFORM: (found.mass, found.place)} if found.mass else {}
+    points = {PLATFORM: (fitted.mass, fitted.place)} if fitted.mass else {}
     return replace(numbers, bodies=bodies, ends=others | masses, points=points)
 
 
@@ -112,11 +112,11 @@ def _fit(ends_bytes: bytes, moment_bytes: bytes, size: float) -> Masses | None:
     columns = _upper(np.einsum("ki,kj->kij", b, b)).T
     isotropic = _upper(np.diag([1.0, 1.0, 1.0, 0.0]))[:, None]
     for basis in (columns, np.concatenate([columns, isotropic], axis=1)):
-        found = _without_rounding(np.linalg.lstsq(basis, target, rcond=1e-10)[0])
-        if np.max(np.abs(basis @ found - target)) < 1e-12 and np.max(np.abs(found)) < _LARGEST:
-            isotropic_part = found[len(ends) :]
+        solution = _without_rounding(np.linalg.lstsq(basis, target, rcond=1e-10)[0])
+        if np.max(np.abs(basis @ solution - target)) < 1e-12 and np.max(np.abs(solution)) < _LARGEST:
+            isotropic_part = solution[len(ends) :]
             return Masses(
-                found[: len(ends)] * total,
+                solution[: len(ends)] * total,
                 0.0,
                 np.zeros(3),
                 float(isotropic_part[0]) * total * size**2 if len(isotropic_part) else 0.0,

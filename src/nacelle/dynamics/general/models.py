@@ -160,7 +160,7 @@ def _from_pole(legs: Legs, v: Array, a: Array) -> Array:
         return a
     rates = dict(zip(mechanism.independent, a.tolist(), strict=True))
     now = dict(zip(mechanism.independent, v.tolist(), strict=True))
-    w, w_dot = (pack([found.get(k, 0.0) for k in (3, 4, 5)]) for found in (now, rates))
+    w, w_dot = (pack([values.get(k, 0.0) for k in (3, 4, 5)]) for values in (now, rates))
     moved = product(turning(w, w_dot), product(nacelle.poses[PLATFORM].R, nacelle.pole.local))
     return pack([rates[r] - moved[r] if r < 3 else rates[r] for r in mechanism.independent])
 
@@ -215,11 +215,11 @@ def _direct(legs: Legs, into: Required, load: Array) -> tuple[Array, Scalar]:
     C = pack(legs.balance_columns).T
     right = pack([value - q for value, q in zip(_about_pole(legs, load), Q, strict=True)])
     if plan.solve is None:
-        found = solve(C, right)
+        multipliers = solve(C, right)
         pivot = determinant(C.tolist(), (np.ones(len(C)), np.ones(len(C)))) * (1.0 / plan.determinant)
     else:
-        found, pivot = plan.solve.solved(C.tolist(), right.tolist())
-    mu = dict(zip(keys, found, strict=True))
+        multipliers, pivot = plan.solve.solved(C.tolist(), right.tolist())
+    mu = dict(zip(keys, multipliers, strict=True))
     force: list[Scalar] = [0.0] * len(robot.actuators)
     numbers = active_rates(robot)
     for k, factors in enumerate(legs.factors):

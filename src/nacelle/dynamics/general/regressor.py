@@ -114,8 +114,8 @@ def _power(legs: Legs, moving: Motion, motions: Motions, counted: Counted) -> Vi
 def _results(legs: Legs, power: VirtualPower, count: int) -> dict[str, Array]:
     """Y, smallest pivot and margins."""
     Y = coefficients(power.force, count)
-    found = guards(legs)
-    return {**found, "Y": Y, "pivot": pack([minimum(power.pivot, found["pivot"])])[0]}
+    margins = guards(legs)
+    return {**margins, "Y": Y, "pivot": pack([minimum(power.pivot, margins["pivot"])])[0]}
 
 
 class _Accelerated(NamedTuple):

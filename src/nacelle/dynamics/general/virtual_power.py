@@ -110,11 +110,11 @@ def _alike(gamma: Rates, nacelle: Rates) -> dict[int, list[tuple[Scalar, list[Pl
 
     A moment in a joint acts along several rates by one and the same number: their sum comes first.
     """
-    found: dict[int, list[tuple[Scalar, list[Place]]]] = {}
+    coefficients: dict[int, list[tuple[Scalar, list[Place]]]] = {}
     for own, forces in ((True, gamma), (False, nacelle)):
         for rate, form in forces.items():
             for parameter, value in form.terms.items() if isinstance(form, LinearForm) else ():
-                groups = found.setdefault(parameter, [])
+                groups = coefficients.setdefault(parameter, [])
                 for other, places in groups:
                     sign = _sign_between(other, value)
                     if sign:
@@ -122,7 +122,7 @@ def _alike(gamma: Rates, nacelle: Rates) -> dict[int, list[tuple[Scalar, list[Pl
                         break
                 else:
                     groups.append((value, [(own, rate, 1.0)]))
-    return found
+    return coefficients
 
 
 def _sign_between(a: Scalar, b: Scalar) -> float:

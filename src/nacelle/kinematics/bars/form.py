@@ -210,7 +210,7 @@ def alike_places(places: list[Array]) -> list[Array]:
 def alike_entries(arrays: list[Array], scale: float) -> list[Array]:
     """Entries whose sizes differ by rounding beside a scale become equal to the first of them."""
     sizes: list[float] = []
-    found = []
+    equalised = []
     for array in arrays:
         entries = []
         for value in np.ravel(array):
@@ -219,8 +219,8 @@ def alike_entries(arrays: list[Array], scale: float) -> list[Array]:
                 same = abs(float(value))
                 sizes.append(same)
             entries.append(float(np.copysign(same, value)))
-        found.append(np.array(entries).reshape(array.shape))
-    return found
+        equalised.append(np.array(entries).reshape(array.shape))
+    return equalised
 
 
 def carried(

@@ -106,15 +106,15 @@ def _side_by_side(robot: Robot, mechanism: Mechanism, index: int, actuator: int)
     """Rods between spherical joints side by side, on a platform that does not turn: they move as one."""
     leg = robot.legs[index]
     root = robot.actuators[actuator].joint
-    found = []
+    rods = []
     for j, c in leg_type(robot, leg).rods:
         chain, numbers = (
             flatten(source, [root, j], source.joints[c], identity()) for source in (robot, robot.numeric)
         )
         if numbers.letters[1:] != "S":
             raise UnreadError(f"the rods of leg {leg.name!r} are not on spherical joints")
-        found.append(_rod(_Serial(robot, mechanism, index, actuator, FORMS["elbow-ball"], (chain, numbers))))
-    one, *others = found
+        rods.append(_rod(_Serial(robot, mechanism, index, actuator, FORMS["elbow-ball"], (chain, numbers))))
+    one, *others = rods
     if any(other.body != one.body for other in others) or turns_with(mechanism, one.body):
         raise UnreadError(f"the rods of leg {leg.name!r} do not stay parallel, because their end turns")
     R = mechanism.assembly.motion.poses[one.body].R

@@ -68,7 +68,7 @@ def closure_rates(placed: Placed) -> dict[int, ClosureRate]:
     """For every closure with an actuator or a rotor its rate."""
     robot = placed.robot
     driven = {actuator.joint: k for k, actuator in enumerate(robot.actuators)}
-    found: dict[int, ClosureRate] = {}
+    closures: dict[int, ClosureRate] = {}
     for ties in placed.ties:
         for tie in ties:
             if tie.joint < 0:
@@ -80,8 +80,8 @@ def closure_rates(placed: Placed) -> dict[int, ClosureRate]:
                 continue
             e = closure_axes(placed, tie.joint, tie.axes)[0]
             turns = joint.kind is JointKind.REVOLUTE
-            found[tie.joint] = ClosureRate(tie, e, turns, driven.get(tie.joint), rotor)
-    return found
+            closures[tie.joint] = ClosureRate(tie, e, turns, driven.get(tie.joint), rotor)
+    return closures
 
 
 def actuator_jacobian(legs: Legs) -> Array:

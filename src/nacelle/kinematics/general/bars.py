@@ -142,7 +142,7 @@ def _is_bar(mechanism: Mechanism, form: LegForm) -> bool:
 
 def bar_bodies(robot: Robot, bars: tuple[int, ...]) -> frozenset[int]:
     """Bodies of bars, without those that their drives carry."""
-    found: set[int] = set()
+    bodies: set[int] = set()
     for k in bars:
         leg = robot.legs[k]
         driven = next(actuator.joint for actuator in robot.actuators if actuator.joint in leg.joints)
@@ -153,24 +153,24 @@ def bar_bodies(robot: Robot, bars: tuple[int, ...]) -> frozenset[int]:
             joint = robot.joints[j]
             if joint.kind is JointKind.FIXED and joint.predecessor in ahead:
                 ahead.add(joint.successor)
-        found |= set(leg.bodies) - ahead
-    return frozenset(found)
+        bodies |= set(leg.bodies) - ahead
+    return frozenset(bodies)
 
 
 def bars_of(robot: Robot, mechanism: Mechanism, legs: tuple[int, ...], up: int = 2) -> dict[int, Bar]:
     """The bars of a robot with its numbers, which may be symbols; `up` as `Bar` has it."""
-    found: dict[int, Bar] = {}
+    bars: dict[int, Bar] = {}
     for k in legs:
         form = read_leg(robot, mechanism, k)
         drive = robot.joints[robot.actuators[form.drive.number].joint]
         rate = robot.platform_nv + robot.v_slices[robot.actuators[form.drive.number].joint].start
         if form.kind == "strut":
-            found[k] = Bar(form, rate, BASE, form.A, (0.0, 0.0, 0.0), up)
+            bars[k] = Bar(form, rate, BASE, form.A, (0.0, 0.0, 0.0), up)
             continue
         A = (drive.frame_successor @ Pose(np.eye(3), form.carriage.elbow)).p
         mass, c1, c2 = form.rod[0], form.rod[3] / form.length, form.rod[4] / (form.length * form.length)
-        found[k] = Bar(form, rate, drive.successor, A, (mass - 2.0 * c1 + c2, c2, c1 - c2), up)
-    return found
+        bars[k] = Bar(form, rate, drive.successor, A, (mass - 2.0 * c1 + c2, c2, c1 - c2), up)
+    return bars
 
 
 def own_axes(bars: dict[int, Bar]) -> dict[int, Array]:

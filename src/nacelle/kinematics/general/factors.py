@@ -160,18 +160,18 @@ class Factors:
 
     def _spread(self, kappa: dict[int, Scalar]) -> dict[int, Scalar]:
         """Lambda from kappa: L^T lambda = kappa."""
-        found = dict(kappa)
+        lambdas = dict(kappa)
         order = [row for row, _ in self.order.pivots]
         rows = [*order, *self.order.left]
         for row in reversed(order):
-            value: Scalar = found.get(row, 0.0)
+            value: Scalar = lambdas.get(row, 0.0)
             for other in rows:
                 factor = self.lower[other].get(row)
-                if factor is not None and other in found:
-                    value = _minus(value, factor, found[other])
+                if factor is not None and other in lambdas:
+                    value = _minus(value, factor, lambdas[other])
             if not is_zero(value):
-                found[row] = value
-        return found
+                lambdas[row] = value
+        return lambdas
 
 
 def _minus(value: Scalar, factor: Scalar, other: Scalar) -> Scalar:

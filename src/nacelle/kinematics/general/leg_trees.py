@@ -81,11 +81,11 @@ class LegTrees:
 
     def path(self, index: int, top: int = 0) -> list[int]:
         """Nodes from below `top` down to a node."""
-        found: list[int] = []
+        nodes: list[int] = []
         while index != top:
-            found.append(index)
+            nodes.append(index)
             index = self.node(index).parent
-        return found[::-1]
+        return nodes[::-1]
 
     def common(self, first: int, second: int) -> int:
         """The last node that two nodes have in common."""
@@ -129,11 +129,11 @@ class LegTrees:
     def _runs(self, index: int, top: int) -> list[Node]:
         """Nodes from below `top` to a node; parallel axes are one, with the sum of angles."""
         if (index, top) not in self.runs:
-            found: list[Node] = []
+            nodes: list[Node] = []
             for k in self.path(index, top):
-                both = together(found[-1], self.node(k)) if found and self.joined else None
-                found = [*found[:-1], both] if both is not None else [*found, self.node(k)]
-            self.runs[index, top] = found
+                both = together(nodes[-1], self.node(k)) if nodes and self.joined else None
+                nodes = [*nodes[:-1], both] if both is not None else [*nodes, self.node(k)]
+            self.runs[index, top] = nodes
         return self.runs[index, top]
 
     def point(self, index: int, point: Array, top: int = 0) -> Array:

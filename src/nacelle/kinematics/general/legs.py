@@ -65,7 +65,7 @@ class Legs:
 
         Parts that do no work in motions that the legs allow are dropped, unless the `whole` is wanted.
         """
-        found: Rates = {}
+        forces: Rates = {}
         start = 0
         placed = self.placed
         for number, tie in enumerate(placed.ties[leg]):
@@ -77,8 +77,8 @@ class Legs:
             force, moment = weighed(tie, values)
             if tie.foot is not None:
                 tie = replace(tie, point=tie.foot, local=None)
-            merge(found, onto_nacelle(placed.trees, placed.nacelle, tie, force, moment, idle=idle))
-        return found
+            merge(forces, onto_nacelle(placed.trees, placed.nacelle, tie, force, moment, idle=idle))
+        return forces
 
     @cached_property
     def loops(self) -> list[Loop]:
@@ -105,14 +105,14 @@ class Legs:
     @cached_property
     def balance_columns(self) -> list[list[Scalar]]:
         """For every actuated row what its multiplier, or a unit force of its actuator, is along v."""
-        found = []
+        columns = []
         for k, factors in enumerate(self.factors):
             for row, _ in factors.order.active:
                 column = self.along_v(self.felt[k, row])
                 if (k, row) in self.plan.unit:
                     column = [value * factors.reciprocals[row] for value in column]
-                found.append(column)
-        return found
+                columns.append(column)
+        return columns
 
     @cached_property
     def dependent_rows(self) -> list[Rates]:
@@ -162,13 +162,13 @@ class Legs:
 
     def _spread(self, v: Array, W: Array, more: Array | None = None) -> Rates:
         mechanism = self.plan.mechanism
-        found: Rates = dict(zip(mechanism.independent, v.tolist(), strict=True))
+        rates: Rates = dict(zip(mechanism.independent, v.tolist(), strict=True))
         for i, rate in enumerate(mechanism.dependent):
             value: Scalar = 0.0 if more is None else more[i]
             for j in range(len(mechanism.independent)):
                 value = plus_times(value, W[i, j], v[j])
-            found[rate] = value
-        return found
+            rates[rate] = value
+        return rates
 
     def nacelle_accelerations(self, a: Array, bias: Array | None) -> Rates:
         """Their derivatives from a and the part that belongs to the motion."""
@@ -176,12 +176,12 @@ class Legs:
 
     def rates(self, frames: dict[int, Frame], active: Rates | None = None) -> Rates:
         """Rates of all legs where the nacelle moves as given; the active ones too, unless they are given."""
-        found: Rates = {}
+        rates: Rates = {}
         for ties, factors in zip(self.placed.ties, self.factors, strict=True):
             right = [g for tie in ties for g in given_rates(self.placed.trees, tie, frames)]
             given = None if active is None else {rate: active[rate] for _, rate in factors.order.active}
-            found |= factors.rates(right, given)
-        return found
+            rates |= factors.rates(right, given)
+        return rates
 
     def right_hand_sides(self, state: Moving) -> list[list[Scalar]]:
         """Right-hand sides of all rows for the accelerations."""
@@ -215,10 +215,10 @@ class Legs:
 
     def accelerations(self, state: Moving) -> Rates:
         """Derivatives of the rates of all legs; `state` has the nacelle's full accelerations."""
-        found: Rates = {}
+        accelerations: Rates = {}
         for sides, factors in zip(self.right_hand_sides(state), self.factors, strict=True):
-            found |= factors.rates(sides)
-        return found
+            accelerations |= factors.rates(sides)
+        return accelerations
 
     def held_along_v(self, gamma: Rates, nacelle: Rates) -> list[Scalar]:
         """Forces along rates of legs and of the nacelle as a force along v: the legs follow the nacelle."""
@@ -232,13 +232,13 @@ class Legs:
     def along_v(self, forces: Rates) -> list[Scalar]:
         """Forces along the moving rates of the nacelle, as forces along v: F_v + W^T F_dep."""
         mechanism = self.plan.mechanism
-        found = []
+        projected = []
         for j, rate in enumerate(mechanism.independent):
             value = forces.get(rate, 0.0)
             for i, other in enumerate(mechanism.dependent):
                 value = plus_times(value, self.W[i, j], forces.get(other, 0.0))
-            found.append(value)
-        return found
+            projected.append(value)
+        return projected
 
 
 @dataclass(frozen=True, eq=False)

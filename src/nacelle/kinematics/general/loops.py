@@ -31,10 +31,10 @@ class Loop:
     def coefficients(self, nacelle: Nacelle, row: Row) -> dict[int, Scalar]:
         """A row over the moving rates."""
         first = nacelle.onto(self.bodies[0], self.point, row.force, row.moment)
-        found = nacelle.onto(self.bodies[1], self.point, row.force, row.moment)
+        coefficients = nacelle.onto(self.bodies[1], self.point, row.force, row.moment)
         for rate, value in first.items():
-            found[rate] = found[rate] - value if rate in found else -value
-        return found
+            coefficients[rate] = coefficients[rate] - value if rate in coefficients else -value
+        return coefficients
 
     def second(self, frames: dict[int, Frame]) -> list[Scalar]:
         """Second derivatives of the rows where all rates are constant."""
@@ -47,7 +47,7 @@ class Loop:
 
 def nacelle_loops(robot: Robot, nacelle: Nacelle) -> list[Loop]:
     """All loops of the nacelle."""
-    found = []
+    loops = []
     for c in robot.nacelle.closures:
         joint = robot.joints[c]
         if joint.at_point:
@@ -57,5 +57,5 @@ def nacelle_loops(robot: Robot, nacelle: Nacelle) -> list[Loop]:
         _, locked, _ = locked_axes(joint)
         rows, arms = closure_rows(joint, {}, Axes(first.R, second.R, True), basis(first.R, locked))
         tie = Tie(0, rows, joint=c, arms=arms)
-        found.append(Loop(tie, (joint.predecessor, joint.successor), second.p))
-    return found
+        loops.append(Loop(tie, (joint.predecessor, joint.successor), second.p))
+    return loops

@@ -78,16 +78,16 @@ def outward(
         top: a node.
         gravity: acceleration of gravity in the axes of `top`.
     """
-    found = {top: NodeMotion(ZERO, ZERO, -gravity)}
+    motions = {top: NodeMotion(ZERO, ZERO, -gravity)}
     for index in range(1, len(trees.nodes)):
         node = trees.node(index)
-        if node.parent not in found or index == top:
+        if node.parent not in motions or index == top:
             continue
         if index in trees.roots:
             frame = frames[trees.roots[index]]
-            found[index] = NodeMotion(frame.w, frame.w_dot, frame.a)
+            motions[index] = NodeMotion(frame.w, frame.w_dot, frame.a)
             continue
-        parent = found[node.parent]
+        parent = motions[node.parent]
         own, own_dot = along(node, u), along(node, u_dot)
         w, w_dot = node.down(parent.w), node.down(parent.w_dot)
         a = node.down(parent.acceleration(node.o))
@@ -96,8 +96,8 @@ def outward(
             w = add(w, own)
         else:
             a = add(a, add(scaled(2.0, turned(w, own)), own_dot))
-        found[index] = NodeMotion(w, w_dot, a)
-    return found
+        motions[index] = NodeMotion(w, w_dot, a)
+    return motions
 
 
 def columns(
@@ -111,7 +111,7 @@ def columns(
         point: a point of it, in its axes.
         top: None: in the axes of the node; else only the rates below this node above it, in its axes.
     """
-    found: dict[int, tuple[Array, Array]] = {}
+    velocities: dict[int, tuple[Array, Array]] = {}
     if top is not None:
         place = trees.point(index, point, top)
         for k in trees.path(index, top):
@@ -119,8 +119,8 @@ def columns(
             arm = np.asarray(plus(place, -trees.point(k, ZERO, top)))
             for rate, axis in zip(node.rates, node.axes, strict=True):
                 e = trees.up(k, axis, top)
-                found[rate] = (turned(e, arm), e) if node.primitive.turns else (e, ZERO)
-        return found
+                velocities[rate] = (turned(e, arm), e) if node.primitive.turns else (e, ZERO)
+        return velocities
     arm, k = point, index
     below: list[Node] = []
     while k:
@@ -130,11 +130,11 @@ def columns(
             v, w = (turned(axis, arm), axis) if node.primitive.turns else (axis, ZERO)
             for other in reversed(below):
                 v, w = other.down(v), other.down(w)
-            found[rate] = (v, w)
+            velocities[rate] = (v, w)
         arm = np.asarray(plus(node.o, node.up(arm)))
         below = [*below, node]
         k = node.parent
-    return found
+    return velocities
 
 
 def velocity(columns: dict[int, tuple[Array, Array]], u: dict[int, Scalar]) -> Array:

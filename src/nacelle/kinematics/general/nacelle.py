@@ -237,23 +237,23 @@ class Nacelle:
             moment: the moment about that point.
             local: the same point in the body's frame, if it is fixed there.
         """
-        found: dict[int, Scalar] = {}
+        forces: dict[int, Scalar] = {}
         wanted = set(self.moving)
         for k in range(3):
             if k in wanted:
-                found[k] = force[k]
+                forces[k] = force[k]
         if any(k in wanted for k in (3, 4, 5)) and self.robot.platform_nv == 6:
             arm = self._arm(body, point, local)
             about = add(moment, turned(arm, force))
-            found |= {3 + k: about[k] for k in range(3) if 3 + k in wanted}
+            forces |= {3 + k: about[k] for k in range(3) if 3 + k in wanted}
         for axis in self.axes[body]:
             if axis.rate in wanted:
                 if axis.turns:
                     about = add(moment, turned(plus(point, -axis.origin), force))
-                    found[axis.rate] = dot(axis.axis, about)
+                    forces[axis.rate] = dot(axis.axis, about)
                 else:
-                    found[axis.rate] = dot(axis.axis, force)
-        return found
+                    forces[axis.rate] = dot(axis.axis, force)
+        return forces
 
     def _arm(self, body: int, point: Array, local: Array | None) -> Array:
         """A point from the pole, base axes."""

@@ -103,11 +103,11 @@ def rows_that_decide(
     tables = []
     for at in placed:
         trial = [LegOrder(leg.order, leg.zeros, leg.order.left, leg.units) for leg in legs]
-        found = factorised(Plan(parts, tuple(trial)), at)
-        rows = [loop.coefficients(at.nacelle, row) for loop in found.loops for row in loop.tie.rows]
+        factors = factorised(Plan(parts, tuple(trial)), at)
+        rows = [loop.coefficients(at.nacelle, row) for loop in factors.loops for row in loop.tie.rows]
         own = len(rows)
         keys = [(k, row) for k, leg in enumerate(trial) for row in leg.kept]
-        rows += [found.felt[key] for key in keys]
+        rows += [factors.felt[key] for key in keys]
         tables.append([[float(row.get(rate, 0.0)) for rate in mechanism.dependent] for row in rows])
     D = np.array(tables) * scale
     D = D / np.maximum(np.max(np.abs(D), axis=(0, 2), keepdims=True), 1e-300)
@@ -141,7 +141,7 @@ def idle_directions(plan: Plan, placed: list[Placed]) -> dict[tuple[int, int], I
     A point of the nacelle that no rate of its leg moves along n stays in a plane: of the leg's force there
     a multiple of n may be dropped, so that an entry vanishes.
     """
-    found: dict[tuple[int, int], Idle] = {}
+    directions: dict[tuple[int, int], Idle] = {}
     for k, leg in enumerate(plan.legs):
         start = 0
         for number, tie in enumerate(placed[0].ties[k]):
@@ -162,8 +162,8 @@ def idle_directions(plan: Plan, placed: list[Placed]) -> dict[tuple[int, int], I
                         break
                 idle = _along_axis(np.array(seen), placed[0].trees.node(path[0]).G.R)
                 if len(seen) == len(placed) and idle is not None and idle.entry in placed[0].nacelle.moving:
-                    found.setdefault((k, number), idle)
-    return found
+                    directions.setdefault((k, number), idle)
+    return directions
 
 
 def _along_axis(directions: Array, R: Array) -> Idle | None:

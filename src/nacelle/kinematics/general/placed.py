@@ -65,11 +65,11 @@ class SolveOrder:
     def solved(self, A: list[list[Scalar]], b: list[Scalar]) -> tuple[Array, Scalar]:
         """The solution of A x = b, and the smallest pivot without units."""
         if self.constant is None or self.left is None:
-            found, pivot, *_ = solve_in_order(A, b, self.pivots, self.units)
-            return found, pivot
+            solution, pivot, *_ = solve_in_order(A, b, self.pivots, self.units)
+            return solution, pivot
         A, b, whole = reduced(A, b, self.constant)
-        found, pivot = self.left.solved(A, b)
-        return whole(found), pivot
+        solution, pivot = self.left.solved(A, b)
+        return whole(solution), pivot
 
 
 class Way(NamedTuple):
@@ -314,14 +314,14 @@ def leg_rates(parts: Parts, leg: int) -> list[int]:
     """Places in u of a leg's rates, those of rods and bars left out but for their drives."""
     robot = parts.mechanism.robot
     active = active_rates(robot)
-    found: list[int] = []
+    places: list[int] = []
     for j in robot.legs[leg].joints:
         place = robot.v_slices[j]
         rates = range(robot.platform_nv + place.start, robot.platform_nv + place.stop)
         driven = leg in parts.bars and any(rate in active for rate in rates)
         if robot.joints[j].successor not in parts.omitted or driven:
-            found += rates
-    return found
+            places += rates
+    return places
 
 
 def active_rates(robot: Robot) -> dict[int, int]:

@@ -61,9 +61,9 @@ def sample_states(mechanism: Mechanism, count: int, seed: int = 7) -> list[tuple
     scale = rate_scale(robot)
     nacelle = held.copy()
     nacelle[list(mechanism.w_rates)] = True
-    found = [mechanism.reference]
+    states = [mechanism.reference]
     reach, tries = 0.3, 0
-    while len(found) < count and tries < 12 * count:
+    while len(states) < count and tries < 12 * count:
         tries += 1
         step = np.where(held, rng.uniform(0.3, 1.0, held.size) * rng.choice([-1, 1], held.size), 0.0)
         pose, q = advance(robot, start.platform, start.q, reach * step * scale)
@@ -77,10 +77,10 @@ def sample_states(mechanism: Mechanism, count: int, seed: int = 7) -> list[tuple
             x[mechanism.layout.x_index(name)] = q[robot.q_slices[robot.joint(name)]][0]
         y = mechanism.unknowns(dependent, q)
         if is_on_branch(mechanism, x, y):
-            found.append((x, y))
+            states.append((x, y))
         else:
             reach *= 0.8
-    return found
+    return states
 
 
 def is_turned(robot: Robot, *, friction: bool) -> bool:

@@ -85,7 +85,7 @@ def _is_axisymmetric(robot: Robot, body: int, A: Array, B: Array) -> bool:
 
 def rods_of(robot: Robot, bodies: frozenset[int]) -> dict[int, Rod]:
     """The rods of a robot with its numbers, which may be symbols."""
-    found: dict[int, Rod] = {}
+    rods: dict[int, Rod] = {}
     for body, j, c in _links(robot):
         if body not in bodies:
             continue
@@ -95,7 +95,7 @@ def rods_of(robot: Robot, bodies: frozenset[int]) -> dict[int, Rod]:
         at_B = second / (length * length)
         between = first / length - at_B
         at_A = mass - 2.0 * (first / length) + at_B
-        found[body] = Rod(
+        rods[body] = Rod(
             body=body,
             joint=j,
             closure=c,
@@ -105,4 +105,4 @@ def rods_of(robot: Robot, bodies: frozenset[int]) -> dict[int, Rod]:
             length2=length * length,
             rubs=any(any(robot.joints[end].friction) for end in (j, c)),
         )
-    return found
+    return rods

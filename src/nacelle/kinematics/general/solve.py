@@ -126,10 +126,10 @@ def reduced(
         right.append(b[i] - inner(own, start))
 
     def whole(f: Array) -> Array:
-        found: dict[int, Scalar] = dict(zip(others, f.tolist(), strict=True))
+        solution: dict[int, Scalar] = dict(zip(others, f.tolist(), strict=True))
         for c, value, row in zip(constant.columns, start, K.tolist(), strict=True):
-            found[c] = value - inner(row, f.tolist())
-        return pack([found[c] for c in range(n)])
+            solution[c] = value - inner(row, f.tolist())
+        return pack([solution[c] for c in range(n)])
 
     return rows, right, whole
 
@@ -203,10 +203,10 @@ def determinant(A: list[list[Scalar]], units: tuple[Array, Array]) -> Scalar:
     """Size of the determinant without units, for up to three unknowns."""
     n = len(A)
     if n == 1:
-        found = A[0][0]
+        value = A[0][0]
     elif n == 2:
-        found = A[0][0] * A[1][1] - A[0][1] * A[1][0]
+        value = A[0][0] * A[1][1] - A[0][1] * A[1][0]
     else:
         rows_ = [pack(row) for row in A]
-        found = dot(rows_[0], cross(rows_[1], rows_[2]))
-    return absolute(found * float(1.0 / (np.prod(units[0]) * np.prod(units[1]))))
+        value = dot(rows_[0], cross(rows_[1], rows_[2]))
+    return absolute(value * float(1.0 / (np.prod(units[0]) * np.prod(units[1]))))

@@ -208,31 +208,31 @@ def second_derivatives(
 ) -> list[Scalar]:
     """Right-hand sides from the relative acceleration of the two points and both angular motions."""
     (w, w_dot), (z, z_dot) = own, far
-    found: list[Scalar] = []
+    right: list[Scalar] = []
     twisted: Array | None = None
     slip: Array | None = None
     for row in tie.rows:
         if row.kind == "point":
-            found.append(gap[_place(tie, row)])
+            right.append(gap[_place(tie, row)])
         elif row.kind == "rod":
             slip = slipping() if slip is None else slip
-            found.append(dot(row.force, gap) + dot(slip, slip))
+            right.append(dot(row.force, gap) + dot(slip, slip))
         elif row.kind == "offset":
             slip = slipping() if slip is None else slip
             # e . (far - own) for the side that does not carry e, less 2 w x slip of the side that does:
             # slip is the velocity of the far point relative to the leg's.
             carrier = w if tie.first else z
-            found.append(dot(row.force, add(gap, scaled(-2.0, turned(carrier, slip)))))
+            right.append(dot(row.force, add(gap, scaled(-2.0, turned(carrier, slip)))))
         elif row.kind == "angular":
             twisted = turned(w, _relative(tie, w, z)) if twisted is None else twisted
-            found.append(dot(row.moment, add(add(z_dot, -w_dot), -twisted)))
+            right.append(dot(row.moment, add(add(z_dot, -w_dot), -twisted)))
         else:
             assert tie.arms is not None
             e, f = tie.arms
             first, second = (w, z) if tie.first else (z, w)
             rate = add(cross(cross(second, f), e), cross(f, cross(first, e)))
-            found.append(dot(row.moment, add(z_dot, -w_dot)) + dot(rate, add(z, -w)))
-    return found
+            right.append(dot(row.moment, add(z_dot, -w_dot)) + dot(rate, add(z, -w)))
+    return right
 
 
 def _relative(tie: Tie, w: Array, z: Array) -> Array:
@@ -264,10 +264,10 @@ def slip(trees: LegTrees, tie: Tie, u: dict[int, Scalar], frames: dict[int, Fram
         return add(v, -own)
     near = columns(trees, tie.node, tie.own, tie.axes)
     far = columns(trees, *tie.other, tie.axes)
-    found = add(velocity(far, u), -velocity(near, u))
+    v = add(velocity(far, u), -velocity(near, u))
     for body, point, sign in tie.sides(trees):
-        found = add(found, scaled(sign, frames[body].velocity_at(plus(point, -frames[body].pose.p))))
-    return found
+        v = add(v, scaled(sign, frames[body].velocity_at(plus(point, -frames[body].pose.p))))
+    return v
 
 
 def onto_nacelle(
@@ -295,11 +295,11 @@ def onto_nacelle(
         up = trees.up(tie.axes, force) if idle is None else trees.up_beside(tie.axes, force, idle)
         whole = add(up, end)
         return nacelle.onto(tie.body, tie.point, whole, trees.up(tie.axes, moment), tie.local)
-    found: dict[int, Scalar] = {}
+    forces: dict[int, Scalar] = {}
     for body, point, sign in tie.sides(trees):
         for rate, value in nacelle.onto(body, point, scaled(sign, force), scaled(sign, moment)).items():
-            found[rate] = found[rate] + value if rate in found else value
-    return found
+            forces[rate] = forces[rate] + value if rate in forces else value
+    return forces
 
 
 def weighed(tie: Tie, multipliers: Sequence[Scalar | None]) -> tuple[Array, Array]:

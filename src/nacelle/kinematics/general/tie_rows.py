@@ -188,11 +188,11 @@ def _inner(
 
 
 def _difference(near: Columns, far: Columns) -> Columns:
-    found = dict(near)
+    difference = dict(near)
     for rate, (v, w) in far.items():
-        before = found.get(rate, (ZERO, ZERO))
-        found[rate] = (add(before[0], -v), add(before[1], -w))
-    return found
+        before = difference.get(rate, (ZERO, ZERO))
+        difference[rate] = (add(before[0], -v), add(before[1], -w))
+    return difference
 
 
 def rod_tie(trees: LegTrees, nacelle: Nacelle, rod: Rod) -> Tie:

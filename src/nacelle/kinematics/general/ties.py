@@ -125,9 +125,9 @@ class Tie:
         if not self.hangs(trees):
             return []
         assert self.other is not None
-        found = []
+        hung = []
         for (node, point), sign in (((self.node, self.own), -1.0), (self.other, 1.0)):
             body = trees.root(node)
             if body is not None:
-                found.append((body, trees.point(node, point), sign))
-        return found
+                hung.append((body, trees.point(node, point), sign))
+        return hung

@@ -131,8 +131,8 @@ def _branch(robot: Robot) -> Branch:
     if not rates:
         return Branch((), (), (), ())
     own = rate_scale(robot)[list(rates)]
-    found = configuration(robot, *mechanism.reference)
-    motions = [found.motion, *(motion for motion, _ in generic_poses(robot, mechanism.assembly))]
+    reference = configuration(robot, *mechanism.reference)
+    motions = [reference.motion, *(motion for motion, _ in generic_poses(robot, mechanism.assembly))]
     samples = np.stack([_matrix(robot, motion, rates) for motion in motions])
     nonzero = np.max(np.abs(samples * own), axis=0) > _NOTHING
     blocks = []
@@ -163,7 +163,7 @@ def _relations(mechanism: Mechanism) -> tuple[Relation, ...]:
     if len(rows) < len(_NEAR):
         return ()
     values, balls = np.stack(rows) / unknown_units(mechanism), _balls(mechanism)
-    found: list[Relation] = []
+    relations: list[Relation] = []
     free: list[int] = []
     for i, own in enumerate(values.T):
         others = [(i, 0.0), *((j, sign) for j in free for sign in (1.0, -1.0))]
@@ -173,11 +173,11 @@ def _relations(mechanism: Mechanism) -> tuple[Relation, ...]:
             if balls[i] != balls[j] or (balls[i] >= 0 and abs(constant[0]) > _RELATED):
                 continue
             if np.ptp(constant) < _RELATED * max(1.0, float(np.max(np.abs(own)))):
-                found.append(Relation(i, j, sign, float(constant[0])))
+                relations.append(Relation(i, j, sign, float(constant[0])))
                 break
         else:
             free.append(i)
-    return tuple(found)
+    return tuple(relations)
 
 
 def _related(mechanism: Mechanism, relations: Sequence[Relation], y: Array) -> Scalar:
@@ -397,7 +397,7 @@ def _struts(mechanism: Mechanism) -> tuple[Strut, ...]:
     for joint in robot.joints:
         for body in (joint.predecessor, joint.successor):
             joints_at.setdefault(body, []).append(joint)
-    found = []
+    struts = []
     for j in mechanism.iterated_joints:
         joint = robot.joints[j]
         ends = [(joint.predecessor, joint.frame_predecessor), (joint.successor, joint.frame_successor)]
@@ -413,5 +413,5 @@ def _struts(mechanism: Mechanism) -> tuple[Strut, ...]:
             zero = heights[0] - heights[1]
             length = float(mechanism.assembly.q[robot.q_slices[j]][0]) - zero
             if length:
-                found.append(Strut(j, zero, 1.0 / length))
-    return tuple(found)
+                struts.append(Strut(j, zero, 1.0 / length))
+    return tuple(struts)

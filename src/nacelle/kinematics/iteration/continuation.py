@@ -112,10 +112,10 @@ def continued(equations: Equations, y: Array, path: PathPoint) -> Continued:
         end = begin + step[active]
         end[end > 1.0 - 1e-3 * step[active]] = 1.0
         middle, goal = path(active, 0.5 * (begin + end)), path(active, end)
-        certain, found, c_end, taken = _step(equations, y[active], c[active], middle, goal)
+        certain, y_end, c_end, taken = _step(equations, y[active], c[active], middle, goal)
         iterations[active] += taken
         moved = active[certain]
-        y[moved], part[moved], c[moved] = found[certain], end[certain], c_end[certain]
+        y[moved], part[moved], c[moved] = y_end[certain], end[certain], c_end[certain]
         step[moved] *= 2.0
         step[active[~certain]] *= 0.5
         left = 1.0 - part[active]
@@ -132,20 +132,20 @@ def _step(
     # In the middle two corrections are accurate enough.
     first, second, certain = _corrections(equations, y, middle)
     half, taken = second.y, first.iterations + second.iterations
-    found, c_end = np.full(y.shape, np.nan), np.full(c.shape, np.nan)
+    y_end, c_end = np.full(y.shape, np.nan), np.full(c.shape, np.nan)
     which = np.flatnonzero(certain)
     if not which.size:
-        return certain, found, c_end, taken
-    certain[which], found[which], more = _certain(equations, half[which], goal[which])
+        return certain, y_end, c_end, taken
+    certain[which], y_end[which], more = _certain(equations, half[which], goal[which])
     taken[which] += more
     which = np.flatnonzero(certain)
     if which.size:
         both = equations.conditioning(
-            np.concatenate([goal[which], middle[which]]), np.concatenate([found[which], half[which]])
+            np.concatenate([goal[which], middle[which]]), np.concatenate([y_end[which], half[which]])
         )
         c_end[which] = both[: which.size]
         certain[which] = _no_singularity(c[which], both[which.size :], c_end[which])
-    return certain, found, c_end, taken
+    return certain, y_end, c_end, taken
 
 
 def _no_singularity(begin: Array, middle: Array, end: Array) -> Array:
@@ -157,16 +157,16 @@ def _no_singularity(begin: Array, middle: Array, end: Array) -> Array:
 def _certain(equations: Equations, y: Array, p: Array) -> tuple[Array, Array, Array]:
     """Where Newton's iteration from y is certain to converge at new parameters; solutions, and its steps."""
     first, second, certain = _corrections(equations, y, p)
-    found = second.y.copy()
+    y_end = second.y.copy()
     taken = first.iterations + second.iterations
     which = np.flatnonzero(certain)
     if which.size:
         closed = equations.solver.solve(
             second.y[which], p[which], tolerance=CLOSED, max_iterations=_ITERATIONS
         )
-        found[which], certain[which] = closed.y, closed.status == 0
+        y_end[which], certain[which] = closed.y, closed.status == 0
         taken[which] += closed.iterations
-    return certain, found, taken
+    return certain, y_end, taken
 
 
 def _corrections(equations: Equations, y: Array, p: Array) -> tuple[NewtonResult, NewtonResult, Array]:
@@ -207,16 +207,16 @@ def sure_run(equations: Equations, p0: Array, y0: Array, p: Array, between: Betw
 
 def _sure_piece(equations: Equations, p0: Array, y0: Array, p: Array, between: Between) -> Run:
     """`sure_run` for a piece of a path, all at a time."""
-    found = equations.solver.solve(y0, p, tolerance=CLOSED, max_iterations=_ITERATIONS, follow=True)
-    before, last = np.concatenate([y0[None], found.y[:-1]]), np.concatenate([p0[None], p[:-1]])
+    solution = equations.solver.solve(y0, p, tolerance=CLOSED, max_iterations=_ITERATIONS, follow=True)
+    before, last = np.concatenate([y0[None], solution.y[:-1]]), np.concatenate([p0[None], p[:-1]])
     c = equations.conditioning(last, before)
     middle = between(last, p, np.full(len(p), 0.5))
     certain, again, _, _ = _step(equations, before, c, middle, p)
     with np.errstate(invalid="ignore"):
-        same = np.max(np.abs(again - found.y) / equations.units, axis=1) < 1e-6
-    certain &= (found.status == 0) & same
+        same = np.max(np.abs(again - solution.y) / equations.units, axis=1) < 1e-6
+    certain &= (solution.status == 0) & same
     count = len(p) if np.all(certain) else int(np.argmin(certain))
-    return Run(found.y[:count], found.iterations[:count])
+    return Run(solution.y[:count], solution.iterations[:count])
 
 
 def _take_ends(equations: Equations, y: Array, part: Array, path: PathPoint) -> None:
@@ -225,11 +225,11 @@ def _take_ends(equations: Equations, y: Array, part: Array, path: PathPoint) -> 
     if not near.size:
         return
     goal = path(near, np.ones(near.size))
-    found = equations.solver.solve(y[near], goal, tolerance=CLOSED, max_iterations=2 * _ITERATIONS)
+    solution = equations.solver.solve(y[near], goal, tolerance=CLOSED, max_iterations=2 * _ITERATIONS)
     with np.errstate(invalid="ignore"):
-        close = np.max(np.abs(found.y - y[near]) / equations.units, axis=1) < _LONGEST
-    good = (found.status == 0) & close
-    y[near[good]], part[near[good]] = found.y[good], 1.0
+        close = np.max(np.abs(solution.y - y[near]) / equations.units, axis=1) < _LONGEST
+    good = (solution.status == 0) & close
+    y[near[good]], part[near[good]] = solution.y[good], 1.0
 
 
 def polished(equations: Equations, y: Array, p: Array) -> Array:
@@ -239,10 +239,10 @@ def polished(equations: Equations, y: Array, p: Array) -> Array:
     """
     if not len(y):
         return y
-    found = equations.solver.solve(y, p, tolerance=0.0, max_iterations=1).y
+    stepped = equations.solver.solve(y, p, tolerance=0.0, max_iterations=1).y
     with np.errstate(invalid="ignore"):
-        short = np.all(np.abs(found - y) <= _POLISH * equations.units, axis=1)
-    return np.where(short[:, None], found, y)
+        short = np.all(np.abs(stepped - y) <= _POLISH * equations.units, axis=1)
+    return np.where(short[:, None], stepped, y)
 
 
 @dataclass(frozen=True, eq=False)

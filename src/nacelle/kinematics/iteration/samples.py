@@ -204,15 +204,15 @@ class _Drawer:
 
     def _program(self, function: Callable[..., Any]) -> Program:
         """A function of this robot as a program."""
-        found = self._programs.get(function.__name__)
-        if found is None:
+        program = self._programs.get(function.__name__)
+        if program is None:
             shapes = input_shapes(function, self.described)
             assert shapes is not None
             if self.groups:
                 shapes = {"parameters": (len(self.parameters),), **shapes}
-            found = make_program(function, self.described, shapes, groups=self.groups, minimised=False)
-            self._programs[function.__name__] = found
-        return found
+            program = make_program(function, self.described, shapes, groups=self.groups, minimised=False)
+            self._programs[function.__name__] = program
+        return program
 
     def _closed(self, y: Numbers, x: Numbers) -> Numbers | None:
         """The unknowns to all digits; None if the loops do not close."""

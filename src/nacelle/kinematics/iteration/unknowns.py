@@ -134,16 +134,16 @@ def unknowns(mechanism: Mechanism, x: Array, guess: Start | None = None, *, foll
         given = (np.all(np.isfinite(own_x), axis=1) & np.all(np.isfinite(own_y), axis=1))[:, None]
         start_x, start_y = np.where(given, own_x, start_x), np.where(given, own_y, start_y)
     if follow:
-        found = search.along(rows, start_x, start_y)
+        solutions = search.along(rows, start_x, start_y)
     elif near is None:
-        found = search.each(rows, start_x, start_y, free=True)
+        solutions = search.each(rows, start_x, start_y, free=True)
     else:
-        found = near
+        solutions = near
         left = np.flatnonzero(near.flags & int(Flag.UNREACHABLE))
         if left.size:
             again = search.each(rows[left], start_x[left], start_y[left], free=own_x is rows)
-            found.y[left], found.flags[left] = again
-    return Unknowns(found.y.reshape(*batch, mechanism.ny), found.flags.reshape(batch))
+            solutions.y[left], solutions.flags[left] = again
+    return Unknowns(solutions.y.reshape(*batch, mechanism.ny), solutions.flags.reshape(batch))
 
 
 class _Search:
@@ -164,10 +164,10 @@ class _Search:
 
     def near(self, x: Array, start: Array) -> Unknowns:
         """Solve poses (N, nx) from unknowns (N, ny) of solutions near by."""
-        found = self.solver.solve(start, x, **nearby(self.mechanism))
-        closed = found.status == 0
+        solution = self.solver.solve(start, x, **nearby(self.mechanism))
+        closed = solution.status == 0
         flags = np.where(closed, 0, int(Flag.UNREACHABLE))
-        y = np.where(closed[:, None], found.y, np.nan)
+        y = np.where(closed[:, None], solution.y, np.nan)
         good = np.flatnonzero(closed)
         flags[good] |= self._signs(x[good], y[good])
         return Unknowns(y, flags)
@@ -226,21 +226,21 @@ class _Search:
         def path(which: Array, t: Array) -> Array:
             return self.between(from_x[which], x[left[which]], t)
 
-        found = continued(self.equations, from_y, path)
-        done = left[found.reached]
-        y[done], flags[done] = found.y[found.reached], 0
-        return found.y
+        paths = continued(self.equations, from_y, path)
+        done = left[paths.reached]
+        y[done], flags[done] = paths.y[paths.reached], 0
+        return paths.y
 
     def _iterate(self, left: Array, x: Array, from_y: Array, y: Array, flags: Array) -> None:
         """Close the loops by plain iteration, on whatever branch it ends."""
         if not left.size:
             return
         longest = _LONGEST * max(self.mechanism.robot.size, 1.0)
-        found = self.solver.solve(
+        solution = self.solver.solve(
             from_y, x[left], tolerance=CLOSED, max_iterations=_ITERATIONS, max_step=longest
         )
-        done = found.status == 0
-        y[left[done]], flags[left[done]] = found.y[done], int(Flag.OTHER_BRANCH)
+        done = solution.status == 0
+        y[left[done]], flags[left[done]] = solution.y[done], int(Flag.OTHER_BRANCH)
 
     def _checked(self, x: Array, y: Array, flags: Array) -> Unknowns:
         """Improve solutions to rounding, and check their signs."""

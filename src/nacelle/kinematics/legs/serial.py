@@ -56,10 +56,10 @@ class Roots:
         """The reference orientation of a spherical joint, quat_xyzw."""
         return np.array(self._balls[joint])
 
-    def take(self, found: tuple[Scalar, Scalar]) -> Scalar:
+    def take(self, solution: tuple[Scalar, Scalar]) -> Scalar:
         """Note the margin of a solution and give its value."""
-        self.root_margins.append(found[1])
-        return found[0]
+        self.root_margins.append(solution[1])
+        return solution[0]
 
     def lever(self, square: Scalar, size2: Scalar) -> None:
         """Note the square of a lever arm, and of the size that it counts in, m^2."""

@@ -250,26 +250,26 @@ def assemble(robot: Robot, platform: Pose | None = None, q: Array | None = None,
         elif not on_branch:
             missed.append(k)
     held = held_rates(robot)
-    found = solve_closures(robot, pose, q, held)
-    gaps = _gaps(robot, *found[2:])
+    solution = solve_closures(robot, pose, q, held)
+    gaps = _gaps(robot, *solution[2:])
     if gaps:
         # Legs that share a nacelle with joints of its own may only close all together.
         together = solve_closures(robot, pose, start, held)
         gaps_together = _gaps(robot, *together[2:])
         if not gaps_together:
-            found, gaps = together, gaps_together
-            missed = [k for k, leg in enumerate(robot.legs) if not _on_branch(robot, leg, *found[:2])]
-    if not gaps and _stays(robot, pose, found[0]):
+            solution, gaps = together, gaps_together
+            missed = [k for k, leg in enumerate(robot.legs) if not _on_branch(robot, leg, *solution[:2])]
+    if not gaps and _stays(robot, pose, solution[0]):
         # The rounding of the iteration is not to become constants of programs.
-        motion = tree_motion(robot, pose, found[1])
-        found = (pose, found[1], motion, closure_state(robot, motion))
-    return Assembly(*found, gaps, tuple(unreached) if gaps else (), tuple(missed))
+        motion = tree_motion(robot, pose, solution[1])
+        solution = (pose, solution[1], motion, closure_state(robot, motion))
+    return Assembly(*solution, gaps, tuple(unreached) if gaps else (), tuple(missed))
 
 
-def _stays(robot: Robot, given: Pose, found: Pose) -> bool:
+def _stays(robot: Robot, given: Pose, solved: Pose) -> bool:
     """Whether the platform is where it was given, but for rounding: it has no parasitic motion here."""
-    shift = float(np.max(np.abs(found.p - given.p))) / robot.size
-    return max(shift, float(np.max(np.abs(found.R - given.R)))) < _STILL
+    shift = float(np.max(np.abs(solved.p - given.p))) / robot.size
+    return max(shift, float(np.max(np.abs(solved.R - given.R)))) < _STILL
 
 
 def _on_branch(robot: Robot, leg: Leg, platform: Pose, q: Array) -> bool:
@@ -391,9 +391,9 @@ def require_assembly(robot: Robot) -> Assembly:
     Raises:
         AssemblyError: if loops stay open, with their gaps.
     """
-    found = assemble(robot)
-    if found.open:
-        words = ", ".join(f"{name} {gap}" for name, gap in found.open.items())
-        gaps = {name: gap.distance or gap.angle for name, gap in found.open.items()}
+    assembly = assemble(robot)
+    if assembly.open:
+        words = ", ".join(f"{name} {gap}" for name, gap in assembly.open.items())
+        gaps = {name: gap.distance or gap.angle for name, gap in assembly.open.items()}
         raise AssemblyError(f"{robot.name} cannot be assembled: {words}", gaps)
-    return found
+    return assembly

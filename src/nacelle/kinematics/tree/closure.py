@@ -149,9 +149,9 @@ class NumberClosures:
 
 def _skews(v: Array) -> Array:
     """Matrices (N, 3, 3) of the cross products with vectors (N, 3)."""
-    found = np.zeros((len(v), 3, 3))
-    found[:, _AFTER, _NEXT], found[:, _NEXT, _AFTER] = v, -v
-    return found
+    matrices = np.zeros((len(v), 3, 3))
+    matrices[:, _AFTER, _NEXT], matrices[:, _NEXT, _AFTER] = v, -v
+    return matrices
 
 
 def slip_bias(joint: Joint, motion: TreeMotion, velocity: TreeVelocity) -> Array:

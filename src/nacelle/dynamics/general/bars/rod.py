@@ -277,7 +277,7 @@ def hinge_moments(
     Bars are given by their names: the form, and what gives r and its derivative.
     """
     owner = {body: leg.name for leg in robot.legs for body in leg.bodies}
-    found: dict[str, Scalar] = {}
+    moments: dict[str, Scalar] = {}
     for joint in robot.closures:
         pair = [owner.get(body, "") for body in (joint.predecessor, joint.successor)]
         if not (joint.at_point and counted.friction and any(joint.friction) and set(pair) <= set(lines)):
@@ -287,8 +287,8 @@ def hinge_moments(
         one, two = (side * turn(*bar) for bar, side in zip(listed, sides, strict=True))
         effort = friction_along(joint.friction[0], two - one, two - one, counted)
         for name, side in zip(pair, (-sides[0], sides[1]), strict=True):
-            found[name] = found[name] + side * effort if name in found else side * effort
-    return found
+            moments[name] = moments[name] + side * effort if name in moments else side * effort
+    return moments
 
 
 def _hinged(form: LegForm, at: Moved, w_end: Array, counted: Counted) -> Turned:

@@ -193,17 +193,17 @@ def _turned_force(
     (H, T, sigma), (m, g), (t, iz) = turning, weight, column
     X = H * sigma
     down = X * b[up] - T * first[up] - m * g[up]
-    found: list[Scalar] = [0.0] * 3
+    force: list[Scalar] = [0.0] * 3
     for k in ((up + 1) % 3, (up + 2) % 3):
         hung = m * g[k]
         if is_zero(first[k]) and is_zero(first[up]):
             # Perpendicular to the first axis b_k - t_k b_z is +-rho^2 / z: no need for X.
             other = 3 - k - up
             sign = first[other] * (1.0 if (other + 1) % 3 == up else -1.0)
-            found[k] = (sign * iz) * H - hung + t[k] * (m * g[up])
+            force[k] = (sign * iz) * H - hung + t[k] * (m * g[up])
         else:
-            found[k] = X * b[k] - T * first[k] - hung - t[k] * down
-    return pack(found)
+            force[k] = X * b[k] - T * first[k] - hung - t[k] * down
+    return pack(force)
 
 
 def _free_end(form: LegForm, at: StrutMotion, il2: Scalar, counted: Counted) -> tuple[Array, Array]:
