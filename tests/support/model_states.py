@@ -15,7 +15,6 @@ from nacelle.kinematics.bars.reading import LegForm, read_legs
 from nacelle.kinematics.inverse import inverse_kinematics, leg_condition
 from nacelle.kinematics.jacobian import NEAR, conditioning, scaled_inverse, twist_units
 from nacelle.kinematics.kinematic_model import inverse_jacobian
-from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.motion import joint_motion, solved
 from nacelle.kinematics.native import native
 from nacelle.model.robot import Robot
@@ -136,7 +135,7 @@ def _elements(robot: Robot, states: Sample) -> dict[str, Array]:
     for one, values in zip(p, (states.x, states.v, states.a), strict=True):
         one[:, list(axes)] = values
     reported = {}
-    for form in read_legs(robot, mechanism_of(robot)):
+    for form in read_legs(robot):
         k = form.drive.number
         arm = _arm(form, q[:, k, None], q_dot[:, k, None], q_ddot[:, k, None])
         anchor = np.asarray(form.A - robot.reference.R @ form.B, dtype=float)

@@ -95,7 +95,7 @@ def _elements(states: States) -> dict[str, Array]:
             rows[:, axis] = values[:, column]
     drives = joint_motion(robot, states.x, states.v, states.a).actuators
     elements: dict[str, Array] = {}
-    for form in read_legs(robot.numeric, mechanism):
+    for form in read_legs(robot.numeric):
         q = [values[:, form.drive.number, None] for values in drives]
         end = [motion[0] + np.asarray(reference.R) @ form.B - form.A, motion[1], motion[2]]
         elements |= _leg_elements(form, end, q, axes)

@@ -101,14 +101,13 @@ def flow(
         load = along_twist(state_at(robot, x, y, v), {k: np.array(wrench) for k, wrench in external})
     options = Settings(friction, smooth).options
     a = smallest.forward(robot, x, y, v, tau, load, **options)["acceleration"]
-    c_rate, y_rate = _rates(robot, mechanism, x, y, v, c)
+    c_rate, y_rate = _rates(robot, x, y, v, c)
     return pack([*c_rate, *a, *y_rate])
 
 
-def _rates(
-    robot: Robot, mechanism: Mechanism, x: Array, y: Array, v: Array, c: Array
-) -> tuple[list[Scalar], list[Scalar]]:
+def _rates(robot: Robot, x: Array, y: Array, v: Array, c: Array) -> tuple[list[Scalar], list[Scalar]]:
     """Rates of the coordinates and of what iteration finds."""
+    mechanism = mechanism_of(robot)
     layout = mechanism.layout
     rates = list(v)
     if layout.angular is not None:

@@ -40,7 +40,7 @@ def test_encoders(name: str) -> None:
 
 def elements_by_differences(robot: nacelle.Robot, x: Array, v: Array, a: Array) -> dict[str, Array]:
     """Directions and lengths of the elements, with derivatives by differences along x + v t + a t^2 / 2."""
-    forms = read_legs(robot, mechanism_of(robot))
+    forms = read_legs(robot)
     axes = measured.flat_axes(robot)
     h = 1e-3
 

@@ -25,15 +25,15 @@ from nacelle.spatial.scalar import Array, pack
 from nacelle.spatial.solve import solve
 
 
-def coordinate_rates(robot: Robot, mechanism: Mechanism, x: Array, y: Array) -> tuple[Array, Array]:
+def coordinate_rates(robot: Robot, x: Array, y: Array) -> tuple[Array, Array]:
     """All rates u (rates, n) and those of the chart's dependent numbers (d, n) at unit rates of x.
 
     For the quaternion these are the components of the angular velocity. Without tilts beside parasitic
     motion they are the rates at unit entries of the reduced twist.
     """
     now = configuration(robot, x, y)
-    size = mechanism.chart_size
-    response = respond(equations(robot, now.motion), *coordinate_selections(mechanism, x, y[:size]))
+    size = now.mechanism.chart_size
+    response = respond(equations(robot, now.motion), *coordinate_selections(now.mechanism, x, y[:size]))
     return response.u, response.dependent[:size]
 
 
@@ -50,11 +50,11 @@ def tangent(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     inverse: Array = np.eye(n)
     changes: list[Array] = []
     if mechanism.ny or has_tilts(mechanism):
-        u, dependent = coordinate_rates(robot, mechanism, x, y)
+        u, dependent = coordinate_rates(robot, x, y)
         if has_tilts(mechanism):
             T = np.stack([u[rate] for rate in mechanism.independent])
             inverse = solve(T, np.eye(n))
-        changes = [*(dependent @ inverse), *_joint_changes(robot, mechanism, y, u @ inverse)]
+        changes = [*(dependent @ inverse), *_joint_changes(robot, y, u @ inverse)]
     rows: list[Array] = []
     for name in layout.x_names:
         if layout.quaternion is not None and name == "qx":
@@ -66,9 +66,10 @@ def tangent(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     return {"x": np.stack(rows), "y": np.stack(changes) if changes else np.zeros((0, n)), "T": T}
 
 
-def _joint_changes(robot: Robot, mechanism: Mechanism, y: Array, u: Array) -> list[Array]:
+def _joint_changes(robot: Robot, y: Array, u: Array) -> list[Array]:
     """Changes of the iterated joints' coordinates, rows (n,), at rates u (rates, n) of the tree."""
     changes: list[Array] = []
+    mechanism = mechanism_of(robot)
     start = mechanism.chart_size
     for j in mechanism.iterated_joints:
         rate = robot.platform_nv + robot.v_slices[j].start

@@ -39,7 +39,7 @@ def why_not(mechanism: Mechanism) -> str:
         if joint.at_point and (any(joint.springs) or joint.rotor_inertia):
             return f"joint {joint.name} at the point has a spring or a rotor"
     try:
-        read_legs(robot, mechanism)
+        read_legs(robot)
     except UnreadError as reason:
         return str(reason)
     return ""
@@ -47,7 +47,7 @@ def why_not(mechanism: Mechanism) -> str:
 
 def flat_axes(robot: Robot) -> tuple[int, ...]:
     """Axes of the base in which a robot's directions have components: two for a planar robot."""
-    forms = read_legs(robot.numeric, mechanism_of(robot))
+    forms = read_legs(robot.numeric)
     if all(form.joint_at_a == "R" for form in forms):
         k = first_largest(np.abs(np.asarray(forms[0].first, dtype=float)))
         return tuple(axis for axis in range(3) if axis != k)
@@ -66,7 +66,7 @@ def element_shapes(robot: Robot) -> dict[str, tuple[int, ...]]:
     """Names and shapes of the elements of all legs."""
     size = len(flat_axes(robot))
     shapes: dict[str, tuple[int, ...]] = {}
-    for form in read_legs(robot.numeric, mechanism_of(robot)):
+    for form in read_legs(robot.numeric):
         if form.kind == "strut":
             shapes[f"{form.name}_strut"], shapes[f"{form.name}_length"] = (3, size), (3,)
         else:
@@ -116,7 +116,7 @@ def why_no_encoders(mechanism: Mechanism) -> str:
     """Why a robot's pose does not follow from its actuators in closed form; empty if it does."""
     if not sphere.applies(mechanism):
         return "its pose does not follow from the actuators in closed form"
-    forms = read_legs(mechanism.robot, mechanism)
+    forms = read_legs(mechanism.robot)
     if any(form.kind != "rod" for form in forms):
         return "its legs are not rods on driven arms or sliders"
     return ""
@@ -201,7 +201,7 @@ def _rods_from(
 def _side(mechanism: Mechanism) -> int:
     """Which of the two points is that of the reference, legs in the order of the actuators."""
     robot, pose = mechanism.robot, mechanism.assembly.platform
-    forms, centres = read_legs(robot, mechanism), []
+    forms, centres = read_legs(robot), []
     for form in forms:
         q = float(mechanism.assembly.q[robot.q_slices[robot.actuators[form.drive.number].joint]][0])
         centres.append(np.asarray(form.A + _arm(form, q) - product(pose.R, form.B), dtype=float))

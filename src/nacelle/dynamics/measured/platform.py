@@ -56,7 +56,7 @@ class PlatformBalance:
     def __init__(self, robot: Robot, counted: Counted, choice: Choice) -> None:
         mechanism = mechanism_of(robot)
         self.robot, self.mechanism, self.counted, self.choice = robot, mechanism, counted, choice
-        self.forms = read_legs(robot, mechanism)
+        self.forms = read_legs(robot)
         self.demands: list[Demand] = []
         self.moved: list[rods.Moved] = []
         self.a: Array = np.zeros(3)
@@ -97,7 +97,7 @@ class PlatformBalance:
         if self.choice.mass == "platform":
             total = self.mass * (self.a - np.asarray(self.robot.gravity))
         lines = {f.name: (f, partial(_line_rate, at)) for f, at in zip(self.forms, self.moved, strict=True)}
-        hinges = rods.hinge_moments(self.robot, self.mechanism, lines, self.counted)
+        hinges = rods.hinge_moments(self.robot, lines, self.counted)
         for k, demand in enumerate(self.demands):
             total = total + demand.G
             moment = demand.about_a + hinges.get(self.forms[k].name, 0.0)
@@ -122,7 +122,7 @@ def _line_rate(at: rods.Moved) -> tuple[Array, Array]:
 @lru_cache(maxsize=64)
 def _lines(mechanism: Mechanism) -> Array:
     """B - A of all legs (samples, legs, 3) in poses around the reference."""
-    robot, forms = mechanism.robot, read_legs(mechanism.robot, mechanism)
+    robot, forms = mechanism.robot, read_legs(mechanism.robot)
     motions = [mechanism.assembly.motion, *(motion for motion, _ in generic_poses(robot, mechanism.assembly))]
     listed = []
     for motion in motions:
@@ -151,7 +151,7 @@ def _upright(mechanism: Mechanism) -> int:
 @lru_cache(maxsize=64)
 def _order(mechanism: Mechanism) -> tuple[tuple[int, int], ...]:
     """Order of the pivots that keeps them large in poses around the reference."""
-    lines, forms = _lines(mechanism), read_legs(mechanism.robot, mechanism)
+    lines, forms = _lines(mechanism), read_legs(mechanism.robot)
     up = _upright(mechanism)
     scale = np.stack(
         [lines[:, k, up] if form.kind == "strut" else np.ones(len(lines)) for k, form in enumerate(forms)],

@@ -24,7 +24,7 @@ from nacelle.kinematics.legs.axes import TOLERANCE, on_axis, parallel
 from nacelle.kinematics.legs.leg_type import leg_type
 from nacelle.kinematics.legs.parallelogram import Parallelogram, arm
 from nacelle.kinematics.mechanism.closed import generic_poses
-from nacelle.kinematics.mechanism.mechanism import Mechanism
+from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
 from nacelle.kinematics.tree.spanning_tree import TreeMotion
 from nacelle.model.joint import FrictionTerm, JointKind
 from nacelle.model.loaded import body_parameters
@@ -49,18 +49,18 @@ def turns_with(mechanism: Mechanism, body: int) -> bool:
     return any(float(np.max(np.abs(R - orientations[0]))) > 1e-9 for R in orientations)
 
 
-def parallelogram_form(robot: Robot, mechanism: Mechanism, index: int, actuator: int) -> LegForm:
+def parallelogram_form(robot: Robot, index: int, actuator: int) -> LegForm:
     """Read a leg with a parallelogram.
 
     Raises:
         UnreadError: if it does not move as one rod on a universal joint.
     """
     leg = robot.legs[index]
-    recipe = mechanism.legs[index].recipe
+    recipe = mechanism_of(robot).legs[index].recipe
     p = leg_type(robot, leg).parallelogram
     if p is None or recipe is None or p.root != robot.actuators[actuator].joint:
         raise UnreadError(f"leg {leg.name!r} is not driven at the root of its parallelogram")
-    _check(robot, mechanism, leg.name, p)
+    _check(robot, leg.name, p)
     root, wrist = robot.joints[p.root], robot.joints[p.wrist]
     turns = root.kind is JointKind.REVOLUTE
     X0, (centre, d) = root.frame_predecessor, arm(robot, p)
@@ -70,7 +70,7 @@ def parallelogram_form(robot: Robot, mechanism: Mechanism, index: int, actuator:
         raise UnreadError(f"the hub's axis of leg {leg.name!r} turns with its arm")
     first = n * (1.0 if behind.R[2, 2] > 0.0 else -1.0) if turns else clean(product(X0.R, centre.R[:, 2]))
     length = norm(d)
-    rods, sign = _rods(robot, mechanism, p, at_sample(first))
+    rods, sign = _rods(robot, p, at_sample(first))
     hub = _seen(robot, robot.joints[p.hub].successor, robot.joints[p.hub].frame_successor)
     end = _seen(robot, wrist.predecessor, wrist.frame_predecessor)
     tip = pack([end[0], 0.0, 0.0, end[0] * length, *_point(end[0] * length * length)])
@@ -124,10 +124,10 @@ def _friction(robot: Robot, joint: int) -> tuple[FrictionTerm, ...]:
     return friction[0] if friction else ()
 
 
-def _rods(robot: Robot, mechanism: Mechanism, p: Parallelogram, first: Array) -> tuple[Array, float]:
+def _rods(robot: Robot, p: Parallelogram, first: Array) -> tuple[Array, float]:
     """Both rods about their own hinges in e_1, e_2, e_3; 1 if the first one's axis is along e_1, else -1."""
     total: Array = np.zeros(10)
-    poses = mechanism.assembly.motion.poses
+    poses = mechanism_of(robot).assembly.motion.poses
     sign = 1.0
     for number, (near, far) in enumerate(((p.rod_a, p.end), (p.rod_b, p.fold))):
         joint, other = robot.joints[near], robot.joints[far]
@@ -144,7 +144,7 @@ def _rods(robot: Robot, mechanism: Mechanism, p: Parallelogram, first: Array) ->
     return total, sign
 
 
-def _check(robot: Robot, mechanism: Mechanism, name: str, p: Parallelogram) -> None:
+def _check(robot: Robot, name: str, p: Parallelogram) -> None:
     """Refuse what is not one rod on a universal joint."""
     own = robot.numeric
     hub, wrist = own.joints[p.hub], own.joints[p.wrist]
@@ -161,7 +161,7 @@ def _check(robot: Robot, mechanism: Mechanism, name: str, p: Parallelogram) -> N
         seen = _seen(own, body, frame)
         if np.max(np.abs(seen[1:3])) > TOLERANCE * max(seen[0] * robot.size, 1e-300):
             raise UnreadError(f"the {what} of leg {name!r} has its centre of mass beside its axis")
-    if turns_with(mechanism, wrist.successor):
+    if turns_with(mechanism_of(robot), wrist.successor):
         raise UnreadError(f"the nacelle turns at the end of leg {name!r}")
     for j in (p.hub, p.rod_a, p.rod_b, p.end, p.fold, p.wrist):
         if any(term.basis == "constant" for term in _friction(robot, j)):

@@ -25,7 +25,7 @@ from nacelle.kinematics.legs.axes import TOLERANCE
 from nacelle.kinematics.legs.chain import LegChain, flatten, nacelle_end, serial_chain
 from nacelle.kinematics.legs.forms import FORMS, Form
 from nacelle.kinematics.legs.leg_type import leg_type
-from nacelle.kinematics.mechanism.mechanism import Mechanism
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.joint import FrictionTerm
 from nacelle.model.leg import PLATFORM
 from nacelle.model.loaded import body_parameters
@@ -38,26 +38,26 @@ from nacelle.spatial.scalar import Array, Scalar, at_sample, cross, divide, dot,
 _ORIGIN = np.zeros(3)
 
 
-def read_legs(robot: Robot, mechanism: Mechanism) -> list[LegForm]:
+def read_legs(robot: Robot) -> list[LegForm]:
     """Read all legs, in the order of the actuators.
 
     Raises:
         UnreadError: if a leg is neither a strut nor a driven rod, or does not end on the platform itself.
     """
     if robot.numeric is not robot:
-        return _read_legs(robot, mechanism)
-    return list(_numeric_legs(robot, robot.all_names, mechanism))
+        return _read_legs(robot)
+    return list(_numeric_legs(robot, robot.all_names))
 
 
 @lru_cache(maxsize=64)
-def _numeric_legs(robot: Robot, names: tuple[str, ...], mechanism: Mechanism) -> list[LegForm]:
+def _numeric_legs(robot: Robot, names: tuple[str, ...]) -> list[LegForm]:
     """The legs of a robot without symbols, read once; names are no part of a robot's hash."""
     del names
-    return _read_legs(robot, mechanism)
+    return _read_legs(robot)
 
 
-def _read_legs(robot: Robot, mechanism: Mechanism) -> list[LegForm]:
-    forms = [read_leg(robot, mechanism, k) for k in range(len(robot.legs))]
+def _read_legs(robot: Robot) -> list[LegForm]:
+    forms = [read_leg(robot, k) for k in range(len(robot.legs))]
     for form in forms:
         if form.body != PLATFORM:
             raise UnreadError(f"leg {form.name!r} does not end on the platform itself")
@@ -67,13 +67,13 @@ def _read_legs(robot: Robot, mechanism: Mechanism) -> list[LegForm]:
     return [replace(form, A=A, B=B) for form, (A, B) in zip(forms, ends, strict=True)]
 
 
-def read_leg(robot: Robot, mechanism: Mechanism, index: int) -> LegForm:
+def read_leg(robot: Robot, index: int) -> LegForm:
     """Read one leg.
 
     Raises:
         UnreadError: if it is neither a strut nor a driven rod.
     """
-    leg, plan = robot.legs[index], mechanism.legs[index]
+    leg, plan = robot.legs[index], mechanism_of(robot).legs[index]
     if plan.recipe is None:
         raise UnreadError(f"leg {leg.name!r} has no closed form")
     actuators = [k for k, actuator in enumerate(robot.actuators) if actuator.joint in leg.joints]
@@ -86,15 +86,15 @@ def read_leg(robot: Robot, mechanism: Mechanism, index: int) -> LegForm:
         raise UnreadError(f"leg {leg.name!r} has a rotor on a passive joint")
     form, askew = plan.recipe.form, leg_type(robot, leg).askew
     if form == "rods":
-        return _side_by_side(robot, mechanism, index, actuators[0])
+        return _side_by_side(robot, index, actuators[0])
     if form == "parallelogram":
-        return parallelogram_form(robot, mechanism, index, actuators[0])
+        return parallelogram_form(robot, index, actuators[0])
     chain, numbers = serial_chain(robot, leg), serial_chain(robot.numeric, leg)
     if chain is None or numbers is None:
         raise UnreadError(f"leg {leg.name!r} is not one chain")
     if askew:
         raise UnreadError(f"leg {leg.name!r} is askew: {askew}")
-    read = _Serial(robot, mechanism, index, actuators[0], FORMS[form], (chain, numbers))
+    read = _Serial(robot, index, actuators[0], FORMS[form], (chain, numbers))
     if FORMS[form].kind == "strut" and driven == chain.owners[-1]:
         return _strut(read)
     if FORMS[form].kind == "rod" and driven == chain.owners[0]:
@@ -102,9 +102,9 @@ def read_leg(robot: Robot, mechanism: Mechanism, index: int) -> LegForm:
     raise UnreadError(f"leg {leg.name!r} is neither a strut nor a rod on a driven arm or slider")
 
 
-def _side_by_side(robot: Robot, mechanism: Mechanism, index: int, actuator: int) -> LegForm:
+def _side_by_side(robot: Robot, index: int, actuator: int) -> LegForm:
     """Rods between spherical joints side by side, on a platform that does not turn: they move as one."""
-    leg = robot.legs[index]
+    leg, mechanism = robot.legs[index], mechanism_of(robot)
     root = robot.actuators[actuator].joint
     rods = []
     for j, c in leg_type(robot, leg).rods:
@@ -113,7 +113,7 @@ def _side_by_side(robot: Robot, mechanism: Mechanism, index: int, actuator: int)
         )
         if numbers.letters[1:] != "S":
             raise UnreadError(f"the rods of leg {leg.name!r} are not on spherical joints")
-        rods.append(_rod(_Serial(robot, mechanism, index, actuator, FORMS["elbow-ball"], (chain, numbers))))
+        rods.append(_rod(_Serial(robot, index, actuator, FORMS["elbow-ball"], (chain, numbers))))
     one, *others = rods
     if any(other.body != one.body for other in others) or turns_with(mechanism, one.body):
         raise UnreadError(f"the rods of leg {leg.name!r} do not stay parallel, because their end turns")
@@ -136,7 +136,6 @@ class _Serial:
 
     Attributes:
         robot: the robot; its numbers may be symbols.
-        mechanism: its analysis.
         index: of the leg.
         actuator: its number.
         form: the closed form of the leg.
@@ -144,7 +143,6 @@ class _Serial:
     """
 
     robot: Robot
-    mechanism: Mechanism
     index: int
     actuator: int
     form: Form
@@ -185,7 +183,7 @@ class _Serial:
         e1, sign = np.array([0.0, 0.0, 1.0]), 1.0
         if self.form.free_joint == "U":
             body, _, pose = next(c for c in self.numbers.bodies if c.behind == behind)
-            R = np.asarray(product(self.mechanism.assembly.motion.poses[body].R, pose.R.T))
+            R = np.asarray(product(mechanism_of(self.robot).assembly.motion.poses[body].R, pose.R.T))
             sign = 1.0 if float(product(np.cross(first, product(R, along)), R[:, 2])) > 0.0 else -1.0
             e1 = pack([0.0, 0.0, sign])
         elif self.form.free_joint == "S":
@@ -261,7 +259,7 @@ def _strut(leg: _Serial) -> LegForm:
     z, o = Xn[-2].R[:, 2], _end_at_zero(numbers, free_joint)
     if free_joint == "R":
         leg.require_in_plane(Xn[0].R[:, 2])
-    q = float(leg.mechanism.assembly.q[leg.robot.q_slices[numbers.owners[-1]]][0])
+    q = float(mechanism_of(leg.robot).assembly.q[leg.robot.q_slices[numbers.owners[-1]]][0])
     side, length = (1.0 if float(o @ z) + q > 0.0 else -1.0), abs(float(o @ z) + q)
     E, sign = leg.axes(count - 1, side * slide.R[:, 2], Xn[0].R[:, 2], side * z)
     tube = leg.gathered(count - 1, E)

@@ -100,7 +100,7 @@ def find_bars(mechanism: Mechanism, *, asymmetric: bool = True) -> tuple[int, ..
     forms: dict[int, LegForm] = {}
     for k in range(len(robot.legs)):
         try:
-            form = read_leg(robot, mechanism, k)
+            form = read_leg(robot, k)
         except UnreadError:
             continue
         if _is_bar(mechanism, form) and (asymmetric or not is_asymmetric(form)):
@@ -157,11 +157,11 @@ def bar_bodies(robot: Robot, bars: tuple[int, ...]) -> frozenset[int]:
     return frozenset(bodies)
 
 
-def bars_of(robot: Robot, mechanism: Mechanism, legs: tuple[int, ...], up: int = 2) -> dict[int, Bar]:
+def bars_of(robot: Robot, legs: tuple[int, ...], up: int = 2) -> dict[int, Bar]:
     """The bars of a robot with its numbers, which may be symbols; `up` as `Bar` has it."""
     bars: dict[int, Bar] = {}
     for k in legs:
-        form = read_leg(robot, mechanism, k)
+        form = read_leg(robot, k)
         drive = robot.joints[robot.actuators[form.drive.number].joint]
         rate = robot.platform_nv + robot.v_slices[robot.actuators[form.drive.number].joint].start
         if form.kind == "strut":

@@ -284,8 +284,9 @@ def _triples(robot: Robot, w: dict[int, Scalar]) -> tuple[Array, Array]:
     return linear, pack([w.get(k, 0.0) for k in range(3, 6)])
 
 
-def nacelle_at(robot: Robot, mechanism: Mechanism, now: Configuration) -> Nacelle:
+def nacelle_at(now: Configuration) -> Nacelle:
     """The nacelle at a configuration."""
+    robot, mechanism = now.robot, now.mechanism
     starts = np.cumsum([0, *(len(joint.primitives) for joint in robot.tree_joints)])
     poses = {body: now.motion.poses[body] for body in robot.nacelle.bodies}
     poses[PLATFORM] = now.motion.poses[PLATFORM]

@@ -114,7 +114,7 @@ class Parts:
 
     def bars_of(self, robot: Robot) -> dict[int, Bar]:
         """The bars of the robot with its numbers, which may be symbols."""
-        return bars_of(robot, self.mechanism, self.bars, self.up)
+        return bars_of(robot, self.bars, self.up)
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,7 +209,7 @@ def placed_at(robot: Robot, parts: Parts, now: Configuration) -> Placed:
 def _placed(robot: Robot, parts: Parts, now: Configuration, pole: bool) -> Placed:
     mechanism, bars = parts.mechanism, parts.bars_of(robot)
     frames = leg_trees(robot, now, parts.omitted, own_axes(bars) if parts.way.turned else {})
-    nacelle = replace(nacelle_at(robot, mechanism, now), spread=_is_spread(robot))
+    nacelle = replace(nacelle_at(now), spread=_is_spread(robot))
     feet = _feet(parts, bars) if pole else None
     if pole and _has_pole(mechanism):
         first = _first_point(robot)

@@ -86,7 +86,7 @@ def sample_states(mechanism: Mechanism, count: int, seed: int = 7) -> list[tuple
 def is_turned(robot: Robot, *, friction: bool) -> bool:
     """Whether bars are shorter in axes of their own: rods on arms that require something of their turning."""
     mechanism = mechanism_of(robot.numeric)
-    bars = bars_of(mechanism.robot, mechanism, find_bars(mechanism)).values()
+    bars = bars_of(mechanism.robot, find_bars(mechanism)).values()
     return any(bar.form.drive.turns and not bar.turns_alone(friction) for bar in bars if not bar.is_strut)
 
 
@@ -102,7 +102,7 @@ def _plain(mechanism: Mechanism, way: Way) -> Way:
     bars = find_bars(mechanism, asymmetric=way.asymmetric) if way.direct else ()
     if not bars:
         return WHOLE
-    axes = own_axes(bars_of(mechanism.robot, mechanism, bars)) if way.turned else {}
+    axes = own_axes(bars_of(mechanism.robot, bars)) if way.turned else {}
     return Way(True, bool(axes), way.asymmetric or bars == find_bars(mechanism))
 
 

@@ -48,7 +48,7 @@ from nacelle.dynamics.formulations.elements.rates import (
 from nacelle.dynamics.formulations.elements.reading import element_legs
 from nacelle.dynamics.formulations.elements.structure import ElementLeg, FrameAxis, Hold, Part
 from nacelle.dynamics.state import State
-from nacelle.kinematics.mechanism.mechanism import Mechanism
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.tree.least_squares import least_squares
 from nacelle.kinematics.tree.rates import selections
 from nacelle.model.joint import JointKind
@@ -90,7 +90,7 @@ def element_motion(state: State, a: Array) -> ElementMotion:
     """All rates of the elements at the state's twist, and their derivatives at a = dv/dt (n,)."""
     mechanism = state.mechanism
     legs = element_legs(mechanism)
-    solver = _Solver(state.robot, mechanism, state.now.motion.poses)
+    solver = _Solver(state.robot, state.now.motion.poses)
     v = state.moving.u[list(mechanism.independent)]
     given, dependent = selections(mechanism)
     if not mechanism.dependent:
@@ -111,7 +111,7 @@ def element_motion(state: State, a: Array) -> ElementMotion:
 def lock_rank_rows(state: State) -> Array:
     """What the elements say of the dependent motions of the nacelle (rows, dependent), for a rank."""
     mechanism = state.mechanism
-    solver = _Solver(state.robot, mechanism, state.now.motion.poses)
+    solver = _Solver(state.robot, state.now.motion.poses)
     zero = np.zeros(mechanism.nw)
     locks = solver.locks(element_legs(mechanism), Rate(np.eye(mechanism.nw), zero, zero))
     if not locks:
@@ -130,8 +130,8 @@ def _stacked(locks: list[Rate]) -> Rate:
 class _Solver:
     """Solves the motion constraints of a robot at a configuration."""
 
-    def __init__(self, robot: Robot, mechanism: Mechanism, poses: tuple[Pose, ...]) -> None:
-        self.robot, self.mechanism, self.poses = robot, mechanism, poses
+    def __init__(self, robot: Robot, poses: tuple[Pose, ...]) -> None:
+        self.robot, self.mechanism, self.poses = robot, mechanism_of(robot), poses
 
     # ---- the nacelle
 

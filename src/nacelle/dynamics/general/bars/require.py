@@ -62,7 +62,7 @@ def require_bars(
     lines = {
         form.name: (form, partial(_line_rate, legs, motion, tie)) for _, tie, _, form in bars(legs.placed)
     }
-    hinges = hinge_moments(legs.placed.robot, legs.plan.mechanism, lines, counted)
+    hinges = hinge_moments(legs.placed.robot, lines, counted)
     for key, tie, _, form in bars(legs.placed):
         moment = hinges.get(form.name, 0.0) + moments.get(key[0], 0.0)
         if not is_zero(moment):

@@ -29,7 +29,7 @@ from nacelle.kinematics.bars.form import LegForm
 from nacelle.kinematics.general.bars import hinge_side, is_asymmetric
 from nacelle.kinematics.general.vectors import ZERO, is_zero
 from nacelle.kinematics.legs.axes import TOLERANCE
-from nacelle.kinematics.mechanism.mechanism import Mechanism
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.joint import JointKind
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array, Scalar, at_sample, cross, divide, dot, pack, sqrt
@@ -270,7 +270,7 @@ def turn(form: LegForm, r: Array, v: Array) -> Scalar:
 
 
 def hinge_moments(
-    robot: Robot, mechanism: Mechanism, lines: Mapping[str, tuple[LegForm, Lines]], counted: Counted
+    robot: Robot, lines: Mapping[str, tuple[LegForm, Lines]], counted: Counted
 ) -> dict[str, Scalar]:
     """Friction of revolute joints between bars at a point: a moment on one bar, its opposite on the other.
 
@@ -282,7 +282,7 @@ def hinge_moments(
         pair = [owner.get(body, "") for body in (joint.predecessor, joint.successor)]
         if not (joint.at_point and counted.friction and any(joint.friction) and set(pair) <= set(lines)):
             continue
-        sides = [hinge_side(mechanism, lines[name][0], joint) for name in pair]
+        sides = [hinge_side(mechanism_of(robot), lines[name][0], joint) for name in pair]
         listed = [(form, *line()) for form, line in (lines[name] for name in pair)]
         one, two = (side * turn(*bar) for bar, side in zip(listed, sides, strict=True))
         effort = friction_along(joint.friction[0], two - one, two - one, counted)
