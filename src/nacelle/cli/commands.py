@@ -58,7 +58,10 @@ COMMANDS = {
         "verify",
         "Rebuild the robot in another engine and compare kinematics, dynamics and energies at random states.",
     ),
-    "base": ("base", "Base parameters: the fewest numbers that the forces depend on, and their groupings."),
+    "base": (
+        "base",
+        "Base parameters: the fewest numbers that the forces depend on, and what each is a sum of.",
+    ),
     "ops": (
         "ops",
         "Operations of a model in its smallest form, by class and by stage, beside what is published.",

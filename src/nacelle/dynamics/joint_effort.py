@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nacelle.dynamics.friction import axis_friction, ball_friction
-from nacelle.dynamics.joint_axes import joint_axes
+from nacelle.dynamics.joint_axes import JointAxis, joint_axes
 from nacelle.dynamics.settings import Settings
 from nacelle.dynamics.state import State
 from nacelle.kinematics.actuation import joint_rate_row, rate_bias
@@ -111,18 +111,21 @@ def _closure_coordinate(joint: Joint, motion: TreeMotion, number: int) -> Scalar
 # ---- over the rates of the tree
 
 
+def closure_axes(joint: Joint, motion: TreeMotion) -> list[JointAxis]:
+    """Axes of a closure, base axes; of a spherical joint x, y, z of the base, which cost no rotation."""
+    axes = joint_axes(joint, *closure_frames(joint, motion))
+    return [axis._replace(directions=np.eye(3)) if axis.directions.shape[1] == 3 else axis for axis in axes]
+
+
 def rate_rows(robot: Robot, motion: TreeMotion, index: int) -> list[Array]:
     """For every axis of a joint its rates (k, rates) over the rates of the tree."""
     joint = robot.joints[index]
     rows = []
     if index >= robot.tree:
-        for axis in joint_axes(joint, *closure_frames(joint, motion)):
+        for axis in closure_axes(joint, motion):
             J1 = motion.point_jacobian(joint.predecessor, axis.point)
             J2 = motion.point_jacobian(joint.successor, axis.point)
-            turn = J2[3:] - J1[3:]
-            # Of a spherical joint in base axes, which costs no turning: friction is along the rotation.
-            ball = axis.directions.shape[1] == 3
-            rows.append(turn if ball else axis.along(J2[:3] - J1[:3], turn))
+            rows.append(axis.along(J2[:3] - J1[:3], J2[3:] - J1[3:]))
         return rows
     start = robot.platform_nv + robot.v_slices[index].start
     for primitive in joint.primitives:

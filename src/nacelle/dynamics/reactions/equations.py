@@ -21,8 +21,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from nacelle.dynamics.joint_axes import joint_axes
-from nacelle.dynamics.joint_effort import joint_efforts
+from nacelle.dynamics.joint_effort import closure_axes, joint_efforts
 from nacelle.dynamics.settings import Settings
 from nacelle.dynamics.state import State, state_at
 from nacelle.dynamics.wrench import Wrench, body_wrenches
@@ -128,7 +127,7 @@ def closure_effort(
     """The efforts of a closure as a wrench (6,) on its successor."""
     joint = robot.joints[index]
     total: Array = np.zeros(6)
-    for number, axis in enumerate(joint_axes(joint, *closure_frames(joint, motion))):
+    for number, axis in enumerate(closure_axes(joint, motion)):
         if (index, number) in efforts:
             total = total + _wrench(*axis.wrench(efforts[index, number]), axis.point)
     return np.asarray(total)
