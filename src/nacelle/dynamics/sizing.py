@@ -1,4 +1,15 @@
-"""Motor sizing: what a motion requires of each actuator, against its limits."""
+"""Motor sizing: what a motion requires of each actuator, against its limits.
+
+A trajectory x(t), v(t), dv/dt is sampled at t_1 .. t_N. Inverse dynamics gives the forces Gamma (N,
+actuators), N or N m, and the kinematics the actuators' coordinates q and rates q' = J_r^-1 v (N, actuators).
+Of each actuator follow, over the samples that could be solved,
+
+    peak force   max |Gamma|                   peak speed   max |q'|
+    rms force    sqrt(mean of Gamma^2)         power        P = Gamma q', W: max P drives, min P brakes
+
+The rms force is what heats the windings, in proportion to Gamma^2. Forces are at the joint: inertia of the
+rotor and friction of the joint are in them (`joint_effort`).
+"""
 
 from __future__ import annotations
 
