@@ -46,7 +46,7 @@ def kinetic(state: State) -> Scalar:
 
 
 def potential(state: State) -> Scalar:
-    """Potential energy (J): -g . (m p + R h) of bodies, zero at the base's origin, k (q - q_0)^2 / 2 of springs."""
+    """Potential energy (J): bodies -g . (m p + R h), zero at the base's origin; springs k (q - q_0)^2 / 2."""
     robot, motion = state.robot, state.now.motion
     g = np.asarray(robot.gravity)
     total: Scalar = 0.0

@@ -39,9 +39,9 @@ def load_count(robot: Robot) -> int:
 
 
 def along_twist(state: State, wrenches: Mapping[int, Array]) -> Array:
-    """Wrenches [f; n] (6,) on bodies and tools, by index, as a force L (n,) along the reduced twist, N or N m.
+    """Wrenches [f; n] (6,) on bodies and tools, by index, as a force L (n,) along the reduced twist.
 
-    L = sum of (J_b U)^T W, W about the body's origin in base axes.
+    L = sum of (J_b U)^T W in N or N m, W about the body's origin in base axes.
     """
     robot = state.robot
     total: Array = np.zeros(robot.motion.n)

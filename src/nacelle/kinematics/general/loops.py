@@ -1,4 +1,14 @@
-"""Loops of the nacelle itself, in base axes: rows over the nacelle's own rates."""
+"""Loops of the nacelle itself, in base axes: rows over the nacelle's own rates.
+
+A closure between the bodies 1 and 2 of the nacelle, at a point where they meet, locks for each of its rows
+with direction f (3,) of a force and n (3,) of a moment (`tie_rows`)
+
+    f . (v_2 - v_1) + n . (w_2 - w_1) = 0
+
+v_i velocity of body i at the point, w_i its angular velocity, base axes. Over the moving rates of the nacelle
+that is a row: what the wrench [f; n] is along them on body 2, less the same on body 1. The accelerations
+satisfy the derivative of this, whose part at constant rates `second` gives.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +39,7 @@ class Loop:
     point: Array
 
     def coefficients(self, nacelle: Nacelle, row: Row) -> dict[int, Scalar]:
-        """A row over the moving rates."""
+        """A row f . (v_2 - v_1) + n . (w_2 - w_1) over the moving rates of the nacelle, by rate."""
         first = nacelle.onto(self.bodies[0], self.point, row.force, row.moment)
         coefficients = nacelle.onto(self.bodies[1], self.point, row.force, row.moment)
         for rate, value in first.items():
