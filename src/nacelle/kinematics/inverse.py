@@ -1,10 +1,15 @@
 """Inverse kinematics: from the pose of the nacelle to all joints and all bodies.
 
+Leg i ends at the frame W_i(q_i) of its own joints, and the nacelle at pose x (nx,) puts it at P(x) B_i, B_i
+constant on its body; the closure joint makes some of its coordinates agree,
+
+    r_i(q_i, x) = 0          for each leg on its own, q_i its coordinates: rad, m, quaternions
+
     x -> checked poses -> y by iteration where there is no closed form -> q, actuators, margins -> flags
 
-The margins say how far each leg is from a serial singularity (`nacelle.kinematics.margins`): below zero the
-pose is out of reach, near zero two solutions meet. One ordinary pose takes a shorter way to the same bits
-(`nacelle.kinematics.one_state`).
+The margins say how far each leg is from a serial singularity (`nacelle.kinematics.margins`), where dr_i/dq_i
+loses rank: below zero the pose is out of reach, near zero two solutions meet. One ordinary pose takes a
+shorter way to the same bits (`nacelle.kinematics.one_state`).
 """
 
 from __future__ import annotations

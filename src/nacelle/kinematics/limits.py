@@ -118,7 +118,7 @@ def _bounds(kind: JointKind, limits: tuple[tuple[float, float], ...]) -> tuple[_
 
 
 def outside(joint: Joint, q: Array) -> Array:
-    """Whether coordinates (..., nq) of a joint, rad or m, are beyond its limits; a spherical joint's by tilt."""
+    """Whether coordinates (..., nq) of a joint, rad or m, are beyond its limits; tilt of spherical ones."""
     bounds = _bounds(joint.kind, joint.limits)
     if q.ndim == 1:
         return np.asarray(_one_outside(bounds, q.tolist()))

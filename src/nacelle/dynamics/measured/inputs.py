@@ -1,9 +1,19 @@
 """Inverse dynamics from other inputs than the platform's pose: kinematic elements, or encoders.
 
-Elements ([OAM] (66), (67)): directions of arms and rods with their first and second derivatives, and lengths
-of slides and struts with theirs, as a camera sees them. Encoders: coordinates, rates and accelerations of the
-actuators, where the pose follows from them in closed form. The platform does not turn: its balance has three
-rows at most, one for each direction that it moves along.
+Elements ([OAM] (66), (67)): the direction x (3,) of an arm or rod of length L with x', x'', as a camera sees
+them, and lengths l of slides and struts with l', l''. Differentiated, the line r = B - A of a leg is
+
+    rod     r = L x,     r' = L x',           r'' = L x''
+    strut   r = l x,     r' = l' x + l x',    r'' = l'' x + 2 l' x' + l x''
+
+and A moves with its arm or slide. Encoders: q, q', q'' of the actuators, where the pose follows from them in
+closed form (`spheres`). The rods' constant lengths, r . r = L^2, then give the platform's v and a (3,) from
+two linear systems with rows r_j (c_j = dA_j/dq_j):
+
+    r_j . v = (r_j . c_j) q_j',      r_j . a = r_j . (c_j q_j'' + c_j' q_j') - |v - c_j q_j'|^2
+
+The platform does not turn: its balance (`platform`) has three rows at most, one for each direction that it
+moves along. Base axes; m, m/s, m/s^2 and rad/s.
 """
 
 from __future__ import annotations

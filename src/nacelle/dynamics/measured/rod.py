@@ -78,7 +78,7 @@ def from_elements(form: LegForm, drive: Array, rod: Array) -> Measured:
 
 
 def end_share(form: LegForm) -> Scalar:
-    """Mass of a rod at B: p / L^2."""
+    """Mass of a rod at B, kg: p / L^2, p its transverse inertia about A."""
     return form.rod[4] / (form.length * form.length)
 
 

@@ -1,8 +1,14 @@
 """Small geometric problems in closed form: what the inverse kinematics of legs is made of.
 
+Most of them come down to a cos q + b sin q = c: with h = a^2 + b^2 the unit vector (cos q, sin q) has the
+component c / sqrt(h) along (a, b), so +-sqrt(h - c^2) / sqrt(h) across it,
+
+    cos q = (a c - b w) / h,      sin q = (b c + a w) / h,      w = sign sqrt(h - c^2)
+
 Angles are found as cosine and sine (`Turn`), without trigonometry. Where two solutions exist `sign` picks
-one. A `margin` comes with every root: the radicand over the square of the length that it belongs to. It is
-below zero where there is no solution and zero where two solutions meet, a serial singularity.
+one. A `margin` comes with every root: the radicand over the square of the length that it belongs to, here
+(h - c^2) / h. It is below zero where there is no solution and zero where two solutions meet, a serial
+singularity. Lengths in m, vectors in the axes of the joint, whose axis is z.
 """
 
 from __future__ import annotations

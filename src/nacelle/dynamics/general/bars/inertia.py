@@ -80,7 +80,10 @@ def _rod_inertia(legs: Legs, tie: Tie, bar: Bar, form: LegForm, drive: Scalar, m
 
 
 def residual_energy(legs: Legs, tie: Tie, form: LegForm, v: Array, rate: Scalar) -> Scalar:
-    """Kinetic energy of a rod beyond that of its masses, at v and the rate of its drive."""
+    """Kinetic energy (J) of a rod beyond that of its masses, at v = v_B - v_A (3,) and its drive's rate q'.
+
+    A (s.v)^2 / 2 + C (s.v) (t.v) + q' (F s.v + G t.v), with s.v = alpha' and t.v = w_1 (`rod.Residual`).
+    """
     assert tie.bar is not None
     _, more = _beyond(legs, tie, tie.bar, form)
     if more is None:
