@@ -80,18 +80,18 @@ class InverseKinematics:
 
     @property
     def ok(self) -> Array:
-        """Whether each pose has a solution within the limits, on the branch of the reference pose."""
+        """Whether each pose (...) has a solution within the limits, on the branch of the reference pose."""
         beyond = int(Flag.OUT_OF_LIMITS | Flag.OTHER_BRANCH)
         return np.asarray(~failed(self.flags) & ((self.flags & beyond) == 0))
 
     @property
     def reachable(self) -> Array:
-        """Whether each pose has a solution."""
+        """Whether each pose (...) has a solution."""
         return np.asarray(~failed(self.flags))
 
     @cached_property
     def bodies(self) -> BodyPoses:
-        """Poses of all bodies."""
+        """Poses of all bodies in the base: R (..., bodies, 3, 3) and p (..., bodies, 3), m."""
         poses = native(kinematic_model.body_poses, self.robot)(self.x, self.y)
         return BodyPoses(poses["R"], poses["p"])
 
@@ -105,7 +105,7 @@ class InverseKinematics:
 
     @property
     def joints(self) -> dict[str, Array]:
-        """Coordinates of all joints, active and passive, by name."""
+        """Coordinates (..., nq) of all joints, active and passive, by name: rad, m, quat_xyzw."""
         return {joint.name: self.joint(joint.name) for joint in self.robot.joints}
 
 

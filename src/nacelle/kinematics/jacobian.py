@@ -53,7 +53,7 @@ class Jacobian:
 
     @cached_property
     def scaled(self) -> Array:
-        """J_r^-1 without units: lengths counted in the robot's size."""
+        """J_r^-1 without units (..., actuators, n): lengths counted in the robot's size."""
         return scaled_inverse(self.robot, self.inverse)
 
     @cached_property
@@ -63,7 +63,7 @@ class Jacobian:
 
 
 def scaled_inverse(robot: Robot, inverse: Array) -> Array:
-    """J_r^-1 without units: slides over the size, translations times the size."""
+    """J_r^-1 without units (..., actuators, n): prismatic rows over the size, translations times it."""
     rows, columns = scales(robot)
     return np.asarray(inverse / rows[:, None] * columns)
 

@@ -132,7 +132,7 @@ def nearest_rotation(R: Array) -> Array:
 
 
 def quat_product(a: Array, b: Array) -> Array:
-    """Quaternion product a b, both scalar last: rotation b first, then a."""
+    """Quaternion product a b (4,), both scalar last: rotation b first, then a."""
     (a0, a1, a2, a3), (b0, b1, b2, b3) = a.tolist(), b.tolist()
     return pack(
         [
@@ -152,7 +152,7 @@ def quat_from_vector(rotation_vector: Array) -> Array:
 
 
 def frame_from_two_axes(first: Array, second: Array) -> Array:
-    """Right-handed frame with x along `first` and y in the half plane of `second`, of floats.
+    """Right-handed frame (3, 3), of floats, with x along `first` and y in the half plane of `second`.
 
     Entries of axes that lie along coordinate axes stay exactly 0 or +-1.
     """
@@ -163,7 +163,7 @@ def frame_from_two_axes(first: Array, second: Array) -> Array:
 
 
 def frame_with_z(axis: Array) -> Array:
-    """Right-handed frame whose z axis lies along `axis`, of floats; the identity for axis = z.
+    """Right-handed frame (3, 3), of floats, whose z axis lies along `axis` (3,); the identity for axis = z.
 
     The other two axes are the coordinate axes turned cyclically where `axis` is one of them, so that
     robots made of coordinate axes keep exact zeros and ones.

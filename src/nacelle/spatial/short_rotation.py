@@ -32,7 +32,7 @@ def rotation_cost(R: Array) -> int:
 
 
 def even_entries(R: Array) -> Array:
-    """A constant matrix that has zeros and ones where rounding has left nearly so."""
+    """A constant matrix (3, 3) that has zeros and ones where rounding has left nearly so."""
     try:
         number = at_sample(R)
     except TypeError:
@@ -44,7 +44,7 @@ def even_entries(R: Array) -> Array:
 
 
 def shortest(R: Array, k: int) -> Array | None:
-    """The cheapest constant rotation that takes the axis k where R takes it; None if it is as long as R.
+    """The cheapest constant rotation A (3, 3) with A e_k = R e_k; None if it is as long as R.
 
     A permutation of axes, and a rotation about the coordinate axis perpendicular to the image.
     """

@@ -29,7 +29,10 @@ def numbers_from_parameters(p: Array) -> Array:
 
 
 def moved(numbers: Array, R: Array, t: Array) -> Array:
-    """Numbers of the same body about another frame: r -> R r + t."""
+    """Ten numbers of the same body about another frame, r -> R r + t, R (3, 3) and t (3,), m.
+
+    h -> R h + m t,      S -> R S R^T + (R h) t^T + t (R h)^T + m t t^T
+    """
     S = second_moments(numbers)
     h = R @ numbers[1:4]
     S = R @ S @ R.T
@@ -47,7 +50,7 @@ def second_moments(numbers: Array) -> Array:
 
 
 def wrench_in_own_axes(numbers: Array, a: Array, w: Array, T: Array) -> tuple[Array, Array]:
-    """Force and moment about the reference point, in the axes of the numbers."""
+    """Force f = m a + T h (N) and moment h x a + sum S_ij e_i x T e_j (N m) about the reference point."""
     m, h = numbers[0], numbers[1:4]
     f = scaled(m, a)
     for k in range(3):

@@ -95,7 +95,7 @@ def heavy_ends(placed: Placed, numbers: Numbers) -> frozenset[int]:
 
 
 def reference_point(placed: Placed, node: int) -> Array:
-    """The point about which a node's inertia counts: where it holds the nacelle, else its origin."""
+    """The point (3,), node axes, m, about which a node's inertia counts: at the nacelle, else its origin."""
     key = end_ties(placed).get(node)
     return ZERO if key is None else placed.ties[key[0]][key[1]].own
 

@@ -46,7 +46,7 @@ def momentum(numbers: Array, twist: Twist) -> Twist:
 
 
 def leg_inertia(legs: Legs, numbers: Numbers, leg: int) -> dict[tuple[int, int], Scalar]:
-    """H_l over the rates of a leg: its lower triangle by pairs of rates."""
+    """H_l over the rates of a leg, its lower triangle by pairs of rates: H_ij = v_i . P_j + w_i . L_j."""
     placed = legs.placed
     rates = [rate for _, rate in legs.plan.legs[leg].order.pivots]
     own = set(rates)

@@ -272,7 +272,7 @@ def inertia(robot: Robot, x: Array, y: Array, *, turned: bool = False) -> dict[s
 
 @physics(x=of_pose, y=of_unknowns, v=of_twist)
 def bias(robot: Robot, x: Array, y: Array, v: Array, **options: Any) -> dict[str, Array]:
-    """Force along the reduced twist at dv/dt = 0; with M, J_r^-1, and the actuators' accelerations there."""
+    """Force h (n,) along the reduced twist at dv/dt = 0; M, J_r^-1, and the actuators' accelerations."""
     way, counted = _settled(robot, **options)
     legs = legs_at(robot, x, y, way=way)
     moving = _moving(legs, v, np.zeros(robot.motion.n), friction=counted.friction)
@@ -293,7 +293,7 @@ def bias(robot: Robot, x: Array, y: Array, v: Array, **options: Any) -> dict[str
 
 @physics(x=of_pose, y=of_unknowns)
 def gravity(robot: Robot, x: Array, y: Array, *, turned: bool = False) -> dict[str, Array]:
-    """Force along the reduced twist that holds the robot against gravity, and J_r^-1."""
+    """Force g (n,) along the reduced twist that holds the robot against gravity, N or N m, and J_r^-1."""
     legs = legs_at(robot, x, y, way=Way(True, turned))
     still = np.zeros(robot.motion.n)
     into = Required(legs.placed)

@@ -92,7 +92,7 @@ def _spread(robot: Robot, rows: Array) -> Array:
 
 
 def inverse_dynamics_from_elements(robot: Robot, *arrays: Array, **options: Any) -> dict[str, Array]:
-    """Actuator forces from the state of the kinematic elements, in the order of `element_shapes`.
+    """Actuator forces (actuators,), N or N m, from the kinematic elements, in the order of `element_shapes`.
 
     Args:
         robot: the robot.
@@ -133,7 +133,7 @@ def why_no_encoders(mechanism: Mechanism) -> str:
 
 
 def inverse_dynamics_from_encoders(robot: Robot, *arrays: Array, **options: Any) -> dict[str, Array]:
-    """Actuator forces from coordinates q, rates q_dot and accelerations q_ddot of the actuators.
+    """Actuator forces (actuators,), N or N m, from q, q_dot and q_ddot (actuators,) of the actuators.
 
     With c_j = dA_j/dq_j, the rods' constant lengths give the platform's motion:
 

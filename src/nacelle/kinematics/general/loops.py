@@ -47,7 +47,7 @@ class Loop:
         return coefficients
 
     def second(self, frames: dict[int, Frame]) -> list[Scalar]:
-        """Second derivatives of the rows where all rates are constant."""
+        """Second derivatives of the rows where all rates are constant, m/s^2 or rad/s^2."""
         near, far = (frames[body] for body in self.bodies)
         arms = [plus(self.point, -frame.pose.p) for frame in (near, far)]
         gap = add(far.acceleration_at(arms[1]), -near.acceleration_at(arms[0]))

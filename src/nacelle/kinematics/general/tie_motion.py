@@ -66,7 +66,7 @@ class Moving:
         return tie.axes != tie.node or tie.node in self.heavy
 
     def acceleration(self, tie: Tie) -> Array:
-        """Acceleration of the leg's point of a tie onto the nacelle, in the tie's axes.
+        """Acceleration (3,) of the leg's point of a tie onto the nacelle, in the tie's axes, m/s^2.
 
         In base axes gravity is a constant: it is not turned into the leg's axes and back.
         """
@@ -76,18 +76,18 @@ class Moving:
         return add(self.trees.up(tie.node, bare, tie.axes), -self.trees.down(tie.axes, self.gravity))
 
     def slip(self, tie: Tie) -> Array:
-        """Velocity of the far point of a tie relative to the leg's point, in the tie's axes."""
+        """Velocity (3,) of the far point of a tie relative to the leg's point, in the tie's axes, m/s."""
         return slip(self.trees, tie, self.u, self.frames)
 
     def end_acceleration(self, tie: Tie) -> Array:
-        """Acceleration of the nacelle's point of a tie, in the tie's axes."""
+        """Acceleration (3,) of the nacelle's point of a tie, in the tie's axes, m/s^2, gravity taken off."""
         if self._has_gravity(tie):
             return self.trees.down(tie.axes, self.frames[tie.held[0]].acceleration(tie.held[1]))
         bare = self.free[tie.held[0]].acceleration(tie.held[1])
         return add(self.trees.down(tie.axes, bare), -self.trees.down(tie.axes, self.gravity))
 
     def gap(self, tie: Tie) -> Array:
-        """Acceleration of the nacelle's point less that of the leg's, in the tie's axes."""
+        """Acceleration (3,) of the nacelle's point less that of the leg's, in the tie's axes, m/s^2."""
         weighs = self._has_gravity(tie)
         far = far_acceleration(tie, self.frames if weighs else self.free)
         own = self.acceleration(tie) if weighs else self.weightless[tie.node].acceleration(tie.own)
@@ -140,7 +140,7 @@ def _felt(row: Row, v: Array, w: Array) -> Scalar:
 
 
 def given_accelerations(tie: Tie, state: Moving) -> list[Scalar]:
-    """Right-hand sides of the rows for the accelerations of the leg's rates."""
+    """Right-hand sides b of M u' = b for the accelerations of the leg's rates, m/s^2 or rad/s^2."""
     trees = state.trees
     if tie.link is not None and tie.body is not None:
         return [_swung(tie, state) if _is_swung(tie, state) else _line_acceleration(tie, state)]
@@ -272,7 +272,7 @@ def _place(tie: Tie, row: Row) -> int:
 
 
 def tie_columns(trees: LegTrees, tie: Tie) -> dict[int, tuple[Array, Array]]:
-    """Columns of the leg's point of a tie onto the nacelle, in the tie's axes."""
+    """Columns (v, w), (3,) each, of the leg's point of a tie onto the nacelle, by rate, in the tie's axes."""
     return columns(trees, tie.node, tie.own, None if tie.axes == tie.node else tie.axes)
 
 
@@ -327,7 +327,7 @@ def onto_nacelle(
 
 
 def weighed(tie: Tie, multipliers: Sequence[Scalar | None]) -> tuple[Array, Array]:
-    """Sum over rows of multiplier times direction: a force and a moment, tie axes; None counts nothing."""
+    """Force and moment (3,), tie axes: sum of multiplier times direction over rows; None counts nothing."""
     force: Array = ZERO
     moment: Array = ZERO
     for row, value in zip(tie.rows, multipliers, strict=True):

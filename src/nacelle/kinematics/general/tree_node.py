@@ -91,7 +91,7 @@ class Node:
         return list(unit) if self.primitive is Primitive.BALL else [unit[self.primitive.axis]]
 
     def moved(self, vector: Array) -> Array:
-        """A vector in the axes of the joint's frame on the parent."""
+        """A vector (3,) in the axes of the joint's frame on the parent: R_k(q) u."""
         return product(self._motion.R, vector)
 
     def up(self, vector: Array) -> Array:

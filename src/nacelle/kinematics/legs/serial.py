@@ -73,7 +73,7 @@ class EndPoint(NamedTuple):
     offset: Array | None
 
     def seen(self, frame: Pose) -> Array:
-        """The point seen from a frame."""
+        """The point (3,), m, seen from a frame (R, p): R^T (W - p)."""
         whole = self.p if self.offset is None else plus(self.p, self.offset)
         return np.asarray(product(frame.R.T, plus(whole, -frame.p)))
 

@@ -178,7 +178,7 @@ def remaining_rows(system: ClosureEquations, dependent: Array) -> Array:
 
 
 def selections(mechanism: Mechanism) -> tuple[Array, Array]:
-    """The bases of `respond` for velocities: v, and the dependent rates, as entries of w."""
+    """The bases of `respond` for velocities: v (nw, n) and dependent rates (nw, d) as entries of w."""
     place = {rate: k for k, rate in enumerate(mechanism.w_rates)}
     given = np.zeros((mechanism.nw, len(mechanism.independent)))
     for column, rate in enumerate(mechanism.independent):

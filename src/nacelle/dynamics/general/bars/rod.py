@@ -39,7 +39,7 @@ Lines = Callable[[], tuple[Array, Array]]
 
 
 class Moved(NamedTuple):
-    """How a rod moves.
+    """How a rod moves; vectors (3,) in one set of axes, m, m/s, m/s^2.
 
     Attributes:
         r: B - A (3,).
@@ -264,7 +264,7 @@ def _between_spherical(form: LegForm, at: Moved, w_end: Array, counted: Counted)
 
 
 def turn(form: LegForm, r: Array, v: Array) -> Scalar:
-    """Rate of a planar bar about its axis."""
+    """Rate of a planar bar about its axis, rad/s: axis . (r x v) / |r|^2."""
     square = form.length * form.length if form.kind == "rod" else dot(r, r)
     return divide(1.0, square) * dot(form.first, cross(r, v))
 
@@ -313,7 +313,7 @@ def _hinged(form: LegForm, at: Moved, w_end: Array, counted: Counted) -> Turned:
 def with_hinged_end(
     form: LegForm, about_a: Scalar, rate: Scalar, w_end: Array, counted: Counted
 ) -> tuple[Scalar, Array]:
-    """A moment about A of a planar bar with friction at B added, and the moment on the nacelle."""
+    """A moment about A (N m) of a planar bar with friction at B added, and the moment (3,) on the nacelle."""
     if form.passive.end_kind is not JointKind.REVOLUTE:
         return about_a, ZERO
     side = form.passive.end_side
@@ -323,7 +323,7 @@ def with_hinged_end(
 
 
 def lean(form: LegForm, at: Moved) -> Array:
-    """The force at B for a unit moment about A in a plane, which the drive does not feel."""
+    """Force at B (3,), N, for a moment of 1 N m about A in a plane, which the drive does not feel."""
     if form.kind == "strut":
         return np.asarray(divide(1.0, dot(at.r, at.r)) * cross(form.first, at.r))
     if form.drive.turns:
@@ -332,6 +332,6 @@ def lean(form: LegForm, at: Moved) -> Array:
 
 
 def rotor(form: LegForm) -> Scalar:
-    """Inertia of the drive's rotor, seen from the joint."""
+    """Inertia i^2 J of the drive's rotor, seen from the joint: kg m^2, or kg of a prismatic drive."""
     joint = form.drive.joint
     return 0.0 if is_zero(joint.rotor_inertia) else joint.gear_ratio * joint.gear_ratio * joint.rotor_inertia
