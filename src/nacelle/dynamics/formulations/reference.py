@@ -1,7 +1,11 @@
 """Dynamics by the equivalent tree and the formulations of the papers, as physics functions: the reference.
 
-All take the reduced pose x with what iteration found, y; `load` (n,) is a force along the reduced twist from
-outside (external wrenches, projected).
+    inverse    A^T Gamma = F(x, v, dv/dt) - load                        A = J_r^-1 (actuators, n)
+    forward    M dv/dt = A^T tau + load - h                             h = F(x, v, 0), M (n, n)
+    regressor  Gamma = Y p: the inverse run on linear forms in p        Y (actuators, parameters)
+
+All take the reduced pose x (nx,) with what iteration found, y (ny,); `load` (n,) is a force along the reduced
+twist from outside (external wrenches, projected). Base axes, SI units.
 """
 
 from __future__ import annotations

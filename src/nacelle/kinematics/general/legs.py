@@ -246,11 +246,11 @@ class Motion:
     """Everything that moves.
 
     Attributes:
-        u: rates of the legs.
+        u: rates of the legs by place, rad/s or m/s.
         u_dot: their derivatives.
-        nodes: motion of the nodes, gravity taken off.
-        frames: motion of the nacelle's bodies, gravity taken off.
-        w: rates of the nacelle.
+        nodes: motion of the nodes in their own axes, gravity taken off the accelerations.
+        frames: motion of the nacelle's bodies in base axes, gravity taken off.
+        w: rates of the nacelle by place, m/s and rad/s.
         w_dot: their derivatives.
         state: the same as ties know it.
     """
@@ -282,12 +282,14 @@ def motion(
     friction: bool = True,
     pole_held: bool = False,
 ) -> Motion:
-    """The motion of everything at a reduced twist v and its derivative a.
+    """The motion of everything at a reduced twist v (n,) and its derivative a (n,).
+
+    w = (v, W v), M u = g(w), w' = (a, W a + bias), M u' = g(w') + bias
 
     Args:
         legs: the legs.
-        v: reduced twist.
-        a: its derivative.
+        v: reduced twist (n,), m/s and rad/s, base axes.
+        a: its derivative (n,).
         heavy: as `Moving` has it.
         friction: as `Moving` has it.
         pole_held: whether it is the platform's pole that has no acceleration; a is zero.

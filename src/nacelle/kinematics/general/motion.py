@@ -28,9 +28,9 @@ class NodeMotion:
     """How a node moves, in its own axes, (3,) each.
 
     Attributes:
-        w: angular velocity.
-        w_dot: its derivative.
-        a: acceleration of the origin.
+        w: angular velocity, rad/s.
+        w_dot: its derivative, rad/s^2.
+        a: acceleration of the origin, m/s^2.
     """
 
     w: Array

@@ -37,13 +37,14 @@ class NacelleAxis:
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """A nacelle body in motion: origin and axes with first and second derivatives, base axes.
+    """A nacelle body in motion: origin and axes with first and second derivatives, base axes, (3,) each.
 
     Attributes:
-        w: angular velocity.
-        w_dot: its derivative.
-        v: velocity of the origin.
-        a: acceleration of the origin.
+        pose: orientation (3, 3) and origin of the body, m.
+        w: angular velocity, rad/s.
+        w_dot: its derivative, rad/s^2.
+        v: velocity of the origin, m/s.
+        a: acceleration of the origin, m/s^2.
         spread: whether points are found with T.
     """
 

@@ -29,10 +29,10 @@ class Demand(NamedTuple):
     Attributes:
         r: direction of the unknown (3,), base axes, m.
         G: force at B (3,), base axes, N.
-        moment: on the platform (3,), from friction in the joint at B.
+        moment: on the platform (3,), N m, from friction in the joint at B.
         gain: actuator's force for a unit of force density.
-        own: actuator's force without it.
-        about_a: for a rod in a plane, a moment about A, still to be made a force at B.
+        own: actuator's force without it, N or N m.
+        about_a: for a rod in a plane, a moment about A, N m, still to be made a force at B.
     """
 
     r: Array

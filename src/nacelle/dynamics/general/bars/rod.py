@@ -39,16 +39,16 @@ Lines = Callable[[], tuple[Array, Array]]
 
 
 class Moved(NamedTuple):
-    """How a rod moves; vectors (3,) in one set of axes, m, m/s, m/s^2.
+    """How a rod moves; vectors (3,) in one set of axes.
 
     Attributes:
-        r: B - A (3,).
-        v: its derivative.
-        a1: acceleration of A less gravity.
-        a2: acceleration of B less gravity.
-        q_dot: rate of the drive.
+        r: B - A, m.
+        v: its derivative, m/s.
+        a1: acceleration of A less gravity, m/s^2.
+        a2: acceleration of B less gravity, m/s^2.
+        q_dot: rate of the drive, rad/s or m/s.
         reciprocal: 1 / (r . dA/dq).
-        arm: for an arm, A from its axis.
+        arm: for an arm, A from its axis, m.
     """
 
     r: Array
@@ -61,14 +61,14 @@ class Moved(NamedTuple):
 
 
 class Turned(NamedTuple):
-    """What a rod's turning requires.
+    """What a rod's turning requires; vectors (3,) in the axes of its motion.
 
     Attributes:
-        G: force at B, and its opposite at A.
-        moment: on the nacelle.
-        force: at A, beside that.
-        about_a: moment about A in a plane, still to be made a force at B (`lean`).
-        reaction: on the drive.
+        G: force at B, and its opposite at A, N.
+        moment: on the nacelle, N m.
+        force: at A, beside that, N.
+        about_a: moment about A in a plane, N m, still to be made a force at B (`lean`).
+        reaction: on the drive, N m.
     """
 
     G: Array

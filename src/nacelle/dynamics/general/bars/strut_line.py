@@ -27,10 +27,10 @@ class StrutMotion(NamedTuple):
 
     Attributes:
         r: B - A (3,), m.
-        v: its derivative.
-        a: its second derivative.
-        gravity: acceleration of gravity.
-        w_end: angular velocity of the platform.
+        v: its derivative (3,), m/s.
+        a: its second derivative (3,), m/s^2.
+        gravity: acceleration of gravity (3,), m/s^2.
+        w_end: angular velocity of the platform (3,), rad/s.
     """
 
     r: Array
