@@ -81,7 +81,7 @@ def actuator_biases(robot: Robot, motion: TreeMotion, velocity: TreeVelocity, bi
         robot: the robot.
         motion: poses of bodies.
         velocity: their twists, and derivatives at constant rates.
-        bias: derivatives of the tree's rates where dv/dt = 0.
+        bias: derivatives of the tree's rates where dv/dt = 0 (rates,).
     """
     return [
         joint_rate_row(robot, motion, actuator.joint) @ bias

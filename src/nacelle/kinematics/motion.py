@@ -181,7 +181,7 @@ def body_motion(robot: Robot, x: Any, v: Any = None, a: Any = None) -> BodyMotio
 
 
 def joint_motion(robot: Robot, x: Any, v: Any = None, a: Any = None) -> JointMotion:
-    """Coordinates, rates U v and accelerations U a + bias of all tree joints; arguments as in `body_motion`."""
+    """Coordinates, rates U v and accelerations U a + bias of tree joints; arguments as in `body_motion`."""
     v, a = checked_rates(robot, "the twist v", v), checked_rates(robot, "the acceleration a", a)
     state = evaluated(kinematic_model.joint_motions, robot, x, v, a)
     outputs = state.results

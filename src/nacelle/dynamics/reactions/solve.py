@@ -42,11 +42,11 @@ class Structure:
             -s_jc for tree joints, 1 for the closure's own.
         carries: the same for the efforts of closures (joints, closures).
         felt: for every rate and lock (rates, locks) the sign with which the lock feels the rate.
-        joint_of: for every rate of u its tree joint; -1 for the platform.
+        joint_of: for every rate of u its tree joint (rates,); -1 for the platform.
         platform: bodies beyond the platform (bodies,).
         platform_brings: s_jc of the platform (closures,).
-        lock_scale: what makes forces and moments alike: 1 for forces, the robot's size for moments.
-        rate_scale: 1 for slides, the robot's size for turns.
+        lock_scale: (locks,) what makes forces and moments alike: 1 for forces, the robot's size for moments.
+        rate_scale: (rates,) 1 for translations, the robot's size for rotations.
     """
 
     beyond: Array

@@ -46,7 +46,7 @@ class ClosureRate:
 
     Attributes:
         tie: its tie.
-        e: its axis in the tie's axes.
+        e: its axis in the tie's axes, unit vector (3,).
         turns: whether it is revolute.
         actuator: number of its actuator; None if it is passive.
         rotor: inertia of its rotor seen from the joint, kg m^2 or kg; 0 without one.

@@ -31,7 +31,7 @@ class Loop:
     Attributes:
         tie: its rows, base axes; forces and moments are those on the second body.
         bodies: the first and the second body.
-        point: where both meet.
+        point: where both meet (3,), base axes, m.
     """
 
     tie: Tie

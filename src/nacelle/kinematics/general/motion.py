@@ -76,7 +76,7 @@ def outward(
         u_dot: their derivatives.
         frames: motion of the nacelle's bodies, for legs that hang there.
         top: a node.
-        gravity: acceleration of gravity in the axes of `top`.
+        gravity: acceleration of gravity (3,) in the axes of `top`, m/s^2.
     """
     motions = {top: NodeMotion(ZERO, ZERO, -gravity)}
     for index in range(1, len(trees.nodes)):
@@ -108,7 +108,7 @@ def columns(
     Args:
         trees: the trees.
         index: the node.
-        point: a point of it, in its axes.
+        point: a point of it (3,), in its axes, m.
         top: None: in the axes of the node; else only the rates below this node above it, in its axes.
     """
     velocities: dict[int, tuple[Array, Array]] = {}

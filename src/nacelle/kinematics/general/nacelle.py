@@ -105,7 +105,7 @@ class PoleFrame(Frame):
         v(b) = v(b_0) + w x R (b - b_0)          a(b) = a(b_0) + T R (b - b_0)
 
     Attributes:
-        pole: b_0, in the body's frame.
+        pole: b_0 (3,), in the body's frame, m.
         given: acceleration of the pole, where it is given instead of that of the origin.
     """
 
@@ -194,7 +194,7 @@ class Nacelle:
         Args:
             w: rates by place in u.
             w_dot: their derivatives.
-            gravity: acceleration of gravity, which is taken off that of the platform.
+            gravity: acceleration of gravity (3,), m/s^2, which is taken off that of the platform.
         """
         platform = self.poses[PLATFORM]
         linear, angular = _triples(self.robot, w)
@@ -233,9 +233,9 @@ class Nacelle:
 
         Args:
             body: the body.
-            point: where the force acts, base axes.
-            force: the force, base axes.
-            moment: the moment about that point.
+            point: where the force acts (3,), base axes, m.
+            force: the force (3,), base axes, N.
+            moment: the moment (3,) about that point, base axes, N m.
             local: the same point in the body's frame, if it is fixed there.
         """
         forces: dict[int, Scalar] = {}

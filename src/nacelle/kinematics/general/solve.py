@@ -34,7 +34,7 @@ class Solved(NamedTuple):
     """The solution of a small system.
 
     Attributes:
-        f: the unknowns.
+        f: the unknowns (n,).
         pivot: the smallest pivot without units.
         pivots: the pivots as they are, in their order.
         multipliers: what rows were taken off others by, rows without units.

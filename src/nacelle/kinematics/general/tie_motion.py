@@ -42,7 +42,7 @@ class Moving:
         frames: motion of the nacelle.
         weightless: the same nodes without gravity.
         free: the same nacelle without gravity.
-        gravity: base axes; it is taken off the accelerations of nodes and nacelle alike.
+        gravity: (3,), base axes, m/s^2; it is taken off the accelerations of nodes and nacelle alike.
         heavy: nodes whose inertia needs the acceleration, gravity taken off, where they hold the nacelle.
         friction: whether friction will need the velocities of rods and bars.
     """
@@ -310,9 +310,9 @@ def onto_nacelle(
         trees: the trees.
         nacelle: the nacelle.
         tie: the tie.
-        force: the force.
-        moment: the moment.
-        end: a further force at the point, base axes.
+        force: the force (3,), N.
+        moment: the moment (3,), N m.
+        end: a further force (3,) at the point, base axes, N.
         idle: direction in which the force does no work.
     """
     if tie.body is not None and tie.point is not None:

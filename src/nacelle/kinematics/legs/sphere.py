@@ -30,7 +30,7 @@ class Sphere(NamedTuple):
 
     Attributes:
         centre: in the base, m.
-        radius2: square of the radius.
+        radius2: square of the radius, m^2.
         closure: the closure at the leg's end.
     """
 

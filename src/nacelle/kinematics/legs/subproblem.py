@@ -72,8 +72,8 @@ def circle_to_point(e: Array, w: Array, length2: Scalar, sign: int, ahead: Turn 
     one plane with the axis, or where w lies on the axis.
 
     Args:
-        e: the point on the arm, axis z.
-        w: the other point.
+        e: the point on the arm (3,), axis z, m.
+        w: the other point (3,), m.
         length2: squared distance, m^2.
         sign: which solution.
         ahead: constant angle from the axes of w to those of e at q = 0; none if None.
@@ -129,8 +129,8 @@ def ball_aim(d: Array, u: Array, quat_xyzw: Array) -> Array:
     """Quaternion that takes d to u, vectors of equal length: the shortest turn from a reference.
 
     Args:
-        d: vector in the moving frame.
-        u: where it shall point, in the fixed frame.
+        d: vector (3,) in the moving frame.
+        u: where it shall point (3,), in the fixed frame.
         quat_xyzw: reference orientation of the moving frame (4,), of floats.
     """
     x, y, z, w = quat_xyzw

@@ -70,7 +70,7 @@ class Mechanism:
         legs: how each leg is solved.
         parasitic: whether dependent coordinates of the nacelle follow from the closures of the legs.
         nacelle_rows: closure equations of the nacelle's own loops that are not always zero.
-        row_scale: for each closure equation the robot's size or 1.
+        row_scale: for each closure equation (rows,) the robot's size (m) or 1.
     """
 
     robot: Robot

@@ -36,7 +36,7 @@ class ClosureState:
     """The closures at one state of the tree.
 
     Attributes:
-        residual: what is left open, one number a lock, metres or sines of angles.
+        residual: what is left open (locks,), metres or sines of angles.
         jacobian: its derivative with respect to the rates of the tree, (locks, rates).
         rows: for each closure the slice of its locks.
     """

@@ -224,8 +224,8 @@ class Moving:
 
     Attributes:
         U: rates of the tree from the reduced twist (rates, n).
-        u: rates of the tree.
-        bias: their derivatives where dv/dt = 0.
+        u: rates of the tree (rates,), u = U v; m/s and rad/s.
+        bias: their derivatives where dv/dt = 0 (rates,).
         velocity: twists of all bodies and their derivatives at constant rates.
     """
 

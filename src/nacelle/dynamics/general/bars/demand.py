@@ -30,7 +30,7 @@ class Demand(NamedTuple):
         r: direction of the unknown (3,), base axes, m.
         G: force at B (3,), base axes, N.
         moment: on the platform (3,), N m, from friction in the joint at B.
-        gain: actuator's force for a unit of force density.
+        gain: actuator's force for a unit of force density (N/m): m, or m^2 of a revolute drive.
         own: actuator's force without it, N or N m.
         about_a: for a rod in a plane, a moment about A, N m, still to be made a force at B.
     """

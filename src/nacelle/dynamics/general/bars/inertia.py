@@ -30,8 +30,8 @@ def bar_inertia(legs: Legs, tie: Tie, form: LegForm, drive: Scalar, mass: Scalar
         legs: the legs.
         tie: the tie of the bar.
         form: the leg in the tie's axes.
-        drive: of a rod, inertia along its drive.
-        mass: of the nacelle at B.
+        drive: of a rod, inertia along its drive, kg or kg m^2.
+        mass: of the nacelle at B, kg.
     """
     assert tie.bar is not None
     if tie.bar.is_strut:

@@ -102,10 +102,10 @@ class Residual(NamedTuple):
     A alpha'^2 / 2 + C alpha' w_1 + q' (F alpha' + G w_1)
 
     Attributes:
-        s: alpha' = s . v, or a multiple of it.
-        A: inertia of the spin, for that multiple.
-        t: w_1 = t . v, the rate about e_1; not used where C and G are zero.
-        C: product of inertia of both.
+        s: (3,), alpha' = s . v, or a multiple of it.
+        A: inertia of the spin, kg m^2, for that multiple.
+        t: (3,), w_1 = t . v, the rate about e_1; not used where C and G are zero.
+        C: product of inertia of both, kg m^2.
         F: what a centre of mass beside the line makes of alpha' and the drive's rate.
         G: the same with w_1.
     """

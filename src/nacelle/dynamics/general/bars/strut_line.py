@@ -44,15 +44,15 @@ class Line(NamedTuple):
     """The line of a strut and its rates.
 
     Attributes:
-        first: the first axis a_1 at A, or a multiple of it.
+        first: the first axis a_1 (3,) at A, or a multiple of it.
         stretch: the multiple.
-        y: a_1 . r.
-        b: a_1 x r.
-        av: a_1 . v.
-        rho2: b . b.
-        rv: r . v.
+        y: a_1 . r, m.
+        b: a_1 x r (3,), m.
+        av: a_1 . v, m/s.
+        rho2: b . b, m^2.
+        rv: r . v, m^2/s.
         n: r . v - y a_1 . v, or that multiple's square times it.
-        l: |r|.
+        l: |r|, m.
         il: 1 / l.
         il2: 1 / l^2.
     """
