@@ -1,12 +1,12 @@
 """Inverse dynamics from other inputs than the platform's pose: kinematic elements, or encoders.
 
 Elements ([OAM] (66), (67)): the direction x (3,) of an arm or rod of length L with x', x'', as a camera sees
-them, and lengths l of slides and struts with l', l''. Differentiated, the line r = B - A of a leg is
+them, and lengths l of sliders and struts with l', l''. Differentiated, the line r = B - A of a leg is
 
     rod     r = L x,     r' = L x',           r'' = L x''
     strut   r = l x,     r' = l' x + l x',    r'' = l'' x + 2 l' x' + l x''
 
-and A moves with its arm or slide. Encoders: q, q', q'' of the actuators, where the pose follows from them in
+and A moves with its arm or slider. Encoders: q, q', q'' of the actuators, where the pose follows from them in
 closed form (`spheres`). The rods' constant lengths, r . r = L^2, then give the platform's v and a (3,) from
 two linear systems with rows r_j (c_j = dA_j/dq_j):
 
