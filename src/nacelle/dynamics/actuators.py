@@ -1,8 +1,15 @@
 """Actuator forces from the generalised force: A^T Gamma = F, with A = J_r^-1.
 
-A's columns are made perpendicular to each other, A = Q R (Gram and Schmidt), so Gamma = Q D^-1 R^-T F with D
-the squares of Q's columns: for as many actuators as motions the solution, for more of them the one of least
-norm. What is left of a column after the others were taken out, over the longest column, is a cheap measure of
+A (actuators, n) gives the actuators' rates from the reduced twist, q_a' = A v, so equal power for all v,
+Gamma . q_a' = F . v, is A^T Gamma = F ([KI2007] (1) for the actuators; A = J_r^-1 of (10)); Gamma
+(actuators,) and F (n,) in N or N m. The columns of A are made perpendicular to each other (Gram and Schmidt),
+A = Q R with R (n, n) upper triangular, ones on its diagonal, and D = Q^T Q diagonal:
+
+    R^T z = F (forward substitution),      Gamma = Q D^-1 z
+
+for as many actuators as motions the solution, for more of them the one of least norm, for it lies in the
+range of A. With weights the sum of weight Gamma^2 is least: rows of A and Gamma are scaled by weight^(-1/2).
+What is left of a column after the others were taken out, over the longest column, is a cheap measure of
 how near a parallel singularity is; columns count without units, translations in the robot's size.
 """
 
@@ -31,11 +38,11 @@ def least_norm_forces(
     weights: Array | None = None,
     units: Array | None = None,
 ) -> LeastNorm:
-    """Find the actuator forces that make up a generalised force.
+    """Find the actuator forces that make up a generalised force: A^T Gamma = F, sum of weight Gamma^2 least.
 
     Args:
-        A: rates of the actuators from the reduced twist (actuators, n).
-        F: generalised force (n,).
+        A: rates of the actuators from the reduced twist (actuators, n), J_r^-1.
+        F: generalised force along the reduced twist (n,), N or N m.
         weights: for redundant actuation, sum of weight Gamma^2 is least; all 1 if None.
         units: what a column of A (a coordinate of the twist) counts in the pivot: the robot's size for
             translations, 1 for rotations; all 1 if None.

@@ -1,10 +1,16 @@
 """Kinetic and potential energy (J), and the power (W) that friction takes.
 
+The point r of a body (from its origin o, body axes) has the velocity v + w x r. Summed over its mass, with
+m = sum dm, h = sum r dm = m c and I = sum (r.r 1 - r r^T) dm about o, v.v / 2 gives
+
     T = sum over bodies of m v.v / 2 + v . (w x h) + w . I w / 2  +  sum over rotors of i^2 J q'^2 / 2
     U = - sum over bodies of g . (m p + R h)  +  sum over springs of k (q - q_0)^2 / 2
     P = sum over the joints' axes of friction(q') q'
 
-with h = m c and I about the body's origin p, v, w and h in the body's axes.
+v (3,) velocity of the origin, m/s, and w (3,) angular velocity, rad/s, in the body's axes, in which m, h, I
+are constant; R (3, 3), p (3,) pose of the body and g (3,) gravity, m/s^2, in base axes; q, q' coordinate and
+rate of a joint's axis, J inertia of a rotor behind a gear of ratio i, k and q_0 stiffness and rest position
+of a spring. Along a motion d(T + U)/dt = Gamma . q_a' + power of external wrenches - P.
 """
 
 from __future__ import annotations
@@ -40,7 +46,7 @@ def kinetic(state: State) -> Scalar:
 
 
 def potential(state: State) -> Scalar:
-    """Potential energy (J) of gravity, zero at the base's origin, and of springs."""
+    """Potential energy (J): bodies -g . (m p + R h), zero at the base's origin; springs k (q - q_0)^2 / 2."""
     robot, motion = state.robot, state.now.motion
     g = np.asarray(robot.gravity)
     total: Scalar = 0.0
@@ -57,7 +63,12 @@ def potential(state: State) -> Scalar:
 
 
 def dissipated_power(state: State, smooth: float | None = None) -> Scalar:
-    """Power (W) that friction takes from the motion: sum of force times rate."""
+    """Power (W) that friction takes from the motion: sum over all axes of friction(q') q'.
+
+    Args:
+        state: the robot's state.
+        smooth: rate (rad/s, m/s) over which Coulomb friction changes its sign smoothly; at once if None.
+    """
     total: Scalar = 0.0
     for index, joint in enumerate(state.robot.joints):
         axes = rate_rows(state.robot, state.now.motion, index) if any(joint.friction) else []

@@ -1,8 +1,18 @@
 """Equilibrium: the actuator forces that hold a pose, and the pose that given forces hold.
 
-At rest the residual along the reduced twist, R(x) = g(x) - J_r^-T tau - L(x) (n,), is zero, g what gravity
-and springs require. For given x it is solved for tau, for given tau by Newton's iteration for x, with steps
--(dR/dpose)^-1 R along the tangent of the pose.
+At rest (v = dv/dt = 0, no friction) the equations of motion along the reduced twist leave the residual
+
+    R(x) = g(x) - J_r^-T tau - L(x) = 0          (n,), N along translations, N m along rotations
+
+g what gravity and springs require, tau (actuators,) the actuator forces, L external wrenches along the twist.
+For a given pose this is linear in tau: tau = J_r^T (g - L). For given tau it is solved for x by Newton's
+iteration along the tangent of the pose e (n,), the small motion whose rate is the reduced twist:
+
+    (dR/de) e = -R,      x <- x moved by e         dR/de (n, n) exact, from the traced program
+
+with e in base axes: translations, a rotation vector applied in front of the quaternion, joints of the
+nacelle. dR/de is the stiffness that gravity, springs and constant forces give the robot; where it is singular
+the forces do not determine a pose.
 """
 
 from __future__ import annotations
@@ -37,8 +47,9 @@ _FLAT = 1e-12
 
 
 def equilibrium(robot: Robot, x: Any, *, external: Mapping[str, Any] | None = None) -> Array:
-    """Actuator forces (..., actuators) that hold the robot at rest in poses x, against gravity and springs.
+    """Actuator forces (..., actuators), N or N m, that hold the robot at rest: tau = J_r^T (g - L).
 
+    g (..., n) is what gravity and springs require along the reduced twist, L external wrenches along it.
     Friction does not count: at rest it may take any value up to its limit. Redundant actuators share the load
     with the least sum of squares.
 
@@ -58,12 +69,12 @@ def equilibrium_pose(
 ) -> Array:
     """Pose (nx,) at which constant actuator forces balance gravity and springs; stable or not.
 
-    Newton's iteration on R(x) = h(x) - J_r^-T tau - L(x) with the exact derivative along the tangent of the
+    Newton's iteration on R(x) = g(x) - J_r^-T tau - L(x) with the exact derivative along the tangent of the
     pose; steps are shortened until what is out of balance becomes less.
 
     Args:
         robot: the robot.
-        tau: forces of the actuators (actuators,); zero if None.
+        tau: forces of the actuators (actuators,), N or N m; zero if None.
         guess: a pose (nx,) to start from; the reference pose if None.
         external: wrenches (6,) on bodies, as in `inverse_dynamics`; constant in base axes, whatever the pose.
 
@@ -132,7 +143,11 @@ def _residual(
 
 
 def moved(robot: Robot, x: Array, step: Array) -> Array:
-    """Poses x (..., nx) moved by steps (..., n) along the tangent: translations, rotation vectors, joints."""
+    """Poses x (..., nx) moved by steps e (..., n) along the tangent: x + X e, quaternions exp(e_rotation) q.
+
+    X (nx, n) is dx/de; e has translations (m) and a rotation vector (rad) in base axes, then joints of the
+    nacelle.
+    """
     layout = layout_of(robot.motion)
     poses, y, _ = solved(robot, x)
     X = native(tangent, robot)(poses, y)["x"]

@@ -1,7 +1,16 @@
 """External wrenches: what acts from outside on bodies and tools, [f; n] in base axes.
 
-On a body it acts about the body's origin, on a tool about the tool's: then the moment about the body's
-origin is n + arm x f, and the arm turns with the body. In arrays the tools follow the bodies.
+A wrench W = [f; n] (6,), f in N and n in N m, acts on a body about its origin. On a tool it acts about the
+tool's origin, at t in the body's frame; about the body's origin it is then, R (3, 3) the body's orientation,
+
+    [f; n + (R t) x f]                            the arm R t turns with the body
+
+The twist of the body at its origin is J_b U v, J_b (6, rates) its Jacobian by the tree's rates, U (rates, n)
+these from the reduced twist v. Equal power, W . (J_b U v) = L . v for all v, gives the force along v:
+
+    L = sum over bodies of (J_b U)^T W            (n,), on the side of the actuators: F = J_r^-T Gamma + L
+
+In arrays (..., bodies + tools, 6) the tools follow the bodies.
 """
 
 from __future__ import annotations
@@ -30,7 +39,10 @@ def load_count(robot: Robot) -> int:
 
 
 def along_twist(state: State, wrenches: Mapping[int, Array]) -> Array:
-    """Wrenches (6,) on bodies and tools, by index, as a force along the reduced twist (n,)."""
+    """Wrenches [f; n] (6,) on bodies and tools, by index, as a force L (n,) along the reduced twist.
+
+    L = sum of (J_b U)^T W in N or N m, W about the body's origin in base axes.
+    """
     robot = state.robot
     total: Array = np.zeros(robot.motion.n)
     for place, wrench in wrenches.items():
@@ -69,7 +81,7 @@ def checked_wrenches(robot: Robot, external: Mapping[str, Any] | None) -> dict[i
 
 
 def stacked_wrenches(robot: Robot, external: Mapping[str, Any] | None) -> Array:
-    """Wrenches on all bodies and tools (..., bodies + tools, 6), zero where there is none."""
+    """Wrenches [f; n] on bodies and tools (..., bodies + tools, 6), base axes; zero where there is none."""
     given = checked_wrenches(robot, external)
     batch = np.broadcast_shapes(*(wrench.shape[:-1] for wrench in given.values()))
     stacked = np.zeros((*batch, load_count(robot), 6))
@@ -79,7 +91,11 @@ def stacked_wrenches(robot: Robot, external: Mapping[str, Any] | None) -> Array:
 
 
 def body_wrenches(robot: Robot, x: Array, y: Array, external: Mapping[str, Any] | None) -> Array:
-    """The same on bodies alone (..., bodies, 6), about their origins at poses x with unknowns y."""
+    """The same on bodies alone (..., bodies, 6), about their origins at poses x (..., nx).
+
+    y (..., ny) is what iteration found. Base axes, N and N m: a tool's wrench adds n + (R t) x f to its
+    body's moment.
+    """
     stacked = stacked_wrenches(robot, external)
     count = len(robot.bodies)
     if not np.any(stacked[..., count:, :]):

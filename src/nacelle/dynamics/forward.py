@@ -1,9 +1,17 @@
 """Forward dynamics, mass matrix, bias, gravity and energies at the public API.
 
-    M dv/dt + h = J_r^-T tau + L      M (n, n) mass matrix, h (n,) bias: gravity, Coriolis, springs, friction
+What a motion requires along the reduced twist v (n,) is affine in dv/dt, F = M dv/dt + h, so
 
-along the reduced twist v (n,), with L external wrenches along it. From the actuators they are seen as
-J_r^T M J_r and, at q'' = 0 where dv/dt = -J_r d, J_r^T (h - M J_r d), d the actuators' bias acceleration.
+    M dv/dt + h = J_r^-T tau + L                              [KI2007] (28), with J_r^-T for its J_r^T
+
+M (n, n) mass matrix ([KI2007] (29)), h (n,) bias: gravity, Coriolis and centrifugal forces, springs,
+friction; tau (actuators,) forces of the actuators, L (n,) external wrenches along v; all in base axes. It is
+solved for dv/dt. From the actuators, v = J_r q' and dv/dt = J_r (q'' - d), d their acceleration where
+dv/dt = 0 (bias acceleration), and equal power multiplies forces by J_r^T:
+
+    tau = (J_r^T M J_r) q'' + J_r^T (h - M J_r d) - J_r^T L
+
+The first bracket is the mass matrix seen from the actuators, the second term the bias at q'' = 0.
 """
 
 from __future__ import annotations
@@ -31,7 +39,7 @@ class ForwardDynamics:
     """Accelerations of the nacelle.
 
     Attributes:
-        acceleration: derivative of the reduced twist (..., n).
+        acceleration: derivative of the reduced twist (..., n), m/s^2 and rad/s^2, base axes.
         margins: how far every leg is from a serial singularity (..., legs), as in `inverse_kinematics`.
         flags: for every state what was found (`Flag`).
         x: poses (..., nx).
@@ -56,16 +64,16 @@ def forward_dynamics(
     smooth: float | None = None,
     guess: Any = None,
 ) -> ForwardDynamics:
-    """Find the acceleration of the nacelle under actuator forces.
+    """Find the acceleration of the nacelle under actuator forces: dv/dt = M^-1 (J_r^-T tau + L - h).
 
     Args:
         robot: the robot.
         x: reduced poses (..., nx).
-        v: reduced twists (..., n); zero if None.
+        v: reduced twists (..., n), m/s and rad/s, base axes; zero if None.
         tau: forces of the actuators (..., actuators), N or N m.
         external: wrenches on bodies, as in `inverse_dynamics`.
         friction: whether friction counts.
-        smooth: rate over which Coulomb friction changes its sign smoothly.
+        smooth: rate (rad/s, m/s) over which Coulomb friction changes its sign smoothly.
         guess: solutions near by, for robots that need iteration, as in `inverse_dynamics`.
 
     Raises:
@@ -81,7 +89,10 @@ def forward_dynamics(
 
 
 def mass_matrix(robot: Robot, x: Any, *, coordinates: Coordinates = "platform", guess: Any = None) -> Array:
-    """Mass matrix (..., n, n) along the reduced twist, or seen from the actuators: J_r^T M J_r."""
+    """Mass matrix M (..., n, n) along the reduced twist v, T = v^T M v / 2; of the actuators J_r^T M J_r.
+
+    SI units: kg between translations, kg m between a translation and a rotation, kg m^2 between rotations.
+    """
     platform = _platform(coordinates)
     outputs = "M pivot margins" if platform else "M A pivot margins"
     results = compact_form.at_states("inertia", robot, x, guess=guess, outputs=outputs).results
@@ -101,9 +112,10 @@ def bias_forces(
     smooth: float | None = None,
     guess: Any = None,
 ) -> Array:
-    """What a state requires without acceleration: gravity, Coriolis forces, springs, friction.
+    """What a state requires without acceleration: gravity, Coriolis forces, springs, friction; N or N m.
 
-    In platform coordinates (..., n) at dv/dt = 0, in those of the actuators (..., actuators) at q'' = 0.
+    In platform coordinates h (..., n) at dv/dt = 0, in those of the actuators J_r^T (h - M J_r d) (...,
+    actuators) at q'' = 0, d the actuators' bias acceleration.
     """
     v, _ = rates_of(robot, v, None)
     platform = _platform(coordinates)
@@ -122,7 +134,10 @@ def bias_forces(
 def gravity_forces(
     robot: Robot, x: Any, *, coordinates: Coordinates = "platform", guess: Any = None
 ) -> Array:
-    """What holds the robot at rest against gravity: along the reduced twist, or by the actuators."""
+    """What holds the robot at rest against gravity, N or N m: g (..., n) along the reduced twist, or J_r^T g.
+
+    The second is that of the actuators (..., actuators).
+    """
     platform = _platform(coordinates)
     outputs = "g pivot margins" if platform else "g A pivot margins"
     results = compact_form.at_states("gravity", robot, x, guess=guess, outputs=outputs).results
@@ -132,7 +147,7 @@ def gravity_forces(
 
 
 def kinetic_energy(robot: Robot, x: Any, v: Any, *, guess: Any = None) -> Array:
-    """Kinetic energy (...), J."""
+    """Kinetic energy v^T M v / 2 (...), J, at reduced twists v (..., n)."""
     return _energies(robot, x, v, guess)["kinetic"]
 
 

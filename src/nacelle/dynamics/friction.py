@@ -28,8 +28,8 @@ def basis(term: FrictionTerm, rate: Scalar, smooth: float | None = None) -> Scal
 
     Args:
         term: the term.
-        rate: of the joint.
-        smooth: if given, sign(r) becomes tanh(r / smooth) in every term.
+        rate: of the joint, rad/s or m/s.
+        smooth: if given (rad/s or m/s), sign(r) becomes tanh(r / smooth) in every term.
     """
     side = sign(rate) if smooth is None else tanh(rate / smooth)
     match term.basis:

@@ -1,12 +1,16 @@
 """Inverse dynamics: the actuator forces Gamma that a motion needs.
 
+By equal power of the actuators, Gamma . q_a' with q_a' = J_r^-1 v, and of what the motion requires, for every
+reduced twist v (n,) ([KI2007] (20), [OAM] (58), [AGH2005] (11)):
+
     J_r^-T Gamma = F(x, v, dv/dt) - L
 
-F (n,) is what bodies and joints require along the reduced twist, L external wrenches along it, J_r^-1 the
-rates of the actuators from the reduced twist (actuators, n). States go through these stages: inputs are
-checked, one ordinary state is evaluated at once; else iteration finds the unknowns y of the poses, wrenches
-and preload become a force along the twist, the program of the formulation finds Gamma, and its margins and
-pivots become flags. A preload is added after the forces of least norm that hold what it leaves.
+F (n,) is what inertia, weight, friction, springs and rotors of bodies and joints require along v, L external
+wrenches along it, J_r^-1 (actuators, n) the rates of the actuators from v; N or N m, base axes. States go
+through these stages: inputs are checked, one ordinary state is evaluated at once; else iteration finds the
+unknowns y of the poses, wrenches and preload become a force along v, the program of the formulation finds
+Gamma, and its margins and pivots become flags. With a preload Gamma_0 the least-norm forces hold
+F - L - J_r^-T Gamma_0, and Gamma_0 is added: for redundant actuators its internal part remains.
 """
 
 from __future__ import annotations
@@ -72,7 +76,7 @@ class InverseDynamics:
 
     @cached_property
     def generalised(self) -> Array:
-        """Force along the reduced twist (..., n) that the motion requires."""
+        """Force along the reduced twist (..., n) that the motion requires, N or N m: J_r^-T Gamma."""
         if self.projected is not None:
             return self.projected
         return _along_twist(self.robot, self.x, self.y, self.force)
@@ -245,7 +249,7 @@ def _program(robot: Robot, formulation: str, options: Mapping[str, Any]) -> Comp
 
 
 def rates_of(robot: Robot, v: Any, a: Any) -> tuple[Array, Array]:
-    """Take a twist and an acceleration; zero where there is none."""
+    """Take a twist v (..., n) and its derivative a (..., n), base axes, SI units; zero if None."""
     n = robot.motion.n
     v = checked_rates(robot, "the twist v", np.zeros(n) if v is None else v)
     return v, checked_rates(robot, "the acceleration a", np.zeros(n) if a is None else a)
@@ -275,7 +279,7 @@ def _along_twist(robot: Robot, x: Array, y: Array, forces: Array) -> Array:
 
 
 def external_load(robot: Robot, x: Array, y: Array, external: Mapping[str, Any] | None) -> Array:
-    """External wrenches as a force along the reduced twist (..., n)."""
+    """External wrenches as a force along the reduced twist L (..., n), N or N m (see `external`)."""
     if not external:
         return np.zeros(robot.motion.n)
     return np.asarray(native(reference.projected, robot)(x, y, stacked_wrenches(robot, external)))

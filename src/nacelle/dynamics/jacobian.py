@@ -1,4 +1,11 @@
-"""The Jacobians between the nacelle and the actuators, by the model that is counted and exported."""
+"""The Jacobians between the nacelle and the actuators, by the model that is counted and exported.
+
+    q_a' = J_r^-1 v,      v = J_r q_a'                           [KI2007] (10), (80)
+
+v (n,) reduced twist, m/s and rad/s in base axes, q_a' (actuators,) rates of the actuators, rad/s or m/s. The
+legs give J_r^-1 (actuators, n); J_r is its inverse, for redundant actuation its pseudo-inverse. The
+transposes take forces the other way: F = J_r^-T Gamma along v.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +17,9 @@ from nacelle.model.robot import Robot
 
 
 def jacobian(robot: Robot, x: Any, *, guess: Any = None) -> Jacobian:
-    """Jacobians between the reduced twist and the rates of the actuators.
+    """Jacobians between the reduced twist and the rates of the actuators: q_a' = J_r^-1 v, v = J_r q_a'.
+
+    J_r^-1 is (..., actuators, n), J_r (..., n, actuators); twists in base axes.
 
     Args:
         robot: the robot.

@@ -66,8 +66,8 @@ def axis_effort(
         state: where the robot is.
         index: of the joint.
         number: of the axis in the joint.
-        rate: of the axis (1,), of a spherical joint the relative angular velocity (3,).
-        acceleration: its derivative; of joints without a rotor it does not count.
+        rate: of the axis (1,), rad/s or m/s, of a spherical joint the relative angular velocity (3,).
+        acceleration: its derivative, rad/s^2 or m/s^2; of joints without a rotor it does not count.
         settings: what is included.
     """
     joint = state.robot.joints[index]

@@ -1,6 +1,9 @@
 """Operating points: states of motion with the actuator forces and the acceleration that belong together.
 
-F(x, v, a) = J_r^-T tau + L holds: inverse dynamics gives tau where a is given, forward dynamics a otherwise.
+    F(x, v, a) = M a + h(x, v) = J_r^-T tau + L
+
+holds along the reduced twist (n,), M mass matrix, h bias, L external wrenches: inverse dynamics gives tau
+(actuators,) where a = dv/dt (n,) is given, forward dynamics a otherwise. Base axes, SI units.
 """
 
 from __future__ import annotations

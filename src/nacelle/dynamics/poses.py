@@ -1,4 +1,13 @@
-"""Poses around the reference that a robot can hold."""
+"""Poses around the reference that a robot can hold.
+
+From the reference pose x_0 (nx,) steps e (n,) along the tangent of the pose are drawn uniformly,
+
+    |e_i| <= 0.2 u_i / 2^k,      u_i the robot's size (m) for lengths, 1 rad for angles,      k = 0, 1, ...
+
+and x = x_0 moved by e (translations and a rotation vector in base axes, joints of the nacelle). A pose counts
+if inverse kinematics reaches it within all limits, and if the inverse condition number of the scaled J_r^-1
+is above 0.2 of that in x_0: it is far from a parallel singularity. The box is halved until enough count.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,18 @@
-"""The actuators' forces as a linear form in the parameters: force = Y p."""
+"""The actuators' forces as a linear form in the parameters: force = Y p.
+
+The wrench of a body is linear in its ten parameters [m, h (3,), I (6,)] about its origin, body axes:
+
+    f = m a + T h,    n = h x a + I w' + w x (I w),    T h = w' x h + w x (w x h)
+
+a (3,) acceleration of the origin less gravity, w (3,) angular velocity. Friction is linear in its
+coefficients ([AGH2005] (24), (25)), springs in k and k q_0, rotors in i^2 J. All are projected by matrices
+that depend on the motion alone, so the actuator forces are
+
+    Gamma = Y(x, v, dv/dt) p        Y (actuators, parameters)        [CB1997] (34), [AGH2005] (17)-(20)
+
+With a reference, M dv_r/dt + C v_r + g takes the place of the inertial forces (`reference_motion`). Columns
+that are always zero or depend on others are what `base_parameters` leaves out.
+"""
 
 from __future__ import annotations
 

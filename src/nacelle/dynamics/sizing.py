@@ -1,4 +1,15 @@
-"""Motor sizing: what a motion requires of each actuator, against its limits."""
+"""Motor sizing: what a motion requires of each actuator, against its limits.
+
+A trajectory x(t), v(t), dv/dt is sampled at t_1 .. t_N. Inverse dynamics gives the forces Gamma (N,
+actuators), N or N m, and the kinematics the actuators' coordinates q and rates q' = J_r^-1 v (N, actuators).
+Of each actuator follow, over the samples that could be solved,
+
+    peak force   max |Gamma|                   peak speed   max |q'|
+    rms force    sqrt(mean of Gamma^2)         power        P = Gamma q', W: max P drives, min P brakes
+
+The rms force is what heats the windings, in proportion to Gamma^2. Forces are at the joint: inertia of the
+rotor and friction of the joint are in them (`joint_effort`).
+"""
 
 from __future__ import annotations
 
@@ -22,13 +33,13 @@ class Load:
 
     Attributes:
         name: of the actuator.
-        turns: whether it turns (N m, rad/s) or slides (N, m/s).
-        peak_force: largest force or torque, absolute.
-        rms_force: root of the mean of its square over time.
-        peak_speed: largest speed, absolute.
-        peak_power: largest mechanical power, W; positive drives.
-        lowest_power: smallest one; negative brakes.
-        range: lowest and highest coordinate.
+        turns: whether it is revolute (N m, rad, rad/s) or prismatic (N, m, m/s).
+        peak_force: largest force or torque, absolute, max |Gamma|.
+        rms_force: root of the mean of its square over time, sqrt(mean Gamma^2).
+        peak_speed: largest speed, absolute, max |q'|.
+        peak_power: largest mechanical power Gamma q', W; positive drives.
+        lowest_power: smallest one, W; negative brakes.
+        range: lowest and highest coordinate q.
         force_limit: limit of the drive, infinite if there is none.
         speed_limit: limit of the drive, infinite if there is none.
         position_limit: limits of the drive.
@@ -71,9 +82,9 @@ class Sizing:
         robot: the robot.
         times: (N,), s.
         sample: poses, twists and accelerations of the nacelle.
-        q: coordinates of the actuators (N, actuators).
-        rate: their rates.
-        force: their forces.
+        q: coordinates of the actuators (N, actuators), rad or m.
+        rate: their rates (N, actuators), rad/s or m/s.
+        force: their forces (N, actuators), N m or N.
         flags: for every sample what was found (`Flag`).
         loads: the figures of each actuator, over the samples that could be solved.
     """
@@ -101,12 +112,12 @@ def size_motors(
     friction: bool = True,
     external: Mapping[str, Any] | None = None,
 ) -> Sizing:
-    """Find forces, speeds and powers of the actuators along a trajectory.
+    """Find forces Gamma, speeds q' and powers Gamma q' of the actuators along a trajectory.
 
     Args:
         robot: the robot.
         trajectory: of its motion.
-        rate: samples a second.
+        rate: samples a second, Hz.
         friction: whether friction counts.
         external: wrenches on bodies or tools, (6,) or, one a sample, (N, 6), as in `inverse_dynamics`.
 

@@ -152,7 +152,7 @@ def bias(
 @sampled(samples_of)
 @physics(x=of_pose, y=of_unknowns)
 def gravity(robot: Robot, x: Array, y: Array, *, outputs: str = "g A pivot margins") -> dict[str, Array]:
-    """Force along the reduced twist that holds the robot against gravity, and J_r^-1."""
+    """Force g (n,) along the reduced twist that holds the robot against gravity, N or N m, and J_r^-1."""
     return _kept(_form(robot, "gravity")(robot, x, y), outputs)
 
 

@@ -1,4 +1,13 @@
-"""A state of motion: where everything is, how it moves, and what rests on it."""
+"""A state of motion: where everything is, how it moves, and what rests on it.
+
+From the reduced pose x (nx,), the unknowns y (ny,) that iteration found and the reduced twist v (n,):
+
+    poses (R, p) of all bodies        u = U v           rates of the equivalent tree from the twist
+    twists V_b = J_b u of all bodies  u' = U dv/dt + b  b the rates' derivatives where dv/dt = 0
+
+U (rates, n), J_b (6, rates), b (rates,); twists [v; w] in base axes, SI units. All models of the dynamics by
+the tree start from here.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +27,7 @@ class State:
 
     Attributes:
         now: the robot with all positions.
-        moving: all rates from v, and their bias accelerations.
+        moving: all rates u = U v, and their bias accelerations: u' = U dv/dt + bias.
     """
 
     now: Configuration
@@ -40,6 +49,6 @@ class State:
 
 
 def state_at(robot: Robot, x: Array, y: Array, v: Array) -> State:
-    """The state at a reduced pose x (with what iteration found, y) and a reduced twist v."""
+    """The state at a reduced pose x (nx,), with what iteration found y (ny,), and a reduced twist v (n,)."""
     now = configuration(robot, x, y)
     return State(now, moving(now, v))

@@ -51,7 +51,7 @@ def inertial_wrench(parameters: Array, a: Array, w: Array, w_dot: Array) -> Wren
     """Wrench about a body's origin that gives it its motion, all in the body's axes.
 
     Args:
-        parameters: ten inertial parameters.
+        parameters: ten inertial parameters [m, h, I] (10,), kg, kg m, kg m^2.
         a: acceleration of the origin less that of gravity (3,), m/s^2.
         w: angular velocity (3,), rad/s.
         w_dot: angular acceleration (3,), rad/s^2.

@@ -24,7 +24,7 @@ from nacelle.spatial.scalar import Array, Scalar, cross, dot
 
 
 def joint_rate_row(robot: Robot, motion: TreeMotion, index: int) -> Array:
-    """Rate of a revolute or prismatic joint, in the tree or closing a loop, over the tree's rates."""
+    """Rate q' of a revolute or prismatic joint, in the tree or a closure, as a row (rates,) over u."""
     joint = robot.joints[index]
     row = np.zeros(motion.columns.shape[1])
     if index < robot.tree:
@@ -61,7 +61,7 @@ def actuator_steps(robot: Robot, motion: TreeMotion, steps: Sequence[Step]) -> l
 
 
 def rate_bias(robot: Robot, motion: TreeMotion, velocity: TreeVelocity, index: int) -> Scalar:
-    """Acceleration of a revolute or prismatic joint at constant rates of the tree: zero in the tree."""
+    """Acceleration q'' of a revolute or prismatic joint at constant u, rad/s^2 or m/s^2: zero in the tree."""
     if index < robot.tree:
         return 0.0
     joint = robot.joints[index]
@@ -75,13 +75,13 @@ def rate_bias(robot: Robot, motion: TreeMotion, velocity: TreeVelocity, index: i
 
 
 def actuator_biases(robot: Robot, motion: TreeMotion, velocity: TreeVelocity, bias: Array) -> list[Scalar]:
-    """Accelerations of the actuators where dv/dt = 0.
+    """Accelerations of the actuators where dv/dt = 0 (actuators,), rad/s^2 or m/s^2.
 
     Args:
         robot: the robot.
         motion: poses of bodies.
         velocity: their twists, and derivatives at constant rates.
-        bias: derivatives of the tree's rates where dv/dt = 0.
+        bias: derivatives of the tree's rates where dv/dt = 0 (rates,).
     """
     return [
         joint_rate_row(robot, motion, actuator.joint) @ bias

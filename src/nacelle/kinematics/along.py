@@ -1,8 +1,12 @@
 """Along a trajectory: the reduced pose, twist and acceleration of a robot at given times.
 
-A trajectory gives the coordinates of x and their derivatives. For most motions these are v and a
-themselves. Not so for tilts beside parasitic motion, as in a 3-RPS: there the twist also holds what the
-closures add, and it is found from them.
+A trajectory gives the coordinates c of x (nx,), their rates c' (n,) and c'' (n,), angular velocities in base
+axes for a quaternion. For most motions v = c' and dv/dt = c''. Not so for tilts beside parasitic motion, as
+in a 3-RPS: there the closures add rotation that no coordinate has, so
+
+    v = T(x) c',      dv/dt = T c'' + T' c'          T (n, n) from the rates of the closed loops
+
+m/s, rad/s, m/s^2 and rad/s^2.
 """
 
 from __future__ import annotations

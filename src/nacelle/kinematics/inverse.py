@@ -1,10 +1,15 @@
 """Inverse kinematics: from the pose of the nacelle to all joints and all bodies.
 
+Leg i ends at the frame W_i(q_i) of its own joints, and the nacelle at pose x (nx,) puts it at P(x) B_i, B_i
+constant on its body; the closure joint makes some of its coordinates agree,
+
+    r_i(q_i, x) = 0          for each leg on its own, q_i its coordinates: rad, m, quaternions
+
     x -> checked poses -> y by iteration where there is no closed form -> q, actuators, margins -> flags
 
-The margins say how far each leg is from a serial singularity (`nacelle.kinematics.margins`): below zero the
-pose is out of reach, near zero two solutions meet. One ordinary pose takes a shorter way to the same bits
-(`nacelle.kinematics.one_state`).
+The margins say how far each leg is from a serial singularity (`nacelle.kinematics.margins`), where dr_i/dq_i
+loses rank: below zero the pose is out of reach, near zero two solutions meet. One ordinary pose takes a
+shorter way to the same bits (`nacelle.kinematics.one_state`).
 """
 
 from __future__ import annotations
@@ -75,18 +80,18 @@ class InverseKinematics:
 
     @property
     def ok(self) -> Array:
-        """Whether each pose has a solution within the limits, on the branch of the reference pose."""
+        """Whether each pose (...) has a solution within the limits, on the branch of the reference pose."""
         beyond = int(Flag.OUT_OF_LIMITS | Flag.OTHER_BRANCH)
         return np.asarray(~failed(self.flags) & ((self.flags & beyond) == 0))
 
     @property
     def reachable(self) -> Array:
-        """Whether each pose has a solution."""
+        """Whether each pose (...) has a solution."""
         return np.asarray(~failed(self.flags))
 
     @cached_property
     def bodies(self) -> BodyPoses:
-        """Poses of all bodies."""
+        """Poses of all bodies in the base: R (..., bodies, 3, 3) and p (..., bodies, 3), m."""
         poses = native(kinematic_model.body_poses, self.robot)(self.x, self.y)
         return BodyPoses(poses["R"], poses["p"])
 
@@ -100,7 +105,7 @@ class InverseKinematics:
 
     @property
     def joints(self) -> dict[str, Array]:
-        """Coordinates of all joints, active and passive, by name."""
+        """Coordinates (..., nq) of all joints, active and passive, by name: rad, m, quat_xyzw."""
         return {joint.name: self.joint(joint.name) for joint in self.robot.joints}
 
 

@@ -1,10 +1,16 @@
 """Jacobians: from the motion of the nacelle to actuators, bodies, joints and legs.
 
-J_r^-1 takes the reduced twist to the rates of the actuators; it is made of the rows of the legs
-([KI2007] (80)) and needs no inversion. J_r is its inverse. With U the rates of the tree from v, A the rows of
-the actuators and J_b the Jacobian of a body by the rates of the tree:
+Once positions are known, all rates are linear in the reduced twist v (n,), m/s and rad/s in base axes. With u
+(rates,) the rates of the tree, U (rates, n), A (actuators, rates) the rows of the actuators and J_b (6,
+rates) the Jacobian of a body at its origin:
 
-    J_r^-1 = A U,     V_b = J_b U v,     joint rates = U v
+    u = U v,      q_a' = A U v = J_r^-1 v,      V_b = J_b U v,      V_p = S v            [KI2007] (9), (10)
+
+J_r^-1 (actuators, n) is made of the rows of the legs ([KI2007] (80)) and needs no inversion. J_r is its
+inverse; it does not exist at a parallel singularity. Forces go the other way, F = J_r^-T Gamma. To compare
+rows and columns of unlike units, lengths count in the robot's size L: J_r^-1 becomes D_a^-1 J_r^-1 D_v, D_a
+and D_v diagonal with L for lengths and 1 for angles, and its inverse condition number (1 at best, 0 if
+singular) has no units.
 """
 
 from __future__ import annotations
@@ -53,7 +59,7 @@ class Jacobian:
 
     @cached_property
     def scaled(self) -> Array:
-        """J_r^-1 without units: lengths counted in the robot's size."""
+        """J_r^-1 without units (..., actuators, n): lengths counted in the robot's size."""
         return scaled_inverse(self.robot, self.inverse)
 
     @cached_property
@@ -63,7 +69,7 @@ class Jacobian:
 
 
 def scaled_inverse(robot: Robot, inverse: Array) -> Array:
-    """J_r^-1 without units: slides over the size, translations times the size."""
+    """J_r^-1 without units (..., actuators, n): prismatic rows over the size, translations times it."""
     rows, columns = scales(robot)
     return np.asarray(inverse / rows[:, None] * columns)
 
@@ -86,7 +92,7 @@ def _is_length(robot: Robot, coordinate: str) -> bool:
 
 
 def conditioning(matrices: Array) -> Array:
-    """Inverse condition numbers (...) of matrices in the 2-norm; NaN for those that are not finite."""
+    """Inverse condition numbers s_min / s_max (...) of matrices in the 2-norm; NaN where not finite."""
     finite = np.all(np.isfinite(matrices), axis=(-1, -2))
     s = np.linalg.svd(np.where(finite[..., None, None], matrices, 1.0), compute_uv=False)
     with np.errstate(all="ignore"):

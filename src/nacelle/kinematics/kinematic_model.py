@@ -43,7 +43,7 @@ from nacelle.spatial.scalar import Array, pack
 
 @physics(x=of_pose, y=of_unknowns)
 def joint_positions(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
-    """Coordinates of all tree joints and of the actuators, and the margins of the legs."""
+    """Coordinates of all tree joints q (nq,) and of the actuators (actuators,), margins of the legs."""
     now = configuration(robot, x, y)
     return {"q": now.q, "active": _active(now), "margins": _margins(now)}
 
@@ -60,14 +60,14 @@ def branch_signs(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
 
 @physics(x=of_pose, y=of_unknowns)
 def actuator_positions(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
-    """Coordinates of the actuators, and the margins of the legs."""
+    """Coordinates of the actuators q (actuators,), rad or m, and the margins of the legs."""
     now = configuration(robot, x, y)
     return {"q": _active(now), "margins": _margins(now)}
 
 
 @physics(x=of_pose, y=of_unknowns)
 def body_poses(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
-    """Orientation R (bodies, 3, 3) and origin p (bodies, 3) of all bodies in the base."""
+    """Orientation R (bodies, 3, 3) and origin p (bodies, 3), m, of all bodies in the base."""
     poses = configuration(robot, x, y).motion.poses
     return {"R": np.stack([pose.R for pose in poses]), "p": np.stack([pose.p for pose in poses])}
 
@@ -87,7 +87,7 @@ def legs_at(now: Configuration, way: Way = WHOLE) -> Legs:
 
 @physics(x=of_pose, y=of_unknowns)
 def dense_margins(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
-    """The margins of the legs from their own Jacobians, at any state."""
+    """The margins of the legs (legs,) from their own Jacobians, at any state."""
     return {"margins": margins(configuration(robot, x, y))}
 
 
@@ -150,7 +150,7 @@ def body_jacobians(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
 
 @physics(x=of_pose, y=of_unknowns)
 def closure_equations(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
-    """What the closures leave open, and their Jacobian by all rates; idle spins follow as rows."""
+    """What the closures leave open (rows,), their Jacobian (rows, rates); idle spins, actuators as rows."""
     now = configuration(robot, x, y)
     system = equations(robot, now.motion)
     spins = [row for rows in system.rows for row in rows]
@@ -165,7 +165,7 @@ def closure_equations(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
 
 @physics(x=of_pose, y=of_unknowns, v=of_twist, a=of_twist)
 def body_motions(robot: Robot, x: Array, y: Array, v: Array, a: Array) -> dict[str, Array]:
-    """Twists and their derivatives of all bodies at their origins, [v; w] and [dv/dt; dw/dt] in base axes."""
+    """Twists [v; w] (bodies, 6) of all bodies at their origins and [dv/dt; dw/dt], base axes, SI units."""
     now = configuration(robot, x, y)
     state = moving(now, v)
     u_dot = state.U @ a + state.bias
@@ -181,7 +181,10 @@ def body_motions(robot: Robot, x: Array, y: Array, v: Array, a: Array) -> dict[s
 
 @physics(x=of_pose, y=of_unknowns, v=of_twist, a=of_twist)
 def joint_motions(robot: Robot, x: Array, y: Array, v: Array, a: Array) -> dict[str, Array]:
-    """Coordinates, rates and accelerations of all tree joints; rates of balls in the successor's axes."""
+    """Coordinates (nq,), rates and accelerations (nv,) of tree joints: u = U v, u' = U a + bias.
+
+    Rates of spherical joints are in the successor's axes. The same of the actuators (actuators,); rad or m.
+    """
     now = configuration(robot, x, y)
     state = moving(now, v)
     m = robot.platform_nv

@@ -1,4 +1,16 @@
-"""Coordinates of all joints, closures too, and whether they are within their limits."""
+"""Coordinates of all joints, closures too, and whether they are within their limits.
+
+Joints of the tree have their coordinates in q. Those of a closure are read from the pose of its second frame
+in its first, R = R_1^T R_2 (3, 3) and p = R_1^T (p_2 - p_1) (3,), m:
+
+    revolute about axis k     q = atan2(R_ji, R_ii),      (i, j) the axes after k in cyclic order, rad
+    prismatic along axis k    q = p_k, m; after a spherical joint along the second frame's axis, R_:k . p
+    universal, Rx(a) Ry(b)    a = atan2(R_21, R_11),      b = atan2(R_02, R_00)
+    spherical                 the quaternion of R; its tilt arccos(R_22) is what a limit is about
+
+indices from 0. Limits are low <= q <= high within 1e-9, angles also if q + 2 pi or q - 2 pi satisfies this.
+The tilt from a quaternion is arccos(1 - 2 (x^2 + y^2)).
+"""
 
 from __future__ import annotations
 
@@ -20,12 +32,12 @@ _TURNS = (2.0 * math.pi, -2.0 * math.pi)
 
 
 def closure_coordinates(joint: Joint, R: Array, p: Array) -> Array:
-    """Coordinates (..., nq) of a closure from the pose of its second frame in its first.
+    """Coordinates (..., nq) of a closure from the pose of its second frame in its first: rad, m, quat_xyzw.
 
     Args:
         joint: the closure.
-        R: orientation (..., 3, 3) of the second frame in the first.
-        p: origin (..., 3) of the second frame in the first.
+        R: orientation (..., 3, 3) of the second frame in the first, R_1^T R_2.
+        p: origin (..., 3) of the second frame in the first, R_1^T (p_2 - p_1), m.
     """
     parts = [np.zeros((*p.shape[:-1], 0))]
     for step in _steps(joint.kind, R, p):
@@ -68,7 +80,13 @@ def _steps(kind: JointKind, R: Array, p: Array) -> list[Step | None]:
 
 
 def relative_pose(joint: Joint, R: Array, p: Array) -> tuple[Array, Array]:
-    """Pose of a joint's second frame in its first, from R (..., bodies, 3, 3) and p (..., bodies, 3)."""
+    """Pose (R_1^T R_2, R_1^T (p_2 - p_1)) of a joint's second frame in its first: (..., 3, 3), (..., 3).
+
+    Args:
+        joint: the joint.
+        R: orientations of all bodies in the base (..., bodies, 3, 3).
+        p: their origins (..., bodies, 3), m.
+    """
     i, j = joint.predecessor, joint.successor
     R1 = R[..., i, :, :] @ joint.frame_predecessor.R
     R2 = R[..., j, :, :] @ joint.frame_successor.R
@@ -100,7 +118,7 @@ def _bounds(kind: JointKind, limits: tuple[tuple[float, float], ...]) -> tuple[_
 
 
 def outside(joint: Joint, q: Array) -> Array:
-    """Whether coordinates (..., nq) of a joint are beyond its limits; of a ball its tilt counts."""
+    """Whether coordinates (..., nq) of a joint, rad or m, are beyond its limits; tilt of spherical ones."""
     bounds = _bounds(joint.kind, joint.limits)
     if q.ndim == 1:
         return np.asarray(_one_outside(bounds, q.tolist()))
@@ -157,7 +175,7 @@ def _drives(robot: Robot) -> _Drives:
 
 
 def actuator_outside(robot: Robot, q: Array) -> Array:
-    """Whether actuators (..., actuators) are beyond the limits of their drives."""
+    """Whether (...) coordinates of actuators (..., actuators), rad or m, are beyond their drives' limits."""
     low, high, turns = _drives(robot)
     inside = (q >= low) & (q <= high)
     if not inside.all():

@@ -37,7 +37,7 @@ class BodyMotion:
 
     Attributes:
         twist: [v; w] (..., bodies, 6) of each body at its frame's origin, base axes, m/s and rad/s.
-        acceleration: its time derivative.
+        acceleration: its time derivative (..., bodies, 6), m/s^2 and rad/s^2.
         flags: for every sample what was found (`Flag`).
     """
 
@@ -51,9 +51,9 @@ class JointMotion:
     """How all joints of the tree move.
 
     Attributes:
-        q: coordinates (..., nq).
-        rate: rates (..., nv); of spherical joints the angular velocity in the successor's frame.
-        acceleration: derivatives of the rates.
+        q: coordinates (..., nq): rad, m, quat_xyzw.
+        rate: rates (..., nv), rad/s or m/s; of spherical joints the angular velocity in successor axes.
+        acceleration: derivatives of the rates (..., nv), rad/s^2 or m/s^2.
         actuators: coordinates, rates and accelerations of the actuators (..., actuators).
         flags: for every sample what was found (`Flag`).
     """
@@ -163,7 +163,7 @@ def settle(robot: Robot, x: Array, outputs: dict[str, Array], flags: Array) -> d
 
 
 def body_motion(robot: Robot, x: Any, v: Any = None, a: Any = None) -> BodyMotion:
-    """Twists and accelerations of all bodies.
+    """Twists V_k = C_k U v and accelerations V_k' of all bodies at their origins, base axes.
 
     Args:
         robot: the robot.
@@ -181,7 +181,7 @@ def body_motion(robot: Robot, x: Any, v: Any = None, a: Any = None) -> BodyMotio
 
 
 def joint_motion(robot: Robot, x: Any, v: Any = None, a: Any = None) -> JointMotion:
-    """Coordinates, rates and accelerations of all joints of the tree; arguments as in `body_motion`."""
+    """Coordinates, rates U v and accelerations U a + bias of tree joints; arguments as in `body_motion`."""
     v, a = checked_rates(robot, "the twist v", v), checked_rates(robot, "the acceleration a", a)
     state = evaluated(kinematic_model.joint_motions, robot, x, v, a)
     outputs = state.results

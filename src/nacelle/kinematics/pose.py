@@ -1,4 +1,15 @@
-"""The reduced pose x from the ways in which users write poses."""
+"""The reduced pose x from the ways in which users write poses.
+
+x (nx,) has the coordinates of the robot's motion alone: translations of the platform frame's origin in the
+base (m), a unit quaternion where the orientation is free, else single angles (rad), then joints of the
+nacelle. An orientation R (3, 3) of the platform in the base may be given in four ways, all made a quaternion:
+
+    quat_xyzw (x, y, z, w)      rotation_matrix R      rotation_vector r, R = exp(skew(r))
+    cardan (a, b, c), R = Rx(a) Ry(b) Rz(c)
+
+The pose of a tool, T = P F with P the pose of its body and F the constant one of the tool on it, is
+solved for x: exactly where the motion allows it, by iteration where there is parasitic motion.
+"""
 
 from __future__ import annotations
 

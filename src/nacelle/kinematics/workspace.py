@@ -71,7 +71,7 @@ class Workspace:
 
     @property
     def reachable(self) -> Array:
-        """Which points can be reached, limits left aside."""
+        """Which points of the grid can be reached, limits left aside: one axis for each name."""
         return np.asarray(~failed(self.flags))
 
     @property

@@ -1,7 +1,16 @@
 """Rigid-body inertia as ten parameters, linear in the equations of motion.
 
-The order is Pinocchio's: [m, m c_x, m c_y, m c_z, I_xx, I_xy, I_yy, I_xz, I_yz, I_zz], with c the
-centre of mass and I the inertia about the origin of the body frame, in its axes; kg, kg m, kg m^2.
+Of a body with mass elements dm at r (3,) in its frame, three sums enter its wrench and its energy:
+
+    m = sum dm,      h = sum r dm = m c,      I = -sum r^ r^ dm          r^ = skew(r)
+
+c the centre of mass, I (3, 3) the inertia about the frame's origin, in its axes. Seen from another frame,
+r -> R r + p with R (3, 3) and p (3,),
+
+    h -> R h + m p,      I -> R I R^T - (p^ (R h)^ + (R h)^ p^) - m p^ p^
+
+which from the centre of mass (h = 0) is Steiner's I = I_c - m c^ c^. The order is Pinocchio's:
+[m, m c_x, m c_y, m c_z, I_xx, I_xy, I_yy, I_xz, I_yz, I_zz], kg, kg m, kg m^2.
 """
 
 from __future__ import annotations
@@ -16,13 +25,13 @@ _COLUMNS = (0, 1, 1, 2, 2, 2)
 
 
 def inertia_matrix(parameters: Array) -> Array:
-    """Give I (3, 3), about the origin of the body frame, from the ten parameters."""
+    """Give I (3, 3), kg m^2, about the origin of the body frame, in its axes, from the ten parameters."""
     xx, xy, yy, xz, yz, zz = parameters[4:]
     return pack([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
 
 
 def parameters_from_frame(mass: float, first_moment: Array, about_frame: Array) -> Array:
-    """Ten parameters from m, m c and the inertia about the frame's origin."""
+    """Ten parameters from m, kg, m c (3,), kg m, and the inertia (3, 3) about the frame's origin, kg m^2."""
     return pack([mass, *first_moment, *about_frame[_ROWS, _COLUMNS]])
 
 
@@ -36,7 +45,7 @@ def parameters_from_com(mass: float, com: Array, about_com: Array) -> Array:
 
 
 def inertia_about_com(parameters: Array) -> Array:
-    """Give I_c (3, 3) about the centre of mass; for a massless body the matrix as it is."""
+    """Give I_c = I + h^ h^ / m (3, 3), kg m^2, about the centre of mass; for a massless body I as it is."""
     mass = parameters[0]
     if mass == 0.0:
         return inertia_matrix(parameters)
@@ -45,12 +54,14 @@ def inertia_about_com(parameters: Array) -> Array:
 
 
 def transform_parameters(R: Array, p: Array, parameters: Array) -> Array:
-    """Ten parameters of the same body seen from another frame.
+    """Ten parameters of the same body seen from another frame, r_new = R r_old + p.
+
+    h -> R h + m p,      I -> R I R^T - (p^ (R h)^ + (R h)^ p^) - m p^ p^
 
     Args:
-        R: R_new_old, takes old coordinates to new ones.
-        p: origin of the old frame in the new one, m.
-        parameters: about the old frame.
+        R: R_new_old (3, 3), takes old coordinates to new ones.
+        p: origin of the old frame in the new one (3,), m.
+        parameters: about the old frame (10,).
     """
     mass = parameters[0]
     first = product(R, parameters[1:4])

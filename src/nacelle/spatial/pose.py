@@ -1,4 +1,12 @@
-"""Frames placed in frames: a pose is (R, p), R_a_b and the origin of b in a."""
+"""Frames placed in frames: a pose is (R, p), R_a_b and the origin of b in a.
+
+A point with coordinates x_b (3,) in frame b has x_a = R x_b + p in frame a, R (3, 3) a rotation, p (3,) in
+metres. Poses are composed and inverted without 4 x 4 matrices:
+
+    (R, p)_a_c = (R_a_b R_b_c,  R_a_b p_b_c + p_a_b)          (R, p)_b_a = (R^T, -R^T p)
+
+and a reflection M (M M = 1, det M = -1) of both frames turns (R, p) into (M R M, M p), again a rotation.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,16 @@
-"""Rotations: matrices R_a_b that take coordinates in frame b to coordinates in frame a."""
+"""Rotations: matrices R_a_b that take coordinates in frame b to coordinates in frame a.
+
+With K = skew(e), K u = e x u, a rotation by the angle t (rad) about the unit vector e is (Rodrigues)
+
+    R = exp(t K) = 1 + sin(t) K + (1 - cos(t)) K K
+
+for e x u is u's part across e, turned by a right angle, and -K K u that part itself. The unit quaternion
+(x, y, z, w) = (sin(t/2) e, cos(t/2)), scalar last, gives the same with half angles: with Q = skew(x, y, z)
+
+    R = 1 + 2 w Q + 2 Q Q
+
+and products of quaternions are products of rotations; q and -q are the same rotation. Right-handed frames.
+"""
 
 from __future__ import annotations
 
@@ -24,25 +36,25 @@ def _cos_sin(angle: Scalar) -> tuple[Scalar, Scalar]:
 
 
 def rotation_x(angle: Scalar) -> Array:
-    """Rotation by `angle` (rad) about x."""
+    """Rotation matrix (3, 3) by `angle` (rad) about x: [1 0 0; 0 c -s; 0 s c]."""
     c, s = _cos_sin(angle)
     return pack([[1.0, 0.0, 0.0], [0.0, c, -s], [0.0, s, c]])
 
 
 def rotation_y(angle: Scalar) -> Array:
-    """Rotation by `angle` (rad) about y."""
+    """Rotation matrix (3, 3) by `angle` (rad) about y: [c 0 s; 0 1 0; -s 0 c]."""
     c, s = _cos_sin(angle)
     return pack([[c, 0.0, s], [0.0, 1.0, 0.0], [-s, 0.0, c]])
 
 
 def rotation_z(angle: Scalar) -> Array:
-    """Rotation by `angle` (rad) about z."""
+    """Rotation matrix (3, 3) by `angle` (rad) about z: [c -s 0; s c 0; 0 0 1]."""
     c, s = _cos_sin(angle)
     return pack([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
 
 
 def skew(v: Array) -> Array:
-    """Matrix of the cross product, v^ w = v x w ([KI2007] (15))."""
+    """Matrix (3, 3) of the cross product, v^ w = v x w ([KI2007] (15))."""
     x, y, z = v.tolist()
     entries = [[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]]
     return pack(entries) if v.dtype == object else np.array(entries)
@@ -62,7 +74,7 @@ def rotation_rpy(rpy: Array) -> Array:
 
 
 def rotation_quat(quat_xyzw: Array) -> Array:
-    """Rotation matrix of a unit quaternion, scalar last."""
+    """Rotation matrix (3, 3) of a unit quaternion (4,), scalar last: 1 + 2 w Q + 2 Q Q, Q = skew(x, y, z)."""
     x, y, z, w = quat_xyzw.tolist()
     # Doubled once: 24 operations, where doubling every entry takes 30.
     x2, y2, z2 = x + x, y + y, z + z
@@ -120,7 +132,7 @@ def nearest_rotation(R: Array) -> Array:
 
 
 def quat_product(a: Array, b: Array) -> Array:
-    """Quaternion product a b, both scalar last: rotation b first, then a."""
+    """Quaternion product a b (4,), both scalar last: rotation b first, then a."""
     (a0, a1, a2, a3), (b0, b1, b2, b3) = a.tolist(), b.tolist()
     return pack(
         [
@@ -140,7 +152,7 @@ def quat_from_vector(rotation_vector: Array) -> Array:
 
 
 def frame_from_two_axes(first: Array, second: Array) -> Array:
-    """Right-handed frame with x along `first` and y in the half plane of `second`, of floats.
+    """Right-handed frame (3, 3), of floats, with x along `first` and y in the half plane of `second`.
 
     Entries of axes that lie along coordinate axes stay exactly 0 or +-1.
     """
@@ -151,7 +163,7 @@ def frame_from_two_axes(first: Array, second: Array) -> Array:
 
 
 def frame_with_z(axis: Array) -> Array:
-    """Right-handed frame whose z axis lies along `axis`, of floats; the identity for axis = z.
+    """Right-handed frame (3, 3), of floats, whose z axis lies along `axis` (3,); the identity for axis = z.
 
     The other two axes are the coordinate axes turned cyclically where `axis` is one of them, so that
     robots made of coordinate axes keep exact zeros and ones.

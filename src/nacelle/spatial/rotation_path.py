@@ -1,7 +1,15 @@
 """Rotations that move: exponential and logarithm, angular velocity and its derivative, exactly.
 
+The angular velocity w (3,) in base axes is defined by R' = skew(w) R. Of a product R_a R_b follow
+
+    w = w_a + R_a w_b,      w' = w_a' + w_a x (R_a w_b) + R_a w_b'
+
+and of R = exp(skew(r)), r(t) a rotation vector (axis times angle, rad), w = J(r) r' with the left Jacobian
+
+    J = 1 + A skew(r) + B skew(r)^2,      A = (1 - cos t) / t^2,      B = (t - sin t) / t^3,      t = |r|
+
 All functions work on arrays of floats with leading batch dimensions, (..., 4) for quaternions (scalar last)
-and (..., 3) for vectors, and broadcast. Angular velocities are in base axes: R' = skew(w) R.
+and (..., 3) for vectors, and broadcast; rad/s and rad/s^2.
 """
 
 from __future__ import annotations
@@ -46,14 +54,14 @@ def cross(a: Array, b: Array) -> Array:
 
 
 def quat_multiply(a: Array, b: Array) -> Array:
-    """Quaternion product a b: rotation b first, then a."""
+    """Quaternion product a b of quaternions (..., 4), scalar last: rotation b first, then a."""
     vector = a[..., 3:] * b[..., :3] + b[..., 3:] * a[..., :3] + cross(a[..., :3], b[..., :3])
     scalar = a[..., 3] * b[..., 3] - np.sum(a[..., :3] * b[..., :3], axis=-1)
     return np.concatenate([vector, scalar[..., None]], axis=-1)
 
 
 def quat_conjugate(quat_xyzw: Array) -> Array:
-    """Quaternion of the inverse rotation, for unit quaternions."""
+    """Quaternion (-x, -y, -z, w) of the inverse rotation, for unit quaternions (..., 4)."""
     return np.asarray(quat_xyzw * np.array([-1.0, -1.0, -1.0, 1.0]))
 
 

@@ -48,7 +48,7 @@ def rotation_vector(r: Array) -> Array:
 
 
 def left_jacobian(r: Array) -> Array:
-    """Matrix (3, 3) from the rate of a rotation vector to the angular velocity, in the fixed axes."""
+    """J(r) = 1 + c K + d K K (3, 3), w = J r': from the rate of r to the angular velocity, fixed axes."""
     _, c, d = _sinc(dot(r, r))
     K = skew(r)
     J: Array = np.eye(3) + c * K + d * product(K, K)
@@ -56,7 +56,7 @@ def left_jacobian(r: Array) -> Array:
 
 
 def left_jacobian_bias(r: Array, r_rate: Array) -> Array:
-    """Derivative of the angular velocity J(r) r' where r'' = 0, J the left Jacobian."""
+    """Derivative w' (3,), rad/s^2, of the angular velocity w = J(r) r' where r'' = 0, fixed axes."""
     square = dot(r, r)
     s, c, d = _sinc(square)
     small = _SMALL - square
@@ -69,7 +69,7 @@ def left_jacobian_bias(r: Array, r_rate: Array) -> Array:
 
 
 def log_rotation(R: Array) -> Array:
-    """Rotation vector of a rotation matrix of floats."""
+    """Rotation vector r (3,), rad, of a rotation matrix (3, 3) of floats: R = exp(skew(r)), |r| <= pi."""
     quat = quat_from_rotation(R)
     length = float(np.linalg.norm(quat[:3]))
     if length < 1e-300:

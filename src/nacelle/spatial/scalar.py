@@ -250,5 +250,5 @@ def cross(a: Array, b: Array) -> Array:
 
 
 def norm(v: Array) -> Scalar:
-    """Euclidean length of a vector."""
+    """Euclidean length of a vector, sqrt(a . a)."""
     return sqrt(dot(v, v))

@@ -1,5 +1,10 @@
 """Constant rotations that cost little: about one coordinate axis, or none.
 
+A product R u of a general rotation and a vector takes 9 multiplications and 6 additions. A rotation about a
+coordinate axis has five entries that are not zero, one of them 1, and takes 4 and 2; a permutation of axes
+with signs takes none. The axis e_k of a joint is taken to R e_k by R and by every R R_k(t), t an angle about
+e_k: where R e_k lies in a coordinate plane, one of these is cheap, and t is added to the joint's angle.
+
 Entries may be symbols of numbers that are given at run time; what is decided is decided at their sample.
 """
 
@@ -14,7 +19,7 @@ ALIGNED = 1e-12
 
 
 def rotation(axis: int, c: Scalar, s: Scalar) -> Array:
-    """A constant rotation about a coordinate axis."""
+    """Rotation matrix (3, 3) about a coordinate axis from cosine c and sine s of a constant angle."""
     i, j = (axis + 1) % 3, (axis + 2) % 3
     R = np.eye(3).astype(object)
     R[i, i], R[j, i], R[i, j], R[j, j] = c, s, -s, c
@@ -27,7 +32,7 @@ def rotation_cost(R: Array) -> int:
 
 
 def even_entries(R: Array) -> Array:
-    """A constant matrix that has zeros and ones where rounding has left nearly so."""
+    """A constant matrix (3, 3) that has zeros and ones where rounding has left nearly so."""
     try:
         number = at_sample(R)
     except TypeError:
@@ -39,7 +44,7 @@ def even_entries(R: Array) -> Array:
 
 
 def shortest(R: Array, k: int) -> Array | None:
-    """The cheapest constant rotation that takes the axis k where R takes it; None if it is as long as R.
+    """The cheapest constant rotation A (3, 3) with A e_k = R e_k; None if it is as long as R.
 
     A permutation of axes, and a rotation about the coordinate axis perpendicular to the image.
     """

@@ -34,7 +34,7 @@ class ParameterSet(Protocol):
 
     @property
     def values(self) -> Array:
-        """Their values, SI units."""
+        """Their values (parameters,), SI units."""
 
     @property
     def columns(self) -> tuple[int, ...]:

@@ -41,7 +41,7 @@ def reduction(W: Array, order: Sequence[int]) -> Reduction:
     """Find independent columns of W (rows, columns).
 
     Args:
-        W: columns without units, those without effect exactly zero.
+        W: (rows, columns) without units, columns without effect exactly zero.
         order: of preference.
     """
     size = np.linalg.norm(W, axis=0)

@@ -1,8 +1,13 @@
 """The linear form over generic states, in comparable units.
 
-Poses are those by which the robot's plan is made, motions are random; speeds are such that inertial forces
-are of the order of weights, lengths are counted in the robot's size. So neither units nor scale decide what
-is zero.
+Over N states Gamma = Y p is stacked to W (N actuators, parameters), whose rank is the number of base
+parameters ([AGH2005] (22)). So that neither units nor scale decide what is zero, parameters are counted in
+kg, kg s and kg s^2, s the robot's size, and motions drawn at random are scaled, g being gravity, to
+
+    v ~ sqrt(g / s) u,      dv/dt ~ (2 g / s) u            u = s for translations, 1 rad for rotations
+
+so that inertial forces are of the order of weights. Poses are those by which the robot's plan is made, and as
+many more as parameters that are felt at rest need.
 """
 
 from __future__ import annotations
@@ -65,7 +70,7 @@ def _poses(robot: Robot, seed: int) -> Sequence[tuple[Array, Array]]:
 
 
 def units(robot: Robot) -> Array:
-    """The unit of every linear parameter: kg, kg size, kg size^2; rotors as behind their gears."""
+    """The unit of every linear parameter: kg, kg size, kg size^2 (parameters,); rotors behind their gears."""
     gears = {joint.name: float(joint.gear_ratio) for joint in robot.joints}
     sizes = []
     for name in linear_parameters(robot).names:

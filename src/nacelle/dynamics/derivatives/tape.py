@@ -1,7 +1,14 @@
 """Derivatives on the graph of a trace, by inputs or along the tangent of the pose.
 
-Few directions (the pose, the twist) are pushed forward through the graph, a column each; many inputs (the
-robot's numbers) are pulled back, a row for each value.
+A trace is a list of operations z_k = f_k(z_i, z_j). With a direction, dz of the inputs, every operation adds
+
+    forward   dz_k = (df_k/dz_i) dz_i + (df_k/dz_j) dz_j            a column of the Jacobian for a direction
+    reverse   c_i += c_k df_k/dz_i                                  a row for a value, from the end backwards
+
+so few directions (the pose, the twist) are pushed forward, and many inputs (the robot's numbers) are pulled
+back. Along the tangent e (n,) of the pose the inputs move by dx = X e (nx,) and dy = Y e (ny,), quaternions
+by [e; 0] o q / 2; unknowns y that iteration finds satisfy r(y, p) = 0, so dy/dp = -r_y^-1 r_p, which is the
+derivative of Newton's step.
 """
 
 from __future__ import annotations
@@ -43,22 +50,22 @@ class Tape:
         return {symbol.index: node for symbol, node in pairs if self.graph.values[node] != 0.0}
 
     def along(self, value: Array, seeds: Sequence[Mapping[int, int]]) -> Array:
-        """Derivatives of an array along directions, a last dimension."""
+        """Derivatives of an array (...) along k directions: (..., k)."""
         nodes = [node_of(self.graph, entry) for entry in np.ravel(value)]
         columns = [forward(self.graph, nodes, dict(seed)) for seed in seeds]
         rows = [[self._symbol(column[k]) for column in columns] for k in range(len(nodes))]
         return np.array(rows, dtype=object).reshape(*np.shape(value), len(seeds))
 
     def by_pose(self, value: Array) -> Array:
-        """Derivatives along the tangent of the pose."""
+        """Derivatives of an array (...) along the tangent of the pose: (..., n), per m or rad, base axes."""
         return self.along(value, self.seeds)
 
     def by(self, value: Array, inputs: Array) -> Array:
-        """Derivatives by an array of inputs."""
+        """Derivatives of an array (...) by an array of inputs (k,): (..., k)."""
         return self.along(value, [self.seed(inputs[k : k + 1], np.ones(1)) for k in range(len(inputs))])
 
     def by_parameters(self, value: Array, p: Array, geometry: bool) -> Array:
-        """Derivatives by many inputs, row by row; what iteration finds moves with the geometry."""
+        """Derivatives (values, inputs) by many inputs; what iteration finds moves with the geometry."""
         direct = self._rows(value, np.concatenate([p, self.y]))
         J = direct[:, : len(p)]
         if geometry and len(self.y):

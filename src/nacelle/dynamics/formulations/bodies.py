@@ -1,12 +1,15 @@
 """The formulation body by body ([CB1997]): each body's wrench, projected with the body's own Jacobian.
 
-    sum over bodies of J_b^T w_b  +  sum over axes of C^T e  =  J_a^T Gamma              [CB1997] (23), (33)
+    sum over bodies of J_b^T w_b  +  sum over axes of C^T e  =  J_r^-T Gamma             [CB1997] (18), (33)
 
-J_b (6, n) takes the reduced twist to the twist [v; w] of a body at its origin, base axes; w_b is the wrench
-that its inertia and weight require (N, N m), C the rates of a joint's axis and e its friction, spring and
-rotor. With the accelerations J_b dv/dt + ... put in, the factor of dv/dt is the mass matrix,
+J_b (6, n) takes the reduced twist v to the twist [v; w] of a body at its origin, base axes; w_b (6,) is the
+wrench that its inertia and weight require (N, N m), C (k, n) the rates of a joint's axis and e its friction,
+spring and rotor; J_r^-1 (actuators, n) the actuators' rates from v. Each term is a force along v by equal
+power, w_b . (J_b v). With the accelerations J_b dv/dt + ... put in, the factor of dv/dt is the mass matrix,
 
-    M = sum over bodies of J_b^T I_b J_b  +  sum over rotors of i^2 J C^T C.
+    M = sum over bodies of J_b^T I_b J_b  +  sum over rotors of i^2 J C^T C              (n, n)
+
+I_b (6, 6) the body's spatial inertia ([KI2007] (14)), J inertia of a rotor behind a gear of ratio i.
 """
 
 from __future__ import annotations

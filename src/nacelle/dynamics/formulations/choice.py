@@ -1,6 +1,14 @@
 """The formulations side by side: one equation in several coordinates.
 
-All give the force along the reduced twist, F(x, v, dv/dt) (n,), with J_r^-T Gamma = F.
+All give the force along the reduced twist, F(x, v, dv/dt) (n,), N or N m, with J_r^-T Gamma = F. They differ
+in the motion that they take from the kinematics and in the directions along which they project the bodies'
+wrenches:
+
+    tree       F = U^T Gamma_tr, rates of the equivalent tree               [KI2007] (1)
+    bodies     F = sum J_b^T w_b, twists of the bodies                      [CB1997] (33)
+    legs       F = S^T (F_p + sum J_vi^T J_i^-T H_i), legs and platform     [KI2007] (20)
+    jourdain   F = sum J_T^T f + J_R^T n, each in the body's own axes       [AGH2005] (14)
+    elements   F = sum M^T F_u, directions, lengths and spins of elements   [OAM] (56), (58)
 """
 
 from __future__ import annotations

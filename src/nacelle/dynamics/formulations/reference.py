@@ -1,7 +1,11 @@
 """Dynamics by the equivalent tree and the formulations of the papers, as physics functions: the reference.
 
-All take the reduced pose x with what iteration found, y; `load` (n,) is a force along the reduced twist from
-outside (external wrenches, projected).
+    inverse    A^T Gamma = F(x, v, dv/dt) - load                        A = J_r^-1 (actuators, n)
+    forward    M dv/dt = A^T tau + load - h                             h = F(x, v, 0), M (n, n)
+    regressor  Gamma = Y p: the inverse run on linear forms in p        Y (actuators, parameters)
+
+All take the reduced pose x (nx,) with what iteration found, y (ny,); `load` (n,) is a force along the reduced
+twist from outside (external wrenches, projected). Base axes, SI units.
 """
 
 from __future__ import annotations
@@ -47,7 +51,7 @@ def inverse(
     smooth: float | None = None,
     weights: tuple[float, ...] | None = None,
 ) -> dict[str, Array]:
-    """Actuator forces, generalised force, smallest pivot and margins."""
+    """Actuator forces (actuators,), generalised force (n,), N or N m, smallest pivot and margins."""
     state = state_at(robot, x, y, v)
     chosen = supported(formulation, state.mechanism)
     F = chosen.generalised_force(state, a, Settings(friction, smooth)) - load
@@ -139,7 +143,7 @@ def bias(
 
 @physics(x=of_pose, y=of_unknowns)
 def gravity(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
-    """Force along the reduced twist that holds the robot against gravity, and J_r^-1."""
+    """Force g (n,) along the reduced twist that holds the robot against gravity, N or N m, and J_r^-1."""
     state = state_at(robot, x, y, np.zeros(robot.motion.n))
     A = actuator_rows(robot, state.now.motion) @ state.moving.U
     return {"g": gravity_force(state), "A": A, "margins": state.margins()}
@@ -159,6 +163,6 @@ def energies(robot: Robot, x: Array, y: Array, v: Array, *, smooth: float | None
 
 @physics(x=of_pose, y=of_unknowns, wrench=lambda robot: (load_count(robot), 6))
 def projected(robot: Robot, x: Array, y: Array, wrench: Array) -> Array:
-    """Wrenches [f; n] on all bodies, then on all tools, base axes, as a force along the reduced twist."""
+    """Wrenches [f; n] (bodies + tools, 6), base axes, as a force (n,) along the reduced twist."""
     state = state_at(robot, x, y, np.zeros(robot.motion.n))
     return along_twist(state, dict(enumerate(wrench[1:], start=1)))

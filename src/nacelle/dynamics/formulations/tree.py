@@ -1,8 +1,14 @@
 """The tree formulation: Gamma = G^T Gamma_tr ([KI2007] (1)).
 
-The generalised forces of the tree follow by the recursion of Newton and Euler, from the ends to the
-base and the platform; the map from the reduced twist to the tree's rates projects them. It holds for
-every mechanism, and is the reference of the others.
+Cut at its closures, the robot is a tree with rates u (rates,). What its bodies require, wrenches w_b = [f; n]
+(6,) about the base's origin in base axes, is summed up from the ends to the base, and each joint with the
+column C_j (6,) of its rate (its twist at the base's origin) has to hold
+
+    Gamma_tr,j = C_j . (sum of w_b over the bodies b beyond j)  +  friction, spring and rotor of the joint
+
+(the recursion of Newton and Euler). With closed loops u = U v, U (rates, n), and equal power Gamma_tr . u = F
+. v for every reduced twist v gives F = U^T Gamma_tr (n,), N or N m: closure forces do no work and drop out.
+It holds for every mechanism, and is the reference of the others.
 """
 
 from __future__ import annotations
@@ -18,7 +24,7 @@ from nacelle.spatial.scalar import Array, pack
 
 
 def tree_forces(state: State, u_dot: Array, settings: Settings) -> Array:
-    """Generalised forces of the tree (rates,) at accelerations u_dot of its rates."""
+    """Generalised forces of the tree Gamma_tr (rates,), N or N m, at accelerations u_dot (rates,)."""
     robot, motion = state.robot, state.now.motion
     # Wrenches [f; n] about the base's origin, so that they add up along the tree as they are.
     carried: dict[int, Array] = {}

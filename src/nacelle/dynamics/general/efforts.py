@@ -1,4 +1,21 @@
-"""Friction, springs and rotors in the joints of the general form, and what rods require."""
+"""Friction, springs and rotors in the joints of the general form, and what rods require.
+
+Along an axis of a joint with coordinate q (rad or m) and rate q' the motion has to overcome
+
+    friction(q') + k (q - q_0)                    N m or N; of a spherical joint a moment along w
+
+k, q_0 stiffness and rest position of a spring. A joint of the tree has q' among the rates: the force is one
+along that rate. A closure has q' = e . w or e . v, e its axis, w and v the angular velocity and velocity of
+its second body relative to the first: +e times the force acts on the second body, -e on the first. Its
+acceleration, for rotors, differentiates this with e carried by the first body (w_1, w_2 of the two bodies,
+a_1, a_2 accelerations of their points, v_rel the relative velocity):
+
+    revolute  q'' = e . (w_2' - w_1' - w_1 x w_2)      prismatic  q'' = e . (a_2 - a_1 - 2 w_1 x v_rel)
+
+A rod from A to B, d = B - A, that does not spin has the angular velocity d x (v_B - v_A) / |d|^2. Its masses
+m_A, m_B move with its ends; m_AB between them (`rods`) requires m_AB a_B at A and m_AB a_A at B. A friction
+moment n on it is a pair of forces, +(n x d) / |d|^2 at B and its opposite at A. Vectors in the tie's axes.
+"""
 
 from __future__ import annotations
 
@@ -240,7 +257,11 @@ def _turns(placed: Placed, motion: Motion, tie: Tie) -> tuple[Array, Array]:
 
 
 def closure_acceleration(legs: Legs, motion: Motion, rate: ClosureRate) -> Scalar:
-    """Derivative of the rate of a closure."""
+    """Derivative q'' of the rate of a closure, rad/s^2 or m/s^2, from the motion of both sides.
+
+    Revolute: e . (w_2' - w_1' - w_1 x w_2); prismatic: e . (a_2 - a_1 - 2 w_1 x v_rel), e carried by the
+    first.
+    """
     tie, e = rate.tie, rate.e
     w, w_dot, a = _side(legs, motion, tie, far=False)
     z, z_dot, b = _side(legs, motion, tie, far=True)

@@ -1,10 +1,14 @@
 """Inertia of nodes and nacelle bodies by second moments: m, h = m c and the matrix S of second moments.
 
-With T the matrix of w' x r + w x (w x r) over r and a the acceleration of the reference point,
+Of a body with mass elements dm at r (3,) from a reference point, S = sum r r^T dm (3, 3), kg m^2, so that its
+inertia is I = trace(S) 1 - S, and S = trace(I)/2 1 - I. A point accelerates with a + T r, a (3,) that of the
+reference point (gravity taken off) and T (3, 3) the matrix of w' x r + w x (w x r) over r. Summed over the
+mass,
 
-    f = m a + T h          n = sum over i, j of S_ij e_i x T e_j  +  h x a
+    f = sum (a + T r) dm         = m a + T h
+    n = sum r x (a + T r) dm     = h x a + sum over i, j of S_ij e_i x T e_j
 
-about the reference point: each second moment costs as much as the entries of T that it meets.
+about the reference point, N and N m: each second moment costs as much as the entries of T that it meets.
 """
 
 from __future__ import annotations
@@ -22,14 +26,17 @@ PAIRS = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
 
 
 def numbers_from_parameters(p: Array) -> Array:
-    """m, h (3) and S (6) from ten inertial parameters about the same point: S = trace(I)/2 - I."""
+    """Ten numbers m, h (3), S (6), kg, kg m, kg m^2, from ten inertial parameters: S = trace(I)/2 - I."""
     I = inertia_matrix(p)
     half = 0.5 * (I[0, 0] + I[1, 1] + I[2, 2])
     return pack([*p[:4], *((half if i == j else 0.0) - I[i, j] for i, j in PAIRS)])
 
 
 def moved(numbers: Array, R: Array, t: Array) -> Array:
-    """Numbers of the same body about another frame: r -> R r + t."""
+    """Ten numbers of the same body about another frame, r -> R r + t, R (3, 3) and t (3,), m.
+
+    h -> R h + m t,      S -> R S R^T + (R h) t^T + t (R h)^T + m t t^T
+    """
     S = second_moments(numbers)
     h = R @ numbers[1:4]
     S = R @ S @ R.T
@@ -47,7 +54,7 @@ def second_moments(numbers: Array) -> Array:
 
 
 def wrench_in_own_axes(numbers: Array, a: Array, w: Array, T: Array) -> tuple[Array, Array]:
-    """Force and moment about the reference point, in the axes of the numbers."""
+    """Force f = m a + T h (N) and moment h x a + sum S_ij e_i x T e_j (N m) about the reference point."""
     m, h = numbers[0], numbers[1:4]
     f = scaled(m, a)
     for k in range(3):

@@ -1,4 +1,19 @@
-"""Inertia and weight of all bodies in the general form."""
+"""Inertia and weight of all bodies in the general form.
+
+Every body counts with ten numbers, m, h = m c (3,) and second moments S (3, 3) about a reference point
+(`inertia`). With a (3,) the acceleration of that point less gravity and T (3, 3) the matrix of
+w' x r + w x (w x r) over r, the motion requires
+
+    f = m a + T h,      n = h x a + sum over i, j of S_ij e_i x T e_j             [KI2007] (12)
+
+- on a link of a leg in the link's own axes. The reference point of a link that holds the nacelle is that
+  point, so that f goes straight to the nacelle and loads no joint of the leg;
+- on a body of the nacelle in its own axes, or by the columns c_i of its orientation, base axes:
+  f = m a + sum h_j c_j'', n = sum c_i x (sum S_ij c_j'' + h_i a);
+- rods and bars as masses at their ends, rotors as i^2 J q'' along their rate.
+
+Forces in N, moments in N m; gravity is taken off all accelerations, so that weight needs no term of its own.
+"""
 
 from __future__ import annotations
 
@@ -80,13 +95,20 @@ def heavy_ends(placed: Placed, numbers: Numbers) -> frozenset[int]:
 
 
 def reference_point(placed: Placed, node: int) -> Array:
-    """The point about which a node's inertia counts: where it holds the nacelle, else its origin."""
+    """The point (3,), node axes, m, about which a node's inertia counts: at the nacelle, else its origin."""
     key = end_ties(placed).get(node)
     return ZERO if key is None else placed.ties[key[0]][key[1]].own
 
 
 def require_inertia(legs: Legs, motion: Motion, numbers: Numbers, into: Required) -> None:
-    """Inertia and weight of all bodies, and of rotors."""
+    """Inertia and weight of all bodies, and of rotors, by f = m a + T h and n = h x a + sum S_ij e_i x T e_j.
+
+    Args:
+        legs: the robot's legs, eliminated.
+        motion: of nodes and nacelle, gravity taken off the accelerations.
+        numbers: inertial numbers.
+        into: where forces (N) and moments (N m) are gathered.
+    """
     placed = legs.placed
     ends = end_ties(placed)
     for node, values in numbers.nodes.items():

@@ -1,10 +1,17 @@
 """The mass matrix along the reduced twist, each leg condensed to its rates.
 
-    M = sum over legs of U_l^T H_l U_l  +  nacelle
+The kinetic energy of a body with momentum P = m v + w x h and angular momentum L = h x v + I w about its
+reference point is (v . P + w . L) / 2. Over the rates u_l of a leg, with the columns (v_i, w_i) of its
+bodies, that is u_l^T H_l u_l / 2,
 
-with H_l the inertia of a leg over its own rates, found in local axes, and U_l its rates at unit v. A leg that
-holds the nacelle by a point alone is condensed there: K = X^T H X over the velocity of the point in local
-axes.
+    H_ij = sum over bodies of v_i . P_j + w_i . L_j              P_j, L_j momenta at unit rate j, local axes
+
+and with u_l = U_l v, U_l the leg's rates at unit reduced twist v (n,), the energy is v^T M v / 2:
+
+    M = sum over legs of U_l^T H_l U_l  +  nacelle               (n, n); kg, kg m, kg m^2
+
+A leg that holds the nacelle by a point alone is condensed there: K = X^T H X (3, 3) over the velocity of the
+point in local axes, u_l = X v_point.
 """
 
 from __future__ import annotations
@@ -32,7 +39,7 @@ Twist = tuple[Array, Array]
 
 
 def momentum(numbers: Array, twist: Twist) -> Twist:
-    """Momentum [m v + w x h; h x v + I w] of a body about its reference point."""
+    """Momentum m v + w x h, kg m/s, and h x v + I w, kg m^2/s, of a body about its reference point."""
     v, w = twist
     m, h = numbers[0], numbers[1:4]
     S = second_moments(numbers)
@@ -46,7 +53,7 @@ def momentum(numbers: Array, twist: Twist) -> Twist:
 
 
 def leg_inertia(legs: Legs, numbers: Numbers, leg: int) -> dict[tuple[int, int], Scalar]:
-    """H_l over the rates of a leg: its lower triangle by pairs of rates."""
+    """H_l over the rates of a leg, its lower triangle by pairs of rates: H_ij = v_i . P_j + w_i . L_j."""
     placed = legs.placed
     rates = [rate for _, rate in legs.plan.legs[leg].order.pivots]
     own = set(rates)

@@ -2,8 +2,13 @@
 
     place -> eliminate -> motion -> required forces -> nacelle's balance
 
-All take the reduced pose x with what iteration found, y; `load` (n,) is a force along the reduced twist from
-outside.
+    M_l u_l = g_l(w)                 rates u_l of each leg from those of the nacelle w, which v (n,) gives
+    M_l u_l' = g_l(w') + bias        and their derivatives
+    M_l^T lambda_l = Gamma_l         multipliers of the leg's ties that hold what its motion requires
+    sum N_l^T lambda_l + Gamma_w = J_r^-T tau + load          the balance along v, for the actuator forces tau
+
+All take the reduced pose x (nx,) with what iteration found, y (ny,); `load` (n,) is a force along the reduced
+twist from outside. Legs are written in the axes of their own links, the nacelle in base axes; SI units.
 """
 
 from __future__ import annotations
@@ -131,7 +136,7 @@ def required(legs: Legs, moving: Motion, counted: Counted, tau: Array | None = N
 
 
 def along_twist(legs: Legs, into: Required) -> list[Scalar]:
-    """Required forces as a force along v; all rates of the legs follow the nacelle."""
+    """Required forces as a force (n,) along v, N or N m; all rates of the legs follow the nacelle."""
     gamma = inward(into)
     held = [factors.forces(gamma, held=True)[0] for factors in legs.factors]
     return legs.along_v(ties_on_nacelle(legs, into, held))
@@ -267,7 +272,7 @@ def inertia(robot: Robot, x: Array, y: Array, *, turned: bool = False) -> dict[s
 
 @physics(x=of_pose, y=of_unknowns, v=of_twist)
 def bias(robot: Robot, x: Array, y: Array, v: Array, **options: Any) -> dict[str, Array]:
-    """Force along the reduced twist at dv/dt = 0; with M, J_r^-1, and the actuators' accelerations there."""
+    """Force h (n,) along the reduced twist at dv/dt = 0; M, J_r^-1, and the actuators' accelerations."""
     way, counted = _settled(robot, **options)
     legs = legs_at(robot, x, y, way=way)
     moving = _moving(legs, v, np.zeros(robot.motion.n), friction=counted.friction)
@@ -288,7 +293,7 @@ def bias(robot: Robot, x: Array, y: Array, v: Array, **options: Any) -> dict[str
 
 @physics(x=of_pose, y=of_unknowns)
 def gravity(robot: Robot, x: Array, y: Array, *, turned: bool = False) -> dict[str, Array]:
-    """Force along the reduced twist that holds the robot against gravity, and J_r^-1."""
+    """Force g (n,) along the reduced twist that holds the robot against gravity, N or N m, and J_r^-1."""
     legs = legs_at(robot, x, y, way=Way(True, turned))
     still = np.zeros(robot.motion.n)
     into = Required(legs.placed)

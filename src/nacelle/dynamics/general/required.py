@@ -1,4 +1,16 @@
-"""What a motion requires of a robot, gathered: wrenches on nodes, forces along rates, and on the nacelle."""
+"""What a motion requires of a robot, gathered: wrenches on nodes, forces along rates, and on the nacelle.
+
+A node (link) has a force f (3,), N, at its origin and a moment n (3,), N m, about it, in its own axes. From
+the ends of the legs to the base (the inward recursion of Newton and Euler), with e the axis of its joint, E
+(3, 3) the rotation from its axes to its parent's and o its origin in the parent's axes,
+
+    Gamma = e . n  (revolute)  or  e . f  (prismatic)
+    f_parent += E f,      n_parent += E n + o x (E f)
+
+which leaves a force Gamma along every rate of the legs. The ties are then solved, M^T lambda = Gamma
+(`legs`), and their multipliers lambda put forces and moments on the nacelle, added to its own along its
+rates.
+"""
 
 from __future__ import annotations
 
@@ -108,7 +120,10 @@ def on_both_sides(
 
 
 def inward(into: Required) -> Rates:
-    """Forces along the rates of all legs: wrenches of the nodes carried to the base."""
+    """Forces Gamma (N or N m) along the rates of all legs: wrenches of the nodes carried to the base.
+
+    Gamma = e . n or e . f at every joint; f_parent += E f, n_parent += E n + o x (E f).
+    """
     trees = into.placed.trees
     force, moment = dict(into.force), dict(into.moment)
     gamma = dict(into.gamma)

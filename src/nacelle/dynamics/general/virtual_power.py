@@ -101,7 +101,7 @@ class VirtualPower:
 
 
 def wrench_power(v: Array, w: Array, f: Array, n: Array) -> Scalar:
-    """Power of a wrench [f; n] at a twist [v; w]; zeros cost nothing."""
+    """Power f . v + n . w (W) of a wrench [f; n] at a twist [v; w]; zeros cost nothing."""
     return inner([*v.tolist(), *w.tolist()], [*f.tolist(), *n.tolist()])
 
 

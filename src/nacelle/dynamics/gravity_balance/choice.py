@@ -1,4 +1,9 @@
-"""Which joints get springs to balance gravity, and where counterweights may sit."""
+"""Which joints get springs to balance gravity, and where counterweights may sit.
+
+A spring along an axis of a joint with coordinate q requires k (q - q_0), N m or N; any revolute or prismatic
+axis may have one, a spherical joint has no coordinate for it. A counterweight is a point mass (kg) at a place
+(3,), m, in the frame of a body. `columns` gives what each of them does, `balancing` how large they are best.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,15 @@
-"""What springs along chosen axes and counterweights at chosen places do to a robot at rest."""
+"""What springs along chosen axes and counterweights at chosen places do to a robot at rest.
+
+At rest the forces that hold a robot along the reduced twist (n,) are linear in what is added:
+
+    F = F_0 + sum over axes of c_i^T k_i (q_i - q_0i) + sum over places of m_j w_j
+
+F_0 is the robot as it is, gravity and its own springs. q_i is the coordinate of an axis (rad or m) and c_i
+(n,) its rate over the reduced twist, q_i' = c_i v, so a spring k_i (q_i - q_0i) requires c_i^T times it by
+equal power. A mass of 1 kg at a place t of a body requires w_j = -(J_b U)^T [g; (R t) x g], g (3,) gravity in
+base axes, J_b U (6, n) the twist of the body's origin over v. J_r^-1 = A (actuators, n) takes F to the
+actuators: A^T Gamma = F.
+"""
 
 from __future__ import annotations
 

@@ -1,9 +1,19 @@
 """Inverse dynamics from other inputs than the platform's pose: kinematic elements, or encoders.
 
-Elements ([OAM] (66), (67)): directions of arms and rods with their first and second derivatives, and lengths
-of slides and struts with theirs, as a camera sees them. Encoders: coordinates, rates and accelerations of the
-actuators, where the pose follows from them in closed form. The platform does not turn: its balance has three
-rows at most, one for each direction that it moves along.
+Elements ([OAM] (66), (67)): the direction x (3,) of an arm or rod of length L with x', x'', as a camera sees
+them, and lengths l of sliders and struts with l', l''. Differentiated, the line r = B - A of a leg is
+
+    rod     r = L x,     r' = L x',           r'' = L x''
+    strut   r = l x,     r' = l' x + l x',    r'' = l'' x + 2 l' x' + l x''
+
+and A moves with its arm or slider. Encoders: q, q', q'' of the actuators, where the pose follows from them in
+closed form (`spheres`). The rods' constant lengths, r . r = L^2, then give the platform's v and a (3,) from
+two linear systems with rows r_j (c_j = dA_j/dq_j):
+
+    r_j . v = (r_j . c_j) q_j',      r_j . a = r_j . (c_j q_j'' + c_j' q_j') - |v - c_j q_j'|^2
+
+The platform does not turn: its balance (`platform`) has three rows at most, one for each direction that it
+moves along. Base axes; m, m/s, m/s^2 and rad/s.
 """
 
 from __future__ import annotations
@@ -82,7 +92,7 @@ def _spread(robot: Robot, rows: Array) -> Array:
 
 
 def inverse_dynamics_from_elements(robot: Robot, *arrays: Array, **options: Any) -> dict[str, Array]:
-    """Actuator forces from the state of the kinematic elements, in the order of `element_shapes`.
+    """Actuator forces (actuators,), N or N m, from the kinematic elements, in the order of `element_shapes`.
 
     Args:
         robot: the robot.
@@ -123,7 +133,7 @@ def why_no_encoders(mechanism: Mechanism) -> str:
 
 
 def inverse_dynamics_from_encoders(robot: Robot, *arrays: Array, **options: Any) -> dict[str, Array]:
-    """Actuator forces from coordinates q, rates q_dot and accelerations q_ddot of the actuators.
+    """Actuator forces (actuators,), N or N m, from q, q_dot and q_ddot (actuators,) of the actuators.
 
     With c_j = dA_j/dq_j, the rods' constant lengths give the platform's motion:
 

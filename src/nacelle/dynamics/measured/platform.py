@@ -91,7 +91,7 @@ class PlatformBalance:
         self.a = at.a2 if leg == 0 else self.a
 
     def force(self) -> Array:
-        """Forces of the actuators."""
+        """Forces of the actuators (actuators,), N or N m: gain_j f_j + own_j, f the balance's densities."""
         axes = self.robot.motion.twist_axes
         total: Array = np.zeros(3)
         if self.choice.mass == "platform":

@@ -25,16 +25,16 @@ from nacelle.spatial.scalar import Array, Scalar, atan2, cross, divide, dot
 
 
 class Measured(NamedTuple):
-    """How a rod and its drive move.
+    """How a rod and its drive move; vectors (3,) in base axes.
 
     Attributes:
-        r: B - A (3,).
-        v: its derivative.
-        a: its second derivative.
-        a1: acceleration of A.
-        a2: acceleration of B.
-        arm: for an arm, A from the centre of its circle.
-        drive: coordinate, rate and acceleration of the drive; the angle of an arm may be missing (0).
+        r: B - A, m.
+        v: its derivative, m/s.
+        a: its second derivative, m/s^2.
+        a1: acceleration of A, m/s^2.
+        a2: acceleration of B, m/s^2.
+        arm: for an arm, A from the centre of its circle, m.
+        drive: coordinate, rate and acceleration of the drive, rad or m; an arm's angle may be missing (0).
         by_end: whether a2 is known first, and a follows from it; else the other way round.
     """
 
@@ -78,7 +78,7 @@ def from_elements(form: LegForm, drive: Array, rod: Array) -> Measured:
 
 
 def end_share(form: LegForm) -> Scalar:
-    """Mass of a rod at B: p / L^2."""
+    """Mass of a rod at B, kg: p / L^2, p its transverse inertia about A."""
     return form.rod[4] / (form.length * form.length)
 
 

@@ -1,4 +1,15 @@
-"""Peak reactions: what a motion requires of the bearings of every joint."""
+"""Peak reactions: what a motion requires of the bearings of every joint.
+
+Along a trajectory, sampled at t_1 .. t_N, a joint transmits the wrench [f; n] (6,) from its predecessor to
+its successor, N and N m, in the axes of its frame on the predecessor, about its origin (`reactions`). With e
+the axis of its bearing, f_e = e . f and n_e = e . n, the figures of a joint over the samples are
+
+    force    max |f|        radial    max |f - f_e e|        axial    max |f_e|
+    moment   max |n|        tilting   max |n - n_e e|        torque   max |n_e|
+    mean force   (mean of |f|^3)^(1/3)
+
+the cubic mean because the life of a ball bearing falls with the third power of its load.
+"""
 
 from __future__ import annotations
 

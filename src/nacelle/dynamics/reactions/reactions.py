@@ -1,8 +1,14 @@
 """Reactions: the force and moment that every joint transmits.
 
-The equations are in `nacelle.dynamics.reactions.equations`. Where closures are overconstrained the wrenches
-hold inner stress that depends on tolerances and stiffness, not on the load; of all solutions the one is given
-whose sum of |f|^2 + |n|^2 / size^2 over all joints is least.
+Cut free, body b is in balance if the joints that end on it give it what its motion requires:
+
+    sum over its joints of +-W_j = w_b          w_b = inertia less weight less external wrenches, [f; n] (6,)
+
+W_j acts from the joint's predecessor on its successor. Along the free axes of a joint W_j has the efforts of
+actuator, friction, spring and rotor alone; the other components are unknowns
+(`nacelle.dynamics.reactions.equations`). Where closures are overconstrained the wrenches hold inner stress
+that depends on tolerances and stiffness, not on the load; of all solutions the one is given whose sum of
+|f|^2 + |n|^2 / size^2 over all joints is least. N and N m, in the joint's frame on its predecessor.
 """
 
 from __future__ import annotations

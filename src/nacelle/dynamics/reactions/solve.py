@@ -1,8 +1,15 @@
 """The wrenches in all joints from the balance of bodies, in NumPy over batches.
 
-The equations J^T lambda = b of `nacelle.dynamics.reactions.equations` are solved without units (moments over
-the robot's size) by singular values, of which as many count as at generic poses. What inner stress leaves
-open is chosen so that the sum of squares over all joints is least.
+The equations J^T lambda = b of `nacelle.dynamics.reactions.equations`, one for each rate of the tree, are
+solved for the lock forces lambda (locks,). Without units (moments over the robot's size) and with the
+singular values J^T = P S Q^T, of which the first r, the rank at generic poses, count:
+
+    lambda = Q_r S_r^-1 P_r^T b  +  Q_0 c          Q_0 (locks, redundancy) spans the inner stress, J^T Q_0 = 0
+
+c is free where closures are overconstrained. Let W_0 be all joints' wrenches (forces, moments over the size)
+at c = 0 and N those of unit columns of Q_0: the sum of squares |W_0 + N c|^2 is least where W_0 + N c is
+perpendicular to N, so W_0's part along an orthonormal basis of N is taken off. Components that N does not
+touch are determined.
 """
 
 from __future__ import annotations
@@ -35,11 +42,11 @@ class Structure:
             -s_jc for tree joints, 1 for the closure's own.
         carries: the same for the efforts of closures (joints, closures).
         felt: for every rate and lock (rates, locks) the sign with which the lock feels the rate.
-        joint_of: for every rate of u its tree joint; -1 for the platform.
+        joint_of: for every rate of u its tree joint (rates,); -1 for the platform.
         platform: bodies beyond the platform (bodies,).
         platform_brings: s_jc of the platform (closures,).
-        lock_scale: what makes forces and moments alike: 1 for forces, the robot's size for moments.
-        rate_scale: 1 for slides, the robot's size for turns.
+        lock_scale: (locks,) what makes forces and moments alike: 1 for forces, the robot's size for moments.
+        rate_scale: (rates,) 1 for translations, the robot's size for rotations.
     """
 
     beyond: Array
@@ -137,7 +144,7 @@ def determination(robot: Robot) -> Determination:
 
 
 def scaled_matrix(signs: Structure, columns: Array, locks: Array) -> Array:
-    """J^T (..., rates, locks) without units."""
+    """J^T (..., rates, locks) without units: force and moment rows over 1 and the robot's size."""
     J = signs.felt * (columns @ np.swapaxes(locks, -1, -2))
     return np.asarray(J * signs.lock_scale / signs.rate_scale[:, None])
 
@@ -175,7 +182,7 @@ class Transmitted(NamedTuple):
 
 
 def transmitted(robot: Robot, terms: Mapping[str, Array]) -> Transmitted:
-    """Solve the balance, from what `reaction_terms` gives for N samples."""
+    """Solve the balance J^T lambda = b, from what `reaction_terms` gives for N samples."""
     signs, generic, size = structure(robot), determination(robot), robot.size
     locks, columns, R, p = terms["locks"], terms["columns"], terms["R"], terms["p"]
     # What tree joints and the platform would have to transmit with the locks of all closures open.

@@ -49,7 +49,7 @@ class Drive:
         number: of the actuator.
         joint: the joint: friction, rotor and spring.
         turns: whether it is revolute.
-        zero: for a strut, q = length * side + zero.
+        zero: for a strut, q = length * side + zero, m.
         side: for a strut, 1 if the joint's axis points from A to B, else -1.
     """
 
@@ -95,8 +95,8 @@ class Carriage:
 
     Attributes:
         elbow: A in the frame behind the drive.
-        arm: for an arm, its length from the axis to A; else 0.
-        start: for an arm, its direction at q = 0; base.
+        arm: for an arm, its length from the axis to A, m; else 0.
+        start: for an arm, its unit direction at q = 0 (3,); base.
         parameters: ten parameters: of a slider in its own frame; of an arm about the axis at the centre of
             the circle of A, first axis along the arm and third along the axis.
     """
@@ -116,14 +116,14 @@ class LegForm:
         kind: "strut" or "rod".
         joint_at_a: type of the joint at A: "U", "S" or "R".
         A: the anchor of a strut; for a slider A at q = 0; for an arm the centre of the circle of A. Base.
-        B: the anchor on the nacelle, in the axes of its body.
+        B: the anchor on the nacelle (3,), in the axes of its body, m.
         body: the nacelle's body that carries it.
-        axis: of the drive (rods): direction of the slide or of the turn; base.
-        first: first axis at A, or the axis of the hinge; base.
-        length: of a rod; 0 for a strut.
+        axis: of the drive (rods): its unit direction, prismatic or revolute (3,); base.
+        first: first axis at A, or the axis of the hinge, unit vector (3,); base.
+        length: of a rod, m; 0 for a strut.
         tube: ten parameters of the bodies of a strut that do not slide, about A, in e_1, e_2, e_3.
         rod: ten parameters of the rod about A, of a strut's sliding bodies about B.
-        cross: inertia of bodies behind the first axis alone, about it.
+        cross: inertia of bodies behind the first axis alone, about it, kg m^2.
         carriage: the driven body of a rod.
         drive: the actuator.
         passive: friction.

@@ -1,4 +1,11 @@
-"""Coordinates of actuators along paths: angles without jumps by whole turns, straight lines between two."""
+"""Coordinates of actuators along paths: angles without jumps by whole turns, straight lines between two.
+
+An angle q (rad) and q + 2 pi are one position, but not one place on a path of the actuators:
+
+    between     q(t) = (1 - t) q_first + t q_last                     0 <= t <= 1, (actuators,), rad or m
+    unwound     q - 2 pi round((q - q_start) / (2 pi))                within half a turn of q_start
+    path        the same with the steps from sample to sample, their whole turns summed up
+"""
 
 from __future__ import annotations
 
@@ -20,7 +27,7 @@ def _are_revolute(robot: Robot) -> Array:
 
 
 def unwound(robot: Robot, q: Array, start: Array) -> Array:
-    """Coordinates of actuators, angles by whole turns within half a turn of those where a path begins.
+    """Coordinates (..., actuators), angles by whole turns within half a turn of those where a path begins.
 
     Inverse kinematics gives angles within half a turn of zero: without this a path across the seam would go
     the long way round.
@@ -42,5 +49,5 @@ def actuator_units(robot: Robot) -> Array:
 
 
 def wrapped(angles: Array) -> Array:
-    """Angles within half a turn of zero."""
+    """Angles (...) within half a turn of zero, rad: -pi <= angle < pi."""
     return np.asarray((angles + np.pi) % (2.0 * np.pi) - np.pi)

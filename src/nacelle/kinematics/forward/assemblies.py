@@ -1,4 +1,11 @@
-"""All assemblies at given actuator coordinates: the poses that iteration from many seeded starts leads to."""
+"""All assemblies at given actuator coordinates: the poses that iteration from many seeded starts leads to.
+
+q_a(x) = q (actuators,) has several solutions x (nx,). Newton's
+iteration is started from many poses drawn with fixed seeds; those that converge and differ by more than 1e-6
+(lengths over the robot's size, rad) are kept. So all poses are solutions, but nothing proves that they are
+all. The sign of det J_r^-1 tells the sides of parallel singularities apart, the signs of branches the ways in
+which legs and loops are folded.
+"""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ class ForwardKinematics:
 
     @property
     def ok(self) -> Array:
-        """Whether each sample has a pose on the reference's branch, the actuators within their limits."""
+        """Whether each sample (...) has a pose on the reference's branch, its actuators within limits."""
         beyond = Flag.INVALID | Flag.UNREACHABLE | Flag.SINGULAR | Flag.OUT_OF_LIMITS | Flag.OTHER_BRANCH
         return np.asarray((self.flags & int(beyond)) == 0)
 

@@ -1,9 +1,17 @@
 """Forward kinematics in closed form: where spheres or circles about the legs' driven ends meet.
 
 Where the nacelle only translates, every driven joint fixes a sphere on which the end of its leg lies.
-Moved by the end's constant place on the nacelle, all spheres pass through the platform's origin p: three
-of them (DELTA, Orthoglide, tripods) meet in two points, and so do two circles in a plane (five-bar, PRRRP).
-The point on the side of the reference pose is taken.
+Moved by the end's constant place R b_j on the nacelle, all spheres pass through the platform's origin p (3,):
+
+    |p - c_j|^2 = r_j^2          c_j = centre in the base less R b_j, m
+
+The difference of two such equations is linear in p. With e = c_2 - c_1, f = c_3 - c_1 and p = c_1 + k + g e x
+f, k in the plane of the centres,
+
+    k . e = (r_1^2 - r_2^2 + e.e) / 2,     k . f = (r_1^2 - r_3^2 + f.f) / 2,     g^2 |e x f|^2 = r_1^2 - k.k
+
+so three of them (DELTA, Orthoglide, tripods) meet in two points, and so do two circles in a plane (five-bar,
+PRRRP). The point on the side of the reference pose is taken; (r_1^2 - k.k) / r_1^2 is the margin.
 """
 
 from __future__ import annotations

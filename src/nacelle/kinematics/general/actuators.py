@@ -1,4 +1,16 @@
-"""Rates of the actuators in the general form: joints of the tree, and closures that are driven."""
+"""Rates of the actuators in the general form: joints of the tree, and closures that are driven.
+
+A driven joint of the tree has its rate among those of its leg. A driven closure between the bodies 1 and 2
+has, e (3,) its axis, v and w velocities at its point and angular velocities,
+
+    revolute   q' = e . (w_2 - w_1), rad/s          prismatic   q' = e . (v_2 - v_1), m/s
+
+so a unit force along it is +e on body 2 and -e on body 1 (a moment or a force). Along a rate of the leg with
+columns (v, w) on one side that is e . w or e . v with its sign, on the nacelle a wrench at the closure's
+point. By equal power a unit force of actuator k alone is along the reduced twist what row k of J_r^-1 is:
+
+    F . v = 1 q_k' = (J_r^-1 v)_k          J_r^-1 (actuators, n)          [KI2007] (80)
+"""
 
 from __future__ import annotations
 
@@ -15,7 +27,7 @@ from nacelle.spatial.scalar import Array, Scalar, dot, pack
 
 
 def closure_axes(placed: Placed, index: int, axes: int) -> list[Array]:
-    """Axes of a closure's primitives in the axes of a node (0: of the base); zero for spherical ones."""
+    """Unit axes (3,) of a closure's primitives in a node's axes (0: of the base); zero for spherical ones."""
     joint = placed.robot.joints[index]
     first, second = placed.joint_frames(index, axes)
     return [
@@ -34,7 +46,7 @@ class ClosureRate:
 
     Attributes:
         tie: its tie.
-        e: its axis in the tie's axes.
+        e: its axis in the tie's axes, unit vector (3,).
         turns: whether it is revolute.
         actuator: number of its actuator; None if it is passive.
         rotor: inertia of its rotor seen from the joint, kg m^2 or kg; 0 without one.
@@ -47,7 +59,10 @@ class ClosureRate:
     rotor: Scalar
 
     def unit_force(self, legs: Legs) -> tuple[Rates, Rates]:
-        """A unit force along it: forces along the rates of the leg, and along those of the nacelle."""
+        """A unit force along it, N or N m: forces along the rates of the leg, and along those of the nacelle.
+
+        -e on the first body and +e on the second: e . v or e . w for the columns (v, w) of every rate.
+        """
         placed, tie = legs.placed, self.tie
         trees = placed.trees
         sign = 1.0 if tie.first else -1.0

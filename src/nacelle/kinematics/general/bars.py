@@ -74,7 +74,7 @@ def turned(form: LegForm, R: Array) -> LegForm:
 
 
 def flat(form: LegForm, vector: Array) -> Array:
-    """A vector without its component across the plane of a planar leg; of other legs as it is."""
+    """A vector (3,) without its component across the plane of a planar leg; of other legs as it is."""
     if form.joint_at_a != "R":
         return vector
     k = first_largest(np.abs(at_sample(form.first)))

@@ -113,7 +113,7 @@ class Factors:
     pivots: dict[int, Scalar]
 
     def rates(self, right: Sequence[Scalar], active: dict[int, Scalar] | None = None) -> dict[int, Scalar]:
-        """Rates from the right-hand sides of all rows; the active ones too, unless they are given."""
+        """Rates u by place, L z = g, R u = z, from right-hand sides g (rows,); active ones unless given."""
         pivots = self.order.pivots if active is None else self.order.passive
         z: dict[int, Scalar] = {}
         for row, _ in pivots:
@@ -131,13 +131,13 @@ class Factors:
         return u
 
     def remaining(self, row: int) -> dict[int, Scalar]:
-        """Lambda_r by row: the multipliers of a free row alone, which no passive rate feels."""
+        """Lambda_r = L^-T e_r by row: the multipliers of a free row alone, which no passive rate feels."""
         return self._spread({row: 1.0})
 
     def forces(
         self, gamma: dict[int, Scalar], held: bool = False
     ) -> tuple[dict[int, Scalar], dict[int, Scalar]]:
-        """Multipliers lambda_0 by row that hold forces along the rates, and what is left along active rates.
+        """Multipliers lambda_0 by row, M^T lambda_0 = Gamma, and what is left along active rates, N or N m.
 
         Args:
             gamma: forces by rate.

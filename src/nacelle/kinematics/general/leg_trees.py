@@ -96,13 +96,13 @@ class LegTrees:
         return index
 
     def down(self, index: int, vector: Array, top: int = 0) -> Array:
-        """A vector in the axes of `top`, in those of a node below it."""
+        """A vector (3,) in the axes of `top`, in those of a node below it: product of E^T along the path."""
         for node in self._runs(index, top):
             vector = node.down(vector)
         return vector
 
     def up(self, index: int, vector: Array, top: int = 0) -> Array:
-        """A vector in the axes of a node, in those of `top` above it."""
+        """A vector (3,) in the axes of a node, in those of `top` above it: product of E along the path."""
         for node in reversed(self._runs(index, top)):
             vector = node.up(vector)
         return vector
@@ -137,14 +137,14 @@ class LegTrees:
         return self.runs[index, top]
 
     def point(self, index: int, point: Array, top: int = 0) -> Array:
-        """A point of a node (its axes, from its origin), from the origin of `top` in its axes."""
+        """A point (3,), m, of a node, from the origin of `top` in its axes: o + E point from node to node."""
         for k in reversed(self.path(index, top)):
             node = self.node(k)
             point = np.asarray(plus(node.o, node.up(point)))
         return point
 
     def seen(self, index: int, point: Array, top: int = 0) -> Array:
-        """A point of `top`, seen from a node below it."""
+        """A point (3,), m, of `top`, seen from a node below it: E^T (point - o) from node to node."""
         for k in self.path(index, top):
             node = self.node(k)
             point = node.down(np.asarray(plus(point, -node.o)))

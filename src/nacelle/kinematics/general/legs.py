@@ -104,7 +104,7 @@ class Legs:
 
     @cached_property
     def balance_columns(self) -> list[list[Scalar]]:
-        """For every actuated row what its multiplier, or a unit force of its actuator, is along v."""
+        """For every actuated row what its multiplier, or a unit force of its actuator, is along v (n,)."""
         columns = []
         for k, factors in enumerate(self.factors):
             for row, _ in factors.order.active:
@@ -124,7 +124,7 @@ class Legs:
 
     @cached_property
     def D(self) -> Array:
-        """The rows over the dependent rates."""
+        """The rows over the dependent rates (dependent, dependent): D w_dep = -(the same rows) v."""
         dependent = self.plan.mechanism.dependent
         return pack([[row.get(rate, 0.0) for rate in dependent] for row in self.dependent_rows])
 
@@ -138,7 +138,7 @@ class Legs:
 
     @cached_property
     def W(self) -> Array:
-        """Dependent rates of the nacelle from v (dependent, n)."""
+        """Dependent rates of the nacelle from v (dependent, n): w_dep = W v."""
         mechanism = self.plan.mechanism
         if not mechanism.dependent:
             return np.zeros((0, len(mechanism.independent)))
@@ -157,7 +157,7 @@ class Legs:
         return np.stack(columns, axis=1)
 
     def nacelle_rates(self, v: Array) -> Rates:
-        """Rates of the nacelle from v."""
+        """Rates w of the nacelle from v (n,), m/s and rad/s: v itself, and W v for the dependent ones."""
         return self._spread(v, self.W)
 
     def _spread(self, v: Array, W: Array, more: Array | None = None) -> Rates:
@@ -171,7 +171,7 @@ class Legs:
         return rates
 
     def nacelle_accelerations(self, a: Array, bias: Array | None) -> Rates:
-        """Their derivatives from a and the part that belongs to the motion."""
+        """Their derivatives w' from a = dv/dt (n,) and the bias of the motion itself: a, W a + bias."""
         return self._spread(a, self.W, bias)
 
     def rates(self, frames: dict[int, Frame], active: Rates | None = None) -> Rates:
@@ -184,7 +184,7 @@ class Legs:
         return rates
 
     def right_hand_sides(self, state: Moving) -> list[list[Scalar]]:
-        """Right-hand sides of all rows for the accelerations."""
+        """Right-hand sides of M u' = b for every leg, row by row, m/s^2 or rad/s^2 (`tie_motion`)."""
         return [[g for tie in ties for g in given_accelerations(tie, state)] for ties in self.placed.ties]
 
     def bias(self, u: Rates, frames: dict[int, Frame]) -> Array | None:
@@ -221,7 +221,7 @@ class Legs:
         return accelerations
 
     def held_along_v(self, gamma: Rates, nacelle: Rates) -> list[Scalar]:
-        """Forces along rates of legs and of the nacelle as a force along v: the legs follow the nacelle."""
+        """Forces along rates of legs and nacelle as a force (n,) along v: the legs follow the nacelle."""
         total = dict(nacelle)
         for k, factors in enumerate(self.factors):
             own = {rate: gamma[rate] for _, rate in factors.order.pivots if rate in gamma}
@@ -230,7 +230,7 @@ class Legs:
         return self.along_v(total)
 
     def along_v(self, forces: Rates) -> list[Scalar]:
-        """Forces along the moving rates of the nacelle, as forces along v: F_v + W^T F_dep."""
+        """Forces along the moving rates of the nacelle as forces (n,) along v: F_v + W^T F_dep, N or N m."""
         mechanism = self.plan.mechanism
         projected = []
         for j, rate in enumerate(mechanism.independent):
@@ -246,11 +246,11 @@ class Motion:
     """Everything that moves.
 
     Attributes:
-        u: rates of the legs.
+        u: rates of the legs by place, rad/s or m/s.
         u_dot: their derivatives.
-        nodes: motion of the nodes, gravity taken off.
-        frames: motion of the nacelle's bodies, gravity taken off.
-        w: rates of the nacelle.
+        nodes: motion of the nodes in their own axes, gravity taken off the accelerations.
+        frames: motion of the nacelle's bodies in base axes, gravity taken off.
+        w: rates of the nacelle by place, m/s and rad/s.
         w_dot: their derivatives.
         state: the same as ties know it.
     """
@@ -282,12 +282,14 @@ def motion(
     friction: bool = True,
     pole_held: bool = False,
 ) -> Motion:
-    """The motion of everything at a reduced twist v and its derivative a.
+    """The motion of everything at a reduced twist v (n,) and its derivative a (n,).
+
+    w = (v, W v), M u = g(w), w' = (a, W a + bias), M u' = g(w') + bias
 
     Args:
         legs: the legs.
-        v: reduced twist.
-        a: its derivative.
+        v: reduced twist (n,), m/s and rad/s, base axes.
+        a: its derivative (n,).
         heavy: as `Moving` has it.
         friction: as `Moving` has it.
         pole_held: whether it is the platform's pole that has no acceleration; a is zero.

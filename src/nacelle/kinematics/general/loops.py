@@ -1,4 +1,14 @@
-"""Loops of the nacelle itself, in base axes: rows over the nacelle's own rates."""
+"""Loops of the nacelle itself, in base axes: rows over the nacelle's own rates.
+
+A closure between the bodies 1 and 2 of the nacelle, at a point where they meet, locks for each of its rows
+with direction f (3,) of a force and n (3,) of a moment (`tie_rows`)
+
+    f . (v_2 - v_1) + n . (w_2 - w_1) = 0
+
+v_i velocity of body i at the point, w_i its angular velocity, base axes. Over the moving rates of the nacelle
+that is a row: what the wrench [f; n] is along them on body 2, less the same on body 1. The accelerations
+satisfy the derivative of this, whose part at constant rates `second` gives.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +31,7 @@ class Loop:
     Attributes:
         tie: its rows, base axes; forces and moments are those on the second body.
         bodies: the first and the second body.
-        point: where both meet.
+        point: where both meet (3,), base axes, m.
     """
 
     tie: Tie
@@ -29,7 +39,7 @@ class Loop:
     point: Array
 
     def coefficients(self, nacelle: Nacelle, row: Row) -> dict[int, Scalar]:
-        """A row over the moving rates."""
+        """A row f . (v_2 - v_1) + n . (w_2 - w_1) over the moving rates of the nacelle, by rate."""
         first = nacelle.onto(self.bodies[0], self.point, row.force, row.moment)
         coefficients = nacelle.onto(self.bodies[1], self.point, row.force, row.moment)
         for rate, value in first.items():
@@ -37,7 +47,7 @@ class Loop:
         return coefficients
 
     def second(self, frames: dict[int, Frame]) -> list[Scalar]:
-        """Second derivatives of the rows where all rates are constant."""
+        """Second derivatives of the rows where all rates are constant, m/s^2 or rad/s^2."""
         near, far = (frames[body] for body in self.bodies)
         arms = [plus(self.point, -frame.pose.p) for frame in (near, far)]
         gap = add(far.acceleration_at(arms[1]), -near.acceleration_at(arms[0]))

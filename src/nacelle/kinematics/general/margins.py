@@ -34,7 +34,7 @@ FREE = 3.0
 
 
 def leg_determinant(legs: Legs, leg: int) -> Scalar:
-    """Product of the pivots of a leg."""
+    """Determinant of a leg's rows up to its sign: the product of its pivots p_k."""
     factors = legs.factors[leg]
     return multiplied(factors.pivots[row] for row, _ in factors.order.pivots)
 

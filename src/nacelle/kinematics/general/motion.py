@@ -25,12 +25,12 @@ from nacelle.spatial.scalar import Array, Scalar, plus, product
 
 @dataclass(frozen=True, eq=False)
 class NodeMotion:
-    """How a node moves, in its own axes.
+    """How a node moves, in its own axes, (3,) each.
 
     Attributes:
-        w: angular velocity.
-        w_dot: its derivative.
-        a: acceleration of the origin.
+        w: angular velocity, rad/s.
+        w_dot: its derivative, rad/s^2.
+        a: acceleration of the origin, m/s^2.
     """
 
     w: Array
@@ -39,20 +39,20 @@ class NodeMotion:
 
     @cached_property
     def turning(self) -> Array:
-        """The matrix of w' x r + w x (w x r) over r."""
+        """The matrix T (3, 3) of w' x r + w x (w x r) over r, 1/s^2, in the node's axes."""
         if all_zero(self.w) and all_zero(self.w_dot):
             return np.zeros((3, 3))
         return turning(self.w, self.w_dot)
 
     def acceleration(self, point: Array) -> Array:
-        """Acceleration of a point of the node, its axes."""
+        """Acceleration a + w' x r + w x (w x r) (3,), m/s^2, of a point r (3,) of the node, its axes."""
         if all_zero(point):
             return self.a
         return add(self.a, product(self.turning, point))
 
 
 def along(node: Node, rates: dict[int, Scalar]) -> Array:
-    """Velocity along the axes of a node."""
+    """Velocity (3,) along the axes of a node, sum of e_k u_k, in its axes: rad/s or m/s."""
     total: Array = ZERO
     for rate, axis in zip(node.rates, node.axes, strict=True):
         total = add(total, scaled(rates.get(rate, 0.0), axis))
@@ -76,7 +76,7 @@ def outward(
         u_dot: their derivatives.
         frames: motion of the nacelle's bodies, for legs that hang there.
         top: a node.
-        gravity: acceleration of gravity in the axes of `top`.
+        gravity: acceleration of gravity (3,) in the axes of `top`, m/s^2.
     """
     motions = {top: NodeMotion(ZERO, ZERO, -gravity)}
     for index in range(1, len(trees.nodes)):
@@ -103,12 +103,12 @@ def outward(
 def columns(
     trees: LegTrees, index: int, point: Array, top: int | None = None
 ) -> dict[int, tuple[Array, Array]]:
-    """For every rate that moves a node, velocity of a point of it and angular velocity at unit rate.
+    """For every rate that moves a node, velocity (3,) of a point and angular velocity (3,) at unit rate.
 
     Args:
         trees: the trees.
         index: the node.
-        point: a point of it, in its axes.
+        point: a point of it (3,), in its axes, m.
         top: None: in the axes of the node; else only the rates below this node above it, in its axes.
     """
     velocities: dict[int, tuple[Array, Array]] = {}
@@ -138,7 +138,7 @@ def columns(
 
 
 def velocity(columns: dict[int, tuple[Array, Array]], u: dict[int, Scalar]) -> Array:
-    """Velocity of a point from its columns."""
+    """Velocity (3,), m/s, of a point from its columns: sum of v_k u_k."""
     total: Array = ZERO
     for rate, (v, _) in columns.items():
         total = add(total, scaled(u[rate], v))
@@ -146,7 +146,7 @@ def velocity(columns: dict[int, tuple[Array, Array]], u: dict[int, Scalar]) -> A
 
 
 def angular_velocity(columns: dict[int, tuple[Array, Array]], u: dict[int, Scalar]) -> Array:
-    """Angular velocity from the columns of a point."""
+    """Angular velocity (3,), rad/s, from the columns of a point: sum of w_k u_k."""
     total: Array = ZERO
     for rate, (_, w) in columns.items():
         total = add(total, scaled(u[rate], w))

@@ -37,13 +37,14 @@ class NacelleAxis:
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """A nacelle body in motion: origin and axes with first and second derivatives, base axes.
+    """A nacelle body in motion: origin and axes with first and second derivatives, base axes, (3,) each.
 
     Attributes:
-        w: angular velocity.
-        w_dot: its derivative.
-        v: velocity of the origin.
-        a: acceleration of the origin.
+        pose: orientation (3, 3) and origin of the body, m.
+        w: angular velocity, rad/s.
+        w_dot: its derivative, rad/s^2.
+        v: velocity of the origin, m/s.
+        a: acceleration of the origin, m/s^2.
         spread: whether points are found with T.
     """
 
@@ -56,25 +57,25 @@ class Frame:
 
     @cached_property
     def columns_dot(self) -> list[Array]:
-        """c_k' for the three axes."""
+        """c_k' = w x c_k (3,) for the three axes, base axes, 1/s."""
         return [turned(self.w, self.pose.R[:, k]) for k in range(3)]
 
     @cached_property
     def columns_ddot(self) -> list[Array]:
-        """c_k'' for the three axes."""
+        """c_k'' = w' x c_k + w x c_k' (3,) for the three axes, base axes, 1/s^2."""
         R = self.pose.R
         if self.spread:
             return [self.relative(R[:, k]) for k in range(3)]
         return [add(turned(self.w_dot, R[:, k]), turned(self.w, self.columns_dot[k])) for k in range(3)]
 
     def velocity(self, b: Array) -> Array:
-        """Velocity of a point of the body, given in its frame."""
+        """Velocity v + w x R b (3,), base axes, m/s, of a point b (3,) of the body, given in its frame."""
         if self.spread:
             return add(self.v, turned(self.w, product(self.pose.R, b)))
         return add(self.v, combined(self.columns_dot, b))
 
     def acceleration(self, b: Array) -> Array:
-        """Acceleration of a point of the body, given in its frame."""
+        """Acceleration a + T R b (3,), base axes, m/s^2, of a point b (3,) given in the body's frame."""
         if self.spread:
             return add(self.a, self.relative(product(self.pose.R, b)))
         return add(self.a, combined(self.columns_ddot, b))
@@ -84,16 +85,16 @@ class Frame:
         return turning(self.w, self.w_dot)
 
     def relative(self, r: Array) -> Array:
-        """Acceleration of the point at r from the origin, relative to the origin, base axes."""
+        """Acceleration w' x r + w x (w x r) (3,) of the point at r relative to the origin, base axes."""
         still = all_zero(r) or (all_zero(self.w) and all_zero(self.w_dot))
         return ZERO if still else product(self._turning, r)
 
     def velocity_at(self, r: Array) -> Array:
-        """Velocity of the point at r from the origin, base axes."""
+        """Velocity v + w x r (3,) of the point at r (3,) from the origin, base axes, m/s."""
         return add(self.v, turned(self.w, r))
 
     def acceleration_at(self, r: Array) -> Array:
-        """Acceleration of the point at r from the origin, base axes."""
+        """Acceleration a + w' x r + w x (w x r) (3,) of the point at r from the origin, base axes."""
         return add(self.a, _rigid(self.w, self.w_dot, r))
 
 
@@ -104,7 +105,7 @@ class PoleFrame(Frame):
         v(b) = v(b_0) + w x R (b - b_0)          a(b) = a(b_0) + T R (b - b_0)
 
     Attributes:
-        pole: b_0, in the body's frame.
+        pole: b_0 (3,), in the body's frame, m.
         given: acceleration of the pole, where it is given instead of that of the origin.
     """
 
@@ -112,11 +113,11 @@ class PoleFrame(Frame):
     given: Array | None = None
 
     def velocity(self, b: Array) -> Array:
-        """Velocity of a point of the body, given in its frame."""
+        """Velocity v(b_0) + w x R (b - b_0) (3,), base axes, m/s, of a point b (3,) given in its frame."""
         return add(self._at_pole[0], turned(self.w, from_pole(self.pose.R, b, self.pole)))
 
     def acceleration(self, b: Array) -> Array:
-        """Acceleration of a point of the body, given in its frame."""
+        """Acceleration a(b_0) + T R (b - b_0) (3,), base axes, of a point b (3,) given in its frame."""
         return add(self._at_pole[1], self.relative(from_pole(self.pose.R, b, self.pole)))
 
     @cached_property
@@ -131,7 +132,7 @@ class PoleFrame(Frame):
 
 
 def from_pole(R: Array, b: Array, pole: Array) -> Array:
-    """A point of a body from its pole, both in its frame; base axes."""
+    """R (b - b_0) (3,), base axes, m: a point of a body from its pole, both given in its frame."""
     away = np.asarray(plus(b, -pole))
     return ZERO if all_zero(away) else product(R, away)
 
@@ -181,7 +182,7 @@ class Nacelle:
     spread: bool = False
 
     def point(self, body: int, b: Array) -> Array:
-        """A point of a body, given in its frame, in base axes."""
+        """A point of a body, given in its frame, in base axes: p + R b (3,), m."""
         pose = self.poses[body]
         if self.pole is None or self.pole.local is None or body != PLATFORM:
             return (pose @ Pose(np.eye(3), b)).p
@@ -193,7 +194,7 @@ class Nacelle:
         Args:
             w: rates by place in u.
             w_dot: their derivatives.
-            gravity: acceleration of gravity, which is taken off that of the platform.
+            gravity: acceleration of gravity (3,), m/s^2, which is taken off that of the platform.
         """
         platform = self.poses[PLATFORM]
         linear, angular = _triples(self.robot, w)
@@ -228,13 +229,13 @@ class Nacelle:
     def onto(
         self, body: int, point: Array, force: Array, moment: Array, local: Array | None = None
     ) -> dict[int, Scalar]:
-        """What a wrench on a body does along the moving rates.
+        """What a wrench (force at a point, moment; base axes, N, N m) on a body is along the moving rates.
 
         Args:
             body: the body.
-            point: where the force acts, base axes.
-            force: the force, base axes.
-            moment: the moment about that point.
+            point: where the force acts (3,), base axes, m.
+            force: the force (3,), base axes, N.
+            moment: the moment (3,) about that point, base axes, N m.
             local: the same point in the body's frame, if it is fixed there.
         """
         forces: dict[int, Scalar] = {}

@@ -1,4 +1,15 @@
-"""What is decided from numbers about the nacelle: dependent rates, the balance and its unknowns."""
+"""What is decided from numbers about the nacelle: dependent rates, the balance and its unknowns.
+
+The rows that the legs do not use up, and those of the nacelle's own loops, hold for its dependent rates z:
+
+    D z = -(the same rows) over the independent ones            D (d, d), one row for each dependent rate
+
+Of all such rows those d are kept that are most independent at the worst of some generic poses (Gram and
+Schmidt at every sample, sparse rows first). The balance of the nacelle, C f = load (n, n), has a column for
+each actuator's unknown f: what its unit is along the reduced twist. For both systems an order of pivots is
+found that is strong at all samples (`solve`), rows over their units and columns over their size. Where a
+tie's force along a constant direction does no work on the nacelle, a multiple of it is dropped.
+"""
 
 from __future__ import annotations
 

@@ -1,10 +1,14 @@
 """Rods: bodies between two spherical joints, which the form knows by their two points alone.
 
-With M_0, M_1, M_2 the moments of the mass along the rod from A (mass, first moment, inertia across) and l its
-length, the kinetic energy of a rod that does not spin about itself is
+The point of a rod at the part s = x / l of its length from A moves with v_A (1 - s) + v_B s if the rod does
+not spin about itself. With M_0, M_1, M_2 the moments of the mass along the rod from A (mass, first moment,
+inertia across; kg, kg m, kg m^2) and l its length, m, the kinetic energy is
 
     T = m_A v_A.v_A / 2 + m_B v_B.v_B / 2 + m_AB v_A.v_B
-    m_B = M_2 / l^2      m_AB = M_1 / l - m_B      m_A = M_0 - 2 M_1 / l + m_B.
+    m_B = M_2 / l^2      m_AB = M_1 / l - m_B      m_A = M_0 - 2 M_1 / l + m_B
+
+the sums over the mass of s^2, s (1 - s) and (1 - s)^2 (a uniform rod: m/3, m/6, m/3; [CB1997] section 4.2
+takes 2/3 and 1/3 at the ends instead). So A requires m_A a_A + m_AB a_B and B requires m_B a_B + m_AB a_A.
 """
 
 from __future__ import annotations

@@ -1,4 +1,16 @@
-"""Small solves with pivots in an order found from numbers, and how strong they are."""
+"""Small solves with pivots in an order found from numbers, and how strong they are.
+
+A x = b (n, n) is solved by Gauss with the pivots (i_1, j_1), .. (i_n, j_n) in a fixed order, so that a traced
+program has no branches. At step k row i_k is taken off the rows i that are left,
+
+    A_i: -= (A_i,j_k / A_i_k,j_k) A_i_k:,      b_i -= the same factor times b_i_k,
+
+and x follows backwards. The order is chosen once, from samples of A at generic states: the largest entry at
+the worst sample, columns that are constant or have many zeros first. A pivot counts over the units of its
+row and column, so the smallest of them is a pure number: where it is weak, fixed pivots lose digits, and the
+state is evaluated again by a form that chooses its pivots. Rows that are constant at all states are
+eliminated with constant factors: x_P = C_P^-1 (b_C - C_rest x_rest).
+"""
 
 from __future__ import annotations
 
@@ -22,7 +34,7 @@ class Solved(NamedTuple):
     """The solution of a small system.
 
     Attributes:
-        f: the unknowns.
+        f: the unknowns (n,).
         pivot: the smallest pivot without units.
         pivots: the pivots as they are, in their order.
         multipliers: what rows were taken off others by, rows without units.
@@ -40,13 +52,13 @@ def solve_in_order(
     order: tuple[tuple[int, int], ...],
     units: tuple[Array, Array],
 ) -> Solved:
-    """Gauss with pivots (row, column) in a given order.
+    """Solve A x = b by Gauss with pivots (row, column) in a given order.
 
     Args:
-        A: rows of the matrix.
-        b: right-hand side.
+        A: rows of the matrix (n, n).
+        b: right-hand side (n,).
         order: pivots, one a row and one a column.
-        units: of rows and of columns.
+        units: of rows (n,) and of columns (n,); a pivot over both is a pure number.
     """
     M = [[*row, right] for row, right in zip(A, b, strict=True)]
     n = len(M)

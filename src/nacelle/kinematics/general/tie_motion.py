@@ -1,4 +1,20 @@
-"""Ties in motion: right-hand sides of their rows, and what their multipliers do on the nacelle."""
+"""Ties in motion: right-hand sides of their rows, and what their multipliers do on the nacelle.
+
+A tie joins a point of a leg to one of the nacelle (or of the same leg); v, a are velocities and accelerations
+of the two points, w angular velocities, in the tie's axes; r, s mark the leg's side and the far one. A row
+says M u = f . v_s or n . w_s for the rates u of the leg. Differentiated, M u' = b, with all accelerations
+taken at constant u (those of the nacelle with its w') and v_rel = v_s - v_r, a_rel = a_s - a_r:
+
+    point      a_rel, entry by entry
+    offset     e . (a_rel - 2 w_c x v_rel)                     e carried by the side c
+    angular    e . (w_s' - w_r' - w_r x w_s)
+    cross      n . (w_s' - w_r') + n' . (w_s - w_r)            n = f x e of a universal joint
+    rod        d . a_rel + v_rel . v_rel                       d . d constant, twice differentiated
+    strut      (d . a_rel + v_rel . v_rel - l'^2) / d_k        d . d = l^2; the row is over the entry d_k
+
+The multiplier of a row is a force along f and a moment along n: `weighed` sums them up, `onto_nacelle` gives
+what they are along the nacelle's rates. Gravity is taken off both sides alike; m/s, rad/s, N, N m.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +42,7 @@ class Moving:
         frames: motion of the nacelle.
         weightless: the same nodes without gravity.
         free: the same nacelle without gravity.
-        gravity: base axes; it is taken off the accelerations of nodes and nacelle alike.
+        gravity: (3,), base axes, m/s^2; it is taken off the accelerations of nodes and nacelle alike.
         heavy: nodes whose inertia needs the acceleration, gravity taken off, where they hold the nacelle.
         friction: whether friction will need the velocities of rods and bars.
     """
@@ -50,7 +66,7 @@ class Moving:
         return tie.axes != tie.node or tie.node in self.heavy
 
     def acceleration(self, tie: Tie) -> Array:
-        """Acceleration of the leg's point of a tie onto the nacelle, in the tie's axes.
+        """Acceleration (3,) of the leg's point of a tie onto the nacelle, in the tie's axes, m/s^2.
 
         In base axes gravity is a constant: it is not turned into the leg's axes and back.
         """
@@ -60,18 +76,18 @@ class Moving:
         return add(self.trees.up(tie.node, bare, tie.axes), -self.trees.down(tie.axes, self.gravity))
 
     def slip(self, tie: Tie) -> Array:
-        """Velocity of the far point of a tie relative to the leg's point, in the tie's axes."""
+        """Velocity (3,) of the far point of a tie relative to the leg's point, in the tie's axes, m/s."""
         return slip(self.trees, tie, self.u, self.frames)
 
     def end_acceleration(self, tie: Tie) -> Array:
-        """Acceleration of the nacelle's point of a tie, in the tie's axes."""
+        """Acceleration (3,) of the nacelle's point of a tie, in the tie's axes, m/s^2, gravity taken off."""
         if self._has_gravity(tie):
             return self.trees.down(tie.axes, self.frames[tie.held[0]].acceleration(tie.held[1]))
         bare = self.free[tie.held[0]].acceleration(tie.held[1])
         return add(self.trees.down(tie.axes, bare), -self.trees.down(tie.axes, self.gravity))
 
     def gap(self, tie: Tie) -> Array:
-        """Acceleration of the nacelle's point less that of the leg's, in the tie's axes."""
+        """Acceleration (3,) of the nacelle's point less that of the leg's, in the tie's axes, m/s^2."""
         weighs = self._has_gravity(tie)
         far = far_acceleration(tie, self.frames if weighs else self.free)
         own = self.acceleration(tie) if weighs else self.weightless[tie.node].acceleration(tie.own)
@@ -85,7 +101,7 @@ class Moving:
 
 
 def far_acceleration(tie: Tie, frames: dict[int, Frame]) -> Array:
-    """Acceleration of the nacelle's point of a tie, base axes."""
+    """Acceleration (3,) of the nacelle's point of a tie, base axes, m/s^2."""
     assert tie.body is not None
     assert tie.point is not None
     frame = frames[tie.body]
@@ -95,7 +111,7 @@ def far_acceleration(tie: Tie, frames: dict[int, Frame]) -> Array:
 
 
 def outer_velocity(trees: LegTrees, tie: Tie, frames: dict[int, Frame]) -> tuple[Array, Array]:
-    """Velocity of the nacelle's point and its angular velocity, in the tie's axes."""
+    """Velocity (3,) of the nacelle's point, m/s, and its angular velocity (3,), rad/s, in the tie's axes."""
     assert tie.body is not None
     assert tie.point is not None
     frame = frames[tie.body]
@@ -107,7 +123,7 @@ def outer_velocity(trees: LegTrees, tie: Tie, frames: dict[int, Frame]) -> tuple
 
 
 def given_rates(trees: LegTrees, tie: Tie, frames: dict[int, Frame]) -> list[Scalar]:
-    """Right-hand sides g_i(w) of the rows for the rates."""
+    """Right-hand sides g_i(w) of the rows M u = g for the rates: f . v of the nacelle's point, or n . w."""
     if tie.body is None:
         v, w = ZERO, ZERO
         for body, point, sign in tie.sides(trees):
@@ -124,7 +140,7 @@ def _felt(row: Row, v: Array, w: Array) -> Scalar:
 
 
 def given_accelerations(tie: Tie, state: Moving) -> list[Scalar]:
-    """Right-hand sides of the rows for the accelerations of the leg's rates."""
+    """Right-hand sides b of M u' = b for the accelerations of the leg's rates, m/s^2 or rad/s^2."""
     trees = state.trees
     if tie.link is not None and tie.body is not None:
         return [_swung(tie, state) if _is_swung(tie, state) else _line_acceleration(tie, state)]
@@ -206,7 +222,15 @@ def second_derivatives(
     far: tuple[Array, Array],
     slipping: Callable[[], Array],
 ) -> list[Scalar]:
-    """Right-hand sides from the relative acceleration of the two points and both angular motions."""
+    """Right-hand sides b of M u' = b, row by row, m/s^2 or rad/s^2.
+
+    Args:
+        tie: the tie.
+        gap: acceleration of the far point less that of the leg's (3,), tie axes, at constant leg rates.
+        own: angular velocity and its derivative on the leg's side.
+        far: the same on the other side.
+        slipping: gives the velocity of the far point less that of the leg's (3,), where a row needs it.
+    """
     (w, w_dot), (z, z_dot) = own, far
     right: list[Scalar] = []
     twisted: Array | None = None
@@ -248,12 +272,12 @@ def _place(tie: Tie, row: Row) -> int:
 
 
 def tie_columns(trees: LegTrees, tie: Tie) -> dict[int, tuple[Array, Array]]:
-    """Columns of the leg's point of a tie onto the nacelle, in the tie's axes."""
+    """Columns (v, w), (3,) each, of the leg's point of a tie onto the nacelle, by rate, in the tie's axes."""
     return columns(trees, tie.node, tie.own, None if tie.axes == tie.node else tie.axes)
 
 
 def slip(trees: LegTrees, tie: Tie, u: dict[int, Scalar], frames: dict[int, Frame]) -> Array:
-    """Velocity of the far point relative to the leg's point, in the tie's axes."""
+    """Velocity (3,), m/s, of the far point relative to the leg's point, in the tie's axes."""
     if tie.bar is not None:
         v, _ = outer_velocity(trees, tie, frames)
         form = tie.bar.seen(trees.node(tie.axes).G.R if tie.axes else None)
@@ -286,9 +310,9 @@ def onto_nacelle(
         trees: the trees.
         nacelle: the nacelle.
         tie: the tie.
-        force: the force.
-        moment: the moment.
-        end: a further force at the point, base axes.
+        force: the force (3,), N.
+        moment: the moment (3,), N m.
+        end: a further force (3,) at the point, base axes, N.
         idle: direction in which the force does no work.
     """
     if tie.body is not None and tie.point is not None:
@@ -303,7 +327,7 @@ def onto_nacelle(
 
 
 def weighed(tie: Tie, multipliers: Sequence[Scalar | None]) -> tuple[Array, Array]:
-    """Sum over rows of multiplier times direction: a force and a moment, tie axes; None counts nothing."""
+    """Force and moment (3,), tie axes: sum of multiplier times direction over rows; None counts nothing."""
     force: Array = ZERO
     moment: Array = ZERO
     for row, value in zip(tie.rows, multipliers, strict=True):

@@ -87,8 +87,8 @@ class Axes(NamedTuple):
     """Axes of a closure's joint frames as columns, on the leg's side and on the other.
 
     Attributes:
-        near: on the leg's side.
-        far: on the other side.
+        near: on the leg's side (3, 3).
+        far: on the other side (3, 3).
         first: whether the leg carries the joint's first frame.
     """
 

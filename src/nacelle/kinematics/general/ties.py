@@ -53,7 +53,7 @@ class Row:
     Attributes:
         coefficients: M_ik by rate.
         kind: "point" (along the locked point), "offset", "angular", "rod", "strut" or "spin".
-        force: direction along which the nacelle's point is felt, in the tie's axes.
+        force: direction (3,) along which the nacelle's point is felt, in the tie's axes.
         moment: the same for the nacelle's angular velocity.
     """
 
@@ -74,7 +74,7 @@ class Tie:
         local: the nacelle's point in the body's frame, where it is fixed there; else None.
         point: the nacelle's point, base axes; None inside a leg.
         node: the leg's node.
-        own: the leg's point in the axes of its node.
+        own: the leg's point (3,) in the axes of its node, m.
         other: for a loop inside a leg the other node and its point.
         joint: index of the joint, of a rod its closure; -1 for a spin.
         first: whether the leg carries the joint's first frame, or the first end of a rod.

@@ -1,4 +1,17 @@
-"""A frame of a leg's chain, and the freedom to choose its axes."""
+"""A frame of a leg's chain, and the freedom to choose its axes.
+
+A node is one primitive joint. A vector u (3,) in its axes is E u in its parent's, and its origin is at o
+there:
+
+    revolute    E = G_R R_k(q),      o = G_p                    G = (G_R, G_p) the joint's constant pose, m
+    prismatic   E = G_R,             o = G_p + G_R (q e)        e its axis, q in m
+
+The axes of a link are free to be chosen. Turned about a revolute joint's own axis by a constant angle t they
+change nothing but q -> q + t, and those of a prismatic link may be turned at will, if e is turned back. That
+freedom is used to make the next constant rotation one about a coordinate axis (`short_rotation`). Two
+revolute joints with parallel axes turn vectors as one: R_m(p) G_R R_k(q) = G_R R_k(q + p), or q - p where the
+axes are opposite.
+"""
 
 from __future__ import annotations
 
@@ -69,7 +82,7 @@ class Node:
 
     @property
     def axes(self) -> list[Array]:
-        """Axes of the rates, the node's axes."""
+        """Unit axes (3,) of the rates in the node's axes: one e, of a spherical joint x, y and z."""
         unit = np.eye(3)
         if not self.rates:
             return []
@@ -78,17 +91,17 @@ class Node:
         return list(unit) if self.primitive is Primitive.BALL else [unit[self.primitive.axis]]
 
     def moved(self, vector: Array) -> Array:
-        """A vector in the axes of the joint's frame on the parent."""
+        """A vector (3,) in the axes of the joint's frame on the parent: R_k(q) u."""
         return product(self._motion.R, vector)
 
     def up(self, vector: Array) -> Array:
-        """A vector in the parent's axes."""
+        """A vector (3,) of the node's axes in the parent's: E u, E = G_R R_k(q)."""
         if self.split:
             return product(self.G.R, self.moved(vector))
         return product(self.E, vector)
 
     def down(self, vector: Array) -> Array:
-        """A vector of the parent's axes in the node's."""
+        """A vector (3,) of the parent's axes in the node's: E^T u."""
         if self.split:
             return product(self._motion.R.T, product(self.G.R.T, vector))
         return product(self.E.T, vector)

@@ -1,4 +1,13 @@
-"""Sums and vectors whose zeros cost nothing, over any scalar."""
+"""Sums and vectors whose zeros cost nothing, over any scalar.
+
+In a trace every + and * becomes an operation of the program. Here 0 + a gives a and 0 b gives 0 without one,
+so that constants that are zero (axes along coordinate axes, points at origins) leave no trace. `turning`
+gives
+
+    T r = w' x r + w x (w x r),      T = skew(w') + skew(w) skew(w)          (3, 3), 1/s^2
+
+the acceleration of a point at r (3,) of a body relative to its origin, with six products for all points.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +42,7 @@ def scaled(factor: Scalar, vector: Array) -> Array:
 
 
 def plus_times(total: Scalar, factor: Scalar, value: Scalar) -> Scalar:
-    """Total + factor value."""
+    """The sum total + factor value."""
     if is_zero(factor) or is_zero(value):
         return total
     return factor * value if is_zero(total) else total + factor * value
@@ -48,7 +57,7 @@ def inner(a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:
 
 
 def turned(w: Array, vector: Array) -> Array:
-    """W x vector."""
+    """Cross product w x vector (3,)."""
     return ZERO if all_zero(w) or all_zero(vector) else cross(w, vector)
 
 

@@ -5,8 +5,9 @@
     assembling_step    the platform's pose and all joints at q, for every robot
 
 Each solves the linearised closures J u + g = 0 for the rates u of the tree (`nacelle.kinematics.tree.rates`),
-g what the loops, or the actuators, leave open. Unit rates of a ball turn its quaternion; all other unknowns
-change by their rate. The error is the largest entry of g, lengths over the robot's size.
+J (rows, rates) their Jacobian, g (rows,) what the loops, or the actuators, leave open, m or sines of angles.
+Rates of a spherical joint turn its quaternion, dq = q o [u; 0] / 2; all other unknowns change by their rate.
+The error is the largest entry of g, lengths over the robot's size.
 """
 
 from __future__ import annotations

@@ -1,6 +1,10 @@
 """How the axes of two joints on one body lie to each other, and the one tolerance of recognition.
 
-X is the frame of the second joint in that of the first, on the body between them; axes are z.
+X = (R, p) is the frame of the second joint in that of the first, on the body between them; axes are z. The
+second axis has the direction e = R z = (R_02, R_12, R_22), so that, within the tolerance,
+
+    parallel        R_02 = R_12 = 0                          coaxial    and p_x = p_y = 0
+    perpendicular   R_22 = 0                                 crossing   and (e x p)_z = 0: the lines meet
 """
 
 from __future__ import annotations

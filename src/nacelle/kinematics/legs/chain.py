@@ -1,9 +1,11 @@
-"""A leg flattened to single turns and slides about z (R, P) and balls (S), with constant frames between.
+"""A leg flattened to single revolute (R) and prismatic (P) axes along z and spherical joints (S).
 
     W = X_0 M_1(q_1) X_1 ... M_k(q_k) X_k
 
-W is the leg's end, the frame of the closure on its last body. A joint with several axes gives several
-letters; a body hangs behind the last letter of the joint that carries it.
+M_i is a rotation about z by q_i (rad), a translation along z by q_i (m) or the rotation of a quaternion, X_i
+are constant frames between them. W is the leg's end, the frame of the closure on its last body, in the base.
+A joint with several axes gives several letters; a body hangs behind the last letter of the joint that carries
+it.
 """
 
 from __future__ import annotations

@@ -1,13 +1,14 @@
-"""Serial legs in closed form: a chain of turns, slides and spherical joints whose end is put on a point W.
+"""Serial legs in closed form: a chain of single axes and spherical joints whose end is put on a point W.
 
     W = X_0 M_1(q_1) X_1 ... M_k(q_k) X_k
 
-M are turns about or slides along z (R, P) and balls (S), X constant frames. Each form is a short sequence of
-subproblems (`nacelle.kinematics.legs.subproblem`), each with a root to choose:
+M are rotations about z (R, q in rad), translations along z (P, q in m) and spherical joints (S), X constant
+frames. Each form is a short sequence of subproblems (`nacelle.kinematics.legs.subproblem`), each with a root
+to choose:
 
     elbow-*     the driven joint brings the elbow to the rod's length from W; then the rod is aimed at W
-    *-slide     the slide gives the distance from the foot to W; then the strut is aimed at W
-    pair-turn   the heights along the second axis give the first turn, the distance to W the third
+    *-slide     the prismatic joint gives the distance from the foot to W; then the strut is aimed at W
+    pair-turn   the heights along the second axis give the first angle, the distance to W the third
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ class EndPoint(NamedTuple):
     offset: Array | None
 
     def seen(self, frame: Pose) -> Array:
-        """The point seen from a frame."""
+        """The point (3,), m, seen from a frame (R, p): R^T (W - p)."""
         whole = self.p if self.offset is None else plus(self.p, self.offset)
         return np.asarray(product(frame.R.T, plus(whole, -frame.p)))
 

@@ -1,11 +1,14 @@
 """Legs in closed form: the coordinates of a leg's joints from the pose of the nacelle.
 
-A leg from the base to the nacelle is flattened to a chain of single turns and slides about z (R, P), and
-balls (S), with constant frames between them; its last joint, the closure, puts its end W on the nacelle:
+A leg from the base to the nacelle is flattened to a chain of single revolute and prismatic axes along z (R,
+P) and spherical joints (S), with constant frames X between them; its last joint, the closure, puts its end W
+on the nacelle:
 
     W = X_0 M_1(q_1) X_1 ... M_k(q_k) X_k
 
-Which form a leg has is recognised from numbers once (`forms`, `leg_type`); the solution runs over any scalar.
+The pose of the nacelle gives W (3,), m, in the base, and a few subproblems (`subproblem`) the q_i: rad, m, or
+quaternions. Which form a leg has is recognised from numbers once (`forms`, `leg_type`); the solution runs
+over any scalar.
 """
 
 from __future__ import annotations

@@ -1,7 +1,11 @@
 """The sphere on which the end of a leg lies while its driven joint holds still.
 
-rod on a driven joint     |W - c(q)| = |d|     c(q) the elbow, behind the driven joint; d the rod
-strut                     |W - A| = |o + q z|     A the foot; o + q z from it to the end, in the strut
+The passive joints of a leg turn its last link about a point, so the end W (3,) keeps its distance from it:
+
+    rod on a driven joint     |W - c(q)| = |d|         c(q) the elbow, behind the driven joint; d the rod
+    strut                     |W - A| = |o + q z|      A the foot; o + q z from it to the end, in the strut
+
+q is the coordinate of the driven joint, rad or m; points in the base, m.
 """
 
 from __future__ import annotations
@@ -26,7 +30,7 @@ class Sphere(NamedTuple):
 
     Attributes:
         centre: in the base, m.
-        radius2: square of the radius.
+        radius2: square of the radius, m^2.
         closure: the closure at the leg's end.
     """
 

@@ -1,8 +1,14 @@
 """Small geometric problems in closed form: what the inverse kinematics of legs is made of.
 
+Most of them come down to a cos q + b sin q = c: with h = a^2 + b^2 the unit vector (cos q, sin q) has the
+component c / sqrt(h) along (a, b), so +-sqrt(h - c^2) / sqrt(h) across it,
+
+    cos q = (a c - b w) / h,      sin q = (b c + a w) / h,      w = sign sqrt(h - c^2)
+
 Angles are found as cosine and sine (`Turn`), without trigonometry. Where two solutions exist `sign` picks
-one. A `margin` comes with every root: the radicand over the square of the length that it belongs to. It is
-below zero where there is no solution and zero where two solutions meet, a serial singularity.
+one. A `margin` comes with every root: the radicand over the square of the length that it belongs to, here
+(h - c^2) / h. It is below zero where there is no solution and zero where two solutions meet, a serial
+singularity. Lengths in m, vectors in the axes of the joint, whose axis is z.
 """
 
 from __future__ import annotations
@@ -66,8 +72,8 @@ def circle_to_point(e: Array, w: Array, length2: Scalar, sign: int, ahead: Turn 
     one plane with the axis, or where w lies on the axis.
 
     Args:
-        e: the point on the arm, axis z.
-        w: the other point.
+        e: the point on the arm (3,), axis z, m.
+        w: the other point (3,), m.
         length2: squared distance, m^2.
         sign: which solution.
         ahead: constant angle from the axes of w to those of e at q = 0; none if None.
@@ -123,8 +129,8 @@ def ball_aim(d: Array, u: Array, quat_xyzw: Array) -> Array:
     """Quaternion that takes d to u, vectors of equal length: the shortest turn from a reference.
 
     Args:
-        d: vector in the moving frame.
-        u: where it shall point, in the fixed frame.
+        d: vector (3,) in the moving frame.
+        u: where it shall point (3,), in the fixed frame.
         quat_xyzw: reference orientation of the moving frame (4,), of floats.
     """
     x, y, z, w = quat_xyzw

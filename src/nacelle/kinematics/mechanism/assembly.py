@@ -1,9 +1,14 @@
 """Assembly: close the loops at given values of the platform's independent coordinates.
 
-Each leg is closed on its own first, with the platform held, by a damped Gauss-Newton iteration from
-the joints' guesses and then from random starts; a last iteration over all closures at once finds the
-coordinates that depend on the others (parasitic motion). It supports the checks of a description and
-works for every mechanism.
+The closures leave open r(p, q) (rows,), lengths over the robot's size and angles in rad; along the rates u of
+the tree r' = J u, J (rows, rates). With the independent coordinates held, a damped Gauss-Newton step is
+
+    du = -(J^T J + m 1)^-1 J^T r,      (p, q) moved by du        m the damping, at most |r|^2 near a solution
+
+which converges quadratically and leaves idle motions alone. Each leg is closed on its own first, with the
+platform held, from the joints' guesses and then from random starts; a last iteration over all closures at
+once finds the coordinates that depend on the others (parasitic motion). It supports the checks of a
+description and works for every mechanism.
 """
 
 from __future__ import annotations
@@ -60,7 +65,7 @@ class Assembly:
 
     Attributes:
         platform: pose of the platform body.
-        q: coordinates of the tree joints.
+        q: coordinates of the tree joints (nq,): rad, m, quat_xyzw.
         motion: poses and twists of the tree.
         closures: residual and Jacobian of the closures.
         open: for each closure that is not closed its name and its gap.
@@ -78,13 +83,13 @@ class Assembly:
 
 
 def guess_coordinates(robot: Robot) -> Array:
-    """The joints' reference values as coordinates of the tree."""
+    """The joints' reference values as coordinates of the tree (nq,): rad, m, quat_xyzw."""
     values = [value for joint in robot.tree_joints for value in joint.guess]
     return np.array(values, dtype=float)
 
 
 def advance(robot: Robot, platform: Pose, q: Array, step: Array) -> tuple[Pose, Array]:
-    """Move the tree by rates times time; quaternions stay of unit length."""
+    """Move the tree by a step (rates,) of its rates, m and rad: R <- exp(step) R, q <- q + step."""
     m = robot.platform_nv
     R = platform.R
     if m == 6:
@@ -104,7 +109,7 @@ def advance(robot: Robot, platform: Pose, q: Array, step: Array) -> tuple[Pose, 
 
 
 def held_rates(robot: Robot) -> Array:
-    """Which rates of the tree the independent coordinates give: a mask over u.
+    """Which rates of the tree the independent coordinates give: a mask (rates,) over u.
 
     The other components of the platform's twist are left to the closures, so that parasitic motion
     is found and not assumed away.
@@ -118,14 +123,14 @@ def held_rates(robot: Robot) -> Array:
 
 
 def row_scale(robot: Robot) -> Array:
-    """Scale of each lock: the robot's size for offsets, 1 for angles."""
+    """Scale of each lock (rows,): the robot's size (m) for offsets, 1 for angles."""
     return np.array(
         [robot.size if len(lock) == 2 else 1.0 for joint in robot.closures for lock in joint.locks]
     )
 
 
 def rate_scale(robot: Robot) -> Array:
-    """Scale of each rate of the tree: the robot's size for slides, a radian for turns."""
+    """Scale of each rate of the tree (rates,): the robot's size (m) for translations, 1 rad for rotations."""
     scale = [robot.size] * 3 + [1.0] * (robot.platform_nv - 3)
     for joint in robot.tree_joints:
         for primitive in joint.primitives:

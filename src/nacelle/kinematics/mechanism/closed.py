@@ -1,7 +1,10 @@
 """Closed configurations near the reference pose, at random: where ranks are those of a generic pose.
 
-From a closed configuration (pose, q) the independent coordinates are moved at random, all other rates a
-little, and Newton's iteration closes the loops again: first the legs with the nacelle held, then all joints.
+From a closed configuration (pose, q) the independent coordinates are moved at random by 0.4 to 1 of a reach
+(over the robot's size, rad), all other rates a little (1e-2), and Newton's iteration closes the loops again:
+first the legs with the nacelle held, then all joints. The reference pose itself may be special, and there the
+Jacobian J (rows, rates) of the closures may have less rank than at a generic pose. Matrices count without
+units: J_ik s_k / z_i with s_k the scale of a rate and z_i that of a row.
 """
 
 from __future__ import annotations
@@ -28,7 +31,7 @@ _POSES = 3
 
 
 def scaled_closures(robot: Robot, state: ClosureState) -> Array:
-    """Jacobian of the closures with lengths in units of the robot's size."""
+    """Jacobian of the closures (rows, rates) without units, lengths over the robot's size: J_ik s_k / z_i."""
     return state.jacobian / row_scale(robot)[:, None] * rate_scale(robot)
 
 
@@ -74,5 +77,5 @@ def closed_near(
 
 
 def nacelle_rates(robot: Robot) -> Array:
-    """Indices of the rates that move the nacelle: the platform's and those of its own joints."""
+    """Places in u (nw,) of the rates that move the nacelle: the platform's and those of its own joints."""
     return np.array([*range(robot.platform_nv), *rates_of(robot, robot.nacelle.joints)])

@@ -1,8 +1,10 @@
 """Idle motions: those that leave the nacelle at rest, and the bodies that spin in them.
 
-With u the joint rates of a leg and J their columns in the Jacobian of the closures, its idle motions are the
-null space of J. One that moves a body (or several as one) by a twist [v; w] with v . w = 0 is a spin about
-the line along w through w x v / |w|^2.
+With u (rates of the leg,) the joint rates of a leg and J (rows, rates) their columns in the Jacobian of the
+closures, its idle motions are the null space J u = 0. One that moves a body (or several as one) by a twist
+[v; w] (6,) at the base's origin with v . w = 0 is a pure rotation: the points r with v + w x r = 0 are the
+line along w through w x v / |w|^2, the axis of the spin. Rods between two spherical joints have one. It does
+not act on the nacelle, so the models set it to zero.
 """
 
 from __future__ import annotations

@@ -1,9 +1,14 @@
 """The analysis of a robot before any pose: how each leg is solved, and which rates depend on which.
 
 It is made once from the robot's numbers and holds for every pose, every scalar and every target. The rates of
-the tree are u = [w; leg rates], w = [platform twist; rates of the nacelle's joints]. The reduced twist v
-gives n of the entries of w; the others depend on them: they are zero, follow from the nacelle's own loops,
-or, with parasitic motion, from the closures of all legs.
+the tree are u = [w; leg rates], w (nw,) = [platform twist; rates of the nacelle's joints], base axes, m/s and
+rad/s. The closures demand J u = 0, row by row; those of leg l have the form
+
+    M_l u_l + N_l w = 0          so u_l follows from w where M_l has full column rank
+
+The reduced twist v (n,) gives n of the entries of w; the others depend on them: they are zero, follow from
+the nacelle's own loops, or, with parasitic motion, from the closures of all legs. Rows of J that are zero at
+generic poses are left out; idle spins, which M_l does not see, are set to zero.
 """
 
 from __future__ import annotations
@@ -65,7 +70,7 @@ class Mechanism:
         legs: how each leg is solved.
         parasitic: whether dependent coordinates of the nacelle follow from the closures of the legs.
         nacelle_rows: closure equations of the nacelle's own loops that are not always zero.
-        row_scale: for each closure equation the robot's size or 1.
+        row_scale: for each closure equation (rows,) the robot's size (m) or 1.
     """
 
     robot: Robot

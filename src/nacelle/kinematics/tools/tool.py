@@ -1,8 +1,9 @@
 """Tools: the pose of a named frame on the nacelle.
 
-The frame of a tool is fixed to a body b of the nacelle at F = (R_F, p_F):
+The frame of a tool is fixed to a body b of the nacelle at F = (R_F, p_F), constant in the body's frame. In
+the base, with (R_b, p_b) the pose of the body,
 
-    R_t = R_b R_F,   p_t = p_b + R_b p_F.
+    R_t = R_b R_F,      p_t = p_b + R_b p_F                    R (3, 3), p (3,) in m
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ def find_tool(robot: Robot, name: str) -> Tool:
 
 
 def tool_pose(robot: Robot, x: Any, tool: str) -> ToolPose:
-    """Find where a tool is at poses of the nacelle.
+    """Find where a tool is at poses of the nacelle: R_t = R_b R_F, p_t = p_b + R_b p_F in the base.
 
     Args:
         robot: the robot.

@@ -1,4 +1,12 @@
-"""Trajectories of a tool: from the motion of its frame to that of the nacelle, with exact derivatives."""
+"""Trajectories of a tool: from the motion of its frame to that of the nacelle, with exact derivatives.
+
+The coordinates s(t) of the tool's frame (its origin in the base, m, and its orientation) are a function of
+those of the nacelle c. With J_t (n, n) the rates s' from c' and b (n,) what is left of s'' where c'' = 0,
+
+    s' = J_t c',      s'' = J_t c'' + b          so          c' = J_t^-1 s',      c'' = J_t^-1 (s'' - b)
+
+and c itself is solved for at every time. Angular rates are angular velocities in base axes, rad/s.
+"""
 
 from __future__ import annotations
 

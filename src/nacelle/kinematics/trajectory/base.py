@@ -1,6 +1,10 @@
 """What a trajectory is: reduced pose, twist and its derivative as exact functions of time.
 
-Trajectories follow one another (`Chain`) and run backwards (`Reversed`).
+    x(t) (nx,)      v(t) (n,)      a(t) = dv/dt (n,)
+
+For plain coordinates v = dx/dt, m/s or rad/s; a quaternion q has the angular velocity w in base axes instead,
+q' = [w; 0] o q / 2. Trajectories follow one another (`Chain`) and run backwards (`Reversed`): x(T - t),
+-v(T - t), a(T - t), T the duration.
 """
 
 from __future__ import annotations

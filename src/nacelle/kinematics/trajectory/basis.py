@@ -1,4 +1,17 @@
-"""B-spline functions: their cumulative sums with derivatives, and interpolation."""
+"""B-spline functions: their cumulative sums with derivatives, and interpolation.
+
+Of degree p on rising knots t_i (s) they follow from B_(i,0) = 1 between t_i and t_(i+1), else 0, by the
+recursion of Cox and de Boor,
+
+    B_(i,d) = (t - t_i) / (t_(i+d) - t_i) B_(i,d-1) + (t_(i+d+1) - t) / (t_(i+d+1) - t_(i+1)) B_(i+1,d-1)
+
+They sum up to 1, so a spline x = sum B_i c_i with control points c_i is also
+
+    x = c_0 + sum over i >= 1 of C_i (c_i - c_(i-1)),      C_i = sum over j >= i of B_j
+
+in differences alone: the form in which orientations are splined as well. Derivatives of C_i telescope:
+C_i' = p / (t_(i+p) - t_i) B_(i,p-1). At a time only p of them change; earlier ones are 1, later ones 0.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,13 @@
-"""B-splines through points, or near control points."""
+"""B-splines through points, or near control points.
+
+    x(t) = sum of B_i(t) c_i = c_0 + sum over i of C_i(t) (c_i - c_(i-1))                  m, rad
+    q(t) = q_0 exp(F_1(t) r_1) exp(F_2(t) r_2) ...,      exp(r_k) = q_(k-1)^-1 q_k
+
+c_i control points, C_i cumulative B-splines of degree p (`basis`), F_k functions that step from 0 to 1
+(`steps`). Derivatives are those of C_i and F_k: v = sum of C_i' (c_i - c_(i-1)), and each factor of q turns
+about a fixed axis with F_k' r_k, so w and w' follow from the rule for products of rotations
+(`rotation_path`).
+"""
 
 from __future__ import annotations
 

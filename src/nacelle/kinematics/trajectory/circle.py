@@ -1,4 +1,12 @@
-"""Circle in a plane of the platform's translations."""
+"""Circle in a plane of the platform's translations.
+
+    p = c + r (e_1 cos phi + e_2 sin phi),      phi = phi_0 + 2 pi turns s(t)
+
+c (3,) centre and r radius, m, e_1 and e_2 unit vectors in the base, s a timing law from 0 to 1 (`timing`).
+Differentiated, with o = p - c and t = r (e_2 cos phi - e_1 sin phi),
+
+    v = phi' t,      a = phi'' t - phi'^2 o          m/s, m/s^2: tangential and centripetal
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,12 @@
-"""Finite Fourier series about a pose, as for the excitation of identification."""
+"""Finite Fourier series about a pose, as for the excitation of identification.
+
+    y(t)   = sum over k = 1 .. H of   a_k sin(k W t) + b_k cos(k W t)          W = 2 pi frequency, rad/s
+    y'(t)  = sum of k W (a_k cos(k W t) - b_k sin(k W t)),      y'' = -sum of (k W)^2 (a_k sin + b_k cos)
+
+a_k and b_k (n,) amplitudes, m and rad. Plain coordinates are c + y; rotations take y as a rotation vector r
+about the orientation of the centre, R = exp(skew(r)) R_c, with the exact w = J(r) r' (`rotation_path`). Its
+spectrum is bounded and it is periodic, so that measurements can be averaged over periods.
+"""
 
 from __future__ import annotations
 

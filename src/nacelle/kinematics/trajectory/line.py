@@ -1,4 +1,11 @@
-"""Straight line: plain coordinates in proportion, the orientation about a fixed axis."""
+"""Straight line: plain coordinates in proportion, the orientation about a fixed axis.
+
+    x(t) = x_0 + s(t) d,      q(t) = exp(s(t) r) q_0,      0 <= s <= 1
+
+d and r are the differences from start to end, in m and rad, r a rotation vector in base axes. With a timing
+law s(t) (`timing`) v = s' [d; r] and dv/dt = s'' [d; r]: the axis is fixed, so there is no w x term. Limits
+on |v_i| and |a_i| are limits on s' and s'', |d_i| s' <= V_i.
+"""
 
 from __future__ import annotations
 

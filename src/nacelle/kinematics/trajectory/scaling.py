@@ -1,4 +1,12 @@
-"""Faster and slower: uniform scaling of time, and the fastest that limits allow."""
+"""Faster and slower: uniform scaling of time, and the fastest that limits allow.
+
+Slowed down k times, y(t) = x(t / k) moves with y' = x' / k and y'' = x'' / k^2, and so do the joints, since
+J v and J a + J' v scale alike. Limits V_i on |v_i| and A_i on |a_i| hold where
+
+    k >= |v_i| / V_i      and      k >= sqrt(|a_i| / A_i)          for all t and i
+
+and the least such k is the largest of these figures over time, m/s, rad/s, m/s^2 and rad/s^2.
+"""
 
 from __future__ import annotations
 

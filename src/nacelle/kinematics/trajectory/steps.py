@@ -1,4 +1,12 @@
-"""Functions that step from 0 to 1, for orientations that turn from point to point along a spline."""
+"""Functions that step from 0 to 1, for orientations that turn from point to point along a spline.
+
+    q(t) = q_0 exp(F_1(t) r_1) exp(F_2(t) r_2) ...,      exp(r_k) = q_(k-1)^-1 q_k,      r_k (3,), rad
+
+passes q_k where F_1 .. F_k are 1 and all later ones 0. For interpolation F_k is the spline through 0 at the
+points before k and through 1 from there on, F_k = sum of B_i(t) D_ik; about one fixed axis the sum of F_k r_k
+is then the plain spline of the angle. For control points F_k = C_k, the cumulative B-spline. Away from its
+step F_k is 0 or 1 to rounding, so only a band of D is kept.
+"""
 
 from __future__ import annotations
 

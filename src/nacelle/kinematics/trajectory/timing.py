@@ -1,4 +1,18 @@
-"""Timing laws: how far along its way, s from 0 to 1, a motion is at time t."""
+"""Timing laws: how far along its way, s from 0 to 1, a motion is at time t.
+
+With u = t / T, T the duration (s), a law s = f(u) has ds/dt = f'(u) / T and d2s/dt2 = f''(u) / T^2. A path
+x(s) then moves with x' = (dx/ds) ds/dt. With the largest f' = c_1 and |f''| = c_2 the shortest duration
+within limits V on ds/dt (1/s) and A on d2s/dt2 (1/s^2) is
+
+    T = max(c_1 / V, sqrt(c_2 / A))
+
+    uniform     u                             c_1 = 1       c_2 = 0: it starts and stops at once
+    cubic       3u^2 - 2u^3                   c_1 = 3/2     c_2 = 6
+    quintic     10u^3 - 15u^4 + 6u^5          c_1 = 15/8    c_2 = 10/sqrt(3)
+    bang-bang   2u^2, then 1 - 2(1 - u)^2     c_1 = 2       c_2 = 4
+
+A trapezoid with ramps r has the speed 1 / (T - r) between them and the acceleration 1 / (r (T - r)) in them.
+"""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ class ClosureState:
     """The closures at one state of the tree.
 
     Attributes:
-        residual: what is left open, one number a lock, metres or sines of angles.
+        residual: what is left open (locks,), metres or sines of angles.
         jacobian: its derivative with respect to the rates of the tree, (locks, rates).
         rows: for each closure the slice of its locks.
     """
@@ -61,7 +61,7 @@ def _gap(first: Array, second: Array) -> Array:
 
 
 def closure_gaps(robot: Robot, motion: TreeMotion) -> Array:
-    """Residual of all closures alone, as in `closure_state`."""
+    """Residual (rows,) of all closures alone, m or sines of angles, as in `closure_state`."""
     residual: list[Array] = []
     for joint in robot.closures:
         first, second = closure_frames(joint, motion)
@@ -73,7 +73,7 @@ def closure_gaps(robot: Robot, motion: TreeMotion) -> Array:
 
 
 def closure_state(robot: Robot, motion: TreeMotion) -> ClosureState:
-    """Residual and Jacobian of all closures."""
+    """Residual (rows,) and Jacobian (rows, rates) of all closures: r' = J u."""
     numbers = NumberClosures(robot)
     if numbers.plain and motion.is_plain:
         return numbers.state(motion)

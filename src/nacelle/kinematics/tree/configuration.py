@@ -1,9 +1,12 @@
 """A configuration: everything about position at one reduced pose, over any scalar.
 
-    x -> pose of the platform -> joints of the nacelle -> each leg on its own -> all bodies
+    x (nx,) -> pose (R, p) of the platform        by the chart of the robot's motion
+            -> joints of the nacelle              entries of x, or found by iteration in y
+            -> each leg on its own                q_i from the pose of its end, W = X_0 M_1(q_1) X_1 ...
+            -> all bodies                         T_child = T_parent X_pre M(q) X_suc^-1
 
-Legs with a closed form follow from x; what needs iteration arrives as y
-(`nacelle.kinematics.mechanism.mechanism`), which is empty for most robots.
+Legs with a closed form follow from x; what needs iteration arrives as y (ny,)
+(`nacelle.kinematics.mechanism.mechanism`), which is empty for most robots. Poses in the base, m and rad.
 """
 
 from __future__ import annotations

@@ -178,7 +178,7 @@ def remaining_rows(system: ClosureEquations, dependent: Array) -> Array:
 
 
 def selections(mechanism: Mechanism) -> tuple[Array, Array]:
-    """The bases of `respond` for velocities: v, and the dependent rates, as entries of w."""
+    """The bases of `respond` for velocities: v (nw, n) and dependent rates (nw, d) as entries of w."""
     place = {rate: k for k, rate in enumerate(mechanism.w_rates)}
     given = np.zeros((mechanism.nw, len(mechanism.independent)))
     for column, rate in enumerate(mechanism.independent):
@@ -224,8 +224,8 @@ class Moving:
 
     Attributes:
         U: rates of the tree from the reduced twist (rates, n).
-        u: rates of the tree.
-        bias: their derivatives where dv/dt = 0.
+        u: rates of the tree (rates,), u = U v; m/s and rad/s.
+        bias: their derivatives where dv/dt = 0 (rates,).
         velocity: twists of all bodies and their derivatives at constant rates.
     """
 

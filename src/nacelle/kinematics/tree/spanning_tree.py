@@ -6,8 +6,13 @@ origin of the platform frame in base axes, then the rates of the tree joints in 
 
     T_child = T_parent X_pre M(q) X_suc^-1,     V_child = V_parent + C u_joint
 
-V = [v0; w] the twist at the base's origin, C its column: [p x a; a] for a turn about the axis a through p,
-[a; 0] for a slide along it. At the base's origin a column is the same for all bodies that the joint moves.
+X_pre and X_suc are the joint's constant frames on its two bodies, M(q) its motion; V = [v0; w] (6,) is the
+twist at the base's origin and C (6,) its column: [p x a; a] for a revolute axis a through p, [a; 0] for a
+prismatic one. At the base's origin a column is the same for all bodies that the joint moves. Differentiated,
+
+    V_child' = V_parent' + C u_joint' + V_parent x C u_joint          x the spatial cross product of motions
+
+for C is fixed to the parent. A point at r has the velocity v0 + w x r, m/s, w in rad/s.
 """
 
 from __future__ import annotations
@@ -63,7 +68,7 @@ class TreeMotion:
         return self.point_jacobian(body, self.poses[body].p)
 
     def point_jacobian(self, body: int, point: Array) -> Array:
-        """Jacobian of the twist [v; w] of a body at a point given in base axes: v = v0 + w x point."""
+        """Jacobian (6, rates) of a body's twist [v; w] at a point (3,), base axes: v = v0 + w x point."""
         v0, w = self.columns[:3], self.columns[3:]
         if w.dtype != object and point.dtype != object:
             # Numbers alone are no constants of a program: what cancels to rounding may stay.
@@ -109,7 +114,7 @@ def coordinates_from_steps(steps: Sequence[Step]) -> Array:
 
 
 def step_motion(primitive: Primitive, step: Step) -> Pose:
-    """Motion of one primitive."""
+    """Motion of one primitive as a pose: Rot_k(q), translation q e_k (m), or the quaternion's rotation."""
     if primitive is Primitive.BALL:
         return Pose(rotation_quat(step), np.zeros(3))
     if isinstance(step, Turn):
@@ -182,17 +187,17 @@ class TreeVelocity:
 
 
 def cross_motion(a: Array, b: Array) -> Array:
-    """Spatial cross product of motions: the rate of b, fixed to a body that moves with the twist a."""
+    """Spatial cross product of motions (6,): rate of b, fixed to a body with the twist a = [v0; w]."""
     return np.concatenate([cross(a[3:], b[:3]) + cross(a[:3], b[3:]), cross(a[3:], b[3:])])
 
 
 def point_velocity(twist: Array, point: Array) -> Array:
-    """Velocity of the point of a body that passes through `point`, base axes."""
+    """Velocity v0 + w x point (3,), base axes, m/s, of the point of a body at `point`, twist [v0; w]."""
     return np.asarray(twist[:3] + cross(twist[3:], point))
 
 
 def point_acceleration(twist: Array, rate: Array, point: Array) -> Array:
-    """Acceleration of the point of a body that passes through `point`; `rate` is the twist's derivative."""
+    """Acceleration a0 + w' x r + w x (v0 + w x r) (3,), base axes, at r = `point`; `rate` is [a0; w']."""
     w = twist[3:]
     return np.asarray(rate[:3] + cross(rate[3:], point) + cross(w, point_velocity(twist, point)))
 

@@ -1,8 +1,13 @@
 """Where the elements of a leg are: frames of joints, ends of rods, directions; base axes, m.
 
-A rod reaches from its input E, on the driven bar or slider, to its output B on the nacelle; on a revolute
-joint E is the point of its axis nearest to B. A bar on a revolute joint points from its axis,
-perpendicular to it, to E.
+A rod reaches from its input E (3,), on the driven bar or slider, to its output B on the nacelle; on a
+revolute joint with axis z, E is the point of the axis nearest to B,
+
+    E = F + z (z . (B - F))                                  F the joint's origin
+
+A bar on a revolute joint points from its axis, perpendicular to it, to E: with c = E - F
+
+    x = (c - z (z . c)) / |c - z (z . c)|                    the direction x of [OAM] section 3
 """
 
 from __future__ import annotations
@@ -51,7 +56,7 @@ def joint_point(robot: Robot, poses: tuple[Pose, ...], joint: int, body: int) ->
 def rod_ends(
     robot: Robot, poses: tuple[Pose, ...], hold: Hold, tip: int, leg: ElementLeg
 ) -> tuple[Array, Array]:
-    """Input and output points of a rod.
+    """Input and output points of a rod, (3,) each, base axes, m.
 
     Of a parallelogram the arm from hub to wrist; on a hinge the point of its axis across from the output.
     """
@@ -67,7 +72,7 @@ def rod_ends(
 
 
 def bar_direction(robot: Robot, poses: tuple[Pose, ...], joint: int, E: Array) -> Array:
-    """Direction of a bar on a revolute joint: perpendicular to the axis, towards its end E."""
+    """Unit direction (3,) of a bar on a revolute joint: perpendicular to its axis, towards its end E."""
     F = frame(robot, poses, joint, on_successor=False)
     z, arm = F.R[:, 2], E - F.p
     across = arm - z * dot(z, arm)
@@ -75,12 +80,12 @@ def bar_direction(robot: Robot, poses: tuple[Pose, ...], joint: int, E: Array) -
 
 
 def part_input(robot: Robot, poses: tuple[Pose, ...], part: Part) -> Array:
-    """Input point of a part of the nacelle."""
+    """Input point (3,) of a part of the nacelle, base axes, m."""
     return joint_point(robot, poses, part.joint, part.element.body)
 
 
 def part_direction(robot: Robot, poses: tuple[Pose, ...], part: Part) -> Array:
-    """Direction of a part of the nacelle: from its input to the body's origin, or an axis of its frame."""
+    """Unit direction (3,) of a part of the nacelle: from its input to the body's origin, or an axis."""
     body = part.element.body
     own = robot.numeric.joints[part.joint]
     on_successor = own.successor == body

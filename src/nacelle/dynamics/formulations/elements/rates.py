@@ -1,8 +1,14 @@
 """Rates with their derivatives: what [OAM] adds up for a kinematic element.
 
-A rate r is linear in the entries of a motion basis u: r = M u, with M the motion constraints ([OAM] (41),
-(55)) or the kinematic coordinates ([OAM] (49), (50)), whichever u is. It is held with its value and the
-value of its derivative, so products with vectors that move are differentiated as they are made.
+A rate r (k,) is linear in the entries of a motion basis u (c,): r = M u, M (k, c) the motion constraints
+([OAM] (41), (55)) or the kinematic coordinates ([OAM] (49), (50)), whichever u is. It is held with its value
+and the value of its derivative, so products with vectors that move are differentiated as they are made:
+
+    w x s       M = -skew(s) M_w,      (w x s)' = w' x s + w x s'
+    n . r       M = n^T M_r,           (n . r)' = n . r' + n' . r
+    r / c       M = M_r / c,           (r / c)' = (r' - c' r / c) / c
+
+in base axes, m/s, rad/s and their derivatives.
 """
 
 from __future__ import annotations

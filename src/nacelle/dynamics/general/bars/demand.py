@@ -1,8 +1,15 @@
 """What a leg requires of the platform and of its actuator.
 
-A leg pulls the platform with f r - G at B: f is the force density, the only unknown of a leg, r = B - A, and
-G what its own inertia, weight and passive friction require, up to a multiple of r. The actuator's force
-follows as gain f + own.
+A leg between A and B, r = B - A (3,), m, can transmit to the platform any force along its line, f r with the
+force density f (N/m), and what its own motion takes: the platform feels f r - G at B. G (3,), N, is what the
+leg's inertia, weight and passive friction require at B, up to a multiple of r, which f takes up. Equal power
+at a unit rate of the actuator gives its force
+
+    force = gain f + own          gain: l = |r| for a strut (with its sign), r . dA/dq for a driven rod
+
+own (N or N m) what the leg and its drive require without f. So each leg has one unknown, f, and the
+platform's balance sum over legs of (f_j r_j - G_j) = its own inertia and weight determines all of them. Base
+axes.
 """
 
 from __future__ import annotations
@@ -22,10 +29,10 @@ class Demand(NamedTuple):
     Attributes:
         r: direction of the unknown (3,), base axes, m.
         G: force at B (3,), base axes, N.
-        moment: on the platform (3,), from friction in the joint at B.
-        gain: actuator's force for a unit of force density.
-        own: actuator's force without it.
-        about_a: for a rod in a plane, a moment about A, still to be made a force at B.
+        moment: on the platform (3,), N m, from friction in the joint at B.
+        gain: actuator's force for a unit of force density (N/m): m, or m^2 of a revolute drive.
+        own: actuator's force without it, N or N m.
+        about_a: for a rod in a plane, a moment about A, N m, still to be made a force at B.
     """
 
     r: Array
@@ -37,7 +44,7 @@ class Demand(NamedTuple):
 
 
 def friction_along(terms: tuple[FrictionTerm, ...], rate: Scalar, along: Scalar, counted: Counted) -> Scalar:
-    """Friction at a rate; `along` is any positive multiple of it, enough for dry friction."""
+    """Friction, N or N m, at a rate; `along` is any positive multiple of it, enough for dry friction."""
     if not counted.friction or not terms:
         return 0.0
     total: Scalar = 0.0
@@ -50,7 +57,15 @@ def friction_along(terms: tuple[FrictionTerm, ...], rate: Scalar, along: Scalar,
 
 
 def drive_force(drive: Drive, q: Scalar, rate: Scalar, along: Scalar, counted: Counted) -> Scalar:
-    """Friction and spring of the driven joint; `along` is a positive multiple of its rate."""
+    """Friction and spring of the driven joint, friction(q') + k (q - q_0), N or N m.
+
+    Args:
+        drive: the actuated joint.
+        q: its coordinate, rad or m.
+        rate: q', rad/s or m/s.
+        along: a positive multiple of q'.
+        counted: what counts.
+    """
     total = friction_along(drive.friction(), rate, along, counted)
     spring = drive.joint.springs[0] if counted.springs and drive.joint.springs else None
     if spring is not None:

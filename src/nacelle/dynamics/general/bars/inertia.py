@@ -30,8 +30,8 @@ def bar_inertia(legs: Legs, tie: Tie, form: LegForm, drive: Scalar, mass: Scalar
         legs: the legs.
         tie: the tie of the bar.
         form: the leg in the tie's axes.
-        drive: of a rod, inertia along its drive.
-        mass: of the nacelle at B.
+        drive: of a rod, inertia along its drive, kg or kg m^2.
+        mass: of the nacelle at B, kg.
     """
     assert tie.bar is not None
     if tie.bar.is_strut:
@@ -80,7 +80,10 @@ def _rod_inertia(legs: Legs, tie: Tie, bar: Bar, form: LegForm, drive: Scalar, m
 
 
 def residual_energy(legs: Legs, tie: Tie, form: LegForm, v: Array, rate: Scalar) -> Scalar:
-    """Kinetic energy of a rod beyond that of its masses, at v and the rate of its drive."""
+    """Kinetic energy (J) of a rod beyond that of its masses, at v = v_B - v_A (3,) and its drive's rate q'.
+
+    A (s.v)^2 / 2 + C (s.v) (t.v) + q' (F s.v + G t.v), with s.v = alpha' and t.v = w_1 (`rod.Residual`).
+    """
     assert tie.bar is not None
     _, more = _beyond(legs, tie, tie.bar, form)
     if more is None:

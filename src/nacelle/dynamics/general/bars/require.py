@@ -1,8 +1,13 @@
 """Bars in the general form: what they require of the nacelle and of their drives, and their inertia.
 
-The masses of a rod at its ends count on what carries them (`inertial`), the mass between them as that of
-every rod (`efforts`). The rest is here: turning about A in a universal or revolute joint, all of a strut,
-friction.
+With d = B - A (3,), v_A and v_B the velocities of its ends, a bar that does not spin has the kinetic energy
+
+    T = m_A v_A.v_A / 2 + m_B v_B.v_B / 2 + m_AB v_A.v_B + residual
+
+The masses m_A, m_B of a rod count on what carries its ends (`inertial`), m_AB between them as that of every
+rod (`efforts`). What is left is here: the residual of turning about A in a universal or revolute joint, a
+force G at B and -G at A (`rod`); all of a strut, a force G at B and a force along its drive (`strut`); and
+friction at A and B. Vectors in the axes of the bar's tie, N and N m.
 """
 
 from __future__ import annotations
@@ -77,7 +82,7 @@ def _massless(form: LegForm) -> LegForm:
 
 
 def line(legs: Legs, tie: Tie) -> Array:
-    """B - A of a bar, in the tie's axes."""
+    """B - A of a bar (3,), m, in the tie's axes."""
     assert tie.point is not None
     if tie.rows[0].kind == "rod":
         return tie.rows[0].force

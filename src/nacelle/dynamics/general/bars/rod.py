@@ -39,16 +39,16 @@ Lines = Callable[[], tuple[Array, Array]]
 
 
 class Moved(NamedTuple):
-    """How a rod moves.
+    """How a rod moves; vectors (3,) in one set of axes.
 
     Attributes:
-        r: B - A (3,).
-        v: its derivative.
-        a1: acceleration of A less gravity.
-        a2: acceleration of B less gravity.
-        q_dot: rate of the drive.
+        r: B - A, m.
+        v: its derivative, m/s.
+        a1: acceleration of A less gravity, m/s^2.
+        a2: acceleration of B less gravity, m/s^2.
+        q_dot: rate of the drive, rad/s or m/s.
         reciprocal: 1 / (r . dA/dq).
-        arm: for an arm, A from its axis.
+        arm: for an arm, A from its axis, m.
     """
 
     r: Array
@@ -61,14 +61,14 @@ class Moved(NamedTuple):
 
 
 class Turned(NamedTuple):
-    """What a rod's turning requires.
+    """What a rod's turning requires; vectors (3,) in the axes of its motion.
 
     Attributes:
-        G: force at B, and its opposite at A.
-        moment: on the nacelle.
-        force: at A, beside that.
-        about_a: moment about A in a plane, still to be made a force at B (`lean`).
-        reaction: on the drive.
+        G: force at B, and its opposite at A, N.
+        moment: on the nacelle, N m.
+        force: at A, beside that, N.
+        about_a: moment about A in a plane, N m, still to be made a force at B (`lean`).
+        reaction: on the drive, N m.
     """
 
     G: Array
@@ -102,10 +102,10 @@ class Residual(NamedTuple):
     A alpha'^2 / 2 + C alpha' w_1 + q' (F alpha' + G w_1)
 
     Attributes:
-        s: alpha' = s . v, or a multiple of it.
-        A: inertia of the spin, for that multiple.
-        t: w_1 = t . v, the rate about e_1; not used where C and G are zero.
-        C: product of inertia of both.
+        s: (3,), alpha' = s . v, or a multiple of it.
+        A: inertia of the spin, kg m^2, for that multiple.
+        t: (3,), w_1 = t . v, the rate about e_1; not used where C and G are zero.
+        C: product of inertia of both, kg m^2.
         F: what a centre of mass beside the line makes of alpha' and the drive's rate.
         G: the same with w_1.
     """
@@ -264,7 +264,7 @@ def _between_spherical(form: LegForm, at: Moved, w_end: Array, counted: Counted)
 
 
 def turn(form: LegForm, r: Array, v: Array) -> Scalar:
-    """Rate of a planar bar about its axis."""
+    """Rate of a planar bar about its axis, rad/s: axis . (r x v) / |r|^2."""
     square = form.length * form.length if form.kind == "rod" else dot(r, r)
     return divide(1.0, square) * dot(form.first, cross(r, v))
 
@@ -313,7 +313,7 @@ def _hinged(form: LegForm, at: Moved, w_end: Array, counted: Counted) -> Turned:
 def with_hinged_end(
     form: LegForm, about_a: Scalar, rate: Scalar, w_end: Array, counted: Counted
 ) -> tuple[Scalar, Array]:
-    """A moment about A of a planar bar with friction at B added, and the moment on the nacelle."""
+    """A moment about A (N m) of a planar bar with friction at B added, and the moment (3,) on the nacelle."""
     if form.passive.end_kind is not JointKind.REVOLUTE:
         return about_a, ZERO
     side = form.passive.end_side
@@ -323,7 +323,7 @@ def with_hinged_end(
 
 
 def lean(form: LegForm, at: Moved) -> Array:
-    """The force at B for a unit moment about A in a plane, which the drive does not feel."""
+    """Force at B (3,), N, for a moment of 1 N m about A in a plane, which the drive does not feel."""
     if form.kind == "strut":
         return np.asarray(divide(1.0, dot(at.r, at.r)) * cross(form.first, at.r))
     if form.drive.turns:
@@ -332,6 +332,6 @@ def lean(form: LegForm, at: Moved) -> Array:
 
 
 def rotor(form: LegForm) -> Scalar:
-    """Inertia of the drive's rotor, seen from the joint."""
+    """Inertia i^2 J of the drive's rotor, seen from the joint: kg m^2, or kg of a prismatic drive."""
     joint = form.drive.joint
     return 0.0 if is_zero(joint.rotor_inertia) else joint.gear_ratio * joint.gear_ratio * joint.rotor_inertia

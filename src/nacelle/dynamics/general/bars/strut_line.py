@@ -27,10 +27,10 @@ class StrutMotion(NamedTuple):
 
     Attributes:
         r: B - A (3,), m.
-        v: its derivative.
-        a: its second derivative.
-        gravity: acceleration of gravity.
-        w_end: angular velocity of the platform.
+        v: its derivative (3,), m/s.
+        a: its second derivative (3,), m/s^2.
+        gravity: acceleration of gravity (3,), m/s^2.
+        w_end: angular velocity of the platform (3,), rad/s.
     """
 
     r: Array
@@ -44,15 +44,15 @@ class Line(NamedTuple):
     """The line of a strut and its rates.
 
     Attributes:
-        first: the first axis a_1 at A, or a multiple of it.
+        first: the first axis a_1 (3,) at A, or a multiple of it.
         stretch: the multiple.
-        y: a_1 . r.
-        b: a_1 x r.
-        av: a_1 . v.
-        rho2: b . b.
-        rv: r . v.
+        y: a_1 . r, m.
+        b: a_1 x r (3,), m.
+        av: a_1 . v, m/s.
+        rho2: b . b, m^2.
+        rv: r . v, m^2/s.
         n: r . v - y a_1 . v, or that multiple's square times it.
-        l: |r|.
+        l: |r|, m.
         il: 1 / l.
         il2: 1 / l^2.
     """
