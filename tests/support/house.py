@@ -7,7 +7,9 @@ SRC [PICTURE]` does so for the `src` of any checkout, to compare with how it was
 from __future__ import annotations
 
 import ast
+import io
 import sys
+import tokenize
 import tomllib
 from collections import Counter
 from collections.abc import Iterator
@@ -24,11 +26,13 @@ class House:
 
     Attributes:
         lines: of every module.
+        code: lines of every module without docstrings, comments and blank ones.
         folder: of every module, as a package.
         imports: pairs of modules (importer, imported), those inside functions and for type checkers too.
     """
 
     lines: dict[str, int]
+    code: dict[str, int]
     folder: dict[str, str]
     imports: frozenset[tuple[str, str]]
 
@@ -56,6 +60,7 @@ class House:
             "largest folder": f"{files} files ({folder})",
             "longest file": f"{self.lines[longest]} lines ({longest})",
             "lines": str(sum(self.lines.values())),
+            "lines of code": str(sum(self.code.values())),
         }
 
 
@@ -73,7 +78,34 @@ def read_house(source: Path) -> House:
                 imports.add((module, known))
     lines = {module: len(path.read_text(encoding="utf-8").splitlines()) for module, path in files.items()}
     folder = {module: ".".join(path.parent.relative_to(source).parts) for module, path in files.items()}
-    return House(lines, folder, frozenset(imports))
+    code = {module: _code_lines(path) for module, path in files.items()}
+    return House(lines, code, folder, frozenset(imports))
+
+
+def _code_lines(path: Path) -> int:
+    """Lines with code on them: neither docstrings nor comments nor blank ones."""
+    text = path.read_text(encoding="utf-8")
+    documented = {
+        line
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+        for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)
+    }
+    skipped = (
+        tokenize.COMMENT,
+        tokenize.NL,
+        tokenize.NEWLINE,
+        tokenize.INDENT,
+        tokenize.DEDENT,
+        tokenize.ENDMARKER,
+    )
+    lines: set[int] = set()
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type not in skipped:
+            lines.update(range(token.start[0], token.end[0] + 1))
+    return len(lines - documented)
 
 
 def many_arguments(source: Path, most: int = 6) -> list[str]:
