@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import gc
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
@@ -66,7 +68,7 @@ class Specification:
             return joined(parts.prologue, parts.body)
         robot = self.robot.alike if self.robot is not None else None
         given = () if robot is None else (robot,)
-        with task(f"tracing and simplifying {self.name}"):
+        with task(f"tracing and simplifying {self.name}"), _without_collections():
             program = self._trace(lambda *arrays: self.function(*given, *arrays, **self.options)).program()
             if not self.minimised:
                 return program
@@ -116,6 +118,18 @@ class Specification:
             return trace(call, self.shapes, self.name, sample)
         except (TypeError, ValueError, IndexError, AttributeError) as error:
             raise CompileError(f"{self.name} cannot be traced: {error}") from error
+
+
+@contextmanager
+def _without_collections() -> Iterator[None]:
+    """No garbage collections meanwhile: tracing makes very many small objects, and no cycles of them."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
 
 
 def make_program(
