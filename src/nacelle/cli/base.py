@@ -75,4 +75,4 @@ def _show(base: BaseParameters) -> None:
     )
     out.print(f"rank {len(base)} over random states, gap {base.gap:.0e}: {agreement}", highlight=False)
     if not base.certain:
-        out.print("The rank is in doubt: some parameters can hardly be told apart.", highlight=False)
+        out.print("The rank is in doubt: some parameters can hardly be distinguished.", highlight=False)

@@ -1,8 +1,8 @@
 """Base parameters of a robot: the minimal set, its groupings, and how sure the rank is.
 
 Forces are linear in the parameters, Gamma = Y(x, v, a) p ([AGH2005] (17)-(28), [CB1997] (34)). Over generic
-states a rank-revealing factorisation of Y says how many combinations of parameters can be told apart; those
-are the base parameters,
+states a rank-revealing factorisation of Y says how many combinations of parameters can be distinguished;
+those are the base parameters,
 
     beta = K z,      Y z = Y_base beta,
 
@@ -46,7 +46,7 @@ class BaseParameters:
         choice: the parameters that take part, with assumptions and sharing.
         kept: places among them of those that lead a base parameter.
         K: (base parameters, chosen parameters) with beta = K z; SI units.
-        gap: how sharply the rank is told: smallest accepted over largest rejected part of a column.
+        gap: how sharply the rank is determined: smallest accepted over largest rejected part of a column.
         structural: how many base parameters the rules of mechanics alone leave.
         unexplained: parameters that depend on base parameters by the numbers, without a rule that says so.
         coefficients: those of K that the rules give, as polynomials in coordinates of joints.

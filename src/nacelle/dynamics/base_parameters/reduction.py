@@ -29,7 +29,7 @@ class Reduction:
         kept: places of the independent columns, in ascending order.
         K: (kept, columns) with W = W_kept K.
         gap: the smallest part of a kept column across those before, over the largest of one that depends on
-            them: how sharply the rank is told.
+            them: how sharply the rank is determined.
     """
 
     kept: tuple[int, ...]

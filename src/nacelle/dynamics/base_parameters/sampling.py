@@ -61,7 +61,7 @@ def sampled_regressor(robot: Robot, seed: int = 0) -> Array:
 
 
 def _poses(robot: Robot, seed: int) -> Sequence[tuple[Array, Array]]:
-    """Closed configurations (x, y), enough of them to tell apart what acts at rest."""
+    """Closed configurations (x, y), enough of them to distinguish what acts at rest."""
     names = linear_parameters(robot).names
     at_rest = sum(name.rpartition(".")[2] in _AT_REST for name in names)
     count = min(_MOST, math.ceil(_SPARE * at_rest / len(robot.actuators)))
