@@ -229,6 +229,9 @@ if __name__ == "__main__":
     read = read_house(source)
     for what, value in read.numbers().items():
         print(f"{what:22}{value}")
+    for folder in sorted(read.folders):
+        own = [module for module in read.lines if read.folder[module] == folder]
+        print(f"  {folder:44}{sum(read.code[module] for module in own):6} lines of code")
     for cycle in read.cycles:
         print("cycle:", ", ".join(cycle))
     for function in many_arguments(source):

@@ -20,7 +20,7 @@ class Operators:
 
     def _binary(self, op: str, other: Any, swapped: bool = False) -> Any:
         """The operation on self and another scalar or an array of them, in the other order if swapped."""
-        raise NotImplementedError
+        raise NotImplementedError  # each kind of scalar has its own
 
     def __add__(self, other: Any) -> Any:
         return self._binary("add", other)
@@ -54,7 +54,7 @@ class Functions(Operators):
 
     def _unary(self, op: str) -> Any:
         """The function of self."""
-        raise NotImplementedError
+        raise NotImplementedError  # each kind of scalar has its own
 
     def __abs__(self) -> Any:
         return self._unary("abs")
