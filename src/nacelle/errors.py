@@ -120,6 +120,14 @@ class TableError(NacelleError):
         super().__init__("\n".join([message, *(f"  {problem}" for problem in self.problems)]))
 
 
+class MeasurementError(TableError):
+    """Measured data cannot be used for identification; `problems` says why, each with column and row."""
+
+
+class IdentificationError(NacelleError):
+    """Parameters cannot be estimated: too little data, poor excitation, impossible options."""
+
+
 class TooLargeError(NacelleError):
     """What is requested would not fit into memory; nothing has been allocated.
 

@@ -59,7 +59,7 @@ COMMANDS = {
         "Rebuild the robot in another engine and compare kinematics, dynamics and energies at random states.",
     ),
     "base": (
-        "base",
+        "identification.base",
         "Base parameters: the fewest numbers that the forces depend on, and what each is a sum of.",
     ),
     "ops": (

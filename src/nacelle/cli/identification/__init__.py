@@ -1,0 +1,1 @@
+"""Commands of identification: `base`, `excite`, `identify`, `validate`."""

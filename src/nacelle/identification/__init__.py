@@ -1,0 +1,1 @@
+"""Identification: excitation, measured data, estimation, physical consistency, validation."""

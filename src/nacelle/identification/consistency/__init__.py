@@ -1,0 +1,1 @@
+"""Physically consistent parameters: every body one that could be built."""

@@ -1,0 +1,1 @@
+"""Measured data: reading, checking, and the way from encoders and currents to motion and forces."""

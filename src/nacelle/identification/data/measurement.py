@@ -1,0 +1,65 @@
+"""What was measured in one run: actuators' coordinates and forces over time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from nacelle.model.robot import Robot
+from nacelle.spatial.scalar import Array
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where the numbers of a measurement come from.
+
+    Attributes:
+        file: name of the file; "<python>" for arrays.
+        first_row: row of the file, counted from 1, that holds sample 0; 0 for arrays.
+        columns: name of the file's column for each signal, such as {"q.strut1": "enc1", "time": "t"}.
+    """
+
+    file: str = "<python>"
+    first_row: int = 0
+    columns: dict[str, str] = field(default_factory=dict)
+
+    def column(self, signal: str) -> str:
+        """The name of a signal's column in the file."""
+        return self.columns.get(signal, signal)
+
+    def row(self, sample: int) -> int:
+        """The row of the file, counted from 1, that holds a sample."""
+        return sample + self.first_row
+
+
+@dataclass(frozen=True, eq=False)
+class Measurement:
+    """Signals of one run, in SI units on the joint's side of gears; NaN where a sample is missing.
+
+    Signals are named "time", "q.ACTUATOR", "force.ACTUATOR" and "reference.ACTUATOR".
+
+    Attributes:
+        robot: the robot that was measured.
+        time: of every sample (N,), s.
+        q: coordinates of the actuators (N, actuators), m or rad.
+        force: forces of the actuators (N, actuators), N or N m, positive along the joint's axis.
+        reference: what the controller was to follow, (N, actuators) coordinates; None if it was not recorded.
+        source: where the numbers come from.
+    """
+
+    robot: Robot
+    time: Array
+    q: Array
+    force: Array
+    reference: Array | None = None
+    source: Source = field(default_factory=Source)
+
+    def __len__(self) -> int:
+        """Number of samples."""
+        return len(self.time)
+
+    @property
+    def rate(self) -> float:
+        """Samples a second, by the median of the steps."""
+        return float(1.0 / np.median(np.diff(self.time)))

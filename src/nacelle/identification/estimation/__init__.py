@@ -1,0 +1,1 @@
+"""Estimators of the base parameters, and what their results are worth."""

@@ -1,0 +1,1 @@
+"""Motions that excite the parameters."""
