@@ -46,6 +46,7 @@ class Measurement:
         force: forces of the actuators (N, actuators), N or N m, positive along the joint's axis.
         reference: what the controller was to follow, (N, actuators) coordinates; None if it was not recorded.
         source: where the numbers come from.
+        delay: how much later than the motion the forces were recorded, s.
     """
 
     robot: Robot
@@ -54,6 +55,7 @@ class Measurement:
     force: Array
     reference: Array | None = None
     source: Source = field(default_factory=Source)
+    delay: float = 0.0
 
     def __len__(self) -> int:
         """Number of samples."""
