@@ -216,9 +216,7 @@ class Estimator:
         self.noise_ = residual_deviation(data, self.residuals_)
         inverse = np.linalg.inv(A + known)
         shape = (*data.force.shape, -1)
-        B = moment_covariance(
-            data, self.residuals_, (data.Y @ along) @ inverse, moments.reshape(shape)
-        )
+        B = moment_covariance(data, self.residuals_, (data.Y @ along) @ inverse, moments.reshape(shape))
         self.covariance_ = along @ inverse @ (B + known) @ inverse.T @ along.T
         self._mark_not_excited(Vt[~excited])
 

@@ -24,6 +24,7 @@ from nacelle.identification.data.poses import Motion
 from nacelle.identification.data.preparation import Samples
 from nacelle.kinematics.flags import failed
 from nacelle.model.reduced import layout_of
+from nacelle.model.robot import Robot
 from nacelle.progress import task
 from nacelle.spatial.scalar import Array
 
@@ -82,9 +83,9 @@ def regression(samples: Samples | Sequence[Samples], base: BaseParameters) -> Re
     several = [samples] if isinstance(samples, Samples) else list(samples)
     robot = base.robot
     for part in several:
-        if part.robot.hash != robot.hash:
+        if not _moves_alike(part.robot, robot):
             raise IdentificationError(
-                f"the samples are of {part.robot.name}, the base parameters of another {robot.name}"
+                f"the samples are of {part.robot.name}, the base parameters of a robot that moves otherwise"
             )
     parts = []
     with task(f"regressor of {robot.name}") as report:
@@ -115,6 +116,14 @@ def regression(samples: Samples | Sequence[Samples], base: BaseParameters) -> Re
     return result
 
 
+def _moves_alike(one: Robot, other: Robot) -> bool:
+    """Whether two robots differ at most in inertia, friction and drives."""
+    names = one.parameter_names("geometry") == other.parameter_names("geometry")
+    return names and bool(
+        np.array_equal(one.parameter_vector("geometry"), other.parameter_vector("geometry"))
+    )
+
+
 def row_names(samples: Samples) -> tuple[str, ...]:
     """Names of the rows: the actuators, or the reduced twist's coordinates for redundant ones."""
     robot = samples.robot
@@ -132,7 +141,7 @@ def _filtered(base: BaseParameters, samples: Samples, motion: Motion) -> tuple[A
     """Y along a motion through the filter (M, rows, base parameters), and where it is sound (M,)."""
     places = motion.ok
     Y = np.zeros((len(samples), len(samples.robot.actuators), len(base)))
-    form = regressor(samples.robot, motion.x[places], motion.v[places], motion.a[places], parameters=base)
+    form = regressor(base.robot, motion.x[places], motion.v[places], motion.a[places], parameters=base)
     ok = places.copy()
     ok[places] = ~failed(form.flags)
     Y[ok] = form.Y[ok[places]]
