@@ -1,8 +1,8 @@
 """Validation: how well parameters predict forces of a motion that they were not estimated from.
 
 Measured and predicted forces pass the same filter (`preparation`). Beside the root mean square of their
-difference stands the floor: the noise of the measured forces in the band that the filter keeps, from the
-spectrum above it,
+difference stands the floor: the noise of the measured forces in the band that the filter keeps, from their
+differences from sample to sample,
 
     floor^2 = N_0 * sum of h_k^2          N_0 variance of white noise, h the filter's coefficients
 
@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from nacelle.dynamics.base_parameters.base_parameters import BaseParameters, base_parameters
-from nacelle.identification.data.filters import decimation_filter, low_pass
+from nacelle.identification.data.filters import decimation_filter
 from nacelle.identification.data.measurement import Measurement
 from nacelle.identification.data.preparation import Preparation, Samples, prepare
 from nacelle.identification.estimation.estimator import Estimator
@@ -176,16 +176,17 @@ def validation(samples: Sequence[Samples], base: BaseParameters, values: Array) 
 def noise_floor(samples: Sequence[Samples]) -> Array:
     """Deviation of the measured forces' noise in the band that the decimation keeps (rows,).
 
-    White noise is assumed: its strength comes from the forces above the encoders' cutoff.
+    White noise is assumed. Its strength is that of the median of third differences, in which hardly anything
+    of the motion is left, and which steps of friction do not move.
     """
     variances, lengths = [], []
     for part in samples:
-        cutoff, factor = part.preparation.cutoff or np.inf, part.preparation.decimation or 1
-        if is_redundant(part) or cutoff >= 0.3 * part.rate:
-            return np.full(part.robot.motion.n if is_redundant(part) else part.force.shape[1], np.nan)
-        above = part.force - low_pass(part.force, cutoff, part.rate)
-        # What the filter leaves of white noise is the part of the band above the cutoff.
-        density = np.var(above, axis=0) / (1.0 - 2.0 * cutoff / part.rate)
-        variances.append(density * np.sum(decimation_filter(factor) ** 2))
+        if is_redundant(part):
+            return np.full(part.robot.motion.n, np.nan)
+        # Normal noise has a median of 0.6745 deviations; 20 is the sum of the squared coefficients 1 3 3 1.
+        differences = np.abs(np.diff(part.force, 3, axis=0))
+        variance = (np.median(differences, axis=0) / 0.6745) ** 2 / 20.0
+        coefficients = decimation_filter(part.preparation.decimation or 1)
+        variances.append(variance * np.sum(coefficients**2))
         lengths.append(len(part))
     return np.asarray(np.sqrt(np.average(variances, axis=0, weights=lengths)))
