@@ -5,10 +5,10 @@ is recorded on a tape as well, so that what was computed from it once, at a samp
 be computed again for others. What is only zero or one, or equal to something else, *at the sample* is decided
 there: samples are drawn at random, so that what holds at one holds at all of them.
 
-Functions with a kink or jumps (abs, sign, floor, min, max, where) have a side at the sample, which another sample need not
-share. They are recorded, and their value is moved a little, so that nothing is taken to be equal across the
-kink. Only the sign that a negation takes away (`abs(c)` of a coefficient) follows the sample: c = -(-c) holds
-on both sides.
+Functions with a kink or jumps (abs, sign, floor, min, max, where) have a side at the sample, which another
+sample need not share. They are recorded, and their value is moved a little, so that nothing is taken to be
+equal across the kink. Only the sign that a negation takes away (`abs(c)` of a coefficient) follows the
+sample: c = -(-c) holds on both sides.
 """
 
 from __future__ import annotations

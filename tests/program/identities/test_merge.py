@@ -298,6 +298,12 @@ def test_random_programs_keep_their_values(seed: int) -> None:
     assert agrees(found, program, given_samples.check)
 
 
+def test_a_program_without_finite_values() -> None:
+    program = random_program(16455388, 60)
+    found = with_identities(program, samples(program.input_size, 0))
+    assert cost(found) <= cost(program)
+
+
 # ---- the same everywhere
 
 
