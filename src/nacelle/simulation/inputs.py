@@ -28,6 +28,7 @@ class Drive:
         free: whether they do not depend on the state.
         steady: whether they do not change within a step: constants, rows of an array.
         hold: whether the plant's inputs are taken at the begin of a step and held over it.
+        substeps: of how many steps of the method a step is made, where inputs are held over it.
         rows: the rows of an array among them, if there are.
     """
 
@@ -38,6 +39,7 @@ class Drive:
     steady: bool
     hold: bool
     rows: Rows | None = None
+    substeps: int = 1
 
     @property
     def closed(self) -> ClosedLoop | None:

@@ -160,7 +160,9 @@ class Stepper:
         drive = self.drive
         first = drive.forces(k, np.array([t]), s[None])[0] if held is None else held
         if drive.held:
-            return one_step(self._plain, lambda stage, state: first, s, h), first
+            for _ in range(drive.substeps):
+                s = one_step(self._plain, lambda stage, state: first, s, h / drive.substeps)
+            return s, first
 
         def given(stage: int, state: Array) -> Array:
             return drive.source(k, t + 0.5 * h * stage, state)
@@ -190,7 +192,9 @@ class Stepper:
         count = len(t) - 1
         steps = np.arange(k, k + count)
         table = self.drive.table(steps, t)
-        states = driver.integrate(s, table, h=(t[-1] - t[0]) / count, steps=count)
+        states = driver.integrate(
+            s, table, h=(t[-1] - t[0]) / count, steps=count, substeps=self.drive.substeps
+        )
         first = table if table.ndim == 2 else table[:, 0]
         if self.drive.closed is None:
             return _Block(states, first)
@@ -274,7 +278,8 @@ def integrate_fixed(
         if not drive.held:
             last = drive.forces(track.steps[-1:], breaks[-1:], values[-1:])
         inputs = np.concatenate([inputs, last])
-    return Outcome(breaks, values, inputs, track, status, message, 4 * (len(breaks) - 1))
+    evaluations = 4 * drive.substeps * (len(breaks) - 1)
+    return Outcome(breaks, values, inputs, track, status, message, evaluations)
 
 
 # ---- step control
