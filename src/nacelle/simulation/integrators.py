@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -144,8 +145,17 @@ class Stepper:
 
     def __init__(self, drive: Drive) -> None:
         self.drive = drive
-        self._plain, self._core = drive.plant.derivative(), drive.core.derivative()
         self._driver = _driver(drive)
+
+    # A native loop needs neither, but where it ends in the midst of a step.
+
+    @cached_property
+    def _plain(self) -> Derivative:
+        return self.drive.plant.derivative()
+
+    @cached_property
+    def _core(self) -> Derivative:
+        return self.drive.core.derivative()
 
     def step(self, s: Array, k: int, t: float, h: float, held: Array | None = None) -> tuple[Array, Array]:
         """One step, of any length within step k: the state after it and the inputs at its begin.
