@@ -19,9 +19,10 @@ from nacelle.spatial.scalar import Array
 
 # Order of the Butterworth filter, on each of its two ways.
 _ORDER = 4
-# Half the length of the filter of the decimation, in samples that are kept.
-HALF_LENGTH = 4
-# The band holds this part of the power of the acceleration,
+# Half the length of the filter of the decimation, in samples that are kept: one that does not count spoils as
+# few of them as possible.
+HALF_LENGTH = 1
+# The band holds this part of the power of the speed,
 _POWER = 0.999
 # in lines of the spectrum that stand this far above noise.
 _ABOVE_NOISE = 30.0
@@ -63,7 +64,7 @@ def derivatives(q: Array, rate: float) -> tuple[Array, Array]:
 
 
 def band(q: Array, rate: float) -> float:
-    """The frequency below which signals (N, k) have all but a thousandth of their acceleration's power, Hz.
+    """The frequency below which signals (N, k) have all but a thousandth of their speed's power, Hz.
 
     Lines of the spectrum that noise may have made do not count: noise is taken to be as strong as the median
     of the upper half of the spectrum.
@@ -77,7 +78,7 @@ def band(q: Array, rate: float) -> float:
     noise = np.median(power[len(power) // 2 :], axis=0)
     # Rounding is noise, too.
     noise = np.maximum(noise, 1e-26 * np.max(power, axis=0))
-    counted = np.where(power > _ABOVE_NOISE * noise, power, 0.0) * frequency[:, None] ** 4
+    counted = np.where(power > _ABOVE_NOISE * noise, power, 0.0) * frequency[:, None] ** 2
     lowest = 2.0 * rate / count
     highest = [lowest]
     for column in counted.T:
@@ -89,12 +90,11 @@ def band(q: Array, rate: float) -> float:
 
 
 def decimation_filter(factor: int) -> Array:
-    """Coefficients (2 HALF_LENGTH factor + 1,) of the filter before every `factor`-th sample is kept."""
-    from scipy.signal import firwin
-
+    """Hann's window (2 factor + 1,), with the sum one, before every `factor`-th sample is kept."""
     if factor == 1:
         return np.ones(1)
-    return np.asarray(firwin(2 * HALF_LENGTH * factor + 1, 0.8 / factor, window="hamming"))
+    window = np.hanning(2 * HALF_LENGTH * factor + 1)
+    return np.asarray(window / np.sum(window))
 
 
 def decimated(signals: Array, factor: int) -> Array:

@@ -1,9 +1,11 @@
 """From a measurement to samples of motion and force that an estimator takes.
 
 Encoders are filtered without phase (`filters`), differentiated, and turned into the motion of the nacelle
-(`poses`). What the filters take away is chosen from the data: the band f_b of the measured motion gives the
-cutoff of the encoders' filter, 5 f_b, and the decimation, which keeps 2 f_b and no more. Forces are recorded
-later than the motion by a drive's own delay, which is taken back.
+(`poses`). What the filters take away is chosen from the data, from the band f_b of the measured motion and
+the noise of the encoders. Joints with dry friction move with jumps of acceleration, which a low cutoff blurs:
+the cutoff is as high as keeps the noise of the rates below 0.3 %, but at least 5 f_b. The decimation keeps
+8 f_b of regressor and forces alike. Forces are recorded later than the motion by a drive's own delay, which
+is taken back.
 
 Errors of encoders act on the regressor and bias ordinary least squares. Instruments are motions that do not
 have these errors: the reference that the controller was given, or, where it was not recorded, splines of
@@ -26,8 +28,13 @@ from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 
 INSTRUMENTS = ("auto", "reference", "smooth")
-# Cutoff of the encoders' filter and what the decimation keeps, over the band of the motion.
-_CUTOFF, _KEPT = 5.0, 8.0
+# What the decimation keeps, and the least cutoff of the encoders' filter, over the band of the motion; its
+# largest, over the rate.
+_KEPT, _LOWEST, _HIGHEST = 8.0, 5.0, 0.1
+# Noise of the filtered rates over the rates themselves, root mean squares, that the cutoff lets pass.
+_RATE_NOISE = 3e-3
+# How long the encoders' filter remembers a jump, in periods of its cutoff.
+_MEMORY = 0.75
 # Gaps of so many samples are bridged, longer ones part a measurement.
 _BRIDGED = 5
 # Knots of the splines of instruments a period of the band's highest frequency.
@@ -35,7 +42,7 @@ _KNOTS = 4.0
 # Steps of time that differ by more than this part of them are not equal.
 _JITTER = 1e-3
 # Parts of a measurement shorter than so many kept samples are left out.
-_SHORTEST = 3 * HALF_LENGTH
+_SHORTEST = 12
 
 
 @dataclass(frozen=True)
@@ -154,23 +161,45 @@ def _chosen(preparation: Preparation, longest: Measurement, width: float) -> Pre
             f"{longest.source.file}: instruments are to be the reference, which was not recorded; "
             "give its columns, or choose 'smooth'"
         )
-    cutoff = preparation.cutoff or min(_CUTOFF * width, 0.45 * rate)
-    rest = preparation.rest
-    if rest is None:
-        rest = _resting_rate(longest, cutoff)
+    noise = encoder_noise(longest.q)
+    cutoff = preparation.cutoff or _cutoff(longest, width, noise)
+    # Four deviations of the noise of the filtered rates.
+    rest = preparation.rest or 4.0 * float(np.max(_rate_noise(noise, cutoff, rate)))
     return dataclasses.replace(
         preparation, cutoff=cutoff, decimation=int(decimation), instruments=instruments, rest=rest
     )
 
 
-def _resting_rate(measurement: Measurement, cutoff: float) -> float:
-    """Four deviations of the noise of the filtered rates; the largest of all actuators."""
+def _cutoff(measurement: Measurement, width: float, noise: Array) -> float:
+    """The highest cutoff that leaves rates with little noise, Hz."""
     rate = measurement.rate
-    smooth = low_pass(measurement.q, cutoff, rate)
-    noise = np.std(measurement.q - smooth, axis=0)
-    # White noise below the cutoff, differentiated: sd of the rate = sd 2 pi f_c sqrt(2 f_c / (3 f_s)).
-    part = min(2.0 * cutoff / rate, 1.0)
-    return float(4.0 * np.max(noise) * 2.0 * np.pi * min(cutoff, 0.5 * rate) * np.sqrt(part / 3.0))
+    speed = np.std(np.diff(measurement.q, axis=0) * rate, axis=0)
+    lowest, highest = _LOWEST * width, _HIGHEST * rate
+    # The noise of rates grows with the power 3/2 of the cutoff.
+    allowed = _RATE_NOISE * np.maximum(speed, np.finfo(float).tiny)
+    ratio = np.min(allowed / np.maximum(_rate_noise(noise, highest, rate), np.finfo(float).tiny))
+    return float(min(max(highest * min(1.0, ratio ** (2.0 / 3.0)), lowest), 0.45 * rate))
+
+
+def encoder_noise(q: Array) -> Array:
+    """Deviation of white noise of the encoders (actuators,), rad or m.
+
+    From the median of fourth differences, in which hardly anything of the motion is left: normal noise has
+    a median of 0.6745 deviations, and 70 is the sum of the squared coefficients 1 4 6 4 1. An encoder that
+    moves by less than a step a sample has no differences then: their mean square counts, too.
+    """
+    differences = np.diff(q, 4, axis=0)
+    median = np.median(np.abs(differences), axis=0) / 0.6745
+    return np.asarray(np.where(median > 0.0, median, np.std(differences, axis=0)) / np.sqrt(70.0))
+
+
+def _rate_noise(noise: Array, cutoff: float, rate: float) -> Array:
+    """Deviation of the filtered rates: that of white noise below the cutoff, differentiated.
+
+    s_v = s 2 pi f_c sqrt(2 f_c / (3 f_s))
+    """
+    limited = min(cutoff, 0.5 * rate)
+    return np.asarray(noise * 2.0 * np.pi * limited * np.sqrt(2.0 * limited / (3.0 * rate)))
 
 
 def _parts(measurement: Measurement) -> list[Measurement]:
@@ -233,7 +262,7 @@ def _samples(part: Measurement, chosen: Preparation, width: float) -> Samples | 
         instruments = _motion(robot, part, part.reference, inner)
     else:
         instruments = _motion(robot, part, _splines(part, width), inner)
-    used = motion.ok & instruments.ok & ~_resting(part, q, chosen)[inner]
+    used = motion.ok & instruments.ok & ~_slow(part, q, chosen)[inner]
     return Samples(robot, part.time[inner], motion, part.force[inner], instruments, used, chosen, width)
 
 
@@ -259,22 +288,20 @@ def _splines(part: Measurement, width: float) -> Array:
     return np.asarray(make_lsq_spline(part.time, part.q, padded, k=5)(part.time))
 
 
-def _resting(part: Measurement, q: Array, chosen: Preparation) -> Array:
-    """Whether a driven joint with dry friction rests (N,): no crossing of zero, but a time at it.
+def _slow(part: Measurement, q: Array, chosen: Preparation) -> Array:
+    """Whether a driven joint with dry friction is so slow that its friction is undetermined (N,).
 
-    A short crossing is left in: its error changes sign with the rate, and the decimation averages it out.
+    Where its rate changes sign the acceleration jumps, and the filter has blurred the jump: samples within
+    its memory do not count either.
     """
+    assert chosen.cutoff is not None
     assert chosen.rest is not None
-    assert chosen.decimation is not None
     rates = np.nan_to_num(derivatives(q, part.rate)[0])
-    resting = np.zeros(len(q), dtype=bool)
+    slow = np.zeros(len(q), dtype=bool)
     for k, actuator in enumerate(part.robot.actuators):
         terms = part.robot.joints[actuator.joint].friction
-        if not any(term.basis in ("coulomb", "stribeck") for axis in terms for term in axis):
-            continue
-        slow = np.abs(rates[:, k]) < chosen.rest
-        edges = np.flatnonzero(np.diff(np.concatenate([[False], slow, [False]])))
-        for begin, end in edges.reshape(-1, 2):
-            if end - begin > chosen.decimation:
-                resting[begin:end] = True
-    return resting
+        if any(term.basis in ("coulomb", "stribeck") for axis in terms for term in axis):
+            slow |= np.abs(rates[:, k]) < chosen.rest
+            slow[1:] |= rates[1:, k] * rates[:-1, k] < 0.0
+    memory = int(np.ceil(_MEMORY * part.rate / chosen.cutoff))
+    return np.convolve(slow, np.ones(2 * memory + 1), "same") > 0.5

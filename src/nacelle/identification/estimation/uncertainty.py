@@ -7,7 +7,7 @@ A^-1 s with
     B = sum over t, l of  Q_t^T R_l Q_(t+l),            R_l = mean of e_t e_(t+l)^T
 
 Errors e_t (rows,) of currents and, through Y, of encoders are coloured by filters and differ from row to row:
-R_l (rows, rows) is estimated, for lags up to the filter's half length. For white noise this is the textbook's
+R_l (rows, rows) is estimated, for lags a little beyond the filter's length. For white noise this is the textbook's
 sigma^2 (Y^T Y)^-1.
 
 Residuals r = (1 - P Q^T) e, P = Y A^-1, are smaller than errors, most of all in the band of the motion, which
@@ -27,7 +27,7 @@ from nacelle.identification.estimation.regression import Regression
 from nacelle.spatial.scalar import Array
 
 # Lags that count, in kept samples.
-_LAGS = HALF_LENGTH + 1
+_LAGS = HALF_LENGTH + 3
 
 
 def moment_covariance(data: Regression, residuals: Array, P: Array, Q: Array) -> Array:
