@@ -12,8 +12,8 @@ force, since accelerations are affine in the forces. `Rehearsal.a` is that accel
 
 Integration. Coulomb friction changes its sign over the rate `smooth` (tanh), in the robot and in the model of
 the controller. It is a damper then with rates up to the largest eigenvalue L of M^-1 D, D the slope of
-friction at rest; a sample is made of so many steps h of the method of order four that h L <= 1 (it is stable
-up to 2.78), and 2 h is not above the lag of the current loops.
+friction at rest; a sample is made of so many steps h of the method of order four that h L <= 2 (it is stable
+up to 2.78), and h is not above the lag of the current loops.
 """
 
 from __future__ import annotations
@@ -51,6 +51,8 @@ from nacelle.tables.csv import write_table
 
 # Rate over which Coulomb friction changes its sign if nothing is said, rad/s or m/s.
 SMOOTH = 1e-3
+# Largest product of the step and of the rate of friction.
+_STABLE = 2.0
 # Steps of a sample that are not worth their time.
 _MOST_STEPS = 200
 # Poses along the trajectory at which friction's slope is looked at, and the part of `smooth` by which it is.
@@ -146,8 +148,8 @@ class Experiment:
         self.true = moved(robot) if true is None else true
         if len(self.true.actuators) != len(robot.actuators) or self.true.motion != robot.motion:
             raise IdentificationError(
-                f"{self.true.name} is no robot like {robot.name}: it has {len(self.true.actuators)} actuators "
-                f"and the motion {self.true.motion.name}"
+                f"{self.true.name} is no robot like {robot.name}: it has {len(self.true.actuators)} "
+                f"actuators and the motion {self.true.motion.name}"
             )
         if self.effects.stribeck:
             self.true = with_stribeck(self.true, self.effects.stribeck, self.effects.stribeck_rate)
@@ -198,7 +200,7 @@ class Experiment:
             a = self.plant.derivatives(states, inputs)[:, n : 2 * n]
             slope = (a[1:] - a[0]).T / nudge
             fastest = max(fastest, float(np.max(np.abs(np.linalg.eigvals(slope)))))
-        steps = max(1, math.ceil(fastest / self.rate))
+        steps = max(1, math.ceil(fastest / (_STABLE * self.rate)))
         if steps > _MOST_STEPS:
             raise IdentificationError(
                 f"{self.true.name} would need {steps} steps of the integration in a sample, since friction "
@@ -371,7 +373,7 @@ class Rehearsal:
         return np.asarray(off - 2.0 * math.pi * whole)
 
     def to_csv(self, path: str | Path) -> None:
-        """Write the measurement: time, q.NAME, force.NAME, reference.NAME of every actuator, SI units."""
+        """Write the measurement in SI units, columns time, q.NAME, force.NAME and reference.NAME."""
         data = self.measurement
         names = [actuator.name for actuator in self.robot.actuators]
         columns = ["time", *(f"{kind}.{name}" for kind in ("q", "force", "reference") for name in names)]
