@@ -62,24 +62,17 @@ def test_legs_that_are_alike_stay_so() -> None:
         assert all(same) == alike
 
 
-def test_stribeck_by_its_formula() -> None:
-    """In a robot of one motion: friction at two rates, from forces with and without it."""
+def test_stribeck_is_a_part_of_coulomb() -> None:
+    """Where it does not fall off it is more of it, and far beyond its rate there is none."""
     robot = library_robot("fivebar")
-    more = with_stribeck(robot, 0.5, 0.03)
-    x, v = nacelle.reference_pose(robot), np.array([0.004, -0.003])
-    without = nacelle.joint_motion(robot, x, v)
-    extra = (
-        nacelle.inverse_dynamics(more, x, v).generalised - nacelle.inverse_dynamics(robot, x, v).generalised
-    )
-    power = 0.0
-    for joint in robot.joints:
-        for axis in joint.friction:
-            dry = sum(term.coefficient for term in axis if term.basis == "coulomb")
-            if dry:
-                rate = float(without.joint(joint.name)[0])
-                power += 0.5 * dry * np.exp(-((rate / 0.03) ** 2)) * abs(rate)
-    assert power > 0.0
-    assert float(extra @ v) == pytest.approx(power, rel=1e-9)
+    parameters = nacelle.linear_parameters(robot)
+    factors = np.array([1.5 if name.endswith(".coulomb") else 1.0 for name in parameters.names])
+    stronger = nacelle.with_linear_parameters(robot, parameters.values * factors)
+    state = nacelle.reference_pose(robot), np.array([0.4, -0.3])
+    for rate, like in ((1e6, stronger), (1e-3, robot)):
+        force = nacelle.inverse_dynamics(with_stribeck(robot, 0.5, rate), *state).force
+        np.testing.assert_allclose(force, nacelle.inverse_dynamics(like, *state).force, rtol=1e-9)
+    assert np.any(factors > 1.0)
 
 
 def test_errors() -> None:

@@ -334,7 +334,7 @@ class Rehearsal:
         if not plant.lag:
             after, before = u, np.vstack([u[:1], u[:-1]])
             return 0.5 * (before + after)
-        # The motors' forces g follow u with the lag T: g = u + (g_0 - u) exp(-t / T), over half a sample each.
+        # The motors' forces follow u with the lag T: g = u + (g_0 - u) exp(-t / T), over half a sample each.
         half = 0.5 / self.experiment.rate
         decay = math.exp(-half / plant.lag)
         mean = plant.lag / half * (1.0 - decay)
