@@ -98,6 +98,16 @@ def test_accelerations_belong_to_the_forces(name: str) -> None:
     assert np.max(np.abs(run.tracking_error)) > 1e-5
 
 
+def test_what_the_model_does_not_know() -> None:
+    robot = library_robot("fivebar")
+    effects = Effects(cogging=[0.02, 0.05], phase=0.4, stribeck=0.4)
+    run = rehearse(robot, excitation(robot), effects=effects, smooth=0.02)
+    known = nacelle.inverse_dynamics(moved(robot), run.x, run.v, run.a, smooth=0.02).force
+    np.testing.assert_allclose(run.force - known, run.unmodelled, atol=1e-11)
+    assert np.all(np.max(np.abs(run.unmodelled), axis=0) > 0.02)
+    assert not np.any(rehearse(robot, excitation(robot), smooth=0.02).unmodelled)
+
+
 def test_energy() -> None:
     """Work of motors and cogging less friction is the change of the energy, with lag and without."""
     robot = library_robot("fivebar")

@@ -26,6 +26,7 @@ from typing import Any
 
 import numpy as np
 
+from nacelle.dynamics.inverse import inverse_dynamics
 from nacelle.errors import IdentificationError
 from nacelle.identification.data.measurement import Measurement, Source
 from nacelle.identification.rehearsal.driven_robot import DrivenRobot
@@ -118,6 +119,7 @@ class Experiment:
     Attributes:
         robot: the model.
         true: the robot that moves, with the friction that the model has not.
+        nominal: the same without that friction: what an estimate can come to.
         reference: what the controller follows, from the start of the run on.
         plant: the plant.
         substeps: steps of the integration in a sample.
@@ -151,6 +153,7 @@ class Experiment:
                 f"{self.true.name} is no robot like {robot.name}: it has {len(self.true.actuators)} "
                 f"actuators and the motion {self.true.motion.name}"
             )
+        self.nominal = self.true
         if self.effects.stribeck:
             self.true = with_stribeck(self.true, self.effects.stribeck, self.effects.stribeck_rate)
         motion = Repeated(trajectory, periods)
@@ -349,6 +352,20 @@ class Rehearsal:
         Cogging acts beside them. Before the run the first ones are taken to be held.
         """
         return self._forces[self._first :]
+
+    @cached_property
+    def unmodelled(self) -> Array:
+        """What effects outside the model add to the motors' forces (N, actuators), N or N m.
+
+        Stribeck friction, and cogging, which pushes by itself.
+        """
+        experiment = self.experiment
+        result = np.zeros(self.q.shape)
+        if experiment.nominal is not self.true:
+            motion, smooth = (self.x, self.v, self.a), experiment.smooth
+            result += inverse_dynamics(self.true, *motion, smooth=smooth).force
+            result -= inverse_dynamics(experiment.nominal, *motion, smooth=smooth).force
+        return result - experiment.plant.cogging_at(self.q)
 
     @cached_property
     def measurement(self) -> Measurement:
