@@ -308,3 +308,13 @@ def test_errors() -> None:
     for trajectory, options, words in wrong:
         with pytest.raises(IdentificationError, match=words):
             rehearse(robot, trajectory, **options)
+
+
+def test_a_run_that_does_not_reach_its_end() -> None:
+    """Without forces of the model a weak controller lets the platform fall to a limit."""
+    robot = library_robot("delta")
+    weak = Controller(bandwidth=0.01, feedforward=False)
+    with pytest.raises(
+        IdentificationError, match=r"rehearsal of delta ended at .* (limit|singularity|stretch)"
+    ):
+        rehearse(robot, excitation(robot, frequency=0.2), controller=weak, rate=200.0)

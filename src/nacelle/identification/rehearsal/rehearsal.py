@@ -139,11 +139,8 @@ class Experiment:
         settle: float = 0.0,
         smooth: float = SMOOTH,
     ) -> None:
-        if not (rate > 0.0 and settle >= 0.0 and smooth > 0.0):
-            raise IdentificationError(
-                f"rate and smooth are above zero and settle is not negative, got {rate:g}, {smooth:g} and "
-                f"{settle:g}"
-            )
+        if not (rate > 0.0 and smooth > 0.0):
+            raise IdentificationError(f"rate and smooth are above zero, got {rate:g} and {smooth:g}")
         self.controller, self.sensors = controller or Controller(), sensors or Sensors()
         self.effects = effects or Effects()
         self.robot, self.rate, self.smooth = robot, rate, smooth
@@ -156,9 +153,7 @@ class Experiment:
         self.nominal = self.true
         if self.effects.stribeck:
             self.true = with_stribeck(self.true, self.effects.stribeck, self.effects.stribeck_rate)
-        motion = Repeated(trajectory, periods)
-        if periods > 1 or settle > 0.0:
-            motion.require_periodic("more than one period" if periods > 1 else "settling")
+        motion = Repeated(trajectory, periods, settle)
         self.settling = round(settle * rate)
         count = round(motion.duration * rate)
         if count < 2:
