@@ -19,6 +19,11 @@ from support.stress_robots import STRESS
 Array = np.ndarray
 
 
+def slow(*names: str) -> list[Any]:
+    """Robots for which more is compiled."""
+    return [pytest.param(name, marks=pytest.mark.slow) for name in names]
+
+
 def excitation(
     robot: nacelle.Robot, size: float = 0.02, *, frequency: float = 1.0, duration: float | None = None
 ) -> Trajectory:
@@ -59,7 +64,7 @@ def second_difference(x: Array, rate: float) -> Array:
 # ---- the motion is that of the robot
 
 
-@pytest.mark.parametrize("name", ["fivebar", "delta"])
+@pytest.mark.parametrize("name", ["fivebar", *slow("delta")])
 def test_a_robot_like_its_model_follows(name: str) -> None:
     """The error is that of forces that are held, of second order in the sample."""
     robot = without_coulomb(name)
@@ -71,7 +76,7 @@ def test_a_robot_like_its_model_follows(name: str) -> None:
     assert 3.0 < errors[0] / errors[1] < 5.0
 
 
-@pytest.mark.parametrize("name", ["fivebar", "delta"])
+@pytest.mark.parametrize("name", ["fivebar", *slow("delta")])
 def test_forces_are_those_of_inverse_dynamics_along_the_motion(name: str) -> None:
     """From positions alone, by differences: what a measured force must agree with, of second order."""
     robot = without_coulomb(name)
@@ -88,7 +93,7 @@ def test_forces_are_those_of_inverse_dynamics_along_the_motion(name: str) -> Non
     assert gaps[0] / gaps[1] > 3.0
 
 
-@pytest.mark.parametrize("name", ["fivebar", "delta", pytest.param("palida", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("name", ["fivebar", *slow("delta", "palida")])
 def test_accelerations_belong_to_the_forces(name: str) -> None:
     """With all friction, to rounding: x, v, a and the mean force are one state of the true robot."""
     robot = library_robot(name)
@@ -118,13 +123,7 @@ def test_energy() -> None:
 
 
 @pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param("redundant planar 4-RRR", marks=pytest.mark.slow),
-        pytest.param("redundant point on three legs", marks=pytest.mark.slow),
-        pytest.param("3rps", marks=pytest.mark.slow),
-        pytest.param("quattro", marks=pytest.mark.slow),
-    ],
+    "name", slow("redundant planar 4-RRR", "redundant point on three legs", "3rps", "quattro")
 )
 def test_other_robots(name: str) -> None:
     """Redundant drives, a nacelle with a loop, platforms with parasitic motion, legs that need iteration."""
@@ -139,6 +138,7 @@ def test_other_robots(name: str) -> None:
     assert run.simulation.plant.rigid.closure_error(run.simulation.plant.rigid_states(run._states)) < 1e-10
 
 
+@pytest.mark.slow
 def test_redundant_drives_do_not_work_against_one_another() -> None:
     """What the feedback adds has no part that moves nothing, whatever the encoders read."""
     robot = STRESS["redundant planar 4-RRR"](0)
@@ -165,14 +165,14 @@ def test_a_platform_with_a_quaternion() -> None:
 
 def test_shorter_steps_change_little() -> None:
     """Friction that changes its sign almost at once, at the steps that are chosen and at a quarter."""
-    robot = library_robot("delta")
+    robot = library_robot("fivebar")
     experiment = Experiment(robot, excitation(robot), sensors=Sensors.ideal())
     assert experiment.substeps > 3
     coarse = experiment.run()
     experiment.substeps *= 4
     fine = experiment.run()
-    assert np.max(np.abs(coarse.q - fine.q)) < 3e-3 * np.max(np.abs(coarse.tracking_error))
-    assert np.max(np.abs(coarse.force - fine.force)) < 3e-4 * np.max(np.abs(coarse.force))
+    assert np.max(np.abs(coarse.q - fine.q)) < 1e-2 * np.max(np.abs(coarse.tracking_error))
+    assert np.max(np.abs(coarse.force - fine.force)) < 1e-3 * np.max(np.abs(coarse.force))
 
 
 # ---- sensors
@@ -219,7 +219,7 @@ def test_currents_that_lag() -> None:
     )
     run = experiment.run()
     u, g = run.simulation.inputs[:-1, :2], experiment.reference.force[0].copy()
-    fine = 400
+    fine = 100
     h, path = 1e-3 / fine, []
     for command in u:
         for _ in range(fine):
