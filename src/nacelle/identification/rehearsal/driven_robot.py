@@ -179,10 +179,15 @@ class DrivenRobot:
         x, v = self.split(s)
         found = native(inverse_jacobian, self.robot)(x, self.rigid.unknowns(self.rigid_states(s)))
         force = self.motor_forces(s, u)
-        if self.cogging:
-            amplitude, cycles, phase = np.array(self.cogging).T
-            force = force + amplitude * np.sin(cycles * found["q"] + phase)
+        force = force + self.cogging_at(found["q"])
         return np.asarray(np.einsum("...i,...ij,...j->...", force, found["J"], v))
+
+    def cogging_at(self, q: Array) -> Array:
+        """Forces of cogging (..., actuators) at coordinates (..., actuators), N or N m."""
+        if not self.cogging:
+            return np.zeros(q.shape)
+        amplitude, cycles, phase = np.array(self.cogging).T
+        return np.asarray(amplitude * np.sin(cycles * q + phase))
 
 
 # ---- in closed loop

@@ -52,45 +52,48 @@ class Reference:
 
 
 class Repeated:
-    """A trajectory, once or over whole periods, at any time.
+    """A trajectory, once, or over and over.
 
     Args:
         trajectory: the trajectory.
         periods: how often it is run through.
+        settle: how long it is run before, s.
+
+    Attributes:
+        duration: of all periods, s.
 
     Raises:
         IdentificationError: if it is to be repeated and does not end as it starts.
     """
 
-    def __init__(self, trajectory: Trajectory, periods: int) -> None:
-        if periods < 1:
+    def __init__(self, trajectory: Trajectory, periods: int, settle: float) -> None:
+        if periods < 1 or not settle >= 0.0:
             raise IdentificationError(
-                f"a trajectory is run through once or more often, got {periods} periods"
+                f"a trajectory is run through once or more often after a time that is not negative, got "
+                f"{periods} periods after {settle:g} s"
             )
-        self.trajectory, self.periods = trajectory, periods
-        self.duration = periods * trajectory.duration
+        self.trajectory, self.duration = trajectory, periods * trajectory.duration
+        self._repeats = periods > 1 or settle > 0.0
+        if self._repeats:
+            self._require_periodic()
 
-    def require_periodic(self, why: str) -> None:
-        """Raise an IdentificationError if the trajectory does not end as it starts."""
+    def _require_periodic(self) -> None:
         start, end = self.trajectory(0.0), self.trajectory(self.trajectory.duration)
-        for what, a, b in zip(("pose", "twist"), start, end, strict=False):
+        place = self.trajectory.layout.quaternion
+        if place is not None and start.x[place] @ end.x[place] < 0.0:
+            end.x[place] *= -1.0
+        for what, a, b in (("pose", start.x, end.x), ("twist", start.v, end.v)):
             gap = float(np.max(np.abs(a - b)))
-            if what == "pose" and self.trajectory.layout.quaternion is not None:
-                place = self.trajectory.layout.quaternion
-                turned = b.copy()
-                turned[place] *= -1.0
-                gap = min(gap, float(np.max(np.abs(a - turned))))
             if gap > _PERIODIC * (1.0 + float(np.max(np.abs(a)))):
                 raise IdentificationError(
-                    f"{why} takes a trajectory that ends as it starts; its {what} is off by {gap:.3g} at "
-                    f"{self.trajectory.duration:g} s"
+                    f"several periods, and settling, take a trajectory that ends as it starts; the {what} is "
+                    f"off by {gap:.3g} at {self.trajectory.duration:g} s"
                 )
 
     def __call__(self, t: Array) -> Sample:
         """The motion at times (N,), s."""
         period = self.trajectory.duration
-        repeated = (self.periods > 1) | (t < 0.0).any()
-        return self.trajectory(np.mod(t, period) if repeated else np.minimum(t, period))
+        return self.trajectory(np.mod(t, period) if self._repeats else np.minimum(t, period))
 
 
 def reference_of(

@@ -12,8 +12,8 @@ force, since accelerations are affine in the forces. `Rehearsal.a` is that accel
 
 Integration. Coulomb friction changes its sign over the rate `smooth` (tanh), in the robot and in the model of
 the controller. It is a damper then with rates up to the largest eigenvalue L of M^-1 D, D the slope of
-friction at rest; a sample is made of so many steps h of the method of order four that h L <= 1 (it is stable
-up to 2.78), and 2 h is not above the lag of the current loops.
+friction at rest; a sample is made of so many steps h of the method of order four that h L <= 2 (it is stable
+up to 2.78), and h is not above the lag of the current loops.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from typing import Any
 
 import numpy as np
 
+from nacelle.dynamics.inverse import inverse_dynamics
 from nacelle.errors import IdentificationError
 from nacelle.identification.data.measurement import Measurement, Source
 from nacelle.identification.rehearsal.driven_robot import DrivenRobot
@@ -51,6 +52,8 @@ from nacelle.tables.csv import write_table
 
 # Rate over which Coulomb friction changes its sign if nothing is said, rad/s or m/s.
 SMOOTH = 1e-3
+# Largest product of the step and of the rate of friction.
+_STABLE = 2.0
 # Steps of a sample that are not worth their time.
 _MOST_STEPS = 200
 # Poses along the trajectory at which friction's slope is looked at, and the part of `smooth` by which it is.
@@ -116,6 +119,7 @@ class Experiment:
     Attributes:
         robot: the model.
         true: the robot that moves, with the friction that the model has not.
+        nominal: the same without that friction: what an estimate can come to.
         reference: what the controller follows, from the start of the run on.
         plant: the plant.
         substeps: steps of the integration in a sample.
@@ -135,25 +139,21 @@ class Experiment:
         settle: float = 0.0,
         smooth: float = SMOOTH,
     ) -> None:
-        if not (rate > 0.0 and settle >= 0.0 and smooth > 0.0):
-            raise IdentificationError(
-                f"rate and smooth are above zero and settle is not negative, got {rate:g}, {smooth:g} and "
-                f"{settle:g}"
-            )
+        if not (rate > 0.0 and smooth > 0.0):
+            raise IdentificationError(f"rate and smooth are above zero, got {rate:g} and {smooth:g}")
         self.controller, self.sensors = controller or Controller(), sensors or Sensors()
         self.effects = effects or Effects()
         self.robot, self.rate, self.smooth = robot, rate, smooth
         self.true = moved(robot) if true is None else true
         if len(self.true.actuators) != len(robot.actuators) or self.true.motion != robot.motion:
             raise IdentificationError(
-                f"{self.true.name} is no robot like {robot.name}: it has {len(self.true.actuators)} actuators "
-                f"and the motion {self.true.motion.name}"
+                f"{self.true.name} is no robot like {robot.name}: it has {len(self.true.actuators)} "
+                f"actuators and the motion {self.true.motion.name}"
             )
+        self.nominal = self.true
         if self.effects.stribeck:
             self.true = with_stribeck(self.true, self.effects.stribeck, self.effects.stribeck_rate)
-        motion = Repeated(trajectory, periods)
-        if periods > 1 or settle > 0.0:
-            motion.require_periodic("more than one period" if periods > 1 else "settling")
+        motion = Repeated(trajectory, periods, settle)
         self.settling = round(settle * rate)
         count = round(motion.duration * rate)
         if count < 2:
@@ -198,7 +198,7 @@ class Experiment:
             a = self.plant.derivatives(states, inputs)[:, n : 2 * n]
             slope = (a[1:] - a[0]).T / nudge
             fastest = max(fastest, float(np.max(np.abs(np.linalg.eigvals(slope)))))
-        steps = max(1, math.ceil(fastest / self.rate))
+        steps = max(1, math.ceil(fastest / (_STABLE * self.rate)))
         if steps > _MOST_STEPS:
             raise IdentificationError(
                 f"{self.true.name} would need {steps} steps of the integration in a sample, since friction "
@@ -332,7 +332,7 @@ class Rehearsal:
         if not plant.lag:
             after, before = u, np.vstack([u[:1], u[:-1]])
             return 0.5 * (before + after)
-        # The motors' forces g follow u with the lag T: g = u + (g_0 - u) exp(-t / T), over half a sample each.
+        # The motors' forces follow u with the lag T: g = u + (g_0 - u) exp(-t / T), over half a sample each.
         half = 0.5 / self.experiment.rate
         decay = math.exp(-half / plant.lag)
         mean = plant.lag / half * (1.0 - decay)
@@ -347,6 +347,20 @@ class Rehearsal:
         Cogging acts beside them. Before the run the first ones are taken to be held.
         """
         return self._forces[self._first :]
+
+    @cached_property
+    def unmodelled(self) -> Array:
+        """What effects outside the model add to the motors' forces (N, actuators), N or N m.
+
+        Stribeck friction, and cogging, which pushes by itself.
+        """
+        experiment = self.experiment
+        result = np.zeros(self.q.shape)
+        if experiment.nominal is not self.true:
+            motion, smooth = (self.x, self.v, self.a), experiment.smooth
+            result += inverse_dynamics(self.true, *motion, smooth=smooth).force
+            result -= inverse_dynamics(experiment.nominal, *motion, smooth=smooth).force
+        return result - experiment.plant.cogging_at(self.q)
 
     @cached_property
     def measurement(self) -> Measurement:
@@ -371,7 +385,7 @@ class Rehearsal:
         return np.asarray(off - 2.0 * math.pi * whole)
 
     def to_csv(self, path: str | Path) -> None:
-        """Write the measurement: time, q.NAME, force.NAME, reference.NAME of every actuator, SI units."""
+        """Write the measurement in SI units, columns time, q.NAME, force.NAME and reference.NAME."""
         data = self.measurement
         names = [actuator.name for actuator in self.robot.actuators]
         columns = ["time", *(f"{kind}.{name}" for kind in ("q", "force", "reference") for name in names)]

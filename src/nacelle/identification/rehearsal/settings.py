@@ -12,12 +12,12 @@ from nacelle.errors import IdentificationError
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 
-# What an encoder counts if nothing is said: rad and m.
-_COUNT = {True: 2.0 * math.pi / 2**17, False: 1e-6}
+# What an encoder counts if nothing is said: a part of a turn of the motor, rad; at linear motors, m.
+_COUNT, _LINEAR_COUNT = 2.0 * math.pi / 2**17, 1e-6
 # Noise of the measured force if nothing is said, over the root of the mean square of the feedforward.
 FORCE_NOISE = 0.01
 # Bandwidth of the filter of the derivative if nothing is said, over that of the loop.
-_FILTER = 8.0
+_FILTER = 5.0
 
 Numbers = float | Sequence[float]
 
@@ -37,7 +37,7 @@ class Controller:
     Attributes:
         bandwidth: of the loop, Hz.
         damping: ratio of its poles.
-        filter: bandwidth of the derivative e' of the error, Hz; eight times that of the loop if None.
+        filter: bandwidth of the derivative e' of the error, Hz; five times that of the loop if None.
         feedforward: whether forces of the model along the reference are added.
         limits: whether commands end at the force limits of the actuators.
     """
@@ -80,8 +80,9 @@ class Sensors:
     """What encoders and current sensors read; one number for all actuators, or one for each.
 
     Attributes:
-        resolution: of the encoders at the joint, rad or m, 0 for none; 2 pi / 2^17 rad and 1 um if None. The
-            reading is the nearest multiple of it.
+        resolution: of the encoders at the joint, rad or m, 0 for none; that of 17 bits a turn of the motor
+            behind its gear, and 1 um at a prismatic joint without a gear, if None. Readings are multiples of
+            it.
         position_noise: standard deviation before that, rad or m.
         force_noise: standard deviation of the measured force, N or N m; 1 % of the root of the mean square of
             the model's forces if None.
@@ -99,7 +100,13 @@ class Sensors:
     def resolutions(self, robot: Robot) -> Array:
         """Resolution of each encoder (actuators,), rad or m."""
         if self.resolution is None:
-            return np.array([_COUNT[turns] for turns in revolute(robot)])
+            joints = [robot.joints[actuator.joint] for actuator in robot.actuators]
+            return np.array(
+                [
+                    _LINEAR_COUNT if joint.gear_ratio == 1.0 and not turns else _COUNT / abs(joint.gear_ratio)
+                    for joint, turns in zip(joints, revolute(robot), strict=True)
+                ]
+            )
         return each(robot, "resolution", self.resolution)
 
 
