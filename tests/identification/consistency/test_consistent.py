@@ -92,15 +92,12 @@ def test_another_solver_comes_no_nearer():
     places = np.array([group[0] for group in base.choice.groups()])
     first = 10 * 5
 
-    def unfolded(theta):
-        """Normalised pseudo-inertias and all linear parameters."""
+    rotor = np.array(["rotor" in name for name in nacelle.linear_parameters(base.robot).names[first:]])
+
+    def from_matrices(q):
+        """All linear parameters from normalised pseudo-inertias and other parameters over the described."""
         values = np.zeros(len(described))
-        parts = []
-        for k, L_c, part in zip(bodies, factors, theta[:40].reshape(4, 10), strict=True):
-            L = np.zeros((4, 4))
-            L[lower] = part
-            Q = MARGIN * np.eye(4) + L @ L.T
-            parts.append(Q - np.eye(4))
+        for k, L_c, Q in zip(bodies, factors, q[:64].reshape(4, 4, 4), strict=True):
             P = L_c @ Q @ L_c.T
             S = P[:3, :3]
             I = np.trace(S) * np.eye(3) - S
@@ -108,18 +105,41 @@ def test_another_solver_comes_no_nearer():
                 *(P[3, 3], *P[:3, 3]),
                 *(I[0, 0], I[0, 1], I[1, 1], I[0, 2], I[1, 2], I[2, 2]),
             ]
-        other = theta[40:] ** 2
-        rotor = np.array(["rotor" in name for name in nacelle.linear_parameters(base.robot).names[first:]])
-        values[first:] = described[first:] * np.where(rotor, MARGIN + other, other)
-        return values, np.concatenate([np.ravel(parts), values[first:] / described[first:] - 1.0])
+        values[first:] = described[first:] * q[64:]
+        return values
 
-    def residuals(theta):
-        values, change = unfolded(theta)
-        return np.concatenate([data.root @ (base.K @ values[places] - data.beta), np.sqrt(WEIGHT) * change])
+    count = 64 + len(described) - first
+    V = np.array([from_matrices(unit) for unit in np.eye(count)]).T
+    one = np.concatenate([np.tile(np.eye(4).ravel(), 4), np.ones(count - 64)])
+    rows = np.vstack([data.root @ base.K @ V[places], np.sqrt(WEIGHT) * np.eye(count)])
+    sides = np.concatenate([data.root @ data.beta, np.sqrt(WEIGHT) * one])
 
-    start = np.concatenate([np.tile(np.eye(4)[lower], 4), np.ones(len(described) - first)])
-    answer = scipy.optimize.least_squares(residuals, start, xtol=1e-10, ftol=1e-13, gtol=1e-10, max_nfev=500)
-    theirs, _ = unfolded(answer.x)
+    def matrices(theta):
+        """Q = e 1 + L L^T and e or 0 + s^2, with their derivatives."""
+        q, slope = np.zeros(count), np.zeros((count, len(theta)))
+        for k, part in enumerate(theta[:40].reshape(4, 10)):
+            L = np.zeros((4, 4))
+            L[lower] = part
+            q[16 * k : 16 * k + 16] = (MARGIN * np.eye(4) + L @ L.T).ravel()
+            for entry, (i, j) in enumerate(zip(*lower, strict=True)):
+                dL = np.zeros((4, 4))
+                dL[i, j] = 1.0
+                slope[16 * k : 16 * k + 16, 10 * k + entry] = (dL @ L.T + L @ dL.T).ravel()
+        q[64:] = np.where(rotor, MARGIN, 0.0) + theta[40:] ** 2
+        slope[range(64, count), range(40, len(theta))] = 2.0 * theta[40:]
+        return q, slope
+
+    start = np.concatenate([np.tile(np.eye(4)[lower], 4), np.ones(count - 64)])
+    answer = scipy.optimize.least_squares(
+        lambda theta: rows @ matrices(theta)[0] - sides,
+        start,
+        lambda theta: rows @ matrices(theta)[1],
+        xtol=1e-12,
+        ftol=1e-13,
+        gtol=1e-12,
+        max_nfev=1000,
+    )
+    theirs = from_matrices(matrices(answer.x)[0])
     ours = _objective(data, result.values, WEIGHT)
     assert 2.0 * answer.cost == pytest.approx(_objective(data, theirs, WEIGHT), rel=1e-9)
     assert ours <= 2.0 * answer.cost + 1e-6
