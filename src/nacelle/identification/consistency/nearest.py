@@ -68,6 +68,8 @@ def nearest_point(
     """
     import clarabel
 
+    if not (np.all(np.isfinite(A)) and np.all(np.isfinite(b))):
+        raise IdentificationError("the cone solver cannot start: the program has numbers that are not finite")
     count = A.shape[1]
     cones = [clarabel.NonnegativeConeT(half_lines)] if half_lines else []
     cones += [clarabel.PSDTriangleConeT(order(length)) for length in triangles]

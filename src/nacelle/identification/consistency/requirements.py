@@ -22,12 +22,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from nacelle.dynamics.base_parameters.base_parameters import BaseParameters
+from nacelle.identification.consistency.pseudo_inertia import BASIS
 from nacelle.kinematics.mechanism.idle import Spin
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.leg import PLATFORM
 from nacelle.model.linear_parameters import linear_parameters
 from nacelle.model.robot import Robot
-from nacelle.spatial.inertia import transform_parameters
 from nacelle.spatial.rotation import frame_with_z
 from nacelle.spatial.scalar import Array
 
@@ -98,8 +98,11 @@ def axisymmetry(robot: Robot, spin: Spin) -> Array:
     R = frame_with_z(np.array(spin.axis))
     point = np.array(spin.point) - np.dot(spin.point, spin.axis) * np.array(spin.axis)
     point = np.where(np.abs(point) < _ROUNDING * robot.size, 0.0, point)
-    seen = np.array([transform_parameters(R.T, -R.T @ point, ten) for ten in np.eye(_TEN)]).T
-    return np.array([seen[1], seen[2], seen[4] - seen[6], seen[5], seen[7], seen[8]])
+    T = np.eye(4)
+    T[:3, :3], T[:3, 3] = R.T, -R.T @ point
+    P = np.moveaxis(T @ BASIS @ T.T, 0, -1)
+    # S_xx - S_yy is I_yy - I_xx, the other S are products of inertia.
+    return np.array([P[0, 3], P[1, 3], P[0, 0] - P[1, 1], P[0, 1], P[0, 2], P[1, 2]])
 
 
 def equations(base: BaseParameters, bodies: Sequence[BodyShape], prior: Array) -> tuple[Array, Array]:
