@@ -13,7 +13,7 @@ force, since accelerations are affine in the forces. `Rehearsal.a` is that accel
 Integration. Coulomb friction changes its sign over the rate `smooth` (tanh), in the robot and in the model of
 the controller. It is a damper then with rates up to the largest eigenvalue L of M^-1 D, D the slope of
 friction at rest; a sample is made of so many steps h of the method of order four that h L <= 2 (it is stable
-up to 2.78), and h is not above the lag of the current loops.
+up to 2.78), and h is at most a quarter of the lag of the current loops.
 """
 
 from __future__ import annotations
@@ -191,7 +191,7 @@ class Experiment:
         """Steps of the integration in a sample; see the head of the file."""
         picked = self.reference.x[:: max(1, len(self.reference.x) // _POSES)]
         n, nudge = self.true.motion.n, _NUDGE * self.smooth
-        fastest = 2.0 / self.effects.lag if self.effects.lag else 0.0
+        fastest = 4.0 * _STABLE / self.effects.lag if self.effects.lag else 0.0
         inputs = np.zeros((n + 1, self.plant.inputs))
         for x in picked:
             states = np.stack([self.plant.state(x, v) for v in np.vstack([np.zeros(n), nudge * np.eye(n)])])
