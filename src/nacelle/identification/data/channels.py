@@ -75,6 +75,12 @@ class Channel:
         numbers = column - self.zero if self.zero else column
         return in_si(numbers, self.unit) * self.scale + self.offset
 
+    @property
+    def conversion(self) -> tuple[float, float]:
+        """Factor and offset with signal = factor number + offset."""
+        factor = self.scale * (1.0 if self.unit is None else float(self.unit.exact) * self.unit.irrational)
+        return factor, self.offset - factor * self.zero
+
 
 def is_revolute(robot: Robot, actuator: Actuator) -> bool:
     """Whether an actuator drives a revolute joint."""

@@ -19,12 +19,14 @@ class Source:
         first_row: row of the file, counted from 1, that holds sample 0; 0 for arrays.
         columns: name of the file's column for each signal, such as {"q.strut1": "enc1", "time": "t"}.
         rows: row of the file of every sample (N,), where they do not follow one another; None otherwise.
+        conversions: (factor, offset) for each signal, signal = factor number + offset; (1, 0) if left out.
     """
 
     file: str = "<python>"
     first_row: int = 0
     columns: dict[str, str] = field(default_factory=dict)
     rows: Array | None = None
+    conversions: dict[str, tuple[float, float]] = field(default_factory=dict)
 
     def column(self, signal: str) -> str:
         """The name of a signal's column in the file."""

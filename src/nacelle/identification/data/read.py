@@ -112,6 +112,7 @@ class _Reader:
             rows if isinstance(rows, int) else int(rows[0]),
             {channel.signal: channel.column for channel in channels},
             None if isinstance(rows, int) else rows,
+            {channel.signal: channel.conversion for channel in channels},
         )
         return Measurement(
             self.robot,

@@ -1,0 +1,1 @@
+"""Checks of measured data: what is wrong, where, and what would be right."""

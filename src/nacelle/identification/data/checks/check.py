@@ -1,0 +1,76 @@
+"""All checks of a measurement, from the cheap to the physical.
+
+    missing, constant -> time -> jumps -> clipping -> columns (swapped, sign, unit) -> reach, branch -> zeros
+
+Later checks are left out, with words, where earlier findings make them impossible.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nacelle.identification.data.checks.clipping import check_clipping
+from nacelle.identification.data.checks.columns import check_columns
+from nacelle.identification.data.checks.findings import Finding, Findings
+from nacelle.identification.data.checks.judge import Judge
+from nacelle.identification.data.checks.reach import check_reach
+from nacelle.identification.data.checks.signals import check_constant, check_jumps, check_missing
+from nacelle.identification.data.checks.smoothing import enough, smoothed
+from nacelle.identification.data.checks.timing import check_timing
+from nacelle.identification.data.checks.zeros import check_zeros
+from nacelle.identification.data.measurement import Measurement
+
+# Part of a column that may be missing where physics is still asked.
+_MISSING = 0.2
+
+
+def check_measurement(measurement: Measurement, *, physics: bool = True) -> Findings:
+    """Find what is wrong with a measurement.
+
+    Cheap checks look at each signal alone. Physical ones take the robot's description as the judge: poses by
+    forward kinematics, forces by the linear form in the base parameters, whose values may differ from the
+    description's; so they work although parameters are not known yet.
+
+    Args:
+        measurement: what was measured.
+        physics: whether to make the physical checks, too.
+    """
+    findings = [*check_missing(measurement), *check_constant(measurement), *check_timing(measurement)]
+    findings += [*check_jumps(measurement), *check_clipping(measurement)]
+    skipped = []
+    reason = _impossible(measurement, findings) if physics else "not wanted"
+    if reason:
+        skipped.append(f"swapped columns, signs, units, zeros and branches: {reason}")
+    else:
+        findings += _physical(measurement)
+    return Findings(measurement.source.file, tuple(findings), tuple(skipped))
+
+
+def _impossible(measurement: Measurement, findings: list[Finding]) -> str:
+    """Why physics cannot be asked; empty if it can."""
+    kinds = {entry.kind for entry in findings}
+    if not enough(len(measurement)):
+        return f"{len(measurement)} samples are too few"
+    for kind, words in (("time", "time does not go on"), ("jump", "coordinates jump")):
+        if kind in kinds:
+            return words
+    if any(entry.kind == "constant" and entry.severity == "error" for entry in findings):
+        return "signals never change"
+    columns = np.concatenate([measurement.time[:, None], measurement.q, measurement.force], axis=1)
+    if np.max(np.mean(~np.isfinite(columns), axis=0)) > _MISSING:
+        return "too many samples have no number"
+    return ""
+
+
+def _physical(measurement: Measurement) -> list[Finding]:
+    """Findings that the robot's physics makes."""
+    robot = measurement.robot
+    present = np.isfinite(measurement.time)
+    columns = np.concatenate([measurement.q, measurement.force], axis=1)[present]
+    signals = smoothed(measurement.time[present], columns, len(robot.actuators))
+    judge = Judge(robot, signals)
+    findings, correction, verdict = check_columns(measurement, judge)
+    findings += check_reach(measurement, judge, correction)
+    if np.isfinite(verdict.cost):
+        findings += check_zeros(measurement, judge, correction, verdict)
+    return findings

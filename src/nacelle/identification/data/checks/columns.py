@@ -1,0 +1,170 @@
+"""Search for swapped columns, wrong signs and wrong units: which way of reading does physics explain best?
+
+All corrections of one fault are judged (`judge`): two encoders, two forces or an encoder and a force
+exchanged; the sign of a column or of all of them; a column, or all, in another unit: mm for m, deg for rad,
+mA for A, the motor's side for the joint's. The best is taken if its cost is lower by a clear amount, and the
+search goes on from there, so that several faults are found one after the other. A correction whose cost is
+nearly as low explains the same: for a robot of equal legs exchanged encoders cannot be told from exchanged
+forces. It is named beside the first. An encoder is smoother than a force; only columns of which that is not
+true are tried in each other's place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from nacelle.identification.data.checks.correction import Correction, as_read, exchanged, scaled
+from nacelle.identification.data.checks.findings import Finding, finding
+from nacelle.identification.data.checks.judge import Judge, Verdict
+from nacelle.identification.data.measurement import Measurement
+from nacelle.model.robot import Robot
+
+# A correction is believed if its cost is lower by this much, and by this factor.
+_LOWER, _FACTOR = 15.0, 0.85
+# Costs within this, or this factor, of the lowest are as good.
+_ALIKE, _ALIKE_FACTOR = 6.0, 1.15
+# Faults that are sought one after the other.
+_MOST = 4
+_DEGREES = 180.0 / np.pi
+# How much rougher an encoder must be to be taken for a force.
+_ROUGHER = 2.0
+
+
+def check_columns(measurement: Measurement, judge: Judge) -> tuple[list[Finding], Correction, Verdict]:
+    """Find swapped columns, wrong signs and units; give the corrected reading and how good it is, too."""
+    robot = measurement.robot
+    m = len(robot.actuators)
+    current = as_read(m)
+    verdict = judge.verdict(current)
+    findings = []
+    for _ in range(_MOST):
+        costs = [(judge.verdict(current.then(one)), one) for one in _corrections(measurement)]
+        costs = [entry for entry in costs if np.isfinite(entry[0].cost)]
+        if not costs:
+            break
+        best, correction = min(costs, key=lambda entry: entry[0].cost)
+        if not (best.cost < verdict.cost - _LOWER and best.cost < _FACTOR * verdict.cost):
+            break
+        bound = max(best.cost + _ALIKE, _ALIKE_FACTOR * best.cost)
+        alike = [one for other, one in costs if other.cost <= bound and one is not correction]
+        findings.append(_finding(measurement, correction, alike, (verdict, best)))
+        current, verdict = current.then(correction), best
+    return findings, current, verdict
+
+
+def _finding(
+    measurement: Measurement, correction: Correction, alike: list[Correction], costs: tuple[Verdict, Verdict]
+) -> Finding:
+    """The finding for a correction, with those that would explain the same."""
+    names = _names(measurement.robot)
+    places = dict.fromkeys((*correction.columns, *(k for one in alike for k in one.columns)))
+    before, after = costs
+    words = correction.words
+    if alike:
+        words += "; or " + "; or ".join(one.words for one in alike[:5])
+    if np.isfinite(before.cost):
+        words += f" (unexplained part of the forces {before.residual:.2f} as read, {after.residual:.2f} so)"
+    else:
+        words += " (as read, the coordinates belong to no poses)"
+    return finding(
+        measurement,
+        correction.kind,
+        tuple(names[k] for k in places),
+        words,
+        hint=correction.hint if not alike else f"{correction.hint}, or another of these",
+    )
+
+
+def _names(robot: Robot) -> list[str]:
+    return [f"{kind}.{actuator.name}" for kind in ("q", "force") for actuator in robot.actuators]
+
+
+def _corrections(measurement: Measurement) -> Iterator[Correction]:
+    """All corrections of one fault."""
+    robot = measurement.robot
+    m = len(robot.actuators)
+    column = [measurement.source.column(name) for name in _names(robot)]
+    for i, j in _rough_encoders(measurement):
+        words = f"columns {column[i]} and {column[j]} are swapped: an encoder and a force"
+        hint = f"take {column[j]} for {_names(robot)[i]} and the other way round"
+        known = measurement.source.conversions
+        pair = (known.get(_names(robot)[i], (1.0, 0.0)), known.get(_names(robot)[j], (1.0, 0.0)))
+        yield replace(exchanged(m, i, j, pair), kind="swapped", words=words, hint=hint)
+    for i in range(2 * m):
+        for j in range(i + 1, m if i < m else 2 * m):
+            words = f"columns {column[i]} and {column[j]} are swapped"
+            hint = f"take {column[j]} for {_names(robot)[i]} and the other way round"
+            yield replace(exchanged(m, i, j), kind="swapped", words=words, hint=hint)
+    for k in range(2 * m):
+        words = f"column {column[k]} has the wrong sign"
+        yield replace(scaled(m, (k,), -1.0), kind="sign", words=words, hint=f"sign: -1 for {column[k]}")
+    for what, columns in _groups(m):
+        words = f"all {what} have the wrong sign"
+        yield replace(scaled(m, columns, -1.0), kind="sign", words=words, hint="sign: -1 for all of them")
+    yield from _units(measurement, column)
+
+
+def _rough_encoders(measurement: Measurement) -> Iterator[tuple[int, int]]:
+    """Pairs of an encoder and a force of which the encoder is the rougher one."""
+    m = len(measurement.robot.actuators)
+    columns = np.concatenate([measurement.q, measurement.force], axis=1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        roughness = np.nanstd(np.diff(columns, 2, axis=0), axis=0) / np.nanstd(columns, axis=0)
+    for i in range(m):
+        for j in range(m, 2 * m):
+            if roughness[i] > _ROUGHER * roughness[j]:
+                yield i, j
+
+
+def _groups(m: int) -> tuple[tuple[str, tuple[int, ...]], ...]:
+    """Columns that may be wrong together."""
+    return ("coordinates", tuple(range(m))), ("forces", tuple(range(m, 2 * m)))
+
+
+def _units(measurement: Measurement, column: list[str]) -> Iterator[Correction]:
+    """Corrections of units, of one column and of all of a kind."""
+    robot = measurement.robot
+    m = len(robot.actuators)
+    factors = [_factors(robot, k) for k in range(2 * m)]
+    for k in range(2 * m):
+        for factor, words in factors[k].items():
+            text = f"column {column[k]} is too {_ratio(factor)}: {words}"
+            yield replace(
+                scaled(m, (k,), factor), kind="unit", words=text, hint=f"check the unit of {column[k]}"
+            )
+    for what, columns in _groups(m):
+        if len(columns) == 1:
+            continue
+        common = [f for f in factors[columns[0]] if all(f in factors[k] for k in columns)]
+        for factor in common:
+            words = factors[columns[0]][factor]
+            text = f"all {what} are too {_ratio(factor)}: {words}"
+            yield replace(
+                scaled(m, columns, factor), kind="unit", words=text, hint=f"check the unit of {what}"
+            )
+
+
+def _ratio(factor: float) -> str:
+    return f"small by {factor:.4g}" if factor > 1.0 else f"large by {1.0 / factor:.4g}"
+
+
+def _factors(robot: Robot, k: int) -> dict[float, str]:
+    """Factors that correct the unit of a column, with words."""
+    m = len(robot.actuators)
+    joint = robot.joints[robot.actuators[k % m].joint]
+    if k >= m:
+        factors = {1e-3: "mA for A, or mN for N", 1e3: "A for mA, or kN for N"}
+    elif joint.primitives[0].turns:
+        factors = {1.0 / _DEGREES: "deg for rad", _DEGREES: "rad for deg"}
+    else:
+        factors = {1e-3: "mm for m", 1e3: "m for mm"}
+    ratio = abs(joint.gear_ratio)
+    if max(ratio, 1.0 / ratio) > 4.0:
+        sides = "the motor's side of the gear for the joint's", "the joint's side of the gear for the motor's"
+        factors |= (
+            {1.0 / ratio: sides[0], ratio: sides[1]} if k < m else {ratio: sides[0], 1.0 / ratio: sides[1]}
+        )
+    return factors

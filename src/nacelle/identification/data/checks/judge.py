@@ -1,0 +1,191 @@
+"""The judge of hypotheses: how well physics explains a measurement, were its columns meant in some way.
+
+Along the motion that the encoders show, forces are linear in the base parameters b (`nacelle.regressor`), in
+offsets and in friction of each actuator, c, which a description need not have. With forces scaled by their
+rms, each hypothesis is a least-squares problem with a prior, the description's parameters b_0:
+
+    C = w |f - Y b - Z c|^2 + |(b - b_0) / s_b|^2 + |c / s_c|^2 + sum_i (log(F_i / F_i0) / log 3)^2 ...
+
+s_b: 40 % of each parameter, and what makes 5 % of the forces, since parameters from CAD are that wrong; s_c:
+half the rms for offsets, the rms for friction, which is never negative. w counts samples as if 60 of each
+actuator were independent, each known to 10 %: what the model lacks is correlated over time. F_i are rms
+values of forces, F_i0 those of the description; ranges of coordinates are compared likewise. The cost of the
+right hypothesis is a few tens; that of a wrong one is greater by tens to thousands. Samples where an actuator
+nearly stands are left out: there friction is hardly determined. With redundant actuation forces are judged as
+they act on the nacelle, J_r^-T f.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+
+from nacelle.dynamics.base_parameters.base_parameters import BaseParameters, base_parameters
+from nacelle.dynamics.regressor import regressor
+from nacelle.identification.data.checks.correction import Correction
+from nacelle.identification.data.checks.smoothing import Smoothed
+from nacelle.identification.data.measured_path import Path, path_of
+from nacelle.kinematics.flags import failed
+from nacelle.kinematics.forward.actuator_path import actuator_units
+from nacelle.model.robot import Robot
+from nacelle.spatial.scalar import Array
+
+# Independent samples of an actuator, and how well the model explains each, in parts of the rms.
+_INDEPENDENT, _KNOWN = 60.0, 0.1
+# What parameters of the description are wrong by: a part of each, and of the forces.
+_PART, _WIDE = 0.4, 0.05
+# Prior of offset, viscous and Coulomb friction, in parts of the forces' rms.
+_FRICTION = (0.5, 1.0, 1.0)
+# Weights of what the rms of forces and the ranges of coordinates say.
+_FORCE_SCALE, _RANGE_SCALE = 3.0, 1.0
+# Rates below this part of their rms are left out.
+_SLOW = 0.15
+# What each percent of samples without a pose costs, and how many of them make a hypothesis impossible.
+_LOST, _MOST_LOST = 10.0, 0.3
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """How well a hypothesis explains a measurement.
+
+    Attributes:
+        cost: C above; infinite if the coordinates belong to no poses.
+        residual: rms of what remains of the forces over their own.
+        lost: part of the samples that have no pose.
+    """
+
+    cost: float
+    residual: float = np.inf
+    lost: float = 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class _Along:
+    """Y (M, actuators, parameters) along a path, rates of the actuators, J_r^-1, which samples are good."""
+
+    Y: Array
+    rates: Array
+    inverse: Array
+    good: Array
+
+
+@lru_cache(maxsize=8)
+def _base(robot: Robot) -> BaseParameters:
+    return base_parameters(robot)
+
+
+class Judge:
+    """Judges corrections of a measurement's columns.
+
+    Attributes:
+        robot: the robot.
+        signals: columns q, f (M, 2 m) at some instants, smoothed.
+    """
+
+    def __init__(self, robot: Robot, signals: Smoothed) -> None:
+        """Keep the robot and the smoothed columns."""
+        self.robot = robot
+        self.signals = signals
+        self.base = _base(robot)
+        self._motions: dict[object, _Along | None] = {}
+
+    def verdict(self, correction: Correction) -> Verdict:
+        """Judge a correction."""
+        key = correction.motion_key
+        if key not in self._motions:
+            self._motions[key] = self._along(correction)
+        along = self._motions[key]
+        if along is None:
+            return Verdict(np.inf)
+        m = len(self.robot.actuators)
+        force = correction.apply(self.signals.value)[:, m:][along.good]
+        lost = 1.0 - float(np.mean(along.good))
+        cost, residual = self._fit(along, force)
+        coordinates = correction.apply(self.signals.value)[:, :m]
+        ranges = np.ptp(coordinates, axis=0) / actuator_units(self.robot) + 1e-12
+        cost += _RANGE_SCALE * float(np.sum((np.log(ranges / np.median(ranges)) / np.log(3.0)) ** 2))
+        return Verdict(cost + 100.0 * _LOST * lost, residual, lost)
+
+    def path(self, correction: Correction) -> Path:
+        """The poses that corrected coordinates belong to."""
+        m = len(self.robot.actuators)
+        return path_of(self.robot, correction.apply(self.signals.value)[:, :m])
+
+    def _along(self, correction: Correction) -> _Along | None:
+        """The linear form along the corrected motion; None if too many coordinates belong to no pose."""
+        m = len(self.robot.actuators)
+        path = path_of(self.robot, correction.apply(self.signals.value)[:, :m], most_lost=_MOST_LOST)
+        if path.lost > _MOST_LOST:
+            return None
+        rate = correction.apply(self.signals.rate, 1)[:, :m]
+        acceleration = correction.apply(self.signals.acceleration, 2)[:, :m]
+        motion = path.motion(rate, acceleration)
+        good = path.good.copy()
+        form = regressor(self.robot, motion.x[good], motion.v[good], motion.a[good], parameters=self.base)
+        sound = ~failed(form.flags) & np.all(np.isfinite(form.Y), axis=(1, 2))
+        good[good] = sound
+        if np.mean(~good) > _MOST_LOST:
+            return None
+        return _Along(form.Y[sound], rate[good], motion.inverse[good], good)
+
+    def _fit(self, along: _Along, force: Array) -> tuple[float, float]:
+        """Cost of the least-squares problem, and the rms of its residual over that of the forces."""
+        samples, m = force.shape
+        expected = along.Y @ self.base.values
+        rms, rms_expected = _rms(force), _rms(expected)
+        speed = np.sqrt(np.mean(along.rates**2, axis=0)) + 1e-300
+        own = np.zeros((samples, m, 3 * m))
+        every = np.arange(m)
+        own[:, every, 3 * every] = rms
+        own[:, every, 3 * every + 1] = rms * along.rates / speed
+        own[:, every, 3 * every + 2] = rms * np.tanh(along.rates / (0.05 * speed))
+        form = np.concatenate([along.Y, own], axis=2)
+        rows, target = form / rms[:, None], force / rms
+        keep = np.abs(along.rates) >= _SLOW * speed
+        if m > self.robot.motion.n:
+            weight = along.inverse / _rows_rms(along.inverse, rms)[:, None, :]
+            rows = np.einsum("kin,kip->knp", weight, form)
+            target = np.einsum("kin,ki->kn", weight, force)
+            keep = np.ones(target.shape, dtype=bool)
+        A, b = rows[keep], target[keep]
+        w = np.sqrt(_INDEPENDENT * target.shape[1] / max(len(b), 1)) / _KNOWN
+        values = np.concatenate([self.base.values, np.zeros(3 * m)])
+        size = np.sqrt(np.mean(A[:, : len(self.base)] ** 2, axis=0)) + 1e-300
+        spread = np.concatenate([_PART * np.abs(self.base.values) + _WIDE / size, np.tile(_FRICTION, m)])
+        positive = np.concatenate([np.zeros(len(self.base), dtype=bool), np.tile([False, True, True], m)])
+        A, b = w * A * spread, w * (b - A @ values)
+        solution = _bounded(A.T @ A + np.eye(len(spread)), A.T @ b, positive)
+        remaining = b - A @ solution
+        scale = np.sum((np.log(rms / rms_expected) / np.log(3.0)) ** 2)
+        cost = remaining @ remaining + solution @ solution + _FORCE_SCALE * scale
+        return float(cost), float(np.sqrt(np.mean(remaining**2)) / w)
+
+
+def _rms(force: Array) -> Array:
+    """Root mean square of forces (M, m) about their means, and a little of the means (m,)."""
+    varying = np.sqrt(np.mean((force - np.mean(force, axis=0)) ** 2, axis=0))
+    return np.asarray(varying + 0.05 * np.sqrt(np.mean(force**2, axis=0)) + 1e-12)
+
+
+def _rows_rms(inverse: Array, rms: Array) -> Array:
+    """What the rows of J_r^-T f are measured in (1, n)."""
+    squares = np.mean(np.einsum("kin,i->kin", inverse, rms) ** 2, axis=(0, 1))
+    return np.asarray(np.sqrt(squares * len(rms)))[None, :]
+
+
+def _bounded(H: Array, g: Array, positive: Array) -> Array:
+    """Minimise x^T H x / 2 - g^T x with some entries not below zero, by leaving out those that would be."""
+    free = np.ones(len(g), dtype=bool)
+    solution = np.zeros(len(g))
+    for _ in range(4):
+        places = np.flatnonzero(free)
+        solution[:] = 0.0
+        solution[places] = cho_solve(cho_factor(H[np.ix_(places, places)]), g[places])
+        below = positive & (solution < 0.0)
+        if not np.any(below):
+            break
+        free &= ~below
+    return np.maximum(solution, np.where(positive, 0.0, -np.inf))

@@ -1,0 +1,92 @@
+"""Smoothed signals and their derivatives at a few hundred instants, for the checks alone.
+
+The band of the motion ends at the frequency f_b above which the encoders' spectrum has no energy beyond its
+own noise floor; signals pass a Butterworth filter of order four at 3 f_b, forwards and backwards, so without
+phase. Derivatives are central differences. All of this is linear and acts on each column alone: swapped
+columns, signs, factors and offsets can be tried on the result.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.signal import butter, sosfiltfilt
+
+from nacelle.spatial.scalar import Array
+
+# Instants that are looked at, and the least number of samples from which they are taken.
+_INSTANTS = 300
+_FEWEST = 40
+# Part of the energy of a coordinate that may lie beyond the band.
+_BEYOND = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class Smoothed:
+    """Signals at some instants.
+
+    Attributes:
+        samples: places of the instants among the samples (M,).
+        time: s (M,).
+        value: of all columns (M, columns).
+        rate: their derivatives (M, columns).
+        acceleration: their second derivatives (M, columns).
+        band: frequency where the band of the motion ends, Hz.
+    """
+
+    samples: Array
+    time: Array
+    value: Array
+    rate: Array
+    acceleration: Array
+    band: float
+
+
+def smoothed(time: Array, columns: Array, encoders: int) -> Smoothed:
+    """Smooth signals that may lack samples and may be sampled unequally.
+
+    Args:
+        time: s (N,), ascending.
+        columns: signals (N, columns); NaN is interpolated.
+        encoders: how many of the first columns are coordinates, whose spectrum gives the band.
+    """
+    count = len(time)
+    even = np.linspace(time[0], time[-1], count)
+    signals = np.stack([_interpolated(even, time, column) for column in columns.T], axis=-1)
+    step = (time[-1] - time[0]) / (count - 1)
+    # The lower median: one of the columns may not be a coordinate.
+    band = sorted(_band(column, step) for column in signals[:, :encoders].T)[(encoders - 1) // 2]
+    cutoff = min(3.0 * band * 2.0 * step, 0.9)
+    # Both ends continue by reflection at a point; what that spoils is left out below.
+    filtered = sosfiltfilt(butter(4, cutoff, output="sos"), signals, axis=0) if cutoff < 0.9 else signals
+    rate = np.gradient(filtered, step, axis=0)
+    acceleration = np.gradient(rate, step, axis=0)
+    margin = min(int(np.ceil(1.0 / cutoff)) * 2 + 2, count // 4)
+    places = np.unique(np.linspace(margin, count - 1 - margin, _INSTANTS).round().astype(int))
+    samples = np.clip(np.searchsorted(time, even[places]), 0, count - 1)
+    return Smoothed(samples, even[places], filtered[places], rate[places], acceleration[places], band)
+
+
+def enough(count: int) -> bool:
+    """Whether so many samples can be smoothed."""
+    return count >= _FEWEST
+
+
+def _interpolated(even: Array, time: Array, column: Array) -> Array:
+    present = np.isfinite(column)
+    if not np.any(present):
+        return np.zeros_like(even)
+    return np.interp(even, time[present], column[present])
+
+
+def _band(column: Array, step: float) -> float:
+    """Frequency above which a coordinate has no energy but noise, Hz."""
+    count = len(column)
+    centered = column - np.polyval(np.polyfit(np.arange(count), column, 1), np.arange(count))
+    power = np.abs(np.fft.rfft(centered * np.hanning(count))) ** 2
+    frequency = np.fft.rfftfreq(count, step)
+    floor = np.median(power[len(power) // 2 :]) * 2.0
+    beyond = np.cumsum((np.maximum(power - floor, 0.0))[::-1])[::-1]
+    inside = np.flatnonzero(beyond > _BEYOND * beyond[0])
+    return float(frequency[inside[-1]]) if inside.size and beyond[0] > 0.0 else float(frequency[1])

@@ -1,0 +1,179 @@
+"""Poses, twists and accelerations of the nacelle along measured coordinates of its actuators.
+
+    q -> x                       forward kinematics, each sample continued from the one before
+    v = J_r q',   a = J_r (q'' - bias(x, v))       J_r (n, actuators), bias: actuators' acceleration at a = 0
+
+With redundant actuation measured coordinates never agree exactly: x minimises |(q - q(x)) / units|^2 by the
+method of Gauss and Newton, J_r is that of least squares, and what remains says how well the encoders agree.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from nacelle.dynamics.jacobian import jacobian
+from nacelle.errors import KinematicsError
+from nacelle.kinematics.flags import Flag
+from nacelle.kinematics.forward.actuator_path import actuator_units, unwound, unwound_path
+from nacelle.kinematics.forward.forward import forward_kinematics
+from nacelle.kinematics.inverse import inverse_kinematics
+from nacelle.kinematics.motion import joint_motion
+from nacelle.kinematics.pose_input import reference_pose
+from nacelle.model.reduced import layout_of
+from nacelle.model.robot import Robot
+from nacelle.spatial.rotation_path import quat_exp, quat_multiply
+from nacelle.spatial.scalar import Array
+
+# How far beyond its limits, as a part of their range, a coordinate may be measured.
+_BEYOND = 0.02
+# Redundant encoders agree within this, rad or robot sizes.
+_AGREE = 0.02
+# Steps in which redundant actuators go from the reference to the first sample, and iterations at each sample.
+_APPROACH, _ITERATIONS = 20, 6
+_BAD = int(Flag.INVALID | Flag.UNREACHABLE | Flag.SINGULAR | Flag.OTHER_BRANCH)
+
+
+@dataclass(frozen=True, eq=False)
+class Motion:
+    """Motion of the nacelle: x (N, nx), v (N, n), a (N, n), and J_r^-1 (N, actuators, n)."""
+
+    x: Array
+    v: Array
+    a: Array
+    inverse: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Path:
+    """Poses along measured coordinates.
+
+    Attributes:
+        robot: the robot.
+        q: coordinates of the actuators (N, actuators).
+        x: reduced poses (N, nx); NaN where none was found.
+        flags: what was found at each sample (`Flag`).
+        beyond: which actuators are beyond their limits (N, actuators), by more than 2 % of their range.
+        gap: how well redundant encoders agree (N,), rad or robot sizes; 0 where they are not redundant.
+    """
+
+    robot: Robot
+    q: Array
+    x: Array
+    flags: Array
+    beyond: Array
+    gap: Array
+
+    @property
+    def good(self) -> Array:
+        """Which samples have a pose on the reference's branch, their actuators within limits (N,)."""
+        sound = ((self.flags & _BAD) == 0) & np.all(np.isfinite(self.x), axis=1)
+        return np.asarray(sound & ~np.any(self.beyond, axis=1) & (self.gap <= _AGREE))
+
+    @property
+    def lost(self) -> float:
+        """Part of the samples that are not good."""
+        return 1.0 - float(np.mean(self.good))
+
+    def motion(self, rate: Array, acceleration: Array) -> Motion:
+        """Motion of the nacelle from rates and accelerations of the actuators (N, actuators)."""
+        count, n = len(self.x), self.robot.motion.n
+        good = self.good
+        v, a = np.full((count, n), np.nan), np.full((count, n), np.nan)
+        inverse = np.full((count, len(self.robot.actuators), n), np.nan)
+        if np.any(good):
+            matrices = jacobian(self.robot, self.x[good])
+            inverse[good] = matrices.inverse
+            v[good] = np.einsum("kni,ki->kn", matrices.direct, rate[good])
+            bias = joint_motion(self.robot, self.x[good], v[good]).actuators[2]
+            a[good] = np.einsum("kni,ki->kn", matrices.direct, acceleration[good] - bias)
+        return Motion(self.x, v, a, inverse)
+
+
+def path_of(robot: Robot, q: Array, *, most_lost: float = 1.0) -> Path:
+    """Poses along coordinates of the actuators (N, actuators), connected with the reference pose.
+
+    Args:
+        robot: the robot.
+        q: the coordinates, in order of time.
+        most_lost: part of the samples that may have no pose; where a few samples show that more have none,
+            the others are not sought.
+    """
+    beyond = _beyond(robot, q)
+    lengths = actuator_units(robot) != 1.0
+    far = np.any(np.abs(q[:, lengths]) > 20.0 * robot.size, axis=1)
+    if max(np.mean(np.any(beyond, axis=1)), np.mean(far)) > most_lost:
+        return _no_path(robot, q, beyond)
+    redundant = q.shape[1] > robot.motion.n
+    search = _least_squares if redundant else _exact
+    if most_lost < 1.0 and not redundant:
+        # Samples without a pose take long to give up.
+        few = q[np.linspace(0, len(q) - 1, 6).round().astype(int)]
+        missing = 0
+        for sample in few[[0, 3, 5]]:
+            _, flags, _ = _exact(robot, sample[None])
+            missing += int(flags[0] & _BAD != 0)
+            if missing > 3.0 * most_lost:
+                return _no_path(robot, q, beyond)
+    x, flags, gap = search(robot, q)
+    return Path(robot, q, x, flags, beyond, gap)
+
+
+def _no_path(robot: Robot, q: Array, beyond: Array) -> Path:
+    x = np.full((len(q), layout_of(robot.motion).nx), np.nan)
+    return Path(robot, q, x, np.full(len(q), int(Flag.UNREACHABLE)), beyond, np.zeros(len(q)))
+
+
+def _beyond(robot: Robot, q: Array) -> Array:
+    """Which coordinates are beyond the limits by more than a little."""
+    lower, upper = np.array([actuator.position for actuator in robot.actuators]).T
+    with np.errstate(invalid="ignore"):
+        margin = np.where(np.isfinite(upper - lower), _BEYOND * (upper - lower), 0.0)
+    return np.asarray((q < lower - margin) | (q > upper + margin))
+
+
+def _exact(robot: Robot, q: Array) -> tuple[Array, Array, Array]:
+    """Poses by forward kinematics."""
+    solution = forward_kinematics(robot, q, follow=True)
+    return solution.x, solution.flags, np.zeros(len(q))
+
+
+def _least_squares(robot: Robot, q: Array) -> tuple[Array, Array, Array]:
+    """Poses whose actuators are nearest to the coordinates; from the first that fails on there are none."""
+    layout = layout_of(robot.motion)
+    poses = np.full((len(q), layout.nx), np.nan)
+    flags = np.full(len(q), int(Flag.UNREACHABLE))
+    gap = np.full(len(q), np.inf)
+    x = reference_pose(robot)
+    first = inverse_kinematics(robot, x, limits=False).actuators
+    units = actuator_units(robot)
+    path = unwound_path(robot, q, first)
+    steps = np.linspace(0.0, 1.0, _APPROACH + 1)[1:, None]
+    for k, wanted in enumerate(np.concatenate([first + steps[:-1] * (path[0] - first), path])):
+        try:
+            x, off = _nearest(robot, x, wanted, units)
+        except KinematicsError:
+            break
+        place = k - (_APPROACH - 1)
+        if place >= 0:
+            poses[place], flags[place], gap[place] = x, 0, off
+    return poses, flags, gap
+
+
+def _nearest(robot: Robot, x: Array, q: Array, units: Array) -> tuple[Array, float]:
+    """The pose near x whose actuators are nearest to q, and how far they are from it."""
+    layout = layout_of(robot.motion)
+    off = np.zeros(len(q))
+    for _ in range(_ITERATIONS):
+        here = inverse_kinematics(robot, x, limits=False).actuators
+        off = (unwound(robot, q, here) - here) / units
+        matrix = jacobian(robot, x).inverse / units[:, None]
+        step = np.linalg.lstsq(matrix, off, rcond=None)[0]
+        x = x.copy()
+        x[list(layout.linear_x)] += step[list(layout.linear_v)]
+        if layout.quaternion is not None and layout.angular is not None:
+            x[layout.quaternion] = quat_multiply(quat_exp(step[layout.angular]), x[layout.quaternion])
+        if np.max(np.abs(matrix @ step)) < 1e-10:
+            break
+    return x, float(np.sqrt(np.mean(off**2)))
