@@ -7,6 +7,7 @@ flags of reach, limits and singularities from the kinematics.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -71,11 +72,18 @@ def motion_uses(problem: Problem, z: Array) -> tuple[Array, Array]:
     return t, uses_along(problem, trajectory, problem.samples(Z, t), t)
 
 
-def drawn_in(problem: Problem, z: Array) -> Array:
-    """A motion (variables,), drawn towards the centre until it keeps all limits; as it is where it does."""
+def drawn_in(problem: Problem, z: Array, also: Callable[[Array], bool] | None = None) -> Array:
+    """A motion (variables,), drawn towards the centre until it keeps all limits; as it is where it does.
+
+    Args:
+        problem: the problem.
+        z: the motion.
+        also: what else it has to keep.
+    """
 
     def keeps(scale: float) -> bool:
-        return bool(np.all(motion_uses(problem, scale * z)[1] <= 1.0))
+        kept = bool(np.all(motion_uses(problem, scale * z)[1] <= 1.0))
+        return kept and (also is None or also(scale * z))
 
     if keeps(1.0):
         return z

@@ -15,20 +15,31 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from nacelle.dynamics.base_parameters.base_parameters import BaseParameters, base_parameters
 from nacelle.errors import IdentificationError, did_you_mean
-from nacelle.identification.excitation.check import drawn_in, largest_uses, motion_uses
+from nacelle.identification.excitation.check import Use, drawn_in, largest_uses, motion_uses
 from nacelle.identification.excitation.criterion import CRITERIA
 from nacelle.identification.excitation.limits import MARGIN, Limits, limits
-from nacelle.identification.excitation.motions import functions
+from nacelle.identification.excitation.motions import Harmonics, functions
 from nacelle.identification.excitation.optimise import Best, improved, random_motions, values_of
 from nacelle.identification.excitation.problem import Problem, scaled_columns
-from nacelle.identification.excitation.result import Excitation, Part
+from nacelle.identification.excitation.result import Excitation, Part, stroke_line
+from nacelle.identification.excitation.strokes import (
+    Stroke,
+    chain_uses,
+    chosen_strokes,
+    lines,
+    reach,
+    records,
+    stroke_rows,
+)
 from nacelle.kinematics.pose_input import checked_poses, reference_pose
+from nacelle.kinematics.trajectory import Chain
 from nacelle.model.robot import Robot
 from nacelle.progress import task
 from nacelle.spatial.scalar import Array
@@ -138,6 +149,11 @@ def excite(
     )
     drawn = random_motions(problem, _CANDIDATES, seed)
     problem = scaled_columns(problem, problem.coefficients(drawn))
+    strokes: list[Stroke] = []
+    if strategy == "separate":
+        strokes = chosen_strokes(problem, seed)
+        fixed = np.concatenate([stroke_rows(problem, stroke) for stroke in strokes])
+        problem = replace(problem, fixed=fixed / np.sqrt(len(strokes)))
     values = values_of(problem, drawn, criterion)
     order = np.argsort(values, kind="stable")
     best = improved(
@@ -145,29 +161,55 @@ def excite(
         drawn[order[:starts]],
         criterion,
         iterations=iterations,
-        check=lambda z: drawn_in(problem, z),
+        check=lambda z: drawn_in(problem, z, (lambda s: starts_near(problem, s)) if strokes else None),
     )
-    rival = float(values[order[0]])
-    return _result(problem, best, (strategy, kind, criterion), rival, seed)
+    return _result(problem, best, strokes, (strategy, kind, criterion), (float(values[order[0]]), seed))
 
 
-def _result(
-    problem: Problem, best: Best, names: tuple[str, str, str], random: float, seed: int
-) -> Excitation:
-    """The excitation of the best motion, checked once more."""
-    t, uses = motion_uses(problem, best.z)
-    R, _ = problem.rows(problem.samples(problem.coefficients(best.z), problem.times()))
-    _, values, directions = np.linalg.svd(problem.stacked(R), full_matrices=False)
+def starts_near(problem: Problem, z: Array) -> bool:
+    """Whether a motion starts where the robot can go on a straight line from the centre, resting anywhere."""
+    home = problem.coefficients(z).T @ problem.functions.at(np.zeros(1))[0][0]
+    return not np.any(home) or bool(reach(problem, home[None])[0] >= 1.0)
+
+
+def _parts(problem: Problem, best: Best, strokes: list[Stroke]) -> tuple[tuple[Part, ...], tuple[Use, ...]]:
+    """The parts of the motion, each checked once more, and the largest uses over all of them."""
+    motion = problem.robot.motion
     Z = problem.coefficients(best.z)
-    strategy, kind, criterion = names
     record = {
-        "kind": kind,
+        "kind": "fourier" if isinstance(problem.functions, Harmonics) else "bspline",
         "harmonics": problem.functions.harmonics,
         "duration": problem.functions.duration,
         "center": problem.center.tolist(),
         "coefficients": Z.tolist(),
     }
-    trajectory = problem.functions.trajectory(problem.center, Z, problem.robot.motion)
+    trajectory = problem.functions.trajectory(problem.center, Z, motion)
+    t, uses = motion_uses(problem, best.z)
+    if not strokes:
+        return (Part("motion", trajectory, record),), largest_uses(problem, t, uses)
+    home = Z.T @ problem.functions.at(np.zeros(1))[0][0]
+    chain = lines(problem, strokes, home)
+    first, of_strokes = chain_uses(problem, chain)
+    listed = records(problem, chain)
+    path = Chain(*(stroke_line(line, motion) for line in listed))
+    times, all_uses = np.concatenate([first, path.duration + t]), np.concatenate([of_strokes, uses])
+    parts = (Part("strokes", path, {"strokes": listed}), Part("harmonic motion", trajectory, record))
+    return parts, largest_uses(problem, times, all_uses)
+
+
+def _result(
+    problem: Problem,
+    best: Best,
+    strokes: list[Stroke],
+    names: tuple[str, str, str],
+    drawn: tuple[float, int],
+) -> Excitation:
+    """The excitation of the best motion; `drawn` is the best criterion of random motions and their seed."""
+    parts, uses = _parts(problem, best, strokes)
+    R, _ = problem.rows(problem.samples(problem.coefficients(best.z), problem.times()))
+    _, values, directions = np.linalg.svd(problem.stacked(R), full_matrices=False)
+    strategy, kind, criterion = names
+    random, seed = drawn
     stopped = "limit" in best.message.lower()
     status = "interrupted" if best.interrupted else "stopped" if stopped else "converged"
     message = "the best motion so far is kept" if best.interrupted else best.message
@@ -177,9 +219,9 @@ def _result(
         strategy,
         kind,
         criterion,
-        (Part("motion", trajectory, record),),
+        parts,
         problem.limits,
-        largest_uses(problem, t, uses),
+        uses,
         values,
         directions,
         problem.columns,

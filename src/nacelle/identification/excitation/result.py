@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -182,7 +181,7 @@ class Excitation:
             **self.data(),
         }
         # JSON is YAML: a line an entry.
-        text = "".join(f"{key}: {json.dumps(value)}\\n" for key, value in whole.items())
+        text = "".join(f"{key}: {json.dumps(value)}\n" for key, value in whole.items())
         write_whole(Path(path), text, new=True)
 
 
@@ -207,16 +206,13 @@ def read_motion(path: str | Path) -> Trajectory:
 def made_part(record: dict[str, Any], motion: Motion) -> Trajectory:
     """The trajectory of a part from its record."""
     if "strokes" in record:
-        return stroke_chain(record["strokes"], motion)
+        return Chain(*(stroke_line(line, motion) for line in record["strokes"]))
     made = functions(str(record["kind"]), float(record["duration"]), int(record["harmonics"]))
     coefficients = np.array(record["coefficients"], dtype=float)
     return made.trajectory(np.array(record["center"], dtype=float), coefficients, motion)
 
 
-def stroke_chain(strokes: Sequence[dict[str, Any]], motion: Motion) -> Trajectory:
-    """Lines one after the other: from, to, duration and ramp of each; equal ends are a rest."""
-    lines = []
-    for stroke in strokes:
-        law = Trapezoid(float(stroke["duration"]), ramp=float(stroke["ramp"]))
-        lines.append(Line(stroke["from"], stroke["to"], motion=motion, timing=law))
-    return Chain(*lines)
+def stroke_line(record: dict[str, Any], motion: Motion) -> Line:
+    """A line with the law of a trapezoid from its record: from, to, duration and ramp; equal ends rest."""
+    law = Trapezoid(float(record["duration"]), ramp=float(record["ramp"]))
+    return Line(record["from"], record["to"], motion=motion, timing=law)
