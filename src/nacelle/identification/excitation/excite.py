@@ -206,7 +206,7 @@ def _result(
 ) -> Excitation:
     """The excitation of the best motion; `drawn` is the best criterion of random motions and their seed."""
     parts, uses = _parts(problem, best, strokes)
-    R, _ = problem.rows(problem.samples(problem.coefficients(best.z), problem.times()))
+    R, _ = problem.rows(problem.samples(problem.coefficients(best.z)))
     _, values, directions = np.linalg.svd(problem.stacked(R), full_matrices=False)
     strategy, kind, criterion = names
     random, seed = drawn

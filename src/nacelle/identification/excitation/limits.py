@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -199,11 +199,12 @@ def _at_rest(robot: Robot, center: Array) -> Array:
 
 def _require_centre(robot: Robot, made: Limits, weight: Array) -> None:
     """Refuse limits within which the robot cannot even rest at the centre."""
-    uses, labels = uses_of(robot, made, made.centre[None], weight[None])
-    worst = int(np.argmax(uses[0]))
-    if uses[0, worst] < 1.0:
+    form = constraint_form(robot, made)
+    uses = form.uses(np.concatenate([made.centre, weight]))
+    worst = int(np.argmax(uses))
+    if uses[worst] < 1.0:
         return
-    kind, name = labels[worst]
+    kind, name = form.labels[worst]
     if kind == "force":
         k = [a.name for a in robot.actuators].index(name)
         raise IdentificationError(
@@ -213,32 +214,38 @@ def _require_centre(robot: Robot, made: Limits, weight: Array) -> None:
     if kind == "conditioning":
         raise IdentificationError(
             f"the conditioning limit {made.conditioning:.4g} is above what the robot has at the centre, "
-            f"{(_FALL - (_FALL - 1.0) * uses[0, worst]) * made.conditioning:.4g}: give a lower limit, or "
+            f"{(_FALL - (_FALL - 1.0) * uses[worst]) * made.conditioning:.4g}: give a lower limit, or "
             "another centre"
         )
     raise IdentificationError(
-        f"the {kind} limit of {name} is met at the centre already (use {uses[0, worst]:.3g}): give a smaller "
+        f"the {kind} limit of {name} is met at the centre already (use {uses[worst]:.3g}): give a smaller "
         "margin, or another centre"
     )
 
 
-def uses_of(robot: Robot, made: Limits, values: Array, force: Array) -> tuple[Array, list[tuple[str, str]]]:
-    """The uses of all limits (N, limits) at samples, and the kind and name of each.
+class ConstraintForm(NamedTuple):
+    """How values with limits, those of `limited_values` and then forces, become uses: factor value + offset.
 
-    Args:
-        robot: the robot.
-        made: the limits.
-        values: of `limited_values` (N, values).
-        force: of the actuators (N, actuators), N m or N.
+    Attributes:
+        factor: (limits,).
+        offset: (limits,).
+        symmetric: which limits (limits,) are for both signs.
+        labels: kind and name of each limit.
     """
-    scaled, offset, symmetric, labels = constraint_form(robot, made)
-    uses = np.concatenate([values, force], axis=-1) * scaled + offset
-    uses = np.where(symmetric, np.abs(uses), uses)
-    return np.where(np.isfinite(uses), uses, np.inf), labels
+
+    factor: Array
+    offset: Array
+    symmetric: Array
+    labels: list[tuple[str, str]]
+
+    def uses(self, values: Array) -> Array:
+        """Uses (..., limits) of values (..., limits)."""
+        uses = values * self.factor + self.offset
+        return np.where(self.symmetric, np.abs(uses), uses)
 
 
-def constraint_form(robot: Robot, made: Limits) -> tuple[Array, Array, Array, list[tuple[str, str]]]:
-    """Factors and offsets (limits,) that make uses of values and forces, which are symmetric, and labels."""
+def constraint_form(robot: Robot, made: Limits) -> ConstraintForm:
+    """How values and forces of a robot become uses of limits."""
     actuators = [a.name for a in robot.actuators]
     factor: list[float] = [*(1.0 / made.speed), *(1.0 / made.acceleration)]
     offset = [0.0] * len(factor)
@@ -268,4 +275,4 @@ def constraint_form(robot: Robot, made: Limits) -> tuple[Array, Array, Array, li
     offset += [0.0] * len(actuators)
     symmetric += [True] * len(actuators)
     labels += [("force", name) for name in actuators]
-    return np.array(factor), np.array(offset), np.array(symmetric), labels
+    return ConstraintForm(np.array(factor), np.array(offset), np.array(symmetric), labels)

@@ -84,7 +84,7 @@ def random_motions(problem: Problem, count: int, seed: int) -> Array:
 
 def _within(problem: Problem, z: Array) -> Array:
     """Which motions (M, variables) keep all limits at the times of the problem (M,)."""
-    samples = problem.samples(problem.coefficients(z), problem.times())
+    samples = problem.samples(problem.coefficients(z))
     _, force = problem.rows(samples)
     return np.asarray(np.all(problem.uses(samples, force) <= 1.0, axis=(-1, -2)))
 
@@ -110,7 +110,7 @@ def _fitted(problem: Problem, z: Array) -> Array:
 
 def _in_the_way(problem: Problem, z: Array) -> str:
     """Which limit the smallest motion breaks, in words."""
-    samples = problem.samples(problem.coefficients(z * 2.0**-_HALVINGS), problem.times())
+    samples = problem.samples(problem.coefficients(z * 2.0**-_HALVINGS))
     uses = problem.uses(samples, problem.rows(samples)[1])
     kind, name = problem.labels()[int(np.argmax(np.max(uses, axis=0)))]
     return f"{problem.robot.name}: no motion about the centre is within the {kind} limit of {name}"
@@ -120,7 +120,7 @@ def values_of(problem: Problem, z: Array, name: str) -> Array:
     """The criterion (M,) of motions (M, variables): the condition number, or -log det(R^T R) / 2."""
     values = []
     for k in range(0, len(z), _BLOCK):
-        R, _ = problem.rows(problem.samples(problem.coefficients(z[k : k + _BLOCK]), problem.times()))
+        R, _ = problem.rows(problem.samples(problem.coefficients(z[k : k + _BLOCK])))
         for rows in R:
             stacked = problem.stacked(rows)
             finite = bool(np.all(np.isfinite(stacked)))

@@ -18,6 +18,7 @@ counted in units that make the rows of random motions in the same limits have le
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -27,7 +28,12 @@ from nacelle.dynamics.base_parameters.choice import column_options
 from nacelle.dynamics.settings import Settings
 from nacelle.errors import IdentificationError
 from nacelle.identification.excitation.criterion import criterion
-from nacelle.identification.excitation.limits import Limits, constraint_form, coordinates_of
+from nacelle.identification.excitation.limits import (
+    ConstraintForm,
+    Limits,
+    constraint_form,
+    coordinates_of,
+)
 from nacelle.identification.excitation.motions import Functions
 from nacelle.identification.excitation.sample_model import (
     compiled,
@@ -96,12 +102,12 @@ class Problem:
 
     # ---- coefficients
 
-    @property
+    @cached_property
     def free(self) -> Array:
         """Which coefficients (functions, n) are variables."""
         return self.functions.free(self.robot.motion)
 
-    @property
+    @cached_property
     def units(self) -> Array:
         """What variables count in (variables,), m or rad."""
         unit = _PART * self.functions.sizes[:, None] * twist_units(self.robot)
@@ -119,19 +125,29 @@ class Problem:
 
     # ---- samples
 
-    def samples(self, Z: Array, t: Array, guess: Array | None = None) -> Samples:
-        """Samples of motions with coefficients (..., functions, n) at times (N,): (..., N, n)."""
-        center, quat_0 = coordinates_of(self.robot, self.center)
-        c, dc, ddc = (np.einsum("tf,...fn->...tn", part, Z) for part in self.functions.at(t))
-        return self.states(c + center, dc, ddc, quat_0, guess)
+    def samples(self, Z: Array, t: Array | None = None, guess: Array | None = None) -> Samples:
+        """Samples of motions with coefficients (..., functions, n) at times (N,): (..., N, n).
 
-    def states(self, c: Array, dc: Array, ddc: Array, quat_0: Array, guess: Array | None = None) -> Samples:
-        """Samples at coordinates and their derivatives (..., n): what iteration finds is added."""
+        Args:
+            Z: the coefficients.
+            t: the times, s; those of the problem if None.
+            guess: what iteration found near by (..., N, ny).
+        """
+        functions = self.at_times if t is None else self.functions.at(t)
+        c, dc, ddc = (part @ Z for part in functions)
+        return self.states(c, dc, ddc, guess)
+
+    def states(self, c: Array, dc: Array, ddc: Array, guess: Array | None = None) -> Samples:
+        """Samples at coordinates about the centre and their derivatives (..., n).
+
+        What iteration finds is added.
+        """
+        c = c + coordinates_of(self.robot, self.center)[0]
         mechanism = mechanism_of(self.robot)
         layout = mechanism.layout
         x = c
         if layout.angular is not None:
-            quat = quat_multiply(quat_exp(c[..., layout.angular]), quat_0)
+            quat = quat_multiply(quat_exp(c[..., layout.angular]), self.quat_0)
             x = layout.join_x(c[..., list(layout.linear_v)], quat)
         flat = x.reshape(-1, x.shape[-1])
         start = None if guess is None else Start(None, guess.reshape(len(flat), -1))
@@ -143,33 +159,42 @@ class Problem:
     def rows(self, samples: Samples, smooth: float | None = None) -> tuple[Array, Array]:
         """Weighted rows (..., actuators, parameters) in `columns` and forces (..., actuators), N m or N."""
         program = compiled(weighted_rows, self.robot, len(self.base), self.options(smooth or self.smooth))
-        results = program(self.sigma, self.base.values, *samples.motion, self._quat_0)
+        results = program(self.sigma, self.base.values, *samples.motion, self.quat_0)
         return results["R"] * self.columns, results["force"]
 
-    @property
-    def _quat_0(self) -> Array:
+    @cached_property
+    def quat_0(self) -> Array:
+        """The centre's orientation quat_xyzw (4,), about which rotations are counted."""
         return coordinates_of(self.robot, self.center)[1]
+
+    @cached_property
+    def form(self) -> ConstraintForm:
+        """How values and forces become uses."""
+        return constraint_form(self.robot, self.limits)
 
     def limited(self, samples: Samples) -> Array:
         """`limited_values` (..., values) at samples."""
-        return np.asarray(compiled(limited_values, self.robot)(*samples.motion, self._quat_0))
+        return np.asarray(compiled(limited_values, self.robot)(*samples.motion, self.quat_0))
 
     def uses(self, samples: Samples, force: Array) -> Array:
         """Uses of all limits (..., limits) at samples."""
-        factor, offset, symmetric, _ = constraint_form(self.robot, self.limits)
-        uses = np.concatenate([self.limited(samples), force], axis=-1) * factor + offset
-        uses = np.where(symmetric, np.abs(uses), uses)
+        uses = self.form.uses(np.concatenate([self.limited(samples), force], axis=-1))
         return np.where(np.isfinite(uses) & ~samples.bad[..., None], uses, _BEYOND)
 
     def labels(self) -> list[tuple[str, str]]:
         """Kind and name of every limit."""
-        return constraint_form(self.robot, self.limits)[3]
+        return self.form.labels
 
     # ---- what the optimiser sees
 
     def times(self) -> Array:
         """Times (N,) of the samples, s."""
         return self.functions.times(self.count)
+
+    @cached_property
+    def at_times(self) -> tuple[Array, Array, Array]:
+        """The functions and their derivatives at the times of the samples, (N, functions) each."""
+        return self.functions.at(self.times())
 
     def stacked(self, R: Array) -> Array:
         """All rows of a motion, each weighted by its part of the time, with the fixed ones."""
@@ -184,7 +209,7 @@ class Problem:
             order: of the smooth condition.
             guess: what iteration found at the samples of a motion near by (N, ny).
         """
-        samples = self.samples(self.coefficients(z), self.times(), guess)
+        samples = self.samples(self.coefficients(z), guess=guess)
         return Evaluation(self, samples, name, order)
 
 
@@ -215,7 +240,7 @@ class Evaluation:
         p = self.problem
         none = np.zeros(self.force.shape)
         program = compiled(row_gradients, p.robot, len(p.base), p.options(p.smooth))
-        results = program(self._slope, none, p.sigma, p.base.values, *self.samples.motion, p._quat_0)
+        results = program(self._slope, none, p.sigma, p.base.values, *self.samples.motion, p.quat_0)
         return self._pulled(results)
 
     def constraint(self) -> Array:
@@ -225,7 +250,7 @@ class Evaluation:
 
     def _peaks(self) -> tuple[Array, Array]:
         """The largest uses (limits,), symmetric ones squared, and the weights of all (N, limits)."""
-        symmetric = constraint_form(self.problem.robot, self.problem.limits)[2]
+        symmetric = self.problem.form.symmetric
         u = np.where(symmetric, self.uses**2, self.uses)
         top = np.max(u, axis=0)
         return top, np.exp(_SHARP * (u - top))
@@ -233,7 +258,7 @@ class Evaluation:
     def constraint_slopes(self) -> Array:
         """Derivatives (limits, variables) of `constraint` by the variables."""
         p = self.problem
-        factor, _, symmetric, labels = constraint_form(p.robot, p.limits)
+        factor, _, symmetric, labels = p.form
         if not self.finite:
             return np.zeros((len(labels), len(p.units)))
         _, weights = self._peaks()
@@ -251,7 +276,7 @@ class Evaluation:
         for k in range(count):
             weights[k, :, k] = along[k]
         motion = [np.broadcast_to(part, (count, *part.shape)) for part in self.samples.motion]
-        return self._pulled(compiled(limited_gradients, p.robot)(weights, *motion, p._quat_0))
+        return self._pulled(compiled(limited_gradients, p.robot)(weights, *motion, p.quat_0))
 
     def _of_forces(self, along: Array) -> Array:
         p = self.problem
@@ -262,15 +287,15 @@ class Evaluation:
         motion = [np.broadcast_to(part, (m, *part.shape)) for part in self.samples.motion]
         program = compiled(row_gradients, p.robot, len(p.base), p.options(p.smooth))
         none = np.zeros((m, along.shape[1], m, len(p.base)))
-        results = program(none, weights, p.sigma, p.base.values, *motion, p._quat_0)
+        results = program(none, weights, p.sigma, p.base.values, *motion, p.quat_0)
         return self._pulled(results)
 
     def _pulled(self, results: dict[str, Array]) -> Array:
         """Gradients by the variables (..., variables) from those by samples (..., N, n)."""
         p = self.problem
         total: Array = np.zeros(())
-        for part, name in zip(p.functions.at(p.times()), ("c", "dc", "ddc"), strict=True):
-            total = total + np.einsum("tf,...tn->...fn", part, results[name])
+        for part, name in zip(p.at_times, ("c", "dc", "ddc"), strict=True):
+            total = total + part.T @ results[name]
         return np.asarray(total[..., p.free] * p.units)
 
 
@@ -284,7 +309,7 @@ def scaled_columns(problem: Problem, motions: Array) -> Problem:
         IdentificationError: if a parameter has no effect in any of them.
     """
     with task("scaling columns by random motions"):
-        R, _ = problem.rows(problem.samples(motions, problem.times()))
+        R, _ = problem.rows(problem.samples(motions))
     size = np.sqrt(np.nanmean(np.sum(R**2, axis=-2), axis=(0, 1)))
     if not np.all(size > 0.0):
         name = problem.base.names[int(np.argmin(size))]

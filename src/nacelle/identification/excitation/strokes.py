@@ -24,8 +24,7 @@ import numpy as np
 
 from nacelle.errors import IdentificationError
 from nacelle.identification.excitation.check import uses_along
-from nacelle.identification.excitation.limits import coordinates_of
-from nacelle.identification.excitation.problem import Problem, Samples
+from nacelle.identification.excitation.problem import Problem
 from nacelle.identification.excitation.result import stroke_line
 from nacelle.kinematics.jacobian import twist_units
 from nacelle.kinematics.trajectory import Trapezoid
@@ -143,14 +142,9 @@ def shortest(problem: Problem, starts: Array, ends: Array) -> Array:
     return np.where(good, high, np.inf)
 
 
-def _samples(problem: Problem, c: Array, dc: Array, ddc: Array) -> Samples:
-    center, quat_0 = coordinates_of(problem.robot, problem.center)
-    return problem.states(c + center, dc, ddc, quat_0)
-
-
 def _uses(problem: Problem, c: Array, dc: Array, ddc: Array) -> Array:
     """Uses of all limits (..., limits) at coordinates about the centre and their derivatives (..., n)."""
-    samples = _samples(problem, c, dc, ddc)
+    samples = problem.states(c, dc, ddc)
     return problem.uses(samples, problem.rows(samples)[1])
 
 
@@ -164,7 +158,7 @@ def stroke_rows(problem: Problem, stroke: Stroke) -> Array:
         for sign in (1.0, -1.0):
             speed = sign * part / (stroke.fastest * (1.0 - RAMP))
             dc = np.broadcast_to(speed * way, c.shape)
-            parts.append(problem.rows(_samples(problem, c, dc, np.zeros_like(c)))[0])
+            parts.append(problem.rows(problem.states(c, dc, np.zeros_like(c)))[0])
     R = np.concatenate(parts)
     return np.asarray(R.reshape(-1, R.shape[-1]) / np.sqrt(len(R)))
 
@@ -224,7 +218,7 @@ def chain_uses(problem: Problem, chain: list[Leg]) -> tuple[Array, Array]:
         s, ds, dds = Trapezoid(leg.duration, ramp=RAMP * leg.duration).inside(t)
         way = leg.end - leg.start
         c, dc, ddc = leg.start + s[:, None] * way, ds[:, None] * way, dds[:, None] * way
-        uses.append(uses_along(problem, line, _samples(problem, c, dc, ddc), t))
+        uses.append(uses_along(problem, line, problem.states(c, dc, ddc), t))
         times.append(begin + t)
         begin += leg.duration
     return np.concatenate(times), np.concatenate(uses)
