@@ -28,7 +28,7 @@ def test_the_smooth_condition_is_above_the_condition_by_a_known_factor(seed, ord
 @given(st.integers(0, 10_000))
 def test_derivatives_are_those_of_differences(name, seed):
     R, step = _rows(seed), _rows(seed + 1)
-    value, slope = criterion(name, R, 4.0)
+    _, slope = criterion(name, R, 4.0)
     h = 1e-6
     along = (criterion(name, R + h * step, 4.0).value - criterion(name, R - h * step, 4.0).value) / (2 * h)
     assert along == pytest.approx(float(np.sum(slope * step)), rel=1e-5, abs=1e-6)

@@ -41,7 +41,9 @@ def _within_limits(result: nacelle.Excitation) -> None:
     assert np.all(nacelle.jacobian(robot, state.x).conditioning >= made.conditioning / slack)
     for end in (0, -1):
         assert np.max(np.abs(state.v[end])) < 1e-9
-        assert np.max(np.abs(state.a[end])) < 1e-7
+        # Strokes begin with a constant acceleration.
+        if result.strategy == "combined":
+            assert np.max(np.abs(state.a[end])) < 1e-7
 
 
 @pytest.mark.parametrize("kind", ["fourier", "bspline"])
@@ -143,7 +145,7 @@ def test_tables_have_the_motion(tmp_path):
     result = _fivebar()
     result.to_csv(tmp_path / "motion.csv", rate=200.0)
     read = nacelle.read_waypoints(tmp_path / "motion.csv", result.robot.motion)
-    assert np.allclose(read.poses, result.sample(200.0)[1].x)
+    assert np.allclose(read.points, result.sample(200.0)[1].x)
 
 
 def test_words_name_the_weakest_combination():

@@ -79,7 +79,11 @@ def test_splines_without_rotations_are_b_splines():
 
 @pytest.mark.parametrize(
     ("kind", "harmonics", "words"),
-    [("fourier", 1, "2 harmonics or more"), ("bspline", 2, "3 harmonics or more"), ("furier", 5, "'fourier'")],
+    [
+        ("fourier", 1, "2 harmonics or more"),
+        ("bspline", 2, "3 harmonics or more"),
+        ("furier", 5, "'fourier'"),
+    ],
 )
 def test_what_is_no_motion(kind, harmonics, words):
     with pytest.raises(IdentificationError, match=words):

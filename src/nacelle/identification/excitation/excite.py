@@ -45,6 +45,7 @@ from nacelle.progress import task
 from nacelle.spatial.scalar import Array
 
 STRATEGIES = ("combined", "separate")
+HARMONICS = 10
 # Random motions of which the best are starts, and by which columns are scaled.
 _CANDIDATES = 300
 # Noise of a force, over its limit.
@@ -63,7 +64,7 @@ def excite(
     *,
     strategy: str = "combined",
     kind: str = "fourier",
-    harmonics: int = 10,
+    harmonics: int = HARMONICS,
     duration: float | None = None,
     criterion: str = "condition",
     center: Any = None,
@@ -89,8 +90,8 @@ def excite(
             speed and rests for friction and gravity, then a motion for inertia).
         kind: "fourier" (periodic, band-limited) or "bspline"; both begin and end at rest.
         harmonics: H; the highest frequency is H over the duration. A B-spline has 2 H control points.
-        duration: s; if None such that the middle harmonic uses range and acceleration or speed of the
-            actuators alike, and the highest is at most 10 Hz.
+        duration: s; if None such that the middle harmonic uses range and acceleration, or range and speed, of
+            the actuators alike, and the highest is at most 10 Hz.
         criterion: "condition" or "log-det".
         center: pose (nx,) about which the robot moves, and where it must be able to rest; the reference pose
             if None.
@@ -130,22 +131,16 @@ def excite(
             margin=margin,
             conditioning=conditioning,
         )
-    length = _duration(robot, made, harmonics) if duration is None else _positive(duration, "duration", "s")
-    sigma = _NOISE * made.force if noise is None else _noise(robot, noise)
-    rows = len(robot.actuators) if len(robot.actuators) < robot.motion.n else robot.motion.n
-    problem = Problem(
-        robot=robot,
-        base=base,
+    problem = excitation_problem(
+        robot,
+        base,
+        made,
         center=pose,
-        functions=functions(kind, length, harmonics),
-        limits=made,
-        sigma=sigma,
-        smooth=_SMOOTH * float(np.min(made.speed))
-        if smooth is None
-        else _positive(smooth, "smooth", "rad/s"),
-        count=max(_PER_HARMONIC * harmonics, math.ceil(_PER_PARAMETER * len(base) / rows)),
-        columns=np.ones(len(base)),
-        fixed=np.zeros((0, len(base))),
+        kind=kind,
+        harmonics=harmonics,
+        duration=duration,
+        noise=noise,
+        smooth=smooth,
     )
     drawn = random_motions(problem, _CANDIDATES, seed)
     problem = scaled_columns(problem, problem.coefficients(drawn))
@@ -164,6 +159,40 @@ def excite(
         check=lambda z: drawn_in(problem, z, (lambda s: starts_near(problem, s)) if strokes else None),
     )
     return _result(problem, best, strokes, (strategy, kind, criterion), (float(values[order[0]]), seed))
+
+
+def excitation_problem(
+    robot: Robot,
+    base: BaseParameters,
+    made: Limits,
+    *,
+    center: Any = None,
+    kind: str = "fourier",
+    harmonics: int = HARMONICS,
+    duration: float | None = None,
+    noise: Any = None,
+    smooth: float | None = None,
+) -> Problem:
+    """The problem of a motion; options as in `excite`. Columns are in SI units.
+
+    Raises:
+        IdentificationError: if an option cannot be used.
+    """
+    length = _duration(robot, made, harmonics) if duration is None else _positive(duration, "duration", "s")
+    usual = _SMOOTH * float(np.min(made.speed))
+    rows = min(len(robot.actuators), robot.motion.n)
+    return Problem(
+        robot=robot,
+        base=base,
+        center=reference_pose(robot) if center is None else center,
+        functions=functions(kind, length, harmonics),
+        limits=made,
+        sigma=_NOISE * made.force if noise is None else _noise(robot, noise),
+        smooth=usual if smooth is None else _positive(smooth, "smooth", "rad/s"),
+        count=max(_PER_HARMONIC * harmonics, math.ceil(_PER_PARAMETER * len(base) / rows)),
+        columns=np.ones(len(base)),
+        fixed=np.zeros((0, len(base))),
+    )
 
 
 def starts_near(problem: Problem, z: Array) -> bool:

@@ -24,7 +24,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nacelle.dynamics.forward import gravity_forces, mass_matrix
-from nacelle.dynamics.jacobian import jacobian
 from nacelle.errors import IdentificationError
 from nacelle.identification.excitation.sample_model import bounded_coordinates, compiled, limited_values
 from nacelle.kinematics.margins import NEAR_MARGIN, margin_names
@@ -118,59 +117,53 @@ def limits(
         raise IdentificationError(f"the margin is a part of a joint's range, 0 to 0.5, got {margin:g}")
     turns = np.array([robot.joints[a.joint].primitives[0].turns for a in robot.actuators], dtype=bool)
     g = float(np.linalg.norm(np.asarray(robot.gravity, dtype=float))) or _GRAVITY
-    unit = np.where(turns, robot.size, 1.0)
-    A = np.asarray(jacobian(robot, center).inverse)
-    direct = np.linalg.pinv(A)
-    inertia = np.abs(np.diag(direct.T @ mass_matrix(robot, center) @ direct))
+    rotating = np.where(turns, robot.size, 1.0)
+    inertia = np.diag(mass_matrix(robot, center, coordinates="actuators"))
     weight = np.abs(np.asarray(gravity_forces(robot, center, coordinates="actuators")))
-    origin = {}
-    described = np.array([a.speed for a in robot.actuators])
-    origin["speed"] = _words(speed, described, "sqrt(g / size)")
-    derived = np.where(turns, np.sqrt(g / robot.size), np.sqrt(g * robot.size))
-    own_speed = _given(
-        robot, "speed", speed, np.where(np.isfinite(described), described, derived), ("m/s", "rad/s")
-    )
-    described = np.array([a.force for a in robot.actuators])
-    known = described if force is None else np.broadcast_to(np.asarray(force, dtype=float), described.shape)
-    reached = np.where(
-        np.isfinite(known) & (inertia > 0.0), known / np.maximum(inertia, 1e-12), 2.0 * g / unit
-    )
+    described = np.array([[a.speed, a.force] for a in robot.actuators]).T
+    usual: Array = np.sqrt(g * robot.size) / rotating
+    own_speed = _given(robot, "speed", speed, _first(described[0], usual), ("m/s", "rad/s"))
+    given_force = _given(robot, "force", force, described[1], ("N", "N m"))
+    with np.errstate(all="ignore"):
+        reached = _first(given_force / inertia, 2.0 * g / rotating)
     own_acceleration = _given(robot, "acceleration", acceleration, reached, ("m/s^2", "rad/s^2"))
-    origin["acceleration"] = (
-        "given" if acceleration is not None else "derived: force limit over inertia at the centre, or 2 g"
-    )
-    origin["force"] = _words(force, described, "twice what the centre and the acceleration require")
-    derived = 2.0 * (weight + inertia * own_acceleration)
-    own_force = _given(
-        robot, "force", force, np.where(np.isfinite(described), described, derived), ("N", "N m")
-    )
+    own_force = _first(given_force, 2.0 * (weight + inertia * own_acceleration))
+    inertial = "derived: force limit over inertia at the centre, or 2 g"
+    origin = {
+        "speed": _words(speed, described[0], "sqrt(g / size)"),
+        "acceleration": inertial if acceleration is None else "given",
+        "force": _words(force, described[1], "twice what the centre and the acceleration require"),
+        "position": f"described, {100.0 * margin:g} % of the range kept free at each end",
+        "leg margin": f"derived: {_KEPT**2:g} of what it is at the centre",
+        "orientation": f"{_ANGLE:g} rad from the centre",
+        "conditioning": f"derived: {_KEPT:g} of what it is at the centre"
+        if conditioning is None
+        else "given",
+    }
     at_rest = _at_rest(robot, center)
     m, bounded = len(robot.actuators), len(bounded_coordinates(robot))
     legs = len(margin_names(mechanism_of(robot)))
     at_margins = at_rest[2 * m + bounded : 2 * m + bounded + legs]
     reference = float(at_rest[2 * m + bounded + legs])
-    if conditioning is None:
-        origin["conditioning"] = f"derived: {_KEPT:g} of what it is at the centre"
-        conditioning = _KEPT * reference
-    elif not conditioning > 0.0:
+    if conditioning is not None and not conditioning > 0.0:
         raise IdentificationError(f"the conditioning limit must be above zero, got {conditioning:g}")
-    else:
-        origin["conditioning"] = "given"
-    origin["leg margin"] = f"derived: {_KEPT**2:g} of what it is at the centre"
-    origin["orientation"] = f"{_ANGLE:g} rad from the centre"
-    origin["position"] = f"described, {100.0 * margin:g} % of the range kept free at each end"
     made = Limits(
         own_speed,
         own_acceleration,
         own_force,
         float(margin),
-        float(conditioning),
+        _KEPT * reference if conditioning is None else float(conditioning),
         np.maximum(NEAR_MARGIN, _KEPT**2 * at_margins),
         at_rest,
         origin,
     )
     _require_centre(robot, made, weight)
     return made
+
+
+def _first(values: Array, others: Array) -> Array:
+    """Values where they are finite, others elsewhere."""
+    return np.where(np.isfinite(values), values, others)
 
 
 def _words(given: Any, described: Array, derived: str) -> str:

@@ -22,6 +22,8 @@ from nacelle.spatial.scalar import Array
 
 # Steps of the search for the largest scale: a factor of two, then bisection.
 _HALVINGS, _BISECTIONS = 24, 7
+# Length of the optimiser's first step, in units of the variables.
+_FIRST_STEP = 0.3
 # Motions that are evaluated at once.
 _BLOCK = 64
 
@@ -216,10 +218,12 @@ def _minimised(
         reached.append(np.array(z))
         report(done[0])
 
+    # The first step is along the gradient as it is: in this scale it stays near by.
+    scale = min(1.0, _FIRST_STEP / max(float(np.linalg.norm(at(reached[-1]).gradient())), 1e-12))
     result = minimize(
-        lambda z: at(z).value,
+        lambda z: scale * at(z).value,
         reached[-1],
-        jac=lambda z: at(z).gradient(),
+        jac=lambda z: scale * at(z).gradient(),
         constraints=[
             {
                 "type": "ineq",
@@ -229,6 +233,6 @@ def _minimised(
         ],
         method="SLSQP",
         callback=callback,
-        options={"maxiter": iterations, "ftol": 1e-6},
+        options={"maxiter": iterations, "ftol": 1e-6 * scale},
     )
     return str(result.message)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from nacelle.dynamics.base_parameters.base_parameters import BaseParameters
-from nacelle.errors import IdentificationError
+from nacelle.errors import IdentificationError, NacelleError
 from nacelle.files import write_whole
 from nacelle.identification.excitation.check import Use
 from nacelle.identification.excitation.limits import Limits
@@ -195,10 +195,10 @@ def read_motion(path: str | Path) -> Trajectory:
     try:
         data = read_yaml(file.read_text(encoding="utf-8"), file.name).root.plain()
         if data["format"] != _FORMAT:
-            raise IdentificationError(f"{file}: the format is {data['format']!r}, not {_FORMAT!r}")
+            raise ValueError(f"its format is {data['format']!r}, not {_FORMAT!r}")
         motion = Motion(tuple(data["motion"]))
         parts = [made_part(part, motion) for part in data["parts"]]
-    except (OSError, KeyError, TypeError, ValueError, AttributeError) as error:
+    except (OSError, NacelleError, KeyError, TypeError, ValueError, AttributeError) as error:
         raise IdentificationError(f"{file} is no excitation of nacelle: {error}") from None
     return parts[0] if len(parts) == 1 else Chain(*parts)
 
