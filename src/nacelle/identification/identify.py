@@ -18,6 +18,8 @@ from nacelle.dynamics.base_parameters.base_parameters import BaseParameters, bas
 from nacelle.errors import IdentificationError, did_you_mean
 from nacelle.identification.consistency.consistent import ConsistentParameters, lifted
 from nacelle.identification.consistency.identified import identified_robot
+from nacelle.identification.data.checks.check import check_measurement
+from nacelle.identification.data.checks.findings import Findings
 from nacelle.identification.data.measurement import Measurement
 from nacelle.identification.data.preparation import Preparation, Samples, prepare
 from nacelle.identification.estimation.essential import Essential, essential
@@ -52,11 +54,13 @@ class Identification:
         robot: the robot as described.
         estimator: after `fit`.
         samples: what it was fitted to.
+        findings: what the checks of the measurements found.
     """
 
     robot: Robot
     estimator: Estimator
     samples: tuple[Samples, ...]
+    findings: tuple[Findings, ...]
 
     @property
     def base(self) -> BaseParameters:
@@ -91,7 +95,8 @@ class Identification:
 
     def words(self) -> list[str]:
         """What is not trustworthy, in plain words."""
-        estimator, said = self.estimator, []
+        estimator = self.estimator
+        said = [str(finding.problem(part.file)) for part in self.findings for finding in part]
         prepared = self.samples[0].preparation
         said.append(
             f"motion up to {self.samples[0].band:.3g} Hz: encoders filtered at {prepared.cutoff:.3g} Hz, one "
@@ -208,8 +213,22 @@ def identify(
     if estimator.parameters is None:
         estimator.set_params(parameters=base_parameters(robot, assume=assume, shared=shared))
     several = [measurements] if isinstance(measurements, Measurement) else list(measurements)
+    findings = []
+    for measurement in several:
+        found = (
+            check_measurement(measurement) if "all" not in allow else Findings(measurement.source.file, ())
+        )
+        _raise_for(found, allow)
+        findings.append(found)
     samples = prepare(several, preparation)
-    return Identification(robot, estimator.fit(samples), tuple(samples))
+    return Identification(robot, estimator.fit(samples), tuple(samples), tuple(findings))
+
+
+def _raise_for(findings: Findings, allow: Sequence[str]) -> None:
+    try:
+        findings.raise_for_errors(allow)
+    except ValueError as error:
+        raise IdentificationError(str(error)) from None
 
 
 def _estimator(method: str | Estimator, prior: CadPrior | None) -> Estimator:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -32,6 +32,24 @@ Data = Samples | Sequence[Samples] | Regression
 _NOT_EXCITED = 1e-9
 # A deviation above this part of a parameter's size leaves it unidentified, and one above that, weak.
 UNIDENTIFIED, WEAK = 1.0, 0.1
+
+
+class _Moments(NamedTuple):
+    """The weighted moments of a fit, along directions of scaled parameters.
+
+    Attributes:
+        along: the directions (base parameters, k).
+        Q: weighted instruments along them (M rows, k).
+        inverse: of A (k, k).
+        prior: Lambda (k, k).
+        not_excited: directions (other, base parameters) that the data leave alone.
+    """
+
+    along: Array
+    Q: Array
+    inverse: Array
+    prior: Array
+    not_excited: Array
 
 
 class Estimator:
@@ -192,33 +210,41 @@ class Estimator:
 
     def _solve(self, data: Regression, Z: Array, weights: Array) -> None:
         """Estimate with instruments Z (M, rows, k) and weights (M, rows), and find the covariance."""
+        system = self._moments(data, Z, weights)
+        shape = (*data.force.shape, -1)
+        B = moment_covariance(
+            data, self.residuals_, (data.Y @ system.along) @ system.inverse, system.Q.reshape(shape)
+        )
+        inner = system.inverse @ (B + system.prior) @ system.inverse.T
+        self.covariance_ = system.along @ inner @ system.along.T
+        self._mark_not_excited(system.not_excited)
+
+    def _moments(self, data: Regression, Z: Array, weights: Array) -> _Moments:
+        """Estimate with instruments Z (M, rows, k) and weights (M, rows), without the covariance."""
         width = len(data.base)
         own = data.base.values
         rows = weights[..., None]
         Y = (data.Y * np.sqrt(rows)).reshape(-1, width)
         scale = np.sqrt(np.mean(Y**2, axis=0))
         scale[scale == 0.0] = 1.0
-        _, sizes, Vt = np.linalg.svd(Y / scale, full_matrices=False)
+        # The singular values of Y are those of its triangular factor, which is small.
+        _, sizes, Vt = np.linalg.svd(np.linalg.qr(Y / scale, mode="r"))
         excited = sizes > _NOT_EXCITED * sizes[0]
         self.condition_ = float(sizes[0] / sizes[-1]) if sizes[-1] > 0.0 else np.inf
         # Without a prior nothing moves along what is not excited.
         V = np.eye(width) if self.prior is not None else Vt[excited].T
         along = V / scale[:, None]
-        moments = (Z * rows).reshape(-1, width) @ along
-        A = moments.T @ (data.Y.reshape(-1, width) @ along)
-        right = moments.T @ (data.force - data.Y @ own).ravel()
-        known = np.zeros_like(A)
+        Q = (Z * rows).reshape(-1, width) @ along
+        A = Q.T @ (data.Y.reshape(-1, width) @ along)
+        prior = np.zeros_like(A)
         if self.prior is not None:
-            known = along.T @ self.prior.information(data.base) @ along
-        step = np.linalg.solve(A + known, right)
+            prior = along.T @ self.prior.information(data.base) @ along
+        inverse = np.linalg.inv(A + prior)
+        step = inverse @ (Q.T @ (data.force - data.Y @ own).ravel())
         self.coef_ = own + along @ step
         self.residuals_ = (data.force - data.Y @ self.coef_) * data.used[:, None]
         self.noise_ = residual_deviation(data, self.residuals_)
-        inverse = np.linalg.inv(A + known)
-        shape = (*data.force.shape, -1)
-        B = moment_covariance(data, self.residuals_, (data.Y @ along) @ inverse, moments.reshape(shape))
-        self.covariance_ = along @ inverse @ (B + known) @ inverse.T @ along.T
-        self._mark_not_excited(Vt[~excited])
+        return _Moments(along, Q, inverse, prior, Vt[~excited])
 
     def _mark_not_excited(self, directions: Array) -> None:
         """Say which parameters have a part along directions (k, base parameters) that were not excited."""

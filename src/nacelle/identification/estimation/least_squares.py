@@ -59,15 +59,16 @@ class ReweightedLeastSquares(Estimator):
 
     def _estimate(self, data: Regression) -> None:
         weights = _equal(data)
-        self._solve(data, data.Y, weights)
+        self._moments(data, data.Y, weights)
         for _ in range(self.iterations):
             before = weights
             size = _robust_deviation(data, self.residuals_)
             relative = np.abs(self.residuals_) / size
             weights = _equal(data) * np.minimum(1.0, _HUBER / np.maximum(relative, 1e-12)) / size**2
-            self._solve(data, data.Y, weights)
+            self._moments(data, data.Y, weights)
             if np.max(np.abs(weights - before)) <= _SAME * np.max(weights):
                 break
+        self._solve(data, data.Y, weights)
         self.weights_ = weights
 
 
@@ -75,7 +76,7 @@ def row_weights(data: Regression, Z: Array, estimator: Estimator) -> Array:
     """Weights (M, rows): one over the variance of each row's residuals, from two fits with instruments Z."""
     weights = _equal(data)
     for _ in range(2):
-        estimator._solve(data, Z, weights)
+        estimator._moments(data, Z, weights)
         deviation = residual_deviation(data, estimator.residuals_)
         # Rows without noise must not take all the weight.
         deviation = np.maximum(deviation, 1e-3 * np.max(deviation) + np.finfo(float).tiny)

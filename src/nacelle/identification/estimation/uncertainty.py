@@ -6,9 +6,9 @@ A^-1 s with
     A = sum_t Q_t^T Y_t,      s = sum_t Q_t^T e_t,      cov beta = A^-1 B A^-T,
     B = sum over t, l of  Q_t^T R_l Q_(t+l),            R_l = mean of e_t e_(t+l)^T
 
-Errors e_t (rows,) of currents and, through Y, of encoders are coloured by filters and differ from row to row:
-R_l (rows, rows) is estimated, for lags a little beyond the filter's length. For white noise this is the textbook's
-sigma^2 (Y^T Y)^-1.
+Errors e_t (rows,) of currents and, through Y, of encoders are coloured by filters and differ from row to row.
+R_l (rows, rows) is estimated, for lags a little beyond the filter's length. For white noise this is the
+textbook's sigma^2 (Y^T Y)^-1.
 
 Residuals r = (1 - P Q^T) e, P = Y A^-1, are smaller than errors, most of all in the band of the motion, which
 is where it matters. With S_l the matrix that has ones at the lags l and -l,
@@ -57,7 +57,7 @@ def _autocovariance(data: Regression, residuals: Array, P: Array, Q: Array) -> A
     """R_l (lags, rows, rows) of the errors, l = 0, 1, ..."""
     rows = len(data.rows)
     r = residuals * data.used[:, None]
-    pairs = [float(np.sum(_shifted(data, data.used[:, None] * 1.0, lag)[data.used])) for lag in range(_LAGS)]
+    pairs = [float(np.sum(_shifted(data, data.used * 1.0, lag)[data.used])) for lag in range(_LAGS)]
     freedom = data.count * rows / max(data.count * rows - P.shape[2], 1)
     covariances = np.zeros((_LAGS, rows, rows))
     for lag in range(_LAGS):
@@ -74,21 +74,19 @@ def _autocovariance(data: Regression, residuals: Array, P: Array, Q: Array) -> A
 def _without_bias(data: Regression, r: Array, P: Array, Q: Array, pairs: list[float]) -> Array:
     """R_l of every row alone (rows, lags), from the linear system at the head of the file."""
     rows, lags = len(data.rows), [lag for lag, count in enumerate(pairs) if count]
-    shifted_P = [[_shifted(data, P[:, i], lag) for lag in lags] for i in range(rows)]
-    shifted_Q = [[_shifted(data, Q[:, i], lag) for lag in lags] for i in range(rows)]
     size = len(lags)
-    inner_P = [[P[:, i].T @ shifted_P[i][a] for a in range(size)] for i in range(rows)]
-    inner_Q = [[Q[:, i].T @ shifted_Q[i][a] for a in range(size)] for i in range(rows)]
-    system = np.zeros((rows, size, rows, size))
+    # S_l P and S_l Q for all rows: (lags, M, rows, k).
+    shifted_P = np.stack([_shifted(data, P, lag) for lag in lags])
+    shifted_Q = np.stack([_shifted(data, Q, lag) for lag in lags])
+    inner_P = np.einsum("tik,atil->aikl", P, shifted_P, optimize=True).reshape(size, rows, -1)
+    inner_Q = np.einsum("tik,atil->ailk", Q, shifted_Q, optimize=True).reshape(size, rows, -1)
+    system = np.einsum("aim,bkm->iakb", inner_P, inner_Q, optimize=True)
+    once = np.einsum("atik,btik->iab", shifted_P, shifted_Q, optimize=True)
     seen = np.zeros((rows, size))
     for i in range(rows):
+        system[i, :, i, :] += np.diag([pairs[lag] for lag in lags]) - 2.0 * once[i]
         for a, lag in enumerate(lags):
-            seen[i, a] = float(r[:, i] @ _shifted(data, r[:, i : i + 1], lag)[:, 0])
-            for b in range(size):
-                system[i, a, i, b] -= 2.0 * float(np.sum(shifted_P[i][a] * shifted_Q[i][b]))
-                for k in range(rows):
-                    system[i, a, k, b] += float(np.sum(inner_P[i][a] * inner_Q[k][b].T))
-            system[i, a, i, a] += pairs[lag]
+            seen[i, a] = float(r[:, i] @ _shifted(data, r[:, i], lag))
     values = np.zeros((rows, _LAGS))
     flat = np.linalg.lstsq(system.reshape(rows * size, -1), seen.ravel(), rcond=1e-10)[0]
     values[:, lags] = flat.reshape(rows, size)
@@ -101,7 +99,7 @@ def _without_bias(data: Regression, r: Array, P: Array, Q: Array, pairs: list[fl
 
 
 def _shifted(data: Regression, values: Array, lag: int) -> Array:
-    """S_l times values (M, k), within uninterrupted parts: those l samples later plus those l earlier."""
+    """S_l times values (M, ...), within uninterrupted parts: those l samples later plus those l earlier."""
     if lag == 0:
         return values
     result = np.zeros_like(values)
