@@ -66,6 +66,18 @@ COMMANDS = {
         "identification.excite",
         "Motion that excites the parameters: well conditioned, within all limits, at rest at both ends.",
     ),
+    "rehearse": (
+        "identification.rehearse",
+        "Rehearse an experiment: a simulated robot in closed loop, encoders that count, noisy currents.",
+    ),
+    "identify": (
+        "identification.identify",
+        "Parameters from measured motion and forces, with deviations, and what is not trustworthy.",
+    ),
+    "validate": (
+        "identification.validate",
+        "How well a robot's numbers predict measured forces: residuals, noise, memory, in plain words.",
+    ),
     "ops": (
         "ops",
         "Operations of a model in its smallest form, by class and by stage, beside what is published.",

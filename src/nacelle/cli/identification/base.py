@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from nacelle.cli.commands import command
 from nacelle.cli.common import JsonOption, RobotArgument, console, print_json
+from nacelle.cli.identification.options import AssumeOption, SharedOption, sharing
 from nacelle.cli.inputs import ModeOption, load_robot
 
 if TYPE_CHECKING:
@@ -18,20 +17,8 @@ if TYPE_CHECKING:
 def base_command(
     robot_name: RobotArgument,
     *,
-    assume: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="What is zero for good: undescribed (the default), zeros, nothing, or a name or pattern of "
-            "parameters such as 'strut*.1.mx'; may be given several times."
-        ),
-    ] = None,
-    shared: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Legs that share their parameters: legs (all that are identical), or names with commas "
-            "between, 'leg1,leg2'; may be given several times."
-        ),
-    ] = None,
+    assume: AssumeOption = None,
+    shared: SharedOption = None,
     mode: ModeOption = "",
     as_json: JsonOption = False,
 ) -> None:
@@ -39,18 +26,11 @@ def base_command(
     from nacelle.dynamics.base_parameters.base_parameters import base_parameters
 
     robot = load_robot(robot_name, mode)
-    base = base_parameters(robot, assume=assume or "undescribed", shared=shared_groups(shared))
+    base = base_parameters(robot, assume=assume or "undescribed", shared=sharing(shared))
     if as_json:
         print_json(base.data())
     else:
         _show(base)
-
-
-def shared_groups(shared: list[str] | None) -> object:
-    """The legs that share their parameters, from the option."""
-    if not shared:
-        return None
-    return "legs" if shared == ["legs"] else [text.split(",") for text in shared]
 
 
 def _show(base: BaseParameters) -> None:

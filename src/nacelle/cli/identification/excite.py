@@ -9,6 +9,7 @@ import typer
 
 from nacelle.cli.commands import command
 from nacelle.cli.common import PICTURES, JsonOption, RobotArgument, check_new, console, print_json
+from nacelle.cli.identification.options import AssumeOption, SharedOption, sharing
 from nacelle.cli.inputs import FORCE, RATE, AtOption, ModeOption, load_robot, pose_at, quantity
 from nacelle.cli.loads import PayloadOption, loaded
 from nacelle.cli.simulate import INTERRUPTED
@@ -59,12 +60,8 @@ def excite_command(
     noise: Annotated[
         list[str] | None, typer.Option(help=f"Standard deviation of measured forces {_LIMIT}")
     ] = None,
-    assume: Annotated[
-        list[str] | None, typer.Option(help="What is zero for good, as in nacelle base; repeat.")
-    ] = None,
-    shared: Annotated[
-        list[str] | None, typer.Option(help="Legs that share their parameters, as in nacelle base; repeat.")
-    ] = None,
+    assume: AssumeOption = None,
+    shared: SharedOption = None,
     starts: Annotated[int, typer.Option(help="Random motions, the best ones, that are improved.")] = 8,
     iterations: Annotated[int, typer.Option(help="Of the optimiser from each motion, at most.")] = 100,
     seed: Annotated[int, typer.Option(help="Of the random motions.")] = 0,
@@ -80,7 +77,6 @@ def excite_command(
     as_json: JsonOption = False,
 ) -> None:
     """Motion that excites the parameters: well conditioned, within all limits, at rest at both ends."""
-    from nacelle.cli.identification.base import shared_groups
     from nacelle.identification.excitation.excite import excite
 
     robot = loaded(load_robot(robot_name, mode), payload)
@@ -108,7 +104,7 @@ def excite_command(
         conditioning=conditioning,
         noise=_limit(robot, "--noise", noise, FORCE),
         assume=assume or "undescribed",
-        shared=shared_groups(shared),
+        shared=sharing(shared),
         starts=starts,
         iterations=iterations,
         seed=seed,

@@ -4,7 +4,7 @@ Encoders are filtered without phase (`filters`), differentiated, and turned into
 (`poses`). What the filters take away is chosen from the data, from the band f_b of the measured motion and
 the noise of the encoders. Joints with dry friction move with jumps of acceleration, which a low cutoff blurs:
 the cutoff is as high as keeps the noise of the rates below 0.3 %, but at least 5 f_b. The decimation keeps
-8 f_b of regressor and forces alike. Forces are recorded later than the motion by a drive's own delay, which
+8 f_b of regressor and forces alike, or what the filter leaves. Forces are recorded later than the motion by a drive's own delay, which
 is taken back.
 
 Errors of encoders act on the regressor and bias ordinary least squares. Instruments are motions that do not
@@ -152,7 +152,6 @@ def _prepared(measurement: Measurement, preparation: Preparation) -> list[Sample
 def _chosen(preparation: Preparation, longest: Measurement, width: float) -> Preparation:
     """Choose what is left to the data."""
     rate = longest.rate
-    decimation = preparation.decimation or max(1, int(0.4 * rate / (_KEPT * width)))
     instruments = preparation.instruments
     if instruments == "auto":
         instruments = "smooth" if longest.reference is None else "reference"
@@ -163,6 +162,10 @@ def _chosen(preparation: Preparation, longest: Measurement, width: float) -> Pre
         )
     noise = encoder_noise(longest.q)
     cutoff = preparation.cutoff or _cutoff(longest, width, noise)
+    # A window shorter than the filter's memory would see one side of a jump that the filter has blurred.
+    decimation = preparation.decimation or max(
+        1, int(0.4 * rate / (_KEPT * width)), int(np.ceil(rate / cutoff))
+    )
     # Four deviations of the noise of the filtered rates.
     rest = preparation.rest or 4.0 * float(np.max(_rate_noise(noise, cutoff, rate)))
     return dataclasses.replace(

@@ -24,7 +24,7 @@ from nacelle.errors import IdentificationError, did_you_mean
 from nacelle.identification.data.preparation import Samples
 from nacelle.identification.estimation.prior import CadPrior
 from nacelle.identification.estimation.regression import Regression, regression
-from nacelle.identification.estimation.uncertainty import moment_covariance
+from nacelle.identification.estimation.uncertainty import parameter_covariance
 from nacelle.spatial.scalar import Array
 
 Data = Samples | Sequence[Samples] | Regression
@@ -211,12 +211,10 @@ class Estimator:
     def _solve(self, data: Regression, Z: Array, weights: Array) -> None:
         """Estimate with instruments Z (M, rows, k) and weights (M, rows), and find the covariance."""
         system = self._moments(data, Z, weights)
-        shape = (*data.force.shape, -1)
-        B = moment_covariance(
-            data, self.residuals_, (data.Y @ system.along) @ system.inverse, system.Q.reshape(shape)
-        )
-        inner = system.inverse @ (B + system.prior) @ system.inverse.T
-        self.covariance_ = system.along @ inner @ system.along.T
+        Q = system.Q.reshape(*data.force.shape, -1)
+        P = (data.Y @ system.along) @ system.inverse
+        D = system.along @ system.inverse
+        self.covariance_ = parameter_covariance(data, self.residuals_, P, Q, D) + D @ system.prior @ D.T
         self._mark_not_excited(system.not_excited)
 
     def _moments(self, data: Regression, Z: Array, weights: Array) -> _Moments:

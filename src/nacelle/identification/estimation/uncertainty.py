@@ -16,6 +16,13 @@ is where it matters. With S_l the matrix that has ones at the lags l and -l,
     mean of r_i^T S_l r_i  =  sum over k, m of  R_m^k tr((d_ik - P_i Q_k^T)^T S_l (d_ik - P_i Q_k^T) S_m)
 
 is a linear system for the lags R_m^k of all rows k, whose solution has no such bias.
+
+That takes errors to be alike at all times. They are not where friction changes its sign: there a small error
+of the rate is a large one of the force. So beside it stands the sum of the products of the moments themselves,
+
+    B' = sum over t, l of  k_l s_t s_(t+l)^T,      s_t = Q_t^T r_t,      k_l = 1 - |l| / 4
+
+(Newey and West), and every parameter has the larger of the two variances.
 """
 
 from __future__ import annotations
@@ -28,6 +35,38 @@ from nacelle.spatial.scalar import Array
 
 # Lags that count, in kept samples.
 _LAGS = HALF_LENGTH + 3
+
+
+def parameter_covariance(data: Regression, residuals: Array, P: Array, Q: Array, D: Array) -> Array:
+    """Covariance of parameters D times the sum of Q_t^T e_t.
+
+    Args:
+        data: the regression.
+        residuals: of the fit (M, rows).
+        P: Y A^-1 (M, rows, k).
+        Q: weighted instruments (M, rows, k).
+        D: A^-1 in the units of the parameters (parameters, k).
+    """
+    alike = D @ moment_covariance(data, residuals, P, Q) @ D.T
+    own = np.diag(alike)
+    apart = np.einsum("ik,kl,il->i", D, _product_covariance(data, residuals, Q), D)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        growth = np.sqrt(np.where(apart > own, apart / own, 1.0))
+    growth = np.where(np.isfinite(growth), growth, 1.0)
+    return np.asarray(alike * np.outer(growth, growth))
+
+
+def _product_covariance(data: Regression, residuals: Array, Q: Array) -> Array:
+    """B' (k, k) from the products of moments at near times."""
+    moments = np.einsum("tik,ti->tk", Q, residuals)
+    B = moments.T @ moments
+    for lag in range(1, _LAGS):
+        for part in data.parts():
+            now = moments[part]
+            term = now[:-lag].T @ now[lag:]
+            B += (1.0 - lag / _LAGS) * (term + term.T)
+    count = data.count * len(data.rows)
+    return np.asarray(B * (count / max(count - Q.shape[2], 1)))
 
 
 def moment_covariance(data: Regression, residuals: Array, P: Array, Q: Array) -> Array:
