@@ -89,21 +89,28 @@ class Validation:
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray(self.rms / self.floor)
 
+    def autocorrelation(self, lags: int) -> Array:
+        """Correlation of the residuals with themselves 1 to `lags` samples later (lags, rows).
+
+        That of white residuals has a deviation of 1 / sqrt(samples that count).
+        """
+        residuals, used = self.residuals, self.regression.used
+        off = (residuals - np.mean(residuals[used], axis=0)) * used[:, None]
+        variance = np.sum(off**2, axis=0)
+        products = [
+            sum(np.sum(off[part][:-lag] * off[part][lag:], axis=0) for part in self.regression.parts())
+            for lag in range(1, lags + 1)
+        ]
+        return np.asarray(np.array(products) / np.where(variance > 0.0, variance, 1.0))
+
     @property
     def whiteness(self) -> Array:
         """Probability that white residuals have as much memory as these (rows,)."""
         from scipy.stats import chi2
 
-        residuals, used = self.residuals, self.regression.used
-        count = int(np.count_nonzero(used))
-        off = (residuals - np.mean(residuals[used], axis=0)) * used[:, None]
-        variance = np.sum(off**2, axis=0)
-        total = np.zeros(len(self.rows))
-        for lag in range(1, _LAGS + 1):
-            product = sum(
-                np.sum(off[part][:-lag] * off[part][lag:], axis=0) for part in self.regression.parts()
-            )
-            total += (product / np.where(variance > 0.0, variance, 1.0)) ** 2 / max(count - lag, 1)
+        count = self.regression.count
+        pairs = np.maximum(count - np.arange(1.0, _LAGS + 1.0), 1.0)
+        total = np.sum(self.autocorrelation(_LAGS) ** 2 / pairs[:, None], axis=0)
         return np.asarray(chi2.sf(count * (count + 2.0) * total, _LAGS))
 
     def words(self) -> list[str]:

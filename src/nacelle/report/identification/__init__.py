@@ -1,0 +1,1 @@
+"""Pages about an identification and a validation: what was measured, what was found, what it is worth."""

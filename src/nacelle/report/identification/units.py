@@ -1,0 +1,51 @@
+"""SI units of what a page shows: rows of forces, and parameters by their names."""
+
+from __future__ import annotations
+
+from nacelle.dynamics.base_parameters.base_parameters import BaseParameters
+from nacelle.identification.estimation.regression import Regression
+from nacelle.model.joint import Primitive
+from nacelle.model.linear_parameters import linear_parameters
+from nacelle.model.numbers.parameters import INERTIA_NAMES
+from nacelle.model.reduced import layout_of
+from nacelle.model.robot import Robot
+
+# Of a translation and of a rotation.
+_AXIS_UNITS = {
+    "viscous": ("N s/m", "N m s/rad"),
+    "quadratic": ("N s²/m²", "N m s²/rad²"),
+    "cubic": ("N s³/m³", "N m s³/rad³"),
+    "stiffness": ("N/m", "N m/rad"),
+}
+_FORCE = ("N", "N m")
+
+
+def row_units(data: Regression) -> list[str]:
+    """Units of the rows: of the actuators' forces, or of those along the reduced twist."""
+    robot = data.base.robot
+    if len(robot.actuators) <= robot.motion.n:
+        return [_FORCE[robot.joints[actuator.joint].primitives[0].turns] for actuator in robot.actuators]
+    layout = layout_of(robot.motion)
+    turning = {joint.name: any(step.turns for step in joint.primitives) for joint in robot.joints}
+    return [
+        _FORCE[unit == "rad" or (not unit and turning.get(name, False))]
+        for name, unit in zip(robot.motion.coordinates, layout.v_units, strict=True)
+    ]
+
+
+def parameter_unit(robot: Robot, name: str) -> str:
+    """The unit of a linear parameter of a robot (`linear_parameters`)."""
+    owner, _, part = name.rpartition(".")
+    if part in INERTIA_NAMES:
+        return "kg" if part == "m" else "kg m" if part[0] == "m" else "kg m²"
+    if part == "rotor_inertia":
+        joint = next(joint for joint in robot.joints if joint.name == owner)
+        return "kg m²" if joint.primitives[0].turns else "kg"
+    turns = Primitive(owner.rpartition(".")[2]).turns
+    return _AXIS_UNITS.get(part, _FORCE)[turns]
+
+
+def base_units(base: BaseParameters) -> list[str]:
+    """Units of base parameters: those of the parameters that lead them."""
+    names, groups = linear_parameters(base.robot).names, base.choice.groups()
+    return [parameter_unit(base.robot, names[groups[k][0]]) for k in base.kept]
