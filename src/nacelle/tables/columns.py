@@ -125,7 +125,7 @@ class Columns:
             entry = repr(shortened(text, 40)) if text else "nothing"
             self.add(row, k, names[place], f"{entry} is not a finite number", "write a number such as 0.25")
         return {
-            name: _in_si(entries.values[:, place], self._units.get(name)) for place, name in enumerate(names)
+            name: in_si(entries.values[:, place], self._units.get(name)) for place, name in enumerate(names)
         }
 
     def stop(self, what: str) -> None:
@@ -136,7 +136,7 @@ class Columns:
             raise TableError(f"{head} in the {what}{first}:", self.problems)
 
 
-def _in_si(values: Array, unit: Unit | None) -> Array:
+def in_si(values: Array, unit: Unit | None) -> Array:
     """Numbers of a unit in SI."""
     if unit is None:
         return values

@@ -168,12 +168,17 @@ def read_table(source: str | Path) -> Table:
         raise TableError("no table:", [problem])
     separator = next((mark for mark in (";", "\t") if mark in lines[first]), ",")
     header = Row(first + 1, _cells(lines[first], separator))
-    names, units = [], []
-    for cell in header.cells:
-        match = _HEADER.fullmatch(cell.text)
-        names.append(cell.text if match is None else match["name"])
-        units.append("" if match is None else (match["square"] or match["round"] or "").strip())
-    return Table(file, tuple(names), tuple(units), header, separator, lines, first)
+    named = [name_and_unit(cell.text) for cell in header.cells]
+    names, units = tuple(name for name, _ in named), tuple(unit for _, unit in named)
+    return Table(file, names, units, header, separator, lines, first)
+
+
+def name_and_unit(text: str) -> tuple[str, str]:
+    """Name and unit of a column from its header, such as "x [mm]"; the unit is "" if there is none."""
+    match = _HEADER.fullmatch(text)
+    if match is None:
+        return text, ""
+    return match["name"], (match["square"] or match["round"] or "").strip()
 
 
 def table_text(

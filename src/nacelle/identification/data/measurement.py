@@ -18,11 +18,13 @@ class Source:
         file: name of the file; "<python>" for arrays.
         first_row: row of the file, counted from 1, that holds sample 0; 0 for arrays.
         columns: name of the file's column for each signal, such as {"q.strut1": "enc1", "time": "t"}.
+        rows: row of the file of every sample (N,), where they do not follow one another; None otherwise.
     """
 
     file: str = "<python>"
     first_row: int = 0
     columns: dict[str, str] = field(default_factory=dict)
+    rows: Array | None = None
 
     def column(self, signal: str) -> str:
         """The name of a signal's column in the file."""
@@ -30,7 +32,7 @@ class Source:
 
     def row(self, sample: int) -> int:
         """The row of the file, counted from 1, that holds a sample."""
-        return sample + self.first_row
+        return sample + self.first_row if self.rows is None else int(self.rows[sample])
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +48,7 @@ class Measurement:
         force: forces of the actuators (N, actuators), N or N m, positive along the joint's axis.
         reference: what the controller was to follow, (N, actuators) coordinates; None if it was not recorded.
         source: where the numbers come from.
+        delay: how much later forces were recorded than they acted, s: the delay of a drive's filter.
     """
 
     robot: Robot
@@ -54,6 +57,7 @@ class Measurement:
     force: Array
     reference: Array | None = None
     source: Source = field(default_factory=Source)
+    delay: float = 0.0
 
     def __len__(self) -> int:
         """Number of samples."""

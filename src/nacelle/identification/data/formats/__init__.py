@@ -1,0 +1,1 @@
+"""Files of measured data: a module a format, each giving a `Recording`."""

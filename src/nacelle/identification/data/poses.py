@@ -1,0 +1,128 @@
+"""From the actuators to the motion of the nacelle.
+
+The pose x follows from the actuators' coordinates by forward kinematics along the path; then
+
+    v = J_r q',      a = J_r (q'' - b)           J_r (n, actuators), b = (J_r^-1)' v  (actuators,)
+
+Encoders of redundant actuators never agree exactly: there the pose is that of least squares, by Gauss-Newton
+steps e = J_r (q - q(x)) with the pseudo-inverse J_r in units in which all encoders count alike.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from nacelle.dynamics.equilibrium import moved
+from nacelle.kinematics import kinematic_model
+from nacelle.kinematics.flags import failed
+from nacelle.kinematics.forward.actuator_path import actuator_units, unwound
+from nacelle.kinematics.forward.forward import forward_kinematics
+from nacelle.kinematics.motion import solved
+from nacelle.kinematics.native import native
+from nacelle.kinematics.pose_input import reference_pose
+from nacelle.model.robot import Robot
+from nacelle.spatial.scalar import Array
+
+_STEPS = 20
+# A step below this, in robot sizes and rad, ends the iteration of least squares.
+_DONE = 1e-13
+# Samples that start from the same pose.
+_BLOCK = 32
+
+
+@dataclass(frozen=True, eq=False)
+class Motion:
+    """A motion of the nacelle.
+
+    Attributes:
+        x: reduced poses (N, nx).
+        v: reduced twists (N, n).
+        a: their derivatives (N, n).
+        ok: whether a sample has a pose (N,).
+    """
+
+    x: Array
+    v: Array
+    a: Array
+    ok: Array
+
+    def part(self, places: Array | slice) -> Motion:
+        """Some of the samples."""
+        return Motion(self.x[places], self.v[places], self.a[places], self.ok[places])
+
+
+def motion_of(robot: Robot, q: Array, q_rate: Array, q_acceleration: Array, start: Array | None) -> Motion:
+    """The motion of the nacelle from that of the actuators, all (N, actuators).
+
+    Args:
+        robot: the robot.
+        q: coordinates of the actuators, rad or m.
+        q_rate: their rates.
+        q_acceleration: derivatives of the rates.
+        start: pose (nx,) near that of the first sample; the reference pose if None.
+    """
+    x = poses(robot, q, start)
+    good = np.all(np.isfinite(x), axis=1)
+    v = np.full((len(q), robot.motion.n), np.nan)
+    a = np.full_like(v, np.nan)
+    if np.any(good):
+        # y is sought once: at the poses, each from the one before.
+        at, y, flags = solved(robot, x[good])
+        J = native(kinematic_model.inverse_jacobian, robot)(at, y)["J"]
+        v[good] = _least_squares(robot, J, q_rate[good])
+        zero = np.zeros_like(v[good])
+        bias = native(kinematic_model.joint_motions, robot)(at, y, v[good], zero)["active_acceleration"]
+        a[good] = _least_squares(robot, J, q_acceleration[good] - bias)
+        good[good] = ~failed(flags)
+    ok = good & np.all(np.isfinite(v), axis=1) & np.all(np.isfinite(a), axis=1)
+    return Motion(x, v, a, ok)
+
+
+def poses(robot: Robot, q: Array, start: Array | None = None) -> Array:
+    """Reduced poses (N, nx) along a path of the actuators (N, actuators); NaN where there is none.
+
+    Args:
+        robot: the robot.
+        q: coordinates of the actuators, rad or m.
+        start: pose (nx,) near that of the first sample; the reference pose if None.
+    """
+    if len(robot.actuators) > robot.motion.n:
+        return _of_redundant(robot, q, start)
+    solution = forward_kinematics(robot, q, guess=start, follow=True)
+    return np.asarray(np.where(failed(solution.flags)[:, None], np.nan, solution.x))
+
+
+def _of_redundant(robot: Robot, q: Array, start: Array | None) -> Array:
+    """Poses (N, nx) that fit redundant coordinates (N, actuators) best, block after block."""
+    first = np.asarray(reference_pose(robot) if start is None else start, dtype=float)
+    x = np.full((len(q), first.size), np.nan)
+    for begin in range(0, len(q), _BLOCK):
+        wanted = q[begin : begin + _BLOCK]
+        there = np.broadcast_to(first, (len(wanted), first.size))
+        size = np.full(len(wanted), np.inf)
+        for _ in range(_STEPS):
+            at, y, _ = solved(robot, there)
+            now = native(kinematic_model.inverse_jacobian, robot)(at, y)
+            bad = ~(np.all(np.isfinite(now["q"]), axis=1) & np.all(np.isfinite(wanted), axis=1))
+            off = np.where(bad[:, None], 0.0, unwound(robot, wanted, now["q"]) - now["q"])
+            step = _least_squares(robot, np.where(bad[:, None, None], 1.0, now["J"]), off)
+            there = moved(robot, there, step)
+            size = np.where(bad, np.inf, np.max(np.abs(step), axis=1))
+            if np.all((size < _DONE * max(robot.size, 1.0)) | bad):
+                break
+        good = size < 1e3 * _DONE * max(robot.size, 1.0)
+        x[begin : begin + _BLOCK][good] = there[good]
+        if np.any(good):
+            first = there[np.flatnonzero(good)[-1]]
+    return x
+
+
+def _least_squares(robot: Robot, J: Array, rates: Array) -> Array:
+    """Give v (..., n) with J v = rates (..., actuators) in the sense of least squares."""
+    weights = 1.0 / actuator_units(robot)
+    weighted = J * weights[:, None]
+    if J.shape[-1] == J.shape[-2]:
+        return np.asarray(np.linalg.solve(weighted, (rates * weights)[..., None])[..., 0])
+    return np.asarray(np.einsum("...ij,...j->...i", np.linalg.pinv(weighted), rates * weights))
