@@ -13,7 +13,7 @@ from tests.support.noisy_estimates import noisy_estimate, states
 
 import nacelle
 from nacelle.errors import IdentificationError
-from nacelle.identification.consistency import consistent
+from nacelle.identification.consistency import cone_program
 from nacelle.identification.consistency.consistent import MARGIN, WEIGHT, consistent_parameters, lifted
 from nacelle.identification.consistency.faults import consistency_faults
 from nacelle.identification.consistency.feasible_set import feasible_set
@@ -160,7 +160,7 @@ def test_the_normal_equations_are_solved_and_wrong():
     assert result.distance < 0.1  # this estimate is nearly consistent
 
     space = feasible_set(base, R, prior=base.choice.values, margin=MARGIN)
-    C, c = consistent._Problem(base, beta, R, space, WEIGHT).cone_rows()
+    C, c = space.cone_rows()
     D, d = space.closeness()
     solutions, RK = space.solutions, R @ base.K
     H, g = RK.T @ RK + WEIGHT * D.T @ D, -(RK.T @ (R @ beta) + WEIGHT * D.T @ d)
@@ -338,12 +338,12 @@ def test_what_cannot_be_used(change, words):
 def test_a_solver_that_fails(monkeypatch):
     """An answer far from the solution is refused by its bound, whatever its status."""
     data = noisy_estimate(library_robot("fivebar"), **POOR["fivebar"])
-    real = consistent.nearest_point
+    real = cone_program.nearest_point
 
     def wrong(*args, **options):
         answer = real(*args, **options)
         return dataclasses.replace(answer, t=2.0 * answer.t, multipliers=0.5 * answer.multipliers)
 
-    monkeypatch.setattr(consistent, "nearest_point", wrong)
+    monkeypatch.setattr(cone_program, "nearest_point", wrong)
     with pytest.raises(IdentificationError, match=r"no trustworthy solution.*the cone solver says"):
         _result(data)

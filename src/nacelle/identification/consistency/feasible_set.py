@@ -29,6 +29,7 @@ from nacelle.identification.consistency.pseudo_inertia import (
     normaliser,
     packed,
     thickened,
+    unpacked,
 )
 from nacelle.identification.consistency.requirements import BodyShape, equations, shapes, ten_of
 from nacelle.identification.consistency.signs import Bounds, Signs, bounds_of, scales, signs_of
@@ -83,6 +84,30 @@ class FeasibleSet:
             rows.append(weight * cone.map)
             sides.append(weight * cone.centre)
         return np.vstack(rows), np.concatenate(sides)
+
+    def cone_rows(self) -> tuple[Array, Array]:
+        """C (rows, chosen) and c with C z - c in half-lines (signs), then cones (packed matrices)."""
+        C = np.vstack([self.signs.rows, *(cone.map for cone in self.cones)])
+        c = np.concatenate([self.signs.least, *(self.margin * cone.centre for cone in self.cones)])
+        return C, c
+
+    def eigenvalues(self, z: Array) -> list[float]:
+        """The smallest eigenvalue of each cone, less its margin; one as described."""
+        return [
+            float(np.linalg.eigvalsh(unpacked(cone.map @ z - self.margin * cone.centre))[0])
+            for cone in self.cones
+        ]
+
+    def into_cones(self, z: Array) -> Array:
+        """Move z by what a solver's tolerance leaves outside, towards a point inside."""
+        pairs = zip(self.eigenvalues(z), self.eigenvalues(self.inside), strict=True)
+        part = max((-least / (inner - least) for least, inner in pairs if least < 0.0), default=0.0)
+        z = z + part * (self.inside - z)
+        for row, least in zip(self.signs.rows, self.signs.least, strict=True):
+            place = np.flatnonzero(row)
+            if len(place) == 1 and row @ z < least:
+                z[place[0]] = least / row[place[0]]
+        return np.asarray(self.solutions.nearby(z))
 
 
 def feasible_set(
