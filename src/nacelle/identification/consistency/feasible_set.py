@@ -159,18 +159,31 @@ def _cone(
     """The cone of a body; one that is described as impossible is made possible, in `centre`."""
     E = ten_of(base, shape.body)
     ten = E @ centre
-    if not ten[0] > 0.0:
-        raise IdentificationError(
-            f"body {names[0]!r} has a mass of {ten[0]:g} kg in the description or prior; it must be positive"
-        )
-    more = added_thickness(ten, shape.axes, base.robot.size)
-    full = thickened(ten, shape.axes, more)
+    full = full_body(ten, shape.axes, base.robot.size, names[0])
     acting = [k for k in range(10) if shape.places[k] >= 0]
     inside[[shape.places[k] for k in acting]] = full[acting]
     if inertia_faults(ten):
         ten = full
         centre[[shape.places[k] for k in acting]] = full[acting]
-    corner = [*shape.axes, 3]
-    B = normaliser(full, shape.axes)
-    matrices = B @ BASIS[:, corner][:, :, corner] @ B.T
-    return Cone(names, packed(matrices).T @ E, packed(matrices).T @ ten)
+    return body_cone(names, E, ten, full, shape.axes)
+
+
+def full_body(ten: Array, axes: tuple[int, ...], size: float, name: str) -> Array:
+    """Ten parameters of a body with some extent along all axes that it may extend along.
+
+    Raises:
+        IdentificationError: if its mass is not positive.
+    """
+    if not ten[0] > 0.0:
+        raise IdentificationError(
+            f"body {name!r} has a mass of {ten[0]:g} kg in the description or prior; it must be positive"
+        )
+    return thickened(ten, axes, added_thickness(ten, axes, size))
+
+
+def body_cone(names: tuple[str, ...], E: Array, ten: Array, full: Array, axes: tuple[int, ...]) -> Cone:
+    """The cone of a body with parameters E z (10,), close to `ten`, in radii of gyration of `full`."""
+    corner = [*axes, 3]
+    B = normaliser(full, axes)
+    matrices = packed(B @ BASIS[:, corner][:, :, corner] @ B.T).T
+    return Cone(names, matrices @ E, matrices @ ten)
