@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 import scipy.optimize
 import scipy.sparse
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from tests.support.library import library_robot
 from tests.support.noisy_estimates import noisy_estimate, states
 
@@ -202,9 +204,11 @@ def _scaled(robot, length, mass):
     return dataclasses.replace(moved, reference=at), np.array([factor(name) for name in names])
 
 
-@pytest.mark.parametrize(("length", "mass"), [(1000.0, 1.0), (0.01, 1e4), (1.0, 1e-3)])
-@pytest.mark.parametrize("name", ["fivebar", "delta"])
-def test_scale_does_not_matter(name, length, mass):
+@pytest.mark.parametrize("name", ["fivebar", pytest.param("delta", marks=pytest.mark.slow)])
+@settings(max_examples=4, deadline=None)
+@given(st.floats(-2.0, 3.0), st.floats(-4.0, 4.0))
+def test_scale_does_not_matter(name, log_length, log_mass):
+    length, mass = 10.0**log_length, 10.0**log_mass
     robot = library_robot(name)
     data = noisy_estimate(robot, **POOR[name])
     result = _result(data)
@@ -266,14 +270,15 @@ def test_lifting_by_a_covariance():
 
 
 def test_shared_legs_and_assumptions():
-    robot = library_robot("palida")
+    robot = library_robot("delta")
     data = noisy_estimate(robot, noise=0.1, shared="legs", assume="zeros")
     result = _result(data)
     values = dict(zip(result.names, result.values, strict=True))
-    assert len({values[f"strut{k}.2.Ixx"] for k in range(1, 7)}) == 1
-    assert values["platform.Ixy"] == 0.0
+    assert len({values[f"leg{k}.arm.Iyy"] for k in range(1, 4)}) == 1
+    assert values["leg1.arm.Iyy"] != 0.006 + 0.8 * 0.09**2
+    assert values["plate.Ixy"] == 0.0
     assert not consistency_faults(robot, result.values)
-    assert {f"strut{k}.1" for k in range(1, 7)} <= set(result.changes)
+    assert {f"leg{k}.rod-b" for k in range(1, 4)} <= set(result.changes)
 
 
 def test_bounds():
