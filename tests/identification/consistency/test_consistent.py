@@ -340,6 +340,27 @@ def test_what_cannot_be_used(change, words):
         consistent_parameters(base, **given)
 
 
+@pytest.mark.parametrize("precision", [1e-6, 1.0, 1e4, 1e8])
+@pytest.mark.parametrize("factor", [1.0, 100.0])
+def test_estimates_far_from_the_description(factor, precision):
+    """However far and however certain."""
+    data = noisy_estimate(library_robot("fivebar"), count=30)
+    result = consistent_parameters(data.base, factor * data.base.values, precision * data.root)
+    assert not consistency_faults(data.base.robot, result.values)
+    if precision >= 1.0:
+        assert np.allclose(result.base_values, factor * data.base.values, rtol=1e-2, atol=1e-3 * factor)
+
+
+def test_an_estimate_that_no_robot_comes_near_to():
+    """A robot of negative masses; where that is certain beyond the digits of floats, no answer is trusted."""
+    data = noisy_estimate(library_robot("fivebar"), count=30)
+    result = consistent_parameters(data.base, -10.0 * data.base.values, data.root)
+    assert result.distance > 1000.0
+    assert not consistency_faults(data.base.robot, result.values)
+    with pytest.raises(IdentificationError, match="no trustworthy solution"):
+        consistent_parameters(data.base, -10.0 * data.base.values, 1e8 * data.root)
+
+
 def test_a_solver_that_fails(monkeypatch):
     """An answer far from the solution is refused by its bound, whatever its status."""
     data = noisy_estimate(library_robot("fivebar"), **POOR["fivebar"])

@@ -17,12 +17,14 @@ import scipy.linalg
 
 from nacelle.errors import IdentificationError
 from nacelle.identification.consistency.feasible_set import FeasibleSet
-from nacelle.identification.consistency.nearest import blocks, distance_bound, nearest_point, why
+from nacelle.identification.consistency.nearest import Nearest, blocks, distance_bound, nearest_point, why
 from nacelle.spatial.scalar import Array
 
 # Bounds on the distance of an answer from the solution, in standard deviations or, where there are many, as a
 # part of them: above the first the solver tries again, above the second the answer is refused.
 _ACCURATE, _INACCURATE = 1e-4, 1e-2
+# As a part of the parameters themselves this is accurate enough, however small their deviations are.
+_DIGITS = 1e-8
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,16 +69,30 @@ def nearest_in_cones(space: FeasibleSet, H: Array, h: Array, weight: float) -> C
     C, c = space.cone_rows()
     A = -scipy.linalg.solve_triangular(T, (C @ solutions.Z)[:, places].T, trans="T").T
     b = C @ (solutions.z0 + solutions.Z @ u_hat) - c
-    for equilibrate in (True, False):
-        answer = nearest_point(A, b, half_lines, triangles, equilibrate=equilibrate)
+    inside = T @ (space.inside[list(solutions.free)] - u_hat)[places]
+    best: tuple[float, Array, Nearest] | None = None
+    failure = ""
+    # The solver's own scaling first; then none; then that of an estimate that no robot comes near to.
+    for options in ({}, {"equilibrate": False}, {"size": float(np.linalg.norm(inside))}):
+        try:
+            answer = nearest_point(A, b, half_lines, triangles, **options)
+        except IdentificationError as error:
+            failure = str(error)
+            continue
         u = np.empty(len(places))
         u[places] = u_hat[places] + scipy.linalg.solve_triangular(T, answer.t)
         z = space.into_cones(solutions.z0 + solutions.Z @ u)
         t = T @ (z[list(solutions.free)] - u_hat)[places]
         accuracy = distance_bound(t, answer.multipliers, A, b) / max(1.0, float(np.linalg.norm(t)))
+        if best is None or accuracy < best[0]:
+            best = accuracy, z, answer
         if accuracy <= _ACCURATE:
             break
-    if not accuracy <= _INACCURATE:
+    if best is None:
+        raise IdentificationError(failure)
+    accuracy, z, answer = best
+    signal = float(np.linalg.norm(target)) / max(1.0, float(np.linalg.norm(answer.t)))
+    if not accuracy <= max(_INACCURATE, _DIGITS * signal):
         raise IdentificationError(
             f"no trustworthy solution: it may be {accuracy:.2g} standard deviations from the true one; "
             + why(answer.status)
