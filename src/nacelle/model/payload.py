@@ -43,7 +43,7 @@ def with_payload(
     Raises:
         ParameterError: if there is no such tool or body, the name is taken, or numbers are wrong.
     """
-    body, frame = _carrier(robot, on)
+    body, frame = carrier(robot, on)
     try:
         spec = PayloadSpec.model_validate(
             {"mass": mass, "com": com, "inertia": inertia, "at": at}, context={"units": SI}
@@ -62,8 +62,16 @@ def with_payload(
     return dataclasses.replace(robot, payload=(*robot.payload, load))
 
 
-def _carrier(robot: Robot, on: str | None) -> tuple[int, Pose]:
-    """The body that carries a payload, and the frame on it."""
+def carrier(robot: Robot, on: str | None) -> tuple[int, Pose]:
+    """The body that carries a payload, and the frame on it.
+
+    Args:
+        robot: the robot.
+        on: a tool or a body of the nacelle; the platform if None.
+
+    Raises:
+        ParameterError: if there is no such tool or body.
+    """
     if on is None:
         return PLATFORM, identity()
     tools = {tool.name: tool for tool in robot.tools}

@@ -11,7 +11,9 @@ import nacelle
 from nacelle.identification.consistency.mass_matrix import least_inertia, mass_matrices
 
 
-@pytest.mark.parametrize("name", ["fivebar", "delta", "3rps", pytest.param("h4", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "name", ["fivebar", "delta", *(pytest.param(name, marks=pytest.mark.slow) for name in ("3rps", "h4"))]
+)
 def test_mass_matrices_of_the_description(name):
     robot = library_robot(name)
     base = nacelle.base_parameters(robot)

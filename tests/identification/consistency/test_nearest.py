@@ -15,8 +15,8 @@ seeds = st.integers(0, 10**6)
 
 
 @settings(max_examples=20)
-@given(seeds)
-def test_the_nearest_positive_semidefinite_matrix(seed):
+@given(seeds, st.sampled_from([{}, {"equilibrate": False}, {"size": 10.0}]))
+def test_the_nearest_positive_semidefinite_matrix(seed, options):
     """To a symmetric X it is X without its negative eigenvalues."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(4, 4))
@@ -24,7 +24,7 @@ def test_the_nearest_positive_semidefinite_matrix(seed):
     x, half = packed(X), rng.normal(size=3)
     # X + dX with t = (d half, dX): b - A t = (half, x) + t.
     b = np.concatenate([half, x])
-    answer = nearest.nearest_point(-np.eye(13), b, 3, [10])
+    answer = nearest.nearest_point(-np.eye(13), b, 3, [10], **options)
     values, vectors = np.linalg.eigh(X)
     clipped = packed((vectors * np.maximum(values, 0.0)) @ vectors.T)
     truth = np.concatenate([np.maximum(half, 0.0), clipped]) - b

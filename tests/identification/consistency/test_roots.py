@@ -44,6 +44,13 @@ def test_what_was_not_estimated_has_no_weight():
     assert np.allclose(sigma[:5], np.sqrt(np.diag(C)))
 
 
+def test_a_covariance_that_lost_a_direction():
+    """Two estimates that are correlated entirely: their difference is known, to 1e-5 of their deviations."""
+    root = root_of_covariance(np.outer([2.0, 4.0], [2.0, 4.0]))
+    assert np.linalg.norm(root @ [2.0, 4.0]) == pytest.approx(1.0)
+    assert 1e4 < np.linalg.norm(root @ [2.0, -4.0]) < 1e6
+
+
 def test_a_combination_that_nothing_determines():
     """Only the sum of the first two is seen."""
     root = np.array([[1.0, 1.0, 0.0], [0.0, 0.0, 4.0]])
@@ -60,7 +67,7 @@ def test_one_sigma_for_all_and_more_columns_than_rows():
     [
         (lambda: root_of_covariance(np.zeros((2, 3))), "square"),
         (lambda: root_of_covariance(np.diag([1.0, 0.0])), "variance of base parameter 1 is zero"),
-        (lambda: root_of_covariance([[1.0, 2.0], [2.0, 1.0]]), "not positive definite"),
+        (lambda: root_of_covariance([[1.0, 2.0], [2.0, 1.0]]), "negative eigenvalues"),
         (lambda: root_of_information([[1.0, 2.0], [2.0, 1.0]]), "negative eigenvalues"),
         (lambda: root_of_information([[np.nan]]), "not finite"),
         (lambda: root_of_information(np.zeros(3)), "square"),

@@ -12,10 +12,7 @@ description is believed. A combination with relative standard deviation s, at a 
 description, is moved by w s d standard deviations: not at all where the data determine it, and to the
 description where they do not.
 
-Both squares are one, t = T (u - u_hat) with T triangular by orthogonal matrices (QR), u the free numbers in
-z. In t the program is the nearest point to the origin under cones (`nearest`). The normal equations, K^T
-C^-1 K, never appear: they square the condition, and a solver of them reports success where the digits are
-lost.
+It is solved in residual form (`cone_program`).
 """
 
 from __future__ import annotations
@@ -25,13 +22,11 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import scipy.linalg
 
 from nacelle.dynamics.base_parameters.base_parameters import BaseParameters
 from nacelle.errors import IdentificationError
+from nacelle.identification.consistency.cone_program import ConeSolution, nearest_in_cones
 from nacelle.identification.consistency.feasible_set import FeasibleSet, feasible_set
-from nacelle.identification.consistency.nearest import blocks, distance_bound, nearest_point, why
-from nacelle.identification.consistency.pseudo_inertia import unpacked
 from nacelle.identification.consistency.roots import root_of_covariance, standard_deviations
 from nacelle.identification.consistency.signs import Bounds
 from nacelle.model.linear_parameters import linear_parameters
@@ -40,9 +35,6 @@ from nacelle.spatial.scalar import Array
 
 WEIGHT = 1e-2
 MARGIN = 1e-3
-# Bounds on the distance of an answer from the solution, in standard deviations or, where there are many, as a
-# part of them: above the first the solver tries again, above the second the answer is refused.
-_ACCURATE, _INACCURATE = 1e-4, 1e-2
 # A body is at the boundary of what is possible if its smallest eigenvalue, 1 as described, is below this; one
 # that is described as flat only if its cone pushes.
 _BOUNDARY = 1e-5
@@ -131,8 +123,8 @@ def consistent_parameters(
             f"weight is positive and margin from 0 to below 1, got weight {weight:g} and margin {margin:g}"
         )
     space = feasible_set(base, R, prior=_prior(base, prior), margin=margin, bounds=bounds)
-    problem = _Problem(base, beta, R, space, weight)
-    return problem.solve()
+    answer = nearest_in_cones(space, R @ base.K, R @ beta, weight)
+    return _result(base, beta, R, space, answer)
 
 
 def lifted(base: BaseParameters, estimate: Any, covariance: Any, **options: Any) -> ConsistentParameters:
@@ -151,116 +143,37 @@ def lifted(base: BaseParameters, estimate: Any, covariance: Any, **options: Any)
     return consistent_parameters(base, estimate, root_of_covariance(covariance), **options)
 
 
-@dataclass(frozen=True, eq=False)
-class _Problem:
-    """The program in residual form."""
-
-    base: BaseParameters
-    beta: Array
-    R: Array
-    space: FeasibleSet
-    weight: float
-
-    def solve(self) -> ConsistentParameters:
-        """Solve the program and judge its answer."""
-        space, solutions = self.space, self.space.solutions
-        if not solutions.free:
-            return self.result(solutions.z0, "Solved", 0.0, 0, ())
-        T, places, target = self.triangular()
-        u_hat = np.empty(len(places))
-        u_hat[places] = scipy.linalg.solve_triangular(T, target)
-        # Rows of the cones in u, then in t.
-        C, c = self.cone_rows()
-        A = -scipy.linalg.solve_triangular(T, (C @ solutions.Z)[:, places].T, trans="T").T
-        b = C @ (solutions.z0 + solutions.Z @ u_hat) - c
-        half_lines, triangles = len(space.signs.names), [len(cone.centre) for cone in space.cones]
-        for equilibrate in (True, False):
-            answer = nearest_point(A, b, half_lines, triangles, equilibrate=equilibrate)
-            u = np.empty(len(places))
-            u[places] = u_hat[places] + scipy.linalg.solve_triangular(T, answer.t)
-            z = self.into_cones(solutions.z0 + solutions.Z @ u)
-            t = T @ (z[list(solutions.free)] - u_hat)[places]
-            accuracy = distance_bound(t, answer.multipliers, A, b) / max(1.0, float(np.linalg.norm(t)))
-            if accuracy <= _ACCURATE:
-                break
-        if not accuracy <= _INACCURATE:
-            raise IdentificationError(
-                f"no trustworthy solution: it may be {accuracy:.2g} standard deviations from the true one; "
-                + why(answer.status)
-            )
-        pushes = tuple(
-            float(np.linalg.norm(block)) for block in blocks(answer.multipliers, half_lines, triangles)
+def _result(
+    base: BaseParameters, beta: Array, R: Array, space: FeasibleSet, answer: ConeSolution
+) -> ConsistentParameters:
+    """What was found, in words of the robot."""
+    z = answer.z
+    at_boundary = [
+        body
+        for cone, least, described, push in zip(
+            space.cones, space.eigenvalues(z), space.eigenvalues(space.centre), answer.pushes, strict=True
         )
-        return self.result(z, answer.status, accuracy, answer.iterations, pushes)
-
-    def triangular(self) -> tuple[Array, Array, Array]:
-        """T (free, free), the order of the free numbers, and T u_hat: both squares as one, by QR."""
-        solutions = self.space.solutions
-        D, d = self.space.closeness()
-        root = np.sqrt(self.weight)
-        rows = np.vstack([self.R @ self.base.K, root * D])
-        sides = np.concatenate([self.R @ self.beta, root * d]) - rows @ solutions.z0
-        Q, T, places = scipy.linalg.qr(rows @ solutions.Z, mode="economic", pivoting=True)
-        return T, places, Q.T @ sides
-
-    def cone_rows(self) -> tuple[Array, Array]:
-        """C (rows, chosen) and c with C z - c in K: signs, then packed matrices."""
-        space = self.space
-        C = np.vstack([space.signs.rows, *(cone.map for cone in space.cones)])
-        c = np.concatenate([space.signs.least, *(space.margin * cone.centre for cone in space.cones)])
-        return C, c
-
-    def eigenvalues(self, z: Array) -> list[float]:
-        """The smallest eigenvalue of each cone, less its margin; one as described."""
-        space = self.space
-        return [
-            float(np.linalg.eigvalsh(unpacked(cone.map @ z - space.margin * cone.centre))[0])
+        if least < _BOUNDARY and (push > _BOUNDARY or described > _BOUNDARY)
+        for body in cone.bodies
+    ]
+    at_bounds = space.signs.rows @ z - space.signs.least < _BOUNDARY
+    return ConsistentParameters(
+        base,
+        np.asarray(base.choice.E @ z) + 0.0,
+        beta,
+        standard_deviations(R),
+        float(np.linalg.norm(R @ (base.K @ z - beta))),
+        {
+            body: float(np.linalg.norm(cone.map @ z - cone.centre))
             for cone in space.cones
-        ]
-
-    def into_cones(self, z: Array) -> Array:
-        """Move z by what the solver's tolerance leaves outside, towards a point inside."""
-        space = self.space
-        pairs = zip(self.eigenvalues(z), self.eigenvalues(space.inside), strict=True)
-        part = max((-least / (inner - least) for least, inner in pairs if least < 0.0), default=0.0)
-        z = z + part * (space.inside - z)
-        for row, least in zip(space.signs.rows, space.signs.least, strict=True):
-            place = np.flatnonzero(row)
-            if len(place) == 1 and row @ z < least:
-                z[place[0]] = least / row[place[0]]
-        return np.asarray(space.solutions.nearby(z))
-
-    def result(
-        self, z: Array, status: str, accuracy: float, iterations: int, pushes: tuple[float, ...]
-    ) -> ConsistentParameters:
-        """What was found, in words of the robot."""
-        space = self.space
-        at_boundary = [
-            body
-            for cone, least, described, push in zip(
-                space.cones, self.eigenvalues(z), self.eigenvalues(space.centre), pushes, strict=True
-            )
-            if least < _BOUNDARY and (push > _BOUNDARY or described > _BOUNDARY)
             for body in cone.bodies
-        ]
-        at_bounds = space.signs.rows @ z - space.signs.least < _BOUNDARY
-        return ConsistentParameters(
-            self.base,
-            np.asarray(self.base.choice.E @ z) + 0.0,
-            self.beta,
-            standard_deviations(self.R),
-            float(np.linalg.norm(self.R @ (self.base.K @ z - self.beta))),
-            {
-                body: float(np.linalg.norm(cone.map @ z - cone.centre))
-                for cone in space.cones
-                for body in cone.bodies
-            },
-            tuple(at_boundary),
-            tuple(name for name, near in zip(space.signs.names, at_bounds, strict=True) if near),
-            status,
-            accuracy,
-            iterations,
-        )
+        },
+        tuple(at_boundary),
+        tuple(name for name, near in zip(space.signs.names, at_bounds, strict=True) if near),
+        answer.status,
+        answer.accuracy,
+        answer.iterations,
+    )
 
 
 def _checked(base: BaseParameters, estimate: Any, root: Any) -> tuple[Array, Array]:

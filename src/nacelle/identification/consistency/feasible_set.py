@@ -29,6 +29,7 @@ from nacelle.identification.consistency.pseudo_inertia import (
     normaliser,
     packed,
     thickened,
+    unpacked,
 )
 from nacelle.identification.consistency.requirements import BodyShape, equations, shapes, ten_of
 from nacelle.identification.consistency.signs import Bounds, Signs, bounds_of, scales, signs_of
@@ -84,6 +85,30 @@ class FeasibleSet:
             sides.append(weight * cone.centre)
         return np.vstack(rows), np.concatenate(sides)
 
+    def cone_rows(self) -> tuple[Array, Array]:
+        """C (rows, chosen) and c with C z - c in half-lines (signs), then cones (packed matrices)."""
+        C = np.vstack([self.signs.rows, *(cone.map for cone in self.cones)])
+        c = np.concatenate([self.signs.least, *(self.margin * cone.centre for cone in self.cones)])
+        return C, c
+
+    def eigenvalues(self, z: Array) -> list[float]:
+        """The smallest eigenvalue of each cone, less its margin; one as described."""
+        return [
+            float(np.linalg.eigvalsh(unpacked(cone.map @ z - self.margin * cone.centre))[0])
+            for cone in self.cones
+        ]
+
+    def into_cones(self, z: Array) -> Array:
+        """Move z by what a solver's tolerance leaves outside, towards a point inside."""
+        pairs = zip(self.eigenvalues(z), self.eigenvalues(self.inside), strict=True)
+        part = max((-least / (inner - least) for least, inner in pairs if least < 0.0), default=0.0)
+        z = z + part * (self.inside - z)
+        for row, least in zip(self.signs.rows, self.signs.least, strict=True):
+            place = np.flatnonzero(row)
+            if len(place) == 1 and row @ z < least:
+                z[place[0]] = least / row[place[0]]
+        return np.asarray(self.solutions.nearby(z))
+
 
 def feasible_set(
     base: BaseParameters,
@@ -134,18 +159,31 @@ def _cone(
     """The cone of a body; one that is described as impossible is made possible, in `centre`."""
     E = ten_of(base, shape.body)
     ten = E @ centre
-    if not ten[0] > 0.0:
-        raise IdentificationError(
-            f"body {names[0]!r} has a mass of {ten[0]:g} kg in the description or prior; it must be positive"
-        )
-    more = added_thickness(ten, shape.axes, base.robot.size)
-    full = thickened(ten, shape.axes, more)
+    full = full_body(ten, shape.axes, base.robot.size, names[0])
     acting = [k for k in range(10) if shape.places[k] >= 0]
     inside[[shape.places[k] for k in acting]] = full[acting]
     if inertia_faults(ten):
         ten = full
         centre[[shape.places[k] for k in acting]] = full[acting]
-    corner = [*shape.axes, 3]
-    B = normaliser(full, shape.axes)
-    matrices = B @ BASIS[:, corner][:, :, corner] @ B.T
-    return Cone(names, packed(matrices).T @ E, packed(matrices).T @ ten)
+    return body_cone(names, E, ten, full, shape.axes)
+
+
+def full_body(ten: Array, axes: tuple[int, ...], size: float, name: str) -> Array:
+    """Ten parameters of a body with some extent along all axes that it may extend along.
+
+    Raises:
+        IdentificationError: if its mass is not positive.
+    """
+    if not ten[0] > 0.0:
+        raise IdentificationError(
+            f"body {name!r} has a mass of {ten[0]:g} kg in the description or prior; it must be positive"
+        )
+    return thickened(ten, axes, added_thickness(ten, axes, size))
+
+
+def body_cone(names: tuple[str, ...], E: Array, ten: Array, full: Array, axes: tuple[int, ...]) -> Cone:
+    """The cone of a body with parameters E z (10,), close to `ten`, in radii of gyration of `full`."""
+    corner = [*axes, 3]
+    B = normaliser(full, axes)
+    matrices = packed(B @ BASIS[:, corner][:, :, corner] @ B.T).T
+    return Cone(names, matrices @ E, matrices @ ten)

@@ -52,7 +52,13 @@ class Nearest:
 
 
 def nearest_point(
-    A: Array, b: Array, half_lines: int, triangles: Sequence[int], *, equilibrate: bool = True
+    A: Array,
+    b: Array,
+    half_lines: int,
+    triangles: Sequence[int],
+    *,
+    equilibrate: bool = True,
+    size: float | None = None,
 ) -> Nearest:
     """Solve min |t|^2 / 2 with b - A t in K.
 
@@ -62,6 +68,7 @@ def nearest_point(
         half_lines: how many of the first rows are half-lines.
         triangles: lengths of the packed matrices that follow (`pseudo_inertia.packed`).
         equilibrate: whether the solver scales rows and columns.
+        size: of t, as it may be, by which the program is scaled; not scaled if None.
 
     Raises:
         IdentificationError: if there is no such point, or the solver has failed.
@@ -77,17 +84,20 @@ def nearest_point(
     settings.verbose = False
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = _TIGHT
     settings.equilibrate_enable = equilibrate
+    # t = size t', and rows over the largest of b: the cones stay what they are.
+    unit = 1.0 if size is None else size
+    row = 1.0 if size is None else float(np.max(np.abs(b)))
     solver = clarabel.DefaultSolver(
         scipy.sparse.identity(count, format="csc"),
         np.zeros(count),
-        scipy.sparse.csc_matrix(A),
-        np.asarray(b, dtype=float),
+        scipy.sparse.csc_matrix(A * (unit / row)),
+        np.asarray(b, dtype=float) / row,
         cones,
         settings,
     )
     answer = solver.solve()
     status = str(answer.status)
-    t, y = np.array(answer.x), np.array(answer.z)
+    t, y = unit * np.array(answer.x), (unit**2 / row) * np.array(answer.z)
     # Tolerances at the limit of doubles are rarely met: what was reached is judged by the certificate.
     if "Infeasible" in status or not (np.all(np.isfinite(t)) and np.all(np.isfinite(y))):
         raise IdentificationError(_WORDS.get(status, f"the cone solver failed: {status}"))

@@ -15,6 +15,10 @@ import scipy.linalg
 from nacelle.errors import IdentificationError
 from nacelle.spatial.scalar import Array
 
+# Eigenvalues of a matrix of correlations, over the largest: one that is negative by more is no rounding; the
+# least that counts.
+_INDEFINITE, _LEAST = 1e-6, 1e-10
+
 
 def root_of_regression(Y: Any, sigma: Any = 1.0) -> Array:
     """R (parameters, parameters), upper triangular, of a regression Y beta = force + noise.
@@ -58,16 +62,27 @@ def root_of_covariance(covariance: Any) -> Array:
             f"the variance of base parameter {place} is zero: leave out what was not estimated (infinite "
             "variance), or give it the variance that it has"
         )
-    try:
-        L = np.linalg.cholesky(part / np.outer(sigma, sigma))
-    except np.linalg.LinAlgError:
-        raise IdentificationError(
-            "the covariance is not positive definite: give the root of the information instead "
-            "(root_of_regression)"
-        ) from None
     R = np.zeros((len(part), len(C)))
-    R[:, seen] = scipy.linalg.solve_triangular(L, np.diag(1.0 / sigma), lower=True)
+    R[:, seen] = _whitening(part / np.outer(sigma, sigma)) / sigma
     return R
+
+
+def _whitening(correlation: Array) -> Array:
+    """R with R^T R the inverse of a correlation matrix.
+
+    Rounding, and sums over samples that end at a lag, can leave a matrix with eigenvalues of zero or a little
+    below: they are raised to a part of the largest that is more than any experiment knows.
+    """
+    try:
+        L = np.linalg.cholesky(correlation)
+        return np.asarray(scipy.linalg.solve_triangular(L, np.eye(len(L)), lower=True))
+    except np.linalg.LinAlgError:
+        values, vectors = np.linalg.eigh(correlation)
+        if values[0] < -_INDEFINITE * values[-1]:
+            raise IdentificationError(
+                "the covariance has negative eigenvalues: it is that of no estimate"
+            ) from None
+        return np.asarray((vectors / np.sqrt(np.maximum(values, _LEAST * values[-1]))).T)
 
 
 def standard_deviations(root: Array) -> Array:

@@ -1,0 +1,246 @@
+"""A payload from two runs, without and with it.
+
+A payload moves with the body that carries it, so its ten parameters theta count as that body's own do: with
+K_b (base parameters, 10) the columns of K that belong to the body,
+
+    beta_loaded - beta_unloaded = K_b theta + e,        cov e = C_loaded + C_unloaded
+
+over base parameters beta of the same robot, estimated from both runs. All other parameters drop out of the
+difference, and so does what the model leaves out, as far as it acts on both estimates alike: take the same
+motion twice. Of theta, ten numbers out of many equations, weighted by R^T R = (C_loaded + C_unloaded)^-1,
+
+    min |R (K_b theta - beta_loaded + beta_unloaded)|^2
+
+determines what moves: of a nacelle that does not rotate only the mass. The result is a payload that there can
+be (a positive semidefinite pseudo-inertia matrix); where nothing determines it, it is a point mass at the
+frame's origin.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from nacelle.dynamics.base_parameters.base_parameters import BaseParameters
+from nacelle.errors import IdentificationError
+from nacelle.identification.consistency.cone_program import nearest_in_cones
+from nacelle.identification.consistency.consistent import MARGIN, WEIGHT
+from nacelle.identification.consistency.feasible_set import FeasibleSet, body_cone, full_body
+from nacelle.identification.consistency.linear_equations import all_solutions
+from nacelle.identification.consistency.roots import root_of_covariance, standard_deviations
+from nacelle.identification.consistency.signs import Signs
+from nacelle.model.numbers.parameters import INERTIA_NAMES
+from nacelle.model.payload import carrier
+from nacelle.model.platform import Payload
+from nacelle.model.robot import Robot
+from nacelle.spatial.inertia import inertia_about_com, transform_parameters
+from nacelle.spatial.pose import Pose
+from nacelle.spatial.scalar import Array
+
+_TEN = 10
+_AXES = (0, 1, 2)
+# A combination of parameters whose effect is below this part of the largest is not determined.
+_NO_EFFECT = 1e-9
+# In standard deviations: a mass below is not seen.
+_SEEN = 2.0
+
+
+class Fitted(Protocol):
+    """An estimate of base parameters from one run, such as an estimator after `fit`."""
+
+    @property
+    def coef_(self) -> Array:
+        """The estimate (base parameters,), SI units."""
+
+    @property
+    def covariance_(self) -> Array:
+        """Its covariance (base parameters, base parameters); infinite variances for what was not excited."""
+
+
+@dataclass(frozen=True, eq=False)
+class PayloadEstimate:
+    """A payload, in the frame of the tool or body that carries it.
+
+    Attributes:
+        robot: the robot.
+        on: the tool or body.
+        body: index of the body that carries it.
+        frame: the tool's frame on the body.
+        values: ten parameters that a body can have (10,), in Pinocchio's order; SI units.
+        ordinary: the same by least squares alone (10,); zero where nothing determines them.
+        covariance: of `ordinary` (10, 10); infinite variances where nothing determines them.
+        distance: how far `values` are from `ordinary`, in standard deviations.
+        chi_square: weighted squares that the best payload leaves of the difference of both runs.
+        freedom: their degrees of freedom, of which chi_square is the mean if only the payload differs.
+        accuracy: bound on the distance of `values` from the solution of their program, in standard
+            deviations.
+    """
+
+    robot: Robot
+    on: str
+    body: int
+    frame: Pose
+    values: Array
+    ordinary: Array
+    covariance: Array
+    distance: float
+    chi_square: float
+    freedom: int
+    accuracy: float
+
+    @property
+    def sigma(self) -> Array:
+        """Standard deviations of the ordinary estimates (10,)."""
+        return np.asarray(np.sqrt(np.diag(self.covariance)))
+
+    @property
+    def determined(self) -> tuple[str, ...]:
+        """Names of the parameters that the runs determine."""
+        return tuple(name for name, s in zip(INERTIA_NAMES, self.sigma, strict=True) if np.isfinite(s))
+
+    @property
+    def mass(self) -> float:
+        """Mass, kg."""
+        return float(self.values[0])
+
+    @property
+    def com(self) -> Array:
+        """Centre of mass (3,), m."""
+        return np.asarray(self.values[1:4] / self.values[0])
+
+    @property
+    def inertia(self) -> Array:
+        """Inertia about the centre of mass (3, 3), kg m^2."""
+        return inertia_about_com(self.values)
+
+    @property
+    def is_seen(self) -> bool:
+        """Whether the mass is above zero by more than two standard deviations."""
+        return bool(self.ordinary[0] > _SEEN * self.sigma[0])
+
+    def is_explained(self, level: float = 0.99) -> bool:
+        """Whether a payload explains the difference of the runs, or something else has changed, too.
+
+        Args:
+            level: probability with which chance alone leaves no more than this.
+        """
+        from scipy.stats import chi2
+
+        return self.freedom == 0 or bool(self.chi_square <= chi2.ppf(level, self.freedom))
+
+    def payload(self, name: str = "payload") -> Payload:
+        """The payload as a part of a robot, about the frame of the body."""
+        ten = transform_parameters(self.frame.R, self.frame.p, self.values)
+        return Payload(name, self.body, tuple(float(value) for value in ten))
+
+    def loaded_robot(self, name: str = "payload") -> Robot:
+        """The robot with the payload beside those that it has.
+
+        Raises:
+            IdentificationError: if it has one of that name.
+        """
+        if name in {load.name for load in self.robot.payload}:
+            raise IdentificationError(
+                f"{self.robot.name} has a payload {name!r} already: choose another name"
+            )
+        return dataclasses.replace(self.robot, payload=(*self.robot.payload, self.payload(name)))
+
+
+def payload_from_runs(
+    base: BaseParameters, unloaded: Fitted, loaded: Fitted, *, on: str | None = None
+) -> PayloadEstimate:
+    """Estimate a payload from two runs, best of the same motion.
+
+    Args:
+        base: base parameters of the robot, of which both runs have estimates.
+        unloaded: the estimate from the run without the payload.
+        loaded: the estimate from the run with it.
+        on: the tool or body of the nacelle that carries it, whose frame it is given in; the platform if None.
+
+    Raises:
+        ParameterError: if there is no such tool or body.
+        IdentificationError: if the base parameters leave out some that a payload has, the runs do not
+            determine its mass, or the second run shows less mass than the first.
+    """
+    robot = base.robot
+    body, frame = carrier(robot, on)
+    K = _columns(base, body) @ _transform(frame)
+    covariance = np.asarray(unloaded.covariance_) + np.asarray(loaded.covariance_)
+    difference = np.asarray(loaded.coef_) - np.asarray(unloaded.coef_)
+    if difference.shape != (len(base),) or covariance.shape != (len(base), len(base)):
+        raise IdentificationError(
+            f"both runs need estimates of the {len(base)} base parameters of {robot.name}"
+        )
+    R = root_of_covariance(covariance)
+    # Where a variance is infinite the estimate itself may be none.
+    difference = np.where(np.any(R, axis=0), difference, 0.0)
+    H, h = R @ K, R @ difference
+    solution, spread, rank = _least_squares(H, h, robot.size)
+    ordinary = np.where(np.isfinite(np.diag(spread)), solution, 0.0)
+    sigma = float(np.sqrt(spread[0, 0]))
+    if not np.isfinite(sigma):
+        raise IdentificationError(
+            f"the runs do not determine the mass of a payload on {robot.bodies[body].name!r}: what it would "
+            "change was not excited"
+        )
+    if ordinary[0] < -_SEEN * sigma:
+        raise IdentificationError(
+            f"the loaded run shows less mass than the unloaded one, by {-ordinary[0]:.4g} kg "
+            f"(standard deviation {sigma:.2g}): are they exchanged?"
+        )
+    answer = nearest_in_cones(_space(max(float(ordinary[0]), sigma), robot.size), H, h, WEIGHT)
+    return PayloadEstimate(
+        robot,
+        robot.bodies[body].name if on is None else on,
+        body,
+        frame,
+        answer.z,
+        ordinary,
+        spread,
+        float(np.linalg.norm(H @ (answer.z - solution))),
+        float(np.sum((H @ solution - h) ** 2)),
+        len(h) - rank,
+        answer.accuracy,
+    )
+
+
+def _columns(base: BaseParameters, body: int) -> Array:
+    """K_b (base parameters, 10): what the ten parameters of a body add to the base parameters."""
+    places = base.choice.columns[_TEN * (body - 1) : _TEN * body]
+    lost = [name for name, place in zip(INERTIA_NAMES, places, strict=True) if place < 0]
+    if lost:
+        raise IdentificationError(
+            f"the base parameters assume {', '.join(lost)} of {base.robot.bodies[body].name!r} to be zero, "
+            'which a payload need not have: take base_parameters(robot, assume="nothing")'
+        )
+    return np.asarray(base.K[:, places])
+
+
+def _transform(frame: Pose) -> Array:
+    """Ten parameters about a body's frame from those about a frame on it (10, 10)."""
+    return np.array([transform_parameters(frame.R, frame.p, unit) for unit in np.eye(_TEN)]).T
+
+
+def _least_squares(H: Array, h: Array, size: float) -> tuple[Array, Array, int]:
+    """The least squares of H theta = h, its covariance, and the rank of H, in units of the robot's size."""
+    unit = size ** np.array([0.0] + [-1.0] * 3 + [-2.0] * 6)
+    U, values, rows = np.linalg.svd(H / unit, full_matrices=False)
+    seen = values > _NO_EFFECT * values[0] if values.size and values[0] > 0.0 else np.zeros(len(values), bool)
+    V = rows[seen].T / values[seen] / unit[:, None]
+    covariance = V @ V.T
+    free = ~np.isfinite(standard_deviations(np.where(seen[:, None], values[:, None] * rows, 0.0) * unit))
+    covariance[free, free] = np.inf
+    return V @ (U[:, seen].T @ h), covariance, int(np.count_nonzero(seen))
+
+
+def _space(mass: float, size: float) -> FeasibleSet:
+    """The payloads that there can be, close to a point mass at the origin."""
+    point = np.array([mass] + [0.0] * (_TEN - 1))
+    full = full_body(point, _AXES, size, "payload")
+    cone = body_cone(("payload",), np.eye(_TEN), point, full, _AXES)
+    free = all_solutions(np.zeros((0, _TEN)), np.zeros(0), np.ones(_TEN))
+    signs = Signs((), np.zeros((0, _TEN)), np.zeros(0))
+    return FeasibleSet(free, point, full, (cone,), MARGIN, signs, np.zeros(_TEN))
