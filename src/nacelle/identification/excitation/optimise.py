@@ -20,8 +20,9 @@ from nacelle.identification.excitation.problem import Evaluation, Problem
 from nacelle.progress import task
 from nacelle.spatial.scalar import Array
 
-# Steps of the search for the largest scale: a factor of two, then bisection.
-_HALVINGS, _BISECTIONS = 24, 7
+# The scale with which the search for the largest one begins; its steps, a factor of two, then bisection.
+_SMALL = 1.0 / 64.0
+_DOUBLINGS, _BISECTIONS = 24, 7
 # Length of the optimiser's first step, in units of the variables.
 _FIRST_STEP = 0.3
 # Motions that are evaluated at once.
@@ -92,17 +93,22 @@ def _within(problem: Problem, z: Array) -> Array:
 
 
 def _fitted(problem: Problem, z: Array) -> Array:
-    """Motions scaled to the largest size within the limits; zero where none is."""
-    high = np.full(len(z), 8.0)
-    low = np.zeros(len(z))
-    for _ in range(_HALVINGS):
-        open_ = low == 0.0
-        if not np.any(open_):
+    """Motions scaled to the largest size within the limits; zero where none is.
+
+    The search is upwards, since poses far out of reach take longest where iteration is needed.
+    """
+    low, high = np.zeros(len(z)), np.full(len(z), np.inf)
+    scale = np.full(len(z), _SMALL)
+    for _ in range(_DOUBLINGS):
+        searched = (low == 0.0) | np.isinf(high)
+        if not np.any(searched):
             break
-        scale = 0.5 * high[open_]
-        good = _within(problem, scale[:, None] * z[open_])
-        low[open_] = np.where(good, scale, 0.0)
-        high[open_] = np.where(good, high[open_], scale)
+        good = np.zeros(len(z), dtype=bool)
+        good[searched] = _within(problem, scale[searched, None] * z[searched])
+        low = np.where(searched & good, scale, low)
+        high = np.where(searched & ~good, scale, high)
+        scale = np.where(good, 2.0 * scale, np.where(low == 0.0, 0.5 * scale, scale))
+    high = np.where(np.isinf(high), low, high)
     for _ in range(_BISECTIONS):
         middle = 0.5 * (low + high)
         good = _within(problem, middle[:, None] * z)
@@ -112,7 +118,7 @@ def _fitted(problem: Problem, z: Array) -> Array:
 
 def _in_the_way(problem: Problem, z: Array) -> str:
     """Which limit the smallest motion breaks, in words."""
-    samples = problem.samples(problem.coefficients(z * 2.0**-_HALVINGS))
+    samples = problem.samples(problem.coefficients(z * _SMALL * 2.0**-_DOUBLINGS))
     uses = problem.uses(samples, problem.rows(samples)[1])
     kind, name = problem.labels()[int(np.argmax(np.max(uses, axis=0)))]
     return f"{problem.robot.name}: no motion about the centre is within the {kind} limit of {name}"
