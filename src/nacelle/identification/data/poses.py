@@ -32,6 +32,8 @@ _BEYOND = 0.02
 _AGREE = 0.02
 # Steps in which redundant actuators go from the reference to the first sample, and iterations at each sample.
 _APPROACH, _ITERATIONS = 20, 6
+# Samples whose poses are sought at once.
+_PIECE = 15
 _BAD = int(Flag.INVALID | Flag.UNREACHABLE | Flag.SINGULAR | Flag.OTHER_BRANCH)
 
 
@@ -97,26 +99,19 @@ def path_of(robot: Robot, q: Array, *, most_lost: float = 1.0) -> Path:
     Args:
         robot: the robot.
         q: the coordinates, in order of time.
-        most_lost: part of the samples that may have no pose; where a few samples show that more have none,
-            the others are not sought.
+        most_lost: part of the samples that may have no pose; once more have none, the others are not sought:
+            they have NaN, and no flag.
     """
     beyond = _beyond(robot, q)
     lengths = actuator_units(robot) != 1.0
     far = np.any(np.abs(q[:, lengths]) > 20.0 * robot.size, axis=1)
     if max(np.mean(np.any(beyond, axis=1)), np.mean(far)) > most_lost:
         return _no_path(robot, q, beyond)
-    redundant = q.shape[1] > robot.motion.n
-    search = _least_squares if redundant else _exact
-    if most_lost < 1.0 and not redundant:
-        # Samples without a pose take long to give up.
-        few = q[np.linspace(0, len(q) - 1, 6).round().astype(int)]
-        missing = 0
-        for sample in few[[0, 3, 5]]:
-            _, flags, _ = _exact(robot, sample[None])
-            missing += int(flags[0] & _BAD != 0)
-            if missing > 3.0 * most_lost:
-                return _no_path(robot, q, beyond)
-    x, flags, gap = search(robot, q)
+    if q.shape[1] > robot.motion.n:
+        x, flags, gap = _least_squares(robot, q)
+    else:
+        x, flags = _exact(robot, q, most_lost)
+        gap = np.zeros(len(q))
     return Path(robot, q, x, flags, beyond, gap)
 
 
@@ -133,10 +128,24 @@ def _beyond(robot: Robot, q: Array) -> Array:
     return np.asarray((q < lower - margin) | (q > upper + margin))
 
 
-def _exact(robot: Robot, q: Array) -> tuple[Array, Array, Array]:
-    """Poses by forward kinematics."""
-    solution = forward_kinematics(robot, q, follow=True)
-    return solution.x, solution.flags, np.zeros(len(q))
+def _exact(robot: Robot, q: Array, most_lost: float) -> tuple[Array, Array]:
+    """Poses by forward kinematics, piece by piece: samples without a pose take long to give up."""
+    x = np.full((len(q), layout_of(robot.motion).nx), np.nan)
+    flags = np.zeros(len(q), dtype=int)
+    guess = None
+    lost = 0
+    begin = 0
+    while begin < len(q):
+        end = min(len(q), begin + (2 if begin == 0 else _PIECE))
+        piece = forward_kinematics(robot, q[begin:end], guess, follow=True)
+        x[begin:end], flags[begin:end] = piece.x, piece.flags
+        lost += int(np.sum((piece.flags & _BAD) != 0))
+        if lost > most_lost * len(q) or (lost and begin == 0 and most_lost < 1.0):
+            break
+        present = np.flatnonzero(np.all(np.isfinite(piece.x), axis=1))
+        guess = piece.x[present[-1]] if present.size else guess
+        begin = end
+    return x, flags
 
 
 def _least_squares(robot: Robot, q: Array) -> tuple[Array, Array, Array]:
