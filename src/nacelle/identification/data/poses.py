@@ -33,7 +33,7 @@ _AGREE = 0.02
 # Steps in which redundant actuators go from the reference to the first sample, and iterations at each sample.
 _APPROACH, _ITERATIONS = 20, 6
 # Samples whose poses are sought at once.
-_PIECE = 15
+_PIECE = 50
 _BAD = int(Flag.INVALID | Flag.UNREACHABLE | Flag.SINGULAR | Flag.OTHER_BRANCH)
 
 
@@ -136,7 +136,7 @@ def _exact(robot: Robot, q: Array, most_lost: float) -> tuple[Array, Array]:
     lost = 0
     begin = 0
     while begin < len(q):
-        end = min(len(q), begin + (2 if begin == 0 else _PIECE))
+        end = min(len(q), begin + (2 if begin == 0 else 10 if begin == 2 else _PIECE))
         piece = forward_kinematics(robot, q[begin:end], guess, follow=True)
         x[begin:end], flags[begin:end] = piece.x, piece.flags
         lost += int(np.sum((piece.flags & _BAD) != 0))
