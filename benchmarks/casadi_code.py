@@ -19,6 +19,7 @@ OPERATIONS = {
     "exp": lambda c, a: c.exp(a),
     "atan2": lambda c, a, b: c.atan2(a, b),
     "sign": lambda c, a: c.sign(a),
+    "floor": lambda c, a: c.floor(a),
     "abs": lambda c, a: c.fabs(a),
     "min": lambda c, a, b: c.fmin(a, b),
     "max": lambda c, a, b: c.fmax(a, b),

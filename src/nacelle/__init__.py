@@ -60,6 +60,8 @@ if TYPE_CHECKING:
         UnreachableError,
     )
     from nacelle.export.export import Export, export
+    from nacelle.identification.excitation.excite import excite
+    from nacelle.identification.excitation.result import Excitation
     from nacelle.kinematics.along import along
     from nacelle.kinematics.flags import Flag
     from nacelle.kinematics.forward.assemblies import Assemblies
@@ -142,6 +144,7 @@ __all__ = [
     "DynamicsDerivatives",
     "Event",
     "EventGroup",
+    "Excitation",
     "Export",
     "ExportError",
     "Feedback",
@@ -207,6 +210,7 @@ __all__ = [
     "dynamics_derivatives",
     "equilibrium",
     "equilibrium_pose",
+    "excite",
     "export",
     "feedback",
     "forward_dynamics",
@@ -301,6 +305,8 @@ _MODULES = {
         "UnreachableError",
     ),
     "nacelle.export.export": ("Export", "export"),
+    "nacelle.identification.excitation.excite": ("excite",),
+    "nacelle.identification.excitation.result": ("Excitation",),
     "nacelle.kinematics.along": ("along",),
     "nacelle.kinematics.mechanism.check": ("Check",),
     "nacelle.kinematics.mechanism.dependent": ("dependent_coordinates",),

@@ -101,6 +101,15 @@ def test_choices_follow_the_machine(name: str) -> None:
 
 
 @pytest.mark.usefixtures("no_host")
+@pytest.mark.parametrize("name", [*MACHINES, "x86-64"])
+def test_whole_numbers_need_no_library(name: str) -> None:
+    """A processor without an instruction for it must not make a call of it."""
+    machine = MACHINES.get(name) or other(LINUX_X86, name)
+    program = random_program(5, 40, operations=("add", "floor", "abs", "where"))
+    check_image("function", jit.compile_object(program, jit.Options(machine=machine)), name)
+
+
+@pytest.mark.usefixtures("no_host")
 def test_planned_registers_follow_the_machine() -> None:
     """The same width and the same fusing, with half as many registers: another plan."""
     program = random_program(3, 3000, operations=("add", "mul"))

@@ -49,8 +49,10 @@ def drivers(name: str, held: bool = False) -> tuple[Any, NumpyRk4]:
     return native, NumpyRk4(program, kernel, control)
 
 
-def both(name: str, *arrays: Any, held: bool = False, **how: Any) -> tuple[Rk4Result, Rk4Result]:
-    native, plain = (driver.integrate(*arrays, **how) for driver in drivers(name, held))
+def both(
+    name: str, *arrays: Any, held: bool = False, many: int = 1, **how: Any
+) -> tuple[Rk4Result, Rk4Result]:
+    native, plain = (driver.integrate(*arrays, held=many, **how) for driver in drivers(name, held))
     np.testing.assert_array_equal(native.status, plain.status)
     np.testing.assert_array_equal(native.completed, plain.completed)
     np.testing.assert_allclose(plain.final, native.final, rtol=1e-9, atol=1e-12)
@@ -122,3 +124,31 @@ def test_refusals() -> None:
         NumpyRk4(explosive, kernel, control)
     with pytest.raises(ValueError, match="not a derivative program"):
         NumpyRk4(make_program(lambda x: x, None, {"x": ()}), kernel)
+
+
+@pytest.mark.parametrize("count", [1, 5])
+def test_inputs_are_held_over_several_steps(count: int) -> None:
+    """Rows over three steps are the rows that are written thrice; a control is asked at every third step."""
+    rng = np.random.default_rng(8)
+    x0, u, w = rng.normal(size=(count, 2)), rng.normal(size=(4, 1)), rng.normal(size=(4, 2))
+    how = {"h": 0.05, "steps": 12}
+    few, _ = both("pendulum", x0, u, [[1.0, 0.3]], **how, many=3)
+    all_rows, _ = both("pendulum", x0, np.repeat(u, 3, axis=0), [[1.0, 0.3]], **how)
+    np.testing.assert_array_equal(few.x, all_rows.x)
+
+    slow, _ = both("pendulum", x0, w, [[1.0, 0.3]], held=True, many=3, every=3, **how)
+    start, given = np.broadcast_to(x0, (count, 2)), []
+    for k in range(4):
+        given = [float(law(start[j], w[k], np.array([1.0, 0.3]))[0]) for j in range(count)]
+        ends = [
+            both("pendulum", start[j : j + 1], [[given[j]]], [[1.0, 0.3]], h=0.05, steps=3)[0].final[0]
+            for j in range(count)
+        ]
+        start = np.array(ends)
+        np.testing.assert_allclose(slow.x[:, k], start, rtol=1e-13)
+
+
+def test_rows_fit_the_steps_over_which_they_are_held() -> None:
+    for rows, steps in (((3, 1), 10), ((3, 1), 12), ((4, 3, 1), 12)):
+        with pytest.raises(ValueError, match=r"held|rows"):
+            both("pendulum", np.zeros((1, 2)), np.zeros(rows), [[1.0, 0.3]], h=0.1, steps=steps, many=3)

@@ -12,6 +12,7 @@ from nacelle.spatial.scalar import (
     atan2,
     cos,
     exp,
+    floor,
     maximum,
     minimum,
     pack,
@@ -40,7 +41,15 @@ def everything(x, p):
     kinks = minimum(x[0], x[1]) + maximum(x[2], p[0]) / s + absolute(x[1]) * where(x[2], x[0], p[1])
     return {
         "y": pack([*general, *small]),
-        "z": pack([spd[0] * spd[3], atan2(x[0], s) + sqrt(s), kinks, sign(x[0]) * x[1], x[1] / s - p[0]]),
+        "z": pack(
+            [
+                spd[0] * spd[3],
+                atan2(x[0], s) + sqrt(s),
+                kinks,
+                (sign(x[0]) + floor(3.0 * x[2])) * x[1],
+                x[1] / s - p[0],
+            ]
+        ),
     }
 
 

@@ -62,6 +62,9 @@ def test_constants_fold(xy):
     assert g.nodes[g.binary("atan2", g.const(1.0), g.const(-1.0))] == ("const", math.atan2(1.0, -1.0))
     assert g.nodes[g.binary("max", g.const(1.0), g.const(3.0))] == ("const", 3.0)
     assert g.nodes[g.unary("sign", g.const(-0.0))] == ("const", 0.0)
+    assert g.nodes[g.unary("floor", g.const(-1.5))] == ("const", -2.0)
+    assert g.unary("floor", g.unary("floor", x)) == g.unary("floor", x)
+    assert g.unary("floor", g.neg(x)) != g.neg(g.unary("floor", x))
     assert g.mul(g.const(2.0), g.mul(g.const(3.0), x)) == g.mul(g.const(6.0), x)
     assert g.where(g.const(1.0), x, g.const(5.0)) == x
     assert g.where(g.const(0.0), x, g.const(5.0)) == g.const(5.0)
@@ -110,6 +113,7 @@ def test_primitives_with_numbers_on_either_side():
                 scalar.where(x, x, 0.0),
                 scalar.absolute(x),
                 scalar.sign(x),
+                scalar.floor(x),
                 scalar.tanh(x),
                 scalar.exp(x),
             ]

@@ -16,7 +16,8 @@ PLAIN: dict[str, Any] = {
     "div": lambda a, b: a / b,
     "neg": lambda a: -a, "abs": abs, "min": min, "max": max, "sqrt": math.sqrt, "sin": math.sin,
     "cos": math.cos, "tanh": math.tanh, "exp": math.exp, "atan2": math.atan2,
-    "sign": lambda a: (a > 0.0) - (a < 0.0), "where": lambda c, a, b: a if c > 0.0 else b,
+    "sign": lambda a: (a > 0.0) - (a < 0.0), "floor": lambda a: a // 1.0,
+    "where": lambda c, a, b: a if c > 0.0 else b,
 }  # fmt: skip
 
 

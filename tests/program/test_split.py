@@ -11,7 +11,7 @@ from nacelle.program.cost import count
 from nacelle.program.minimise import minimise
 from nacelle.program.split import split
 from nacelle.program.trace import trace
-from nacelle.spatial.scalar import absolute, atan2, cos, maximum, sign, sin, sqrt, where
+from nacelle.spatial.scalar import absolute, atan2, cos, floor, maximum, sign, sin, sqrt, where
 from nacelle.spatial.solve import solve
 
 
@@ -41,6 +41,7 @@ def kinks(p, x):
     return {
         "abs": absolute(a) * x[0] - a * x[1],
         "sign": sign(b) * x[0] + x[1],
+        "floor": floor(b) * x[0] - floor(a) * x[1],
         "max": maximum(a, b) * x[0] - a * x[0],
         "where": where(c, x[0], x[1]) + where(c, a, b) * x[0],
         "angle": atan2(a, c) * x[0],

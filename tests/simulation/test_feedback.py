@@ -164,3 +164,40 @@ def test_mistakes(law, words: str) -> None:
 def test_a_plain_function_is_no_law() -> None:
     with pytest.raises(nacelle.KinematicsError, match="does not declare its inputs"):
         nacelle.feedback(lambda t: np.zeros(2))
+
+
+def test_a_slow_controller_on_short_steps() -> None:
+    """Held over three steps of the method: as forces that are given by row for each of them."""
+    robot = library_robot("fivebar")
+    plant, x0 = RigidPlant(robot, smooth=0.01), nacelle.reference_pose(robot)
+    law = nacelle.feedback(computed_force, reference=circle)
+    settings = {"until": 0.1, "method": "rk4", "hold": True}
+    slow = simulate(plant, x0, circle(0.0)[2:4], law, step=1e-3, substeps=3, **settings)
+    rows = np.repeat(slow.inputs[:-1], 3, axis=0)
+    short = simulate(plant, x0, circle(0.0)[2:4], rows, step=1e-3 / 3.0, **settings)
+    np.testing.assert_allclose(slow.states, short.states[::3], rtol=0.0, atol=1e-13)
+    assert slow.evaluations == short.evaluations
+    by_rows = simulate(plant, x0, circle(0.0)[2:4], slow.inputs[:-1], step=1e-3, substeps=3, **settings)
+    np.testing.assert_array_equal(slow.states, by_rows.states)
+    asked = simulate(
+        plant,
+        x0,
+        circle(0.0)[2:4],
+        lambda t, x, v: in_python(robot, t, x, v),
+        step=1e-3,
+        substeps=3,
+        **settings,
+    )
+    np.testing.assert_allclose(slow.states, asked.states, rtol=0.0, atol=1e-12)
+
+
+def test_substeps_go_with_forces_that_are_held() -> None:
+    robot = library_robot("fivebar")
+    x0 = nacelle.reference_pose(robot)
+    for options, words in (
+        ({"method": "rk4", "substeps": 2}, "held"),
+        ({"method": "dop853", "substeps": 2}, "rk4"),
+        ({"method": "rk4", "substeps": 0}, "one substep"),
+    ):
+        with pytest.raises(nacelle.KinematicsError, match=words):
+            simulate(robot, x0, None, lambda t: np.zeros(2), until=0.01, **options)

@@ -28,6 +28,7 @@ ONE: dict[str, tuple[Callable[[float], float], Any]] = {
     "exp": (math.exp, reals),
     "absolute": (abs, reals),
     "sign": (lambda x: float(x > 0) - float(x < 0), reals),
+    "floor": (lambda x: float(x // 1.0), reals),
 }
 TWO: dict[str, Callable[[float, float], float]] = {
     "atan2": math.atan2,

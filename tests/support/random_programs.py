@@ -230,7 +230,7 @@ def error_bounds(program: Program, inputs: Sequence[float]) -> tuple[list[float]
                 error = math.inf  # overflow, or an invalid operation: at its edge a rounding decides
                 if not any(e) and max(map(abs, x)) < 1e100:
                     error = 0.0
-            exact = op in ("neg", "abs", "sign", "min", "max", "where")
+            exact = op in ("neg", "abs", "sign", "floor", "min", "max", "where")
             if math.isfinite(value) and not exact:
                 error += unit * abs(value) + 1e-300
             values.append(value)
@@ -263,6 +263,8 @@ def _step_error(op: str, x: list[float], e: list[float], value: float) -> float:
         return value * math.expm1(e[0]) if e[0] < 1.0 else math.inf
     if op == "sign":
         return 0.0 if abs(x[0]) > e[0] else math.inf
+    if op == "floor":
+        return 0.0 if math.floor(x[0] - e[0]) == math.floor(x[0] + e[0]) else math.inf
     if op == "atan2":
         room = math.hypot(*x) - sum(e)
         turns = x[1] < e[1] and abs(x[0]) <= e[0]

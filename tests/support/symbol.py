@@ -77,6 +77,9 @@ class Symbol:
     def sign(self) -> Symbol:
         return Symbol(np.sign(self._value))
 
+    def floor(self) -> Symbol:
+        return Symbol(np.floor(self._value))
+
     def atan2(self, other: Any) -> Symbol:
         return Symbol._call(self, np.arctan2, other)
 

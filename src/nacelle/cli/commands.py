@@ -62,6 +62,10 @@ COMMANDS = {
         "identification.base",
         "Base parameters: the fewest numbers that the forces depend on, and what each is a sum of.",
     ),
+    "excite": (
+        "identification.excite",
+        "Motion that excites the parameters: well conditioned, within all limits, at rest at both ends.",
+    ),
     "ops": (
         "ops",
         "Operations of a model in its smallest form, by class and by stage, beside what is published.",

@@ -29,7 +29,7 @@ _C_KEYWORDS = """
 
 # What the sources call or include, and macros that compilers define.
 _USED = """
-    assert atan2 cos double_t eof errno exp fabs float_t huge_val i386 infinity linux m_e m_pi
+    assert atan2 cos double_t eof errno exp fabs float_t floor huge_val i386 infinity linux m_e m_pi
     max_align_t nan null offsetof ptrdiff_t sin size_t sqrt tanh unix
     math np numpy abs float int range len print self
 """

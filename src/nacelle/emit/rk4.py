@@ -6,7 +6,8 @@ The program has the inputs x (n), u (m) and p (k) and the output dx (n) = f(x, u
     x ← x + h/6 (k1 + 2 k2 + 2 k3 + k4)
 
 with u at its begin, middle and end, or held. With a control program, of inputs x (n), w (m) and p (k), u is
-what that gives at the begin of the step, held, and rows of w take the place of those of u.
+what that gives at the begin of the step, held, and rows of w take the place of those of u. Inputs that are
+held may be held over several steps (`held`), as by a controller that is slower than the integration.
 
 The native form is in `nacelle.emit.jit.rk4`; both follow the same rules.
 """
@@ -52,21 +53,31 @@ class Integrator(ABC):
         self.sizes = sizes(program, control)
 
     def integrate(
-        self, x0: Any, u: Any, p: Any, *, h: float, steps: int, every: int = 1, threads: int = 1
+        self,
+        x0: Any,
+        u: Any,
+        p: Any,
+        *,
+        h: float,
+        steps: int,
+        every: int = 1,
+        held: int = 1,
+        threads: int = 1,
     ) -> Rk4Result:
         """Integrate from every initial state.
 
         Args:
             x0: initial states (N, n).
-            u: inputs (steps, m), each held over its step, (1, m), held throughout, or (steps, 3, m), at the
-                begin, middle and end of every step; the same for all samples.
+            u: inputs (steps / held, m), each held over so many steps, (1, m), held throughout, or
+                (steps, 3, m), at the begin, middle and end of every step; the same for all samples.
             p: parameters (N, k) or (1, k).
             h: length of a step in seconds.
             steps: number of steps.
             every: a state is stored after so many steps, so there are steps // every of them.
+            held: over how many steps a row of the inputs, or what the control gives, is held.
             threads: how many threads share the samples.
         """
-        task = self.sizes.task(x0, u, p, steps, every)
+        task = self.sizes.task(x0, u, p, steps, every, held)
         stored = np.full((task.count, steps // every, self.sizes.n), np.nan)
         final, completed = self._integrate(task, h, stored, threads)
         return Rk4Result(stored, final, completed, np.where(completed < steps, NOT_FINITE, CONVERGED))
@@ -86,18 +97,23 @@ class Sizes:
     m: int
     k: int
 
-    def task(self, x0: Any, u: Any, p: Any, steps: int, every: int) -> Task:
-        """Check what `integrate` was given."""
+    def task(self, x0: Any, u: Any, p: Any, *counts: int) -> Task:
+        """Check what `integrate` was given; `counts` are steps, every and held."""
+        steps, every, held = counts
         start, parameters = rows(x0, self.n, "x0"), rows(p, self.k, "p")
         staged = np.ndim(u) == 3
         if staged and np.shape(u)[1] != 3:
             raise ValueError(f"u has the shape {np.shape(u)}, not (steps, 3, {self.m})")
         inputs = rows(np.reshape(u, (-1, np.shape(u)[2])) if staged else u, self.m, "u")
-        if len(inputs) not in (1, steps) if not staged else len(inputs) != 3 * steps:
-            raise ValueError(f"u has {len(inputs) // (3 if staged else 1)} rows for {steps} steps")
-        if steps < 0 or every < 1:
-            raise ValueError(f"steps = {steps} and every = {every} must be positive")
-        return Task(start, inputs, parameters, staged, steps, every)
+        if steps < 0 or every < 1 or held < 1:
+            raise ValueError(f"steps = {steps}, every = {every} and held = {held} must be positive")
+        if held > 1 and (staged or steps % held):
+            raise ValueError(
+                f"inputs held over {held} steps have a row for so many, and {steps} are no multiple"
+            )
+        if len(inputs) not in (1, steps // held) if not staged else len(inputs) != 3 * steps:
+            raise ValueError(f"u has {len(inputs) // (3 if staged else 1)} rows for {steps // held} steps")
+        return Task(start, inputs, parameters, staged, steps, every, held)
 
 
 @dataclass(frozen=True)
@@ -111,6 +127,7 @@ class Task:
         staged: whether there are three rows of u for each step.
         steps: number of steps.
         every: a state is stored after so many steps.
+        held: over how many steps a row of u is held.
     """
 
     x0: _Array
@@ -119,6 +136,7 @@ class Task:
     staged: bool
     steps: int
     every: int
+    held: int
 
     @property
     def count(self) -> int:
@@ -129,7 +147,7 @@ class Task:
         """Inputs (m,) at the begin, in the middle and at the end of a step."""
         if self.staged:
             return self.u[3 * step], self.u[3 * step + 1], self.u[3 * step + 2]
-        held = self.u[step if len(self.u) > 1 else 0]
+        held = self.u[step // self.held if len(self.u) > 1 else 0]
         return held, held, held
 
 
@@ -183,11 +201,22 @@ class NumpyRk4(Integrator):
         p = np.broadcast_to(task.p, (task.count, self.sizes.k))
         completed = np.zeros(task.count, dtype=np.int64)
         left = np.arange(task.count)
+        held = np.empty((task.count, self._derivative.inputs))
         with np.errstate(all="ignore"):
             for step in range(task.steps):
                 if not left.size:
                     break
-                x = self._stepped(final[left], task.stages(step), p[left], h, threads)
+                stages = task.stages(step)
+                if self._control is not None:
+                    if step % task.held == 0:
+                        held[left] = self._control(
+                            final[left],
+                            np.broadcast_to(stages[0], (len(left), len(stages[0]))),
+                            p[left],
+                            threads,
+                        )
+                    stages = (held[left],) * 3
+                x = self._stepped(final[left], stages, p[left], h, threads)
                 finite = np.all(np.isfinite(x), axis=1)
                 left = left[finite]
                 final[left] = x[finite]
@@ -198,9 +227,7 @@ class NumpyRk4(Integrator):
 
     def _stepped(self, x: _Array, stages: Sequence[_Array], p: _Array, h: float, threads: int) -> _Array:
         """The states (N, n) after one step."""
-        begin, middle, end = (np.broadcast_to(row, (len(x), len(row))) for row in stages)
-        if self._control is not None:
-            begin = middle = end = self._control(x, begin, p, threads)
+        begin, middle, end = (np.broadcast_to(row, (len(x), row.shape[-1])) for row in stages)
         f = self._derivative
         k1 = f(x, begin, p, threads)
         k2 = f(x + h / 2 * k1, middle, p, threads)
@@ -215,6 +242,7 @@ class _Rows:
     def __init__(self, program: Program, kernel: Kernel) -> None:
         self._kernel = kernel
         (self._size,) = (variable.size for variable in program.outputs)
+        self.inputs = program.inputs[1].size
         self._inputs = [np.zeros((1, variable.size)) for variable in program.inputs]
         self._output = np.zeros((1, self._size))
         self._one = kernel.bind(self._inputs, [self._output])

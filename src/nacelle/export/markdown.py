@@ -41,7 +41,7 @@ def readme(package: Package, use: Sequence[str], notes: Mapping[str, str]) -> st
         "",
         "Every function is straight-line code without loops: the count is the worst case and every case.",
         "Products and quotients count alike, negations do not count; roots, trigonometry, signs and the rest",
-        "(min, max, choice, tanh, exp, absolute values) are listed apart.",
+        "(min, max, choice, tanh, exp, floor, absolute values) are listed apart.",
         "",
         "| function | total | + − | × ÷ | of them ÷ | sqrt | trig | sign | other |",
         "|---|---|---|---|---|---|---|---|---|",

@@ -39,6 +39,7 @@ QUANTITIES = dict(
         _quantity("first moment", (1, 1, 0, 0, 0), "kg*m", "0.1 kg*m"),
         _quantity("inertia", (1, 2, 0, 0, 0), "kg*m^2", "0.01 kg*m^2"),
         _quantity("acceleration", (0, 1, -2, 0, 0), "m/s^2", "-9.81 m/s^2"),
+        _quantity("angular acceleration", (0, 0, -2, 0, 1), "rad/s^2", "50 rad/s^2"),
         _quantity("speed", (0, 1, -1, 0, 0), "m/s", "2 m/s"),
         _quantity("angular speed", (0, 0, -1, 0, 1), "rad/s", "300 rpm"),
         _quantity("force", (1, 1, -2, 0, 0), "N", "50 N"),

@@ -30,6 +30,7 @@ WEIGHTS = {
     "max": 1.0,
     "where": 1.5,
     "sign": 2.0,
+    "floor": 2.0,
     "neg": 0.0,
     "const": 0.0,
     "input": 0.0,
@@ -47,7 +48,7 @@ class Count:
         sqrt: square roots.
         trig: sines, cosines and arctangents.
         sign: signs.
-        other: everything else (min, max, where, abs, tanh, exp).
+        other: everything else (min, max, where, abs, tanh, exp, floor).
     """
 
     add: int = 0
@@ -84,7 +85,7 @@ def count(program: Program) -> Count:
         sqrt=n["sqrt"],
         trig=n["sin"] + n["cos"] + n["atan2"],
         sign=n["sign"],
-        other=n["min"] + n["max"] + n["where"] + n["abs"] + n["tanh"] + n["exp"],
+        other=n["min"] + n["max"] + n["where"] + n["abs"] + n["tanh"] + n["exp"] + n["floor"],
     )
 
 

@@ -6,7 +6,7 @@ A solve x = A^-1 b is differentiated as a whole, not through its elimination:
     reverse   b_bar = A^-T x_bar,   A_bar = -b_bar x^T
 
 so that derivatives keep the kind of the solve and share its factorisation after lowering. Functions with
-kinks (abs, min, max, where, sign) have the derivative of the branch that is taken, sign has 0.
+kinks (abs, min, max, where, sign) have the derivative of the branch that is taken, sign and floor have 0.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def partials(g: Graph, k: int) -> list[tuple[int, int]]:
         return [(c[0], k)]
     if op == "abs":
         return [(c[0], g.unary("sign", c[0]))]
-    if op == "sign":
+    if op in ("sign", "floor"):
         return []
     if op == "atan2":
         y, x = c

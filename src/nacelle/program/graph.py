@@ -197,6 +197,8 @@ class Graph:
                 return self.neg(self.unary(op, x)) if op in _ODD else self.unary(op, x)
         if op == "abs" and self.nodes[a][0] in ("abs", "sqrt", "exp"):
             return a
+        if op == "floor" and self.nodes[a][0] in ("floor", "sign"):
+            return a
         return self.node(op, a)
 
     def binary(self, op: str, a: int, b: int) -> int:
@@ -270,6 +272,7 @@ _FUNCTIONS: dict[str, Callable[[float], float]] = {
     "tanh": math.tanh,
     "exp": math.exp,
     "abs": abs,
+    "floor": math.floor,
 }
 
 

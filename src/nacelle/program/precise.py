@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Sequence
-from decimal import ROUND_HALF_EVEN, Context, Decimal, getcontext, localcontext
+from decimal import ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal, getcontext, localcontext
 from functools import lru_cache
 
 from nacelle.program.program import Program
@@ -158,4 +158,5 @@ APPLY: dict[str, Callable[..., Decimal]] = {
     "max": _largest,
     "where": lambda c, a, b: b if c.is_nan() or not c > 0 else a,
     "sign": _sign,
+    "floor": lambda a: a.to_integral_value(ROUND_FLOOR),
 }

@@ -14,6 +14,7 @@ Semantics, the same in every target, IEEE 754 double (or single) throughout:
     min max                                      NaN if either argument is NaN
     where c a b                                  a if c > 0, else b; b if c is NaN; both are evaluated
     sign                                         -1, 0 or 1; sign(0) = sign(-0) = 0; NaN stays NaN
+    floor                                        largest whole number not above; NaN, infinities, -0 stay
 
 Inputs and outputs are named arrays; an array of shape (a, b) is read row by row.
 """
@@ -29,7 +30,7 @@ from nacelle.spatial import scalar
 
 Instruction = tuple[Any, ...]
 
-UNARY = ("neg", "sqrt", "sin", "cos", "tanh", "exp", "abs", "sign")
+UNARY = ("neg", "sqrt", "sin", "cos", "tanh", "exp", "abs", "sign", "floor")
 BINARY = ("add", "sub", "mul", "div", "atan2", "min", "max")
 ARITY = dict.fromkeys(UNARY, 1) | dict.fromkeys(BINARY, 2) | {"where": 3, "const": 0, "input": 0}
 COMMUTATIVE = frozenset(("add", "mul", "min", "max"))
@@ -124,6 +125,7 @@ _APPLY: dict[str, Any] = {
     "exp": scalar.exp,
     "abs": scalar.absolute,
     "sign": scalar.sign,
+    "floor": scalar.floor,
     "atan2": scalar.atan2,
     "min": scalar.minimum,
     "max": scalar.maximum,

@@ -154,9 +154,10 @@ class NativeDriver:
     def __init__(self, driver: Any, quat_0: Array) -> None:
         self._driver, self._quat_0 = driver, quat_0
 
-    def integrate(self, s: Array, u: Array, *, h: float, steps: int) -> Array:
+    def integrate(self, s: Array, u: Array, *, h: float, steps: int, substeps: int = 1) -> Array:
         """States (steps, size) after every step."""
-        return np.asarray(self._driver.integrate(s, u, self._quat_0, h=h, steps=steps).x[0])
+        counts = {"steps": steps * substeps, "every": substeps, "held": substeps}
+        return np.asarray(self._driver.integrate(s, u, self._quat_0, h=h / substeps, **counts).x[0])
 
 
 def bound(compiled: Compiled, quat_0: Array) -> Derivative:

@@ -28,6 +28,7 @@ class Drive:
         free: whether they do not depend on the state.
         steady: whether they do not change within a step: constants, rows of an array.
         hold: whether the plant's inputs are taken at the begin of a step and held over it.
+        substeps: of how many steps of the method a step is made, where inputs are held over it.
         rows: the rows of an array among them, if there are.
     """
 
@@ -38,6 +39,7 @@ class Drive:
     steady: bool
     hold: bool
     rows: Rows | None = None
+    substeps: int = 1
 
     @property
     def closed(self) -> ClosedLoop | None:
@@ -68,8 +70,8 @@ class Drive:
         return np.stack([begin, middle, self._given(k, t[1:], None)], axis=1)
 
     def _given(self, k: Array, t: Array, s: Array | None) -> Array:
-        if isinstance(self.source, Rows):
-            return self.source.many(k)
+        if isinstance(self.source, Rows | TimedRows):
+            return self.source.many(k, t)
         states = [np.zeros(0)] * len(t) if s is None else s
         rows = [self.source(int(i), float(now), state) for i, now, state in zip(k, t, states, strict=True)]
         return np.array(rows).reshape(len(t), self.core.inputs)
@@ -106,9 +108,24 @@ class Rows:
         """The row of step k."""
         return np.asarray(self.table[0 if len(self.table) == 1 else k - self.first])
 
-    def many(self, k: Array) -> Array:
+    def many(self, k: Array, t: Array) -> Array:
         """The rows of steps k (N,), an array of its own."""
         return np.asarray(self.table[np.zeros_like(k) if len(self.table) == 1 else k - self.first])
+
+
+class TimedRows:
+    """Rows of an array behind the time, [t; row]."""
+
+    def __init__(self, rows: Rows) -> None:
+        self.rows = rows
+
+    def __call__(self, k: int, t: float, s: Array) -> Array:
+        """The time and the row of step k."""
+        return np.concatenate([[t], self.rows(k, t, s)])
+
+    def many(self, k: Array, t: Array) -> Array:
+        """Times t (N,) and the rows of steps k (N,)."""
+        return np.column_stack([t, self.rows.many(k, t)])
 
 
 def _arguments(function: Callable[..., Any]) -> int:
@@ -219,8 +236,4 @@ def _traced(plant: Plant, law: Feedback, hold: bool, span: tuple[int, int] | Non
 
         return Drive(plant, core, follow, free=True, steady=False, hold=hold)
     rows = _table(plant, np.zeros(size) if law.reference is None else law.reference, size, what, span)
-
-    def along(k: int, t: float, s: Array) -> Array:
-        return np.concatenate([[t], rows(k, t, s)])
-
-    return Drive(plant, core, along, free=True, steady=False, hold=hold, rows=rows)
+    return Drive(plant, core, TimedRows(rows), free=True, steady=False, hold=hold, rows=rows)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -144,8 +145,17 @@ class Stepper:
 
     def __init__(self, drive: Drive) -> None:
         self.drive = drive
-        self._plain, self._core = drive.plant.derivative(), drive.core.derivative()
         self._driver = _driver(drive)
+
+    # A native loop needs neither, but where it ends in the midst of a step.
+
+    @cached_property
+    def _plain(self) -> Derivative:
+        return self.drive.plant.derivative()
+
+    @cached_property
+    def _core(self) -> Derivative:
+        return self.drive.core.derivative()
 
     def step(self, s: Array, k: int, t: float, h: float, held: Array | None = None) -> tuple[Array, Array]:
         """One step, of any length within step k: the state after it and the inputs at its begin.
@@ -160,7 +170,9 @@ class Stepper:
         drive = self.drive
         first = drive.forces(k, np.array([t]), s[None])[0] if held is None else held
         if drive.held:
-            return one_step(self._plain, lambda stage, state: first, s, h), first
+            for _ in range(drive.substeps):
+                s = one_step(self._plain, lambda stage, state: first, s, h / drive.substeps)
+            return s, first
 
         def given(stage: int, state: Array) -> Array:
             return drive.source(k, t + 0.5 * h * stage, state)
@@ -190,7 +202,9 @@ class Stepper:
         count = len(t) - 1
         steps = np.arange(k, k + count)
         table = self.drive.table(steps, t)
-        states = driver.integrate(s, table, h=(t[-1] - t[0]) / count, steps=count)
+        states = driver.integrate(
+            s, table, h=(t[-1] - t[0]) / count, steps=count, substeps=self.drive.substeps
+        )
         first = table if table.ndim == 2 else table[:, 0]
         if self.drive.closed is None:
             return _Block(states, first)
@@ -274,7 +288,8 @@ def integrate_fixed(
         if not drive.held:
             last = drive.forces(track.steps[-1:], breaks[-1:], values[-1:])
         inputs = np.concatenate([inputs, last])
-    return Outcome(breaks, values, inputs, track, status, message, 4 * (len(breaks) - 1))
+    evaluations = 4 * drive.substeps * (len(breaks) - 1)
+    return Outcome(breaks, values, inputs, track, status, message, evaluations)
 
 
 # ---- step control

@@ -349,7 +349,7 @@ def watched(robot: Robot, s: Array, quat_0: Array) -> Array:
             step = active[limit.joint]
         else:
             if limit.joint not in joints:
-                joints[limit.joint] = _steps(robot, now, limit.joint)
+                joints[limit.joint] = joint_steps(robot, now, limit.joint)
             step = joints[limit.joint][limit.place]
         values.append(_inside(limit, step))
     return pack(values)
@@ -367,7 +367,7 @@ def _condition_bound(now: Configuration) -> Scalar:
     return divide(1.0, np.trace(B) * np.trace(opposite))
 
 
-def _steps(robot: Robot, now: Configuration, j: int) -> list[Step]:
+def joint_steps(robot: Robot, now: Configuration, j: int) -> list[Step]:
     """Coordinates of the primitives of a joint; of a spherical closure only the tilt, as its cosine."""
     if j >= robot.tree:
         return closure_steps(robot.joints[j], now.motion)

@@ -156,11 +156,12 @@ class Plant(Core, Protocol):
 class Driver(Protocol):
     """Fixed steps of the classical Runge-Kutta method in native code."""
 
-    def integrate(self, s: Array, u: Array, *, h: float, steps: int) -> Array:
+    def integrate(self, s: Array, u: Array, *, h: float, steps: int, substeps: int = 1) -> Array:
         """States (steps, size) after every step of length h from a state (size,); NaN from where they fail.
 
         The inputs are held over each step, (steps, inputs), or given at its begin, middle and end,
-        (steps, 3, inputs).
+        (steps, 3, inputs). A step is made of `substeps` steps of the method, more than one only for inputs
+        that are held.
         """
 
 

@@ -39,6 +39,7 @@ class Settings:
     step: float | None
     max_step: float
     hold: bool
+    substeps: int
     samples: int | None
     rtol: float
     atol: float
@@ -84,6 +85,11 @@ class Settings:
         if self.hold and self.method != "rk4":
             raise KinematicsError(
                 f"hold=True samples the force at fixed steps, so it goes with the method 'rk4', not "
+                f"{self.method!r}"
+            )
+        if self.substeps < 1 or (self.substeps > 1 and self.method != "rk4"):
+            raise KinematicsError(
+                f"a step of the method 'rk4' is made of one substep or more, got {self.substeps} with "
                 f"{self.method!r}"
             )
         if self.samples is not None and self.samples < 2:
@@ -155,6 +161,12 @@ def execute(
             if before is not None and not new_force:
                 first_row, rows = before.first_row, before.rows
             drive = make_drive(plant, settings.force, hold=settings.hold, span=(first_row, rows))
+            if settings.substeps > 1:
+                if not drive.held:
+                    raise KinematicsError(
+                        f"{settings.substeps} substeps go with forces that are held over a step: hold=True"
+                    )
+                drive = dataclasses.replace(drive, substeps=settings.substeps)
             if drive.rows is not None and grid.last > drive.rows.end:
                 raise KinematicsError(
                     f"the array has rows for {rows} steps: give the force anew, with "

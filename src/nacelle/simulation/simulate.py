@@ -40,6 +40,7 @@ def simulate(
     step: float | None = None,
     max_step: float = np.inf,
     hold: bool = False,
+    substeps: int = 1,
     samples: int | None = None,
     rtol: float = 1e-12,
     atol: float = 1e-14,
@@ -63,6 +64,8 @@ def simulate(
         max_step: the longest step of "dop853" and "radau", s.
         hold: for "rk4", whether the force is taken at the begin of every step and held over it, as by a
             digital controller; else functions are evaluated at every stage.
+        substeps: for "rk4" and forces that are held over a step, of how many steps of the method it is made:
+            a controller may be slower than the integration must be.
         samples: how many results, evenly over time; every step if None.
         rtol: relative tolerance of a step ("dop853", "radau").
         atol: absolute tolerance of a step.
@@ -86,6 +89,7 @@ def simulate(
         step=step,
         max_step=max_step,
         hold=hold,
+        substeps=substeps,
         samples=samples,
         rtol=rtol,
         atol=atol,

@@ -17,7 +17,9 @@ from numpy.typing import NDArray
 from nacelle.spatial.operators import Functions, each
 
 _BINARY = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide}
-_UNARY = {"abs": np.abs} | {op: getattr(np, op) for op in ("sqrt", "sin", "cos", "tanh", "exp", "sign")}
+_UNARY = {"abs": np.abs} | {
+    op: getattr(np, op) for op in ("sqrt", "sin", "cos", "tanh", "exp", "sign", "floor")
+}
 _NUMBERS = (int, float, np.floating, np.integer)
 
 

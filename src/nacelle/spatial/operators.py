@@ -83,6 +83,10 @@ class Functions(Operators):
         """Sign, 0 at 0."""
         return self._unary("sign")
 
+    def floor(self) -> Any:
+        """The largest whole number that is not above it."""
+        return self._unary("floor")
+
 
 def each(function: Callable[[Any], Any], array: NDArray[Any]) -> NDArray[Any]:
     """Apply a function to every entry; the result is an array of objects."""

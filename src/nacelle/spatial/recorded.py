@@ -5,10 +5,10 @@ is recorded on a tape as well, so that what was computed from it once, at a samp
 be computed again for others. What is only zero or one, or equal to something else, *at the sample* is decided
 there: samples are drawn at random, so that what holds at one holds at all of them.
 
-Functions with a kink (abs, sign, min, max, where) have a side at the sample, which another sample need not
-share. They are recorded, and their value is moved a little, so that nothing is taken to be equal across the
-kink. Only the sign that a negation takes away (`abs(c)` of a coefficient) follows the sample: c = -(-c) holds
-on both sides.
+Functions with a kink or jumps (abs, sign, floor, min, max, where) have a side at the sample, which another
+sample need not share. They are recorded, and their value is moved a little, so that nothing is taken to be
+equal across the kink. Only the sign that a negation takes away (`abs(c)` of a coefficient) follows the
+sample: c = -(-c) holds on both sides.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import numpy as np
 from nacelle.spatial.operators import Operators, each
 from nacelle.spatial.trigonometry import sine_cosine
 
-_KINKED = ("abs", "sign", "min", "max", "where")
+_KINKED = ("abs", "sign", "floor", "min", "max", "where")
 _PLAIN = frozenset((float, int, np.float64))
 # Irrational, so that values on the far side of a kink are like no others.
 _GOLDEN = 0.6180339887498949
@@ -113,7 +113,9 @@ def recorded(op: str, *arguments: float) -> Any:
     node = tape.apply(op, *(node_of(tape, a) for a in arguments))
     value = _VALUES[op](*(float(a) for a in arguments))
     if op in _KINKED:
-        value *= 1.0 + 1e-3 * (0.5 + (node * _GOLDEN) % 1.0)
+        moved = 1e-3 * (0.5 + (node * _GOLDEN) % 1.0)
+        # What is zero at the sample (floor of 0.7) is not at others, and must not make products zero.
+        value = value * (1.0 + moved) if value else moved
     return Recorded(value, tape, node)
 
 
@@ -158,6 +160,7 @@ _VALUES: dict[str, Any] = {
     "exp": math.exp,
     "abs": abs,
     "sign": lambda a: float((a > 0) - (a < 0)),
+    "floor": lambda a: float(math.floor(a)),
     "atan2": math.atan2,
     "min": min,
     "max": max,

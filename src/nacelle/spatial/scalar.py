@@ -83,7 +83,10 @@ def _choose(condition: Any, a: Any, b: Any) -> Any:
 
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     name: getattr(np, name)
-    for name in ("sqrt", "sin", "cos", "tanh", "exp", "arctan2", "absolute", "sign", "minimum", "maximum")
+    for name in (
+        *("sqrt", "sin", "cos", "tanh", "exp", "arctan2", "absolute", "sign", "floor"),
+        *("minimum", "maximum"),
+    )
 } | {"where": _choose}
 _RECORDED = {"absolute": "abs", "arctan2": "atan2", "minimum": "min", "maximum": "max"}
 _METHODS = {"absolute": "__abs__", "arctan2": "atan2"}
@@ -138,6 +141,11 @@ def absolute(x: Scalar) -> Scalar:
 def sign(x: Scalar) -> Scalar:
     """Return -1, 0 or 1; zero has the sign 0 in every target."""
     return _apply("sign", x)
+
+
+def floor(x: Scalar) -> Scalar:
+    """The largest whole number that is not above x; NaN and infinities stay what they are."""
+    return _apply("floor", x)
 
 
 def minimum(a: Scalar, b: Scalar) -> Scalar:

@@ -199,7 +199,8 @@ def test_nothing_but_functions(tmp_path: Path) -> None:
     made = build(files, tmp_path, "all.o", COMPILERS[0], (*WARNINGS, "-O1", "-c", "-fno-stack-protector"))
     listed = subprocess.run(["nm", "-P", str(made)], capture_output=True, text=True, check=True).stdout
     found = [line.split()[:2] for line in listed.splitlines()]
-    mathematics = {"sin", "cos", "tanh", "exp", "atan2", "sqrt", "_GLOBAL_OFFSET_TABLE_"}
+    # GCC makes one call of the sine and the cosine of an angle.
+    mathematics = {"sin", "cos", "sincos", "tanh", "exp", "atan2", "sqrt", "floor", "_GLOBAL_OFFSET_TABLE_"}
     assert {name for name, kind in found if kind == "U"} <= mathematics
     assert {kind for _, kind in found} <= {"T", "t", "U", "r"}
     assert {name for name, kind in found if kind == "T"} == {"random_eval", "random_eval_batch"}

@@ -32,7 +32,7 @@ from support.random_programs import (
     special_grid,
 )
 
-ARITHMETIC = ("add", "sub", "mul", "div", "neg", "sqrt", "abs", "sign", "min", "max", "where")
+ARITHMETIC = ("add", "sub", "mul", "div", "neg", "sqrt", "abs", "sign", "floor", "min", "max", "where")
 WIDTHS = (2, 4, 8)
 
 

@@ -201,7 +201,7 @@ def test_zeros_and_constants_take_products_with_them() -> None:
 # ---- cases
 
 
-@pytest.mark.parametrize("op", ["abs", "sign", "tanh", "exp", "min", "max", "where"])
+@pytest.mark.parametrize("op", ["abs", "sign", "floor", "tanh", "exp", "min", "max", "where"])
 def test_the_side_of_a_case_proves_nothing(op: str) -> None:
     """All inputs are positive, the first the largest; no value may be taken for its argument."""
     w = Writer(3)
@@ -217,7 +217,7 @@ def test_the_side_of_a_case_proves_nothing(op: str) -> None:
     assert [code[0] for code in found.code].count(op) == 1
 
 
-@pytest.mark.parametrize("op", ["abs", "sign", "tanh", "exp", "min", "max", "where"])
+@pytest.mark.parametrize("op", ["abs", "sign", "floor", "tanh", "exp", "min", "max", "where"])
 def test_equal_cases_are_one(op: str) -> None:
     w = Writer(3)
     first = [w("add", 0, 1), 2, 1]
@@ -296,6 +296,12 @@ def test_random_programs_keep_their_values(seed: int) -> None:
     found = with_identities(program, given_samples)
     assert cost(found) <= cost(program)
     assert agrees(found, program, given_samples.check)
+
+
+def test_a_program_without_finite_values() -> None:
+    program = random_program(16455388, 60)
+    found = with_identities(program, samples(program.input_size, 0))
+    assert cost(found) <= cost(program)
 
 
 # ---- the same everywhere

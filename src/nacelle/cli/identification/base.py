@@ -38,14 +38,19 @@ def base_command(
     """Base parameters: the fewest numbers that the forces depend on, and what each is a sum of."""
     from nacelle.dynamics.base_parameters.base_parameters import base_parameters
 
-    groups: object = None
-    if shared:
-        groups = "legs" if shared == ["legs"] else [text.split(",") for text in shared]
-    base = base_parameters(load_robot(robot_name, mode), assume=assume or "undescribed", shared=groups)
+    robot = load_robot(robot_name, mode)
+    base = base_parameters(robot, assume=assume or "undescribed", shared=shared_groups(shared))
     if as_json:
         print_json(base.data())
     else:
         _show(base)
+
+
+def shared_groups(shared: list[str] | None) -> object:
+    """The legs that share their parameters, from the option."""
+    if not shared:
+        return None
+    return "legs" if shared == ["legs"] else [text.split(",") for text in shared]
 
 
 def _show(base: BaseParameters) -> None:

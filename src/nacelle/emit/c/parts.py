@@ -33,6 +33,7 @@ _LIBRARY = {
     "tanh": "tanh",
     "exp": "exp",
     "abs": "fabs",
+    "floor": "floor",
     "atan2": "atan2",
 }
 

@@ -175,6 +175,20 @@ def _operation(op: str, name: str, arguments: list[str], width: int, prefix: str
             yield f"{name}.z = fadd {kind} {a}, {zero}"
             yield f"{name}.c = fcmp one {kind} {a}, {zero}"
             yield f"{name} = select {bit} {name}.c, {kind} {name}.o, {kind} {name}.z"
+        case "floor":
+            # By sums alone: llvm.floor is a call of the mathematics library where the processor lacks an
+            # instruction for it (x86-64 before SSE4.1). |a| + 2^52 has no digits behind the point; what was
+            # rounded up is one too large. From 2^52 on, and for NaN, a is what it is.
+            large, one = splat(2.0**52, width), splat(1.0, width)
+            yield f"{name}.s = call {kind} @llvm.fabs.{end}({kind} {a})"
+            yield f"{name}.u = fadd {kind} {name}.s, {large}"
+            yield f"{name}.d = fsub {kind} {name}.u, {large}"
+            yield f"{name}.r = call {kind} @llvm.copysign.{end}({kind} {name}.d, {kind} {a})"
+            yield f"{name}.g = fcmp ogt {kind} {name}.r, {a}"
+            yield f"{name}.l = fsub {kind} {name}.r, {one}"
+            yield f"{name}.f = select {bit} {name}.g, {kind} {name}.l, {kind} {name}.r"
+            yield f"{name}.c = fcmp olt {kind} {name}.s, {large}"
+            yield f"{name} = select {bit} {name}.c, {kind} {name}.f, {kind} {a}"
         case "sin" | "cos" | "tanh" | "exp" | "atan2":
             listed = ", ".join(f"{kind} {argument}" for argument in arguments)
             yield f"{name} = call {kind} @{prefix}{op}({listed}, ptr %table)"

@@ -23,7 +23,7 @@ _POINTER, _INTEGER, _REAL = ctypes.c_void_p, ctypes.c_int64, ctypes.c_double
 _PARAMETERS = (
     "ptr %x0, i64 %x0.step, ptr %u, i64 %u.step, i64 %u.stage, ptr %p, i64 %p.step, ptr %stored, "
     "i64 %stored.step, ptr %final, ptr %completed, i64 %start, i64 %stop, double %h, i64 %steps, "
-    "i64 %every, ptr %tile, ptr %table"
+    "i64 %every, i64 %held, ptr %tile, ptr %table"
 )
 # Where in a step each stage is, in rows of the inputs: at its begin, in its middle, at its end.
 _STAGE_ROWS = (0, 1, 1, 2)
@@ -79,9 +79,16 @@ def _text(plan: Plan, sizes: Sequence[int], width: int, control: _Control | None
         f"%lived = phi {t.integer} [ {t.whole(0)}, %sample.begin ], [ %lived.next, %step.end ]",
         "%count.stored = phi i64 [ 0, %sample.begin ], [ %count.next, %step.end ]",
         "%until = phi i64 [ %every, %sample.begin ], [ %until.end, %step.end ]",
+        "%row = phi i64 [ 0, %sample.begin ], [ %row.next, %step.end ]",
+        "%phase = phi i64 [ 0, %sample.begin ], [ %phase.next, %step.end ]",
         "%step.next = add i64 %step, 1",
+        "%phase.more = add i64 %phase, 1",
+        "%row.more = add i64 %row, 1",
+        "%over = icmp eq i64 %phase.more, %held",
+        "%phase.next = select i1 %over, i64 0, i64 %phase.more",
+        "%row.next = select i1 %over, i64 %row.more, i64 %row",
     )
-    first = t.value("mul i64 %step, %u.step")
+    first, block = t.value("mul i64 %row, %u.step"), "step.begin"
 
     def load_inputs(row: int) -> None:
         begin = t.value(f"add i64 {first}, {t.value(f'mul i64 %u.stage, {row}')}")
@@ -92,12 +99,19 @@ def _text(plan: Plan, sizes: Sequence[int], width: int, control: _Control | None
 
     start = [t.load("%state", j) for j in range(n)]
     if control is not None:
+        block = "control.end"
+        t(
+            "%fresh = icmp eq i64 %phase, 0",
+            "br i1 %fresh, label %control.begin, label %control.end",
+            "control.begin:",
+        )
         load_inputs(0)
         for j in range(n):
             t.store(start[j], "%control", j)
         t(f"call void @{control.prefix}tiles(ptr %control, i64 1, ptr %table)")
         for j in range(m):
             t.store(t.load("%control", control.plan.result + j), "%tile", n + j)
+        t("br label %control.end", "control.end:")
     total = [splat(0.0, width)] * n
     for stage, (weight, reach) in enumerate(((1.0, half), (2.0, half), (2.0, h), (1.0, h))):
         if stage == 0:
@@ -136,8 +150,8 @@ def _text(plan: Plan, sizes: Sequence[int], width: int, control: _Control | None
         "%count.more = add i64 %count.stored, 1",
         "br label %step.end",
         "step.end:",
-        "%count.next = phi i64 [ %count.stored, %step.begin ], [ %count.more, %keep ]",
-        "%until.end = phi i64 [ %until.next, %step.begin ], [ %every, %keep ]",
+        f"%count.next = phi i64 [ %count.stored, %{block} ], [ %count.more, %keep ]",
+        f"%until.end = phi i64 [ %until.next, %{block} ], [ %every, %keep ]",
         "%step.more = icmp ult i64 %step.next, %steps",
     )
     some = t.any("%alive.next")
@@ -163,7 +177,8 @@ class Rk4(Integrator):
         self._entry = ctypes.CFUNCTYPE(
             None,
             *(_POINTER, _INTEGER, _POINTER, _INTEGER, _INTEGER, _POINTER, _INTEGER, _POINTER, _INTEGER),
-            *(_POINTER, _POINTER, _INTEGER, _INTEGER, _REAL, _INTEGER, _INTEGER, _POINTER, _POINTER),
+            *(_POINTER, _POINTER, _INTEGER, _INTEGER, _REAL, _INTEGER, _INTEGER, _INTEGER),
+            *(_POINTER, _POINTER),
         )(self._library.address("nacelle_v_rk4"))
 
     def _integrate(
@@ -181,7 +196,7 @@ class Rk4(Integrator):
                 *(address(task.x0), step_of(task.x0), address(task.u), u_step, u_stage),
                 *(address(task.p), step_of(task.p), address(stored), stored.shape[1] * n),
                 *(address(final), address(completed), start, stop, h, task.steps, task.every),
-                *(address(tile), library_table()),
+                *(task.held, address(tile), library_table()),
             )
 
         share(part, task.count, self.width, threads)

@@ -63,6 +63,11 @@ def _sign(x):
     """-1, 0 or 1; NaN stays NaN."""
     return 1.0 if x > 0.0 else -1.0 if x < 0.0 else 0.0 if x == 0.0 else x
 ''',
+    "floor": '''
+def _floor(x):
+    """Largest whole number not above; NaN, infinities and zeros stay what they are."""
+    return float(math.floor(x)) if math.isfinite(x) and x else x
+''',
 }
 
 _FORMS: dict[str, str] = {

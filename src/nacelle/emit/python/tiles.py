@@ -36,6 +36,7 @@ _CALLS = {
     "exp": "exp",
     "abs": "absolute",
     "sign": "sign",
+    "floor": "floor",
     "atan2": "arctan2",
     "min": "minimum",
     "max": "maximum",

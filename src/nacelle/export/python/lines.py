@@ -10,7 +10,7 @@ from nacelle.program.program import Program
 from nacelle.spatial.scalar import Array
 
 _OPERATORS = {"add": "{} + {}", "sub": "{} - {}", "mul": "{} * {}", "neg": "-{}"}
-_FUNCTIONS = ("sqrt", "sin", "cos", "tanh", "exp", "sign")
+_FUNCTIONS = ("sqrt", "sin", "cos", "tanh", "exp", "sign", "floor")
 
 
 def statements(

@@ -1,10 +1,11 @@
-"""Poses, twists and accelerations of the nacelle along measured coordinates of its actuators.
+"""From the actuators to the motion of the nacelle.
 
-    q -> x                       forward kinematics, each sample continued from the one before
-    v = J_r q',   a = J_r (q'' - bias(x, v))       J_r (n, actuators), bias: actuators' acceleration at a = 0
+The pose x follows from the actuators' coordinates by forward kinematics along the path; then
 
-With redundant actuation measured coordinates never agree exactly: x minimises |(q - q(x)) / units|^2 by the
-method of Gauss and Newton, J_r is that of least squares, and what remains says how well the encoders agree.
+    v = J_r q',      a = J_r (q'' - b)           J_r (n, actuators), b = (J_r^-1)' v  (actuators,)
+
+Encoders of redundant actuators never agree exactly: there the pose is that of least squares, by Gauss-Newton
+steps e = J_r (q - q(x)) with the pseudo-inverse J_r in units in which all encoders count alike.
 """
 
 from __future__ import annotations
@@ -13,176 +14,115 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nacelle.dynamics.jacobian import jacobian
-from nacelle.errors import KinematicsError
-from nacelle.kinematics.flags import Flag
-from nacelle.kinematics.forward.actuator_path import actuator_units, unwound, unwound_path
+from nacelle.dynamics.equilibrium import moved
+from nacelle.kinematics import kinematic_model
+from nacelle.kinematics.flags import failed
+from nacelle.kinematics.forward.actuator_path import actuator_units, unwound
 from nacelle.kinematics.forward.forward import forward_kinematics
-from nacelle.kinematics.inverse import inverse_kinematics
-from nacelle.kinematics.motion import joint_motion
+from nacelle.kinematics.motion import solved
+from nacelle.kinematics.native import native
 from nacelle.kinematics.pose_input import reference_pose
-from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
-from nacelle.spatial.rotation_path import quat_exp, quat_multiply
 from nacelle.spatial.scalar import Array
 
-# How far beyond its limits, as a part of their range, a coordinate may be measured.
-_BEYOND = 0.02
-# Redundant encoders agree within this, rad or robot sizes.
-_AGREE = 0.02
-# Steps in which redundant actuators go from the reference to the first sample, and iterations at each sample.
-_APPROACH, _ITERATIONS = 20, 6
-# Samples whose poses are sought at once.
-_PIECE = 50
-_BAD = int(Flag.INVALID | Flag.UNREACHABLE | Flag.SINGULAR | Flag.OTHER_BRANCH)
+_STEPS = 20
+# A step below this, in robot sizes and rad, ends the iteration of least squares.
+_DONE = 1e-13
+# Samples that start from the same pose.
+_BLOCK = 32
 
 
 @dataclass(frozen=True, eq=False)
 class Motion:
-    """Motion of the nacelle: x (N, nx), v (N, n), a (N, n), and J_r^-1 (N, actuators, n)."""
+    """A motion of the nacelle.
+
+    Attributes:
+        x: reduced poses (N, nx).
+        v: reduced twists (N, n).
+        a: their derivatives (N, n).
+        ok: whether a sample has a pose (N,).
+    """
 
     x: Array
     v: Array
     a: Array
-    inverse: Array
+    ok: Array
+
+    def part(self, places: Array | slice) -> Motion:
+        """Some of the samples."""
+        return Motion(self.x[places], self.v[places], self.a[places], self.ok[places])
 
 
-@dataclass(frozen=True, eq=False)
-class Path:
-    """Poses along measured coordinates.
-
-    Attributes:
-        robot: the robot.
-        q: coordinates of the actuators (N, actuators).
-        x: reduced poses (N, nx); NaN where none was found.
-        flags: what was found at each sample (`Flag`).
-        beyond: which actuators are beyond their limits (N, actuators), by more than 2 % of their range.
-        gap: how well redundant encoders agree (N,), rad or robot sizes; 0 where they are not redundant.
-    """
-
-    robot: Robot
-    q: Array
-    x: Array
-    flags: Array
-    beyond: Array
-    gap: Array
-
-    @property
-    def good(self) -> Array:
-        """Which samples have a pose on the reference's branch, their actuators within limits (N,)."""
-        sound = ((self.flags & _BAD) == 0) & np.all(np.isfinite(self.x), axis=1)
-        return np.asarray(sound & ~np.any(self.beyond, axis=1) & (self.gap <= _AGREE))
-
-    @property
-    def lost(self) -> float:
-        """Part of the samples that are not good."""
-        return 1.0 - float(np.mean(self.good))
-
-    def motion(self, rate: Array, acceleration: Array) -> Motion:
-        """Motion of the nacelle from rates and accelerations of the actuators (N, actuators)."""
-        count, n = len(self.x), self.robot.motion.n
-        good = self.good
-        v, a = np.full((count, n), np.nan), np.full((count, n), np.nan)
-        inverse = np.full((count, len(self.robot.actuators), n), np.nan)
-        if np.any(good):
-            matrices = jacobian(self.robot, self.x[good])
-            inverse[good] = matrices.inverse
-            v[good] = np.einsum("kni,ki->kn", matrices.direct, rate[good])
-            bias = joint_motion(self.robot, self.x[good], v[good]).actuators[2]
-            a[good] = np.einsum("kni,ki->kn", matrices.direct, acceleration[good] - bias)
-        return Motion(self.x, v, a, inverse)
-
-
-def path_of(robot: Robot, q: Array, *, most_lost: float = 1.0) -> Path:
-    """Poses along coordinates of the actuators (N, actuators), connected with the reference pose.
+def motion_of(robot: Robot, q: Array, q_rate: Array, q_acceleration: Array, start: Array | None) -> Motion:
+    """The motion of the nacelle from that of the actuators, all (N, actuators).
 
     Args:
         robot: the robot.
-        q: the coordinates, in order of time.
-        most_lost: part of the samples that may have no pose; once more have none, the others are not sought:
-            they have NaN, and no flag.
+        q: coordinates of the actuators, rad or m.
+        q_rate: their rates.
+        q_acceleration: derivatives of the rates.
+        start: pose (nx,) near that of the first sample; the reference pose if None.
     """
-    beyond = _beyond(robot, q)
-    lengths = actuator_units(robot) != 1.0
-    far = np.any(np.abs(q[:, lengths]) > 20.0 * robot.size, axis=1)
-    if max(np.mean(np.any(beyond, axis=1)), np.mean(far)) > most_lost:
-        return _no_path(robot, q, beyond)
-    if q.shape[1] > robot.motion.n:
-        x, flags, gap = _least_squares(robot, q)
-    else:
-        x, flags = _exact(robot, q, most_lost)
-        gap = np.zeros(len(q))
-    return Path(robot, q, x, flags, beyond, gap)
+    x = poses(robot, q, start)
+    good = np.all(np.isfinite(x), axis=1)
+    v = np.full((len(q), robot.motion.n), np.nan)
+    a = np.full_like(v, np.nan)
+    if np.any(good):
+        # y is sought once: at the poses, each from the one before.
+        at, y, flags = solved(robot, x[good])
+        J = native(kinematic_model.inverse_jacobian, robot)(at, y)["J"]
+        v[good] = _least_squares(robot, J, q_rate[good])
+        zero = np.zeros_like(v[good])
+        bias = native(kinematic_model.joint_motions, robot)(at, y, v[good], zero)["active_acceleration"]
+        a[good] = _least_squares(robot, J, q_acceleration[good] - bias)
+        good[good] = ~failed(flags)
+    ok = good & np.all(np.isfinite(v), axis=1) & np.all(np.isfinite(a), axis=1)
+    return Motion(x, v, a, ok)
 
 
-def _no_path(robot: Robot, q: Array, beyond: Array) -> Path:
-    x = np.full((len(q), layout_of(robot.motion).nx), np.nan)
-    return Path(robot, q, x, np.full(len(q), int(Flag.UNREACHABLE)), beyond, np.zeros(len(q)))
+def poses(robot: Robot, q: Array, start: Array | None = None) -> Array:
+    """Reduced poses (N, nx) along a path of the actuators (N, actuators); NaN where there is none.
+
+    Args:
+        robot: the robot.
+        q: coordinates of the actuators, rad or m.
+        start: pose (nx,) near that of the first sample; the reference pose if None.
+    """
+    if len(robot.actuators) > robot.motion.n:
+        return _of_redundant(robot, q, start)
+    solution = forward_kinematics(robot, q, guess=start, follow=True)
+    return np.asarray(np.where(failed(solution.flags)[:, None], np.nan, solution.x))
 
 
-def _beyond(robot: Robot, q: Array) -> Array:
-    """Which coordinates are beyond the limits by more than a little."""
-    lower, upper = np.array([actuator.position for actuator in robot.actuators]).T
-    with np.errstate(invalid="ignore"):
-        margin = np.where(np.isfinite(upper - lower), _BEYOND * (upper - lower), 0.0)
-    return np.asarray((q < lower - margin) | (q > upper + margin))
+def _of_redundant(robot: Robot, q: Array, start: Array | None) -> Array:
+    """Poses (N, nx) that fit redundant coordinates (N, actuators) best, block after block."""
+    first = np.asarray(reference_pose(robot) if start is None else start, dtype=float)
+    x = np.full((len(q), first.size), np.nan)
+    for begin in range(0, len(q), _BLOCK):
+        wanted = q[begin : begin + _BLOCK]
+        there = np.broadcast_to(first, (len(wanted), first.size))
+        size = np.full(len(wanted), np.inf)
+        for _ in range(_STEPS):
+            at, y, _ = solved(robot, there)
+            now = native(kinematic_model.inverse_jacobian, robot)(at, y)
+            bad = ~(np.all(np.isfinite(now["q"]), axis=1) & np.all(np.isfinite(wanted), axis=1))
+            off = np.where(bad[:, None], 0.0, unwound(robot, wanted, now["q"]) - now["q"])
+            step = _least_squares(robot, np.where(bad[:, None, None], 1.0, now["J"]), off)
+            there = moved(robot, there, step)
+            size = np.where(bad, np.inf, np.max(np.abs(step), axis=1))
+            if np.all((size < _DONE * max(robot.size, 1.0)) | bad):
+                break
+        good = size < 1e3 * _DONE * max(robot.size, 1.0)
+        x[begin : begin + _BLOCK][good] = there[good]
+        if np.any(good):
+            first = there[np.flatnonzero(good)[-1]]
+    return x
 
 
-def _exact(robot: Robot, q: Array, most_lost: float) -> tuple[Array, Array]:
-    """Poses by forward kinematics, piece by piece: samples without a pose take long to give up."""
-    x = np.full((len(q), layout_of(robot.motion).nx), np.nan)
-    flags = np.zeros(len(q), dtype=int)
-    guess = None
-    lost = 0
-    begin = 0
-    while begin < len(q):
-        end = min(len(q), begin + (2 if begin == 0 else 10 if begin == 2 else _PIECE))
-        piece = forward_kinematics(robot, q[begin:end], guess, follow=True)
-        x[begin:end], flags[begin:end] = piece.x, piece.flags
-        lost += int(np.sum((piece.flags & _BAD) != 0))
-        if lost > most_lost * len(q) or (lost and begin == 0 and most_lost < 1.0):
-            break
-        present = np.flatnonzero(np.all(np.isfinite(piece.x), axis=1))
-        guess = piece.x[present[-1]] if present.size else guess
-        begin = end
-    return x, flags
-
-
-def _least_squares(robot: Robot, q: Array) -> tuple[Array, Array, Array]:
-    """Poses whose actuators are nearest to the coordinates; from the first that fails on there are none."""
-    layout = layout_of(robot.motion)
-    poses = np.full((len(q), layout.nx), np.nan)
-    flags = np.full(len(q), int(Flag.UNREACHABLE))
-    gap = np.full(len(q), np.inf)
-    x = reference_pose(robot)
-    first = inverse_kinematics(robot, x, limits=False).actuators
-    units = actuator_units(robot)
-    path = unwound_path(robot, q, first)
-    steps = np.linspace(0.0, 1.0, _APPROACH + 1)[1:, None]
-    for k, wanted in enumerate(np.concatenate([first + steps[:-1] * (path[0] - first), path])):
-        try:
-            x, off = _nearest(robot, x, wanted, units)
-        except KinematicsError:
-            break
-        place = k - (_APPROACH - 1)
-        if place >= 0:
-            poses[place], flags[place], gap[place] = x, 0, off
-    return poses, flags, gap
-
-
-def _nearest(robot: Robot, x: Array, q: Array, units: Array) -> tuple[Array, float]:
-    """The pose near x whose actuators are nearest to q, and how far they are from it."""
-    layout = layout_of(robot.motion)
-    off = np.zeros(len(q))
-    for _ in range(_ITERATIONS):
-        here = inverse_kinematics(robot, x, limits=False).actuators
-        off = (unwound(robot, q, here) - here) / units
-        matrix = jacobian(robot, x).inverse / units[:, None]
-        step = np.linalg.lstsq(matrix, off, rcond=None)[0]
-        x = x.copy()
-        x[list(layout.linear_x)] += step[list(layout.linear_v)]
-        if layout.quaternion is not None and layout.angular is not None:
-            x[layout.quaternion] = quat_multiply(quat_exp(step[layout.angular]), x[layout.quaternion])
-        if np.max(np.abs(matrix @ step)) < 1e-10:
-            break
-    return x, float(np.sqrt(np.mean(off**2)))
+def _least_squares(robot: Robot, J: Array, rates: Array) -> Array:
+    """Give v (..., n) with J v = rates (..., actuators) in the sense of least squares."""
+    weights = 1.0 / actuator_units(robot)
+    weighted = J * weights[:, None]
+    if J.shape[-1] == J.shape[-2]:
+        return np.asarray(np.linalg.solve(weighted, (rates * weights)[..., None])[..., 0])
+    return np.asarray(np.einsum("...ij,...j->...i", np.linalg.pinv(weighted), rates * weights))

@@ -58,6 +58,8 @@ def other_makings(values: Values, present: Sequence[int], wanted: Sequence[int])
 
 def _looked_up(column: Array, targets: Array, sizes: Array) -> Iterator[tuple[Places, Places, Places]]:
     """Places (target, a, b) with column[a] + column[b] = target to `_NEAR` of the sizes of the terms."""
+    if not len(column):
+        return
     order = np.argsort(column, kind="stable")
     ordered, last = column[order], len(column) - 1
     # The numbers in whole steps; sums of them are those of the steps, but for one.

@@ -77,7 +77,7 @@ def of_operation(
         # Values that are drawn at random (see `values`) have no part in the rounding of numbers; what they
         # pass on of the rounding of operations is taken as relative to their own size.
         result = np.zeros_like(changes[0])
-        if op == "sign":
+        if op in ("sign", "floor"):
             return result
         for argument, change in zip(arguments[-2:], changes[-2:], strict=True):
             ratio = np.where(argument != 0.0, np.abs(value / argument), 1.0)

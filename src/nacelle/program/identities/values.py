@@ -24,9 +24,9 @@ is worth as much. 32 is the margin within which two numbers of a robot are one
 by one before it whose change by rounding (`noise`) is more than four times its own; it is a class of its own
 then, and the one that later values are given to.
 
-**Free values.** sign, abs, min, max, where, atan2, tanh and exp get independent random values, the same for
-equal arguments: no identity may rest on the side of a case on which the samples happen to lie, nor on a
-relation between transcendental functions. (A `where` is evaluated as it is if the samples lie on either
+**Free values.** sign, floor, abs, min, max, where, atan2, tanh and exp get independent random values, the
+same for equal arguments: no identity may rest on the side of a case on which the samples happen to lie, nor
+on a relation between transcendental functions. (A `where` is evaluated as it is if the samples lie on either
 side of its condition, two at least on each; one condition in a program is, since two would need samples for
 all their combinations.)
 """
@@ -58,7 +58,7 @@ from nacelle.spatial.rounding import FOLDED_ULPS, ULPS, Constants
 
 # An identity is exact if it holds to this part of the terms.
 EXACT = 1e-40
-FREE = frozenset(("sign", "abs", "min", "max", "where", "atan2", "tanh", "exp"))
+FREE = frozenset(("sign", "floor", "abs", "min", "max", "where", "atan2", "tanh", "exp"))
 _ODD = frozenset(("sign", "tanh"))
 
 # A class and a sign: twice the class, and one more for its negative.

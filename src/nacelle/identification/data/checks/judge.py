@@ -27,7 +27,7 @@ from nacelle.dynamics.base_parameters.base_parameters import BaseParameters, bas
 from nacelle.dynamics.regressor import regressor
 from nacelle.identification.data.checks.correction import Correction
 from nacelle.identification.data.checks.smoothing import Smoothed
-from nacelle.identification.data.poses import Path, path_of
+from nacelle.identification.data.measured_path import Path, path_of
 from nacelle.kinematics.flags import failed
 from nacelle.kinematics.forward.actuator_path import actuator_units
 from nacelle.model.robot import Robot

@@ -1,0 +1,293 @@
+"""Physically consistent parameters of all bodies, from an estimate of the base parameters.
+
+Forces are linear, Gamma = Y_base beta with beta = K z. An estimate beta_hat with covariance C leaves open
+what the forces do not show, and noise can make it that of no robot: a mass matrix that is not positive
+definite. Here
+
+    min |R (K z - beta_hat)|^2 + w |D z - d|^2        over the z that a robot can have (`feasible_set`)
+
+R^T R = C^-1, and |D z - d| is how far z is from the description, without units: one where a body is changed
+by as much as it is. w is small: 1/sqrt(w) is the standard deviation, in such units, with which the
+description is believed. A combination with relative standard deviation s, at a relative distance d from the
+description, is moved by w s d standard deviations: not at all where the data determine it, and to the
+description where they do not.
+
+Both squares are one, t = T (u - u_hat) with T triangular by orthogonal matrices (QR), u the free numbers in
+z. In t the program is the nearest point to the origin under cones (`nearest`). The normal equations, K^T
+C^-1 K, never appear: they square the condition, and a solver of them reports success where the digits are
+lost.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+
+from nacelle.dynamics.base_parameters.base_parameters import BaseParameters
+from nacelle.errors import IdentificationError
+from nacelle.identification.consistency.feasible_set import FeasibleSet, feasible_set
+from nacelle.identification.consistency.nearest import blocks, distance_bound, nearest_point, why
+from nacelle.identification.consistency.pseudo_inertia import unpacked
+from nacelle.identification.consistency.roots import root_of_covariance, standard_deviations
+from nacelle.identification.consistency.signs import Bounds
+from nacelle.model.linear_parameters import linear_parameters
+from nacelle.model.robot import Robot
+from nacelle.spatial.scalar import Array
+
+WEIGHT = 1e-2
+MARGIN = 1e-3
+# Bounds on the distance of an answer from the solution, in standard deviations or, where there are many, as a
+# part of them: above the first the solver tries again, above the second the answer is refused.
+_ACCURATE, _INACCURATE = 1e-4, 1e-2
+# A body is at the boundary of what is possible if its smallest eigenvalue, 1 as described, is below this; one
+# that is described as flat only if its cone pushes.
+_BOUNDARY = 1e-5
+
+
+@dataclass(frozen=True, eq=False)
+class ConsistentParameters:
+    """Parameters of all bodies that a robot can have, closest to an estimate.
+
+    Attributes:
+        base: the base parameters.
+        values: all linear parameters of the robot (parameters,), in the order of `linear_parameters`; SI.
+        estimate: the base parameters that were estimated (base parameters,).
+        sigma: their standard deviations (base parameters,); infinite where nothing determines them.
+        distance: |R (beta - estimate)|, how far the base parameters were moved, in standard deviations.
+        changes: of every body with mass, how far it is from its description: 1 if by as much as it is.
+        active: bodies at the boundary of what is possible.
+        bounded: names of other parameters at their bounds (zero friction, ...).
+        status: what the solver says.
+        accuracy: bound on the distance from the true solution of the program, in standard deviations or, if
+            that is more than one, as a part of the distance moved.
+        iterations: of the solver.
+    """
+
+    base: BaseParameters
+    values: Array
+    estimate: Array
+    sigma: Array
+    distance: float
+    changes: dict[str, float]
+    active: tuple[str, ...]
+    bounded: tuple[str, ...]
+    status: str
+    accuracy: float
+    iterations: int
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of all linear parameters."""
+        return linear_parameters(self.base.robot).names
+
+    @cached_property
+    def base_values(self) -> Array:
+        """Base parameters of the result (base parameters,)."""
+        groups = self.base.choice.groups()
+        return np.asarray(self.base.K @ self.values[[group[0] for group in groups]])
+
+    @property
+    def moved(self) -> Array:
+        """By how many of its own standard deviations each base parameter was moved (base parameters,)."""
+        return np.asarray((self.base_values - self.estimate) / self.sigma)
+
+
+def consistent_parameters(
+    base: BaseParameters,
+    estimate: Any,
+    root: Any,
+    *,
+    prior: Any = None,
+    weight: float = WEIGHT,
+    margin: float = MARGIN,
+    bounds: Bounds | None = None,
+) -> ConsistentParameters:
+    """Find parameters of all bodies that a robot can have, closest to an estimate of its base parameters.
+
+    Args:
+        base: the base parameters, whose robot is the description.
+        estimate: beta_hat (base parameters,), SI units.
+        root: R (rows, base parameters) with R^T R the inverse of the estimate's covariance: the triangular
+            factor of the weighted regressor (`root_of_regression`, also `root_of_covariance`,
+            `root_of_information`).
+        prior: what the result is closest to where the data determine nothing: linear parameters
+            (parameters,), or a robot; the description if None.
+        weight: w, the inverse square of the relative standard deviation with which the prior is believed.
+        margin: the part of its described pseudo-inertia that each body keeps at least, 0 to 1.
+        bounds: lower and upper bounds of parameters by name or pattern, such as {"plate.m": (0.5, 0.7)}; a
+            parameter whose bounds are equal is held.
+
+    Raises:
+        IdentificationError: if shapes are wrong, no parameters meet the bounds, or the program cannot be
+            solved.
+    """
+    beta, R = _checked(base, estimate, root)
+    if not (weight > 0.0 and 0.0 <= margin < 1.0):
+        raise IdentificationError(
+            f"weight is positive and margin from 0 to below 1, got weight {weight:g} and margin {margin:g}"
+        )
+    space = feasible_set(base, R, prior=_prior(base, prior), margin=margin, bounds=bounds)
+    problem = _Problem(base, beta, R, space, weight)
+    return problem.solve()
+
+
+def lifted(base: BaseParameters, estimate: Any, covariance: Any, **options: Any) -> ConsistentParameters:
+    """Lift an ordinary estimate to parameters that a robot can have, by the smallest change.
+
+    Args:
+        base: the base parameters.
+        estimate: beta_hat (base parameters,), SI units.
+        covariance: of the estimate (base parameters, base parameters), by which changes are weighed; infinite
+            variances for what was not estimated.
+        options: those of `consistent_parameters`.
+
+    Raises:
+        IdentificationError: as `consistent_parameters`; and if the covariance is that of no estimate.
+    """
+    return consistent_parameters(base, estimate, root_of_covariance(covariance), **options)
+
+
+@dataclass(frozen=True, eq=False)
+class _Problem:
+    """The program in residual form."""
+
+    base: BaseParameters
+    beta: Array
+    R: Array
+    space: FeasibleSet
+    weight: float
+
+    def solve(self) -> ConsistentParameters:
+        """Solve the program and judge its answer."""
+        space, solutions = self.space, self.space.solutions
+        if not solutions.free:
+            return self.result(solutions.z0, "Solved", 0.0, 0, ())
+        T, places, target = self.triangular()
+        u_hat = np.empty(len(places))
+        u_hat[places] = scipy.linalg.solve_triangular(T, target)
+        # Rows of the cones in u, then in t.
+        C, c = self.cone_rows()
+        A = -scipy.linalg.solve_triangular(T, (C @ solutions.Z)[:, places].T, trans="T").T
+        b = C @ (solutions.z0 + solutions.Z @ u_hat) - c
+        half_lines, triangles = len(space.signs.names), [len(cone.centre) for cone in space.cones]
+        for equilibrate in (True, False):
+            answer = nearest_point(A, b, half_lines, triangles, equilibrate=equilibrate)
+            u = np.empty(len(places))
+            u[places] = u_hat[places] + scipy.linalg.solve_triangular(T, answer.t)
+            z = self.into_cones(solutions.z0 + solutions.Z @ u)
+            t = T @ (z[list(solutions.free)] - u_hat)[places]
+            accuracy = distance_bound(t, answer.multipliers, A, b) / max(1.0, float(np.linalg.norm(t)))
+            if accuracy <= _ACCURATE:
+                break
+        if not accuracy <= _INACCURATE:
+            raise IdentificationError(
+                f"no trustworthy solution: it may be {accuracy:.2g} standard deviations from the true one; "
+                + why(answer.status)
+            )
+        pushes = tuple(
+            float(np.linalg.norm(block)) for block in blocks(answer.multipliers, half_lines, triangles)
+        )
+        return self.result(z, answer.status, accuracy, answer.iterations, pushes)
+
+    def triangular(self) -> tuple[Array, Array, Array]:
+        """T (free, free), the order of the free numbers, and T u_hat: both squares as one, by QR."""
+        solutions = self.space.solutions
+        D, d = self.space.closeness()
+        root = np.sqrt(self.weight)
+        rows = np.vstack([self.R @ self.base.K, root * D])
+        sides = np.concatenate([self.R @ self.beta, root * d]) - rows @ solutions.z0
+        Q, T, places = scipy.linalg.qr(rows @ solutions.Z, mode="economic", pivoting=True)
+        return T, places, Q.T @ sides
+
+    def cone_rows(self) -> tuple[Array, Array]:
+        """C (rows, chosen) and c with C z - c in K: signs, then packed matrices."""
+        space = self.space
+        C = np.vstack([space.signs.rows, *(cone.map for cone in space.cones)])
+        c = np.concatenate([space.signs.least, *(space.margin * cone.centre for cone in space.cones)])
+        return C, c
+
+    def eigenvalues(self, z: Array) -> list[float]:
+        """The smallest eigenvalue of each cone, less its margin; one as described."""
+        space = self.space
+        return [
+            float(np.linalg.eigvalsh(unpacked(cone.map @ z - space.margin * cone.centre))[0])
+            for cone in space.cones
+        ]
+
+    def into_cones(self, z: Array) -> Array:
+        """Move z by what the solver's tolerance leaves outside, towards a point inside."""
+        space = self.space
+        pairs = zip(self.eigenvalues(z), self.eigenvalues(space.inside), strict=True)
+        part = max((-least / (inner - least) for least, inner in pairs if least < 0.0), default=0.0)
+        z = z + part * (space.inside - z)
+        for row, least in zip(space.signs.rows, space.signs.least, strict=True):
+            place = np.flatnonzero(row)
+            if len(place) == 1 and row @ z < least:
+                z[place[0]] = least / row[place[0]]
+        return np.asarray(space.solutions.nearby(z))
+
+    def result(
+        self, z: Array, status: str, accuracy: float, iterations: int, pushes: tuple[float, ...]
+    ) -> ConsistentParameters:
+        """What was found, in words of the robot."""
+        space = self.space
+        at_boundary = [
+            body
+            for cone, least, described, push in zip(
+                space.cones, self.eigenvalues(z), self.eigenvalues(space.centre), pushes, strict=True
+            )
+            if least < _BOUNDARY and (push > _BOUNDARY or described > _BOUNDARY)
+            for body in cone.bodies
+        ]
+        at_bounds = space.signs.rows @ z - space.signs.least < _BOUNDARY
+        return ConsistentParameters(
+            self.base,
+            np.asarray(self.base.choice.E @ z) + 0.0,
+            self.beta,
+            standard_deviations(self.R),
+            float(np.linalg.norm(self.R @ (self.base.K @ z - self.beta))),
+            {
+                body: float(np.linalg.norm(cone.map @ z - cone.centre))
+                for cone in space.cones
+                for body in cone.bodies
+            },
+            tuple(at_boundary),
+            tuple(name for name, near in zip(space.signs.names, at_bounds, strict=True) if near),
+            status,
+            accuracy,
+            iterations,
+        )
+
+
+def _checked(base: BaseParameters, estimate: Any, root: Any) -> tuple[Array, Array]:
+    beta, R = np.asarray(estimate, dtype=float), np.asarray(root, dtype=float)
+    if beta.shape != (len(base),):
+        raise IdentificationError(
+            f"the estimate has shape {beta.shape}, {base.robot.name} has {len(base)} base parameters"
+        )
+    if R.ndim != 2 or R.shape[1] != len(base):
+        raise IdentificationError(
+            f"the root of the information has shape {R.shape}; it needs {len(base)} columns, one a base "
+            "parameter"
+        )
+    for values, what in ((beta, "the estimate"), (R, "the root of the information")):
+        if not np.all(np.isfinite(values)):
+            raise IdentificationError(f"{what} has numbers that are not finite")
+    return beta, R
+
+
+def _prior(base: BaseParameters, prior: Any) -> Array:
+    """The chosen parameters that the result is close to."""
+    if prior is None:
+        return np.asarray(base.choice.values)
+    values = linear_parameters(prior).values if isinstance(prior, Robot) else np.asarray(prior, dtype=float)
+    count = len(base.choice.E)
+    if values.shape != (count,) or not np.all(np.isfinite(values)):
+        raise IdentificationError(
+            f"a prior has the {count} linear parameters of {base.robot.name}, all of them finite"
+        )
+    return np.array([np.mean(values[group]) for group in base.choice.groups()])

@@ -1,0 +1,63 @@
+"""The mass matrix that base parameters give, against that of the description.
+
+At rest, Gamma = Y_base(x, 0, a) beta, so along the reduced twist v, with dq_a/dt = A v the actuators' rates,
+
+    M(x) e_i = A^T (Y_base(x, 0, e_i) - Y_base(x, 0, 0)) beta
+
+which needs no parameters of single bodies. M is positive definite for all that can be built. The eigenvalues
+of M v = lambda M_c v, M_c of the description, have no units: they are all one where beta is that of the
+description.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+
+from nacelle.dynamics.base_parameters.base_parameters import BaseParameters
+from nacelle.dynamics.jacobian import jacobian
+from nacelle.dynamics.regressor import regressor
+from nacelle.spatial.scalar import Array
+
+
+def mass_matrices(base: BaseParameters, beta: Any, x: Any) -> Array:
+    """Mass matrices M (..., n, n) of base parameters at poses; SI units.
+
+    Args:
+        base: the base parameters.
+        beta: their values (base parameters,).
+        x: reduced poses (..., nx).
+    """
+    robot = base.robot
+    poses = np.asarray(x, dtype=float)
+    A = np.asarray(jacobian(robot, poses).inverse)
+    n = robot.motion.n
+    still = np.zeros((*poses.shape[:-1], n))
+    at_rest = regressor(robot, poses, still, still, friction=False, parameters=base).Y
+    columns = []
+    for i in range(n):
+        unit = still.copy()
+        unit[..., i] = 1.0
+        Y = regressor(robot, poses, still, unit, friction=False, parameters=base).Y
+        force = (Y - at_rest) @ np.asarray(beta, dtype=float)
+        columns.append(np.einsum("...ai,...a->...i", A, force))
+    M = np.stack(columns, axis=-1)
+    return np.asarray(0.5 * (M + np.swapaxes(M, -1, -2)))
+
+
+def least_inertia(base: BaseParameters, beta: Any, x: Any) -> Array:
+    """The smallest eigenvalue of M against M of the description at each pose (...); negative if impossible.
+
+    Args:
+        base: the base parameters.
+        beta: their values (base parameters,).
+        x: reduced poses (..., nx).
+    """
+    M, described = mass_matrices(base, beta, x), mass_matrices(base, base.values, x)
+    flat = [
+        scipy.linalg.eigh(one, own, eigvals_only=True)[0] if np.all(np.isfinite(one)) else np.nan
+        for one, own in zip(M.reshape(-1, *M.shape[-2:]), described.reshape(-1, *M.shape[-2:]), strict=True)
+    ]
+    return np.array(flat).reshape(M.shape[:-2])

@@ -1,0 +1,122 @@
+"""The point nearest to the origin under cones, by clarabel: min |t|^2 / 2 with b - A t in K.
+
+K is a product of half-lines and of cones of positive semidefinite matrices, each its own dual. With
+multipliers y in K the dual function is -|A^T y|^2 / 2 - b^T y, which bounds the minimum from below. For a
+feasible t
+
+    |t - t*|^2 <= 2 gap,      gap = |t|^2 / 2 + |A^T y|^2 / 2 + b^T y >= 0
+
+since |t|^2 / 2 is strongly convex. So whatever the solver says of itself, the distance of its answer from the
+solution is bounded by arithmetic that is independent of it.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse
+
+from nacelle.errors import IdentificationError
+from nacelle.identification.consistency.pseudo_inertia import order, packed, unpacked
+from nacelle.spatial.scalar import Array
+
+_TIGHT = 1e-11
+_WORDS = {
+    "PrimalInfeasible": "no parameters meet all bounds at once: loosen the bounds, or the margin",
+    "AlmostPrimalInfeasible": "no parameters meet all bounds at once: loosen the bounds, or the margin",
+    "MaxIterations": "the cone solver did not come to an end in its number of iterations",
+    "MaxTime": "the cone solver ran out of time",
+    "NumericalError": "the cone solver failed by rounding: the information of the estimate may be ill-scaled",
+    "InsufficientProgress": "the cone solver stopped making progress: the information may be ill-scaled",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Nearest:
+    """The nearest point.
+
+    Attributes:
+        t: the point (n,).
+        multipliers: y (rows,), in K.
+        status: what the solver says.
+        iterations: how many it took.
+    """
+
+    t: Array
+    multipliers: Array
+    status: str
+    iterations: int
+
+
+def nearest_point(
+    A: Array, b: Array, half_lines: int, triangles: Sequence[int], *, equilibrate: bool = True
+) -> Nearest:
+    """Solve min |t|^2 / 2 with b - A t in K.
+
+    Args:
+        A: (rows, n).
+        b: (rows,).
+        half_lines: how many of the first rows are half-lines.
+        triangles: lengths of the packed matrices that follow (`pseudo_inertia.packed`).
+        equilibrate: whether the solver scales rows and columns.
+
+    Raises:
+        IdentificationError: if there is no such point, or the solver has failed.
+    """
+    import clarabel
+
+    if not (np.all(np.isfinite(A)) and np.all(np.isfinite(b))):
+        raise IdentificationError("the cone solver cannot start: the program has numbers that are not finite")
+    count = A.shape[1]
+    cones = [clarabel.NonnegativeConeT(half_lines)] if half_lines else []
+    cones += [clarabel.PSDTriangleConeT(order(length)) for length in triangles]
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = _TIGHT
+    settings.equilibrate_enable = equilibrate
+    solver = clarabel.DefaultSolver(
+        scipy.sparse.identity(count, format="csc"),
+        np.zeros(count),
+        scipy.sparse.csc_matrix(A),
+        np.asarray(b, dtype=float),
+        cones,
+        settings,
+    )
+    answer = solver.solve()
+    status = str(answer.status)
+    t, y = np.array(answer.x), np.array(answer.z)
+    # Tolerances at the limit of doubles are rarely met: what was reached is judged by the certificate.
+    if "Infeasible" in status or not (np.all(np.isfinite(t)) and np.all(np.isfinite(y))):
+        raise IdentificationError(_WORDS.get(status, f"the cone solver failed: {status}"))
+    return Nearest(t, dual(y, half_lines, triangles), status, int(answer.iterations))
+
+
+def why(status: str) -> str:
+    """In words what a status of the solver means."""
+    return _WORDS.get(status, f"the cone solver says {status}")
+
+
+def dual(y: Array, half_lines: int, triangles: Sequence[int]) -> Array:
+    """The multipliers in K nearest to y: negative parts are rounding."""
+    parts = [np.maximum(y[:half_lines], 0.0)]
+    for block in blocks(y, half_lines, triangles):
+        values, vectors = np.linalg.eigh(unpacked(block))
+        parts.append(packed((vectors * np.maximum(values, 0.0)) @ vectors.T))
+    return np.concatenate(parts)
+
+
+def blocks(rows: Array, half_lines: int, triangles: Sequence[int]) -> list[Array]:
+    """The packed matrices among rows."""
+    ends = half_lines + np.cumsum([0, *triangles])
+    return [rows[start:end] for start, end in itertools.pairwise(ends.tolist())]
+
+
+def distance_bound(t: Array, y: Array, A: Array, b: Array) -> float:
+    """How far t can be from the solution, for t feasible and y in K: sqrt(2 gap)."""
+    # Written as a sum of two squares' worth: the terms of the gap as defined cancel to rounding.
+    slack = b - A @ t
+    gap = 0.5 * float(np.sum((t + A.T @ y) ** 2)) + float(slack @ y)
+    return float(np.sqrt(2.0 * max(gap, 0.0)))

@@ -1,0 +1,93 @@
+"""What is known of an estimate, as a root of its information: R with R^T R = C^-1.
+
+C is the covariance of the estimate beta. R (beta - truth) has unit covariance, so |R (beta' - beta)| counts
+by how many standard deviations another beta' differs. R is made by orthogonal matrices or by factors, never
+by the normal equations Y^T Y, which lose half of the digits.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+
+from nacelle.errors import IdentificationError
+from nacelle.spatial.scalar import Array
+
+
+def root_of_regression(Y: Any, sigma: Any = 1.0) -> Array:
+    """R (parameters, parameters), upper triangular, of a regression Y beta = force + noise.
+
+    Args:
+        Y: (rows, parameters), or (samples, actuators, parameters).
+        sigma: standard deviation of the noise: one, one an actuator (actuators,), or one a row.
+    """
+    Y = np.asarray(Y, dtype=float)
+    whitened = (Y / np.broadcast_to(np.asarray(sigma, dtype=float), Y.shape[:-1])[..., None]).reshape(
+        -1, Y.shape[-1]
+    )
+    if not np.all(np.isfinite(whitened)):
+        raise IdentificationError("the regressor has rows that are not finite; leave those samples out")
+    R = scipy.linalg.qr(whitened, mode="r")[0]
+    return np.asarray(R[: Y.shape[-1]])
+
+
+def root_of_information(information: Any) -> Array:
+    """R of an information matrix C^-1 (parameters, parameters), which may be singular."""
+    matrix = _symmetric(information, "information")
+    size = np.sqrt(np.maximum(np.diag(matrix), 0.0))
+    unit = np.where(size > 0.0, size, 1.0)
+    values, vectors = np.linalg.eigh(matrix / np.outer(unit, unit))
+    if values[0] < -1e-9 * max(1.0, values[-1]):
+        raise IdentificationError("the information matrix has negative eigenvalues: that of no estimate")
+    return np.asarray(np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T * unit)
+
+
+def root_of_covariance(covariance: Any) -> Array:
+    """R of a covariance C (parameters, parameters); an infinite variance says that nothing is known."""
+    C = np.array(covariance, dtype=float)
+    if C.ndim != 2 or C.shape[0] != C.shape[1]:
+        raise IdentificationError(f"a covariance is a square matrix, not of shape {C.shape}")
+    seen = np.isfinite(np.diag(C))
+    part = _symmetric(C[np.ix_(seen, seen)], "covariance")
+    sigma = np.sqrt(np.maximum(np.diag(part), 0.0))
+    if np.any(sigma == 0.0):
+        place = int(np.flatnonzero(seen)[np.argmin(sigma)])
+        raise IdentificationError(
+            f"the variance of base parameter {place} is zero: leave out what was not estimated (infinite "
+            "variance), or give it the variance that it has"
+        )
+    try:
+        L = np.linalg.cholesky(part / np.outer(sigma, sigma))
+    except np.linalg.LinAlgError:
+        raise IdentificationError(
+            "the covariance is not positive definite: give the root of the information instead "
+            "(root_of_regression)"
+        ) from None
+    R = np.zeros((len(part), len(C)))
+    R[:, seen] = scipy.linalg.solve_triangular(L, np.diag(1.0 / sigma), lower=True)
+    return R
+
+
+def standard_deviations(root: Array) -> Array:
+    """Standard deviation of every parameter (parameters,) from R; infinite where nothing determines it."""
+    size = np.linalg.norm(root, axis=0)
+    unit = np.where(size > 0.0, size, 1.0)
+    _, values, rows = np.linalg.svd(root / unit, full_matrices=True)
+    full = np.zeros(len(unit))
+    full[: len(values)] = values
+    null = full <= 1e-13 * max(float(full[0]), 1e-300)
+    weak = np.linalg.norm(rows[null], axis=0) > 1e-6
+    with np.errstate(divide="ignore"):
+        sigma = np.linalg.norm(rows[~null] / full[~null, None], axis=0) / unit
+    return np.where(weak, np.inf, sigma)
+
+
+def _symmetric(matrix: Any, what: str) -> Array:
+    M = np.asarray(matrix, dtype=float)
+    if M.ndim != 2 or M.shape[0] != M.shape[1]:
+        raise IdentificationError(f"the {what} is a square matrix, not of shape {M.shape}")
+    if not np.all(np.isfinite(M)):
+        raise IdentificationError(f"the {what} has entries that are not finite")
+    return np.asarray(0.5 * (M + M.T))

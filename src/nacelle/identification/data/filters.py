@@ -1,0 +1,121 @@
+"""Zero-phase filters, central differences and the band of a measured motion.
+
+Signals are sampled at a rate f_s (1/s), one column a signal. A Butterworth filter of order 4 runs forwards
+and backwards, so that its gain is 1 / (1 + (f / f_c)^8) and its phase zero: at a fifth of the cutoff f_c it
+changes a motion by 3e-6. Derivatives are central differences over five samples,
+
+    q'  = (q_-2 - 8 q_-1 + 8 q_1 - q_2) / (12 T),    q'' = (-q_-2 + 16 q_-1 - 30 q + 16 q_1 - q_2) / (12 T^2)
+
+with relative errors (w T)^4 / 30 and (w T)^4 / 90 at the angular frequency w. Parallel decimation passes the
+regressor and the forces through one low-pass filter of finite length and keeps every d-th sample: what both
+sides of Y p = force lose is the same, and noise beyond the band of the motion is gone.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nacelle.spatial.scalar import Array
+
+# Order of the Butterworth filter, on each of its two ways.
+_ORDER = 4
+# Half the length of the filter of the decimation, in samples that are kept: one that does not count spoils as
+# few of them as possible.
+HALF_LENGTH = 1
+# The band holds this part of the power of the speed,
+_POWER = 0.999
+# in lines of the spectrum that stand this far above noise.
+_ABOVE_NOISE = 30.0
+
+
+def low_pass(signals: Array, cutoff: float, rate: float) -> Array:
+    """Filter signals (N, k) by Butterworth, forwards and backwards.
+
+    Args:
+        signals: (N, k).
+        cutoff: where half of the amplitude passes, Hz.
+        rate: samples a second.
+    """
+    from scipy.signal import butter, sosfiltfilt
+
+    if cutoff >= 0.45 * rate:
+        return signals
+    sections = butter(_ORDER, cutoff, fs=rate, output="sos")
+    # What the ends are extended by must be longer than the filter remembers, and shorter than the signal.
+    padding = min(len(signals) - 1, int(3.0 * rate / cutoff))
+    return np.asarray(sosfiltfilt(sections, signals, axis=0, padtype="odd", padlen=padding))
+
+
+def settling(cutoff: float, rate: float) -> int:
+    """How many samples at the ends of a signal the filter and the differences spoil."""
+    return 2 if cutoff >= 0.45 * rate else 2 + int(np.ceil(1.5 * rate / cutoff))
+
+
+def derivatives(q: Array, rate: float) -> tuple[Array, Array]:
+    """First and second derivatives of q (N, k) by central differences over five samples.
+
+    The two samples at each end are NaN.
+    """
+    first, second = np.full_like(q, np.nan), np.full_like(q, np.nan)
+    a, b, c, d, e = (q[k : len(q) - 4 + k] for k in range(5))
+    first[2:-2] = (a - 8.0 * b + 8.0 * d - e) * (rate / 12.0)
+    second[2:-2] = (-a + 16.0 * b - 30.0 * c + 16.0 * d - e) * (rate**2 / 12.0)
+    return first, second
+
+
+def band(q: Array, rate: float) -> float:
+    """The frequency below which signals (N, k) have all but a thousandth of their speed's power, Hz.
+
+    Lines of the spectrum that noise may have made do not count: noise is taken to be as strong as the median
+    of the upper half of the spectrum.
+    """
+    from scipy.signal import detrend
+
+    count = len(q)
+    window = np.hanning(count)[:, None]
+    power = np.abs(np.fft.rfft(detrend(q, axis=0) * window, axis=0)) ** 2
+    frequency = np.fft.rfftfreq(count, 1.0 / rate)
+    noise = np.median(power[len(power) // 2 :], axis=0)
+    # Rounding is noise, too.
+    noise = np.maximum(noise, 1e-26 * np.max(power, axis=0))
+    counted = np.where(power > _ABOVE_NOISE * noise, power, 0.0) * frequency[:, None] ** 2
+    lowest = 2.0 * rate / count
+    highest = [lowest]
+    for column in counted.T:
+        total = float(np.sum(column))
+        if total > 0.0:
+            place = int(np.searchsorted(np.cumsum(column), _POWER * total))
+            highest.append(float(frequency[min(place, len(frequency) - 1)]))
+    return max(highest)
+
+
+def decimation_filter(factor: int) -> Array:
+    """Hann's window (2 factor + 1,), with the sum one, before every `factor`-th sample is kept."""
+    if factor == 1:
+        return np.ones(1)
+    window = np.hanning(2 * HALF_LENGTH * factor + 1)
+    return np.asarray(window / np.sum(window))
+
+
+def decimated(signals: Array, factor: int) -> Array:
+    """Signals (N, ...) through the filter, every `factor`-th sample where the filter fits: (M, ...)."""
+    from scipy.sparse import csr_array
+
+    if factor == 1:
+        return signals
+    coefficients = decimation_filter(factor)
+    places = decimated_places(len(signals), factor)
+    starts = places - HALF_LENGTH * factor
+    columns = starts[:, None] + np.arange(len(coefficients))
+    ends = len(coefficients) * np.arange(len(places) + 1)
+    filters = csr_array(
+        (np.tile(coefficients, len(places)), columns.ravel(), ends), shape=(len(places), len(signals))
+    )
+    flat = filters @ signals.reshape(len(signals), -1)
+    return np.asarray(flat.reshape(len(places), *signals.shape[1:]))
+
+
+def decimated_places(count: int, factor: int) -> Array:
+    """Which of `count` samples are kept: the centres of windows that lie within."""
+    half = 0 if factor == 1 else HALF_LENGTH * factor
+    return np.arange(half, count - half, factor)

@@ -1,0 +1,307 @@
+"""From a measurement to samples of motion and force that an estimator takes.
+
+Encoders are filtered without phase (`filters`), differentiated, and turned into the motion of the nacelle
+(`poses`). What the filters take away is chosen from the data, from the band f_b of the measured motion and
+the noise of the encoders. Joints with dry friction move with jumps of acceleration, which a low cutoff blurs:
+the cutoff is as high as keeps the noise of the rates below 0.3 %, but at least 5 f_b. The decimation keeps
+8 f_b of regressor and forces alike. Forces are recorded later than the motion by a drive's own delay, which
+is taken back.
+
+Errors of encoders act on the regressor and bias ordinary least squares. Instruments are motions that do not
+have these errors: the reference that the controller was given, or, where it was not recorded, splines of
+least squares through the encoders with so few coefficients that hardly any noise is left in them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from nacelle.errors import IdentificationError
+from nacelle.identification.data.filters import HALF_LENGTH, band, derivatives, low_pass, settling
+from nacelle.identification.data.measurement import Measurement
+from nacelle.identification.data.poses import Motion, motion_of
+from nacelle.model.robot import Robot
+from nacelle.spatial.scalar import Array
+
+INSTRUMENTS = ("auto", "reference", "smooth")
+# What the decimation keeps, and the least cutoff of the encoders' filter, over the band of the motion; its
+# largest, over the rate.
+_KEPT, _LOWEST, _HIGHEST = 8.0, 5.0, 0.1
+# Noise of the filtered rates over the rates themselves, root mean squares, that the cutoff lets pass.
+_RATE_NOISE = 3e-3
+# How long the encoders' filter remembers a jump, in periods of its cutoff.
+_MEMORY = 0.75
+# Gaps of so many samples are bridged, longer ones part a measurement.
+_BRIDGED = 5
+# Knots of the splines of instruments a period of the band's highest frequency.
+_KNOTS = 4.0
+# Steps of time that differ by more than this part of them are not equal.
+_JITTER = 1e-3
+# Parts of a measurement shorter than so many kept samples are left out.
+_SHORTEST = 12
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """How measured signals are filtered; what is None is chosen from the data.
+
+    Attributes:
+        cutoff: of the encoders' filter, Hz.
+        decimation: every so many samples one is kept.
+        instruments: "reference", "smooth" (splines through the encoders), or "auto": the reference where it
+            was recorded.
+        rest: rate of a driven joint below which its dry friction is undetermined, rad/s or m/s.
+    """
+
+    cutoff: float | None = None
+    decimation: int | None = None
+    instruments: str = "auto"
+    rest: float | None = None
+
+    def __post_init__(self) -> None:
+        """Check the numbers."""
+        if self.instruments not in INSTRUMENTS:
+            raise IdentificationError(
+                f"instruments are one of {', '.join(INSTRUMENTS)}, got {self.instruments!r}"
+            )
+        for name, least in (("cutoff", 0.0), ("decimation", 1), ("rest", 0.0)):
+            value = getattr(self, name)
+            if value is not None and not (np.isfinite(value) and value >= least and value > 0.0):
+                raise IdentificationError(f"{name} must be above zero, got {value:g}")
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """Motion and forces of one uninterrupted run, at equal steps.
+
+    Attributes:
+        robot: the robot.
+        time: (N,), s.
+        motion: of the nacelle, from the encoders.
+        force: of the actuators (N, actuators), N or N m.
+        instruments: the motion without errors of encoders.
+        used: whether a sample counts (N,).
+        preparation: how the signals were filtered, everything chosen.
+        band: of the measured motion, Hz.
+    """
+
+    robot: Robot
+    time: Array
+    motion: Motion
+    force: Array
+    instruments: Motion
+    used: Array
+    preparation: Preparation
+    band: float
+
+    def __len__(self) -> int:
+        """Number of samples."""
+        return len(self.time)
+
+    @property
+    def rate(self) -> float:
+        """Samples a second."""
+        return float((len(self.time) - 1) / (self.time[-1] - self.time[0]))
+
+
+def prepare(
+    measurements: Measurement | Sequence[Measurement], preparation: Preparation | None = None
+) -> list[Samples]:
+    """Filter, differentiate and turn measurements into samples, one for each uninterrupted part.
+
+    Args:
+        measurements: one or several runs.
+        preparation: how; everything from the data if None.
+
+    Raises:
+        IdentificationError: if no part of a measurement is long enough, or has no pose.
+    """
+    several = [measurements] if isinstance(measurements, Measurement) else list(measurements)
+    if not several:
+        raise IdentificationError("there is no measurement")
+    samples = []
+    for measurement in several:
+        samples += _prepared(measurement, preparation or Preparation())
+    return samples
+
+
+def _prepared(measurement: Measurement, preparation: Preparation) -> list[Samples]:
+    parts = _parts(measurement)
+    if not parts:
+        raise IdentificationError(
+            f"{measurement.source.file}: no part without gaps has {_SHORTEST} samples or more; record longer"
+        )
+    longest = max(parts, key=len)
+    width = band(longest.q, longest.rate)
+    chosen = _chosen(preparation, longest, width)
+    samples = [_samples(part, chosen, width) for part in parts]
+    long_enough = [part for part in samples if part is not None]
+    if not long_enough:
+        raise IdentificationError(
+            f"{measurement.source.file}: {len(longest)} samples at {longest.rate:.4g}/s are too few for a "
+            f"motion with a band of {width:.3g} Hz: after filtering with {chosen.cutoff:.3g} Hz and keeping "
+            f"one of {chosen.decimation} samples fewer than {_SHORTEST} remain; record longer"
+        )
+    return long_enough
+
+
+def _chosen(preparation: Preparation, longest: Measurement, width: float) -> Preparation:
+    """Choose what is left to the data."""
+    rate = longest.rate
+    decimation = preparation.decimation or max(1, int(0.4 * rate / (_KEPT * width)))
+    instruments = preparation.instruments
+    if instruments == "auto":
+        instruments = "smooth" if longest.reference is None else "reference"
+    if instruments == "reference" and longest.reference is None:
+        raise IdentificationError(
+            f"{longest.source.file}: instruments are to be the reference, which was not recorded; "
+            "give its columns, or choose 'smooth'"
+        )
+    noise = encoder_noise(longest.q)
+    cutoff = preparation.cutoff or _cutoff(longest, width, noise)
+    # Four deviations of the noise of the filtered rates.
+    rest = preparation.rest or 4.0 * float(np.max(_rate_noise(noise, cutoff, rate)))
+    return dataclasses.replace(
+        preparation, cutoff=cutoff, decimation=int(decimation), instruments=instruments, rest=rest
+    )
+
+
+def _cutoff(measurement: Measurement, width: float, noise: Array) -> float:
+    """The highest cutoff that leaves rates with little noise, Hz."""
+    rate = measurement.rate
+    speed = np.std(np.diff(measurement.q, axis=0) * rate, axis=0)
+    lowest, highest = _LOWEST * width, _HIGHEST * rate
+    # The noise of rates grows with the power 3/2 of the cutoff.
+    allowed = _RATE_NOISE * np.maximum(speed, np.finfo(float).tiny)
+    ratio = np.min(allowed / np.maximum(_rate_noise(noise, highest, rate), np.finfo(float).tiny))
+    return float(min(max(highest * min(1.0, ratio ** (2.0 / 3.0)), lowest), 0.45 * rate))
+
+
+def encoder_noise(q: Array) -> Array:
+    """Deviation of white noise of the encoders (actuators,), rad or m.
+
+    From the median of fourth differences, in which hardly anything of the motion is left: normal noise has
+    a median of 0.6745 deviations, and 70 is the sum of the squared coefficients 1 4 6 4 1. An encoder that
+    moves by less than a step a sample has no differences then: their mean square counts, too.
+    """
+    differences = np.diff(q, 4, axis=0)
+    median = np.median(np.abs(differences), axis=0) / 0.6745
+    return np.asarray(np.where(median > 0.0, median, np.std(differences, axis=0)) / np.sqrt(70.0))
+
+
+def _rate_noise(noise: Array, cutoff: float, rate: float) -> Array:
+    """Deviation of the filtered rates: that of white noise below the cutoff, differentiated.
+
+    s_v = s 2 pi f_c sqrt(2 f_c / (3 f_s))
+    """
+    limited = min(cutoff, 0.5 * rate)
+    return np.asarray(noise * 2.0 * np.pi * limited * np.sqrt(2.0 * limited / (3.0 * rate)))
+
+
+def _parts(measurement: Measurement) -> list[Measurement]:
+    """The uninterrupted parts, at equal steps, with short gaps bridged."""
+    columns = [measurement.q, measurement.force]
+    columns += [] if measurement.reference is None else [measurement.reference]
+    signals = np.concatenate(columns, axis=1)
+    good = np.flatnonzero(np.all(np.isfinite(signals), axis=1) & np.isfinite(measurement.time))
+    if len(good) < _SHORTEST:
+        return []
+    time = measurement.time[good]
+    step = float(np.median(np.diff(time)))
+    breaks = np.flatnonzero(np.diff(time) > (_BRIDGED + 0.5) * step) + 1
+    parts = []
+    for places in np.split(good, breaks):
+        if len(places) >= _SHORTEST:
+            parts.append(_at_equal_steps(measurement, signals, places, step))
+    return parts
+
+
+def _at_equal_steps(measurement: Measurement, signals: Array, places: Array, step: float) -> Measurement:
+    """One part at equal steps, forces at the time of the motion."""
+    from scipy.interpolate import CubicSpline
+
+    time = measurement.time[places]
+    count = len(measurement.robot.actuators)
+    values = signals[places]
+    equal = np.max(np.abs(np.diff(time) - step)) <= _JITTER * step
+    times = time if equal else time[0] + step * np.arange(int((time[-1] - time[0]) / step + 1e-9) + 1)
+    if not equal:
+        values = CubicSpline(time, values)(times)
+    if measurement.delay:
+        later = np.clip(times + measurement.delay, times[0], times[-1])
+        values = values.copy()
+        values[:, count : 2 * count] = CubicSpline(times, values[:, count : 2 * count])(later)
+    q, force, reference = np.split(values, [count, 2 * count], axis=1)
+    return dataclasses.replace(
+        measurement,
+        time=times,
+        q=q,
+        force=force,
+        reference=None if measurement.reference is None else reference,
+        delay=0.0,
+    )
+
+
+def _samples(part: Measurement, chosen: Preparation, width: float) -> Samples | None:
+    """Samples of one part; None if it is too short for the filters."""
+    assert chosen.cutoff is not None
+    assert chosen.decimation is not None
+    robot, rate = part.robot, part.rate
+    cut = settling(chosen.cutoff, rate)
+    inner = slice(cut, len(part) - cut)
+    if len(part) - 2 * cut < (_SHORTEST + 2 * HALF_LENGTH) * chosen.decimation:
+        return None
+    q = low_pass(part.q, chosen.cutoff, rate)
+    motion = _motion(robot, part, q, inner)
+    if chosen.instruments == "reference":
+        assert part.reference is not None
+        instruments = _motion(robot, part, part.reference, inner)
+    else:
+        instruments = _motion(robot, part, _splines(part, width), inner)
+    used = motion.ok & instruments.ok & ~_slow(part, q, chosen)[inner]
+    return Samples(robot, part.time[inner], motion, part.force[inner], instruments, used, chosen, width)
+
+
+def _motion(robot: Robot, part: Measurement, q: Array, inner: slice) -> Motion:
+    rates, accelerations = derivatives(q, part.rate)
+    motion = motion_of(robot, q[inner], rates[inner], accelerations[inner], None)
+    if not np.any(motion.ok):
+        raise IdentificationError(
+            f"{part.source.file}: no pose belongs to the actuators' coordinates, from row "
+            f"{part.source.row(0)} on; check signs, units and zeros of the encoders"
+        )
+    return motion
+
+
+def _splines(part: Measurement, width: float) -> Array:
+    """Coordinates (N, actuators) on quintic splines of least squares, with few knots."""
+    from scipy.interpolate import make_lsq_spline
+
+    duration = part.time[-1] - part.time[0]
+    pieces = int(max(4.0, min(np.ceil(_KNOTS * width * duration), len(part) / 4.0)))
+    knots = np.linspace(part.time[0], part.time[-1], pieces + 1)
+    padded = np.concatenate([np.repeat(knots[0], 5), knots, np.repeat(knots[-1], 5)])
+    return np.asarray(make_lsq_spline(part.time, part.q, padded, k=5)(part.time))
+
+
+def _slow(part: Measurement, q: Array, chosen: Preparation) -> Array:
+    """Whether a driven joint with dry friction is so slow that its friction is undetermined (N,).
+
+    Where its rate changes sign the acceleration jumps, and the filter has blurred the jump: samples within
+    its memory do not count either.
+    """
+    assert chosen.cutoff is not None
+    assert chosen.rest is not None
+    rates = np.nan_to_num(derivatives(q, part.rate)[0])
+    slow = np.zeros(len(q), dtype=bool)
+    for k, actuator in enumerate(part.robot.actuators):
+        terms = part.robot.joints[actuator.joint].friction
+        if any(term.basis in ("coulomb", "stribeck") for axis in terms for term in axis):
+            slow |= np.abs(rates[:, k]) < chosen.rest
+            slow[1:] |= rates[1:, k] * rates[:-1, k] < 0.0
+    memory = int(np.ceil(_MEMORY * part.rate / chosen.cutoff))
+    return np.convolve(slow, np.ones(2 * memory + 1), "same") > 0.5

@@ -1,0 +1,94 @@
+"""Least squares: ordinary, weighted, iteratively reweighted.
+
+    min over beta of  sum_t (b_t - Y_t beta)^T W_t (b_t - Y_t beta)          W_t diagonal
+
+Ordinary: W = 1. Weighted: every row by the variance of its own residuals, from an ordinary fit, repeated.
+Iteratively reweighted: besides, Huber's weights min(1, c / |r|) of residuals r in deviations, c = 1.345, so
+that outliers count less. Errors of encoders in Y bias all three; `InstrumentalVariables` are free of that.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nacelle.dynamics.base_parameters.base_parameters import BaseParameters
+from nacelle.identification.estimation.estimator import Estimator, residual_deviation
+from nacelle.identification.estimation.prior import CadPrior
+from nacelle.identification.estimation.regression import Regression
+from nacelle.spatial.scalar import Array
+
+# Huber's constant: 95 % efficient for normal noise.
+_HUBER = 1.345
+# Changes of weights below this part end the iteration.
+_SAME = 1e-6
+
+
+class OrdinaryLeastSquares(Estimator):
+    """Ordinary least squares: all rows count alike."""
+
+    def _estimate(self, data: Regression) -> None:
+        self._solve(data, data.Y, _equal(data))
+
+
+class WeightedLeastSquares(Estimator):
+    """Least squares with every row weighted by the variance of its residuals."""
+
+    def _estimate(self, data: Regression) -> None:
+        self._solve(data, data.Y, row_weights(data, data.Y, self))
+
+
+class ReweightedLeastSquares(Estimator):
+    """Least squares with Huber's weights, so that outliers count less."""
+
+    def __init__(
+        self,
+        *,
+        parameters: BaseParameters | None = None,
+        prior: CadPrior | None = None,
+        iterations: int = 50,
+    ) -> None:
+        """Keep the options.
+
+        Args:
+            parameters: as of `Estimator`.
+            prior: as of `Estimator`.
+            iterations: how often weights are found, at most.
+        """
+        super().__init__(parameters=parameters, prior=prior)
+        self.iterations = iterations
+
+    def _estimate(self, data: Regression) -> None:
+        weights = _equal(data)
+        self._moments(data, data.Y, weights)
+        for _ in range(self.iterations):
+            before = weights
+            size = _robust_deviation(data, self.residuals_)
+            relative = np.abs(self.residuals_) / size
+            weights = _equal(data) * np.minimum(1.0, _HUBER / np.maximum(relative, 1e-12)) / size**2
+            self._moments(data, data.Y, weights)
+            if np.max(np.abs(weights - before)) <= _SAME * np.max(weights):
+                break
+        self._solve(data, data.Y, weights)
+        self.weights_ = weights
+
+
+def row_weights(data: Regression, Z: Array, estimator: Estimator) -> Array:
+    """Weights (M, rows): one over the variance of each row's residuals, from two fits with instruments Z."""
+    weights = _equal(data)
+    for _ in range(2):
+        estimator._moments(data, Z, weights)
+        deviation = residual_deviation(data, estimator.residuals_)
+        # Rows without noise must not take all the weight.
+        deviation = np.maximum(deviation, 1e-3 * np.max(deviation) + np.finfo(float).tiny)
+        weights = _equal(data) / deviation**2
+    return weights
+
+
+def _equal(data: Regression) -> Array:
+    return np.where(data.used[:, None], 1.0, 0.0) * np.ones(len(data.rows))
+
+
+def _robust_deviation(data: Regression, residuals: Array) -> Array:
+    """Deviation of each row's residuals by their median, which outliers hardly move (rows,)."""
+    sizes = np.median(np.abs(residuals[data.used]), axis=0) / 0.6745
+    return np.maximum(sizes, np.finfo(float).tiny)

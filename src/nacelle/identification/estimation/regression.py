@@ -1,0 +1,166 @@
+"""The linear regression that samples make: force = Y beta, with instruments Z.
+
+    b_t = Y_t beta + e_t,      t = 1 .. M          Y_t (rows, base parameters), b_t (rows,)
+
+Rows are the actuators. Forces of redundant actuators are not determined by the motion, but their effect is:
+there both sides are projected by J_a = J_r^-1 (actuators, n), so that rows are the forces along the reduced
+twist, J_a^T Gamma = J_a^T Y beta. Y and b have passed the filter of the decimation side by side. Z is Y along
+the motion of the instruments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from nacelle.dynamics.base_parameters.base_parameters import BaseParameters
+from nacelle.dynamics.jacobian import jacobian
+from nacelle.dynamics.regressor import regressor
+from nacelle.errors import IdentificationError
+from nacelle.identification.data.filters import HALF_LENGTH, decimated, decimated_places
+from nacelle.identification.data.poses import Motion
+from nacelle.identification.data.preparation import Samples
+from nacelle.kinematics.flags import failed
+from nacelle.model.reduced import layout_of
+from nacelle.model.robot import Robot
+from nacelle.progress import task
+from nacelle.spatial.scalar import Array
+
+
+@dataclass(frozen=True, eq=False)
+class Regression:
+    """Filtered samples as a linear regression in the base parameters.
+
+    Attributes:
+        base: the base parameters beta.
+        Y: (M, rows, base parameters); zero where a sample does not count.
+        Z: instruments, of the same shape.
+        force: b (M, rows), N or N m.
+        used: whether a sample counts (M,).
+        time: (M,), s.
+        lengths: how many of the samples belong to each uninterrupted part.
+        rows: names of the rows.
+    """
+
+    base: BaseParameters
+    Y: Array
+    Z: Array
+    force: Array
+    used: Array
+    time: Array
+    lengths: tuple[int, ...]
+    rows: tuple[str, ...]
+
+    @property
+    def count(self) -> int:
+        """How many samples count."""
+        return int(np.count_nonzero(self.used))
+
+    def parts(self) -> list[slice]:
+        """Places of the uninterrupted parts."""
+        ends = np.cumsum(self.lengths)
+        return [slice(end - length, end) for end, length in zip(ends, self.lengths, strict=True)]
+
+    def with_instruments(self, motions: Sequence[Motion], samples: Sequence[Samples]) -> Regression:
+        """The same regression with instruments from other motions, one for every part."""
+        parts = [_filtered(self.base, part, motion)[0] for part, motion in zip(samples, motions, strict=True)]
+        Z = np.concatenate(parts) * self.used[:, None, None]
+        return Regression(self.base, self.Y, Z, self.force, self.used, self.time, self.lengths, self.rows)
+
+
+def regression(samples: Samples | Sequence[Samples], base: BaseParameters) -> Regression:
+    """Make the regression of samples in base parameters.
+
+    Args:
+        samples: one or several uninterrupted parts (`prepare`).
+        base: the base parameters of the same robot.
+
+    Raises:
+        IdentificationError: if the samples are of another robot, or too few.
+    """
+    several = [samples] if isinstance(samples, Samples) else list(samples)
+    robot = base.robot
+    for part in several:
+        if not _moves_alike(part.robot, robot):
+            raise IdentificationError(
+                f"the samples are of {part.robot.name}, the base parameters of a robot that moves otherwise"
+            )
+    parts = []
+    with task(f"regressor of {robot.name}") as report:
+        for k, part in enumerate(several):
+            Y, ok = _filtered(base, part, part.motion)
+            Z, ok_too = _filtered(base, part, part.instruments)
+            force = decimated(_projected(part, part.motion, part.force), part.preparation.decimation or 1)
+            used = ok & ok_too & _windows(part.used, part.preparation.decimation or 1)
+            places = decimated_places(len(part), part.preparation.decimation or 1)
+            parts.append((Y, Z, force, used, part.time[places]))
+            report((k + 1) / len(several))
+    Y, Z, force, used, time = (np.concatenate(column) for column in zip(*parts, strict=True))
+    result = Regression(
+        base,
+        np.where(used[:, None, None], Y, 0.0),
+        np.where(used[:, None, None], Z, 0.0),
+        np.where(used[:, None], force, 0.0),
+        used,
+        time,
+        tuple(len(part[0]) for part in parts),
+        row_names(several[0]),
+    )
+    if result.count * len(result.rows) <= len(base):
+        raise IdentificationError(
+            f"{result.count} samples of {len(result.rows)} forces remain after filtering, too few for "
+            f"{len(base)} base parameters of {robot.name}; record longer, or let identical legs share theirs"
+        )
+    return result
+
+
+def _moves_alike(one: Robot, other: Robot) -> bool:
+    """Whether two robots differ at most in inertia, friction and drives."""
+    names = one.parameter_names("geometry") == other.parameter_names("geometry")
+    return names and bool(
+        np.array_equal(one.parameter_vector("geometry"), other.parameter_vector("geometry"))
+    )
+
+
+def row_names(samples: Samples) -> tuple[str, ...]:
+    """Names of the rows: the actuators, or the reduced twist's coordinates for redundant ones."""
+    robot = samples.robot
+    if is_redundant(samples):
+        return tuple(layout_of(robot.motion).v_names)
+    return tuple(actuator.name for actuator in robot.actuators)
+
+
+def is_redundant(samples: Samples) -> bool:
+    """Whether there are more actuators than degrees of freedom."""
+    return len(samples.robot.actuators) > samples.robot.motion.n
+
+
+def _filtered(base: BaseParameters, samples: Samples, motion: Motion) -> tuple[Array, Array]:
+    """Y along a motion through the filter (M, rows, base parameters), and where it is sound (M,)."""
+    places = motion.ok
+    Y = np.zeros((len(samples), len(samples.robot.actuators), len(base)))
+    form = regressor(base.robot, motion.x[places], motion.v[places], motion.a[places], parameters=base)
+    ok = places.copy()
+    ok[places] = ~failed(form.flags)
+    Y[ok] = form.Y[ok[places]]
+    factor = samples.preparation.decimation or 1
+    return decimated(_projected(samples, motion, Y), factor), _windows(ok, factor)
+
+
+def _projected(samples: Samples, motion: Motion, values: Array) -> Array:
+    """Values (N, actuators, ...) as rows: themselves, or J_a^T times them for redundant actuators."""
+    if not is_redundant(samples):
+        return values
+    J = np.zeros((len(values), len(samples.robot.actuators), samples.robot.motion.n))
+    J[motion.ok] = jacobian(samples.robot, motion.x[motion.ok]).inverse
+    return np.asarray(np.einsum("tak,ta...->tk...", J, values))
+
+
+def _windows(ok: Array, factor: int) -> Array:
+    """Whether all samples that a kept one is made from are sound (M,)."""
+    half = 0 if factor == 1 else HALF_LENGTH * factor
+    bad = np.concatenate([[0], np.cumsum(~ok)])
+    places = decimated_places(len(ok), factor)
+    return np.asarray(bad[places + half + 1] == bad[places - half])

@@ -1,0 +1,304 @@
+"""Motions that excite the parameters of a robot.
+
+Forces are linear in the base parameters, Gamma = Y(x, v, dv/dt) beta ([AGH2005] (17)-(20)). Over a motion all
+rows, each over the standard deviation of its actuator's noise, are stacked to R; least squares have the
+covariance (R^T R)^-1, so the motion is chosen to make R well conditioned, or R^T R large:
+
+    minimise over Z    condition of R, or -log det(R^T R)
+    such that          every use of a limit <= 1 at all times (`limits`)
+
+Columns are counted in units of the parameters that give them length 1 over random motions in the same limits,
+so neither SI units nor the size of the robot decide (`problem`). The gradients are exact (`sample_model`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from nacelle.dynamics.base_parameters.base_parameters import BaseParameters, base_parameters
+from nacelle.errors import IdentificationError, did_you_mean
+from nacelle.identification.excitation.check import Use, drawn_in, largest_uses, motion_uses
+from nacelle.identification.excitation.criterion import CRITERIA
+from nacelle.identification.excitation.limits import MARGIN, Limits, limits
+from nacelle.identification.excitation.motions import Harmonics, functions
+from nacelle.identification.excitation.optimise import Best, improved, random_motions, values_of
+from nacelle.identification.excitation.problem import Problem, scaled_columns
+from nacelle.identification.excitation.result import Excitation, Part, stroke_line
+from nacelle.identification.excitation.strokes import (
+    Stroke,
+    chain_uses,
+    chosen_strokes,
+    lines,
+    reach,
+    records,
+    stroke_rows,
+)
+from nacelle.kinematics.pose_input import checked_poses, reference_pose
+from nacelle.kinematics.trajectory import Chain
+from nacelle.model.robot import Robot
+from nacelle.progress import task
+from nacelle.spatial.scalar import Array
+
+STRATEGIES = ("combined", "separate")
+HARMONICS = 10
+# Random motions of which the best are starts, and by which columns are scaled.
+_CANDIDATES = 300
+# Noise of a force, over its limit.
+_NOISE = 0.01
+# Rate over which Coulomb friction changes its sign, over the smallest speed limit.
+_SMOOTH = 0.01
+# Samples of a motion for each harmonic, and rows for each parameter, at least.
+_PER_HARMONIC, _PER_PARAMETER = 12, 3
+# Range of actuators that motions are thought to have, rad or part of the size; highest frequency, Hz.
+_RANGE = (0.3, 0.15)
+_HIGHEST = 10.0
+
+
+def excite(
+    robot: Robot,
+    *,
+    strategy: str = "combined",
+    kind: str = "fourier",
+    harmonics: int = HARMONICS,
+    duration: float | None = None,
+    criterion: str = "condition",
+    center: Any = None,
+    speed: Any = None,
+    acceleration: Any = None,
+    force: Any = None,
+    margin: float = MARGIN,
+    conditioning: float | None = None,
+    noise: Any = None,
+    smooth: float | None = None,
+    parameters: BaseParameters | None = None,
+    assume: str | Sequence[str] = "undescribed",
+    shared: object = None,
+    starts: int = 8,
+    iterations: int = 100,
+    seed: int = 0,
+) -> Excitation:
+    """Find a motion that excites the base parameters of a robot well, within its limits.
+
+    Args:
+        robot: the robot.
+        strategy: "combined" (one motion for all parameters), or "separate" ([AGH2005]: strokes of constant
+            speed and rests for friction and gravity, then a motion for inertia).
+        kind: "fourier" (periodic, band-limited) or "bspline"; both begin and end at rest.
+        harmonics: H; the highest frequency is H over the duration. A B-spline has 2 H control points.
+        duration: s; if None such that the middle harmonic uses range and acceleration, or range and speed, of
+            the actuators alike, and the highest is at most 10 Hz.
+        criterion: "condition" or "log-det".
+        center: pose (nx,) about which the robot moves, and where it must be able to rest; the reference pose
+            if None.
+        speed: limit of the actuators, one number or (actuators,), rad/s or m/s; as described if None.
+        acceleration: the same, rad/s^2 or m/s^2; the described force over the inertia if None.
+        force: the same, N m or N; as described if None.
+        margin: part of the range of actuators and joints that is kept free at each end.
+        conditioning: smallest inverse condition 1 / (|A| |A^-1|) of the scaled J_r^-1 (Frobenius norm); a
+            quarter of that at the centre if None.
+        noise: standard deviation of the actuators' forces, one number or (actuators,), N m or N; a hundredth
+            of the force limit if None. It weights the rows.
+        smooth: rate (rad/s, m/s) over which Coulomb friction changes its sign; a hundredth of the smallest
+            speed limit if None.
+        parameters: the base parameters; those of `assume` and `shared` if None.
+        assume: as in `base_parameters`.
+        shared: as in `base_parameters`.
+        starts: how many of the random motions, the best ones, are improved.
+        iterations: of the optimiser from each of them, at most.
+        seed: of the random motions; the same seed gives the same motion.
+
+    Raises:
+        IdentificationError: if an option or a limit cannot be used, or no motion keeps the limits.
+    """
+    _check(strategy, criterion, starts, iterations)
+    pose = reference_pose(robot) if center is None else checked_poses(robot, center)[0]
+    with task("base parameters"):
+        base = parameters or base_parameters(robot, assume=assume, shared=shared)
+    if not len(base):
+        raise IdentificationError(f"{robot.name} has no base parameters: there is nothing to excite")
+    with task("limits"):
+        made = limits(
+            robot,
+            pose,
+            speed=speed,
+            acceleration=acceleration,
+            force=force,
+            margin=margin,
+            conditioning=conditioning,
+        )
+    problem = excitation_problem(
+        robot,
+        base,
+        made,
+        center=pose,
+        kind=kind,
+        harmonics=harmonics,
+        duration=duration,
+        noise=noise,
+        smooth=smooth,
+    )
+    drawn = random_motions(problem, _CANDIDATES, seed)
+    problem = scaled_columns(problem, problem.coefficients(drawn))
+    strokes: list[Stroke] = []
+    if strategy == "separate":
+        strokes = chosen_strokes(problem, seed)
+        fixed = np.concatenate([stroke_rows(problem, stroke) for stroke in strokes])
+        problem = replace(problem, fixed=fixed / np.sqrt(len(strokes)))
+    values = values_of(problem, drawn, criterion)
+    order = np.argsort(values, kind="stable")
+    best = improved(
+        problem,
+        drawn[order[:starts]],
+        criterion,
+        iterations=iterations,
+        check=lambda z: drawn_in(problem, z, (lambda s: starts_near(problem, s)) if strokes else None),
+    )
+    return _result(problem, best, strokes, (strategy, kind, criterion), (float(values[order[0]]), seed))
+
+
+def excitation_problem(
+    robot: Robot,
+    base: BaseParameters,
+    made: Limits,
+    *,
+    center: Any = None,
+    kind: str = "fourier",
+    harmonics: int = HARMONICS,
+    duration: float | None = None,
+    noise: Any = None,
+    smooth: float | None = None,
+) -> Problem:
+    """The problem of a motion; options as in `excite`. Columns are in SI units.
+
+    Raises:
+        IdentificationError: if an option cannot be used.
+    """
+    length = _duration(robot, made, harmonics) if duration is None else _positive(duration, "duration", "s")
+    usual = _SMOOTH * float(np.min(made.speed))
+    rows = min(len(robot.actuators), robot.motion.n)
+    return Problem(
+        robot=robot,
+        base=base,
+        center=reference_pose(robot) if center is None else center,
+        functions=functions(kind, length, harmonics),
+        limits=made,
+        sigma=_NOISE * made.force if noise is None else _noise(robot, noise),
+        smooth=usual if smooth is None else _positive(smooth, "smooth", "rad/s"),
+        count=max(_PER_HARMONIC * harmonics, math.ceil(_PER_PARAMETER * len(base) / rows)),
+        columns=np.ones(len(base)),
+        fixed=np.zeros((0, len(base))),
+    )
+
+
+def starts_near(problem: Problem, z: Array) -> bool:
+    """Whether a motion starts where the robot can go on a straight line from the centre, resting anywhere."""
+    home = problem.coefficients(z).T @ problem.functions.at(np.zeros(1))[0][0]
+    return not np.any(home) or bool(reach(problem, home[None])[0] >= 1.0)
+
+
+def _parts(problem: Problem, best: Best, strokes: list[Stroke]) -> tuple[tuple[Part, ...], tuple[Use, ...]]:
+    """The parts of the motion, each checked once more, and the largest uses over all of them."""
+    motion = problem.robot.motion
+    Z = problem.coefficients(best.z)
+    record = {
+        "kind": "fourier" if isinstance(problem.functions, Harmonics) else "bspline",
+        "harmonics": problem.functions.harmonics,
+        "duration": problem.functions.duration,
+        "center": problem.center.tolist(),
+        "coefficients": Z.tolist(),
+    }
+    trajectory = problem.functions.trajectory(problem.center, Z, motion)
+    t, uses = motion_uses(problem, best.z)
+    if not strokes:
+        return (Part("motion", trajectory, record),), largest_uses(problem, t, uses)
+    home = Z.T @ problem.functions.at(np.zeros(1))[0][0]
+    chain = lines(problem, strokes, home)
+    first, of_strokes = chain_uses(problem, chain)
+    listed = records(problem, chain)
+    path = Chain(*(stroke_line(line, motion) for line in listed))
+    times, all_uses = np.concatenate([first, path.duration + t]), np.concatenate([of_strokes, uses])
+    parts = (Part("strokes", path, {"strokes": listed}), Part("harmonic motion", trajectory, record))
+    return parts, largest_uses(problem, times, all_uses)
+
+
+def _result(
+    problem: Problem,
+    best: Best,
+    strokes: list[Stroke],
+    names: tuple[str, str, str],
+    drawn: tuple[float, int],
+) -> Excitation:
+    """The excitation of the best motion; `drawn` is the best criterion of random motions and their seed."""
+    parts, uses = _parts(problem, best, strokes)
+    R, _ = problem.rows(problem.samples(problem.coefficients(best.z)))
+    _, values, directions = np.linalg.svd(problem.stacked(R), full_matrices=False)
+    strategy, kind, criterion = names
+    random, seed = drawn
+    stopped = "limit" in best.message.lower()
+    status = "interrupted" if best.interrupted else "stopped" if stopped else "converged"
+    message = "the best motion so far is kept" if best.interrupted else best.message
+    return Excitation(
+        problem.robot,
+        problem.base,
+        strategy,
+        kind,
+        criterion,
+        parts,
+        problem.limits,
+        uses,
+        values,
+        directions,
+        problem.columns,
+        random if criterion == "condition" else -2.0 * random,
+        status,
+        message,
+        best.iterations,
+        seed,
+    )
+
+
+def _check(strategy: str, criterion: str, starts: int, iterations: int) -> None:
+    if strategy not in STRATEGIES:
+        raise IdentificationError(f"no strategy is called {strategy!r}; {did_you_mean(strategy, STRATEGIES)}")
+    if criterion not in CRITERIA:
+        raise IdentificationError(
+            f"no criterion is called {criterion!r}; {did_you_mean(criterion, CRITERIA)}"
+        )
+    for name, number in (("starts", starts), ("iterations", iterations)):
+        if number < 1:
+            raise IdentificationError(f"the number of {name} must be above zero, got {number}")
+
+
+def _positive(value: Any, name: str, unit: str) -> float:
+    number = float(value)
+    if not (math.isfinite(number) and number > 0.0):
+        raise IdentificationError(f"the {name} must be above zero, got {number:g} {unit}")
+    return number
+
+
+def _noise(robot: Robot, noise: Any) -> Array:
+    try:
+        sigma = np.broadcast_to(np.asarray(noise, dtype=float), (len(robot.actuators),)).copy()
+    except (TypeError, ValueError):
+        raise IdentificationError(
+            f"the noise is one number or one for each of the {len(robot.actuators)} actuators, got {noise!r}"
+        ) from None
+    if not np.all(sigma > 0.0):
+        name = robot.actuators[int(np.argmin(sigma))].name
+        raise IdentificationError(f"the noise of {name} must be above zero, got {np.min(sigma):g}")
+    return sigma
+
+
+def _duration(robot: Robot, made: Limits, harmonics: int) -> float:
+    """The duration at which a harmonic below the highest by half uses range and what limits its rate, s."""
+    turns = [robot.joints[a.joint].primitives[0].turns for a in robot.actuators]
+    reach = np.where(turns, _RANGE[0], _RANGE[1] * robot.size)
+    fastest = np.minimum(np.sqrt(made.acceleration / reach), made.speed / reach)
+    middle = 0.5 * (harmonics + 1)
+    frequency = float(np.median(fastest)) / (2.0 * np.pi * middle)
+    return 1.0 / min(frequency, _HIGHEST / harmonics)

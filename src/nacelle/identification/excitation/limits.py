@@ -1,0 +1,271 @@
+"""What a motion must keep to, and where the numbers come from if nobody gives them.
+
+    speed          |q_i'| <= limit of the drive; sqrt(g / L) rad/s or sqrt(g L) m/s if it has none
+    acceleration   |q_i''| <= what the drive's force gives to the inertia at the centre, force_i / M_ii;
+                   2 g / L rad/s^2 or 2 g m/s^2 if the force has no limit
+    force          |Gamma_i| <= limit of the drive; if it has none, twice what holds the robot at the centre
+                   and gives it the largest acceleration there, |g_i| + M_ii a_i
+    position       actuators and joints, passive ones too, keep a part of their range away from its ends
+    singularities  the inverse condition 1 / (|A| |A^-1|) of the scaled J_r^-1 in the Frobenius norm, and the
+                   margins of the legs (`nacelle.kinematics.margins`), keep a part of those at the centre
+    orientation    a platform with all rotations turns by 2.5 rad at most: its rotation vector is a chart
+
+L is the robot's size, M (actuators, actuators) = J_r^T M J_r its inertia at the actuators. The use of a limit
+is what a motion takes of it: 0 for nothing, 1 at the limit. Of symmetric limits its square is constrained,
+since that is smooth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from nacelle.dynamics.forward import gravity_forces, mass_matrix
+from nacelle.errors import IdentificationError
+from nacelle.identification.excitation.sample_model import bounded_coordinates, compiled, limited_values
+from nacelle.kinematics.margins import NEAR_MARGIN, margin_names
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.kinematics.motion import solved
+from nacelle.model.robot import Robot
+from nacelle.spatial.scalar import Array
+
+_GRAVITY = 9.81
+# Part of the range of joints that is kept free at each end, and of conditioning at the centre that is kept.
+MARGIN = 0.02
+_KEPT = 0.25
+_FALL = 1.0 / _KEPT
+_ANGLE = 2.5
+KINDS = ("speed", "acceleration", "force", "position", "leg margin", "conditioning", "orientation")
+
+
+@dataclass(frozen=True, eq=False)
+class Limits:
+    """The limits of a motion.
+
+    Attributes:
+        speed: of the actuators (actuators,), rad/s or m/s.
+        acceleration: of the actuators (actuators,), rad/s^2 or m/s^2.
+        force: of the actuators (actuators,), N m or N.
+        margin: part of the range of actuators and joints that is kept free at each end.
+        conditioning: smallest inverse condition of the scaled J_r^-1, Frobenius norm.
+        leg_margins: smallest margins of the legs (legs,), and of the nacelle where it has one.
+        centre: `limited_values` at rest at the centre.
+        origin: where the numbers come from, by kind, in words.
+    """
+
+    speed: Array
+    acceleration: Array
+    force: Array
+    margin: float
+    conditioning: float
+    leg_margins: Array
+    centre: Array
+    origin: Mapping[str, str] = field(default_factory=dict)
+
+
+def _given(robot: Robot, name: str, value: Any, default: Array, unit: tuple[str, str]) -> Array:
+    """A limit of all actuators, as given or by default.
+
+    Raises:
+        IdentificationError: if it cannot be used.
+    """
+    if value is None:
+        return default
+    try:
+        limit = np.broadcast_to(np.asarray(value, dtype=float), default.shape).copy()
+    except (TypeError, ValueError):
+        raise IdentificationError(
+            f"the {name} limit is one number or one for each of the {len(default)} actuators, got {value!r}"
+        ) from None
+    for actuator, number in zip(robot.actuators, limit.tolist(), strict=True):
+        if not number > 0.0:
+            turns = robot.joints[actuator.joint].primitives[0].turns
+            raise IdentificationError(
+                f"the {name} limit of {actuator.name} must be above zero, got {number:g} {unit[turns]}"
+            )
+    return limit
+
+
+def limits(
+    robot: Robot,
+    center: Array,
+    *,
+    speed: Any = None,
+    acceleration: Any = None,
+    force: Any = None,
+    margin: float = MARGIN,
+    conditioning: float | None = None,
+) -> Limits:
+    """The limits of motions about a pose.
+
+    Args:
+        robot: the robot.
+        center: the pose (nx,).
+        speed: of the actuators, one number or (actuators,), rad/s or m/s; as described or derived if None.
+        acceleration: the same, rad/s^2 or m/s^2.
+        force: the same, N m or N.
+        margin: part of the range of actuators and joints that is kept free at each end, below 1/2.
+        conditioning: smallest inverse condition of the scaled J_r^-1 in the Frobenius norm.
+
+    Raises:
+        IdentificationError: if a limit cannot be used, or the centre is beyond one.
+    """
+    if not 0.0 <= margin < 0.5:
+        raise IdentificationError(f"the margin is a part of a joint's range, 0 to 0.5, got {margin:g}")
+    turns = np.array([robot.joints[a.joint].primitives[0].turns for a in robot.actuators], dtype=bool)
+    g = float(np.linalg.norm(np.asarray(robot.gravity, dtype=float))) or _GRAVITY
+    rotating = np.where(turns, robot.size, 1.0)
+    inertia = np.diag(mass_matrix(robot, center, coordinates="actuators"))
+    weight = np.abs(np.asarray(gravity_forces(robot, center, coordinates="actuators")))
+    described = np.array([[a.speed, a.force] for a in robot.actuators]).T
+    usual: Array = np.sqrt(g * robot.size) / rotating
+    own_speed = _given(robot, "speed", speed, _first(described[0], usual), ("m/s", "rad/s"))
+    given_force = _given(robot, "force", force, described[1], ("N", "N m"))
+    with np.errstate(all="ignore"):
+        reached = _first(given_force / inertia, 2.0 * g / rotating)
+    own_acceleration = _given(robot, "acceleration", acceleration, reached, ("m/s^2", "rad/s^2"))
+    own_force = _first(given_force, 2.0 * (weight + inertia * own_acceleration))
+    inertial = "derived: force limit over inertia at the centre, or 2 g"
+    origin = {
+        "speed": _words(speed, described[0], "sqrt(g / size)"),
+        "acceleration": inertial if acceleration is None else "given",
+        "force": _words(force, described[1], "twice what the centre and the acceleration require"),
+        "position": f"described, {100.0 * margin:g} % of the range kept free at each end",
+        "leg margin": f"derived: {_KEPT**2:g} of what it is at the centre",
+        "orientation": f"{_ANGLE:g} rad from the centre",
+        "conditioning": f"derived: {_KEPT:g} of what it is at the centre"
+        if conditioning is None
+        else "given",
+    }
+    at_rest = _at_rest(robot, center)
+    m, bounded = len(robot.actuators), len(bounded_coordinates(robot))
+    legs = len(margin_names(mechanism_of(robot)))
+    at_margins = at_rest[2 * m + bounded : 2 * m + bounded + legs]
+    reference = float(at_rest[2 * m + bounded + legs])
+    if conditioning is not None and not conditioning > 0.0:
+        raise IdentificationError(f"the conditioning limit must be above zero, got {conditioning:g}")
+    made = Limits(
+        own_speed,
+        own_acceleration,
+        own_force,
+        float(margin),
+        _KEPT * reference if conditioning is None else float(conditioning),
+        np.maximum(NEAR_MARGIN, _KEPT**2 * at_margins),
+        at_rest,
+        origin,
+    )
+    _require_centre(robot, made, weight)
+    return made
+
+
+def _first(values: Array, others: Array) -> Array:
+    """Values where they are finite, others elsewhere."""
+    return np.where(np.isfinite(values), values, others)
+
+
+def _words(given: Any, described: Array, derived: str) -> str:
+    if given is not None:
+        return "given"
+    if np.all(np.isfinite(described)):
+        return "described"
+    return f"described, or derived: {derived}" if np.any(np.isfinite(described)) else f"derived: {derived}"
+
+
+def coordinates_of(robot: Robot, x: Array) -> tuple[Array, Array]:
+    """Coordinates c (n,) of a pose (nx,) and the orientation quat_0 (4,) about which they turn."""
+    layout = mechanism_of(robot).layout
+    quat = np.array([0.0, 0.0, 0.0, 1.0]) if layout.quaternion is None else np.array(x[layout.quaternion])
+    rotation = None if layout.angular is None else np.zeros(3)
+    return layout.join_v(x[list(layout.linear_x)], rotation), quat
+
+
+def _at_rest(robot: Robot, center: Array) -> Array:
+    """`limited_values` at rest at a pose."""
+    pose, y, _ = solved(robot, center)
+    c, quat_0 = coordinates_of(robot, pose)
+    still = np.zeros_like(c)
+    return np.asarray(compiled(limited_values, robot)(c, still, still, y, quat_0))
+
+
+def _require_centre(robot: Robot, made: Limits, weight: Array) -> None:
+    """Refuse limits within which the robot cannot even rest at the centre."""
+    form = constraint_form(robot, made)
+    uses = form.uses(np.concatenate([made.centre, weight]))
+    worst = int(np.argmax(uses))
+    if uses[worst] < 1.0:
+        return
+    kind, name = form.labels[worst]
+    if kind == "force":
+        k = [a.name for a in robot.actuators].index(name)
+        raise IdentificationError(
+            f"the force limit of {name}, {made.force[k]:.4g}, is below what holds the robot at rest at the "
+            f"centre, {weight[k]:.4g}: give a higher limit, or another centre"
+        )
+    if kind == "conditioning":
+        raise IdentificationError(
+            f"the conditioning limit {made.conditioning:.4g} is above what the robot has at the centre, "
+            f"{(_FALL - (_FALL - 1.0) * uses[worst]) * made.conditioning:.4g}: give a lower limit, or "
+            "another centre"
+        )
+    raise IdentificationError(
+        f"the {kind} limit of {name} is met at the centre already (use {uses[worst]:.3g}): give a smaller "
+        "margin, or another centre"
+    )
+
+
+class ConstraintForm(NamedTuple):
+    """How values with limits, those of `limited_values` and then forces, become uses: factor value + offset.
+
+    Attributes:
+        factor: (limits,).
+        offset: (limits,).
+        symmetric: which limits (limits,) are for both signs.
+        labels: kind and name of each limit.
+    """
+
+    factor: Array
+    offset: Array
+    symmetric: Array
+    labels: list[tuple[str, str]]
+
+    def uses(self, values: Array) -> Array:
+        """Uses (..., limits) of values (..., limits)."""
+        uses = values * self.factor + self.offset
+        return np.where(self.symmetric, np.abs(uses), uses)
+
+
+def constraint_form(robot: Robot, made: Limits) -> ConstraintForm:
+    """How values and forces of a robot become uses of limits."""
+    actuators = [a.name for a in robot.actuators]
+    factor: list[float] = [*(1.0 / made.speed), *(1.0 / made.acceleration)]
+    offset = [0.0] * len(factor)
+    symmetric = [True] * len(factor)
+    labels = [("speed", name) for name in actuators] + [("acceleration", name) for name in actuators]
+    for limit in bounded_coordinates(robot):
+        both = limit.kind != "spherical" and bool(np.all(np.isfinite(limit.pair)))
+        factor.append(1.0 / (1.0 - 2.0 * made.margin if both else 1.0 - made.margin))
+        offset.append(0.0)
+        symmetric.append(both)
+        labels.append(("position", limit.name.partition(" is at ")[0]))
+    # What falls to a limit is used by 0 where it is as at the centre by default, by 1 at the limit.
+    falling = [("leg margin", name) for name in margin_names(mechanism_of(robot))]
+    falling.append(("conditioning", "J_r^-1"))
+    for least, label in zip([*made.leg_margins, made.conditioning], falling, strict=True):
+        fall = _FALL if label[0] == "conditioning" else _FALL**2
+        factor.append(-1.0 / ((fall - 1.0) * least))
+        offset.append(fall / (fall - 1.0))
+        symmetric.append(False)
+        labels.append(label)
+    if mechanism_of(robot).layout.angular is not None:
+        factor.append(1.0 / _ANGLE)
+        offset.append(0.0)
+        symmetric.append(True)
+        labels.append(("orientation", "the platform"))
+    factor += (1.0 / made.force).tolist()
+    offset += [0.0] * len(actuators)
+    symmetric += [True] * len(actuators)
+    labels += [("force", name) for name in actuators]
+    return ConstraintForm(np.array(factor), np.array(offset), np.array(symmetric), labels)

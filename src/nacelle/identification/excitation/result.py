@@ -1,0 +1,218 @@
+"""An excitation: the motion, how well it determines the parameters, what it uses of the limits."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nacelle.dynamics.base_parameters.base_parameters import BaseParameters
+from nacelle.errors import IdentificationError, NacelleError
+from nacelle.files import write_whole
+from nacelle.identification.excitation.check import Use
+from nacelle.identification.excitation.limits import Limits
+from nacelle.identification.excitation.motions import functions
+from nacelle.kinematics.trajectory import Chain, Line, Sample, Trajectory, Trapezoid
+from nacelle.model.platform import Motion
+from nacelle.model.robot import Robot
+from nacelle.model.source.yaml import read_yaml
+from nacelle.spatial.scalar import Array
+
+# Combinations of parameters are said with the parts that are at least this much of the largest.
+_PART = 0.3
+_FORMAT = "nacelle excitation 1"
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """A part of an excitation.
+
+    Attributes:
+        name: "strokes" or "harmonic motion" in a separate one, "motion" in a combined one.
+        trajectory: of the part.
+        record: the numbers that it is made of, as plain data.
+    """
+
+    name: str
+    trajectory: Trajectory
+    record: dict[str, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Excitation:
+    """A motion that excites the parameters of a robot.
+
+    Attributes:
+        robot: the robot.
+        base: the base parameters that it is made for.
+        strategy: "combined" or "separate".
+        kind: "fourier" or "bspline".
+        criterion: what was minimised: "condition" or "log-det".
+        parts: of the motion, in order.
+        limits: that it keeps to.
+        uses: the largest use of each kind of limit, from a fine check.
+        singular_values: of the weighted rows in units of the parameters (parameters,), falling.
+        directions: the combinations of parameters that belong to them, rows (parameters, parameters).
+        columns: units of the parameters (parameters,): how much of each gives forces of one standard
+            deviation in random motions, SI.
+        random: the best criterion among the random motions: condition, or log det(R^T R).
+        status: "converged", "stopped" (the iterations were used up) or "interrupted".
+        message: of the optimiser.
+        iterations: of the optimiser.
+        seed: of the random motions.
+    """
+
+    robot: Robot
+    base: BaseParameters
+    strategy: str
+    kind: str
+    criterion: str
+    parts: tuple[Part, ...]
+    limits: Limits
+    uses: tuple[Use, ...]
+    singular_values: Array
+    directions: Array
+    columns: Array
+    random: float
+    status: str
+    message: str
+    iterations: int
+    seed: int
+
+    def __repr__(self) -> str:
+        """Give robot, duration, condition and status."""
+        return (
+            f"<Excitation {self.robot.name}: {self.trajectory.duration:g} s, condition "
+            f"{self.condition:.4g}, {self.status}>"
+        )
+
+    @property
+    def trajectory(self) -> Trajectory:
+        """The whole motion."""
+        if len(self.parts) == 1:
+            return self.parts[0].trajectory
+        return Chain(*(part.trajectory for part in self.parts))
+
+    @property
+    def trajectories(self) -> tuple[Trajectory, ...]:
+        """The motions of the parts."""
+        return tuple(part.trajectory for part in self.parts)
+
+    @property
+    def condition(self) -> float:
+        """Condition number of the weighted rows in units of the parameters."""
+        return float(self.singular_values[0] / self.singular_values[-1])
+
+    @property
+    def log_det(self) -> float:
+        """Log det(R^T R) of the weighted rows R in units of the parameters."""
+        return float(2.0 * np.sum(np.log(self.singular_values)))
+
+    @property
+    def value(self) -> float:
+        """The criterion: the condition number, or log det(R^T R)."""
+        return self.condition if self.criterion == "condition" else self.log_det
+
+    @property
+    def ok(self) -> bool:
+        """Whether all limits are kept."""
+        return all(use.use <= 1.0 for use in self.uses)
+
+    def weakest(self, k: int = 1) -> str:
+        """The k-th weakest combination of base parameters in words, and how weak it is."""
+        row, size = self.directions[-k], self.singular_values[-k] / self.singular_values[0]
+        sign = 1.0 if row[int(np.argmax(np.abs(row)))] > 0.0 else -1.0
+        listed = [i for i in np.argsort(-np.abs(row)) if abs(row[i]) >= _PART * np.max(np.abs(row))]
+        # A step along the direction changes parameter i by its unit times the entry.
+        largest = max(abs(row[i]) * self.columns[i] for i in listed)
+        terms = [f"{sign * row[i] * self.columns[i] / largest:+.2g} {self.base.names[i]}" for i in listed]
+        return f"{' '.join(terms)} (1/{1.0 / size:.3g} of the best determined)"
+
+    def sample(self, rate: float) -> tuple[Array, Sample]:
+        """Times (N,) and the motion at them, `rate` times a second."""
+        return self.trajectory.sample(rate=rate)
+
+    def to_csv(self, path: str | Path, *, rate: float = 1000.0) -> None:
+        """Write t, x, v and a as CSV with units in the header, `rate` rows a second."""
+        self.trajectory.to_csv(path, rate=rate)
+
+    def data(self) -> dict[str, Any]:
+        """Everything as plain data."""
+        made = self.limits
+        return {
+            "robot": self.robot.name,
+            "strategy": self.strategy,
+            "kind": self.kind,
+            "criterion": self.criterion,
+            "status": self.status,
+            "message": self.message,
+            "iterations": self.iterations,
+            "seed": self.seed,
+            "duration": self.trajectory.duration,
+            "base_parameters": len(self.base),
+            "condition": self.condition,
+            "log_det": self.log_det,
+            "random": self.random,
+            "weakest": self.weakest(),
+            "uses": [asdict(use) for use in self.uses],
+            "limits": {
+                "speed": made.speed.tolist(),
+                "acceleration": made.acceleration.tolist(),
+                "force": made.force.tolist(),
+                "margin": made.margin,
+                "conditioning": made.conditioning,
+                "origin": dict(made.origin),
+            },
+            "parts": [
+                {"name": part.name, "duration": part.trajectory.duration, **part.record}
+                for part in self.parts
+            ],
+        }
+
+    def save(self, path: str | Path) -> None:
+        """Write the excitation as YAML; `read_motion` reads the motion back."""
+        whole = {
+            "format": _FORMAT,
+            "robot_hash": self.robot.hash,
+            "motion": list(self.robot.motion.coordinates),
+            **self.data(),
+        }
+        # JSON is YAML: a line an entry.
+        text = "".join(f"{key}: {json.dumps(value)}\n" for key, value in whole.items())
+        write_whole(Path(path), text, new=True)
+
+
+def read_motion(path: str | Path) -> Trajectory:
+    """The motion of an excitation that was saved.
+
+    Raises:
+        IdentificationError: if the file is not one of these.
+    """
+    file = Path(path)
+    try:
+        data = read_yaml(file.read_text(encoding="utf-8"), file.name).root.plain()
+        if data["format"] != _FORMAT:
+            raise ValueError(f"its format is {data['format']!r}, not {_FORMAT!r}")
+        motion = Motion(tuple(data["motion"]))
+        parts = [made_part(part, motion) for part in data["parts"]]
+    except (OSError, NacelleError, KeyError, TypeError, ValueError, AttributeError) as error:
+        raise IdentificationError(f"{file} is no excitation of nacelle: {error}") from None
+    return parts[0] if len(parts) == 1 else Chain(*parts)
+
+
+def made_part(record: dict[str, Any], motion: Motion) -> Trajectory:
+    """The trajectory of a part from its record."""
+    if "strokes" in record:
+        return Chain(*(stroke_line(line, motion) for line in record["strokes"]))
+    made = functions(str(record["kind"]), float(record["duration"]), int(record["harmonics"]))
+    coefficients = np.array(record["coefficients"], dtype=float)
+    return made.trajectory(np.array(record["center"], dtype=float), coefficients, motion)
+
+
+def stroke_line(record: dict[str, Any], motion: Motion) -> Line:
+    """A line with the law of a trapezoid from its record: from, to, duration and ramp; equal ends rest."""
+    law = Trapezoid(float(record["duration"]), ramp=float(record["ramp"]))
+    return Line(record["from"], record["to"], motion=motion, timing=law)

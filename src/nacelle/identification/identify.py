@@ -1,0 +1,239 @@
+"""Identification from measurements to parameters: check, prepare, estimate, lift, say what it is worth.
+
+    measurement -> check_measurement -> prepare -> regression -> estimator -> consistent parameters -> robot
+
+Nothing is estimated from data with faults, unless they are allowed by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from nacelle.dynamics.base_parameters.base_parameters import BaseParameters, base_parameters
+from nacelle.errors import IdentificationError, did_you_mean
+from nacelle.identification.consistency.consistent import ConsistentParameters, lifted
+from nacelle.identification.consistency.identified import identified_robot
+from nacelle.identification.data.checks.check import check_measurement
+from nacelle.identification.data.checks.findings import Findings
+from nacelle.identification.data.measurement import Measurement
+from nacelle.identification.data.preparation import Preparation, Samples, prepare
+from nacelle.identification.estimation.essential import Essential, essential
+from nacelle.identification.estimation.estimator import Estimator
+from nacelle.identification.estimation.instrumental import InstrumentalVariables
+from nacelle.identification.estimation.least_squares import (
+    OrdinaryLeastSquares,
+    ReweightedLeastSquares,
+    WeightedLeastSquares,
+)
+from nacelle.identification.estimation.prior import CadPrior
+from nacelle.identification.validation import Validation, validation
+from nacelle.model.robot import Robot
+
+METHODS: dict[str, type[Estimator]] = {
+    "iv": InstrumentalVariables,
+    "ols": OrdinaryLeastSquares,
+    "wls": WeightedLeastSquares,
+    "irls": ReweightedLeastSquares,
+}
+# Conditions of the scaled regressor above which excitation is worth a word, and above which it is poor.
+_FAIR, _POOR = 100.0, 1000.0
+# Correlations above this tie two estimates together.
+_TIED = 0.95
+
+
+@dataclass(frozen=True, eq=False)
+class Identification:
+    """Estimated parameters of a robot, and what they are worth.
+
+    Attributes:
+        robot: the robot as described.
+        estimator: after `fit`.
+        samples: what it was fitted to.
+        findings: what the checks of the measurements found.
+    """
+
+    robot: Robot
+    estimator: Estimator
+    samples: tuple[Samples, ...]
+    findings: tuple[Findings, ...]
+
+    @property
+    def base(self) -> BaseParameters:
+        """The base parameters."""
+        return self.estimator.base_
+
+    @cached_property
+    def essential(self) -> Essential:
+        """Estimates without those that the data do not distinguish from zero."""
+        return essential(self.estimator)
+
+    @cached_property
+    def consistent(self) -> ConsistentParameters:
+        """Parameters of all bodies that can be built, by the smallest change of the estimates."""
+        return lifted(self.base, self.estimator.coef_, self.estimator.covariance_)
+
+    def identified(self, name: str | None = None) -> Robot:
+        """The robot with the consistent parameters."""
+        return identified_robot(self.robot, self.consistent, name=name)
+
+    @cached_property
+    def fit(self) -> Validation:
+        """Measured and predicted forces of the data that were fitted."""
+        return validation(self.samples, self.base, self.estimator.coef_)
+
+    @property
+    def excitation(self) -> str:
+        """How well the motion excites the parameters: "good", "fair" or "poor"."""
+        if self.estimator.not_excited_ or not self.estimator.condition_ <= _POOR:
+            return "poor"
+        return "good" if self.estimator.condition_ <= _FAIR else "fair"
+
+    def words(self) -> list[str]:
+        """What is not trustworthy, in plain words."""
+        estimator = self.estimator
+        said = [str(finding.problem(part.file)) for part in self.findings for finding in part]
+        prepared = self.samples[0].preparation
+        said.append(
+            f"motion up to {self.samples[0].band:.3g} Hz: encoders filtered at {prepared.cutoff:.3g} Hz, one "
+            f"of {prepared.decimation} samples kept after filtering, instruments from the "
+            f"{prepared.instruments} motion; "
+            f"{estimator.regression_.count} samples of {len(estimator.regression_.rows)} forces count"
+        )
+        if self.excitation != "good":
+            said.append(
+                f"the excitation is {self.excitation}: the condition of the scaled regressor is "
+                f"{estimator.condition_:.0f}, below {_FAIR:.0f} would be good (`nacelle excite`)"
+            )
+        if estimator.not_excited_:
+            said.append("not excited at all, so left as described: " + ", ".join(estimator.not_excited_))
+        missing = [name for name in estimator.unidentified_ if name not in estimator.not_excited_]
+        if missing:
+            said.append("not identified, the deviation is as large as the parameter: " + ", ".join(missing))
+        if estimator.weak_:
+            said.append("known to worse than 10 %: " + ", ".join(estimator.weak_))
+        said += [
+            f"{one} and {other} are known together only (correlation {value:.3f})"
+            for one, other, value in self.tied()[:10]
+        ]
+        distance = self._distance()
+        if distance is not None and distance > 1e-3:
+            bodies = (
+                f"; at the boundary: {', '.join(self.consistent.active)}" if self.consistent.active else ""
+            )
+            said.append(
+                f"no robot has exactly the ordinary estimates: the nearest that has is {distance:.2g} "
+                f"standard deviations away{bodies}"
+            )
+        return said
+
+    def _distance(self) -> float | None:
+        try:
+            return self.consistent.distance
+        except IdentificationError:
+            return None
+
+    def tied(self) -> list[tuple[str, str, float]]:
+        """Pairs of base parameters whose estimates are strongly correlated, the strongest first."""
+        correlation = self.estimator.correlation_
+        names = self.base.names
+        pairs = np.argwhere(np.triu(np.abs(correlation) > _TIED, 1))
+        listed = [(names[i], names[j], float(correlation[i, j])) for i, j in pairs]
+        return sorted(listed, key=lambda pair: -abs(pair[2]))
+
+    def data(self) -> dict[str, Any]:
+        """Everything as plain data."""
+        estimator = self.estimator
+        intervals = estimator.intervals()
+        removed = set(self.essential.removed)
+        return {
+            "robot": self.robot.name,
+            "method": type(estimator).__name__,
+            "samples": estimator.regression_.count,
+            "condition": estimator.condition_,
+            "excitation": self.excitation,
+            "score": self.fit.score,
+            "parameters": [
+                {
+                    "name": name,
+                    "grouping": grouping,
+                    "described": float(self.base.values[k]),
+                    "estimate": float(estimator.coef_[k]),
+                    "std": float(estimator.std_[k]),
+                    "interval": intervals[k].tolist(),
+                    "essential": name not in removed,
+                }
+                for k, (name, grouping) in enumerate(zip(self.base.names, self.base.groupings, strict=True))
+            ],
+            "not_excited": list(estimator.not_excited_),
+            "unidentified": list(estimator.unidentified_),
+            "weak": list(estimator.weak_),
+            "consistent": {
+                "distance": self.consistent.distance,
+                "active": list(self.consistent.active),
+                "parameters": dict(zip(self.consistent.names, self.consistent.values.tolist(), strict=True)),
+            },
+            "fit": self.fit.data(),
+            "words": self.words(),
+        }
+
+
+def identify(
+    robot: Robot,
+    measurements: Measurement | Sequence[Measurement],
+    *,
+    method: str | Estimator = "iv",
+    assume: str | Sequence[str] = "undescribed",
+    shared: object = None,
+    prior: CadPrior | None = None,
+    preparation: Preparation | None = None,
+    allow: Sequence[str] = (),
+) -> Identification:
+    """Identify the base parameters of a robot from measured motion and forces.
+
+    Args:
+        robot: the robot as described.
+        measurements: one or several runs (`read_measurement`).
+        method: "iv" (instrumental variables), "ols", "wls", "irls", "didim", or an estimator with options.
+        assume: what is zero for good, as in `base_parameters`.
+        shared: legs that share their parameters, as in `base_parameters`.
+        prior: numbers from CAD with their deviations; none if None.
+        preparation: how signals are filtered; chosen from the data if None.
+        allow: kinds of faults of the data that are overruled; "all" for all of them.
+
+    Raises:
+        MeasurementError: if the data have faults that are not allowed.
+        IdentificationError: if the data are too few.
+    """
+    estimator = _estimator(method, prior)
+    if estimator.parameters is None:
+        estimator.set_params(parameters=base_parameters(robot, assume=assume, shared=shared))
+    several = [measurements] if isinstance(measurements, Measurement) else list(measurements)
+    findings = []
+    for measurement in several:
+        found = (
+            check_measurement(measurement) if "all" not in allow else Findings(measurement.source.file, ())
+        )
+        _raise_for(found, allow)
+        findings.append(found)
+    samples = prepare(several, preparation)
+    return Identification(robot, estimator.fit(samples), tuple(samples), tuple(findings))
+
+
+def _raise_for(findings: Findings, allow: Sequence[str]) -> None:
+    try:
+        findings.raise_for_errors(allow)
+    except ValueError as error:
+        raise IdentificationError(str(error)) from None
+
+
+def _estimator(method: str | Estimator, prior: CadPrior | None) -> Estimator:
+    if isinstance(method, Estimator):
+        return method if prior is None else method.set_params(prior=prior)
+    if method not in METHODS:
+        raise IdentificationError(f"there is no method {method!r}; {did_you_mean(method, METHODS)}")
+    return METHODS[method](prior=prior)

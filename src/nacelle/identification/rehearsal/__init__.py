@@ -1,0 +1,16 @@
+"""Rehearsals: an identification experiment in closed loop on a simulated robot."""
+
+from nacelle.identification.rehearsal.rehearsal import Experiment, Rehearsal, rehearse
+from nacelle.identification.rehearsal.settings import Controller, Effects, Sensors
+from nacelle.identification.rehearsal.true_robot import moved, with_stribeck
+
+__all__ = [
+    "Controller",
+    "Effects",
+    "Experiment",
+    "Rehearsal",
+    "Sensors",
+    "moved",
+    "rehearse",
+    "with_stribeck",
+]

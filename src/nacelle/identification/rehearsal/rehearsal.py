@@ -1,0 +1,394 @@
+"""A rehearsal: an identification experiment in closed loop on a simulated robot.
+
+The controller knows the model; the robot that it drives has other parameters, effects that no model has,
+encoders that count and currents with noise. So the data are those of a motion that the robot has made, not
+forces of inverse dynamics with noise on them: the controller answers to the sensors' errors, so that noise of
+motion and of force are not independent, and the motion is not the reference.
+
+Time. The controller samples at t_k = k / rate and holds its forces u_k over [t_k, t_k+1). A current sensor
+that averages over a sample centred at t_k reads the mean of u_(k-1) and u_k, and that is the force that
+belongs to the position at t_k: there the acceleration jumps, and its mean over both sides is that of the mean
+force, since accelerations are affine in the forces. `Rehearsal.a` is that acceleration.
+
+Integration. Coulomb friction changes its sign over the rate `smooth` (tanh), in the robot and in the model of
+the controller. It is a damper then with rates up to the largest eigenvalue L of M^-1 D, D the slope of
+friction at rest; a sample is made of so many steps h of the method of order four that h L <= 2 (it is stable
+up to 2.78), and h is at most a quarter of the lag of the current loops.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nacelle.dynamics.inverse import inverse_dynamics
+from nacelle.errors import IdentificationError
+from nacelle.identification.data.measurement import Measurement, Source
+from nacelle.identification.rehearsal.driven_robot import DrivenRobot
+from nacelle.identification.rehearsal.reference import Reference, Repeated, continuous, reference_of
+from nacelle.identification.rehearsal.servo import readings, rows, servo
+from nacelle.identification.rehearsal.settings import (
+    FORCE_NOISE,
+    Controller,
+    Effects,
+    Sensors,
+    each,
+    revolute,
+)
+from nacelle.identification.rehearsal.true_robot import moved, with_stribeck
+from nacelle.kinematics.kinematic_model import actuator_positions
+from nacelle.kinematics.native import native
+from nacelle.kinematics.trajectory.base import Trajectory
+from nacelle.model.robot import Robot
+from nacelle.simulation.protocol import Feedback
+from nacelle.simulation.simulate import Simulation, simulate
+from nacelle.spatial.scalar import Array
+from nacelle.tables.csv import write_table
+
+# Rate over which Coulomb friction changes its sign if nothing is said, rad/s or m/s.
+SMOOTH = 1e-3
+# Largest product of the step and of the rate of friction.
+_STABLE = 2.0
+# Steps of a sample that are not worth their time.
+_MOST_STEPS = 200
+# Poses along the trajectory at which friction's slope is looked at, and the part of `smooth` by which it is.
+_POSES, _NUDGE = 20, 1e-3
+
+
+def rehearse(
+    robot: Robot,
+    trajectory: Trajectory,
+    *,
+    true: Robot | None = None,
+    controller: Controller | None = None,
+    sensors: Sensors | None = None,
+    effects: Effects | None = None,
+    rate: float = 1000.0,
+    periods: int = 1,
+    settle: float = 0.0,
+    smooth: float = SMOOTH,
+    seed: int = 0,
+) -> Rehearsal:
+    """Run an experiment on a simulated robot.
+
+    The same arguments give the same numbers. For many seeds make an `Experiment` and run that.
+
+    Args:
+        robot: the model that the controller has, for instance from CAD.
+        trajectory: the reference.
+        true: the robot that moves; `moved(robot)` if None: all parameters are up to 10 % other ones, the same
+            for all seeds.
+        controller: its bandwidth and the like.
+        sensors: resolution and noise.
+        effects: what the model does not know: cogging, Stribeck friction, lag of the current loops.
+        rate: samples a second, of the controller and of the data.
+        periods: how often the trajectory is run through; more than once if it ends as it starts.
+        settle: how long it is run before the data begin, s; for a trajectory that ends as it starts.
+        smooth: rate over which Coulomb friction changes its sign, rad/s or m/s.
+        seed: of the sensors' noise.
+
+    Raises:
+        IdentificationError: if an option cannot be used, the trajectory leaves what the robot can do, or the
+            run does not reach its end.
+    """
+    experiment = Experiment(
+        robot,
+        trajectory,
+        true=true,
+        controller=controller,
+        sensors=sensors,
+        effects=effects,
+        rate=rate,
+        periods=periods,
+        settle=settle,
+        smooth=smooth,
+    )
+    return experiment.run(seed)
+
+
+class Experiment:
+    """An experiment on a simulated robot, to be run with many seeds; `rehearse` says what the arguments are.
+
+    What does not depend on the seed is made once: the reference, the model's forces and the native loop.
+
+    Attributes:
+        robot: the model.
+        true: the robot that moves, with the friction that the model has not.
+        nominal: the same without that friction: what an estimate can come to.
+        reference: what the controller follows, from the start of the run on.
+        plant: the plant.
+        substeps: steps of the integration in a sample.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        trajectory: Trajectory,
+        *,
+        true: Robot | None = None,
+        controller: Controller | None = None,
+        sensors: Sensors | None = None,
+        effects: Effects | None = None,
+        rate: float = 1000.0,
+        periods: int = 1,
+        settle: float = 0.0,
+        smooth: float = SMOOTH,
+    ) -> None:
+        if not (rate > 0.0 and smooth > 0.0):
+            raise IdentificationError(f"rate and smooth are above zero, got {rate:g} and {smooth:g}")
+        self.controller, self.sensors = controller or Controller(), sensors or Sensors()
+        self.effects = effects or Effects()
+        self.robot, self.rate, self.smooth = robot, rate, smooth
+        self.true = moved(robot) if true is None else true
+        if len(self.true.actuators) != len(robot.actuators) or self.true.motion != robot.motion:
+            raise IdentificationError(
+                f"{self.true.name} is no robot like {robot.name}: it has {len(self.true.actuators)} "
+                f"actuators and the motion {self.true.motion.name}"
+            )
+        self.nominal = self.true
+        if self.effects.stribeck:
+            self.true = with_stribeck(self.true, self.effects.stribeck, self.effects.stribeck_rate)
+        motion = Repeated(trajectory, periods, settle)
+        self.settling = round(settle * rate)
+        count = round(motion.duration * rate)
+        if count < 2:
+            raise IdentificationError(
+                f"{motion.duration:g} s are less than two samples at {rate:g} samples a second"
+            )
+        time = np.arange(-self.settling, count) / rate
+        self.reference: Reference = reference_of(
+            robot, motion, time, rate=rate, smooth=smooth, feedforward=self.controller.feedforward
+        )
+        self.resolution = self.sensors.resolutions(robot)
+        self.plant = DrivenRobot(
+            self.true,
+            smooth=smooth,
+            lag=self.effects.lag,
+            cogging=self.effects.cogging_terms(robot),
+            first_force=self.reference.force[0],
+        )
+        self.substeps = self._substeps()
+
+    @cached_property
+    def _law(self) -> dict[str, Any]:
+        """Options of the controller."""
+        w = 2.0 * math.pi * self.controller.bandwidth
+        most = tuple(actuator.force for actuator in self.robot.actuators)
+        return {
+            "resolution": tuple(self.resolution.tolist()),
+            "stiffness": w * w,
+            "damping": 2.0 * self.controller.damping * w,
+            "filter_rate": self.controller.filter_rate(self.rate),
+            "limits": most if self.controller.limits and np.isfinite(most).any() else (),
+        }
+
+    def _substeps(self) -> int:
+        """Steps of the integration in a sample; see the head of the file."""
+        picked = self.reference.x[:: max(1, len(self.reference.x) // _POSES)]
+        n, nudge = self.true.motion.n, _NUDGE * self.smooth
+        fastest = 4.0 * _STABLE / self.effects.lag if self.effects.lag else 0.0
+        inputs = np.zeros((n + 1, self.plant.inputs))
+        for x in picked:
+            states = np.stack([self.plant.state(x, v) for v in np.vstack([np.zeros(n), nudge * np.eye(n)])])
+            a = self.plant.derivatives(states, inputs)[:, n : 2 * n]
+            slope = (a[1:] - a[0]).T / nudge
+            fastest = max(fastest, float(np.max(np.abs(np.linalg.eigvals(slope)))))
+        steps = max(1, math.ceil(fastest / (_STABLE * self.rate)))
+        if steps > _MOST_STEPS:
+            raise IdentificationError(
+                f"{self.true.name} would need {steps} steps of the integration in a sample, since friction "
+                f"changes its sign over {self.smooth:g} rad/s or m/s and currents have a lag of "
+                f"{self.effects.lag:g} s: smooth={self.smooth * steps / _MOST_STEPS:.1g} would do"
+            )
+        return steps
+
+    @cached_property
+    def force_noise(self) -> Array:
+        """Standard deviations of the measured forces (actuators,), N or N m."""
+        if self.sensors.force_noise is not None:
+            return each(self.robot, "force_noise", self.sensors.force_noise)
+        return np.asarray(FORCE_NOISE * np.sqrt(np.mean(np.square(self.reference.force), axis=0)))
+
+    def run(self, seed: int = 0) -> Rehearsal:
+        """Run it.
+
+        Args:
+            seed: of the sensors' noise.
+
+        Raises:
+            IdentificationError: if the run does not reach its end.
+        """
+        reference, rng = self.reference, np.random.default_rng(seed)
+        shape = reference.q.shape
+        noise = each(self.robot, "position_noise", self.sensors.position_noise) * rng.normal(size=shape)
+        current = self.force_noise * rng.normal(size=shape)
+        table = rows(reference.q, reference.force, noise, reference.inertia)
+        law = Feedback(servo, table, tuple(sorted(self._law.items())))
+        run = simulate(
+            self.plant,
+            reference.x[0],
+            reference.v[0],
+            law,
+            start=float(reference.time[0]),
+            until=float(reference.time[0]) + len(reference.time) / self.rate,
+            method="rk4",
+            step=1.0 / self.rate,
+            hold=True,
+            substeps=self.substeps,
+        )
+        if run.status != "done":
+            raise IdentificationError(f"the rehearsal of {self.robot.name} ended {run.message}")
+        return Rehearsal(self, run, noise, current, seed)
+
+
+@dataclass(frozen=True, eq=False)
+class Rehearsal:
+    """An experiment that was run.
+
+    The truth is at the times of the measurement, (N, ...): time, x, v, a, q and force.
+
+    Attributes:
+        experiment: what was run.
+        simulation: the run, from the settling on.
+        position_noise: that was added before the encoders counted, from the settling on.
+        force_noise: that was added to the forces.
+        seed: of the noise.
+    """
+
+    experiment: Experiment
+    simulation: Simulation
+    position_noise: Array
+    force_noise: Array
+    seed: int
+
+    @property
+    def robot(self) -> Robot:
+        """The model."""
+        return self.experiment.robot
+
+    @property
+    def true(self) -> Robot:
+        """The robot that moved, with friction that the model has not; cogging and lag are no part of it."""
+        return self.experiment.true
+
+    @property
+    def _first(self) -> int:
+        return self.experiment.settling
+
+    @property
+    def time(self) -> Array:
+        """Times of the samples (N,), s."""
+        return self.experiment.reference.time[self._first :]
+
+    @cached_property
+    def _states(self) -> Array:
+        """States (N + settling, size) at the samples."""
+        return self.simulation.states[: len(self.experiment.reference.time)]
+
+    @cached_property
+    def _motion(self) -> tuple[Array, Array]:
+        return self.experiment.plant.split(self._states[self._first :])
+
+    @property
+    def x(self) -> Array:
+        """True poses (N, nx)."""
+        return self._motion[0]
+
+    @property
+    def v(self) -> Array:
+        """True twists (N, n)."""
+        return self._motion[1]
+
+    @cached_property
+    def a(self) -> Array:
+        """True derivatives of the twists (N, n), the mean of both sides where forces jump."""
+        plant, n = self.experiment.plant, self.true.motion.n
+        inputs = self.simulation.inputs[: len(self._states)]
+        before = np.vstack([inputs[:1], inputs[:-1]])
+        return plant.derivatives(self._states, 0.5 * (before + inputs))[self._first :, n : 2 * n]
+
+    @cached_property
+    def _coordinates(self) -> Array:
+        plant = self.experiment.plant
+        x, rigid = plant.split(self._states)[0], plant.rigid_states(self._states)
+        q = native(actuator_positions, self.true)(x, plant.rigid.unknowns(rigid))["q"]
+        return continuous(self.robot, q)
+
+    @property
+    def q(self) -> Array:
+        """True coordinates of the actuators (N, actuators), rad or m."""
+        return self._coordinates[self._first :]
+
+    @cached_property
+    def _forces(self) -> Array:
+        """Mean forces of the motors over a sample centred at each (N + settling, actuators)."""
+        plant = self.experiment.plant
+        u = self.simulation.inputs[: len(self._states), : plant.count]
+        if not plant.lag:
+            after, before = u, np.vstack([u[:1], u[:-1]])
+            return 0.5 * (before + after)
+        # The motors' forces follow u with the lag T: g = u + (g_0 - u) exp(-t / T), over half a sample each.
+        half = 0.5 / self.experiment.rate
+        decay = math.exp(-half / plant.lag)
+        mean = plant.lag / half * (1.0 - decay)
+        off = plant.motor_forces(self._states, u) - u
+        after, before = u + off * mean, u + off * decay * mean
+        return 0.5 * (np.vstack([after[:1], before[:-1]]) + after)
+
+    @property
+    def force(self) -> Array:
+        """True forces of the motors (N, actuators), N or N m: the mean over a sample centred at each.
+
+        Cogging acts beside them. Before the run the first ones are taken to be held.
+        """
+        return self._forces[self._first :]
+
+    @cached_property
+    def unmodelled(self) -> Array:
+        """What effects outside the model add to the motors' forces (N, actuators), N or N m.
+
+        Stribeck friction, and cogging, which pushes by itself.
+        """
+        experiment = self.experiment
+        result = np.zeros(self.q.shape)
+        if experiment.nominal is not self.true:
+            motion, smooth = (self.x, self.v, self.a), experiment.smooth
+            result += inverse_dynamics(self.true, *motion, smooth=smooth).force
+            result -= inverse_dynamics(experiment.nominal, *motion, smooth=smooth).force
+        return result - experiment.plant.cogging_at(self.q)
+
+    @cached_property
+    def measurement(self) -> Measurement:
+        """What was measured: encoders, forces from currents, the reference."""
+        experiment, first = self.experiment, self._first
+        q = readings(self._coordinates + self.position_noise, experiment.resolution)
+        return Measurement(
+            self.robot,
+            self.time.copy(),
+            q[first:],
+            (self._forces + self.force_noise)[first:],
+            experiment.reference.q[first:],
+            Source(f"<rehearsal of {self.robot.name}, seed {self.seed}>"),
+        )
+
+    @property
+    def tracking_error(self) -> Array:
+        """How far the true coordinates are from the reference (N, actuators), rad or m."""
+        off = self.q - self.experiment.reference.q[self._first :]
+        # Both are without jumps, but may be whole turns apart.
+        whole = np.where(revolute(self.robot), np.round(off[0] / (2.0 * math.pi)), 0.0)
+        return np.asarray(off - 2.0 * math.pi * whole)
+
+    def to_csv(self, path: str | Path) -> None:
+        """Write the measurement in SI units, columns time, q.NAME, force.NAME and reference.NAME."""
+        data = self.measurement
+        names = [actuator.name for actuator in self.robot.actuators]
+        columns = ["time", *(f"{kind}.{name}" for kind in ("q", "force", "reference") for name in names)]
+        assert data.reference is not None
+        values = np.column_stack([data.time, data.q, data.force, data.reference])
+        write_table(Path(path), columns, [""] * len(columns), values)

@@ -1,0 +1,192 @@
+"""Validation: how well parameters predict forces of a motion that they were not estimated from.
+
+Measured and predicted forces pass the same filter (`preparation`). Beside the root mean square of their
+difference stands the floor: the noise of the measured forces in the band that the filter keeps, from their
+differences from sample to sample,
+
+    floor^2 = N_0 * sum of h_k^2          N_0 variance of white noise, h the filter's coefficients
+
+A model that is right leaves residuals of the floor's size, without memory (Ljung and Box: n (n + 2) times
+the sum of squared autocorrelations over n - l follows chi^2 for white residuals).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from nacelle.dynamics.base_parameters.base_parameters import BaseParameters, base_parameters
+from nacelle.identification.data.filters import decimation_filter
+from nacelle.identification.data.measurement import Measurement
+from nacelle.identification.data.preparation import Preparation, Samples, prepare
+from nacelle.identification.estimation.estimator import Estimator
+from nacelle.identification.estimation.regression import Regression, is_redundant, regression
+from nacelle.model.robot import Robot
+from nacelle.spatial.scalar import Array
+
+# Lags of the test for memory.
+_LAGS = 10
+# What is said of residuals: at the floor up to this ratio; of forces: described well above this R^2.
+AT_FLOOR, WELL = 1.5, 0.95
+
+
+@dataclass(frozen=True, eq=False)
+class Validation:
+    """Measured and predicted forces of a motion.
+
+    Attributes:
+        robot: the robot.
+        regression: the filtered data.
+        predicted: forces (M, rows), filtered alike.
+        floor: noise of the measured forces in the same band (rows,); NaN where it was not found.
+    """
+
+    robot: Robot
+    regression: Regression
+    predicted: Array
+    floor: Array
+
+    @property
+    def rows(self) -> tuple[str, ...]:
+        """Names of the rows: actuators, or coordinates of the reduced twist for redundant ones."""
+        return self.regression.rows
+
+    @property
+    def measured(self) -> Array:
+        """Measured forces (M, rows)."""
+        return self.regression.force
+
+    @property
+    def residuals(self) -> Array:
+        """Measured less predicted forces (M, rows); zero where a sample does not count."""
+        return (self.measured - self.predicted) * self.regression.used[:, None]
+
+    @property
+    def rms(self) -> Array:
+        """Root mean square of the residuals (rows,), N or N m."""
+        return np.asarray(np.sqrt(np.mean(self.residuals[self.regression.used] ** 2, axis=0)))
+
+    @property
+    def relative(self) -> Array:
+        """Root mean square of the residuals over that of the forces' variation (rows,)."""
+        force = self.measured[self.regression.used]
+        size = np.std(force, axis=0)
+        return np.asarray(self.rms / np.where(size > 0.0, size, 1.0))
+
+    @property
+    def score(self) -> float:
+        """R^2 of all rows together."""
+        used = self.measured[self.regression.used]
+        off = self.residuals[self.regression.used]
+        return float(1.0 - np.sum(off**2) / np.sum((used - np.mean(used, axis=0)) ** 2))
+
+    @property
+    def ratio(self) -> Array:
+        """Residuals over the floor of noise (rows,): 1 at best."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(self.rms / self.floor)
+
+    @property
+    def whiteness(self) -> Array:
+        """Probability that white residuals have as much memory as these (rows,)."""
+        from scipy.stats import chi2
+
+        residuals, used = self.residuals, self.regression.used
+        count = int(np.count_nonzero(used))
+        off = (residuals - np.mean(residuals[used], axis=0)) * used[:, None]
+        variance = np.sum(off**2, axis=0)
+        total = np.zeros(len(self.rows))
+        for lag in range(1, _LAGS + 1):
+            product = sum(
+                np.sum(off[part][:-lag] * off[part][lag:], axis=0) for part in self.regression.parts()
+            )
+            total += (product / np.where(variance > 0.0, variance, 1.0)) ** 2 / max(count - lag, 1)
+        return np.asarray(chi2.sf(count * (count + 2.0) * total, _LAGS))
+
+    def words(self) -> list[str]:
+        """What the numbers say, in plain words."""
+        said = []
+        for k, row in enumerate(self.rows):
+            ratio, relative = float(self.ratio[k]), float(self.relative[k])
+            if np.isfinite(ratio) and ratio <= AT_FLOOR:
+                said.append(f"{row}: predicted down to the noise ({ratio:.2f} of its floor)")
+                continue
+            quality = "predicted well" if relative <= np.sqrt(1.0 - WELL) else "predicted poorly"
+            times = f", {ratio:.1f} times the noise" if np.isfinite(ratio) else ""
+            memory = (
+                "; the residuals have memory: something systematic is not in the model"
+                if self.whiteness[k] < 0.01
+                else ""
+            )
+            said.append(f"{row}: {quality}, {100.0 * relative:.1f} % of the force is left{times}{memory}")
+        return said
+
+    def data(self) -> dict[str, Any]:
+        """Everything as plain data."""
+        return {
+            "robot": self.robot.name,
+            "samples": self.regression.count,
+            "score": self.score,
+            "rows": [
+                {
+                    "name": row,
+                    "rms": float(self.rms[k]),
+                    "relative": float(self.relative[k]),
+                    "floor": float(self.floor[k]),
+                    "ratio": float(self.ratio[k]),
+                    "whiteness": float(self.whiteness[k]),
+                }
+                for k, row in enumerate(self.rows)
+            ],
+            "words": self.words(),
+        }
+
+
+def validate(
+    model: Robot | Estimator,
+    measurements: Measurement | Sequence[Measurement],
+    *,
+    preparation: Preparation | None = None,
+) -> Validation:
+    """Compare forces that a model predicts with measured ones.
+
+    Args:
+        model: a robot, whose own numbers predict, or an estimator after `fit`.
+        measurements: of motions that the parameters were not estimated from.
+        preparation: how signals are filtered; chosen from the data if None.
+    """
+    samples = prepare(measurements, preparation)
+    if isinstance(model, Estimator):
+        base, values = model.base_, model.coef_
+    else:
+        base = base_parameters(model)
+        values = base.values
+    return validation(samples, base, values)
+
+
+def validation(samples: Sequence[Samples], base: BaseParameters, values: Array) -> Validation:
+    """Compare forces of prepared samples with those of base parameters (base parameters,)."""
+    data = regression(samples, base)
+    return Validation(base.robot, data, data.Y @ values, noise_floor(samples))
+
+
+def noise_floor(samples: Sequence[Samples]) -> Array:
+    """Deviation of the measured forces' noise in the band that the decimation keeps (rows,).
+
+    White noise is assumed. Its strength is that of the median of third differences, in which hardly anything
+    of the motion is left, and which steps of friction do not move.
+    """
+    variances, lengths = [], []
+    for part in samples:
+        if is_redundant(part):
+            return np.full(part.robot.motion.n, np.nan)
+        # Normal noise has a median of 0.6745 deviations; 20 is the sum of the squared coefficients 1 3 3 1.
+        differences = np.abs(np.diff(part.force, 3, axis=0))
+        variance = (np.median(differences, axis=0) / 0.6745) ** 2 / 20.0
+        coefficients = decimation_filter(part.preparation.decimation or 1)
+        variances.append(variance * np.sum(coefficients**2))
+        lengths.append(len(part))
+    return np.asarray(np.sqrt(np.average(variances, axis=0, weights=lengths)))

@@ -1,0 +1,207 @@
+"""Excitations: well conditioned, within all limits, at rest at the ends, the same for the same seed."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+from tests.support.library import library_robot
+
+import nacelle
+from nacelle.errors import IdentificationError
+from nacelle.identification.excitation import optimise
+from nacelle.identification.excitation.excite import excitation_problem
+from nacelle.identification.excitation.problem import Problem, scaled_columns
+from nacelle.identification.excitation.result import read_motion
+from nacelle.kinematics.flags import failed
+
+QUICK = {"starts": 1, "iterations": 25, "harmonics": 8, "duration": 1.0}
+
+
+@cache
+def _fivebar(**options):
+    return nacelle.excite(library_robot("fivebar"), **(QUICK | options))
+
+
+def _within_limits(result: nacelle.Excitation) -> None:
+    """All limits, by the public API alone, at times that the optimiser has not seen."""
+    robot, made = result.robot, result.limits
+    t, _ = result.trajectory.sample(n=1733)
+    state = nacelle.along(robot, result.trajectory, t)
+    dynamics = nacelle.inverse_dynamics(robot, *state)
+    assert not np.any(failed(dynamics.flags))
+    assert not np.any(nacelle.inverse_kinematics(robot, state.x).flags)
+    slack = 1.0 + 2e-3
+    assert np.all(np.abs(dynamics.force) <= slack * made.force)
+    _, rate, acceleration = nacelle.joint_motion(robot, *state).actuators
+    assert np.all(np.abs(rate) <= slack * made.speed)
+    assert np.all(np.abs(acceleration) <= slack * made.acceleration)
+    # The Frobenius norm is above the 2-norm, so its inverse condition is below.
+    assert np.all(nacelle.jacobian(robot, state.x).conditioning >= made.conditioning / slack)
+    for end in (0, -1):
+        assert np.max(np.abs(state.v[end])) < 1e-9
+        # Strokes begin with a constant acceleration.
+        if result.strategy == "combined":
+            assert np.max(np.abs(state.a[end])) < 1e-7
+
+
+@pytest.mark.parametrize("kind", ["fourier", "bspline"])
+def test_motions_keep_all_limits(kind):
+    result = _fivebar(kind=kind)
+    assert result.ok
+    assert max(use.use for use in result.uses) > 0.9
+    _within_limits(result)
+
+
+def test_the_condition_is_that_of_the_regressor():
+    """Of the rows that the public regressor gives along the motion, in the units of the parameters."""
+    result = _fivebar()
+    t = result.trajectory.duration * (np.arange(96) + 0.5) / 96
+    state = nacelle.along(result.robot, result.trajectory, t)
+    smooth = 0.01 * float(np.min(result.limits.speed))
+    Y = nacelle.regressor(result.robot, *state, smooth=smooth, parameters=result.base).Y
+    R = (Y / (0.01 * result.limits.force[:, None]) * result.columns).reshape(-1, len(result.base))
+    assert np.linalg.cond(R) == pytest.approx(result.condition, rel=1e-8)
+    assert np.linalg.slogdet(R.T @ R / 96)[1] == pytest.approx(result.log_det, rel=1e-8)
+
+
+def _best_of_random(result: nacelle.Excitation, count: int, **options) -> float:
+    """The best condition of random motions of the same kind in the same limits, columns as in the result."""
+    problem = excitation_problem(result.robot, result.base, result.limits, **options)
+    drawn = optimise.random_motions(problem, count, seed=99)
+    from dataclasses import replace
+
+    return float(np.min(optimise.values_of(replace(problem, columns=result.columns), drawn, "condition")))
+
+
+def test_fivebar_is_a_third_of_the_best_of_random_motions():
+    result = _fivebar()
+    options = {"kind": "fourier", "harmonics": 8, "duration": 1.0}
+    assert result.condition <= _best_of_random(result, 200, **options) / 3.0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["fivebar", "delta", "3rps", "3rrr", "palida", "quattro"])
+def test_a_third_of_the_best_of_1000_random_motions(name):
+    result = nacelle.excite(library_robot(name))
+    assert result.ok
+    _within_limits(result)
+    assert result.condition <= _best_of_random(result, 1000) / 3.0
+
+
+def test_the_determinant_grows():
+    result = _fivebar(criterion="log-det")
+    assert result.value == result.log_det > result.random
+    assert result.ok
+
+
+def test_the_same_seed_gives_the_same_motion():
+    first = _fivebar()
+    again = nacelle.excite(library_robot("fivebar"), **QUICK)
+    other = _fivebar(seed=1)
+    assert again.parts[0].record == first.parts[0].record
+    assert other.parts[0].record != first.parts[0].record
+
+
+def test_separate_motions_have_strokes_of_constant_speed():
+    result = _fivebar(strategy="separate")
+    strokes, motion = result.parts
+    assert (strokes.name, motion.name) == ("strokes", "harmonic motion")
+    assert result.ok
+    # Half of the time or more the platform moves at constant speed, or rests.
+    _, sample = strokes.trajectory.sample(n=4001)
+    still = np.max(np.abs(sample.a), axis=-1) < 1e-9
+    assert np.mean(still) > 0.5
+    assert np.allclose(strokes.trajectory(strokes.trajectory.duration).x, motion.trajectory(0.0).x, atol=1e-9)
+    # Every stroke is run both ways at three speeds.
+    assert len(strokes.record["strokes"]) >= 14 * 4
+    _within_limits(result)
+
+
+def test_saved_motions_are_read_again(tmp_path):
+    for name, result in (("one", _fivebar()), ("two", _fivebar(strategy="separate"))):
+        path = tmp_path / f"{name}.yaml"
+        result.save(path)
+        again = read_motion(path)
+        t = np.linspace(0.0, result.trajectory.duration, 57)
+        for part, other in zip(again(t), result.trajectory(t), strict=True):
+            assert np.array_equal(part, other)
+        with pytest.raises(FileExistsError):
+            result.save(path)
+
+
+def test_files_that_are_none(tmp_path):
+    path = tmp_path / "other.yaml"
+    for text in ("name: something\n", "- 1\n", "format: 7\n", "\t\n", "format: nacelle excitation 1\n"):
+        path.write_text(text)
+        with pytest.raises(IdentificationError, match=r"other\.yaml"):
+            read_motion(path)
+    with pytest.raises(IdentificationError, match="missing"):
+        read_motion(tmp_path / "missing.yaml")
+
+
+def test_tables_have_the_motion(tmp_path):
+    result = _fivebar()
+    result.to_csv(tmp_path / "motion.csv", rate=200.0)
+    read = nacelle.read_waypoints(tmp_path / "motion.csv", result.robot.motion)
+    assert np.allclose(read.points, result.sample(200.0)[1].x)
+
+
+def test_words_name_the_weakest_combination():
+    result = _fivebar()
+    words = result.weakest()
+    assert any(name in words for name in result.base.names)
+    assert f"1/{result.condition:.3g} of the best" in words
+    assert result.data()["weakest"] == words
+    assert "fivebar" in repr(result)
+
+
+def test_ctrl_c_keeps_the_best_so_far(monkeypatch):
+    evaluate, calls = Problem.evaluate, []
+
+    def interrupted(self, *arguments):
+        calls.append(1)
+        if len(calls) > 12:
+            raise KeyboardInterrupt
+        return evaluate(self, *arguments)
+
+    monkeypatch.setattr(Problem, "evaluate", interrupted)
+    result = nacelle.excite(library_robot("fivebar"), **QUICK)
+    assert result.status == "interrupted"
+    assert "best motion so far" in result.message
+    assert result.ok
+    assert result.condition <= result.random * 1.2
+    _within_limits(result)
+
+
+def test_tighter_limits_are_kept():
+    result = _fivebar(speed=8.0, acceleration=200.0, force=6.0, margin=0.1)
+    assert result.limits.speed.tolist() == [8.0, 8.0]
+    _within_limits(result)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"strategy": "seperate"}, "did you mean 'separate'"),
+        ({"criterion": "trace"}, "no criterion is called 'trace'"),
+        ({"kind": "sine"}, "no kind of motion"),
+        ({"duration": -1.0}, "duration must be above zero"),
+        ({"iterations": 0}, "number of iterations must be above zero"),
+        ({"noise": [1.0, -1.0]}, "noise of right.motor must be above zero"),
+        ({"noise": [1.0, 1.0, 1.0]}, "one for each of the 2 actuators"),
+        ({"force": 1e-3}, "force limit of"),
+    ],
+)
+def test_impossible_options(options, words):
+    with pytest.raises(IdentificationError, match=words):
+        nacelle.excite(library_robot("fivebar"), **options)
+
+
+def test_columns_of_the_result_make_random_motions_of_length_one():
+    result = _fivebar()
+    options = {"kind": "fourier", "harmonics": 8, "duration": 1.0}
+    problem = excitation_problem(result.robot, result.base, result.limits, **options)
+    drawn = optimise.random_motions(problem, 300, seed=0)
+    assert np.allclose(scaled_columns(problem, problem.coefficients(drawn)).columns, result.columns)
