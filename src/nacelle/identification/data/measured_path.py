@@ -1,10 +1,9 @@
-"""Poses, twists and accelerations of the nacelle along measured coordinates of its actuators.
+"""The path of the nacelle along coordinates that may be wrong, for the checks: poses, and which are sound.
 
     q -> x                       forward kinematics, each sample continued from the one before
     v = J_r q',   a = J_r (q'' - bias(x, v))       J_r (n, actuators), bias: actuators' acceleration at a = 0
 
-With redundant actuation measured coordinates never agree exactly: x minimises |(q - q(x)) / units|^2 by the
-method of Gauss and Newton, J_r is that of least squares, and what remains says how well the encoders agree.
+With redundant actuation the poses are those of least squares, and what remains says how well encoders agree.
 """
 
 from __future__ import annotations
@@ -14,24 +13,22 @@ from dataclasses import dataclass
 import numpy as np
 
 from nacelle.dynamics.jacobian import jacobian
-from nacelle.errors import KinematicsError
+from nacelle.identification.data.poses import poses
 from nacelle.kinematics.flags import Flag
-from nacelle.kinematics.forward.actuator_path import actuator_units, unwound, unwound_path
+from nacelle.kinematics.forward.actuator_path import actuator_units, unwound
 from nacelle.kinematics.forward.forward import forward_kinematics
 from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.motion import joint_motion
-from nacelle.kinematics.pose_input import reference_pose
 from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
-from nacelle.spatial.rotation_path import quat_exp, quat_multiply
 from nacelle.spatial.scalar import Array
 
 # How far beyond its limits, as a part of their range, a coordinate may be measured.
 _BEYOND = 0.02
 # Redundant encoders agree within this, rad or robot sizes.
 _AGREE = 0.02
-# Steps in which redundant actuators go from the reference to the first sample, and iterations at each sample.
-_APPROACH, _ITERATIONS = 20, 6
+# Samples whose poses are sought at once.
+_PIECE = 50
 _BAD = int(Flag.INVALID | Flag.UNREACHABLE | Flag.SINGULAR | Flag.OTHER_BRANCH)
 
 
@@ -97,26 +94,21 @@ def path_of(robot: Robot, q: Array, *, most_lost: float = 1.0) -> Path:
     Args:
         robot: the robot.
         q: the coordinates, in order of time.
-        most_lost: part of the samples that may have no pose; where a few samples show that more have none,
-            the others are not sought.
+        most_lost: part of the samples that may have no pose; once more have none, the others are not sought:
+            they have NaN, and no flag.
     """
     beyond = _beyond(robot, q)
     lengths = actuator_units(robot) != 1.0
     far = np.any(np.abs(q[:, lengths]) > 20.0 * robot.size, axis=1)
     if max(np.mean(np.any(beyond, axis=1)), np.mean(far)) > most_lost:
         return _no_path(robot, q, beyond)
-    redundant = q.shape[1] > robot.motion.n
-    search = _least_squares if redundant else _exact
-    if most_lost < 1.0 and not redundant:
-        # Samples without a pose take long to give up.
-        few = q[np.linspace(0, len(q) - 1, 6).round().astype(int)]
-        missing = 0
-        for sample in few[[0, 3, 5]]:
-            _, flags, _ = _exact(robot, sample[None])
-            missing += int(flags[0] & _BAD != 0)
-            if missing > 3.0 * most_lost:
-                return _no_path(robot, q, beyond)
-    x, flags, gap = search(robot, q)
+    if q.shape[1] > robot.motion.n:
+        x = poses(robot, q)
+        flags = np.where(np.all(np.isfinite(x), axis=1), 0, int(Flag.UNREACHABLE))
+        gap = _disagreement(robot, x, q)
+    else:
+        x, flags = _exact(robot, q, most_lost)
+        gap = np.zeros(len(q))
     return Path(robot, q, x, flags, beyond, gap)
 
 
@@ -133,47 +125,32 @@ def _beyond(robot: Robot, q: Array) -> Array:
     return np.asarray((q < lower - margin) | (q > upper + margin))
 
 
-def _exact(robot: Robot, q: Array) -> tuple[Array, Array, Array]:
-    """Poses by forward kinematics."""
-    solution = forward_kinematics(robot, q, follow=True)
-    return solution.x, solution.flags, np.zeros(len(q))
+def _exact(robot: Robot, q: Array, most_lost: float) -> tuple[Array, Array]:
+    """Poses by forward kinematics, piece by piece: samples without a pose take long to give up."""
+    x = np.full((len(q), layout_of(robot.motion).nx), np.nan)
+    flags = np.zeros(len(q), dtype=int)
+    guess = None
+    lost = 0
+    begin = 0
+    while begin < len(q):
+        end = min(len(q), begin + (2 if begin == 0 else 10 if begin == 2 else _PIECE))
+        piece = forward_kinematics(robot, q[begin:end], guess, follow=True)
+        x[begin:end], flags[begin:end] = piece.x, piece.flags
+        lost += int(np.sum((piece.flags & _BAD) != 0))
+        if lost > most_lost * len(q) or (lost and begin == 0 and most_lost < 1.0):
+            break
+        present = np.flatnonzero(np.all(np.isfinite(piece.x), axis=1))
+        guess = piece.x[present[-1]] if present.size else guess
+        begin = end
+    return x, flags
 
 
-def _least_squares(robot: Robot, q: Array) -> tuple[Array, Array, Array]:
-    """Poses whose actuators are nearest to the coordinates; from the first that fails on there are none."""
-    layout = layout_of(robot.motion)
-    poses = np.full((len(q), layout.nx), np.nan)
-    flags = np.full(len(q), int(Flag.UNREACHABLE))
+def _disagreement(robot: Robot, x: Array, q: Array) -> Array:
+    """How far measured coordinates are from those of the poses (N,), rms over the actuators."""
     gap = np.full(len(q), np.inf)
-    x = reference_pose(robot)
-    first = inverse_kinematics(robot, x, limits=False).actuators
-    units = actuator_units(robot)
-    path = unwound_path(robot, q, first)
-    steps = np.linspace(0.0, 1.0, _APPROACH + 1)[1:, None]
-    for k, wanted in enumerate(np.concatenate([first + steps[:-1] * (path[0] - first), path])):
-        try:
-            x, off = _nearest(robot, x, wanted, units)
-        except KinematicsError:
-            break
-        place = k - (_APPROACH - 1)
-        if place >= 0:
-            poses[place], flags[place], gap[place] = x, 0, off
-    return poses, flags, gap
-
-
-def _nearest(robot: Robot, x: Array, q: Array, units: Array) -> tuple[Array, float]:
-    """The pose near x whose actuators are nearest to q, and how far they are from it."""
-    layout = layout_of(robot.motion)
-    off = np.zeros(len(q))
-    for _ in range(_ITERATIONS):
-        here = inverse_kinematics(robot, x, limits=False).actuators
-        off = (unwound(robot, q, here) - here) / units
-        matrix = jacobian(robot, x).inverse / units[:, None]
-        step = np.linalg.lstsq(matrix, off, rcond=None)[0]
-        x = x.copy()
-        x[list(layout.linear_x)] += step[list(layout.linear_v)]
-        if layout.quaternion is not None and layout.angular is not None:
-            x[layout.quaternion] = quat_multiply(quat_exp(step[layout.angular]), x[layout.quaternion])
-        if np.max(np.abs(matrix @ step)) < 1e-10:
-            break
-    return x, float(np.sqrt(np.mean(off**2)))
+    good = np.all(np.isfinite(x), axis=1)
+    if np.any(good):
+        own = inverse_kinematics(robot, x[good], limits=False).actuators
+        off = (unwound(robot, q[good], own) - own) / actuator_units(robot)
+        gap[good] = np.sqrt(np.mean(off**2, axis=1))
+    return gap

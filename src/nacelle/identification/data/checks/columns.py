@@ -19,6 +19,7 @@ import numpy as np
 from nacelle.identification.data.checks.correction import Correction, as_read, exchanged, scaled
 from nacelle.identification.data.checks.findings import Finding, finding
 from nacelle.identification.data.checks.judge import Judge, Verdict
+from nacelle.identification.data.checks.zeros import offsets_of, refined, zero_finding
 from nacelle.identification.data.measurement import Measurement
 from nacelle.model.robot import Robot
 
@@ -28,6 +29,8 @@ _LOWER, _FACTOR = 15.0, 0.85
 _ALIKE, _ALIKE_FACTOR = 6.0, 1.15
 # Faults that are sought one after the other.
 _MOST = 4
+# Cost for each actuator above which a hypothesis explains the forces poorly.
+_POOR = 60.0
 _DEGREES = 180.0 / np.pi
 # How much rougher an encoder must be to be taken for a force.
 _ROUGHER = 2.0
@@ -43,6 +46,16 @@ def check_columns(measurement: Measurement, judge: Judge) -> tuple[list[Finding]
     for _ in range(_MOST):
         costs = [(judge.verdict(current.then(one)), one) for one in _corrections(measurement)]
         costs = [entry for entry in costs if np.isfinite(entry[0].cost)]
+        lowest = min((other.cost for other, _ in costs), default=np.inf)
+        if min(lowest, verdict.cost) > _POOR * m:
+            # Nothing explains the forces: zeros may be what is wrong.
+            shifts = [(judge.verdict(current.then(one)), one) for one in offsets_of(measurement)]
+            nearest = min(shifts, key=lambda entry: entry[0].cost)[1]
+            one, other = refined(judge, current, nearest)
+            if other.cost < lowest - _LOWER:
+                findings.append(zero_finding(measurement, one, (verdict, other)))
+                current, verdict = current.then(one), other
+                continue
         if not costs:
             break
         best, correction = min(costs, key=lambda entry: entry[0].cost)

@@ -34,7 +34,7 @@ from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 
 # Independent samples of an actuator, and how well the model explains each, in parts of the rms.
-_INDEPENDENT, _KNOWN = 60.0, 0.1
+_INDEPENDENT, KNOWN = 60.0, 0.1
 # What parameters of the description are wrong by: a part of each, and of the forces.
 _PART, _WIDE = 0.4, 0.05
 # Prior of offset, viscous and Coulomb friction, in parts of the forces' rms.
@@ -44,7 +44,7 @@ _FORCE_SCALE, _RANGE_SCALE = 3.0, 1.0
 # Rates below this part of their rms are left out.
 _SLOW = 0.15
 # What each percent of samples without a pose costs, and how many of them make a hypothesis impossible.
-_LOST, _MOST_LOST = 10.0, 0.3
+_LOST, _MOST_LOST = 10.0, 0.05
 
 
 @dataclass(frozen=True)
@@ -94,16 +94,12 @@ class Judge:
 
     def verdict(self, correction: Correction) -> Verdict:
         """Judge a correction."""
-        key = correction.motion_key
-        if key not in self._motions:
-            self._motions[key] = self._along(correction)
-        along = self._motions[key]
+        along = self._motion(correction)
         if along is None:
             return Verdict(np.inf)
         m = len(self.robot.actuators)
-        force = correction.apply(self.signals.value)[:, m:][along.good]
         lost = 1.0 - float(np.mean(along.good))
-        cost, residual = self._fit(along, force)
+        cost, residual = self._fit(along, self._force(correction, along))
         coordinates = correction.apply(self.signals.value)[:, :m]
         ranges = np.ptp(coordinates, axis=0) / actuator_units(self.robot) + 1e-12
         cost += _RANGE_SCALE * float(np.sum((np.log(ranges / np.median(ranges)) / np.log(3.0)) ** 2))
@@ -112,7 +108,7 @@ class Judge:
     def path(self, correction: Correction) -> Path:
         """The poses that corrected coordinates belong to."""
         m = len(self.robot.actuators)
-        return path_of(self.robot, correction.apply(self.signals.value)[:, :m])
+        return path_of(self.robot, correction.apply(self.signals.value)[:, :m], most_lost=_MOST_LOST)
 
     def _along(self, correction: Correction) -> _Along | None:
         """The linear form along the corrected motion; None if too many coordinates belong to no pose."""
@@ -130,6 +126,17 @@ class Judge:
         if np.mean(~good) > _MOST_LOST:
             return None
         return _Along(form.Y[sound], rate[good], motion.inverse[good], good)
+
+    def _motion(self, correction: Correction) -> _Along | None:
+        """The linear form along the corrected motion, made once for all corrections of forces."""
+        key = correction.motion_key
+        if key not in self._motions:
+            self._motions[key] = self._along(correction)
+        return self._motions[key]
+
+    def _force(self, correction: Correction, along: _Along) -> Array:
+        """Corrected forces at the good samples."""
+        return correction.apply(self.signals.value)[:, len(self.robot.actuators) :][along.good]
 
     def _fit(self, along: _Along, force: Array) -> tuple[float, float]:
         """Cost of the least-squares problem, and the rms of its residual over that of the forces."""
@@ -151,7 +158,7 @@ class Judge:
             target = np.einsum("kin,ki->kn", weight, force)
             keep = np.ones(target.shape, dtype=bool)
         A, b = rows[keep], target[keep]
-        w = np.sqrt(_INDEPENDENT * target.shape[1] / max(len(b), 1)) / _KNOWN
+        w = np.sqrt(_INDEPENDENT * target.shape[1] / max(len(b), 1)) / KNOWN
         values = np.concatenate([self.base.values, np.zeros(3 * m)])
         size = np.sqrt(np.mean(A[:, : len(self.base)] ** 2, axis=0)) + 1e-300
         spread = np.concatenate([_PART * np.abs(self.base.values) + _WIDE / size, np.tile(_FRICTION, m)])
