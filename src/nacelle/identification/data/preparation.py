@@ -4,8 +4,8 @@ Encoders are filtered without phase (`filters`), differentiated, and turned into
 (`poses`). What the filters take away is chosen from the data, from the band f_b of the measured motion and
 the noise of the encoders. Joints with dry friction move with jumps of acceleration, which a low cutoff blurs:
 the cutoff is as high as keeps the noise of the rates below 0.3 %, but at least 5 f_b. The decimation keeps
-8 f_b of regressor and forces alike, or what the filter leaves. Forces are recorded later than the motion by a drive's own delay, which
-is taken back.
+8 f_b of regressor and forces alike, or what the filter leaves. Forces are recorded later than the motion by a
+drive's own delay, which is taken back.
 
 Errors of encoders act on the regressor and bias ordinary least squares. Instruments are motions that do not
 have these errors: the reference that the controller was given, or, where it was not recorded, splines of
