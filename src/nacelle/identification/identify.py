@@ -22,6 +22,7 @@ from nacelle.identification.data.checks.check import check_measurement
 from nacelle.identification.data.checks.findings import Findings
 from nacelle.identification.data.measurement import Measurement
 from nacelle.identification.data.preparation import Preparation, Samples, prepare
+from nacelle.identification.estimation.direct_inverse import DirectInverse
 from nacelle.identification.estimation.essential import Essential, essential
 from nacelle.identification.estimation.estimator import Estimator
 from nacelle.identification.estimation.instrumental import InstrumentalVariables
@@ -39,6 +40,7 @@ METHODS: dict[str, type[Estimator]] = {
     "ols": OrdinaryLeastSquares,
     "wls": WeightedLeastSquares,
     "irls": ReweightedLeastSquares,
+    "didim": DirectInverse,
 }
 # Conditions of the scaled regressor above which excitation is worth a word, and above which it is poor.
 _FAIR, _POOR = 100.0, 1000.0
