@@ -53,40 +53,62 @@ class Reduction:
         return self.least / max(self.most, float(np.finfo(float).eps))
 
     @property
+    def factors(self) -> list[dict[int, Decimal]]:
+        """For every column the factors of the kept ones that are not zero, {place among the kept: factor}."""
+        return [
+            {place: Decimal(float(column[place])) for place in np.flatnonzero(column).tolist()}
+            for column in self.K.T
+        ]
+
+    @property
     def ascending(self) -> Reduction:
         """The same with the columns in the order of their places."""
         order = np.argsort(self.kept)
         return replace(self, kept=tuple(self.kept[k] for k in order), K=self.K[order])
 
 
-def reduction(W: Array, order: Sequence[Sequence[int]], *, optional: Collection[int] = ()) -> Reduction:
+def compressed(W: Array) -> Array:
+    """As many rows as columns of W (rows, columns), if it has more, with the same lengths and angles."""
+    return np.asarray(np.linalg.qr(W, mode="r")) if W.shape[0] > W.shape[1] else W
+
+
+def reduction(
+    W: Array,
+    order: Sequence[Sequence[int]],
+    *,
+    optional: Collection[int] = (),
+    nothing: float = DEPENDENT,
+) -> Reduction:
     """Find independent columns of W (rows, columns).
 
     Args:
         W: (rows, columns), columns without effect exactly zero.
         order: of preference: groups of columns, of which the most independent one is taken first.
         optional: columns that may be left out: no other column is lost without them.
+        nothing: factors of columns of unit length that are smaller than this are zero.
     """
     size = np.linalg.norm(W, axis=0)
-    scaled = W / np.where(size > 0.0, size, 1.0)
-    # Lengths and angles of the columns are all that counts: of many rows as many as columns remain.
-    if W.shape[0] > W.shape[1]:
-        scaled = np.asarray(np.linalg.qr(scaled, mode="r"))
-    kept, least, most = _taken(
+    scaled = compressed(W / np.where(size > 0.0, size, 1.0))
+    kept, Q, least, most = _taken(
         scaled, [[k for k in group if size[k] > 0.0] for group in order], set(optional)
     )
-    if not kept:
-        return Reduction((), np.zeros((0, W.shape[1])), least, most)
+    # The kept columns are Q^T R with R upper triangular; once more for what rounding has left.
     A = scaled[:, kept]
-    K = np.linalg.lstsq(A, scaled, rcond=None)[0]
-    K = K + np.linalg.lstsq(A, scaled - A @ K, rcond=None)[0]
-    K = np.where(np.abs(K) <= DEPENDENT, 0.0, K) * size / size[kept][:, None]
+    R = np.triu(Q @ A)
+    K = np.linalg.solve(R, Q @ scaled)
+    K = K + np.linalg.solve(R, Q @ (scaled - A @ K))
+    K = np.where(np.abs(K) <= nothing, 0.0, K) * size / size[kept][:, None]
     K[:, kept] = np.eye(len(kept))
     return Reduction(tuple(kept), K, least, most)
 
 
-def _taken(W: Array, order: Sequence[Sequence[int]], optional: set[int]) -> tuple[list[int], float, float]:
-    """Columns of unit length that are independent; their smallest part, and the largest of the others."""
+def _taken(
+    W: Array, order: Sequence[Sequence[int]], optional: set[int]
+) -> tuple[list[int], Array, float, float]:
+    """Columns of unit length that are independent; these made orthonormal, as rows Q (kept, rows).
+
+    Then come the smallest part of such a column across those before, and the largest of the others.
+    """
     Q = np.zeros((0, len(W)))
     kept: list[int] = []
     least, most = 1.0, 0.0
@@ -110,51 +132,70 @@ def _taken(W: Array, order: Sequence[Sequence[int]], optional: set[int]) -> tupl
                 column = column / np.linalg.norm(column)
                 Q = np.vstack([Q, column])
                 left = left - np.outer(column, column @ left)
-    return kept, least, most
+    return kept, Q, least, most
 
 
 def precise_factors(found: Reduction, columns: Sequence[Sequence[Decimal]]) -> list[dict[int, Decimal]]:
-    """For every column the factors of the kept ones that give it, {place among the kept: factor}.
+    """The `factors` of a reduction, not more than rounding off.
 
-    The factors of `found` that are not zero are solved for again, with residuals in many digits,
+    Those of `found` that are not zero are solved for again, with residuals in many digits,
 
         k <- k + B^+ (w - B k)             B the kept columns that take part, B^+ in double,
 
-    so that they do not have the rounding of the columns. Where these few do not give a column, all do.
+    so that they do not have the rounding of the columns in double. Where that does not give a column its
+    factors are left as they are.
 
     Args:
         found: the reduction in double.
-        columns: the columns over sample states, each (rows,), in many digits.
+        columns: the columns over sample states, each (rows,), in many digits; more rows than factors of any
+            column.
     """
-    doubles = np.array([[float(value) for value in column] for column in columns])
-    inverses: dict[tuple[int, ...], Array] = {}
+    refine = _Refinement(found, columns)
+    factors = []
+    with localcontext(arithmetic()):
+        for k, plain in enumerate(found.factors):
+            exact = k in found.kept or not plain
+            factors.append(plain if exact else refine.solved(k, plain) or plain)
+    return factors
 
-    def solved(k: int, places: tuple[int, ...]) -> tuple[dict[int, Decimal], bool]:
-        if places not in inverses:
-            B = doubles[[found.kept[place] for place in places]].T
+
+class _Refinement:
+    """Factors of columns in many digits."""
+
+    def __init__(self, found: Reduction, columns: Sequence[Sequence[Decimal]]) -> None:
+        self._kept, self._columns = [columns[k] for k in found.kept], columns
+        self._doubles = np.array([[float(value) for value in column] for column in self._kept])
+        self._inverses: dict[tuple[int, ...], Array] = {}
+
+    def _inverse(self, places: tuple[int, ...]) -> Array:
+        """B^+ in double."""
+        inverse = self._inverses.get(places)
+        if inverse is None:
+            B = self._doubles[list(places)].T
             size = np.linalg.norm(B, axis=0)
-            inverses[places] = np.linalg.pinv(B / size) / size[:, None]
-        factors = [Decimal(float(found.K[place, k])) for place in places]
-        largest = max(map(abs, columns[k]))
-        scale = Decimal(0)
+            inverse = self._inverses[places] = np.linalg.pinv(B / size) / size[:, None]
+        return inverse
+
+    def solved(self, k: int, factors: dict[int, Decimal]) -> dict[int, Decimal] | None:
+        """The factors for one column, from some that are near; None where they do not give it."""
+        scale, largest = Decimal(0), max(map(abs, self._columns[k]))
         for _ in range(_STEPS):
-            left = list(columns[k])
-            for factor, place in zip(factors, places, strict=True):
-                left = [a - factor * b for a, b in zip(left, columns[found.kept[place]], strict=True)]
+            left = list(self._columns[k])
+            for place, factor in factors.items():
+                left = [a - factor * b for a, b in zip(left, self._kept[place], strict=True)]
             scale = max(map(abs, left))
             if not scale:
                 break
-            step = inverses[places] @ np.array([float(value / scale) for value in left])
-            factors = [f + Decimal(float(part)) * scale for f, part in zip(factors, step, strict=True)]
-        return dict(zip(places, factors, strict=True)), scale <= _LEFT * largest
-
-    listed = []
-    with localcontext(arithmetic()):
-        for k in range(len(columns)):
-            if k in found.kept:
-                listed.append({found.kept.index(k): Decimal(1)})
-                continue
-            acting = tuple(np.flatnonzero(found.K[:, k]).tolist())
-            factors, closed = solved(k, acting) if acting else ({}, True)
-            listed.append(factors if closed else solved(k, tuple(range(len(found.kept))))[0])
-    return listed
+            step = self._inverse(tuple(factors)) @ np.array([float(value / scale) for value in left])
+            factors = {
+                place: factor + Decimal(float(part)) * scale
+                for (place, factor), part in zip(factors.items(), step, strict=True)
+            }
+        if scale > _LEFT * largest:
+            return None
+        acting = {
+            place: factor
+            for place, factor in factors.items()
+            if abs(factor) * max(map(abs, self._kept[place])) > _LEFT * largest
+        }
+        return factors if len(acting) == len(factors) else self.solved(k, acting)

@@ -20,10 +20,10 @@ import numpy as np
 
 from nacelle.dynamics.general.carried import carried, column_unit, in_lengths, lengths
 from nacelle.dynamics.general.columns import Key, end_points
-from nacelle.dynamics.general.inertia import Numbers
+from nacelle.dynamics.general.inertia import Numbers, length_power
 from nacelle.dynamics.general.inertial import inertial_numbers
 from nacelle.dynamics.general.sampled_columns import SampledColumns
-from nacelle.dynamics.reduction import Reduction, precise_factors, reduction
+from nacelle.dynamics.reduction import Reduction, compressed, precise_factors, reduction
 from nacelle.kinematics.general.legs import Rates
 from nacelle.kinematics.general.placed import Plan, place
 from nacelle.spatial.rounding import CANCELLED
@@ -31,6 +31,8 @@ from nacelle.spatial.scalar import Array, Scalar, pack
 
 # Columns must be this independent of those before to be told from dependent ones.
 _INDEPENDENT = 1e-6
+# Factors of columns of unit length that are rounding.
+_NO_FACTOR = 1e-11
 # A value is about nothing below this part of its terms.
 _NOTHING = 1e-11
 # By how much the terms of a force may grow, and what may be left of one.
@@ -126,7 +128,7 @@ def find_basis(plan: Plan, others: Sequence[Plan] = ()) -> tuple[list[tuple[int,
     if any(each.keys != keys for each in sampled):
         return ends, None
     units = [_units(each, keys) if others else np.ones(len(keys)) for each in (plan, *others)]
-    W = np.concatenate([each.W * unit for each, unit in zip(sampled, units, strict=True)])
+    W = compressed(np.concatenate([each.W * unit for each, unit in zip(sampled, units, strict=True)]))
     sizes = _sizes(numbers, robot.size)
     own = {
         key: 0.0 if abs(float(value)) <= CANCELLED * sizes[key] else float(value)
@@ -136,15 +138,24 @@ def find_basis(plan: Plan, others: Sequence[Plan] = ()) -> tuple[list[tuple[int,
     best = _cheapest(W, keys, own, sizes, depth)
     if best is None:
         return ends, None
-    columns: list[list[Decimal]] = [[] for _ in keys]
+    given = np.array([float(value) for value in numbers.values()])
+    columns = _precise_columns(sampled, units, int(np.max(np.count_nonzero(best.K, axis=0))))
+    factors = best.factors if columns is None else precise_factors(best, columns)
+    return ends, _basis(best, dict(zip(keys, factors, strict=True)), own, sizes, given)
+
+
+def _precise_columns(
+    sampled: Sequence[SampledColumns], units: Sequence[Array], unknowns: int
+) -> list[list[Decimal]] | None:
+    """Columns of several robots with 30 digits; None where loops stay open, by contradicting numbers."""
+    columns: list[list[Decimal]] = [[] for _ in sampled[0].keys]
     for each, unit in zip(sampled, units, strict=True):
-        precise = each.precise(len(best.kept))
+        precise = each.precise(unknowns)
         if precise is None:
-            return ends, None
+            return None
         for column, more, factor in zip(columns, precise, unit.tolist(), strict=True):
             column += more if factor == 1.0 else [value * Decimal(factor) for value in more]
-    given = np.array([float(value) for value in numbers.values()])
-    return ends, _basis(best, dict(zip(keys, columns, strict=True)), own, sizes, given)
+    return columns
 
 
 def _units(plan: Plan, keys: tuple[Key, ...]) -> Array:
@@ -154,18 +165,22 @@ def _units(plan: Plan, keys: tuple[Key, ...]) -> Array:
 
 
 def _sizes(numbers: dict[Key, Scalar], length: float) -> dict[Key, float]:
-    """What rounding of every number is relative to: the largest mass, and moments of that at the length."""
-    mass = max((abs(float(value)) for key, value in numbers.items() if _dimension(key) == 0), default=0.0)
-    return {
-        key: max(abs(float(value)), 0.0 if key[0] == "rate" else mass * length ** _dimension(key))
-        for key, value in numbers.items()
-    }
+    """What rounding of a number is relative to: the largest of its body, or the body's mass at a length."""
+    largest: dict[tuple[str, int, int], float] = {}
+    for key, value in numbers.items():
+        owner = (*key[:2], _dimension(key))
+        largest[owner] = max(largest.get(owner, 0.0), abs(float(value)))
+    sizes = {}
+    for key in numbers:
+        mass = largest.get((*key[:2], 0), 0.0)
+        sizes[key] = max(largest[(*key[:2], _dimension(key))], mass * length ** _dimension(key))
+    return sizes
 
 
 def _dimension(key: Key) -> int:
     """Power of a length in a number; -1 for inertia along a rate."""
     kind, _, place_ = key
-    return -1 if kind == "rate" else 0 if place_ == 0 else 1 if place_ < 4 else 2
+    return -1 if kind == "rate" else length_power(place_)
 
 
 def _cheapest(
@@ -180,7 +195,8 @@ def _cheapest(
     place_of = {key: k for k, key in enumerate(keys)}
     optional = {k for k, key in enumerate(keys) if key not in numbers}
     for order in _orders(keys, set(numbers), depth):
-        found = reduction(W, [[place_of[key] for key in group] for group in order], optional=optional)
+        groups = [[place_of[key] for key in group] for group in order]
+        found = reduction(W, groups, optional=optional, nothing=_NO_FACTOR)
         if not found.kept or found.least < _INDEPENDENT:
             continue
         Y, values = W[:, found.kept], found.K @ p
@@ -198,15 +214,13 @@ def _cheapest(
 
 def _basis(
     found: Reduction,
-    columns: dict[Key, list[Decimal]],
+    factors: dict[Key, dict[int, Decimal]],
     numbers: dict[Key, float],
     sizes: dict[Key, float],
     given: Array,
 ) -> Basis:
     """The basis with factors, and values of the numbers, that are rounded once."""
-    factors = dict(zip(columns, precise_factors(found, list(columns.values())), strict=True))
-    keys = tuple(columns)
-    count = len(found.kept)
+    keys, count = tuple(factors), len(found.kept)
     K, terms = np.zeros((count, len(numbers))), np.zeros(count)
     values = [Decimal(0)] * count
     for j, (key, number) in enumerate(numbers.items()):

@@ -7,7 +7,7 @@ its body or node (`inertia`), and with J_k the twist of that at unit rate of v_k
 
 for numbers of nodes, of nacelle bodies, for masses where legs hold the nacelle ("end"), and for inertia along
 rates. The same lines run on batches of floats, by which columns are chosen, and on symbols, by which their
-factors are found with 50 digits (`basis`).
+factors are found with 30 digits (`basis`).
 """
 
 from __future__ import annotations

@@ -21,18 +21,17 @@ from nacelle.kinematics.tree.closure import closure_gaps
 from nacelle.kinematics.tree.configuration import configuration
 from nacelle.model.joint import Primitive
 from nacelle.model.robot import Robot
-from nacelle.program.precise import arithmetic, exact
+from nacelle.program.precise import DIGITS, arithmetic, exact
 from nacelle.program.program import Program
 from nacelle.spatial.physics import input_shapes, physics
 from nacelle.spatial.scalar import Array, pack
 
 Numbers = list[Decimal]
 
-# Newton's iteration: steps, the distance of the difference quotient, long steps, and where it has converged.
+# Newton's iteration: steps, the distance of the difference quotient, and long steps.
 _STEPS = 16
 _DISTANCE = 1e-5
 _LONG = Decimal("1e-8")
-_CONVERGED = Decimal("1e-52")
 # Closures that contradict one another by the rounding of their numbers stay open by that: steps end here.
 _STALLED, _CLOSED = Decimal("1e-25"), Decimal("1e-13")
 # Singular values of the closures below this part of the largest belong to idle motion.
@@ -72,20 +71,39 @@ class PreciseStates:
         parameters: its free numbers, where these are inputs of programs.
     """
 
-    def __init__(self, robot: Robot, groups: tuple[str, ...] = (), values: Array | None = None) -> None:
-        """States of a robot as described, or with other values of the free numbers of some groups."""
+    def __init__(
+        self,
+        robot: Robot,
+        groups: tuple[str, ...] = (),
+        values: Array | None = None,
+        *,
+        digits: int = DIGITS,
+    ) -> None:
+        """States of a robot as described, or with other values of the free numbers of some groups.
+
+        Args:
+            robot: the robot.
+            groups: of free numbers that are inputs of programs.
+            values: of these numbers.
+            digits: to which loops are closed, 50 at most.
+        """
+        self._converged = Decimal(10) ** -(digits + 2)
         self._described, self._groups = robot, groups
         self.parameters = [] if values is None else as_numbers(values)
         self.robot = robot if values is None else robot.with_numbers(values, *groups)
         self.mechanism = mechanism_of(self.robot)
         self._programs: dict[str, Program] = {}
+        self._states: dict[tuple[bytes, bytes], tuple[Numbers, Numbers] | None] = {}
 
     def at(self, x: Array, y: Array) -> tuple[Numbers, Numbers] | None:
         """The state (x, y) near one in double; None if the loops do not close there."""
-        with localcontext(arithmetic()):
-            pose = self._pose(x)
-            unknowns = self._closed(as_numbers(y), pose) if len(y) else []
-        return None if unknowns is None else (pose, unknowns)
+        key = (x.tobytes(), y.tobytes())
+        if key not in self._states:
+            with localcontext(arithmetic()):
+                pose = self._pose(x)
+                unknowns = self._closed(as_numbers(y), pose) if len(y) else []
+            self._states[key] = None if unknowns is None else (pose, unknowns)
+        return self._states[key]
 
     def _pose(self, x: Array) -> Numbers:
         """The pose with a quaternion of unit length to all digits."""
@@ -130,7 +148,7 @@ class PreciseStates:
             step = inverse @ np.array([float(gap / scale) for gap in now])
             y = [value - Decimal(float(part)) * scale for value, part in zip(y, step, strict=True)]
             size = Decimal(float(np.max(np.abs(step / units)))) * scale
-            if size < _CONVERGED or (size > last / 1000 and size < _STALLED):
+            if size < self._converged or (size > last / 1000 and size < _STALLED):
                 break
             last, now = size, gaps(y)
         return y if max(abs(gap) for gap in gaps(y)) < _CLOSED else None
