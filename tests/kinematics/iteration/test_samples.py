@@ -9,7 +9,8 @@ import pytest
 
 from nacelle.compile import make_program
 from nacelle.dynamics.formulations import reference as dynamics
-from nacelle.kinematics.iteration.samples import open_loops, samples_of
+from nacelle.kinematics.iteration.precise_states import open_loops
+from nacelle.kinematics.iteration.samples import samples_of
 from nacelle.kinematics.kinematic_model import branch_signs
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.program.identities.samples import Samples

@@ -275,6 +275,20 @@ def test_products_and_multiples_are_made_from_others() -> None:
     assert count(found).total == 4
 
 
+def test_a_factor_in_doubt_is_a_constant_that_is_there() -> None:
+    """600.06 - 600 is 0.06 but for the rounding of 600.06, which is 1e-12 of the difference."""
+    w = Writer(3)
+    factor = w.const(0.06)
+    xy, other = w("mul", 0, 1), w("mul", factor, 2)
+    large, less = w("mul", w("mul", w.const(600.06), 0), 1), w("mul", w("mul", w.const(600.0), 1), 0)
+    program = w.program(w("sub", large, less), xy, other)
+    given_samples = samples(3)
+    values = Values(program, given_samples.proof, given_samples.sizes)
+    found = written(values, rebuilt(values))
+    assert count(found).total == 3
+    assert [op[1] for op in found.code if op[0] == "const"] == [0.06]
+
+
 def test_a_value_is_not_made_by_cancellation() -> None:
     """The product is small beside the sum that it is part of: from that sum it would lose eight digits."""
     w = Writer(4)

@@ -22,10 +22,10 @@ import numpy as np
 from nacelle.dynamics.base_parameters.choice import Choice, choose
 from nacelle.dynamics.base_parameters.groupings import chosen_transfers, symbols
 from nacelle.dynamics.base_parameters.polynomial import Polynomial, number_text, written
-from nacelle.dynamics.base_parameters.reduction import Reduction, reduction
 from nacelle.dynamics.base_parameters.relative_motion import body_motions
 from nacelle.dynamics.base_parameters.sampling import sampled_regressor, units
 from nacelle.dynamics.base_parameters.transfers import Transfer, Transfers
+from nacelle.dynamics.reduction import Reduction, reduction
 from nacelle.model.linear_parameters import linear_parameters
 from nacelle.model.numbers.parameters import INERTIA_NAMES
 from nacelle.model.robot import Robot
@@ -179,7 +179,8 @@ def base_parameters(
         ParameterError: if there is no such parameter or leg, or legs that are to share parameters differ.
     """
     choice = choose(robot, assume, shared)
-    reduced = reduction(sampled_regressor(robot, seed) @ choice.E, _order(robot, choice))
+    W = sampled_regressor(robot, seed) @ choice.E
+    reduced = reduction(W, [[k] for k in _order(robot, choice)]).ascending
     K = _cleaned(reduced, units(robot)[[group[0] for group in choice.groups()]])
     transfers = list(Transfers(robot, body_motions(robot)).all())
     outside = _outside(robot, choice, transfers)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nacelle.dynamics.general.inertia import PAIRS, Numbers, moved
+from nacelle.dynamics.general.inertia import PAIRS, Numbers, length_power, moved
 from nacelle.dynamics.general.inertial import end_ties, reference_point
 from nacelle.kinematics.general.placed import Placed
 from nacelle.kinematics.general.vectors import all_zero, is_zero
@@ -70,23 +70,18 @@ def in_lengths(numbers: Numbers, unit: dict[int, Scalar], *, back: bool = False)
         square = factor * factor
         nodes[index] = pack(
             [
-                value if is_zero(value) else value * (1.0, factor, square)[_power(k)]
+                value if is_zero(value) else value * (1.0, factor, square)[length_power(k)]
                 for k, value in enumerate(values)
             ]
         )
     return Numbers(nodes, numbers.bodies, numbers.ends, numbers.rates)
 
 
-def _power(place: int) -> int:
-    """Power of a length in m, h (3) and S (6)."""
-    return 0 if place == 0 else 1 if place < 4 else 2
-
-
 def column_unit(key: tuple[str, int, int], unit: dict[int, Scalar]) -> Scalar:
     """By what a column is multiplied where numbers are in units of their nodes' lengths."""
     kind, index, place = key
     length = unit.get(index, 1.0) if kind == "node" else 1.0
-    return (1.0, length, length * length)[_power(place)] if kind == "node" else 1.0
+    return (1.0, length, length * length)[length_power(place)] if kind == "node" else 1.0
 
 
 def _passed(primitive: Primitive) -> tuple[int, ...]:

@@ -25,6 +25,11 @@ from nacelle.spatial.scalar import Array, Scalar, pack
 PAIRS = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
 
 
+def length_power(place: int) -> int:
+    """Power of a length in the unit of a number m, h (3) or S (6), by its place."""
+    return 0 if place == 0 else 1 if place < 4 else 2
+
+
 def numbers_from_parameters(p: Array) -> Array:
     """Ten numbers m, h (3), S (6), kg, kg m, kg m^2, from ten inertial parameters: S = trace(I)/2 - I."""
     I = inertia_matrix(p)

@@ -5,10 +5,11 @@ the tree r' = J u, J (rows, rates). With the independent coordinates held, a dam
 
     du = -(J^T J + m 1)^-1 J^T r,      (p, q) moved by du        m the damping, at most |r|^2 near a solution
 
-which converges quadratically and leaves idle motions alone. Each leg is closed on its own first, with the
-platform held, from the joints' guesses and then from random starts; a last iteration over all closures at
-once finds the coordinates that depend on the others (parasitic motion). It supports the checks of a
-description and works for every mechanism.
+which converges quadratically. It is written with the singular values of J, and those that are rounding are
+left out: along idle motions (the spin of a rod between two spherical joints) nothing moves. Each leg is
+closed on its own first, with the platform held, from the joints' guesses and then from random starts; a last
+iteration over all closures at once finds the coordinates that depend on the others (parasitic motion). It
+supports the checks of a description and works for every mechanism.
 """
 
 from __future__ import annotations
@@ -41,6 +42,8 @@ _NEARLY_CLOSED = 0.02
 # A platform that the iteration moves by less than this (of the robot's size, or as entries of a rotation) is
 # left where it was given.
 _STILL = 1e-12
+# Directions whose singular value is below this part of the largest are idle: rounding is no reason to move.
+_IDLE = 1e-12
 
 
 @dataclass(frozen=True)
@@ -144,8 +147,13 @@ def solve_closures(
     """Close the loops by damped Gauss-Newton; rates in `held` do not move.
 
     Lengths are scaled by the robot's size, so that all numbers are pure. The damping falls with the
-    square of the error, so that convergence is quadratic and idle motion is left alone. After so many steps
-    that have not reduced the error, `patience`, it is left as it is.
+    square of the error, so that convergence is quadratic; with A = U diag(s) V^T the step is
+
+        -V diag(s / (s^2 + m)) U^T r,      s above `_IDLE` of the largest alone
+
+    since r has rounding in the directions of the others, which the small damping near a solution would
+    enlarge by up to 1 / |r|. After so many steps that have not reduced the error, `patience`, it is left
+    as it is.
     """
     free = np.flatnonzero(~held)
     scale, units = row_scale(robot), rate_scale(robot)[free]
@@ -159,9 +167,10 @@ def solve_closures(
         if not np.isfinite(error) or error < 1e-15 or free.size == 0 or stalled >= patience:
             break
         A = state.jacobian[:, free] / scale[:, None] * units
-        weight = np.sqrt(min(damping, error * error) if error < 1e-3 else damping)
-        stacked = np.vstack([A, weight * np.eye(free.size)])
-        solution = np.linalg.lstsq(stacked, np.concatenate([-r, np.zeros(free.size)]), rcond=1e-13)[0]
+        U, s, V = np.linalg.svd(A, full_matrices=False)
+        acting = s > _IDLE * s[0]
+        m = min(damping, error * error) if error < 1e-3 else damping
+        solution = -(V[acting].T @ (s[acting] / (s[acting] ** 2 + m) * (U[:, acting].T @ r)))
         step = np.zeros(held.size)
         step[free] = solution / max(1.0, float(np.max(np.abs(solution)))) * units
         new_platform, new_q = advance(robot, platform, q, step)

@@ -15,17 +15,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nacelle.program.identities.noise import NUMBERS, Array
+from nacelle.program.identities.noise import NUMBERS, Array, largest
 from nacelle.program.identities.values import Making, Ref, Values
 from nacelle.program.precise import arithmetic
+from nacelle.spatial.rounding import ULPS
 
 Places = NDArray[np.integer[Any]]
 Mask = NDArray[np.bool_]
 
 # How near numbers are in double for a closer look, over the sizes of the terms.
 _NEAR = 1e-11
-# Numbers are looked up by the last bits of their multiples of a step, 2^-45 of the largest.
-_STEPS, _MASK = 45, (1 << 20) - 1
+# Numbers are looked up by the last bits of their multiples of a step, 2^-40 of the largest: sums that cancel
+# to a thousandth have the rounding of a robot's numbers in their last ten bits.
+_STEPS, _MASK = 40, (1 << 20) - 1
 # Results that are looked up at once, and multiples of one value that are looked at.
 _ROWS = 32
 _MULTIPLES = 6
@@ -157,4 +159,7 @@ def _factor(values: Values, c: int, a: int) -> Ref | None:
     size = (values.sizes[c] + np.abs(ratio) * values.sizes[a]) / np.abs(u)
     if not values.nothing(apart, noise - noise[0], size + size[0]):
         return None
-    return values.constant(float(quotients[0]))
+    # The sample that says it best: where terms of c cancel, rounding of the robot's numbers is large.
+    doubt = largest(noise)
+    best = int(np.argmin(doubt))
+    return values.constant(float(quotients[best]), ULPS * float(doubt[best]))

@@ -135,10 +135,15 @@ class Values:
 
     # ---- values
 
-    def constant(self, value: float) -> Ref:
-        """The class of a constant."""
+    def constant(self, value: float, doubt: float = 0.0) -> Ref:
+        """The class of a constant: of the nearest one that there is within a doubt about it, or its own."""
         if not math.isfinite(value):
             return self._unclassified(("const", value), [Decimal(value)] * self._count)
+        if doubt > FOLDED_ULPS * UNIT * abs(value):
+            near = [c for c in self.constants if c and abs(abs(c) - abs(value)) <= doubt]
+            if near:
+                size = abs(min(near, key=lambda c: abs(abs(c) - abs(value))))
+                value = math.copysign(size, value)
         size = abs(self._numbers.one(value))
         definition = ("const", size)
         found = self._table.get(definition)

@@ -1,0 +1,201 @@
+"""Reduction: which columns of a linear form are independent, and how the others follow from them.
+
+Columns are taken in a given order as long as they are independent of those taken before; with W the form over
+sample states, B the columns that are kept and D the others,
+
+    W_D = W_B A,      so that      W p = W_B (p_B + A p_D):
+
+p_D may be set to zero if p_B becomes p_B + A p_D ([AGH2005] (22), (23)). Base parameters are what is left
+(`base_parameters`), and so are the inertial numbers of the smallest form (`general.basis`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal, localcontext
+
+import numpy as np
+
+from nacelle.program.precise import arithmetic
+from nacelle.spatial.scalar import Array
+
+# A column whose part across those kept before is smaller than this part of it depends on them.
+DEPENDENT = 1e-8
+# A column that need not be kept is, where it is this independent.
+_OPTIONAL = 1e-2
+# Of columns of a group that are as independent but for this part, the first is taken.
+_AS_GOOD = 1e-3
+# Refinement in many digits: steps, and what may be left of a column.
+_STEPS = 3
+_LEFT = Decimal("1e-13")
+
+
+@dataclass(frozen=True, eq=False)
+class Reduction:
+    """Independent columns.
+
+    Attributes:
+        kept: places of the independent columns, in the order in which they were taken.
+        K: (kept, columns) with W = W_kept K.
+        least: the smallest part of a kept column across those before.
+        most: the largest part of one that depends on them.
+    """
+
+    kept: tuple[int, ...]
+    K: Array
+    least: float
+    most: float
+
+    @property
+    def gap(self) -> float:
+        """How sharply the rank is determined: the smallest part accepted over the largest one rejected."""
+        return self.least / max(self.most, float(np.finfo(float).eps))
+
+    @property
+    def factors(self) -> list[dict[int, Decimal]]:
+        """For every column the factors of the kept ones that are not zero, {place among the kept: factor}."""
+        return [
+            {place: Decimal(float(column[place])) for place in np.flatnonzero(column).tolist()}
+            for column in self.K.T
+        ]
+
+    @property
+    def ascending(self) -> Reduction:
+        """The same with the columns in the order of their places."""
+        order = np.argsort(self.kept)
+        return replace(self, kept=tuple(self.kept[k] for k in order), K=self.K[order])
+
+
+def compressed(W: Array) -> Array:
+    """As many rows as columns of W (rows, columns), if it has more, with the same lengths and angles."""
+    return np.asarray(np.linalg.qr(W, mode="r")) if W.shape[0] > W.shape[1] else W
+
+
+def reduction(
+    W: Array,
+    order: Sequence[Sequence[int]],
+    *,
+    optional: Collection[int] = (),
+    nothing: float = DEPENDENT,
+) -> Reduction:
+    """Find independent columns of W (rows, columns).
+
+    Args:
+        W: (rows, columns), columns without effect exactly zero.
+        order: of preference: groups of columns, of which the most independent one is taken first.
+        optional: columns that may be left out: no other column is lost without them.
+        nothing: factors of columns of unit length that are smaller than this are zero.
+    """
+    size = np.linalg.norm(W, axis=0)
+    scaled = compressed(W / np.where(size > 0.0, size, 1.0))
+    kept, Q, least, most = _taken(
+        scaled, [[k for k in group if size[k] > 0.0] for group in order], set(optional)
+    )
+    # The kept columns are Q^T R with R upper triangular; once more for what rounding has left.
+    A = scaled[:, kept]
+    R = np.triu(Q @ A)
+    K = np.linalg.solve(R, Q @ scaled)
+    K = K + np.linalg.solve(R, Q @ (scaled - A @ K))
+    K = np.where(np.abs(K) <= nothing, 0.0, K) * size / size[kept][:, None]
+    K[:, kept] = np.eye(len(kept))
+    return Reduction(tuple(kept), K, least, most)
+
+
+def _taken(
+    W: Array, order: Sequence[Sequence[int]], optional: set[int]
+) -> tuple[list[int], Array, float, float]:
+    """Columns of unit length that are independent; these made orthonormal, as rows Q (kept, rows).
+
+    Then come the smallest part of such a column across those before, and the largest of the others.
+    """
+    Q = np.zeros((0, len(W)))
+    kept: list[int] = []
+    least, most = 1.0, 0.0
+    for group in order:
+        places = list(group)
+        left = W[:, places]
+        for _ in range(2):
+            left = left - Q.T @ (Q @ left)
+        while places:
+            parts = np.linalg.norm(left, axis=0)
+            chosen = int(np.flatnonzero(parts >= np.max(parts) * (1.0 - _AS_GOOD))[0])
+            part, column, k = float(parts[chosen]), left[:, chosen], places.pop(chosen)
+            left = np.delete(left, chosen, axis=1)
+            if part < DEPENDENT:
+                most = max(most, part)
+            elif k not in optional or part >= _OPTIONAL:
+                least = min(least, part)
+                kept.append(k)
+                column = column / part
+                column = column - Q.T @ (Q @ column)
+                column = column / np.linalg.norm(column)
+                Q = np.vstack([Q, column])
+                left = left - np.outer(column, column @ left)
+    return kept, Q, least, most
+
+
+def precise_factors(found: Reduction, columns: Sequence[Sequence[Decimal]]) -> list[dict[int, Decimal]]:
+    """The `factors` of a reduction, not more than rounding off.
+
+    Those of `found` that are not zero are solved for again, with residuals in many digits,
+
+        k <- k + B^+ (w - B k)             B the kept columns that take part, B^+ in double,
+
+    so that they do not have the rounding of the columns in double. Where that does not give a column its
+    factors are left as they are.
+
+    Args:
+        found: the reduction in double.
+        columns: the columns over sample states, each (rows,), in many digits; more rows than factors of any
+            column.
+    """
+    refine = _Refinement(found, columns)
+    factors = []
+    with localcontext(arithmetic()):
+        for k, plain in enumerate(found.factors):
+            exact = k in found.kept or not plain
+            factors.append(plain if exact else refine.solved(k, plain) or plain)
+    return factors
+
+
+class _Refinement:
+    """Factors of columns in many digits."""
+
+    def __init__(self, found: Reduction, columns: Sequence[Sequence[Decimal]]) -> None:
+        self._kept, self._columns = [columns[k] for k in found.kept], columns
+        self._doubles = np.array([[float(value) for value in column] for column in self._kept])
+        self._inverses: dict[tuple[int, ...], Array] = {}
+
+    def _inverse(self, places: tuple[int, ...]) -> Array:
+        """B^+ in double."""
+        inverse = self._inverses.get(places)
+        if inverse is None:
+            B = self._doubles[list(places)].T
+            size = np.linalg.norm(B, axis=0)
+            inverse = self._inverses[places] = np.linalg.pinv(B / size) / size[:, None]
+        return inverse
+
+    def solved(self, k: int, factors: dict[int, Decimal]) -> dict[int, Decimal] | None:
+        """The factors for one column, from some that are near; None where they do not give it."""
+        scale, largest = Decimal(0), max(map(abs, self._columns[k]))
+        for _ in range(_STEPS):
+            left = list(self._columns[k])
+            for place, factor in factors.items():
+                left = [a - factor * b for a, b in zip(left, self._kept[place], strict=True)]
+            scale = max(map(abs, left))
+            if not scale:
+                break
+            step = self._inverse(tuple(factors)) @ np.array([float(value / scale) for value in left])
+            factors = {
+                place: factor + Decimal(float(part)) * scale
+                for (place, factor), part in zip(factors.items(), step, strict=True)
+            }
+        if scale > _LEFT * largest:
+            return None
+        acting = {
+            place: factor
+            for place, factor in factors.items()
+            if abs(factor) * max(map(abs, self._kept[place])) > _LEFT * largest
+        }
+        return factors if len(acting) == len(factors) else self.solved(k, acting)

@@ -1,0 +1,30 @@
+"""Assembly: idle motions stay where the description puts them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from nacelle.kinematics.mechanism.assembly import assemble, guess_coordinates
+from nacelle.model.joint import Primitive
+from support.library import library_robot
+
+
+@pytest.mark.parametrize("name", ["quattro", "delta"])
+def test_rods_do_not_spin(name: str) -> None:
+    """Guesses of the elbows tilt the rods about y alone: so do the solutions, to rounding."""
+    robot = library_robot(name)
+    assembly = assemble(robot)
+    assert not assembly.open
+    guess = guess_coordinates(robot)
+    rods = [
+        place
+        for joint, place in zip(robot.tree_joints, robot.q_slices, strict=True)
+        if joint.primitives == (Primitive.BALL,)
+    ]
+    assert rods
+    for place in rods:
+        x, y, z, w = assembly.q[place]
+        assert guess[place][0] == guess[place][2] == 0.0
+        assert max(abs(x), abs(z)) < 1e-15
+        assert np.hypot(y, w) == pytest.approx(1.0)
