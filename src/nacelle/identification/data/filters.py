@@ -76,8 +76,9 @@ def band(q: Array, rate: float) -> float:
     power = np.abs(np.fft.rfft(detrend(q, axis=0) * window, axis=0)) ** 2
     frequency = np.fft.rfftfreq(count, 1.0 / rate)
     noise = np.median(power[len(power) // 2 :], axis=0)
-    # Rounding is noise, too.
-    noise = np.maximum(noise, 1e-26 * np.max(power, axis=0))
+    # Rounding is noise, too: of the spectrum, and of coordinates that hardly move.
+    rounding = np.finfo(float).eps * count * np.max(np.abs(q), axis=0)
+    noise = np.maximum(noise, np.maximum(1e-26 * np.max(power, axis=0), rounding**2))
     counted = np.where(power > _ABOVE_NOISE * noise, power, 0.0) * frequency[:, None] ** 2
     lowest = 2.0 * rate / count
     highest = [lowest]
