@@ -8,7 +8,7 @@ import numpy as np
 
 from nacelle.identification.estimation.estimator import Estimator
 from nacelle.identification.estimation.instrumental import InstrumentalVariables
-from nacelle.identification.estimation.least_squares import OrdinaryLeastSquares
+from nacelle.identification.estimation.least_squares import OrdinaryLeastSquares, WeightedLeastSquares
 from nacelle.identification.estimation.regression import Regression
 from support.identification import fivebar_base, linear_regression
 
@@ -29,15 +29,12 @@ def errors_in_variables(seed: int, count: int = 2000) -> tuple[Regression, Array
 def test_errors_of_the_regressor_bias_least_squares_alone() -> None:
     """Least squares shrinks by 1 / (1 + 0.33^2), however long one measures; instruments do not."""
     shrunk: dict[str, list[Array]] = {}
-    for seed in range(20):
+    for seed in range(8):
         data, beta = errors_in_variables(seed)
-        own = data.base.values
         kinds: tuple[type[Estimator], ...] = (OrdinaryLeastSquares, InstrumentalVariables)
         for kind in kinds:
-            # In the model's own numbers there is no error, so that the shrinking is towards zero.
             coef = kind().fit(data).coef_
             shrunk.setdefault(kind.__name__, []).append(coef @ beta / (beta @ beta))
-        assert np.all(np.isfinite(own))
     assert abs(np.mean(shrunk["OrdinaryLeastSquares"]) - 1.0 / (1.0 + 0.33**2)) < 0.01
     assert abs(np.mean(shrunk["InstrumentalVariables"]) - 1.0) < 0.01
 
@@ -55,8 +52,6 @@ def test_intervals_cover_with_instruments_and_do_not_without() -> None:
 
 
 def test_instruments_equal_to_the_regressor_are_weighted_least_squares() -> None:
-    from nacelle.identification.estimation.least_squares import WeightedLeastSquares
-
     data, _ = errors_in_variables(3)
     same = replace(data, Z=data.Y)
     np.testing.assert_array_equal(
