@@ -136,9 +136,9 @@ def test_a_column_that_nothing_moves() -> None:
     estimator = OrdinaryLeastSquares().fit(data)
     name = data.base.names[3]
     assert estimator.not_excited_ == (name,)
-    assert estimator.coef_[3] == data.base.values[3]
+    assert estimator.coef_[3] == pytest.approx(data.base.values[3], rel=1e-12)
     assert np.isinf(estimator.std_[3])
-    assert np.isinf(estimator.condition_)
+    assert estimator.condition_ > 1e12
     assert np.isfinite(np.delete(estimator.std_, 3)).all()
     assert name in estimator.unidentified_
     assert np.all(np.isinf(estimator.intervals()[3]))

