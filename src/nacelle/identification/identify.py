@@ -241,7 +241,9 @@ def raise_for(findings: Findings, allow: Sequence[str]) -> None:
 
 def _estimator(method: str | Estimator, prior: CadPrior | None) -> Estimator:
     if isinstance(method, Estimator):
-        return method if prior is None else method.set_params(prior=prior)
+        # A copy: the caller's own stays as it is, with its options, and may be used again.
+        copy = type(method)(**method.get_params())
+        return copy if prior is None else copy.set_params(prior=prior)
     if method not in METHODS:
         raise IdentificationError(f"there is no method {method!r}; {did_you_mean(method, METHODS)}")
     return METHODS[method](prior=prior)

@@ -165,6 +165,8 @@ def validate(
         measurements: of motions that the parameters were not estimated from.
         preparation: how signals are filtered; chosen from the data if None.
     """
+    if isinstance(model, Estimator):
+        model._require_fit()
     samples = prepare(measurements, preparation)
     if isinstance(model, Estimator):
         base, values = model.base_, model.coef_

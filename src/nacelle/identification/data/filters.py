@@ -22,6 +22,8 @@ _ORDER = 4
 # Half the length of the filter of the decimation, in samples that are kept: one that does not count spoils as
 # few of them as possible.
 HALF_LENGTH = 1
+# Periods of the cutoff after which the accelerations at an end, which is extended by a kink, are right to 1e-4.
+_SETTLED = 3.0
 # The band holds this part of the power of the speed,
 _POWER = 0.999
 # in lines of the spectrum that stand this far above noise.
@@ -48,7 +50,7 @@ def low_pass(signals: Array, cutoff: float, rate: float) -> Array:
 
 def settling(cutoff: float, rate: float) -> int:
     """How many samples at the ends of a signal the filter and the differences spoil."""
-    return 2 if cutoff >= 0.45 * rate else 2 + int(np.ceil(1.5 * rate / cutoff))
+    return 2 if cutoff >= 0.45 * rate else 2 + int(np.ceil(_SETTLED * rate / cutoff))
 
 
 def derivatives(q: Array, rate: float) -> tuple[Array, Array]:
@@ -76,8 +78,9 @@ def band(q: Array, rate: float) -> float:
     power = np.abs(np.fft.rfft(detrend(q, axis=0) * window, axis=0)) ** 2
     frequency = np.fft.rfftfreq(count, 1.0 / rate)
     noise = np.median(power[len(power) // 2 :], axis=0)
-    # Rounding is noise, too.
-    noise = np.maximum(noise, 1e-26 * np.max(power, axis=0))
+    # Rounding is noise, too: of the spectrum, and of coordinates that hardly move.
+    rounding = np.finfo(float).eps * count * np.max(np.abs(q), axis=0)
+    noise = np.maximum(noise, np.maximum(1e-26 * np.max(power, axis=0), rounding**2))
     counted = np.where(power > _ABOVE_NOISE * noise, power, 0.0) * frequency[:, None] ** 2
     lowest = 2.0 * rate / count
     highest = [lowest]

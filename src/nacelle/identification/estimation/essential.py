@@ -54,6 +54,7 @@ def essential(estimator: Estimator, level: float = _LEVEL) -> Essential:
     """
     from scipy.stats import chi2
 
+    estimator._require_fit()
     names = estimator.base_.names
     coef, covariance = estimator.coef_.copy(), estimator.covariance_.copy()
     finite = np.isfinite(np.diag(covariance))

@@ -165,6 +165,7 @@ class Estimator:
         """Intervals (base parameters, 2) that cover the true values with a probability `level`."""
         from scipy.stats import t
 
+        self._require_fit()
         if not 0.0 < level < 1.0:
             raise IdentificationError(f"the level of an interval lies between 0 and 1, got {level:g}")
         data = self.regression_

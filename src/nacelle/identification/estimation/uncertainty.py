@@ -87,9 +87,12 @@ def moment_covariance(data: Regression, residuals: Array, P: Array, Q: Array) ->
             weighted = np.einsum("tik,ij->tjk", now[: len(now) - lag], R)
             term = weighted.reshape(-1, width).T @ now[lag:].reshape(-1, width)
             B += term if lag == 0 else term + term.T
-    # Sums that end at a lag can leave directions with a variance a little below zero.
-    values, vectors = np.linalg.eigh(0.5 * (B + B.T))
-    return np.asarray((vectors * np.maximum(values, 0.0)) @ vectors.T)
+    # Sums that end at a lag can leave directions with a variance a little below zero; units do not matter.
+    scale = np.sqrt(np.maximum(np.diag(B), 0.0))
+    scale[scale == 0.0] = 1.0
+    values, vectors = np.linalg.eigh(0.5 * (B + B.T) / np.outer(scale, scale))
+    root = scale[:, None] * vectors * np.sqrt(np.maximum(values, 0.0))
+    return np.asarray(root @ root.T)
 
 
 def _autocovariance(data: Regression, residuals: Array, P: Array, Q: Array) -> Array:

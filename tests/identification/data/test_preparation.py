@@ -1,0 +1,271 @@
+"""Preparation: what is chosen from the data, gaps, unequal steps, delays, and what does not count."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+
+import nacelle
+from nacelle.errors import IdentificationError
+from nacelle.identification.data.measurement import Measurement
+from nacelle.identification.data.preparation import Preparation, Samples, encoder_noise, prepare
+from nacelle.identification.estimation.least_squares import OrdinaryLeastSquares
+from nacelle.identification.estimation.regression import regression
+from nacelle.kinematics.along import along
+from nacelle.kinematics.trajectory.base import Trajectory
+from support.identification import (
+    ExactRun,
+    exact_run,
+    fivebar_base,
+    fourier,
+    library_run,
+    truth_of,
+)
+from support.library import library_robot
+
+Array = np.ndarray
+
+
+def run() -> ExactRun:
+    return library_run("fivebar", 0.05)
+
+
+def estimates(data: Measurement, preparation: Preparation | None = None) -> Array:
+    return OrdinaryLeastSquares().fit(regression(prepare(data, preparation), fivebar_base())).coef_
+
+
+def error(data: Measurement, preparation: Preparation | None = None) -> float:
+    """The largest error over the largest difference of true and described numbers."""
+    base = fivebar_base()
+    truth = truth_of(base, run().true)
+    return float(np.max(np.abs(estimates(data, preparation) - truth)) / np.max(np.abs(truth - base.values)))
+
+
+# ---- motion
+
+
+def test_the_motion_is_that_of_the_path() -> None:
+    """Pose, twist and acceleration at the times of the samples, against the path's own derivatives."""
+    exact = run()
+    (samples,) = prepare(exact.measurement)
+    places = np.searchsorted(exact.measurement.time, samples.time - 1e-9)
+    used = samples.motion.ok
+    for found, wanted in zip(
+        (samples.motion.x, samples.motion.v, samples.motion.a), (exact.x, exact.v, exact.a), strict=True
+    ):
+        np.testing.assert_allclose(found[used], wanted[places][used], atol=1e-6 * np.max(np.abs(wanted)))
+    assert samples.rate == pytest.approx(500.0)
+    assert samples.band == pytest.approx(1.0, abs=0.5)
+
+
+def test_without_noise_the_truth() -> None:
+    assert error(run().measurement) < 1e-6
+
+
+@pytest.mark.parametrize("decimation", [1, 5, 25])
+def test_decimation_and_cutoff_do_not_bias(decimation: int) -> None:
+    assert error(run().measurement, Preparation(decimation=decimation)) < 1e-6
+    # Ten times the band: the filter takes 1e-8 of the highest harmonic.
+    assert error(run().measurement, Preparation(decimation=decimation, cutoff=12.0)) < 1e-4
+
+
+def test_choices_follow_the_noise() -> None:
+    """Noisier encoders are filtered lower, and what counts as rest is faster."""
+    clean, noisy = (prepare(run().noisy(encoder=s))[0].preparation for s in (1e-7, 1e-5))
+    assert clean.cutoff is not None
+    assert noisy.cutoff is not None
+    assert noisy.cutoff < clean.cutoff
+    assert noisy.cutoff >= 5.0 * prepare(run().noisy(encoder=1e-5))[0].band - 1e-9
+    assert noisy.rest > clean.rest > 0.0
+    given = Preparation(cutoff=17.0, decimation=3, instruments="smooth", rest=0.02)
+    assert prepare(run().measurement, given)[0].preparation == given
+
+
+def test_noise_of_encoders_is_measured() -> None:
+    q = run().noisy(encoder=3e-6).q
+    np.testing.assert_allclose(encoder_noise(q), 3e-6, rtol=0.1)
+    step = 1e-5
+    # Rounding to steps has a deviation of step / sqrt(12) where the joint moves by many steps a sample.
+    fast = np.cumsum(np.full((4000, 1), 7.3 * step)) + 0.0
+    rounded = np.round(fast[:, None] / step + 0.3 * np.sin(np.arange(4000))[:, None]) * step
+    assert 0.3 * step / np.sqrt(12) < encoder_noise(rounded)[0] < 3.0 * step / np.sqrt(12)
+
+
+# ---- time
+
+
+def at_times(whole: ExactRun, path: Trajectory, times: Array) -> tuple[Array, Array]:
+    """Coordinates and forces of the run at other times, by the path itself."""
+    motion = along(whole.true, path, times % path.duration)
+    q = nacelle.inverse_kinematics(whole.true, motion.x).actuators
+    return q, nacelle.inverse_dynamics(whole.true, motion.x, motion.v, motion.a).force
+
+
+@cache
+def smooth_run() -> tuple[ExactRun, Trajectory, nacelle.BaseParameters]:
+    """A run without dry friction: forces have no jumps, so that they can be interpolated."""
+    robot = without_coulomb(library_robot("fivebar"))
+    path = fourier(robot, 0.05)
+    return exact_run(robot, path), path, nacelle.base_parameters(robot)
+
+
+def smooth_error(data: Measurement) -> float:
+    whole, _, base = smooth_run()
+    truth = truth_of(base, whole.true)
+    fit = OrdinaryLeastSquares(parameters=base).fit(prepare(data))
+    return float(np.max(np.abs(fit.coef_ - truth)) / np.max(np.abs(truth - base.values)))
+
+
+def test_a_force_that_was_recorded_late() -> None:
+    """By 7.3 ms, no multiple of a sample: the delay is taken back."""
+    whole, path, _ = smooth_run()
+    delay = 0.0073
+    _, force = at_times(whole, path, whole.measurement.time - delay)
+    late = replace(whole.measurement, force=force)
+    assert smooth_error(late) > 1e-2
+    assert smooth_error(replace(late, delay=delay)) < 1e-5
+
+
+def test_steps_that_are_not_equal() -> None:
+    """Times that scatter by a tenth of a step."""
+    whole, path, _ = smooth_run()
+    data = whole.measurement
+    t = data.time + 0.1 * (data.time[1] - data.time[0]) * np.random.default_rng(0).uniform(
+        -1.0, 1.0, len(data)
+    )
+    q, force = at_times(whole, path, t)
+    scattered = replace(data, time=t, q=q, force=force)
+    (samples,) = prepare(scattered)
+    np.testing.assert_allclose(np.diff(samples.time), samples.time[1] - samples.time[0], rtol=1e-9)
+    assert smooth_error(scattered) < 1e-4
+
+
+def without_coulomb(robot: nacelle.Robot) -> nacelle.Robot:
+    """Viscous friction alone: forces without jumps, which can be interpolated."""
+    parameters = nacelle.linear_parameters(robot)
+    keep = [not name.endswith((".coulomb", ".stribeck")) for name in parameters.names]
+    return nacelle.with_linear_parameters(robot, parameters.values * np.array(keep, dtype=float))
+
+
+def test_a_clock_that_starts_late_changes_nothing() -> None:
+    data = run().measurement
+    np.testing.assert_allclose(
+        estimates(replace(data, time=data.time + 1000.0)), estimates(data), rtol=1e-5, atol=1e-9
+    )
+
+
+# ---- gaps
+
+
+def with_gap(data: Measurement, begin: int, length: int, *, removed: bool) -> Measurement:
+    """Samples that are NaN, or that are not there at all."""
+    if removed:
+        keep = np.r_[0:begin, begin + length : len(data)]
+        return replace(data, time=data.time[keep], q=data.q[keep], force=data.force[keep])
+    q, force = data.q.copy(), data.force.copy()
+    q[begin : begin + length] = np.nan
+    force[begin : begin + length, 0] = np.nan
+    return replace(data, q=q, force=force)
+
+
+@pytest.mark.parametrize("removed", [False, True])
+def test_short_gaps_are_bridged_and_long_ones_part(removed: bool) -> None:
+    data = run().measurement
+    assert len(prepare(with_gap(data, 1200, 4, removed=removed))) == 1
+    parts = prepare(with_gap(data, 1200, 40, removed=removed))
+    assert len(parts) == 2
+    assert parts[0].time[-1] < data.time[1200]
+    assert parts[1].time[0] > data.time[1239]
+    # Each part has settled by itself.
+    assert error(with_gap(data, 1200, 40, removed=removed)) < 1e-5
+
+
+def test_several_runs() -> None:
+    other = library_run("fivebar", 0.05, seed=1)
+    both = prepare([run().measurement, other.measurement])
+    assert len(both) == 2
+    data = regression(both, fivebar_base())
+    assert len(data.lengths) == 2
+    assert sum(data.lengths) == len(data.force)
+
+
+# ---- what does not count
+
+
+def test_slow_samples_of_dry_friction_do_not_count() -> None:
+    (samples,) = prepare(run().measurement, Preparation(rest=0.05))
+    rates = nacelle.joint_motion(samples.robot, samples.motion.x, samples.motion.v).actuators[1]
+    slow = np.any(np.abs(rates) < 0.049, axis=1)
+    assert np.any(slow)
+    assert not np.any(samples.used & slow)
+    assert 0.5 < np.mean(samples.used) < 1.0
+    smooth = without_coulomb(library_robot("fivebar"))
+    viscous = replace(run().measurement, robot=smooth)
+    assert np.all(prepare(viscous, Preparation(rest=0.05))[0].used)
+
+
+# ---- instruments
+
+
+def test_instruments_of_the_reference_and_of_splines() -> None:
+    exact = run()
+    with_reference = replace(exact.noisy(encoder=1e-5), reference=exact.measurement.q)
+    (by_reference,) = prepare(with_reference)
+    (by_splines,) = prepare(with_reference, Preparation(instruments="smooth"))
+    assert by_reference.preparation.instruments == "reference"
+    assert by_splines.preparation.instruments == "smooth"
+    assert prepare(exact.noisy(encoder=1e-5))[0].preparation.instruments == "smooth"
+    places = np.searchsorted(exact.measurement.time, by_reference.time - 1e-9)
+    wanted = exact.a[places]
+    size = np.std(wanted)
+
+    def off(samples: Samples, motion: str) -> float:
+        return float(np.std(getattr(samples, motion).a - wanted) / size)
+
+    assert off(by_reference, "instruments") < 1e-5
+    # Splines have far less noise than the filtered encoders.
+    assert off(by_splines, "instruments") < 0.3 * off(by_splines, "motion")
+
+
+# ---- errors
+
+
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [
+        ({"instruments": "refrence"}, "instruments are one of"),
+        ({"cutoff": 0.0}, "cutoff must be above zero"),
+        ({"cutoff": np.nan}, "cutoff must be above zero"),
+        ({"decimation": 0}, "decimation must be above zero"),
+        ({"rest": -1.0}, "rest must be above zero"),
+    ],
+)
+def test_options_that_cannot_be(options: dict[str, float], match: str) -> None:
+    with pytest.raises(IdentificationError, match=match):
+        Preparation(**options)  # type: ignore[arg-type]
+
+
+def test_a_reference_that_was_not_recorded() -> None:
+    with pytest.raises(IdentificationError, match="was not recorded; give its columns, or choose 'smooth'"):
+        prepare(run().measurement, Preparation(instruments="reference"))
+
+
+def test_too_short() -> None:
+    data = run().measurement
+    few = replace(data, time=data.time[:8], q=data.q[:8], force=data.force[:8])
+    with pytest.raises(IdentificationError, match="no part without gaps has 12 samples"):
+        prepare(few)
+    more = replace(data, time=data.time[:60], q=data.q[:60], force=data.force[:60])
+    with pytest.raises(IdentificationError, match="60 samples at 500/s are too few"):
+        prepare(more, Preparation(cutoff=10.0))
+    with pytest.raises(IdentificationError, match="there is no measurement"):
+        prepare([])
+
+
+def test_no_pose_at_all() -> None:
+    data = run().measurement
+    with pytest.raises(IdentificationError, match="no pose belongs to the actuators' coordinates"):
+        prepare(replace(data, q=np.stack([data.q[:, 0], data.q[:, 0] + np.pi], axis=1)))

@@ -1,0 +1,193 @@
+"""Identification as a whole: estimates, words, poor excitation, options and errors."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+
+import nacelle
+from nacelle.errors import IdentificationError, NacelleError
+from nacelle.identification.data.preparation import Preparation
+from nacelle.identification.estimation.instrumental import InstrumentalVariables
+from nacelle.identification.estimation.least_squares import OrdinaryLeastSquares, ReweightedLeastSquares
+from nacelle.identification.estimation.prior import CadPrior
+from nacelle.identification.identify import METHODS, Identification, identify
+from support.identification import ExactRun, exact_run, library_run, truth_of
+from support.library import library_robot
+
+Array = np.ndarray
+
+
+def run() -> ExactRun:
+    return library_run("fivebar", 0.05)
+
+
+@cache
+def identified() -> Identification:
+    return identify(library_robot("fivebar"), run().noisy(force=0.01, encoder=1e-6))
+
+
+# ---- a run that is good enough
+
+
+def test_intervals_hold_the_truth() -> None:
+    result = identified()
+    truth = truth_of(result.base, run().true)
+    low, high = result.estimator.intervals(0.9999).T
+    assert np.all((low <= truth) & (truth <= high))
+    assert isinstance(result.estimator, InstrumentalVariables)
+    assert result.fit.score > 0.99
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_gives_the_truth_without_noise(method: str) -> None:
+    result = identify(library_robot("fivebar"), run().measurement, method=method)
+    truth = truth_of(result.base, run().true)
+    np.testing.assert_allclose(result.estimator.coef_, truth, atol=1e-6 * np.max(np.abs(truth)))
+
+
+def test_what_is_written_can_be_built_and_moves_like_the_true_robot() -> None:
+    robot = identified().identified("mine")
+    assert robot.name == "mine"
+    x, v, a = (part[100:2000:100] for part in (run().x, run().v, run().a))
+    force = nacelle.inverse_dynamics(robot, x, v, a).force
+    true = nacelle.inverse_dynamics(run().true, x, v, a).force
+    own = nacelle.inverse_dynamics(library_robot("fivebar"), x, v, a).force
+    assert np.linalg.norm(force - true) < 0.1 * np.linalg.norm(own - true)
+
+
+def test_words_and_plain_data() -> None:
+    result = identified()
+    words = result.words()
+    assert any("instruments from the smooth motion" in line for line in words)
+    plain = json.loads(json.dumps(result.data()))
+    assert [entry["name"] for entry in plain["parameters"]] == list(result.base.names)
+    assert plain["method"] == "InstrumentalVariables"
+    assert plain["words"] == words
+    for entry, value in zip(plain["parameters"], result.estimator.coef_, strict=True):
+        assert entry["interval"][0] <= entry["estimate"] <= entry["interval"][1]
+        assert entry["estimate"] == value
+
+
+def test_the_inessential_is_named() -> None:
+    """Moments across bars are zero in the true robot: most of them go, those along bars stay."""
+    removed = identified().essential.removed
+    assert sum(name.endswith(".my") for name in removed) >= 3
+    assert "left.proximal.mx" not in removed
+
+
+# ---- poor excitation
+
+
+def straight_run(across: float) -> ExactRun:
+    """Back and forth along x alone, `across` m along y."""
+    robot = library_robot("fivebar")
+    a = np.array([[0.08, across], [0.03, -0.5 * across], [0.01, across]])
+    path = nacelle.Fourier(
+        nacelle.reference_pose(robot), a, a[::-1], motion=robot.motion, frequency=0.3, duration=10.0
+    )
+    return exact_run(robot, path)
+
+
+def test_poor_excitation_is_reported() -> None:
+    """A motion of a tenth of a millimetre: gravity and friction are nearly all that is seen."""
+    robot = library_robot("fivebar")
+    path = nacelle.Fourier(
+        nacelle.reference_pose(robot),
+        [[1e-3, 1e-6]],
+        [[0.0, 1e-6]],
+        motion=robot.motion,
+        frequency=0.3,
+        duration=10.0,
+    )
+    poor = identify(robot, exact_run(robot, path).noisy(force=0.01), allow=["all"])
+    assert poor.excitation == "poor"
+    estimator = poor.estimator
+    named = set(estimator.not_excited_) | set(estimator.unidentified_)
+    assert any(name.endswith(".Izz") for name in named)
+    width = estimator.intervals()[:, 1] - estimator.coef_
+    for name in named:
+        k = poor.base.names.index(name)
+        size = max(abs(poor.base.values[k]), abs(estimator.coef_[k]))
+        assert width[k] > size
+    text = "\n".join(poor.words())
+    assert "the excitation is poor" in text
+    for name in named:
+        assert name in text
+
+
+def test_less_motion_along_one_axis_makes_intervals_wider() -> None:
+    robot = library_robot("fivebar")
+    good, poor = (
+        identify(robot, straight_run(across).noisy(force=0.01), allow=["all"]).estimator
+        for across in (0.05, 1e-4)
+    )
+    assert poor.condition_ > 3.0 * good.condition_
+    assert len(poor.unidentified_) > len(good.unidentified_)
+    assert np.median(poor.std_ / good.std_) > 1.5
+
+
+def test_a_joint_at_rest_leaves_its_friction_alone() -> None:
+    """Nothing moves at all: the estimates are those of the description, and nothing has an interval."""
+    robot = library_robot("fivebar")
+    data = run().noisy(force=0.01)
+    still = replace(data, q=np.repeat(data.q[:1], len(data), axis=0))
+    try:
+        result = identify(robot, still, allow=["all"])
+    except NacelleError as error:
+        assert "too few" in str(error) or "not move" in str(error)
+    else:
+        assert result.excitation == "poor"
+        assert result.estimator.not_excited_
+
+
+# ---- options and errors
+
+
+def test_options() -> None:
+    robot, data = library_robot("fivebar"), run().noisy(force=0.01)
+    result = identify(
+        robot,
+        data,
+        method=ReweightedLeastSquares(iterations=3),
+        prior=CadPrior(0.1),
+        preparation=Preparation(decimation=7),
+        shared="legs",
+    )
+    assert isinstance(result.estimator, ReweightedLeastSquares)
+    assert result.estimator.prior == CadPrior(0.1)
+    assert result.samples[0].preparation.decimation == 7
+    assert len(result.base) < len(identified().base)
+
+
+def test_given_estimators_are_left_alone() -> None:
+    """Options of the call go into a copy: the caller's estimator is as it was."""
+    own = OrdinaryLeastSquares()
+    identify(library_robot("fivebar"), run().measurement, method=own, prior=CadPrior(0.3))
+    assert own.get_params() == OrdinaryLeastSquares().get_params()
+    assert not hasattr(own, "coef_")
+
+
+def test_a_method_that_there_is_not() -> None:
+    with pytest.raises(IdentificationError, match=r"there is no method 'irsl'; .*irls"):
+        identify(library_robot("fivebar"), run().measurement, method="irsl")
+
+
+def test_data_with_faults_are_refused_and_can_be_allowed() -> None:
+    """Two motors swapped."""
+    robot, data = library_robot("fivebar"), run().noisy(force=0.01)
+    swapped = replace(data, force=data.force[:, ::-1])
+    with pytest.raises(NacelleError):
+        identify(robot, swapped)
+    assert identify(robot, swapped, allow=["all"]).estimator.coef_.shape == identified().estimator.coef_.shape
+
+
+def test_too_short_a_run() -> None:
+    data = run().measurement
+    short = replace(data, time=data.time[:150], q=data.q[:150], force=data.force[:150])
+    with pytest.raises(NacelleError, match=r"too few|longer"):
+        identify(library_robot("fivebar"), short, allow=["all"])

@@ -1,0 +1,112 @@
+"""Identification in closed loop, on robots that differ from their models.
+
+Data are those of a motion that a controlled robot has made: encoders count, currents have noise, the
+controller answers to both. With effects that no model has, prediction is held against the noise and the
+part that no parameter explains.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nacelle
+from nacelle.identification.consistency.mass_matrix import least_inertia
+from nacelle.identification.data.preparation import prepare
+from nacelle.identification.estimation.regression import regression
+from nacelle.identification.identify import Identification, identify
+from nacelle.identification.rehearsal import Effects, Sensors, rehearse
+from nacelle.identification.validation import validate
+from support.closed_loop import DELTA, FIVEBAR, PALIDA, ClosedLoop, coverage
+from support.identification import fourier
+from support.library import library_robot
+
+Array = np.ndarray
+
+
+def slow(*values: Any) -> Any:
+    return pytest.param(*values, marks=pytest.mark.slow)
+
+
+# ---- intervals
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("loop", [FIVEBAR, DELTA, PALIDA], ids=lambda loop: loop.name)
+def test_intervals_hold_the_truth_in_95_of_100_runs(loop: ClosedLoop) -> None:
+    """Each of the full base set, in 90 to 99 % of 200 runs; ordinary least squares stands beside it."""
+    found = coverage(loop, 200)
+    print({name: (p, q) for name, p, q in zip(found.names, found.part["iv"], found.part["ols"], strict=True)})
+    assert np.all(found.part["iv"] >= 0.9)
+    assert np.all(found.part["iv"] <= 0.99)
+    assert np.max(np.abs(found.bias["iv"])) < 0.4
+
+
+def test_intervals_of_a_few_runs() -> None:
+    """40 runs: on the whole 95 %, and none below what four deviations of a binomial allow."""
+    found = coverage(FIVEBAR, 40)
+    assert 0.92 < np.mean(found.part["iv"]) < 0.98
+    assert np.min(found.part["iv"]) > 0.95 - 4.0 * np.sqrt(0.95 * 0.05 / 40)
+
+
+@pytest.mark.slow
+def test_worse_encoders_bias_least_squares_alone() -> None:
+    """Encoders with noise of many counts: least squares is sure of wrong numbers, instruments are not."""
+    found = coverage(replace(FIVEBAR, noise=20.0), 60)
+    assert np.min(found.part["iv"]) > 0.8
+    assert np.mean(found.part["iv"]) > 0.92
+    assert np.min(found.part["ols"]) < 0.5
+
+
+# ---- effects outside the model
+
+
+@pytest.mark.parametrize(
+    ("loop", "cogging"),
+    [(FIVEBAR, 0.02), slow(DELTA, 0.05), slow(PALIDA, 1.0)],
+    ids=["fivebar", "delta", "palida"],
+)
+def test_prediction_of_another_motion(loop: ClosedLoop, cogging: float) -> None:
+    """With Stribeck friction and cogging: within 1.5 of the noise and the unmodelled part, each actuator."""
+    effects = Effects(cogging=cogging, phase=0.4, stribeck=0.4)
+    with_effects = replace(loop, effects=effects)
+    fitted = identify(
+        loop.robot, with_effects.experiment(0).run(0).measurement, shared=loop.shared, allow=["all"]
+    )
+    run = with_effects.experiment(1).run(1)
+    found = validate(fitted.estimator, run.measurement)
+    # What the effects add, through the same filter.
+    preparation = prepare(run.measurement)[0].preparation
+    beyond = regression(prepare(replace(run.measurement, force=run.unmodelled), preparation), fitted.base)
+    left = np.sqrt(np.mean(beyond.force[beyond.used] ** 2, axis=0))
+    assert np.all(left > 0.0)
+    assert np.all(found.rms < 1.5 * np.hypot(found.floor, left))
+
+
+# ---- poor excitation and consistency
+
+
+def short_run(seed: int) -> tuple[nacelle.Robot, Identification]:
+    """A short and weakly exciting run with noisy currents."""
+    robot = library_robot("fivebar")
+    path = fourier(robot, 0.01, frequency=0.5)
+    run = rehearse(robot, path, sensors=Sensors(force_noise=0.2), seed=seed)
+    return robot, identify(robot, run.measurement, allow=["all"])
+
+
+def test_a_consistent_estimate_has_inertia_where_the_ordinary_one_has_none() -> None:
+    """Mass matrices over the workspace: negative somewhere for ordinary estimates, never for consistent."""
+    robot, found = short_run(1)
+    x = nacelle.reference_pose(robot) + np.random.default_rng(0).uniform(-0.05, 0.05, (60, 2))
+    ordinary = least_inertia(found.base, found.estimator.coef_, x)
+    consistent = least_inertia(found.base, found.consistent.beta, x)
+    assert np.min(ordinary) < 0.0
+    assert np.min(consistent) > 0.0
+    # And they are those of the robot that is written.
+    written = found.identified()
+    M = nacelle.mass_matrix(written, x).M
+    assert np.all(np.linalg.eigvalsh(M) > 0.0)
+    assert any("nearest that has is" in line for line in found.words())
