@@ -49,7 +49,9 @@ if TYPE_CHECKING:
         CompileError,
         DescriptionError,
         ExportError,
+        IdentificationError,
         KinematicsError,
+        MeasurementError,
         NacelleError,
         ParameterError,
         Problem,
@@ -60,8 +62,26 @@ if TYPE_CHECKING:
         UnreachableError,
     )
     from nacelle.export.export import Export, export
+    from nacelle.identification.consistency.consistent import ConsistentParameters, consistent_parameters
+    from nacelle.identification.consistency.identified import identified_robot, write_identified
+    from nacelle.identification.data.checks.check import check_measurement
+    from nacelle.identification.data.measurement import Measurement
+    from nacelle.identification.data.preparation import Preparation, Samples, prepare
+    from nacelle.identification.data.read import read_measurement
+    from nacelle.identification.estimation.direct_inverse import DirectInverse
+    from nacelle.identification.estimation.instrumental import InstrumentalVariables
+    from nacelle.identification.estimation.least_squares import (
+        OrdinaryLeastSquares,
+        ReweightedLeastSquares,
+        WeightedLeastSquares,
+    )
+    from nacelle.identification.estimation.payload import PayloadEstimate, payload_from_runs
+    from nacelle.identification.estimation.prior import CadPrior
     from nacelle.identification.excitation.excite import excite
     from nacelle.identification.excitation.result import Excitation
+    from nacelle.identification.identify import Identification, identify
+    from nacelle.identification.rehearsal.rehearsal import Experiment, Rehearsal, rehearse
+    from nacelle.identification.validation import Validation, validate
     from nacelle.kinematics.along import along
     from nacelle.kinematics.flags import Flag
     from nacelle.kinematics.forward.assemblies import Assemblies
@@ -133,18 +153,22 @@ __all__ = [
     "BaseParameters",
     "BodyMotion",
     "BodyPoses",
+    "CadPrior",
     "Chain",
     "Check",
     "Circle",
     "CompileError",
     "Compiled",
+    "ConsistentParameters",
     "Counterweight",
     "Cubic",
     "DescriptionError",
+    "DirectInverse",
     "DynamicsDerivatives",
     "Event",
     "EventGroup",
     "Excitation",
+    "Experiment",
     "Export",
     "ExportError",
     "Feedback",
@@ -153,6 +177,9 @@ __all__ = [
     "ForwardKinematics",
     "Fourier",
     "GravityBalance",
+    "Identification",
+    "IdentificationError",
+    "InstrumentalVariables",
     "InverseDynamics",
     "InverseKinematics",
     "Jacobian",
@@ -162,23 +189,31 @@ __all__ = [
     "Line",
     "LinearModel",
     "LinearParameters",
+    "Measurement",
+    "MeasurementError",
     "Mobility",
     "Model",
     "NacelleError",
+    "OrdinaryLeastSquares",
     "ParameterError",
     "Parametric",
+    "PayloadEstimate",
     "PeakReactions",
     "Plant",
     "Pole",
     "Polyline",
+    "Preparation",
     "Problem",
     "Quintic",
     "Reach",
     "Reactions",
     "Regressor",
+    "Rehearsal",
+    "ReweightedLeastSquares",
     "RigidPlant",
     "Robot",
     "Sample",
+    "Samples",
     "Simulation",
     "SingularError",
     "Singularities",
@@ -193,7 +228,9 @@ __all__ = [
     "Uniform",
     "UnknownRobotError",
     "UnreachableError",
+    "Validation",
     "Waypoints",
+    "WeightedLeastSquares",
     "Workspace",
     "__version__",
     "along",
@@ -204,7 +241,9 @@ __all__ = [
     "body_motion",
     "build",
     "check",
+    "check_measurement",
     "compile",
+    "consistent_parameters",
     "dependent_coordinates",
     "dissipation",
     "dynamics_derivatives",
@@ -216,6 +255,8 @@ __all__ = [
     "forward_dynamics",
     "forward_kinematics",
     "gravity_forces",
+    "identified_robot",
+    "identify",
     "inverse_dynamics",
     "inverse_kinematics",
     "jacobian",
@@ -234,15 +275,19 @@ __all__ = [
     "model",
     "moved",
     "operation_count",
+    "payload_from_runs",
     "peak_reactions",
     "physics",
     "platform_jacobian",
     "pose",
     "potential_energy",
+    "prepare",
     "reach",
+    "read_measurement",
     "read_waypoints",
     "reference_pose",
     "regressor",
+    "rehearse",
     "robot_elements",
     "robot_names",
     "scale_to_limits",
@@ -254,9 +299,11 @@ __all__ = [
     "time_scaled",
     "tool_pose",
     "user_event",
+    "validate",
     "with_linear_parameters",
     "with_payload",
     "workspace",
+    "write_identified",
 ]
 
 # The module of each public name; type checkers read the imports above instead, and a test compares the two.
@@ -294,7 +341,9 @@ _MODULES = {
         "CompileError",
         "DescriptionError",
         "ExportError",
+        "IdentificationError",
         "KinematicsError",
+        "MeasurementError",
         "NacelleError",
         "ParameterError",
         "Problem",
@@ -305,6 +354,47 @@ _MODULES = {
         "UnreachableError",
     ),
     "nacelle.export.export": ("Export", "export"),
+    "nacelle.identification.consistency.consistent": (
+        "ConsistentParameters",
+        "consistent_parameters",
+    ),
+    "nacelle.identification.consistency.identified": (
+        "identified_robot",
+        "write_identified",
+    ),
+    "nacelle.identification.data.checks.check": ("check_measurement",),
+    "nacelle.identification.data.measurement": ("Measurement",),
+    "nacelle.identification.data.preparation": (
+        "Preparation",
+        "Samples",
+        "prepare",
+    ),
+    "nacelle.identification.data.read": ("read_measurement",),
+    "nacelle.identification.estimation.direct_inverse": ("DirectInverse",),
+    "nacelle.identification.estimation.instrumental": ("InstrumentalVariables",),
+    "nacelle.identification.estimation.least_squares": (
+        "OrdinaryLeastSquares",
+        "ReweightedLeastSquares",
+        "WeightedLeastSquares",
+    ),
+    "nacelle.identification.estimation.payload": (
+        "PayloadEstimate",
+        "payload_from_runs",
+    ),
+    "nacelle.identification.estimation.prior": ("CadPrior",),
+    "nacelle.identification.identify": (
+        "Identification",
+        "identify",
+    ),
+    "nacelle.identification.rehearsal.rehearsal": (
+        "Experiment",
+        "Rehearsal",
+        "rehearse",
+    ),
+    "nacelle.identification.validation": (
+        "Validation",
+        "validate",
+    ),
     "nacelle.identification.excitation.excite": ("excite",),
     "nacelle.identification.excitation.result": ("Excitation",),
     "nacelle.kinematics.along": ("along",),

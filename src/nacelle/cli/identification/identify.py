@@ -26,6 +26,7 @@ from nacelle.cli.inputs import ModeOption, load_robot
 from nacelle.errors import NacelleError
 
 if TYPE_CHECKING:
+    from nacelle.identification.estimation.payload import PayloadEstimate
     from nacelle.identification.identify import Identification
     from nacelle.identification.validation import Validation
 
@@ -62,6 +63,15 @@ def identify_command(
         list[Path] | None,
         typer.Option("--validate", metavar="DATA", help="A run that is not fitted, but predicted; repeat."),
     ] = None,
+    payload: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--payload", metavar="DATA", help="A run with a payload, which is estimated from both; repeat."
+        ),
+    ] = None,
+    on: Annotated[
+        str, typer.Option("--on", help="Body or tool that carries the payload; the nacelle if none.")
+    ] = "",
     out: Annotated[
         Path | None,
         typer.Option("--out", help="YAML of the robot with physically consistent parameters; a new file."),
@@ -73,6 +83,7 @@ def identify_command(
     as_json: JsonOption = False,
 ) -> None:
     """Parameters from measured motion and forces, with deviations, and what is not trustworthy."""
+    from nacelle.identification.estimation.payload import payload_from_runs
     from nacelle.identification.estimation.prior import CadPrior
     from nacelle.identification.identify import identify
     from nacelle.identification.validation import validate
@@ -94,6 +105,20 @@ def identify_command(
         allow=allow or (),
     )
     validation = validate(result.estimator, others, preparation=preparation) if others else None
+    load = None
+    if payload:
+        load = payload_from_runs(
+            result.base,
+            result.estimator,
+            identify(
+                robot,
+                read_all(robot, payload, columns),
+                method=type(result.estimator)(**result.estimator.get_params()),
+                preparation=preparation,
+                allow=allow or (),
+            ).estimator,
+            on=on or None,
+        )
     written: dict[str, Any] = {}
     if out is not None:
         _write_robot(result, out)
@@ -105,9 +130,12 @@ def identify_command(
         written["report"] = str(report)
     if as_json:
         held = {} if validation is None else {"validation": validation.data()}
-        print_json(result.data() | held | written)
+        carried = {} if load is None else {"payload": _payload_data(load)}
+        print_json(result.data() | held | carried | written)
         return
     _show(result, validation)
+    if load is not None:
+        _show_payload(load)
     for path in written.values():
         console().print(f"written: {path}", highlight=False)
 
@@ -119,6 +147,33 @@ def _write_robot(result: Identification, out: Path) -> None:
         write_identified(result.identified(), out, new=True)
     except FileExistsError:
         raise NacelleError(f"{out} exists already; it is left as it is") from None
+
+
+def _payload_data(load: PayloadEstimate) -> dict[str, Any]:
+    return {
+        "on": load.on,
+        "mass": load.mass,
+        "com": load.com.tolist(),
+        "inertia": load.inertia.tolist(),
+        "std": load.sigma.tolist(),
+        "determined": list(load.determined),
+        "is_seen": load.is_seen,
+        "is_explained": load.is_explained(),
+    }
+
+
+def _show_payload(load: PayloadEstimate) -> None:
+    out = console()
+    com = ", ".join(f"{value:.4g}" for value in load.com)
+    out.print(
+        f"payload on {load.on}: {load.mass:.5g} kg (deviation {load.sigma[0]:.2g}), centre of mass at "
+        f"[{com}] m; determined: {', '.join(load.determined) or 'nothing'}",
+        highlight=False,
+    )
+    if not load.is_seen:
+        out.print("- its mass is not distinguishable from zero", highlight=False)
+    if not load.is_explained():
+        out.print("- the runs differ by more than a payload explains", highlight=False)
 
 
 def _show(result: Identification, validation: Validation | None) -> None:

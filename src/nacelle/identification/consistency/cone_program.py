@@ -13,7 +13,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.linalg
 
 from nacelle.errors import IdentificationError
 from nacelle.identification.consistency.feasible_set import FeasibleSet
@@ -59,6 +58,8 @@ def nearest_in_cones(space: FeasibleSet, H: Array, h: Array, weight: float) -> C
     Raises:
         IdentificationError: if there is no such point, or no trustworthy solution was found.
     """
+    import scipy.linalg
+
     solutions = space.solutions
     half_lines, triangles = len(space.signs.names), [len(cone.centre) for cone in space.cones]
     if not solutions.free:
@@ -103,6 +104,8 @@ def nearest_in_cones(space: FeasibleSet, H: Array, h: Array, weight: float) -> C
 
 def _triangular(space: FeasibleSet, H: Array, h: Array, weight: float) -> tuple[Array, Array, Array]:
     """T (free, free), the order of the free numbers, and T u_hat: both squares as one, by QR."""
+    import scipy.linalg
+
     solutions = space.solutions
     D, d = space.closeness()
     root = np.sqrt(weight)

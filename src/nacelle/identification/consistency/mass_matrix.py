@@ -14,7 +14,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.linalg
 
 from nacelle.dynamics.base_parameters.base_parameters import BaseParameters
 from nacelle.dynamics.jacobian import jacobian
@@ -55,6 +54,8 @@ def least_inertia(base: BaseParameters, beta: Any, x: Any) -> Array:
         beta: their values (base parameters,).
         x: reduced poses (..., nx).
     """
+    import scipy.linalg
+
     M, described = mass_matrices(base, beta, x), mass_matrices(base, base.values, x)
     flat = [
         scipy.linalg.eigh(one, own, eigvals_only=True)[0] if np.all(np.isfinite(one)) else np.nan

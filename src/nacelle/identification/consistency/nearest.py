@@ -17,7 +17,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.sparse
 
 from nacelle.errors import IdentificationError
 from nacelle.identification.consistency.pseudo_inertia import order, packed, unpacked
@@ -74,6 +73,7 @@ def nearest_point(
         IdentificationError: if there is no such point, or the solver has failed.
     """
     import clarabel
+    import scipy.sparse
 
     if not (np.all(np.isfinite(A)) and np.all(np.isfinite(b))):
         raise IdentificationError("the cone solver cannot start: the program has numbers that are not finite")

@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.linalg
 
 from nacelle.errors import IdentificationError
 from nacelle.spatial.scalar import Array
@@ -27,6 +26,8 @@ def root_of_regression(Y: Any, sigma: Any = 1.0) -> Array:
         Y: (rows, parameters), or (samples, actuators, parameters).
         sigma: standard deviation of the noise: one, one an actuator (actuators,), or one a row.
     """
+    import scipy.linalg
+
     Y = np.asarray(Y, dtype=float)
     whitened = (Y / np.broadcast_to(np.asarray(sigma, dtype=float), Y.shape[:-1])[..., None]).reshape(
         -1, Y.shape[-1]
@@ -73,6 +74,8 @@ def _whitening(correlation: Array) -> Array:
     Rounding, and sums over samples that end at a lag, can leave a matrix with eigenvalues of zero or a little
     below: they are raised to a part of the largest that is more than any experiment knows.
     """
+    import scipy.linalg
+
     try:
         L = np.linalg.cholesky(correlation)
         return np.asarray(scipy.linalg.solve_triangular(L, np.eye(len(L)), lower=True))
