@@ -81,7 +81,7 @@ COUNTS = [
     ("delta", "inverse_dynamics", "pose", False, 260),
     ("3rrr", "inverse_dynamics", "pose", False, 284),
     ("hexaglide", "inverse_dynamics", "pose", False, 937),
-    ("hexa", "inverse_dynamics", "pose", False, 1348),
+    ("hexa", "inverse_dynamics", "pose", False, 1333),
     ("orthoglide", "inverse_dynamics", "pose", False, 190),
     ("quattro", "inverse_dynamics", "pose", True, 463),
     ("quattro", "forward_dynamics", "pose", True, 613),

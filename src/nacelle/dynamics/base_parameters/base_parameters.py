@@ -25,7 +25,7 @@ from nacelle.dynamics.base_parameters.polynomial import Polynomial, number_text,
 from nacelle.dynamics.base_parameters.relative_motion import body_motions
 from nacelle.dynamics.base_parameters.sampling import sampled_regressor, units
 from nacelle.dynamics.base_parameters.transfers import Transfer, Transfers
-from nacelle.dynamics.reduction import Reduction, reduction
+from nacelle.dynamics.reduction.reduction import Reduction, reduction
 from nacelle.model.linear_parameters import linear_parameters
 from nacelle.model.numbers.parameters import INERTIA_NAMES
 from nacelle.model.robot import Robot

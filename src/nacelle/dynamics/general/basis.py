@@ -23,7 +23,8 @@ from nacelle.dynamics.general.columns import Key, end_points
 from nacelle.dynamics.general.inertia import Numbers, length_power
 from nacelle.dynamics.general.inertial import inertial_numbers
 from nacelle.dynamics.general.sampled_columns import SampledColumns
-from nacelle.dynamics.reduction import Reduction, compressed, precise_factors, reduction
+from nacelle.dynamics.reduction.precise_factors import precise_factors
+from nacelle.dynamics.reduction.reduction import Reduction, compressed, reduction
 from nacelle.kinematics.general.legs import Rates
 from nacelle.kinematics.general.placed import Plan, place
 from nacelle.spatial.rounding import CANCELLED

@@ -1,0 +1,1 @@
+"""Reduction of a linear form to its independent columns."""
