@@ -62,8 +62,10 @@ nav { font-size: .9rem; } nav a { margin-right: 1rem; color: var(--predicted); }
   -webkit-print-color-adjust: exact; } }
 """
 
-# Signs that a text may have and XML may not.
-_CONTROL = dict.fromkeys((*range(9), 11, 12, *range(14, 32), 127), "�")
+# Signs that a text may have and a page should not: controls, and those that turn the direction of writing.
+_CONTROL = dict.fromkeys(
+    (*range(9), 11, 12, *range(14, 32), *range(127, 160), *range(0x202A, 0x202F), *range(0x2066, 0x206A)), "�"
+)
 
 
 def text(words: object) -> str:
