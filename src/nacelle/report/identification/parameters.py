@@ -96,7 +96,7 @@ def _remark(relative: float, excited: bool, removed: bool) -> tuple[str, str]:
 def _lists(identification: Identification) -> str:
     """What is tied together, and what is not essential."""
     pairs = identification.tied()
-    tied = [f"{one} and {other}: correlation {number(value, 3)}" for one, other, value in pairs[:_PAIRS]]
+    tied = [f"{one} and {other}: correlation {value:.4f}" for one, other, value in pairs[:_PAIRS]]
     if len(pairs) > _PAIRS:
         tied.append(f"and {len(pairs) - _PAIRS} pairs more")
     removed = list(identification.essential.removed)
