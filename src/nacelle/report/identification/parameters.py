@@ -102,7 +102,11 @@ def _lists(identification: Identification) -> str:
     removed = list(identification.essential.removed)
     parts = []
     for title, words, lines in (
-        ("Tied together", "Known together only: what one has too much the other has too little.", tied),
+        (
+            "Tied together",
+            "Known together only: an error of one goes along with an error of the other.",
+            tied,
+        ),
         ("Not essential", "The data do not distinguish them from zero, all of them together.", removed),
     ):
         if lines:
