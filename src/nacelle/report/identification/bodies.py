@@ -30,9 +30,9 @@ def body_section(consistent: ConsistentParameters | str) -> str:
     parts = [
         paragraph(
             "Parameters that bodies can have: masses and moments of inertia are positive, and none of a "
-            "body's principal moments exceeds the sum of the other two. Of all that fit the estimates these are "
-            "closest to the description, so what the forces do not show is as described; the data determine "
-            "only the combinations of the table above. They are "
+            "body's principal moments exceeds the sum of the other two. Of all that fit the estimates these "
+            "are closest to the description, so what the forces do not show is as described; the data "
+            "determine only the combinations of the table above. They are "
             f"{number(consistent.distance, 2)} standard deviations from the ordinary estimates, all together."
         ),
         _body_table(consistent),

@@ -199,7 +199,7 @@ def interval_bar(described: float, estimate: float, interval: tuple[float, float
         parts += [_arrow(sign) for sign, end in ((-1.0, low), (1.0, high)) if sign * end > _REACH]
     parts.append(svg.line(_place(0.0), 2.0, _place(0.0), 20.0, "described"))
     if math.isfinite(middle):
-        parts.append(svg.dot(_place(middle), 11.0, 4.0, "estimate"))
+        parts.append(svg.dot(_place(middle), 11.0, 3.2, "estimate"))
     return svg.drawing(*_BAR, "95 % interval beside the described value", *parts, kind="small")
 
 

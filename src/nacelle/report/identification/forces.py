@@ -73,8 +73,8 @@ def force_section(validation: Validation) -> str:
         parts.append(
             paragraph(
                 "The robot has more actuators than degrees of freedom. How they divide a force among them "
-                "does not follow from the motion, so the rows are forces along the coordinates of the platform, "
-                "J_a^T times those of the actuators, and their noise is not known."
+                "does not follow from the motion, so the rows are forces along the coordinates of the "
+                "platform, J_a^T times those of the actuators, and their noise is not known."
             )
         )
     if data.count < len(data.used):

@@ -36,6 +36,7 @@ th.number, td.number { text-align: right; } td.number { white-space: nowrap; }
 td.bar, th.bar { padding: .1rem .4rem; text-align: center; }
 td.unit { white-space: nowrap; } td .more { display: block; color: var(--quiet); font-size: .92em; }
 td.name { overflow-wrap: anywhere; min-width: 11rem; max-width: 26rem; }
+td.remark { min-width: 7rem; }
 tr.fair td.remark { color: var(--fair); } tr.poor td.remark { color: var(--poor); }
 figure { margin: .4rem 0 1rem; }
 svg { display: block; width: 100%; height: auto; min-width: 34rem; font-size: 11px; }
@@ -57,13 +58,16 @@ svg text { fill: var(--quiet); } svg .tiny { font-size: 10px; font-weight: 400; 
 .described { stroke: var(--ink); stroke-width: 1.6; }
 nav { font-size: .9rem; } nav a { margin-right: 1rem; color: var(--predicted); }
 @media print { body { font-size: 10pt; } main { max-width: none; padding: 0; } nav { display: none; }
-  .wide { overflow: visible; } svg { min-width: 0; } figure, tr, .verdict { break-inside: avoid; }
+  .wide { overflow: visible; } svg { min-width: 0; } .pair svg { width: 48%; }
+  svg.small { width: 11rem; } figure, tr, .verdict { break-inside: avoid; }
   h2, h3 { break-after: avoid; } table { font-size: 8pt; } * { print-color-adjust: exact;
   -webkit-print-color-adjust: exact; } }
 """
 
-# Signs that a text may have and XML may not.
-_CONTROL = dict.fromkeys((*range(9), 11, 12, *range(14, 32), 127), "�")
+# Signs that a text may have and a page should not: controls, and those that turn the direction of writing.
+_CONTROL = dict.fromkeys(
+    (*range(9), 11, 12, *range(14, 32), *range(127, 160), *range(0x202A, 0x202F), *range(0x2066, 0x206A)), "�"
+)
 
 
 def text(words: object) -> str:
@@ -77,7 +81,7 @@ def number(value: float, digits: int = 4) -> str:
         return "not known"
     if math.isinf(value):
         return "unbounded" if value > 0.0 else "unbounded below"
-    return f"{value + 0.0:.{digits}g}".replace("-", "−")
+    return f"{value + 0.0:.{digits}g}"
 
 
 def percent(part: float) -> str:
@@ -161,6 +165,10 @@ def page(title: str, head: str, sections: Sequence[tuple[str, str, str]]) -> str
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<meta name="color-scheme" content="light">\n'
+        # Nothing is loaded or run, whatever names hold.
+        '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; '
+        "style-src 'unsafe-inline'\">\n"
         f"{element('title', text(title))}\n<style>{_STYLE}</style>\n</head>\n"
         f"<body>\n{body}\n</body>\n</html>\n"
     )

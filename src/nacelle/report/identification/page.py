@@ -111,7 +111,8 @@ def _data_section(identification: Identification) -> str:
         + paragraph(
             "Encoders pass a filter without phase and are differentiated; regressor and forces pass the "
             "filter of the decimation side by side. Instruments are motions without the errors of the "
-            "encoders. Below the rate at rest (rad/s or m/s) dry friction is undetermined, and samples do not count.",
+            "encoders. Below the rate at rest (rad/s or m/s) dry friction is undetermined, and samples do "
+            "not count.",
             "quiet",
         )
     )

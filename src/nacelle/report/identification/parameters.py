@@ -96,13 +96,17 @@ def _remark(relative: float, excited: bool, removed: bool) -> tuple[str, str]:
 def _lists(identification: Identification) -> str:
     """What is tied together, and what is not essential."""
     pairs = identification.tied()
-    tied = [f"{one} and {other}: correlation {number(value, 3)}" for one, other, value in pairs[:_PAIRS]]
+    tied = [f"{one} and {other}: correlation {value:.4f}" for one, other, value in pairs[:_PAIRS]]
     if len(pairs) > _PAIRS:
         tied.append(f"and {len(pairs) - _PAIRS} pairs more")
     removed = list(identification.essential.removed)
     parts = []
     for title, words, lines in (
-        ("Tied together", "Known together only: what one has too much the other has too little.", tied),
+        (
+            "Tied together",
+            "Known together only: an error of one goes along with an error of the other.",
+            tied,
+        ),
         ("Not essential", "The data do not distinguish them from zero, all of them together.", removed),
     ):
         if lines:

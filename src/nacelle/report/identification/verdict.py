@@ -145,6 +145,6 @@ def _robot(identification: Identification, consistent: ConsistentParameters | st
         )
     return (
         "poor",
-        f"The nearest robot that can be built is {number(distance, 2)} standard deviations from the estimates, "
-        f"more than chance allows: the model or the data are wrong somewhere{bodies}.",
+        f"The nearest robot that can be built is {number(distance, 2)} standard deviations from the "
+        f"estimates, more than chance allows: the model or the data are wrong somewhere{bodies}.",
     )
