@@ -15,7 +15,7 @@ from nacelle.identification.data.preparation import Preparation
 from nacelle.identification.estimation.instrumental import InstrumentalVariables
 from nacelle.identification.estimation.least_squares import OrdinaryLeastSquares, ReweightedLeastSquares
 from nacelle.identification.estimation.prior import CadPrior
-from nacelle.identification.identify import METHODS, Identification, identify
+from nacelle.identification.identify import Identification, identify
 from support.identification import ExactRun, exact_run, fourier, library_run, truth_of
 from support.library import library_robot
 
@@ -43,7 +43,7 @@ def test_intervals_hold_the_truth() -> None:
     assert result.fit.score > 0.99
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", ["iv", "ols", "wls", "irls"])
 def test_every_method_gives_the_truth_without_noise(method: str) -> None:
     result = identify(library_robot("fivebar"), run().measurement, method=method)
     truth = truth_of(result.base, run().true)
@@ -173,6 +173,6 @@ def test_data_with_faults_are_refused_and_can_be_allowed() -> None:
 
 def test_too_short_a_run() -> None:
     data = run().measurement
-    short = replace(data, time=data.time[:100], q=data.q[:100], force=data.force[:100])
+    short = replace(data, time=data.time[:12], q=data.q[:12], force=data.force[:12])
     with pytest.raises(NacelleError, match=r"too few|longer"):
         identify(library_robot("fivebar"), short, allow=["all"])

@@ -107,6 +107,6 @@ def test_a_consistent_estimate_has_inertia_where_the_ordinary_one_has_none() -> 
     assert np.min(consistent) > 0.0
     # And they are those of the robot that is written.
     written = found.identified()
-    M = nacelle.mass_matrix(written, x).M
+    M = nacelle.mass_matrix(written, x)
     assert np.all(np.linalg.eigvalsh(M) > 0.0)
     assert any("nearest that has is" in line for line in found.words())

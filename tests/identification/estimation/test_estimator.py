@@ -13,14 +13,17 @@ from nacelle.identification.data.preparation import prepare
 from nacelle.identification.estimation.essential import essential
 from nacelle.identification.estimation.estimator import Estimator
 from nacelle.identification.estimation.instrumental import InstrumentalVariables
-from nacelle.identification.estimation.least_squares import OrdinaryLeastSquares, ReweightedLeastSquares
+from nacelle.identification.estimation.least_squares import (
+    OrdinaryLeastSquares,
+    ReweightedLeastSquares,
+    WeightedLeastSquares,
+)
 from nacelle.identification.estimation.prior import CadPrior
 from nacelle.identification.estimation.regression import Regression, regression
-from nacelle.identification.identify import METHODS
 from support.identification import fivebar_base, library_run, linear_regression, with_noise
 
 Array = np.ndarray
-KINDS = list(METHODS.values())
+KINDS = (OrdinaryLeastSquares, WeightedLeastSquares, ReweightedLeastSquares, InstrumentalVariables)
 
 
 def noisy(seed: int = 0) -> Regression:
