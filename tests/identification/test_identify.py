@@ -15,8 +15,8 @@ from nacelle.identification.data.preparation import Preparation
 from nacelle.identification.estimation.instrumental import InstrumentalVariables
 from nacelle.identification.estimation.least_squares import OrdinaryLeastSquares, ReweightedLeastSquares
 from nacelle.identification.estimation.prior import CadPrior
-from nacelle.identification.identify import METHODS, Identification, identify
-from support.identification import ExactRun, exact_run, library_run, truth_of
+from nacelle.identification.identify import Identification, identify
+from support.identification import ExactRun, exact_run, fourier, library_run, truth_of
 from support.library import library_robot
 
 Array = np.ndarray
@@ -43,7 +43,7 @@ def test_intervals_hold_the_truth() -> None:
     assert result.fit.score > 0.99
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", ["iv", "ols", "wls", "irls"])
 def test_every_method_gives_the_truth_without_noise(method: str) -> None:
     result = identify(library_robot("fivebar"), run().measurement, method=method)
     truth = truth_of(result.base, run().true)
@@ -83,16 +83,6 @@ def test_the_inessential_is_named() -> None:
 # ---- poor excitation
 
 
-def straight_run(across: float) -> ExactRun:
-    """Back and forth along x alone, `across` m along y."""
-    robot = library_robot("fivebar")
-    a = np.array([[0.08, across], [0.03, -0.5 * across], [0.01, across]])
-    path = nacelle.Fourier(
-        nacelle.reference_pose(robot), a, a[::-1], motion=robot.motion, frequency=0.3, duration=10.0
-    )
-    return exact_run(robot, path)
-
-
 def test_poor_excitation_is_reported() -> None:
     """A motion of a tenth of a millimetre: gravity and friction are nearly all that is seen."""
     robot = library_robot("fivebar")
@@ -120,29 +110,24 @@ def test_poor_excitation_is_reported() -> None:
         assert name in text
 
 
-def test_less_motion_along_one_axis_makes_intervals_wider() -> None:
+def test_a_smaller_motion_makes_intervals_wider() -> None:
+    """With the same noise of the forces."""
     robot = library_robot("fivebar")
-    good, poor = (
-        identify(robot, straight_run(across).noisy(force=0.01), allow=["all"]).estimator
-        for across in (0.05, 1e-4)
-    )
-    assert poor.condition_ > 3.0 * good.condition_
+    small = exact_run(robot, fourier(robot, 0.005))
+    sizes = [np.sqrt(np.mean(one.measurement.force**2)) for one in (run(), small)]
+    poor = identify(robot, small.noisy(force=0.01 * sizes[0] / sizes[1]), allow=["all"]).estimator
+    good = identified().estimator
     assert len(poor.unidentified_) > len(good.unidentified_)
-    assert np.median(poor.std_ / good.std_) > 1.5
+    assert np.median(poor.std_ / good.std_) > 3.0
 
 
-def test_a_joint_at_rest_leaves_its_friction_alone() -> None:
-    """Nothing moves at all: the estimates are those of the description, and nothing has an interval."""
+def test_a_robot_at_rest() -> None:
+    """Nothing moves at all, so that no sample counts: dry friction is undetermined."""
     robot = library_robot("fivebar")
     data = run().noisy(force=0.01)
     still = replace(data, q=np.repeat(data.q[:1], len(data), axis=0))
-    try:
-        result = identify(robot, still, allow=["all"])
-    except NacelleError as error:
-        assert "too few" in str(error) or "not move" in str(error)
-    else:
-        assert result.excitation == "poor"
-        assert result.estimator.not_excited_
+    with pytest.raises(IdentificationError, match="too few"):
+        identify(robot, still, allow=["all"])
 
 
 # ---- options and errors
@@ -188,6 +173,6 @@ def test_data_with_faults_are_refused_and_can_be_allowed() -> None:
 
 def test_too_short_a_run() -> None:
     data = run().measurement
-    short = replace(data, time=data.time[:150], q=data.q[:150], force=data.force[:150])
+    short = replace(data, time=data.time[:12], q=data.q[:12], force=data.force[:12])
     with pytest.raises(NacelleError, match=r"too few|longer"):
         identify(library_robot("fivebar"), short, allow=["all"])

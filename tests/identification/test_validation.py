@@ -115,7 +115,7 @@ def test_what_is_not_in_the_model_is_told() -> None:
 def test_redundant_drives_have_rows_along_the_motion() -> None:
     robot = nacelle.load(Path(__file__).parents[1] / "robots" / "redundant.yaml")
     found = validate(robot, exact_run(robot, fourier(robot, 0.03), true=robot).noisy(force=1e-3))
-    assert found.rows == ("vx", "vy")
+    assert found.rows == ("v_x", "v_y")
     assert found.score > 0.99
     assert all(np.isfinite(found.rms))
     assert all("nan" not in line for line in found.words())

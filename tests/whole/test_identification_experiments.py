@@ -102,11 +102,11 @@ def test_a_consistent_estimate_has_inertia_where_the_ordinary_one_has_none() -> 
     robot, found = short_run(1)
     x = nacelle.reference_pose(robot) + np.random.default_rng(0).uniform(-0.05, 0.05, (60, 2))
     ordinary = least_inertia(found.base, found.estimator.coef_, x)
-    consistent = least_inertia(found.base, found.consistent.beta, x)
+    consistent = least_inertia(found.base, found.consistent.base_values, x)
     assert np.min(ordinary) < 0.0
     assert np.min(consistent) > 0.0
     # And they are those of the robot that is written.
     written = found.identified()
-    M = nacelle.mass_matrix(written, x).M
+    M = nacelle.mass_matrix(written, x)
     assert np.all(np.linalg.eigvalsh(M) > 0.0)
     assert any("nearest that has is" in line for line in found.words())

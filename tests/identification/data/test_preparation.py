@@ -11,6 +11,7 @@ import pytest
 import nacelle
 from nacelle.errors import IdentificationError
 from nacelle.identification.data.measurement import Measurement
+from nacelle.identification.data.poses import poses
 from nacelle.identification.data.preparation import Preparation, Samples, encoder_noise, prepare
 from nacelle.identification.estimation.least_squares import OrdinaryLeastSquares
 from nacelle.identification.estimation.regression import regression
@@ -56,29 +57,32 @@ def test_the_motion_is_that_of_the_path() -> None:
     for found, wanted in zip(
         (samples.motion.x, samples.motion.v, samples.motion.a), (exact.x, exact.v, exact.a), strict=True
     ):
-        np.testing.assert_allclose(found[used], wanted[places][used], atol=1e-6 * np.max(np.abs(wanted)))
+        np.testing.assert_allclose(found[used], wanted[places][used], atol=5e-5 * np.max(np.abs(wanted)))
+        inner = slice(60, -60)
+        off = np.abs(found[inner] - wanted[places][inner])
+        assert np.max(off) < 1e-6 * np.max(np.abs(wanted))
     assert samples.rate == pytest.approx(500.0)
     assert samples.band == pytest.approx(1.0, abs=0.5)
 
 
 def test_without_noise_the_truth() -> None:
-    assert error(run().measurement) < 1e-6
+    assert error(run().measurement) < 1e-5
 
 
 @pytest.mark.parametrize("decimation", [1, 5, 25])
 def test_decimation_and_cutoff_do_not_bias(decimation: int) -> None:
-    assert error(run().measurement, Preparation(decimation=decimation)) < 1e-6
+    assert error(run().measurement, Preparation(decimation=decimation)) < 1e-5
     # Ten times the band: the filter takes 1e-8 of the highest harmonic.
     assert error(run().measurement, Preparation(decimation=decimation, cutoff=12.0)) < 1e-4
 
 
 def test_choices_follow_the_noise() -> None:
     """Noisier encoders are filtered lower, and what counts as rest is faster."""
-    clean, noisy = (prepare(run().noisy(encoder=s))[0].preparation for s in (1e-7, 1e-5))
+    clean, noisy = (prepare(run().noisy(encoder=s))[0].preparation for s in (1e-7, 1e-4))
     assert clean.cutoff is not None
     assert noisy.cutoff is not None
     assert noisy.cutoff < clean.cutoff
-    assert noisy.cutoff >= 5.0 * prepare(run().noisy(encoder=1e-5))[0].band - 1e-9
+    assert noisy.cutoff >= 5.0 * prepare(run().noisy(encoder=1e-4))[0].band - 1e-9
     assert noisy.rest > clean.rest > 0.0
     given = Preparation(cutoff=17.0, decimation=3, instruments="smooth", rest=0.02)
     assert prepare(run().measurement, given)[0].preparation == given
@@ -144,10 +148,14 @@ def test_steps_that_are_not_equal() -> None:
 
 
 def without_coulomb(robot: nacelle.Robot) -> nacelle.Robot:
-    """Viscous friction alone: forces without jumps, which can be interpolated."""
-    parameters = nacelle.linear_parameters(robot)
-    keep = [not name.endswith((".coulomb", ".stribeck")) for name in parameters.names]
-    return nacelle.with_linear_parameters(robot, parameters.values * np.array(keep, dtype=float))
+    """The same robot with viscous friction alone."""
+    joints = [
+        replace(
+            joint, friction=tuple(tuple(t for t in axis if t.basis == "viscous") for axis in joint.friction)
+        )
+        for joint in robot.joints
+    ]
+    return replace(robot, joints=tuple(joints))
 
 
 def test_a_clock_that_starts_late_changes_nothing() -> None:
@@ -266,6 +274,11 @@ def test_too_short() -> None:
 
 
 def test_no_pose_at_all() -> None:
+    """Coordinates at which the two legs do not meet."""
     data = run().measurement
+    apart = np.stack(np.meshgrid(*2 * [np.linspace(-3.0, 3.0, 13)]), axis=-1).reshape(-1, 2)
+    # Far from the reference, so that the path from there ends before.
+    nowhere = [q for q in apart if np.all(np.isnan(poses(data.robot, np.tile(q, (3, 1)))))]
+    q = nowhere[len(nowhere) // 2] + 1e-4 * data.q
     with pytest.raises(IdentificationError, match="no pose belongs to the actuators' coordinates"):
-        prepare(replace(data, q=np.stack([data.q[:, 0], data.q[:, 0] + np.pi], axis=1)))
+        prepare(replace(data, q=q))

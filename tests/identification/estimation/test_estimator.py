@@ -13,14 +13,17 @@ from nacelle.identification.data.preparation import prepare
 from nacelle.identification.estimation.essential import essential
 from nacelle.identification.estimation.estimator import Estimator
 from nacelle.identification.estimation.instrumental import InstrumentalVariables
-from nacelle.identification.estimation.least_squares import OrdinaryLeastSquares, ReweightedLeastSquares
+from nacelle.identification.estimation.least_squares import (
+    OrdinaryLeastSquares,
+    ReweightedLeastSquares,
+    WeightedLeastSquares,
+)
 from nacelle.identification.estimation.prior import CadPrior
 from nacelle.identification.estimation.regression import Regression, regression
-from nacelle.identification.identify import METHODS
 from support.identification import fivebar_base, library_run, linear_regression, with_noise
 
 Array = np.ndarray
-KINDS = list(METHODS.values())
+KINDS = (OrdinaryLeastSquares, WeightedLeastSquares, ReweightedLeastSquares, InstrumentalVariables)
 
 
 def noisy(seed: int = 0) -> Regression:
@@ -181,7 +184,7 @@ def test_prediction_of_samples_is_inverse_dynamics() -> None:
     force = estimator.predict(samples)
     assert force.shape == samples[0].force.shape
     used = samples[0].used
-    assert np.max(np.abs(force - samples[0].force)[used]) < 1e-6 * np.max(np.abs(force))
+    assert np.max(np.abs(force - samples[0].force)[used]) < 1e-5 * np.max(np.abs(force))
     assert estimator.score(samples) == pytest.approx(1.0, abs=1e-9)
     twice = estimator.predict([samples[0], samples[0]])
     np.testing.assert_array_equal(twice, np.concatenate([force, force]))

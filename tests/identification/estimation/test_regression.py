@@ -13,7 +13,7 @@ import pytest
 import nacelle
 from nacelle.dynamics.base_parameters.base_parameters import BaseParameters, base_parameters
 from nacelle.errors import IdentificationError
-from nacelle.identification.data.preparation import prepare
+from nacelle.identification.data.preparation import Preparation, prepare
 from nacelle.identification.estimation.instrumental import InstrumentalVariables
 from nacelle.identification.estimation.regression import regression
 from nacelle.identification.rehearsal import moved
@@ -95,7 +95,7 @@ def test_redundant_drives_give_the_truth_whatever_they_do_against_one_another() 
     truth = truth_of(base, run.true)
     size = np.max(np.abs(truth))
     plain = InstrumentalVariables(parameters=base).fit(prepare(run.measurement))
-    assert plain.regression_.rows == ("vx", "vy")
+    assert plain.regression_.rows == ("v_x", "v_y")
     np.testing.assert_allclose(plain.coef_, truth, atol=1e-6 * size)
     tense = replace(run.measurement, force=run.measurement.force + internal_forces(run))
     pulled = InstrumentalVariables(parameters=base).fit(prepare(tense))
@@ -110,7 +110,7 @@ def test_prediction_of_redundant_drives() -> None:
     predicted = estimator.predict(estimator.regression_)
     used = estimator.regression_.used
     force = estimator.regression_.force
-    assert np.max(np.abs(predicted - force)[used]) < 1e-6 * np.max(np.abs(force))
+    assert np.max(np.abs(predicted - force)[used]) < 1e-5 * np.max(np.abs(force))
     assert estimator.predict(samples).shape == (len(samples[0]), 3)
 
 
@@ -119,9 +119,10 @@ def test_prediction_of_redundant_drives() -> None:
 
 def test_too_few_samples() -> None:
     data = library_run("fivebar", 0.05).measurement
-    short = replace(data, time=data.time[:200], q=data.q[:200], force=data.force[:200])
-    with pytest.raises(IdentificationError, match=r"too few for 21 base parameters of .*record longer"):
-        regression(prepare(short), fivebar_base())
+    # All of them are slower than this.
+    samples = prepare(data, Preparation(rest=100.0))
+    with pytest.raises(IdentificationError, match=r"0 samples of 2 .* too few for 21 base parameters"):
+        regression(samples, fivebar_base())
 
 
 def test_another_robot() -> None:

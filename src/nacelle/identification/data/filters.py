@@ -22,8 +22,8 @@ _ORDER = 4
 # Half the length of the filter of the decimation, in samples that are kept: one that does not count spoils as
 # few of them as possible.
 HALF_LENGTH = 1
-# Periods of the cutoff after which the accelerations at an end, which is extended by a kink, are right to 1e-4.
-_SETTLED = 3.0
+# Periods of the cutoff from an end, which is extended with a kink, until accelerations are right to 1e-5.
+_SETTLED = 4.0
 # The band holds this part of the power of the speed,
 _POWER = 0.999
 # in lines of the spectrum that stand this far above noise.

@@ -166,8 +166,9 @@ def _chosen(preparation: Preparation, longest: Measurement, width: float) -> Pre
     decimation = preparation.decimation or max(
         1, int(0.4 * rate / (_KEPT * width)), int(np.ceil(rate / cutoff))
     )
-    # Four deviations of the noise of the filtered rates.
-    rest = preparation.rest or 4.0 * float(np.max(_rate_noise(noise, cutoff, rate)))
+    # Four deviations of the noise of the filtered rates; encoders without noise are at rest where they are.
+    slowest = 4.0 * float(np.max(_rate_noise(noise, cutoff, rate)))
+    rest = preparation.rest or max(slowest, np.finfo(float).tiny)
     return dataclasses.replace(
         preparation, cutoff=cutoff, decimation=int(decimation), instruments=instruments, rest=rest
     )
