@@ -12,10 +12,10 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parent))
 
 import numpy as np
-from benchmarks.timing import say
+from timing import say
 
 import nacelle
 from nacelle.identification.excitation.excite import excitation_problem

@@ -67,6 +67,7 @@ def test_limits_of_single_actuators():
         (["--speed", "half%"], "is no percentage"),
         (["--strategy", "both"], "no strategy is called 'both'"),
         (["--margin", "0.7"], "the margin is a part"),
+        (["--periods", "2", "--kind", "bspline"], "--periods is 1 or more"),
         (["--frequency", "-1"], "frequency must be above zero"),
         (["--out", "motion.txt"], "motion.txt: write .yaml or .yml"),
         (["--assume", "leg.*"], "leg"),

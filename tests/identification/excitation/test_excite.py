@@ -107,7 +107,7 @@ def test_the_same_seed_gives_the_same_motion():
 def test_separate_motions_have_strokes_of_constant_speed():
     result = _fivebar(strategy="separate")
     strokes, motion = result.parts
-    assert (strokes.name, motion.name) == ("strokes", "harmonic motion")
+    assert (strokes.name, motion.name) == ("strokes", "motion")
     assert result.ok
     # Half of the time or more the platform moves at constant speed, or rests.
     _, sample = strokes.trajectory.sample(n=4001)
@@ -146,6 +146,17 @@ def test_tables_have_the_motion(tmp_path):
     result.to_csv(tmp_path / "motion.csv", rate=200.0)
     read = nacelle.read_waypoints(tmp_path / "motion.csv", result.robot.motion)
     assert np.allclose(read.points, result.sample(200.0)[1].x)
+
+
+def test_periods_follow_one_another():
+    result = _fivebar()
+    t, sample = result.sample(100.0, periods=3)
+    assert t[-1] == pytest.approx(3.0 * result.trajectory.duration)
+    assert np.allclose(sample.x[:100], sample.x[200:300], atol=1e-12)
+    with pytest.raises(IdentificationError, match="has one period"):
+        _fivebar(kind="bspline").repeated(2)
+    with pytest.raises(IdentificationError, match="above zero"):
+        result.repeated(0)
 
 
 def test_words_name_the_weakest_combination():

@@ -45,7 +45,7 @@ def test_fourier_has_no_frequency_above_the_highest_harmonic():
 def test_trajectories_move_as_the_coefficients_say(kind):
     made = functions(kind, 1.5, 4)
     rng = np.random.default_rng(1)
-    Z = np.where(made.free(SE3), 0.1 * rng.normal(size=(len(made.sizes), 6)), 0.0)
+    Z = np.where(made.free(SE3), 0.1 * rng.normal(size=(made.count, 6)), 0.0)
     center = np.array([0.1, -0.2, 0.5, 0.0, 0.0, np.sin(0.2), np.cos(0.2)])
     path = made.trajectory(center, Z, SE3)
     t = np.linspace(0.01, 1.49, 40)

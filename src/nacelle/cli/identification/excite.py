@@ -68,6 +68,9 @@ def excite_command(
     payload: PayloadOption = None,
     rate: Annotated[float, typer.Option("--rate", help="Rows of the table a second.")] = 1000.0,
     csv: Annotated[Path | None, typer.Option("--csv", help="Table of the motion to write.")] = None,
+    periods: Annotated[
+        int, typer.Option(help="How often the table has a Fourier motion, to average over periods.")
+    ] = 1,
     out: Annotated[
         Path | None,
         typer.Option("--out", help="YAML file to write, from which the motion can be read again."),
@@ -83,6 +86,8 @@ def excite_command(
     for target, endings in ((csv, ()), (out, (".yaml", ".yml")), (plot, PICTURES)):
         check_new(target, endings)
     check_rate(rate)
+    if periods < 1 or (periods > 1 and kind != "fourier"):
+        raise NacelleError(f"--periods is 1 or more, and 1 for motions other than fourier, got {periods}")
     if frequency is not None:
         if duration is not None:
             raise NacelleError("give --duration or --frequency, not both")
@@ -110,7 +115,7 @@ def excite_command(
         seed=seed,
     )
     if csv is not None:
-        result.to_csv(csv, rate=rate)
+        result.to_csv(csv, rate=rate, periods=periods)
     if out is not None:
         result.save(out)
     if plot is not None:

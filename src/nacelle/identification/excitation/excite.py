@@ -222,7 +222,7 @@ def _parts(problem: Problem, best: Best, strokes: list[Stroke]) -> tuple[tuple[P
     listed = records(problem, chain)
     path = Chain(*(stroke_line(line, motion) for line in listed))
     times, all_uses = np.concatenate([first, path.duration + t]), np.concatenate([of_strokes, uses])
-    parts = (Part("strokes", path, {"strokes": listed}), Part("harmonic motion", trajectory, record))
+    parts = (Part("strokes", path, {"strokes": listed}), Part("motion", trajectory, record))
     return parts, largest_uses(problem, times, all_uses)
 
 

@@ -38,7 +38,6 @@ MARGIN = 0.02
 _KEPT = 0.25
 _FALL = 1.0 / _KEPT
 _ANGLE = 2.5
-KINDS = ("speed", "acceleration", "force", "position", "leg margin", "conditioning", "orientation")
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,10 +27,9 @@ import numpy as np
 from nacelle.errors import IdentificationError, did_you_mean
 from nacelle.kinematics.trajectory import Fourier, Sample, Trajectory
 from nacelle.kinematics.trajectory.arguments import read_layout, read_pose
-from nacelle.kinematics.trajectory.base import joined
+from nacelle.kinematics.trajectory.base import about
 from nacelle.kinematics.trajectory.basis import clamped_knots, cumulative
 from nacelle.model.platform import Motion
-from nacelle.spatial.rotation_path import RotationMotion, quat_multiply, vector_motion
 from nacelle.spatial.scalar import Array
 
 KINDS = ("fourier", "bspline")
@@ -53,8 +52,8 @@ class Functions(ABC):
 
     @property
     @abstractmethod
-    def sizes(self) -> Array:
-        """The size (functions,) that coefficients of each function have in a random motion, over a unit."""
+    def count(self) -> int:
+        """How many functions there are."""
 
     @abstractmethod
     def at(self, t: Array) -> tuple[Array, Array, Array]:
@@ -89,9 +88,9 @@ class Harmonics(Functions):
         return _perpendicular(self._ratios**2)
 
     @property
-    def sizes(self) -> Array:
-        """Alike for all; the centre may move as far."""
-        return np.ones(2 * self.harmonics - 1)
+    def count(self) -> int:
+        """The centre, and sines and cosines, each but one."""
+        return 2 * self.harmonics - 1
 
     def at(self, t: Array) -> tuple[Array, Array, Array]:
         """The functions and their first and second derivatives at times (N,): (N, functions) each."""
@@ -107,7 +106,7 @@ class Harmonics(Functions):
     def free(self, motion: Motion) -> Array:
         """All but the centre's orientation, which is that of the pose about which the motion is."""
         layout = read_layout(motion)
-        free = np.ones((2 * self.harmonics - 1, layout.n), dtype=bool)
+        free = np.ones((self.count, layout.n), dtype=bool)
         if layout.angular is not None:
             free[0, layout.angular] = False
         return free
@@ -137,26 +136,22 @@ class Splines(Functions):
     """B-splines of degree 5 that begin and end at rest."""
 
     @property
-    def _points(self) -> int:
+    def count(self) -> int:
+        """Control points."""
         return 2 * self.harmonics
-
-    @property
-    def sizes(self) -> Array:
-        """Alike for all points."""
-        return np.ones(self._points)
 
     def at(self, t: Array) -> tuple[Array, Array, Array]:
         """The functions and their first and second derivatives at times (N,): (N, functions) each."""
-        count = self._points + 2 * (_REPEATED - 1)
+        count = self.count + 2 * (_REPEATED - 1)
         knots = clamped_knots(count, _DEGREE, self.duration)
         first, parts = cumulative(knots, _DEGREE, np.asarray(t, dtype=float))
-        merged = np.clip(np.arange(count) - (_REPEATED - 1), 0, self._points - 1)
+        merged = np.clip(np.arange(count) - (_REPEATED - 1), 0, self.count - 1)
         result = []
         for k, part in enumerate(parts):
             # B_i = C_i - C_(i+1); C is 1 up to `first` and 0 beyond `first + degree`.
             start = np.full((len(t), 1), 1.0 if k == 0 else 0.0)
             basis = np.hstack([start, part]) - np.hstack([part, np.zeros((len(t), 1))])
-            values = np.zeros((len(t), self._points))
+            values = np.zeros((len(t), self.count))
             rows = np.arange(len(t))[:, None]
             np.add.at(values, (rows, merged[first[:, None] + np.arange(_DEGREE + 1)]), basis)
             result.append(values)
@@ -164,7 +159,7 @@ class Splines(Functions):
 
     def free(self, motion: Motion) -> Array:
         """All coefficients."""
-        return np.ones((self._points, motion.n), dtype=bool)
+        return np.ones((self.count, motion.n), dtype=bool)
 
     def trajectory(self, center: Array, Z: Array, motion: Motion) -> Trajectory:
         """The trajectory of coefficients Z (functions, n) about a pose (nx,)."""
@@ -200,14 +195,7 @@ class CoordinateSpline(Trajectory):
     def inside(self, t: Array) -> Sample:
         """The motion at times (m,) that lie in [0, duration]."""
         y, dy, ddy = (part @ self._points for part in self._functions.at(t))
-        layout = self.layout
-        center, quat = layout.split_x(self._center)
-        (z, r), (dz, dr), (ddz, ddr) = (layout.split_v(part) for part in (y, dy, ddy))
-        rotation = None
-        if quat is not None and r is not None and dr is not None and ddr is not None:
-            turned = vector_motion(r, dr, ddr)
-            rotation = RotationMotion(quat_multiply(turned.quat, quat), turned.w, turned.dw)
-        return joined(layout, (center + z, dz, ddz), rotation)
+        return about(self.layout, self._center, (y, dy, ddy))
 
 
 def functions(kind: str, duration: float, harmonics: int) -> Functions:

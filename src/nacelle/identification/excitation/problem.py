@@ -110,7 +110,7 @@ class Problem:
     @cached_property
     def units(self) -> Array:
         """What variables count in (variables,), m or rad."""
-        unit = _PART * self.functions.sizes[:, None] * twist_units(self.robot)
+        unit = np.broadcast_to(_PART * twist_units(self.robot), self.free.shape)
         return np.asarray(unit[self.free])
 
     def coefficients(self, z: Array) -> Array:

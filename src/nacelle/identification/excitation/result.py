@@ -31,7 +31,7 @@ class Part:
     """A part of an excitation.
 
     Attributes:
-        name: "strokes" or "harmonic motion" in a separate one, "motion" in a combined one.
+        name: "strokes", or "motion" for the one that is optimised.
         trajectory: of the part.
         record: the numbers that it is made of, as plain data.
     """
@@ -131,13 +131,30 @@ class Excitation:
         terms = [f"{sign * row[i] * self.columns[i] / largest:+.2g} {self.base.names[i]}" for i in listed]
         return f"{' '.join(terms)} (1/{1.0 / size:.3g} of the best determined)"
 
-    def sample(self, rate: float) -> tuple[Array, Sample]:
-        """Times (N,) and the motion at them, `rate` times a second."""
-        return self.trajectory.sample(rate=rate)
+    def repeated(self, periods: int) -> Trajectory:
+        """The whole motion, the optimised part so many times, to average measurements over its periods.
 
-    def to_csv(self, path: str | Path, *, rate: float = 1000.0) -> None:
-        """Write t, x, v and a as CSV with units in the header, `rate` rows a second."""
-        self.trajectory.to_csv(path, rate=rate)
+        Raises:
+            IdentificationError: if that part does not end where it begins, as B-splines.
+        """
+        last = self.parts[-1].trajectory
+        if periods < 1:
+            raise IdentificationError(f"the number of periods must be above zero, got {periods}")
+        if periods == 1:
+            return self.trajectory
+        if self.kind != "fourier":
+            raise IdentificationError(
+                f"a {self.kind} motion ends elsewhere than it begins: it has one period"
+            )
+        return Chain(*self.trajectories, *(last,) * (periods - 1))
+
+    def sample(self, rate: float, *, periods: int = 1) -> tuple[Array, Sample]:
+        """Times (N,) and the motion at them, `rate` times a second, `repeated` so many times."""
+        return self.repeated(periods).sample(rate=rate)
+
+    def to_csv(self, path: str | Path, *, rate: float = 1000.0, periods: int = 1) -> None:
+        """Write t, x, v and a as CSV with units in the header, `rate` rows a second, `repeated`."""
+        self.repeated(periods).to_csv(path, rate=rate)
 
     def data(self) -> dict[str, Any]:
         """Everything as plain data."""

@@ -31,12 +31,13 @@ import numpy as np
 
 from nacelle.compile import Compiled, compile_function
 from nacelle.dynamics import smallest
+from nacelle.dynamics.derivatives.tangent import has_tilts
 from nacelle.kinematics.actuation import actuator_biases, actuator_rows, actuator_steps
 from nacelle.kinematics.iteration.newton_steps import closing_step
 from nacelle.kinematics.jacobian import scales
 from nacelle.kinematics.kinematic_model import coordinate_motions, inverse_jacobian
 from nacelle.kinematics.margins import margins
-from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.shapes import of_actuators, of_twist, of_unknowns
 from nacelle.kinematics.tree.configuration import Configuration, configuration
 from nacelle.kinematics.tree.rates import moving
@@ -73,14 +74,10 @@ def state_at(robot: Robot, c: Array, dc: Array, ddc: Array, *rest: Array) -> tup
         w, w_dot = J @ dc[turn], J @ ddc[turn] + left_jacobian_bias(c[turn], dc[turn])
         v = pack([*dc[: turn.start], *w, *dc[turn.stop :]])
         a = pack([*ddc[: turn.start], *w_dot, *ddc[turn.stop :]])
-    elif _has_tilts(mechanism):
+    elif has_tilts(mechanism):
         motion = coordinate_motions(robot, x, y, dc, ddc)
         v, a = motion["v"], motion["a"]
     return x, y, v, a
-
-
-def _has_tilts(mechanism: Mechanism) -> bool:
-    return mechanism.parasitic and 0 < len(mechanism.chart.turns) < 3
 
 
 def limited_values(robot: Robot, c: Array, dc: Array, ddc: Array, *rest: Array) -> dict[str, Array]:

@@ -22,7 +22,7 @@ from nacelle.kinematics.trajectory.arguments import displacements
 from nacelle.kinematics.trajectory.error import TrajectoryError
 from nacelle.model.platform import Motion
 from nacelle.model.reduced import Layout, layout_of
-from nacelle.spatial.rotation_path import RotationMotion
+from nacelle.spatial.rotation_path import RotationMotion, quat_multiply, vector_motion
 from nacelle.spatial.scalar import Array
 
 
@@ -165,6 +165,20 @@ def joined(
     """The sample of plain coordinates with two derivatives, (m, count) each, and a rotation."""
     q, w, dw = rotation if rotation is not None else (None, None, None)
     return Sample(layout.join_x(linear[0], q), layout.join_v(linear[1], w), layout.join_v(linear[2], dw))
+
+
+def about(layout: Layout, center: Array, coordinates: tuple[Array, Array, Array]) -> Sample:
+    """The sample of coordinates about a pose (nx,), with two derivatives, (m, n) each.
+
+    Three of them in the place of rx, ry, rz are a rotation vector r in base axes, q = exp(r) q_c.
+    """
+    plain, quat = layout.split_x(center)
+    (z, r), (dz, dr), (ddz, ddr) = (layout.split_v(part) for part in coordinates)
+    rotation = None
+    if quat is not None and r is not None and dr is not None and ddr is not None:
+        turned = vector_motion(r, dr, ddr)
+        rotation = RotationMotion(quat_multiply(turned.quat, quat), turned.w, turned.dw)
+    return joined(layout, (plain + z, dz, ddz), rotation)
 
 
 # A part starts where the one before ends, within this (m, rad) and this part of the largest coordinate.

@@ -16,10 +16,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from nacelle.kinematics.trajectory.arguments import read_layout, read_pose, read_positive
-from nacelle.kinematics.trajectory.base import Sample, Trajectory, joined
+from nacelle.kinematics.trajectory.base import Sample, Trajectory, about
 from nacelle.kinematics.trajectory.error import TrajectoryError
 from nacelle.model.platform import Motion
-from nacelle.spatial.rotation_path import RotationMotion, quat_multiply, vector_motion
 from nacelle.spatial.scalar import Array
 
 
@@ -72,14 +71,7 @@ class Fourier(Trajectory):
         y = sine @ self._a + cosine @ self._b
         dy = (W * cosine) @ self._a - (W * sine) @ self._b
         ddy = -(W * W * sine) @ self._a - (W * W * cosine) @ self._b
-        layout = self.layout
-        center, quat = layout.split_x(self._center)
-        (z, r), (dz, dr), (ddz, ddr) = (layout.split_v(part) for part in (y, dy, ddy))
-        rotation = None
-        if quat is not None and r is not None and dr is not None and ddr is not None:
-            turned = vector_motion(r, dr, ddr)
-            rotation = RotationMotion(quat_multiply(turned.quat, quat), turned.w, turned.dw)
-        return joined(layout, (center + z, dz, ddz), rotation)
+        return about(self.layout, self._center, (y, dy, ddy))
 
 
 def _amplitudes(value: ArrayLike, n: int, name: str) -> Array:
