@@ -66,11 +66,12 @@ def check_clipping(measurement: Measurement) -> list[Finding]:
 def _moving(q: Array) -> Array:
     """Whether the robot moves (N,): at rest a force holds its value."""
     steps = np.zeros(len(q))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        each = np.abs(np.diff(q, axis=0)) / (
-            np.nanpercentile(np.abs(np.diff(q, axis=0)), 90, axis=0) + 1e-300
-        )
-        steps[1:] = np.nanmax(np.nan_to_num(each, nan=1.0), axis=1)
+    change = np.abs(np.diff(q, axis=0))
+    for column in change.T:
+        present = column[np.isfinite(column)]
+        usual = float(np.percentile(present, 90)) if present.size else 0.0
+        # Where a coordinate is missing it may have moved.
+        steps[1:] = np.maximum(steps[1:], np.nan_to_num(column / (usual + 1e-300), nan=1.0))
     # Quantised coordinates stay for some samples also while they move.
     return np.asarray(maximum_filter1d(steps, _AROUND) > 0.02)
 
