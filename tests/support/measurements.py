@@ -1,13 +1,14 @@
 """Measurements made by computation, and faults put into them.
 
 A Fourier motion about the reference pose, small enough that the robot stays on its branch and away from
-singularities; forces by inverse dynamics of a robot whose inertial parameters all differ from the
-description's, with friction that the description does not have (viscous, Coulomb, Stribeck, cogging, a constant), noise on
-the forces and quantised encoders.
+singularities; forces by inverse dynamics of a robot whose parameters all differ from the description's, with
+friction that the description does not have (viscous, Coulomb, Stribeck, cogging, a constant), noise on the
+forces and quantised encoders.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,8 +16,9 @@ import numpy as np
 import nacelle
 from nacelle.identification.data.measurement import Measurement, Source
 from nacelle.kinematics.along import along
-from nacelle.kinematics.jacobian import NEAR
-from nacelle.kinematics.trajectory import Fourier
+from nacelle.kinematics.forward.actuator_path import unwound_path
+from nacelle.kinematics.jacobian import NEAR, twist_units
+from nacelle.kinematics.trajectory import Fourier, Sample
 from nacelle.model.robot import Robot
 
 Array = np.ndarray
@@ -30,10 +32,11 @@ class Truth:
         rate: samples a second.
         duration: s.
         frequency: of the first harmonic, Hz.
-        wrong: how much the true inertial parameters differ from the description's, at most, as a part.
-        friction: rms of the friction beyond the model over that of the forces.
+        wrong: how much the true parameters differ from the description's, at most, as a part.
+        friction: size of the friction beyond the model over the rms of the forces.
         noise: standard deviation of the forces' noise over their rms.
         resolution: of the encoders, in parts of the range of each coordinate.
+        size: of the motion at most, in robot sizes and rad.
     """
 
     rate: float = 500.0
@@ -43,20 +46,17 @@ class Truth:
     friction: float = 0.3
     noise: float = 0.02
     resolution: float = 2e-5
+    size: float = 0.15
 
 
-def motion_of(
-    robot: Robot, rng: np.random.Generator, truth: Truth
-) -> tuple[Array, nacelle.kinematics.trajectory.Sample, Array]:
-    """Times, the motion and the coordinates of the actuators."""
+def motion_of(robot: Robot, rng: np.random.Generator, truth: Truth) -> tuple[Array, Sample, Array]:
+    """Times, the motion of the nacelle and the coordinates of the actuators."""
     t = np.arange(int(truth.duration * truth.rate)) / truth.rate
-    n = robot.motion.n
     x0 = nacelle.reference_pose(robot)
-    units = np.array(nacelle.kinematics.jacobian.twist_units(robot))
-    a, b = rng.normal(size=(2, 5, n)) / np.arange(1, 6)[None, :, None]
+    a, b = rng.normal(size=(2, 5, robot.motion.n)) / np.arange(1, 6)[None, :, None]
     start = nacelle.jacobian(robot, x0).conditioning
-    for size in 0.15 * 0.7 ** np.arange(12):
-        scale = size / np.sqrt(5) * units
+    for size in truth.size * 0.7 ** np.arange(12):
+        scale = size / np.sqrt(5) * twist_units(robot)
         path = Fourier(
             x0, a * scale, b * scale, motion=robot.motion, frequency=truth.frequency, duration=truth.duration
         )
@@ -66,12 +66,11 @@ def motion_of(
         if not np.all(solution.ok):
             continue
         conditioning = nacelle.jacobian(robot, sparse).conditioning
-        if np.min(conditioning) > max(0.4 * start, 3 * NEAR) and np.all(
-            nacelle.forward_kinematics(robot, solution.actuators, follow=True).ok
-        ):
+        if np.min(conditioning) < max(0.4 * start, 3 * NEAR):
+            continue
+        if np.all(nacelle.forward_kinematics(robot, solution.actuators, follow=True).ok):
             q = nacelle.inverse_kinematics(robot, motion.x).actuators
-            q = nacelle.kinematics.forward.actuator_path.unwound_path(robot, q, q[0])
-            return t, motion, q
+            return t, motion, unwound_path(robot, q, q[0])
     raise ValueError(f"{robot.name}: no motion about the reference pose")
 
 
@@ -80,21 +79,20 @@ def measured(robot: Robot, seed: int = 0, truth: Truth | None = None) -> Measure
     truth = truth or Truth()
     rng = np.random.default_rng(seed)
     t, motion, q = motion_of(robot, rng, truth)
-    found = nacelle.regressor(robot, motion.x, motion.v, motion.a)
-    values = found.parameters.values * (1.0 + truth.wrong * rng.uniform(-1, 1, len(found.parameters.values)))
-    force = found.Y @ values
+    form = nacelle.regressor(robot, motion.x, motion.v, motion.a)
+    values = form.parameters.values
+    force = form.Y @ (values * (1.0 + truth.wrong * rng.uniform(-1, 1, len(values))))
     rates = nacelle.joint_motion(robot, motion.x, motion.v).actuators[1]
-    rms = np.sqrt(np.mean((force - force.mean(axis=0)) ** 2, axis=0)) + 0.1 * np.sqrt(np.mean(force**2))
+    m = len(robot.actuators)
+    rms = np.std(force, axis=0) + 0.1 * np.sqrt(np.mean(force**2))
     speed = np.sqrt(np.mean(rates**2, axis=0))
-    stribeck = 1.0 + 0.5 * np.exp(-((rates / (0.1 * speed)) ** 2))
-    beyond = (
-        rng.uniform(0.3, 1, len(rms)) * np.sign(rates) * stribeck
-        + rng.uniform(0.3, 1, len(rms)) * rates / speed
-    )
-    beyond = beyond + rng.uniform(-0.3, 0.3, len(rms)) + 0.1 * np.sin(40 * q / np.ptp(q, axis=0))
+    coulomb = rng.uniform(0.3, 1, m) * np.sign(rates) * (1.0 + 0.5 * np.exp(-((rates / (0.1 * speed)) ** 2)))
+    beyond = coulomb + rng.uniform(0.3, 1, m) * rates / speed + rng.uniform(-0.3, 0.3, m)
+    beyond = beyond + 0.1 * np.sin(40 * q / np.ptp(q, axis=0))
     force = force + truth.friction * rms * beyond + truth.noise * rms * rng.normal(size=force.shape)
     step = truth.resolution * np.ptp(q, axis=0)
-    q = np.where(step > 0.0, np.round(q / np.where(step > 0, step, 1.0)) * step, q)
+    if truth.resolution:
+        q = np.round(q / step) * step
     names = [actuator.name for actuator in robot.actuators]
     columns = {"time": "t"}
     columns |= {f"q.{name}": f"enc{k}" for k, name in enumerate(names)}
@@ -102,6 +100,52 @@ def measured(robot: Robot, seed: int = 0, truth: Truth | None = None) -> Measure
     return Measurement(robot, t, q, force, source=Source("run.csv", 2, columns))
 
 
-def changed(measurement: Measurement, **arrays: Array) -> Measurement:
-    """The measurement with other arrays."""
-    return replace(measurement, **arrays)
+@dataclass(frozen=True)
+class Fault:
+    """A fault of columns: its name, the kind that must be reported, a column that must be named, the data."""
+
+    name: str
+    kind: str
+    column: str
+    measurement: Measurement
+
+
+def exchanged(columns: Array, i: int, j: int) -> Array:
+    """Columns with two of them in each other's place."""
+    columns = columns.copy()
+    columns[:, [i, j]] = columns[:, [j, i]]
+    return columns
+
+
+def scaled(columns: Array, i: int, factor: float) -> Array:
+    """Columns with one of them times a factor."""
+    columns = columns.copy()
+    columns[:, i] *= factor
+    return columns
+
+
+def column_faults(clean: Measurement, seed: int = 0) -> Iterator[Fault]:
+    """Swapped columns, wrong signs and wrong units, of columns chosen at random."""
+    robot, q, force = clean.robot, clean.q, clean.force
+    rng = np.random.default_rng(seed)
+    m = len(robot.actuators)
+    i, j = (int(k) for k in rng.permutation(m)[:2])
+    turns = [robot.joints[actuator.joint].primitives[0].turns for actuator in robot.actuators]
+    unit = 180 / np.pi if turns[i] else 1000.0
+    yield Fault("encoders", "swapped", f"enc{i}", replace(clean, q=exchanged(q, i, j)))
+    yield Fault("currents", "swapped", f"i{i}", replace(clean, force=exchanged(force, i, j)))
+    both = q.copy(), force.copy()
+    both[0][:, i], both[1][:, i] = force[:, i], q[:, i]
+    yield Fault("encoder and current", "swapped", f"enc{i}", replace(clean, q=both[0], force=both[1]))
+    yield Fault("sign of an encoder", "sign", f"enc{i}", replace(clean, q=scaled(q, i, -1)))
+    yield Fault("sign of a current", "sign", f"i{i}", replace(clean, force=scaled(force, i, -1)))
+    yield Fault("sign of all currents", "sign", "i0", replace(clean, force=-force))
+    yield Fault("unit of an encoder, large", "unit", f"enc{i}", replace(clean, q=scaled(q, i, unit)))
+    yield Fault("unit of an encoder, small", "unit", f"enc{i}", replace(clean, q=scaled(q, i, 1 / unit)))
+    yield Fault("unit of a current, large", "unit", f"i{i}", replace(clean, force=scaled(force, i, 1e3)))
+    yield Fault("unit of a current, small", "unit", f"i{i}", replace(clean, force=scaled(force, i, 1e-3)))
+    if len(set(turns)) == 1:
+        yield Fault("unit of all encoders, large", "unit", "enc0", replace(clean, q=q * unit))
+        yield Fault("unit of all encoders, small", "unit", "enc0", replace(clean, q=q / unit))
+    yield Fault("unit of all currents, large", "unit", "i0", replace(clean, force=force * 1e3))
+    yield Fault("unit of all currents, small", "unit", "i0", replace(clean, force=force * 1e-3))

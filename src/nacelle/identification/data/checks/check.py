@@ -10,9 +10,10 @@ from __future__ import annotations
 import numpy as np
 
 from nacelle.identification.data.checks.clipping import check_clipping
-from nacelle.identification.data.checks.columns import check_columns
-from nacelle.identification.data.checks.findings import Finding, Findings
-from nacelle.identification.data.checks.judge import Judge
+from nacelle.identification.data.checks.columns import POOR, check_columns
+from nacelle.identification.data.checks.correction import as_read
+from nacelle.identification.data.checks.findings import Finding, Findings, finding
+from nacelle.identification.data.checks.judge import Judge, Verdict
 from nacelle.identification.data.checks.reach import check_reach
 from nacelle.identification.data.checks.signals import check_constant, check_jumps, check_missing
 from nacelle.identification.data.checks.smoothing import enough, smoothed
@@ -22,6 +23,8 @@ from nacelle.identification.data.measurement import Measurement
 
 # Part of a column that may be missing where physics is still asked.
 _MISSING = 0.2
+# Part of the forces that may remain unexplained.
+_MISFIT = 0.5
 
 
 def check_measurement(measurement: Measurement, *, physics: bool = True) -> Findings:
@@ -69,8 +72,24 @@ def _physical(measurement: Measurement) -> list[Finding]:
     columns = np.concatenate([measurement.q, measurement.force], axis=1)[present]
     signals = smoothed(measurement.time[present], columns, len(robot.actuators))
     judge = Judge(robot, signals)
+    place = check_reach(measurement, judge, as_read(len(robot.actuators)))
     findings, correction, verdict = check_columns(measurement, judge)
-    findings += check_reach(measurement, judge, correction)
+    if any(entry.kind == "branch" for entry in place) and verdict.cost > POOR * len(robot.actuators):
+        # No other reading explains the forces either: the path itself is at fault.
+        return place
+    findings += check_reach(measurement, judge, correction) if findings else place
     if np.isfinite(verdict.cost):
         findings += check_zeros(measurement, judge, correction, verdict)
+        findings += _misfit(measurement, verdict) if not findings else []
     return findings
+
+
+def _misfit(measurement: Measurement, verdict: Verdict) -> list[Finding]:
+    """Say so where the model explains little of the forces, whichever way columns are read."""
+    if verdict.residual < _MISFIT:
+        return []
+    names = tuple(f"force.{actuator.name}" for actuator in measurement.robot.actuators)
+    percent = 100 * verdict.residual
+    message = f"the model leaves {percent:.0f} % of the forces unexplained, and no other reading helps"
+    hint = "check that robot, map and data belong together, and that the robot was in motion"
+    return [finding(measurement, "misfit", names, message, hint=hint)]

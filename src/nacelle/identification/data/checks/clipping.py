@@ -3,26 +3,30 @@
 A smooth signal that enters its extreme range with the slope s and leaves it after the time T has its peak
 about s T / 4 higher (a parabola). Where a signal is flat on its extreme value, though its slope outside calls
 for a peak several quanta higher, it is clipped. A natural peak of a quantised signal is flat, too, but is
-missing less than one quantum.
+missing less than one quantum. At rest a force holds its value; only samples in motion count.
 """
 
 from __future__ import annotations
 
 import numpy as np
+from scipy.ndimage import maximum_filter1d
 
 from nacelle.identification.data.checks.findings import Finding, finding
 from nacelle.identification.data.measurement import Measurement
 from nacelle.spatial.scalar import Array
 
-# Shortest plateau, samples; quanta that must be missing; share of the limit that counts as the limit.
+# Shortest plateau, samples; quanta that must be missing; part of the limit within which a force is at it.
 _SHORTEST = 3
 _QUANTA = 3.0
 _AT_LIMIT = 0.02
+# Samples around each in which a coordinate must change where the robot moves.
+_AROUND = 21
 
 
 def check_clipping(measurement: Measurement) -> list[Finding]:
     """Find forces that are cut off."""
     findings = []
+    moving = _moving(measurement.q)
     for actuator, column in zip(measurement.robot.actuators, measurement.force.T, strict=True):
         present = np.flatnonzero(np.isfinite(column))
         values = column[present]
@@ -34,6 +38,7 @@ def check_clipping(measurement: Measurement) -> list[Finding]:
         for sign in (1.0, -1.0):
             top = float(np.max(sign * values))
             near = sign * values >= top - 0.5 * quantum
+            near &= moving[present]
             found = _plateaus(sign * values, near, quantum)
             if not np.any(found) and abs(top / actuator.force - 1.0) <= _AT_LIMIT:
                 near = sign * values >= (1.0 - 2.0 * _AT_LIMIT) * actuator.force
@@ -56,6 +61,19 @@ def check_clipping(measurement: Measurement) -> list[Finding]:
                 )
             )
     return findings
+
+
+def _moving(q: Array) -> Array:
+    """Whether the robot moves (N,): at rest a force holds its value."""
+    steps = np.zeros(len(q))
+    change = np.abs(np.diff(q, axis=0))
+    for column in change.T:
+        present = column[np.isfinite(column)]
+        usual = float(np.percentile(present, 90)) if present.size else 0.0
+        # Where a coordinate is missing it may have moved.
+        steps[1:] = np.maximum(steps[1:], np.nan_to_num(column / (usual + 1e-300), nan=1.0))
+    # Quantised coordinates stay for some samples also while they move.
+    return np.asarray(maximum_filter1d(steps, _AROUND) > 0.02)
 
 
 def _quantum(values: Array) -> float:

@@ -30,7 +30,7 @@ _ALIKE, _ALIKE_FACTOR = 6.0, 1.15
 # Faults that are sought one after the other.
 _MOST = 4
 # Cost for each actuator above which a hypothesis explains the forces poorly.
-_POOR = 60.0
+POOR = 60.0
 _DEGREES = 180.0 / np.pi
 # How much rougher an encoder must be to be taken for a force.
 _ROUGHER = 2.0
@@ -47,7 +47,7 @@ def check_columns(measurement: Measurement, judge: Judge) -> tuple[list[Finding]
         costs = [(judge.verdict(current.then(one)), one) for one in _corrections(measurement)]
         costs = [entry for entry in costs if np.isfinite(entry[0].cost)]
         lowest = min((other.cost for other, _ in costs), default=np.inf)
-        if min(lowest, verdict.cost) > _POOR * m:
+        if min(lowest, verdict.cost) > POOR * m:
             # Nothing explains the forces: zeros may be what is wrong.
             shifts = [(judge.verdict(current.then(one)), one) for one in offsets_of(measurement)]
             nearest = min(shifts, key=lambda entry: entry[0].cost)[1]
@@ -125,6 +125,7 @@ def _rough_encoders(measurement: Measurement) -> Iterator[tuple[int, int]]:
     m = len(measurement.robot.actuators)
     columns = np.concatenate([measurement.q, measurement.force], axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
+        # Physics is asked only where most samples are there, so no column is empty.
         roughness = np.nanstd(np.diff(columns, 2, axis=0), axis=0) / np.nanstd(columns, axis=0)
     for i in range(m):
         for j in range(m, 2 * m):

@@ -16,7 +16,7 @@ from scipy.signal import butter, sosfiltfilt
 from nacelle.spatial.scalar import Array
 
 # Instants that are looked at, and the least number of samples from which they are taken.
-_INSTANTS = 240
+_INSTANTS = 120
 _FEWEST = 40
 # Part of the energy of a coordinate that may lie beyond the band.
 _BEYOND = 1e-6

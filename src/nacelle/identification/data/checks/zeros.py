@@ -26,10 +26,12 @@ from nacelle.identification.data.measurement import Measurement
 from nacelle.kinematics.forward.actuator_path import actuator_units
 
 # Offsets that are tried first, rad or robot sizes; those where coordinates belong to no poses as they are.
-_TRIED = (0.12, 0.35)
+_TRIED = (0.2,)
 _WIDELY = (0.08, 0.2, 0.4, 0.8, 1.6)
 # Twice the logarithm of the likelihood ratio from which on an offset is believed.
 _BELIEVED = 40.0
+# What a first offset must lower the cost by to be looked at closely: one of half the size does.
+_PROMISING = 0.5
 # Residual below which nothing is explained better, as a part of the forces.
 _LEAST = 0.01
 # Offsets below this, rad or robot sizes, are not told from errors of the geometry.
@@ -43,7 +45,9 @@ def check_zeros(
     findings: list[Finding] = []
     for _ in measurement.robot.actuators:
         tried = [(judge.verdict(correction.then(one)).cost, one) for one in offsets_of(measurement, _TRIED)]
-        _, best = min(tried, key=lambda entry: entry[0])
+        lowest, best = min(tried, key=lambda entry: entry[0])
+        if lowest > verdict.cost - _PROMISING:
+            break
         one, better = refined(judge, correction, best)
         gain = (KNOWN / max(better.residual, _LEAST)) ** 2 * (verdict.cost - better.cost)
         size = np.max(np.abs(np.array(one.offsets)[: len(measurement.robot.actuators)]) / _sizes(measurement))

@@ -1,0 +1,177 @@
+"""Every fault is found and named, clean data give none; findings are said, raised and overruled."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+
+import nacelle
+from nacelle.errors import MeasurementError
+from nacelle.identification.data.checks.check import check_measurement
+from nacelle.identification.data.measurement import Measurement
+from nacelle.kinematics.trajectory import Line
+from support.library import NAMES, library_robot
+from support.measurements import Truth, column_faults, measured
+
+QUICK = ("fivebar", "prrrp")
+# Truths under which a measurement is clean: CAD that is right, much friction, coarse sensors, slow and fast.
+TRUTHS = {
+    "as usual": Truth(),
+    "perfect": Truth(wrong=0.0, friction=0.0, noise=0.0, resolution=0.0),
+    "friction": Truth(friction=1.0),
+    "coarse": Truth(noise=0.1, resolution=5e-4),
+    "slow": Truth(frequency=0.15, duration=10.0),
+    "fast": Truth(frequency=1.0, duration=3.0, rate=1000.0),
+    "small": Truth(size=0.03),
+}
+
+
+@cache
+def clean(name: str, seed: int = 0) -> Measurement:
+    return measured(library_robot(name), seed)
+
+
+def assert_found(fault: object) -> None:
+    findings = check_measurement(fault.measurement)  # type: ignore[attr-defined]
+    assert not findings.ok
+    first = findings.entries[0]
+    assert first.kind == fault.kind, str(findings)  # type: ignore[attr-defined]
+    assert fault.column in first.column.split(", "), str(findings)  # type: ignore[attr-defined]
+    assert len(findings) == 1, str(findings)
+
+
+@pytest.mark.parametrize("truth", TRUTHS)
+@pytest.mark.parametrize("name", ["fivebar", "prrrp"])
+def test_clean(name: str, truth: str) -> None:
+    findings = check_measurement(measured(library_robot(name), 1, TRUTHS[truth]))
+    assert len(findings) == 0, str(findings)
+    assert findings.skipped == ()
+    assert "no faults" in str(findings)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("truth", TRUTHS)
+@pytest.mark.parametrize("name", NAMES)
+def test_clean_library(name: str, truth: str) -> None:
+    findings = check_measurement(measured(library_robot(name), 2, TRUTHS[truth]))
+    assert len(findings) == 0, str(findings)
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_faults_of_columns(name: str) -> None:
+    for fault in column_faults(clean(name)):
+        assert_found(fault)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_faults_of_columns_library(name: str) -> None:
+    for fault in column_faults(clean(name, 3), 3):
+        assert_found(fault)
+
+
+def test_two_faults() -> None:
+    run = clean("fivebar")
+    force, q = run.force.copy(), run.q.copy()
+    force[:, 0] *= -1
+    q[:, 1] *= 180 / np.pi
+    findings = check_measurement(replace(run, force=force, q=q))
+    assert set(findings.kinds) == {"sign", "unit"}
+    assert {entry.column for entry in findings} == {"i0", "enc1"}
+
+
+def test_conversions_of_swapped_columns() -> None:
+    """An encoder and a current are found in each other's place although their numbers are converted."""
+    run = clean("fivebar")
+    names = [actuator.name for actuator in run.robot.actuators]
+    conversions = {f"q.{names[0]}": (1e-3, 0.7), f"force.{names[0]}": (0.05, 0.0)}
+    counts, amperes = (run.q[:, 0] - 0.7) / 1e-3, run.force[:, 0] / 0.05
+    q, force = run.q.copy(), run.force.copy()
+    q[:, 0], force[:, 0] = 1e-3 * amperes + 0.7, 0.05 * counts
+    source = replace(run.source, conversions=conversions)
+    findings = check_measurement(replace(run, q=q, force=force, source=source))
+    assert findings.kinds == ("swapped",)
+    assert "enc0" in findings.entries[0].column
+    assert "i0" in findings.entries[0].column
+
+
+@pytest.mark.parametrize(("offset", "row"), [(2.5, True), (0.5, False)])
+def test_zeros(offset: float, row: bool) -> None:
+    run = clean("fivebar", 1)
+    q = run.q.copy()
+    q[:, 1] += offset
+    findings = check_measurement(replace(run, q=q))
+    assert not findings.ok
+    assert {"zero", "reach"} & set(findings.kinds)
+    assert "enc1" in " ".join(entry.column for entry in findings)
+
+
+def test_missing_samples_do_not_stop_physics() -> None:
+    run = clean("fivebar")
+    q, force = run.q.copy(), -run.force
+    q[500:520] = np.nan
+    force[1000, 1] = np.nan
+    findings = check_measurement(replace(run, q=q, force=force))
+    assert findings.kinds == ("missing", "sign")
+    assert findings.entries[0].row == 502
+
+
+def test_physics_is_skipped_with_words() -> None:
+    run = clean("fivebar")
+    time, force = run.time.copy(), run.force.copy()
+    time[100:] -= 0.05
+    back = check_measurement(replace(run, time=time))
+    assert back.kinds[0] == "time"
+    assert "time does not go on" in back.skipped[0]
+    force[: len(force) // 2] = np.nan
+    assert "have no number" in check_measurement(replace(run, force=force)).skipped[0]
+    short = replace(run, time=run.time[:10], q=run.q[:10], force=run.force[:10])
+    assert "too few" in check_measurement(short).skipped[0]
+    empty = replace(run, time=run.time[:0], q=run.q[:0], force=run.force[:0])
+    assert not check_measurement(empty).ok or check_measurement(empty).skipped
+    assert check_measurement(run, physics=False).skipped
+
+
+def test_all_missing() -> None:
+    run = clean("fivebar")
+    findings = check_measurement(replace(run, q=np.full_like(run.q, np.nan)))
+    assert "missing" in findings.kinds
+    assert findings.skipped
+
+
+def test_branch() -> None:
+    """The five-bar passes a parallel singularity: its forward kinematics goes on along the other branch."""
+    robot = library_robot("fivebar")
+    x0 = nacelle.reference_pose(robot)
+    path = Line(x0, x0 * np.array([1.0, 0.02]), motion=robot.motion, duration=2.0)
+    t = np.linspace(0.0, 2.0, 1001)
+    solution = nacelle.inverse_kinematics(robot, path(t).x, limits=False)
+    reached = np.all(np.isfinite(solution.actuators), axis=1)
+    conditioning = nacelle.jacobian(robot, path(t).x).conditioning
+    passed = np.flatnonzero(reached & (conditioning < 2e-3))
+    if not passed.size:
+        pytest.skip("the line does not pass the singularity")
+    last = int(np.flatnonzero(~reached)[0]) if not np.all(reached) else len(t)
+    q = solution.actuators[:last]
+    force = np.random.default_rng(0).normal(size=q.shape)
+    findings = check_measurement(Measurement(robot, t[:last], q, force))
+    branch = [entry for entry in findings if entry.kind == "branch"]
+    assert branch, str(findings)
+    assert abs(branch[0].sample - passed[0]) < 60
+
+
+def test_overruling() -> None:
+    run = clean("fivebar")
+    findings = check_measurement(replace(run, force=-run.force))
+    with pytest.raises(MeasurementError, match="to overrule them, allow: sign") as caught:
+        findings.raise_for_errors()
+    assert caught.value.problems[0].file == "run.csv"
+    assert "i0" in caught.value.problems[0].path
+    findings.raise_for_errors(allow=("sign",))
+    findings.raise_for_errors(allow=("all",))
+    with pytest.raises(ValueError, match="no kind of finding: sing"):
+        findings.raise_for_errors(allow=("sing",))
+    check_measurement(run).raise_for_errors()
