@@ -9,7 +9,6 @@ missing less than one quantum. At rest a force holds its value; only samples in 
 from __future__ import annotations
 
 import numpy as np
-from scipy.ndimage import maximum_filter1d
 
 from nacelle.identification.data.checks.findings import Finding, finding
 from nacelle.identification.data.measurement import Measurement
@@ -65,6 +64,8 @@ def check_clipping(measurement: Measurement) -> list[Finding]:
 
 def _moving(q: Array) -> Array:
     """Whether the robot moves (N,): at rest a force holds its value."""
+    from scipy.ndimage import maximum_filter1d
+
     steps = np.zeros(len(q))
     change = np.abs(np.diff(q, axis=0))
     for column in change.T:

@@ -21,7 +21,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
 
 from nacelle.dynamics.base_parameters.base_parameters import BaseParameters, base_parameters
 from nacelle.dynamics.regressor import regressor
@@ -185,6 +184,8 @@ def _rows_rms(inverse: Array, rms: Array) -> Array:
 
 def _bounded(H: Array, g: Array, positive: Array) -> Array:
     """Minimise x^T H x / 2 - g^T x with some entries not below zero, by leaving out those that would be."""
+    from scipy.linalg import cho_factor, cho_solve
+
     free = np.ones(len(g), dtype=bool)
     solution = np.zeros(len(g))
     for _ in range(4):

@@ -11,7 +11,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.signal import butter, sosfiltfilt
 
 from nacelle.spatial.scalar import Array
 
@@ -51,6 +50,8 @@ def smoothed(time: Array, columns: Array, encoders: int) -> Smoothed:
         columns: signals (N, columns); NaN is interpolated.
         encoders: how many of the first columns are coordinates, whose spectrum gives the band.
     """
+    from scipy.signal import butter, sosfiltfilt
+
     count = len(time)
     even = np.linspace(time[0], time[-1], count)
     signals = np.stack([_interpolated(even, time, column) for column in columns.T], axis=-1)

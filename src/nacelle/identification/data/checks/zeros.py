@@ -17,7 +17,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 
 from nacelle.identification.data.checks.correction import Correction, shifted
 from nacelle.identification.data.checks.findings import Finding, finding
@@ -72,6 +71,7 @@ def offsets_of(measurement: Measurement, sizes: tuple[float, ...] = _WIDELY) -> 
 
 def refined(judge: Judge, correction: Correction, one: Correction) -> tuple[Correction, Verdict]:
     """The best offset along the same encoders, and how good it is."""
+    from scipy.optimize import minimize_scalar
 
     def at(factor: float) -> Correction:
         return replace(one, offsets=tuple(factor * offset for offset in one.offsets))
