@@ -214,7 +214,7 @@ def _columns(base: BaseParameters, body: int) -> Array:
     if lost:
         raise IdentificationError(
             f"the base parameters assume {', '.join(lost)} of {base.robot.bodies[body].name!r} to be zero, "
-            'which a payload need not have: take base_parameters(robot, assume="nothing")'
+            'which a payload need not have: assume nothing (assume="nothing", --assume nothing)'
         )
     return np.asarray(base.K[:, places])
 

@@ -1,0 +1,122 @@
+"""The commands `rehearse`, `identify` and `validate`, as one would use them after another."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.support.command import run, run_json
+from tests.support.library import library_robot
+
+import nacelle
+from nacelle.identification.rehearsal import Experiment, moved
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    """Two runs of a five-bar in closed loop, and one of the same machine with a payload of 300 g."""
+    folder = tmp_path_factory.mktemp("runs")
+    robot = library_robot("fivebar")
+    true = moved(robot, 10.0)
+    loaded = nacelle.with_payload(true, 0.3)
+    for name, seed, plant in (("run", 1, true), ("other", 2, true), ("loaded", 1, loaded)):
+        a, b = 0.03 * np.random.default_rng(seed).normal(size=(2, 4, 2)) / np.arange(1, 5)[:, None]
+        motion = nacelle.Fourier(nacelle.reference_pose(robot), a, b, motion=robot.motion, frequency=0.5)
+        Experiment(robot, motion, true=plant, periods=2).run(seed).to_csv(folder / f"{name}.csv")
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def _with_the_runs(runs):
+    for path in runs.glob("*.csv"):
+        shutil.copy(path, Path.cwd())
+
+
+def test_parameters_are_printed_written_and_validated():
+    result = run(
+        "identify",
+        "fivebar",
+        "run.csv",
+        "--validate",
+        "other.csv",
+        "--out",
+        "identified.yaml",
+        "--report",
+        "page.html",
+    )
+    for words in ("21 base parameters by InstrumentalVariables", "left.proximal.Izz", "validation: R^2"):
+        assert words in result.stdout
+    assert "<html" in Path("page.html").read_text(encoding="utf-8")
+    identified = nacelle.load("identified.yaml")
+    described = run_json("validate", "fivebar", "other.csv")
+    better = run_json("validate", "identified.yaml", "other.csv")
+    for before, after in zip(described["rows"], better["rows"], strict=True):
+        assert after["rms"] < 0.5 * before["rms"]
+    truth = nacelle.base_parameters(moved(library_robot("fivebar"), 10.0)).values
+    mine = nacelle.base_parameters(identified).values
+    k = nacelle.base_parameters(identified).names.index("left.proximal.Izz")
+    assert abs(mine[k] - truth[k]) < 0.02 * truth[k]
+
+
+def test_json_is_the_data_of_python():
+    data = run_json("identify", "fivebar", "run.csv", "--method", "wls", "--prior", "0.5")
+    robot = library_robot("fivebar")
+    result = nacelle.identify(
+        robot, nacelle.read_measurement("run.csv", robot), method="wls", prior=nacelle.CadPrior(0.5)
+    )
+    assert [p["estimate"] for p in data["parameters"]] == pytest.approx(result.estimator.coef_.tolist())
+    assert data["method"] == "WeightedLeastSquares"
+
+
+def test_a_payload_is_the_difference_of_two_runs():
+    data = run_json("identify", "fivebar", "run.csv", "--payload", "loaded.csv", "--assume", "nothing")
+    assert abs(data["payload"]["mass"] - 0.3) < 0.01
+    assert data["payload"]["determined"] == ["m"]
+    result = run("identify", "fivebar", "run.csv", "--payload", "loaded.csv", code=1)
+    assert "--assume nothing" in result.output
+
+
+def test_faults_stop_the_estimate_until_they_are_allowed():
+    lines = Path("run.csv").read_text(encoding="utf-8").splitlines()
+    cells = lines[40].split(",")
+    lines[40] = ",".join([cells[0], "", *cells[2:]])
+    Path("gap.csv").write_text("\n".join(lines), encoding="utf-8")
+    result = run("identify", "fivebar", "gap.csv", "--out", "no.yaml", code=1)
+    assert "gap.csv:41" in result.output
+    assert not Path("no.yaml").exists()
+    run("identify", "fivebar", "gap.csv", "--allow", "missing")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("identify", "fivebar", "none.csv"), "none.csv"),
+        (("identify", "fivebar", "run.csv", "--method", "ivv"), "did you mean 'iv'?"),
+        (("identify", "fivebar", "run.csv", "--allow", "everything"), "no kind of finding"),
+        (("identify", "fivebar", "run.csv", "--cutoff", "-3"), "cutoff must be above zero"),
+        (("identify", "fivebar", "run.csv", "--out", "run.csv"), ".yaml"),
+        (("identify", "fivebar", "run.csv", "--prior", "0"), "above zero"),
+        (("identify", "delta", "run.csv"), "leg1.motor"),
+        (("validate", "fivebar", "run.csv", "--columns", "map.yaml"), "map.yaml"),
+    ],
+)
+def test_wrong_input_gets_one_clear_error(arguments, words):
+    result = run(*arguments, code=1)
+    assert words in result.output
+    assert "Traceback" not in result.output
+
+
+def test_a_rehearsal_makes_data_from_a_motion():
+    run(
+        *("excite", "fivebar", "--starts", "1", "--iterations", "3", "--harmonics", "5"),
+        *("--duration", "1", "--out", "motion.yaml"),
+    )
+    data = run_json("rehearse", "fivebar", "--motion", "motion.yaml", "--csv", "new.csv", "--periods", "2")
+    assert data["samples"] == 2000
+    assert len(nacelle.read_measurement("new.csv", library_robot("fivebar"))) == 2000
+    assert (
+        "exists already"
+        in run("rehearse", "fivebar", "--motion", "motion.yaml", "--csv", "new.csv", code=1).output
+    )
