@@ -55,7 +55,7 @@ def _check_criterion(robot, kind):
     gradient = found.gradient()
     for seed in (1, 2):
         d = np.random.default_rng(seed).normal(size=len(z))
-        # Short steps lose digits where the condition is large, long ones are not straight: the closest counts.
+        # Short steps lose digits where the condition is large, long ones bend: the closest counts.
         steps = [
             _difference(lambda h, d=d: _smooth_condition(_stacked(problem, z + h * d)), STEP * factor)
             for factor in (1.0, 4.0, 16.0)
