@@ -65,7 +65,10 @@ class Reduction:
 
 def compressed(W: Array) -> Array:
     """As many rows as columns of W (rows, columns), if it has more, with the same lengths and angles."""
-    return np.asarray(np.linalg.qr(W, mode="r")) if W.shape[0] > W.shape[1] else W
+    if W.shape[0] <= W.shape[1]:
+        return W
+    # What is exactly zero stays so, whatever the library makes of it.
+    return np.where(np.any(W, axis=0), np.linalg.qr(W, mode="r"), 0.0)
 
 
 def reduction(
