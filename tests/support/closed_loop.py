@@ -20,7 +20,7 @@ from nacelle.identification.estimation.least_squares import OrdinaryLeastSquares
 from nacelle.identification.estimation.regression import regression
 from nacelle.identification.rehearsal import Effects, Experiment, Sensors, moved
 from nacelle.model.robot import Robot
-from support.identification import fourier, truth_of
+from support.identification import fourier, truth_of, without_coulomb
 from support.library import library_robot
 
 Array = np.ndarray
@@ -39,6 +39,7 @@ class ClosedLoop:
         shared: legs that share their parameters; the legs of the true robot are alike then.
         noise: of the encoders, in counts.
         effects: outside the model.
+        dry: whether joints have dry friction.
     """
 
     name: str
@@ -46,10 +47,12 @@ class ClosedLoop:
     shared: str | None = None
     noise: float = 0.5
     effects: Effects | None = None
+    dry: bool = True
 
-    @property
+    @cached_property
     def robot(self) -> Robot:
-        return library_robot(self.name)
+        robot = library_robot(self.name)
+        return robot if self.dry else without_coulomb(robot)
 
     @cached_property
     def true(self) -> Robot:

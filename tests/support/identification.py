@@ -34,6 +34,17 @@ def fourier(
     return nacelle.Fourier(center, a, b, motion=robot.motion, frequency=frequency, duration=duration)
 
 
+def without_coulomb(robot: Robot) -> Robot:
+    """The same robot with viscous friction alone, so that forces have no jumps."""
+    joints = [
+        replace(
+            joint, friction=tuple(tuple(t for t in axis if t.basis == "viscous") for axis in joint.friction)
+        )
+        for joint in robot.joints
+    ]
+    return replace(robot, joints=tuple(joints))
+
+
 def truth_of(base: BaseParameters, true: Robot) -> Array:
     """Base parameters of a robot with other numbers, whose legs share theirs where those of `base` do."""
     values = linear_parameters(true).values

@@ -24,6 +24,7 @@ from support.identification import (
     fourier,
     library_run,
     truth_of,
+    without_coulomb,
 )
 from support.library import library_robot
 
@@ -62,7 +63,8 @@ def test_the_motion_is_that_of_the_path() -> None:
         off = np.abs(found[inner] - wanted[places][inner])
         assert np.max(off) < 1e-6 * np.max(np.abs(wanted))
     assert samples.rate == pytest.approx(500.0)
-    assert samples.band == pytest.approx(1.0, abs=0.5)
+    # Five harmonics of 0.2 Hz of the pose, and what the legs make of them.
+    assert 0.9 < samples.band < 2.5
 
 
 def test_without_noise_the_truth() -> None:
@@ -145,17 +147,6 @@ def test_steps_that_are_not_equal() -> None:
     (samples,) = prepare(scattered)
     np.testing.assert_allclose(np.diff(samples.time), samples.time[1] - samples.time[0], rtol=1e-9)
     assert smooth_error(scattered) < 1e-4
-
-
-def without_coulomb(robot: nacelle.Robot) -> nacelle.Robot:
-    """The same robot with viscous friction alone."""
-    joints = [
-        replace(
-            joint, friction=tuple(tuple(t for t in axis if t.basis == "viscous") for axis in joint.friction)
-        )
-        for joint in robot.joints
-    ]
-    return replace(robot, joints=tuple(joints))
 
 
 def test_a_clock_that_starts_late_changes_nothing() -> None:
