@@ -14,7 +14,8 @@ from nacelle.identification.data.checks.check import check_measurement
 from nacelle.identification.data.measurement import Measurement
 from nacelle.kinematics.trajectory import Line
 from support.library import NAMES, library_robot
-from support.measurements import Truth, column_faults, measured
+from support.measurements import Fault, Truth, column_faults, measured
+from support.stress_robots import STRESS
 
 QUICK = ("fivebar", "prrrp")
 # Truths under which a measurement is clean: CAD that is right, much friction, coarse sensors, slow and fast.
@@ -34,12 +35,12 @@ def clean(name: str, seed: int = 0) -> Measurement:
     return measured(library_robot(name), seed)
 
 
-def assert_found(fault: object) -> None:
-    findings = check_measurement(fault.measurement)  # type: ignore[attr-defined]
+def assert_found(fault: Fault) -> None:
+    findings = check_measurement(fault.measurement)
     assert not findings.ok
     first = findings.entries[0]
-    assert first.kind == fault.kind, str(findings)  # type: ignore[attr-defined]
-    assert fault.column in first.column.split(", "), str(findings)  # type: ignore[attr-defined]
+    assert first.kind == fault.kind, str(findings)
+    assert fault.column in first.column.split(", "), str(findings)
     assert len(findings) == 1, str(findings)
 
 
@@ -58,6 +59,31 @@ def test_clean(name: str, truth: str) -> None:
 def test_clean_library(name: str, truth: str) -> None:
     findings = check_measurement(measured(library_robot(name), 2, TRUTHS[truth]))
     assert len(findings) == 0, str(findings)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", STRESS)
+def test_clean_stress(name: str) -> None:
+    """Robots that are no families: redundant ones, nacelles with loops, drives at closures."""
+    for seed in range(2):
+        findings = check_measurement(measured(STRESS[name](seed), seed))
+        assert len(findings) == 0, str(findings)
+
+
+@pytest.mark.slow
+def test_faults_of_redundant_robots() -> None:
+    for fault in column_faults(measured(STRESS["redundant planar 4-RRR"](0))):
+        assert_found(fault)
+
+
+@pytest.mark.slow
+def test_zeros_of_redundant_encoders() -> None:
+    run = measured(STRESS["redundant planar 4-RRR"](0))
+    q = run.q.copy()
+    q[:, 0] += 0.1
+    findings = check_measurement(replace(run, q=q))
+    assert findings.kinds == ("zero",)
+    assert findings.entries[0].column == "enc0"
 
 
 @pytest.mark.parametrize("name", QUICK)

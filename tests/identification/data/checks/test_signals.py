@@ -7,7 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from nacelle.identification.data.checks.signals import check_constant, check_jumps, check_missing
+from nacelle.identification.data.checks.signals import (
+    check_constant,
+    check_jumps,
+    check_missing,
+    check_reference,
+)
 from support.library import library_robot
 from support.measurements import measured
 
@@ -56,3 +61,12 @@ def test_spikes() -> None:
     q[322, 1] = np.nan
     (jump,) = check_jumps(replace(CLEAN, q=q))
     assert (jump.column, jump.row) == ("enc1", 323)
+
+
+def test_references() -> None:
+    followed = replace(CLEAN, reference=CLEAN.q + 0.001)
+    assert check_reference(CLEAN) == []
+    assert check_reference(followed) == []
+    swapped = check_reference(replace(CLEAN, reference=CLEAN.q * [-1.0, 1.0]))
+    assert [(entry.kind, entry.severity) for entry in swapped] == [("reference", "warning")]
+    assert swapped[0].signals[0] == f"reference.{LEFT}"

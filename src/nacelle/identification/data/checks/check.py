@@ -15,7 +15,12 @@ from nacelle.identification.data.checks.correction import as_read
 from nacelle.identification.data.checks.findings import Finding, Findings, finding
 from nacelle.identification.data.checks.judge import Judge, Verdict
 from nacelle.identification.data.checks.reach import check_reach
-from nacelle.identification.data.checks.signals import check_constant, check_jumps, check_missing
+from nacelle.identification.data.checks.signals import (
+    check_constant,
+    check_jumps,
+    check_missing,
+    check_reference,
+)
 from nacelle.identification.data.checks.smoothing import enough, smoothed
 from nacelle.identification.data.checks.timing import check_timing
 from nacelle.identification.data.checks.zeros import check_zeros
@@ -39,7 +44,7 @@ def check_measurement(measurement: Measurement, *, physics: bool = True) -> Find
         physics: whether to make the physical checks, too.
     """
     findings = [*check_missing(measurement), *check_constant(measurement), *check_timing(measurement)]
-    findings += [*check_jumps(measurement), *check_clipping(measurement)]
+    findings += [*check_jumps(measurement), *check_clipping(measurement), *check_reference(measurement)]
     skipped = []
     reason = _impossible(measurement, findings) if physics else "not wanted"
     if reason:

@@ -16,6 +16,8 @@ from nacelle.identification.data.measurement import Measurement
 from nacelle.spatial.scalar import Array
 
 _JUMP = 5.0
+# Deviation from a reference, as a part of its own, that is not a controller's error.
+_FOLLOWS = 0.5
 
 
 def named_signals(measurement: Measurement) -> Iterator[tuple[str, Array]]:
@@ -102,6 +104,26 @@ def check_jumps(measurement: Measurement) -> list[Finding]:
             )
             hint = "count on over the encoder's overflow, or cut the measurement there"
             findings.append(finding(measurement, "jump", name, message, hint=hint, samples=samples))
+    return findings
+
+
+def check_reference(measurement: Measurement) -> list[Finding]:
+    """Find references that coordinates do not follow; a warning, since they need not be used."""
+    findings = []
+    if measurement.reference is None:
+        return []
+    for k, actuator in enumerate(measurement.robot.actuators):
+        q, reference = measurement.q[:, k], measurement.reference[:, k]
+        both = np.isfinite(q) & np.isfinite(reference)
+        if np.sum(both) < 10 or np.ptp(reference[both]) == 0.0:
+            continue
+        off = q[both] - reference[both]
+        # An encoder with another zero follows all the same.
+        if np.std(off) > _FOLLOWS * np.std(reference[both]):
+            message = f"the coordinate of {actuator.name} does not follow its reference"
+            hint = "check column, sign and unit of the reference, and of the encoder"
+            names = (f"reference.{actuator.name}", f"q.{actuator.name}")
+            findings.append(finding(measurement, "reference", names, message, hint=hint, severity="warning"))
     return findings
 
 
