@@ -1,7 +1,8 @@
 """The command line.
 
 `nacelle robots | show | check | new | schema | ik | fk | workspace | draw | dynamics | verify | simulate |
-reactions | linearise | balance | base | excite | rehearse | identify | validate | ops | export | demo`; `nacelle.cli.commands` says in which module each is.
+reactions | linearise | balance | base | excite | rehearse | identify | validate | ops | export | demo`;
+`nacelle.cli.commands` says in which module each is.
 """
 
 from __future__ import annotations
