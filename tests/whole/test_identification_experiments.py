@@ -53,12 +53,16 @@ def test_intervals_of_a_few_runs() -> None:
 
 
 @pytest.mark.slow
-def test_worse_encoders_bias_least_squares_alone() -> None:
-    """Encoders with noise of many counts: least squares is sure of wrong numbers, instruments are not."""
-    found = coverage(replace(FIVEBAR, noise=20.0), 60)
+def test_bad_encoders_bias_least_squares_alone() -> None:
+    """Encoders with noise of 200 counts: least squares is sure of wrong numbers, instruments are not.
+
+    Without dry friction: where noise decides the sign of a rate, instruments do not help either.
+    """
+    found = coverage(replace(FIVEBAR, noise=200.0, dry=False), 40)
     assert np.min(found.part["iv"]) > 0.8
-    assert np.mean(found.part["iv"]) > 0.92
-    assert np.min(found.part["ols"]) < 0.5
+    assert np.max(np.abs(found.bias["iv"])) < 0.5
+    assert np.min(found.part["ols"]) < 0.6
+    assert np.max(np.abs(found.bias["ols"])) > 1.5
 
 
 # ---- effects outside the model

@@ -35,6 +35,8 @@ from nacelle.spatial.scalar import Array
 
 # Lags that count, in kept samples.
 _LAGS = HALF_LENGTH + 3
+# The least variance along a direction, over that of white noise.
+_LEAST = 0.01
 
 
 def parameter_covariance(data: Regression, residuals: Array, P: Array, Q: Array, D: Array) -> Array:
@@ -80,18 +82,31 @@ def moment_covariance(data: Regression, residuals: Array, P: Array, Q: Array) ->
     """
     covariances = _autocovariance(data, residuals, P, Q)
     width = Q.shape[2]
-    B = np.zeros((width, width))
+    B, white = np.zeros((2, width, width))
     for part in data.parts():
         now = Q[part]
         for lag, R in enumerate(covariances[: len(now)]):
             weighted = np.einsum("tik,ij->tjk", now[: len(now) - lag], R)
             term = weighted.reshape(-1, width).T @ now[lag:].reshape(-1, width)
             B += term if lag == 0 else term + term.T
-    # Sums that end at a lag can leave directions with a variance a little below zero; units do not matter.
-    scale = np.sqrt(np.maximum(np.diag(B), 0.0))
+            white += term if lag == 0 else 0.0
+    return _positive(0.5 * (B + B.T), 0.5 * (white + white.T))
+
+
+def _positive(B: Array, white: Array) -> Array:
+    """B (k, k) with a variance above zero along every direction.
+
+    Sums that end at a lag can leave directions with a variance below zero, above all where noise grows with
+    frequency. There it is the least part of `white`, what noise without memory would give.
+    """
+    scale = np.sqrt(np.maximum(np.diag(white), 0.0))
     scale[scale == 0.0] = 1.0
-    values, vectors = np.linalg.eigh(0.5 * (B + B.T) / np.outer(scale, scale))
-    root = scale[:, None] * vectors * np.sqrt(np.maximum(values, 0.0))
+    units = np.outer(scale, scale)
+    values, vectors = np.linalg.eigh(white / units)
+    half = scale[:, None] * vectors * np.sqrt(np.maximum(values, 0.0))
+    inverse = np.linalg.pinv(half)
+    ratios, directions = np.linalg.eigh(inverse @ B @ inverse.T)
+    root = half @ directions * np.sqrt(np.maximum(ratios, _LEAST))
     return np.asarray(root @ root.T)
 
 
