@@ -55,7 +55,7 @@ def test_the_ends_settle() -> None:
     cut = settling(10.0, RATE)
     off = np.abs(low_pass(signal, 10.0, RATE) - signal)
     assert np.max(off[cut:-cut]) < 1e-3
-    assert cut < 0.2 * RATE
+    assert cut < 0.45 * RATE
 
 
 def test_a_cutoff_near_half_the_rate_filters_nothing() -> None:
