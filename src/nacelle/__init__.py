@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from nacelle.pictures import register
+from nacelle.public import HOMES
 
 if TYPE_CHECKING:
     from nacelle.compile import Compiled, Parametric
@@ -306,170 +307,13 @@ __all__ = [
     "write_identified",
 ]
 
-# The module of each public name; type checkers read the imports above instead, and a test compares the two.
-_MODULES = {
-    "nacelle.compile": ("Compiled", "Parametric"),
-    "nacelle.dynamics.gravity_balance.balancing": (
-        "BalanceSpring",
-        "Counterweight",
-        "GravityBalance",
-        "balance_gravity",
-    ),
-    "nacelle.dynamics.base_parameters.base_parameters": ("BaseParameters", "base_parameters"),
-    "nacelle.dynamics.derivatives.derivatives": ("DynamicsDerivatives", "dynamics_derivatives"),
-    "nacelle.dynamics.equilibrium": ("equilibrium", "equilibrium_pose", "moved"),
-    "nacelle.dynamics.forward": (
-        "ForwardDynamics",
-        "bias_forces",
-        "dissipation",
-        "forward_dynamics",
-        "gravity_forces",
-        "kinetic_energy",
-        "mass_matrix",
-        "potential_energy",
-    ),
-    "nacelle.dynamics.inverse": ("InverseDynamics", "inverse_dynamics"),
-    "nacelle.dynamics.jacobian": ("jacobian",),
-    "nacelle.dynamics.linear": ("LinearModel", "Pole", "linearise"),
-    "nacelle.dynamics.models": ("Model", "model"),
-    "nacelle.dynamics.reactions.peak": ("PeakReactions", "peak_reactions"),
-    "nacelle.dynamics.reactions.reactions": ("Reactions", "joint_reactions"),
-    "nacelle.dynamics.regressor": ("Regressor", "regressor"),
-    "nacelle.dynamics.sizing": ("Sizing", "size_motors"),
-    "nacelle.errors": (
-        "AssemblyError",
-        "CompileError",
-        "DescriptionError",
-        "ExportError",
-        "IdentificationError",
-        "KinematicsError",
-        "MeasurementError",
-        "NacelleError",
-        "ParameterError",
-        "Problem",
-        "SingularError",
-        "TableError",
-        "TooLargeError",
-        "UnknownRobotError",
-        "UnreachableError",
-    ),
-    "nacelle.export.export": ("Export", "export"),
-    "nacelle.identification.consistency.consistent": (
-        "ConsistentParameters",
-        "consistent_parameters",
-    ),
-    "nacelle.identification.consistency.identified": (
-        "identified_robot",
-        "write_identified",
-    ),
-    "nacelle.identification.data.checks.check": ("check_measurement",),
-    "nacelle.identification.data.measurement": ("Measurement",),
-    "nacelle.identification.data.preparation": (
-        "Preparation",
-        "Samples",
-        "prepare",
-    ),
-    "nacelle.identification.data.read": ("read_measurement",),
-    "nacelle.identification.estimation.direct_inverse": ("DirectInverse",),
-    "nacelle.identification.estimation.instrumental": ("InstrumentalVariables",),
-    "nacelle.identification.estimation.least_squares": (
-        "OrdinaryLeastSquares",
-        "ReweightedLeastSquares",
-        "WeightedLeastSquares",
-    ),
-    "nacelle.identification.estimation.payload": (
-        "PayloadEstimate",
-        "payload_from_runs",
-    ),
-    "nacelle.identification.estimation.prior": ("CadPrior",),
-    "nacelle.identification.identify": (
-        "Identification",
-        "identify",
-    ),
-    "nacelle.identification.rehearsal.rehearsal": (
-        "Experiment",
-        "Rehearsal",
-        "rehearse",
-    ),
-    "nacelle.identification.validation": (
-        "Validation",
-        "validate",
-    ),
-    "nacelle.identification.excitation.excite": ("excite",),
-    "nacelle.identification.excitation.result": ("Excitation",),
-    "nacelle.kinematics.along": ("along",),
-    "nacelle.kinematics.mechanism.check": ("Check",),
-    "nacelle.kinematics.mechanism.dependent": ("dependent_coordinates",),
-    "nacelle.kinematics.flags": ("Flag",),
-    "nacelle.kinematics.forward.assemblies": ("Assemblies",),
-    "nacelle.kinematics.forward.forward": ("ForwardKinematics", "forward_kinematics"),
-    "nacelle.kinematics.inverse": ("BodyPoses", "InverseKinematics", "inverse_kinematics"),
-    "nacelle.kinematics.jacobian": (
-        "Jacobian",
-        "body_jacobian",
-        "joint_jacobian",
-        "leg_jacobians",
-        "platform_jacobian",
-    ),
-    "nacelle.kinematics.legs.leg_type": ("LegType", "leg_type", "robot_elements"),
-    "nacelle.kinematics.mechanism.mobility": ("Mobility", "mobility"),
-    "nacelle.kinematics.motion": ("BodyMotion", "JointMotion", "body_motion", "joint_motion"),
-    "nacelle.kinematics.pose": ("pose",),
-    "nacelle.kinematics.pose_input": ("reference_pose",),
-    "nacelle.kinematics.singularity": ("Singularities", "singularities"),
-    "nacelle.kinematics.tools.tool": ("ToolPose", "tool_pose"),
-    "nacelle.kinematics.tools.trajectory": ("ToolTrajectory",),
-    "nacelle.kinematics.trajectory": (
-        "BangBang",
-        "BSpline",
-        "Chain",
-        "Circle",
-        "Cubic",
-        "Fourier",
-        "Line",
-        "Polyline",
-        "Quintic",
-        "Sample",
-        "Trajectory",
-        "TrajectoryError",
-        "Trapezoid",
-        "Uniform",
-        "Waypoints",
-        "read_waypoints",
-        "scale_to_limits",
-        "time_scaled",
-    ),
-    "nacelle.kinematics.workspace": ("Reach", "Workspace", "reach", "workspace"),
-    "nacelle.library": ("build", "check", "load", "loads"),
-    "nacelle.model.linear_parameters": (
-        "LinearParameters",
-        "linear_parameters",
-        "with_linear_parameters",
-    ),
-    "nacelle.model.payload": ("with_payload",),
-    "nacelle.model.data": ("Actuator",),
-    "nacelle.model.robot": ("Robot",),
-    "nacelle.simulation.feedback": ("feedback",),
-    "nacelle.simulation.plant": ("RigidPlant", "standard_events"),
-    "nacelle.simulation.protocol": ("Event", "EventGroup", "Feedback", "Plant", "user_event"),
-    "nacelle.simulation.simulate": ("Simulation", "simulate"),
-    "nacelle.spatial.physics": ("physics",),
-}
-# Public names that differ from those in their modules.
-_RENAMED = {
-    "compile": ("nacelle.compile", "compile_function"),
-    "FORMULATIONS": ("nacelle.dynamics.formulations.choice", "NAMES"),
-    "robot_names": ("nacelle.robots", "names"),
-}
-_HOMES = {name: (module, name) for module, names in _MODULES.items() for name in names} | _RENAMED
-
 
 if not TYPE_CHECKING:  # with a __getattr__, type checkers would accept every misspelt name
 
     def __getattr__(name: str) -> Any:
         """Import a public name, or a module of the package, when it is first used."""
-        if name in _HOMES:
-            module, inside = _HOMES[name]
+        if name in HOMES:
+            module, inside = HOMES[name]
             value = getattr(importlib.import_module(module), inside)
             globals()[name] = value
             return value
@@ -494,7 +338,7 @@ if not TYPE_CHECKING:  # with a __getattr__, type checkers would accept every mi
         """
 
         def __setattr__(self, name: str, value: object) -> None:
-            if not (isinstance(value, ModuleType) and name in _HOMES):
+            if not (isinstance(value, ModuleType) and name in HOMES):
                 super().__setattr__(name, value)
 
     sys.modules[__name__].__class__ = _Package
