@@ -27,7 +27,7 @@ def made():
     robot = library_robot("fivebar")
     true = moved(robot, 10.0)
     motion = fourier(robot, 0.04, frequency=0.4)
-    sensors = Sensors(position_noise=2e-4)
+    sensors = Sensors(position_noise=2e-5)
     run = Experiment(robot, motion, true=true, controller=LOOP, sensors=sensors, periods=2).run(1)
     base = base_parameters(robot)
     return base, prepare(run.measurement), truth_of(base, true), run
@@ -36,7 +36,7 @@ def made():
 def test_the_truth_lies_within_the_deviations():
     base, samples, truth, _ = made()
     estimator = DirectInverse(parameters=base, controller=LOOP).fit(samples)
-    assert 1 <= estimator.iterations_ <= 6
+    assert 2 <= estimator.iterations_ <= 10
     assert np.median(np.abs(estimator.coef_ - truth) / estimator.std_) < 1.5
     assert estimator.score(samples) > 0.999
 
@@ -61,7 +61,7 @@ def test_simulated_instruments_go_with_the_motion_that_was_made():
     base, samples, truth, _ = made()
     estimator = InstrumentalVariables(parameters=base, controller=LOOP, iterations=1).fit(samples)
     plain = regression(samples, base)
-    used = plain.used
+    used = estimator.regression_.used
     simulated = np.linalg.norm((estimator.regression_.Z - plain.Y)[used])
     reference = np.linalg.norm((plain.Z - plain.Y)[used])
     assert simulated < 0.5 * reference

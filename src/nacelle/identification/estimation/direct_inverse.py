@@ -12,6 +12,7 @@ assumed is the controller. The tracking error is small beside the motion, so few
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -44,7 +45,7 @@ class DirectInverse(Estimator):
         parameters: BaseParameters | None = None,
         prior: CadPrior | None = None,
         controller: Controller | None = None,
-        iterations: int = 6,
+        iterations: int = 10,
     ) -> None:
         """Keep the options.
 
@@ -71,13 +72,13 @@ class DirectInverse(Estimator):
 
     def _estimate(self, data: Regression) -> None:
         # The reference's own motion is where the iteration starts.
-        self._fit_along(_along(data, data))
+        self._fit_along(_along(data))
         controller = self.controller or Controller()
         for k in range(self.iterations):
             before = self.coef_
             robot = estimated_robot(data.base, self.coef_, self.covariance_)
             motions = [closed_loop_motion(data.base.robot, robot, part, controller) for part in self._samples]
-            self._fit_along(_along(data, data.with_instruments(motions, self._samples)))
+            self._fit_along(_along(data.with_instruments(motions, self._samples)))
             self.iterations_ = k + 1
             step = np.abs(self.coef_ - before)
             if np.all(step <= _SMALL * np.where(np.isfinite(self.std_), self.std_, np.inf)):
@@ -89,6 +90,6 @@ class DirectInverse(Estimator):
         self._solve(data, data.Y, row_weights(data, data.Y, self))
 
 
-def _along(data: Regression, other: Regression) -> Regression:
-    """The regression with the instruments of another as its regressor."""
-    return Regression(data.base, other.Z, other.Z, data.force, data.used, data.time, data.lengths, data.rows)
+def _along(data: Regression) -> Regression:
+    """The regression with its instruments as the regressor."""
+    return dataclasses.replace(data, Y=data.Z)

@@ -64,10 +64,20 @@ class Regression:
         return [slice(end - length, end) for end, length in zip(ends, self.lengths, strict=True)]
 
     def with_instruments(self, motions: Sequence[Motion], samples: Sequence[Samples]) -> Regression:
-        """The same regression with instruments from other motions, one for every part."""
-        parts = [_filtered(self.base, part, motion)[0] for part, motion in zip(samples, motions, strict=True)]
-        Z = np.concatenate(parts) * self.used[:, None, None]
-        return Regression(self.base, self.Y, Z, self.force, self.used, self.time, self.lengths, self.rows)
+        """The same regression with instruments from other motions, one a part, where those are sound."""
+        parts = [_filtered(self.base, part, motion) for part, motion in zip(samples, motions, strict=True)]
+        Z, ok = (np.concatenate(column) for column in zip(*parts, strict=True))
+        used = self.used & ok
+        return Regression(
+            self.base,
+            np.where(used[:, None, None], self.Y, 0.0),
+            np.where(used[:, None, None], Z, 0.0),
+            np.where(used[:, None], self.force, 0.0),
+            used,
+            self.time,
+            self.lengths,
+            self.rows,
+        )
 
 
 def regression(samples: Samples | Sequence[Samples], base: BaseParameters) -> Regression:
