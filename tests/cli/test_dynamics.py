@@ -16,8 +16,8 @@ def test_samples_out_of_reach_along_a_motion() -> None:
     options = ("--radius", "260mm", "--duration", "0.1", "--rate", "200")
     found = run_json("dynamics", "fivebar", *options, code=3)
     assert 0 < found["failed"] == found["reasons"]["unreachable"] < found["samples"]
-    told = run("dynamics", "fivebar", *options, code=3).stderr.splitlines()[-1]
-    assert told.startswith(f"{found['failed']} of {found['samples']} samples are flagged: ")
+    last_line = run("dynamics", "fivebar", *options, code=3).stderr.splitlines()[-1]
+    assert last_line.startswith(f"{found['failed']} of {found['samples']} samples are flagged: ")
 
 
 def test_dynamics_sizes_motors() -> None:

@@ -63,7 +63,7 @@ def test_white_noise() -> None:
 
 
 def test_coloured_noise_and_a_smooth_motion() -> None:
-    """White noise would be told to be much smaller than it is: the textbook's deviations are half."""
+    """Taken as white, the noise would be much smaller than it is: the textbook's deviations are half."""
     z, covered = standardised(
         OrdinaryLeastSquares, lambda rng, shape: coloured(rng, shape, 3), 80, smooth=4, lengths=(400,)
     )

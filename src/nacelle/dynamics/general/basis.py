@@ -30,7 +30,7 @@ from nacelle.kinematics.general.placed import Plan, place
 from nacelle.spatial.rounding import CANCELLED
 from nacelle.spatial.scalar import Array, Scalar, pack
 
-# Columns must be this independent of those before to be told from dependent ones.
+# Columns must be this independent of those before to be distinguished from dependent ones.
 _INDEPENDENT = 1e-6
 # Factors of columns of unit length that are rounding.
 _NO_FACTOR = 1e-11

@@ -13,6 +13,7 @@ Y below 1e-9 of the largest) stays at beta_0 and is named.
 from __future__ import annotations
 
 import inspect
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Self
 
@@ -52,7 +53,7 @@ class _Moments(NamedTuple):
     not_excited: Array
 
 
-class Estimator:
+class Estimator(ABC):
     """An estimator of base parameters, in scikit-learn's manner.
 
     Options are given to the constructor; `fit` finds, with a trailing underscore:
@@ -193,8 +194,9 @@ class Estimator:
 
     # ---- for the estimators
 
+    @abstractmethod
     def _estimate(self, data: Regression) -> None:
-        raise NotImplementedError
+        """Find the estimates and their covariance."""
 
     def _regression(self, X: Data, y: Any) -> Regression:
         if isinstance(X, Regression):

@@ -4,7 +4,7 @@ All corrections of one fault are judged (`judge`): two encoders, two forces or a
 exchanged; the sign of a column or of all of them; a column, or all, in another unit: mm for m, deg for rad,
 mA for A, the motor's side for the joint's. The best is taken if its cost is lower by a clear amount, and the
 search goes on from there, so that several faults are found one after the other. A correction whose cost is
-nearly as low explains the same: for a robot of equal legs exchanged encoders cannot be told from exchanged
+nearly as low explains the same: with equal legs exchanged encoders cannot be distinguished from exchanged
 forces. It is named beside the first. An encoder is smoother than a force; only columns of which that is not
 true are tried in each other's place.
 """

@@ -33,7 +33,7 @@ _BELIEVED = 40.0
 _PROMISING = 0.5
 # Residual below which nothing is explained better, as a part of the forces.
 _LEAST = 0.01
-# Offsets below this, rad or robot sizes, are not told from errors of the geometry.
+# Offsets below this, rad or robot sizes, cannot be distinguished from errors of the geometry.
 _SMALLEST = 0.02
 
 

@@ -20,6 +20,7 @@ def open_mat(path: Path) -> Recording:
         with path.open("rb") as stream:
             variables = loadmat(stream, simplify_cells=True)
     except NotImplementedError:
+        # So scipy refuses files of version 7.3, which are HDF5.
         raise unreadable(
             path, "a MATLAB file of version 7.3 (HDF5) is not read", "save(FILE, VARIABLES, '-v7') in MATLAB"
         ) from None

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from nacelle.files import why_unread
-from nacelle.identification.data.formats.recording import Recording, as_floats, unreadable
+from nacelle.identification.data.formats.recording import Recording, unreadable
 from nacelle.spatial.scalar import Array
 
 
@@ -74,5 +74,5 @@ def _numbers(name: str, value: Any) -> Iterator[tuple[str, float]]:
 def _column(entries: dict[int, float], count: int) -> Array:
     """The numbers of a field in all messages of its topic; NaN where one does not have it."""
     column = np.full(count, np.nan)
-    column[list(entries)] = as_floats(list(entries.values()))  # type: ignore[arg-type]
+    column[list(entries)] = list(entries.values())
     return column

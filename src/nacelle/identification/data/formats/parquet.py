@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -45,9 +46,9 @@ def open_parquet(path: Path) -> Recording:
     return Recording(str(path), tuple(full), load, units)
 
 
-def _numbers(column: object) -> Array:
+def _numbers(column: Any) -> Array:
     """A column as floats, NaN where it is null; points in time as seconds after the first."""
-    values = column.to_numpy()  # type: ignore[attr-defined]
+    values = column.to_numpy()
     if values.dtype.kind != "M":
         return as_floats(values)
     # As whole numbers first: a float does not hold nanoseconds since 1970.
