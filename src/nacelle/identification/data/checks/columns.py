@@ -52,7 +52,7 @@ def check_columns(measurement: Measurement, judge: Judge) -> tuple[list[Finding]
             shifts = [(judge.verdict(current.then(one)), one) for one in offsets_of(measurement)]
             nearest = min(shifts, key=lambda entry: entry[0].cost)[1]
             one, other = refined(judge, current, nearest)
-            if other.cost < lowest - _LOWER:
+            if other.cost < min(lowest, verdict.cost) - _LOWER:
                 findings.append(zero_finding(measurement, one, (verdict, other)))
                 current, verdict = current.then(one), other
                 continue

@@ -33,6 +33,8 @@ _BELIEVED = 40.0
 _PROMISING = 0.5
 # Residual below which nothing is explained better, as a part of the forces.
 _LEAST = 0.01
+# What must be left of the unexplained part at most.
+_CLEARLY = 0.8
 # Offsets below this, rad or robot sizes, cannot be distinguished from errors of the geometry.
 _SMALLEST = 0.02
 
@@ -50,7 +52,9 @@ def check_zeros(
         one, better = refined(judge, correction, best)
         gain = (KNOWN / max(better.residual, _LEAST)) ** 2 * (verdict.cost - better.cost)
         size = np.max(np.abs(np.array(one.offsets)[: len(measurement.robot.actuators)]) / _sizes(measurement))
-        if not (gain > _BELIEVED and size > _SMALLEST):
+        # Parameters nearer to the description are not enough: forces must be explained better, too.
+        explained = better.residual < _CLEARLY * verdict.residual
+        if not (gain > _BELIEVED and size > _SMALLEST and explained):
             break
         findings.append(zero_finding(measurement, one, (verdict, better)))
         correction, verdict = correction.then(one), better
