@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 from functools import lru_cache
 
-from nacelle.dynamics.formulations.elements.geometry import centre, frame
+from nacelle.dynamics.formulations.elements.geometry import ElementGeometry
 from nacelle.dynamics.formulations.elements.structure import Element, ElementLeg, FrameAxis, Hold, Part, Rod
 from nacelle.kinematics.legs.axes import on_axis
 from nacelle.kinematics.legs.leg_type import leg_type
@@ -50,7 +50,8 @@ class _Reader:
     """Reads one leg."""
 
     def __init__(self, mechanism: Mechanism, leg: Leg) -> None:
-        self.robot, self.leg, self.poses = mechanism.robot, leg, mechanism.assembly.motion.poses
+        self.robot, self.leg = mechanism.robot, leg
+        self.at = ElementGeometry(mechanism.robot, mechanism.assembly.motion.poses)
         self.stem = welds(mechanism.robot)
 
     def fail(self, reason: str) -> UncoveredError:
@@ -144,10 +145,8 @@ class _Reader:
         tip, slider = last.joints[0].joint, slide.joints[0].joint
         tube, moving = self.stem[slide.before], self.stem[slide.after]
         rod = Rod(tube, hold, end, tip, last.after)
-        A = centre(self.robot, self.poses, hold)
-        B = frame(self.robot, self.poses, tip, on_successor=False).p
-        s = frame(self.robot, self.poses, slider, on_successor=False).R[:, 2]
-        flip = 1.0 if float(s @ (B - A)) > 0.0 else -1.0
+        reach = self.at.frame(tip).p - self.at.centre(hold)
+        flip = 1.0 if float(self.at.frame(slider).R[:, 2] @ reach) > 0.0 else -1.0
         name = " + ".join(self.robot.bodies[body].name for body in (tube, moving))
         strut = Element(name, "T" if motor is None else "S", moving, ("x", "d", "theta"))
         if motor is None:
