@@ -6,7 +6,7 @@ as a tuple. `@physics` declares the names and shapes of its arrays, so that it c
     @physics(x=(3,), q=lambda robot: (robot.nq,))
     def something(robot, x, q): ...
 
-`@gathers` lets it take several of them as one named tuple. `@sampled` declares beside how its inputs are drawn
+`@gathers` lets it take several of them as one named tuple. `@sampled` declares how its inputs are drawn
 where identities of its values are sought (`nacelle.program.identities`).
 """
 
