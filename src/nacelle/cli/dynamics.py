@@ -100,7 +100,7 @@ def _load_data(load: Load) -> dict[str, Any]:
     figures = ("peak_force", "rms_force", "peak_speed", "peak_power", "lowest_power", "range")
     limits = ("force_limit", "speed_limit", "within")
     numbers = {name: getattr(load, name) for name in (*figures, *limits)}
-    return {"actuator": load.name, "unit": "N*m" if load.turns else "N", **numbers}
+    return {"actuator": load.name, "unit": "N*m" if load.revolute else "N", **numbers}
 
 
 def _show(sizing: Sizing, path: Trajectory, *, friction: bool) -> None:
@@ -109,7 +109,7 @@ def _show(sizing: Sizing, path: Trajectory, *, friction: bool) -> None:
     columns = ("actuator", "peak>", "rms>", "limit>", "used>", "speed>", "limit>", "power>", "braking>")
     table = plain_table(*columns)
     for load in sizing.loads:
-        force, speed = ("N m", "rad/s") if load.turns else ("N", "m/s")
+        force, speed = ("N m", "rad/s") if load.revolute else ("N", "m/s")
         used = max(load.peak_force / load.force_limit, load.peak_speed / load.speed_limit)
         share = f"{100.0 * used:.0f} %" if used > 0.0 else ""
         table.add_row(

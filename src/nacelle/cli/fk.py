@@ -91,7 +91,7 @@ def _single(
     from nacelle.model.reduced import layout_of
 
     names = [actuator.name for actuator in robot.actuators]
-    kinds = [robot.joints[actuator.joint].primitives[0].turns for actuator in robot.actuators]
+    kinds = robot.revolute_actuators
     given = assignments(q, dict(zip(names, kinds, strict=True)), "actuator")
     missing = [name for name in names if name not in given]
     if missing:

@@ -21,20 +21,20 @@ if TYPE_CHECKING:
 FAILED_SAMPLES = 3
 
 
-def shown(value: float, turns: bool) -> str:
+def shown(value: float, revolute: bool) -> str:
     """A coordinate for people: degrees or millimetres."""
-    return f"{math.degrees(value):.4f} deg" if turns else f"{value * 1e3:.4f} mm"
+    return f"{math.degrees(value):.4f} deg" if revolute else f"{value * 1e3:.4f} mm"
 
 
 def actuator_units(robot: Robot) -> list[str]:
     """SI units of the actuators' coordinates."""
-    return ["rad" if robot.joints[a.joint].primitives[0].turns else "m" for a in robot.actuators]
+    return ["rad" if revolute else "m" for revolute in robot.revolute_actuators]
 
 
 def joint_units(joint: Joint) -> list[str]:
     """SI units of a joint's coordinates; none for those of a quaternion."""
     return [
-        "" if primitive.nq > 1 else "rad" if primitive.turns else "m"
+        "" if primitive.nq > 1 else "rad" if primitive.is_rotation else "m"
         for primitive in joint.primitives
         for _ in range(primitive.nq)
     ]

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from nacelle.dynamics.inverse import inverse_dynamics
+from nacelle.errors import renamed
 from nacelle.kinematics.along import sampled, solved_samples
 from nacelle.kinematics.motion import joint_motion
 from nacelle.kinematics.trajectory import Sample, Trajectory
@@ -33,7 +34,7 @@ class Load:
 
     Attributes:
         name: of the actuator.
-        turns: whether it is revolute (N m, rad, rad/s) or prismatic (N, m, m/s).
+        revolute: whether it is revolute (N m, rad, rad/s) or prismatic (N, m, m/s).
         peak_force: largest force or torque, absolute, max |Gamma|.
         rms_force: root of the mean of its square over time, sqrt(mean Gamma^2).
         peak_speed: largest speed, absolute, max |q'|.
@@ -46,7 +47,7 @@ class Load:
     """
 
     name: str
-    turns: bool
+    revolute: bool
     peak_force: float
     rms_force: float
     peak_speed: float
@@ -56,6 +57,8 @@ class Load:
     force_limit: float
     speed_limit: float
     position_limit: tuple[float, float]
+
+    turns = renamed("turns", "revolute")
 
     @property
     def beyond(self) -> tuple[str, ...]:
@@ -137,7 +140,7 @@ def size_motors(
         loads.append(
             Load(
                 actuator.name,
-                robot.joints[actuator.joint].primitives[0].turns,
+                robot.joints[actuator.joint].primitives[0].is_rotation,
                 float(np.max(np.abs(f))),
                 float(np.sqrt(np.mean(f**2))),
                 float(np.max(np.abs(s))),

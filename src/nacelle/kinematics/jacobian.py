@@ -76,7 +76,7 @@ def scaled_inverse(robot: Robot, inverse: Array) -> Array:
 
 def scales(robot: Robot) -> tuple[Array, Array]:
     """What the rows (actuators,) and columns (n,) of J_r^-1 count in: the robot's size for lengths."""
-    rows = [1.0 if robot.joints[a.joint].primitives[0].turns else robot.size for a in robot.actuators]
+    rows = [1.0 if revolute else robot.size for revolute in robot.revolute_actuators]
     return np.array(rows), twist_units(robot)
 
 
@@ -88,7 +88,7 @@ def twist_units(robot: Robot) -> Array:
 def _is_length(robot: Robot, coordinate: str) -> bool:
     if coordinate in AXES:
         return coordinate in AXES[:3]
-    return not robot.joints[robot.joint(coordinate)].primitives[0].turns
+    return not robot.joints[robot.joint(coordinate)].primitives[0].is_rotation
 
 
 def conditioning(matrices: Array) -> Array:

@@ -126,7 +126,7 @@ class RigidPlant:
         """Names and units of pose, twist and forces."""
         layout = layout_of(self.robot.motion)
         joints = [self.robot.joints[actuator.joint].primitives[0] for actuator in self.robot.actuators]
-        units = ["N m" if primitive.turns else "N" for primitive in joints]
+        units = ["N m" if primitive.is_rotation else "N" for primitive in joints]
         names = [f"{actuator.name}.force" for actuator in self.robot.actuators]
         rates = [f"{unit}/s" if unit else "" for unit in layout.v_units]
         return Labels(
@@ -300,9 +300,9 @@ def limits_of(robot: Robot) -> list[Limit]:
 
 
 def _kind(primitive: Primitive) -> str:
-    if primitive is Primitive.BALL:
+    if primitive is Primitive.SPHERICAL:
         return "spherical"
-    return "revolute" if primitive.turns else "prismatic"
+    return "revolute" if primitive.is_rotation else "prismatic"
 
 
 def _sides(name: str, joint: int, place: int | None, pair: tuple[float, float], kind: str) -> Iterator[Limit]:
@@ -373,7 +373,7 @@ def joint_steps(robot: Robot, now: Configuration, j: int) -> list[Step]:
         return closure_steps(robot.joints[j], now.motion)
     start = sum(len(joint.primitives) for joint in robot.joints[:j])
     return [
-        1.0 - 2.0 * (step[0] * step[0] + step[1] * step[1]) if primitive is Primitive.BALL else step
+        1.0 - 2.0 * (step[0] * step[0] + step[1] * step[1]) if primitive is Primitive.SPHERICAL else step
         for primitive, step in zip(robot.joints[j].primitives, now.steps[start:], strict=False)
     ]
 

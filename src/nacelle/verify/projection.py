@@ -68,7 +68,7 @@ def rate_units(robot: Robot) -> Array:
     units = [robot.size] * 3 + [1.0] * (robot.platform_nv - 3)
     for joint in robot.tree_joints:
         for primitive in joint.primitives:
-            units += [1.0 if primitive.turns else robot.size] * primitive.nv
+            units += [1.0 if primitive.is_rotation else robot.size] * primitive.nv
     return np.array(units)
 
 
@@ -113,8 +113,8 @@ def _leg_spins(robot: Robot, leg: Leg, now: Snapshot, closing: Array) -> tuple[l
         if len(rows) == idle.shape[1]:
             break
         J = now.jacobian[body][3:]
-        U, turns, _ = np.linalg.svd(J[:, places] @ idle)
-        if turns[0] < _RANK:
+        U, singular, _ = np.linalg.svd(J[:, places] @ idle)
+        if singular[0] < _RANK:
             continue
         row = U[:, 0] @ J
         more = np.vstack([felt, row[places] @ idle])

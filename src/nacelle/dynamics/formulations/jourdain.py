@@ -89,7 +89,7 @@ class Local(NamedTuple):
 
 def primitive_axes(primitive: Primitive) -> Array:
     """Directions (3, k) of a primitive in its own frame."""
-    return np.eye(3) if primitive is Primitive.BALL else np.eye(3)[:, [primitive.axis]]
+    return np.eye(3) if primitive is Primitive.SPHERICAL else np.eye(3)[:, [primitive.axis]]
 
 
 def joint_rates(state: State, index: int, u_dot: Array) -> list[Rates]:
@@ -110,7 +110,7 @@ def through(joint: Joint, before: Local, steps: Sequence[Step], rates: Sequence[
     for primitive, step, own in zip(joint.primitives, steps, rates, strict=True):
         now = now.seen(step_motion(primitive, step))
         axes = primitive_axes(primitive)
-        now = now.turned(axes, own) if primitive.turns else now.slid(axes, own)
+        now = now.turned(axes, own) if primitive.is_rotation else now.slid(axes, own)
     return now.seen(joint.frame_successor.inverse())
 
 

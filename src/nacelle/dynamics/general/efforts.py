@@ -108,7 +108,7 @@ def require_efforts(legs: Legs, motion: Motion, into: Required, counted: Counted
             spring, terms = _acting(joint, number, counted)
             if spring is not None:
                 merge(gather, {rate: spring.held_force(_coordinate(legs.placed, j, number))})
-            if terms and primitive is Primitive.BALL:
+            if terms and primitive is Primitive.SPHERICAL:
                 w = pack([rates.get(rate + i, 0.0) for i in range(3)])
                 values = ball_friction(terms, w, counted.smooth)
                 merge(gather, {rate + i: values[i] for i in range(3)})
@@ -160,15 +160,15 @@ def _effort(
     moment: Array = ZERO
     for number, e in enumerate(closure_axes(placed, index, axes)):
         primitive, (spring, terms) = joint.primitives[number], _acting(joint, number, counted)
-        if primitive is Primitive.BALL:
+        if primitive is Primitive.SPHERICAL:
             moment = add(moment, ball_friction(terms, turn, counted.smooth) if terms else ZERO)
             continue
         value: Scalar = 0.0
         if terms:
-            value = axis_friction(terms, dot(e, turn if primitive.turns else slip()), counted.smooth)
+            value = axis_friction(terms, dot(e, turn if primitive.is_rotation else slip()), counted.smooth)
         if spring is not None:
             value = value + spring.held_force(_coordinate(placed, index, number))
-        if primitive.turns:
+        if primitive.is_rotation:
             moment = add(moment, scaled(value, e))
         else:
             force = add(force, scaled(value, e))
@@ -265,7 +265,7 @@ def closure_acceleration(legs: Legs, motion: Motion, rate: ClosureRate) -> Scala
     tie, e = rate.tie, rate.e
     w, w_dot, a = _side(legs, motion, tie, far=False)
     z, z_dot, b = _side(legs, motion, tie, far=True)
-    if rate.turns:
+    if rate.revolute:
         value = dot(e, add(add(z_dot, -w_dot), -turned(w, z)))
     else:
         carrier = w if tie.first else z

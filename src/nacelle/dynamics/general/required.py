@@ -131,7 +131,7 @@ def inward(into: Required) -> Rates:
         node = trees.node(index)
         f, n = force.get(index, ZERO), moment.get(index, ZERO)
         for rate, axis in zip(node.rates, node.axes, strict=True):
-            merge(gamma, {rate: dot(axis, n if node.primitive.turns else f)})
+            merge(gamma, {rate: dot(axis, n if node.primitive.is_rotation else f)})
         if index in trees.roots:
             body = trees.roots[index]
             into.on_nacelle(body, into.placed.nacelle.poses[body].p, f, n)

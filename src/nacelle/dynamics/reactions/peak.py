@@ -143,7 +143,7 @@ def _peak(name: str, kind: JointKind, wrench: Array, times: Array, determined: A
     force, moment = np.linalg.norm(f, axis=1), np.linalg.norm(n, axis=1)
     first, second = int(np.argmax(force)), int(np.argmax(moment))
     parts = [float("nan")] * 4
-    if MOTION[kind][:1] != (Primitive.BALL,):
+    if MOTION[kind][:1] != (Primitive.SPHERICAL,):
         # Along the first axis of a cross, otherwise z.
         axis = 0 if kind is JointKind.UNIVERSAL else 2
         across = [k for k in range(3) if k != axis]

@@ -302,20 +302,20 @@ def _rod(leg: _Serial) -> LegForm:
     """A rod: [drive] [joint at A], with B behind them."""
     chain, numbers, free_joint = leg.chain, leg.numbers, leg.form.free_joint
     body, frame, outward = nacelle_end(leg.robot.legs[leg.index], chain.target)
-    Xn, count, turns = numbers.X, len(numbers.letters), numbers.letters[0] == "R"
+    Xn, count, revolute = numbers.X, len(numbers.letters), numbers.letters[0] == "R"
     X0, X1 = chain.X[0], chain.X[1]
     n = clean(X0.R[:, 2])
     # The first axis at A, seen behind the drive: fixed in the base behind a slider, or along an arm's axis.
     first = clean(product(X0.R, X1.R[:, 2]))
-    if turns and free_joint != "S":
+    if revolute and free_joint != "S":
         first = n * (1.0 if Xn[1].R[2, 2] > 0.0 else -1.0)
     flat = np.ones(3)
     if free_joint == "R":
-        leg.require_in_plane(Xn[0].R[:, 2] if turns else _floats(clean(product(Xn[0].R, Xn[1].R[:, 2]))))
+        leg.require_in_plane(Xn[0].R[:, 2] if revolute else _floats(clean(product(Xn[0].R, Xn[1].R[:, 2]))))
         flat = np.array([1.0, 1.0, 0.0])
     d, dn = chain.X[-1].p * flat, Xn[-1].p * flat
     length = norm(d)
-    A, carriage = carried(X0, X1.p, turns, lambda R: leg.gathered(1, R))
+    A, carriage = carried(X0, X1.p, revolute, lambda R: leg.gathered(1, R))
     E, sign = leg.axes(count, d * divide(1.0, length), _floats(first), dn / np.linalg.norm(dn))
     rod = leg.gathered(count, clean(E))
     cross_inertia: Scalar = 0.0
@@ -339,6 +339,6 @@ def _rod(leg: _Serial) -> LegForm:
         rod=rod,
         cross=cross_inertia,
         carriage=carriage,
-        drive=Drive(leg.actuator, leg.robot.joints[chain.owners[0]], turns),
+        drive=Drive(leg.actuator, leg.robot.joints[chain.owners[0]], revolute),
         passive=leg.passive(1, sign, outward),
     )

@@ -91,13 +91,13 @@ def closure_step(legs: Legs, basis: Array) -> ClosureStep:
     for loop, values in zip(legs.loops, loops, strict=True):
         angles = [row.kind in ("angular", "cross") for row in loop.tie.rows]
         listed += [v if angle else v * (1.0 / size) for v, angle in zip(values, angles, strict=True)]
-    turns = {}
+    rotations = {}
     for k in chosen:
         for tie in placed.ties[k]:
             if isinstance(tie.link, Rod):
-                turns[tie.link.joint], apart = _rod_turn(placed, tie, tie.link, rates, frames)
+                rotations[tie.link.joint], apart = _rod_turn(placed, tie, tie.link, rates, frames)
                 listed += [value * (1.0 / size) for value in apart.tolist()]
-    return ClosureStep(step, rates, turns, listed)
+    return ClosureStep(step, rates, rotations, listed)
 
 
 def _dependent_step(legs: Legs, basis: Array, sides: dict[int, list[Scalar]], own: list[Scalar]) -> Array:
@@ -167,7 +167,7 @@ def _rod_turn(
     frame = end.frame_predecessor if end.predecessor == rod.body else end.frame_successor
     along = product(joint.frame_successor.R.T, plus(frame.p, -joint.frame_successor.p))
     starts = np.cumsum([0, *(len(other.primitives) for other in robot.tree_joints)])
-    s = product(step_motion(Primitive.BALL, placed.now.steps[starts[rod.joint]]).R, along)
+    s = product(step_motion(Primitive.SPHERICAL, placed.now.steps[starts[rod.joint]]).R, along)
     # The tie's vector leads from the leg's side to the other: from A to B where the leg carries A.
     sign = 1.0 if tie.first else -1.0
 

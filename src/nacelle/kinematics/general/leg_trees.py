@@ -203,7 +203,7 @@ def leg_trees(
             G = frame @ _settled(joint.frame_predecessor)
             rate = robot.platform_nv + robot.v_slices[j].start
             for at, primitive in enumerate(joint.primitives):
-                turning = primitive.turns and primitive is not Primitive.BALL
+                turning = primitive.is_rotation and primitive is not Primitive.SPHERICAL
                 if turning:
                     G = even(face(index, G.R, primitive.axis) @ G)
                 parents.add(index)

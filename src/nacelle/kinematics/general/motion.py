@@ -91,7 +91,7 @@ def outward(
         own, own_dot = along(node, u), along(node, u_dot)
         w, w_dot = node.down(parent.w), node.down(parent.w_dot)
         a = node.down(parent.acceleration(node.o))
-        if node.primitive.turns:
+        if node.primitive.is_rotation:
             w_dot = add(add(w_dot, turned(w, own)), own_dot)
             w = add(w, own)
         else:
@@ -119,7 +119,7 @@ def columns(
             arm = np.asarray(plus(place, -trees.point(k, ZERO, top)))
             for rate, axis in zip(node.rates, node.axes, strict=True):
                 e = trees.up(k, axis, top)
-                velocities[rate] = (turned(e, arm), e) if node.primitive.turns else (e, ZERO)
+                velocities[rate] = (turned(e, arm), e) if node.primitive.is_rotation else (e, ZERO)
         return velocities
     arm, k = point, index
     below: list[Node] = []
@@ -127,7 +127,7 @@ def columns(
         node = trees.node(k)
         for rate, axis in zip(node.rates, node.axes, strict=True):
             # In the axes of the joint its axis is a unit vector: the product costs nothing there.
-            v, w = (turned(axis, arm), axis) if node.primitive.turns else (axis, ZERO)
+            v, w = (turned(axis, arm), axis) if node.primitive.is_rotation else (axis, ZERO)
             for other in reversed(below):
                 v, w = other.down(v), other.down(w)
             velocities[rate] = (v, w)

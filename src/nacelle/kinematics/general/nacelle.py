@@ -32,7 +32,7 @@ class NacelleAxis:
     rate: int
     axis: Array
     origin: Array
-    turns: bool
+    is_rotation: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,7 +211,7 @@ class Nacelle:
             v, a = parent.velocity_at(arm), parent.acceleration_at(arm)
             for group in self.steps[j]:
                 own, own_dot = _along(group, w), _along(group, w_dot)
-                if group[0].turns:
+                if group[0].is_rotation:
                     turn_dot = add(add(turn_dot, turned(turn, own)), own_dot)
                     turn = add(turn, own)
                     continue
@@ -249,7 +249,7 @@ class Nacelle:
             forces |= {3 + k: about[k] for k in range(3) if 3 + k in wanted}
         for axis in self.axes[body]:
             if axis.rate in wanted:
-                if axis.turns:
+                if axis.is_rotation:
                     about = add(moment, turned(plus(point, -axis.origin), force))
                     forces[axis.rate] = dot(axis.axis, about)
                 else:
@@ -300,10 +300,11 @@ def nacelle_at(now: Configuration) -> Nacelle:
         groups: list[tuple[NacelleAxis, ...]] = []
         for number, primitive in enumerate(joint.primitives):
             pose = pose @ step_motion(primitive, now.steps[starts[j] + number])
-            along = range(3) if primitive is Primitive.BALL else (primitive.axis,)
+            along = range(3) if primitive is Primitive.SPHERICAL else (primitive.axis,)
             groups.append(
                 tuple(
-                    NacelleAxis(rate + i, pose.R[:, k], pose.p, primitive.turns) for i, k in enumerate(along)
+                    NacelleAxis(rate + i, pose.R[:, k], pose.p, primitive.is_rotation)
+                    for i, k in enumerate(along)
                 )
             )
             rate += primitive.nv

@@ -163,7 +163,7 @@ def _is_swung(tie: Tie, state: Moving) -> bool:
     if link is None or tie.rows[0].kind != "rod" or not link.turns_alone(state.friction):
         return False
     path = trees.path(tie.node, tie.axes)
-    return len(path) == 1 and path[0] not in trees.roots and trees.node(path[0]).primitive.turns
+    return len(path) == 1 and path[0] not in trees.roots and trees.node(path[0]).primitive.is_rotation
 
 
 def _swung(tie: Tie, state: Moving) -> Scalar:

@@ -76,7 +76,7 @@ class Node:
     @cached_property
     def o(self) -> Array:
         """Origin in the parent's axes (3,), m."""
-        if self.primitive.turns:
+        if self.primitive.is_rotation:
             return self.G.p
         return np.asarray(plus(self.G.p, product(self.G.R, scaled(self.step, self.axes[0]))))
 
@@ -88,7 +88,7 @@ class Node:
             return []
         if self.slide is not None:
             return [self.slide]
-        return list(unit) if self.primitive is Primitive.BALL else [unit[self.primitive.axis]]
+        return list(unit) if self.primitive is Primitive.SPHERICAL else [unit[self.primitive.axis]]
 
     def moved(self, vector: Array) -> Array:
         """A vector (3,) in the axes of the joint's frame on the parent: R_k(q) u."""
@@ -128,9 +128,9 @@ def together(first: Node, second: Node) -> Node | None:
 
 def towards(node: Node | None, R: Array, axis: int) -> Array | None:
     """The rotation of a node's axes after which an axis of R lies in a coordinate plane, or along an axis."""
-    if node is None or node.primitive is Primitive.BALL:
+    if node is None or node.primitive is Primitive.SPHERICAL:
         return None
-    if not node.primitive.turns:
+    if not node.primitive.is_rotation:
         whole = product(node.G.R, R)
         A = shortest(whole, axis)
         if A is None or rotation_cost(A) >= rotation_cost(node.G.R) + rotation_cost(R):
@@ -153,7 +153,7 @@ def even(pose: Pose) -> Pose:
 def turned_node(node: Node | None, turn: Array) -> Node:
     """A node whose axes are turned, a revolute one about its own axis."""
     assert node is not None
-    if not node.primitive.turns:
+    if not node.primitive.is_rotation:
         G = even(Pose(product(node.G.R, turn), node.G.p))
         return replace(node, G=G, slide=product(turn.T, node.axes[0]))
     i, j = (node.primitive.axis + 1) % 3, (node.primitive.axis + 2) % 3

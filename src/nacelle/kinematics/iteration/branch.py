@@ -205,13 +205,16 @@ def _primitives(mechanism: Mechanism) -> list[tuple[int, Primitive]]:
 
 def _balls(mechanism: Mechanism) -> list[int]:
     """For every unknown the joint whose quaternion it belongs to, -1 for all others."""
-    own = [j if primitive is Primitive.BALL else -1 for j, primitive in _primitives(mechanism)]
+    own = [j if primitive is Primitive.SPHERICAL else -1 for j, primitive in _primitives(mechanism)]
     return [-1] * mechanism.chart_size + own
 
 
 def _angles(mechanism: Mechanism) -> list[bool]:
     """For every unknown whether it is the angle of a joint."""
-    own = [primitive.turns and primitive is not Primitive.BALL for _, primitive in _primitives(mechanism)]
+    own = [
+        primitive.is_rotation and primitive is not Primitive.SPHERICAL
+        for _, primitive in _primitives(mechanism)
+    ]
     return [False] * mechanism.chart_size + own
 
 
@@ -220,7 +223,7 @@ def unknown_units(mechanism: Mechanism) -> Array:
     units = [mechanism.robot.size] * (3 - len(mechanism.chart.moves)) if mechanism.parasitic else []
     units += [1.0] * (mechanism.chart_size - len(units))
     for _, primitive in _primitives(mechanism):
-        is_length = not (primitive is Primitive.BALL or primitive.turns)
+        is_length = not (primitive is Primitive.SPHERICAL or primitive.is_rotation)
         units.append(mechanism.robot.size if is_length else 1.0)
     return np.array(units)
 

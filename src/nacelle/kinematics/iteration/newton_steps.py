@@ -60,7 +60,7 @@ def _coordinate_steps(robot: Robot, joints: Sequence[int], q: Array, u: Array | 
     for j in joints:
         rate = robot.platform_nv + robot.v_slices[j].start
         for primitive in robot.joints[j].primitives:
-            if primitive is Primitive.BALL:
+            if primitive is Primitive.SPHERICAL:
                 changes += list(
                     _turned(q[start : start + 4], pack([u[rate + k] for k in range(3)]), before=False)
                 )
@@ -141,8 +141,8 @@ def forward_step(robot: Robot, x: Array, q: Array) -> dict[str, Array]:
 
 def _over_size(robot: Robot, gaps: Sequence[Scalar]) -> list[Scalar]:
     """Gaps of the actuators as pure numbers."""
-    turns = [robot.joints[actuator.joint].primitives[0].turns for actuator in robot.actuators]
-    return [gap if turn else gap / robot.numeric.size for gap, turn in zip(gaps, turns, strict=True)]
+    revolute = robot.revolute_actuators
+    return [gap if turn else gap / robot.numeric.size for gap, turn in zip(gaps, revolute, strict=True)]
 
 
 def _pose_size(robot: Robot) -> int:

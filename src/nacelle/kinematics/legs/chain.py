@@ -88,12 +88,12 @@ def flatten(robot: Robot, joints: Sequence[int], closure: Joint, start: Pose) ->
         joint = robot.joints[j]
         pose = pose @ joint.frame_predecessor
         for primitive in joint.primitives:
-            if primitive is Primitive.BALL:
+            if primitive is Primitive.SPHERICAL:
                 letters, owners, X = letters + "S", [*owners, j], [*X, pose]
                 pose = identity()
                 continue
             P = Pose(_TO_Z[primitive.axis], np.zeros(3))
-            letters, owners = letters + ("R" if primitive.turns else "P"), [*owners, j]
+            letters, owners = letters + ("R" if primitive.is_rotation else "P"), [*owners, j]
             X.append(pose @ P)
             pose = P.inverse()
         pose = pose @ joint.frame_successor.inverse()

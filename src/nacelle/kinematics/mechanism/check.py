@@ -249,7 +249,7 @@ class _Checker:
         for joint, place in zip(self.robot.tree_joints, self.robot.q_slices, strict=True):
             for k, value in outside_limits(joint, assembly.q[place]):
                 low, high = joint.limits[k]
-                unit, scale = ("deg", 180.0 / math.pi) if joint.primitives[k].turns else ("m", 1.0)
+                unit, scale = ("deg", 180.0 / math.pi) if joint.primitives[k].is_rotation else ("m", 1.0)
                 self.report(
                     ("reference",),
                     f"in the reference pose joint {joint.name!r} is at {value * scale:.4g} {unit}, outside "

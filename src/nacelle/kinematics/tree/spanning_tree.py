@@ -88,10 +88,10 @@ def joint_steps(joint: Joint, q: Array) -> list[Step]:
     steps: list[Step] = []
     start = 0
     for primitive in joint.primitives:
-        if primitive is Primitive.BALL:
+        if primitive is Primitive.SPHERICAL:
             steps.append(q[start : start + 4])
         else:
-            steps.append(Turn(cos(q[start]), sin(q[start])) if primitive.turns else q[start])
+            steps.append(Turn(cos(q[start]), sin(q[start])) if primitive.is_rotation else q[start])
         start += primitive.nq
     return steps
 
@@ -115,7 +115,7 @@ def coordinates_from_steps(steps: Sequence[Step]) -> Array:
 
 def step_motion(primitive: Primitive, step: Step) -> Pose:
     """Motion of one primitive as a pose: Rot_k(q), translation q e_k (m), or the quaternion's rotation."""
-    if primitive is Primitive.BALL:
+    if primitive is Primitive.SPHERICAL:
         return Pose(rotation_quat(step), np.zeros(3))
     if isinstance(step, Turn):
         # Rows and columns of the plane turn, cyclically after the axis.
@@ -149,8 +149,8 @@ def motion_of_steps(robot: Robot, platform: Pose, steps: Sequence[Step]) -> Tree
         pose = poses[joint.predecessor] @ joint.frame_predecessor
         for primitive in joint.primitives:
             pose = pose @ step_motion(primitive, next(left))
-            for axis in range(3) if primitive is Primitive.BALL else (primitive.axis,):
-                columns.append(_column(pose, axis, primitive.turns))
+            for axis in range(3) if primitive is Primitive.SPHERICAL else (primitive.axis,):
+                columns.append(_column(pose, axis, primitive.is_rotation))
         poses[joint.successor] = pose @ joint.frame_successor.inverse()
     bodies = range(len(robot.bodies))
     return TreeMotion(tuple(poses[k] for k in bodies), np.stack(columns, axis=1), tree_movers(robot))
@@ -227,10 +227,10 @@ def tree_velocity(robot: Robot, motion: TreeMotion, u: Array) -> TreeVelocity:
     return TreeVelocity(tuple(twists[k] for k in count), tuple(biases[k] for k in count))
 
 
-def _column(pose: Pose, axis: int, turns: bool) -> Array:
+def _column(pose: Pose, axis: int, is_rotation: bool) -> Array:
     """Twist of a turn about, or a slide along, an axis of a frame."""
     a = pose.R[:, axis]
-    if turns:
+    if is_rotation:
         return pack([*cross(pose.p, a), *a])
     return pack([*a, 0.0, 0.0, 0.0])
 

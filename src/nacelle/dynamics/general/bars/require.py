@@ -113,7 +113,7 @@ def _moved(legs: Legs, motion: Motion, key: Key, tie: Tie, form: LegForm) -> Mov
         return Moved(r, state.slip(tie), ZERO, ZERO, 0.0, 0.0, ZERO)
     a1, a2 = (flat(form, a) for a in (state.acceleration(tie), state.end_acceleration(tie)))
     arm: Array = ZERO
-    if form.drive.turns:
+    if form.drive.revolute:
         (axis,) = trees.node(tie.node).axes
         arm = trees.up(tie.node, tie.own - float(axis @ at_sample(tie.own)) * axis, tie.axes)
     reciprocal = legs.factors[key[0]].reciprocals[0]

@@ -164,10 +164,10 @@ def _crossed(form: LegForm, at: Moved, w_end: Array, counted: Counted) -> Turned
     h, along = dot(b, v), dot(first, v)
     rate = h * sigma
     moment: Array = ZERO
-    with_drive = dot(form.axis, first) if form.drive.turns else 0.0
-    own = rate - with_drive * at.q_dot if form.drive.turns else rate
+    with_drive = dot(form.axis, first) if form.drive.revolute else 0.0
+    own = rate - with_drive * at.q_dot if form.drive.revolute else rate
     M: Scalar = friction_along(passive.first, own, own, counted)
-    reaction: Scalar = -(with_drive * M) if form.drive.turns else 0.0
+    reaction: Scalar = -(with_drive * M) if form.drive.revolute else 0.0
     M = M + friction_along(passive.still, rate, h, counted)
     T: Scalar = 0.0
     force: Array = ZERO
@@ -254,9 +254,9 @@ def _between_spherical(form: LegForm, at: Moved, w_end: Array, counted: Counted)
     total: Array = ZERO
     if form.passive.ball:
         own = ball_friction(
-            form.passive.ball, w - at.q_dot * form.axis if form.drive.turns else w, counted.smooth
+            form.passive.ball, w - at.q_dot * form.axis if form.drive.revolute else w, counted.smooth
         )
-        total, reaction = total + own, -dot(form.axis, own) if form.drive.turns else 0.0
+        total, reaction = total + own, -dot(form.axis, own) if form.drive.revolute else 0.0
     if form.passive.end:
         moment = ball_friction(form.passive.end, w_end - w, counted.smooth)
         total = total - moment
@@ -302,10 +302,10 @@ def _hinged(form: LegForm, at: Moved, w_end: Array, counted: Counted) -> Turned:
     if not counted.friction or not (form.passive.first or form.passive.end):
         return Turned(G, force=force)
     rate = turn(form, at.r, at.v)
-    with_drive = dot(form.axis, axis) if form.drive.turns else 0.0
-    own = rate - with_drive * at.q_dot if form.drive.turns else rate
+    with_drive = dot(form.axis, axis) if form.drive.revolute else 0.0
+    own = rate - with_drive * at.q_dot if form.drive.revolute else rate
     about_a = friction_along(form.passive.first, own, own, counted)
-    reaction = -(with_drive * about_a) if form.drive.turns else 0.0
+    reaction = -(with_drive * about_a) if form.drive.revolute else 0.0
     about_a, moment = with_hinged_end(form, about_a, rate, w_end, counted)
     return Turned(G, moment, force, about_a, reaction)
 
@@ -326,7 +326,7 @@ def lean(form: LegForm, at: Moved) -> Array:
     """Force at B (3,), N, for a moment of 1 N m about A in a plane, which the drive does not feel."""
     if form.kind == "strut":
         return np.asarray(divide(1.0, dot(at.r, at.r)) * cross(form.first, at.r))
-    if form.drive.turns:
+    if form.drive.revolute:
         return np.asarray((-dot(form.axis, form.first) * at.reciprocal) * at.arm)
     return np.asarray(at.reciprocal * cross(form.first, form.axis))
 
