@@ -12,7 +12,7 @@ from nacelle.dynamics.formulations import reference as tree
 from nacelle.dynamics.general import models as general
 from nacelle.dynamics.poses import sample_poses
 from nacelle.kinematics.general import plan
-from nacelle.kinematics.general.plan import is_turned
+from nacelle.kinematics.general.plan import has_bar_axes
 from nacelle.kinematics.iteration import weak
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.native import native
@@ -61,18 +61,18 @@ def test_tree_where_the_general_form_fails(monkeypatch, fault):
 
 
 @pytest.mark.parametrize(
-    ("name", "turned"), [("hexa", True), ("delta-codourey", False), ("gough-stewart", False)]
+    ("name", "bar_axes"), [("hexa", True), ("delta-codourey", False), ("gough-stewart", False)]
 )
-def test_axes_of_bars_are_those_that_make_the_program_short(name: str, turned: bool) -> None:
+def test_axes_of_bars_are_those_that_make_the_program_short(name: str, bar_axes: bool) -> None:
     robot = library_robot(name).numeric.alike
     shapes = input_shapes(general.inverse, robot)
     sizes = {
         way: count(
-            make_program(general.inverse, robot, shapes, minimised=False, options={"turned": way})
+            make_program(general.inverse, robot, shapes, minimised=False, options={"bar_axes": way})
         ).total
         for way in (False, True)
     }
-    assert is_turned(robot, friction=True) == turned == (sizes[True] < sizes[False])
+    assert has_bar_axes(robot, friction=True) == bar_axes == (sizes[True] < sizes[False])
 
 
 def test_outputs_are_those_that_are_wanted():

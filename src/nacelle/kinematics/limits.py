@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nacelle.kinematics.tree.closure import closure_frames
-from nacelle.kinematics.tree.spanning_tree import Step, TreeMotion, Turn
+from nacelle.kinematics.tree.spanning_tree import CosSin, Step, TreeMotion
 from nacelle.model.joint import MOTION, Joint, JointKind, Primitive
 from nacelle.model.robot import Robot
 from nacelle.spatial.rotation_path import quat_from_matrices
@@ -44,7 +44,7 @@ def closure_coordinates(joint: Joint, R: Array, p: Array) -> Array:
         if step is None:
             parts.append(quat_from_matrices(R))
         else:
-            angle_or_length = np.arctan2(step.s, step.c) if isinstance(step, Turn) else step
+            angle_or_length = np.arctan2(step.s, step.c) if isinstance(step, CosSin) else step
             parts.append(np.asarray(angle_or_length)[..., None])
     return np.concatenate(parts, axis=-1)
 
@@ -60,7 +60,7 @@ def _steps(kind: JointKind, R: Array, p: Array) -> list[Step | None]:
     """Where the primitives of a joint are, from its relative pose; None for a spherical joint."""
     if kind is JointKind.UNIVERSAL:
         # Rx(a) Ry(b) has the rows [cb, 0, sb], [sa sb, ca, -sa cb], [-ca sb, sa, ca cb].
-        return [Turn(R[..., 1, 1], R[..., 2, 1]), Turn(R[..., 0, 0], R[..., 0, 2])]
+        return [CosSin(R[..., 1, 1], R[..., 2, 1]), CosSin(R[..., 0, 0], R[..., 0, 2])]
     steps: list[Step | None] = []
     turned = False
     for primitive in MOTION[kind]:
@@ -70,7 +70,7 @@ def _steps(kind: JointKind, R: Array, p: Array) -> list[Step | None]:
             turned = True
         elif primitive.is_rotation:
             i, j = (axis + 1) % 3, (axis + 2) % 3
-            steps.append(Turn(R[..., i, i], R[..., j, i]))
+            steps.append(CosSin(R[..., i, i], R[..., j, i]))
         elif turned:
             # A slide after a ball is along the axes of the second frame.
             steps.append(sum(R[..., k, axis] * p[..., k] for k in range(3)))

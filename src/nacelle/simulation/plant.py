@@ -33,7 +33,7 @@ from nacelle.kinematics.pose_input import checked_poses, checked_rates
 from nacelle.kinematics.singularity import nearest, singular_words
 from nacelle.kinematics.tree.configuration import Configuration, configuration
 from nacelle.kinematics.tree.rates import rate_map
-from nacelle.kinematics.tree.spanning_tree import Step, Turn
+from nacelle.kinematics.tree.spanning_tree import CosSin, Step
 from nacelle.model.joint import JointKind, Primitive
 from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
@@ -385,7 +385,7 @@ def _inside(limit: Limit, step: Any) -> Scalar:
         return high + SLACK - step if limit.upper else step - low + SLACK
     if limit.kind == "spherical":
         return step - np.cos(high + SLACK) if limit.upper else np.cos(low - SLACK) - step
-    assert isinstance(step, Turn)
+    assert isinstance(step, CosSin)
     both = np.isfinite(low) and np.isfinite(high)
     middle = 0.5 * (low + high) if both else low if np.isfinite(low) else high
     # Angles count modulo a turn, around the middle of the limits, or around the only one.

@@ -94,7 +94,7 @@ def rod(
     q, q_dot, q_ddot = at.drive
     mass, c1, c2 = form.rod[0], form.rod[3] / form.length, end_share(form)
     moved = rods.Moved(at.r, at.v, g1, g2, q_dot, divide(1.0, lever), at.arm)
-    part = rods.turning(form, moved, ZERO, counted)
+    part = rods.rod_rotation(form, moved, ZERO, counted)
     # Along the drive: (c_1 - c_2) g_2, the mass at A, the carriage, the turning part.
     if at.by_end or not is_zero(extra):
         G = add(scaled(c2 + extra, g2), scaled(c1 - c2, g1))

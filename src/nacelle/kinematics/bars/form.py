@@ -71,7 +71,7 @@ class Passive:
     Attributes:
         first: of the first axis of a universal joint, or of a hinge.
         second: of its second axis.
-        ball: of a spherical joint at A.
+        spherical: of a spherical joint at A.
         side: 1 if the second axis points along e_1, else -1.
         end: of the joint at B.
         end_kind: kind of the joint at B.
@@ -81,7 +81,7 @@ class Passive:
 
     first: tuple[FrictionTerm, ...]
     second: tuple[FrictionTerm, ...]
-    ball: tuple[FrictionTerm, ...]
+    spherical: tuple[FrictionTerm, ...]
     side: float
     end: tuple[FrictionTerm, ...]
     end_kind: JointKind

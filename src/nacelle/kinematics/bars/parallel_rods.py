@@ -83,7 +83,7 @@ def parallelogram_form(robot: Robot, index: int, actuator: int) -> LegForm:
     passive = Passive(
         first=_friction(robot, p.hub),
         second=tuple(term for listed in terms for term in listed),
-        ball=(),
+        spherical=(),
         side=sign,
         end=(),
         end_kind=JointKind.REVOLUTE,

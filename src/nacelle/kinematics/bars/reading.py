@@ -124,7 +124,9 @@ def _side_by_side(robot: Robot, index: int, actuator: int) -> LegForm:
         if max(float(np.max(np.abs(across))), abs(sizes[0]), abs(sizes[1])) > TOLERANCE * robot.size:
             raise UnreadError(f"the rods of leg {leg.name!r} are not parallel")
         passive = replace(
-            one.passive, ball=one.passive.ball + other.passive.ball, end=one.passive.end + other.passive.end
+            one.passive,
+            spherical=one.passive.spherical + other.passive.spherical,
+            end=one.passive.end + other.passive.end,
         )
         one = replace(one, rod=one.rod + other.rod, passive=passive)
     return one
@@ -219,7 +221,7 @@ class _Serial:
         return Passive(
             first=() if free_joint == "S" else first,
             second=self.friction(start + 1) if free_joint == "U" else (),
-            ball=first if free_joint == "S" else (),
+            spherical=first if free_joint == "S" else (),
             side=side,
             end=target.friction[0] if target.friction else (),
             end_kind=target.kind,

@@ -83,7 +83,7 @@ def sample_states(mechanism: Mechanism, count: int, seed: int = 7) -> list[tuple
     return states
 
 
-def is_turned(robot: Robot, *, friction: bool) -> bool:
+def has_bar_axes(robot: Robot, *, friction: bool) -> bool:
     """Whether bars are shorter in axes of their own: rods on arms that require something of their turning."""
     mechanism = mechanism_of(robot.numeric)
     bars = bars_of(mechanism.robot, find_bars(mechanism)).values()
@@ -102,7 +102,7 @@ def _plain(mechanism: Mechanism, way: Way) -> Way:
     bars = find_bars(mechanism, asymmetric=way.asymmetric) if way.direct else ()
     if not bars:
         return WHOLE
-    axes = own_axes(bars_of(mechanism.robot, bars)) if way.turned else {}
+    axes = own_axes(bars_of(mechanism.robot, bars)) if way.bar_axes else {}
     return Way(True, bool(axes), way.asymmetric or bars == find_bars(mechanism))
 
 
@@ -115,7 +115,7 @@ def is_supported(robot: Robot, *, direct: bool = False) -> bool:
     own = robot.numeric
     if not robot.is_like_numeric:
         return False
-    way = Way(True, is_turned(own, friction=True), asymmetric=False) if direct else WHOLE
+    way = Way(True, has_bar_axes(own, friction=True), asymmetric=False) if direct else WHOLE
     return _agrees(own, own.all_names, _plain(mechanism_of(own), way))
 
 

@@ -26,7 +26,7 @@ from nacelle.kinematics.shapes import of_actuators, of_pose, of_unknowns
 from nacelle.kinematics.tree.configuration import Configuration, configuration
 from nacelle.kinematics.tree.least_squares import least_squares
 from nacelle.kinematics.tree.rates import ClosureEquations, chart_basis, equations, respond, selections
-from nacelle.kinematics.tree.spanning_tree import Step, Turn, motion_of_steps, steps_from_coordinates
+from nacelle.kinematics.tree.spanning_tree import CosSin, Step, motion_of_steps, steps_from_coordinates
 from nacelle.model.joint import Primitive
 from nacelle.model.robot import Robot
 from nacelle.spatial.physics import physics
@@ -113,7 +113,7 @@ def _open_by(wanted: Array, steps: Sequence[Step]) -> list[Scalar]:
     """How far actuators are from wanted coordinates: radians (2 tan of half the angle) or metres."""
     result: list[Scalar] = []
     for value, step in zip(wanted, steps, strict=True):
-        if isinstance(step, Turn):
+        if isinstance(step, CosSin):
             c, s = cos(value), sin(value)
             result.append(2.0 * (s * step.c - c * step.s) / (1.0 + c * step.c + s * step.s))
         else:

@@ -13,9 +13,9 @@ from typing import TypeAlias
 import numpy as np
 
 from nacelle.kinematics.tree.spanning_tree import (
+    CosSin,
     Step,
     TreeMotion,
-    Turn,
     motion_of_steps,
     tree_motion,
     tree_movers,
@@ -67,7 +67,7 @@ class NumberTree:
             if primitive is Primitive.SPHERICAL:
                 steps.append(q[k : k + 4])
             else:
-                steps.append(Turn(np.cos(q[k]), np.sin(q[k])) if primitive.is_rotation else q[k])
+                steps.append(CosSin(np.cos(q[k]), np.sin(q[k])) if primitive.is_rotation else q[k])
             k += primitive.nq
         return self._at(platform, steps)
 
@@ -105,7 +105,7 @@ def number_tree(robot: Robot) -> NumberTree:
 
 def _is_number(step: Step) -> bool:
     """Whether a step of a primitive is made of floats."""
-    if isinstance(step, Turn):
+    if isinstance(step, CosSin):
         return type(step.c) in _FLOATS and type(step.s) in _FLOATS
     return step.dtype != object if isinstance(step, np.ndarray) else type(step) in _FLOATS
 
@@ -148,8 +148,8 @@ def _moved(pose: Placed, primitive: Primitive, step: Step) -> Placed:
     rows, place = pose
     axis = primitive.axis
     if not primitive.is_rotation:
-        slide = float(step)
-        return rows, [total(row[axis] * slide, d) for row, d in zip(rows, place, strict=True)]
+        translation = float(step)
+        return rows, [total(row[axis] * translation, d) for row, d in zip(rows, place, strict=True)]
     c, s = float(step.c), float(step.s)
     i, j = (axis + 1) % 3, (axis + 2) % 3
     turned = []

@@ -31,15 +31,18 @@ from nacelle.spatial.rotation import rotation_quat, skew
 from nacelle.spatial.scalar import Array, Scalar, atan2, cos, cross, pack, plus, sin
 
 
-class Turn(NamedTuple):
+class CosSin(NamedTuple):
     """An angle by its cosine and sine: a closed form finds these, and nobody needs the angle itself."""
 
     c: Scalar
     s: Scalar
 
 
+Turn: Any = CosSin
+"""An older name."""
+
 Step: TypeAlias = Any
-"""Where one primitive of a joint is: a Turn, the length of a slide, or the quat_xyzw of a spherical joint."""
+"""Where one primitive of a joint is: a CosSin, a length, or the quat_xyzw of a spherical one."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +94,7 @@ def joint_steps(joint: Joint, q: Array) -> list[Step]:
         if primitive is Primitive.SPHERICAL:
             steps.append(q[start : start + 4])
         else:
-            steps.append(Turn(cos(q[start]), sin(q[start])) if primitive.is_rotation else q[start])
+            steps.append(CosSin(cos(q[start]), sin(q[start])) if primitive.is_rotation else q[start])
         start += primitive.nq
     return steps
 
@@ -106,7 +109,7 @@ def coordinates_from_steps(steps: Sequence[Step]) -> Array:
     """Coordinates (nq,) of steps: angles in (-pi, pi], metres, quat_xyzw."""
     q: list[Scalar] = []
     for step in steps:
-        if isinstance(step, Turn):
+        if isinstance(step, CosSin):
             q.append(atan2(step.s, step.c))
         else:
             q += list(step) if isinstance(step, np.ndarray) and step.ndim else [step]
@@ -117,16 +120,16 @@ def step_motion(primitive: Primitive, step: Step) -> Pose:
     """Motion of one primitive as a pose: Rot_k(q), translation q e_k (m), or the quaternion's rotation."""
     if primitive is Primitive.SPHERICAL:
         return Pose(rotation_quat(step), np.zeros(3))
-    if isinstance(step, Turn):
+    if isinstance(step, CosSin):
         # Rows and columns of the plane turn, cyclically after the axis.
         k, i, j = primitive.axis, (primitive.axis + 1) % 3, (primitive.axis + 2) % 3
         R: list[list[Scalar]] = [[0.0] * 3 for _ in range(3)]
         R[k][k] = 1.0
         R[i][i], R[i][j], R[j][i], R[j][j] = step.c, -step.s, step.s, step.c
         return Pose(pack(R), np.zeros(3))
-    slide: list[Scalar] = [0.0, 0.0, 0.0]
-    slide[primitive.axis] = step
-    return Pose(np.eye(3), pack(slide))
+    translation: list[Scalar] = [0.0, 0.0, 0.0]
+    translation[primitive.axis] = step
+    return Pose(np.eye(3), pack(translation))
 
 
 def tree_motion(robot: Robot, platform: Pose, q: Array) -> TreeMotion:
@@ -237,7 +240,7 @@ def _column(pose: Pose, axis: int, is_rotation: bool) -> Array:
 
 def _platform_columns(robot: Robot, platform: Pose) -> list[Array]:
     axes = np.eye(3)
-    slides = [pack([*axes[k], 0.0, 0.0, 0.0]) for k in range(3)]
+    translations = [pack([*axes[k], 0.0, 0.0, 0.0]) for k in range(3)]
     if robot.nacelle.kind == "point":
-        return slides
-    return slides + [pack([*cross(platform.p, axes[k]), *axes[k]]) for k in range(3)]
+        return translations
+    return translations + [pack([*cross(platform.p, axes[k]), *axes[k]]) for k in range(3)]

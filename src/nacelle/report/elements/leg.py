@@ -169,7 +169,7 @@ class LegPage:
         hold = self.leg.rods[0].hold
         if self.leg.form == "strut" and hold.letter in ("U", "R"):
             codes[hold.joints[0]] = r"\mathbf{M}_{<w1>}^{T} <a1>"
-        codes[self.leg.slide] = r"\mathbf{M}_{<d#>}^{T}"
+        codes[self.leg.prismatic] = r"\mathbf{M}_{<d#>}^{T}"
         first = {
             "x": r"\mathbf{M}_{<x1>}^{T} <y1>",
             "d": r"\mathbf{M}_{<d1>}^{T}",

@@ -52,8 +52,8 @@ def test_spin_of_a_strut(name: str) -> None:
         x_rate, d_rate, spin = u.now[:3], u.now[3], u.now[4]
         first = robot.joints[leg.rods[0].hold.joints[0]]
         axis = (state.now.motion.poses[first.predecessor] @ first.frame_predecessor).R[:, 2]
-        slide = robot.joints[leg.slide]
-        x = leg.flip * (state.now.motion.poses[slide.predecessor] @ slide.frame_predecessor).R[:, 2]
+        prismatic = robot.joints[leg.prismatic]
+        x = leg.flip * (state.now.motion.poses[prismatic.predecessor] @ prismatic.frame_predecessor).R[:, 2]
         across = np.cross(axis, x)
         expected = (axis @ x) * (across @ x_rate) / (across @ across)
         assert abs(spin - expected) < 1e-12

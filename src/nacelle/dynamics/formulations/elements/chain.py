@@ -159,7 +159,7 @@ def free_rates(leg: ElementLeg) -> int:
     """How many rates of a leg `basis` needs: q' of its driver, the spins of its rods, all of a strut."""
     driven = leg.elements[: len(leg.elements) - (len(leg.rods) if leg.form != "plane" else 0)]
     spins = sum("theta" in element.basis for element in leg.elements[len(driven) :])
-    return len(driven) + (spins if leg.slide is None else 5)
+    return len(driven) + (spins if leg.prismatic is None else 5)
 
 
 def basis(at: ElementGeometry, leg: ElementLeg, free: Rate, nacelle: Rigid) -> Rate:
@@ -168,7 +168,7 @@ def basis(at: ElementGeometry, leg: ElementLeg, free: Rate, nacelle: Rigid) -> R
     A driven bar has x' = q' y, y = z x x with the joint's own axis z, so q' may have either sign or be zero
     (not so in [OAM] (10)); a rod has x' = (B' - A') / |B - A| ([OAM] (42), (43)).
     """
-    if leg.slide is not None:
+    if leg.prismatic is not None:
         return free
     assert leg.driver is not None
     first, *spins = (free[k] for k in range(len(free.now)))
@@ -193,7 +193,7 @@ def end_zeros(
         return [_plane_zero(at, leg, ends[0][1], nacelle)]
     zeros: list[Rate] = []
     for rod, last in ends:
-        if leg.slide is not None:
+        if leg.prismatic is not None:
             B = at.ends(leg, rod)[1]
             zeros.append(nacelle.at(B) - last.at(B))
         zeros += joint_zeros(at, rod.end, last, nacelle)

@@ -58,15 +58,15 @@ class ElementGeometry:
         if leg.fold is not None:
             return B - (self.frame(leg.fold.end).p - self.frame(leg.fold.rod_a).p), B
         E = self.centre(rod.hold)
-        if rod.hold.letter == "R" and leg.slide is None:
+        if rod.hold.letter == "R" and leg.prismatic is None:
             z = self.axis(rod.hold.axes[0])
             E = E + z * dot(z, B - E)
         return E, B
 
     def direction(self, leg: ElementLeg, rod: Rod) -> Array:
         """Unit direction of a rod, from its input to its output; of a strut that of its slide."""
-        if leg.slide is not None:
-            return np.asarray(self.frame(leg.slide).R[:, 2] * leg.flip)
+        if leg.prismatic is not None:
+            return np.asarray(self.frame(leg.prismatic).R[:, 2] * leg.flip)
         E, B = self.ends(leg, rod)
         return unit(B - E)
 

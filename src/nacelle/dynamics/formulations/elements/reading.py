@@ -134,20 +134,20 @@ class _Reader:
         spins = "U" in (rod.hold.letter, rod.end.letter)
         return Element(self.robot.bodies[rod.body].name, "B", rod.body, ("x", "theta") if spins else ("x",))
 
-    def _plane(self, slider: Group, face: Group) -> ElementLeg:
-        body, driver, tip = self.stem[slider.after], slider.joints[0].joint, face.joints[0].joint
+    def _plane(self, prismatic: Group, face: Group) -> ElementLeg:
+        body, driver, tip = self.stem[prismatic.after], prismatic.joints[0].joint, face.joints[0].joint
         ball = Hold("S", (tip,), None, None, None)
         rod = Rod(body, ball, ball, tip, face.after)
         return ElementLeg(self.leg, "plane", driver, (rod,), elements=(self._driver(driver, body),))
 
     def _strut(self, groups: tuple[Group, ...], motor: Group | None) -> ElementLeg:
-        first, slide, last = groups
+        first, between, last = groups
         hold, end = self._ends(first, last)
-        tip, slider = last.joints[0].joint, slide.joints[0].joint
-        tube, moving = self.stem[slide.before], self.stem[slide.after]
+        tip, prismatic = last.joints[0].joint, between.joints[0].joint
+        tube, moving = self.stem[between.before], self.stem[between.after]
         rod = Rod(tube, hold, end, tip, last.after)
         reach = self.at.frame(tip).p - self.at.centre(hold)
-        flip = 1.0 if float(self.at.frame(slider).R[:, 2] @ reach) > 0.0 else -1.0
+        flip = 1.0 if float(self.at.frame(prismatic).R[:, 2] @ reach) > 0.0 else -1.0
         name = " + ".join(self.robot.bodies[body].name for body in (tube, moving))
         strut = Element(name, "T" if motor is None else "S", moving, ("x", "d", "theta"))
         if motor is None:
@@ -158,7 +158,7 @@ class _Reader:
                 raise self.fail("has a shaft whose joint is not on the motor's axis")
             spindle = Element(self.robot.bodies[shaft].name, "Sp", shaft, ("theta",))
             form, driver, elements = "shaft", motor.joints[0].joint, [spindle, strut]
-        return ElementLeg(self.leg, form, driver, (rod,), slider, moving, flip, elements=tuple(elements))
+        return ElementLeg(self.leg, form, driver, (rod,), prismatic, moving, flip, elements=tuple(elements))
 
     def _parallelogram(self, fold: Parallelogram) -> ElementLeg:
         joints = self.robot.joints

@@ -120,7 +120,7 @@ class ElementLeg:
         form: "bars", "strut", "shaft", "plane" or "parallelogram".
         driver: the joint between the base and the first body; None for a strut.
         rods: bars, or the strut.
-        slide: the slide of a strut; None elsewhere.
+        prismatic: the slide of a strut; None elsewhere.
         moving: the body that slides in a strut.
         flip: -1.0 if the slide's axis points towards the strut's input, else 1.0.
         fold: the joints of a parallelogram.
@@ -132,7 +132,7 @@ class ElementLeg:
     form: str
     driver: int | None
     rods: tuple[Rod, ...]
-    slide: int | None = None
+    prismatic: int | None = None
     moving: int | None = None
     flip: float = 1.0
     fold: Parallelogram | None = None

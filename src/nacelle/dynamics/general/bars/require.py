@@ -18,7 +18,7 @@ from functools import partial
 
 import numpy as np
 
-from nacelle.dynamics.general.bars.rod import Moved, hinge_moments, lean, turning
+from nacelle.dynamics.general.bars.rod import Moved, hinge_moments, lean, rod_rotation
 from nacelle.dynamics.general.bars.strut import strut
 from nacelle.dynamics.general.bars.strut_line import StrutMotion
 from nacelle.dynamics.general.required import Counted, Required, on_both_sides
@@ -128,7 +128,7 @@ def _require_rod(
     assert tie.bar is not None
     assert tie.body is not None
     w = legs.placed.trees.down(tie.axes, motion.frames[tie.body].w)
-    part = turning(form, _moved(legs, motion, key, tie, form), w, counted)
+    part = rod_rotation(form, _moved(legs, motion, key, tie, form), w, counted)
     on_both_sides(legs.placed, into, key, tie, (part.force - part.G, ZERO), (part.G, part.moment))
     into.along(tie.bar.rate, part.reaction)
     return part.about_a
