@@ -54,7 +54,7 @@ def test_tree_where_the_general_form_fails(monkeypatch, fault):
         found = smallest.inverse(robot, x, y, v, a)
         expected = tree.inverse(robot, x, y, v, a, np.zeros(robot.motion.n))
         assert np.array_equal(found["force"], expected["force"])
-        assert found["pivot"] == pytest.approx(np.sqrt(expected["pivot"]))
+        assert found["pivot"] == pytest.approx(np.sqrt(expected["parallel_margin"]))
         assert np.array_equal(smallest.inertia(robot, x, y)["M"], tree.inertia(robot, x, y)["M"])
     finally:
         plan._agrees.cache_clear()
@@ -94,10 +94,10 @@ def test_redundant_robots_have_the_figure_of_the_tree(name: str) -> None:
     by_tree = nacelle.inverse_dynamics(robot, x, formulation="tree")
     smallest_form = nacelle.inverse_dynamics(robot, x)
     assert smallest_form.formulation == "compact"
-    np.testing.assert_allclose(smallest_form.pivot, by_tree.pivot, rtol=1e-9)
+    np.testing.assert_allclose(smallest_form.parallel_margin, by_tree.parallel_margin, rtol=1e-9)
     np.testing.assert_array_equal(smallest_form.flags, by_tree.flags)
     one = nacelle.inverse_dynamics(robot, x[0])
-    np.testing.assert_allclose(one.pivot, by_tree.pivot[0], rtol=1e-9)
+    np.testing.assert_allclose(one.parallel_margin, by_tree.parallel_margin[0], rtol=1e-9)
 
 
 def test_weak_states_are_those_of_the_tree(monkeypatch: pytest.MonkeyPatch) -> None:
