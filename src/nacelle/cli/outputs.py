@@ -170,3 +170,25 @@ def deliver(text: str | Iterable[str], out: Path | None) -> None:
         return
     write_new(out, text)
     console(stderr=True).print(f"wrote {out}", markup=False)
+
+
+class ResultTable:
+    """The columns of a table of results, in order, each with its name and unit."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+        self.units: list[str] = []
+        self.columns: list[Any] = []
+
+    def add(self, names: Iterable[str], units: Iterable[str], columns: Iterable[Any]) -> None:
+        """Append columns (N,)."""
+        self.names.extend(names)
+        self.units.extend(units)
+        self.columns.extend(columns)
+
+    def deliver(self, result: Any, what: str, out: Path | None, margins: Array | None = None) -> None:
+        """Print or write the table with a column of flags, say which are flagged, leave if some failed."""
+        self.add(["flags"], [""], [result.flags])
+        deliver(table_text(self.names, self.units, self.columns), out)
+        last_line(result.flags, what, out, None if margins is None else result.robot, margins)
+        leave_if_failed(result.flags)

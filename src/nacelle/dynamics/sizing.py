@@ -21,9 +21,9 @@ import numpy as np
 
 from nacelle.dynamics.inverse import inverse_dynamics
 from nacelle.errors import renamed
-from nacelle.kinematics.along import sampled, solved_samples
+from nacelle.kinematics.along import SampledMotion, sampled, solved_samples
 from nacelle.kinematics.motion import joint_motion
-from nacelle.kinematics.trajectory import Sample, Trajectory
+from nacelle.kinematics.trajectory import Trajectory
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 
@@ -78,13 +78,10 @@ class Load:
 
 
 @dataclass(frozen=True, eq=False)
-class Sizing:
+class Sizing(SampledMotion):
     """A motion and what it requires of the actuators.
 
     Attributes:
-        robot: the robot.
-        times: (N,), s.
-        sample: poses, twists and accelerations of the nacelle.
         q: coordinates of the actuators (N, actuators), rad or m.
         rate: their rates (N, actuators), rad/s or m/s.
         force: their forces (N, actuators), N m or N.
@@ -92,9 +89,6 @@ class Sizing:
         loads: the figures of each actuator, over the samples that could be solved.
     """
 
-    robot: Robot
-    times: Array
-    sample: Sample
     q: Array
     rate: Array
     force: Array
@@ -140,7 +134,7 @@ def size_motors(
         loads.append(
             Load(
                 actuator.name,
-                robot.joints[actuator.joint].primitives[0].is_rotation,
+                robot.revolute_actuators[k],
                 float(np.max(np.abs(f))),
                 float(np.sqrt(np.mean(f**2))),
                 float(np.max(np.abs(s))),

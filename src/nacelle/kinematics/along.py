@@ -11,6 +11,7 @@ m/s, rad/s, m/s^2 and rad/s^2.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -51,6 +52,21 @@ def coordinate_rates(robot: Robot, x: Array, dx: Array, ddx: Array) -> tuple[Arr
     poses, y, _ = solved(robot, x)
     outputs = native(kinematic_model.coordinate_motions, robot)(poses, y, dx, ddx)
     return np.asarray(outputs["v"]), np.asarray(outputs["a"])
+
+
+@dataclass(frozen=True, eq=False)
+class SampledMotion:
+    """A motion of a robot at times, both ends among them; results along it are its subclasses.
+
+    Attributes:
+        robot: the robot.
+        times: (N,), s.
+        sample: poses, twists and accelerations of the nacelle.
+    """
+
+    robot: Robot
+    times: Array
+    sample: Sample
 
 
 def sampled(robot: Robot, trajectory: Trajectory, rate: float) -> tuple[Array, Sample]:

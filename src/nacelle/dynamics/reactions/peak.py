@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 
 from nacelle.dynamics.reactions.reactions import Reactions, joint_reactions
-from nacelle.kinematics.along import sampled, solved_samples
-from nacelle.kinematics.trajectory import Sample, Trajectory
+from nacelle.kinematics.along import SampledMotion, sampled, solved_samples
+from nacelle.kinematics.trajectory import Trajectory
 from nacelle.model.joint import MOTION, JointKind, Primitive
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
@@ -72,20 +72,14 @@ class Peak:
 
 
 @dataclass(frozen=True, eq=False)
-class PeakReactions:
+class PeakReactions(SampledMotion):
     """A motion and what it requires of the joints.
 
     Attributes:
-        robot: the robot.
-        times: (N,), s.
-        sample: poses, twists and accelerations of the nacelle.
         reactions: at all times.
         peaks: of every joint, over the samples that could be solved.
     """
 
-    robot: Robot
-    times: Array
-    sample: Sample
     reactions: Reactions
     peaks: tuple[Peak, ...]
 
