@@ -13,7 +13,7 @@ from support.uncompiled import any_robot
 
 
 def test_forces_hold_the_pose_and_the_pose_the_forces() -> None:
-    """Under gravity in its plane a five-bar is at rest where inverse dynamics says so, and is led back there."""
+    """Under gravity in its plane a five-bar rests where inverse dynamics says so, and is led back there."""
     robot = dataclasses.replace(any_robot("fivebar"), gravity=(0.0, -9.81, 0.0))
     x = nacelle.reference_pose(robot)
     held = equilibrium(robot, x)

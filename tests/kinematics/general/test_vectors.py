@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from nacelle.kinematics.general.vectors import (
     ZERO,
@@ -23,7 +24,7 @@ def test_values() -> None:
     np.testing.assert_allclose(crossed(a, b), np.cross(a, b), atol=1e-15)
     np.testing.assert_allclose(acceleration_matrix(a, b) @ c, np.cross(b, c) + np.cross(a, np.cross(a, c)))
     np.testing.assert_allclose(add(a, scaled(2.0, b)), a + 2.0 * b)
-    assert inner(a.tolist(), b.tolist()) == np.float64(a @ b) or abs(inner(a, b) - a @ b) < 1e-15
+    assert inner(a.tolist(), b.tolist()) == pytest.approx(a @ b, rel=1e-14)
     assert plus_times(1.0, 2.0, 3.0) == 7.0
 
 
