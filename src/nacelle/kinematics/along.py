@@ -28,7 +28,19 @@ from nacelle.spatial.scalar import Array
 
 
 def along(robot: Robot, trajectory: Trajectory, t: Any) -> Sample:
-    """Reduced pose x, twist v and acceleration a of a robot on a trajectory at times t (...,).
+    """Reduced pose, twist and acceleration of a robot on a trajectory: x(t), v(t), a = dv/dt.
+
+    Where the platform's orientation follows from other coordinates (parasitic motion) its twist is not the
+    rate of the coordinates, and is found here.
+
+    Args:
+        robot: the robot.
+        trajectory: of its motion.
+        t: times (...), s; before the start and after the end the trajectory rests.
+
+    Returns:
+        A `Sample`: x (..., nx) in m and rad, v (..., n) in m/s and rad/s, a (..., n) in m/s^2 and rad/s^2,
+        base axes.
 
     Raises:
         KinematicsError: if the trajectory is for another motion than the robot's.

@@ -39,7 +39,7 @@ def broadcast_guess(values: Array, shape: tuple[int, ...]) -> Array:
 
 
 def reference_pose(robot: Robot) -> Array:
-    """The reference pose as x (nx,)."""
+    """The reference pose of the description as x (nx,): m, and rad or quat_xyzw, base axes."""
     return mechanism_of(robot).reference[0].copy()
 
 

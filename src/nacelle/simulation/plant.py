@@ -234,7 +234,17 @@ class RigidPlant:
 
 
 def standard_events(plant: RigidPlant, *, limits: bool = True) -> list[EventGroup]:
-    """Limits of joints and actuators, legs at full stretch, and the approach to a singularity."""
+    """What ends a run of a robot: limits of joints and actuators, legs at full stretch, singularities.
+
+    Args:
+        plant: the robot.
+        limits: whether limits count.
+
+    Returns:
+        Groups of events; each number is positive before its event: what is left to a limit (rad, m, rad/s,
+        m/s), squared margins of legs, and the squared inverse condition less what counts as near a
+        singularity.
+    """
     robot = plant.robot
     names = watched_names(robot)
     count = len(names) if limits else len(names) - len(limits_of(robot))
