@@ -36,7 +36,7 @@ from nacelle.spatial.scalar import Array
 
 
 class BodyPoses(NamedTuple):
-    """Where all bodies are: orientations R (..., bodies, 3, 3) and origins p (..., bodies, 3), m, in the base."""
+    """Where all bodies are: rotations R (..., bodies, 3, 3), origins p (..., bodies, 3), m, in the base."""
 
     R: Array
     p: Array

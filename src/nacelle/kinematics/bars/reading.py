@@ -1,6 +1,17 @@
 """Reading legs as struts and driven rods: what the general form and measured inputs need of a description.
 
-What is decided is decided by the robot's own numbers; the numbers of the result may be symbols.
+A bar reaches from a point A to a point B of the nacelle, r = B - A (3,), m. A strut changes its length,
+
+    q = side |r| + zero                        side 1 or -1, A on the base
+
+a rod keeps it, |r| = L, while its drive carries A,
+
+    A + q axis      or      A + arm R(axis, q) start             on a slider, or at the end of an arm
+
+so that r and its derivatives give every motion of the leg, and no passive joint is needed. Inertia is
+gathered in ten parameters behind the joint at A, in axes along r and the joint's first axis; where a centre
+of mass or a product of inertia does not fit, the leg is refused in words, and the general form takes its
+joints. What is decided is decided by the robot's own numbers; the numbers of the result may be symbols.
 """
 
 from __future__ import annotations

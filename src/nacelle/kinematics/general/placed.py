@@ -1,6 +1,14 @@
 """A robot placed at a configuration, with the decisions of its plan: frames, nacelle, ties.
 
-What is decided, and how, is in `plan`, above the elimination of the legs.
+A leg is a tree of nodes, each in its own axes: E_k = G_R R_k(q) takes them to those of the parent, G the
+constant frame of the joint. A tie joins a node to the nacelle, or to another node, and forbids some
+components of their relative twist,
+
+    f . (v_2 - v_1) + n . (w_2 - w_1) = 0            a row [f; n] (6,) of the tie, in its own axes
+
+with v at the point of the tie. What of a robot is known by points alone, rods and bars (`Parts`), has neither
+nodes nor ties. Moments of the nacelle may be taken about the point where the first leg holds it (the pole),
+which takes that leg out of them. What is decided, and how, is in `plan`, above the elimination of the legs.
 """
 
 from __future__ import annotations

@@ -1,7 +1,15 @@
 """What is decided from numbers before anything is traced: rods, orders of elimination, dependent rates.
 
-Sample states are closed configurations around the reference. Every decision has a margin far above rounding,
-and the first of equals is taken, so that it is the same on every machine.
+The rows of a leg over its own rates u_l and the nacelle's rates w are
+
+    A_l u_l + B_l w = 0          at every configuration
+
+and are eliminated in a fixed order of pivots, so that a traced program has no branches. The order is chosen
+at sample states, closed configurations around the reference: a pivot is large, without units, at the worst of
+them, and entries that are zero at all of them are zero for good. Rows that remain decide the dependent rates
+of the nacelle. Every decision has a margin far above rounding, and the first of equals is taken, so that it
+is the same on every machine. A plan holds only if the general form then gives the rates of the equivalent
+tree at the samples (`is_supported`).
 """
 
 from __future__ import annotations
