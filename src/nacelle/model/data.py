@@ -169,7 +169,9 @@ class RobotData:
             return [joint_index.get(c, c) for c in value.coordinates]
 
         data = {
-            "bodies": [[b.inertia, b.section, b.material] for b in self.bodies],
+            "bodies": [
+                [b.inertia, b.section, b.material, *([b.beam] if b.beam else [])] for b in self.bodies
+            ],
             "joints": [
                 [
                     str(j.kind),

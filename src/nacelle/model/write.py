@@ -130,6 +130,9 @@ class _Writer:
         for key in ("section", "material"):
             if getattr(body, key):
                 data[key] = getattr(body, key)
+        if body.beam:
+            tips = {key: _inertia(ten) for key, ten in body.beam.get("tips", {}).items()}
+            data["beam"] = body.beam | ({"tips": tips} if tips else {})
         if body.display:
             data["display"] = list(body.display)
         return data
