@@ -67,6 +67,11 @@ def _moments(shapes: Shapes, q: Array, rest: bool) -> Array:
     return pack(entries)
 
 
+def first_moment(shapes: Shapes, q: Array) -> Array:
+    """First moment S (3,) of a deformed beam about its frame's origin, in its axes, kg m."""
+    return _moments(shapes, q, True)
+
+
 def _products(shapes: Shapes, q: Array, rest: bool) -> list[Array]:
     """P_i (3,) for every coordinate: int rho A d_i p dx."""
     result = []

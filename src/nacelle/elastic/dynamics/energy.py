@@ -1,0 +1,68 @@
+"""Energies of a robot with flexible links, over any scalar.
+
+    T = r^T M r / 2       V = strain energy of the beams + weight + springs in joints       P = friction and damping
+
+r all rates, M (r, r) of the tree of frames; a balance of these with the work of the actuators checks the model.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nacelle.dynamics.joint_effort import axis_coordinate, joint_efforts
+from nacelle.dynamics.settings import Settings
+from nacelle.elastic.beam.newton_euler import first_moment, strain_energy
+from nacelle.elastic.dynamics.equations import Moved
+from nacelle.model.leg import BASE
+from nacelle.model.loaded import body_parameters, has_mass
+from nacelle.spatial.scalar import Array, Scalar, dot, pack, product
+
+
+def kinetic(motion: Moved) -> Scalar:
+    """Kinetic energy T, J."""
+    return 0.5 * dot(motion.r, product(motion.at.frames.mass_matrix(), motion.r))
+
+
+def potential(motion: Moved) -> Scalar:
+    """Potential energy V of strain, weight and springs, J."""
+    extended, frames = motion.at.plan.extended, motion.at.frames
+    gravity = np.asarray(extended.robot.gravity)
+    total: Scalar = 0.0
+    for k, shapes in enumerate(extended.shapes):
+        qe, pose = frames.qe[extended.slices[k]], frames.floating(k)
+        total = total + strain_energy(shapes, qe)
+        total = total - dot(gravity, shapes.beam.mass * pose.p + product(pose.R, first_moment(shapes, qe)))
+    tree = extended.tree
+    for body, pose in enumerate(frames.motion.poses):
+        if body != BASE and has_mass(tree, body):
+            ten = body_parameters(tree, body)
+            total = total - dot(gravity, ten[0] * pose.p + product(pose.R, pack(list(ten[1:4]))))
+    for index, joint in enumerate(tree.joints):
+        for number, spring in enumerate(joint.springs):
+            if spring is not None:
+                stretch = axis_coordinate(motion.state, index, number) - spring.rest
+                total = total + 0.5 * spring.stiffness * stretch * stretch
+    return total
+
+
+def dissipation(motion: Moved, settings: Settings) -> Scalar:
+    """Power that friction in joints and damping of beams take, W."""
+    extended = motion.at.plan.extended
+    nz = len(extended.rigid_rates)
+    total: Scalar = 0.0
+    for k, shapes in enumerate(extended.shapes):
+        part = extended.slices[k]
+        rate = motion.r[nz + part.start : nz + part.stop]
+        total = total + dot(rate, product(shapes.damping, rate)) if shapes.n else total
+    if settings.friction:
+        still = np.zeros(extended.embedding.shape[0])
+        without = joint_efforts(motion.state, still, Settings(False))
+        for with_friction, other in zip(joint_efforts(motion.state, still, settings), without, strict=True):
+            rate = product(with_friction.rows, motion.state.moving.u)
+            total = total + dot(rate, with_friction.values - other.values)
+    return total
+
+
+def platform_twist(motion: Moved) -> Array:
+    """Twist of the platform, base axes."""
+    return motion.r[: motion.at.plan.extended.robot.platform_nv]

@@ -1,0 +1,80 @@
+"""The elastodynamic models as physics functions: inverse, forward, energies ([BK2013] (38)).
+
+Inputs are positions p that close all loops (`positions`), independent rates y = [q_a'; others] (`plan`) and the
+actuators' accelerations or forces:
+
+    inverse   q_a'' -> tau and the others' accelerations        M_ee y_e'' = -(M_ea q_a'' + c_e)
+    forward   tau -> all accelerations                          M y'' = [tau; 0] - c
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from nacelle.dynamics.settings import Settings
+from nacelle.elastic.dynamics import energy, positions
+from nacelle.elastic.dynamics.equations import closing_step, moved, posed, reduced
+from nacelle.elastic.dynamics.plan import plan_of
+from nacelle.model.robot import Robot
+from nacelle.spatial.physics import physics
+from nacelle.spatial.scalar import Array, pack, product
+from nacelle.spatial.solve import solve
+
+
+def of_positions(robot: Robot) -> tuple[int]:
+    """Shape of the positions."""
+    return (positions.size(plan_of(robot).extended),)
+
+
+def of_rates(robot: Robot) -> tuple[int]:
+    """Shape of the independent rates."""
+    return (plan_of(robot).n,)
+
+
+def of_inputs(robot: Robot) -> tuple[int]:
+    """Shape of the actuators' forces or accelerations."""
+    return (len(robot.actuators),)
+
+
+@physics(p=of_positions, y=of_rates, a=of_inputs)
+def elastic_inverse(robot: Robot, p: Array, y: Array, a: Array, **options: Any) -> dict[str, Array]:
+    """Forces of the actuators at accelerations a of theirs, and the accelerations of all other rates."""
+    plan = plan_of(robot)
+    M, c = reduced(moved(posed(plan, p), y), Settings(**options))
+    k = plan.na
+    others = solve(M[k:, k:], -(product(M[k:, :k], a) + c[k:]), "spd")
+    return {
+        "force": product(M[:k, :k], a) + product(M[:k, k:], others) + c[:k],
+        "acceleration": others,
+    }
+
+
+@physics(p=of_positions, y=of_rates, tau=of_inputs)
+def elastic_forward(robot: Robot, p: Array, y: Array, tau: Array, **options: Any) -> dict[str, Array]:
+    """Accelerations of all independent rates at forces tau of the actuators."""
+    plan = plan_of(robot)
+    M, c = reduced(moved(posed(plan, p), y), Settings(**options))
+    right = pack([*tau, *np.zeros(plan.n - plan.na)]) - c
+    return {"acceleration": solve(M, right, "spd")}
+
+
+@physics(p=of_positions, y=of_rates)
+def elastic_energies(robot: Robot, p: Array, y: Array, **options: Any) -> dict[str, Any]:
+    """Kinetic and potential energy (J), power that is lost (W), and all rates r."""
+    motion = moved(posed(plan_of(robot), p), y)
+    return {
+        "kinetic": energy.kinetic(motion),
+        "potential": energy.potential(motion),
+        "dissipation": energy.dissipation(motion, Settings(**options)),
+        "rates": motion.r,
+    }
+
+
+@physics(p=of_positions)
+def elastic_closing(robot: Robot, p: Array) -> dict[str, Array]:
+    """Positions after one step of Newton's towards closed loops, and the step."""
+    plan = plan_of(robot)
+    step = closing_step(posed(plan, p))
+    return {"p": positions.moved(plan.extended, p, step), "step": step}
