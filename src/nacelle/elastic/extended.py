@@ -16,6 +16,7 @@ A planar robot (all of it moves in one plane) deforms in that plane only.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import NamedTuple
@@ -59,6 +60,7 @@ class Extended:
         shapes: the shape functions of every beam.
         elastic: the joints that move with beams.
         joint_of: for every joint of the robot its index in the tree.
+        sections: bodies of the tree that are the sections at the "start" and "end" of a flexible body.
     """
 
     robot: Robot
@@ -66,6 +68,11 @@ class Extended:
     shapes: tuple[Shapes, ...]
     elastic: tuple[ElasticJoint, ...]
     joint_of: tuple[int, ...]
+    sections: Mapping[tuple[int, str], int]
+
+    def section_of(self, body: int, end: str) -> int:
+        """The body of the tree that carries what sits at an end of a body: its section, or itself if rigid."""
+        return self.sections.get((body, end), body)
 
     @cached_property
     def slices(self) -> tuple[slice, ...]:
@@ -152,9 +159,9 @@ def _extended(robot: Robot, names: tuple[str, ...], planar: bool | None) -> Exte
     normal = plane_normal(robot)
     if planar and normal is None:
         raise KinematicsError(f"{robot.name} does not move in one plane")
-    poses = _reference_poses(robot)
-    builder = _Builder(robot)
-    for k, beam in enumerate(found):
+    poses = reference_poses(robot)
+    made = []
+    for beam in found:
         axes = poses[beam.body].R @ beam.frame.R
         planes = (True, True, True)
         if normal is not None and planar is not False:
@@ -166,11 +173,20 @@ def _extended(robot: Robot, names: tuple[str, ...], planar: bool | None) -> Exte
                 )
             # Bending in y turns about z.
             planes = (bool(along[2] > 0.5), bool(along[1] > 0.5), False)
-        builder.add(k, shapes_of(robot, beam, planes))
+        made.append(shapes_of(robot, beam, planes))
+    return extended_tree(robot, tuple(made))
+
+
+def extended_tree(robot: Robot, shapes: tuple[Shapes, ...]) -> Extended:
+    """The tree of frames of a robot with given shape functions of its beams."""
+    builder = _Builder(robot)
+    for k, own in enumerate(shapes):
+        builder.add(k, own)
     return builder.finish()
 
 
-def _reference_poses(robot: Robot) -> tuple[Pose, ...]:
+def reference_poses(robot: Robot) -> tuple[Pose, ...]:
+    """Poses of all bodies at the reference, nothing deformed."""
     assembly = mechanism_of(robot).assembly
     return tree_motion(robot, assembly.platform, assembly.q).poses
 
@@ -209,6 +225,7 @@ class _Builder:
         self.shapes: list[Shapes] = []
         # Where a joint of the robot sits on a beam: body in its place.
         self.sits: dict[tuple[int, int], int] = {}
+        self.sections: dict[tuple[int, str], int] = {}
         # Chains of joints of a beam, from a body on: before or after it in the tree.
         self.before: dict[int, list[tuple[Joint, int, Array]]] = {}
         self.after: dict[int, list[tuple[Joint, int, Array]]] = {}
@@ -227,6 +244,7 @@ class _Builder:
         rows += [(axis, end[axis]) for axis in (3, 4, 5) if not beam.pinned or shapes.ends[1][axis - 3]]
         tip = beam.frame.p + beam.frame.R[:, 0] * beam.length
         last = self._chain(beam, number, rows, "end", Pose(beam.frame.R, tip), reverse=False)
+        self.sections[beam.body, "start"], self.sections[beam.body, "end"] = first, last
         for joint in beam.start:
             self.sits[joint, beam.body] = first
         for joint in beam.end:
@@ -297,4 +315,4 @@ class _Builder:
         robot = dataclasses.replace(
             self.robot, bodies=tuple(self.bodies), joints=tuple(joints), tree=tree, actuators=actuators
         )
-        return Extended(self.robot, robot, tuple(self.shapes), tuple(elastic), tuple(joint_of))
+        return Extended(self.robot, robot, tuple(self.shapes), tuple(elastic), tuple(joint_of), self.sections)

@@ -28,6 +28,7 @@ from nacelle.kinematics.tree.closure import closure_bias, closure_gaps
 from nacelle.kinematics.tree.configuration import Configuration
 from nacelle.kinematics.tree.rates import Moving, spin_biases
 from nacelle.kinematics.tree.spanning_tree import (
+    TreeVelocity,
     motion_of_steps,
     point_acceleration,
     steps_from_coordinates,
@@ -131,13 +132,11 @@ def moved(at: Posed, y: Array) -> Moved:
     return Moved(at, J, r, b, State(at.now, moving))
 
 
-def frame_motion(motion: Moved, beam: int, rate: Array) -> FrameMotion:
+def frame_motion(frames: Frames, velocity: TreeVelocity, beam: int, rate: Array) -> FrameMotion:
     """Motion of a beam's floating frame in its axes, at derivatives `rate` (r,) of the rates."""
-    extended, frames = motion.at.plan.extended, motion.at.frames
+    extended, tree = frames.extended, frames.motion
     body = extended.shapes[beam].beam.body
-    pose, velocity = frames.floating(beam), motion.state.moving.velocity
-    tree = frames.motion
-    movers = tree.movers[body]
+    pose, movers = frames.floating(beam), tree.movers[body]
     u_dot = product(extended.embedding, rate)
     twist = velocity.twists[body]
     change = velocity.biases[body] + product(tree.columns[:, movers], u_dot[movers])
@@ -146,20 +145,27 @@ def frame_motion(motion: Moved, beam: int, rate: Array) -> FrameMotion:
     return FrameMotion(product(back, a), product(back, twist[3:]), product(back, change[3:]))
 
 
-def forces(motion: Moved, rate: Array, settings: Settings) -> Array:
-    """Forces (r,) along all rates that the motion requires at derivatives `rate` (r,) of the rates."""
-    extended, frames = motion.at.plan.extended, motion.at.frames
+def beam_loads(frames: Frames, state: State, r: Array, rate: Array) -> Array:
+    """Forces (r,) along all rates r that the beams require at derivatives `rate` (r,) of the rates."""
+    extended = frames.extended
     nz = len(extended.rigid_rates)
-    u_dot = product(extended.embedding, rate)
-    total = product(extended.embedding.T, tree_forces(motion.state, u_dot, settings))
+    total: Array = np.zeros(len(r))
     for k, shapes in enumerate(extended.shapes):
         part = extended.slices[k]
-        qe, qe_rate = frames.qe[part], motion.r[nz + part.start : nz + part.stop]
+        qe, qe_rate = frames.qe[part], r[nz + part.start : nz + part.stop]
         elastic = ElasticMotion(qe, qe_rate, rate[nz + part.start : nz + part.stop])
-        f, n, s = beam_forces(shapes, frame_motion(motion, k, rate), elastic)
+        f, n, s = beam_forces(shapes, frame_motion(frames, state.moving.velocity, k, rate), elastic)
         s = s + elastic_forces(shapes, qe, qe_rate)
         total = total + product(frames.beam_jacobian(k).T, np.concatenate([f, n, s]))
-    return np.asarray(total)
+    return total
+
+
+def forces(motion: Moved, rate: Array, settings: Settings) -> Array:
+    """Forces (r,) along all rates that the motion requires at derivatives `rate` (r,) of the rates."""
+    extended = motion.at.plan.extended
+    u_dot = product(extended.embedding, rate)
+    total = product(extended.embedding.T, tree_forces(motion.state, u_dot, settings))
+    return np.asarray(total + beam_loads(motion.at.frames, motion.state, motion.r, rate))
 
 
 def reduced(motion: Moved, settings: Settings) -> tuple[Array, Array]:
