@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.elastic.beam.shapes import Shapes, shapes_of
+from nacelle.elastic.beam.shapes import AXIAL, TORSION, Shapes, shapes_of
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.tree.spanning_tree import tree_motion
@@ -79,6 +79,12 @@ class Extended:
         """Where the coordinates of each beam are among all elastic coordinates."""
         ends = np.cumsum([0, *(shapes.n for shapes in self.shapes)]).tolist()
         return tuple(map(slice, ends, ends[1:]))
+
+    @property
+    def in_plane(self) -> bool:
+        """Whether all beams deform in one plane only, and do not twist."""
+        kinds = [{c.kind for c in shapes.coordinates} - {AXIAL} for shapes in self.shapes]
+        return all(len(kind) <= 1 and TORSION not in kind for kind in kinds)
 
     @property
     def ne(self) -> int:

@@ -17,7 +17,6 @@ import numpy as np
 from nacelle.dynamics.formulations.tree import tree_forces
 from nacelle.dynamics.joint_effort import friction_effort
 from nacelle.dynamics.settings import Settings
-from nacelle.elastic.beam.newton_euler import strain_energy
 from nacelle.elastic.condensed.link import Ends, forces, inertia
 from nacelle.elastic.condensed.natural import Now, changes, natural_of, now_at
 from nacelle.elastic.dynamics.equations import beam_loads

@@ -7,7 +7,7 @@ closures strain the links), actuators last. All others are independent, actuator
 
     r = J y + ...,   y = [q_a'; others]          J from A_D r_D = -A_I r_I       ([BK2013] (33), (34))
 
-The choice is made once, at the reference pose, and the same on every machine: columns are taken in order, not by
+The choice is made once, near the reference pose, and the same on every machine: columns are taken in order, not by
 size, where they are clearly independent of those before.
 """
 
@@ -19,10 +19,11 @@ from functools import lru_cache
 import numpy as np
 
 from nacelle.elastic.dynamics import positions
-from nacelle.elastic.extended import Extended, extended
+from nacelle.elastic.extended import Extended, extended, plane_normal
 from nacelle.elastic.frames import frames_at
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.kinematics.tree.closure import closure_gaps
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import quat_from_rotation
@@ -83,25 +84,63 @@ def _plan(robot: Robot, names: tuple[str, ...]) -> Plan:
     frame = extended(robot)
     assembly = mechanism_of(robot).assembly
     reference = undeformed(frame, assembly.platform, assembly.q)
-    A = frames_at(frame, *positions.split(frame, reference)).constraints().astype(float)
+    generic = _generic(frame, reference)
     driven = _actuated(frame)
     nz = len(frame.rigid_rates)
-    lengths = np.ones(A.shape[1])
-    lengths[:3] = 1.0 / robot.size
-    scaled = A / np.maximum(np.max(np.abs(A), axis=0), 1e-12)
+    scaled = _scaled(frame, generic)
     free = _moving(scaled)
     order = [k for k in range(nz) if free[k] and k not in driven]
-    order += [k for k in range(nz, A.shape[1]) if free[k]]
-    rank = int(np.linalg.matrix_rank(scaled[:, free], tol=_RANK * max(A.shape)))
+    order += [k for k in range(nz, scaled.shape[1]) if free[k]]
+    rank = int(np.linalg.matrix_rank(scaled[:, free], tol=_RANK * max(scaled.shape)))
     dependent = _chosen(scaled.T, order, rank)
     if len(dependent) < rank:
         raise KinematicsError(
             f"the actuators of {robot.name} depend on each other: its flexible links are too few to let them "
             "move apart (redundant actuation needs a flexible link in every leg)"
         )
-    rows = _chosen(scaled[:, dependent], list(range(len(A))), rank)
-    others = [k for k in range(A.shape[1]) if free[k] and k not in dependent and k not in driven]
+    rows = _chosen(scaled[:, dependent], list(range(len(scaled))), rank)
+    others = [k for k in range(scaled.shape[1]) if free[k] and k not in dependent and k not in driven]
     return Plan(frame, (*driven, *others), tuple(dependent), tuple(rows), reference)
+
+
+def _scaled(frame: Extended, p: Array) -> Array:
+    """The closures' rows A (rows, r) at positions p, columns of size one."""
+    A = frames_at(frame, *positions.split(frame, p)).constraints().astype(float)
+    return np.asarray(A / np.maximum(np.max(np.abs(A), axis=0), 1e-12))
+
+
+def _generic(frame: Extended, reference: Array) -> Array:
+    """Positions that close all loops near the reference, with every link bent: no accident of symmetry is left."""
+    robot = frame.robot
+    random = np.random.default_rng(0)
+    p = reference.copy()
+    tree = frame.tree
+    scale = mechanism_of(robot).row_scale
+    # Any change of all positions, then the smallest one that closes the loops.
+    p = positions.moved(
+        frame, p, 0.03 * robot.size * random.standard_normal(frame.embedding.shape[1]) * _plane(frame)
+    )
+    for _ in range(30):
+        now = frames_at(frame, *positions.split(frame, p))
+        gaps = closure_gaps(tree, now.motion) / scale
+        A = now.constraints().astype(float)
+        step = -np.linalg.lstsq(A[: len(gaps)], gaps, rcond=1e-12)[0]
+        p = positions.moved(frame, p, step)
+        if float(np.max(np.abs(step), initial=0.0)) < 1e-13:
+            break
+    return p
+
+
+def _plane(frame: Extended) -> Array:
+    """1 for every rate, but 0 for those of the platform out of the plane of a planar robot."""
+    m = frame.robot.platform_nv
+    mask = np.ones(frame.embedding.shape[1])
+    normal = plane_normal(frame.robot)
+    if normal is not None and frame.in_plane:
+        mask[:3] -= np.abs(normal)
+        if m == 6:
+            mask[3:6] = np.abs(normal)
+    return np.where(mask > 0.5, 1.0, 0.0)
 
 
 def undeformed(frame: Extended, platform: Pose, q: Array) -> Array:
@@ -133,7 +172,9 @@ def _moving(A: Array) -> Array:
 def _chosen(vectors: Array, order: list[int], count: int) -> list[int]:
     """The first vectors (rows) in an order that are clearly independent, then the most independent ones."""
     left = {k: vectors[k].astype(float) for k in order}
-    sizes = {k: float(np.linalg.norm(v)) or 1.0 for k, v in left.items()}
+    largest = max((float(np.linalg.norm(v)) for v in left.values()), default=0.0)
+    # What is small beside the largest is rounding.
+    sizes = {k: max(float(np.linalg.norm(v)), 1e-6 * largest) for k, v in left.items()}
     chosen: list[int] = []
     for margin in (_INDEPENDENT, 100.0 * _RANK):
         for k in order:
