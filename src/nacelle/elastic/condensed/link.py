@@ -30,7 +30,7 @@ import numpy as np
 
 from nacelle.elastic.beam.newton_euler import axial_forces, elastic_forces
 from nacelle.elastic.beam.shapes import BEND_Y, Shapes
-from nacelle.spatial.scalar import Array, Scalar, divide, dot, norm, pack, product
+from nacelle.spatial.scalar import Array, Scalar, cross, divide, dot, pack, product
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +91,7 @@ class Posture(NamedTuple):
 
 
 class Rates(NamedTuple):
-    """How a link moves: l', w_j (planes,), bending coordinates t (n,) and their rates."""
+    """How a link moves: l' and w_j (planes,) = n_j . (v_P - v_A) / l, bending coordinates t (n,), their rates."""
 
     stretch: Scalar
     w: Array
@@ -99,23 +99,14 @@ class Rates(NamedTuple):
     t_rate: Array
 
 
-def posture(span: Array, across: tuple[Array, ...] | None, normal: Array | None) -> Posture:
-    """A link along span = P - A; in a plane n follows from its normal, else the vectors `across` are given."""
-    length = norm(span)
+def posture(span: Array, length: Scalar, across: tuple[Array, ...] | None, normal: Array | None) -> Posture:
+    """A link along span = P - A of a length; in a plane n follows from its normal, else `across` are given."""
     reciprocal = divide(1.0, length)
     e = span * reciprocal
     if normal is not None:
-        from nacelle.spatial.scalar import cross
-
         return Posture(length, reciprocal, e, (cross(normal, e),))
     assert across is not None
     return Posture(length, reciprocal, e, across)
-
-
-def rates(at: Posture, velocity: Array, t: Array, t_rate: Array) -> Rates:
-    """How a link moves at v = v_P - v_A."""
-    w = pack([dot(n, velocity) * at.reciprocal for n in at.n])
-    return Rates(dot(at.e, velocity), w, t, t_rate)
 
 
 class Fixed(NamedTuple):
@@ -124,7 +115,7 @@ class Fixed(NamedTuple):
     Attributes:
         axial: axial force, N.
         t: D^-1 times what drives t'' beside accelerations (n,).
-        q: sum over i in plane j and m in plane k of t_i N_im t_m (planes, planes), with rho I L on the diagonal.
+        q: sum over i in plane j and m in plane k of t_i N_im t_m (planes, planes), rho I L added on the diagonal.
         spin: C_j without accelerations (planes,).
         xe: sum x_i t_i a plane; ce: sum c_i t_i a plane.
         x_rate: sum_i x_i 2 w_i t_i' over all planes; c_rate likewise.
@@ -157,7 +148,15 @@ def fixed(own: Numbers, at: Posture, now: Rates) -> Fixed:
     planes = range(len(own.planes))
     inside = [[i for i in range(own.n) if own.plane[i] == j] for j in planes]
     Nt = [[_total([N[i, m] * now.t[m] for m in inside[k] if N[i, m]]) for k in planes] for i in range(own.n)]
-    q = pack([[_total([now.t[i] * Nt[i][k] for i in inside[j]]) for k in planes] for j in planes])
+    q = pack(
+        [
+            [
+                _total([now.t[i] * Nt[i][k] for i in inside[j]] + ([own.rotary[j]] if j == k else []))
+                for k in planes
+            ]
+            for j in planes
+        ]
+    )
     push = [
         _total([now.w[own.plane[i]] * now.w[k] * Nt[i][k] for k in planes]) - elastic[1 + i]
         for i in range(own.n)
@@ -220,7 +219,6 @@ def forces(link: Driven, start: Array, end: Array) -> Ends:
     C = [
         part.spin[j]
         + _total([part.q[j, k] * alpha[k] for k in planes])
-        + own.rotary[j] * alpha[j]
         - part.ce[j] * start_e
         - part.xe[j] * end_e
         for j in planes
@@ -289,7 +287,7 @@ def inertia(link: Driven) -> Inertia:
         total = base * np.eye(3)
         for j in planes:
             for k in planes:
-                Q = (part.q[j, k] + own.rotary[j] if j == k else part.q[j, k]) * square
+                Q = part.q[j, k] * square
                 entry = (kappa(j, k, base, weights, response) - base if j == k else 0.0) + (
                     Q if sign > 0.0 else -Q
                 )

@@ -114,14 +114,14 @@ def _mass(now: Now, rows: list[int]) -> Array:
     return np.asarray(M)
 
 
-def _accelerations(
+def accelerations(
     now: Now, a: Array | None, tau: Array, settings: Settings
 ) -> tuple[Array, list[Ends], Array]:
     """Accelerations of the stumps' rates in y, the links' forces, and what the actuators must apply."""
     natural = now.natural
     known = [] if a is None else list(range(natural.na))
     unknown = [k for k in range(len(natural.order)) if k not in known]
-    start: Array = pack([*([] if a is None else a), *np.zeros(len(unknown))])
+    start = _first(now, a)
     required = _required(now, start, _ends(now, start), settings)
     right = pack([*tau, *np.zeros(len(natural.order) - natural.na)]) - required if a is None else -required
     change = solve(_mass(now, unknown), right[unknown], "spd")
@@ -133,12 +133,25 @@ def _accelerations(
     return rate, ends, _required(now, rate, ends, settings)[: natural.na]
 
 
+def _first(now: Now, a: Array | None) -> Array:
+    """Accelerations of the stumps' rates in y to start from: those given, and a platform in free fall.
+
+    Its own weight and that of the links' ends on it are then no load.
+    """
+    natural = now.natural
+    gravity = natural.structure.robot.gravity
+    entries: list[Scalar] = [gravity[place] if place < 3 else 0.0 for place in natural.order]
+    if a is not None:
+        entries[: natural.na] = list(a)
+    return pack(entries)
+
+
 @physics(p=of_positions, y=of_rates, a=of_inputs)
 def condensed_inverse(robot: Robot, p: Array, y: Array, a: Array, **options: Any) -> dict[str, Array]:
     """Forces of the actuators at accelerations a of theirs, and the accelerations of all other rates in y."""
     natural = natural_of(robot)
     now = now_at(natural, p, y)
-    rate, ends, tau = _accelerations(now, a, np.zeros(0), Settings(**options))
+    rate, ends, tau = accelerations(now, a, np.zeros(0), Settings(**options))
     others = [*rate[natural.na :], *(value for end in ends for value in end.t)]
     return {"force": tau, "acceleration": pack(others)}
 
@@ -148,7 +161,7 @@ def condensed_forward(robot: Robot, p: Array, y: Array, tau: Array, **options: A
     """Accelerations of all rates in y at forces tau of the actuators."""
     natural = natural_of(robot)
     now = now_at(natural, p, y)
-    rate, ends, _ = _accelerations(now, None, tau, Settings(**options))
+    rate, ends, _ = accelerations(now, None, tau, Settings(**options))
     return {"acceleration": pack([*rate, *(value for end in ends for value in end.t)])}
 
 
@@ -160,7 +173,7 @@ def condensed_flow(
     natural = natural_of(robot)
     p, y = s[: natural.size], s[natural.size :]
     now = now_at(natural, p, y)
-    rate, ends, _ = _accelerations(now, u if prescribed else None, u, Settings(**options))
+    rate, ends, _ = accelerations(now, u if prescribed else None, u, Settings(**options))
     return pack([*changes(now, p, y), *rate, *(value for end in ends for value in end.t)])
 
 
@@ -173,7 +186,6 @@ def kinetic(now: Now) -> Scalar:
         mass = own.shapes.mass[1:, 1:]
         twice = twice + dot(rates.t_rate, product(mass, rates.t_rate)) if own.n else twice
         for j in range(len(own.planes)):
-            twice = twice + own.rotary[j] * rates.w[j] * rates.w[j]
             for k in range(len(own.planes)):
                 twice = twice + rates.w[j] * rates.w[k] * part.q[j, k]
         for i in range(own.n):

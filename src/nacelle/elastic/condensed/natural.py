@@ -16,8 +16,8 @@ from typing import NamedTuple
 import numpy as np
 
 from nacelle.dynamics.state import State
-from nacelle.elastic.condensed.link import Driven, Numbers, driven, numbers_of, posture, rates
-from nacelle.elastic.condensed.structure import Structure, structure_of
+from nacelle.elastic.condensed.link import Driven, Numbers, Rates, driven, numbers_of, posture
+from nacelle.elastic.condensed.structure import End, Structure, structure_of
 from nacelle.elastic.dynamics import positions
 from nacelle.elastic.frames import Frames
 from nacelle.errors import KinematicsError
@@ -150,8 +150,15 @@ def selection(natural: Natural) -> Array:
     return S
 
 
-def now_at(natural: Natural, p: Array, y: Array) -> Now:
-    """The robot at positions p and rates y."""
+class Lengths(NamedTuple):
+    """Lengths of all links and their rates, where they are given."""
+
+    length: Array
+    rate: Array
+
+
+def now_at(natural: Natural, p: Array, y: Array, lengths: Lengths | None = None) -> Now:
+    """The robot at positions p and rates y; lengths of the links and their rates follow if they are not given."""
     stumps = natural.structure.stumps
     platform, q, qe = positions.split(stumps, p[: natural.stumps_size])
     steps = steps_from_coordinates(stumps.tree, stumps.coordinates(q, qe))
@@ -186,10 +193,29 @@ def now_at(natural: Natural, p: Array, y: Array) -> Now:
         own = natural.links[k]
         span = ends[1].p - ends[0].p
         across = None if natural.structure.normal is not None else _across(span, part[own.n :])
-        at = posture(span, across, natural.structure.normal)
-        links.append(driven(own, at, rates(at, ends[1].v - ends[0].v, part[: own.n], rate)))
+        at = posture(
+            span, norm(span) if lengths is None else lengths.length[k], across, natural.structure.normal
+        )
+        velocity_between = ends[1].v - ends[0].v
+        stretch = dot(at.e, velocity_between) if lengths is None else lengths.rate[k]
+        w = pack([dot(n, velocity_between) * at.reciprocal for n in at.n])
+        links.append(driven(own, at, Rates(stretch, w, part[: own.n], rate)))
         tips.append((ends[0], ends[1]))
     return Now(natural, frames, state, r, tuple(tips), tuple(links))
+
+
+def tip_points(natural: Natural, p: Array) -> list[tuple[Array, Array]]:
+    """Both ends (3,) of every link."""
+    stumps = natural.structure.stumps
+    platform, q, qe = positions.split(stumps, p[: natural.stumps_size])
+    steps = steps_from_coordinates(stumps.tree, stumps.coordinates(q, qe))
+    poses = motion_of_steps(stumps.tree, platform, steps).poses
+
+    def point(end: End) -> Array:
+        pose = poses[end.body]
+        return np.asarray(pose.p + product(pose.R, end.place) if np.any(end.place) else pose.p)
+
+    return [(point(link.start), point(link.end)) for link in natural.structure.links]
 
 
 def _across(span: Array, first: Array) -> tuple[Array, Array]:
