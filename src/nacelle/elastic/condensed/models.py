@@ -22,6 +22,7 @@ from nacelle.elastic.condensed.natural import Now, changes, natural_of, now_at
 from nacelle.elastic.dynamics.equations import beam_loads
 from nacelle.elastic.dynamics.models import of_inputs
 from nacelle.model.joint import JointKind
+from nacelle.model.leg import BASE
 from nacelle.model.robot import Robot
 from nacelle.spatial.physics import physics
 from nacelle.spatial.scalar import Array, Scalar, cross, dot, pack, product
@@ -134,13 +135,17 @@ def accelerations(
 
 
 def _first(now: Now, a: Array | None) -> Array:
-    """Accelerations of the stumps' rates in y to start from: those given, and a platform in free fall.
+    """Accelerations of the stumps' rates in y to start from: those given, all else that translates in free fall.
 
-    Its own weight and that of the links' ends on it are then no load.
+    The platform and what slides on the base are then no load by their weight, nor are links' ends on them.
     """
-    natural = now.natural
-    gravity = natural.structure.robot.gravity
-    entries: list[Scalar] = [gravity[place] if place < 3 else 0.0 for place in natural.order]
+    natural, stumps = now.natural, now.natural.structure.stumps
+    gravity = np.asarray(stumps.robot.gravity)
+    falling = {k: gravity[k] for k in range(3)}
+    for joint, place in zip(stumps.robot.tree_joints, stumps.robot.v_slices, strict=True):
+        if joint.predecessor == BASE and joint.kind is JointKind.PRISMATIC:
+            falling[stumps.robot.platform_nv + place.start] = float(joint.frame_predecessor.R[:, 2] @ gravity)
+    entries: list[Scalar] = [falling.get(place, 0.0) for place in natural.order]
     if a is not None:
         entries[: natural.na] = list(a)
     return pack(entries)
