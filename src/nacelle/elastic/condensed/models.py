@@ -62,23 +62,36 @@ def _required(now: Now, rate: Array, ends: list[Ends], settings: Settings) -> Ar
 def _friction(now: Now, settings: Settings) -> Array:
     """Forces (order,) of friction in the joints at the ends of links."""
     total: Array = np.zeros(len(now.natural.order))
-    if not settings.friction:
-        return total
-    robot = now.natural.structure.robot
-    for place in now.natural.structure.joints:
-        joint = robot.joints[place.joint]
+    for moment, _, J in _friction_moments(now, settings):
+        total = total + product(J.T, moment)
+    return total
+
+
+def friction_power(now: Now, settings: Settings) -> Scalar:
+    """Power that friction in the joints at the ends of links takes, W."""
+    total: Scalar = 0.0
+    for moment, relative, _ in _friction_moments(now, settings):
+        total = total + dot(moment, relative)
+    return total
+
+
+def _friction_moments(now: Now, settings: Settings) -> list[tuple[Array, Array, Array]]:
+    """Of every joint at an end of a link its friction moment (3,), relative angular velocity, and Jacobian."""
+    structure = now.natural.structure
+    result = []
+    for place in structure.joints if settings.friction else ():
+        joint = structure.robot.joints[place.joint]
         (w1, J1), (w2, J2) = (_turning(now, *side) for side in (place.first, place.second))
         relative, J = w2 - w1, J2 - J1
-        if joint.kind in (JointKind.REVOLUTE, JointKind.CYLINDRICAL, JointKind.UNIVERSAL):
-            normal = now.natural.structure.normal
-            assert normal is not None
-            axis = normal * _sense(now, place.joint, normal)
-            number = 1 if joint.kind is JointKind.CYLINDRICAL else 0
-            effort = friction_effort(joint, number, pack([dot(axis, relative)]), settings.smooth)
-            total = total + product(J.T, axis) * effort[0]
+        if joint.kind is JointKind.REVOLUTE:
+            assert structure.normal is not None
+            axis = structure.normal * _sense(now, place.joint, structure.normal)
+            effort = friction_effort(joint, 0, pack([dot(axis, relative)]), settings.smooth)
+            moment = axis * effort[0]
         else:
-            total = total + product(J.T, friction_effort(joint, 0, relative, settings.smooth))
-    return total
+            moment = friction_effort(joint, 0, relative, settings.smooth)
+        result.append((moment, relative, J))
+    return result
 
 
 def _sense(now: Now, index: int, normal: Array) -> float:
@@ -180,24 +193,3 @@ def condensed_flow(
     now = now_at(natural, p, y)
     rate, ends, _ = accelerations(now, u if prescribed else None, u, Settings(**options))
     return pack([*changes(now, p, y), *rate, *(value for end in ends for value in end.t)])
-
-
-def kinetic(now: Now) -> Scalar:
-    """Kinetic energy, J."""
-    total = 0.5 * dot(now.r, product(now.frames.mass_matrix(), now.r))
-    for link, (a, b) in zip(now.links, now.tips, strict=True):
-        own, at, rates, part = link
-        twice = own.shapes.beam.mass / 3.0 * (dot(a.v, a.v) + dot(a.v, b.v) + dot(b.v, b.v))
-        mass = own.shapes.mass[1:, 1:]
-        twice = twice + dot(rates.t_rate, product(mass, rates.t_rate)) if own.n else twice
-        for j in range(len(own.planes)):
-            for k in range(len(own.planes)):
-                twice = twice + rates.w[j] * rates.w[k] * part.q[j, k]
-        for i in range(own.n):
-            j = own.plane[i]
-            moved = own.c[i] * a.v + own.x[i] * b.v
-            twice = twice + 2.0 * (
-                rates.t_rate[i] * dot(at.n[j], moved) - rates.w[j] * rates.t[i] * dot(at.e, moved)
-            )
-        total = total + 0.5 * twice
-    return total

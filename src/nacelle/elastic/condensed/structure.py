@@ -104,6 +104,9 @@ def _structure(robot: Robot, names: tuple[str, ...]) -> Structure | str:
     if not links:
         return "no flexible link is free of moments at both ends"
     removed = {j for shapes, _ in links.values() for j in (*shapes.beam.start, *shapes.beam.end)}
+    for j in removed:
+        if robot.joints[j].kind not in (JointKind.REVOLUTE, JointKind.SPHERICAL, JointKind.POINT):
+            return f"joint {robot.joints[j].name!r} at an end of a flexible link is {robot.joints[j].kind}"
     kept = [j for j in range(len(robot.joints)) if j not in removed]
     if any(j >= robot.tree for j in kept):
         return f"joint {robot.joints[next(j for j in kept if j >= robot.tree)].name!r} closes a loop of rigid links"

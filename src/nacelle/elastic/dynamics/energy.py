@@ -11,21 +11,22 @@ import numpy as np
 
 from nacelle.dynamics.joint_effort import axis_coordinate, joint_efforts
 from nacelle.dynamics.settings import Settings
+from nacelle.dynamics.state import State
 from nacelle.elastic.beam.newton_euler import first_moment, strain_energy
-from nacelle.elastic.dynamics.equations import Moved
+from nacelle.elastic.frames import Frames
 from nacelle.model.leg import BASE
 from nacelle.model.loaded import body_parameters, has_mass
 from nacelle.spatial.scalar import Array, Scalar, dot, pack, product
 
 
-def kinetic(motion: Moved) -> Scalar:
-    """Kinetic energy T, J."""
-    return 0.5 * dot(motion.r, product(motion.at.frames.mass_matrix(), motion.r))
+def kinetic(frames: Frames, r: Array) -> Scalar:
+    """Kinetic energy T, J, at rates r."""
+    return 0.5 * dot(r, product(frames.mass_matrix(), r))
 
 
-def potential(motion: Moved) -> Scalar:
+def potential(frames: Frames, state: State) -> Scalar:
     """Potential energy V of strain, weight and springs, J."""
-    extended, frames = motion.at.plan.extended, motion.at.frames
+    extended = frames.extended
     gravity = np.asarray(extended.robot.gravity)
     total: Scalar = 0.0
     for k, shapes in enumerate(extended.shapes):
@@ -40,29 +41,25 @@ def potential(motion: Moved) -> Scalar:
     for index, joint in enumerate(tree.joints):
         for number, spring in enumerate(joint.springs):
             if spring is not None:
-                stretch = axis_coordinate(motion.state, index, number) - spring.rest
+                stretch = axis_coordinate(state, index, number) - spring.rest
                 total = total + 0.5 * spring.stiffness * stretch * stretch
     return total
 
 
-def dissipation(motion: Moved, settings: Settings) -> Scalar:
+def dissipation(frames: Frames, state: State, r: Array, settings: Settings) -> Scalar:
     """Power that friction in joints and damping of beams take, W."""
-    extended = motion.at.plan.extended
+    extended = frames.extended
     nz = len(extended.rigid_rates)
     total: Scalar = 0.0
     for k, shapes in enumerate(extended.shapes):
         part = extended.slices[k]
-        rate = motion.r[nz + part.start : nz + part.stop]
-        total = total + dot(rate, product(shapes.damping, rate)) if shapes.n else total
+        rate = r[nz + part.start : nz + part.stop]
+        if np.any(shapes.damping):
+            total = total + dot(rate, product(shapes.damping, rate))
     if settings.friction:
         still = np.zeros(extended.embedding.shape[0])
-        without = joint_efforts(motion.state, still, Settings(False))
-        for with_friction, other in zip(joint_efforts(motion.state, still, settings), without, strict=True):
-            rate = product(with_friction.rows, motion.state.moving.u)
+        without = joint_efforts(state, still, Settings(False))
+        for with_friction, other in zip(joint_efforts(state, still, settings), without, strict=True):
+            rate = product(with_friction.rows, state.moving.u)
             total = total + dot(rate, with_friction.values - other.values)
     return total
-
-
-def platform_twist(motion: Moved) -> Array:
-    """Twist of the platform, base axes."""
-    return motion.r[: motion.at.plan.extended.robot.platform_nv]

@@ -62,13 +62,14 @@ def elastic_forward(robot: Robot, p: Array, y: Array, tau: Array, **options: Any
 
 @physics(p=of_positions, y=of_rates)
 def elastic_energies(robot: Robot, p: Array, y: Array, **options: Any) -> dict[str, Any]:
-    """Kinetic and potential energy (J), power that is lost (W), and all rates r."""
+    """Kinetic and potential energy (J), power that is lost (W), and the rates of platform and joints."""
     motion = moved(posed(plan_of(robot), p), y)
+    frames, state = motion.at.frames, motion.state
     return {
-        "kinetic": energy.kinetic(motion),
-        "potential": energy.potential(motion),
-        "dissipation": energy.dissipation(motion, Settings(**options)),
-        "rates": motion.r,
+        "kinetic": energy.kinetic(frames, motion.r),
+        "potential": energy.potential(frames, state),
+        "dissipation": energy.dissipation(frames, state, motion.r, Settings(**options)),
+        "rates": motion.r[: robot.platform_nv + robot.nv],
     }
 
 
