@@ -16,10 +16,8 @@ from typing import Any
 import numpy as np
 
 from nacelle.dynamics.settings import Settings
-from nacelle.elastic.dynamics import positions
-from nacelle.elastic.dynamics.flow import elastic_flow, state_size
-from nacelle.elastic.dynamics.models import elastic_closing, elastic_energies, elastic_inverse
-from nacelle.elastic.dynamics.plan import plan_of, undeformed
+from nacelle.elastic.extended import extended
+from nacelle.elastic.forms import Assembled, Form, Undeformed, form_of
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
@@ -42,23 +40,15 @@ _LARGEST = 0.3
 
 
 def elastic_signals(robot: Robot, s: Array, constants: Array, wanted: Sequence[str]) -> dict[str, Any]:
-    """Signals of a robot with flexible links: q and qd of its encoders, pose x and twist v of the platform."""
+    """Signals of a robot with flexible links, as its encoders see them: q and qd of its actuators."""
     del constants
-    plan = plan_of(robot)
-    size = positions.size(plan.extended)
-    p, y = s[:size], s[size:]
-    start = positions.platform_size(plan.extended)
-    places = [start + robot.q_slices[a.joint].start for a in robot.actuators]
-    signals: dict[str, Any] = {"q": p[places], "qd": y[: plan.na]}
     if set(wanted) & {"x", "v", "y"}:
         raise KinematicsError(
             "a compiled feedback of a flexible robot measures its encoders (t, q, qd, r); the platform's pose "
             "is no signal of it: give a plain function f(t, x, v) where it is needed"
         )
-    return signals
-
-
-ELASTIC = LoopModel(elastic_flow, elastic_signals)
+    form = form_of(robot)
+    return {"q": s[form.encoders], "qd": s[form.size : form.size + len(robot.actuators)]}
 
 
 class ElasticPlant:
@@ -70,6 +60,7 @@ class ElasticPlant:
         friction: whether friction counts.
         smooth: rate over which Coulomb friction changes its sign; needed by implicit methods.
         static: whether a run starts deformed by gravity at rest; else undeformed.
+        form: "condensed", "general" or "assembled" (`nacelle.elastic.forms`); the smallest that there is if None.
     """
 
     def __init__(
@@ -80,9 +71,10 @@ class ElasticPlant:
         friction: bool = True,
         smooth: float | None = None,
         static: bool = False,
+        form: str | None = None,
     ) -> None:
         self.robot = robot
-        self.plan = plan_of(robot)
+        self.form = form_of(robot, form)
         self.prescribed = bool(prescribed)
         self.static = bool(static)
         self._settings = tuple(Settings(friction, smooth).options.items())
@@ -96,7 +88,7 @@ class ElasticPlant:
     @property
     def size(self) -> int:
         """Number of states."""
-        return state_size(self.robot)[0]
+        return self.form.size + self.form.n
 
     @property
     def inputs(self) -> int:
@@ -124,143 +116,83 @@ class ElasticPlant:
         twist = checked_rates(self.robot, "the twist v", v)
         joints = inverse_kinematics(self.robot, pose, limits=False)
         now = configuration(self.robot, pose, joints.y)
-        p = undeformed(self.plan.extended, now.motion.poses[1], np.asarray(now.q, dtype=float))
-        rates = np.asarray(rate_map(now) @ twist, dtype=float)
-        y = np.zeros(self.plan.n)
-        y[: self.plan.na] = [rates[k] for k in self.plan.independent[: self.plan.na]]
-        for k, place in enumerate(self.plan.elastic):
-            if place < len(rates):  # a joint of the robot that no actuator moves
-                y[self.plan.na + k] = rates[place]
-        if self.static:
-            p = self.settled(p)
-        return np.concatenate([p, y])
-
-    def closed_positions(self, p: Array) -> Array:
-        """Positions whose dependent ones are moved until all loops close.
-
-        Raises:
-            KinematicsError: if they cannot be closed.
-        """
-        step = native(elastic_closing, self.robot)
-        for _ in range(50):
-            result = step(p)
-            p = np.asarray(result["p"])
-            if float(np.max(np.abs(result["step"]), initial=0.0)) < 1e-14 * max(1.0, self.robot.size):
-                return p
-        if float(np.max(np.abs(result["step"]), initial=0.0)) < 1e-10:
-            return p
-        raise KinematicsError(f"the loops of {self.name} do not close at this deformation")
-
-    def settled(self, p: Array) -> Array:
-        """Positions at rest under gravity with the actuators where they are: Newton on the elastic forces.
-
-        Raises:
-            KinematicsError: if there is no equilibrium near (a beam has buckled).
-        """
-        model = native(elastic_inverse, self.robot, self._settings)
-        still, hold = np.zeros(self.plan.n), np.zeros(self.plan.na)
-        places = self._elastic_places
-        p = self.closed_positions(p)
-
-        def accelerations(p: Array) -> Array:
-            return np.asarray(model(p, still, hold)["acceleration"])
-
-        first = None
-        for _ in range(60):
-            value = accelerations(p)
-            change = float(np.max(np.abs(value)))
-            first = change if first is None else first
-            J = np.empty((len(places), len(places)))
-            h = 1e-7
-            for k, place in enumerate(places):
-                ahead, behind = p.copy(), p.copy()
-                ahead[place] += h
-                behind[place] -= h
-                J[:, k] = (
-                    accelerations(self.closed_positions(ahead)) - accelerations(self.closed_positions(behind))
-                ) / (2.0 * h)
-            step = -np.linalg.solve(J, value)
-            p = p.copy()
-            p[places] += step
-            p = self.closed_positions(p)
-            if float(np.max(np.abs(step))) < 1e-12:
-                if np.max(np.linalg.eigvals(J).real) > 0.0:
-                    raise KinematicsError(
-                        f"{self.name} is not stable at rest in this pose: a flexible link has buckled under the "
-                        "load it carries"
-                    )
-                return p
-        raise KinematicsError(
-            f"{self.name} has no deformed rest pose near: flexible links buckle under the load they carry"
-        )
-
-    @cached_property
-    def _elastic_places(self) -> list[int]:
-        """Places in p of the independent coordinates that no actuator moves."""
-        extended = self.plan.extended
-        nz = len(extended.rigid_rates)
-        start = positions.platform_size(extended) + self.robot.nq
-        return [start + place - nz for place in self.plan.elastic if place >= nz]
+        u = np.asarray(rate_map(now) @ twist, dtype=float)
+        p, y = self.form.start(Undeformed(now.motion.poses[1], np.asarray(now.q, dtype=float), u))
+        return np.concatenate([settled(self.form, p, self._settings) if self.static else p, y])
 
     def positions(self, s: Array) -> Array:
-        """Positions p (..., size of p) of states."""
-        return np.asarray(s[..., : positions.size(self.plan.extended)])
+        """Positions p of states (..., size)."""
+        return np.asarray(s[..., : self.form.size])
 
     def rates(self, s: Array) -> Array:
-        """Independent rates y (..., n) of states."""
-        return np.asarray(s[..., positions.size(self.plan.extended) :])
+        """Independent rates y (..., n) of states, those of the actuators first."""
+        return np.asarray(s[..., self.form.size :])
 
     def elastic(self, s: Array) -> Array:
         """Elastic coordinates (..., ne) of states; `elastic_names` says which."""
-        return self.positions(s)[..., positions.platform_size(self.plan.extended) + self.robot.nq :]
+        return self.form.elastic(self.positions(s))
 
     @property
     def elastic_names(self) -> tuple[str, ...]:
         """Names of the elastic coordinates."""
-        return self.plan.extended.names
+        return extended(self.robot).names
+
+    def encoders(self, s: Array) -> tuple[Array, Array]:
+        """Coordinates and rates (..., actuators) of the actuated joints at states."""
+        return self.positions(s)[..., self.form.encoders], self.rates(s)[..., : self.inputs]
 
     def split(self, s: Array) -> tuple[Array, Array]:
         """Reduced poses and twists of the platform at states (..., size)."""
-        p, extended = self.positions(s), self.plan.extended
+        p = self.positions(s)
         mechanism = mechanism_of(self.robot)
         R = np.broadcast_to(np.eye(3), (*p.shape[:-1], 3, 3))
-        if positions.platform_size(extended) == 7:
+        if self.robot.platform_nv == 6:
             quat = p[..., 3:7] / np.linalg.norm(p[..., 3:7], axis=-1, keepdims=True)
             R = rotation_matrices(quat)
         x, _ = mechanism.chart.coordinates(Pose(R, p[..., :3]))
         for name in self.robot.motion.joint_names:
-            place = positions.platform_size(extended) + self.robot.q_slices[self.robot.joint(name)].start
-            x[..., mechanism.layout.x_index(name)] = p[..., place]
-        rates = np.asarray(self._energies(s)["rates"])
+            x[..., mechanism.layout.x_index(name)] = self.form.joint(p, name)
+        rates = np.asarray(self.form.energies(p, self.rates(s), self._settings)["rates"])
         return x, rates[..., list(mechanism.independent)]
 
     # ---- what integrators run
 
     def derivative(self) -> Derivative:
-        """The flow as native code."""
-        return bound(native(elastic_flow, self.robot, self.options), _NO_CONSTANTS)
+        """The flow: native code, or programs between which LAPACK solves."""
+        if self.form.flow is not None:
+            return bound(native(self.form.flow, self.robot, self.options), _NO_CONSTANTS)
+        return self.derivatives
 
     def derivatives(self, s: Array, u: Array) -> Array:
         """The derivatives (N, size) of states (N, size) under inputs (N, actuators), in one call."""
-        return np.asarray(native(elastic_flow, self.robot, self.options)(s, u, _NO_CONSTANTS))
+        if self.form.flow is not None:
+            return np.asarray(native(self.form.flow, self.robot, self.options)(s, u, _NO_CONSTANTS))
+        assert isinstance(self.form, Assembled)
+        if s.ndim > 1:
+            return np.stack([self.derivatives(*row) for row in zip(s, u, strict=True)])
+        return self.form.derivative(s, u, self._settings, prescribed=self.prescribed)
 
-    def driver(self) -> NativeDriver:
-        """The native loop of fixed steps."""
-        return NativeDriver(loop_driver(elastic_flow, self.robot, self.options), _NO_CONSTANTS)
+    def driver(self) -> NativeDriver | None:
+        """The native loop of fixed steps; None for large robots."""
+        if self.form.flow is None:
+            return None
+        return NativeDriver(loop_driver(self.form.flow, self.robot, self.options), _NO_CONSTANTS)
 
     def closed(self, feedback: Feedback) -> CompiledLoop:
         """The robot under a feedback that is compiled with it."""
         if self.prescribed:
             raise KinematicsError("a feedback gives forces: take a plant with prescribed=False")
-        return CompiledLoop(self.robot, ELASTIC, self.options, _NO_CONSTANTS, feedback)
+        if self.form.flow is None or self.form is not form_of(self.robot):
+            raise KinematicsError(
+                f"{self.name} is too large to be compiled with a feedback: give a plain function f(t, x, v)"
+            )
+        model = LoopModel(self.form.flow, elastic_signals)
+        return CompiledLoop(self.robot, model, self.options, _NO_CONSTANTS, feedback)
 
     def events(self) -> list[Event | EventGroup]:
         """Deflections beyond what the theory of beams holds for."""
-        lengths = np.concatenate(
-            [np.full(shapes.n, shapes.beam.length) for shapes in self.plan.extended.shapes]
-        )
-        kinds = [c.kind for shapes in self.plan.extended.shapes for c in shapes.coordinates]
-        scale = np.where(np.array(kinds) == 0, lengths, np.maximum(lengths, 1e-3))
+        shapes = extended(self.robot).shapes
+        scale = np.concatenate([np.full(own.n, own.beam.length) for own in shapes])
 
         def value(t: Array, s: Array) -> Array:
             del t
@@ -270,23 +202,53 @@ class ElasticPlant:
 
     # ---- what results show
 
-    def _energies(self, s: Array) -> dict[str, Array]:
-        model = native(elastic_energies, self.robot, self._settings)
-        result: dict[str, Array] = model(self.positions(s), self.rates(s))
-        return result
-
     def energies(self, s: Array) -> dict[str, Array]:
         """Kinetic and potential energy (J), power of friction and damping (W) of states (..., size)."""
-        result = self._energies(s)
+        result = self.form.energies(self.positions(s), self.rates(s), self._settings)
         return {name: result[name] for name in ("kinetic", "potential", "dissipation")}
 
     def forces(self, s: Array, u: Array) -> Array:
         """The actuators' forces (..., actuators) at states (..., size) and inputs (..., actuators)."""
         if not self.prescribed:
             return np.asarray(u)
-        model = native(elastic_inverse, self.robot, self._settings)
-        return np.asarray(model(self.positions(s), self.rates(s), u)["force"])
+        return np.asarray(self.form.inverse(self.positions(s), self.rates(s), u, self._settings)["force"])
 
     def power(self, s: Array, u: Array) -> Array:
         """Power of the actuators (...,), W."""
-        return np.asarray(np.sum(self.forces(s, u) * self.rates(s)[..., : self.plan.na], axis=-1))
+        return np.asarray(np.sum(self.forces(s, u) * self.rates(s)[..., : self.inputs], axis=-1))
+
+
+def settled(form: Form, p: Array, options: tuple[tuple[str, Any], ...]) -> Array:
+    """Positions at rest under gravity with the actuators where they are: Newton on what would accelerate.
+
+    Raises:
+        KinematicsError: if there is no equilibrium near, or it is not stable (a beam has buckled).
+    """
+    places, still = form.elastic_places, np.zeros(form.n)
+    hold = np.zeros(len(form.robot.actuators))
+    p = form.closed(p)
+
+    def moves(p: Array) -> Array:
+        return np.asarray(form.inverse(p, still, hold, options)["acceleration"])
+
+    for _ in range(60):
+        value = moves(p)
+        J = np.empty((len(value), len(places)))
+        for k, place in enumerate(places):
+            aside = np.zeros_like(p)
+            aside[place] = 1e-7
+            J[:, k] = (moves(form.closed(p + aside)) - moves(form.closed(p - aside))) / 2e-7
+        step = -np.linalg.solve(J, value)
+        p = p.copy()
+        p[places] += step
+        p = form.closed(p)
+        if float(np.max(np.abs(step))) < 1e-11:
+            if np.max(np.linalg.eigvals(J).real) > 0.0:
+                raise KinematicsError(
+                    f"{form.robot.name} is not stable at rest in this pose: a flexible link has buckled under "
+                    "the load it carries"
+                )
+            return p
+    raise KinematicsError(
+        f"{form.robot.name} has no deformed rest pose near: flexible links buckle under the load they carry"
+    )

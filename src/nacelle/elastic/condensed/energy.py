@@ -77,14 +77,26 @@ def dissipation(now: Now, settings: Settings) -> Scalar:
 
 @physics(p=of_positions, y=of_rates)
 def condensed_energies(robot: Robot, p: Array, y: Array, **options: Any) -> dict[str, Any]:
-    """Kinetic and potential energy (J), power that is lost (W), and the rates of the platform."""
+    """Kinetic and potential energy (J), power that is lost (W), and the rates of platform and joints."""
     now = now_at(natural_of(robot), p, y)
     return {
         "kinetic": kinetic(now),
         "potential": potential(now),
         "dissipation": dissipation(now, Settings(**options)),
-        "rates": now.r[: robot.platform_nv],
+        "rates": _robot_rates(robot, now),
     }
+
+
+def _robot_rates(robot: Robot, now: Now) -> Array:
+    """Rates of the platform and of the robot's tree joints; zero for joints of links that were taken out."""
+    stumps = now.natural.structure.stumps.robot
+    rates: list[Scalar] = list(now.r[: robot.platform_nv])
+    places = {joint.name: place for joint, place in zip(stumps.tree_joints, stumps.v_slices, strict=True)}
+    for joint in robot.tree_joints:
+        place = places.get(joint.name)
+        m = robot.platform_nv
+        rates += [0.0] * joint.nv if place is None else list(now.r[m + place.start : m + place.stop])
+    return pack(rates)
 
 
 @physics(p=of_positions)

@@ -13,6 +13,7 @@ model; friction, springs and rotors of joints as for rigid robots. Actuator forc
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -68,15 +69,19 @@ def posed(plan: Plan, p: Array) -> Posed:
     return Posed(plan, p, frames, now, frames.constraints()[list(plan.rows)])
 
 
-def closing_step(at: Posed) -> Array:
-    """Step (r,) of the dependent rates towards closed loops: Newton's."""
+def open_rows(at: Posed) -> Array:
+    """What the closures' chosen rows leave open (d,), lengths over the robot's size."""
     plan = at.plan
     mechanism = mechanism_of(plan.extended.robot)
     gaps = closure_gaps(plan.extended.tree, at.frames.motion) / mechanism.row_scale
     spins = sum(len(leg.spins) for leg in mechanism.legs)
-    right = np.concatenate([gaps, np.zeros(spins)])[list(plan.rows)]
-    change = solve(at.A[:, list(plan.dependent)], -right)
-    return _placed(plan, change, np.zeros(plan.n))
+    return np.concatenate([gaps, np.zeros(spins)])[list(plan.rows)]
+
+
+def closing_step(at: Posed) -> Array:
+    """Step (r,) of the dependent rates towards closed loops: Newton's."""
+    change = solve(at.A[:, list(at.plan.dependent)], -open_rows(at))
+    return _placed(at.plan, change, np.zeros(at.plan.n))
 
 
 def _placed(plan: Plan, dependent: Array, independent: Array) -> Array:
@@ -94,42 +99,62 @@ class Moved:
 
     Attributes:
         at: where it is.
-        J: all rates from the independent ones (r, n).
         r: all rates.
-        bias: their derivatives at constant independent rates.
         state: the tree of frames, for rigid bodies and joints.
     """
 
     at: Posed
-    J: Array
     r: Array
-    bias: Array
     state: State
 
 
-def moved(at: Posed, y: Array) -> Moved:
+def in_motion(at: Posed, r: Array) -> Moved:
+    """The robot at rates r (r,) that satisfy its closures."""
+    extended = at.plan.extended
+    u = product(extended.embedding, r)
+    velocity = tree_velocity(extended.tree, at.frames.motion, u)
+    # Of the rigid robot's rates only u counts here.
+    moving = Moving(np.zeros((0, 0)), u, np.zeros(0), velocity)
+    return Moved(at, r, State(at.now, moving))
+
+
+def second_rates(motion: Moved) -> Array:
+    """Second derivatives (d,) of the closures' chosen rows where all rates stay constant."""
+    plan = motion.at.plan
+    mechanism = mechanism_of(plan.extended.robot)
+    tree, velocity = motion.at.frames.motion, motion.state.moving.velocity
+    second = closure_bias(plan.extended.tree, tree, velocity) / mechanism.row_scale
+    spins = [value for leg in spin_biases(mechanism, tree, velocity) for value in leg]
+    return pack([*second, *spins])[list(plan.rows)]
+
+
+class Reduced(NamedTuple):
+    """A robot in motion with its independent rates.
+
+    Attributes:
+        motion: the robot in motion.
+        J: all rates from the independent ones (r, n).
+        bias: derivatives of all rates where the independent ones stay constant.
+    """
+
+    motion: Moved
+    J: Array
+    bias: Array
+
+
+def moved(at: Posed, y: Array) -> Reduced:
     """The robot at independent rates y (n,)."""
     plan = at.plan
-    extended = plan.extended
     A_D, A_I = at.A[:, list(plan.dependent)], at.A[:, list(plan.independent)]
     followed = -solve(A_D, A_I) if plan.dependent else np.zeros((0, plan.n))
-    rows: list[Array] = [np.zeros(plan.n)] * extended.embedding.shape[1]
+    rows: list[Array] = [np.zeros(plan.n)] * plan.extended.embedding.shape[1]
     for place, row in zip(plan.dependent, followed, strict=True):
         rows[place] = row
     for k, place in enumerate(plan.independent):
         rows[place] = np.eye(plan.n)[k]
     J = np.stack(rows)
-    r = product(J, y)
-    u = product(extended.embedding, r)
-    velocity = tree_velocity(extended.tree, at.frames.motion, u)
-    mechanism = mechanism_of(extended.robot)
-    second = closure_bias(extended.tree, at.frames.motion, velocity) / mechanism.row_scale
-    spins = [value for leg in spin_biases(mechanism, at.frames.motion, velocity) for value in leg]
-    second = pack([*second, *spins])[list(plan.rows)]
-    b = _placed(plan, -solve(A_D, second), np.zeros(plan.n))
-    # What only shapes programs is left out: U and bias of the rigid robot's rates.
-    moving = Moving(np.zeros((0, 0)), u, np.zeros(0), velocity)
-    return Moved(at, J, r, b, State(at.now, moving))
+    motion = in_motion(at, product(J, y))
+    return Reduced(motion, J, _placed(plan, -solve(A_D, second_rates(motion)), np.zeros(plan.n)))
 
 
 def frame_motion(frames: Frames, velocity: TreeVelocity, beam: int, rate: Array) -> FrameMotion:
@@ -168,7 +193,7 @@ def forces(motion: Moved, rate: Array, settings: Settings) -> Array:
     return np.asarray(total + beam_loads(motion.at.frames, motion.state, motion.r, rate))
 
 
-def reduced(motion: Moved, settings: Settings) -> tuple[Array, Array]:
+def equations(now: Reduced, settings: Settings) -> tuple[Array, Array]:
     """M (n, n) and c (n,) of [tau; 0] = M y'' + c ([BK2013] (38))."""
-    M = product(motion.J.T, product(motion.at.frames.mass_matrix(), motion.J))
-    return M, product(motion.J.T, forces(motion, motion.bias, settings))
+    M = product(now.J.T, product(now.motion.at.frames.mass_matrix(), now.J))
+    return M, product(now.J.T, forces(now.motion, now.bias, settings))

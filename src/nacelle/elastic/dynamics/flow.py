@@ -37,5 +37,5 @@ def elastic_flow(
         accelerations = [*u, *others]
     else:
         accelerations = list(elastic_forward(robot, p, y, u, **options)["acceleration"])
-    motion = moved(posed(plan, p), y)
-    return pack([*positions.changes(plan.extended, p, motion.r), *accelerations])
+    now = moved(posed(plan, p), y)
+    return pack([*positions.changes(plan.extended, p, now.motion.r), *accelerations])

@@ -15,7 +15,16 @@ import numpy as np
 
 from nacelle.dynamics.settings import Settings
 from nacelle.elastic.dynamics import energy, positions
-from nacelle.elastic.dynamics.equations import closing_step, moved, posed, reduced
+from nacelle.elastic.dynamics.equations import (
+    closing_step,
+    equations,
+    forces,
+    in_motion,
+    moved,
+    open_rows,
+    posed,
+    second_rates,
+)
 from nacelle.elastic.dynamics.plan import plan_of
 from nacelle.model.robot import Robot
 from nacelle.spatial.physics import physics
@@ -42,7 +51,7 @@ def of_inputs(robot: Robot) -> tuple[int]:
 def elastic_inverse(robot: Robot, p: Array, y: Array, a: Array, **options: Any) -> dict[str, Array]:
     """Forces of the actuators at accelerations a of theirs, and the accelerations of all other rates."""
     plan = plan_of(robot)
-    M, c = reduced(moved(posed(plan, p), y), Settings(**options))
+    M, c = equations(moved(posed(plan, p), y), Settings(**options))
     k = plan.na
     others = solve(M[k:, k:], -(product(M[k:, :k], a) + c[k:]), "spd")
     return {
@@ -55,7 +64,7 @@ def elastic_inverse(robot: Robot, p: Array, y: Array, a: Array, **options: Any) 
 def elastic_forward(robot: Robot, p: Array, y: Array, tau: Array, **options: Any) -> dict[str, Array]:
     """Accelerations of all independent rates at forces tau of the actuators."""
     plan = plan_of(robot)
-    M, c = reduced(moved(posed(plan, p), y), Settings(**options))
+    M, c = equations(moved(posed(plan, p), y), Settings(**options))
     right = pack([*tau, *np.zeros(plan.n - plan.na)]) - c
     return {"acceleration": solve(M, right, "spd")}
 
@@ -63,7 +72,7 @@ def elastic_forward(robot: Robot, p: Array, y: Array, tau: Array, **options: Any
 @physics(p=of_positions, y=of_rates)
 def elastic_energies(robot: Robot, p: Array, y: Array, **options: Any) -> dict[str, Any]:
     """Kinetic and potential energy (J), power that is lost (W), and the rates of platform and joints."""
-    motion = moved(posed(plan_of(robot), p), y)
+    motion = moved(posed(plan_of(robot), p), y).motion
     frames, state = motion.at.frames, motion.state
     return {
         "kinetic": energy.kinetic(frames, motion.r),
@@ -71,6 +80,37 @@ def elastic_energies(robot: Robot, p: Array, y: Array, **options: Any) -> dict[s
         "dissipation": energy.dissipation(frames, state, motion.r, Settings(**options)),
         "rates": motion.r[: robot.platform_nv + robot.nv],
     }
+
+
+def of_all_rates(robot: Robot) -> tuple[int]:
+    """Shape of all rates r."""
+    return (plan_of(robot).extended.embedding.shape[1],)
+
+
+@physics(p=of_positions, r=of_all_rates)
+def elastic_terms(robot: Robot, p: Array, r: Array, **options: Any) -> dict[str, Any]:
+    """Terms of the model before the closures are solved, for large robots: M, forces h at constant rates r.
+
+    Also A (d, r) and second derivatives of the closures' chosen rows, and energies.
+    """
+    at = posed(plan_of(robot), p)
+    motion = in_motion(at, r)
+    settings = Settings(**options)
+    return {
+        "M": at.frames.mass_matrix(),
+        "h": forces(motion, np.zeros(len(r)), settings),
+        "A": at.A,
+        "second": second_rates(motion),
+        "potential": energy.potential(at.frames, motion.state),
+        "dissipation": energy.dissipation(at.frames, motion.state, r, settings),
+    }
+
+
+@physics(p=of_positions)
+def elastic_gaps(robot: Robot, p: Array) -> dict[str, Any]:
+    """A (d, r) and what the closures' chosen rows leave open (d,)."""
+    at = posed(plan_of(robot), p)
+    return {"A": at.A, "gap": open_rows(at)}
 
 
 @physics(p=of_positions)
