@@ -114,10 +114,8 @@ def sample_inputs(model: Model, count: int, seed: int = 0) -> dict[str, Array]:
     assembly = mechanism_of(robot).assembly
     rest = Undeformed(assembly.platform, assembly.q, np.zeros(robot.platform_nv + robot.nv))
     start, _ = form.start(rest)
-    bent = np.zeros((count, form.size))
-    places = form.elastic_places if model.form == "general" else list(range(form.size))
-    bent[:, places] = 1e-3 * robot.size * random.standard_normal((count, len(places)))
-    values = {"p": np.stack([form.closed(start + row) for row in bent])}
+    bent = 1e-3 * robot.size * random.standard_normal((count, form.n))
+    values = {"p": np.stack([form.stepped(start, row) for row in bent])}
     for name, shape in model.inputs.items():
         if name != "p":
             values[name] = 0.3 * random.standard_normal((count, *shape))

@@ -193,3 +193,9 @@ def condensed_flow(
     now = now_at(natural, p, y)
     rate, ends, _ = accelerations(now, u if prescribed else None, u, Settings(**options))
     return pack([*changes(now, p, y), *rate, *(value for end in ends for value in end.t)])
+
+
+@physics(p=of_positions, step=of_rates)
+def condensed_step(robot: Robot, p: Array, step: Array) -> Array:
+    """Change of the positions with a small step (n,) of the rates."""
+    return changes(now_at(natural_of(robot), p, step), p, step)

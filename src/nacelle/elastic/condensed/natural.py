@@ -150,6 +150,18 @@ def selection(natural: Natural) -> Array:
     return S
 
 
+def unit_positions(natural: Natural, p: Array) -> Array:
+    """Positions with quaternions of length one; of a planar robot's platform only the turn in its plane."""
+    entries = list(p)
+    normal = natural.structure.normal
+    if normal is not None and positions.platform_size(natural.structure.stumps) == 7:
+        for k in range(3):
+            if abs(normal[k]) < 1e-12:
+                entries[3 + k] = 0.0
+    stumps = positions.unit(natural.structure.stumps, pack(entries[: natural.stumps_size]))
+    return pack([*stumps, *entries[natural.stumps_size :]])
+
+
 class Lengths(NamedTuple):
     """Lengths of all links and their rates, where they are given."""
 
@@ -160,7 +172,7 @@ class Lengths(NamedTuple):
 def now_at(natural: Natural, p: Array, y: Array, lengths: Lengths | None = None) -> Now:
     """The robot at positions p and rates y; lengths of the links and their rates follow if they are not given."""
     stumps = natural.structure.stumps
-    platform, q, qe = positions.split(stumps, p[: natural.stumps_size])
+    platform, q, qe = positions.split(stumps, unit_positions(natural, p)[: natural.stumps_size])
     steps = steps_from_coordinates(stumps.tree, stumps.coordinates(q, qe))
     motion = motion_of_steps(stumps.tree, platform, steps)
     frames = Frames(stumps, qe, motion)
@@ -207,7 +219,7 @@ def now_at(natural: Natural, p: Array, y: Array, lengths: Lengths | None = None)
 def tip_points(natural: Natural, p: Array) -> list[tuple[Array, Array]]:
     """Both ends (3,) of every link."""
     stumps = natural.structure.stumps
-    platform, q, qe = positions.split(stumps, p[: natural.stumps_size])
+    platform, q, qe = positions.split(stumps, unit_positions(natural, p)[: natural.stumps_size])
     steps = steps_from_coordinates(stumps.tree, stumps.coordinates(q, qe))
     poses = motion_of_steps(stumps.tree, platform, steps).poses
 

@@ -119,3 +119,10 @@ def elastic_closing(robot: Robot, p: Array) -> dict[str, Array]:
     plan = plan_of(robot)
     step = closing_step(posed(plan, p))
     return {"p": positions.moved(plan.extended, p, step), "step": step}
+
+
+@physics(p=of_positions, step=of_rates)
+def elastic_step(robot: Robot, p: Array, step: Array) -> Array:
+    """Positions after a small step (n,) of the independent rates, loops open by its square."""
+    plan = plan_of(robot)
+    return positions.moved(plan.extended, p, moved(posed(plan, p), step).motion.r)

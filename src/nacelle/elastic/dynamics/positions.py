@@ -74,10 +74,15 @@ def changes(extended: Extended, p: Array, r: Array) -> Array:
     return pack(result)
 
 
-def moved(extended: Extended, p: Array, step: Array) -> Array:
-    """Positions after a small step of the rates; quaternions of length one."""
-    result = list(p + changes(extended, p, step))
+def unit(extended: Extended, p: Array) -> Array:
+    """Positions with quaternions of length one."""
+    result = list(p)
     for place, _, _ in _quaternions(extended):
         quat = pack(result[place : place + 4])
         result[place : place + 4] = list(quat * divide(1.0, sqrt(dot(quat, quat))))
     return pack(result)
+
+
+def moved(extended: Extended, p: Array, step: Array) -> Array:
+    """Positions after a small step of the rates; quaternions of length one."""
+    return unit(extended, p + changes(extended, p, step))
