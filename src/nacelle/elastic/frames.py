@@ -136,6 +136,9 @@ def stiffness_matrix(extended: Extended) -> Array:
     for k, shapes in enumerate(extended.shapes):
         part = slice(nz + extended.slices[k].start, nz + extended.slices[k].stop)
         K[part, part] = shapes.linear_stiffness
+    for number, drive in enumerate(extended.springs, start=len(extended.shapes)):
+        k = nz + extended.slices[number].start
+        K[k, k] += drive.stiffness
     for joint, place in zip(robot.tree_joints, robot.v_slices, strict=True):
         for number, spring in enumerate(joint.springs):
             if spring is not None:

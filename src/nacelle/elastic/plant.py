@@ -208,8 +208,7 @@ class ElasticPlant:
 
     def events(self) -> list[Event | EventGroup]:
         """Deflections beyond what the theory of beams holds for."""
-        shapes = extended(self.robot).shapes
-        scale = np.concatenate([np.full(own.n, own.beam.length) for own in shapes])
+        scale = extended(self.robot).scales
 
         def value(t: Array, s: Array) -> Array:
             del t

@@ -33,6 +33,9 @@ def potential(frames: Frames, state: State) -> Scalar:
         qe, pose = frames.qe[extended.slices[k]], frames.floating(k)
         total = total + strain_energy(shapes, qe)
         total = total - dot(gravity, shapes.beam.mass * pose.p + product(pose.R, first_moment(shapes, qe)))
+    for number, drive in enumerate(extended.springs, start=len(extended.shapes)):
+        stretch = frames.qe[extended.slices[number].start]
+        total = total + 0.5 * drive.stiffness * stretch * stretch
     tree = extended.tree
     for body, pose in enumerate(frames.motion.poses):
         if body != BASE and has_mass(tree, body):
@@ -56,6 +59,9 @@ def dissipation(frames: Frames, state: State, r: Array, settings: Settings) -> S
         rate = r[nz + part.start : nz + part.stop]
         if np.any(shapes.damping):
             total = total + dot(rate, product(shapes.damping, rate))
+    for number, drive in enumerate(extended.springs, start=len(extended.shapes)):
+        rate = r[nz + extended.slices[number].start]
+        total = total + drive.damping * rate * rate
     if settings.friction:
         still = np.zeros(extended.embedding.shape[0])
         without = joint_efforts(state, still, Settings(False))
