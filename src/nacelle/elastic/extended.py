@@ -1,13 +1,14 @@
 """A robot with flexible links as a tree of frames: the ends of its beams move on joints of their own.
 
-The floating frame of a beam is that of its body. Between it and the sections at its ends, where joints sit, the
-beam's deformation is a chain of small translations along and rotations about the beam's axes,
+The floating frame of a beam is that of its body. Between it and the sections at its ends, where joints sit,
+the beam's deformation is a chain of small translations along and rotations about the beam's axes,
 
     start  <- rotations -  frame  - translations, rotations ->  end
 
-whose coordinates are those of the beam's shape functions at its ends, [d; theta] = Phi(end) q ([BK2013] (10), (12)).
-So recursion, Jacobians and closures of a tree of rigid frames hold as they are ([BK2013] (12)-(21)); only what a
-beam's own motion requires differs. Where an end carries no moment about an axis the joint there rotates about it
+whose coordinates are those of the beam's shape functions at its ends, [d; theta] = Phi(end) q ([BK2013] (10),
+(12)). So recursion, Jacobians and closures of a tree of rigid frames hold as they are ([BK2013] (12)-(21));
+only what a beam's own motion requires differs. Where an end carries no moment about an axis the joint there
+rotates about it
 freely: the frame follows the chord, and no rotation of the section is needed.
 
 A planar robot (all of it moves in one plane) deforms in that plane only.
@@ -51,7 +52,10 @@ class ElasticJoint(NamedTuple):
 
 
 class DriveSpring(NamedTuple):
-    """A spring between motor and load of a drive: joint of the robot, N m/rad or N/m, and damping beside it."""
+    """A spring between motor and load of a drive.
+
+    Joint of the robot, N m/rad or N/m, and damping beside it.
+    """
 
     joint: int
     stiffness: float
@@ -81,7 +85,10 @@ class Extended:
     sections: Mapping[tuple[int, str], int]
 
     def section_of(self, body: int, end: str) -> int:
-        """The body of the tree that carries what sits at an end of a body: its section, or itself if rigid."""
+        """The body of the tree that carries what sits at an end of a body.
+
+        Its section, or itself if rigid.
+        """
         return self.sections.get((body, end), body)
 
     @cached_property
@@ -109,7 +116,10 @@ class Extended:
 
     @cached_property
     def rigid_rates(self) -> tuple[int, ...]:
-        """Places in the rates of the tree of the platform's twist and of the robot's own joints, in its order."""
+        """Places in the rates of the tree of the platform's twist and of the robot's own joints.
+
+        In its order.
+        """
         m = self.tree.platform_nv
         places = list(range(m))
         for j in self.joint_of[: self.robot.tree]:
@@ -192,8 +202,9 @@ def _extended(robot: Robot, names: tuple[str, ...], planar: bool | None) -> Exte
             along = np.abs(axes.T @ normal)
             if along[0] > 1e-6 or min(along[1], along[2]) > 1e-6:
                 raise KinematicsError(
-                    f"body {beam.name!r} does not lie in the plane of {robot.name} with an axis of its section; "
-                    "give the section's direction 'y' along or across the plane, or deform in space (planar=False)"
+                    f"body {beam.name!r} does not lie in the plane of {robot.name} with an axis of its "
+                    "section; give the section's direction 'y' along or across the plane, or deform in space "
+                    "(planar=False)"
                 )
             # Bending in y turns about z.
             planes = (bool(along[2] > 0.5), bool(along[1] > 0.5), False)

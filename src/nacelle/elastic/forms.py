@@ -1,4 +1,6 @@
-"""The forms in which a robot with flexible links is simulated: where things are in its state, and its programs.
+"""The forms in which a robot with flexible links is simulated.
+
+Where things are in its state, and its programs.
 
     condensed   links that carry no moments taken out: no closure, the smallest programs (`condensed`)
     general     the tree of frames with its closures, one program ([BK2013])
@@ -63,8 +65,13 @@ class Undeformed(NamedTuple):
 class Form(Protocol):
     """What a plant needs of a form."""
 
-    robot: Robot
-    name: str
+    @property
+    def robot(self) -> Robot:
+        """The robot."""
+
+    @property
+    def name(self) -> str:
+        """Which form it is."""
 
     @property
     def size(self) -> int:
@@ -131,7 +138,7 @@ def _form(robot: Robot, names: tuple[str, ...], name: str | None) -> Form:
 
 
 def _joint_place(extended: Extended, robot: Robot, name: str) -> int:
-    return positions.platform_size(extended) + robot.q_slices[robot.joint(name)].start
+    return int(positions.platform_size(extended) + robot.q_slices[robot.joint(name)].start)
 
 
 @dataclass(frozen=True, eq=False)
@@ -290,7 +297,10 @@ class Assembled(General):
         }
 
     def derivative(self, s: Array, u: Array, options: Options, *, prescribed: bool) -> Array:
-        """Derivative of a state (size + n,) at inputs (actuators,): forces, or accelerations if prescribed."""
+        """Derivative of a state (size + n,) at inputs (actuators,).
+
+        Forces, or accelerations if prescribed.
+        """
         p, y = s[: self.size], s[self.size :]
         p, _ = self._closing(p)
         if prescribed:
@@ -379,7 +389,10 @@ class Condensed:
         return np.asarray(p[..., _joint_place(self._stumps, self._stumps.robot, name)])
 
     def elastic(self, p: Array) -> Array:
-        """Elastic coordinates (..., ne) at positions (..., size), lengths of links less those at rest among them."""
+        """Elastic coordinates (..., ne) at positions (..., size).
+
+        Lengths of links less those at rest among them.
+        """
         structure = self.natural.structure
         whole = structure.extended
         result = np.zeros((*p.shape[:-1], whole.ne))

@@ -2,14 +2,15 @@
 
 Each is the smallest that there is for the robot:
 
-    lengths     inputs are coordinates of the actuators and all elastic ones, and their rates ([BK2013] section V)
+    lengths     inputs are coordinates of actuators and all elastic ones, and their rates ([BK2013] section V)
     condensed   positions and rates without closures (`condensed.natural`)
     general     positions that close all loops, and independent rates (`dynamics.plan`)
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -33,7 +34,7 @@ from nacelle.spatial.physics import input_shapes
 from nacelle.spatial.scalar import Array
 
 ELASTIC_NAMES = ("elastic_inverse_dynamics", "elastic_forward_dynamics")
-_FUNCTIONS = {
+_FUNCTIONS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
     "lengths": (lengths_inverse, lengths_forward),
     "condensed": (condensed_inverse, condensed_forward),
     "general": (elastic_inverse, elastic_forward),
@@ -41,7 +42,7 @@ _FUNCTIONS = {
 _INCLUDES = {
     "lengths": "the platform from lengths of links, motion, elastic forces and all solves",
     "condensed": "motion of all links, elastic forces and all solves; there is no closure",
-    "general": "motion of all links, closures of rates, elastic forces and all solves; positions close all loops",
+    "general": "motion of all links, closures of rates, elastic forces and all solves; positions are closed",
 }
 
 

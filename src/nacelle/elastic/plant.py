@@ -1,10 +1,10 @@
 """A robot with flexible links as a plant for `simulate`.
 
-The state is s = [p; y]: positions of the platform, the joints and the elastic coordinates, and the independent
-rates y = [q_a'; others]. Inputs are the actuators' forces, or, where their motion is prescribed, their
-accelerations; the power is then that of the forces that the motion requires. A feedback measures what encoders
-see: coordinates q and rates qd of the actuated joints, which with flexible links are not those of the rigid
-robot at the platform's pose.
+The state is s = [p; y]: positions of the platform, the joints and the elastic coordinates, and the
+independent rates y = [q_a'; others]. Inputs are the actuators' forces, or, where their motion is prescribed,
+their accelerations; the power is then that of the forces that the motion requires. A feedback measures what
+encoders see: coordinates q and rates qd of the actuated joints, which with flexible links are not those of
+the rigid robot at the platform's pose.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ def elastic_signals(robot: Robot, s: Array, constants: Array, wanted: Sequence[s
     del constants
     if set(wanted) & {"x", "v", "y"}:
         raise KinematicsError(
-            "a compiled feedback of a flexible robot measures its encoders (t, q, qd, r); the platform's pose "
-            "is no signal of it: give a plain function f(t, x, v) where it is needed"
+            "a compiled feedback of a flexible robot measures its encoders (t, q, qd, r); the platform's "
+            "pose is no signal of it: give a plain function f(t, x, v) where it is needed"
         )
     form = form_of(robot)
     return {"q": s[form.encoders], "qd": s[form.size : form.size + len(robot.actuators)]}
@@ -63,7 +63,8 @@ class ElasticPlant:
         friction: whether friction counts.
         smooth: rate over which Coulomb friction changes its sign; needed by implicit methods.
         static: whether a run starts deformed by gravity at rest; else undeformed.
-        form: "condensed", "general" or "assembled" (`nacelle.elastic.forms`); the smallest that there is if None.
+        form: "condensed", "general" or "assembled" (`nacelle.elastic.forms`); the smallest that there is if
+        None.
     """
 
     def __init__(
@@ -170,7 +171,8 @@ class ElasticPlant:
         if step * w < _STABLE:
             return ""
         return (
-            f"steps of {step:g} s are unstable: the fastest vibration of {self.name} has {w / 2.0 / np.pi:.4g} Hz; "
+            f"steps of {step:g} s are unstable: the fastest vibration of {self.name} has "
+            f"{w / 2.0 / np.pi:.4g} Hz; "
             f"take steps of at most {_STABLE / w:.2g} s (step=None chooses one), or method='radau'"
         )
 

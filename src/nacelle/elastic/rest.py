@@ -1,8 +1,8 @@
 """A robot with flexible links at rest: where it settles, and its fastest vibration.
 
 With the actuators held, the other independent rates have accelerations a(p). At rest a = 0, found by Newton's
-iteration; around it the matrix da/dp (per step of the rates) has the eigenvalues -w^2 of the vibrations. A positive
-one means that the rest pose is not stable: a link has buckled.
+iteration; around it the matrix da/dp (per step of the rates) has the eigenvalues -w^2 of the vibrations. A
+positive one means that the rest pose is not stable: a link has buckled.
 """
 
 from __future__ import annotations
@@ -60,10 +60,11 @@ def settled(form: Form, p: Array, options: Options) -> Array:
         if size < _SMALL * form.robot.size:
             if np.max(np.linalg.eigvals(J).real) > 0.0:
                 raise KinematicsError(
-                    f"{form.robot.name} is not stable at rest in this pose: a flexible link buckles under the "
-                    "load that it carries; make it thicker, or start undeformed"
+                    f"{form.robot.name} is not stable at rest in this pose: a flexible link buckles under "
+                    "the load that it carries; make it thicker, or start undeformed"
                 )
             return p
     raise KinematicsError(
-        f"{form.robot.name} has no rest pose near this one: a flexible link buckles under the load that it carries"
+        f"{form.robot.name} has no rest pose near this one: a flexible link buckles under the load that it "
+        "carries"
     )

@@ -60,7 +60,8 @@ def simulate(
         until: time at which the run ends, s.
         start: time at which it begins, s.
         method: "rk4", "dop853" or "radau".
-        step: of "rk4", s, if None 0.001, or what suits a plant that vibrates; for the others the first step, chosen by the method if None.
+        step: of "rk4", s, if None 0.001, or what suits a plant that vibrates; for the others the first step,
+            chosen by the method if None.
         max_step: the longest step of "dop853" and "radau", s.
         hold: for "rk4", whether the force is taken at the begin of every step and held over it, as by a
             digital controller; else functions are evaluated at every stage.

@@ -1,10 +1,11 @@
 """Positions and motion of a robot without its two-point links, over any scalar.
 
-    p = [platform; joints of the stumps; elastic coordinates of the stumps; of each link its bending t (and n_1)]
-    y = [rates of the actuators; other rates of the stumps; of each link t']
+    p = [platform; joints of the stumps; elastic coordinates of the stumps; of each link its bending t (and
+    n_1)] y = [rates of the actuators; other rates of the stumps; of each link t']
 
-All entries are independent: there is no closure. In space the direction n_1 (3,) across a link is carried along,
-n_1' = -w_1 e, and n_2 = e x n_1: the frame of a link that does not spin. In a plane n follows from its normal.
+All entries are independent: there is no closure. In space the direction n_1 (3,) across a link is carried
+along, n_1' = -w_1 e, and n_2 = e x n_1: the frame of a link that does not spin. In a plane n follows from its
+normal.
 """
 
 from __future__ import annotations
@@ -74,12 +75,12 @@ class Natural:
     @property
     def size(self) -> int:
         """Length of p."""
-        return self.link_places[-1].stop
+        return int(self.link_places[-1].stop)
 
     @property
     def n(self) -> int:
         """Length of y."""
-        return self.link_rates[-1].stop
+        return int(self.link_rates[-1].stop)
 
 
 def natural_of(robot: Robot) -> Natural:
@@ -170,7 +171,10 @@ class Lengths(NamedTuple):
 
 
 def now_at(natural: Natural, p: Array, y: Array, lengths: Lengths | None = None) -> Now:
-    """The robot at positions p and rates y; lengths of the links and their rates follow if they are not given."""
+    """The robot at positions p and rates y.
+
+    Lengths of the links and their rates follow if they are not given.
+    """
     stumps = natural.structure.stumps
     platform, q, qe = positions.split(stumps, unit_positions(natural, p)[: natural.stumps_size])
     steps = steps_from_coordinates(stumps.tree, stumps.coordinates(q, qe))

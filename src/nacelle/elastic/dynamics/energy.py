@@ -1,8 +1,9 @@
 """Energies of a robot with flexible links, over any scalar.
 
-    T = r^T M r / 2       V = strain energy of the beams + weight + springs in joints       P = friction and damping
+    T = r^T M r / 2    V = strain energy of beams + weight + springs in joints    P = friction and damping
 
-r all rates, M (r, r) of the tree of frames; a balance of these with the work of the actuators checks the model.
+r all rates, M (r, r) of the tree of frames; a balance of these with the work of the actuators checks the
+model.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The elastodynamic models as physics functions: inverse, forward, energies ([BK2013] (38)).
 
-Inputs are positions p that close all loops (`positions`), independent rates y = [q_a'; others] (`plan`) and the
-actuators' accelerations or forces:
+Inputs are positions p that close all loops (`positions`), independent rates y = [q_a'; others] (`plan`) and
+the actuators' accelerations or forces:
 
     inverse   q_a'' -> tau and the others' accelerations        M_ee y_e'' = -(M_ea q_a'' + c_e)
     forward   tau -> all accelerations                          M y'' = [tau; 0] - c

@@ -1,10 +1,12 @@
 """Positions of a robot with flexible links as one vector, and how rates change them.
 
-    p = [platform position (3); platform quat_xyzw (4), unless it is a point; joints of the tree (nq); elastic (ne)]
+    p = [platform position (3); platform quat_xyzw (4), unless it is a point; joints of the tree (nq); elastic
+    (ne)]
 
 The rates r = [z; e] change positions, platform twists and spherical joints as rotations:
 
-    quat' = [w; 0] o quat / 2 in base axes (platform),   quat' = quat o [w; 0] / 2 in its own (spherical joints)
+    quat' = [w; 0] o quat / 2     platform, w in base axes
+    quat' = quat o [w; 0] / 2     spherical joints, w in their own
 """
 
 from __future__ import annotations
