@@ -12,20 +12,18 @@ In a planar robot only motions in its plane are admitted. Nothing of the package
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
-from scipy import linalg
+from scipy import linalg, sparse
 
 from nacelle.model.leg import BASE, PLATFORM
 from nacelle.model.robot import Robot
-from support.flexible.beams import Beam, Section, Structure, rigid_bodies, structure
+from support.flexible.beams import Section, Structure, rigid_bodies, structure
 
 Array = np.ndarray
-
-# Below this share of the highest frequency that was asked for a motion is free: an idle spin.
-_FREE = 1e-4
-
 
 def frame_frequencies(
     robot: Robot, x: Sequence[float] | Array, elements: int = 16, modes: int = 10, in_plane: bool = True
@@ -39,66 +37,99 @@ def frame_frequencies(
         modes: how many.
         in_plane: whether a planar robot is held in its plane.
     """
-    M, K = assembled(structure(robot, x), elements, in_plane)
-    return frequencies(M, K, modes)
+    at = structure(robot, x)
+    if not in_plane:
+        at = replace(at, normal=None)
+    M, K = assembled(at, elements)
+    return frequencies(M, K, modes, free_motions(at))
 
 
-def frequencies(M: Array, K: Array, modes: int) -> Array:
+def frequencies(M: Array, K: Array, modes: int, free: int) -> Array:
     """Lowest frequencies, Hz, of M u'' + K u = 0 without its free motions; M may be singular."""
     # Of M u = mu (K + s M) u, whose matrix on the right is definite: mu = 1 / (omega^2 + s).
     shift = np.trace(K) / np.trace(M) * 1e-9
     mu = linalg.eigh(M, K + shift * M, eigvals_only=True)[::-1]
     squares = 1.0 / mu[mu > 1e-14 * mu[0]] - shift
-    kept = squares[squares > (_FREE * 2.0 * np.pi) ** 2]
-    return np.sqrt(kept[:modes]) / (2.0 * np.pi)
+    return np.sqrt(squares[free : free + modes]) / (2.0 * np.pi)
 
 
-def assembled(robot_at: Structure, elements: int, in_plane: bool = True) -> tuple[Array, Array]:
+def free_motions(at: Structure) -> int:
+    """Number of motions without strain, in which every beam moves as a rigid body: idle spins of rods.
+
+    A robot that is not held by its locked actuators has more of them.
+    """
+    bodies = [k for k in range(len(at.robot.bodies)) if k != BASE]
+    basis = _free_basis(at, len(bodies), bodies.index(PLATFORM))
+    rows = constraints(at, len(bodies), lambda body, _: (bodies.index(body), at.p[body]))
+    return basis.shape[1] - int(np.linalg.matrix_rank(rows @ basis, tol=1e-9))
+
+
+def null_space(C: Array) -> Any:
+    """Sparse basis (n, k) of the null space of C (m, n), by parts of C that share no row and no column."""
+    m, n = C.shape
+    rows, columns = np.nonzero(np.abs(C) > 1e-12 * np.max(np.abs(C)))
+    graph = sparse.coo_matrix((np.ones(len(rows)), (rows, m + columns)), shape=(m + n, m + n))
+    parts = sparse.csgraph.connected_components(graph, directed=False)[1]
+    bases, order = [], []
+    for part in np.unique(parts[m:]):
+        at, of = np.flatnonzero(parts[m:] == part), np.flatnonzero(parts[:m] == part)
+        bases.append(linalg.null_space(C[np.ix_(of, at)], rcond=1e-10) if len(of) else np.eye(len(at)))
+        order.append(at)
+    return sparse.csr_matrix(sparse.block_diag(bases))[np.argsort(np.concatenate(order))]
+
+
+def assembled(at: Structure, elements: int) -> tuple[Array, Array]:
     """Mass and stiffness matrices along a basis of the motions that the joints allow."""
-    robot, beams = robot_at.robot, robot_at.beams
-    rigid = rigid_bodies(robot, beams)
-    blocks = {body: k for k, body in enumerate(rigid)}
-    first = {}
-    count = len(rigid)
-    for body in beams:
-        first[body] = count
-        count += elements + 1
+    robot, beams = at.robot, at.beams
+    blocks = {body: k for k, body in enumerate(rigid_bodies(robot, beams))}
+    first = {body: len(blocks) + k * (elements + 1) for k, body in enumerate(beams)}
+    count = len(blocks) + len(beams) * (elements + 1)
     M, K = np.zeros((6 * count, 6 * count)), np.zeros((6 * count, 6 * count))
-    for body in rigid:
-        at = slice(6 * blocks[body], 6 * blocks[body] + 6)
-        M[at, at] = rigid_mass(np.array(robot.bodies[body].inertia), robot_at.R[body])
+    for body, block in blocks.items():
+        part = slice(6 * block, 6 * block + 6)
+        M[part, part] = rigid_mass(np.array(robot.bodies[body].inertia), at.R[body])
     for body, beam in beams.items():
         M_e, K_e = element(beam.section, beam.length / elements)
         T = np.kron(np.eye(4), beam.R)
-        for k in range(elements):
-            at = slice(6 * (first[body] + k), 6 * (first[body] + k) + 12)
-            M[at, at] += T @ M_e @ T.T
-            K[at, at] += T @ K_e @ T.T
+        for k in range(first[body], first[body] + elements):
+            part = slice(6 * k, 6 * k + 12)
+            M[part, part] += T @ M_e @ T.T
+            K[part, part] += T @ K_e @ T.T
+
+    def block_of(body: int, at_tip: bool) -> tuple[int, Array]:
+        if body not in beams:
+            return blocks[body], at.p[body]
+        beam = beams[body]
+        return (first[body] + elements, beam.tip) if at_tip else (first[body], beam.start)
+
+    free = _free_basis(at, count, blocks[PLATFORM])
+    N = sparse.csr_matrix(free) @ null_space(constraints(at, count, block_of) @ free)
+    return N.T @ M @ N, N.T @ K @ N
+
+
+def constraints(at: Structure, count: int, block_of: Callable[[int, bool], tuple[int, Array]]) -> Array:
+    """Rows of C over small motions [v; w] of `count` frames; block_of gives the frame of a body and its origin."""
     rows = []
-    for placed in robot_at.joints:
+    for placed in at.joints:
         U, s, _ = np.linalg.svd(placed.allowed)
         locked = U[:, int(np.sum(s > 1e-9)) :].T
         row = np.zeros((len(locked), 6 * count))
         ends = (placed.joint.predecessor, placed.joint.successor)
         for sign, body, at_tip in zip((-1.0, 1.0), ends, placed.at_tip, strict=True):
-            if body == BASE:
-                continue
-            if body in beams:
-                node, origin = _node(beams[body], first[body], elements, at_tip)
-            else:
-                node, origin = blocks[body], robot_at.p[body]
-            row[:, 6 * node : 6 * node + 6] += sign * locked @ shifted(placed.point - origin)
+            if body != BASE:
+                block, origin = block_of(body, at_tip)
+                row[:, 6 * block : 6 * block + 6] += sign * locked @ shifted(placed.point - origin)
         rows.append(row)
-    free = np.kron(np.eye(count), _planar(robot_at.normal) if in_plane else np.eye(6))
-    if robot.nacelle.kind == "point":  # a point has no orientation
-        keep = np.linalg.norm(free[6 * blocks[PLATFORM] + 3 : 6 * blocks[PLATFORM] + 6], axis=0) < 0.5
-        free = free[:, keep]
-    C = np.vstack(rows) @ free
-    # Interior nodes of beams are in no joint: the decomposition is of the few columns that are.
-    touched = np.any(np.abs(C) > 1e-12, axis=0)
-    null = linalg.null_space(C[:, touched], rcond=1e-10)
-    N = np.hstack([free[:, ~touched], free[:, touched] @ null])
-    return N.T @ M @ N, N.T @ K @ N
+    return np.vstack(rows)
+
+
+def _free_basis(at: Structure, count: int, platform: int) -> Array:
+    """Motions of `count` frames that plane and point nacelle admit; `platform` is the frame of the platform."""
+    basis = np.kron(np.eye(count), _planar(at.normal))
+    if at.robot.nacelle.kind == "point":  # a point has no orientation
+        turns = np.linalg.norm(basis[6 * platform + 3 : 6 * platform + 6], axis=0) > 0.5
+        basis = basis[:, ~turns]
+    return basis
 
 
 def _planar(normal: Array | None) -> Array:
@@ -107,10 +138,6 @@ def _planar(normal: Array | None) -> Array:
         return np.eye(6)
     u, v = linalg.null_space(normal[None, :]).T
     return np.column_stack([np.r_[u, 0, 0, 0], np.r_[v, 0, 0, 0], np.r_[0, 0, 0, normal]])
-
-
-def _node(beam: Beam, first: int, elements: int, at_tip: bool) -> tuple[int, Array]:
-    return (first + elements, beam.tip) if at_tip else (first, beam.start)
 
 
 def shifted(arm: Array) -> Array:
