@@ -9,6 +9,7 @@ locked. Exudyn linearises the model, and the problem is projected on the null sp
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -68,11 +69,21 @@ def exudyn_frequencies(
 def extrapolated_frequencies(
     robot: Robot, x: Sequence[float] | Array, elements: Sequence[int] = (8, 16), modes: int = 10
 ) -> Array:
-    """Limit of a refined mesh by Richardson's extrapolation, with the order 2 of spatial elements, 4 of planar ones."""
-    coarse, fine = elements
-    order = 2 if structure(robot, x).normal is None else 4
-    a, b = (exudyn_frequencies(robot, x, n, modes) for n in elements)
-    return b + (b - a) / ((fine / coarse) ** order - 1.0)
+    """Limit of a refined mesh by Richardson's extrapolation; arguments as in `exudyn_frequencies`.
+
+    Args:
+        robot: the robot.
+        x: reduced pose (nx,).
+        elements: elements a beam, each mesh with twice those of the one before.
+        modes: how many.
+    """
+    # The error is a series of even powers of the element's length; planar elements have no term of power 2.
+    power = 2 if structure(robot, x).normal is None else 4
+    table = [exudyn_frequencies(robot, x, n, modes) for n in elements]
+    while len(table) > 1:
+        table = [b + (b - a) / (2.0**power - 1.0) for a, b in itertools.pairwise(table)]
+        power += 2
+    return table[0]
 
 
 class _Model:
@@ -162,7 +173,7 @@ class _Spatial(_Model):
         data.inertia = s.rho * np.diag([s.Iy + s.Iz, s.Iy, s.Iz])
         data.massPerLength = s.rho * s.A
         nodes = [self.node(beam.R, beam.start + (beam.tip - beam.start) * k / n) for k in range(n + 1)]
-        for pair in zip(nodes, nodes[1:], strict=False):
+        for pair in itertools.pairwise(nodes):
             self.system.AddObject(
                 items.ObjectBeamGeometricallyExact(nodeNumbers=list(pair), length=beam.length / n, sectionData=data)
             )
