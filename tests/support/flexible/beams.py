@@ -1,8 +1,9 @@
 """The links of a robot at a pose as beams and rigid bodies, read from the robot's data alone.
 
-A body with section and material is a straight beam from its inward joint to the centroid of its other joints, which
-sit on a massless rigid end. Section axes: x along the beam, y the body's own y made perpendicular to x (its z where
-y is along the beam), z = x × y; `rectangle` is the width along y and the height along z. All in base axes, SI units.
+A body with section and material is a straight beam from its inward joint to the centroid of its other joints,
+which are on a massless rigid end. Section axes: x along the beam, y the body's own y made perpendicular to x (its
+z where y is along the beam), z = x × y; `rectangle` is the width along y and the height along z. All in base axes
+and SI units.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from nacelle.model.robot import Robot
 
 Array = np.ndarray
 
-# Motions of a joint's second frame against its first: rotation or translation, on which side the axis is, and which.
+# Motions of a joint's second frame against its first: rotation or translation, whose axis, which axis.
 _MOTIONS: dict[JointKind, str] = {
     JointKind.REVOLUTE: "r0z",
     JointKind.PRISMATIC: "t0z",
@@ -196,7 +197,7 @@ def torsion_constant(width: float, height: float) -> float:
 
 
 def _normal(robot: Robot, joints: Sequence[PlacedJoint], beams: dict[int, Beam], R: Array) -> Array | None:
-    """Normal of the plane in which everything moves: revolute axes along it, slides and beams perpendicular to it."""
+    """Normal of the plane of motion: revolute axes are along it, slides and beams perpendicular to it."""
     turns, others = [], [beam.R[:, 0] for beam in beams.values()]
     for placed in joints:
         joint = placed.joint
@@ -210,7 +211,9 @@ def _normal(robot: Robot, joints: Sequence[PlacedJoint], beams: dict[int, Beam],
     if not turns:
         return None
     normal = turns[0]
-    tilts = [np.linalg.norm(np.cross(normal, axis)) for axis in turns] + [abs(normal @ axis) for axis in others]
+    tilts = [np.linalg.norm(np.cross(normal, axis)) for axis in turns] + [
+        abs(normal @ axis) for axis in others
+    ]
     return normal if max(tilts) < 1e-9 else None
 
 

@@ -2,9 +2,9 @@
 
 Spatial robots: every link is a chain of geometrically exact beams on SE(3) with two nodes
 (`ObjectBeamGeometricallyExact`, lumped mass). Planar robots: geometrically exact beams with three nodes
-(`ObjectBeamGeometricallyExact2D`). Both are Timoshenko beams; their shear stiffness is raised, so that what is left
-is Euler-Bernoulli's beam with the rotary inertia of its section. Joints are `ObjectJointGeneric`, actuators are
-locked. Exudyn linearises the model, and the problem is projected on the null space of its constraints.
+(`ObjectBeamGeometricallyExact2D`). Both are Timoshenko beams; their shear stiffness is raised, so that what is
+left is Euler-Bernoulli's beam with the rotary inertia of its section. Joints are `ObjectJointGeneric`, actuators
+are locked. Exudyn linearises the model, and the problem is projected on the null space of its constraints.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import exudyn as exu
-import exudyn.itemInterface as items
+import exudyn.itemInterface as items  # noqa: N813
 import numpy as np
 from exudyn.rigidBodyUtilities import RotationMatrix2EulerParameters
 
@@ -60,7 +60,9 @@ def exudyn_frequencies(
     system.Assemble()
     settings = exu.SimulationSettings()
     settings.linearSolver.solverType = exu.LinearSolverType.EigenSparse  # else it warns of large models
-    M, K, _, C, *_ = system.ComputeLinearizedSystem(simulationSettings=settings, returnConstraintJacobian=True)
+    M, K, _, C, *_ = system.ComputeLinearizedSystem(
+        simulationSettings=settings, returnConstraintJacobian=True
+    )
     N = null_space(C.T)
     stiffness = N.T @ K @ N
     return frequencies(N.T @ M @ N, 0.5 * (stiffness + stiffness.T), modes, free_motions(at))
@@ -92,8 +94,9 @@ class _Model:
     def __init__(self, system: Any, at: Structure, elements: int) -> None:
         self.system, self.at, self.elements = system, at, elements
         self.ground = system.AddObject(items.ObjectGround())
-        # The Exudyn bodies that carry joints: for a beam one at each end, else the same twice; and their poses.
+        # The Exudyn bodies that carry joints: for a beam one at each end, else the same twice.
         self.carriers: dict[int, tuple[int, int]] = {BASE: (self.ground, self.ground)}
+        # Where the Exudyn body is placed, if not at the origin of the body frame.
         self.centres: dict[int, Array] = {}
 
     def build(self) -> None:
@@ -145,12 +148,16 @@ class _Spatial(_Model):
 
     def node(self, R: Array, p: Array) -> int:
         """A node with Euler parameters."""
-        return self.system.AddNode(items.NodeRigidBodyEP(referenceCoordinates=[*p, *RotationMatrix2EulerParameters(R)]))
+        return self.system.AddNode(
+            items.NodeRigidBodyEP(referenceCoordinates=[*p, *RotationMatrix2EulerParameters(R)])
+        )
 
     def point(self, body: int) -> int:
         """A mass point."""
         node = self.system.AddNode(items.NodePoint(referenceCoordinates=self.at.p[body]))
-        return self.system.AddObject(items.ObjectMassPoint(mass=self.at.robot.bodies[body].mass, nodeNumber=node))
+        return self.system.AddObject(
+            items.ObjectMassPoint(mass=self.at.robot.bodies[body].mass, nodeNumber=node)
+        )
 
     def rigid(self, body: int) -> int:
         """A rigid body."""
@@ -175,9 +182,13 @@ class _Spatial(_Model):
         nodes = [self.node(beam.R, beam.start + (beam.tip - beam.start) * k / n) for k in range(n + 1)]
         for pair in itertools.pairwise(nodes):
             self.system.AddObject(
-                items.ObjectBeamGeometricallyExact(nodeNumbers=list(pair), length=beam.length / n, sectionData=data)
+                items.ObjectBeamGeometricallyExact(
+                    nodeNumbers=list(pair), length=beam.length / n, sectionData=data
+                )
             )
-        return tuple(self.system.AddObject(items.ObjectRigidBody(nodeNumber=k)) for k in (nodes[0], nodes[-1]))
+        return tuple(
+            self.system.AddObject(items.ObjectRigidBody(nodeNumber=k)) for k in (nodes[0], nodes[-1])
+        )
 
     def joint(self, placed: PlacedJoint) -> None:
         """A generic joint; at a point a spherical one."""
@@ -198,11 +209,15 @@ class _Spatial(_Model):
         markers = []
         for body, frame, tip in zip(bodies, frames, at_tip, strict=True):
             R, p = self.pose(body, tip)
-            markers.append(self.marker(self.carriers[body][int(tip)], R.T @ (placed.point - p), R.T @ frame, joint.kind))
+            markers.append(
+                self.marker(self.carriers[body][int(tip)], R.T @ (placed.point - p), R.T @ frame, joint.kind)
+            )
         if joint.kind is JointKind.POINT:
             self.system.AddObject(items.ObjectJointSpherical(markerNumbers=markers))
         else:
-            self.system.AddObject(items.ObjectJointGeneric(markerNumbers=markers, constrainedAxes=locked.tolist()))
+            self.system.AddObject(
+                items.ObjectJointGeneric(markerNumbers=markers, constrainedAxes=locked.tolist())
+            )
 
 
 class _Planar(_Model):
@@ -223,14 +238,18 @@ class _Planar(_Model):
     def point(self, body: int) -> int:
         """A mass point."""
         node = self.system.AddNode(items.NodePoint2D(referenceCoordinates=(self.plane @ self.at.p[body])[:2]))
-        return self.system.AddObject(items.ObjectMassPoint2D(mass=self.at.robot.bodies[body].mass, nodeNumber=node))
+        return self.system.AddObject(
+            items.ObjectMassPoint2D(mass=self.at.robot.bodies[body].mass, nodeNumber=node)
+        )
 
     def rigid(self, body: int) -> int:
         """A rigid body, placed at its centre of mass."""
         m, hx, hy, hz, xx, xy, yy, xz, yz, zz = self.at.robot.bodies[body].inertia
         h, n = np.array([hx, hy, hz]), self.at.R[body].T @ self.plane[2]
         across = h - n * (n @ h)
-        moment = n @ np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) @ n - (across @ across / m if m else 0.0)
+        moment = n @ np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) @ n - (
+            across @ across / m if m else 0.0
+        )
         self.centres[body] = self.at.p[body] + (self.at.R[body] @ h / m if m else 0.0)
         return self.system.AddObject(
             items.ObjectRigidBody2D(mass=m, inertia=float(moment), nodeNumber=self.node(self.centres[body]))
@@ -255,7 +274,9 @@ class _Planar(_Model):
                     shearStiffness=_SHEAR * s.E * s.A,
                 )
             )
-        return tuple(self.system.AddObject(items.ObjectRigidBody2D(nodeNumber=k)) for k in (nodes[0], nodes[-1]))
+        return tuple(
+            self.system.AddObject(items.ObjectRigidBody2D(nodeNumber=k)) for k in (nodes[0], nodes[-1])
+        )
 
     def joint(self, placed: PlacedJoint) -> None:
         """A generic joint between frames in the plane."""

@@ -1,11 +1,11 @@
 """The motion of [BK2013] section V in Exudyn: the PRRRP driven from rest to rest by bang-bang accelerations.
 
-Beams are chains of ANCF cables (`ObjectANCFCable2D`: cubic, Euler-Bernoulli, large rotations; without the rotary
-inertia of the section, which is 1e-5 of a frequency here). The start of each beam is led by its slider, q(t); both
-tips are at P, a mass point. No gravity, no damping, undeformed and at rest at t = 0.
+Beams are chains of ANCF cables (`ObjectANCFCable2D`: cubic, Euler-Bernoulli, large rotations; without the
+rotary inertia of the section, which is 1e-5 of a frequency here). The start of each beam is led by its slider,
+q(t); both tips are at P, a mass point. No gravity, no damping, undeformed and at rest at t = 0.
 
-A slider's own inertia is added to the force of its constraint: inside the model the jump of q'' at t = 0 would make the
-implicit rule's accelerations, and with them the forces, alternate from step to step.
+A slider's own inertia is added to the force of its constraint: inside the model the jump of q'' at t = 0 would
+make the implicit rule's accelerations, and with them the forces, alternate from step to step.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import itertools
 from dataclasses import dataclass
 
 import exudyn as exu
-import exudyn.itemInterface as items
+import exudyn.itemInterface as items  # noqa: N813
 import numpy as np
 
 import nacelle
@@ -36,7 +36,8 @@ class Motion:
         t: times (n,), s.
         position: of P (n, 2) along x and z, m.
         velocity: of P (n, 2), m/s.
-        force: of the two drives (n, 2) along z, N; NaN where the acceleration jumps, at the start and at the switch.
+        force: of the two drives (n, 2) along z, N; NaN at the start and at the switch, where the
+            acceleration jumps.
     """
 
     t: Array
@@ -79,7 +80,9 @@ def prrrp_motion(elements: int = 15, dt: float = 2.5e-5, sample: float = 5e-4) -
         slope = (tip - start) / beam.length
         nodes = [
             system.AddNode(
-                items.NodePoint2DSlope1(referenceCoordinates=[*(start + (tip - start) * k / elements), *slope])
+                items.NodePoint2DSlope1(
+                    referenceCoordinates=[*(start + (tip - start) * k / elements), *slope]
+                )
             )
             for k in range(elements + 1)
         ]
@@ -113,7 +116,9 @@ def prrrp_motion(elements: int = 15, dt: float = 2.5e-5, sample: float = 5e-4) -
         system.AddSensor(items.SensorNode(nodeNumber=P, storeInternal=True, outputVariableType=kind))
         for kind in (kinds.Position, kinds.Velocity)
     ] + [
-        system.AddSensor(items.SensorObject(objectNumber=drive, storeInternal=True, outputVariableType=kinds.Force))
+        system.AddSensor(
+            items.SensorObject(objectNumber=drive, storeInternal=True, outputVariableType=kinds.Force)
+        )
         for drive in drives
     ]
     system.Assemble()

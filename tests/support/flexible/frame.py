@@ -1,9 +1,9 @@
 """Natural frequencies of a robot with flexible links by a plain linear frame of finite elements.
 
-Every link is a chain of Euler-Bernoulli elements with twelve degrees of freedom (axial and torsion linear, bending
-cubic Hermite, consistent mass with the rotary inertia of the section), other bodies are rigid. Joints, and locked
-actuators, are linear constraints C u = 0, solved by a basis N of the null space of C from its singular value
-decomposition, so that redundant constraints are no matter:
+Every link is a chain of Euler-Bernoulli elements with twelve degrees of freedom (axial and torsion linear,
+bending cubic Hermite, consistent mass with the rotary inertia of the section), other bodies are rigid. Joints, and
+locked actuators, are linear constraints C u = 0, solved by a basis N of the null space of C from its singular value
+decomposition, so that redundant constraints do no harm:
 
     N^T K N y = (2 pi f)^2 N^T M N y
 
@@ -24,6 +24,7 @@ from nacelle.model.robot import Robot
 from support.flexible.beams import Section, Structure, rigid_bodies, structure
 
 Array = np.ndarray
+
 
 def frame_frequencies(
     robot: Robot, x: Sequence[float] | Array, elements: int = 16, modes: int = 10, in_plane: bool = True
@@ -108,7 +109,7 @@ def assembled(at: Structure, elements: int) -> tuple[Array, Array]:
 
 
 def constraints(at: Structure, count: int, block_of: Callable[[int, bool], tuple[int, Array]]) -> Array:
-    """Rows of C over small motions [v; w] of `count` frames; block_of gives the frame of a body and its origin."""
+    """Rows of C over small motions [v; w] of `count` frames; block_of: number and origin of a body's frame."""
     rows = []
     for placed in at.joints:
         U, s, _ = np.linalg.svd(placed.allowed)
@@ -124,7 +125,7 @@ def constraints(at: Structure, count: int, block_of: Callable[[int, bool], tuple
 
 
 def _free_basis(at: Structure, count: int, platform: int) -> Array:
-    """Motions of `count` frames that plane and point nacelle admit; `platform` is the frame of the platform."""
+    """Motions of `count` frames that plane and point nacelle admit; `platform`: number of the platform's."""
     basis = np.kron(np.eye(count), _planar(at.normal))
     if at.robot.nacelle.kind == "point":  # a point has no orientation
         turns = np.linalg.norm(basis[6 * platform + 3 : 6 * platform + 6], axis=0) > 0.5
@@ -141,7 +142,7 @@ def _planar(normal: Array | None) -> Array:
 
 
 def shifted(arm: Array) -> Array:
-    """Matrix (6, 6) that takes a small motion [v; w] at a point of a rigid body to the point that is `arm` further."""
+    """Matrix (6, 6) that takes a small motion [v; w] of a rigid body to the point that is `arm` further."""
     T = np.eye(6)
     T[:3, 3:] = -_skew(arm)
     return T
@@ -168,7 +169,12 @@ def element(section: Section, L: float) -> tuple[Array, Array]:
         M[at] += s.rho * inertia * L * pair
         K[at] += stiffness / L * spring
     bend = np.array(
-        [[12, 6 * L, -12, 6 * L], [6 * L, 4 * L**2, -6 * L, 2 * L**2], [-12, -6 * L, 12, -6 * L], [6 * L, 2 * L**2, -6 * L, 4 * L**2]]
+        [
+            [12, 6 * L, -12, 6 * L],
+            [6 * L, 4 * L**2, -6 * L, 2 * L**2],
+            [-12, -6 * L, 12, -6 * L],
+            [6 * L, 2 * L**2, -6 * L, 4 * L**2],
+        ]
     )
     shift = np.array(
         [
@@ -188,7 +194,10 @@ def element(section: Section, L: float) -> tuple[Array, Array]:
     )
     # Bending along y turns about +z, bending along z about -y.
     for axis, angle, sign, I in ((1, 5, 1.0, s.Iz), (2, 4, -1.0, s.Iy)):
-        at, D = np.ix_([axis, angle, axis + 6, angle + 6], [axis, angle, axis + 6, angle + 6]), np.diag([1, sign, 1, sign])
+        at, D = (
+            np.ix_([axis, angle, axis + 6, angle + 6], [axis, angle, axis + 6, angle + 6]),
+            np.diag([1, sign, 1, sign]),
+        )
         M[at] += s.rho * D @ (s.A * L / 420.0 * shift + I / (30.0 * L) * turn) @ D
         K[at] += s.E * I / L**3 * D @ bend @ D
     return M, K

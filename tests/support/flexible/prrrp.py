@@ -42,9 +42,13 @@ def robot_at(q_1: float, q_4: float) -> tuple[Robot, np.ndarray]:
 def _in_mode(first: bool, second: bool) -> Robot:
     text = robots.text("prrrp")
     if not first:
-        text = _replaced(text, "name: leg1, d: 0 mm, start: 41 deg", "name: leg1, branch: -1, d: 0 mm, start: -30 deg")
+        text = _replaced(
+            text, "name: leg1, d: 0 mm, start: 41 deg", "name: leg1, branch: -1, d: 0 mm, start: -30 deg"
+        )
     if not second:
-        text = _replaced(text, "name: leg2, d: $a, start: 139 deg", "name: leg2, branch: -1, d: $a, start: 210 deg")
+        text = _replaced(
+            text, "name: leg2, d: $a, start: 139 deg", "name: leg2, branch: -1, d: $a, start: 210 deg"
+        )
     if not (first and second):
         P = tip(0.0, 0.5 if first else -0.5)
         text = _replaced(text, "[300 mm, 0 mm, 264.575131106459 mm]", f"[{P[0]} m, 0 m, {P[1]} m]")

@@ -2,10 +2,10 @@
 
 `python -m support.flexible.references` (with `tests` on the path and Exudyn installed) writes them again:
 
-- `frequencies.json`: natural frequencies, Hz, of the flexible robots with locked actuators and without gravity, at three
-  poses each: "exudyn" extrapolated over meshes, "frame" by `frame_frequencies` with 16 elements a beam.
-- `prrrp_motion.npz`: the motion of [BK2013] section V with 15 ANCF elements a beam, extrapolated from steps of 1.25e-5
-  and 6.25e-6 s, every 0.5 ms: t, position, velocity, force (`exudyn_motion.Motion`), in single precision.
+- `frequencies.json`: natural frequencies, Hz, of the flexible robots with locked actuators and without gravity, at
+  three poses each: "exudyn" extrapolated over meshes, "frame" by `frame_frequencies`, 16 elements a beam.
+- `prrrp_motion.npz`: the motion of [BK2013] section V with 15 ANCF elements a beam, extrapolated from steps of
+  1.25e-5 and 6.25e-6 s, every 0.5 ms: t, position, velocity, force (`exudyn_motion.Motion`), in single precision.
 """
 
 from __future__ import annotations
@@ -77,7 +77,9 @@ def write_motion() -> None:
 
     run = extrapolated_motion(dt=1.25e-5)
     np.savez_compressed(
-        MOTION, t=run.t, **{name: np.float32(getattr(run, name)) for name in ("position", "velocity", "force")}
+        MOTION,
+        t=run.t,
+        **{name: np.float32(getattr(run, name)) for name in ("position", "velocity", "force")},
     )
 
 
