@@ -1,9 +1,9 @@
 """The links of a robot at a pose as beams and rigid bodies, read from the robot's data alone.
 
-A body with section and material is a straight beam from its inward joint to the centroid of its other joints,
-which are on a massless rigid end. Section axes: x along the beam, y the body's own y made perpendicular to x (its
-z where y is along the beam), z = x × y; `rectangle` is the width along y and the height along z. All in base axes
-and SI units.
+A body with section and material is a straight beam from its inward joint to the centroid of its other
+joints, which are on a massless rigid end. Section axes: x along the beam, y the body's own y made
+perpendicular to x (its z where y is along the beam), z = x × y; `rectangle` is the width along y and the
+height along z. All in base axes and SI units.
 """
 
 from __future__ import annotations

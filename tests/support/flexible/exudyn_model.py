@@ -2,9 +2,10 @@
 
 Spatial robots: every link is a chain of geometrically exact beams on SE(3) with two nodes
 (`ObjectBeamGeometricallyExact`, lumped mass). Planar robots: geometrically exact beams with three nodes
-(`ObjectBeamGeometricallyExact2D`). Both are Timoshenko beams; their shear stiffness is raised, so that what is
-left is Euler-Bernoulli's beam with the rotary inertia of its section. Joints are `ObjectJointGeneric`, actuators
-are locked. Exudyn linearises the model, and the problem is projected on the null space of its constraints.
+(`ObjectBeamGeometricallyExact2D`). Both are Timoshenko beams; their shear stiffness is raised, so that
+what is left is Euler-Bernoulli's beam with the rotary inertia of its section. Joints are
+`ObjectJointGeneric`, actuators are locked. Exudyn linearises the model, and the problem is projected on
+the null space of its constraints.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """The motion of [BK2013] section V in Exudyn: the PRRRP driven from rest to rest by bang-bang accelerations.
 
 Beams are chains of ANCF cables (`ObjectANCFCable2D`: cubic, Euler-Bernoulli, large rotations; without the
-rotary inertia of the section, which is 1e-5 of a frequency here). The start of each beam is led by its slider,
-q(t); both tips are at P, a mass point. No gravity, no damping, undeformed and at rest at t = 0.
+rotary inertia of the section, which is 1e-5 of a frequency here). The start of each beam is led by its
+slider, q(t); both tips are at P, a mass point. No gravity, no damping, undeformed and at rest at t = 0.
 
-A slider's own inertia is added to the force of its constraint: inside the model the jump of q'' at t = 0 would
-make the implicit rule's accelerations, and with them the forces, alternate from step to step.
+A slider's own inertia is added to the force of its constraint: inside the model the jump of q'' at t = 0
+would make the implicit rule's accelerations, and with them the forces, alternate from step to step.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Natural frequencies of a robot with flexible links by a plain linear frame of finite elements.
 
-Every link is a chain of Euler-Bernoulli elements with twelve degrees of freedom (axial and torsion linear,
-bending cubic Hermite, consistent mass with the rotary inertia of the section), other bodies are rigid. Joints, and
-locked actuators, are linear constraints C u = 0, solved by a basis N of the null space of C from its singular value
-decomposition, so that redundant constraints do no harm:
+Every link is a chain of Euler-Bernoulli elements with twelve degrees of freedom (axial and torsion
+linear, bending cubic Hermite, consistent mass with the rotary inertia of the section), other bodies are
+rigid. Joints, and locked actuators, are linear constraints C u = 0, solved by a basis N of the null space
+of C from its singular value decomposition, so that redundant constraints do no harm:
 
     N^T K N y = (2 pi f)^2 N^T M N y
 
@@ -109,7 +109,7 @@ def assembled(at: Structure, elements: int) -> tuple[Array, Array]:
 
 
 def constraints(at: Structure, count: int, block_of: Callable[[int, bool], tuple[int, Array]]) -> Array:
-    """Rows of C over small motions [v; w] of `count` frames; block_of: number and origin of a body's frame."""
+    """Rows of C over small motions [v; w] of `count` frames; block_of: a body's frame and its origin."""
     rows = []
     for placed in at.joints:
         U, s, _ = np.linalg.svd(placed.allowed)

@@ -2,10 +2,12 @@
 
 `python -m support.flexible.references` (with `tests` on the path and Exudyn installed) writes them again:
 
-- `frequencies.json`: natural frequencies, Hz, of the flexible robots with locked actuators and without gravity, at
-  three poses each: "exudyn" extrapolated over meshes, "frame" by `frame_frequencies`, 16 elements a beam.
-- `prrrp_motion.npz`: the motion of [BK2013] section V with 15 ANCF elements a beam, extrapolated from steps of
-  1.25e-5 and 6.25e-6 s, every 0.5 ms: t, position, velocity, force (`exudyn_motion.Motion`), in single precision.
+- `frequencies.json`: natural frequencies, Hz, of the flexible robots with locked actuators and without
+  gravity, at three poses each: "exudyn" extrapolated over meshes, "frame" by `frame_frequencies`, 16
+  elements a beam.
+- `prrrp_motion.npz`: the motion of [BK2013] section V with 15 ANCF elements a beam, extrapolated from
+  steps of 1.25e-5 and 6.25e-6 s, every 0.5 ms: t, position, velocity, force (`exudyn_motion.Motion`), in
+  single precision.
 """
 
 from __future__ import annotations
