@@ -198,7 +198,9 @@ def test_every_command_is_in_the_table() -> None:
     folder = Path(inspect.getfile(importlib.import_module("nacelle.cli"))).parent
     for file in folder.rglob("*.py"):
         if file.stem not in ("__init__", "__main__"):
-            importlib.import_module(".".join(("nacelle.cli", *file.relative_to(folder).with_suffix("").parts)))
+            importlib.import_module(
+                ".".join(("nacelle.cli", *file.relative_to(folder).with_suffix("").parts))
+            )
     assert {info.name for info in app.registered_commands} == set(COMMANDS)
 
 
