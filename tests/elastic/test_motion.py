@@ -1,4 +1,4 @@
-"""The motion of [BK2013] section V against Exudyn, 15 ANCF elements a beam (`support.flexible.references`)."""
+"""The motion of [BK2013] section V against Exudyn with 15 ANCF elements a beam (`support.flexible`)."""
 
 from __future__ import annotations
 
