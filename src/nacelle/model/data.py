@@ -174,7 +174,9 @@ class RobotData:
             return [joint_index.get(c, c) for c in value.coordinates]
 
         data = {
-            "bodies": [[b.inertia, b.section, b.material] for b in self.bodies],
+            "bodies": [
+                [b.inertia, b.section, b.material, *([b.beam] if b.beam else [])] for b in self.bodies
+            ],
             "joints": [
                 [
                     str(j.kind),
@@ -189,6 +191,7 @@ class RobotData:
                     j.limits,
                     j.guess,
                     j.at_point,
+                    *([j.drive_stiffness, j.drive_damping] if j.drive_stiffness else []),
                 ]
                 for j in self.joints
             ],

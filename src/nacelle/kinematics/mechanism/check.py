@@ -20,6 +20,7 @@ import numpy as np
 from nacelle.errors import DescriptionError, Problem
 from nacelle.kinematics.mechanism.assembly import Assembly, Gap, assemble, outside_limits
 from nacelle.kinematics.mechanism.mobility import Mobility, mobility
+from nacelle.model.flexible import mismatches
 from nacelle.model.leg import Leg
 from nacelle.model.platform import NAMED_MOTIONS
 from nacelle.model.plausible import implausible_masses
@@ -220,9 +221,13 @@ class _Checker:
             )
 
     def masses(self) -> None:
-        """Warn of masses that cannot be meant."""
+        """Warn of masses that cannot be meant; those of flexible links must be those of their beams."""
         for slip in implausible_masses(self.robot):
             self.report((*self.body_path(slip.bodies[0]), "mass"), slip.message, slip.hint, "warning")
+
+        for wrong in mismatches(self.robot):
+            place = (*self.body_path(wrong.body), wrong.key)
+            self.report(place, wrong.message, wrong.hint, wrong.severity)
 
     def body_path(self, body: int) -> Path:
         """Where a body is described: among the bodies, or in an element of a leg."""
