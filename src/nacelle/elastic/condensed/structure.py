@@ -194,7 +194,7 @@ class _Cut(NamedTuple):
 
     robot: Robot
     links: Mapping[int, tuple[Shapes, int]]
-    index: Mapping[int, int]
+    places: Mapping[int, int]
     whole: Extended
     tree: Extended
 
@@ -209,7 +209,7 @@ def _end(cut: _Cut, body: int, joints: tuple[int, ...]) -> End | None:
             else (joint.successor, joint.frame_successor)
         )
         if other not in cut.links:
-            section = cut.tree.section_of(cut.index[other], _joint_end(cut.whole, other, j))
+            section = cut.tree.section_of(cut.places[other], _joint_end(cut.whole, other, j))
             return End(section, np.asarray(frame.p, dtype=float))
     return None
 
