@@ -190,11 +190,11 @@ def _two_point(shapes: Shapes, planar: bool) -> bool:
 
 
 class _Cut(NamedTuple):
-    """A robot while its links are taken out: links by body, indices of the bodies left, both trees."""
+    """A robot while its links are taken out: links by body, places of the bodies left, both trees."""
 
     robot: Robot
     links: Mapping[int, tuple[Shapes, int]]
-    index: Mapping[int, int]
+    place: Mapping[int, int]
     whole: Extended
     tree: Extended
 
@@ -209,7 +209,7 @@ def _end(cut: _Cut, body: int, joints: tuple[int, ...]) -> End | None:
             else (joint.successor, joint.frame_successor)
         )
         if other not in cut.links:
-            section = cut.tree.section_of(cut.index[other], _joint_end(cut.whole, other, j))
+            section = cut.tree.section_of(cut.place[other], _joint_end(cut.whole, other, j))
             return End(section, np.asarray(frame.p, dtype=float))
     return None
 
