@@ -11,7 +11,7 @@ import numpy as np
 from nacelle.elastic.beam.functions import Function, Polynomial, Wave
 
 # Nodes and weights are floats: integrals have fifteen digits, their derivatives as many.
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(30)
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(18)
 
 
 def points(pieces: int = 1) -> list[tuple[Fraction, Any]]:

@@ -54,7 +54,9 @@ def frequencies(shapes: Sequence[Bend], plane: Plane) -> Array:
     return np.sqrt(np.sort(np.linalg.eigvals(np.linalg.solve(M, K)).real))
 
 
-@pytest.mark.parametrize("plane", PLANES, ids=lambda plane: "-".join(map(str, dataclasses.astuple(plane)[1:])))
+@pytest.mark.parametrize(
+    "plane", PLANES, ids=lambda plane: "-".join(map(str, dataclasses.astuple(plane)[1:]))
+)
 def test_ends_and_sections(plane: Plane) -> None:
     shapes = bends(plane)
     L = plane.length
