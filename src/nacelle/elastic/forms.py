@@ -1,4 +1,6 @@
-"""The forms in which a robot with flexible links is simulated: where things are in its state, and its programs.
+"""The forms in which a robot with flexible links is simulated.
+
+Where things are in its state, and its programs.
 
     condensed   links that carry no moments taken out: no closure, the smallest programs (`condensed`)
     general     the tree of frames with its closures, one program ([BK2013])
@@ -17,8 +19,13 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from nacelle.elastic.condensed.energy import condensed_energies, link_lengths
-from nacelle.elastic.condensed.models import condensed_flow, condensed_forward, condensed_inverse
-from nacelle.elastic.condensed.natural import Natural, natural_of
+from nacelle.elastic.condensed.models import (
+    condensed_flow,
+    condensed_forward,
+    condensed_inverse,
+    condensed_step,
+)
+from nacelle.elastic.condensed.natural import Natural, natural_of, unit_positions
 from nacelle.elastic.condensed.structure import structure_of
 from nacelle.elastic.dynamics import positions
 from nacelle.elastic.dynamics.flow import elastic_flow
@@ -28,6 +35,7 @@ from nacelle.elastic.dynamics.models import (
     elastic_forward,
     elastic_gaps,
     elastic_inverse,
+    elastic_step,
     elastic_terms,
 )
 from nacelle.elastic.dynamics.plan import Plan, plan_of, undeformed
@@ -57,8 +65,13 @@ class Undeformed(NamedTuple):
 class Form(Protocol):
     """What a plant needs of a form."""
 
-    robot: Robot
-    name: str
+    @property
+    def robot(self) -> Robot:
+        """The robot."""
+
+    @property
+    def name(self) -> str:
+        """Which form it is."""
 
     @property
     def size(self) -> int:
@@ -76,15 +89,14 @@ class Form(Protocol):
     def encoders(self) -> list[int]:
         """Places in p of the actuated joints' coordinates."""
 
-    @property
-    def elastic_places(self) -> list[int]:
-        """Places in p of the independent coordinates that no actuator moves and that settle at rest."""
-
     def start(self, rigid: Undeformed) -> tuple[Array, Array]:
         """Positions and rates of the undeformed robot."""
 
     def closed(self, p: Array) -> Array:
         """Positions whose dependent ones close all loops."""
+
+    def stepped(self, p: Array, step: Array) -> Array:
+        """Positions after a small step (n,) of the independent rates."""
 
     def joint(self, p: Array, name: str) -> Array:
         """Coordinate (...) of a joint of the nacelle at positions (..., size)."""
@@ -126,7 +138,7 @@ def _form(robot: Robot, names: tuple[str, ...], name: str | None) -> Form:
 
 
 def _joint_place(extended: Extended, robot: Robot, name: str) -> int:
-    return positions.platform_size(extended) + robot.q_slices[robot.joint(name)].start
+    return int(positions.platform_size(extended) + robot.q_slices[robot.joint(name)].start)
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,13 +170,6 @@ class General:
         start = positions.platform_size(self.plan.extended)
         return [start + self.robot.q_slices[a.joint].start for a in self.robot.actuators]
 
-    @cached_property
-    def elastic_places(self) -> list[int]:
-        """Places in p of the independent elastic coordinates."""
-        nz = len(self.plan.extended.rigid_rates)
-        start = positions.platform_size(self.plan.extended) + self.robot.nq
-        return [start + place - nz for place in self.plan.elastic if place >= nz]
-
     def start(self, rigid: Undeformed) -> tuple[Array, Array]:
         """Positions and rates of the undeformed robot."""
         y = [rigid.u[place] if place < len(rigid.u) else 0.0 for place in self.plan.independent]
@@ -179,6 +184,11 @@ class General:
         if size < 1e-10:
             return p
         raise KinematicsError(f"the loops of {self.robot.name} do not close at this deformation")
+
+    def stepped(self, p: Array, step: Array) -> Array:
+        """Positions after a small step (n,) of the independent rates."""
+        result = native(elastic_step, self.robot)(p, step)
+        return self.closed(np.asarray(result))
 
     def _closing(self, p: Array) -> tuple[Array, float]:
         result = native(elastic_closing, self.robot)(p)
@@ -224,6 +234,17 @@ class Assembled(General):
         step = np.zeros(plan.extended.embedding.shape[1])
         step[list(plan.dependent)] = np.linalg.solve(result["A"][:, list(plan.dependent)], -result["gap"])
         return np.asarray(positions.moved(plan.extended, p, step)), float(np.max(np.abs(step)))
+
+    def stepped(self, p: Array, step: Array) -> Array:
+        """Positions after a small step (n,) of the independent rates."""
+        plan = self.plan
+        A = np.asarray(native_plain(elastic_gaps, self.robot, ())(p)["A"])
+        r = np.zeros(plan.extended.embedding.shape[1])
+        r[list(plan.independent)] = step
+        r[list(plan.dependent)] = -np.linalg.solve(
+            A[:, list(plan.dependent)], A[:, list(plan.independent)] @ step
+        )
+        return self.closed(np.asarray(positions.moved(plan.extended, p, r)))
 
     def solved(self, p: Array, y: Array, options: Options) -> tuple[dict[str, Array], Array, Array, Array]:
         """Terms, J (..., r, n), all rates and their bias (..., r) at positions and independent rates."""
@@ -276,7 +297,10 @@ class Assembled(General):
         }
 
     def derivative(self, s: Array, u: Array, options: Options, *, prescribed: bool) -> Array:
-        """Derivative of a state (size + n,) at inputs (actuators,): forces, or accelerations if prescribed."""
+        """Derivative of a state (size + n,) at inputs (actuators,).
+
+        Forces, or accelerations if prescribed.
+        """
         p, y = s[: self.size], s[self.size :]
         p, _ = self._closing(p)
         if prescribed:
@@ -329,18 +353,6 @@ class Condensed:
         start = positions.platform_size(self._stumps)
         return [start + stumps.q_slices[a.joint].start for a in stumps.actuators]
 
-    @cached_property
-    def elastic_places(self) -> list[int]:
-        """Places in p of all coordinates but the actuators', the platform's quaternion and directions n_1."""
-        extra = 0 if self.natural.structure.normal is not None else 3
-        if positions.platform_size(self._stumps) == 7:
-            raise KinematicsError("a rest pose needs the general form where the platform rotates")
-        places = [k for k in range(self.natural.stumps_size) if k not in self.encoders]
-        out = self.natural.structure.normal
-        if out is not None:
-            places = [k for k in places if k >= 3 or abs(out[k]) < 0.5]
-        return places + [k for part in self.natural.link_places for k in range(part.start, part.stop - extra)]
-
     def start(self, rigid: Undeformed) -> tuple[Array, Array]:
         """Positions and rates of the undeformed robot."""
         structure, robot = self.natural.structure, self.robot
@@ -365,15 +377,22 @@ class Condensed:
         return np.concatenate(parts), y
 
     def closed(self, p: Array) -> Array:
-        """There is nothing to close."""
-        return p
+        """There is nothing to close; quaternions get unit length."""
+        return np.asarray(unit_positions(self.natural, p), dtype=float)
+
+    def stepped(self, p: Array, step: Array) -> Array:
+        """Positions after a small step (n,) of the independent rates."""
+        return self.closed(p + np.asarray(native(condensed_step, self.robot)(p, step)))
 
     def joint(self, p: Array, name: str) -> Array:
         """Coordinate (...) of a joint of the nacelle at positions (..., size)."""
         return np.asarray(p[..., _joint_place(self._stumps, self._stumps.robot, name)])
 
     def elastic(self, p: Array) -> Array:
-        """Elastic coordinates (..., ne) at positions (..., size), lengths of links less those at rest among them."""
+        """Elastic coordinates (..., ne) at positions (..., size).
+
+        Lengths of links less those at rest among them.
+        """
         structure = self.natural.structure
         whole = structure.extended
         result = np.zeros((*p.shape[:-1], whole.ne))

@@ -1,10 +1,10 @@
 """A robot with flexible links as a plant for `simulate`.
 
-The state is s = [p; y]: positions of the platform, the joints and the elastic coordinates, and the independent
-rates y = [q_a'; others]. Inputs are the actuators' forces, or, where their motion is prescribed, their
-accelerations; the power is then that of the forces that the motion requires. A feedback measures what encoders
-see: coordinates q and rates qd of the actuated joints, which with flexible links are not those of the rigid
-robot at the platform's pose.
+The state is s = [p; y]: positions of the platform, the joints and the elastic coordinates, and the
+independent rates y = [q_a'; others]. Inputs are the actuators' forces, or, where their motion is prescribed,
+their accelerations; the power is then that of the forces that the motion requires. A feedback measures what
+encoders see: coordinates q and rates qd of the actuated joints, which with flexible links are not those of
+the rigid robot at the platform's pose.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ import numpy as np
 
 from nacelle.dynamics.settings import Settings
 from nacelle.elastic.extended import extended
-from nacelle.elastic.forms import Assembled, Form, Undeformed, form_of
+from nacelle.elastic.forms import Assembled, Undeformed, form_of
+from nacelle.elastic.rest import fastest, settled
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
@@ -35,6 +36,8 @@ from nacelle.spatial.rotation_path import rotation_matrices
 from nacelle.spatial.scalar import Array
 
 _NO_CONSTANTS = np.zeros(1)
+# Steps of the Runge-Kutta method over a vibration are stable below this many radians.
+_STABLE = 2.7
 # A run ends where elastic coordinates are this large: beyond it the beams' theory does not hold.
 _LARGEST = 0.3
 
@@ -44,8 +47,8 @@ def elastic_signals(robot: Robot, s: Array, constants: Array, wanted: Sequence[s
     del constants
     if set(wanted) & {"x", "v", "y"}:
         raise KinematicsError(
-            "a compiled feedback of a flexible robot measures its encoders (t, q, qd, r); the platform's pose "
-            "is no signal of it: give a plain function f(t, x, v) where it is needed"
+            "a compiled feedback of a flexible robot measures its encoders (t, q, qd, r); the platform's "
+            "pose is no signal of it: give a plain function f(t, x, v) where it is needed"
         )
     form = form_of(robot)
     return {"q": s[form.encoders], "qd": s[form.size : form.size + len(robot.actuators)]}
@@ -60,7 +63,8 @@ class ElasticPlant:
         friction: whether friction counts.
         smooth: rate over which Coulomb friction changes its sign; needed by implicit methods.
         static: whether a run starts deformed by gravity at rest; else undeformed.
-        form: "condensed", "general" or "assembled" (`nacelle.elastic.forms`); the smallest that there is if None.
+        form: "condensed", "general" or "assembled" (`nacelle.elastic.forms`); the smallest that there is if
+        None.
     """
 
     def __init__(
@@ -157,6 +161,21 @@ class ElasticPlant:
 
     # ---- what integrators run
 
+    def default_step(self, s: Array) -> float:
+        """A fixed step (s) that follows the fastest vibration at a state: 40 steps a period."""
+        return float(2.0 * np.pi / fastest(self.form, self.positions(s), self._settings) / 40.0)
+
+    def reason_unstable(self, s: Array, step: float) -> str:
+        """Why fixed steps of the Runge-Kutta method from a state would grow; empty if they do not."""
+        w = fastest(self.form, self.positions(s), self._settings)
+        if step * w < _STABLE:
+            return ""
+        return (
+            f"steps of {step:g} s are unstable: the fastest vibration of {self.name} has "
+            f"{w / 2.0 / np.pi:.4g} Hz; "
+            f"take steps of at most {_STABLE / w:.2g} s (step=None chooses one), or method='radau'"
+        )
+
     def derivative(self) -> Derivative:
         """The flow: native code, or programs between which LAPACK solves."""
         if self.form.flow is not None:
@@ -191,8 +210,7 @@ class ElasticPlant:
 
     def events(self) -> list[Event | EventGroup]:
         """Deflections beyond what the theory of beams holds for."""
-        shapes = extended(self.robot).shapes
-        scale = np.concatenate([np.full(own.n, own.beam.length) for own in shapes])
+        scale = extended(self.robot).scales
 
         def value(t: Array, s: Array) -> Array:
             del t
@@ -216,39 +234,3 @@ class ElasticPlant:
     def power(self, s: Array, u: Array) -> Array:
         """Power of the actuators (...,), W."""
         return np.asarray(np.sum(self.forces(s, u) * self.rates(s)[..., : self.inputs], axis=-1))
-
-
-def settled(form: Form, p: Array, options: tuple[tuple[str, Any], ...]) -> Array:
-    """Positions at rest under gravity with the actuators where they are: Newton on what would accelerate.
-
-    Raises:
-        KinematicsError: if there is no equilibrium near, or it is not stable (a beam has buckled).
-    """
-    places, still = form.elastic_places, np.zeros(form.n)
-    hold = np.zeros(len(form.robot.actuators))
-    p = form.closed(p)
-
-    def moves(p: Array) -> Array:
-        return np.asarray(form.inverse(p, still, hold, options)["acceleration"])
-
-    for _ in range(60):
-        value = moves(p)
-        J = np.empty((len(value), len(places)))
-        for k, place in enumerate(places):
-            aside = np.zeros_like(p)
-            aside[place] = 1e-7
-            J[:, k] = (moves(form.closed(p + aside)) - moves(form.closed(p - aside))) / 2e-7
-        step = -np.linalg.solve(J, value)
-        p = p.copy()
-        p[places] += step
-        p = form.closed(p)
-        if float(np.max(np.abs(step))) < 1e-11:
-            if np.max(np.linalg.eigvals(J).real) > 0.0:
-                raise KinematicsError(
-                    f"{form.robot.name} is not stable at rest in this pose: a flexible link has buckled under "
-                    "the load it carries"
-                )
-            return p
-    raise KinematicsError(
-        f"{form.robot.name} has no deformed rest pose near: flexible links buckle under the load they carry"
-    )

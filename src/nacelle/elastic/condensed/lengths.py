@@ -1,12 +1,15 @@
-"""The small model with lengths of links as coordinates: inputs q_a and all elastic coordinates q_e ([BK2013] V).
+"""The small model with lengths of links as coordinates.
 
-Where a point platform hangs on as many links as it has coordinates, its place follows from their lengths in closed
-form, in a plane from two circles about A_1, A_2 with d = A_2 - A_1, D = d . d, z the normal,
+Inputs q_a and all elastic coordinates q_e ([BK2013] V).
+
+Where a point platform hangs on as many links as it has coordinates, its place follows from their lengths in
+closed form, in a plane from two circles about A_1, A_2 with d = A_2 - A_1, D = d . d, z the normal,
 
     P = A_1 + a d + s h (z x d),     a = (1 + (l_1^2 - l_2^2) / D) / 2,     h = sqrt(l_1^2 / D - a^2)
 
 and in space from three spheres likewise, s = +-1 as in the reference pose. Its velocity follows from
-e_i . (v_P - v_A,i) = l_i'. Accelerations of lengths are l_i'' = e_i . (gamma_P - gamma_A,i) + l_i sum_j w_j^2.
+e_i . (v_P - v_A,i) = l_i'. Accelerations of lengths are l_i'' = e_i . (gamma_P - gamma_A,i) + l_i sum_j
+w_j^2.
 """
 
 from __future__ import annotations
@@ -51,7 +54,10 @@ def of_elastic(robot: Robot) -> tuple[int]:
 
 
 def samples_of(robot: Robot, shapes: Mapping[str, tuple[int, ...]], groups: Any = None) -> Samples | None:
-    """Random actuator and elastic coordinates near the reference pose, with random rates and accelerations."""
+    """Random actuator and elastic coordinates near the reference pose.
+
+    With random rates and accelerations.
+    """
     if groups is not None:
         return None
     _checked(robot)
@@ -85,7 +91,10 @@ def _checked(robot: Robot) -> Natural:
 
 
 def _bending(natural: Natural, qe: Array) -> tuple[Array, Array, list[Array]]:
-    """Lengths of the links, elastic coordinates of the stumps, and the bending of each link, from q_e or rates."""
+    """Lengths of the links, elastic coordinates of the stumps, and the bending of each link.
+
+    From q_e or rates.
+    """
     structure = natural.structure
     whole = structure.extended
     numbers = [link.number for link in structure.links]
@@ -190,7 +199,10 @@ def _elastic(natural: Natural, now: Now, rate: Array, ends: Any) -> Array:
 def lengths_inverse(
     robot: Robot, qa: Array, qe: Array, va: Array, ve: Array, a: Array, **options: Any
 ) -> dict[str, Array]:
-    """Forces of the actuators at accelerations a of theirs, and the accelerations of all elastic coordinates."""
+    """Forces of the actuators at accelerations a of theirs.
+
+    And the accelerations of all elastic coordinates.
+    """
     natural = _checked(robot)
     now = _moving(natural, (qa, qe, va, ve))
     rate, ends, tau = accelerations(now, a, np.zeros(0), Settings(**options))

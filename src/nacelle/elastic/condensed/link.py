@@ -1,20 +1,22 @@
 """A flexible link between two points A and P, over any scalar: forces at its ends from their motion.
 
 With e, n_j unit vectors along and across P - A (n_j the planes in which it bends), l = |P - A|, and bending
-w = sum_i n_i d_i(xi) t_i, a point of the link is A + xi (P - A) + w. For v = v_P - v_A and gamma accelerations less
-gravity
+w = sum_i n_i d_i(xi) t_i, a point of the link is A + xi (P - A) + w. For v = v_P - v_A and gamma
+accelerations less gravity
 
-    l' = e . v      w_j = n_j . v / l      n_j' = -w_j e      alpha_j = (n_j . (gamma_P - gamma_A) - 2 l' w_j) / l
+    l' = e . v,   w_j = n_j . v / l,   n_j' = -w_j e,   alpha_j = (n_j . (gamma_P - gamma_A) - 2 l' w_j) / l
 
 so that the acceleration of the point, less gravity, is
 
-    gamma_A + xi (gamma_P - gamma_A) + sum_i d_i (n_i t_i'' - (2 w_i t_i' + alpha_i t_i) e - w_i t_i sum_j w_j n_j)
+    gamma_A + xi (gamma_P - gamma_A) + sum_i d_i (n_i t_i'' - (2 w_i t_i' + alpha_i t_i) e - w_i t_i sum_j w_j
+    n_j)
 
 and virtual power gives, with x_i = int rho A xi d_i dx, c_i = int rho A d_i dx - x_i, N, K, S of `shapes`,
 D = N + rotation of sections (over one plane), F = E A / L (l - L + t . S t / 2) the axial force:
 
     D t'' = -(c gamma_An + x gamma_Pn) + w_i sum_m N_im w_m t_m - K t - F S t - damping
-    C_j = sum_i t_i (-(c_i gamma_Ae + x_i gamma_Pe) + sum_m N_im (2 w_m t_m' + alpha_m t_m)) + rho I_j L alpha_j
+    C_j = rho I_j L alpha_j
+          + sum_i t_i (-(c_i gamma_Ae + x_i gamma_Pe) + sum_m N_im (2 w_m t_m' + alpha_m t_m))
     F_P = m/6 gamma_A + m/3 gamma_P + sum_i x_i (...)_i + sum_j n_j C_j / l + F e          and alike at A
 
 (sums over i in plane j, over m in all planes). D is constant. Inserting t'' leaves forces that are linear in
@@ -91,7 +93,10 @@ class Posture(NamedTuple):
 
 
 class Rates(NamedTuple):
-    """How a link moves: l' and w_j (planes,) = n_j . (v_P - v_A) / l, bending coordinates t (n,), their rates."""
+    """How a link moves: l' and w_j (planes,) = n_j . (v_P - v_A) / l, bending coordinates t (n,).
+
+    Their rates.
+    """
 
     stretch: Scalar
     w: Array
@@ -100,7 +105,10 @@ class Rates(NamedTuple):
 
 
 def posture(span: Array, length: Scalar, across: tuple[Array, ...] | None, normal: Array | None) -> Posture:
-    """A link along span = P - A of a length; in a plane n follows from its normal, else `across` are given."""
+    """A link along span = P - A of a length.
+
+    In a plane n follows from its normal, else `across` are given.
+    """
     reciprocal = divide(1.0, length)
     e = span * reciprocal
     if normal is not None:
@@ -115,7 +123,8 @@ class Fixed(NamedTuple):
     Attributes:
         axial: axial force, N.
         t: D^-1 times what drives t'' beside accelerations (n,).
-        q: sum over i in plane j and m in plane k of t_i N_im t_m (planes, planes), rho I L added on the diagonal.
+        q: sum over i in plane j and m in plane k of t_i N_im t_m (planes, planes), rho I L added on the
+            diagonal.
         spin: C_j without accelerations (planes,).
         xe: sum x_i t_i a plane; ce: sum c_i t_i a plane.
         x_rate: sum_i x_i 2 w_i t_i' over all planes; c_rate likewise.
@@ -265,9 +274,9 @@ class Inertia(NamedTuple):
 def inertia(link: Driven) -> Inertia:
     """The inertia of a link condensed at its ends.
 
-    Across and along, with kappa = m/3 or m/6 less what its bending takes off, s_j = sum x_i t_i, u_j = sum c_i t_i and
-    Q = q + rho I L: P P has m/3 along, -s_j / l between, kappa + Q_jk / l^2 across; A A likewise with +u_j / l;
-    A P has m/6 along, (s_j, -u_j) / l between, kappa - Q / l^2 across.
+    Across and along, with kappa = m/3 or m/6 less what its bending takes off, s_j = sum x_i t_i, u_j = sum
+    c_i t_i and Q = q + rho I L: P P has m/3 along, -s_j / l between, kappa + Q_jk / l^2 across; A A likewise
+    with +u_j / l; A P has m/6 along, (s_j, -u_j) / l between, kappa - Q / l^2 across.
     """
     own, at, _, part = link
     planes = range(len(own.planes))

@@ -4,8 +4,9 @@ The rates y of the stumps and of the links' bending are independent (`natural`).
 
     tau = stumps(y') + sum over links J_A^T F_A + J_P^T F_P + friction in the links' joints
 
-with the links' forces condensed at their ends (`link`), linear in the accelerations of these. The accelerations
-that are not given follow from one system over the stumps' rates: of PRRRP the two of its platform.
+with the links' forces condensed at their ends (`link`), linear in the accelerations of these. The
+accelerations that are not given follow from one system over the stumps' rates: of PRRRP the two of its
+platform.
 """
 
 from __future__ import annotations
@@ -76,7 +77,10 @@ def friction_power(now: Now, settings: Settings) -> Scalar:
 
 
 def _friction_moments(now: Now, settings: Settings) -> list[tuple[Array, Array, Array]]:
-    """Of every joint at an end of a link its friction moment (3,), relative angular velocity, and Jacobian."""
+    """Of every joint at an end of a link its friction moment (3,), relative angular velocity.
+
+    And Jacobian.
+    """
     structure = now.natural.structure
     result = []
     for place in structure.joints if settings.friction else ():
@@ -148,7 +152,9 @@ def accelerations(
 
 
 def _first(now: Now, a: Array | None) -> Array:
-    """Accelerations of the stumps' rates in y to start from: those given, all else that translates in free fall.
+    """Accelerations of the stumps' rates in y to start from.
+
+    Those given, all else that translates in free fall.
 
     The platform and what slides on the base are then no load by their weight, nor are links' ends on them.
     """
@@ -187,9 +193,18 @@ def condensed_forward(robot: Robot, p: Array, y: Array, tau: Array, **options: A
 def condensed_flow(
     robot: Robot, s: Array, u: Array, constants: Array, *, prescribed: bool = False, **options: Any
 ) -> Array:
-    """Derivative of the state [p; y] at inputs u (actuators,): forces, or accelerations where `prescribed`."""
+    """Derivative of the state [p.
+
+    Y] at inputs u (actuators,): forces, or accelerations where `prescribed`.
+    """
     natural = natural_of(robot)
     p, y = s[: natural.size], s[natural.size :]
     now = now_at(natural, p, y)
     rate, ends, _ = accelerations(now, u if prescribed else None, u, Settings(**options))
     return pack([*changes(now, p, y), *rate, *(value for end in ends for value in end.t)])
+
+
+@physics(p=of_positions, step=of_rates)
+def condensed_step(robot: Robot, p: Array, step: Array) -> Array:
+    """Change of the positions with a small step (n,) of the rates."""
+    return changes(now_at(natural_of(robot), p, step), p, step)

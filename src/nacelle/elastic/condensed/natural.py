@@ -1,10 +1,11 @@
 """Positions and motion of a robot without its two-point links, over any scalar.
 
-    p = [platform; joints of the stumps; elastic coordinates of the stumps; of each link its bending t (and n_1)]
-    y = [rates of the actuators; other rates of the stumps; of each link t']
+    p = [platform; joints of the stumps; elastic coordinates of the stumps; of each link its bending t (and
+    n_1)] y = [rates of the actuators; other rates of the stumps; of each link t']
 
-All entries are independent: there is no closure. In space the direction n_1 (3,) across a link is carried along,
-n_1' = -w_1 e, and n_2 = e x n_1: the frame of a link that does not spin. In a plane n follows from its normal.
+All entries are independent: there is no closure. In space the direction n_1 (3,) across a link is carried
+along, n_1' = -w_1 e, and n_2 = e x n_1: the frame of a link that does not spin. In a plane n follows from its
+normal.
 """
 
 from __future__ import annotations
@@ -74,12 +75,12 @@ class Natural:
     @property
     def size(self) -> int:
         """Length of p."""
-        return self.link_places[-1].stop
+        return int(self.link_places[-1].stop)
 
     @property
     def n(self) -> int:
         """Length of y."""
-        return self.link_rates[-1].stop
+        return int(self.link_rates[-1].stop)
 
 
 def natural_of(robot: Robot) -> Natural:
@@ -150,6 +151,18 @@ def selection(natural: Natural) -> Array:
     return S
 
 
+def unit_positions(natural: Natural, p: Array) -> Array:
+    """Positions with quaternions of length one; of a planar robot's platform only the turn in its plane."""
+    entries = list(p)
+    normal = natural.structure.normal
+    if normal is not None and positions.platform_size(natural.structure.stumps) == 7:
+        for k in range(3):
+            if abs(normal[k]) < 1e-12:
+                entries[3 + k] = 0.0
+    stumps = positions.unit(natural.structure.stumps, pack(entries[: natural.stumps_size]))
+    return pack([*stumps, *entries[natural.stumps_size :]])
+
+
 class Lengths(NamedTuple):
     """Lengths of all links and their rates, where they are given."""
 
@@ -158,9 +171,12 @@ class Lengths(NamedTuple):
 
 
 def now_at(natural: Natural, p: Array, y: Array, lengths: Lengths | None = None) -> Now:
-    """The robot at positions p and rates y; lengths of the links and their rates follow if they are not given."""
+    """The robot at positions p and rates y.
+
+    Lengths of the links and their rates follow if they are not given.
+    """
     stumps = natural.structure.stumps
-    platform, q, qe = positions.split(stumps, p[: natural.stumps_size])
+    platform, q, qe = positions.split(stumps, unit_positions(natural, p)[: natural.stumps_size])
     steps = steps_from_coordinates(stumps.tree, stumps.coordinates(q, qe))
     motion = motion_of_steps(stumps.tree, platform, steps)
     frames = Frames(stumps, qe, motion)
@@ -207,7 +223,7 @@ def now_at(natural: Natural, p: Array, y: Array, lengths: Lengths | None = None)
 def tip_points(natural: Natural, p: Array) -> list[tuple[Array, Array]]:
     """Both ends (3,) of every link."""
     stumps = natural.structure.stumps
-    platform, q, qe = positions.split(stumps, p[: natural.stumps_size])
+    platform, q, qe = positions.split(stumps, unit_positions(natural, p)[: natural.stumps_size])
     steps = steps_from_coordinates(stumps.tree, stumps.coordinates(q, qe))
     poses = motion_of_steps(stumps.tree, platform, steps).poses
 

@@ -1,12 +1,13 @@
 """Robots whose loops are all cut by flexible links that carry no moments.
 
-A link between two points that transmits forces only (its ends carry no moments) acts between these points with
-forces that depend on their motion and on the link's own coordinates. Take such links out with their joints: where
-what is left has no loop, the platform's motion and that of the legs' stumps are independent of each other, no
-closure remains, and the links' own coordinates are condensed at their ends (`link`).
+A link between two points that transmits forces only (its ends carry no moments) acts between these points
+with forces that depend on their motion and on the link's own coordinates. Take such links out with their
+joints: where what is left has no loop, the platform's motion and that of the legs' stumps are independent of
+each other, no closure remains, and the links' own coordinates are condensed at their ends (`link`).
 
 Such are all robots with flexible rods or struts between spherical joints, and planar ones with links between
-hinges. A section must bend alike in all planes, unless the robot is planar: a rod on spherical joints spins idly.
+hinges. A section must bend alike in all planes, unless the robot is planar: a rod on spherical joints spins
+idly.
 """
 
 from __future__ import annotations
@@ -34,7 +35,9 @@ class End(NamedTuple):
 
 
 class LinkJoint(NamedTuple):
-    """A passive joint at the end of links, for its friction: index of the joint, links or bodies that it joins.
+    """A passive joint at the end of links, for its friction.
+
+    Index of the joint, links or bodies that it joins.
 
     `first` and `second` are ("link", number) or ("body", index in the stumps' tree).
     """
@@ -109,7 +112,8 @@ def _structure(robot: Robot, names: tuple[str, ...]) -> Structure | str:
             return f"joint {robot.joints[j].name!r} at an end of a flexible link is {robot.joints[j].kind}"
     kept = [j for j in range(len(robot.joints)) if j not in removed]
     if any(j >= robot.tree for j in kept):
-        return f"joint {robot.joints[next(j for j in kept if j >= robot.tree)].name!r} closes a loop of rigid links"
+        closing = robot.joints[next(j for j in kept if j >= robot.tree)]
+        return f"joint {closing.name!r} closes a loop of rigid links"
     placed = {BASE, PLATFORM, *(robot.joints[j].successor for j in kept)}
     for k, body in enumerate(robot.bodies):
         if k not in placed and k not in links:
@@ -150,12 +154,12 @@ def _structure(robot: Robot, names: tuple[str, ...]) -> Structure | str:
     )
     tree = extended_tree(stumps, shapes_left)
     found = []
-    for body, (shapes, number) in links.items():
+    for place, (shapes, number) in links.items():
         ends = []
         for joints in (shapes.beam.start, shapes.beam.end):
-            end = _end(robot, body, joints, links, index, whole, tree)
+            end = _end(robot, place, joints, links, index, whole, tree)
             if end is None:
-                return f"an end of {robot.bodies[body].name!r} sits on other flexible links only"
+                return f"an end of {robot.bodies[place].name!r} sits on other flexible links only"
             ends.append(end)
         found.append(Link(shapes, number, ends[0], ends[1]))
     numbers = {link.shapes.beam.body: k for k, link in enumerate(found)}

@@ -1,8 +1,9 @@
 """Energies of a robot with flexible links, over any scalar.
 
-    T = r^T M r / 2       V = strain energy of the beams + weight + springs in joints       P = friction and damping
+    T = r^T M r / 2    V = strain energy of beams + weight + springs in joints    P = friction and damping
 
-r all rates, M (r, r) of the tree of frames; a balance of these with the work of the actuators checks the model.
+r all rates, M (r, r) of the tree of frames; a balance of these with the work of the actuators checks the
+model.
 """
 
 from __future__ import annotations
@@ -33,6 +34,9 @@ def potential(frames: Frames, state: State) -> Scalar:
         qe, pose = frames.qe[extended.slices[k]], frames.floating(k)
         total = total + strain_energy(shapes, qe)
         total = total - dot(gravity, shapes.beam.mass * pose.p + product(pose.R, first_moment(shapes, qe)))
+    for number, drive in enumerate(extended.springs, start=len(extended.shapes)):
+        stretch = frames.qe[extended.slices[number].start]
+        total = total + 0.5 * drive.stiffness * stretch * stretch
     tree = extended.tree
     for body, pose in enumerate(frames.motion.poses):
         if body != BASE and has_mass(tree, body):
@@ -56,6 +60,9 @@ def dissipation(frames: Frames, state: State, r: Array, settings: Settings) -> S
         rate = r[nz + part.start : nz + part.stop]
         if np.any(shapes.damping):
             total = total + dot(rate, product(shapes.damping, rate))
+    for number, drive in enumerate(extended.springs, start=len(extended.shapes)):
+        rate = r[nz + extended.slices[number].start]
+        total = total + drive.damping * rate * rate
     if settings.friction:
         still = np.zeros(extended.embedding.shape[0])
         without = joint_efforts(state, still, Settings(False))

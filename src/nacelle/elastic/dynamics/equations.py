@@ -171,7 +171,10 @@ def frame_motion(frames: Frames, velocity: TreeVelocity, beam: int, rate: Array)
 
 
 def beam_loads(frames: Frames, state: State, r: Array, rate: Array) -> Array:
-    """Forces (r,) along all rates r that the beams require at derivatives `rate` (r,) of the rates."""
+    """Forces (r,) along all rates r that beams.
+
+    Springs of drives require at derivatives `rate` (r,) of the rates.
+    """
     extended = frames.extended
     nz = len(extended.rigid_rates)
     total: Array = np.zeros(len(r))
@@ -182,6 +185,10 @@ def beam_loads(frames: Frames, state: State, r: Array, rate: Array) -> Array:
         f, n, s = beam_forces(shapes, frame_motion(frames, state.moving.velocity, k, rate), elastic)
         s = s + elastic_forces(shapes, qe, qe_rate)
         total = total + product(frames.beam_jacobian(k).T, np.concatenate([f, n, s]))
+    for number, drive in enumerate(extended.springs, start=len(extended.shapes)):
+        k = extended.slices[number].start
+        effort = drive.stiffness * frames.qe[k] + drive.damping * r[nz + k]
+        total = total + np.eye(len(r))[nz + k] * effort
     return total
 
 

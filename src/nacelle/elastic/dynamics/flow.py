@@ -1,7 +1,8 @@
 """The flow of a robot with flexible links: the derivative of its state s = [p; y].
 
-Loops are closed at every evaluation by a step of Newton's from positions that were integrated, so that what is
-left open is the square of a rounding. Inputs are the actuators' forces, or their accelerations (prescribed motion).
+Loops are closed at every evaluation by a step of Newton's from positions that were integrated, so that what
+is left open is the square of a rounding. Inputs are the actuators' forces, or their accelerations (prescribed
+motion).
 """
 
 from __future__ import annotations

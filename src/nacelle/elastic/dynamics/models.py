@@ -1,7 +1,7 @@
 """The elastodynamic models as physics functions: inverse, forward, energies ([BK2013] (38)).
 
-Inputs are positions p that close all loops (`positions`), independent rates y = [q_a'; others] (`plan`) and the
-actuators' accelerations or forces:
+Inputs are positions p that close all loops (`positions`), independent rates y = [q_a'; others] (`plan`) and
+the actuators' accelerations or forces:
 
     inverse   q_a'' -> tau and the others' accelerations        M_ee y_e'' = -(M_ea q_a'' + c_e)
     forward   tau -> all accelerations                          M y'' = [tau; 0] - c
@@ -119,3 +119,10 @@ def elastic_closing(robot: Robot, p: Array) -> dict[str, Array]:
     plan = plan_of(robot)
     step = closing_step(posed(plan, p))
     return {"p": positions.moved(plan.extended, p, step), "step": step}
+
+
+@physics(p=of_positions, step=of_rates)
+def elastic_step(robot: Robot, p: Array, step: Array) -> Array:
+    """Positions after a small step (n,) of the independent rates, loops open by its square."""
+    plan = plan_of(robot)
+    return positions.moved(plan.extended, p, moved(posed(plan, p), step).motion.r)

@@ -1,14 +1,15 @@
 """Which rates of a robot with flexible links are independent.
 
-The closures demand A r = 0, r = [z; e] ([BK2013] (31)). Rates that are zero in every solution (out of the plane of
-a planar robot) are left out. Of the others dependent ones are chosen, as many as A has rank: passive joints and
-the platform first ([BK2013] (32)), elastic coordinates where those do not suffice (overconstrained robots: their
-closures strain the links), actuators last. All others are independent, actuators in their order first:
+The closures demand A r = 0, r = [z; e] ([BK2013] (31)). Rates that are zero in every solution (out of the
+plane of a planar robot) are left out. Of the others dependent ones are chosen, as many as A has rank: passive
+joints and the platform first ([BK2013] (32)), elastic coordinates where those do not suffice (overconstrained
+robots: their closures strain the links), actuators last. All others are independent, actuators in their order
+first:
 
     r = J y + ...,   y = [q_a'; others]          J from A_D r_D = -A_I r_I       ([BK2013] (33), (34))
 
-The choice is made once, near the reference pose, and the same on every machine: columns are taken in order, not by
-size, where they are clearly independent of those before.
+The choice is made once, near the reference pose, and the same on every machine: columns are taken in order,
+not by size, where they are clearly independent of those before.
 """
 
 from __future__ import annotations
@@ -110,7 +111,10 @@ def _scaled(frame: Extended, p: Array) -> Array:
 
 
 def _generic(frame: Extended, reference: Array) -> Array:
-    """Positions that close all loops near the reference, with every link bent: no accident of symmetry is left."""
+    """Positions that close all loops near the reference, with every link bent.
+
+    No accident of symmetry is left.
+    """
     robot = frame.robot
     random = np.random.default_rng(0)
     p = reference.copy()
@@ -155,8 +159,8 @@ def _actuated(frame: Extended) -> list[int]:
     for actuator in robot.actuators:
         if actuator.joint >= robot.tree:
             raise KinematicsError(
-                f"actuator {actuator.name!r} sits where a loop is cut; models of flexible robots need it in the "
-                "legs: name the joint among the joints of its leg, and another one as the closure"
+                f"actuator {actuator.name!r} sits where a loop is cut; models of flexible robots need it "
+                "in the legs: name the joint among the joints of its leg, and another one as the closure"
             )
         places.append(robot.platform_nv + robot.v_slices[actuator.joint].start)
     return places

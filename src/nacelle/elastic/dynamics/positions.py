@@ -1,10 +1,12 @@
 """Positions of a robot with flexible links as one vector, and how rates change them.
 
-    p = [platform position (3); platform quat_xyzw (4), unless it is a point; joints of the tree (nq); elastic (ne)]
+    p = [platform position (3); platform quat_xyzw (4), unless it is a point; joints of the tree (nq); elastic
+    (ne)]
 
 The rates r = [z; e] change positions, platform twists and spherical joints as rotations:
 
-    quat' = [w; 0] o quat / 2 in base axes (platform),   quat' = quat o [w; 0] / 2 in its own (spherical joints)
+    quat' = [w; 0] o quat / 2     platform, w in base axes
+    quat' = quat o [w; 0] / 2     spherical joints, w in their own
 """
 
 from __future__ import annotations
@@ -74,10 +76,15 @@ def changes(extended: Extended, p: Array, r: Array) -> Array:
     return pack(result)
 
 
-def moved(extended: Extended, p: Array, step: Array) -> Array:
-    """Positions after a small step of the rates; quaternions of length one."""
-    result = list(p + changes(extended, p, step))
+def unit(extended: Extended, p: Array) -> Array:
+    """Positions with quaternions of length one."""
+    result = list(p)
     for place, _, _ in _quaternions(extended):
         quat = pack(result[place : place + 4])
         result[place : place + 4] = list(quat * divide(1.0, sqrt(dot(quat, quat))))
     return pack(result)
+
+
+def moved(extended: Extended, p: Array, step: Array) -> Array:
+    """Positions after a small step of the rates; quaternions of length one."""
+    return unit(extended, p + changes(extended, p, step))
