@@ -1,7 +1,7 @@
 """Lagrange's equations of a free beam in forty digits, from its field of displacements alone.
 
-The beam is at x (3,), turned by angles about z, y and x in turn, with elastic coordinates q; energies are sums over
-points of the beam, derivatives are differences: nothing of the model is used but the shape functions' values.
+The beam is at x (3,), turned by angles about z, y and x in turn, with elastic coordinates q; energies are
+sums over points of the beam, derivatives are differences: of the model only the shape functions are used.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Shape functions of beams point by point, in forty digits: an evaluation of their own for integrals over a beam."""
+"""Shape functions of beams point by point, in forty digits, and integrals over a beam."""
 
 from __future__ import annotations
 

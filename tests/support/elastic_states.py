@@ -18,7 +18,7 @@ Array = np.ndarray
 
 
 class ElasticState(NamedTuple):
-    """Positions p that close all loops, independent rates y, all rates r, accelerations a of the actuators."""
+    """Positions p that close all loops, independent rates y, all rates r, the actuators' accelerations a."""
 
     p: Array
     y: Array

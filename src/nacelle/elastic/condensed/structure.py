@@ -13,6 +13,7 @@ idly.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
@@ -104,6 +105,8 @@ def _structure(robot: Robot, names: tuple[str, ...]) -> Structure | str:
     for number, shapes in enumerate(whole.shapes):
         if _two_point(shapes, normal is not None):
             links[shapes.beam.body] = (shapes, number)
+    if normal is not None and np.count_nonzero(normal) > 1:
+        return "its plane is not that of two base axes"
     if not links:
         return "no flexible link is free of moments at both ends"
     removed = {j for shapes, _ in links.values() for j in (*shapes.beam.start, *shapes.beam.end)}
@@ -153,17 +156,29 @@ def _structure(robot: Robot, names: tuple[str, ...]) -> Structure | str:
         if s.beam.body not in links
     )
     tree = extended_tree(stumps, shapes_left)
+
+    def carrier(body: int, joint: int) -> int:
+        """The body of the stumps' tree on which a joint sits: a section, if the body is flexible."""
+        return tree.section_of(index[body], _joint_end(whole, body, joint))
+
     found = []
     for place, (shapes, number) in links.items():
         ends = []
         for joints in (shapes.beam.start, shapes.beam.end):
-            end = _end(robot, place, joints, links, index, whole, tree)
-            if end is None:
+            held = [
+                j for j in joints if _other(robot, place, j) not in links and not robot.joints[j].at_point
+            ]
+            if not held:
                 return f"an end of {robot.bodies[place].name!r} sits on other flexible links only"
-            ends.append(end)
+            if len(held) > 1:
+                return f"an end of {robot.bodies[place].name!r} holds two bodies together"
+            joint = robot.joints[held[0]]
+            other = _other(robot, place, held[0])
+            frame = joint.frame_predecessor if joint.successor == place else joint.frame_successor
+            ends.append(End(carrier(other, held[0]), np.asarray(frame.p, dtype=float)))
         found.append(Link(shapes, number, ends[0], ends[1]))
     numbers = {link.shapes.beam.body: k for k, link in enumerate(found)}
-    friction = tuple(_friction(robot, removed, numbers, index))
+    friction = tuple(_friction(robot, removed, numbers, carrier))
     return Structure(whole, tuple(found), tree, friction, normal, _free(tree, normal))
 
 
@@ -187,29 +202,10 @@ def _two_point(shapes: Shapes, planar: bool) -> bool:
     return alike and not any(start) and not any(end)
 
 
-def _end(
-    robot: Robot,
-    body: int,
-    joints: tuple[int, ...],
-    links: object,
-    index: dict[int, int],
-    whole: Extended,
-    tree: Extended,
-) -> End | None:
-    """Where an end of a link is: on a body that is no link."""
-    assert isinstance(links, dict)
-    for j in joints:
-        joint = robot.joints[j]
-        other, frame = (
-            (joint.predecessor, joint.frame_predecessor)
-            if joint.successor == body
-            else (joint.successor, joint.frame_successor)
-        )
-        if other not in links:
-            return End(
-                tree.section_of(index[other], _joint_end(whole, other, j)), np.asarray(frame.p, dtype=float)
-            )
-    return None
+def _other(robot: Robot, body: int, joint: int) -> int:
+    """The body that a joint connects with a body."""
+    own = robot.joints[joint]
+    return own.predecessor if own.successor == body else own.successor
 
 
 def _joint_end(whole: Extended, body: int, joint: int) -> str:
@@ -221,7 +217,7 @@ def _joint_end(whole: Extended, body: int, joint: int) -> str:
 
 
 def _friction(
-    robot: Robot, removed: set[int], numbers: dict[int, int], index: dict[int, int]
+    robot: Robot, removed: set[int], numbers: dict[int, int], carrier: Callable[[int, int], int]
 ) -> list[LinkJoint]:
     """Joints at ends of links that have friction."""
     result = []
@@ -230,7 +226,7 @@ def _friction(
         if joint.kind is JointKind.POINT or not any(joint.friction):
             continue
         sides = [
-            ("link", numbers[body]) if body in numbers else ("body", index[body])
+            ("link", numbers[body]) if body in numbers else ("body", carrier(body, j))
             for body in (joint.predecessor, joint.successor)
         ]
         result.append(LinkJoint(j, sides[0], sides[1]))
