@@ -219,9 +219,7 @@ def now_at(natural: Natural, p: Array, y: Array, lengths: Lengths | None = None)
         own = natural.links[k]
         span = ends[1].p - ends[0].p
         across = None if natural.structure.normal is not None else _across(span, part[own.n :])
-        at = posture(
-            span, norm(span) if lengths is None else lengths.length[k], across, natural.structure.normal
-        )
+        at = posture(span, norm(span) if lengths is None else lengths.length[k], across, link.normal)
         velocity_between = ends[1].v - ends[0].v
         stretch = dot(at.e, velocity_between) if lengths is None else lengths.rate[k]
         w = pack([dot(n, velocity_between) * at.reciprocal for n in at.n])

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nacelle.elastic.beam.shapes import AXIAL, Shapes
-from nacelle.elastic.extended import Extended, extended, extended_tree, plane_normal
+from nacelle.elastic.extended import Extended, extended, extended_tree, plane_normal, reference_poses
 from nacelle.model.joint import Joint, JointKind
 from nacelle.model.leg import BASE, PLATFORM
 from nacelle.model.robot import Robot
@@ -56,12 +56,14 @@ class Link(NamedTuple):
         number: of the beam among all of the robot.
         start: its start.
         end: its end.
+        normal: in a plane the normal z with z x e the direction in which it bends, else None.
     """
 
     shapes: Shapes
     number: int
     start: End
     end: End
+    normal: Array | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,7 +178,7 @@ def _structure(robot: Robot, names: tuple[str, ...]) -> Structure | str:
             other = _other(robot, place, held[0])
             frame = joint.frame_predecessor if joint.successor == place else joint.frame_successor
             ends.append(End(carrier(other, held[0]), np.asarray(frame.p, dtype=float)))
-        found.append(Link(shapes, number, ends[0], ends[1]))
+        found.append(Link(shapes, number, ends[0], ends[1], _bending_normal(robot, shapes, normal)))
     numbers = {link.shapes.beam.body: k for k, link in enumerate(found)}
     friction = tuple(_friction(robot, removed, numbers, carrier))
     return Structure(whole, tuple(found), tree, friction, normal, _free(tree, normal))
@@ -200,6 +202,16 @@ def _two_point(shapes: Shapes, planar: bool) -> bool:
         return not any((start[axis] or end[axis]) and bending[axis] in kinds for axis in (1, 2))
     alike = abs(beam.section.Iy - beam.section.Iz) <= 1e-9 * beam.section.Iy
     return alike and not any(start) and not any(end)
+
+
+def _bending_normal(robot: Robot, shapes: Shapes, normal: Array | None) -> Array | None:
+    """The normal of the plane, or against it, for which a link bends along normal x e."""
+    if normal is None:
+        return None
+    kinds = {c.kind for c in shapes.coordinates} - {AXIAL}
+    axes = reference_poses(robot)[shapes.beam.body].R @ shapes.beam.frame.R
+    across = axes[:, kinds.pop()] if kinds else np.cross(normal, axes[:, 0])
+    return np.asarray(normal * np.sign(np.dot(np.cross(normal, axes[:, 0]), across)))
 
 
 def _other(robot: Robot, body: int, joint: int) -> int:
