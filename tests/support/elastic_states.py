@@ -33,7 +33,7 @@ def general_state(robot: Robot, random: np.random.Generator, size: float = 2e-3)
     p = plan.reference.copy()
     p[-extended.ne :] += size * random.standard_normal(extended.ne)
     step = np.zeros(extended.embedding.shape[1])
-    step[list(plan.independent[: plan.na])] = 0.03 * random.standard_normal(plan.na)
+    step[list(plan.independent[: plan.na])] = 0.01 * random.standard_normal(plan.na)
     p = positions.moved(extended, p, step)
     for _ in range(8):
         p = elastic_closing(robot, p)["p"]
@@ -50,7 +50,7 @@ def natural_state(robot: Robot, state: ElasticState) -> tuple[Array, Array]:
     m, nz = positions.platform_size(extended), len(extended.rigid_rates)
     q, qe = state.p[m : m + robot.nq], state.p[m + robot.nq :]
     joints = [robot.joint(joint.name) for joint in stumps.robot.joints]
-    kept = [k for k in range(len(extended.shapes)) if k not in [link.number for link in structure.links]]
+    kept = [k for k in range(len(extended.slices)) if k not in [link.number for link in structure.links]]
     r, start = state.r, robot.platform_nv
     p = [state.p[:m], *(q[robot.q_slices[j]] for j in joints), *(qe[extended.slices[k]] for k in kept)]
     rates = np.concatenate(

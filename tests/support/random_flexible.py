@@ -130,11 +130,13 @@ def _upright(at: Array) -> Data:
     return {"matrix": turn.as_matrix().tolist()}
 
 
-def turned_links(robot: Robot, rng: np.random.Generator) -> Robot:
-    """The same robot with the frames of its flexible bodies turned and moved; in a plane they stay in it."""
+def turned_links(robot: Robot, rng: np.random.Generator, *, planar: bool = True) -> Robot:
+    """The same robot with the frames of its flexible bodies turned and moved, of a planar one in its plane."""
     for k, body in enumerate(robot.bodies):
         if body.section:
             turn = Rotation.from_euler("zx", [rng.uniform(-3.0, 3.0), np.pi * rng.integers(2)])
+            if not planar:
+                turn = Rotation.from_rotvec(rng.uniform(-1.0, 1.0, 3))
             robot = reframed(robot, k, Pose(turn.as_matrix(), rng.uniform(-0.1, 0.1, 3)))
     return robot
 
