@@ -125,13 +125,13 @@ def _leg(name: str, rng: np.random.Generator, elbow: Array, tip: Array, at: Arra
 
 
 def _upright(at: Array) -> Data:
-    """The rotation of a frame of the plate whose z is the plane's normal, where the plate is turned about x."""
+    """Rotation of a frame of the plate whose z is the plane's normal, where the plate is turned about x."""
     turn = Rotation.from_euler("x", 0 if abs(at[2]) < 1e-12 else -90, degrees=True)
     return {"matrix": turn.as_matrix().tolist()}
 
 
 def turned_links(robot: Robot, rng: np.random.Generator, *, planar: bool = True) -> Robot:
-    """The same robot with the frames of its flexible bodies turned and moved, of a planar one in its plane."""
+    """The same robot with frames of its flexible bodies turned and moved, of a planar one in its plane."""
     for k, body in enumerate(robot.bodies):
         if body.section:
             turn = Rotation.from_euler("zx", [rng.uniform(-3.0, 3.0), np.pi * rng.integers(2)])

@@ -167,7 +167,7 @@ def test_shear_is_in_series_with_bending() -> None:
 
 
 def symmetric_modes(sigma: float, between: list[tuple[float, float]]) -> list[float]:
-    """W of symmetric modes of a clamped beam, length 1, with shear: psi - sigma psi'' = v', d3 psi = W^2 v."""
+    """W of symmetric modes of a clamped beam of length 1: psi - sigma psi'' = v', d3 psi = W^2 v."""
 
     def determinant(w: float) -> float:
         root = math.sqrt(sigma**2 * w**4 + 4.0 * w**2)

@@ -91,20 +91,20 @@ def _plan(robot: Robot, names: tuple[str, ...]) -> Plan:
     nz = len(frame.rigid_rates)
     scaled = _scaled(frame, generic)
     free = _moving(scaled)
-    order = [k for k in range(nz) if free[k] and k not in driven]
-    order += [k for k in range(nz, scaled.shape[1]) if free[k]]
+    passive = [k for k in range(nz) if free[k] and k not in driven]
+    elastic = [k for k in range(nz, scaled.shape[1]) if free[k]]
     rank = _rank(scaled[:, free])
     places = [scaled]
     straight = _scaled(frame, reference)
     if _rank(straight[:, free]) == rank:
         places.append(straight)
-    dependent = _chosen([A.T for A in places], order, rank)
+    dependent = _chosen([A.T for A in places], [passive, elastic], rank)
     if len(dependent) < rank:
         raise KinematicsError(
             f"the actuators of {robot.name} depend on each other: its flexible links are too few to let them "
             "move apart (redundant actuation needs a flexible link in every leg)"
         )
-    rows = _chosen([A[:, dependent] for A in places], list(range(len(scaled))), rank)
+    rows = _chosen([A[:, dependent] for A in places], [list(range(len(scaled)))], rank)
     others = [k for k in range(scaled.shape[1]) if free[k] and k not in dependent and k not in driven]
     return Plan(frame, (*driven, *others), tuple(dependent), tuple(rows), reference)
 
@@ -182,11 +182,12 @@ def _rank(A: Array) -> int:
     return int(np.linalg.matrix_rank(A, tol=_RANK * max(A.shape)))
 
 
-def _chosen(places: list[Array], order: list[int], count: int) -> list[int]:
-    """The first vectors (rows) in an order that are clearly independent, then the most independent ones.
+def _chosen(places: list[Array], groups: list[list[int]], count: int) -> list[int]:
+    """The first vectors (rows) of one group after the other that are clearly independent, then any.
 
     They are so in every one of `places`, the same vectors in several poses.
     """
+    order = [k for group in groups for k in group]
     left = [{k: vectors[k].astype(float) for k in order} for vectors in places]
     sizes = []
     for vectors in left:
@@ -195,17 +196,15 @@ def _chosen(places: list[Array], order: list[int], count: int) -> list[int]:
         least = 1e-6 * max(norms.values(), default=0.0)
         sizes.append({k: max(norm, least) for k, norm in norms.items()})
     chosen: list[int] = []
-    for margin in (*_INDEPENDENT, 100.0 * _RANK):
-        for k in order:
-            if len(chosen) == count:
-                break
-            norms_left = [float(np.linalg.norm(vectors[k])) for vectors in left]
-            if k in chosen or any(
-                norm < margin * size[k] for norm, size in zip(norms_left, sizes, strict=True)
-            ):
+    passes = [(group, margin) for group in groups for margin in _INDEPENDENT]
+    for group, margin in (*passes, (order, 100.0 * _RANK)):
+        for k in group:
+            rest = [float(np.linalg.norm(vectors[k])) for vectors in left]
+            small = any(norm < margin * size[k] for norm, size in zip(rest, sizes, strict=True))
+            if len(chosen) == count or k in chosen or small:
                 continue
             chosen.append(k)
-            for vectors, norm in zip(left, norms_left, strict=True):
+            for vectors, norm in zip(left, rest, strict=True):
                 direction = vectors[k] / norm
                 for other in order:
                     vectors[other] = vectors[other] - direction * float(direction @ vectors[other])
