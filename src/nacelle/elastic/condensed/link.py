@@ -12,7 +12,8 @@ so that the acceleration of the point, less gravity, is
     n_j)
 
 and virtual power gives, with x_i = int rho A xi d_i dx, c_i = int rho A d_i dx - x_i, N, K, S of `shapes`,
-D = N + rotation of sections (over one plane), F = E A / L (l - L + t . S t / 2) the axial force:
+D = N + rotation of sections (over one plane), F = E A / L (l - L + t . S t / 2) the axial force (at the ends
+with its damping):
 
     D t'' = -(c gamma_An + x gamma_Pn) + w_i sum_m N_im w_m t_m - K t - F S t - damping
     C_j = rho I_j L alpha_j
@@ -31,7 +32,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.elastic.beam.newton_euler import axial_forces, elastic_forces
+from nacelle.elastic.beam.newton_euler import elastic_forces
 from nacelle.elastic.beam.shapes import BEND_Y, Shapes
 from nacelle.spatial.scalar import Array, Scalar, cross, divide, dot, pack, product
 
@@ -122,7 +123,7 @@ class Fixed(NamedTuple):
     """What of a link does not depend on accelerations.
 
     Attributes:
-        axial: axial force, N.
+        axial: axial force with its damping, N.
         t: D^-1 times what drives t'' beside accelerations (n,).
         q: sum over i in plane j and m in plane k of t_i N_im t_m (planes, planes), rho I L added on the
             diagonal.
@@ -182,7 +183,7 @@ def fixed(own: Numbers, at: Posture, now: Rates) -> Fixed:
         return _total([weights[i] * values[i] for i in inside[j] if weights[i]])
 
     return Fixed(
-        axial=axial_forces(shapes, coordinates)[0],
+        axial=elastic[0],
         t=pack(t_free),
         q=q,
         spin=pack(spin),

@@ -202,9 +202,9 @@ def condensed_forward(robot: Robot, p: Array, y: Array, tau: Array, **options: A
 def condensed_flow(
     robot: Robot, s: Array, u: Array, constants: Array, *, prescribed: bool = False, **options: Any
 ) -> Array:
-    """Derivative of the state [p.
+    """Derivative of the state s = [p; y] at inputs u (actuators,).
 
-    Y] at inputs u (actuators,): forces, or accelerations where `prescribed`.
+    Inputs are forces, or accelerations where `prescribed`.
     """
     natural = natural_of(robot)
     p, y = s[: natural.size], s[natural.size :]
