@@ -1,4 +1,4 @@
-"""The general model of flexible robots: power, mass matrix, inverse and forward, the rigid robot as a limit."""
+"""The general model of flexible robots: power, mass matrix, inverse and forward, rigid robots as a limit."""
 
 from __future__ import annotations
 
