@@ -52,8 +52,8 @@ def test_as_the_general_form(robot: Robot) -> None:
 @pytest.mark.parametrize(
     ("function", "options", "operations"),
     [
-        (lengths_inverse, {}, (139, 206)),
-        (lengths_forward, {}, (145, 208)),
+        (lengths_inverse, {}, (128, 198)),
+        (lengths_forward, {}, (141, 212)),
         (elastic_inverse, PAPER, (669, 834)),
         (elastic_forward, PAPER, (677, 859)),
     ],
