@@ -110,8 +110,8 @@ class Extended:
 
     @cached_property
     def scales(self) -> Array:
-        """For each elastic coordinate what is large for it (ne,): the length of its beam; m, rad."""
-        parts = [np.full(shapes.n, shapes.beam.length) for shapes in self.shapes]
+        """For each elastic coordinate what displaces its beam by the beam's length (ne,); m, rad."""
+        parts = [shapes.scales for shapes in self.shapes]
         return np.concatenate([*parts, np.full(len(self.springs), max(self.robot.size, 1.0))])
 
     @cached_property

@@ -1,4 +1,4 @@
-"""The general model of flexible robots: power, mass matrix, inverse and forward, rigid robots as a limit."""
+"""The general model of flexible robots: power, mass matrix, inverse and forward, the rigid limit."""
 
 from __future__ import annotations
 
@@ -11,10 +11,14 @@ import nacelle
 from nacelle.dynamics.settings import Settings
 from nacelle.elastic.dynamics import positions
 from nacelle.elastic.dynamics.equations import equations, moved, posed
-from nacelle.elastic.dynamics.models import elastic_energies, elastic_forward, elastic_inverse
+from nacelle.elastic.dynamics.models import (
+    elastic_closing,
+    elastic_energies,
+    elastic_forward,
+    elastic_inverse,
+)
 from nacelle.elastic.dynamics.plan import plan_of, undeformed
 from nacelle.elastic.extended import extended
-from nacelle.elastic.forms import Undeformed, form_of
 from nacelle.elastic.frames import frames_at
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.tree.configuration import configuration
@@ -71,7 +75,6 @@ def test_power(case: str) -> None:
 def test_undeformed_inertia_is_that_of_the_rigid_robot(case: str) -> None:
     robot = CASES[case]()
     frame = extended(robot)
-    assembly = mechanism_of(robot).assembly
     x = mechanism_of(robot).reference[0]
     now = configuration(robot, x, nacelle.inverse_kinematics(robot, x, limits=False).y)
     rigid = np.concatenate(
@@ -82,61 +85,59 @@ def test_undeformed_inertia_is_that_of_the_rigid_robot(case: str) -> None:
     ).mass_matrix()
     expected = nacelle.mass_matrix(robot, x)
     np.testing.assert_allclose(rigid.T @ M @ rigid, expected, rtol=0.0, atol=1e-12 * np.max(np.abs(expected)))
-    assert undeformed(frame, assembly.platform, assembly.q).shape == (positions.size(frame),)
 
 
 @pytest.mark.parametrize("case", ["prrrp", "fivebar"])
 def test_stiff_links_give_the_rigid_robot(case: str) -> None:
     """Deflections that stay constant are proportional to 1/E, and so is the difference of the forces."""
-    soft = prrrp((3.0, 0.0, 9.81)) if case == "prrrp" else flexible("fivebar", number=1)
+    soft = prrrp((0.3, 0.0, 0.2)) if case == "prrrp" else flexible("fivebar", number=1)
     x = mechanism_of(soft).reference[0]
-    random = np.random.default_rng(4)
-    v, a = 0.2 * random.standard_normal((2, len(x)))
-    rigid = nacelle.inverse_dynamics(soft, x, v, a)
+    v, a = 0.2 * np.random.default_rng(4).standard_normal((2, len(x)))
+    rigid = nacelle.inverse_dynamics(soft, x, v, a).force
     drives = actuator_accelerations(soft, x, v, a)
     factors = np.logspace(0.0, 4.0, 5)
-    differences = []
-    for factor in factors:
-        robot = stiffened(soft, factor)
-        found = held(robot, x, v, drives)
-        differences.append(np.max(np.abs(found - rigid)) / np.max(np.abs(rigid)))
+    found = [held(stiffened(soft, factor), x, v, drives) for factor in factors]
+    differences = np.max(np.abs(np.array(found) - rigid), axis=1) / np.max(np.abs(rigid))
     slopes = np.diff(np.log(differences)) / np.diff(np.log(factors))
-    np.testing.assert_allclose(slopes[1:], -1.0, atol=0.02)
-    assert differences[-1] < 1e-6
+    np.testing.assert_allclose(slopes, -1.0, atol=0.02)
 
 
 def actuator_accelerations(robot: Robot, x: Array, v: Array, a: Array) -> Array:
     """q_a'' of the rigid robot at x, v, a, from coordinates along its motion."""
-    h = 1e-4
+    h, half = 1e-2, [-205.0 / 72.0, 8.0 / 5.0, -1.0 / 5.0, 8.0 / 315.0, -1.0 / 560.0]
 
     def drives(t: float) -> Array:
-        return np.asarray(nacelle.inverse_kinematics(robot, x + t * v + 0.5 * t * t * a).q)
+        return np.asarray(nacelle.inverse_kinematics(robot, x + t * v + 0.5 * t * t * a).actuators)
 
-    values = [drives(k * h) for k in (-2.0, -1.0, 0.0, 1.0, 2.0)]
-    weights = np.array([-1.0, 16.0, -30.0, 16.0, -1.0]) / (12.0 * h * h)
-    return sum(w * value for w, value in zip(weights, values, strict=True))
+    return sum(half[abs(k)] * drives(k * h) for k in range(-4, 5)) / h**2
 
 
 def held(robot: Robot, x: Array, v: Array, acceleration: Array) -> Array:
     """Forces at accelerations of the actuators where elastic coordinates are such that they stay constant."""
-    form = form_of(robot, "general")
+    plan = plan_of(robot)
     now = configuration(robot, x, nacelle.inverse_kinematics(robot, x).y)
     u = np.asarray(rate_map(now) @ v, dtype=float)
-    p, y = form.start(Undeformed(now.motion.poses[1], np.asarray(now.q, dtype=float), u))
-    na, options = len(robot.actuators), ()
+    start = undeformed(plan.extended, now.motion.poses[1], np.asarray(now.q, dtype=float))
+    y = np.zeros(plan.n)
+    y[: plan.na] = u[list(plan.independent[: plan.na])]
+    ne = plan.extended.ne
+    assert plan.n == plan.na + ne
 
-    def moves(p: Array) -> Array:
-        return np.asarray(form.inverse(p, y, acceleration, options)["acceleration"])
+    def bent(qe: Array) -> Array:
+        p = np.concatenate([start[:-ne], qe])
+        for _ in range(3):
+            p = elastic_closing(robot, p)["p"]
+        return p
 
-    for _ in range(20):
-        columns = []
-        for k in range(na, form.n):
-            step = np.zeros(form.n)
-            step[k] = 1e-7
-            columns.append((moves(form.stepped(p, step)) - moves(form.stepped(p, -step))) / 2e-7)
-        step = np.zeros(form.n)
-        step[na:] = -np.linalg.solve(np.stack(columns, axis=1), moves(p))
-        p = form.stepped(p, step)
-        if np.max(np.abs(step)) < 1e-13:
+    def moves(qe: Array) -> Array:
+        return np.asarray(elastic_inverse(robot, bent(qe), y, acceleration)["acceleration"])
+
+    zero = moves(np.zeros(ne))
+    tangent = np.stack([(moves(1e-7 * row) - zero) / 1e-7 for row in np.eye(ne)], axis=1)
+    qe = np.zeros(ne)
+    for _ in range(12):
+        step = -np.linalg.solve(tangent, moves(qe))
+        qe = qe + step
+        if np.max(np.abs(step)) < 1e-9 * np.max(np.abs(qe)):
             break
-    return np.asarray(form.inverse(p, y, acceleration, options)["force"])
+    return np.asarray(elastic_inverse(robot, bent(qe), y, acceleration)["force"])
