@@ -45,8 +45,15 @@ if TYPE_CHECKING:
     from nacelle.dynamics.reactions.reactions import Reactions, joint_reactions
     from nacelle.dynamics.regressor import Regressor, regressor
     from nacelle.dynamics.sizing import Sizing, size_motors
+    from nacelle.elastic.linear.buckling import Buckling, buckling
+    from nacelle.elastic.linear.compliance import compliance
+    from nacelle.elastic.linear.frequencies import NaturalFrequencies, natural_frequencies
+    from nacelle.elastic.linear.maps import FrequencyMap, frequency_map
+    from nacelle.elastic.linear.response import FrequencyResponse, frequency_response
+    from nacelle.elastic.linear.statics import StaticDeflection, static_deflection
     from nacelle.errors import (
         AssemblyError,
+        BucklingError,
         CompileError,
         DescriptionError,
         ExportError,
@@ -154,6 +161,8 @@ __all__ = [
     "BaseParameters",
     "BodyMotion",
     "BodyPoses",
+    "Buckling",
+    "BucklingError",
     "CadPrior",
     "Chain",
     "Check",
@@ -177,6 +186,8 @@ __all__ = [
     "ForwardDynamics",
     "ForwardKinematics",
     "Fourier",
+    "FrequencyMap",
+    "FrequencyResponse",
     "GravityBalance",
     "Identification",
     "IdentificationError",
@@ -195,6 +206,7 @@ __all__ = [
     "Mobility",
     "Model",
     "NacelleError",
+    "NaturalFrequencies",
     "OrdinaryLeastSquares",
     "ParameterError",
     "Parametric",
@@ -219,6 +231,7 @@ __all__ = [
     "SingularError",
     "Singularities",
     "Sizing",
+    "StaticDeflection",
     "TableError",
     "TooLargeError",
     "ToolPose",
@@ -240,10 +253,12 @@ __all__ = [
     "bias_forces",
     "body_jacobian",
     "body_motion",
+    "buckling",
     "build",
     "check",
     "check_measurement",
     "compile",
+    "compliance",
     "consistent_parameters",
     "dependent_coordinates",
     "dissipation",
@@ -255,6 +270,8 @@ __all__ = [
     "feedback",
     "forward_dynamics",
     "forward_kinematics",
+    "frequency_map",
+    "frequency_response",
     "gravity_forces",
     "identified_robot",
     "identify",
@@ -275,6 +292,7 @@ __all__ = [
     "mobility",
     "model",
     "moved",
+    "natural_frequencies",
     "operation_count",
     "payload_from_runs",
     "peak_reactions",
@@ -297,6 +315,7 @@ __all__ = [
     "singularities",
     "size_motors",
     "standard_events",
+    "static_deflection",
     "time_scaled",
     "tool_pose",
     "user_event",
@@ -379,5 +398,33 @@ def _plot_simulation(self: Simulation, *panels: str, **options: Any) -> Any:
     return plot_simulation(self, panels, **options) if panels else plot_simulation(self, **options)
 
 
+def _plot_modes(self: NaturalFrequencies, mode: int = 0, **options: Any) -> Any:
+    """Draw the robot in a mode, or frequencies along poses; options as in `nacelle.report.draw.modes.plot_modes`."""
+    from nacelle.report.draw.modes import plot_modes
+
+    return plot_modes(self, mode, **options)
+
+
+def _plot_frequency_map(self: FrequencyMap, mode: int = 0, **options: Any) -> Any:
+    """Draw a frequency over the grid; options as in `nacelle.report.draw.frequencies.plot_frequency_map`."""
+    from nacelle.report.draw.frequencies import plot_frequency_map
+
+    return plot_frequency_map(self, mode, **options)
+
+
+def _plot_response(self: FrequencyResponse, **options: Any) -> Any:
+    """Draw the response over frequency; options as in `nacelle.report.draw.frequencies.plot_response`."""
+    from nacelle.report.draw.frequencies import plot_response
+
+    return plot_response(self, **options)
+
+
 # Pictures are registered here: the classes that they show know nothing of them.
-register(Robot=_plot_robot, Workspace=_plot_workspace, Simulation=_plot_simulation)
+register(
+    Robot=_plot_robot,
+    Workspace=_plot_workspace,
+    Simulation=_plot_simulation,
+    NaturalFrequencies=_plot_modes,
+    FrequencyMap=_plot_frequency_map,
+    FrequencyResponse=_plot_response,
+)
