@@ -92,7 +92,7 @@ class NaturalFrequencies:
         return np.asarray(J @ self.shapes)
 
     def _jacobian(self, place: int) -> Array:
-        return jacobian_at(self.model, place, self.planar) if self.load is None else self.load.jacobian(place)
+        return model_jacobian(self.model, self.load, place, self.planar)
 
     def _weights(self) -> Array:
         return weights_at(self.model, self.planar) if self.load is None else self.load.weights
@@ -162,6 +162,23 @@ class NaturalFrequencies:
         return result.reshape(*batch, most)
 
 
+def linear_model(
+    robot: Robot, x: Any, *, gravity: bool, external: Mapping[str, Any] | None, planar: bool | None
+) -> tuple[Matrices, StaticDeflection | None]:
+    """The linear model at poses x (..., nx), with the equilibrium about which it is; None if unloaded."""
+    if not gravity and not external:
+        return matrices_at(robot, x, planar), None
+    from nacelle.elastic.linear.statics import static_deflection
+
+    load = static_deflection(robot, x, gravity=gravity, external=external, planar=planar)
+    return load.model, load
+
+
+def model_jacobian(model: Matrices, load: StaticDeflection | None, place: int, planar: bool | None) -> Array:
+    """Jacobian (..., 6, r) of a body or tool, of the straight or of the loaded robot."""
+    return jacobian_at(model, place, planar) if load is None else load.jacobian(place)
+
+
 def natural_frequencies(
     robot: Robot,
     x: Any,
@@ -191,11 +208,8 @@ def natural_frequencies(
     if modes is not None and modes < 1:
         raise KinematicsError(f"modes={modes} must be above zero")
     if gravity or external:
-        from nacelle.elastic.linear.statics import static_deflection
-
-        load = static_deflection(robot, x, gravity=gravity, external=external, planar=planar)
-        result = _solved(load.model, locked, modes, True)
-        return replace(result, load=load, planar=planar)
+        model, load = linear_model(robot, x, gravity=gravity, external=external, planar=planar)
+        return replace(_solved(model, locked, modes, True), load=load, planar=planar)
     if np.ndim(x) < 2:
         return replace(_solved(matrices_at(robot, x, planar), locked, modes, False), planar=planar)
     poses = np.asarray(x, dtype=float)
