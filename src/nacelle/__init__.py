@@ -399,7 +399,7 @@ def _plot_simulation(self: Simulation, *panels: str, **options: Any) -> Any:
 
 
 def _plot_modes(self: NaturalFrequencies, mode: int = 0, **options: Any) -> Any:
-    """Draw the robot in a mode, or frequencies along poses; options as in `nacelle.report.draw.modes.plot_modes`."""
+    """Draw a mode, or frequencies along poses; options as in `nacelle.report.draw.modes.plot_modes`."""
     from nacelle.report.draw.modes import plot_modes
 
     return plot_modes(self, mode, **options)

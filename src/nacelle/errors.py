@@ -177,7 +177,8 @@ class BucklingError(KinematicsError):
     """A flexible robot buckles under its load: it has no stable equilibrium near its rigid pose.
 
     Attributes:
-        factor: by which the load may be multiplied before the robot buckles; NaN where that is not determined.
+        factor: by which the load may be multiplied before the robot buckles; NaN where that is not
+            determined.
     """
 
     def __init__(self, message: str, factor: float) -> None:

@@ -1,7 +1,7 @@
 """Buckling of a robot with flexible links: by what factor a load may grow.
 
-To first order a load adds the stiffness G to that of the straight robot (axial forces in beams, forces of closures and
-loads that act on what moves). The robot buckles at the factors mu of the load where
+To first order a load adds the stiffness G to that of the straight robot (axial forces in beams, forces of
+closures and loads that act on what moves). The robot buckles at the factors mu of the load where
 
     (K + mu G) phi = 0 on the rates N that closures and locked actuators allow: -G phi = (1 / mu) K phi
 
@@ -57,7 +57,7 @@ class Buckling:
 
     @property
     def near(self) -> Array:
-        """Where (...) the load may grow by less than a quarter before the robot buckles, or it has buckled."""
+        """Where (...) the load may grow by less than a quarter before the robot buckles, or not at all."""
         return np.asarray(self.factor < NEAR)
 
 
@@ -106,13 +106,16 @@ def buckling(
 
 def loads_of(robot: Robot, gravity: bool, external: Mapping[str, Any] | None) -> Loads:
     """The loads as given by a user; wrenches (..., 6)."""
-    return Loads(np.array(robot.numeric.gravity) if gravity else np.zeros(3), checked_wrenches(robot, external))
+    return Loads(
+        np.array(robot.numeric.gravity) if gravity else np.zeros(3), checked_wrenches(robot, external)
+    )
 
 
 def at(loads: Loads, place: tuple[int, ...]) -> Loads:
     """The loads at one place of a batch."""
     return Loads(
-        loads.gravity, {k: wrench[place] if wrench.ndim > 1 else wrench for k, wrench in loads.wrenches.items()}
+        loads.gravity,
+        {k: wrench[place] if wrench.ndim > 1 else wrench for k, wrench in loads.wrenches.items()},
     )
 
 

@@ -4,7 +4,8 @@ A wrench W = [f; n] on it displaces it by the small motion [d; theta] = c W, bas
 
     c = J N (N^T K N)^-1 N^T J^T        (6, 6): m/N, 1/N, rad/(N m)
 
-J (6, r) its Jacobian, N the rates that closures and locked actuators allow. A point has no rotation: rows of zeros.
+J (6, r) its Jacobian, N the rates that closures and locked actuators allow. A point has no rotation: rows
+of zeros.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ def compliance(
         if np.any(np.abs(along[soft]) > 1e-9 * np.max(np.abs(along), initial=1e-300)):
             if not batch:
                 raise KinematicsError(
-                    f"{robot.name} is not held by its locked actuators at this pose, so its compliance is infinite"
+                    f"{robot.name} is not held by its locked actuators at this pose: its compliance is infinite"
                 )
             result[where] = np.inf
             continue

@@ -1,8 +1,9 @@
 """Modes of one linear model: K phi = w^2 M phi on the rates that the constraints allow.
 
-With r = N s and N^T M N = L L^T the eigenvalues are those of L^-1 N^T K N L^-T; shapes are phi = N L^-T u, so that
-phi^T M phi = 1. Directions without mass are condensed statically first. Motions that deform nothing (e = 0, springs
-at rest) are rigid: they are taken out beforehand, exactly, and the others are orthogonal to them in M.
+With r = N s and N^T M N = L L^T the eigenvalues are those of L^-1 N^T K N L^-T; shapes are phi = N L^-T u,
+so that phi^T M phi = 1. Directions without mass are condensed statically first. Motions that deform nothing
+(e = 0, springs at rest) are rigid: they are taken out beforehand, exactly, and the others are orthogonal to
+them in M.
 """
 
 from __future__ import annotations

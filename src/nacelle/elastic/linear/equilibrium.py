@@ -1,7 +1,8 @@
 """Equilibria of a loaded robot with flexible links, actuators locked where the rigid robot has them.
 
-Out of balance are h = dV + A^T lambda (r,) and the gaps phi of closures and actuators. With N the rates that the
-constraints allow, a step moves by d and keeps the forces lambda of the constraints that balance best:
+Out of balance are h = dV + A^T lambda (r,) and the gaps phi of closures and actuators. With N the rates
+that the constraints allow, a step moves by d and keeps the forces lambda of the constraints that balance
+best:
 
     A d = -phi,     N^T (h + D h d) = 0,     lambda = -(A^T)^+ dV
 
@@ -84,7 +85,7 @@ def _multipliers(own: Extended, rows: Array, gradient: Array) -> tuple[Array, Ar
 
 
 def linear_balance(start: Deformed, loads: Loads) -> tuple[Balance, Array]:
-    """The linear equilibrium: its motion (r,) from straight links, and stiffness, forces and constraints there.
+    """The linear equilibrium, with its motion (r,) from straight links.
 
     The stiffness is that of the unloaded robot.
     """
@@ -102,7 +103,8 @@ def linear_balance(start: Deformed, loads: Loads) -> tuple[Balance, Array]:
 def load_stiffness(start: Deformed, loads: Loads) -> Array:
     """What a load adds to the stiffness (r, r) of the straight robot, to first order: linear in the load.
 
-    Of axial forces in beams, of forces in closures and actuators that turn with their bodies, and of the loads.
+    Of axial forces in beams, of forces in closures and actuators that turn with their bodies, and of the
+    loads.
     """
     own, loaded = start.extended, Loaded(start)
     rows = constraint_rows(loaded)

@@ -4,8 +4,8 @@ At a pose, over the rates r = [z; e] that the closures allow (A r = 0; locked ac
 
     M r'' + C r' + K r = 0,      r = N s,      K phi = w^2 M phi on N,      f = w / 2 pi
 
-K of the unloaded robot, or the tangent stiffness at its equilibrium under load (`tangent`). Of light damping every
-mode has the ratio phi^T C phi / (2 w). Friction does not count.
+K of the unloaded robot, or the tangent stiffness at its equilibrium under load (`tangent`). Of light
+damping every mode has the ratio phi^T C phi / (2 w). Friction does not count.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from nacelle.elastic.extended import extended
 from nacelle.elastic.linear.eigen import Modes, modes_of
 from nacelle.elastic.linear.matrices import (
     Matrices,
@@ -98,6 +99,18 @@ class NaturalFrequencies:
         return weights_at(self.model, self.planar) if self.load is None else self.load.weights
 
     @property
+    def strain_energy(self) -> Array:
+        """What part of a mode's strain energy each beam has (..., beams, modes); springs have the rest."""
+        own = extended(self.robot, planar=self.planar)
+        nz = len(own.rigid_rates)
+        parts = []
+        for shapes, part in zip(own.shapes, own.slices, strict=True):
+            e = self.shapes[..., nz + part.start : nz + part.stop, :]
+            parts.append(np.sum(e * (shapes.linear_stiffness @ e), axis=-2))
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.asarray(np.stack(parts, axis=-2) / self.eigenvalues[..., None, :])
+
+    @property
     def modal_mass(self) -> Array:
         """Mass (..., modes), kg, whose vibration where the robot moves most has the energy of the mode.
 
@@ -126,8 +139,9 @@ class NaturalFrequencies:
     def actuator_participation(self) -> Array:
         """How actuators excite modes (..., actuators, modes).
 
-        Of unlocked ones phi^T b, b the generalised force of a unit force of the actuator. Of locked ones phi^T M psi,
-        psi the static motion of the robot for a unit motion of the actuator: what its acceleration excites.
+        Of unlocked ones phi^T b, b the generalised force of a unit force of the actuator. Of locked ones
+        phi^T M psi, psi the static motion of the robot for a unit motion of the actuator: what its
+        acceleration excites.
         """
         model = self.model
         if not self.locked:
@@ -144,7 +158,7 @@ class NaturalFrequencies:
 
     @cached_property
     def poles(self) -> Array:
-        """Eigenvalues (..., 2k), rad/s, of the damped robot, all its modes coupled; by imaginary part, then real."""
+        """Eigenvalues (..., 2k), rad/s, of the damped robot, all modes coupled; by |imaginary part|."""
         model, batch = self.model, self.flags.shape
         size = scales(model.extended)
         found = []
@@ -227,7 +241,7 @@ def _joined(parts: list[NaturalFrequencies], batch: tuple[int, ...]) -> NaturalF
     """Parts of a batch as one, of the batch's shape; fewer modes are filled up with NaN."""
     most = max(part.frequencies.shape[-1] for part in parts)
 
-    def joined(name: str, padded: bool) -> Array:
+    def joined(name: str, padded: bool = True) -> Array:
         arrays = []
         for part in parts:
             array = getattr(part, name)
@@ -239,10 +253,16 @@ def _joined(parts: list[NaturalFrequencies], batch: tuple[int, ...]) -> NaturalF
         whole = np.concatenate(arrays)
         return whole.reshape(*batch, *whole.shape[1:])
 
-    padded = ("frequencies", "eigenvalues", "damping", "shapes")
-    plain = ("x", "rigid", "rank_gap", "flags")
     return replace(
-        parts[0], **{name: joined(name, True) for name in padded}, **{name: joined(name, False) for name in plain}
+        parts[0],
+        frequencies=joined("frequencies"),
+        eigenvalues=joined("eigenvalues"),
+        damping=joined("damping"),
+        shapes=joined("shapes"),
+        x=joined("x", False),
+        rigid=joined("rigid", False),
+        rank_gap=joined("rank_gap", False),
+        flags=joined("flags", False),
     )
 
 
@@ -267,17 +287,21 @@ def _solved(model: Matrices, locked: bool, number: int | None, loaded: bool) -> 
     with np.errstate(invalid="ignore", divide="ignore"):
         w = np.sqrt(values)
         damping = np.where(w > 0.0, damped / (2.0 * w), np.nan)
-    results = {
-        "frequencies": w / (2.0 * np.pi),
-        "eigenvalues": values,
-        "damping": damping,
-        "shapes": shapes,
-        "rank_gap": np.array([[s.kept, s.dropped] for s in spaces]).reshape(count, 2),
-    }
-    spread = {name: _spread(value, good) for name, value in results.items()}
+    gap = np.array([[s.kept, s.dropped] for s in spaces]).reshape(count, 2)
     number_rigid = np.zeros(batch, dtype=np.int64)
     number_rigid[good] = still
-    return NaturalFrequencies(model.robot, model.x, locked, **spread, rigid=number_rigid, flags=model.flags)
+    return NaturalFrequencies(
+        model.robot,
+        model.x,
+        locked,
+        frequencies=_spread(w / (2.0 * np.pi), good),
+        eigenvalues=_spread(values, good),
+        damping=_spread(damping, good),
+        shapes=_spread(shapes, good),
+        rigid=number_rigid,
+        rank_gap=_spread(gap, good),
+        flags=model.flags,
+    )
 
 
 def _spread(values: Array, good: Array) -> Array:

@@ -36,7 +36,7 @@ class FrequencyMap:
         return self.modes.frequencies
 
     def lowest(self, mode: int = 0) -> tuple[float, Array]:
-        """The lowest frequency of a mode (Hz) within the limits of the robot, and the pose (nx,) that has it."""
+        """The lowest frequency of a mode (Hz) within the limits of the robot, and its pose (nx,)."""
         values = np.where(self.grid.inside_limits, self.frequencies[..., mode], np.nan)
         place = np.unravel_index(int(np.nanargmin(values)), values.shape)
         return float(values[place]), self.modes.x[place]

@@ -1,7 +1,8 @@
 """Mass matrix, constraints and Jacobians of an undeformed robot, compiled, over many poses.
 
-Over the rates r = [z; e] (`nacelle.elastic.frames`): M (r, r), A (rows, r), the rates of the actuators (actuators, r)
-and those of springs where loops are cut; the constant matrices K and C of beams and of springs in the tree.
+Over the rates r = [z; e] (`nacelle.elastic.frames`): M (r, r), A (rows, r), the rates of the actuators
+(actuators, r) and those of springs where loops are cut; the constant matrices K and C of beams and of
+springs in the tree.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ def undeformed(own: Extended, now: Configuration) -> Frames:
 
 @physics(x=of_pose, y=of_unknowns)
 def pose_matrices(robot: Robot, x: Array, y: Array, planar: bool | None = None) -> dict[str, Array]:
-    """Entries of M, of A and of the actuators' rates at their places (`pattern`); rows of springs in closures."""
+    """Entries of M, A and the actuators' rates at their places (`pattern`); rows of springs in closures."""
     own = extended(robot, planar=planar)
     now = configuration(robot, x, y)
     frames = undeformed(own, now)
@@ -70,7 +71,7 @@ def pose_jacobian(
 
 @physics(x=of_pose, y=of_unknowns)
 def pose_weights(robot: Robot, x: Array, y: Array, planar: bool | None = None) -> dict[str, Array]:
-    """Sum of m J (3, r) over everything that has mass, J the rates of centres of mass: what gravity acts on."""
+    """Sum of m J (3, r) over all that has mass, J of centres of mass: what gravity acts on."""
     return {"W": weights(undeformed(extended(robot, planar=planar), configuration(robot, x, y)))}
 
 
@@ -141,7 +142,7 @@ def closure_springs(own: Extended) -> list[tuple[int, int]]:
 
 def spring_row(frames: Frames, index: int, number: int) -> Array:
     """Rate (r,) of an axis of a joint."""
-    return frames.over_rates(rate_rows(frames.extended.tree, frames.motion, index)[number])[0]
+    return np.asarray(frames.over_rates(rate_rows(frames.extended.tree, frames.motion, index)[number])[0])
 
 
 def damping_matrix(own: Extended) -> Array:
@@ -186,7 +187,7 @@ class Matrices:
         return self.extended.robot
 
     def rows(self, locked: bool) -> Array:
-        """All constraints (..., rows, r), those of locked actuators too, divided by the size where lengths."""
+        """All constraints (..., rows, r), locked actuators too; lengths are over the robot's size."""
         if not locked:
             return self.A
         return np.concatenate([self.A, self.actuators / actuator_scale(self.robot)[:, None]], axis=-2)
@@ -205,7 +206,7 @@ def matrices_at(robot: Robot, x: Any, planar: bool | None = None) -> Matrices:
 
     def spread(name: str, where: tuple[Array, ...], rows: int) -> Array:
         full = np.zeros((*batch, rows, places.rates))
-        full[(..., *where)] = results[name]
+        full[..., where[0], where[1]] = results[name]
         return full
 
     M = spread("mass", places.mass, places.rates)
@@ -213,7 +214,8 @@ def matrices_at(robot: Robot, x: Any, planar: bool | None = None) -> Matrices:
     K = stiffness_matrix(own)
     if "springs" in results:
         joints = own.tree.joints
-        k = np.array([joints[j].springs[number].stiffness for j, number in closure_springs(own)])
+        springs = [joints[j].springs[number] for j, number in closure_springs(own)]
+        k = np.array([spring.stiffness for spring in springs if spring is not None])
         rows = results["springs"]
         K = K + np.swapaxes(rows, -1, -2) @ (k[:, None] * rows)
     return Matrices(
@@ -242,4 +244,6 @@ def jacobian_at(model: Matrices, place: int, planar: bool | None = None) -> Arra
 
 def weights_at(model: Matrices, planar: bool | None = None) -> Array:
     """What gravity acts on (..., 3, r) at the model's poses (`weights`)."""
-    return np.asarray(native(pose_weights, model.robot, tuple(shape_options(planar).items()))(model.x, model.y))
+    return np.asarray(
+        native(pose_weights, model.robot, tuple(shape_options(planar).items()))(model.x, model.y)
+    )

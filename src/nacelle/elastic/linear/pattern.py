@@ -1,7 +1,8 @@
 """Which entries of M and of the rows of constraints can differ from zero.
 
-A body moved by rates i and j gives M_ij; a row of a closure has the rates of its two bodies. The large matrices of
-a robot with flexible links have few such entries, and a program computes only these, M's above the diagonal.
+A body moved by rates i and j gives M_ij; a row of a closure has the rates of its two bodies. The large
+matrices of a robot with flexible links have few such entries, and a program computes only these, M's above
+the diagonal.
 """
 
 from __future__ import annotations
@@ -72,6 +73,4 @@ def pattern_of(extended: Extended) -> Pattern:
     rows += [moved[spin.body] for plan in mechanism_of(extended.robot).legs for spin in plan.spins]
     constraints = np.array(rows).reshape(len(rows), size)
     actuators = np.array([joint_rates(extended, moved, a.joint) for a in tree.actuators]).reshape(-1, size)
-    return Pattern(
-        np.nonzero(np.triu(mass)), np.nonzero(constraints), np.nonzero(actuators), size, len(rows)
-    )
+    return Pattern(np.nonzero(np.triu(mass)), np.nonzero(constraints), np.nonzero(actuators), size, len(rows))

@@ -1,9 +1,10 @@
-"""Frequency response of a robot with flexible links: from forces of actuators or a wrench on a tool to a tool.
+"""Frequency response of a robot with flexible links, from forces of actuators or a wrench to a tool.
 
     H(w) = J N (-w^2 N^T M N + i w N^T C N + N^T K N)^-1 N^T B        (6, inputs): m/N, rad/N, ...
 
-J (6, r) of the output, B (r, inputs) the actuators' rates or the Jacobian of the tool that is pushed, transposed; velocities are
-i w H and accelerations -w^2 H. Friction does not count; without damping of beams H is infinite at natural frequencies.
+J (6, r) of the output, B (r, inputs) the actuators' rates or the Jacobian of the tool that is pushed,
+transposed; velocities are i w H and accelerations -w^2 H. Friction does not count; without damping of beams
+H is infinite at natural frequencies.
 """
 
 from __future__ import annotations
@@ -35,7 +36,8 @@ class FrequencyResponse:
         robot: the robot.
         x: poses (..., nx).
         frequencies: (F,), Hz.
-        response: H (..., F, 6, inputs), complex: translation (m) and rotation (rad) in base axes for a unit input.
+        response: H (..., F, 6, inputs), complex: translation (m) and rotation (rad) in base axes for a unit
+            input.
         inputs: names of the inputs: actuators, or fx ... nz of a wrench.
         outputs: x, y, z, rx, ry, rz.
         locked: whether the actuators are locked.
@@ -66,7 +68,7 @@ def frequency_response(
     external: Mapping[str, Any] | None = None,
     planar: bool | None = None,
 ) -> FrequencyResponse:
-    """Response of a tool to forces of the actuators, which then move freely, or to a wrench, while they are locked.
+    """Response of a tool to forces of the actuators, which then move freely, or to a wrench, they locked.
 
     Args:
         robot: the robot.
@@ -106,7 +108,7 @@ def frequency_response(
                 moved = np.linalg.solve(S - w**2 * M + 1j * w * C, (N.T @ B[where]).astype(complex))
             except np.linalg.LinAlgError:
                 raise KinematicsError(
-                    f"{robot.name} is undamped and one of the frequencies is natural: its response is infinite"
+                    f"{robot.name} is undamped and a frequency is natural: its response is infinite"
                 ) from None
         H[where] = (J[where] @ N) @ moved
     names = WRENCH if locked else tuple(actuator.name for actuator in robot.actuators)

@@ -14,7 +14,7 @@ from nacelle.kinematics.mechanism.assembly import row_scale
 from nacelle.kinematics.tree.closure import closure_gaps
 from nacelle.kinematics.tree.configuration import configuration
 from nacelle.kinematics.tree.number_tree import number_tree
-from nacelle.kinematics.tree.spanning_tree import Turn, steps_from_coordinates
+from nacelle.kinematics.tree.spanning_tree import Step, Turn, steps_from_coordinates
 from nacelle.model.joint import Primitive
 from nacelle.model.leg import PLATFORM
 from nacelle.spatial.pose import Pose
@@ -78,7 +78,7 @@ def undeformed_at(own: Extended, x: Array, y: Array) -> Deformed:
 
 
 def gaps(state: Deformed, start: Deformed, frames: Frames, rows: int) -> Array:
-    """What the constraints leave open (rows + actuators,), as `Frames.constraints` and locked actuators scale it.
+    """What the constraints leave open (rows + actuators,), scaled as they are.
 
     Actuators are locked where they are at `start`; idle spins (the last of the rows) leave nothing open.
     """
@@ -94,7 +94,7 @@ def gaps(state: Deformed, start: Deformed, frames: Frames, rows: int) -> Array:
     return np.concatenate([open_, np.array(moved, dtype=float) / actuator_scale(own.robot)])
 
 
-def _actuated(state: Deformed, frames: Frames) -> list[Turn | float]:
+def _actuated(state: Deformed, frames: Frames) -> list[Step]:
     tree = state.extended.tree
     steps = steps_from_coordinates(tree, state.extended.coordinates(state.q, state.qe))
     return actuator_steps(tree, frames.motion, steps)

@@ -1,7 +1,7 @@
 """Static deflection of a robot with flexible links under gravity and external wrenches, actuators locked.
 
-Linear, K r = f on the rates that the constraints allow, or nonlinear: the equilibrium of the deformed robot with von Karman's
-stretch (`equilibrium`), about which the loaded natural frequencies are.
+Linear, K r = f on the rates that the constraints allow, or nonlinear: the equilibrium of the deformed robot
+with von Karman's stretch (`equilibrium`), about which the loaded natural frequencies are.
 """
 
 from __future__ import annotations
@@ -37,10 +37,12 @@ class StaticDeflection:
         robot: the robot.
         x: poses (..., nx) of the rigid robot with the same actuator coordinates.
         nonlinear: whether the equilibrium is that of the deformed robot.
-        motion: small motion (..., r) over r = [z; e] from the rigid pose, of a linear deflection the whole of it.
+        motion: small motion (..., r) over r = [z; e] from the rigid pose, of a linear deflection the whole
+            of it.
         elastic: elastic coordinates (..., ne).
         force: forces of the actuators (..., actuators) that hold the robot, N or N m.
-        factor: by which the load may grow before the robot buckles (...), to first order; below 1 it has buckled.
+        factor: by which the load may grow before the robot buckles (...), to first order; below 1 it has
+            buckled.
         flags: for every pose what was found (`Flag`); SINGULAR where there is no stable equilibrium.
         balances: the equilibrium at each pose, by its place in the batch.
         starts: the straight robot there.
@@ -65,7 +67,7 @@ class StaticDeflection:
         return np.asarray(self.factor < NEAR)
 
     def displacement(self, place: str | None = None) -> Array:
-        """Displacement (..., 6) of a body or tool from its rigid pose: translation (m), rotation vector (rad).
+        """Displacement (..., 6) of a body or tool: translation (m), rotation vector (rad) from the rigid pose.
 
         Base axes; the platform if None.
         """

@@ -1,9 +1,10 @@
 """Rates that the constraints allow: the null space of A (rows, r), with the gap that decides its rank.
 
-Rows and columns are made pure numbers first: translations over the robot's size, elastic coordinates by the size of
-their shape functions, so that the result does not depend on units or on the size of the robot. A has the rank of its
-singular values above 1e-8 of the largest; those of overconstrained and redundant robots that are zero are of the
-size of rounding, and what lies between (`kept`, `dropped`) says how clear the decision is.
+Rows and columns are made pure numbers first: translations over the robot's size, elastic coordinates by the
+size of their shape functions, so that the result does not depend on units or on the size of the robot. A
+has the rank of its singular values above 1e-8 of the largest; those of overconstrained and redundant robots
+that are zero are of the size of rounding, and what lies between (`kept`, `dropped`) says how clear the
+decision is.
 """
 
 from __future__ import annotations

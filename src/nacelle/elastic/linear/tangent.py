@@ -1,19 +1,20 @@
 """Forces at rest along all rates, and how they change: the tangent stiffness of a loaded robot, exactly.
 
-Everything at rest is a wrench F_b = [f; n] (6,) about the base's origin on a body b, or acts along a rate itself. With the
-columns C_i of the tree's rates u (`spanning_tree`), i moving the bodies B(i),
+Everything at rest is a wrench F_b = [f; n] (6,) about the base's origin on a body b, or acts along a rate
+itself. With the columns C_i of the tree's rates u (`spanning_tree`), i moving the bodies B(i),
 
     h_i = C_i . sum over B(i) of F_b
-    D_j h_i = (C_j x C_i) . sum over B(i) of F_b  [where j moves the frame of axis i]  +  C_i . sum over B(i) of D_j F_b
+    D_j h_i = (C_j x C_i) . sum over B(i) of F_b  [where j moves the frame of axis i]  +  C_i . sum over
+    B(i) of D_j F_b
 
-D_j the derivative along rate j. Weights are constant at points that move with their body; the force of a closure turns with
-its first body and acts at the second's point. For a robot in equilibrium, h = dV + A^T lambda = 0, on the rates N that
-the constraints allow
+D_j the derivative along rate j. Weights are constant at points that move with their body; the force of a
+closure turns with its first body and acts at the second's point. For a robot in equilibrium, h = dV + A^T
+lambda = 0, on the rates N that the constraints allow
 
     N^T (D h) N = N^T (Hessian of V + sum of lambda Hessian of the constraints) N        symmetric
 
-is the stiffness: h is the gradient of V + lambda . phi, and what the choice of rates adds is proportional to h. Moments that are
-constant in base axes have no potential; of them the symmetric part counts.
+is the stiffness: h is the gradient of V + lambda . phi, and what the choice of rates adds is proportional
+to h. Moments that are constant in base axes have no potential; of them the symmetric part counts.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ class Loads:
 
 
 class Change(NamedTuple):
-    """A wrench F (6,) about the base's origin on a body, and its derivatives D F (6, u) along the tree's rates."""
+    """A wrench F (6,) about the base's origin on a body, and D F (6, u) along the tree's rates."""
 
     body: int
     F: Array
@@ -168,7 +169,9 @@ class Loaded:
                     continue
                 ten = body_parameters(self.tree, body)
                 if ten[0]:
-                    changes.append(self.force(body, pose.p + pose.R @ (ten[1:4] / ten[0]), -ten[0] * loads.gravity))
+                    changes.append(
+                        self.force(body, pose.p + pose.R @ (ten[1:4] / ten[0]), -ten[0] * loads.gravity)
+                    )
         for place, wrench in loads.wrenches.items():
             body, point = place, None
             if place >= len(robot.bodies):
@@ -194,10 +197,12 @@ class Loaded:
                 if component >= 0:
                     E[component, i] = shapes.C[i]
             moment = np.array([beam.mass * beam.length / 2.0, 0.0, 0.0]) + E @ self.frames.qe[part]
-            changes.append(self.force(beam.body, pose.p + pose.R @ (moment / beam.mass), -beam.mass * gravity))
+            changes.append(
+                self.force(beam.body, pose.p + pose.R @ (moment / beam.mass), -beam.mass * gravity)
+            )
             axes = pose.R @ E
             h[columns] -= axes.T @ gravity
-            # The weight's lever grows with the coordinates, and their axes turn with the frame: the same terms.
+            # Its lever grows with the coordinates, and their axes turn with the frame: the same terms.
             mixed = B.T @ (self.turns(beam.body).T @ _cross(axes, _column(-gravity)))
             D[:, columns] += mixed
             D[columns] += mixed.T
