@@ -1,13 +1,14 @@
 """A robot with flexible links as a tree of frames: the ends of its beams move on joints of their own.
 
-The floating frame of a beam is that of its body. Between it and the sections at its ends, where joints sit, the
-beam's deformation is a chain of small translations along and rotations about the beam's axes,
+The floating frame of a beam is that of its body. Between it and the sections at its ends, where joints sit,
+the beam's deformation is a chain of small translations along and rotations about the beam's axes,
 
     start  <- rotations -  frame  - translations, rotations ->  end
 
-whose coordinates are those of the beam's shape functions at its ends, [d; theta] = Phi(end) q ([BK2013] (10), (12)).
-So recursion, Jacobians and closures of a tree of rigid frames hold as they are ([BK2013] (12)-(21)); only what a
-beam's own motion requires differs. Where an end carries no moment about an axis the joint there rotates about it
+whose coordinates are those of the beam's shape functions at its ends, [d; theta] = Phi(end) q ([BK2013] (10),
+(12)). So recursion, Jacobians and closures of a tree of rigid frames hold as they are ([BK2013] (12)-(21));
+only what a beam's own motion requires differs. Where an end carries no moment about an axis the joint there
+rotates about it
 freely: the frame follows the chord, and no rotation of the section is needed.
 
 A planar robot (all of it moves in one plane) deforms in that plane only.
@@ -16,13 +17,14 @@ A planar robot (all of it moves in one plane) deforms in that plane only.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.elastic.beam.shapes import Shapes, shapes_of
+from nacelle.elastic.beam.shapes import AXIAL, TORSION, Shapes, shapes_of
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.tree.spanning_tree import tree_motion
@@ -49,6 +51,17 @@ class ElasticJoint(NamedTuple):
     row: Array
 
 
+class DriveSpring(NamedTuple):
+    """A spring between motor and load of a drive.
+
+    Joint of the robot, N m/rad or N/m, and damping beside it.
+    """
+
+    joint: int
+    stiffness: float
+    damping: float
+
+
 @dataclass(frozen=True, eq=False)
 class Extended:
     """A robot with flexible links, as a tree of frames.
@@ -59,6 +72,8 @@ class Extended:
         shapes: the shape functions of every beam.
         elastic: the joints that move with beams.
         joint_of: for every joint of the robot its index in the tree.
+        springs: drives with a spring between motor and load; their coordinates come after those of the beams.
+        sections: bodies of the tree that are the sections at the "start" and "end" of a flexible body.
     """
 
     robot: Robot
@@ -66,21 +81,45 @@ class Extended:
     shapes: tuple[Shapes, ...]
     elastic: tuple[ElasticJoint, ...]
     joint_of: tuple[int, ...]
+    springs: tuple[DriveSpring, ...]
+    sections: Mapping[tuple[int, str], int]
+
+    def section_of(self, body: int, end: str) -> int:
+        """The body of the tree that carries what sits at an end of a body.
+
+        Its section, or itself if rigid.
+        """
+        return self.sections.get((body, end), body)
 
     @cached_property
     def slices(self) -> tuple[slice, ...]:
-        """Where the coordinates of each beam are among all elastic coordinates."""
-        ends = np.cumsum([0, *(shapes.n for shapes in self.shapes)]).tolist()
+        """Where the coordinates of each beam, then of each drive, are among all elastic coordinates."""
+        ends = np.cumsum([0, *(shapes.n for shapes in self.shapes), *(1 for _ in self.springs)]).tolist()
         return tuple(map(slice, ends, ends[1:]))
+
+    @property
+    def in_plane(self) -> bool:
+        """Whether all beams deform in one plane only, and do not twist."""
+        kinds = [{c.kind for c in shapes.coordinates} - {AXIAL} for shapes in self.shapes]
+        return all(len(kind) <= 1 and TORSION not in kind for kind in kinds)
 
     @property
     def ne(self) -> int:
         """Number of elastic coordinates."""
-        return sum(shapes.n for shapes in self.shapes)
+        return sum(shapes.n for shapes in self.shapes) + len(self.springs)
+
+    @cached_property
+    def scales(self) -> Array:
+        """For each elastic coordinate what is large for it (ne,): the length of its beam; m, rad."""
+        parts = [np.full(shapes.n, shapes.beam.length) for shapes in self.shapes]
+        return np.concatenate([*parts, np.full(len(self.springs), max(self.robot.size, 1.0))])
 
     @cached_property
     def rigid_rates(self) -> tuple[int, ...]:
-        """Places in the rates of the tree of the platform's twist and of the robot's own joints, in its order."""
+        """Places in the rates of the tree of the platform's twist and of the robot's own joints.
+
+        In its order.
+        """
         m = self.tree.platform_nv
         places = list(range(m))
         for j in self.joint_of[: self.robot.tree]:
@@ -124,6 +163,7 @@ class Extended:
             for c in shapes.coordinates:
                 counts[c.kind] += 1
                 result.append(f"{shapes.beam.name}.{words[c.kind]}-{counts[c.kind]}")
+        result += [f"{self.robot.joints[spring.joint].name}.drive" for spring in self.springs]
         return tuple(result)
 
 
@@ -145,32 +185,43 @@ def extended(robot: Robot, *, planar: bool | None = None) -> Extended:
 def _extended(robot: Robot, names: tuple[str, ...], planar: bool | None) -> Extended:
     del names  # only tells robots apart that differ in them alone
     found = beams(robot)
-    if not found:
+    if not found and not any(joint.drive_stiffness for joint in robot.joints):
         raise KinematicsError(
-            f"{robot.name} has no flexible link: give bodies a 'section' and a 'material' (docs: format)"
+            f"{robot.name} has no flexible link: give bodies a 'section' and a 'material', or drives a "
+            "'stiffness' (docs: format)"
         )
     normal = plane_normal(robot)
     if planar and normal is None:
         raise KinematicsError(f"{robot.name} does not move in one plane")
-    poses = _reference_poses(robot)
-    builder = _Builder(robot)
-    for k, beam in enumerate(found):
+    poses = reference_poses(robot)
+    made = []
+    for beam in found:
         axes = poses[beam.body].R @ beam.frame.R
         planes = (True, True, True)
         if normal is not None and planar is not False:
             along = np.abs(axes.T @ normal)
             if along[0] > 1e-6 or min(along[1], along[2]) > 1e-6:
                 raise KinematicsError(
-                    f"body {beam.name!r} does not lie in the plane of {robot.name} with an axis of its section; "
-                    "give the section's direction 'y' along or across the plane, or deform in space (planar=False)"
+                    f"body {beam.name!r} does not lie in the plane of {robot.name} with an axis of its "
+                    "section; give the section's direction 'y' along or across the plane, or deform in space "
+                    "(planar=False)"
                 )
             # Bending in y turns about z.
             planes = (bool(along[2] > 0.5), bool(along[1] > 0.5), False)
-        builder.add(k, shapes_of(robot, beam, planes))
+        made.append(shapes_of(robot, beam, planes))
+    return extended_tree(robot, tuple(made))
+
+
+def extended_tree(robot: Robot, shapes: tuple[Shapes, ...]) -> Extended:
+    """The tree of frames of a robot with given shape functions of its beams."""
+    builder = _Builder(robot)
+    for k, own in enumerate(shapes):
+        builder.add(k, own)
     return builder.finish()
 
 
-def _reference_poses(robot: Robot) -> tuple[Pose, ...]:
+def reference_poses(robot: Robot) -> tuple[Pose, ...]:
+    """Poses of all bodies at the reference, nothing deformed."""
     assembly = mechanism_of(robot).assembly
     return tree_motion(robot, assembly.platform, assembly.q).poses
 
@@ -209,6 +260,7 @@ class _Builder:
         self.shapes: list[Shapes] = []
         # Where a joint of the robot sits on a beam: body in its place.
         self.sits: dict[tuple[int, int], int] = {}
+        self.sections: dict[tuple[int, str], int] = {}
         # Chains of joints of a beam, from a body on: before or after it in the tree.
         self.before: dict[int, list[tuple[Joint, int, Array]]] = {}
         self.after: dict[int, list[tuple[Joint, int, Array]]] = {}
@@ -227,6 +279,7 @@ class _Builder:
         rows += [(axis, end[axis]) for axis in (3, 4, 5) if not beam.pinned or shapes.ends[1][axis - 3]]
         tip = beam.frame.p + beam.frame.R[:, 0] * beam.length
         last = self._chain(beam, number, rows, "end", Pose(beam.frame.R, tip), reverse=False)
+        self.sections[beam.body, "start"], self.sections[beam.body, "end"] = first, last
         for joint in beam.start:
             self.sits[joint, beam.body] = first
         for joint in beam.end:
@@ -273,11 +326,33 @@ class _Builder:
             successor=self.sits.get((index, joint.successor), joint.successor),
         )
 
+    def _geared(self, index: int) -> list[Joint]:
+        """A joint with a spring behind its motor: the motor's joint to a massless body, and the spring's."""
+        joint = self._moved(index)
+        self.bodies.append(Body(f"{joint.name}.motor"))
+        motor = len(self.bodies) - 1
+        frame = joint.frame_successor
+        limits = ((-np.inf, np.inf),)
+        return [
+            dataclasses.replace(joint, successor=motor),
+            Joint(
+                f"{joint.name}.drive",
+                joint.kind,
+                motor,
+                joint.successor,
+                frame,
+                frame,
+                limits=limits,
+                guess=(0.0,),
+            ),
+        ]
+
     def finish(self) -> Extended:
         """The tree with all sections."""
         joints: list[Joint] = []
         elastic: list[ElasticJoint] = []
         joint_of: list[int] = []
+        springs: list[DriveSpring] = []
 
         def append(chain: list[tuple[Joint, int, Array]]) -> None:
             for joint, number, row in chain:
@@ -286,7 +361,13 @@ class _Builder:
 
         for index, joint in enumerate(self.robot.tree_joints):
             joint_of.append(len(joints))
-            joints.append(self._moved(index))
+            if joint.drive_stiffness:
+                springs.append(DriveSpring(index, joint.drive_stiffness, joint.drive_damping))
+                number = len(self.shapes) + len(springs) - 1
+                joints += self._geared(index)
+                elastic.append(ElasticJoint(len(joints) - 1, number, np.ones(1)))
+            else:
+                joints.append(self._moved(index))
             append(self.before.get(joint.successor, []))
             append(self.after.get(joint.successor, []))
         tree = len(joints)
@@ -297,4 +378,12 @@ class _Builder:
         robot = dataclasses.replace(
             self.robot, bodies=tuple(self.bodies), joints=tuple(joints), tree=tree, actuators=actuators
         )
-        return Extended(self.robot, robot, tuple(self.shapes), tuple(elastic), tuple(joint_of))
+        return Extended(
+            self.robot,
+            robot,
+            tuple(self.shapes),
+            tuple(elastic),
+            tuple(joint_of),
+            tuple(springs),
+            self.sections,
+        )

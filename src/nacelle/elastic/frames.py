@@ -1,7 +1,8 @@
 """Positions, rates and forces of a robot with flexible links, over any scalar.
 
-The rates are r = [z; e]: z (nz,) the platform's twist and the rates of the robot's tree joints, as for the rigid
-robot, e (ne,) those of the elastic coordinates. With the twists of all frames from the extended tree, u = B r,
+The rates are r = [z; e]: z (nz,) the platform's twist and the rates of the robot's tree joints, as for the
+rigid robot, e (ne,) those of the elastic coordinates. With the twists of all frames from the extended tree, u
+= B r,
 
     M = sum over rigid bodies J_b^T I_b J_b + sum over beams J_F^T M_F J_F        ([BK2013] (25), (26))
     A r = 0                                                                      closures, idle spins
@@ -70,7 +71,10 @@ class Frames:
         return np.stack(parts, axis=1)
 
     def beam_jacobian(self, beam: int) -> Array:
-        """Jacobian (6 + n, r) of a beam: twist of its floating frame in its axes, rates of its coordinates."""
+        """Jacobian (6 + n, r) of a beam.
+
+        Twist of its floating frame in its axes, rates of its coordinates.
+        """
         own = self.extended.shapes[beam]
         pose = self.floating(beam)
         J = self.jacobian(own.beam.body, pose.p)
@@ -161,6 +165,9 @@ def stiffness_matrix(extended: Extended) -> Array:
     for k, shapes in enumerate(extended.shapes):
         part = slice(nz + extended.slices[k].start, nz + extended.slices[k].stop)
         K[part, part] = shapes.linear_stiffness
+    for number, drive in enumerate(extended.springs, start=len(extended.shapes)):
+        k = nz + extended.slices[number].start
+        K[k, k] += drive.stiffness
     for joint, place in zip(robot.tree_joints, robot.v_slices, strict=True):
         for number, spring in enumerate(joint.springs):
             if spring is not None:

@@ -186,6 +186,7 @@ class RobotData:
                     j.limits,
                     j.guess,
                     j.at_point,
+                    *([j.drive_stiffness, j.drive_damping] if j.drive_stiffness else []),
                 ]
                 for j in self.joints
             ],

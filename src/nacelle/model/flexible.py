@@ -1,14 +1,15 @@
 """Flexible links: straight, uniform beams between the joints of a body.
 
-A body with a `section` and a `material` is a beam from `from` to `to` in the body's frame; by default from the
-joint that carries the body to the centre of its other joints. Every joint sits at one of the two ends, beside
-it by a rigid piece. The beam's own frame has its origin at the start, x along the beam, and y as near as can be
-to the body's y (z, where that is along the beam), or as given.
+A body with a `section` and a `material` is a beam from `from` to `to` in the body's frame; by default from
+the joint that carries the body to the centre of its other joints. Every joint sits at one of the two ends,
+beside it by a rigid piece. The beam's own frame has its origin at the start, x along the beam, and y as near
+as can be to the body's y (z, where that is along the beam), or as given.
 
-    mass = density area length,   I_xx = density (Iy + Iz) length,   I_yy = mass length^2 / 12 + density Iy length
+    mass = density area length      I_xx = density (Iy + Iz) length
+                                    I_yy = mass length^2 / 12 + density Iy length
 
-about the centre (I_zz likewise); rigid masses at the ends (`tips`) come on top. What the body's description says
-of its mass and inertia must agree with that.
+about the centre (I_zz likewise); rigid masses at the ends (`tips`) come on top. What the body's description
+says of its mass and inertia must agree with that.
 """
 
 from __future__ import annotations
@@ -280,7 +281,10 @@ def mismatches(robot: Robot) -> list[Mismatch]:
 def _different(body: Body, beam: Beam) -> Iterator[tuple[str, str, str]]:
     given, own = np.array(body.inertia, dtype=float), beam.inertia
     what = f"density x area x length of body {body.name!r}"
-    advice = "a beam is straight and uniform (neither curved nor tapered); write what is beside it as 'beam: {tips: ...}'"
+    advice = (
+        "a beam is straight and uniform, neither curved nor tapered; what is beside it are "
+        "'beam: {tips: ...}'"
+    )
     if abs(given[0] - own[0]) > MISMATCH * own[0]:
         yield (
             "mass",

@@ -162,6 +162,8 @@ class Joint:
         springs: for each friction axis a spring or None.
         rotor_inertia: of the drive, kg m^2 or kg, on the motor's side of the gear.
         gear_ratio: motor rate per joint rate.
+        drive_stiffness: of a spring between motor and load, N m/rad or N/m at the joint; 0 if it is rigid.
+        drive_damping: beside this spring, N m s/rad or N s/m.
         limits: for each friction axis (lower, upper), infinite where there is none.
         guess: reference value of the coordinates (`nq` of them), picks the branch.
         at_point: a joint between legs at a point nacelle; the point locks the position already.
@@ -177,6 +179,8 @@ class Joint:
     springs: tuple[Spring | None, ...] = ()
     rotor_inertia: float = 0.0
     gear_ratio: float = 1.0
+    drive_stiffness: float = 0.0
+    drive_damping: float = 0.0
     limits: tuple[tuple[float, float], ...] = ()
     guess: tuple[float, ...] = ()
     at_point: bool = False

@@ -180,6 +180,10 @@ class _Writer:
             data["gear_ratio"] = joint.gear_ratio
         if joint.rotor_inertia:
             data["rotor_inertia"] = joint.rotor_inertia
+        if joint.drive_stiffness:
+            data["stiffness"] = joint.drive_stiffness
+        if joint.drive_damping:
+            data["damping"] = joint.drive_damping
         if actuator.torque_constant:
             data["torque_constant"] = actuator.torque_constant
         if actuator.encoder_zero or actuator.encoder_sign != 1:

@@ -37,13 +37,14 @@ from nacelle.kinematics.tree.spanning_tree import Step, Turn
 from nacelle.model.joint import JointKind, Primitive
 from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
-from nacelle.simulation.feedback import RigidLoop
+from nacelle.simulation.feedback import RIGID, CompiledLoop
 from nacelle.simulation.flow import (
     NativeDriver,
     bound,
     compiled_flow,
     compiled_jacobian,
-    flow_driver,
+    flow,
+    loop_driver,
     pose_of,
     state_size,
     turn_from,
@@ -178,11 +179,13 @@ class RigidPlant:
 
     def driver(self) -> NativeDriver:
         """The native loop of fixed steps."""
-        return NativeDriver(flow_driver(self.robot, self.options), self.quat_0)
+        return NativeDriver(loop_driver(flow, self.robot, self.options), self.quat_0)
 
-    def closed(self, feedback: Feedback) -> RigidLoop:
+    def closed(self, feedback: Feedback) -> CompiledLoop:
         """The robot under a feedback that is compiled with it."""
-        return RigidLoop(self.robot, self.options, self.quat_0, feedback, self.exact_jacobian)
+        return CompiledLoop(
+            self.robot, RIGID, self.options, self.quat_0, feedback, exact_jacobian=self.exact_jacobian
+        )
 
     def events(self) -> list[EventGroup]:
         """Limits of joints and actuators, legs at full stretch, and the approach to a singularity."""

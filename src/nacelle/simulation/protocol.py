@@ -8,6 +8,7 @@ It is independent of integrators, and they are of robots. Some plants have more,
     driver()           the whole loop of fixed steps in native code; steps run in Python without
     closed(feedback)   the plant under a feedback that is compiled with it
     joints(s), motion(s), closure_error(s)      what robots with joints have
+    default_step(s), reason_unstable(s, h)      fixed steps that suit a plant that vibrates
 """
 
 from __future__ import annotations
@@ -187,6 +188,17 @@ class HasJacobian(Protocol):
 
     def jacobian(self) -> Derivative | None:
         """A function of a state and inputs that gives df/ds (size, size); None for finite differences."""
+
+
+@runtime_checkable
+class Stepped(Protocol):
+    """A plant that says which fixed steps suit it."""
+
+    def default_step(self, s: Array) -> float:
+        """A fixed step (s) from a state on."""
+
+    def reason_unstable(self, s: Array, step: float) -> str:
+        """Why fixed steps from a state would grow without bound; empty if they do not."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,15 +4,16 @@ A deflection v(x) comes with the rotation psi(x) of the section. A section that 
 
     psi - s psi'' = v',   s = E I / (kappa G A)        moments in balance with shear forces at rest
 
-so that psi = v' + s v''' + s^2 v^(5) + ... for polynomials and psi = v' / (1 + s (k pi / L)^2) for sines; without
-shear s = 0 and psi = v' (Euler and Bernoulli). x = L xi.
+so that psi = v' + s v''' + s^2 v^(5) + ... for polynomials and psi = v' / (1 + s (k pi / L)^2) for sines;
+without shear s = 0 and psi = v' (Euler and Bernoulli). x = L xi.
 
     hermite   n elements, cubics between nodes with v and psi at each
     modes     a cubic for every end rotation that carries a moment (and for the deflection of the end, in a
               clamped frame), and the first n modes of the beam whose ends do not move: Craig and Bampton;
               sines where neither end carries a moment
 
-A pinned frame passes through both ends, v(0) = v(L) = 0; a clamped one is fixed to the start, v(0) = psi(0) = 0.
+A pinned frame passes through both ends, v(0) = v(L) = 0; a clamped one is fixed to the start, v(0) = psi(0) =
+0.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.elastic.beam.functions import Function, Polynomial, Wave, inner, polynomial
+from nacelle.elastic.beam.functions import Coefficients, Function, Polynomial, Wave, inner, polynomial
 
 # Modes are found with this many polynomials beyond their number, and rounded to this many digits: what is
 # rounded is a shape function as good, and the same on every machine.
@@ -33,7 +34,10 @@ _MORE, _DIGITS = 8, 10
 
 
 class Bend(NamedTuple):
-    """A shape of a bending beam: deflection v (m) and rotation psi (rad) of the section, for a unit coordinate."""
+    """A shape of a bending beam.
+
+    Deflection v (m) and rotation psi (rad) of the section, for a unit coordinate.
+    """
 
     v: Function
     psi: Function
@@ -93,8 +97,8 @@ def _elements(plane: Plane) -> list[Bend]:
                 kind == 1 and node == 0 and not plane.pinned
             ):
                 continue
-            v = [(Fraction(0),)] * n
-            psi = [(Fraction(0),)] * n
+            v: list[Coefficients] = [(Fraction(0),)] * n
+            psi: list[Coefficients] = [(Fraction(0),)] * n
             for element, end in ((node - 1, 1), (node, 0)):
                 if 0 <= element < n:
                     values = [0, 0, 0, 0]

@@ -44,7 +44,10 @@ def carried(robot: Robot, beam: Beam) -> tuple[Carried, Carried]:
 
 
 def _frees(robot: Robot, index: int, body: int, direction: Array, place: Array) -> bool:
-    """Whether a joint leaves a body free to rotate about an axis through a place, both in the body's frame."""
+    """Whether a joint leaves a body free to rotate about an axis through a place.
+
+    Both in the body's frame.
+    """
     joint = robot.numeric.joints[index]
     frame = joint.frame_predecessor if joint.predecessor == body else joint.frame_successor
     offset = np.cross(direction, frame.p - place)

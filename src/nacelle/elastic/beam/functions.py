@@ -1,8 +1,8 @@
 """Functions of one variable xi in [0, 1], and exact integrals of their products.
 
 Shape functions are piecewise polynomials with rational coefficients, or sines and cosines of k pi xi. The
-integral over [0, 1] of a product of two of them has a closed form, so what is made of shape functions does not
-depend on a machine's quadrature or linear algebra:
+integral over [0, 1] of a product of two of them has a closed form, so what is made of shape functions does
+not depend on a machine's quadrature or linear algebra:
 
     polynomials     sums of rational numbers, rounded once
     sin, cos        of the same k 1/2; sin k, cos l: k (1 - (-1)^(k + l)) / (pi (k^2 - l^2)), k != l

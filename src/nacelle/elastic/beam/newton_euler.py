@@ -1,20 +1,23 @@
 """The generalised Newton-Euler model of a beam: what its motion requires, over any scalar ([BK2013] (4)).
 
 In the axes of the floating frame, with a the acceleration of its origin less gravity, w and w' its angular
-velocity and acceleration, q the elastic coordinates, p(xi) and theta(xi) as in `shapes`, e_i the direction of d_i:
+velocity and acceleration, q the elastic coordinates, p(xi) and theta(xi) as in `shapes`, e_i the direction of
+d_i:
 
     S = int rho A p dx             P_i = int rho A d_i p dx          G = int rho A p p^T dx
     f = m a + w' x S + w x (w x S) + 2 w x S' + S''
     n = S x a + (tr G - G) w' - w x (G w) + 2 (w tr B - B^T w) + z(D) + h' + w x h
     s_i = C_i e_i . a + e_i . (w' x P_i + w x (w x P_i) + 2 w x P_i' + P_i'') + r_i part + dV/dq_i + damping
 
-S', S'' and P', P'' are derivatives as seen in the frame; B = int rho A p p'^T dx, D = int rho A p p''^T dx, z(D) the
-vector of its antisymmetric part; h = int J_s (w + theta') dx is what the sections' own inertia adds, and with
-J_s constant in the frame s_i gets int J_s b_i r_i . (w' + theta'') dx. This is Lagrange's equation of
+S', S'' and P', P'' are derivatives as seen in the frame; B = int rho A p p'^T dx, D = int rho A p p''^T dx,
+z(D) the vector of its antisymmetric part; h = int J_s (w + theta') dx is what the sections' own inertia adds,
+and with J_s constant in the frame s_i gets int J_s b_i r_i . (w' + theta'') dx. This is Lagrange's equation
+of
 
     T = 1/2 int rho A |v + w x p + p'|^2 dx + 1/2 int (w + theta') . J_s (w + theta') dx,    V(q) of `shapes`
 
-which tests derive anew. Forces are those that the neighbours must apply: f (3,), n (3,) about the origin, s (n,).
+which tests derive anew. Forces are those that the neighbours must apply: f (3,), n (3,) about the origin, s
+(n,).
 """
 
 from __future__ import annotations
@@ -28,7 +31,10 @@ from nacelle.spatial.scalar import Array, Scalar, cross, dot, pack
 
 
 class FrameMotion(NamedTuple):
-    """Motion of a floating frame in its own axes: acceleration less gravity, angular velocity and acceleration."""
+    """Motion of a floating frame in its own axes.
+
+    Acceleration less gravity, angular velocity and acceleration.
+    """
 
     a: Array
     w: Array
@@ -65,6 +71,11 @@ def _moments(shapes: Shapes, q: Array, rest: bool) -> Array:
         if a >= 0 and shapes.C[i]:
             entries[a] = entries[a] + shapes.C[i] * q[i]
     return pack(entries)
+
+
+def first_moment(shapes: Shapes, q: Array) -> Array:
+    """First moment S (3,) of a deformed beam about its frame's origin, in its axes, kg m."""
+    return _moments(shapes, q, True)
 
 
 def _products(shapes: Shapes, q: Array, rest: bool) -> list[Array]:

@@ -1,7 +1,7 @@
 """Shape functions of a flexible link, and their integrals.
 
-In the floating frame, origin at the start and x along the beam, the point at xi of a beam with coordinates q is
-at, and its section is turned by,
+In the floating frame, origin at the start and x along the beam, the point at xi of a beam with coordinates q
+is at, and its section is turned by,
 
     p(xi) = (xi L, 0, 0) + sum_i e_a(i) d_i(xi) q_i          theta(xi) = sum_i b_i r_i(xi) q_i
 
@@ -18,9 +18,9 @@ length):
     C_i  = int rho A d_i dx       X_i  = int rho A x d_i dx       N_ij = int rho A d_i d_j dx
     R_i  = int rho I_b r_i dx     RR_ij = int rho I_b r_i r_j dx (same axis)       K_ij from the strain energy
 
-Axial forces: over a piece of length l the force is F = (E A / l) (D . q + q . S q / 2), D . q its elongation and
-S_ij = int d_i' d_j' dx over deflections; its energy is F^2 l / (2 E A) (von Karman, with the force constant over
-the piece, since axial waves are fast).
+Axial forces: over a piece of length l the force is F = (E A / l) (D . q + q . S q / 2), D . q its elongation
+and S_ij = int d_i' d_j' dx over deflections; its energy is F^2 l / (2 E A) (von Karman, with the force
+constant over the piece, since axial waves are fast).
 """
 
 from __future__ import annotations
@@ -53,7 +53,10 @@ class Coordinate(NamedTuple):
 
 
 class Stretch(NamedTuple):
-    """A piece of a beam that can stretch: E A / l (N/m), elongation row D (n,), matrix S (n, n) of deflections."""
+    """A piece of a beam that can stretch.
+
+    E A / l (N/m), elongation row D (n,), matrix S (n, n) of deflections.
+    """
 
     stiffness: float
     row: Array
@@ -142,7 +145,10 @@ class Shapes:
 
     @cached_property
     def stiffness(self) -> Array:
-        """The stiffness matrix (n, n) without axial stretch: bending, shear, torsion; N/m, N m and between."""
+        """The stiffness matrix (n, n) without axial stretch: bending, shear, torsion.
+
+        N/m, N m and between.
+        """
         beam, section, L = self.beam, self.beam.section, self.beam.length
         K = np.zeros((self.n, self.n))
         for i, a in enumerate(self.coordinates):

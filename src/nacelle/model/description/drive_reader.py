@@ -48,6 +48,8 @@ class Drive:
     position: tuple[float, float] = (-math.inf, math.inf)
     speed: float = math.inf
     force: float = math.inf
+    stiffness: float = 0.0
+    damping: float = 0.0
 
 
 def ball_first(drive: Drive) -> Drive:
@@ -270,6 +272,8 @@ class DriveReader:
         optional = (
             ("speed", spec.limits.speed, "angular speed" if turns else "speed", ("limits", "speed")),
             ("force", spec.limits.force, "torque" if turns else "force", ("limits", "force")),
+            ("stiffness", spec.stiffness, "angular stiffness" if turns else "stiffness", ("stiffness",)),
+            ("damping", spec.damping, "angular damping" if turns else "damping", ("damping",)),
             (
                 "torque_constant",
                 spec.torque_constant,
@@ -283,6 +287,8 @@ class DriveReader:
             numbers[name] = self.quantity(value, quantity, (*path, *place), 1.0)
             if not numbers[name] > 0.0:
                 self.report((*path, *place), f"must be positive, is {numbers[name]:g}", "")
+        if spec.damping is not None and spec.stiffness is None:
+            self.report((*path, "damping"), "damping of a drive that is rigid", "give its stiffness, too")
         return numbers
 
     def gear_ratio(self, spec: ActuatorSpec, kind: JointKind, path: KeyPath) -> tuple[float, bool]:
