@@ -123,13 +123,11 @@ def _show(result: NaturalFrequencies, options: dict[str, Any], as_json: bool) ->
     """Print the modes at a pose."""
     import numpy as np
 
-    from nacelle.elastic.extended import extended
     from nacelle.elastic.linear.buckling import NEAR
     from nacelle.report.table import plain_table
 
     factor = _factor(result, options)
     energy, masses = result.strain_energy, result.effective_mass
-    beams = [shapes.beam.name for shapes in extended(result.robot).shapes]
     if as_json:
         print_json(
             {
@@ -144,7 +142,7 @@ def _show(result: NaturalFrequencies, options: dict[str, Any], as_json: bool) ->
                 "effective_mass": masses,
                 "actuator_participation": result.actuator_participation,
                 "displacement": result.displacement(),
-                "strain_energy": dict(zip(beams, energy.tolist(), strict=True)),
+                "strain_energy": dict(zip(result.parts, energy.tolist(), strict=True)),
                 "rank_gap": result.rank_gap,
                 "buckling_factor": factor,
             }
@@ -163,7 +161,9 @@ def _show(result: NaturalFrequencies, options: dict[str, Any], as_json: bool) ->
             continue
         ratio = result.damping[k]
         most = np.argsort(-energy[:, k])[:2]
-        where = ", ".join(f"{beams[b]} {100.0 * energy[b, k]:.0f} %" for b in most if energy[b, k] > 0.05)
+        where = ", ".join(
+            f"{result.parts[b]} {100.0 * energy[b, k]:.0f} %" for b in most if energy[b, k] > 0.05
+        )
         shown = f"{frequency:.5g} Hz" if np.isfinite(frequency) else "unstable"
         table.add_row(str(k + 1), shown, f"{ratio:.4f}" if ratio > 0.0 else "", *moved, where)
     out.print(table)

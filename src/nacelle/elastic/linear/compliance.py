@@ -68,7 +68,7 @@ def compliance(
         if np.any(np.abs(along[soft]) > 1e-9 * np.max(np.abs(along), initial=1e-300)):
             if not batch:
                 raise KinematicsError(
-                    f"{robot.name} is not held by its locked actuators at this pose: its compliance is infinite"
+                    f"{robot.name} is not held by its locked actuators here: its compliance is infinite"
                 )
             result[where] = np.inf
             continue

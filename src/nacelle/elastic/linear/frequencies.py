@@ -99,14 +99,26 @@ class NaturalFrequencies:
         return weights_at(self.model, self.planar) if self.load is None else self.load.weights
 
     @property
+    def parts(self) -> tuple[str, ...]:
+        """Names of what deforms: beams, then drives with a spring."""
+        own = extended(self.robot, planar=self.planar)
+        drives = (self.robot.joints[drive.joint].name for drive in own.springs)
+        return (*(shapes.beam.name for shapes in own.shapes), *drives)
+
+    @property
     def strain_energy(self) -> Array:
-        """What part of a mode's strain energy each beam has (..., beams, modes); springs have the rest."""
+        """What part of a mode's strain energy each of the `parts` has (..., parts, modes).
+
+        What is missing from 1 is in springs of joints, and in the load.
+        """
         own = extended(self.robot, planar=self.planar)
         nz = len(own.rigid_rates)
+        stiffness = [shapes.linear_stiffness for shapes in own.shapes]
+        stiffness += [np.array([[drive.stiffness]]) for drive in own.springs]
         parts = []
-        for shapes, part in zip(own.shapes, own.slices, strict=True):
+        for K, part in zip(stiffness, own.slices, strict=True):
             e = self.shapes[..., nz + part.start : nz + part.stop, :]
-            parts.append(np.sum(e * (shapes.linear_stiffness @ e), axis=-2))
+            parts.append(np.sum(e * (K @ e), axis=-2))
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.asarray(np.stack(parts, axis=-2) / self.eigenvalues[..., None, :])
 

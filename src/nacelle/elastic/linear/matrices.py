@@ -146,12 +146,15 @@ def spring_row(frames: Frames, index: int, number: int) -> Array:
 
 
 def damping_matrix(own: Extended) -> Array:
-    """C (r, r): the damping of the beams."""
+    """C (r, r): the damping of beams, and of drives with a spring."""
     nz = len(own.rigid_rates)
     C = np.zeros((nz + own.ne, nz + own.ne))
     for k, shapes in enumerate(own.shapes):
         part = slice(nz + own.slices[k].start, nz + own.slices[k].stop)
         C[part, part] = shapes.damping
+    for number, drive in enumerate(own.springs, start=len(own.shapes)):
+        k = nz + own.slices[number].start
+        C[k, k] = drive.damping
     return C
 
 

@@ -67,7 +67,7 @@ class StaticDeflection:
         return np.asarray(self.factor < NEAR)
 
     def displacement(self, place: str | None = None) -> Array:
-        """Displacement (..., 6) of a body or tool: translation (m), rotation vector (rad) from the rigid pose.
+        """Displacement (..., 6) of a body or tool: translation (m), rotation vector (rad).
 
         Base axes; the platform if None.
         """

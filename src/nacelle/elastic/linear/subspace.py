@@ -47,6 +47,8 @@ def scales(extended: Extended) -> Array:
             moved = 0.0 if c.d is None else inner(c.d, c.d) / robot.size**2
             turned = 0.0 if c.r is None else inner(c.r, c.r)
             sizes.append(1.0 / float(np.sqrt(moved + turned)))
+    for drive in extended.springs:
+        sizes.append(1.0 if robot.joints[drive.joint].primitives[0].turns else robot.size)
     return np.array(sizes)
 
 

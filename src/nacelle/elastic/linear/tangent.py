@@ -277,11 +277,14 @@ class Loaded:
         return Forces(h, D) + self.summed(changes)
 
     def strained(self) -> Forces:
-        """Elastic forces of all beams, von Karman's stretch included."""
+        """Elastic forces of all beams, von Karman's stretch included, and of drives with a spring."""
         own = self.extended
         size, nz = own.embedding.shape[1], len(own.rigid_rates)
         h, D = np.zeros(size), np.zeros((size, size))
-        for shapes, part in zip(own.shapes, own.slices, strict=True):
+        for number, drive in enumerate(own.springs, start=len(own.shapes)):
+            k = own.slices[number].start
+            h[nz + k], D[nz + k, nz + k] = drive.stiffness * self.state.qe[k], drive.stiffness
+        for shapes, part in zip(own.shapes, own.slices, strict=False):
             place = slice(nz + part.start, nz + part.stop)
             h[place], D[place, place] = _strain(shapes, self.state.qe[part])
         return Forces(h, D)
@@ -301,7 +304,7 @@ def stressed(own: Extended, qe: Array) -> Array:
     """Stiffness (r, r) that axial forces of small elastic coordinates (ne,) give beams: sum of F S."""
     size, nz = own.embedding.shape[1], len(own.rigid_rates)
     D = np.zeros((size, size))
-    for shapes, part in zip(own.shapes, own.slices, strict=True):
+    for shapes, part in zip(own.shapes, own.slices, strict=False):
         place = slice(nz + part.start, nz + part.stop)
         for stretch in shapes.stretches:
             D[place, place] += stretch.stiffness * float(stretch.row @ qe[part]) * stretch.slopes
