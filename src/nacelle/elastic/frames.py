@@ -100,12 +100,18 @@ class Frames:
             MV = ten[0] * V - product(h, W)
             MW = product(h, V) + product(inertia_matrix(ten), W)
             total = _added(total, product(V.T, MV) + product(W.T, MW), moving)
+        nz = len(extended.rigid_rates)
         for k, shapes in enumerate(extended.shapes):
-            J = self.beam_jacobian(k)
+            # Rates of its own coordinates are themselves: only the frame's twist is multiplied.
+            J = self.beam_jacobian(k)[:6]
             own = mass_matrix(shapes, self.qe[extended.slices[k]])
             moving = _moving(J)
             J = J[:, moving]
-            total = _added(total, product(J.T, product(own, J)), moving)
+            elastic = np.arange(nz + extended.slices[k].start, nz + extended.slices[k].stop)
+            mixed = product(J.T, own[:6, 6:])
+            total = _added(total, product(J.T, product(own[:6, :6], J)), moving)
+            total = _added(_added(total, mixed, moving, elastic), mixed.T, elastic, moving)
+            total = _added(total, own[6:, 6:], elastic)
         for index, inertia in rotors(tree):
             row = self.over_rates(joint_rate_row(tree, self.motion, index)[None])
             moving = _moving(row)
@@ -137,10 +143,11 @@ def _moving(J: Array) -> Array:
     return np.flatnonzero([not all(map(is_zero, column)) for column in J.T])
 
 
-def _added(total: Array, block: Array, places: Array) -> Array:
-    """A matrix with a block added to some of its rows and columns."""
+def _added(total: Array, block: Array, rows: Array, columns: Array | None = None) -> Array:
+    """A matrix with a block added to some of its rows and columns, the same if None."""
     result = total.astype(object) if block.dtype == object else total.copy()
-    result[np.ix_(places, places)] = result[np.ix_(places, places)] + block
+    places = np.ix_(rows, rows if columns is None else columns)
+    result[places] = result[places] + block
     return result
 
 
