@@ -118,7 +118,7 @@ def test_frames_pinned_and_clamped_are_the_same_model() -> None:
 
 
 def test_size_and_material() -> None:
-    """A robot s times as large has frequencies 1/s times as high, one of 1e4 times the stiffness 100 times."""
+    """A robot s times as large has frequencies 1/s times as high, one of 1e4 times the E 100 times."""
     robot, x = prrrp.robot_at(0.0, 0.25)
     found = nacelle.natural_frequencies(robot, x)
     for s in (1e-3, 1e3):

@@ -203,9 +203,12 @@ def _any(loads: Loads) -> bool:
 
 
 def _buckled(robot: Robot, factor: float) -> BucklingError:
-    words = f"; to first order it buckles at {factor:.3g} of the load" if np.isfinite(factor) else ""
+    if factor < 1.0:
+        why = f"to first order it buckles at {factor:.3g} of the load"
+    else:
+        why = "it deflects too far for a first-order load factor to tell when it gives way"
     return BucklingError(
-        f"{robot.name} buckles under this load: it has no stable equilibrium near its rigid pose{words}. "
+        f"{robot.name} buckles under this load: it has no stable equilibrium near its rigid pose; {why}. "
         "Lighten the load, stiffen the links that it compresses, or leave gravity out",
         factor,
     )
