@@ -93,7 +93,8 @@ def mode_scene(modes: NaturalFrequencies, mode: int, size: float = _SHOWN) -> tu
     parts = []
     for part in view.parts:
         if part.kind == "body" and part.name in links:
-            parts.append(_tube(part, moved.link(links[part.name], factor), view.extent))
+            k = links[part.name]
+            parts.append(_tube(part, moved.link(k, factor), moved.levers(k, factor), view.extent))
         elif part.kind == "body":
             parts.append(_shifted(part, moved, names[part.name], factor))
         elif part.kind == "joint":
@@ -143,15 +144,34 @@ class _Moved:
         return np.array(points)
 
 
+    def levers(self, beam: int, factor: float) -> list[Array]:
+        """Rigid pieces (2, 3) from the ends of a link to its joints beside them, displaced."""
+        own = self.frames.extended
+        link, pieces = own.shapes[beam].beam, []
+        line = self.link(beam, factor)
+        for word, end, joints in (("start", line[0], link.start), ("end", line[-1], link.end)):
+            section = own.section_of(link.body, word)
+            for index in joints:
+                joint = own.tree.joints[own.joint_of[index]]
+                frame = joint.frame_predecessor if joint.predecessor == section else joint.frame_successor
+                if joint.at_point or section not in (joint.predecessor, joint.successor):
+                    continue
+                place = (self.frames.motion.poses[section] @ frame).p
+                pieces.append(np.array([end, place + factor * self.at(section, place)]))
+        return pieces
+
+
 def _shifted(part: Part, moved: _Moved, body: int, factor: float) -> Part:
     solids = tuple(solid + factor * moved.at(body, solid) for solid in part.solids)
     return replace(part, solids=solids)
 
 
-def _tube(part: Part, line: Array, extent: float) -> Part:
-    """A link along a line, of many short pieces."""
+def _tube(part: Part, line: Array, levers: list[Array], extent: float) -> Part:
+    """A link along a line, of many short pieces, with its rigid pieces."""
     radius = _THIN * extent
-    solids = tuple(cylinder(a, b, radius, 2.0 * radius) for a, b in itertools.pairwise(line))
+    ends = [*itertools.pairwise(line), *((lever[0], lever[1]) for lever in levers)]
+    long = [(a, b) for a, b in ends if np.linalg.norm(b - a) > radius]
+    solids = tuple(cylinder(a, b, radius, 2.0 * radius) for a, b in long)
     return replace(part, solids=solids, colours=(part.colours[0],) * len(solids))
 
 
