@@ -51,6 +51,8 @@ if TYPE_CHECKING:
     from nacelle.elastic.linear.maps import FrequencyMap, frequency_map
     from nacelle.elastic.linear.response import FrequencyResponse, frequency_response
     from nacelle.elastic.linear.statics import StaticDeflection, static_deflection
+    from nacelle.elastic.named import elastic_model
+    from nacelle.elastic.plant import ElasticPlant
     from nacelle.errors import (
         AssemblyError,
         BucklingError,
@@ -175,6 +177,7 @@ __all__ = [
     "DescriptionError",
     "DirectInverse",
     "DynamicsDerivatives",
+    "ElasticPlant",
     "Event",
     "EventGroup",
     "Excitation",
@@ -263,6 +266,7 @@ __all__ = [
     "dependent_coordinates",
     "dissipation",
     "dynamics_derivatives",
+    "elastic_model",
     "equilibrium",
     "equilibrium_pose",
     "excite",

@@ -50,12 +50,12 @@ def check(name_or_file: str | os.PathLike[str]) -> Check:
     if looks_like_file(text):
         require_file(text)
         robot, source = read_file(text)
-    elif text in robots.names():
+    elif text in robots.all_names():
         robot, source = read_text(robots.text(text), f"{text}.yaml")
     else:
         raise UnknownRobotError(
             f"no robot of the library and no file is called {shortened(text, 80)!r}; "
-            + did_you_mean(text, robots.names())
+            + did_you_mean(text, robots.all_names())
         )
     return check_robot(robot, source)
 
@@ -76,7 +76,7 @@ def looks_like_file(text: str) -> bool:
     """Whether a text names a file: it has a folder or a YAML ending, or it exists."""
     path = Path(text)
     ending = path.suffix.lower() in (".yaml", ".yml")
-    return ending or len(path.parts) > 1 or (bool(_kind(text)) and text not in robots.names())
+    return ending or len(path.parts) > 1 or (bool(_kind(text)) and text not in robots.all_names())
 
 
 def _kind(text: str) -> Literal["file", "folder", ""]:

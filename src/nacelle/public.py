@@ -41,6 +41,8 @@ _MODULES = {
     "nacelle.elastic.linear.maps": ("FrequencyMap", "frequency_map"),
     "nacelle.elastic.linear.response": ("FrequencyResponse", "frequency_response"),
     "nacelle.elastic.linear.statics": ("StaticDeflection", "static_deflection"),
+    "nacelle.elastic.named": ("elastic_model",),
+    "nacelle.elastic.plant": ("ElasticPlant",),
     "nacelle.errors": (
         "AssemblyError",
         "BucklingError",

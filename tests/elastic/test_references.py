@@ -10,7 +10,7 @@ import pytest
 
 from nacelle.kinematics.pose_input import reference_pose
 from support.flexible import prrrp
-from support.flexible.beamed import beamed
+from support.flexible.beamed import beamed, laden
 from support.flexible.beams import structure
 from support.flexible.frame import frame_frequencies
 from support.flexible.references import POSES, flexible_robot, frequencies, motion
@@ -83,6 +83,17 @@ def test_exudyn_and_frame_agree_for_every_kind_of_joint(name: str) -> None:
     x = reference_pose(robot)
     np.testing.assert_allclose(
         extrapolated_frequencies(robot, x, (4, 8), 8), frame_frequencies(robot, x, 8, 8), rtol=2e-3
+    )
+
+
+@with_exudyn
+@pytest.mark.parametrize("name", POSES)
+def test_exudyn_and_frame_agree_with_masses_at_ends_and_elastic_drives(name: str) -> None:
+    from support.flexible.exudyn_model import extrapolated_frequencies
+
+    robot, x = laden(flexible_robot(name)), POSES[name][-1]
+    np.testing.assert_allclose(
+        extrapolated_frequencies(robot, x, (4, 8), 8), frame_frequencies(robot, x, 8, 8), rtol=3e-4
     )
 
 

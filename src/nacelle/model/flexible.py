@@ -255,12 +255,21 @@ def _axes(body: Body, x: Array, given: Any) -> Array:
 
 
 class Mismatch(NamedTuple):
-    """What is wrong with a flexible body: its index, the key at fault, a message and a hint."""
+    """What is wrong with a flexible body.
+
+    Attributes:
+        body: its index.
+        key: the key at fault.
+        message: what is wrong.
+        hint: what would be right.
+        severity: "error", or "warning" where the rigid robot is right and only its flexible links are not.
+    """
 
     body: int
     key: str
     message: str
     hint: str
+    severity: str = "error"
 
 
 def mismatches(robot: Robot) -> list[Mismatch]:
@@ -272,7 +281,8 @@ def mismatches(robot: Robot) -> list[Mismatch]:
         try:
             beam = beam_of(robot, index)
         except BeamError as error:
-            wrong.append(Mismatch(index, error.key, f"body {body.name!r}: {error.message}", error.hint))
+            message = f"body {body.name!r} cannot be a flexible link: {error.message}"
+            wrong.append(Mismatch(index, error.key, message, error.hint, "warning"))
             continue
         wrong += [Mismatch(index, *words) for words in _different(body, beam)]
     return wrong

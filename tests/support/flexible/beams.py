@@ -1,22 +1,23 @@
 """The links of a robot at a pose as beams and rigid bodies, read from the robot's data alone.
 
 A body with section and material is a straight beam from its inward joint to the centroid of its other
-joints, which are on a massless rigid end. Section axes: x along the beam, y the body's own y made
-perpendicular to x (its z where y is along the beam), z = x × y; `rectangle` is the width along y and the
-height along z. All in base axes and SI units.
+joints, which are on a massless rigid end; ends that are given, and masses at them, come first. Section
+axes: x along the beam, y the body's own y made perpendicular to x (its z where y is nearly along the
+beam), or as given, z = x × y; `rectangle` is the width along y and the height along z. All in base axes
+and SI units.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.model.joint import Joint, JointKind
-from nacelle.model.leg import BASE
+from nacelle.model.leg import BASE, Body
 from nacelle.model.robot import Robot
 
 Array = np.ndarray
@@ -60,13 +61,23 @@ class Section:
 
 @dataclass(frozen=True)
 class Beam:
-    """One beam: its body, its two ends, its section axes (columns of R) and its section."""
+    """One beam.
+
+    Attributes:
+        body: number of its body.
+        start: its first end (3,), m.
+        tip: its other end (3,), m.
+        R: section axes, columns (3, 3).
+        section: its section.
+        tips: mass matrices (6, 6) of what is rigid at the two ends, about them.
+    """
 
     body: int
     start: Array
     tip: Array
     R: Array
     section: Section
+    tips: tuple[Array, Array]
 
     @property
     def length(self) -> float:
@@ -83,12 +94,14 @@ class PlacedJoint:
         point: where it is (3,), m.
         allowed: motions [v; w] of the second body against the first at that point (6, k).
         at_tip: for each of the two bodies whether the joint is at the tip, if the body is a beam.
+        stiffness: of the drive between a locked motor and its joint, N m/rad or N/m; 0 for none.
     """
 
     joint: Joint
     point: Array
     allowed: Array
     at_tip: tuple[bool, bool]
+    stiffness: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -120,21 +133,30 @@ def structure(robot: Robot, x: Sequence[float] | Array, locked: bool = True) -> 
     R, p = np.asarray(placed.R, dtype=float), np.asarray(placed.p, dtype=float)
     inward = {joint.successor: k for k, joint in enumerate(robot.tree_joints)}
     driven = {actuator.joint for actuator in robot.actuators} if locked else set()
-    joints = tuple(
-        PlacedJoint(
-            joint,
-            _point(joint, R, p),
-            np.zeros((6, 0)) if k in driven else _allowed(joint, R),
-            (True, inward.get(joint.successor) != k),
-        )
-        for k, joint in enumerate(robot.joints)
-    )
+    joints = []
+    for k, joint in enumerate(robot.joints):
+        stiffness = joint.drive_stiffness if k in driven else 0.0
+        held = k in driven and not stiffness
+        allowed = np.zeros((6, 0)) if held else _allowed(joint, R)
+        at_tip = (True, inward.get(joint.successor) != k)
+        joints.append(PlacedJoint(joint, _point(joint, R, p), allowed, at_tip, stiffness))
     beams = {
-        k: _beam(k, _section(body.section, body.material), R[k], joints)
+        k: _beam(body, k, (R[k], p[k]), joints)
         for k, body in enumerate(robot.bodies)
         if body.section is not None and body.material is not None
     }
-    return Structure(robot, R, p, beams, joints, _normal(robot, joints, beams, R))
+    joints = [_at_nearer_end(joint, beams) for joint in joints]
+    return Structure(robot, R, p, beams, tuple(joints), _normal(joints, beams, R))
+
+
+def _at_nearer_end(placed: PlacedJoint, beams: dict[int, Beam]) -> PlacedJoint:
+    """A joint on the ends of beams that it is nearer to: ends may be given."""
+    at_tip = list(placed.at_tip)
+    for side, body in enumerate((placed.joint.predecessor, placed.joint.successor)):
+        if body in beams:
+            beam = beams[body]
+            at_tip[side] = bool(beam.R[:, 0] @ (placed.point - beam.start) > 0.5 * beam.length)
+    return replace(placed, at_tip=(at_tip[0], at_tip[1]))
 
 
 def _point(joint: Joint, R: Array, p: Array) -> Array:
@@ -158,20 +180,51 @@ def _allowed(joint: Joint, R: Array) -> Array:
     return np.array(columns).reshape(-1, 6).T
 
 
-def _beam(body: int, section: Section, R: Array, joints: Sequence[PlacedJoint]) -> Beam:
+def _beam(body: Body, number: int, pose: tuple[Array, Array], joints: Sequence[PlacedJoint]) -> Beam:
+    options = body.beam or {}
+    if options.get("shear"):
+        raise NotImplementedError("beams that shear")
+    R, p = pose
     starts, tips = [], []
     for placed in joints:
         pair = (placed.joint.predecessor, placed.joint.successor)
         for end, at_tip in zip(pair, placed.at_tip, strict=True):
             # The joint of a point's two bodies is where their joints with the point are.
-            if end == body and not placed.joint.at_point:
+            if end == number and not placed.joint.at_point:
                 (tips if at_tip else starts).append(placed.point)
-    start, tip = np.mean(starts, axis=0), np.mean(tips, axis=0)
+    start = p + R @ np.array(options["from"]) if "from" in options else np.mean(starts, axis=0)
+    tip = p + R @ np.array(options["to"]) if "to" in options else np.mean(tips, axis=0)
     along = (tip - start) / np.linalg.norm(tip - start)
-    across = R[:, 1] if np.linalg.norm(np.cross(R[:, 1], along)) > 1e-6 else R[:, 2]
+    across = R @ np.array(options["y"]) if "y" in options else R[:, 1]
+    if "y" not in options and np.linalg.norm(np.cross(across, along)) < 0.1:
+        across = R[:, 2]
     across = across - along * (along @ across)
     across /= np.linalg.norm(across)
-    return Beam(body, start, tip, np.column_stack([along, across, np.cross(along, across)]), section)
+    axes = np.column_stack([along, across, np.cross(along, across)])
+    masses = []
+    for key, end in (("from", start), ("to", tip)):
+        ten = options.get("tips", {}).get(key)
+        T = shifted(p - end)
+        masses.append(T.T @ rigid_mass(np.array(ten), R) @ T if ten is not None else np.zeros((6, 6)))
+    return Beam(number, start, tip, axes, _section(body.section, body.material), (masses[0], masses[1]))
+
+
+def shifted(arm: Array) -> Array:
+    """Matrix (6, 6) that takes a small motion [v; w] of a rigid body to the point that is `arm` further."""
+    T = np.eye(6)
+    T[:3, 3:] = -_skew(arm)
+    return T
+
+
+def rigid_mass(ten: Array, R: Array) -> Array:
+    """Mass matrix (6, 6) of a rigid body at its origin, base axes, from its ten parameters."""
+    h, (xx, xy, yy, xz, yz, zz) = R @ ten[1:4], ten[4:]
+    I = R @ np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) @ R.T
+    return np.block([[ten[0] * np.eye(3), -_skew(h)], [_skew(h), I]])
+
+
+def _skew(r: Array) -> Array:
+    return np.array([[0.0, -r[2], r[1]], [r[2], 0.0, -r[0]], [-r[1], r[0], 0.0]])
 
 
 def _section(shape: dict[str, Any], material: dict[str, Any]) -> Section:
@@ -196,7 +249,7 @@ def torsion_constant(width: float, height: float) -> float:
     return a * b**3 * (1.0 / 3.0 - 64.0 / np.pi**5 * b / a * series)
 
 
-def _normal(robot: Robot, joints: Sequence[PlacedJoint], beams: dict[int, Beam], R: Array) -> Array | None:
+def _normal(joints: Sequence[PlacedJoint], beams: dict[int, Beam], R: Array) -> Array | None:
     """Normal of the plane of motion: revolute axes are along it, slides and beams perpendicular to it."""
     turns, others = [], [beam.R[:, 0] for beam in beams.values()]
     for placed in joints:

@@ -121,7 +121,7 @@ class _Model:
         raise NotImplementedError
 
     def beam(self, beam: Beam) -> tuple[int, int]:
-        """A chain of elements; gives massless bodies on the nodes of its two ends."""
+        """A chain of elements; gives rigid bodies on the nodes of its two ends."""
         raise NotImplementedError
 
     def joint(self, placed: PlacedJoint) -> None:
@@ -136,12 +136,31 @@ class _Model:
             items.MarkerBodyRigid(bodyNumber=carrier, localHT=exu.HT(rotation=frame, translation=point))
         )
 
+    def spring(self, placed: PlacedJoint, markers: list[int], slide: list[float]) -> None:
+        """The elastic drive of a joint: about z of its markers, or along `slide`."""
+        if placed.stiffness and placed.joint.kind is JointKind.REVOLUTE:
+            self.system.AddObject(
+                items.ObjectConnectorTorsionalSpringDamper(markerNumbers=markers, stiffness=placed.stiffness)
+            )
+        elif placed.stiffness:
+            assert placed.joint.kind is JointKind.PRISMATIC
+            self.system.AddObject(
+                items.ObjectConnectorLinearSpringDamper(
+                    markerNumbers=markers, stiffness=placed.stiffness, axisMarker0=slide
+                )
+            )
+
     def pose(self, body: int, at_tip: bool) -> tuple[Array, Array]:
         """Orientation and origin of the Exudyn body that carries joints of a body."""
         beam = self.at.beams.get(body)
         if beam is not None:
             return beam.R, beam.tip if at_tip else beam.start
         return (np.eye(3), np.zeros(3)) if body == BASE else (self.at.R[body], self.at.p[body])
+
+
+def _first_moment(mass: Array) -> Array:
+    """Mass times centre of mass (3,), from the lower left block of a mass matrix (6, 6)."""
+    return np.array([mass[5, 1], mass[3, 2], mass[4, 0]])
 
 
 class _Spatial(_Model):
@@ -187,8 +206,20 @@ class _Spatial(_Model):
                     nodeNumbers=list(pair), length=beam.length / n, sectionData=data
                 )
             )
-        return tuple(
-            self.system.AddObject(items.ObjectRigidBody(nodeNumber=k)) for k in (nodes[0], nodes[-1])
+        pairs = zip((nodes[0], nodes[-1]), beam.tips, strict=True)
+        first, last = (self.end(node, beam.R, mass) for node, mass in pairs)
+        return first, last
+
+    def end(self, node: int, R: Array, mass: Array) -> int:
+        """A rigid body on a node with axes R, of the mass matrix (6, 6) of what is rigid there; often 0."""
+        m, h, I = mass[0, 0], R.T @ _first_moment(mass), R.T @ mass[3:, 3:] @ R
+        return self.system.AddObject(
+            items.ObjectRigidBody(
+                mass=m,
+                inertia=[I[0, 0], I[1, 1], I[2, 2], I[1, 2], I[0, 2], I[0, 1]],
+                centerOfMass=h / m if m else np.zeros(3),
+                nodeNumber=node,
+            )
         )
 
     def joint(self, placed: PlacedJoint) -> None:
@@ -219,6 +250,7 @@ class _Spatial(_Model):
             self.system.AddObject(
                 items.ObjectJointGeneric(markerNumbers=markers, constrainedAxes=locked.tolist())
             )
+        self.spring(placed, markers, [0.0, 0.0, 1.0])
 
 
 class _Planar(_Model):
@@ -275,8 +307,20 @@ class _Planar(_Model):
                     shearStiffness=_SHEAR * s.E * s.A,
                 )
             )
-        return tuple(
-            self.system.AddObject(items.ObjectRigidBody2D(nodeNumber=k)) for k in (nodes[0], nodes[-1])
+        pairs = zip((nodes[0], nodes[-1]), beam.tips, strict=True)
+        first, last = (self.end(node, mass) for node, mass in pairs)
+        return first, last
+
+    def end(self, node: int, mass: Array) -> int:
+        """A rigid body on a node, of the mass matrix (6, 6) of what is rigid there; often 0."""
+        m, h = mass[0, 0], self.plane @ _first_moment(mass)
+        return self.system.AddObject(
+            items.ObjectRigidBody2D(
+                mass=m,
+                inertia=float(self.plane[2] @ mass[3:, 3:] @ self.plane[2]),
+                centerOfMass=h[:2] / m if m else np.zeros(2),
+                nodeNumber=node,
+            )
         )
 
     def joint(self, placed: PlacedJoint) -> None:
@@ -299,3 +343,4 @@ class _Planar(_Model):
             self.system.AddObject(items.ObjectJointRevolute2D(markerNumbers=markers))
         else:
             self.system.AddObject(items.ObjectJointGeneric(markerNumbers=markers, constrainedAxes=locked))
+        self.spring(placed, markers, [1.0, 0.0, 0.0])

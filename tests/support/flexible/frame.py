@@ -21,7 +21,15 @@ from scipy import linalg, sparse
 
 from nacelle.model.leg import BASE, PLATFORM
 from nacelle.model.robot import Robot
-from support.flexible.beams import Section, Structure, rigid_bodies, structure
+from support.flexible.beams import (
+    PlacedJoint,
+    Section,
+    Structure,
+    rigid_bodies,
+    rigid_mass,
+    shifted,
+    structure,
+)
 
 Array = np.ndarray
 
@@ -59,6 +67,10 @@ def free_motions(at: Structure) -> int:
 
     A robot that is not held by its locked actuators has more of them.
     """
+    held = tuple(
+        replace(placed, allowed=np.zeros((6, 0))) if placed.stiffness else placed for placed in at.joints
+    )
+    at = replace(at, joints=held)
     bodies = [k for k in range(len(at.robot.bodies)) if k != BASE]
     basis = _free_basis(at, len(bodies), bodies.index(PLATFORM))
     rows = constraints(at, len(bodies), lambda body, _: (bodies.index(body), at.p[body]))
@@ -96,6 +108,9 @@ def assembled(at: Structure, elements: int) -> tuple[Array, Array]:
             part = slice(6 * k, 6 * k + 12)
             M[part, part] += T @ M_e @ T.T
             K[part, part] += T @ K_e @ T.T
+        for k, mass in zip((first[body], first[body] + elements), beam.tips, strict=True):
+            part = slice(6 * k, 6 * k + 6)
+            M[part, part] += mass
 
     def block_of(body: int, at_tip: bool) -> tuple[int, Array]:
         if body not in beams:
@@ -103,25 +118,36 @@ def assembled(at: Structure, elements: int) -> tuple[Array, Array]:
         beam = beams[body]
         return (first[body] + elements, beam.tip) if at_tip else (first[body], beam.start)
 
+    for placed in at.joints:
+        if placed.stiffness:
+            rate = placed.allowed.T @ relative_motion(placed, count, block_of)
+            K += placed.stiffness * rate.T @ rate
     free = _free_basis(at, count, blocks[PLATFORM])
     N = sparse.csr_matrix(free) @ null_space(constraints(at, count, block_of) @ free)
     return N.T @ M @ N, N.T @ K @ N
 
 
-def constraints(at: Structure, count: int, block_of: Callable[[int, bool], tuple[int, Array]]) -> Array:
+Blocks = Callable[[int, bool], tuple[int, Array]]
+
+
+def constraints(at: Structure, count: int, block_of: Blocks) -> Array:
     """Rows of C over small motions [v; w] of `count` frames; block_of: a body's frame and its origin."""
     rows = []
     for placed in at.joints:
         U, s, _ = np.linalg.svd(placed.allowed)
-        locked = U[:, int(np.sum(s > 1e-9)) :].T
-        row = np.zeros((len(locked), 6 * count))
-        ends = (placed.joint.predecessor, placed.joint.successor)
-        for sign, body, at_tip in zip((-1.0, 1.0), ends, placed.at_tip, strict=True):
-            if body != BASE:
-                block, origin = block_of(body, at_tip)
-                row[:, 6 * block : 6 * block + 6] += sign * locked @ shifted(placed.point - origin)
-        rows.append(row)
+        rows.append(U[:, int(np.sum(s > 1e-9)) :].T @ relative_motion(placed, count, block_of))
     return np.vstack(rows)
+
+
+def relative_motion(placed: PlacedJoint, count: int, block_of: Blocks) -> Array:
+    """Motion [v; w] of a joint's second body against its first at the joint (6, 6 count)."""
+    rows = np.zeros((6, 6 * count))
+    ends = (placed.joint.predecessor, placed.joint.successor)
+    for sign, body, at_tip in zip((-1.0, 1.0), ends, placed.at_tip, strict=True):
+        if body != BASE:
+            block, origin = block_of(body, at_tip)
+            rows[:, 6 * block : 6 * block + 6] += sign * shifted(placed.point - origin)
+    return rows
 
 
 def _free_basis(at: Structure, count: int, platform: int) -> Array:
@@ -139,24 +165,6 @@ def _planar(normal: Array | None) -> Array:
         return np.eye(6)
     u, v = linalg.null_space(normal[None, :]).T
     return np.column_stack([np.r_[u, 0, 0, 0], np.r_[v, 0, 0, 0], np.r_[0, 0, 0, normal]])
-
-
-def shifted(arm: Array) -> Array:
-    """Matrix (6, 6) that takes a small motion [v; w] of a rigid body to the point that is `arm` further."""
-    T = np.eye(6)
-    T[:3, 3:] = -_skew(arm)
-    return T
-
-
-def rigid_mass(ten: Array, R: Array) -> Array:
-    """Mass matrix (6, 6) of a rigid body at its origin, base axes, from its ten parameters."""
-    h, (xx, xy, yy, xz, yz, zz) = R @ ten[1:4], ten[4:]
-    I = R @ np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) @ R.T
-    return np.block([[ten[0] * np.eye(3), -_skew(h)], [_skew(h), I]])
-
-
-def _skew(r: Array) -> Array:
-    return np.array([[0.0, -r[2], r[1]], [r[2], 0.0, -r[0]], [-r[1], r[0], 0.0]])
 
 
 def element(section: Section, L: float) -> tuple[Array, Array]:

@@ -25,7 +25,6 @@ from nacelle.model.robot import Robot
 
 HERE = Path(__file__).parent
 FREQUENCIES, MOTION = HERE / "frequencies.json", HERE / "prrrp_motion.npz"
-ROBOTS = HERE.parents[1] / "robots" / "flexible"
 
 MODES = 10
 # The last pose of each robot has no symmetry.
@@ -40,7 +39,7 @@ POSES: dict[str, list[list[float]]] = {
 @cache
 def flexible_robot(name: str) -> Robot:
     """A robot with flexible links by its name."""
-    return nacelle.load(ROBOTS / f"{name}.yaml")
+    return nacelle.load(name)
 
 
 def frequencies() -> list[dict[str, Any]]:

@@ -13,6 +13,7 @@ idly.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
@@ -153,11 +154,12 @@ def _structure(robot: Robot, names: tuple[str, ...]) -> Structure | str:
         if s.beam.body not in links
     )
     tree = extended_tree(stumps, shapes_left)
+    cut = _Cut(robot, links, index, whole, tree)
     found = []
     for place, (shapes, number) in links.items():
         ends = []
         for joints in (shapes.beam.start, shapes.beam.end):
-            end = _end(robot, place, joints, links, index, whole, tree)
+            end = _end(cut, place, joints)
             if end is None:
                 return f"an end of {robot.bodies[place].name!r} sits on other flexible links only"
             ends.append(end)
@@ -187,28 +189,28 @@ def _two_point(shapes: Shapes, planar: bool) -> bool:
     return alike and not any(start) and not any(end)
 
 
-def _end(
-    robot: Robot,
-    body: int,
-    joints: tuple[int, ...],
-    links: object,
-    index: dict[int, int],
-    whole: Extended,
-    tree: Extended,
-) -> End | None:
+class _Cut(NamedTuple):
+    """A robot while its links are taken out: links by body, indices of the bodies left, both trees."""
+
+    robot: Robot
+    links: Mapping[int, tuple[Shapes, int]]
+    index: Mapping[int, int]
+    whole: Extended
+    tree: Extended
+
+
+def _end(cut: _Cut, body: int, joints: tuple[int, ...]) -> End | None:
     """Where an end of a link is: on a body that is no link."""
-    assert isinstance(links, dict)
     for j in joints:
-        joint = robot.joints[j]
+        joint = cut.robot.joints[j]
         other, frame = (
             (joint.predecessor, joint.frame_predecessor)
             if joint.successor == body
             else (joint.successor, joint.frame_successor)
         )
-        if other not in links:
-            return End(
-                tree.section_of(index[other], _joint_end(whole, other, j)), np.asarray(frame.p, dtype=float)
-            )
+        if other not in cut.links:
+            section = cut.tree.section_of(cut.index[other], _joint_end(cut.whole, other, j))
+            return End(section, np.asarray(frame.p, dtype=float))
     return None
 
 

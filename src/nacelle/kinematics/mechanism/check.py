@@ -216,7 +216,8 @@ class _Checker:
             self.report((*self.body_path(slip.bodies[0]), "mass"), slip.message, slip.hint, "warning")
 
         for wrong in mismatches(self.robot):
-            self.report((*self.body_path(wrong.body), wrong.key), wrong.message, wrong.hint)
+            place = (*self.body_path(wrong.body), wrong.key)
+            self.report(place, wrong.message, wrong.hint, wrong.severity)
 
     def body_path(self, body: int) -> Path:
         """Where a body is described: among the bodies, or in an element of a leg."""

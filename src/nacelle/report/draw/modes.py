@@ -143,7 +143,6 @@ class _Moved:
             points.append(place + factor * (self.at(shapes.beam.body, place) + pose.R @ (d @ e)))
         return np.array(points)
 
-
     def levers(self, beam: int, factor: float) -> list[Array]:
         """Rigid pieces (2, 3) from the ends of a link to its joints beside them, displaced."""
         own = self.frames.extended
