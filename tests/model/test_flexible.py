@@ -35,7 +35,6 @@ def prrrp(old: str, new: str) -> str:
         (MATERIAL, "display: []", "material"),
         (MASS, "mass: 9 g", "the mass is 0.009 kg, density x area x length"),
         ("com: [$l/2, 0, 0]", "com: [$l/3, 0, 0]", "neither curved nor tapered"),
-        (SECTION, SECTION + "\n        beam: {to: [800 mm, 0, 0]}", "at 50% of its length, not at an end"),
         (SECTION, SECTION + "\n        beam: {shapes: hermite, number: 0}", "at least one element"),
         (SECTION, SECTION + "\n        beam: {damping: {ratio: -0.1}}", "must not be negative"),
     ],
@@ -50,6 +49,16 @@ def test_refused(old: str, new: str, message: str) -> None:
     assert said, error.value.problems
     line = next(k for k, words in enumerate(text.splitlines(), 1) if new.splitlines()[0] in words)
     assert all(line - 3 <= problem.line <= line + 3 for problem in said)
+
+
+def test_a_body_that_cannot_be_a_beam_is_refused_where_it_is_used() -> None:
+    text = prrrp(SECTION, SECTION + "\n        beam: {to: [800 mm, 0, 0]}")
+    # Twice as long and as heavy, with its joint in the middle.
+    text = text.replace(MASS, "").replace("com: [$l/2, 0, 0]", "")
+    text = text.replace("inertia: 0.00298666666666667 59.7348266666667 59.7348266666667 kg*mm^2", "mass: 1 g")
+    robot = nacelle.loads(text)
+    with pytest.raises(nacelle.KinematicsError, match="'leg1.tip' sits at 50% of its length, not at an end"):
+        nacelle.natural_frequencies(robot, nacelle.reference_pose(robot))
 
 
 def test_masses_may_be_left_out() -> None:
