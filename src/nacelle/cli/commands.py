@@ -55,7 +55,7 @@ COMMANDS = {
     ),
     "modes": (
         "modes",
-        "Natural frequencies of a robot with flexible links: modes at a pose, along a path, over a map.",
+        "Natural frequencies of a robot with flexible links: modes at a pose, along a path or over a map.",
     ),
     "balance": ("balance", "Springs and counterweights that balance gravity best over a set of poses."),
     "verify": (

@@ -107,6 +107,35 @@ def test_frames_of_any_orientation(name: str) -> None:
     np.testing.assert_allclose(other.frequencies, found, rtol=1e-8)
 
 
+def rotated(robot: Robot, turn: np.ndarray) -> Robot:
+    """The whole robot turned about the base's origin."""
+    pose = Pose(turn, np.zeros(3))
+    joints = [
+        dataclasses.replace(joint, frame_predecessor=pose @ joint.frame_predecessor)
+        if joint.predecessor == 0
+        else joint
+        for joint in robot.joints
+    ]
+    return dataclasses.replace(robot, joints=tuple(joints), reference=pose @ robot.reference)
+
+
+def test_robots_of_any_orientation() -> None:
+    robot, angle = flexible_robot("3rrr-flexible"), 0.7
+    x = np.array([0.03, -0.02, 0.26])
+    turn = rotation_rpy(np.array([0.0, 0.0, angle]))
+    other = np.array([*(turn[:2, :2] @ x[:2]), x[2] + angle])
+    found = nacelle.natural_frequencies(rotated(robot, turn), other).frequencies
+    np.testing.assert_allclose(found, nacelle.natural_frequencies(robot, x).frequencies, rtol=1e-9)
+
+
+def test_robots_of_any_orientation_in_space() -> None:
+    robot = beamed(library_robot("hexaglide"))
+    turn = rotation_rpy(np.array([1.0, -0.6, 2.0]))
+    turned_robot = rotated(robot, turn)
+    pairs = [(r, nacelle.natural_frequencies(r, nacelle.reference_pose(r))) for r in (robot, turned_robot)]
+    np.testing.assert_allclose(pairs[1][1].frequencies, pairs[0][1].frequencies, rtol=1e-8)
+
+
 def test_frames_pinned_and_clamped_are_the_same_model() -> None:
     robot = flexible_robot("fivebar-flexible")
     x = [0.06, 0.25]
