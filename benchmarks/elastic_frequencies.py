@@ -1,8 +1,8 @@
 """Natural frequencies beside [BK2013] and Exudyn: `python benchmarks/elastic_frequencies.py`.
 
 Table II of the paper (rows "model": what it prints, what one Hermite element a beam in a clamped frame gives,
-and what 16 elements give), then the largest difference from Exudyn over the first ten modes of flexible robots
-of the library at three poses each, by interior modes a plane. Nothing is asserted here; tests/elastic does.
+and what 16 elements give), then the largest difference from Exudyn over the first ten modes of flexible
+robots of the library at three poses each, by interior modes a plane. Nothing is asserted here.
 """
 
 import dataclasses

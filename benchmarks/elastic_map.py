@@ -1,4 +1,4 @@
-"""Natural frequencies of flexible robots over a grid of poses: `python benchmarks/elastic_map.py --points 50`.
+"""Natural frequencies of flexible robots over a grid: `python benchmarks/elastic_map.py --points 50`.
 
 The first mode over two coordinates around the reference pose, unloaded, actuators locked: with the program
 compiled for the first time, and again. BLAS runs on one thread unless the environment says otherwise: its
@@ -57,8 +57,8 @@ def main() -> None:
     parser.add_argument("robots", nargs="*", default=list(RANGES))
     parser.add_argument("--points", type=int, default=50, help="along each coordinate")
     given = parser.parse_args()
-    print("| robot | poses | elastic coordinates | modes | first pose (s) | map (s) | processor (s) | f_1 (Hz) |")
-    print("|---|---|---|---|---|---|---|---|")
+    head = ("robot", "poses", "elastic coordinates", "modes", "first pose (s)", "map (s)", "processor (s)")
+    print(f"| {' | '.join((*head, 'f_1 (Hz)'))} |\n{'|---' * (len(head) + 1)}|")
     for name in given.robots:
         say(f"{name} ...")
         print(f"| {' | '.join(measured(name, given.points))} |", flush=True)

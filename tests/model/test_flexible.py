@@ -57,7 +57,9 @@ def test_a_body_that_cannot_be_a_beam_is_refused_where_it_is_used() -> None:
     text = text.replace(MASS, "").replace("com: [$l/2, 0, 0]", "")
     text = text.replace("inertia: 0.00298666666666667 59.7348266666667 59.7348266666667 kg*mm^2", "mass: 1 g")
     robot = nacelle.loads(text)
-    with pytest.raises(nacelle.KinematicsError, match="'leg1.tip' sits at 50% of its length, not at an end"):
+    with pytest.raises(
+        nacelle.KinematicsError, match=r"'leg1\.tip' sits at 50% of its length, not at an end"
+    ):
         nacelle.natural_frequencies(robot, nacelle.reference_pose(robot))
 
 

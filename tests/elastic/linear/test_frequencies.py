@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -64,6 +65,15 @@ def test_every_kind_of_joint(name: str) -> None:
     x = nacelle.reference_pose(robot)
     found = nacelle.natural_frequencies(robot, x, modes=8).frequencies
     np.testing.assert_allclose(found, frame_frequencies(robot, x, 12, 8), rtol=3e-4)
+
+
+def test_redundant_actuators() -> None:
+    """Three actuators for two motions: locked, the robot has one constraint more than it needs."""
+    robot = beamed(nacelle.load(Path(__file__).parents[2] / "robots" / "redundant.yaml"))
+    x = nacelle.reference_pose(robot)
+    found = nacelle.natural_frequencies(robot, x, modes=8)
+    np.testing.assert_allclose(found.frequencies, frame_frequencies(robot, x, 8, 8), rtol=1e-4)
+    assert nacelle.natural_frequencies(robot, x, locked=False).rigid == 2
 
 
 def turned(robot: Robot, seed: int) -> Robot:
