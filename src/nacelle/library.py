@@ -17,6 +17,12 @@ from nacelle.model.robot import Robot
 def load(name_or_file: str | os.PathLike[str]) -> Robot:
     """Load a robot of the library by its name, or any robot from its YAML file.
 
+    Args:
+        name_or_file: name of a robot of the library, or a YAML file.
+
+    Returns:
+        The robot, frozen, all numbers in SI units and radians.
+
     Raises:
         UnknownRobotError: if it is neither the name of a robot nor a file.
         DescriptionError: with everything that is wrong with the description.
@@ -25,7 +31,11 @@ def load(name_or_file: str | os.PathLike[str]) -> Robot:
 
 
 def loads(text: str) -> Robot:
-    """Load a robot from the text of a YAML file; raises DescriptionError."""
+    """Load a robot from the text of a YAML file; numbers in SI units unless a unit is written.
+
+    Raises:
+        DescriptionError: with everything that is wrong with the description.
+    """
     robot, source = read_text(text)
     return check_robot(robot, source).require().robot
 
@@ -41,6 +51,12 @@ def build(description: dict[str, Any]) -> Robot:
 
 def check(name_or_file: str | os.PathLike[str]) -> Check:
     """Load a robot and give what the checks found, warnings too.
+
+    Args:
+        name_or_file: name of a robot of the library, or a YAML file.
+
+    Returns:
+        The robot, its problems with file, line and column, its assembly and its mobility.
 
     Raises:
         UnknownRobotError: if it is neither the name of a robot nor a file.

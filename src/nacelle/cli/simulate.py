@@ -137,7 +137,7 @@ def simulate_command(
     start = pose_at(robot, at, tool)
     rates = assignments(twist, coordinate_kinds(robot), "coordinate", RATE)
     v = np.array([rates.get(name, 0.0) for name in robot.motion.coordinates])
-    drives = {a.name: robot.joints[a.joint].primitives[0].turns for a in robot.actuators}
+    drives = dict(zip((a.name for a in robot.actuators), robot.revolute_actuators, strict=True))
     given = assignments(force, drives, "actuator", FORCE)
     constant = np.array([given.get(name, 0.0) for name in drives])
     if hold:

@@ -110,8 +110,8 @@ class Extended:
 
     @cached_property
     def scales(self) -> Array:
-        """For each elastic coordinate what is large for it (ne,): the length of its beam; m, rad."""
-        parts = [np.full(shapes.n, shapes.beam.length) for shapes in self.shapes]
+        """For each elastic coordinate what displaces its beam by the beam's length (ne,); m, rad."""
+        parts = [shapes.scales for shapes in self.shapes]
         return np.concatenate([*parts, np.full(len(self.springs), max(self.robot.size, 1.0))])
 
     @cached_property
@@ -240,7 +240,7 @@ def plane_normal(robot: Robot) -> Array | None:
     for k, joint in enumerate(robot.tree_joints):
         for place, primitive in enumerate(joint.primitives):
             column = motion.columns[:, robot.platform_nv + robot.v_slices[k].start + place].astype(float)
-            if primitive.nv == 3 or (not primitive.turns and abs(float(column[:3] @ normal)) > 1e-9):
+            if primitive.nv == 3 or (not primitive.is_rotation and abs(float(column[:3] @ normal)) > 1e-9):
                 return None
     if any(joint.kind in (JointKind.SPHERICAL, JointKind.UNIVERSAL) for joint in robot.closures):
         return None

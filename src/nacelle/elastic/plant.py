@@ -107,7 +107,7 @@ class ElasticPlant:
             return rigid
         joints = [self.robot.joints[a.joint].primitives[0] for a in self.robot.actuators]
         inputs = tuple(
-            (f"{a.name}.acceleration", "rad/s^2" if primitive.turns else "m/s^2")
+            (f"{a.name}.acceleration", "rad/s^2" if primitive.is_rotation else "m/s^2")
             for a, primitive in zip(self.robot.actuators, joints, strict=True)
         )
         return Labels(rigid.x, rigid.v, inputs)

@@ -102,6 +102,11 @@ class RobotData:
         return self.joints[self.tree :]
 
     @cached_property
+    def revolute_actuators(self) -> tuple[bool, ...]:
+        """For each actuator whether its joint is revolute (rad, N m), not prismatic (m, N)."""
+        return tuple(self.joints[actuator.joint].primitives[0].is_rotation for actuator in self.actuators)
+
+    @cached_property
     def q_slices(self) -> tuple[slice, ...]:
         """Where the coordinates of each tree joint are in q, the coordinates of the tree."""
         return _slices([joint.nq for joint in self.tree_joints])

@@ -153,7 +153,7 @@ class _Writer:
         elif joint.rotor_inertia:
             data["rotor_inertia"] = joint.rotor_inertia
         if kind is JointKind.SPHERICAL_PLANAR:
-            joint = _ball_last(joint)
+            joint = _spherical_last(joint)
         if any(joint.friction):
             data["friction"] = [
                 {term.basis.replace("-", "_"): term.coefficient for term in axis}
@@ -224,7 +224,7 @@ def _written_guess(kind: JointKind, values: tuple[float, ...]) -> list[float]:
     return [*values[4:], *values[:4]] if kind is JointKind.SPHERICAL_PLANAR else list(values)
 
 
-def _ball_last(joint: Joint) -> Joint:
+def _spherical_last(joint: Joint) -> Joint:
     """Bring a C5 joint to the order in which it is written: u, v, rotation."""
     return replace(
         joint,

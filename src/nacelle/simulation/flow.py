@@ -136,7 +136,7 @@ def _rates(robot: Robot, x: Array, y: Array, v: Array, c: Array) -> tuple[list[S
     for j in mechanism.iterated_joints:
         rate = robot.platform_nv + robot.v_slices[j].start
         for primitive in robot.joints[j].primitives:
-            if primitive is Primitive.BALL:
+            if primitive is Primitive.SPHERICAL:
                 w = u[rate : rate + 3]
                 quat = y[start : start + 4]
                 y_rates += list(0.5 * quat_product(quat, pack([w[0], w[1], w[2], 0.0])))

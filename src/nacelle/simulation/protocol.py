@@ -71,7 +71,14 @@ Events: TypeAlias = Sequence[Event | EventGroup]
 
 
 def user_event(plant: Plant, name: str, function: Callable[..., Any]) -> Event:
-    """An event of the user's: a function of (t, x, v) that is positive before it."""
+    """An event of the user's: a function of (t, x, v) that is positive before it.
+
+    Args:
+        plant: what moves.
+        name: of the event, for messages.
+        function: called with a time (s), a pose (nx,) and a twist (n,), SI units; the run ends where its
+            value, a number of any unit, falls through zero.
+    """
 
     def value(t: Array, s: Array) -> Array:
         x, v = plant.split(s)

@@ -22,6 +22,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -66,9 +67,10 @@ class Plane:
     number: int
 
 
-def bends(plane: Plane) -> list[Bend]:
+@lru_cache(maxsize=64)
+def bends(plane: Plane) -> tuple[Bend, ...]:
     """The shapes in one plane."""
-    return _elements(plane) if plane.hermite else [*_boundary(plane), *_interior(plane)]
+    return tuple(_elements(plane) if plane.hermite else [*_boundary(plane), *_interior(plane)])
 
 
 def _rotation(v: Function, plane: Plane) -> Function:

@@ -6,7 +6,7 @@ not depend on a machine's quadrature or linear algebra:
 
     polynomials     sums of rational numbers, rounded once
     sin, cos        of the same k 1/2; sin k, cos l: k (1 - (-1)^(k + l)) / (pi (k^2 - l^2)), k != l
-    xi^p sin, cos   by parts, from p down to 0
+    xi^p sin, cos   by parts, from p down to 0, in decimals: terms of high powers cancel each other
 """
 
 from __future__ import annotations
@@ -14,10 +14,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal, localcontext
 from fractions import Fraction
 from typing import TypeAlias
 
 Coefficients = tuple[Fraction, ...]
+
+_PI = Decimal(
+    "3.1415926535897932384626433832795028841971693993751058209749445923078164062862089986280348253421170679821481"
+)
 
 
 @dataclass(frozen=True)
@@ -108,9 +113,16 @@ def inner(f: Function, g: Function) -> float:
     assert isinstance(other, Polynomial)
     if len(other.pieces) > 1:
         raise ValueError("sines go with polynomials over one piece only")
-    return math.fsum(
-        float(c) * wave.factor * _moment(p, wave.k, wave.cosine) for p, c in enumerate(other.pieces[0])
-    )
+    with localcontext() as context:
+        context.prec = 100
+        total = sum(
+            (_decimal(c) * _moment(p, wave.k, wave.cosine) for p, c in enumerate(other.pieces[0])), Decimal(0)
+        )
+        return wave.factor * float(total)
+
+
+def _decimal(value: Fraction) -> Decimal:
+    return Decimal(value.numerator) / Decimal(value.denominator)
 
 
 def _polynomials(f: Polynomial, g: Polynomial) -> Fraction:
@@ -141,11 +153,11 @@ def _waves(f: Wave, g: Wave) -> float:
     return 2.0 * k / (math.pi * (k * k - l * l)) * f.factor * g.factor
 
 
-def _moment(p: int, k: int, cosine: bool) -> float:
-    """Integral of xi^p sin(k pi xi), or of xi^p cos(k pi xi), over [0, 1]."""
-    a, end = k * math.pi, -1.0 if k % 2 else 1.0
+def _moment(p: int, k: int, cosine: bool) -> Decimal:
+    """Integral of xi^p sin(k pi xi), or of xi^p cos(k pi xi), over [0, 1], to the digits of the context."""
+    a, end = k * _PI, -1 if k % 2 else 1
     if cosine:
-        return 0.0 if p == 0 else -p / a * _moment(p - 1, k, False)
+        return Decimal(0) if p == 0 else -p / a * _moment(p - 1, k, False)
     if p == 0:
-        return (1.0 - end) / a
+        return (1 - end) / a
     return -end / a + p / a * _moment(p - 1, k, True)

@@ -218,6 +218,15 @@ class Shapes:
             )
         return np.asarray(total)
 
+    @cached_property
+    def scales(self) -> Array:
+        """Value of each coordinate (n,) that displaces the beam by its length; m, rad; of torsion 1 rad."""
+        result = np.ones(self.n)
+        for i, c in enumerate(self.coordinates):
+            if c.d is not None:
+                result[i] = self.beam.length / max(abs(c.d.at(k / 32.0)) for k in range(33))
+        return result
+
     def movement(self, xi: float) -> Array:
         """Displacement and rotation [d; theta] (6, n) of the section at xi, for unit coordinates."""
         result = np.zeros((6, self.n))

@@ -12,15 +12,17 @@ so that the acceleration of the point, less gravity, is
     n_j)
 
 and virtual power gives, with x_i = int rho A xi d_i dx, c_i = int rho A d_i dx - x_i, N, K, S of `shapes`,
-D = N + rotation of sections (over one plane), F = E A / L (l - L + t . S t / 2) the axial force:
+D = N + rotation of sections (over one plane), F = E A / L (l - L + t . S t / 2) the axial force (at the ends
+with its damping):
 
     D t'' = -(c gamma_An + x gamma_Pn) + w_i sum_m N_im w_m t_m - K t - F S t - damping
     C_j = rho I_j L alpha_j
           + sum_i t_i (-(c_i gamma_Ae + x_i gamma_Pe) + sum_m N_im (2 w_m t_m' + alpha_m t_m))
-    F_P = m/6 gamma_A + m/3 gamma_P + sum_i x_i (...)_i + sum_j n_j C_j / l + F e          and alike at A
+    F_P = m/6 gamma_A + m/3 gamma_P + sum_i x_i (...)_i + sum_j n_j C_j / l + F e
 
 (sums over i in plane j, over m in all planes). D is constant. Inserting t'' leaves forces that are linear in
-gamma_A and gamma_P. All in base axes; F_A, F_P are what the neighbours must apply.
+gamma_A and gamma_P. F_A + F_P is the rate of the link's momentum less its weight, which is cheaper than F_A.
+All in base axes; F_A, F_P are what the neighbours must apply.
 """
 
 from __future__ import annotations
@@ -30,8 +32,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.elastic.beam.newton_euler import axial_forces, elastic_forces
+from nacelle.elastic.beam.newton_euler import elastic_forces
 from nacelle.elastic.beam.shapes import BEND_Y, Shapes
+from nacelle.elastic.beam.sums import summed
 from nacelle.spatial.scalar import Array, Scalar, cross, divide, dot, pack, product
 
 
@@ -121,13 +124,13 @@ class Fixed(NamedTuple):
     """What of a link does not depend on accelerations.
 
     Attributes:
-        axial: axial force, N.
+        axial: axial force with its damping, N.
         t: D^-1 times what drives t'' beside accelerations (n,).
         q: sum over i in plane j and m in plane k of t_i N_im t_m (planes, planes), rho I L added on the
             diagonal.
         spin: C_j without accelerations (planes,).
         xe: sum x_i t_i a plane; ce: sum c_i t_i a plane.
-        x_rate: sum_i x_i 2 w_i t_i' over all planes; c_rate likewise.
+        x_rate: sum_i x_i 2 w_i t_i' over all planes.
     """
 
     axial: Scalar
@@ -137,14 +140,6 @@ class Fixed(NamedTuple):
     xe: Array
     ce: Array
     x_rate: Scalar
-    c_rate: Scalar
-
-
-def _total(terms: list[Scalar]) -> Scalar:
-    total: Scalar = 0.0
-    for term in terms:
-        total = term if isinstance(total, float) and total == 0.0 else total + term
-    return total
 
 
 def fixed(own: Numbers, at: Posture, now: Rates) -> Fixed:
@@ -156,40 +151,39 @@ def fixed(own: Numbers, at: Posture, now: Rates) -> Fixed:
     N = shapes.N[1:, 1:]
     planes = range(len(own.planes))
     inside = [[i for i in range(own.n) if own.plane[i] == j] for j in planes]
-    Nt = [[_total([N[i, m] * now.t[m] for m in inside[k] if N[i, m]]) for k in planes] for i in range(own.n)]
+    Nt = [[summed([N[i, m] * now.t[m] for m in inside[k] if N[i, m]]) for k in planes] for i in range(own.n)]
     q = pack(
         [
             [
-                _total([now.t[i] * Nt[i][k] for i in inside[j]] + ([own.rotary[j]] if j == k else []))
+                summed([now.t[i] * Nt[i][k] for i in inside[j]] + ([own.rotary[j]] if j == k else []))
                 for k in planes
             ]
             for j in planes
         ]
     )
     push = [
-        _total([now.w[own.plane[i]] * now.w[k] * Nt[i][k] for k in planes]) - elastic[1 + i]
+        summed([now.w[own.plane[i]] * now.w[k] * Nt[i][k] for k in planes]) - elastic[1 + i]
         for i in range(own.n)
     ]
     t_free = [
-        _total([own.inverse[i, m] * push[m] for m in range(own.n) if own.inverse[i, m]]) for i in range(own.n)
+        summed([own.inverse[i, m] * push[m] for m in range(own.n) if own.inverse[i, m]]) for i in range(own.n)
     ]
     # sum_i t_i N_im 2 w_m t_m', plane by plane.
     spin = [
-        _total([2.0 * now.w[own.plane[m]] * now.t_rate[m] * Nt[m][j] for m in range(own.n)]) for j in planes
+        summed([2.0 * now.w[own.plane[m]] * now.t_rate[m] * Nt[m][j] for m in range(own.n)]) for j in planes
     ]
 
     def over(weights: Array, values: Array, j: int) -> Scalar:
-        return _total([weights[i] * values[i] for i in inside[j] if weights[i]])
+        return summed([weights[i] * values[i] for i in inside[j] if weights[i]])
 
     return Fixed(
-        axial=axial_forces(shapes, coordinates)[0],
+        axial=elastic[0],
         t=pack(t_free),
         q=q,
         spin=pack(spin),
         xe=pack([over(own.x, now.t, j) for j in planes]),
         ce=pack([over(own.c, now.t, j) for j in planes]),
-        x_rate=_total([2.0 * now.w[j] * over(own.x, now.t_rate, j) for j in planes]),
-        c_rate=_total([2.0 * now.w[j] * over(own.c, now.t_rate, j) for j in planes]),
+        x_rate=summed([2.0 * now.w[j] * over(own.x, now.t_rate, j) for j in planes]),
     )
 
 
@@ -215,45 +209,90 @@ def driven(own: Numbers, at: Posture, now: Rates) -> Driven:
     return Driven(own, at, now, fixed(own, at, now))
 
 
+class Accelerations(NamedTuple):
+    """Accelerations of the ends of a link less gravity (3,), along and across it."""
+
+    start: Array
+    end: Array
+    start_e: Scalar
+    end_e: Scalar
+    start_n: list[Scalar]
+    end_n: list[Scalar]
+    alpha: list[Scalar]
+
+
+def _accelerations(link: Driven, start: Array, end: Array) -> Accelerations:
+    _, at, now, _ = link
+    start_n, end_n = [dot(n, start) for n in at.n], [dot(n, end) for n in at.n]
+    alpha = [(end_n[j] - start_n[j] - 2.0 * now.stretch * now.w[j]) * at.reciprocal for j in range(len(at.n))]
+    return Accelerations(start, end, dot(at.e, start), dot(at.e, end), start_n, end_n, alpha)
+
+
 def forces(link: Driven, start: Array, end: Array) -> Ends:
     """Forces at the ends of a link at accelerations of its ends less gravity, (3,) each."""
     own, at, now, part = link
+    moving = _accelerations(link, start, end)
     planes = range(len(own.planes))
     m = own.shapes.beam.mass
-    start_e, end_e = dot(at.e, start), dot(at.e, end)
-    start_n, end_n = [dot(n, start) for n in at.n], [dot(n, end) for n in at.n]
-    alpha = [(end_n[j] - start_n[j] - 2.0 * now.stretch * now.w[j]) * at.reciprocal for j in planes]
     a, b = _responses(own)
-    t = [part.t[i] - a[i] * start_n[own.plane[i]] - b[i] * end_n[own.plane[i]] for i in range(own.n)]
-    C = [
-        part.spin[j]
-        + _total([part.q[j, k] * alpha[k] for k in planes])
-        - part.ce[j] * start_e
-        - part.xe[j] * end_e
-        for j in planes
+    t = [
+        part.t[i] - a[i] * moving.start_n[own.plane[i]] - b[i] * moving.end_n[own.plane[i]]
+        for i in range(own.n)
     ]
-    couple = [C[j] * at.reciprocal for j in planes]
+    axial = m / 6.0 * moving.start_e + m / 3.0 * moving.end_e - part.x_rate + part.axial
+    force = (axial - summed([moving.alpha[j] * part.xe[j] for j in planes])) * at.e
+    whirl = summed([now.w[k] * part.xe[k] for k in planes])
+    for j in planes:
+        C = (
+            part.spin[j]
+            + summed([part.q[j, k] * moving.alpha[k] for k in planes])
+            - part.ce[j] * moving.start_e
+            - part.xe[j] * moving.end_e
+        )
+        across = m / 6.0 * moving.start_n[j] + m / 3.0 * moving.end_n[j] + C * at.reciprocal
+        inside = [i for i in range(own.n) if own.plane[i] == j and own.x[i]]
+        across = across + summed([own.x[i] * t[i] for i in inside]) - now.w[j] * whirl
+        force = force + across * at.n[j]
+    bent = pack(t) if t else np.zeros(0)
+    return Ends(_momentum(link, moving, bent) - force, np.asarray(force), bent)
 
-    def side(
-        m_start: float, m_end: float, weights: Array, along: Scalar, moments: Array, sign: float
-    ) -> Array:
-        axial = m_start * start_e + m_end * end_e - along - _total([alpha[j] * moments[j] for j in planes])
-        axial = axial + part.axial if sign > 0.0 else axial - part.axial
-        force = axial * at.e
-        whirl = _total([now.w[k] * moments[k] for k in planes])
-        for j in planes:
-            inside = [i for i in range(own.n) if own.plane[i] == j and weights[i]]
-            across = m_start * start_n[j] + m_end * end_n[j]
-            across = across + _total([weights[i] * t[i] for i in inside]) - now.w[j] * whirl
-            across = across + couple[j] if sign > 0.0 else across - couple[j]
-            force = force + across * at.n[j]
-        return np.asarray(force)
 
-    return Ends(
-        side(m / 3.0, m / 6.0, own.c, part.c_rate, part.ce, -1.0),
-        side(m / 6.0, m / 3.0, own.x, part.x_rate, part.xe, 1.0),
-        pack(t) if t else np.zeros(0),
-    )
+def shifted(link: Driven, first: Ends, ends: tuple[Array, Array], changes: tuple[Array, Array]) -> Ends:
+    """Forces where the accelerations of the ends have changed, from those before: linear in the changes.
+
+    Args:
+        link: the link in motion.
+        first: forces before.
+        ends: accelerations of start and end now, less gravity.
+        changes: by how much they have changed.
+    """
+    own, at, _, _ = link
+    a, b = _responses(own)
+    start_n, end_n = ([dot(n, change) for n in at.n] for change in changes)
+    t = [first.t[i] - a[i] * start_n[own.plane[i]] - b[i] * end_n[own.plane[i]] for i in range(own.n)]
+    I = inertia(link)
+    force = first.end + product(I.mixed.T, changes[0]) + product(I.end, changes[1])
+    bent = pack(t) if t else np.zeros(0)
+    return Ends(_momentum(link, _accelerations(link, *ends), bent) - force, force, bent)
+
+
+def _momentum(link: Driven, moving: Accelerations, t: Array) -> Array:
+    """Rate of the link's momentum less its weight (3,): the sum of the forces at both ends."""
+    own, at, now, _ = link
+    force = 0.5 * own.shapes.beam.mass * (moving.start + moving.end)
+    planes = range(len(own.planes))
+    C = own.shapes.C[1:]
+
+    def over(values: Array, j: int) -> Scalar:
+        return summed([C[i] * values[i] for i in range(own.n) if own.plane[i] == j and C[i]])
+
+    bent = [over(now.t, j) for j in planes]
+    whirl = summed([now.w[j] * bent[j] for j in planes])
+    axial = summed([2.0 * now.w[j] * over(now.t_rate, j) + moving.alpha[j] * bent[j] for j in planes])
+    force = force - axial * at.e
+    for j in planes:
+        force = force + (over(t, j) - now.w[j] * whirl) * at.n[j]
+    return np.asarray(force)
 
 
 def _responses(own: Numbers) -> tuple[Array, Array]:
@@ -323,5 +362,5 @@ def inertia(link: Driven) -> Inertia:
 def stretch_acceleration(link: Driven, start: Array, end: Array) -> Scalar:
     """L'' at accelerations of the ends: e . (gamma_P - gamma_A) + l sum_j w_j^2."""
     _, at, now, _ = link
-    whirl = _total([w * w for w in now.w])
+    whirl = summed([w * w for w in now.w])
     return dot(at.e, end - start) + at.length * whirl

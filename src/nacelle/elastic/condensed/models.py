@@ -18,7 +18,7 @@ import numpy as np
 from nacelle.dynamics.formulations.tree import tree_forces
 from nacelle.dynamics.joint_effort import friction_effort
 from nacelle.dynamics.settings import Settings
-from nacelle.elastic.condensed.link import Ends, forces, inertia
+from nacelle.elastic.condensed.link import Ends, forces, inertia, shifted
 from nacelle.elastic.condensed.natural import Now, changes, natural_of, now_at
 from nacelle.elastic.dynamics.equations import beam_loads
 from nacelle.elastic.dynamics.models import of_inputs
@@ -140,14 +140,23 @@ def accelerations(
     known = [] if a is None else list(range(natural.na))
     unknown = [k for k in range(len(natural.order)) if k not in known]
     start = _first(now, a)
-    required = _required(now, start, _ends(now, start), settings)
+    first = _ends(now, start)
+    required = _required(now, start, first, settings)
     right = pack([*tau, *np.zeros(len(natural.order) - natural.na)]) - required if a is None else -required
     change = solve(_mass(now, unknown), right[unknown], "spd")
-    entries = list(start)
+    entries, changes = list(start), [0.0] * len(start)
     for k, value in zip(unknown, change, strict=True):
-        entries[k] = entries[k] + value
+        entries[k], changes[k] = entries[k] + value, value
     rate = pack(entries)
-    ends = _ends(now, rate)
+    ends = [
+        shifted(
+            link,
+            before,
+            (a_end.bias + product(a_end.J, rate), b_end.bias + product(b_end.J, rate)),
+            (product(a_end.J, pack(changes)), product(b_end.J, pack(changes))),
+        )
+        for link, before, (a_end, b_end) in zip(now.links, first, now.tips, strict=True)
+    ]
     return rate, ends, _required(now, rate, ends, settings)[: natural.na]
 
 
@@ -193,9 +202,9 @@ def condensed_forward(robot: Robot, p: Array, y: Array, tau: Array, **options: A
 def condensed_flow(
     robot: Robot, s: Array, u: Array, constants: Array, *, prescribed: bool = False, **options: Any
 ) -> Array:
-    """Derivative of the state [p.
+    """Derivative of the state s = [p; y] at inputs u (actuators,).
 
-    Y] at inputs u (actuators,): forces, or accelerations where `prescribed`.
+    Inputs are forces, or accelerations where `prescribed`.
     """
     natural = natural_of(robot)
     p, y = s[: natural.size], s[natural.size :]

@@ -1,7 +1,7 @@
 """Positions and motion of a robot without its two-point links, over any scalar.
 
-    p = [platform; joints of the stumps; elastic coordinates of the stumps; of each link its bending t (and
-    n_1)] y = [rates of the actuators; other rates of the stumps; of each link t']
+    p = [platform; joints of the stumps; elastic coordinates of the stumps; for each link t (and n_1)]
+    y = [rates of the actuators; other rates of the stumps; for each link t']
 
 All entries are independent: there is no closure. In space the direction n_1 (3,) across a link is carried
 along, n_1' = -w_1 e, and n_2 = e x n_1: the frame of a link that does not spin. In a plane n follows from its
@@ -22,6 +22,7 @@ from nacelle.elastic.condensed.structure import End, Structure, structure_of
 from nacelle.elastic.dynamics import positions
 from nacelle.elastic.frames import Frames
 from nacelle.errors import KinematicsError
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.tree.configuration import Configuration
 from nacelle.kinematics.tree.rates import Moving
 from nacelle.kinematics.tree.spanning_tree import (
@@ -32,6 +33,7 @@ from nacelle.kinematics.tree.spanning_tree import (
     tree_velocity,
 )
 from nacelle.model.robot import Robot
+from nacelle.spatial.rotation import quat_from_rotation
 from nacelle.spatial.scalar import Array, Scalar, cross, divide, dot, norm, pack, product
 
 
@@ -53,6 +55,17 @@ class Natural:
     def na(self) -> int:
         """Number of actuators."""
         return len(self.structure.robot.actuators)
+
+    @cached_property
+    def zeros(self) -> tuple[int, ...]:
+        """Places in p of the platform's quaternion that are zero throughout: those of a turn in a plane."""
+        structure = self.structure
+        if structure.normal is None or positions.platform_size(structure.stumps) == 3:
+            return ()
+        reference = quat_from_rotation(mechanism_of(structure.robot).assembly.platform.R)
+        axis = int(np.argmax(np.abs(structure.normal)))
+        others = [k for k in range(3) if k != axis]
+        return () if np.max(np.abs(reference[others])) > 1e-12 else tuple(3 + k for k in others)
 
     @property
     def stumps_size(self) -> int:
@@ -152,13 +165,10 @@ def selection(natural: Natural) -> Array:
 
 
 def unit_positions(natural: Natural, p: Array) -> Array:
-    """Positions with quaternions of length one; of a planar robot's platform only the turn in its plane."""
+    """Positions with quaternions of length one; zero are entries that a planar robot's platform never has."""
     entries = list(p)
-    normal = natural.structure.normal
-    if normal is not None and positions.platform_size(natural.structure.stumps) == 7:
-        for k in range(3):
-            if abs(normal[k]) < 1e-12:
-                entries[3 + k] = 0.0
+    for k in natural.zeros:
+        entries[k] = 0.0
     stumps = positions.unit(natural.structure.stumps, pack(entries[: natural.stumps_size]))
     return pack([*stumps, *entries[natural.stumps_size :]])
 
@@ -209,9 +219,7 @@ def now_at(natural: Natural, p: Array, y: Array, lengths: Lengths | None = None)
         own = natural.links[k]
         span = ends[1].p - ends[0].p
         across = None if natural.structure.normal is not None else _across(span, part[own.n :])
-        at = posture(
-            span, norm(span) if lengths is None else lengths.length[k], across, natural.structure.normal
-        )
+        at = posture(span, norm(span) if lengths is None else lengths.length[k], across, link.normal)
         velocity_between = ends[1].v - ends[0].v
         stretch = dot(at.e, velocity_between) if lengths is None else lengths.rate[k]
         w = pack([dot(n, velocity_between) * at.reciprocal for n in at.n])

@@ -13,7 +13,7 @@ idly.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nacelle.elastic.beam.shapes import AXIAL, Shapes
-from nacelle.elastic.extended import Extended, extended, extended_tree, plane_normal
+from nacelle.elastic.extended import Extended, extended, extended_tree, plane_normal, reference_poses
 from nacelle.model.joint import Joint, JointKind
 from nacelle.model.leg import BASE, PLATFORM
 from nacelle.model.robot import Robot
@@ -56,12 +56,14 @@ class Link(NamedTuple):
         number: of the beam among all of the robot.
         start: its start.
         end: its end.
+        normal: in a plane the normal z with z x e the direction in which it bends, else None.
     """
 
     shapes: Shapes
     number: int
     start: End
     end: End
+    normal: Array | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,6 +107,8 @@ def _structure(robot: Robot, names: tuple[str, ...]) -> Structure | str:
     for number, shapes in enumerate(whole.shapes):
         if _two_point(shapes, normal is not None):
             links[shapes.beam.body] = (shapes, number)
+    if normal is not None and np.count_nonzero(normal) > 1:
+        return "its plane is not that of two base axes"
     if not links:
         return "no flexible link is free of moments at both ends"
     removed = {j for shapes, _ in links.values() for j in (*shapes.beam.start, *shapes.beam.end)}
@@ -154,18 +158,29 @@ def _structure(robot: Robot, names: tuple[str, ...]) -> Structure | str:
         if s.beam.body not in links
     )
     tree = extended_tree(stumps, shapes_left)
-    cut = _Cut(robot, links, index, whole, tree)
+
+    def carrier(body: int, joint: int) -> int:
+        """The body of the stumps' tree on which a joint sits: a section, if the body is flexible."""
+        return tree.section_of(index[body], _joint_end(whole, body, joint))
+
     found = []
     for place, (shapes, number) in links.items():
         ends = []
         for joints in (shapes.beam.start, shapes.beam.end):
-            end = _end(cut, place, joints)
-            if end is None:
+            held = [
+                j for j in joints if _other(robot, place, j) not in links and not robot.joints[j].at_point
+            ]
+            if not held:
                 return f"an end of {robot.bodies[place].name!r} sits on other flexible links only"
-            ends.append(end)
-        found.append(Link(shapes, number, ends[0], ends[1]))
+            if len(held) > 1:
+                return f"an end of {robot.bodies[place].name!r} holds two bodies together"
+            joint = robot.joints[held[0]]
+            other = _other(robot, place, held[0])
+            frame = joint.frame_predecessor if joint.successor == place else joint.frame_successor
+            ends.append(End(carrier(other, held[0]), np.asarray(frame.p, dtype=float)))
+        found.append(Link(shapes, number, ends[0], ends[1], _bending_normal(robot, shapes, normal)))
     numbers = {link.shapes.beam.body: k for k, link in enumerate(found)}
-    friction = tuple(_friction(robot, removed, numbers, index))
+    friction = tuple(_friction(robot, removed, numbers, carrier))
     return Structure(whole, tuple(found), tree, friction, normal, _free(tree, normal))
 
 
@@ -189,29 +204,20 @@ def _two_point(shapes: Shapes, planar: bool) -> bool:
     return alike and not any(start) and not any(end)
 
 
-class _Cut(NamedTuple):
-    """A robot while its links are taken out: links by body, indices of the bodies left, both trees."""
+def _bending_normal(robot: Robot, shapes: Shapes, normal: Array | None) -> Array | None:
+    """The normal of the plane, or against it, for which a link bends along normal x e."""
+    if normal is None:
+        return None
+    kinds = {c.kind for c in shapes.coordinates} - {AXIAL}
+    axes = reference_poses(robot)[shapes.beam.body].R @ shapes.beam.frame.R
+    across = axes[:, kinds.pop()] if kinds else np.cross(normal, axes[:, 0])
+    return np.asarray(normal * np.sign(np.dot(np.cross(normal, axes[:, 0]), across)))
 
-    robot: Robot
-    links: Mapping[int, tuple[Shapes, int]]
-    index: Mapping[int, int]
-    whole: Extended
-    tree: Extended
 
-
-def _end(cut: _Cut, body: int, joints: tuple[int, ...]) -> End | None:
-    """Where an end of a link is: on a body that is no link."""
-    for j in joints:
-        joint = cut.robot.joints[j]
-        other, frame = (
-            (joint.predecessor, joint.frame_predecessor)
-            if joint.successor == body
-            else (joint.successor, joint.frame_successor)
-        )
-        if other not in cut.links:
-            section = cut.tree.section_of(cut.index[other], _joint_end(cut.whole, other, j))
-            return End(section, np.asarray(frame.p, dtype=float))
-    return None
+def _other(robot: Robot, body: int, joint: int) -> int:
+    """The body that a joint connects with a body."""
+    own = robot.joints[joint]
+    return own.predecessor if own.successor == body else own.successor
 
 
 def _joint_end(whole: Extended, body: int, joint: int) -> str:
@@ -223,7 +229,7 @@ def _joint_end(whole: Extended, body: int, joint: int) -> str:
 
 
 def _friction(
-    robot: Robot, removed: set[int], numbers: dict[int, int], index: dict[int, int]
+    robot: Robot, removed: set[int], numbers: dict[int, int], carrier: Callable[[int, int], int]
 ) -> list[LinkJoint]:
     """Joints at ends of links that have friction."""
     result = []
@@ -232,7 +238,7 @@ def _friction(
         if joint.kind is JointKind.POINT or not any(joint.friction):
             continue
         sides = [
-            ("link", numbers[body]) if body in numbers else ("body", index[body])
+            ("link", numbers[body]) if body in numbers else ("body", carrier(body, j))
             for body in (joint.predecessor, joint.successor)
         ]
         result.append(LinkJoint(j, sides[0], sides[1]))

@@ -8,8 +8,8 @@ first:
 
     r = J y + ...,   y = [q_a'; others]          J from A_D r_D = -A_I r_I       ([BK2013] (33), (34))
 
-The choice is made once, near the reference pose, and the same on every machine: columns are taken in order,
-not by size, where they are clearly independent of those before.
+The choice is made once and the same on every machine: columns are taken in order, not by size, where they are
+clearly independent of those before, both in the reference pose and near it with every link bent.
 """
 
 from __future__ import annotations
@@ -30,8 +30,9 @@ from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import quat_from_rotation
 from nacelle.spatial.scalar import Array
 
-# Columns and rows are independent if this much of them is left after those before are taken off.
-_INDEPENDENT = 1e-3
+# Columns and rows are independent if this much of them is left after those before are taken off: the more the
+# better, so that what depends on them is not large.
+_INDEPENDENT = (0.1, 1e-3)
 _RANK = 1e-9
 
 
@@ -90,16 +91,20 @@ def _plan(robot: Robot, names: tuple[str, ...]) -> Plan:
     nz = len(frame.rigid_rates)
     scaled = _scaled(frame, generic)
     free = _moving(scaled)
-    order = [k for k in range(nz) if free[k] and k not in driven]
-    order += [k for k in range(nz, scaled.shape[1]) if free[k]]
-    rank = int(np.linalg.matrix_rank(scaled[:, free], tol=_RANK * max(scaled.shape)))
-    dependent = _chosen(scaled.T, order, rank)
+    passive = [k for k in range(nz) if free[k] and k not in driven]
+    elastic = [k for k in range(nz, scaled.shape[1]) if free[k]]
+    rank = _rank(scaled[:, free])
+    places = [scaled]
+    straight = _scaled(frame, reference)
+    if _rank(straight[:, free]) == rank:
+        places.append(straight)
+    dependent = _chosen([A.T for A in places], [passive, elastic], rank)
     if len(dependent) < rank:
         raise KinematicsError(
             f"the actuators of {robot.name} depend on each other: its flexible links are too few to let them "
             "move apart (redundant actuation needs a flexible link in every leg)"
         )
-    rows = _chosen(scaled[:, dependent], list(range(len(scaled))), rank)
+    rows = _chosen([A[:, dependent] for A in places], [list(range(len(scaled)))], rank)
     others = [k for k in range(scaled.shape[1]) if free[k] and k not in dependent and k not in driven]
     return Plan(frame, (*driven, *others), tuple(dependent), tuple(rows), reference)
 
@@ -173,22 +178,34 @@ def _moving(A: Array) -> Array:
     return np.asarray(np.max(np.abs(V[rank:]), axis=0, initial=0.0) > 1e-7)
 
 
-def _chosen(vectors: Array, order: list[int], count: int) -> list[int]:
-    """The first vectors (rows) in an order that are clearly independent, then the most independent ones."""
-    left = {k: vectors[k].astype(float) for k in order}
-    largest = max((float(np.linalg.norm(v)) for v in left.values()), default=0.0)
-    # What is small beside the largest is rounding.
-    sizes = {k: max(float(np.linalg.norm(v)), 1e-6 * largest) for k, v in left.items()}
+def _rank(A: Array) -> int:
+    return int(np.linalg.matrix_rank(A, tol=_RANK * max(A.shape)))
+
+
+def _chosen(places: list[Array], groups: list[list[int]], count: int) -> list[int]:
+    """The first vectors (rows) of one group after the other that are clearly independent, then any.
+
+    They are so in every one of `places`, the same vectors in several poses.
+    """
+    order = [k for group in groups for k in group]
+    left = [{k: vectors[k].astype(float) for k in order} for vectors in places]
+    sizes = []
+    for vectors in left:
+        norms = {k: float(np.linalg.norm(v)) for k, v in vectors.items()}
+        # What is small beside the largest is rounding.
+        least = 1e-6 * max(norms.values(), default=0.0)
+        sizes.append({k: max(norm, least) for k, norm in norms.items()})
     chosen: list[int] = []
-    for margin in (_INDEPENDENT, 100.0 * _RANK):
-        for k in order:
-            if len(chosen) == count:
-                break
-            size = float(np.linalg.norm(left[k]))
-            if k in chosen or size < margin * sizes[k]:
+    passes = [(group, margin) for group in groups for margin in _INDEPENDENT]
+    for group, margin in (*passes, (order, 100.0 * _RANK)):
+        for k in group:
+            rest = [float(np.linalg.norm(vectors[k])) for vectors in left]
+            small = any(norm < margin * size[k] for norm, size in zip(rest, sizes, strict=True))
+            if len(chosen) == count or k in chosen or small:
                 continue
-            direction = left[k] / size
             chosen.append(k)
-            for other in order:
-                left[other] = left[other] - direction * float(direction @ left[other])
+            for vectors, norm in zip(left, rest, strict=True):
+                direction = vectors[k] / norm
+                for other in order:
+                    vectors[other] = vectors[other] - direction * float(direction @ vectors[other])
     return sorted(chosen)

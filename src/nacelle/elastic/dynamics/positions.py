@@ -44,7 +44,7 @@ def _quaternions(extended: Extended) -> list[tuple[int, int, bool]]:
     for joint, q, v in zip(robot.tree_joints, robot.q_slices, robot.v_slices, strict=True):
         start, rate = platform_size(extended) + q.start, robot.platform_nv + v.start
         for primitive in joint.primitives:
-            if primitive is Primitive.BALL:
+            if primitive is Primitive.SPHERICAL:
                 places.append((start, rate, False))
             start, rate = start + primitive.nq, rate + primitive.nv
     return places
@@ -57,7 +57,7 @@ def _single(extended: Extended) -> list[tuple[int, int]]:
     for joint, q, v in zip(robot.tree_joints, robot.q_slices, robot.v_slices, strict=True):
         start, rate = platform_size(extended) + q.start, robot.platform_nv + v.start
         for primitive in joint.primitives:
-            if primitive is not Primitive.BALL:
+            if primitive is not Primitive.SPHERICAL:
                 pairs.append((start, rate))
             start, rate = start + primitive.nq, rate + primitive.nv
     m, nz = platform_size(extended) + robot.nq, len(extended.rigid_rates)

@@ -23,7 +23,7 @@ from nacelle.kinematics.motion import evaluated
 from nacelle.kinematics.native import native
 from nacelle.kinematics.shapes import of_pose, of_unknowns
 from nacelle.kinematics.tree.configuration import Configuration, configuration
-from nacelle.kinematics.tree.spanning_tree import Step, Turn, motion_of_steps
+from nacelle.kinematics.tree.spanning_tree import CosSin, Step, motion_of_steps
 from nacelle.model.leg import BASE, PLATFORM
 from nacelle.model.loaded import body_parameters, has_mass
 from nacelle.model.robot import Robot
@@ -37,7 +37,7 @@ def undeformed(own: Extended, now: Configuration) -> Frames:
     joints = set(own.joint_of)
     for index, joint in enumerate(own.tree.tree_joints):
         for primitive in joint.primitives:
-            rest = Turn(1.0, 0.0) if primitive.turns else 0.0
+            rest = CosSin(1.0, 0.0) if primitive.turns else 0.0
             steps.append(next(given) if index in joints else rest)
     motion = motion_of_steps(own.tree, now.motion.poses[PLATFORM], steps)
     return Frames(own, np.zeros(own.ne), motion)

@@ -14,7 +14,7 @@ from nacelle.kinematics.mechanism.assembly import row_scale
 from nacelle.kinematics.tree.closure import closure_gaps
 from nacelle.kinematics.tree.configuration import configuration
 from nacelle.kinematics.tree.number_tree import number_tree
-from nacelle.kinematics.tree.spanning_tree import Step, Turn, steps_from_coordinates
+from nacelle.kinematics.tree.spanning_tree import CosSin, Step, steps_from_coordinates
 from nacelle.model.joint import Primitive
 from nacelle.model.leg import PLATFORM
 from nacelle.spatial.pose import Pose
@@ -89,7 +89,7 @@ def gaps(state: Deformed, start: Deformed, frames: Frames, rows: int) -> Array:
     now = _actuated(state, frames)
     locked = _actuated(start, start.frames())
     moved = [
-        b.s * a.c - b.c * a.s if isinstance(a, Turn) else b - a for a, b in zip(locked, now, strict=True)
+        b.s * a.c - b.c * a.s if isinstance(a, CosSin) else b - a for a, b in zip(locked, now, strict=True)
     ]
     return np.concatenate([open_, np.array(moved, dtype=float) / actuator_scale(own.robot)])
 

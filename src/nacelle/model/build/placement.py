@@ -61,7 +61,7 @@ def mirror_drive(kind: JointKind, drive: Drive) -> Drive:
     guess, start = list(drive.guess), 0
     limits, springs, friction = list(drive.limits), list(drive.springs), list(drive.friction)
     for k, primitive in enumerate(MOTION[kind]):
-        if not primitive.turns:
+        if not primitive.is_rotation:
             guess[start] = -guess[start] + 0.0
             limits[k] = (-limits[k][1], -limits[k][0])
             spring = springs[k]
