@@ -48,7 +48,7 @@ def scales(extended: Extended) -> Array:
             turned = 0.0 if c.r is None else inner(c.r, c.r)
             sizes.append(1.0 / float(np.sqrt(moved + turned)))
     for drive in extended.springs:
-        sizes.append(1.0 if robot.joints[drive.joint].primitives[0].turns else robot.size)
+        sizes.append(1.0 if robot.joints[drive.joint].primitives[0].is_rotation else robot.size)
     return np.array(sizes)
 
 

@@ -247,7 +247,7 @@ class Loaded:
         s = axis.directions[:, 0]
         # The first axis is fixed to the first body, a second one to the second.
         turn = _cross(self.turns(joint.predecessor if number == 0 else joint.successor), _column(s))
-        if axis.turns:
+        if axis.is_rotation:
             change = self.couple(joint.successor, effort * s, effort * turn)
         else:
             change = self.force(joint.successor, axis.point, effort * s, effort * turn)
