@@ -132,6 +132,8 @@ def _polynomials(f: Polynomial, g: Polynomial) -> Fraction:
         g = Polynomial(f.breaks, g.pieces * len(f.pieces))
     total = Fraction(0)
     for k, (a, b) in enumerate(zip(f.pieces, g.pieces, strict=True)):
+        if not any(a) or not any(b):
+            continue
         start, end = f.breaks[k], f.breaks[k + 1]
         for i, p in enumerate(a):
             for j, q in enumerate(b):
