@@ -53,7 +53,7 @@ def test_planes() -> None:
 def test_a_section_across_the_plane_is_refused() -> None:
     robot = flexible("fivebar", section={"rectangle": (0.01, 0.02)})
     index = next(k for k, body in enumerate(robot.bodies) if "distal" in body.name)
-    # Turned about the beam's axis by a right angle it bends about its other axis, by 30 degrees about none.
+    # Turned about the beam by a right angle it bends about its other axis; by 30 degrees about neither.
     extended(reframed(robot, index, turned_about(0, 90.0)))
     with pytest.raises(KinematicsError, match="does not lie in the plane"):
         extended(reframed(robot, index, turned_about(0, 30.0)))

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
@@ -141,10 +141,40 @@ def _joint_place(extended: Extended, robot: Robot, name: str) -> int:
     return int(positions.platform_size(extended) + robot.q_slices[robot.joint(name)].start)
 
 
+class Programs(NamedTuple):
+    """Physics functions of a form: inverse and forward model, energies."""
+
+    inverse: Callable[..., Any]
+    forward: Callable[..., Any]
+    energies: Callable[..., Any]
+
+
+class _Native:
+    """A form whose models are one program each."""
+
+    robot: Robot
+    programs: ClassVar[Programs]
+
+    def inverse(self, p: Array, y: Array, a: Array, options: Options) -> dict[str, Array]:
+        """`force` and `acceleration` of what is not given."""
+        result: dict[str, Array] = native(self.programs.inverse, self.robot, options)(p, y, a)
+        return result
+
+    def forward(self, p: Array, y: Array, tau: Array, options: Options) -> Array:
+        """Accelerations (..., n) of y at forces of the actuators."""
+        return np.asarray(native(self.programs.forward, self.robot, options)(p, y, tau)["acceleration"])
+
+    def energies(self, p: Array, y: Array, options: Options) -> dict[str, Array]:
+        """Kinetic and potential energy, dissipation, and the rates of platform and joints."""
+        result: dict[str, Array] = native(self.programs.energies, self.robot, options)(p, y)
+        return result
+
+
 @dataclass(frozen=True, eq=False)
-class General:
+class General(_Native):
     """The tree of frames with its closures, one program."""
 
+    programs: ClassVar[Programs] = Programs(elastic_inverse, elastic_forward, elastic_energies)
     robot: Robot
     plan: Plan
     name: str = "general"
@@ -201,20 +231,6 @@ class General:
     def elastic(self, p: Array) -> Array:
         """Elastic coordinates (..., ne) at positions (..., size)."""
         return np.asarray(p[..., positions.platform_size(self.plan.extended) + self.robot.nq :])
-
-    def inverse(self, p: Array, y: Array, a: Array, options: Options) -> dict[str, Array]:
-        """`force` and `acceleration` of what is not given."""
-        result: dict[str, Array] = native(elastic_inverse, self.robot, options)(p, y, a)
-        return result
-
-    def forward(self, p: Array, y: Array, tau: Array, options: Options) -> Array:
-        """Accelerations (..., n) of y at forces of the actuators."""
-        return np.asarray(native(elastic_forward, self.robot, options)(p, y, tau)["acceleration"])
-
-    def energies(self, p: Array, y: Array, options: Options) -> dict[str, Array]:
-        """Kinetic and potential energy, dissipation, and the rates of platform and joints."""
-        result: dict[str, Array] = native(elastic_energies, self.robot, options)(p, y)
-        return result
 
 
 @dataclass(frozen=True, eq=False)
@@ -320,9 +336,10 @@ def native_plain(function: Callable[..., Any], robot: Robot, options: Options) -
 
 
 @dataclass(frozen=True, eq=False)
-class Condensed:
+class Condensed(_Native):
     """Links that carry no moments taken out."""
 
+    programs: ClassVar[Programs] = Programs(condensed_inverse, condensed_forward, condensed_energies)
     robot: Robot
     natural: Natural
     name: str = "condensed"
@@ -410,18 +427,4 @@ class Condensed:
                 count = part.stop - part.start
                 result[..., part] = p[..., start : start + count]
                 start += count
-        return result
-
-    def inverse(self, p: Array, y: Array, a: Array, options: Options) -> dict[str, Array]:
-        """`force` and `acceleration` of what is not given."""
-        result: dict[str, Array] = native(condensed_inverse, self.robot, options)(p, y, a)
-        return result
-
-    def forward(self, p: Array, y: Array, tau: Array, options: Options) -> Array:
-        """Accelerations (..., n) of y at forces of the actuators."""
-        return np.asarray(native(condensed_forward, self.robot, options)(p, y, tau)["acceleration"])
-
-    def energies(self, p: Array, y: Array, options: Options) -> dict[str, Array]:
-        """Kinetic and potential energy, dissipation, and the rates of platform and joints."""
-        result: dict[str, Array] = native(condensed_energies, self.robot, options)(p, y)
         return result

@@ -27,6 +27,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nacelle.elastic.beam.shapes import Shapes
+from nacelle.elastic.beam.sums import summed
 from nacelle.spatial.scalar import Array, Scalar, cross, dot, pack
 
 
@@ -55,13 +56,6 @@ class BeamForces(NamedTuple):
     f: Array
     n: Array
     s: Array
-
-
-def _sum(terms: list[Scalar]) -> Scalar:
-    total: Scalar = 0.0
-    for term in terms:
-        total = term if isinstance(total, float) and total == 0.0 else total + term
-    return total
 
 
 def _moments(shapes: Shapes, q: Array, rest: bool) -> Array:
@@ -115,7 +109,7 @@ def _section(shapes: Shapes, w: Array, rate: Array) -> Array:
     own = shapes.section_inertia * shapes.beam.length
     return pack(
         [
-            own[k] * w[k] + _sum([shapes.R[k, i] * rate[i] for i in range(shapes.n) if shapes.R[k, i]])
+            own[k] * w[k] + summed([shapes.R[k, i] * rate[i] for i in range(shapes.n) if shapes.R[k, i]])
             for k in range(3)
         ]
     )
@@ -156,7 +150,7 @@ def beam_forces(shapes: Shapes, frame: FrameMotion, elastic: ElasticMotion) -> B
             terms += [shapes.C[i] * a[c], field[c]]
         terms += [shapes.R[k, i] * w_dot[k] for k in range(3) if shapes.R[k, i]]
         terms += [shapes.RR[i, j] * acceleration[j] for j in range(shapes.n) if shapes.RR[i, j]]
-        s.append(_sum(terms))
+        s.append(summed(terms))
     return BeamForces(f, n, pack(s) if s else np.zeros(0))
 
 
@@ -164,14 +158,14 @@ def axial_forces(shapes: Shapes, q: Array) -> list[Scalar]:
     """Axial force (N) of every piece that can stretch, positive in tension."""
     forces = []
     for stretch in shapes.stretches:
-        length = _sum([stretch.row[i] * q[i] for i in range(shapes.n) if stretch.row[i]])
+        length = summed([stretch.row[i] * q[i] for i in range(shapes.n) if stretch.row[i]])
         bent = [0.5 * q[i] * _row(stretch.slopes[i], q) for i in range(shapes.n) if np.any(stretch.slopes[i])]
-        forces.append(stretch.stiffness * _sum([length, *bent]))
+        forces.append(stretch.stiffness * summed([length, *bent]))
     return forces
 
 
 def _row(row: Array, q: Array) -> Scalar:
-    return _sum([row[j] * q[j] for j in range(len(row)) if row[j]])
+    return summed([row[j] * q[j] for j in range(len(row)) if row[j]])
 
 
 def elastic_forces(shapes: Shapes, q: Array, rate: Array) -> Array:
@@ -188,7 +182,7 @@ def elastic_forces(shapes: Shapes, q: Array, rate: Array) -> Array:
 
 def strain_energy(shapes: Shapes, q: Array) -> Scalar:
     """V(q), J."""
-    total = 0.5 * _sum([q[i] * _row(shapes.stiffness[i], q) for i in range(shapes.n)])
+    total = 0.5 * summed([q[i] * _row(shapes.stiffness[i], q) for i in range(shapes.n)])
     for stretch, force in zip(shapes.stretches, axial_forces(shapes, q), strict=True):
         total = total + force * force * (0.5 / stretch.stiffness)
     return total
@@ -207,7 +201,7 @@ def kinetic_energy(shapes: Shapes, v: Array, w: Array, elastic: ElasticMotion) -
     for i, c in enumerate(shapes.component):
         if c >= 0:
             twice = twice + rate[i] * P1[i][c]
-        twice = twice + rate[i] * _sum(
+        twice = twice + rate[i] * summed(
             [shapes.RR[i, j] * rate[j] for j in range(shapes.n) if shapes.RR[i, j]]
             + [shapes.R[k, i] * w[k] for k in range(3) if shapes.R[k, i]]
         )

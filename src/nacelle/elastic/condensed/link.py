@@ -34,6 +34,7 @@ import numpy as np
 
 from nacelle.elastic.beam.newton_euler import elastic_forces
 from nacelle.elastic.beam.shapes import BEND_Y, Shapes
+from nacelle.elastic.beam.sums import summed
 from nacelle.spatial.scalar import Array, Scalar, cross, divide, dot, pack, product
 
 
@@ -141,13 +142,6 @@ class Fixed(NamedTuple):
     x_rate: Scalar
 
 
-def _total(terms: list[Scalar]) -> Scalar:
-    total: Scalar = 0.0
-    for term in terms:
-        total = term if isinstance(total, float) and total == 0.0 else total + term
-    return total
-
-
 def fixed(own: Numbers, at: Posture, now: Rates) -> Fixed:
     """What of a link does not depend on accelerations."""
     shapes = own.shapes
@@ -157,30 +151,30 @@ def fixed(own: Numbers, at: Posture, now: Rates) -> Fixed:
     N = shapes.N[1:, 1:]
     planes = range(len(own.planes))
     inside = [[i for i in range(own.n) if own.plane[i] == j] for j in planes]
-    Nt = [[_total([N[i, m] * now.t[m] for m in inside[k] if N[i, m]]) for k in planes] for i in range(own.n)]
+    Nt = [[summed([N[i, m] * now.t[m] for m in inside[k] if N[i, m]]) for k in planes] for i in range(own.n)]
     q = pack(
         [
             [
-                _total([now.t[i] * Nt[i][k] for i in inside[j]] + ([own.rotary[j]] if j == k else []))
+                summed([now.t[i] * Nt[i][k] for i in inside[j]] + ([own.rotary[j]] if j == k else []))
                 for k in planes
             ]
             for j in planes
         ]
     )
     push = [
-        _total([now.w[own.plane[i]] * now.w[k] * Nt[i][k] for k in planes]) - elastic[1 + i]
+        summed([now.w[own.plane[i]] * now.w[k] * Nt[i][k] for k in planes]) - elastic[1 + i]
         for i in range(own.n)
     ]
     t_free = [
-        _total([own.inverse[i, m] * push[m] for m in range(own.n) if own.inverse[i, m]]) for i in range(own.n)
+        summed([own.inverse[i, m] * push[m] for m in range(own.n) if own.inverse[i, m]]) for i in range(own.n)
     ]
     # sum_i t_i N_im 2 w_m t_m', plane by plane.
     spin = [
-        _total([2.0 * now.w[own.plane[m]] * now.t_rate[m] * Nt[m][j] for m in range(own.n)]) for j in planes
+        summed([2.0 * now.w[own.plane[m]] * now.t_rate[m] * Nt[m][j] for m in range(own.n)]) for j in planes
     ]
 
     def over(weights: Array, values: Array, j: int) -> Scalar:
-        return _total([weights[i] * values[i] for i in inside[j] if weights[i]])
+        return summed([weights[i] * values[i] for i in inside[j] if weights[i]])
 
     return Fixed(
         axial=elastic[0],
@@ -189,7 +183,7 @@ def fixed(own: Numbers, at: Posture, now: Rates) -> Fixed:
         spin=pack(spin),
         xe=pack([over(own.x, now.t, j) for j in planes]),
         ce=pack([over(own.c, now.t, j) for j in planes]),
-        x_rate=_total([2.0 * now.w[j] * over(own.x, now.t_rate, j) for j in planes]),
+        x_rate=summed([2.0 * now.w[j] * over(own.x, now.t_rate, j) for j in planes]),
     )
 
 
@@ -246,18 +240,18 @@ def forces(link: Driven, start: Array, end: Array) -> Ends:
         for i in range(own.n)
     ]
     axial = m / 6.0 * moving.start_e + m / 3.0 * moving.end_e - part.x_rate + part.axial
-    force = (axial - _total([moving.alpha[j] * part.xe[j] for j in planes])) * at.e
-    whirl = _total([now.w[k] * part.xe[k] for k in planes])
+    force = (axial - summed([moving.alpha[j] * part.xe[j] for j in planes])) * at.e
+    whirl = summed([now.w[k] * part.xe[k] for k in planes])
     for j in planes:
         C = (
             part.spin[j]
-            + _total([part.q[j, k] * moving.alpha[k] for k in planes])
+            + summed([part.q[j, k] * moving.alpha[k] for k in planes])
             - part.ce[j] * moving.start_e
             - part.xe[j] * moving.end_e
         )
         across = m / 6.0 * moving.start_n[j] + m / 3.0 * moving.end_n[j] + C * at.reciprocal
         inside = [i for i in range(own.n) if own.plane[i] == j and own.x[i]]
-        across = across + _total([own.x[i] * t[i] for i in inside]) - now.w[j] * whirl
+        across = across + summed([own.x[i] * t[i] for i in inside]) - now.w[j] * whirl
         force = force + across * at.n[j]
     bent = pack(t) if t else np.zeros(0)
     return Ends(_momentum(link, moving, bent) - force, np.asarray(force), bent)
@@ -290,11 +284,11 @@ def _momentum(link: Driven, moving: Accelerations, t: Array) -> Array:
     C = own.shapes.C[1:]
 
     def over(values: Array, j: int) -> Scalar:
-        return _total([C[i] * values[i] for i in range(own.n) if own.plane[i] == j and C[i]])
+        return summed([C[i] * values[i] for i in range(own.n) if own.plane[i] == j and C[i]])
 
     bent = [over(now.t, j) for j in planes]
-    whirl = _total([now.w[j] * bent[j] for j in planes])
-    axial = _total([2.0 * now.w[j] * over(now.t_rate, j) + moving.alpha[j] * bent[j] for j in planes])
+    whirl = summed([now.w[j] * bent[j] for j in planes])
+    axial = summed([2.0 * now.w[j] * over(now.t_rate, j) + moving.alpha[j] * bent[j] for j in planes])
     force = force - axial * at.e
     for j in planes:
         force = force + (over(t, j) - now.w[j] * whirl) * at.n[j]
@@ -368,5 +362,5 @@ def inertia(link: Driven) -> Inertia:
 def stretch_acceleration(link: Driven, start: Array, end: Array) -> Scalar:
     """L'' at accelerations of the ends: e . (gamma_P - gamma_A) + l sum_j w_j^2."""
     _, at, now, _ = link
-    whirl = _total([w * w for w in now.w])
+    whirl = summed([w * w for w in now.w])
     return dot(at.e, end - start) + at.length * whirl
