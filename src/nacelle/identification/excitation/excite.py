@@ -53,7 +53,7 @@ _NOISE = 0.01
 # Rate over which Coulomb friction changes its sign, over the smallest speed limit.
 _SMOOTH = 0.01
 # Samples of a motion for each harmonic, and rows for each parameter, at least.
-_PER_HARMONIC, _PER_PARAMETER = 12, 3
+_PER_HARMONIC, _PER_PARAMETER = 24, 3
 # Range of actuators that motions are thought to have, rad or part of the size; highest frequency, Hz.
 _RANGE = (0.3, 0.15)
 _HIGHEST = 10.0
