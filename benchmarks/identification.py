@@ -5,8 +5,8 @@ that moves differs from its model by up to 10 % in every parameter, its encoders
 noise. From every run the full set of base parameters is estimated by instrumental variables (the default)
 and by ordinary least squares; the least, the mean and the largest part of the runs whose interval holds the
 true parameter are printed, and the largest bias in standard deviations of one run. `--noise` makes encoders
-worse, which least squares does not stand. `--robots palida-struts` is PaLiDA with six different struts, which
-takes hours and runs only where it is named; `--list N` prints the N parameters that intervals cover least often.
+worse, which least squares does not stand. `--robots palida-struts` is PaLiDA with six different struts;
+`--list N` prints the N parameters that intervals cover least often.
 """
 
 import argparse
@@ -54,7 +54,9 @@ def main():
     parser.add_argument("--robots", nargs="+", choices=list(LOOPS), default=USUAL)
     parser.add_argument("--runs", type=int, default=200)
     parser.add_argument("--noise", type=float, default=0.5, help="of the encoders, in counts")
-    parser.add_argument("--list", type=int, default=0, help="so many of the parameters that are covered least")
+    parser.add_argument(
+        "--list", type=int, default=0, help="so many of the parameters that are covered least"
+    )
     parser.add_argument("--json", action="store_true", help="print JSON")
     options = parser.parse_args()
     loops = {name: replace(LOOPS[name], noise=options.noise) for name in options.robots}

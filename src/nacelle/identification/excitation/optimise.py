@@ -41,18 +41,22 @@ class Stage(NamedTuple):
     """A stage of the optimisation.
 
     Attributes:
-        motions: how many are improved in it.
+        kept: part of the starts that are improved in it, the best ones; two at least.
         order: of the smooth condition.
         part: of the iterations, at most.
         wide: factor of the rate over which Coulomb friction changes its sign.
         skip: every so many of the samples count.
     """
 
-    motions: int
+    kept: float
     order: float
     part: float
     wide: float = 1.0
     skip: int = 1
+
+    def motions(self, starts: int) -> int:
+        """How many motions are improved in it, of so many starts."""
+        return min(starts, max(2, round(self.kept * starts)))
 
     def of(self, problem: Problem) -> Problem:
         """The problem as this stage sees it."""
@@ -60,7 +64,14 @@ class Stage(NamedTuple):
         return replace(problem, smooth=wide * problem.smooth, count=math.ceil(problem.count / self.skip))
 
 
-_STAGES = (Stage(100, 8.0, 0.6, wide=5.0, skip=2), Stage(4, 16.0, 1.0), Stage(2, 64.0, 1.5))
+_STAGES = (Stage(1.0, 8.0, 0.6, wide=5.0, skip=2), Stage(0.4, 16.0, 1.0), Stage(0.25, 64.0, 1.5))
+# Starts: the fewest, the most, and of how many coefficients times parameters one has the time.
+_FEWEST, _MOST, _WORK = 8, 32, 40000
+
+
+def usual_starts(problem: Problem) -> int:
+    """How many motions are improved if nobody says: more where each takes less time."""
+    return max(_FEWEST, min(_MOST, _WORK // (len(problem.units) * len(problem.base))))
 
 
 def has_dry_friction(robot: Robot) -> bool:
@@ -174,15 +185,15 @@ def improved(
     z = check(starts[0])
     best = Best(z, float(values_of(problem, z[None], name)[0]))
     stages = [stage for stage in _STAGES if name == "condition" or stage is not _STAGES[-1]]
-    runs = [min(len(starts), stage.motions) for stage in stages]
+    runs = [stage.motions(len(starts)) for stage in stages]
     with task(f"optimising the motion ({len(problem.units)} coefficients)") as report:
         motions, begun = list(starts), 0
         try:
-            for stage in stages:
+            for stage, count in zip(stages, runs, strict=True):
                 most = max(1, round(stage.part * iterations))
                 seen = stage.of(problem)
                 reached = []
-                for start in motions[: stage.motions]:
+                for start in motions[:count]:
 
                     def part(done: int, begun: int = begun, most: int = most) -> None:
                         best.iterations += 1

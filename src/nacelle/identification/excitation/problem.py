@@ -284,7 +284,7 @@ class Evaluation:
 
         def sweep(one: Array, motion: Sequence[Array]) -> dict[str, Array]:
             none = np.zeros((*one.shape, len(p.base)))
-            return program(none, one, p.sigma, p.base.values, *motion)
+            return dict(program(none, one, p.sigma, p.base.values, *motion))
 
         return self._swept(along, sweep)
 

@@ -109,6 +109,7 @@ class Description(Strict):
     closures: dict[Name, JointSpec] = {}
     reference: ReferenceSpec = ReferenceSpec()
     actuators: list[Reference] | None = None
+    shared: Literal["legs", "mirrored"] | list[list[str]] | None = None
     tools: dict[Name, ToolSpec] = {}
     payload: dict[Name, PayloadSpec] = {}
     modes: Annotated[dict[Name, ModeSpec], Field(max_length=8)] = {}
