@@ -5,7 +5,8 @@ that moves differs from its model by up to 10 % in every parameter, its encoders
 noise. From every run the full set of base parameters is estimated by instrumental variables (the default)
 and by ordinary least squares; the least, the mean and the largest part of the runs whose interval holds the
 true parameter are printed, and the largest bias in standard deviations of one run. `--noise` makes encoders
-worse, which least squares does not stand.
+worse, which least squares does not stand. `--robots palida-struts` is PaLiDA with six different struts;
+`--list N` prints the N parameters that intervals cover least often.
 """
 
 import argparse
@@ -21,19 +22,20 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from timing import once, say
 
-from support.closed_loop import DELTA, FIVEBAR, METHODS, PALIDA, coverage
+from support.closed_loop import DELTA, FIVEBAR, METHODS, PALIDA, PALIDA_STRUTS, coverage
 
-LOOPS = {"fivebar": FIVEBAR, "delta": DELTA, "palida": PALIDA}
+LOOPS = {"fivebar": FIVEBAR, "delta": DELTA, "palida": PALIDA, "palida-struts": PALIDA_STRUTS}
+USUAL = ["fivebar", "delta", "palida"]
 
 
-def rows_of(loop, runs):
+def rows_of(name, loop, runs):
     """A row a method."""
-    say(f"{loop.name}: {runs} runs ...")
+    say(f"{name}: {runs} runs ...")
     seconds, found = once(lambda: coverage(loop, runs))
     for method in METHODS:
         part, bias = found.part[method], np.abs(found.bias[method])
         yield {
-            "robot": loop.name,
+            "robot": name,
             "method": method,
             "parameters": len(part),
             "runs": runs,
@@ -43,29 +45,35 @@ def rows_of(loop, runs):
             "outside 90-99 %": int(np.sum((part < 0.9) | (part > 0.99))),
             "bias": float(np.max(bias)),
             "seconds": seconds,
+            "covered": dict(sorted(zip(found.names, part.tolist(), strict=True), key=lambda pair: pair[1])),
         }
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--robots", nargs="+", choices=list(LOOPS), default=list(LOOPS))
+    parser.add_argument("--robots", nargs="+", choices=list(LOOPS), default=USUAL)
     parser.add_argument("--runs", type=int, default=200)
     parser.add_argument("--noise", type=float, default=0.5, help="of the encoders, in counts")
+    parser.add_argument(
+        "--list", type=int, default=0, help="so many of the parameters that are covered least"
+    )
     parser.add_argument("--json", action="store_true", help="print JSON")
     options = parser.parse_args()
-    loops = [replace(LOOPS[name], noise=options.noise) for name in options.robots]
-    rows = [row for loop in loops for row in rows_of(loop, options.runs)]
+    loops = {name: replace(LOOPS[name], noise=options.noise) for name in options.robots}
+    rows = [row for name, loop in loops.items() for row in rows_of(name, loop, options.runs)]
     if options.json:
         print(json.dumps(rows, indent=2))
         return
     print(
-        f"{'robot':10}{'method':>8}{'parameters':>12}{'least':>8}{'mean':>8}{'most':>8}{'outside':>9}{'bias':>7}"
+        f"{'robot':14}{'method':>8}{'parameters':>12}{'least':>8}{'mean':>8}{'most':>8}{'outside':>9}{'bias':>7}"
     )
     for row in rows:
         print(
-            f"{row['robot']:10}{row['method']:>8}{row['parameters']:>12}{row['least']:8.3f}{row['mean']:8.3f}"
+            f"{row['robot']:14}{row['method']:>8}{row['parameters']:>12}{row['least']:8.3f}{row['mean']:8.3f}"
             f"{row['most']:8.3f}{row['outside 90-99 %']:>9}{row['bias']:7.2f}"
         )
+        for parameter, part in list(row["covered"].items())[: options.list]:
+            print(f"{'':14}{part:8.3f}  {parameter}")
 
 
 if __name__ == "__main__":

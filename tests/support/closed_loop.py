@@ -80,10 +80,11 @@ class ClosedLoop:
         )
 
 
-# The motions of the table of intervals; PaLiDA's struts are alike.
+# The motions of the table of intervals; PaLiDA's struts are alike, or all have parameters of their own.
 FIVEBAR = ClosedLoop("fivebar", 0.05)
 DELTA = ClosedLoop("delta", 0.06)
 PALIDA = ClosedLoop("palida", 0.04, "legs")
+PALIDA_STRUTS = ClosedLoop("palida", 0.04)
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,7 +18,7 @@ from nacelle.model.joint import FrictionTerm
 from nacelle.spatial.scalar import Array, Scalar, absolute, dot, exp, sign, sqrt, tanh, where
 
 # What changes at once where the rate changes its sign.
-_DRY = ("coulomb", "stribeck", "constant")
+DRY = ("coulomb", "stribeck", "constant")
 # Part of the rate over which friction bends that is rest in a spherical joint: its square is below rounding.
 _REST = 1e-9
 
@@ -69,7 +69,7 @@ def spherical_friction(terms: Sequence[FrictionTerm], w: Array, smooth: float | 
     if not others:
         return np.asarray(viscous * w)
     square = dot(w, w)
-    if smooth is None and any(term.basis in _DRY for term in others):
+    if smooth is None and any(term.basis in DRY for term in others):
         moves = where(square, 1.0, 0.0)
         rate = sqrt(where(square, square, 1.0))
         # At rest there is no direction, and no Coulomb friction.

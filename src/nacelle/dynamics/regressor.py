@@ -92,7 +92,8 @@ def regressor(
         smooth: rate (rad/s, m/s) over which Coulomb friction changes its sign smoothly; at once if None.
         guess: solutions near by, as in `inverse_dynamics`.
         parameters: those that have columns: `base_parameters(robot)`; all linear parameters if None.
-        shared: legs that share their parameters, as in `base_parameters`; their columns are added up.
+        shared: legs that share their parameters, as in `base_parameters`; their columns are added up,
+            those of mirrored legs with signs. As the description says if None; False for all columns.
 
     Raises:
         KinematicsError: if shapes are wrong, both a and a reference are given, or a single state is not
@@ -113,7 +114,7 @@ def regressor(
         name, others = "reference_regressor", (v, v_ref, a_ref)
     if parameters is not None and shared is not None:
         raise KinematicsError("give parameters, or legs that share theirs, not both")
-    if shared is not None:
+    if parameters is None and (shared is not None or robot.shared is not None):
         parameters = choose(robot, "nothing", shared)
     poses, y, flags = solved(robot, x, *others, guess=guess)
     options = Settings(friction, smooth).options | column_options(parameters)

@@ -70,6 +70,7 @@ class RobotData:
         title: one line about the robot.
         notes: more about it.
         sources: where its numbers come from.
+        shared: legs that share their parameters (`nacelle.model.shared`); no part of the hash.
         declaration: what its description says about its numbers; no part of the hash.
     """
 
@@ -89,6 +90,7 @@ class RobotData:
     title: str = ""
     notes: str = ""
     sources: tuple[str, ...] = ()
+    shared: str | tuple[tuple[str, ...], ...] | None = None
     declaration: Declaration | None = None
 
     @property

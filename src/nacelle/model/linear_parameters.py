@@ -27,6 +27,8 @@ _GROUPS = ("inertia", "payload", "friction")
 
 Columns: TypeAlias = tuple[int, ...] | None
 """For every linear parameter the column of Y that it counts in, -1 for none; each has its own if None."""
+Signs: TypeAlias = tuple[int, ...] | None
+"""For every linear parameter 1 or -1, with which it counts in its column; 1 for all if None."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,17 +119,19 @@ def with_linear_parameters(robot: Robot, values: Any) -> Robot:
     return _written(robot, given.tolist(), spring)
 
 
-def with_linear_forms(robot: Robot, columns: Columns = None) -> Robot:
-    """The same robot with its linear parameters as linear forms, parameter k the form p_k.
+def with_linear_forms(robot: Robot, columns: Columns = None, signs: Signs = None) -> Robot:
+    """The same robot with its linear parameters as linear forms, parameter k the form p_k, or -p_k.
 
     Decisions are still made by its own numbers (`numeric`).
 
     Args:
         robot: the robot.
         columns: for every parameter the number of its form, -1 for none; several may have the same.
+        signs: for every parameter the sign of its form.
     """
     numbers = range(len(linear_parameters(robot))) if columns is None else columns
-    forms = [LinearForm({k: 1.0} if k >= 0 else {}) for k in numbers]
+    factors = signs or (1,) * len(numbers)
+    forms = [LinearForm({k: float(f)} if k >= 0 else {}) for k, f in zip(numbers, factors, strict=True)]
     linear = _written(robot, forms, lambda old, k, preload: _LinearSpring(k, old.rest, preload))
     object.__setattr__(linear, "numeric", robot.numeric)
     object.__setattr__(linear, "is_like_numeric", robot.is_like_numeric)

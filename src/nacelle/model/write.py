@@ -46,6 +46,9 @@ class _Writer:
         data["nacelle"] = self.nacelle()
         data["legs"] = [self.leg(k) for k in range(len(robot.legs))]
         data["actuators"] = [self.joint_name(actuator.joint) for actuator in robot.actuators]
+        if robot.shared:
+            names = robot.shared
+            data["shared"] = names if isinstance(names, str) else [list(legs) for legs in names]
         if robot.tools:
             data["tools"] = {
                 tool.name: {"body": self.nacelle_name(tool.body), **_frame("at", tool.frame)}

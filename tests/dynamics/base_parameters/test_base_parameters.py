@@ -198,7 +198,7 @@ class TestMistakes:
             base_parameters(library_robot("palida"), assume=["zeros", "platform.mq"])
 
     def test_unknown_leg(self):
-        with pytest.raises(nacelle.ParameterError, match="no leg 'strut7'"):
+        with pytest.raises(nacelle.ParameterError, match="no leg is called 'strut7'"):
             base_parameters(library_robot("palida"), shared=[["strut1", "strut7"]])
 
     def test_legs_that_differ(self):
@@ -210,5 +210,5 @@ class TestMistakes:
             base_parameters(other, shared=[["strut1", "strut2"]])
 
     def test_not_a_list(self):
-        with pytest.raises(nacelle.ParameterError, match="shared is 'legs' or lists"):
+        with pytest.raises(nacelle.ParameterError, match="shared is 'legs', 'mirrored', 'nothing' or lists"):
             base_parameters(library_robot("palida"), shared="struts")

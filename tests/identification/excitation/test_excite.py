@@ -57,13 +57,13 @@ def test_motions_keep_all_limits(kind):
 def test_the_condition_is_that_of_the_regressor():
     """Of the rows that the public regressor gives along the motion, in the units of the parameters."""
     result = _fivebar()
-    t = result.trajectory.duration * (np.arange(96) + 0.5) / 96
+    t = result.trajectory.duration * (np.arange(192) + 0.5) / 192
     state = nacelle.along(result.robot, result.trajectory, t)
     smooth = 0.01 * float(np.min(result.limits.speed))
     Y = nacelle.regressor(result.robot, *state, smooth=smooth, parameters=result.base).Y
     R = (Y / (0.01 * result.limits.force[:, None]) * result.columns).reshape(-1, len(result.base))
     assert np.linalg.cond(R) == pytest.approx(result.condition, rel=1e-8)
-    assert np.linalg.slogdet(R.T @ R / 96)[1] == pytest.approx(result.log_det, rel=1e-8)
+    assert np.linalg.slogdet(R.T @ R / 192)[1] == pytest.approx(result.log_det, rel=1e-8)
 
 
 def _best_of_random(result: nacelle.Excitation, count: int, **options) -> float:
@@ -82,7 +82,7 @@ def test_fivebar_is_a_third_of_the_best_of_random_motions():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["fivebar", "delta", "3rps", "3rrr", "palida", "quattro"])
+@pytest.mark.parametrize("name", ["fivebar", "delta", "3rps", "3rrr", "palida", "quattro", "h4"])
 def test_a_third_of_the_best_of_1000_random_motions(name):
     result = nacelle.excite(library_robot(name))
     assert result.ok

@@ -62,7 +62,9 @@ def excite_command(
     ] = None,
     assume: AssumeOption = None,
     shared: SharedOption = None,
-    starts: Annotated[int, typer.Option(help="Random motions, the best ones, that are improved.")] = 8,
+    starts: Annotated[
+        int | None, typer.Option(help="Random motions, the best ones, that are improved; usually 8 to 32.")
+    ] = None,
     iterations: Annotated[int, typer.Option(help="Of the optimiser from each motion, at most.")] = 100,
     seed: Annotated[int, typer.Option(help="Of the random motions.")] = 0,
     payload: PayloadOption = None,

@@ -39,8 +39,9 @@ AssumeOption = Annotated[
 SharedOption = Annotated[
     list[str] | None,
     typer.Option(
-        help="Legs that share their parameters: legs (all that are identical), or names with commas "
-        "between, 'leg1,leg2'; may be given several times."
+        help="Legs that share their parameters: legs (all that are identical), mirrored (mirror images), "
+        "nothing, or names with commas between, 'leg1,leg2' or 'left,mirror right'; may be given several "
+        "times. As the description says if left out."
     ),
 ]
 
@@ -49,7 +50,8 @@ def sharing(shared: list[str] | None) -> object:
     """Legs that share their parameters, as `base_parameters` takes them."""
     if not shared:
         return None
-    return "legs" if shared == ["legs"] else [text.split(",") for text in shared]
+    alone = len(shared) == 1 and "," not in shared[0]
+    return shared[0] if alone else [[leg.strip() for leg in text.split(",")] for text in shared]
 
 
 def read_all(robot: Robot, data: list[Path], columns: Path | None) -> list[Measurement]:

@@ -82,6 +82,11 @@ class BaseParameters:
         return tuple(places.get(k, -1) for k in self.choice.columns)
 
     @property
+    def signs(self) -> tuple[int, ...]:
+        """For every linear parameter of the robot 1 or -1, with which it counts in its column."""
+        return self.choice.signs
+
+    @property
     def rigid(self) -> tuple[int, ...]:
         """Places of the base parameters that inertia, rotors and springs lead."""
         return tuple(i for i, name in enumerate(self.names) if not _is_friction(self.robot, name))
@@ -175,7 +180,8 @@ def base_parameters(
         robot: the robot.
         assume: what is zero for good: "undescribed", "zeros", "nothing", names and patterns of parameters
             (`nacelle.dynamics.base_parameters.choice`).
-        shared: "legs" if identical legs share their parameters, or lists of names of legs.
+        shared: "legs" if identical legs share their parameters, "mirrored" if mirror images do, or lists of
+            names of legs (`nacelle.model.shared`); as the description says if None, nothing if False.
         seed: of the motions at which the rank is found.
 
     Raises:

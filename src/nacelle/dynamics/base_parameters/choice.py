@@ -1,28 +1,27 @@
 """Which parameters take part, and which are one: assumptions and sharing.
 
 The chosen parameters z give all linear parameters of the robot, p = E z: a column of E for each, with a one
-for every parameter of the robot that it stands for. Parameters that are assumed to be zero have no column.
+for every parameter of the robot that it stands for, minus one where a mirrored leg has the opposite.
+Parameters that are assumed to be zero have no column.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any, Protocol
 
 import numpy as np
 
+from nacelle.dynamics.base_parameters.sharing import ties
 from nacelle.errors import ParameterError, did_you_mean
-from nacelle.model.leg import Leg
 from nacelle.model.linear_parameters import linear_parameters
 from nacelle.model.numbers.parameters import INERTIA_NAMES
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 
 ASSUMPTIONS = ("undescribed", "zeros", "nothing")
-# Values that differ by less than this part of them are one.
-_ALIKE = 1e-9
 
 
 class ParameterSet(Protocol):
@@ -40,10 +39,17 @@ class ParameterSet(Protocol):
     def columns(self) -> tuple[int, ...]:
         """For every linear parameter of the robot the column that it counts in; -1 for none."""
 
+    @property
+    def signs(self) -> tuple[int, ...]:
+        """For every linear parameter of the robot 1 or -1, with which it counts in its column."""
+
 
 def column_options(parameters: ParameterSet | None) -> dict[str, Any]:
     """The options of a regressor's program for some parameters; all linear ones if None."""
-    return {} if parameters is None else {"columns": parameters.columns}
+    if parameters is None:
+        return {}
+    negative = any(sign < 0 for sign in parameters.signs)
+    return {"columns": parameters.columns} | ({"signs": parameters.signs} if negative else {})
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +71,12 @@ class Choice:
     @property
     def columns(self) -> tuple[int, ...]:
         """For every linear parameter of the robot its place among the chosen ones; -1 if it has none."""
-        return tuple(int(np.argmax(row)) if np.any(row) else -1 for row in self.E)
+        return tuple(int(np.argmax(np.abs(row))) if np.any(row) else -1 for row in self.E)
+
+    @property
+    def signs(self) -> tuple[int, ...]:
+        """For every linear parameter of the robot its sign in the chosen one that it is; 1 if it is none."""
+        return tuple(-1 if np.any(row < 0.0) else 1 for row in self.E)
 
     def groups(self) -> list[list[int]]:
         """For every chosen parameter those of the robot that it stands for."""
@@ -80,9 +91,10 @@ def choose(robot: Robot, assume: str | Sequence[str] = "undescribed", shared: ob
         assume: what is zero for good: "undescribed" (rotors and bodies to which the description gives
             nothing), "zeros" (every parameter that is zero now), "nothing"; or names and patterns of
             parameters, such as "strut*.1.mx", beside or instead of such a word.
-        shared: "legs", if legs with the same bodies, joints and values share their parameters; or lists of
-            names of legs. What has different values in the legs of a list stays apart if it is friction, a
-            rotor or a spring.
+        shared: "legs", if legs with the same bodies, joints and values share their parameters; "mirrored", if
+            legs that are mirror images do; or lists of names of legs, "mirror NAME" for the mirror image of
+            the first (`nacelle.model.shared`). What has different values in the legs of a list stays apart if
+            it is friction, a rotor or a spring. As the description says if None; nothing if False.
 
     Raises:
         ParameterError: if there is no such parameter or leg, or legs that are to share parameters differ.
@@ -90,17 +102,14 @@ def choose(robot: Robot, assume: str | Sequence[str] = "undescribed", shared: ob
     parameters = linear_parameters(robot)
     names, values = parameters.names, parameters.values
     out = _assumed(robot, names, values, [assume] if isinstance(assume, str) else list(assume))
-    lists = _lists(robot, shared)
-    leader = {k: k for k in range(len(names))}
-    for legs in lists:
-        _share(robot, legs, names, values, leader)
+    tied = ties(robot, shared)
     listed: dict[int, list[int]] = {}
     for k in range(len(names)):
         if k not in out:
-            listed.setdefault(leader[k], []).append(k)
+            listed.setdefault(tied[k].leader if k in tied else k, []).append(k)
     E = np.zeros((len(names), len(listed)))
     for column, group in enumerate(listed.values()):
-        E[group, column] = 1.0
+        E[group, column] = [tied[k].sign if k in tied else 1.0 for k in group]
     return Choice(
         tuple(_label([names[k] for k in group]) for group in listed.values()),
         E,
@@ -128,67 +137,6 @@ def _assumed(robot: Robot, names: Sequence[str], values: Array, wanted: list[str
             )
         out |= met
     return out
-
-
-def _lists(robot: Robot, shared: object) -> list[list[Leg]]:
-    """Lists of legs that share parameters."""
-    if shared is None or shared is False:
-        return []
-    if shared is True or shared == "legs":
-        alike: dict[tuple[object, ...], list[Leg]] = {}
-        for leg in robot.legs:
-            alike.setdefault(_signature(robot, leg), []).append(leg)
-        return [legs for legs in alike.values() if len(legs) > 1]
-    if isinstance(shared, str) or not isinstance(shared, Iterable):
-        raise ParameterError(f"shared is 'legs' or lists of names of legs, got {shared!r}")
-    by_name = {leg.name: leg for leg in robot.legs}
-    lists = []
-    for given in shared:
-        legs = []
-        for name in [given] if isinstance(given, str) else given:
-            if name not in by_name:
-                raise ParameterError(f"{robot.name} has no leg {name!r}; {did_you_mean(name, by_name)}")
-            legs.append(by_name[name])
-        lists.append(legs)
-    return lists
-
-
-def _signature(robot: Robot, leg: Leg) -> tuple[object, ...]:
-    """What legs must have in common to share parameters: bodies with their inertia, kinds of joints."""
-    inertia = tuple(tuple(float(f"{v:.9g}") for v in robot.bodies[body].inertia) for body in leg.bodies)
-    names = tuple(robot.bodies[body].name.removeprefix(leg.name) for body in leg.bodies)
-    kinds = tuple(robot.joints[joint].kind for joint in (*leg.joints, *leg.closures))
-    return names, inertia, kinds
-
-
-def _share(
-    robot: Robot, legs: list[Leg], names: Sequence[str], values: Array, leader: dict[int, int]
-) -> None:
-    """Give the parameters of several legs one leader."""
-    place = {name: k for k, name in enumerate(names)}
-    first = legs[0]
-    ten = tuple(f".{part}" for part in INERTIA_NAMES)
-    bodies = {robot.bodies[body].name for body in first.bodies}
-    for name in [name for name in names if name.startswith(f"{first.name}.")]:
-        own = place[name]
-        is_inertia = name.rpartition(".")[0] in bodies and name.endswith(ten)
-        others = []
-        for leg in legs[1:]:
-            other = place.get(leg.name + name.removeprefix(first.name))
-            if other is None:
-                raise ParameterError(
-                    f"{leg.name} has no {name.removeprefix(first.name)[1:]}, as {first.name} has"
-                )
-            others.append(other)
-        scale = _ALIKE * max(abs(values[own]), *(abs(values[other]) for other in others), 1e-300)
-        differ = [other for other in others if abs(values[other] - values[own]) > scale]
-        if differ and is_inertia:
-            raise ParameterError(
-                f"{names[differ[0]]} is {values[differ[0]]:g}, {name} is {values[own]:g}: legs that share "
-                "parameters have the same"
-            )
-        if not differ:
-            leader.update(dict.fromkeys(others, own))
 
 
 def _label(names: list[str]) -> str:

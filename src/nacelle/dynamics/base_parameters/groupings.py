@@ -25,7 +25,7 @@ _ZERO = Polynomial({}, {})
 def chosen_transfers(choice: Choice, transfers: Iterable[Transfer]) -> list[Vector]:
     """Transfers over the chosen parameters, summed over legs that share them."""
     column = {int(k): int(np.flatnonzero(row)[0]) for k, row in enumerate(choice.E) if np.any(row)}
-    size = [int(count) for count in choice.E.sum(axis=0)]
+    size = [int(count) for count in np.count_nonzero(choice.E, axis=0)]
     together: dict[tuple[str, ...], list[Transfer]] = {}
     for number, transfer in enumerate(transfers):
         alone = all(size[column[k]] == 1 for k in transfer.change if k in column)
@@ -52,6 +52,7 @@ def _chosen(total: dict[int, Polynomial], choice: Choice, column: dict[int, int]
                 return None
             continue
         z = column[k]
+        value = value.scaled(float(choice.E[k, z]))
         if z in vector and abs(vector[z].value - value.value) > _SMALL * largest:
             return None
         vector.setdefault(z, value)

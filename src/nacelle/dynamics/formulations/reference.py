@@ -26,7 +26,7 @@ from nacelle.dynamics.state import state_at
 from nacelle.kinematics.actuation import actuator_biases, actuator_rows
 from nacelle.kinematics.jacobian import scales
 from nacelle.kinematics.shapes import of_actuators, of_pose, of_twist, of_unknowns
-from nacelle.model.linear_parameters import Columns, column_count, with_linear_forms
+from nacelle.model.linear_parameters import Columns, Signs, column_count, with_linear_forms
 from nacelle.model.robot import Robot
 from nacelle.spatial.linear_form import coefficients
 from nacelle.spatial.physics import physics
@@ -72,11 +72,19 @@ def inverse(
 
 @physics(x=of_pose, y=of_unknowns, v=of_twist, a=of_twist)
 def regressor(
-    robot: Robot, x: Array, y: Array, v: Array, a: Array, *, columns: Columns = None, **options: Any
+    robot: Robot,
+    x: Array,
+    y: Array,
+    v: Array,
+    a: Array,
+    *,
+    columns: Columns = None,
+    signs: Signs = None,
+    **options: Any,
 ) -> dict[str, Array]:
     """Y (actuators, columns) with force = Y p, parallel margin and margins; of all parameters if None."""
     none = np.zeros(robot.motion.n)
-    results = inverse(with_linear_forms(robot, columns), x, y, v, a, none, **options)
+    results = inverse(with_linear_forms(robot, columns, signs), x, y, v, a, none, **options)
     Y = coefficients(results["force"], column_count(robot, columns))
     return {"Y": Y, "parallel_margin": results["parallel_margin"], "margins": results["margins"]}
 

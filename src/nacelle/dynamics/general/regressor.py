@@ -40,7 +40,7 @@ from nacelle.kinematics.general.legs import Legs, Motion, merge, motion
 from nacelle.kinematics.general.motion import NodeMotion, angular_velocity, columns, velocity, with_root
 from nacelle.kinematics.general.vectors import ZERO, add, all_zero, crossed, scaled
 from nacelle.kinematics.shapes import of_pose, of_twist, of_unknowns
-from nacelle.model.linear_parameters import Columns, column_count, has_rotor, with_linear_forms
+from nacelle.model.linear_parameters import Columns, Signs, column_count, has_rotor, with_linear_forms
 from nacelle.model.loaded import body_parameters
 from nacelle.model.robot import Robot
 from nacelle.spatial.linear_form import coefficients
@@ -56,10 +56,18 @@ Motions = Sequence[tuple[float, Motion]]
 
 @physics(x=of_pose, y=of_unknowns, v=of_twist, a=of_twist)
 def regressor(
-    robot: Robot, x: Array, y: Array, v: Array, a: Array, *, columns: Columns = None, **options: Any
+    robot: Robot,
+    x: Array,
+    y: Array,
+    v: Array,
+    a: Array,
+    *,
+    columns: Columns = None,
+    signs: Signs = None,
+    **options: Any,
 ) -> dict[str, Array]:
     """Y (actuators, columns), smallest pivot and margins; other options are "friction" and "smooth"."""
-    legs = legs_at(with_linear_forms(robot, columns), x, y)
+    legs = legs_at(with_linear_forms(robot, columns, signs), x, y)
     moving = motion(legs, v, a)
     power = _power(legs, moving, [(1.0, moving)], Counted(**options))
     return _results(legs, power, column_count(robot, columns))
@@ -75,10 +83,11 @@ def reference_regressor(
     a_ref: Array,
     *,
     columns: Columns = None,
+    signs: Signs = None,
     **options: Any,
 ) -> dict[str, Array]:
     """Y (actuators, columns) along a reference v_ref, a_ref at the twist v; friction at v."""
-    legs = legs_at(with_linear_forms(robot, columns), x, y)
+    legs = legs_at(with_linear_forms(robot, columns, signs), x, y)
     listed = reference_motions(legs.plan.mechanism, (v, v_ref), a_ref, (_turn(legs, v), _turn(legs, v_ref)))
     motions = [(weight, motion(legs, twist, a)) for weight, twist, a in listed]
     power = _power(legs, motion(legs, v, np.zeros(len(v))), motions, Counted(**options))

@@ -203,4 +203,5 @@ def _prior(base: BaseParameters, prior: Any) -> Array:
         raise IdentificationError(
             f"a prior has the {count} linear parameters of {base.robot.name}, all of them finite"
         )
-    return np.array([np.mean(values[group]) for group in base.choice.groups()])
+    signs = np.array(base.choice.signs)
+    return np.array([np.mean(signs[group] * values[group]) for group in base.choice.groups()])

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from nacelle.dynamics.base_parameters.sharing import without_broken_sharing
 from nacelle.errors import DescriptionError, IdentificationError
 from nacelle.files import write_whole
 from nacelle.identification.consistency.consistent import ConsistentParameters
@@ -50,7 +51,8 @@ def identified_robot(robot: Robot, parameters: Any, *, name: str | None = None) 
             "no rest; hold its stiffness by bounds"
         )
     # As the numbers are after they have been read from a file.
-    return (moved if name is None else dataclasses.replace(moved, name=name)).alike
+    made = (moved if name is None else dataclasses.replace(moved, name=name)).alike
+    return without_broken_sharing(made)
 
 
 def write_identified(robot: Robot, path: Path | str, *, new: bool = False) -> None:

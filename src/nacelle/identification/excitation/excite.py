@@ -26,7 +26,13 @@ from nacelle.identification.excitation.check import Use, drawn_in, largest_uses,
 from nacelle.identification.excitation.criterion import CRITERIA
 from nacelle.identification.excitation.limits import MARGIN, Limits, limits
 from nacelle.identification.excitation.motions import Harmonics, functions
-from nacelle.identification.excitation.optimise import Best, improved, random_motions, values_of
+from nacelle.identification.excitation.optimise import (
+    Best,
+    improved,
+    random_motions,
+    usual_starts,
+    values_of,
+)
 from nacelle.identification.excitation.problem import Problem, scaled_columns
 from nacelle.identification.excitation.result import Excitation, Part, stroke_line
 from nacelle.identification.excitation.strokes import (
@@ -38,6 +44,7 @@ from nacelle.identification.excitation.strokes import (
     records,
     stroke_rows,
 )
+from nacelle.identification.one_thread import one_blas_thread
 from nacelle.kinematics.pose_input import checked_poses, reference_pose
 from nacelle.kinematics.trajectory import Chain
 from nacelle.model.robot import Robot
@@ -53,12 +60,13 @@ _NOISE = 0.01
 # Rate over which Coulomb friction changes its sign, over the smallest speed limit.
 _SMOOTH = 0.01
 # Samples of a motion for each harmonic, and rows for each parameter, at least.
-_PER_HARMONIC, _PER_PARAMETER = 12, 3
+_PER_HARMONIC, _PER_PARAMETER = 24, 3
 # Range of actuators that motions are thought to have, rad or part of the size; highest frequency, Hz.
 _RANGE = (0.3, 0.15)
 _HIGHEST = 10.0
 
 
+@one_blas_thread
 def excite(
     robot: Robot,
     *,
@@ -78,7 +86,7 @@ def excite(
     parameters: BaseParameters | None = None,
     assume: str | Sequence[str] = "undescribed",
     shared: object = None,
-    starts: int = 8,
+    starts: int | None = None,
     iterations: int = 100,
     seed: int = 0,
 ) -> Excitation:
@@ -108,7 +116,8 @@ def excite(
         parameters: the base parameters; those of `assume` and `shared` if None.
         assume: as in `base_parameters`.
         shared: as in `base_parameters`.
-        starts: how many of the random motions, the best ones, are improved.
+        starts: how many of the random motions, the best ones, are improved; 8 to 32 if None, more where there
+            are fewer coefficients and parameters.
         iterations: of the optimiser from each of them, at most.
         seed: of the random motions; the same seed gives the same motion.
 
@@ -153,7 +162,7 @@ def excite(
     order = np.argsort(values, kind="stable")
     best = improved(
         problem,
-        drawn[order[:starts]],
+        drawn[order[: usual_starts(problem) if starts is None else starts]],
         criterion,
         iterations=iterations,
         check=lambda z: drawn_in(problem, z, (lambda s: starts_near(problem, s)) if strokes else None),
@@ -262,7 +271,7 @@ def _result(
     )
 
 
-def _check(strategy: str, criterion: str, starts: int, iterations: int) -> None:
+def _check(strategy: str, criterion: str, starts: int | None, iterations: int) -> None:
     if strategy not in STRATEGIES:
         raise IdentificationError(f"no strategy is called {strategy!r}; {did_you_mean(strategy, STRATEGIES)}")
     if criterion not in CRITERIA:
@@ -270,7 +279,7 @@ def _check(strategy: str, criterion: str, starts: int, iterations: int) -> None:
             f"no criterion is called {criterion!r}; {did_you_mean(criterion, CRITERIA)}"
         )
     for name, number in (("starts", starts), ("iterations", iterations)):
-        if number < 1:
+        if number is not None and number < 1:
             raise IdentificationError(f"the number of {name} must be above zero, got {number}")
 
 

@@ -4,19 +4,27 @@ A random motion has normal coefficients Z; z -> s z with the largest s that keep
 fully, so that the best of many is a fair start and a fair rival. From there SLSQP minimises the criterion
 with exact gradients (`problem`). What it gives is checked at many more times than it was optimised at, and
 drawn towards the centre, where the robot rests within all limits, until all of them hold: z -> s z again.
+
+Dry friction changes its sign within less than the time between two samples, so that the criterion is rugged:
+every sample that changes sides is a step of it, and an optimiser stops at the first one. So the sign changes
+over a wider rate first, where the criterion is smooth; the motion reached there is the start for the friction
+as it is, at all samples.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
+from nacelle.dynamics.friction import DRY
 from nacelle.errors import IdentificationError
 from nacelle.identification.excitation.criterion import condition, criterion
 from nacelle.identification.excitation.problem import Evaluation, Problem
+from nacelle.model.robot import Robot
 from nacelle.progress import task
 from nacelle.spatial.scalar import Array
 
@@ -33,17 +41,42 @@ class Stage(NamedTuple):
     """A stage of the optimisation.
 
     Attributes:
-        motions: how many are improved in it.
+        kept: part of the starts that are improved in it, the best ones; two at least.
         order: of the smooth condition.
         part: of the iterations, at most.
+        wide: factor of the rate over which Coulomb friction changes its sign.
+        skip: every so many of the samples count.
     """
 
-    motions: int
+    kept: float
     order: float
     part: float
+    wide: float = 1.0
+    skip: int = 1
+
+    def motions(self, starts: int) -> int:
+        """How many motions are improved in it, of so many starts."""
+        return min(starts, max(2, round(self.kept * starts)))
+
+    def of(self, problem: Problem) -> Problem:
+        """The problem as this stage sees it."""
+        wide = self.wide if has_dry_friction(problem.robot) else 1.0
+        return replace(problem, smooth=wide * problem.smooth, count=math.ceil(problem.count / self.skip))
 
 
-_STAGES = (Stage(100, 4.0, 0.4), Stage(3, 16.0, 1.0), Stage(2, 64.0, 1.0))
+_STAGES = (Stage(1.0, 8.0, 0.6, wide=5.0, skip=2), Stage(0.4, 16.0, 1.0), Stage(0.25, 64.0, 1.5))
+# Starts: the fewest, the most, and of how many coefficients times parameters one has the time.
+_FEWEST, _MOST, _WORK = 8, 32, 40000
+
+
+def usual_starts(problem: Problem) -> int:
+    """How many motions are improved if nobody says: more where each takes less time."""
+    return max(_FEWEST, min(_MOST, _WORK // (len(problem.units) * len(problem.base))))
+
+
+def has_dry_friction(robot: Robot) -> bool:
+    """Whether friction in a joint changes at once where its rate changes its sign."""
+    return any(term.basis in DRY for joint in robot.joints for terms in joint.friction for term in terms)
 
 
 @dataclass
@@ -152,22 +185,22 @@ def improved(
     z = check(starts[0])
     best = Best(z, float(values_of(problem, z[None], name)[0]))
     stages = [stage for stage in _STAGES if name == "condition" or stage is not _STAGES[-1]]
-    runs = [min(len(starts), stage.motions) for stage in stages]
+    runs = [stage.motions(len(starts)) for stage in stages]
     with task(f"optimising the motion ({len(problem.units)} coefficients)") as report:
         motions, begun = list(starts), 0
         try:
-            for stage in stages:
+            for stage, count in zip(stages, runs, strict=True):
                 most = max(1, round(stage.part * iterations))
+                seen = stage.of(problem)
                 reached = []
-                for start in motions[: stage.motions]:
+                for start in motions[:count]:
 
                     def part(done: int, begun: int = begun, most: int = most) -> None:
                         best.iterations += 1
                         report(min(1.0, (begun + done / most) / sum(runs)))
 
-                    reached.append(
-                        _from_start(problem, start, (name, stage.order), most, (best, check, part))
-                    )
+                    into = _Into(problem, best, check, part)
+                    reached.append(_from_start(seen, start, (name, stage.order), most, into))
                     begun += 1
                 motions = [motion for _, motion in sorted(reached, key=lambda pair: pair[0])]
         except KeyboardInterrupt:
@@ -175,21 +208,30 @@ def improved(
     return best
 
 
+class _Into(NamedTuple):
+    """Where motions go that the optimiser reaches: the problem in full, the best, the check, the progress."""
+
+    problem: Problem
+    best: Best
+    check: Callable[[Array], Array]
+    report: Callable[[int], None]
+
+
 def _from_start(
-    problem: Problem,
-    z: Array,
-    goal: tuple[str, float],
-    iterations: int,
-    into: tuple[Best, Callable[[Array], Array], Callable[[int], None]],
+    seen: Problem, z: Array, goal: tuple[str, float], iterations: int, into: _Into
 ) -> tuple[float, Array]:
-    """Run the optimiser from one motion; what it has reached is kept, also where it is interrupted."""
-    best, check, report = into
+    """Run the optimiser from one motion on the problem as a stage sees it.
+
+    What it has reached is kept, also where it is interrupted. Gives the value of the criterion as it will be
+    in the end, and the motion.
+    """
+    best = into.best
     reached = [z]
     try:
-        best.message = _minimised(problem, reached, goal, iterations, report)
+        best.message = _minimised(seen, reached, goal, iterations, into.report)
     finally:
-        fitted = check(reached[-1])
-        value = float(values_of(problem, fitted[None], goal[0])[0])
+        fitted = into.check(reached[-1])
+        value = float(values_of(into.problem, fitted[None], goal[0])[0])
         if value < best.value:
             best.z, best.value = fitted, value
     return value, fitted

@@ -17,6 +17,7 @@ counted in units that make the rows of random motions in the same limits have le
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -54,6 +55,8 @@ from nacelle.spatial.scalar import Array
 
 # Sharpness of the smooth maximum over time.
 _SHARP = 150.0
+# Samples whose weight in it is below this part of the largest do not change it.
+_NOTHING = 1e-17
 # What a limit counts as used where the robot has no configuration at all.
 _BEYOND = 1e3
 # Coefficients are counted in this part of the robot's size, or of a radian.
@@ -263,32 +266,44 @@ class Evaluation:
             return np.zeros((len(labels), len(p.units)))
         _, weights = self._peaks()
         raw = np.concatenate([p.limited(self.samples), self.force], axis=-1) * factor
-        # d(use)/d(value), of squares 2 use; (limits, N).
-        along = (weights / np.sum(weights, axis=0) * np.where(symmetric, 2.0 * raw, 1.0) * factor).T
+        # d(use)/d(value), of squares 2 use; (limits, N). Far below the peak a sample counts for nothing.
+        part = np.where(weights > _NOTHING, weights, 0.0) / np.sum(weights, axis=0)
+        along = (part * np.where(symmetric, 2.0 * raw, 1.0) * factor).T
         kinematic = len(labels) - self.force.shape[-1]
         return np.concatenate([self._of_values(along[:kinematic]), self._of_forces(along[kinematic:])])
 
     def _of_values(self, along: Array) -> Array:
         """Slopes (limits, variables) of sums over time of values, weighted by `along` (limits, N)."""
         p = self.problem
-        count = len(along)
-        weights = np.zeros((count, along.shape[1], count))
-        for k in range(count):
-            weights[k, :, k] = along[k]
-        motion = [np.broadcast_to(part, (count, *part.shape)) for part in self.samples.motion]
-        return self._pulled(compiled(limited_gradients, p.robot)(weights, *motion, p.quat_0))
+        return self._swept(along, lambda one, motion: compiled(limited_gradients, p.robot)(one, *motion))
 
     def _of_forces(self, along: Array) -> Array:
+        """Slopes (actuators, variables) of sums over time of forces, weighted by `along` (actuators, N)."""
         p = self.problem
-        m = len(along)
-        weights = np.zeros((m, along.shape[1], m))
-        for k in range(m):
-            weights[k, :, k] = along[k]
-        motion = [np.broadcast_to(part, (m, *part.shape)) for part in self.samples.motion]
         program = compiled(row_gradients, p.robot, len(p.base), p.options(p.smooth))
-        none = np.zeros((m, along.shape[1], m, len(p.base)))
-        results = program(none, weights, p.sigma, p.base.values, *motion, p.quat_0)
-        return self._pulled(results)
+
+        def sweep(one: Array, motion: Sequence[Array]) -> dict[str, Array]:
+            none = np.zeros((*one.shape, len(p.base)))
+            return dict(program(none, one, p.sigma, p.base.values, *motion))
+
+        return self._swept(along, sweep)
+
+    def _swept(self, along: Array, sweep: Callable[[Array, Sequence[Array]], dict[str, Array]]) -> Array:
+        """Slopes (limits, variables) of sums over time, by sweeps backwards at the samples that count.
+
+        Args:
+            along: weights (limits, N) of the numbers in the sums.
+            sweep: gradients by samples for weights (M, limits) at M samples of the motion.
+        """
+        limit, at = np.nonzero(along)
+        one = np.zeros((len(at), len(along)))
+        one[np.arange(len(at)), limit] = along[limit, at]
+        results = sweep(one, [*(part[at] for part in self.samples.motion), self.problem.quat_0])
+        spread = {}
+        for name, result in results.items():
+            spread[name] = np.zeros((*along.shape, result.shape[-1]))
+            spread[name][limit, at] = result
+        return self._pulled(spread)
 
     def _pulled(self, results: dict[str, Array]) -> Array:
         """Gradients by the variables (..., variables) from those by samples (..., N, n)."""

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from nacelle.dynamics.base_parameters.sharing import without_broken_sharing
 from nacelle.errors import IdentificationError
 from nacelle.model.joint import FrictionTerm
 from nacelle.model.linear_parameters import linear_parameters, with_linear_parameters
@@ -42,7 +43,7 @@ def moved(robot: Robot, percent: float = 10.0, *, seed: int = 0, alike: bool = F
     for members in _groups(robot, parameters.names):
         key = (parameters.names[members[0]].rsplit(".")[-1], parameters.values[members].tobytes())
         factors[members] = factors[first.setdefault(key, members[0]) if alike else members[0]]
-    return with_linear_parameters(robot, parameters.values * factors)
+    return without_broken_sharing(with_linear_parameters(robot, parameters.values * factors))
 
 
 def _groups(robot: Robot, names: tuple[str, ...]) -> Iterator[list[int]]:

@@ -19,6 +19,7 @@ from nacelle.model.joint import Joint, JointKind
 from nacelle.model.leg import BASE, PLATFORM, Body, Leg, Nacelle
 from nacelle.model.platform import AXES, Mode, Motion, MotionError, Payload, Tool, parse_motion
 from nacelle.model.robot import Robot
+from nacelle.model.shared import sharing_faults
 from nacelle.model.source.node import KeyPath, Node, Source
 from nacelle.model.units import SI, units_for_bare_numbers
 from nacelle.spatial.inertia import transform_parameters
@@ -138,8 +139,21 @@ class _Builder:
             title=self.description.title,
             notes=self.description.notes,
             sources=tuple(self.description.sources),
+            shared=self.shared(),
         )
+        self.check_shared(robot)
         return None if self.problems else with_beam_masses(robot)
+
+    def shared(self) -> str | tuple[tuple[str, ...], ...] | None:
+        """The legs that share their parameters, as they are written."""
+        given = self.description.shared
+        return given if given is None or isinstance(given, str) else tuple(tuple(legs) for legs in given)
+
+    def check_shared(self, robot: Robot) -> None:
+        """Demand that legs that share their parameters exist and are built alike."""
+        if isinstance(robot.shared, tuple):
+            for place, message, hint in sharing_faults(robot, robot.shared):
+                self.report(("shared", *place), message, hint)
 
     def leg_list(self, tree: list[Edge], closing: list[Edge], joints: list[Joint]) -> list[Leg]:
         """The legs: components of the graph, each with its joints and closures."""

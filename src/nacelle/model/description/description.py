@@ -6,10 +6,11 @@ The models hold what the file says, in SI units. Quantities whose unit depends o
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Field, WithJsonSchema, model_validator
+from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
+from nacelle.errors import did_you_mean
 from nacelle.model.description.body import BodySpec, DisplaySpec, InertiaSpec
 from nacelle.model.description.fields import Accelerations3, Lengths3, Name, RawList, Reference, Strict, fault
 from nacelle.model.description.frame import Frame, FrameSpec, RotationSpec
@@ -84,6 +85,35 @@ class ModeSpec(Strict):
     notes: str | None = None
 
 
+def _legs_that_share(value: Any) -> Any:
+    """Legs that share their parameters as they are written, checked for shape."""
+    if isinstance(value, str) and value not in _SHARED:
+        raise fault(
+            f"shared is legs, mirrored or lists of names of legs, got {value!r}", did_you_mean(value, _SHARED)
+        )
+    if isinstance(value, list) and any(not isinstance(legs, list) for legs in value):
+        raise fault(
+            "lists of names of legs share parameters, one list for each such leg",
+            "[[leg1, leg2], [leg3, leg4]]",
+        )
+    return value
+
+
+_SHARED = ("legs", "mirrored")
+SharedLegs = Annotated[
+    str | list[list[str]] | None,
+    BeforeValidator(_legs_that_share),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"enum": [*_SHARED, None]},
+                {"type": "array", "items": {"type": "array", "items": {"type": "string"}, "minItems": 2}},
+            ]
+        }
+    ),
+]
+
+
 class Description(Strict):
     """A robot, as described. All legs are written in full; templates are expanded before."""
 
@@ -109,6 +139,7 @@ class Description(Strict):
     closures: dict[Name, JointSpec] = {}
     reference: ReferenceSpec = ReferenceSpec()
     actuators: list[Reference] | None = None
+    shared: SharedLegs = None
     tools: dict[Name, ToolSpec] = {}
     payload: dict[Name, PayloadSpec] = {}
     modes: Annotated[dict[Name, ModeSpec], Field(max_length=8)] = {}

@@ -25,6 +25,7 @@ from nacelle.identification.data.checks.smoothing import enough, smoothed
 from nacelle.identification.data.checks.timing import check_timing
 from nacelle.identification.data.checks.zeros import check_zeros
 from nacelle.identification.data.measurement import Measurement
+from nacelle.identification.one_thread import one_blas_thread
 
 # Part of a column that may be missing where physics is still asked.
 _MISSING = 0.2
@@ -32,6 +33,7 @@ _MISSING = 0.2
 _MISFIT = 0.5
 
 
+@one_blas_thread
 def check_measurement(measurement: Measurement, *, physics: bool = True) -> Findings:
     """Find what is wrong with a measurement.
 

@@ -1,8 +1,10 @@
-"""MCAP logs with messages in JSON, by mcap (the extra `nacelle[logs]`).
+"""MCAP logs with messages in JSON or joint states of ROS 2, by mcap (the extra `nacelle[logs]`).
 
 Each number of a message is a column TOPIC.FIELD, of nested messages TOPIC.FIELD.FIELD, of lists
 TOPIC.FIELD[0], and TOPIC.log_time is the time when it was logged, in seconds after the first message of the
-file. A row is a message of its topic, counted from 1.
+file. A row is a message of its topic, counted from 1. Joint states (`joint_state`) have the columns
+TOPIC.position.JOINT, TOPIC.velocity.JOINT, TOPIC.effort.JOINT, and TOPIC.stamp, the time in their header in
+seconds after the first of the file.
 """
 
 from __future__ import annotations
@@ -15,12 +17,13 @@ from typing import Any
 import numpy as np
 
 from nacelle.files import why_unread
+from nacelle.identification.data.formats.joint_state import SCHEMA, joint_state
 from nacelle.identification.data.formats.recording import Recording, unreadable
 from nacelle.spatial.scalar import Array
 
 
 def open_mcap(path: Path) -> Recording:
-    """Read all numbers of all messages in JSON."""
+    """Read all numbers of all messages in JSON, and of joint states."""
     try:
         from mcap.exceptions import McapError
         from mcap.reader import make_reader
@@ -28,12 +31,14 @@ def open_mcap(path: Path) -> Recording:
         raise unreadable(path, "MCAP files need mcap", "pip install 'nacelle[logs]'") from None
     counts: dict[str, int] = {}
     entries: dict[str, dict[int, float]] = {}
-    start = None
+    start: int | None = None
+    stamp: int | None = None
     others = set()
     try:
         with path.open("rb") as stream:
-            for _, channel, message in make_reader(stream).iter_messages():
-                if channel.message_encoding != "json":
+            for schema, channel, message in make_reader(stream).iter_messages():
+                states = channel.message_encoding == "cdr" and schema is not None and schema.name == SCHEMA
+                if channel.message_encoding != "json" and not states:
                     others.add(channel.topic)
                     continue
                 start = message.log_time if start is None else start
@@ -41,7 +46,13 @@ def open_mcap(path: Path) -> Recording:
                 counts[channel.topic] += 1
                 logged = (message.log_time - start) * 1e-9
                 entries.setdefault(f"{channel.topic}.log_time", {})[row] = logged
-                for name, number in _numbers(channel.topic, json.loads(message.data)):
+                if states:
+                    stamped, content = _joint_state(path, channel.topic, row, message.data)
+                    stamp = stamped if stamp is None else stamp
+                    content["stamp"] = (stamped - stamp) * 1e-9
+                else:
+                    content = json.loads(message.data)
+                for name, number in _numbers(channel.topic, content):
                     entries.setdefault(name, {})[row] = number
     except OSError as fault:
         raise unreadable(path, *why_unread(path, fault, "MCAP file")) from None
@@ -50,13 +61,27 @@ def open_mcap(path: Path) -> Recording:
         raise unreadable(path, f"not an MCAP file: {what}", "name an MCAP file") from None
     if not entries:
         topics = f"; {', '.join(sorted(others)[:5])} have another encoding" if others else ""
-        raise unreadable(path, f"no messages in JSON{topics}", "log messages as JSON, or convert to Parquet")
+        raise unreadable(
+            path,
+            f"no messages in JSON and no joint states of ROS 2{topics}",
+            "log messages as JSON or sensor_msgs/msg/JointState, or convert to Parquet",
+        )
     topic_of = {name: topic for name in entries for topic in counts if name.startswith(f"{topic}.")}
     return Recording(
         str(path),
         tuple(entries),
         lambda names: {name: _column(entries[name], counts[topic_of[name]]) for name in names},
     )
+
+
+def _joint_state(path: Path, topic: str, row: int, data: bytes) -> tuple[int, dict[str, Any]]:
+    """Stamp, ns, and numbers of a joint state; an error names the message."""
+    try:
+        return joint_state(data)
+    except ValueError as fault:
+        raise unreadable(
+            path, f"message {row + 1} of {topic} is no {SCHEMA}: {fault}", "log it again"
+        ) from None
 
 
 def _numbers(name: str, value: Any) -> Iterator[tuple[str, float]]:

@@ -1,0 +1,98 @@
+"""Legs that share their parameters, as a description or a caller names them.
+
+    legs                              identical legs share theirs
+    mirrored                          mirror images of the first of such legs share its own, with signs
+    [[a, b], [c, mirror d]]           legs that are named; d is the mirror image of c
+
+Sharing is a statement about which numbers are one. Forces do not depend on it, so it is no part of the hash.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from nacelle.errors import did_you_mean
+from nacelle.model.data import RobotData
+from nacelle.model.leg import Leg
+
+WORDS = ("legs", "mirrored")
+_MIRROR = "mirror "
+
+
+class NamedLeg(NamedTuple):
+    """A leg in a list of legs that share parameters.
+
+    Attributes:
+        name: of the leg.
+        mirrored: whether it is the mirror image of the first leg of the list.
+    """
+
+    name: str
+    mirrored: bool
+
+
+def named_leg(text: str) -> NamedLeg:
+    """The leg that an entry of a list names: "right", or "mirror right"."""
+    mirrored = text.startswith(_MIRROR)
+    return NamedLeg(text.removeprefix(_MIRROR).strip() if mirrored else text, mirrored)
+
+
+class SharingFault(NamedTuple):
+    """What is wrong with lists of legs.
+
+    Attributes:
+        place: of the list, and of the leg in it where it is one leg's.
+        message: what is wrong.
+        hint: what may help.
+    """
+
+    place: tuple[int, ...]
+    message: str
+    hint: str = ""
+
+
+def sharing_faults(robot: RobotData, lists: Sequence[Sequence[str]]) -> list[SharingFault]:
+    """What is wrong with lists of names of legs that share parameters; values are not compared."""
+    legs = {leg.name: leg for leg in robot.legs}
+    faults, taken = [], set()
+    for i, listed in enumerate(lists):
+        names = [named_leg(text) for text in listed]
+        for k, (name, mirrored) in enumerate(names):
+            if name not in legs:
+                faults.append(SharingFault((i, k), f"no leg is called {name!r}", did_you_mean(name, legs)))
+            elif name in taken:
+                faults.append(SharingFault((i, k), f"leg {name!r} is listed twice", "a leg is in one list"))
+            elif k == 0 and mirrored:
+                hint = "write 'mirror' before the others"
+                faults.append(
+                    SharingFault((i, k), "the first leg of a list is the one that is mirrored", hint)
+                )
+            elif k and names[0].name in legs:
+                reason = structure_difference(robot, legs[names[0].name], legs[name])
+                if reason:
+                    faults.append(SharingFault((i, k), reason, "legs that share parameters are built alike"))
+            taken.add(name)
+        if len(names) < 2:
+            faults.append(SharingFault((i,), "a list of legs that share parameters has two legs or more"))
+    return faults
+
+
+def structure_difference(robot: RobotData, first: Leg, other: Leg) -> str:
+    """Why legs have not the same bodies and joints, in words; empty if they have."""
+    own, others = _structure(robot, first), _structure(robot, other)
+    for (name, kind), (other_name, other_kind) in zip(own, others, strict=False):
+        if name != other_name:
+            return f"{first.name} has {name!r} where {other.name} has {other_name!r}"
+        if kind != other_kind:
+            return f"{name!r} is {kind} in {first.name} and {other_kind} in {other.name}"
+    if len(own) != len(others):
+        return f"{first.name} has {len(own)} bodies and joints, {other.name} has {len(others)}"
+    return ""
+
+
+def _structure(robot: RobotData, leg: Leg) -> list[tuple[str, str]]:
+    """Names, less the leg's, and kinds of the bodies and joints of a leg."""
+    bodies = [(robot.bodies[body].name.removeprefix(f"{leg.name}."), "a body") for body in leg.bodies]
+    joints = [robot.joints[joint] for joint in (*leg.joints, *leg.closures)]
+    return [*bodies, *((joint.name.removeprefix(f"{leg.name}."), str(joint.kind)) for joint in joints)]
