@@ -23,7 +23,7 @@ from nacelle.identification.data.checks.signals import (
 )
 from nacelle.identification.data.checks.smoothing import enough, smoothed
 from nacelle.identification.data.checks.timing import check_timing
-from nacelle.identification.data.checks.zeros import check_zeros
+from nacelle.identification.data.checks.zeros import INSTANTS, ZeroSight, check_gaps, check_zeros
 from nacelle.identification.data.measurement import Measurement
 
 # Part of a column that may be missing where physics is still asked.
@@ -45,13 +45,18 @@ def check_measurement(measurement: Measurement, *, physics: bool = True) -> Find
     """
     findings = [*check_missing(measurement), *check_constant(measurement), *check_timing(measurement)]
     findings += [*check_jumps(measurement), *check_clipping(measurement), *check_reference(measurement)]
-    skipped = []
+    skipped, said = [], []
     reason = _impossible(measurement, findings) if physics else "not wanted"
     if reason:
         skipped.append(f"swapped columns, signs, units, zeros and branches: {reason}")
     else:
-        findings += _physical(measurement)
-    return Findings(measurement.source.file, tuple(findings), tuple(skipped))
+        physical, sight = _physical(measurement)
+        findings += physical
+        if sight is None:
+            skipped.append("encoder zeros: the coordinates belong to no sound path")
+        else:
+            said.append(str(sight))
+    return Findings(measurement.source.file, tuple(findings), tuple(skipped), tuple(said))
 
 
 def _impossible(measurement: Measurement, findings: list[Finding]) -> str:
@@ -70,23 +75,28 @@ def _impossible(measurement: Measurement, findings: list[Finding]) -> str:
     return ""
 
 
-def _physical(measurement: Measurement) -> list[Finding]:
-    """Findings that the robot's physics makes."""
+def _physical(measurement: Measurement) -> tuple[list[Finding], ZeroSight | None]:
+    """Findings that the robot's physics makes, and which shifts of zeros it shows."""
     robot = measurement.robot
     present = np.isfinite(measurement.time)
     columns = np.concatenate([measurement.q, measurement.force], axis=1)[present]
     signals = smoothed(measurement.time[present], columns, len(robot.actuators))
     judge = Judge(robot, signals)
-    place = check_reach(measurement, judge, as_read(len(robot.actuators)))
-    findings, correction, verdict = check_columns(measurement, judge)
+    gaps, read = check_gaps(measurement, judge, as_read(len(robot.actuators)))
+    place = check_reach(measurement, judge, read)
+    findings, correction, verdict = check_columns(measurement, judge, read)
     if any(entry.kind == "branch" for entry in place) and verdict.cost > POOR * len(robot.actuators):
         # No other reading explains the forces either: the path itself is at fault.
-        return place
+        return gaps + place, None
+    findings = gaps + findings
     findings += check_reach(measurement, judge, correction) if findings else place
-    if np.isfinite(verdict.cost):
-        findings += check_zeros(measurement, judge, correction, verdict)
-        findings += _misfit(measurement, verdict) if not findings else []
-    return findings
+    if not np.isfinite(verdict.cost):
+        return findings, None
+    closely = smoothed(measurement.time[present], columns, len(robot.actuators), INSTANTS)
+    zeros, sight = check_zeros(measurement, judge, closely, correction)
+    findings += zeros
+    findings += _misfit(measurement, verdict) if not findings else []
+    return findings, sight
 
 
 def _misfit(measurement: Measurement, verdict: Verdict) -> list[Finding]:
