@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from nacelle.identification.data.checks.clipping import check_clipping
-from nacelle.identification.data.checks.columns import POOR, check_columns
+from nacelle.identification.data.checks.columns import POOR, check_columns, rough_encoders
 from nacelle.identification.data.checks.correction import as_read
 from nacelle.identification.data.checks.findings import Finding, Findings, finding
 from nacelle.identification.data.checks.judge import Judge, Verdict
@@ -51,7 +51,7 @@ def check_measurement(measurement: Measurement, *, physics: bool = True) -> Find
         skipped.append(f"swapped columns, signs, units, zeros and branches: {reason}")
     else:
         physical, sight = _physical(measurement)
-        findings += physical
+        findings = [entry for entry in findings if not _is_explained(entry, physical)] + physical
         if sight is None:
             skipped.append("encoder zeros: the coordinates belong to no sound path")
         else:
@@ -59,14 +59,23 @@ def check_measurement(measurement: Measurement, *, physics: bool = True) -> Find
     return Findings(measurement.source.file, tuple(findings), tuple(skipped), tuple(said))
 
 
+def _is_explained(entry: Finding, others: list[Finding]) -> bool:
+    """Whether a coordinate jumps only since its column is another one."""
+    swapped = {signal for other in others if other.kind == "swapped" for signal in other.signals}
+    return entry.kind == "jump" and swapped.issuperset(entry.signals)
+
+
 def _impossible(measurement: Measurement, findings: list[Finding]) -> str:
     """Why physics cannot be asked; empty if it can."""
     kinds = {entry.kind for entry in findings}
     if not enough(len(measurement)):
         return f"{len(measurement)} samples are too few"
-    for kind, words in (("time", "time does not go on"), ("jump", "coordinates jump")):
-        if kind in kinds:
-            return words
+    if "time" in kinds:
+        return "time does not go on"
+    # A force in the place of an encoder jumps, too: then columns are what is wrong.
+    rough = {f"q.{measurement.robot.actuators[i].name}" for i, _ in rough_encoders(measurement)}
+    if any(entry.kind == "jump" and not rough.issuperset(entry.signals) for entry in findings):
+        return "coordinates jump"
     if any(entry.kind == "constant" and entry.severity == "error" for entry in findings):
         return "signals never change"
     columns = np.concatenate([measurement.time[:, None], measurement.q, measurement.force], axis=1)

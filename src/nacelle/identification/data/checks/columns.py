@@ -111,7 +111,7 @@ def _corrections(measurement: Measurement) -> Iterator[Correction]:
     robot = measurement.robot
     m = len(robot.actuators)
     column = [measurement.source.column(name) for name in _names(robot)]
-    for i, j in _rough_encoders(measurement):
+    for i, j in rough_encoders(measurement):
         words = f"columns {column[i]} and {column[j]} are swapped: an encoder and a force"
         hint = f"take {column[j]} for {_names(robot)[i]} and the other way round"
         known = measurement.source.conversions
@@ -131,7 +131,7 @@ def _corrections(measurement: Measurement) -> Iterator[Correction]:
     yield from _units(measurement, column)
 
 
-def _rough_encoders(measurement: Measurement) -> Iterator[tuple[int, int]]:
+def rough_encoders(measurement: Measurement) -> Iterator[tuple[int, int]]:
     """Pairs of an encoder and a force of which the encoder is the rougher one."""
     m = len(measurement.robot.actuators)
     columns = np.concatenate([measurement.q, measurement.force], axis=1)
