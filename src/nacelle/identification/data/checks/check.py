@@ -72,15 +72,15 @@ def _impossible(measurement: Measurement, findings: list[Finding]) -> str:
         return f"{len(measurement)} samples are too few"
     if "time" in kinds:
         return "time does not go on"
-    # A force in the place of an encoder jumps, too: then columns are what is wrong.
-    rough = {f"q.{measurement.robot.actuators[i].name}" for i, _ in rough_encoders(measurement)}
-    if any(entry.kind == "jump" and not rough.issuperset(entry.signals) for entry in findings):
-        return "coordinates jump"
     if any(entry.kind == "constant" and entry.severity == "error" for entry in findings):
         return "signals never change"
     columns = np.concatenate([measurement.time[:, None], measurement.q, measurement.force], axis=1)
     if np.max(np.mean(~np.isfinite(columns), axis=0)) > _MISSING:
         return "too many samples have no number"
+    # A force in the place of an encoder jumps, too: then columns are what is wrong.
+    rough = {f"q.{measurement.robot.actuators[i].name}" for i, _ in rough_encoders(measurement)}
+    if any(entry.kind == "jump" and not rough.issuperset(entry.signals) for entry in findings):
+        return "coordinates jump"
     return ""
 
 
