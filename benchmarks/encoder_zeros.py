@@ -1,10 +1,10 @@
 """How often shifted encoder zeros are reported: `python benchmarks/encoder_zeros.py fivebar delta --runs 8`.
 
-Measurements made by computation (`tests/support/measurements.py`): parameters wrong by up to 50 %, friction of
-30 % of the forces, cogging and noise; `--other` has effects that the model of the check lacks instead. In run
-k the encoder k mod actuators is shifted, to one side and the other in turn, by a size in rad or robot sizes.
-Printed are the runs in which a shift is reported, those where another encoder is named first, and what one of
-the runs without a shift says it would see.
+Measurements made by computation (`tests/support/measurements.py`): parameters wrong by up to 50 %, friction
+of 30 % of the forces, cogging and noise; `--other` has effects that the model of the check lacks instead. In
+run k the encoder k mod actuators is shifted, to one side and the other in turn, by a size in rad or robot
+sizes. Printed are the runs in which a shift is reported, those where another encoder is named first, and what
+one of the runs without a shift says it would see.
 """
 
 import argparse

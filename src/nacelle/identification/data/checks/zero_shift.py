@@ -15,6 +15,7 @@ average out.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,8 +23,8 @@ import numpy as np
 from nacelle.identification.data.checks.zero_model import ZeroFit, ZeroModel
 from nacelle.spatial.scalar import Array
 
-# Deviations from which on a shift is reported.
-BELIEVED = 5.0
+# Deviations from which on a shift is reported, and from which on it is looked at closely.
+BELIEVED, _PROMISING = 5.0, 2.0
 # Sizes from which the iteration may start, rad or robot sizes; its steps, the longest and the shortest.
 STARTS = (0.12, 0.25, 0.5)
 _STEPS, _LARGEST, _DONE = 8, 0.2, 1e-4
@@ -79,6 +80,27 @@ def score_variance(scores: Array) -> float:
     return max(total, 0.0)
 
 
+def is_promising(model: ZeroModel, fit: ZeroFit, direction: Array) -> bool:
+    """Whether a shift along a direction may explain clearly more, near by or far away."""
+    near = linear_shift(model, fit, direction)
+    if near is None or abs(near.size) > _PROMISING * near.deviation:
+        return True
+    bound = fit.cost - (_PROMISING * model.deviation(fit)) ** 2
+    return any(there.cost < bound for there in _around(model, fit, direction, STARTS))
+
+
+def _around(model: ZeroModel, fit: ZeroFit, direction: Array, sizes: tuple[float, ...]) -> Iterator[ZeroFit]:
+    """Fits at shifts of some sizes to both sides, as far as coordinates have poses."""
+    for side in (-1.0, 1.0):
+        last = fit
+        for size in sizes:
+            there = model.toward(last, fit.zeros + side * size * direction)
+            if there is None:
+                break
+            yield there
+            last = there
+
+
 def best_shift(
     model: ZeroModel, fit: ZeroFit, direction: Array, starts: tuple[float, ...] = STARTS
 ) -> Shift | None:
@@ -90,14 +112,7 @@ def best_shift(
         direction: u (actuators,).
         starts: sizes of shifts that are tried first on both sides, ascending, rad or robot sizes.
     """
-    fits = [fit]
-    for side in (-1.0, 1.0):
-        there: ZeroFit | None = fit
-        for size in starts:
-            there = None if there is None else model.toward(there, fit.zeros + side * size * direction)
-            if there is not None:
-                fits.append(there)
-    best = min(fits, key=lambda entry: entry.cost)
+    best = min((fit, *_around(model, fit, direction, starts)), key=lambda entry: entry.cost)
     shift = linear_shift(model, best, direction)
     for _ in range(_STEPS):
         if shift is None:

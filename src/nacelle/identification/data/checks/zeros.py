@@ -26,7 +26,7 @@ from nacelle.identification.data.checks.judge import Judge, Verdict
 from nacelle.identification.data.checks.smoothing import Smoothed
 from nacelle.identification.data.checks.zero_gaps import zeros_of_gaps
 from nacelle.identification.data.checks.zero_model import ZeroFit, ZeroModel
-from nacelle.identification.data.checks.zero_shift import BELIEVED, best_shift, linear_shift
+from nacelle.identification.data.checks.zero_shift import BELIEVED, best_shift, is_promising, linear_shift
 from nacelle.identification.data.measured_path import path_of
 from nacelle.identification.data.measurement import Measurement
 from nacelle.kinematics.forward.actuator_path import actuator_units
@@ -36,8 +36,8 @@ from nacelle.spatial.scalar import Array
 _WIDELY = (0.08, 0.2, 0.4, 0.8, 1.6)
 # Instants that are looked at.
 INSTANTS = 300
-# Deviations from which on a shift is looked at closely, and will nearly always be reported.
-_PROMISING, _SURELY = 2.0, 7.0
+# Deviations from which on a shift will nearly always be reported.
+_SURELY = 7.0
 # Shifts below this, rad or robot sizes, cannot be distinguished from errors of the geometry.
 _SMALLEST = 0.02
 # Part of the samples that may have no pose.
@@ -136,10 +136,8 @@ def _shift(
 ) -> tuple[Correction, _Start] | None:
     """The shift that explains the forces best, if it is to be reported, and the start for the next one."""
     model, fit = start
-    linear = [linear_shift(model, fit, direction) for direction in directions]
-    if all(s is not None and abs(s.size) <= _PROMISING * s.deviation for s in linear):
-        return None
-    candidates = [best_shift(model, fit, direction) for direction in directions]
+    promising = [direction for direction in directions if is_promising(model, fit, direction)]
+    candidates = [best_shift(model, fit, direction) for direction in promising]
     nearest = sorted((s for s in candidates if s is not None), key=lambda s: s.fit.cost)[:2]
     believed: list[tuple[Correction, _Start]] = []
     for shift in nearest:
