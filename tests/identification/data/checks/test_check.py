@@ -71,7 +71,7 @@ def test_clean_library(name: str, truth: str) -> None:
 @pytest.mark.parametrize("name", STRESS)
 def test_clean_stress(name: str) -> None:
     """Robots that are no families: redundant ones, nacelles with loops, drives at closures."""
-    for seed in range(2):
+    for seed in (1, 2):
         findings = check_measurement(measured(STRESS[name](seed), seed))
         assert len(findings) == 0, str(findings)
 
