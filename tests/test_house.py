@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from support.house import ROOT, House, draw, many_arguments, read_house
+import warnings
+from pathlib import Path
+
+from support.house import EXEMPT, ROOT, House, draw, many_arguments, mirrored, read_house
+
+# Modules that have no test file at their place under tests/. It only ever falls.
+MOST_WITHOUT = 142
 
 
 def test_house() -> None:
@@ -14,6 +20,30 @@ def test_house() -> None:
 
 def test_signatures() -> None:
     assert many_arguments(ROOT / "src") == []
+
+
+def test_tests_mirror_the_package() -> None:
+    """As many modules as ever have a test file at the same place; `make house` prints how many."""
+    beside, without = mirrored(ROOT / "src", ROOT / "tests")
+    assert len(without) <= MOST_WITHOUT, f"{len(beside)} modules have a test file beside them; not {without}"
+    if len(without) < MOST_WITHOUT:
+        warnings.warn(
+            f"{len(without)} modules are without tests beside them: MOST_WITHOUT can fall", stacklevel=1
+        )
+    assert all((ROOT / "src" / f"{name.replace('.', '/')}.py").is_file() for name in EXEMPT)
+
+
+def test_a_module_without_tests_is_seen(tmp_path: Path) -> None:
+    for name in (
+        "src/nacelle/a/b.py",
+        "src/nacelle/a/c.py",
+        "src/nacelle/a/__init__.py",
+        "tests/a/test_b.py",
+    ):
+        place = tmp_path / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.touch()
+    assert mirrored(tmp_path / "src", tmp_path / "tests") == (["nacelle.a.b"], ["nacelle.a.c"])
 
 
 def test_cycles_are_found_and_drawn() -> None:

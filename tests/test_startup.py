@@ -196,9 +196,11 @@ def test_the_table_of_commands_is_true() -> None:
 
 def test_every_command_is_in_the_table() -> None:
     folder = Path(inspect.getfile(importlib.import_module("nacelle.cli"))).parent
-    for file in folder.glob("*.py"):
+    for file in folder.rglob("*.py"):
         if file.stem not in ("__init__", "__main__"):
-            importlib.import_module(f"nacelle.cli.{file.stem}")
+            importlib.import_module(
+                ".".join(("nacelle.cli", *file.relative_to(folder).with_suffix("").parts))
+            )
     assert {info.name for info in app.registered_commands} == set(COMMANDS)
 
 

@@ -45,6 +45,8 @@ if TYPE_CHECKING:
     from nacelle.dynamics.reactions.reactions import Reactions, joint_reactions
     from nacelle.dynamics.regressor import Regressor, regressor
     from nacelle.dynamics.sizing import Sizing, size_motors
+    from nacelle.elastic.named import elastic_model
+    from nacelle.elastic.plant import ElasticPlant
     from nacelle.errors import (
         AssemblyError,
         CompileError,
@@ -166,6 +168,7 @@ __all__ = [
     "DescriptionError",
     "DirectInverse",
     "DynamicsDerivatives",
+    "ElasticPlant",
     "Event",
     "EventGroup",
     "Excitation",
@@ -248,6 +251,7 @@ __all__ = [
     "dependent_coordinates",
     "dissipation",
     "dynamics_derivatives",
+    "elastic_model",
     "equilibrium",
     "equilibrium_pose",
     "excite",

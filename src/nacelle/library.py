@@ -17,6 +17,12 @@ from nacelle.model.robot import Robot
 def load(name_or_file: str | os.PathLike[str]) -> Robot:
     """Load a robot of the library by its name, or any robot from its YAML file.
 
+    Args:
+        name_or_file: name of a robot of the library, or a YAML file.
+
+    Returns:
+        The robot, frozen, all numbers in SI units and radians.
+
     Raises:
         UnknownRobotError: if it is neither the name of a robot nor a file.
         DescriptionError: with everything that is wrong with the description.
@@ -25,7 +31,11 @@ def load(name_or_file: str | os.PathLike[str]) -> Robot:
 
 
 def loads(text: str) -> Robot:
-    """Load a robot from the text of a YAML file; raises DescriptionError."""
+    """Load a robot from the text of a YAML file; numbers in SI units unless a unit is written.
+
+    Raises:
+        DescriptionError: with everything that is wrong with the description.
+    """
     robot, source = read_text(text)
     return check_robot(robot, source).require().robot
 
@@ -42,6 +52,12 @@ def build(description: dict[str, Any]) -> Robot:
 def check(name_or_file: str | os.PathLike[str]) -> Check:
     """Load a robot and give what the checks found, warnings too.
 
+    Args:
+        name_or_file: name of a robot of the library, or a YAML file.
+
+    Returns:
+        The robot, its problems with file, line and column, its assembly and its mobility.
+
     Raises:
         UnknownRobotError: if it is neither the name of a robot nor a file.
         DescriptionError: if the description cannot be read as a robot at all.
@@ -50,12 +66,12 @@ def check(name_or_file: str | os.PathLike[str]) -> Check:
     if looks_like_file(text):
         require_file(text)
         robot, source = read_file(text)
-    elif text in robots.names():
+    elif text in robots.all_names():
         robot, source = read_text(robots.text(text), f"{text}.yaml")
     else:
         raise UnknownRobotError(
             f"no robot of the library and no file is called {shortened(text, 80)!r}; "
-            + did_you_mean(text, robots.names())
+            + did_you_mean(text, robots.all_names())
         )
     return check_robot(robot, source)
 
@@ -76,7 +92,7 @@ def looks_like_file(text: str) -> bool:
     """Whether a text names a file: it has a folder or a YAML ending, or it exists."""
     path = Path(text)
     ending = path.suffix.lower() in (".yaml", ".yml")
-    return ending or len(path.parts) > 1 or (bool(_kind(text)) and text not in robots.names())
+    return ending or len(path.parts) > 1 or (bool(_kind(text)) and text not in robots.all_names())
 
 
 def _kind(text: str) -> Literal["file", "folder", ""]:

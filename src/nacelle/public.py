@@ -35,6 +35,8 @@ _MODULES = {
     "nacelle.dynamics.reactions.reactions": ("Reactions", "joint_reactions"),
     "nacelle.dynamics.regressor": ("Regressor", "regressor"),
     "nacelle.dynamics.sizing": ("Sizing", "size_motors"),
+    "nacelle.elastic.named": ("elastic_model",),
+    "nacelle.elastic.plant": ("ElasticPlant",),
     "nacelle.errors": (
         "AssemblyError",
         "CompileError",

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.dynamics.friction import axis_friction, ball_friction
+from nacelle.dynamics.friction import axis_friction, spherical_friction
 from nacelle.model.joint import FrictionTerm
 from support.library import library_robot
 
@@ -33,8 +33,10 @@ def test_a_ball_rubs_along_its_motion_as_an_axis_does(basis: str, smooth: float 
     for size in (1e-12, 1e-6, 1e-3, 0.05, 1.0):
         w = size * W / np.linalg.norm(W)
         along = axis_friction(terms, size, smooth)
-        np.testing.assert_allclose(ball_friction(terms, w, smooth), along * w / size, rtol=1e-9, atol=1e-15)
-    np.testing.assert_array_equal(ball_friction(terms, np.zeros(3), smooth), np.zeros(3))
+        np.testing.assert_allclose(
+            spherical_friction(terms, w, smooth), along * w / size, rtol=1e-9, atol=1e-15
+        )
+    np.testing.assert_array_equal(spherical_friction(terms, np.zeros(3), smooth), np.zeros(3))
 
 
 @pytest.mark.parametrize("basis", [*TERMS, "constant"])
@@ -48,7 +50,9 @@ def test_the_slope_at_rest_is_that_of_an_axis(basis: str) -> None:
         expected = (axis_friction((axis,), h, smooth) - axis_friction((axis,), -h, smooth)) / (2 * h)
         for k in range(3):
             w = np.array([h if j == k else mpmath.mpf(0) for j in range(3)], dtype=object)
-            slope = (ball_friction((term,), w, smooth) - ball_friction((term,), -w, smooth)) / (2 * h)
+            slope = (spherical_friction((term,), w, smooth) - spherical_friction((term,), -w, smooth)) / (
+                2 * h
+            )
             for j in range(3):
                 assert float(slope[j]) == pytest.approx(
                     float(expected) if j == k else 0.0, rel=1e-12, abs=1e-9
@@ -59,7 +63,7 @@ def test_a_term_that_bends_by_itself_needs_no_smooth() -> None:
     term = TERMS["coulomb-smooth"]
     with mpmath.workdps(60):
         w = np.array([mpmath.mpf("1e-30"), mpmath.mpf(0), mpmath.mpf(0)], dtype=object)
-        slope = ball_friction((term,), w)[0] / w[0]
+        slope = spherical_friction((term,), w)[0] / w[0]
         assert float(slope) == pytest.approx(term.coefficient / term.scale, rel=1e-12)
 
 

@@ -87,8 +87,8 @@ def test_at_a_parallel_singularity_nothing_huge_is_given() -> None:
     measured = nacelle.singularities(robot, xs).parallel
     worst = int(np.nanargmin(measured))
     assert measured[worst] < 5e-3
-    assert found.pivot[worst] < 1e-3
-    assert np.nanmin(found.pivot) == found.pivot[worst]
+    assert found.parallel_margin[worst] < 1e-3
+    assert np.nanmin(found.parallel_margin) == found.parallel_margin[worst]
     assert found.condition[worst] > 100.0
 
 

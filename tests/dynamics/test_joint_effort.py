@@ -22,7 +22,7 @@ def test_rates_are_those_of_the_coordinates() -> None:
     for index, joint in enumerate(robot.joints):
         rows = rate_rows(robot, states[2].now.motion, index)
         for number, primitive in enumerate(joint.primitives):
-            if primitive is not Primitive.BALL:
+            if primitive is not Primitive.SPHERICAL:
                 q = np.unwrap([float(axis_coordinate(state, index, number)) for state in states])
                 rate = float((rows[number] @ states[2].moving.u)[0])
                 np.testing.assert_allclose(rate, weights @ q, rtol=0, atol=1e-8, err_msg=joint.name)

@@ -404,28 +404,3 @@ def test_loads_in_batches() -> None:
         assert relative_error(found.pose[k], one.pose) < 1e-12
     assert linearise(robot, x, external={name: loads}).A.shape == (2, 4, 4)
     assert equilibrium(robot, x, external={name: loads}).shape == (2, 2)
-
-
-def test_faults_of_equilibria_are_told() -> None:
-    robot = any_robot("delta-codourey")
-    for arguments, words in (
-        ({"tau": [0.0, 0.0]}, "3 actuators"),
-        ({"tau": [0.0, 0.0, np.nan]}, "not finite"),
-        ({"tau": np.zeros((2, 3))}, "one set of forces"),
-        ({"guess": np.zeros((2, 3))}, "one pose"),
-        ({"guess": [0.0, np.nan, 0.0]}, "not finite"),
-        ({"guess": [0.0, 0.0]}, "shape"),
-        ({"external": {"plates": np.zeros(6)}}, "no body"),
-        ({"external": {"plate": np.zeros(3)}}, "shape"),
-        ({"external": {"plate": [np.inf, 0, 0, 0, 0, 0]}}, "not finite"),
-        ({"external": {"plate": np.zeros((2, 6))}}, "one set of wrenches"),
-    ):
-        with pytest.raises(nacelle.KinematicsError, match=words):
-            equilibrium_pose(robot, **arguments)
-    with pytest.raises(nacelle.UnreachableError):
-        equilibrium_pose(robot, guess=[5.0, 0.0, 0.0])
-    with pytest.raises(nacelle.UnreachableError):
-        equilibrium(robot, [5.0, 0.0, 0.0])
-    # Forces that nothing balances: a push far beyond the weight drives the plate out of reach.
-    with pytest.raises(nacelle.KinematicsError, match=r"no pose|do not determine"):
-        equilibrium_pose(robot, [500.0, 500.0, 500.0])

@@ -12,7 +12,7 @@ from nacelle.dynamics.formulations import reference as tree
 from nacelle.dynamics.general import models as general
 from nacelle.dynamics.poses import sample_poses
 from nacelle.kinematics.general import plan
-from nacelle.kinematics.general.plan import is_turned
+from nacelle.kinematics.general.plan import has_bar_axes
 from nacelle.kinematics.iteration import weak
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.native import native
@@ -54,25 +54,25 @@ def test_tree_where_the_general_form_fails(monkeypatch, fault):
         found = smallest.inverse(robot, x, y, v, a)
         expected = tree.inverse(robot, x, y, v, a, np.zeros(robot.motion.n))
         assert np.array_equal(found["force"], expected["force"])
-        assert found["pivot"] == pytest.approx(np.sqrt(expected["pivot"]))
+        assert found["pivot"] == pytest.approx(np.sqrt(expected["parallel_margin"]))
         assert np.array_equal(smallest.inertia(robot, x, y)["M"], tree.inertia(robot, x, y)["M"])
     finally:
         plan._agrees.cache_clear()
 
 
 @pytest.mark.parametrize(
-    ("name", "turned"), [("hexa", True), ("delta-codourey", False), ("gough-stewart", False)]
+    ("name", "bar_axes"), [("hexa", True), ("delta-codourey", False), ("gough-stewart", False)]
 )
-def test_axes_of_bars_are_those_that_make_the_program_short(name: str, turned: bool) -> None:
+def test_axes_of_bars_are_those_that_make_the_program_short(name: str, bar_axes: bool) -> None:
     robot = library_robot(name).numeric.alike
     shapes = input_shapes(general.inverse, robot)
     sizes = {
         way: count(
-            make_program(general.inverse, robot, shapes, minimised=False, options={"turned": way})
+            make_program(general.inverse, robot, shapes, minimised=False, options={"bar_axes": way})
         ).total
         for way in (False, True)
     }
-    assert is_turned(robot, friction=True) == turned == (sizes[True] < sizes[False])
+    assert has_bar_axes(robot, friction=True) == bar_axes == (sizes[True] < sizes[False])
 
 
 def test_outputs_are_those_that_are_wanted():
@@ -94,10 +94,10 @@ def test_redundant_robots_have_the_figure_of_the_tree(name: str) -> None:
     by_tree = nacelle.inverse_dynamics(robot, x, formulation="tree")
     smallest_form = nacelle.inverse_dynamics(robot, x)
     assert smallest_form.formulation == "compact"
-    np.testing.assert_allclose(smallest_form.pivot, by_tree.pivot, rtol=1e-9)
+    np.testing.assert_allclose(smallest_form.parallel_margin, by_tree.parallel_margin, rtol=1e-9)
     np.testing.assert_array_equal(smallest_form.flags, by_tree.flags)
     one = nacelle.inverse_dynamics(robot, x[0])
-    np.testing.assert_allclose(one.pivot, by_tree.pivot[0], rtol=1e-9)
+    np.testing.assert_allclose(one.parallel_margin, by_tree.parallel_margin[0], rtol=1e-9)
 
 
 def test_weak_states_are_those_of_the_tree(monkeypatch: pytest.MonkeyPatch) -> None:

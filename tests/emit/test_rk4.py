@@ -99,9 +99,9 @@ def test_a_simulation_runs_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     native = nacelle.simulate(robot, x, until=0.05, method="rk4", step=0.001)
     driver = drivers("fivebar")[1]
     monkeypatch.setattr(rigid_flow, "compile_rk4", lambda *_, **__: driver)
-    rigid_flow.flow_driver.cache_clear()
+    rigid_flow.loop_driver.cache_clear()
     plain = nacelle.simulate(robot, x, until=0.05, method="rk4", step=0.001)
-    rigid_flow.flow_driver.cache_clear()
+    rigid_flow.loop_driver.cache_clear()
     np.testing.assert_allclose(plain.x, native.x, rtol=1e-12, atol=1e-13)
     assert np.max(np.abs(native.x - native.x[0])) > 1e-4
 

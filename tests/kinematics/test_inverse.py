@@ -102,9 +102,9 @@ def change(robot: Robot, before: Array, after: Array) -> float:
         for primitive in joint.primitives:
             one, two = (q[..., start : start + primitive.nq] for q in (before, after))
             start += primitive.nq
-            if primitive is Primitive.BALL:
+            if primitive is Primitive.SPHERICAL:
                 step = np.minimum(np.abs(two - one).max(axis=-1), np.abs(two + one).max(axis=-1))
-            elif primitive.turns:
+            elif primitive.is_rotation:
                 step = np.abs(wrapped(two - one))[..., 0]
             else:
                 step = np.abs(two - one)[..., 0] / robot.size

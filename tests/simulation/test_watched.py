@@ -69,15 +69,15 @@ def tightly_limited(robot: Robot, q: list[Array], active: Array) -> Robot:
         for primitive in joint.primitives:
             part = own[:, start : start + primitive.nq]
             start += primitive.nq
-            if primitive is Primitive.BALL:
+            if primitive is Primitive.SPHERICAL:
                 tilt = np.arccos(np.clip(1.0 - 2.0 * (part[:, 0] ** 2 + part[:, 1] ** 2), -1.0, 1.0))
                 pairs.append(between(tilt, False))
             else:
-                pairs.append(between(part[:, 0], primitive.turns))
+                pairs.append(between(part[:, 0], primitive.is_rotation))
         joints.append(dataclasses.replace(joint, limits=tuple(pairs)))
     drives = tuple(
         dataclasses.replace(
-            drive, position=between(active[:, k], robot.joints[drive.joint].primitives[0].turns)
+            drive, position=between(active[:, k], robot.joints[drive.joint].primitives[0].is_rotation)
         )
         for k, drive in enumerate(robot.actuators)
     )

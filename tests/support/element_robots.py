@@ -64,7 +64,9 @@ def general(name: str, seed: int = 3) -> Robot:
     joints = []
     for k, joint in enumerate(robot.joints):
         springs = tuple(
-            None if primitive is Primitive.BALL else Spring(float(rng.uniform(5, 20)), float(rng.normal()))
+            None
+            if primitive is Primitive.SPHERICAL
+            else Spring(float(rng.uniform(5, 20)), float(rng.normal()))
             for primitive in joint.primitives
         )
         drive = {"rotor_inertia": float(rng.uniform(0.1, 1)), "gear_ratio": float(rng.uniform(1, 3))}

@@ -122,6 +122,29 @@ def many_arguments(source: Path, most: int = 6) -> list[str]:
     return found
 
 
+# Modules without a test file of their own, and why they need none.
+EXEMPT = {
+    "nacelle.cli.__main__": "starts the command line; tests/cli runs it",
+    "nacelle.emit.jit.compiler_worker": "a process of its own, which tests/emit/jit/test_compiler.py drives",
+    "nacelle.program.identities.samples": "three fields without behaviour",
+}
+
+
+def mirrored(source: Path, tests: Path) -> tuple[list[str], list[str]]:
+    """Modules with a test file at the same place under another root (a/b.py: a/test_b.py), and those without.
+
+    Packages, which hold docstrings and imports, do not count, nor do those of `EXEMPT`.
+    """
+    beside, without = [], []
+    for path in sorted((source / PACKAGE).rglob("*.py")):
+        module = _module(path, source)
+        if path.name == "__init__.py" or module in EXEMPT:
+            continue
+        place = tests / path.relative_to(source / PACKAGE).parent / f"test_{path.name}"
+        (beside if place.is_file() else without).append(module)
+    return beside, without
+
+
 def _module(path: Path, source: Path) -> str:
     parts = path.relative_to(source).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
@@ -232,6 +255,8 @@ if __name__ == "__main__":
     for folder in sorted(read.folders):
         own = [module for module in read.lines if read.folder[module] == folder]
         print(f"  {folder:44}{sum(read.code[module] for module in own):6} lines of code")
+    beside, without = mirrored(source, source.parent / "tests")
+    print(f"modules with a test file beside them: {len(beside)} of {len(beside) + len(without)}")
     for cycle in read.cycles:
         print("cycle:", ", ".join(cycle))
     for function in many_arguments(source):

@@ -24,11 +24,10 @@ Array = np.ndarray
 
 
 @dataclass(frozen=True)
-class Leg:
-    """A leg with its lengths.
+class Shape:
+    """The lengths of a leg.
 
     Attributes:
-        robot: the robot.
         kind: "bars" or "cylinder".
         thigh, shank: lengths, m.
         base: where the driving loop begins on the thigh (2,).
@@ -38,7 +37,6 @@ class Leg:
         knee: angle of the knee in the reference pose.
     """
 
-    robot: nacelle.Robot
     kind: str
     thigh: float
     shank: float
@@ -83,6 +81,13 @@ class Leg:
         return angle, sine
 
 
+@dataclass(frozen=True)
+class Leg(Shape):
+    """A leg with its lengths, and the robot."""
+
+    robot: nacelle.Robot
+
+
 def _body(rng: np.random.Generator, length: float) -> dict[str, Any]:
     mass = rng.uniform(0.2, 3.0)
     com = [length * rng.uniform(0.2, 0.8), length * rng.uniform(-0.1, 0.1), 0.0]
@@ -115,19 +120,19 @@ def _draw(rng: np.random.Generator, kind: str) -> Leg | None:
     at = lever * np.array([np.cos(lean), np.sin(lean)])
     side = float(rng.choice([-1.0, 1.0]))
     loop = "cylinder" if kind == "cylinder" else "bars"
-    shape = Leg(None, loop, thigh, shank, base, at, crank, rod, side, knee)  # type: ignore[arg-type]
+    shape = Shape(loop, thigh, shank, base, at, crank, rod, side, knee)
     q, sine = shape.driven(np.array(knee))
     if kind == "parallelogram":
         # The branch on which crank and lever stay parallel.
         side = next(
             s for s in (1.0, -1.0) if abs(np.sin(shape.driven(np.array(knee), s)[0] - knee - lean)) < 1e-6
         )
-        shape = Leg(None, loop, thigh, shank, base, at, crank, rod, side, knee)  # type: ignore[arg-type]
+        shape = Shape(loop, thigh, shank, base, at, crank, rod, side, knee)
         q, sine = shape.driven(np.array(knee))
     if not (np.isfinite(q) and abs(sine) > 0.3):
         return None
     robot = _robot(rng, shape, hip, float(q))
-    return Leg(robot, loop, thigh, shank, base, at, crank, rod, side, knee)
+    return Leg(loop, thigh, shank, base, at, crank, rod, side, knee, robot)
 
 
 def _robot(rng: np.random.Generator, leg: Leg, hip: float, q: float) -> nacelle.Robot:

@@ -70,7 +70,7 @@ def simplification_error(
 
 
 def _turning(robot: Robot) -> list[bool]:
-    return [robot.joints[actuator.joint].primitives[0].turns for actuator in robot.actuators]
+    return robot.revolute_actuators
 
 
 def _ratio(difference: float, force: float) -> float:

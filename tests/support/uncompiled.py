@@ -129,7 +129,7 @@ def steps_of(robot: Robot, length: float, angle: float) -> Array:
     sizes = []
     for name in robot.motion.coordinates:
         turns = (
-            robot.joints[robot.joint(name)].primitives[0].turns
+            robot.joints[robot.joint(name)].primitives[0].is_rotation
             if name in robot.motion.joint_names
             else name.startswith("r")
         )
@@ -169,7 +169,7 @@ def path_states(robot: Robot, times: Array) -> tuple[Array, Array, Array, Array]
     y = solve_uncompiled(robot, sample.x)
     v, a = sample.v, sample.a
     mechanism = mechanism_of(robot)
-    if mechanism.parasitic and 0 < len(mechanism.chart.turns) < 3:
+    if mechanism.parasitic and 0 < len(mechanism.chart.rotations) < 3:
         found = run_uncompiled(kinematic_model.coordinate_motions, robot, sample.x, y, v, a)
         v, a = found["v"], found["a"]
     return sample.x, y, v, a
@@ -196,7 +196,7 @@ def continuous(robot: Robot, q: Array) -> Array:
     for joint, place in zip(robot.tree_joints, robot.q_slices, strict=True):
         start = place.start
         for primitive in joint.primitives:
-            if primitive.nq == 1 and primitive.turns:
+            if primitive.nq == 1 and primitive.is_rotation:
                 q[..., start] = np.unwrap(q[..., start], axis=-1)
             start += primitive.nq
     return q
@@ -226,7 +226,7 @@ def scaled_robot(robot: Robot, factor: float) -> Robot:
     for joint in robot.joints:
         guess, limits, start = list(joint.guess), list(joint.limits), 0
         for k, primitive in enumerate(joint.primitives):
-            if not primitive.turns:
+            if not primitive.is_rotation:
                 if guess:
                     guess[start] *= factor
                 if limits:

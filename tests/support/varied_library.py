@@ -129,6 +129,13 @@ _NUMBER = r"[-+]?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?"
 _QUANTITY = re.compile(rf"((?:{_NUMBER}\s+)*{_NUMBER})(\s*[A-Za-z].*)?$")
 
 
+def _parsed(written: str) -> tuple[str, str]:
+    """The numbers and the unit of a quantity."""
+    match = _QUANTITY.match(written)
+    assert match is not None, written
+    return match[1], match[2] or ""
+
+
 class _Change:
     """One change of a description."""
 
@@ -178,15 +185,14 @@ class _Change:
     def inertia(self, written: Any, alike: bool) -> Any:
         """Moments by their second moments; products on their own."""
         if isinstance(written, str):
-            numbers, unit = _QUANTITY.match(written).groups()  # type: ignore[union-attr]
+            numbers, unit = _parsed(written)
             moments = [float(number) for number in numbers.split()]
             assert len(moments) == 3, written
             return " ".join(repr(value) for value in self.moments(moments, alike)) + unit
-        parsed = {name: _QUANTITY.match(written[name]) for name in ("xx", "yy", "zz")}
-        moments = self.moments([float(match[1]) for match in parsed.values()], alike)  # type: ignore[index]
+        parsed = {name: _parsed(written[name]) for name in ("xx", "yy", "zz")}
+        moments = self.moments([float(number) for number, _ in parsed.values()], alike)
         own = {
-            name: f"{value!r}{match[2]}"  # type: ignore[index]
-            for (name, match), value in zip(parsed.items(), moments, strict=True)
+            name: f"{value!r}{unit}" for (name, (_, unit)), value in zip(parsed.items(), moments, strict=True)
         }
         return {name: own.get(name) or self.value(entry) for name, entry in written.items()} | (
             {"about": written["about"]} if "about" in written else {}

@@ -68,7 +68,7 @@ def with_everything(robot: Robot, seed: int, springs: bool = True) -> Robot:
         )
         sprung = tuple(
             Spring(float(rng.uniform(1.0, 20.0)), float(rng.normal()))
-            if springs and primitive is not Primitive.BALL
+            if springs and primitive is not Primitive.SPHERICAL
             else None
             for primitive in joint.primitives
         )

@@ -96,10 +96,10 @@ def _show(result: GravityBalance) -> None:
     out, robot = console(), result.robot
     out.print(f"{robot.name} over {len(result.x)} poses", markup=False)
     for spring in result.springs:
-        unit = "N m/rad" if spring.turns else "N/m"
+        unit = "N m/rad" if spring.revolute else "N/m"
         out.print(
             f"  spring in {spring.joint}: {spring.stiffness:.5g} {unit}, at rest at "
-            f"{shown(spring.rest, spring.turns)}",
+            f"{shown(spring.rest, spring.revolute)}",
             markup=False,
         )
     for weight in result.counterweights:
@@ -109,7 +109,7 @@ def _show(result: GravityBalance) -> None:
         out.print("  none of them helps: all stiffnesses and masses are best at zero", markup=False)
     table = plain_table("actuator", "rms before>", "after>", "largest before>", "after>")
     for k, actuator in enumerate(robot.actuators):
-        unit = "N m" if robot.joints[actuator.joint].primitives[0].turns else "N"
+        unit = "N m" if robot.joints[actuator.joint].primitives[0].is_rotation else "N"
         figures = (result.rms_before, result.rms_after, result.max_before, result.max_after)
         table.add_row(Text(actuator.name), *(f"{values[k]:.4g} {unit}" for values in figures))
     out.print(table)

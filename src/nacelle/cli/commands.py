@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import importlib
+import inspect
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, get_type_hints
 
 import typer
 import typer.core
 import typer.main
 
-from nacelle.cli.common import print_error
+from nacelle.cli.common import RobotArgument, print_error
 from nacelle.errors import NacelleError
 
 COMMANDS = {
@@ -161,6 +163,37 @@ def command(name: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
         return app.command(name)(guarded)
 
     return register
+
+
+def takes(kind: type[Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the fields of a dataclass as options; it is called with a robot's name and one of them.
+
+    Several commands that have options in common share the dataclass, and what is done with it.
+    """
+    hints = get_type_hints(kind, include_extras=True)
+
+    def declare(function: Callable[..., None]) -> Callable[..., None]:
+        def call(robot_name: str, **options: Any) -> None:
+            function(robot_name, kind(**options))
+
+        functools.update_wrapper(
+            call, function, assigned=("__module__", "__name__", "__qualname__", "__doc__")
+        )
+        first = inspect.Parameter(
+            "robot_name", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=RobotArgument
+        )
+        others = [
+            inspect.Parameter(
+                f.name, inspect.Parameter.KEYWORD_ONLY, default=f.default, annotation=hints[f.name]
+            )
+            for f in dataclasses.fields(kind)
+        ]
+        vars(call).pop("__wrapped__")
+        vars(call)["__signature__"] = inspect.Signature([first, *others])
+        call.__annotations__ = {"robot_name": RobotArgument, **hints, "return": None}
+        return call
+
+    return declare
 
 
 def run() -> None:

@@ -23,7 +23,7 @@ def robots_command(
     if names:
         from nacelle import robots
 
-        print_text("\n".join(robots.names()))
+        print_text("\n".join(robots.all_names()))
         return
     from nacelle.report.listing import library_rows
 

@@ -5,21 +5,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from nacelle.cli.commands import command
-from nacelle.cli.common import JsonOption, RobotArgument, check_new, console, print_json
-from nacelle.cli.inputs import AtOption, ModeOption, NoFrictionOption, TableOption, load_robot
-from nacelle.cli.loads import ExternalOption, PayloadOption, ToolOption, loaded, wrenches
+from nacelle.cli.commands import command, takes
+from nacelle.cli.common import console, print_json
 from nacelle.cli.outputs import actuator_units, deliver, last_line, leave_if_failed, table_text
-from nacelle.cli.trajectory import (
-    DurationOption,
-    MotionOptions,
-    RadiusOption,
-    RateOption,
-    ToOption,
-    TrajectoryOption,
-    check_rate,
-    make_trajectory,
-)
+from nacelle.cli.trajectory import MotionRun
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,39 +18,20 @@ if TYPE_CHECKING:
 
 
 @command("dynamics")
-def dynamics_command(
-    robot_name: RobotArgument,
-    *,
-    trajectory: TrajectoryOption = "circle",
-    at: AtOption = None,
-    to: ToOption = None,
-    radius: RadiusOption = "",
-    duration: DurationOption = 1.0,
-    rate: RateOption = 1000.0,
-    no_friction: NoFrictionOption = False,
-    tool: ToolOption = "",
-    payload: PayloadOption = None,
-    external: ExternalOption = None,
-    csv: TableOption = None,
-    mode: ModeOption = "",
-    as_json: JsonOption = False,
-) -> None:
+@takes(MotionRun)
+def dynamics_command(robot_name: str, run: MotionRun) -> None:
     """Actuator forces along a motion: force, speed and power against the limits of the drives."""
-    robot = loaded(load_robot(robot_name, mode), payload)
-    check_new(csv)
-    outside = wrenches(robot, external)
-    path = make_trajectory(robot, MotionOptions(trajectory, at, to, radius, duration, tool))
-    check_rate(rate)
+    robot, path, options = run.prepared(robot_name)
     from nacelle.dynamics.sizing import size_motors
 
-    sizing = size_motors(robot, path, rate=rate, friction=not no_friction, external=outside)
-    if csv is not None:
-        deliver(_table(sizing, path), csv)
-    if as_json:
+    sizing = size_motors(robot, path, **options)
+    if run.csv is not None:
+        deliver(_table(sizing, path), run.csv)
+    if run.as_json:
         print_json(_data(sizing, path))
     else:
-        _show(sizing, path, friction=not no_friction)
-        last_line(sizing.flags, "samples", csv)
+        _show(sizing, path, friction=not run.no_friction)
+        last_line(sizing.flags, "samples", run.csv)
     leave_if_failed(sizing.flags)
 
 
@@ -100,7 +70,7 @@ def _load_data(load: Load) -> dict[str, Any]:
     figures = ("peak_force", "rms_force", "peak_speed", "peak_power", "lowest_power", "range")
     limits = ("force_limit", "speed_limit", "within")
     numbers = {name: getattr(load, name) for name in (*figures, *limits)}
-    return {"actuator": load.name, "unit": "N*m" if load.turns else "N", **numbers}
+    return {"actuator": load.name, "unit": "N*m" if load.revolute else "N", **numbers}
 
 
 def _show(sizing: Sizing, path: Trajectory, *, friction: bool) -> None:
@@ -109,7 +79,7 @@ def _show(sizing: Sizing, path: Trajectory, *, friction: bool) -> None:
     columns = ("actuator", "peak>", "rms>", "limit>", "used>", "speed>", "limit>", "power>", "braking>")
     table = plain_table(*columns)
     for load in sizing.loads:
-        force, speed = ("N m", "rad/s") if load.turns else ("N", "m/s")
+        force, speed = ("N m", "rad/s") if load.revolute else ("N", "m/s")
         used = max(load.peak_force / load.force_limit, load.peak_speed / load.speed_limit)
         share = f"{100.0 * used:.0f} %" if used > 0.0 else ""
         table.add_row(

@@ -22,18 +22,16 @@ from nacelle.cli.inputs import (
 )
 from nacelle.cli.loads import ToolOption
 from nacelle.cli.outputs import (
+    ResultTable,
     actuator_units,
     batch_data,
-    deliver,
     dependent_columns,
     dependent_data,
     flag_words,
-    last_line,
     leave_if_failed,
     print_dependent,
     print_tool,
     shown,
-    table_text,
     tool_columns,
     tool_data,
 )
@@ -91,7 +89,7 @@ def _single(
     from nacelle.model.reduced import layout_of
 
     names = [actuator.name for actuator in robot.actuators]
-    kinds = [robot.joints[actuator.joint].primitives[0].turns for actuator in robot.actuators]
+    kinds = robot.revolute_actuators
     given = assignments(q, dict(zip(names, kinds, strict=True)), "actuator")
     missing = [name for name in names if name not in given]
     if missing:
@@ -178,14 +176,9 @@ def _table(
         print_json(batch_data(robot, result) | tool_data(robot, result.x, tool))
         leave_if_failed(result.flags)
         return
-    other, other_units, dependent = dependent_columns(result)
-    listed = [*(wanted[:, k] for k in range(len(names))), *(result.x[:, k] for k in range(layout.nx))]
-    extra, extra_units, extra_columns = tool_columns(robot, result.x, tool)
-    text = table_text(
-        [*names, *layout.x_names, *other, *extra, "flags"],
-        [*units, *layout.units, *other_units, *extra_units, ""],
-        [*listed, *dependent, *extra_columns, result.flags],
-    )
-    deliver(text, out)
-    last_line(result.flags, "lines", out)
-    leave_if_failed(result.flags)
+    listed = ResultTable()
+    listed.add(names, units, wanted.T)
+    listed.add(layout.x_names, layout.units, result.x.T)
+    listed.add(*dependent_columns(result))
+    listed.add(*tool_columns(robot, result.x, tool))
+    listed.deliver(result, "lines", out)

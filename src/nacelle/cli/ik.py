@@ -22,19 +22,17 @@ from nacelle.cli.inputs import (
 )
 from nacelle.cli.loads import ToolOption
 from nacelle.cli.outputs import (
+    ResultTable,
     actuator_units,
     batch_data,
-    deliver,
     dependent_columns,
     dependent_data,
     flag_words,
     joint_units,
-    last_line,
     leave_if_failed,
     print_dependent,
     print_tool,
     shown,
-    table_text,
     tool_data,
 )
 from nacelle.errors import NacelleError
@@ -112,7 +110,7 @@ def _single(robot: Robot, x: Array, tool: str, as_json: bool) -> None:
             if primitive.nq == 4:
                 words.append("quat_xyzw " + " ".join(f"{value:.6f}" for value in part))
             else:
-                words.append(shown(part[0], primitive.turns))
+                words.append(shown(part[0], primitive.is_rotation))
         table.add_row(joint.name, str(joint.kind), drive.get(k, ""), ", ".join(words))
     console().print(
         f"{robot.name} at " + ", ".join(f"{n} = {v:.6g}" for n, v in zip(names, result.x, strict=True)),
@@ -141,33 +139,25 @@ def _table(
         points = tool_to_pose(robot, points, tool)
     result = _in_blocks(robot, points, follow)
     layout = layout_of(robot.motion)
-    active = [actuator.name for actuator in robot.actuators]
     if as_json:
         print_json(batch_data(robot, result) | {"actuators": result.actuators})
         leave_if_failed(result.flags)
         return
-    other, other_units, dependent = dependent_columns(result)
-    names, units = list(layout.x_names), list(layout.units)
-    columns = [result.x[:, k] for k in range(layout.nx)]
+    listed = ResultTable()
     if given.times is not None:
-        names, units, columns = ["t", *names], ["s", *units], [given.times, *columns]
-    names += [*other, *active]
-    units += [*other_units, *actuator_units(robot)]
-    columns += [*dependent, *(result.actuators[:, k] for k in range(len(active)))]
+        listed.add(["t"], ["s"], [given.times])
+    listed.add(layout.x_names, layout.units, result.x.T)
+    listed.add(*dependent_columns(result))
+    listed.add((actuator.name for actuator in robot.actuators), actuator_units(robot), result.actuators.T)
     if joints:
         driven = {robot.joints[actuator.joint].name for actuator in robot.actuators}
         for joint, place in zip(robot.tree_joints, robot.q_slices, strict=True):
             # Columns of actuators are there already, and a name may be in a table once only.
             if joint.name in driven:
                 continue
-            for k, unit in enumerate(joint_units(joint)):
-                names.append(f"{joint.name}.{k + 1}" if joint.nq > 1 else joint.name)
-                units.append(unit)
-                columns.append(result.q[:, place.start + k])
-    names, units, columns = [*names, "flags"], [*units, ""], [*columns, result.flags]
-    deliver(table_text(names, units, columns), out)
-    last_line(result.flags, "poses", out, robot, result.margins)
-    leave_if_failed(result.flags)
+            names = [f"{joint.name}.{k + 1}" if joint.nq > 1 else joint.name for k in range(joint.nq)]
+            listed.add(names, joint_units(joint), result.q[:, place].T)
+    listed.deliver(result, "poses", out, result.margins)
 
 
 def _in_blocks(robot: Robot, x: Array, follow: bool) -> InverseKinematics:

@@ -22,7 +22,8 @@ def ops_command(
         str,
         typer.Argument(
             help="inverse_dynamics, forward_dynamics, inverse_kinematics, jacobian, mass_matrix, "
-            "bias_forces, gravity_forces, regressor or reference_regressor."
+            "bias_forces, gravity_forces, regressor or reference_regressor; of robots with flexible links "
+            "elastic_inverse_dynamics or elastic_forward_dynamics."
         ),
     ] = "inverse_dynamics",
     friction: Annotated[bool, typer.Option("--friction", help="Count friction too.")] = False,
@@ -50,7 +51,12 @@ def _show(operations: Operations) -> None:
     out.print(f"{operations.robot}: {operations.model}, {with_friction}, from {operations.input}")
     shapes = ", ".join(f"{name} {list(shape)}" for name, shape in operations.inputs.items())
     out.print(f"  inputs    {shapes}", markup=False)
-    forms = {"general": "the general form", "measured": "legs by what is measured on them"}
+    forms = {
+        "general": "the general form",
+        "measured": "legs by what is measured on them",
+        "lengths": "links condensed at their ends, lengths as coordinates",
+        "condensed": "links condensed at their ends",
+    }
     form = forms.get(operations.form, "the equivalent tree")
     out.print(f"  contains  {operations.includes} ({form})")
     out.print(f"  {operations.count}")

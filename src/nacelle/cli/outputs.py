@@ -21,20 +21,20 @@ if TYPE_CHECKING:
 FAILED_SAMPLES = 3
 
 
-def shown(value: float, turns: bool) -> str:
+def shown(value: float, revolute: bool) -> str:
     """A coordinate for people: degrees or millimetres."""
-    return f"{math.degrees(value):.4f} deg" if turns else f"{value * 1e3:.4f} mm"
+    return f"{math.degrees(value):.4f} deg" if revolute else f"{value * 1e3:.4f} mm"
 
 
 def actuator_units(robot: Robot) -> list[str]:
     """SI units of the actuators' coordinates."""
-    return ["rad" if robot.joints[a.joint].primitives[0].turns else "m" for a in robot.actuators]
+    return ["rad" if revolute else "m" for revolute in robot.revolute_actuators]
 
 
 def joint_units(joint: Joint) -> list[str]:
     """SI units of a joint's coordinates; none for those of a quaternion."""
     return [
-        "" if primitive.nq > 1 else "rad" if primitive.turns else "m"
+        "" if primitive.nq > 1 else "rad" if primitive.is_rotation else "m"
         for primitive in joint.primitives
         for _ in range(primitive.nq)
     ]
@@ -170,3 +170,25 @@ def deliver(text: str | Iterable[str], out: Path | None) -> None:
         return
     write_new(out, text)
     console(stderr=True).print(f"wrote {out}", markup=False)
+
+
+class ResultTable:
+    """The columns of a table of results, in order, each with its name and unit."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+        self.units: list[str] = []
+        self.columns: list[Any] = []
+
+    def add(self, names: Iterable[str], units: Iterable[str], columns: Iterable[Any]) -> None:
+        """Append columns (N,)."""
+        self.names.extend(names)
+        self.units.extend(units)
+        self.columns.extend(columns)
+
+    def deliver(self, result: Any, what: str, out: Path | None, margins: Array | None = None) -> None:
+        """Print or write the table with a column of flags, say which are flagged, leave if some failed."""
+        self.add(["flags"], [""], [result.flags])
+        deliver(table_text(self.names, self.units, self.columns), out)
+        last_line(result.flags, what, out, None if margins is None else result.robot, margins)
+        leave_if_failed(result.flags)

@@ -6,21 +6,10 @@ import dataclasses
 import math
 from typing import TYPE_CHECKING
 
-from nacelle.cli.commands import command
-from nacelle.cli.common import JsonOption, RobotArgument, check_new, console, print_json
-from nacelle.cli.inputs import AtOption, ModeOption, NoFrictionOption, TableOption, load_robot
-from nacelle.cli.loads import ExternalOption, PayloadOption, ToolOption, loaded, wrenches
+from nacelle.cli.commands import command, takes
+from nacelle.cli.common import console, print_json
 from nacelle.cli.outputs import deliver, last_line, leave_if_failed, table_text
-from nacelle.cli.trajectory import (
-    DurationOption,
-    MotionOptions,
-    RadiusOption,
-    RateOption,
-    ToOption,
-    TrajectoryOption,
-    check_rate,
-    make_trajectory,
-)
+from nacelle.cli.trajectory import MotionRun
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,35 +21,16 @@ if TYPE_CHECKING:
 
 
 @command("reactions")
-def reactions_command(
-    robot_name: RobotArgument,
-    *,
-    trajectory: TrajectoryOption = "circle",
-    at: AtOption = None,
-    to: ToOption = None,
-    radius: RadiusOption = "",
-    duration: DurationOption = 1.0,
-    rate: RateOption = 1000.0,
-    no_friction: NoFrictionOption = False,
-    tool: ToolOption = "",
-    payload: PayloadOption = None,
-    external: ExternalOption = None,
-    csv: TableOption = None,
-    mode: ModeOption = "",
-    as_json: JsonOption = False,
-) -> None:
+@takes(MotionRun)
+def reactions_command(robot_name: str, run: MotionRun) -> None:
     """Forces and moments in all joints along a motion: peaks, radial and axial, to size bearings."""
-    robot = loaded(load_robot(robot_name, mode), payload)
-    outside = wrenches(robot, external)
-    check_new(csv)
-    path = make_trajectory(robot, MotionOptions(trajectory, at, to, radius, duration, tool))
-    check_rate(rate)
+    robot, path, options = run.prepared(robot_name)
     from nacelle.dynamics.reactions.peak import peak_reactions
 
-    result = peak_reactions(robot, path, rate, external=outside, friction=not no_friction)
-    if csv is not None:
-        deliver(_table(result), csv)
-    _print(result, path.duration, not no_friction, csv, as_json)
+    result = peak_reactions(robot, path, **options)
+    if run.csv is not None:
+        deliver(_table(result), run.csv)
+    _print(result, path.duration, not run.no_friction, run.csv, run.as_json)
     leave_if_failed(result.reactions.flags)
 
 

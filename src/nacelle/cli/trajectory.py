@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from nacelle.cli.inputs import pose_at, quantity
+from nacelle.cli.common import JsonOption, check_new
+from nacelle.cli.inputs import (
+    AtOption,
+    ModeOption,
+    NoFrictionOption,
+    TableOption,
+    load_robot,
+    pose_at,
+    quantity,
+)
+from nacelle.cli.loads import ExternalOption, PayloadOption, ToolOption, loaded, wrenches
 from nacelle.errors import NacelleError
 
 if TYPE_CHECKING:
@@ -29,6 +40,36 @@ ToOption = Annotated[
 RadiusOption = Annotated[str, typer.Option("--radius", help="Of a circle, such as 100mm.")]
 DurationOption = Annotated[float, typer.Option("--duration", help="Of the motion, s.")]
 RateOption = Annotated[float, typer.Option("--rate", help="Samples a second.")]
+
+
+@dataclass(frozen=True)
+class MotionRun:
+    """The options of commands that evaluate something along a motion."""
+
+    trajectory: TrajectoryOption = "circle"
+    at: AtOption = None
+    to: ToOption = None
+    radius: RadiusOption = ""
+    duration: DurationOption = 1.0
+    rate: RateOption = 1000.0
+    no_friction: NoFrictionOption = False
+    tool: ToolOption = ""
+    payload: PayloadOption = None
+    external: ExternalOption = None
+    csv: TableOption = None
+    mode: ModeOption = ""
+    as_json: JsonOption = False
+
+    def prepared(self, robot_name: str) -> tuple[Robot, Trajectory, dict[str, Any]]:
+        """The robot with its payload, the checked motion, and options of what is evaluated along it."""
+        robot = loaded(load_robot(robot_name, self.mode), self.payload)
+        check_new(self.csv)
+        options = {"rate": self.rate, "friction": not self.no_friction}
+        outside = wrenches(robot, self.external)
+        given = MotionOptions(self.trajectory, self.at, self.to, self.radius, self.duration, self.tool)
+        path = make_trajectory(robot, given)
+        check_rate(self.rate)
+        return robot, path, {**options, "external": outside}
 
 
 class MotionOptions(NamedTuple):

@@ -23,13 +23,13 @@ from nacelle.spatial.scalar import Array, Scalar, divide, dot, maximum, minimum,
 
 
 class LeastNorm(NamedTuple):
-    """Actuator forces (actuators,), and the smallest pivot: 1 at best, 0 at a parallel singularity.
+    """Actuator forces (actuators,), and how far a parallel singularity is: 1 at best, 0 there.
 
-    The pivot is the square of a ratio of lengths, an upper bound of the squared inverse condition number.
+    The margin is the square of a ratio of lengths, an upper bound of the squared inverse condition number.
     """
 
     force: Array
-    pivot: Scalar
+    parallel_margin: Scalar
 
 
 def least_norm_forces(
@@ -44,7 +44,7 @@ def least_norm_forces(
         A: rates of the actuators from the reduced twist (actuators, n), J_r^-1.
         F: generalised force along the reduced twist (n,), N or N m.
         weights: for redundant actuation, sum of weight Gamma^2 is least; all 1 if None.
-        units: what a column of A (a coordinate of the twist) counts in the pivot: the robot's size for
+        units: what a column of A (a coordinate of the twist) counts in the margin: the robot's size for
             translations, 1 for rotations; all 1 if None.
     """
     count, n = A.shape

@@ -33,24 +33,23 @@ def pivoted(name: str, robot: Robot, options: Mapping[str, Any]) -> Pivoted:
 
     def evaluate(*states: Array) -> Mapping[str, Array]:
         results: dict[str, Array] = native(source, robot, tuple(options.items()))(*states)
-        if "pivot" in results:
-            # The tree's figure is the square of a ratio.
-            results["pivot"] = np.sqrt(results["pivot"])
+        if "parallel_margin" in results:
+            results["pivot"] = np.sqrt(results.pop("parallel_margin"))
         return results
 
     return evaluate
 
 
-def squared(pivot: Array) -> Array:
-    """The pivot figure of a form with fixed pivots (...), as that of the other forms: a squared ratio."""
-    figure = np.minimum(pivot, 1.0)
-    return np.asarray(figure * figure)
+def parallel_margin(pivot: Array) -> Array:
+    """The smallest pivot (...), a ratio, as the margin of the other forms: a squared ratio, at most 1."""
+    ratio = np.minimum(pivot, 1.0)
+    return np.asarray(ratio * ratio)
 
 
 def evaluate(
     name: str, robot: Robot, states: tuple[Array, ...], flags: Array, options: Mapping[str, Any]
 ) -> dict[str, Array]:
-    """Results, squared pivots and margins of states (batch dimensions broadcast); weak states by the tree.
+    """Results, parallel margins and margins of states (batch dimensions broadcast); weak states by the tree.
 
     Args:
         name: a function of `smallest` that gives a pivot.
@@ -61,7 +60,8 @@ def evaluate(
     """
     results = program(name, robot, options)(*states)
     results = strengthened(robot, results, states, flags, pivoted(name, robot, options))
-    return {**results, "pivot": squared(results["pivot"])}
+    margin = parallel_margin(results.pop("pivot"))
+    return {**results, "parallel_margin": margin}
 
 
 def at_states(

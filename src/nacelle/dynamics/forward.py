@@ -89,9 +89,23 @@ def forward_dynamics(
 
 
 def mass_matrix(robot: Robot, x: Any, *, coordinates: Coordinates = "platform", guess: Any = None) -> Array:
-    """Mass matrix M (..., n, n) along the reduced twist v, T = v^T M v / 2; of the actuators J_r^T M J_r.
+    """Mass matrix M (..., n, n) along the reduced twist, T = v^T M v / 2; of the actuators J_r^T M J_r.
 
-    SI units: kg between translations, kg m between a translation and a rotation, kg m^2 between rotations.
+    M = sum over bodies of J_b^T I_b J_b, and rotors behind their gears ([KI2007] (29)).
+
+    Args:
+        robot: the robot.
+        x: reduced poses (..., nx), m and quat_xyzw or rad, base axes; see `nacelle.pose`.
+        coordinates: "platform", along the reduced twist, or "actuators", along their rates.
+        guess: solutions near by, for robots that need iteration, as in `inverse_kinematics`.
+
+    Returns:
+        The matrix: kg between translations, kg m between a translation and a rotation, kg m^2 between
+            rotations.
+
+    Raises:
+        KinematicsError: if shapes are wrong or a single state is not finite.
+        UnreachableError, SingularError: for a single pose; in a batch its numbers are NaN.
     """
     platform = _platform(coordinates)
     outputs = "M pivot margins" if platform else "M A pivot margins"
@@ -114,8 +128,21 @@ def bias_forces(
 ) -> Array:
     """What a state requires without acceleration: gravity, Coriolis forces, springs, friction; N or N m.
 
-    In platform coordinates h (..., n) at dv/dt = 0, in those of the actuators J_r^T (h - M J_r d) (...,
-    actuators) at q'' = 0, d the actuators' bias acceleration.
+    M dv/dt + h = J_r^-T Gamma: h (..., n) at dv/dt = 0. Of the actuators J_r^T (h - M J_r d) (..., actuators)
+    at q'' = 0, d the actuators' bias acceleration.
+
+    Args:
+        robot: the robot.
+        x: reduced poses (..., nx), m and quat_xyzw or rad, base axes; see `nacelle.pose`.
+        v: reduced twists (..., n), m/s and rad/s, base axes.
+        coordinates: "platform", along the reduced twist, or "actuators", along their rates.
+        friction: whether friction counts.
+        smooth: rate (rad/s, m/s) over which Coulomb friction changes its sign smoothly; at once if None.
+        guess: solutions near by, for robots that need iteration, as in `inverse_kinematics`.
+
+    Raises:
+        KinematicsError: if shapes are wrong or a single state is not finite.
+        UnreachableError, SingularError: for a single pose; in a batch its numbers are NaN.
     """
     v, _ = rates_of(robot, v, None)
     platform = _platform(coordinates)
@@ -136,7 +163,17 @@ def gravity_forces(
 ) -> Array:
     """What holds the robot at rest against gravity, N or N m: g (..., n) along the reduced twist, or J_r^T g.
 
-    The second is that of the actuators (..., actuators).
+    g = dU/dx, U the potential energy of all masses; springs do not count. Of the actuators (..., actuators).
+
+    Args:
+        robot: the robot.
+        x: reduced poses (..., nx), m and quat_xyzw or rad, base axes; see `nacelle.pose`.
+        coordinates: "platform", along the reduced twist, or "actuators", along their rates.
+        guess: solutions near by, for robots that need iteration, as in `inverse_kinematics`.
+
+    Raises:
+        KinematicsError: if shapes are wrong or a single state is not finite.
+        UnreachableError, SingularError: for a single pose; in a batch its numbers are NaN.
     """
     platform = _platform(coordinates)
     outputs = "g pivot margins" if platform else "g A pivot margins"
@@ -147,17 +184,50 @@ def gravity_forces(
 
 
 def kinetic_energy(robot: Robot, x: Any, v: Any, *, guess: Any = None) -> Array:
-    """Kinetic energy v^T M v / 2 (...), J, at reduced twists v (..., n)."""
+    """Kinetic energy T = v^T M v / 2 (...), J, of bodies and rotors.
+
+    Args:
+        robot: the robot.
+        x: reduced poses (..., nx), m and quat_xyzw or rad, base axes; see `nacelle.pose`.
+        v: reduced twists (..., n), m/s and rad/s, base axes.
+        guess: solutions near by, for robots that need iteration, as in `inverse_kinematics`.
+
+    Raises:
+        KinematicsError: if shapes are wrong or a single state is not finite.
+        UnreachableError, SingularError: for a single pose; in a batch its numbers are NaN.
+    """
     return _energies(robot, x, v, guess)["kinetic"]
 
 
 def potential_energy(robot: Robot, x: Any, *, guess: Any = None) -> Array:
-    """Potential energy (...) of gravity (zero at the base's origin) and of springs, J."""
+    """Potential energy (...), J: of gravity, zero at the base's origin, and of springs, k (q - rest)^2 / 2.
+
+    Args:
+        robot: the robot.
+        x: reduced poses (..., nx), m and quat_xyzw or rad, base axes; see `nacelle.pose`.
+        guess: solutions near by, for robots that need iteration, as in `inverse_kinematics`.
+
+    Raises:
+        KinematicsError: if shapes are wrong or a single state is not finite.
+        UnreachableError, SingularError: for a single pose; in a batch its numbers are NaN.
+    """
     return _energies(robot, x, None, guess)["potential"]
 
 
 def dissipation(robot: Robot, x: Any, v: Any, *, smooth: float | None = None, guess: Any = None) -> Array:
-    """Power (...) that friction in all joints takes from the motion, W."""
+    """Power (...), W, that friction in all joints, active and passive, takes from the motion: sum of f q'.
+
+    Args:
+        robot: the robot.
+        x: reduced poses (..., nx), m and quat_xyzw or rad, base axes; see `nacelle.pose`.
+        v: reduced twists (..., n), m/s and rad/s, base axes.
+        smooth: rate (rad/s, m/s) over which Coulomb friction changes its sign smoothly; at once if None.
+        guess: solutions near by, for robots that need iteration, as in `inverse_kinematics`.
+
+    Raises:
+        KinematicsError: if shapes are wrong or a single state is not finite.
+        UnreachableError, SingularError: for a single pose; in a batch its numbers are NaN.
+    """
     return _energies(robot, x, v, guess, smooth)["dissipation"]
 
 

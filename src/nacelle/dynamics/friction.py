@@ -59,7 +59,7 @@ def axis_friction(terms: Sequence[FrictionTerm], rate: Scalar, smooth: float | N
     return force
 
 
-def ball_friction(terms: Sequence[FrictionTerm], w: Array, smooth: float | None = None) -> Array:
+def spherical_friction(terms: Sequence[FrictionTerm], w: Array, smooth: float | None = None) -> Array:
     """Friction moment (3,) in a spherical joint at a relative angular velocity w (3,), along it."""
     viscous: Scalar = 0.0
     others = [term for term in terms if term.basis != "viscous"]

@@ -9,7 +9,7 @@ F (n,) is what inertia, weight, friction, springs and rotors of bodies and joint
 wrenches along it, J_r^-1 (actuators, n) the rates of the actuators from v; N or N m, base axes. States go
 through these stages: inputs are checked, one ordinary state is evaluated at once; else iteration finds the
 unknowns y of the poses, wrenches and preload become a force along v, the program of the formulation finds
-Gamma, and its margins and pivots become flags. With a preload Gamma_0 the least-norm forces hold
+Gamma, and its margins become flags. With a preload Gamma_0 the least-norm forces hold
 F - L - J_r^-T Gamma_0, and Gamma_0 is added: for redundant actuators its internal part remains.
 """
 
@@ -28,7 +28,7 @@ from nacelle.dynamics.external import stacked_wrenches
 from nacelle.dynamics.formulations import reference
 from nacelle.dynamics.formulations.choice import supported
 from nacelle.dynamics.settings import Settings, above_zero
-from nacelle.errors import KinematicsError, SingularError
+from nacelle.errors import KinematicsError, SingularError, renamed
 from nacelle.kinematics.flags import Flag, failed
 from nacelle.kinematics.inverse import leg_condition
 from nacelle.kinematics.jacobian import conditioning, scaled_inverse
@@ -43,8 +43,8 @@ from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 
 # Squared ratios: below the first a parallel singularity is near, below the second it is met.
-NEAR_PIVOT = 1e-6
-MET_PIVOT = 1e-22
+NEAR_PARALLEL = 1e-6
+MET_PARALLEL = 1e-22
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +58,7 @@ class InverseDynamics:
         force: force or torque of every actuator (..., actuators), N or N m, positive along the joint's axis.
         margins: how far every leg, and the nacelle where it has dependent coordinates, is from a serial
             singularity (..., legs), as in `inverse_kinematics`.
-        pivot: how far the pose is from a parallel singularity (...): a squared ratio, 1 at best.
+        parallel_margin: how far the pose is from a parallel singularity (...): a squared ratio, 1 at best.
         flags: for every state what was found (`Flag`).
         formulation: which one found them.
         projected: force along the reduced twist, where the formulation found it on the way.
@@ -69,10 +69,12 @@ class InverseDynamics:
     y: Array
     force: Array
     margins: Array
-    pivot: Array
+    parallel_margin: Array
     flags: Array
     formulation: str
     projected: Array | None = None
+
+    pivot = renamed("pivot", "parallel_margin")
 
     @cached_property
     def generalised(self) -> Array:
@@ -147,12 +149,12 @@ def inverse_dynamics(
     if preload is not None:
         load = load + _along_twist(robot, poses, y, held)
     results = _evaluate(robot, formulation, (poses, y, v, a, load), flags, options)
-    pivot = results.pop("pivot")
-    flags = flagged(robot, (poses, y), results, pivot, flags)
+    margin = results.pop("parallel_margin")
+    flags = flagged(robot, (poses, y), results, margin, flags)
     force = results["force"] if preload is None else results["force"] + held
     force[failed(flags)] = np.nan
     return InverseDynamics(
-        robot, poses, y, force, results["margins"], pivot, flags, formulation, results.get("generalised")
+        robot, poses, y, force, results["margins"], margin, flags, formulation, results.get("generalised")
     )
 
 
@@ -173,33 +175,33 @@ def _weight_options(robot: Robot, weights: Any) -> dict[str, Any]:
 def _evaluate(
     robot: Robot, formulation: str, states: tuple[Array, ...], flags: Array, options: Mapping[str, Any]
 ) -> dict[str, Array]:
-    """Forces, squared pivots and margins of states (x, y, v, a, load) by a formulation."""
+    """Forces, parallel margins and margins of the legs of states (x, y, v, a, load) by a formulation."""
     if formulation == "compact":
         return compact_form.evaluate("inverse", robot, states, flags, options)
     return dict(_program(robot, formulation, options)(*states))
 
 
 def flagged(
-    robot: Robot, state: tuple[Array, Array], results: dict[str, Array], pivot: Array, flags: Array
+    robot: Robot, state: tuple[Array, Array], results: dict[str, Array], margin: Array, flags: Array
 ) -> Array:
-    """Flags of states by margins and pivots; results of failed ones are NaN.
+    """Flags of states by margins; results of failed ones are NaN.
 
     Args:
         robot: the robot.
         state: poses and what iteration found.
         results: of the states, and their "margins".
-        pivot: squared ratios.
+        margin: parallel margins.
         flags: of the iteration.
 
     Raises:
         SingularError, UnreachableError, KinematicsError: if there is only one state, and it failed.
     """
     poses, y = state
-    flags = np.broadcast_to(flags, np.shape(pivot)).copy()
+    flags = np.broadcast_to(flags, np.shape(margin)).copy()
     with np.errstate(invalid="ignore"):
-        met = (pivot <= MET_PIVOT) & ~failed(flags)
-        near = (pivot < NEAR_PIVOT) & ~met & ~failed(flags)
-    if np.ndim(pivot) == 0 and met:
+        met = (margin <= MET_PARALLEL) & ~failed(flags)
+        near = (margin < NEAR_PARALLEL) & ~met & ~failed(flags)
+    if np.ndim(margin) == 0 and met:
         kind, legs = nearest(robot, poses, y)
         why = "the forces are not determined" if legs else "where no actuator forces hold the nacelle"
         raise SingularError(f"{robot.name}: {singular_words(kind, legs)}, {why}", kind)
@@ -224,9 +226,9 @@ class _Single(NamedTuple):
     def result(self, robot: Robot, one: Ordinary) -> InverseDynamics:
         """The result at an ordinary state."""
         results = one.results
-        pivot = compact_form.squared(results["pivot"]) if self.fixed else results["pivot"]
+        margin = compact_form.parallel_margin(results["pivot"]) if self.fixed else results["parallel_margin"]
         return InverseDynamics(
-            *(robot, one.x, one.y, results["force"], results["margins"], pivot, one.flags),
+            *(robot, one.x, one.y, results["force"], results["margins"], margin, one.flags),
             *(self.formulation, results.get("generalised")),
         )
 
@@ -236,7 +238,7 @@ def _single(robot: Robot, formulation: str, options: tuple[tuple[str, Any], ...]
     """Inverse dynamics at one state of a robot, prepared once."""
     formulation = _formulation(robot, formulation)
     fixed = formulation == "compact"
-    lowest = None if fixed else {"pivot": NEAR_PIVOT}
+    lowest = None if fixed else {"parallel_margin": NEAR_PARALLEL}
     state = OneState(robot, lambda: _program(robot, formulation, dict(options)), lowest)
     return _Single(formulation, state, fixed)
 

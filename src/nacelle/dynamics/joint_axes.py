@@ -27,12 +27,12 @@ class JointAxis(NamedTuple):
     Attributes:
         directions: unit vectors as columns (3, k): one, three of a spherical joint.
         point: a point of the axis (3,), m.
-        turns: whether it is a rotation.
+        is_rotation: whether it is a rotation.
     """
 
     directions: Array
     point: Array
-    turns: bool
+    is_rotation: bool
 
     def along(self, linear: Array, angular: Array) -> Array:
         """Components (k, ...) along the axis: rates of relative velocities at its point, efforts of a wrench.
@@ -44,12 +44,12 @@ class JointAxis(NamedTuple):
             linear: velocity, acceleration or force (3, ...), which counts if the axis slides.
             angular: angular velocity, angular acceleration or moment (3, ...), which counts if it turns.
         """
-        return np.asarray(self.directions.T @ (angular if self.turns else linear))
+        return np.asarray(self.directions.T @ (angular if self.is_rotation else linear))
 
     def wrench(self, effort: Array) -> Wrench:
         """The wrench about the point of efforts (k,) along the axis."""
         along, zero = self.directions @ effort, np.zeros(3)
-        return Wrench(zero, along) if self.turns else Wrench(along, zero)
+        return Wrench(zero, along) if self.is_rotation else Wrench(along, zero)
 
 
 def joint_axes(joint: Joint, first: Pose, second: Pose) -> list[JointAxis]:
@@ -63,9 +63,11 @@ def joint_axes(joint: Joint, first: Pose, second: Pose) -> list[JointAxis]:
     point = first.p if joint.kind is JointKind.SPHERICAL_PLANAR else second.p
     axes = []
     for k, primitive in enumerate(joint.primitives):
-        if primitive is Primitive.BALL:
+        if primitive is Primitive.SPHERICAL:
             axes.append(JointAxis(second.R, point, True))
             continue
         later = k > 0 and joint.kind in (JointKind.UNIVERSAL, JointKind.SPHERICAL_PLANAR)
-        axes.append(JointAxis((second if later else first).R[:, [primitive.axis]], point, primitive.turns))
+        axes.append(
+            JointAxis((second if later else first).R[:, [primitive.axis]], point, primitive.is_rotation)
+        )
     return axes

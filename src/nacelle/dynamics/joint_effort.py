@@ -15,13 +15,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.dynamics.friction import axis_friction, ball_friction
+from nacelle.dynamics.friction import axis_friction, spherical_friction
 from nacelle.dynamics.joint_axes import JointAxis, joint_axes
 from nacelle.dynamics.settings import Settings
 from nacelle.dynamics.state import State
 from nacelle.kinematics.actuation import joint_rate_row, rate_bias
 from nacelle.kinematics.tree.closure import closure_frames
-from nacelle.kinematics.tree.spanning_tree import TreeMotion, Turn
+from nacelle.kinematics.tree.spanning_tree import CosSin, TreeMotion
 from nacelle.model.joint import Joint, JointKind, Primitive
 from nacelle.model.robot import Robot
 from nacelle.spatial.linear_form import is_form
@@ -53,7 +53,7 @@ def friction_effort(joint: Joint, number: int, rate: Array, smooth: float | None
     if not terms:
         return np.zeros(len(rate))
     if len(rate) == 3:
-        return ball_friction(terms, rate, smooth)
+        return spherical_friction(terms, rate, smooth)
     return pack([axis_friction(terms, rate[0], smooth)])
 
 
@@ -89,7 +89,7 @@ def axis_coordinate(state: State, index: int, number: int) -> Scalar:
     if index < robot.tree:
         start = sum(len(other.primitives) for other in robot.tree_joints[:index])
         step = state.now.steps[start + number]
-        return atan2(step.s, step.c) if isinstance(step, Turn) else step
+        return atan2(step.s, step.c) if isinstance(step, CosSin) else step
     return _closure_coordinate(robot.joints[index], state.now.motion, number)
 
 

@@ -13,7 +13,9 @@ from typing import Any, NamedTuple
 
 from nacelle.dynamics.forward import forward_dynamics
 from nacelle.dynamics.inverse import checked_forces, inverse_dynamics, rates_of
+from nacelle.kinematics.shapes import of_actuators, of_pose, of_twist, of_unknowns
 from nacelle.model.robot import Robot
+from nacelle.spatial.physics import gathers
 from nacelle.spatial.scalar import Array
 
 
@@ -33,6 +35,12 @@ class OperatingPoint(NamedTuple):
     v: Array
     a: Array
     tau: Array
+
+
+# What a physics function declares for a point, field by field.
+POINT_SHAPES = {"x": of_pose, "y": of_unknowns, "v": of_twist, "a": of_twist, "tau": of_actuators}
+
+at_point = gathers(OperatingPoint, len(OperatingPoint._fields))
 
 
 def operating_point(

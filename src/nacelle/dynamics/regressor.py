@@ -25,7 +25,7 @@ from nacelle.dynamics import compact_form
 from nacelle.dynamics.base_parameters.choice import ParameterSet, choose, column_options
 from nacelle.dynamics.inverse import flagged, rates_of
 from nacelle.dynamics.settings import Settings
-from nacelle.errors import KinematicsError
+from nacelle.errors import KinematicsError, renamed
 from nacelle.kinematics.flags import failed
 from nacelle.kinematics.motion import solved
 from nacelle.kinematics.pose_input import checked_rates
@@ -45,7 +45,7 @@ class Regressor:
         Y: (..., actuators, parameters) with force = Y p; SI units.
         parameters: names and values of p, in the order of the columns.
         margins: how far every leg is from a serial singularity (..., legs), as in `inverse_kinematics`.
-        pivot: how far the pose is from a parallel singularity (...): a squared ratio, 1 at best.
+        parallel_margin: how far the pose is from a parallel singularity (...): a squared ratio, 1 at best.
         flags: for every state what was found (`Flag`).
     """
 
@@ -55,8 +55,10 @@ class Regressor:
     Y: Array
     parameters: LinearParameters
     margins: Array
-    pivot: Array
+    parallel_margin: Array
     flags: Array
+
+    pivot = renamed("pivot", "parallel_margin")
 
 
 def regressor(
@@ -116,10 +118,10 @@ def regressor(
     poses, y, flags = solved(robot, x, *others, guess=guess)
     options = Settings(friction, smooth).options | column_options(parameters)
     results = compact_form.evaluate(name, robot, (poses, y, *others), flags, options)
-    pivot = results.pop("pivot")
-    flags = flagged(robot, (poses, y), results, pivot, flags)
+    margin = results.pop("parallel_margin")
+    flags = flagged(robot, (poses, y), results, margin, flags)
     results["Y"][failed(flags)] = np.nan
     own = linear_parameters(robot)
     if parameters is not None:
         own = LinearParameters(parameters.names, parameters.values)
-    return Regressor(robot, poses, y, results["Y"], own, results["margins"], pivot, flags)
+    return Regressor(robot, poses, y, results["Y"], own, results["margins"], margin, flags)

@@ -20,9 +20,10 @@ from typing import Any
 import numpy as np
 
 from nacelle.dynamics.inverse import inverse_dynamics
-from nacelle.kinematics.along import sampled, solved_samples
+from nacelle.errors import renamed
+from nacelle.kinematics.along import SampledMotion, sampled, solved_samples
 from nacelle.kinematics.motion import joint_motion
-from nacelle.kinematics.trajectory import Sample, Trajectory
+from nacelle.kinematics.trajectory import Trajectory
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 
@@ -33,7 +34,7 @@ class Load:
 
     Attributes:
         name: of the actuator.
-        turns: whether it is revolute (N m, rad, rad/s) or prismatic (N, m, m/s).
+        revolute: whether it is revolute (N m, rad, rad/s) or prismatic (N, m, m/s).
         peak_force: largest force or torque, absolute, max |Gamma|.
         rms_force: root of the mean of its square over time, sqrt(mean Gamma^2).
         peak_speed: largest speed, absolute, max |q'|.
@@ -46,7 +47,7 @@ class Load:
     """
 
     name: str
-    turns: bool
+    revolute: bool
     peak_force: float
     rms_force: float
     peak_speed: float
@@ -56,6 +57,8 @@ class Load:
     force_limit: float
     speed_limit: float
     position_limit: tuple[float, float]
+
+    turns = renamed("turns", "revolute")
 
     @property
     def beyond(self) -> tuple[str, ...]:
@@ -75,13 +78,10 @@ class Load:
 
 
 @dataclass(frozen=True, eq=False)
-class Sizing:
+class Sizing(SampledMotion):
     """A motion and what it requires of the actuators.
 
     Attributes:
-        robot: the robot.
-        times: (N,), s.
-        sample: poses, twists and accelerations of the nacelle.
         q: coordinates of the actuators (N, actuators), rad or m.
         rate: their rates (N, actuators), rad/s or m/s.
         force: their forces (N, actuators), N m or N.
@@ -89,9 +89,6 @@ class Sizing:
         loads: the figures of each actuator, over the samples that could be solved.
     """
 
-    robot: Robot
-    times: Array
-    sample: Sample
     q: Array
     rate: Array
     force: Array
@@ -137,7 +134,7 @@ def size_motors(
         loads.append(
             Load(
                 actuator.name,
-                robot.joints[actuator.joint].primitives[0].turns,
+                robot.revolute_actuators[k],
                 float(np.max(np.abs(f))),
                 float(np.sqrt(np.mean(f**2))),
                 float(np.max(np.abs(s))),

@@ -57,8 +57,7 @@ def inverse(
     source = _form(robot, "inverse")
     results = source(robot, x, y, v, a, _load(robot, load), **options)
     if source is tree.inverse:
-        # The tree's figure is the square of a ratio.
-        results = {**results, "pivot": sqrt(results["pivot"])}
+        results = {**results, "pivot": sqrt(results["parallel_margin"])}
     return _kept(results, outputs)
 
 
@@ -103,8 +102,7 @@ def _regressor(
         robot, *state, **options
     )
     if not supported:
-        # The tree's figure is the square of a ratio.
-        results = {**results, "pivot": sqrt(results["pivot"])}
+        results = {**results, "pivot": sqrt(results["parallel_margin"])}
     return _kept(results, outputs)
 
 

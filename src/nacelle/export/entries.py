@@ -18,8 +18,9 @@ import numpy as np
 
 from nacelle.compile import Specification, make_program
 from nacelle.compile.specification import shapes_of
-from nacelle.dynamics.models import INPUTS, NAMES, Model, model
+from nacelle.dynamics.models import INPUTS, Model, model
 from nacelle.dynamics.settings import Settings
+from nacelle.elastic.named import ELASTIC_NAMES, elastic_model
 from nacelle.emit.names import identifier
 from nacelle.emit.schedule import last_uses, schedule
 from nacelle.errors import ExportError, KinematicsError, did_you_mean
@@ -49,8 +50,12 @@ _MAIN = {
     "gravity_forces": "g",
     "regressor": "Y",
     "reference_regressor": "Y",
+    "elastic_inverse_dynamics": "force",
+    "elastic_forward_dynamics": "acceleration",
 }
 _WATCHED = ("pivot", "margins", "branch")
+# What an elastic model gives beside the output that it is named after.
+_ELASTIC = ("elastic", "acceleration")
 CLOSING = "close_legs"
 
 _TITLES = {
@@ -63,6 +68,8 @@ _TITLES = {
     "gravity_forces": "force along the reduced twist that holds the robot against gravity",
     "regressor": "actuators' forces as a linear form in the parameters, force = Y p",
     "reference_regressor": "the same along a reference v_ref, a_ref at the twist v, friction at v",
+    "elastic_inverse_dynamics": "forces of the actuators and elastic accelerations at their accelerations",
+    "elastic_forward_dynamics": "accelerations of the actuators and elastic ones at their forces",
     CLOSING: "one step of Newton's iteration for what the legs leave open at a pose",
 }
 
@@ -143,10 +150,12 @@ class Wanted:
                 an option of friction cannot be used.
         """
         if not self.models:
-            raise ExportError(f"name at least one model: {', '.join(NAMES)}")
+            raise ExportError(f"name at least one model: {', '.join(_MAIN)}")
         for name in self.models:
-            if name not in NAMES:
-                raise ExportError(f"no model is called {name!r}; {did_you_mean(name, NAMES)}")
+            if name not in _MAIN:
+                raise ExportError(f"no model is called {name!r}; {did_you_mean(name, tuple(_MAIN))}")
+            if name in ELASTIC_NAMES and self.parameters:
+                raise ExportError(f"numbers of the robot are constants of {name}: leave the parameters out")
             if self.models.count(name) > 1:
                 raise ExportError(f"the model {name} is named twice")
         if self.input not in INPUTS:
@@ -194,13 +203,16 @@ def entries(robot: Robot, prefix: str, wanted: Wanted) -> list[Entry]:
             "geometry out of the parameters"
         )
     made = [entry for name in wanted.models for entry in _entry(robot, prefix, name, wanted)]
-    if not any(variable.name == "y" for entry in made for variable in entry.program.inputs):
+    rigid = [entry for entry in made if entry.model is None or entry.model.name not in ELASTIC_NAMES]
+    if not any(variable.name == "y" for entry in rigid for variable in entry.program.inputs):
         return made
     return [_closing(robot, prefix), *made]
 
 
 def _entry(robot: Robot, prefix: str, name: str, wanted: Wanted) -> list[Entry]:
     """The function of a model; with numbers given at run time the function that prepares them comes first."""
+    if name in ELASTIC_NAMES:
+        return _elastic_entry(robot, prefix, name, wanted)
     source = wanted.input if name == "inverse_dynamics" else "pose"
     source_model = model(
         robot,
@@ -222,6 +234,15 @@ def _entry(robot: Robot, prefix: str, name: str, wanted: Wanted) -> list[Entry]:
         return _prepared(specification, prefix, label, title, source_model)
     program = replace(specification.program(), name=f"{prefix}_{label}")
     return [Entry(label, title, program, words(source_model), source_model)]
+
+
+def _elastic_entry(robot: Robot, prefix: str, name: str, wanted: Wanted) -> list[Entry]:
+    """The function of a model of a robot with flexible links."""
+    source_model = elastic_model(robot, name, friction=wanted.friction, smooth=wanted.smooth)
+    function = _restricted(source_model, source_model.inputs, tuple(dict.fromkeys((_MAIN[name], *_ELASTIC))))
+    specification = Specification(function, robot, source_model.inputs, options=source_model.options)
+    program = replace(specification.program(), name=f"{prefix}_{name}")
+    return [Entry(name, _TITLES[name], program, dict(source_model.meaning), source_model)]
 
 
 def _prepared(

@@ -109,7 +109,7 @@ def _leg_elements(form: LegForm, end: list[Array], q: list[Array], axes: list[in
             f"{form.name}_strut": np.stack(u, axis=1)[:, :, axes],
             f"{form.name}_length": np.concatenate(q, axis=1),
         }
-    if form.drive.turns:
+    if form.drive.revolute:
         side = np.cross(form.axis, form.carriage.start)
         u = np.cos(q[0]) * form.carriage.start + np.sin(q[0]) * side
         turned = np.cos(q[0]) * side - np.sin(q[0]) * form.carriage.start

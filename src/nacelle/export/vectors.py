@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from nacelle.elastic.named import ELASTIC_NAMES, sample_inputs
 from nacelle.errors import ExportError
 from nacelle.export.entries import Entry
 from nacelle.export.states import States, inputs_at
@@ -61,7 +62,10 @@ def vectors(entry: Entry, states: States) -> Vectors:
         # Where the legs are closed there is no step to compare.
         states = replace(states, y=away(states.y))
     shapes = {variable.name: variable.shape for variable in program.inputs}
-    given = {**inputs_at(states, {k: s for k, s in shapes.items() if k not in entry.given})}
+    if entry.model is not None and entry.model.name in ELASTIC_NAMES:
+        given = sample_inputs(entry.model, len(states.x))
+    else:
+        given = {**inputs_at(states, {k: s for k, s in shapes.items() if k not in entry.given})}
     given |= {name: np.tile(values, (len(states.x), 1)) for name, values in entry.given.items()}
     inputs = {name: np.asarray(given[name], dtype=np.float32).astype(float) for name in shapes}
     rows = np.concatenate(list(inputs.values()), axis=1)

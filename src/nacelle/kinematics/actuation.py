@@ -17,7 +17,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from nacelle.kinematics.tree.closure import closure_frames, slip_bias
-from nacelle.kinematics.tree.spanning_tree import Step, TreeMotion, TreeVelocity, Turn
+from nacelle.kinematics.tree.spanning_tree import CosSin, Step, TreeMotion, TreeVelocity
 from nacelle.model.joint import JointKind
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array, Scalar, cross, dot
@@ -54,7 +54,7 @@ def actuator_steps(robot: Robot, motion: TreeMotion, steps: Sequence[Step]) -> l
         first, second = closure_frames(robot.joints[actuator.joint], motion)
         if robot.joints[actuator.joint].kind is JointKind.REVOLUTE:
             x = second.R[:, 0]
-            result.append(Turn(dot(first.R[:, 0], x), dot(first.R[:, 1], x)))
+            result.append(CosSin(dot(first.R[:, 0], x), dot(first.R[:, 1], x)))
         else:
             result.append(dot(first.R[:, 2], second.p - first.p))
     return result

@@ -11,6 +11,7 @@ m/s, rad/s, m/s^2 and rad/s^2.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,19 @@ from nacelle.spatial.scalar import Array
 
 
 def along(robot: Robot, trajectory: Trajectory, t: Any) -> Sample:
-    """Reduced pose x, twist v and acceleration a of a robot on a trajectory at times t (...,).
+    """Reduced pose, twist and acceleration of a robot on a trajectory: x(t), v(t), a = dv/dt.
+
+    Where the platform's orientation follows from other coordinates (parasitic motion) its twist is not the
+    rate of the coordinates, and is found here.
+
+    Args:
+        robot: the robot.
+        trajectory: of its motion.
+        t: times (...), s; before the start and after the end the trajectory rests.
+
+    Returns:
+        A `Sample`: x (..., nx) in m and rad, v (..., n) in m/s and rad/s, a (..., n) in m/s^2 and rad/s^2,
+        base axes.
 
     Raises:
         KinematicsError: if the trajectory is for another motion than the robot's.
@@ -46,11 +59,26 @@ def coordinate_rates(robot: Robot, x: Array, dx: Array, ddx: Array) -> tuple[Arr
     For a quaternion the rates are the angular velocity. They differ only for tilts beside parasitic motion.
     """
     mechanism = mechanism_of(robot)
-    if not (mechanism.parasitic and 0 < len(mechanism.chart.turns) < 3):
+    if not (mechanism.parasitic and 0 < len(mechanism.chart.rotations) < 3):
         return dx, ddx
     poses, y, _ = solved(robot, x)
     outputs = native(kinematic_model.coordinate_motions, robot)(poses, y, dx, ddx)
     return np.asarray(outputs["v"]), np.asarray(outputs["a"])
+
+
+@dataclass(frozen=True, eq=False)
+class SampledMotion:
+    """A motion of a robot at times, both ends among them; results along it are its subclasses.
+
+    Attributes:
+        robot: the robot.
+        times: (N,), s.
+        sample: poses, twists and accelerations of the nacelle.
+    """
+
+    robot: Robot
+    times: Array
+    sample: Sample
 
 
 def sampled(robot: Robot, trajectory: Trajectory, rate: float) -> tuple[Array, Sample]:

@@ -14,14 +14,13 @@ shorter way to the same bits (`nacelle.kinematics.one_state`).
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from nacelle.errors import SingularError, UnreachableError
+from nacelle.errors import SingularError, UnreachableError, renamed
 from nacelle.kinematics import kinematic_model
 from nacelle.kinematics.flags import Flag, failed
 from nacelle.kinematics.iteration.unknowns import start_of, unknowns
@@ -37,7 +36,7 @@ from nacelle.spatial.scalar import Array
 
 
 class BodyPoses(NamedTuple):
-    """Where all bodies are: orientations R (..., bodies, 3, 3) and origins p (..., bodies, 3) in the base."""
+    """Where all bodies are: rotations R (..., bodies, 3, 3), origins p (..., bodies, 3), m, in the base."""
 
     R: Array
     p: Array
@@ -67,11 +66,7 @@ class InverseKinematics:
     margins: Array
     flags: Array
 
-    @property
-    def gates(self) -> Array:
-        """The margins, under their old name."""
-        warnings.warn("gates is now called margins", DeprecationWarning, stacklevel=2)
-        return self.margins
+    gates = renamed("gates", "margins")
 
     @property
     def leg_condition(self) -> Array:

@@ -46,7 +46,8 @@ class Jacobian:
 
     Attributes:
         robot: the robot.
-        inverse: J_r^-1 (..., actuators, n): rates of the actuators from the reduced twist.
+        inverse: J_r^-1 (..., actuators, n): rates of the actuators (rad/s, m/s) from the reduced twist (m/s,
+            rad/s, base axes).
         direct: J_r (..., n, actuators): the reduced twist from the rates of the actuators, its inverse; for
             redundant actuation the one of least squares.
         flags: for every pose what was found (`Flag`).
@@ -76,7 +77,7 @@ def scaled_inverse(robot: Robot, inverse: Array) -> Array:
 
 def scales(robot: Robot) -> tuple[Array, Array]:
     """What the rows (actuators,) and columns (n,) of J_r^-1 count in: the robot's size for lengths."""
-    rows = [1.0 if robot.joints[a.joint].primitives[0].turns else robot.size for a in robot.actuators]
+    rows = [1.0 if revolute else robot.size for revolute in robot.revolute_actuators]
     return np.array(rows), twist_units(robot)
 
 
@@ -88,7 +89,7 @@ def twist_units(robot: Robot) -> Array:
 def _is_length(robot: Robot, coordinate: str) -> bool:
     if coordinate in AXES:
         return coordinate in AXES[:3]
-    return not robot.joints[robot.joint(coordinate)].primitives[0].turns
+    return not robot.joints[robot.joint(coordinate)].primitives[0].is_rotation
 
 
 def conditioning(matrices: Array) -> Array:
@@ -140,12 +141,26 @@ def _norm(matrices: Array) -> Array:
 
 
 def platform_jacobian(robot: Robot, x: Any) -> Array:
-    """S(x) (..., 6 or 3, n): the platform's twist from the reduced twist ([KI2007] (9))."""
+    """S(x) (..., 6 or 3, n) of V_p = S v: the platform's twist from the reduced twist ([KI2007] (9)).
+
+    Args:
+        robot: the robot.
+        x: reduced poses (..., nx), m and quat_xyzw or rad, base axes; see `nacelle.pose`.
+
+    Returns:
+        The twist [v; w] at the platform's origin, m/s and rad/s, base axes, for unit entries of v; three
+        rows, its velocity, for a platform that is a point.
+    """
     return np.asarray(_rates(robot, x)[..., : robot.platform_nv, :])
 
 
 def joint_jacobian(robot: Robot, x: Any) -> Array:
-    """Rates of all joints of the tree (..., nv, n) from the reduced twist."""
+    """Rates of all joints of the tree (..., nv, n) from the reduced twist: q' = U v, rad/s and m/s.
+
+    Args:
+        robot: the robot.
+        x: reduced poses (..., nx), m and quat_xyzw or rad, base axes; see `nacelle.pose`.
+    """
     return np.asarray(_rates(robot, x)[..., robot.platform_nv :, :])
 
 
@@ -154,7 +169,16 @@ def _rates(robot: Robot, x: Any) -> Array:
 
 
 def body_jacobian(robot: Robot, x: Any) -> Array:
-    """Twists [v; w] of all bodies at their origins (..., bodies, 6, n) from the reduced twist."""
+    """Twists [v; w] of all bodies (..., bodies, 6, n) from the reduced twist: V_b = J_b v.
+
+    Args:
+        robot: the robot.
+        x: reduced poses (..., nx), m and quat_xyzw or rad, base axes; see `nacelle.pose`.
+
+    Returns:
+        Velocities (m/s) of the bodies' origins, then angular velocities (rad/s), base axes, for unit entries
+        of v; zero for the base.
+    """
     return evaluated(kinematic_model.body_jacobians, robot, x).results["J"]
 
 
@@ -178,8 +202,13 @@ class LegJacobian:
 def leg_jacobians(robot: Robot, x: Any) -> list[LegJacobian]:
     """J_i and J_vi of all legs at one pose, base axes; for legs with one end on the nacelle.
 
-    The rows that the last joint leaves free do not agree between the two sides; a ball, for instance, holds
-    the first three alone.
+    J_i q_i' = J_vi V_p ([KI2007] (18), (19)): both sides are the twist [v; w] (6,), m/s and rad/s, of the
+    leg's end. The rows that the last joint leaves free do not agree between the two sides; a spherical joint,
+    for instance, holds the first three alone.
+
+    Args:
+        robot: the robot.
+        x: one reduced pose (nx,).
 
     Raises:
         KinematicsError: if x is not one pose.

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nacelle.kinematics.tree.closure import closure_frames
-from nacelle.kinematics.tree.spanning_tree import Step, TreeMotion, Turn
+from nacelle.kinematics.tree.spanning_tree import CosSin, Step, TreeMotion
 from nacelle.model.joint import MOTION, Joint, JointKind, Primitive
 from nacelle.model.robot import Robot
 from nacelle.spatial.rotation_path import quat_from_matrices
@@ -44,7 +44,7 @@ def closure_coordinates(joint: Joint, R: Array, p: Array) -> Array:
         if step is None:
             parts.append(quat_from_matrices(R))
         else:
-            angle_or_length = np.arctan2(step.s, step.c) if isinstance(step, Turn) else step
+            angle_or_length = np.arctan2(step.s, step.c) if isinstance(step, CosSin) else step
             parts.append(np.asarray(angle_or_length)[..., None])
     return np.concatenate(parts, axis=-1)
 
@@ -60,17 +60,17 @@ def _steps(kind: JointKind, R: Array, p: Array) -> list[Step | None]:
     """Where the primitives of a joint are, from its relative pose; None for a spherical joint."""
     if kind is JointKind.UNIVERSAL:
         # Rx(a) Ry(b) has the rows [cb, 0, sb], [sa sb, ca, -sa cb], [-ca sb, sa, ca cb].
-        return [Turn(R[..., 1, 1], R[..., 2, 1]), Turn(R[..., 0, 0], R[..., 0, 2])]
+        return [CosSin(R[..., 1, 1], R[..., 2, 1]), CosSin(R[..., 0, 0], R[..., 0, 2])]
     steps: list[Step | None] = []
     turned = False
     for primitive in MOTION[kind]:
-        axis = 0 if primitive is Primitive.BALL else primitive.axis
-        if primitive is Primitive.BALL:
+        axis = 0 if primitive is Primitive.SPHERICAL else primitive.axis
+        if primitive is Primitive.SPHERICAL:
             steps.append(None)
             turned = True
-        elif primitive.turns:
+        elif primitive.is_rotation:
             i, j = (axis + 1) % 3, (axis + 2) % 3
-            steps.append(Turn(R[..., i, i], R[..., j, i]))
+            steps.append(CosSin(R[..., i, i], R[..., j, i]))
         elif turned:
             # A slide after a ball is along the axes of the second frame.
             steps.append(sum(R[..., k, axis] * p[..., k] for k in range(3)))
@@ -124,13 +124,13 @@ def outside(joint: Joint, q: Array) -> Array:
         return np.asarray(_one_outside(bounds, q.tolist()))
     result = np.zeros(q.shape[:-1], dtype=bool)
     for place, low, high, primitive in bounds:
-        if primitive is Primitive.BALL:
+        if primitive is Primitive.SPHERICAL:
             tilt = 1.0 - 2.0 * (q[..., place] ** 2 + q[..., place + 1] ** 2)
             value = np.arccos(np.clip(tilt, -1.0, 1.0))
         else:
             value = q[..., place]
         inside = (value >= low) & (value <= high)
-        if primitive.turns and primitive is not Primitive.BALL:
+        if primitive.is_rotation and primitive is not Primitive.SPHERICAL:
             for turn in _TURNS:
                 inside |= (value + turn >= low) & (value + turn <= high)
         result |= ~inside
@@ -140,12 +140,12 @@ def outside(joint: Joint, q: Array) -> Array:
 def _one_outside(bounds: tuple[_Bound, ...], q: list[float]) -> bool:
     """The same for a single sample: plain floats are much faster than arrays of one entry."""
     for place, low, high, primitive in bounds:
-        if primitive is Primitive.BALL:
+        if primitive is Primitive.SPHERICAL:
             value = math.acos(min(1.0, max(-1.0, 1.0 - 2.0 * (q[place] ** 2 + q[place + 1] ** 2))))
         else:
             value = q[place]
         inside = low <= value <= high
-        if not inside and primitive is not Primitive.BALL and primitive.turns:
+        if not inside and primitive is not Primitive.SPHERICAL and primitive.is_rotation:
             inside = any(low <= value + turn <= high for turn in _TURNS)
         if not inside:
             return True
@@ -162,7 +162,7 @@ class _Drives(NamedTuple):
 
     low: Array
     high: Array
-    turns: Array
+    revolute: Array
 
 
 @lru_cache(maxsize=256)
@@ -170,15 +170,15 @@ def _drives(robot: Robot) -> _Drives:
     return _Drives(
         np.array([actuator.position[0] for actuator in robot.actuators]) - _SLACK,
         np.array([actuator.position[1] for actuator in robot.actuators]) + _SLACK,
-        np.array([robot.joints[a.joint].primitives[0].turns for a in robot.actuators], dtype=bool),
+        np.array(robot.revolute_actuators, dtype=bool),
     )
 
 
 def actuator_outside(robot: Robot, q: Array) -> Array:
     """Whether (...) coordinates of actuators (..., actuators), rad or m, are beyond their drives' limits."""
-    low, high, turns = _drives(robot)
+    low, high, revolute = _drives(robot)
     inside = (q >= low) & (q <= high)
     if not inside.all():
         for turn in _TURNS:
-            inside |= turns & (q + turn >= low) & (q + turn <= high)
+            inside |= revolute & (q + turn >= low) & (q + turn <= high)
     return np.asarray(~inside.all(axis=-1))

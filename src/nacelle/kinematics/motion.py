@@ -168,8 +168,11 @@ def body_motion(robot: Robot, x: Any, v: Any = None, a: Any = None) -> BodyMotio
     Args:
         robot: the robot.
         x: reduced poses (..., nx).
-        v: reduced twists (..., n); zero if None.
-        a: their derivatives (..., n); zero if None.
+        v: reduced twists (..., n), m/s and rad/s, base axes; zero if None.
+        a: their derivatives (..., n), m/s^2 and rad/s^2; zero if None.
+
+    Returns:
+        Twists [v; w] (..., bodies, 6), m/s and rad/s, and their time derivatives, m/s^2 and rad/s^2.
 
     Raises:
         KinematicsError: if shapes are wrong or a single sample is not finite.
@@ -181,7 +184,22 @@ def body_motion(robot: Robot, x: Any, v: Any = None, a: Any = None) -> BodyMotio
 
 
 def joint_motion(robot: Robot, x: Any, v: Any = None, a: Any = None) -> JointMotion:
-    """Coordinates, rates U v and accelerations U a + bias of tree joints; arguments as in `body_motion`."""
+    """Coordinates, rates q' = U v, accelerations q'' = U a + bias of the tree's joints and of the actuators.
+
+    Args:
+        robot: the robot.
+        x: reduced poses (..., nx).
+        v: reduced twists (..., n), m/s and rad/s, base axes; zero if None.
+        a: their derivatives (..., n), m/s^2 and rad/s^2; zero if None.
+
+    Returns:
+        Coordinates (..., nq) in rad, m and quat_xyzw, rates and accelerations (..., nv) per s and s^2; those
+        of spherical joints are angular velocities in the successor's frame.
+
+    Raises:
+        KinematicsError: if shapes are wrong or a single sample is not finite.
+        UnreachableError: if a single pose is out of reach; in a batch it is flagged.
+    """
     v, a = checked_rates(robot, "the twist v", v), checked_rates(robot, "the acceleration a", a)
     state = evaluated(kinematic_model.joint_motions, robot, x, v, a)
     outputs = state.results

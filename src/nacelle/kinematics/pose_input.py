@@ -19,7 +19,7 @@ SHORTEST = 1e-12
 def is_angle(robot: Robot, name: str) -> bool:
     """Whether a coordinate of the motion is an angle; otherwise it is a length."""
     if name in robot.motion.joint_names:
-        return robot.joints[robot.joint(name)].primitives[0].turns
+        return robot.joints[robot.joint(name)].primitives[0].is_rotation
     return name in ROTATIONS
 
 
@@ -39,7 +39,7 @@ def broadcast_guess(values: Array, shape: tuple[int, ...]) -> Array:
 
 
 def reference_pose(robot: Robot) -> Array:
-    """The reference pose as x (nx,)."""
+    """The reference pose of the description as x (nx,): m, and rad or quat_xyzw, base axes."""
     return mechanism_of(robot).reference[0].copy()
 
 

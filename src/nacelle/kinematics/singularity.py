@@ -65,6 +65,9 @@ class Singularities:
 def singularities(robot: Robot, x: Any) -> Singularities:
     """Measure the distance of poses from serial, parallel and constraint singularities.
 
+    Distances are inverse condition numbers without units: 1 at best, 0 at a singularity; lengths count in the
+    robot's size.
+
     Args:
         robot: the robot.
         x: reduced poses (..., nx). A pose beyond a serial singularity is out of reach: flagged, with NaN.

@@ -102,6 +102,11 @@ class RobotData:
         return self.joints[self.tree :]
 
     @cached_property
+    def revolute_actuators(self) -> tuple[bool, ...]:
+        """For each actuator whether its joint is revolute (rad, N m), not prismatic (m, N)."""
+        return tuple(self.joints[actuator.joint].primitives[0].is_rotation for actuator in self.actuators)
+
+    @cached_property
     def q_slices(self) -> tuple[slice, ...]:
         """Where the coordinates of each tree joint are in q, the coordinates of the tree."""
         return _slices([joint.nq for joint in self.tree_joints])
@@ -169,7 +174,9 @@ class RobotData:
             return [joint_index.get(c, c) for c in value.coordinates]
 
         data = {
-            "bodies": [[b.inertia, b.section, b.material] for b in self.bodies],
+            "bodies": [
+                [b.inertia, b.section, b.material, *([b.beam] if b.beam else [])] for b in self.bodies
+            ],
             "joints": [
                 [
                     str(j.kind),
@@ -184,6 +191,7 @@ class RobotData:
                     j.limits,
                     j.guess,
                     j.at_point,
+                    *([j.drive_stiffness, j.drive_damping] if j.drive_stiffness else []),
                 ]
                 for j in self.joints
             ],

@@ -49,7 +49,8 @@ class Primitive(StrEnum):
     TX = "tx"
     TY = "ty"
     TZ = "tz"
-    BALL = "ball"
+    SPHERICAL = "ball"
+    BALL = "ball"  # an older name of SPHERICAL
 
     @property
     def axis(self) -> int:
@@ -57,19 +58,24 @@ class Primitive(StrEnum):
         return "xyz".index(self.value[1])
 
     @property
-    def turns(self) -> bool:
+    def is_rotation(self) -> bool:
         """Whether it is a rotation."""
         return self.value[0] != "t"
 
     @property
+    def turns(self) -> bool:
+        """An older name of `is_rotation`."""
+        return self.is_rotation
+
+    @property
     def nq(self) -> int:
         """Number of coordinates: 4 for a spherical one (quat_xyzw), else 1."""
-        return 4 if self is Primitive.BALL else 1
+        return 4 if self is Primitive.SPHERICAL else 1
 
     @property
     def nv(self) -> int:
         """Number of rates: 3 for a spherical one (angular velocity in the successor's frame), else 1."""
-        return 3 if self is Primitive.BALL else 1
+        return 3 if self is Primitive.SPHERICAL else 1
 
 
 _P = Primitive
@@ -79,11 +85,11 @@ MOTION: dict[JointKind, tuple[Primitive, ...]] = {
     JointKind.PRISMATIC: (_P.TZ,),
     JointKind.CYLINDRICAL: (_P.TZ, _P.RZ),
     JointKind.UNIVERSAL: (_P.RX, _P.RY),
-    JointKind.SPHERICAL: (_P.BALL,),
-    JointKind.PLANAR_SPHERICAL: (_P.TX, _P.TY, _P.BALL),
-    JointKind.SPHERICAL_PLANAR: (_P.BALL, _P.TX, _P.TY),
+    JointKind.SPHERICAL: (_P.SPHERICAL,),
+    JointKind.PLANAR_SPHERICAL: (_P.TX, _P.TY, _P.SPHERICAL),
+    JointKind.SPHERICAL_PLANAR: (_P.SPHERICAL, _P.TX, _P.TY),
     JointKind.FIXED: (),
-    JointKind.POINT: (_P.BALL,),
+    JointKind.POINT: (_P.SPHERICAL,),
 }
 
 # What a joint locks, as scalar equations between its two frames. ("offset", i): the successor's origin
@@ -162,6 +168,8 @@ class Joint:
         springs: for each friction axis a spring or None.
         rotor_inertia: of the drive, kg m^2 or kg, on the motor's side of the gear.
         gear_ratio: motor rate per joint rate.
+        drive_stiffness: of a spring between motor and load, N m/rad or N/m at the joint; 0 if it is rigid.
+        drive_damping: beside this spring, N m s/rad or N s/m.
         limits: for each friction axis (lower, upper), infinite where there is none.
         guess: reference value of the coordinates (`nq` of them), picks the branch.
         at_point: a joint between legs at a point nacelle; the point locks the position already.
@@ -177,6 +185,8 @@ class Joint:
     springs: tuple[Spring | None, ...] = ()
     rotor_inertia: float = 0.0
     gear_ratio: float = 1.0
+    drive_stiffness: float = 0.0
+    drive_damping: float = 0.0
     limits: tuple[tuple[float, float], ...] = ()
     guess: tuple[float, ...] = ()
     at_point: bool = False
@@ -212,5 +222,5 @@ def neutral(kind: JointKind) -> tuple[float, ...]:
     """Coordinates of a joint whose two frames coincide."""
     values: list[float] = []
     for primitive in MOTION[kind]:
-        values += [0.0, 0.0, 0.0, 1.0] if primitive is Primitive.BALL else [0.0]
+        values += [0.0, 0.0, 0.0, 1.0] if primitive is Primitive.SPHERICAL else [0.0]
     return tuple(values)

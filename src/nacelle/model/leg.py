@@ -11,7 +11,7 @@ PLATFORM = 1
 
 @dataclass(frozen=True)
 class Body:
-    """One rigid body.
+    """One body, rigid, or flexible where it has a section.
 
     Attributes:
         name: full name, "leg1.arm".
@@ -19,6 +19,7 @@ class Body:
         display: shapes to draw, as plain data.
         section: cross-section of a flexible link as plain data in SI units, or None.
         material: material of a flexible link as plain data in SI units, or None.
+        beam: how a flexible link deforms (`nacelle.model.flexible`), as plain data in SI units, or None.
     """
 
     name: str
@@ -26,6 +27,7 @@ class Body:
     display: tuple[dict[str, Any], ...] = ()
     section: dict[str, Any] | None = None
     material: dict[str, Any] | None = None
+    beam: dict[str, Any] | None = None
 
     @property
     def mass(self) -> float:

@@ -62,7 +62,12 @@ class _LinearSpring(Spring):
 
 
 def linear_parameters(robot: Robot) -> LinearParameters:
-    """Names and values of the numbers of a robot in which its forces are linear."""
+    """Names and values of the numbers p of a robot in which its forces are linear: Gamma = Y(x, v, a) p.
+
+    Of each body [m, m c (3), I (6)] about its frame's origin (kg, kg m, kg m^2), of each joint friction
+    coefficients, stiffness and stiffness times rest, and rotor inertia; SI units, in the order of the columns
+    of Y.
+    """
     names, values = list(robot.parameter_names(*_GROUPS)), robot.parameter_vector(*_GROUPS).tolist()
     for index, joint in enumerate(robot.joints):
         if has_rotor(robot, index):

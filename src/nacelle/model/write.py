@@ -130,6 +130,9 @@ class _Writer:
         for key in ("section", "material"):
             if getattr(body, key):
                 data[key] = getattr(body, key)
+        if body.beam:
+            tips = {key: _inertia(ten) for key, ten in body.beam.get("tips", {}).items()}
+            data["beam"] = body.beam | ({"tips": tips} if tips else {})
         if body.display:
             data["display"] = list(body.display)
         return data
@@ -150,7 +153,7 @@ class _Writer:
         elif joint.rotor_inertia:
             data["rotor_inertia"] = joint.rotor_inertia
         if kind is JointKind.SPHERICAL_PLANAR:
-            joint = _ball_last(joint)
+            joint = _spherical_last(joint)
         if any(joint.friction):
             data["friction"] = [
                 {term.basis.replace("-", "_"): term.coefficient for term in axis}
@@ -177,6 +180,10 @@ class _Writer:
             data["gear_ratio"] = joint.gear_ratio
         if joint.rotor_inertia:
             data["rotor_inertia"] = joint.rotor_inertia
+        if joint.drive_stiffness:
+            data["stiffness"] = joint.drive_stiffness
+        if joint.drive_damping:
+            data["damping"] = joint.drive_damping
         if actuator.torque_constant:
             data["torque_constant"] = actuator.torque_constant
         if actuator.encoder_zero or actuator.encoder_sign != 1:
@@ -217,7 +224,7 @@ def _written_guess(kind: JointKind, values: tuple[float, ...]) -> list[float]:
     return [*values[4:], *values[:4]] if kind is JointKind.SPHERICAL_PLANAR else list(values)
 
 
-def _ball_last(joint: Joint) -> Joint:
+def _spherical_last(joint: Joint) -> Joint:
     """Bring a C5 joint to the order in which it is written: u, v, rotation."""
     return replace(
         joint,

@@ -14,7 +14,7 @@ from nacelle.model import __path__ as model_folders
 
 def library_rows() -> list[dict[str, Any]]:
     """For each robot of the library its name, numbers of legs, bodies and actuators, motion and title."""
-    texts = {name: robots.text(name) for name in robots.names()}
+    texts = {name: robots.text(name) for name in robots.all_names()}
     store, key = Store(), f"listing {_stamp(texts)}"
     kept = store.get(key)
     if kept is not None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from nacelle.compile import make_program
 from nacelle.dynamics.models import Model, model
+from nacelle.elastic.named import ELASTIC_NAMES, elastic_model
 from nacelle.kinematics.iteration.newton_steps import closing_step
 from nacelle.model.robot import Robot
 from nacelle.program.cost import Count, count
@@ -89,17 +90,20 @@ def operation_count(
 
     Args:
         robot: the robot.
-        name: of the model (`nacelle.dynamics.models.NAMES`).
+        name: of the model (`nacelle.dynamics.models.NAMES`, `nacelle.elastic.named.ELASTIC_NAMES`).
         input: "pose", "elements" or "encoders".
         friction: whether friction counts.
 
     Raises:
         KinematicsError: if there is no such model of this robot.
     """
-    counted = model(robot, name, input=input, friction=friction)
+    if name in ELASTIC_NAMES:
+        counted = elastic_model(robot, name, friction=friction)
+    else:
+        counted = model(robot, name, input=input, friction=friction)
     total = count(counted.program())
     includes, iteration = counted.includes, None
-    if counted.inputs.get("y", (0,)) != (0,):
+    if name not in ELASTIC_NAMES and counted.inputs.get("y", (0,)) != (0,):
         shapes = input_shapes(closing_step, robot)
         assert shapes is not None
         iteration = count(make_program(closing_step, robot, shapes))

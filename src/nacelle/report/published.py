@@ -52,9 +52,12 @@ _KNOWN: dict[tuple[str, str, str], tuple[Published, ...]] = {
     ("fivebar", "inverse_dynamics", "encoders"): (
         Published(1262, "[OAM] Table 3, encoders", "with friction; 484 + and 778 x, and 4 sines and cosines"),
     ),
-    ("prrrp", "forward_dynamics", "pose"): (
-        Published(1132, "[BK2013] section V", "the model with flexible beams; 521 + and 611 x"),
-    ),
+    **{
+        ("prrrp", name, "pose"): (
+            Published(1132, "[BK2013] section V", "three coordinates a beam; 521 + and 611 x"),
+        )
+        for name in ("elastic_inverse_dynamics", "elastic_forward_dynamics")
+    },
     ("3rrr", "inverse_dynamics", "pose"): (
         Published(667, f"{_HYBRDYN}, P3RRR1A0", f"any bodies; {_WRENCH}"),
     ),

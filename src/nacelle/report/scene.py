@@ -337,17 +337,17 @@ class _Placed:
 
     def across(self) -> int | None:
         """The base axis perpendicular to the plane in which all bodies move; None if they do not."""
-        turns: list[Array] = []
+        revolute: list[Array] = []
         slides: list[Array] = []
         for joint, (fixed, _) in zip(self.robot.joints, self.ends, strict=True):
             if joint.kind in (JointKind.POINT, JointKind.FIXED):
                 continue
             if joint.kind not in (JointKind.REVOLUTE, JointKind.PRISMATIC):
                 return None
-            (turns if joint.kind is JointKind.REVOLUTE else slides).append(fixed.R[:, 2])
+            (revolute if joint.kind is JointKind.REVOLUTE else slides).append(fixed.R[:, 2])
         for k in range(3):
-            along = all(abs(abs(axis[k]) - 1.0) < 1e-9 for axis in turns)
-            if turns and along and all(abs(axis[k]) < 1e-9 for axis in slides):
+            along = all(abs(abs(axis[k]) - 1.0) < 1e-9 for axis in revolute)
+            if revolute and along and all(abs(axis[k]) < 1e-9 for axis in slides):
                 return k
         return None
 

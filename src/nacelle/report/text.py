@@ -130,11 +130,11 @@ def _leg_table(data: dict[str, Any]) -> Table:
 
 def _limits(pairs: list[list[float | None]], turning: Sequence[bool]) -> str:
     words = []
-    for (low, high), turns in zip(pairs, turning, strict=False):
+    for (low, high), revolute in zip(pairs, turning, strict=False):
         if low is None and high is None:
             continue
-        ends = ["" if end is None else _short(math.degrees(end) if turns else end) for end in (low, high)]
-        words.append(f"{ends[0]}..{ends[1]} {'deg' if turns else 'm'}")
+        ends = ["" if end is None else _short(math.degrees(end) if revolute else end) for end in (low, high)]
+        words.append(f"{ends[0]}..{ends[1]} {'deg' if revolute else 'm'}")
     return ", ".join(words) or "-"
 
 
@@ -152,7 +152,7 @@ def _joint_table(data: dict[str, Any]) -> Table:
             str(joint["freedoms"]),
             f"{escape(joint['predecessor'])} - {escape(joint['successor'])}",
             " ".join([*joint["friction"], *(["spring"] if joint["spring"] else [])]) or "-",
-            _limits(joint["limits"], [step.turns for step in MOTION[JointKind(joint["kind"])]]),
+            _limits(joint["limits"], [step.is_rotation for step in MOTION[JointKind(joint["kind"])]]),
         )
     return table
 
@@ -160,15 +160,15 @@ def _joint_table(data: dict[str, Any]) -> Table:
 def _actuator_table(data: dict[str, Any]) -> Table:
     table = plain_table("actuator", "joint", "gear>", "rotor inertia>", "position", "speed>", "force>")
     for actuator in data["actuators"]:
-        turns = actuator["kind"] == "revolute"
+        revolute = actuator["kind"] == "revolute"
         table.add_row(
             escape(actuator["name"]),
             escape(actuator["joint"]),
             _short(actuator["gear_ratio"]),
             _short(actuator["rotor_inertia"]),
-            _limits([actuator["position"]], [turns]),
-            _unit(actuator["speed"], "rad/s" if turns else "m/s"),
-            _unit(actuator["force"], "N m" if turns else "N"),
+            _limits([actuator["position"]], [revolute]),
+            _unit(actuator["speed"], "rad/s" if revolute else "m/s"),
+            _unit(actuator["force"], "N m" if revolute else "N"),
         )
     return table
 

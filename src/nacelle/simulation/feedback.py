@@ -10,9 +10,9 @@ what it takes, among
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,12 +22,40 @@ from nacelle.kinematics.iteration.newton_steps import closing_step
 from nacelle.kinematics.kinematic_model import inverse_jacobian
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.robot import Robot
-from nacelle.simulation.flow import NativeDriver, Options, bound, by_state, flow, pose_of, state_size
+from nacelle.simulation.flow import NativeDriver, Options, bound, by_state, flow, pose_of
 from nacelle.simulation.protocol import Derivative, Feedback
 from nacelle.spatial.physics import input_shapes, physics
 from nacelle.spatial.scalar import Array
 
 SIGNALS = ("t", "x", "y", "v", "q", "qd", "r")
+
+
+class LoopModel(NamedTuple):
+    """What is compiled with a feedback.
+
+    Attributes:
+        flow: physics function of (robot, s, inputs, constants) that gives the state's derivative.
+        signals: function of (robot, s, constants, wanted) that gives the wanted signals of the plant by name.
+    """
+
+    flow: Callable[..., Any]
+    signals: Callable[..., dict[str, Any]]
+
+
+def rigid_signals(robot: Robot, s: Array, quat_0: Array, wanted: Sequence[str]) -> dict[str, Any]:
+    """Signals of a rigid robot at its state: x, y, v, and of the actuators by inverse kinematics q and qd."""
+    mechanism, n = mechanism_of(robot), robot.motion.n
+    x, v, y = pose_of(mechanism, s[:n], quat_0), s[n : 2 * n], s[2 * n :]
+    if mechanism.ny:
+        y = y + closing_step(robot, y, x)["dy"]
+    signals: dict[str, Any] = {"x": x, "y": y, "v": v}
+    if "q" in wanted or "qd" in wanted:
+        actuators = inverse_jacobian(robot, x, y)
+        signals |= {"q": actuators["q"], "qd": actuators["J"] @ v}
+    return signals
+
+
+RIGID = LoopModel(flow, rigid_signals)
 
 
 def feedback(function: Callable[..., Any], reference: Any = None, **options: Any) -> Feedback:
@@ -88,21 +116,16 @@ def _shapes(robot: Robot) -> dict[str, tuple[int, ...]]:
     return {"t": (), "x": (nx,), "y": (ny,), "v": (n,), "q": (count,), "qd": (count,)}
 
 
-def control(law: Feedback, robot: Robot) -> Callable[..., Array]:
-    """The law as a physics function of (robot, s, [t; r], quat_0)."""
+def control(law: Feedback, robot: Robot, model: LoopModel = RIGID) -> Callable[..., Array]:
+    """The law as a physics function of (robot, s, [t; r], constants)."""
     shapes = input_shapes(law.function, robot) or {}
+    plant_shapes = input_shapes(model.flow, robot) or {}
+    state, _, constants = plant_shapes.values()
     options = dict(law.options)
 
-    @physics(s=state_size, u=(1 + reference_size(robot, law),), quat_0=(4,))
-    def controlled(robot: Robot, s: Array, u: Array, quat_0: Array) -> Array:
-        mechanism, n = mechanism_of(robot), robot.motion.n
-        x, v, y = pose_of(mechanism, s[:n], quat_0), s[n : 2 * n], s[2 * n :]
-        if mechanism.ny:
-            y = y + closing_step(robot, y, x)["dy"]
-        signals: dict[str, Any] = {"t": u[0], "r": u[1:], "x": x, "y": y, "v": v}
-        if "q" in shapes or "qd" in shapes:
-            actuators = inverse_jacobian(robot, x, y)
-            signals |= {"q": actuators["q"], "qd": actuators["J"] @ v}
+    @physics(s=state, u=(1 + reference_size(robot, law),), constants=constants)
+    def controlled(robot: Robot, s: Array, u: Array, constants: Array) -> Array:
+        signals = {"t": u[0], "r": u[1:], **model.signals(robot, s, constants, tuple(shapes))}
         force = np.asarray(law.function(robot, *(signals[name] for name in shapes), **options))
         if force.shape != (len(robot.actuators),):
             raise KinematicsError(
@@ -111,95 +134,121 @@ def control(law: Feedback, robot: Robot) -> Callable[..., Array]:
             )
         return force
 
-    vars(controlled)["made_from"] = (law.function, law.options)
+    vars(controlled)["made_from"] = (law.function, law.options, model.flow)
     return controlled
 
 
-def closed_flow(law: Feedback, robot: Robot, settings: dict[str, Any]) -> Callable[..., Array]:
-    """The flow under the law as a physics function of (robot, s, [t; r], quat_0)."""
-    force = control(law, robot)
+def closed_flow(
+    law: Feedback, robot: Robot, settings: dict[str, Any], model: LoopModel = RIGID
+) -> Callable[..., Array]:
+    """The flow under the law as a physics function of (robot, s, [t; r], constants)."""
+    force = control(law, robot, model)
 
-    @physics(s=state_size, u=(1 + reference_size(robot, law),), quat_0=(4,))
-    def closed(robot: Robot, s: Array, u: Array, quat_0: Array) -> Array:
-        return flow(robot, s, force(robot, s, u, quat_0), quat_0, **settings)
+    def closed(robot: Robot, s: Array, u: Array, constants: Array) -> Any:
+        return model.flow(robot, s, force(robot, s, u, constants), constants, **settings)
 
-    vars(closed)["made_from"] = (law.function, law.options, sorted(settings.items()))
+    vars(closed)["physics_inputs"] = vars(force)["physics_inputs"]
+    vars(closed)["made_from"] = (law.function, law.options, model.flow, sorted(settings.items()))
     return closed
 
 
 # ---- as native code
 
 
-class RigidLoop:
-    """A rigid robot under a compiled feedback; its inputs are [t; r]."""
+class CompiledLoop:
+    """A plant under a compiled feedback; its inputs are [t; r].
+
+    Args:
+        robot: the robot.
+        model: what is compiled with the feedback.
+        options: keyword arguments of its flow.
+        constants: the last argument of its flow.
+        law: the feedback.
+        exact_jacobian: whether implicit methods take the exact Jacobian.
+    """
 
     def __init__(
-        self, robot: Robot, options: Options, quat_0: Array, law: Feedback, exact_jacobian: bool
+        self,
+        robot: Robot,
+        model: LoopModel,
+        options: Options,
+        constants: Array,
+        law: Feedback,
+        *,
+        exact_jacobian: bool = False,
     ) -> None:
-        self.robot, self.options, self.quat_0, self.law = robot, options, quat_0, law
-        self.exact_jacobian = exact_jacobian
+        self.robot, self.model, self.options, self.constants = robot, model, options, constants
+        self.law, self.exact_jacobian = law, exact_jacobian
         self.inputs = 1 + reference_size(robot, law)
 
     @property
     def size(self) -> int:
         """Number of states."""
-        (size,) = (input_shapes(flow, self.robot) or {})["s"]
+        (size,) = next(iter((input_shapes(self.model.flow, self.robot) or {}).values()))
         return size
 
     @property
-    def _key(self) -> tuple[Robot, Callable[..., Any], Options, Options]:
-        return self.robot, self.law.function, self.law.options, self.options
+    def _key(self) -> tuple[Robot, LoopModel, Callable[..., Any], Options, Options]:
+        return self.robot, self.model, self.law.function, self.law.options, self.options
 
     def derivative(self) -> Derivative:
         """The flow under the feedback."""
-        return bound(_closed(*self._key), self.quat_0)
+        return bound(_closed(*self._key), self.constants)
 
     def jacobian(self) -> Derivative | None:
         """Its exact Jacobian by the state, if it is wanted."""
         if not self.exact_jacobian:
             return None
-        return bound(_closed_jacobian(*self._key), self.quat_0)
+        return bound(_closed_jacobian(*self._key), self.constants)
 
     def forces(self, s: Array, u: Array) -> Array:
         """The actuators' forces at states (..., size) and [t; r] (..., inputs)."""
-        return np.asarray(_control(*self._key[:3])(s, u, self.quat_0))
+        return np.asarray(_control(*self._key[:4])(s, u, self.constants))
 
     def driver(self) -> NativeDriver:
         """The native loop with the feedback at every stage."""
-        return NativeDriver(_closed_driver(*self._key), self.quat_0)
+        return NativeDriver(_closed_driver(*self._key), self.constants)
 
     def held_driver(self) -> NativeDriver:
         """The native loop with the feedback held over each step."""
-        return NativeDriver(_held_driver(*self._key), self.quat_0)
+        return NativeDriver(_held_driver(*self._key), self.constants)
 
 
 @lru_cache(maxsize=32)
-def _control(robot: Robot, law: Callable[..., Any], options: Options) -> Compiled:
-    return compile_function(control(Feedback(law, None, options), robot), robot)
+def _control(robot: Robot, model: LoopModel, law: Callable[..., Any], options: Options) -> Compiled:
+    return compile_function(control(Feedback(law, None, options), robot, model), robot)
 
 
 @lru_cache(maxsize=32)
-def _closed(robot: Robot, law: Callable[..., Any], options: Options, settings: Options) -> Compiled:
-    return compile_function(closed_flow(Feedback(law, None, options), robot, dict(settings)), robot)
+def _closed(
+    robot: Robot, model: LoopModel, law: Callable[..., Any], options: Options, settings: Options
+) -> Compiled:
+    return compile_function(closed_flow(Feedback(law, None, options), robot, dict(settings), model), robot)
 
 
 @lru_cache(maxsize=32)
-def _closed_jacobian(robot: Robot, law: Callable[..., Any], options: Options, settings: Options) -> Compiled:
-    function = closed_flow(Feedback(law, None, options), robot, dict(settings))
+def _closed_jacobian(
+    robot: Robot, model: LoopModel, law: Callable[..., Any], options: Options, settings: Options
+) -> Compiled:
+    function = closed_flow(Feedback(law, None, options), robot, dict(settings), model)
 
-    def jacobian(robot: Robot, s: Array, u: Array, quat_0: Array) -> Array:
-        return by_state(function(robot, s, u, quat_0), s)
+    def jacobian(robot: Robot, s: Array, u: Array, constants: Array) -> Array:
+        return by_state(function(robot, s, u, constants), s)
 
     vars(jacobian)["made_from"] = vars(function)["made_from"]
     return compile_function(jacobian, robot, inputs=input_shapes(function, robot), minimised=False)
 
 
 @lru_cache(maxsize=32)
-def _closed_driver(robot: Robot, law: Callable[..., Any], options: Options, settings: Options) -> Any:
-    return compile_rk4(closed_flow(Feedback(law, None, options), robot, dict(settings)), robot)
+def _closed_driver(
+    robot: Robot, model: LoopModel, law: Callable[..., Any], options: Options, settings: Options
+) -> Any:
+    return compile_rk4(closed_flow(Feedback(law, None, options), robot, dict(settings), model), robot)
 
 
 @lru_cache(maxsize=32)
-def _held_driver(robot: Robot, law: Callable[..., Any], options: Options, settings: Options) -> Any:
-    function = control(Feedback(law, None, options), robot)
-    return compile_rk4(flow, robot, options=dict(settings), control=function)
+def _held_driver(
+    robot: Robot, model: LoopModel, law: Callable[..., Any], options: Options, settings: Options
+) -> Any:
+    function = control(Feedback(law, None, options), robot, model)
+    return compile_rk4(model.flow, robot, options=dict(settings), control=function)

@@ -9,6 +9,7 @@ by a Newton step on y, which starts from a y that was integrated and so is left 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -135,7 +136,7 @@ def _rates(robot: Robot, x: Array, y: Array, v: Array, c: Array) -> tuple[list[S
     for j in mechanism.iterated_joints:
         rate = robot.platform_nv + robot.v_slices[j].start
         for primitive in robot.joints[j].primitives:
-            if primitive is Primitive.BALL:
+            if primitive is Primitive.SPHERICAL:
                 w = u[rate : rate + 3]
                 quat = y[start : start + 4]
                 y_rates += list(0.5 * quat_product(quat, pack([w[0], w[1], w[2], 0.0])))
@@ -208,9 +209,9 @@ def compiled_jacobian(robot: Robot, options: Options) -> Compiled:
 
 
 @lru_cache(maxsize=64)
-def flow_driver(robot: Robot, options: Options) -> Any:
-    """The loop of fixed steps around the flow."""
-    return compile_rk4(flow, robot, options=dict(options))
+def loop_driver(function: Callable[..., Any], robot: Robot, options: Options) -> Any:
+    """The loop of fixed steps around a flow."""
+    return compile_rk4(function, robot, options=dict(options))
 
 
 def compiled_flow(robot: Robot, options: Options) -> Compiled:

@@ -33,17 +33,18 @@ from nacelle.kinematics.pose_input import checked_poses, checked_rates
 from nacelle.kinematics.singularity import nearest, singular_words
 from nacelle.kinematics.tree.configuration import Configuration, configuration
 from nacelle.kinematics.tree.rates import rate_map
-from nacelle.kinematics.tree.spanning_tree import Step, Turn
+from nacelle.kinematics.tree.spanning_tree import CosSin, Step
 from nacelle.model.joint import JointKind, Primitive
 from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
-from nacelle.simulation.feedback import RigidLoop
+from nacelle.simulation.feedback import RIGID, CompiledLoop
 from nacelle.simulation.flow import (
     NativeDriver,
     bound,
     compiled_flow,
     compiled_jacobian,
-    flow_driver,
+    flow,
+    loop_driver,
     pose_of,
     state_size,
     turn_from,
@@ -126,7 +127,7 @@ class RigidPlant:
         """Names and units of pose, twist and forces."""
         layout = layout_of(self.robot.motion)
         joints = [self.robot.joints[actuator.joint].primitives[0] for actuator in self.robot.actuators]
-        units = ["N m" if primitive.turns else "N" for primitive in joints]
+        units = ["N m" if primitive.is_rotation else "N" for primitive in joints]
         names = [f"{actuator.name}.force" for actuator in self.robot.actuators]
         rates = [f"{unit}/s" if unit else "" for unit in layout.v_units]
         return Labels(
@@ -178,11 +179,13 @@ class RigidPlant:
 
     def driver(self) -> NativeDriver:
         """The native loop of fixed steps."""
-        return NativeDriver(flow_driver(self.robot, self.options), self.quat_0)
+        return NativeDriver(loop_driver(flow, self.robot, self.options), self.quat_0)
 
-    def closed(self, feedback: Feedback) -> RigidLoop:
+    def closed(self, feedback: Feedback) -> CompiledLoop:
         """The robot under a feedback that is compiled with it."""
-        return RigidLoop(self.robot, self.options, self.quat_0, feedback, self.exact_jacobian)
+        return CompiledLoop(
+            self.robot, RIGID, self.options, self.quat_0, feedback, exact_jacobian=self.exact_jacobian
+        )
 
     def events(self) -> list[EventGroup]:
         """Limits of joints and actuators, legs at full stretch, and the approach to a singularity."""
@@ -234,7 +237,17 @@ class RigidPlant:
 
 
 def standard_events(plant: RigidPlant, *, limits: bool = True) -> list[EventGroup]:
-    """Limits of joints and actuators, legs at full stretch, and the approach to a singularity."""
+    """What ends a run of a robot: limits of joints and actuators, legs at full stretch, singularities.
+
+    Args:
+        plant: the robot.
+        limits: whether limits count.
+
+    Returns:
+        Groups of events; each number is positive before its event: what is left to a limit (rad, m, rad/s,
+        m/s), squared margins of legs, and the squared inverse condition less what counts as near a
+        singularity.
+    """
     robot = plant.robot
     names = watched_names(robot)
     count = len(names) if limits else len(names) - len(limits_of(robot))
@@ -300,9 +313,9 @@ def limits_of(robot: Robot) -> list[Limit]:
 
 
 def _kind(primitive: Primitive) -> str:
-    if primitive is Primitive.BALL:
+    if primitive is Primitive.SPHERICAL:
         return "spherical"
-    return "revolute" if primitive.turns else "prismatic"
+    return "revolute" if primitive.is_rotation else "prismatic"
 
 
 def _sides(name: str, joint: int, place: int | None, pair: tuple[float, float], kind: str) -> Iterator[Limit]:
@@ -373,7 +386,7 @@ def joint_steps(robot: Robot, now: Configuration, j: int) -> list[Step]:
         return closure_steps(robot.joints[j], now.motion)
     start = sum(len(joint.primitives) for joint in robot.joints[:j])
     return [
-        1.0 - 2.0 * (step[0] * step[0] + step[1] * step[1]) if primitive is Primitive.BALL else step
+        1.0 - 2.0 * (step[0] * step[0] + step[1] * step[1]) if primitive is Primitive.SPHERICAL else step
         for primitive, step in zip(robot.joints[j].primitives, now.steps[start:], strict=False)
     ]
 
@@ -385,7 +398,7 @@ def _inside(limit: Limit, step: Any) -> Scalar:
         return high + SLACK - step if limit.upper else step - low + SLACK
     if limit.kind == "spherical":
         return step - np.cos(high + SLACK) if limit.upper else np.cos(low - SLACK) - step
-    assert isinstance(step, Turn)
+    assert isinstance(step, CosSin)
     both = np.isfinite(low) and np.isfinite(high)
     middle = 0.5 * (low + high) if both else low if np.isfinite(low) else high
     # Angles count modulo a turn, around the middle of the limits, or around the only one.

@@ -8,6 +8,7 @@ It is independent of integrators, and they are of robots. Some plants have more,
     driver()           the whole loop of fixed steps in native code; steps run in Python without
     closed(feedback)   the plant under a feedback that is compiled with it
     joints(s), motion(s), closure_error(s)      what robots with joints have
+    default_step(s), reason_unstable(s, h)      fixed steps that suit a plant that vibrates
 """
 
 from __future__ import annotations
@@ -70,7 +71,14 @@ Events: TypeAlias = Sequence[Event | EventGroup]
 
 
 def user_event(plant: Plant, name: str, function: Callable[..., Any]) -> Event:
-    """An event of the user's: a function of (t, x, v) that is positive before it."""
+    """An event of the user's: a function of (t, x, v) that is positive before it.
+
+    Args:
+        plant: what moves.
+        name: of the event, for messages.
+        function: called with a time (s), a pose (nx,) and a twist (n,), SI units; the run ends where its
+            value, a number of any unit, falls through zero.
+    """
 
     def value(t: Array, s: Array) -> Array:
         x, v = plant.split(s)
@@ -187,6 +195,17 @@ class HasJacobian(Protocol):
 
     def jacobian(self) -> Derivative | None:
         """A function of a state and inputs that gives df/ds (size, size); None for finite differences."""
+
+
+@runtime_checkable
+class Stepped(Protocol):
+    """A plant that says which fixed steps suit it."""
+
+    def default_step(self, s: Array) -> float:
+        """A fixed step (s) from a state on."""
+
+    def reason_unstable(self, s: Array, step: float) -> str:
+        """Why fixed steps from a state would grow without bound; empty if they do not."""
 
 
 @dataclass(frozen=True, eq=False)

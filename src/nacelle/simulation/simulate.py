@@ -21,7 +21,7 @@ from nacelle.errors import KinematicsError, NacelleError
 from nacelle.model.robot import Robot
 from nacelle.pictures import Plot
 from nacelle.simulation.plant import RigidPlant
-from nacelle.simulation.protocol import Events, Jointed, Plant, checked_events
+from nacelle.simulation.protocol import Events, Jointed, Plant, Stepped, checked_events
 from nacelle.simulation.run import End, Progress, Settings, execute
 from nacelle.simulation.track import Track, along_tracks
 from nacelle.spatial.scalar import Array
@@ -60,7 +60,8 @@ def simulate(
         until: time at which the run ends, s.
         start: time at which it begins, s.
         method: "rk4", "dop853" or "radau".
-        step: of "rk4", s, 0.001 if None; for the others the first step, chosen by the method if None.
+        step: of "rk4", s, if None 0.001, or what suits a plant that vibrates; for the others the first step,
+            chosen by the method if None.
         max_step: the longest step of "dop853" and "radau", s.
         hold: for "rk4", whether the force is taken at the begin of every step and held over it, as by a
             digital controller; else functions are evaluated at every stage.
@@ -100,6 +101,7 @@ def simulate(
     s0 = np.asarray(driven.state(x0, np.zeros(len(driven.labels.v)) if v0 is None else v0), dtype=float)
     if s0.shape != (driven.size,) or not np.all(np.isfinite(s0)):
         raise KinematicsError(f"the state of {driven.name} at the start is not finite: {s0}")
+    settings = _suited(driven, s0, settings)
     outcome, end = execute(driven, s0, settings.start, settings, None)
     return Simulation(
         plant=driven,
@@ -113,6 +115,24 @@ def simulate(
         tracks=(outcome.track,),
         end=end,
     )
+
+
+def _suited(plant: Plant, s0: Array, settings: Settings) -> Settings:
+    """The settings with a step that suits the plant, where it says so.
+
+    Raises:
+        KinematicsError: if steps are given that would grow without bound.
+    """
+    if settings.method != "rk4" or not isinstance(plant, Stepped):
+        return settings
+    if settings.step is None:
+        return dataclasses.replace(
+            settings, step=min(plant.default_step(s0), settings.until - settings.start)
+        )
+    reason = plant.reason_unstable(s0, settings.step / settings.substeps)
+    if reason:
+        raise KinematicsError(reason)
+    return settings
 
 
 # ---- the result

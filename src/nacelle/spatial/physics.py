@@ -6,13 +6,14 @@ as a tuple. `@physics` declares the names and shapes of its arrays, so that it c
     @physics(x=(3,), q=lambda robot: (robot.nq,))
     def something(robot, x, q): ...
 
-`@sampled` declares beside how its inputs are drawn where identities of its values are sought
-(`nacelle.program.identities`).
+`@gathers` lets it take several of them as one named tuple. `@sampled` declares how its inputs are drawn
+where identities of its values are sought (`nacelle.program.identities`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import wraps
 from typing import Any, TypeVar
 
 Shape = tuple[int, ...] | Callable[[Any], tuple[int, ...]]
@@ -25,6 +26,26 @@ def physics(**inputs: Shape) -> Callable[[_F], _F]:
     def declare(function: _F) -> _F:
         vars(function)["physics_inputs"] = inputs
         return function
+
+    return declare
+
+
+def gathers(
+    kind: Callable[..., tuple[Any, ...]], count: int
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Let a physics function take its last arrays as one thing: called with arrays, it gets kind(*last).
+
+    Args:
+        kind: a named tuple of arrays.
+        count: how many fields it has.
+    """
+
+    def declare(function: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(function)
+        def flat(robot: Any, *arrays: Any, **options: Any) -> Any:
+            return function(robot, *arrays[:-count], kind(*arrays[-count:]), **options)
+
+        return flat
 
     return declare
 

@@ -205,9 +205,9 @@ def _kinematics(
     u_dot = projected.G @ drawn.a[k] + projected.bias
     add("accelerations of joints", mine.u_dot[k], u_dot)
     axes = [view.axes[actuator.joint][0] for actuator in robot.actuators]
-    turns = np.array([robot.joints[actuator.joint].primitives[0].turns for actuator in robot.actuators])
+    revolute = np.array(robot.revolute_actuators)
     apart = mine.actuators[0][k] - np.array([axis.coordinate for axis in axes])
-    apart = np.where(turns, np.remainder(apart + np.pi, 2.0 * np.pi) - np.pi, apart / robot.size)
+    apart = np.where(revolute, np.remainder(apart + np.pi, 2.0 * np.pi) - np.pi, apart / robot.size)
     add("coordinates of actuators", apart, np.zeros(len(axes)), 1.0)
     rows = view.actuator_rows(robot)
     add("Jacobian of actuators", mine.A[k], rows @ projected.G)

@@ -82,16 +82,18 @@ def loop(robot: Robot, joint: Joint, now: Snapshot, u: Array) -> Loop:
     J, bias = J_two - J_one, bias_two - bias_one
     S, S_rate, groups = _allowed(joint, first.R, second.R, now.twist[one][3:], now.twist[two][3:])
     inverse = np.linalg.pinv(S)
-    turning = S_rate @ (inverse @ (J @ u))
+    rotating_part = S_rate @ (inverse @ (J @ u))
     U, s, _ = np.linalg.svd(S)
     complement = U[:, int(np.sum(s > 1e-9)) :]
-    rows, rate_bias = inverse @ J, inverse @ (bias - turning)
+    rows, rate_bias = inverse @ J, inverse @ (bias - rotating_part)
     coordinates = _coordinates(joint, first.R.T @ second.R, first.R.T @ (second.p - first.p))
     axes = tuple(
         AxisMotion(rows[group], rate_bias[group], coordinate)
         for group, coordinate in zip(groups, coordinates, strict=True)
     )
-    return Loop(complement.T @ J, complement.T @ (bias - turning), axes, _gap(robot, joint, first, second))
+    return Loop(
+        complement.T @ J, complement.T @ (bias - rotating_part), axes, _gap(robot, joint, first, second)
+    )
 
 
 def _allowed(
@@ -103,17 +105,17 @@ def _allowed(
     rates: list[Array] = []
     groups: list[slice] = []
 
-    def turn(axis: Array, w: Array) -> None:
+    def revolute(axis: Array, w: Array) -> None:
         groups.append(slice(len(columns), len(columns) + 1))
         columns.append(np.concatenate([none, axis]))
         rates.append(np.concatenate([none, np.cross(w, axis)]))
 
-    def slide(axis: Array, w: Array) -> None:
+    def prismatic(axis: Array, w: Array) -> None:
         groups.append(slice(len(columns), len(columns) + 1))
         columns.append(np.concatenate([axis, none]))
         rates.append(np.concatenate([np.cross(w, axis), none]))
 
-    def ball() -> None:
+    def spherical() -> None:
         groups.append(slice(len(columns), len(columns) + 3))
         for axis in np.eye(3):
             columns.append(np.concatenate([none, axis]))
@@ -122,25 +124,25 @@ def _allowed(
     x, y, z = R_one.T
     match joint.kind:
         case JointKind.REVOLUTE:
-            turn(z, w_one)
+            revolute(z, w_one)
         case JointKind.PRISMATIC:
-            slide(z, w_one)
+            prismatic(z, w_one)
         case JointKind.CYLINDRICAL:
-            slide(z, w_one)
-            turn(z, w_one)
+            prismatic(z, w_one)
+            revolute(z, w_one)
         case JointKind.UNIVERSAL:
-            turn(x, w_one)
-            turn(R_two[:, 1], w_two)
+            revolute(x, w_one)
+            revolute(R_two[:, 1], w_two)
         case JointKind.SPHERICAL | JointKind.POINT:
-            ball()
+            spherical()
         case JointKind.PLANAR_SPHERICAL:
-            slide(x, w_one)
-            slide(y, w_one)
-            ball()
+            prismatic(x, w_one)
+            prismatic(y, w_one)
+            spherical()
         case JointKind.SPHERICAL_PLANAR:
-            ball()
-            slide(R_two[:, 0], w_two)
-            slide(R_two[:, 1], w_two)
+            spherical()
+            prismatic(R_two[:, 0], w_two)
+            prismatic(R_two[:, 1], w_two)
     if joint.at_point:
         # The point locks the position already.
         for axis in np.eye(3):

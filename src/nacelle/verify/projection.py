@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from nacelle.kinematics.mechanism.assembly import rate_scale
 from nacelle.model.leg import Leg
 from nacelle.model.platform import AXES
 from nacelle.model.robot import Robot
@@ -53,7 +54,7 @@ def projection(robot: Robot, now: Snapshot, loops: Sequence[Loop], u: Array) -> 
     right[: len(closing), -1] = -closing_bias
     right[len(closing) : len(closing) + len(spins), -1] = -spin_biases
     # Lengths in the robot's size: so the rank does not hang on the units.
-    unit = rate_units(robot)
+    unit = rate_scale(robot)
     scaled, _, rank, _ = np.linalg.lstsq(K * unit, right, rcond=1e-12)
     if rank < count:
         raise VerifyError(
@@ -61,15 +62,6 @@ def projection(robot: Robot, now: Snapshot, loops: Sequence[Loop], u: Array) -> 
         )
     solution = unit[:, None] * scaled
     return Projection(solution[:, :-1], solution[:, -1])
-
-
-def rate_units(robot: Robot) -> Array:
-    """For every rate of the tree the robot's size if it is a length over time, or 1."""
-    units = [robot.size] * 3 + [1.0] * (robot.platform_nv - 3)
-    for joint in robot.tree_joints:
-        for primitive in joint.primitives:
-            units += [1.0 if primitive.turns else robot.size] * primitive.nv
-    return np.array(units)
 
 
 def independent(robot: Robot) -> list[int]:
@@ -102,7 +94,7 @@ def _leg_spins(robot: Robot, leg: Leg, now: Snapshot, closing: Array) -> tuple[l
     places = [robot.platform_nv + k for j in leg.joints for k in _range(robot.v_slices[j])]
     if not places:
         return [], []
-    unit = rate_units(robot)[places]
+    unit = rate_scale(robot)[places]
     _, s, Vt = np.linalg.svd(closing[:, places] * unit)
     rank = int(np.sum(s > _RANK * max(float(np.max(s, initial=0.0)), 1.0)))
     idle = unit[:, None] * Vt[rank:].T
@@ -113,8 +105,8 @@ def _leg_spins(robot: Robot, leg: Leg, now: Snapshot, closing: Array) -> tuple[l
         if len(rows) == idle.shape[1]:
             break
         J = now.jacobian[body][3:]
-        U, turns, _ = np.linalg.svd(J[:, places] @ idle)
-        if turns[0] < _RANK:
+        U, singular, _ = np.linalg.svd(J[:, places] @ idle)
+        if singular[0] < _RANK:
             continue
         row = U[:, 0] @ J
         more = np.vstack([felt, row[places] @ idle])

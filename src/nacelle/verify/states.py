@@ -115,7 +115,7 @@ def twist_units(robot: Robot) -> Array:
 def _is_length(robot: Robot, name: str) -> bool:
     if name in AXES:
         return name in AXES[:3]
-    return not robot.joints[robot.joint(name)].primitives[0].turns
+    return not robot.joints[robot.joint(name)].primitives[0].is_rotation
 
 
 def _shifted(robot: Robot, reach: float, count: int, rng: np.random.Generator) -> Array:

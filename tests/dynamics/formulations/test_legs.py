@@ -123,7 +123,9 @@ def general(name: str, seed: int = 1) -> Robot:
             for _ in joint.primitives
         )
         springs = tuple(
-            None if primitive is Primitive.BALL else Spring(rng.uniform(1.0, 3.0), rng.uniform(-0.3, 0.3))
+            None
+            if primitive is Primitive.SPHERICAL
+            else Spring(rng.uniform(1.0, 3.0), rng.uniform(-0.3, 0.3))
             for primitive in joint.primitives
         )
         joint = dataclasses.replace(joint, friction=friction, springs=springs)
@@ -276,7 +278,7 @@ def random_coordinates(rng: np.random.Generator, joint: Joint) -> Array:
     values = rng.normal(size=joint.nq)
     start = 0
     for primitive in joint.primitives:
-        if primitive is Primitive.BALL:
+        if primitive is Primitive.SPHERICAL:
             values[start : start + 4] /= np.linalg.norm(values[start : start + 4])
         start += primitive.nq
     return values

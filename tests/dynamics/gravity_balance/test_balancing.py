@@ -28,7 +28,7 @@ def test_a_spring_without_free_length_balances_a_pendulum_exactly() -> None:
     found = balance_gravity(pendulum(), ANGLES, springs=["telescope.slide"], rest=(-1.0, 1.0))
     (spring,) = found.springs
     assert spring.joint == "telescope.slide"
-    assert not spring.turns
+    assert not spring.revolute
     assert spring.stiffness == pytest.approx(MASS * G * CENTRE / (HEIGHT * ARM), rel=1e-12)
     assert spring.rest == pytest.approx(0.0, abs=1e-12)
     assert np.max(np.abs(found.after)) < 1e-12 * np.max(np.abs(found.before))
@@ -94,7 +94,7 @@ def test_what_is_left_is_what_the_balanced_robot_needs(name: str) -> None:
         joints = list(found.robot.joints)
         for spring in found.springs:
             k = next(k for k, a in enumerate(robot.actuators) if a.joint == robot.joint(spring.joint))
-            room = np.pi if spring.turns else robot.size
+            room = np.pi if spring.revolute else robot.size
             rest = np.clip(spring.rest + shift, np.min(q[:, k]) - room, np.max(q[:, k]) + room)
             other = Spring(spring.stiffness * factor, float(rest))
             joint = robot.actuators[k].joint

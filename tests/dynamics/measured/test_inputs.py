@@ -54,7 +54,7 @@ def elements_by_differences(robot: nacelle.Robot, x: Array, v: Array, a: Array) 
             p = mechanism_of(robot).chart.pose(pose)
             B = p.p + p.R @ form.B
             q = place.actuators[form.drive.number]
-            if form.drive.turns:
+            if form.drive.revolute:
                 turn = place.bodies.R[first] @ mechanism_of(robot).assembly.motion.poses[first].R.T
                 start = mechanism_of(robot).assembly.q[robot.q_slices[leg.joints[0]]][0]
                 away = np.cross(form.axis, form.carriage.start)

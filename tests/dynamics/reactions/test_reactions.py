@@ -83,7 +83,7 @@ class Case:
         sample = wave(robot)(TIMES)
         y, v, a = solve_uncompiled(robot, sample.x), sample.v, sample.a
         mechanism = mechanism_of(robot)
-        if mechanism.parasitic and 0 < len(mechanism.chart.turns) < 3:
+        if mechanism.parasitic and 0 < len(mechanism.chart.rotations) < 3:
             found = run_uncompiled(kinematics.coordinate_motions, robot, sample.x, y, v, a)
             v, a = found["v"], found["a"]
         external = np.random.default_rng(7).normal(size=(len(TIMES), len(robot.bodies), 6))

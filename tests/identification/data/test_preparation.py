@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pytest
@@ -242,9 +243,9 @@ def test_instruments_of_the_reference_and_of_splines() -> None:
         ({"rest": -1.0}, "rest must be above zero"),
     ],
 )
-def test_options_that_cannot_be(options: dict[str, float], match: str) -> None:
+def test_options_that_cannot_be(options: dict[str, Any], match: str) -> None:
     with pytest.raises(IdentificationError, match=match):
-        Preparation(**options)  # type: ignore[arg-type]
+        Preparation(**options)
 
 
 def test_a_reference_that_was_not_recorded() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -109,7 +110,7 @@ def test_mcap(tmp_path: Path) -> None:
     path = write_format(tmp_path / "run.mcap", {})
     column_map = mapped("/state.time", "/state.{kind}[{k}]")
     for k, name in enumerate(FIVEBAR):
-        column_map["actuators"][name]["force"]["column"] = f"/state.drive.force[{k}]"  # type: ignore[index]
+        column_map["actuators"][name]["force"]["column"] = f"/state.drive.force[{k}]"
     same(read_measurement(path, library_robot("fivebar"), column_map))
     column_map["time"] = {"column": "/state.log_time"}
     logged = read_measurement(path, library_robot("fivebar"), column_map)
@@ -309,10 +310,10 @@ def test_other_endings(tmp_path: Path) -> None:
 def test_missing_extras(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str, package: str) -> None:
     found = builtins.__import__
 
-    def without(name: str, *args: object, **options: object) -> object:
+    def without(name: str, *args: Any, **options: Any) -> object:
         if name.split(".", 1)[0] == package:
             raise ImportError(name)
-        return found(name, *args, **options)  # type: ignore[arg-type]
+        return found(name, *args, **options)
 
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(MeasurementError, match=r"nacelle\[logs\]"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -28,8 +29,8 @@ def truth(seed: int = 9) -> Array:
     return base.values + np.random.default_rng(seed).normal(size=len(base))
 
 
-def noisy(seed: int = 0, sizes: tuple[float, float] = (0.1, 0.1), **options: int) -> Regression:
-    data = linear_regression(fivebar_base(), beta=truth(), seed=seed, **options)  # type: ignore[arg-type]
+def noisy(seed: int = 0, sizes: tuple[float, float] = (0.1, 0.1), **options: Any) -> Regression:
+    data = linear_regression(fivebar_base(), beta=truth(), seed=seed, **options)
     rng = np.random.default_rng(100 + seed)
     return with_noise(data, rng.normal(size=data.force.shape) * sizes)
 
@@ -134,7 +135,7 @@ def test_units_do_not_matter(kind: type[Estimator], seed: int, power: float) -> 
 @pytest.mark.parametrize("kind", ALL)
 def test_what_does_not_count_does_not_count(kind: type[Estimator]) -> None:
     """Samples that are left out are the same as samples that were never there."""
-    data = noisy(missing=0.3)  # type: ignore[arg-type]
+    data = noisy(missing=0.3)
     shorter = replace(
         data,
         Y=data.Y[data.used],

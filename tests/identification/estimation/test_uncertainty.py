@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,15 +22,17 @@ def coloured(rng: np.random.Generator, shape: tuple[int, int], memory: int) -> A
     return sum(white[k : k + shape[0]] for k in range(memory)) / np.sqrt(memory)
 
 
-def standardised(kind: type[Estimator], noise: object, seeds: int, **options: object) -> tuple[Array, Array]:
+def standardised(
+    kind: type[Estimator], noise: Callable[..., Array], seeds: int, **options: Any
+) -> tuple[Array, Array]:
     """Errors over their stated deviations (seeds, k), and whether 95 % intervals cover the truth."""
     base = fivebar_base()
     beta = base.values + np.random.default_rng(9).normal(size=len(base))
-    data = linear_regression(base, beta=beta, **options)  # type: ignore[arg-type]
+    data = linear_regression(base, beta=beta, **options)
     z, covered = [], []
     for seed in range(seeds):
         rng = np.random.default_rng(1000 + seed)
-        estimator = kind().fit(with_noise(data, noise(rng, data.force.shape)))  # type: ignore[operator]
+        estimator = kind().fit(with_noise(data, noise(rng, data.force.shape)))
         z.append((estimator.coef_ - beta) / estimator.std_)
         low, high = estimator.intervals().T
         covered.append((low <= beta) & (beta <= high))

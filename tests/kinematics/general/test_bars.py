@@ -151,22 +151,22 @@ def check(robot: nacelle.Robot, seed: int, *, whole: bool = True) -> None:
     x, y, v, a, load = state(robot, seed)
     exact = functions.inertia(robot, x, y)
     condition = np.linalg.cond(exact["A"])
-    for turned in (False, True):
+    for bar_axes in (False, True):
         for options in ({"friction": False}, {"friction": True}, {"friction": True, "smooth": 0.3}):
             force = functions.inverse(robot, x, y, v, a, load, formulation="tree", **options)["force"]
-            found = general.inverse(robot, x, y, v, a, load, turned=turned, **options)
-            assert_same(found["force"], force, 1e-13 * max(condition, 10.0), f"turned {turned}")
+            found = general.inverse(robot, x, y, v, a, load, bar_axes=bar_axes, **options)
+            assert_same(found["force"], force, 1e-13 * max(condition, 10.0), f"bar axes {bar_axes}")
             if whole:
-                back = general.forward(robot, x, y, v, force, load, turned=turned, **options)
-                assert_same(back["acceleration"], a, 1e-12 * max(condition, 100.0), f"forward, {turned}")
+                back = general.forward(robot, x, y, v, force, load, bar_axes=bar_axes, **options)
+                assert_same(back["acceleration"], a, 1e-12 * max(condition, 100.0), f"forward, {bar_axes}")
         if not whole:
             continue
-        found = general.inertia(robot, x, y, turned=turned)
+        found = general.inertia(robot, x, y, bar_axes=bar_axes)
         assert_same(found["M"], exact["M"], 1e-12)
         assert_same(found["A"], exact["A"], 1e-13 * max(condition, 10.0))
         for name, states in (("bias", (x, y, v)), ("gravity", (x, y)), ("energies", (x, y, v))):
             expected = getattr(functions, name)(robot, *states)
-            found = getattr(general, name)(robot, *states, turned=turned)
+            found = getattr(general, name)(robot, *states, bar_axes=bar_axes)
             for key in KEYS[name]:
                 assert_same(found[key], expected[key], 1e-12 * max(condition, 10.0), f"{name} {key}")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 
 import numpy as np
@@ -115,8 +116,8 @@ def densely(robot: nacelle.Robot, x: np.ndarray, steps: int = 4000) -> InverseKi
 
 
 @pytest.mark.parametrize("make", [wrist, digger])
-def test_the_same_as_by_small_steps(make: object) -> None:
-    robot = make()  # type: ignore[operator]
+def test_the_same_as_by_small_steps(make: Callable[[], nacelle.Robot]) -> None:
+    robot = make()
     rng = np.random.default_rng(1)
     if robot.name == "wrist":
         x = turned(rng.uniform(-1.5, 1.5, (60, 3)))
@@ -285,9 +286,9 @@ def test_all_assemblies() -> None:
 
 
 @pytest.mark.parametrize("make", [wrist, lambda: leg_robots.planar(1, ("RRR",) * 3)])
-def test_forward_goes_the_short_way_round(make: object) -> None:
+def test_forward_goes_the_short_way_round(make: Callable[[], nacelle.Robot]) -> None:
     """Angles count modulo a turn: whole turns more, alone or along a path, lead to the same poses."""
-    robot = make()  # type: ignore[operator]
+    robot = make()
     t = np.linspace(0.0, 1.0, 40)[:, None]
     if robot.name == "wrist":
         x = turned(1e-3 + t * np.array([0.2, -0.15, 0.1]))
@@ -341,7 +342,7 @@ def test_guesses() -> None:
         assert np.all(again.flags == 0)
         np.testing.assert_allclose(again.actuators, plain.actuators, atol=1e-12)
     with pytest.raises(nacelle.KinematicsError, match="the guess is a solution of leg"):
-        nacelle.inverse_kinematics(robot, x, guess=x)  # type: ignore[arg-type]
+        nacelle.inverse_kinematics(robot, x, **{"guess": x})
     other = nacelle.inverse_kinematics(digger(), nacelle.reference_pose(digger()))
     with pytest.raises(nacelle.KinematicsError, match="with 2 coordinates and 4 unknowns"):
         nacelle.inverse_kinematics(robot, x, guess=other)

@@ -242,7 +242,7 @@ def test_the_size_of_a_robot_does_not_matter() -> None:
     assert np.all(large.flags == 0)
     assert np.all(small.flags == 0)
     np.testing.assert_allclose(small.margins, large.margins, rtol=1e-9)
-    np.testing.assert_allclose(small.pivot, large.pivot, rtol=1e-9)
+    np.testing.assert_allclose(small.parallel_margin, large.parallel_margin, rtol=1e-9)
     # The torque of the motor falls with lengths, the force of the cylinder stays.
     np.testing.assert_allclose(small.force / [1e-3, 1.0], large.force, rtol=1e-10)
 

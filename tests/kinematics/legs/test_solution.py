@@ -13,7 +13,7 @@ from nacelle.kinematics.legs.leg_type import leg_type
 from nacelle.kinematics.legs.solution import recipes, solve_leg
 from nacelle.kinematics.legs.sphere import driven_joint, leg_sphere
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.tree.spanning_tree import Turn, coordinates_from_steps, joint_steps, tree_motion
+from nacelle.kinematics.tree.spanning_tree import CosSin, coordinates_from_steps, joint_steps, tree_motion
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from support.compare import assert_same
@@ -147,7 +147,7 @@ def test_every_branch_closes_the_leg(name: str) -> None:
     for j, steps in chosen.steps.items():
         wanted = joint_steps(robot.joints[j], mechanism.assembly.q[robot.q_slices[j]])
         for step, expected in zip(steps, wanted, strict=True):
-            if isinstance(step, Turn):
+            if isinstance(step, CosSin):
                 assert abs(step.c - expected.c) + abs(step.s - expected.s) < 1e-11
 
 

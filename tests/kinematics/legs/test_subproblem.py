@@ -11,16 +11,16 @@ from scipy.spatial.transform import Rotation
 
 from nacelle.kinematics.legs.subproblem import (
     angle_equation,
-    ball_aim,
+    angle_onto,
     circle_to_point,
     line_to_point,
+    rotate,
+    rotate_back,
+    spherical_aim,
     stretch,
-    turn_back,
-    turn_onto,
-    turn_vector,
-    two_turns,
+    two_angles,
 )
-from nacelle.kinematics.tree.spanning_tree import Turn
+from nacelle.kinematics.tree.spanning_tree import CosSin
 from nacelle.spatial.batch import from_samples, to_samples
 from support.compare import assert_same
 
@@ -35,7 +35,7 @@ def turned(q: float, v: np.ndarray) -> np.ndarray:
     return Rotation.from_euler("z", q).apply(v)
 
 
-def angle(turn: Turn) -> float:
+def angle(turn: CosSin) -> float:
     return float(np.arctan2(turn.s, turn.c))
 
 
@@ -96,7 +96,7 @@ def test_circle_to_point(e: np.ndarray, q: float, rod: np.ndarray, sign: int) ->
     np.testing.assert_allclose(turned(angle(value), seen), w - turned(angle(value), e), atol=1e-11 / margin)
     other = circle_to_point(e, w, length2, -sign)[0]
     # Seen from axes that lie a constant angle behind.
-    ahead = Turn(np.cos(0.7), np.sin(0.7))
+    ahead = CosSin(np.cos(0.7), np.sin(0.7))
     again = circle_to_point(e, turned(0.7, w), length2, sign, ahead)
     np.testing.assert_allclose([*again.value, again.margin], [*value, margin], atol=1e-12 / margin)
     np.testing.assert_allclose(again.rod, seen, atol=1e-12 / margin)
@@ -154,13 +154,13 @@ def test_two_turns(seed: int, q1: float, q2: float, d: np.ndarray, sign: int) ->
     if np.hypot(*d[:2]) < 0.1 or np.hypot(*u[:2]) < 0.1 or np.hypot(C[2, 0], C[2, 1]) < 0.1:
         return
     with np.errstate(invalid="ignore"):
-        first, second, margin = two_turns(C, d, u, sign)
+        first, second, margin = two_angles(C, d, u, sign)
     if margin < 1e-4:
         return
-    again = turn_vector(first, C @ turn_vector(second, d))
+    again = rotate(first, C @ rotate(second, d))
     assert np.max(np.abs(again - u)) < 1e-11
     assert first.c**2 + first.s**2 == pytest.approx(1.0, abs=1e-10)
-    pairs = [two_turns(C, d, u, s)[:2] for s in (1, -1)]
+    pairs = [two_angles(C, d, u, s)[:2] for s in (1, -1)]
     off = [
         max(abs(np.angle(np.exp(1j * (angle(a) - q1)))), abs(np.angle(np.exp(1j * (angle(b) - q2)))))
         for a, b in pairs
@@ -173,11 +173,11 @@ def test_two_turns(seed: int, q1: float, q2: float, d: np.ndarray, sign: int) ->
 def test_turn_onto(d: np.ndarray, q: float) -> None:
     if np.hypot(*d[:2]) < 0.05:
         return
-    turn = turn_onto(d, turned(q, d))
+    turn = angle_onto(d, turned(q, d))
     assert abs(turn.c - np.cos(q)) < 1e-12
     assert abs(turn.s - np.sin(q)) < 1e-12
-    assert_same(turn_vector(turn, d), turned(q, d), 1e-13)
-    assert np.max(np.abs(turn_back(turn, turned(q, d)) - d)) < 1e-12
+    assert_same(rotate(turn, d), turned(q, d), 1e-13)
+    assert np.max(np.abs(rotate_back(turn, turned(q, d)) - d)) < 1e-12
 
 
 @settings(max_examples=60)
@@ -193,7 +193,7 @@ def test_ball_aim(d: np.ndarray, seed: int) -> None:
     cosine = float(d0 @ u / (d @ d))
     if cosine < -1.0 + 1e-4:
         return
-    quat = ball_aim(d, u, reference.as_quat())
+    quat = spherical_aim(d, u, reference.as_quat())
     found = Rotation.from_quat(quat)
     assert np.linalg.norm(quat) == pytest.approx(1.0, abs=1e-13)
     assert np.max(np.abs(found.apply(d) - u)) < 1e-10

@@ -20,7 +20,7 @@ def test_rods_do_not_spin(name: str) -> None:
     rods = [
         place
         for joint, place in zip(robot.tree_joints, robot.q_slices, strict=True)
-        if joint.primitives == (Primitive.BALL,)
+        if joint.primitives == (Primitive.SPHERICAL,)
     ]
     assert rods
     for place in rods:

@@ -333,8 +333,8 @@ def check_assembly_of_a_disturbed_robot(robot: Robot, seed: int, size: float = 0
             quat = found.q[place][ball[str(joint.kind)]]
             assert abs(np.linalg.norm(quat) - 1.0) < 1e-14
     # The independent coordinates are held.
-    slides = [axis for axis in robot.motion.twist_axes if axis < 3]
-    np.testing.assert_array_equal(found.platform.p[slides], robot.reference.p[slides])
+    translations = [axis for axis in robot.motion.twist_axes if axis < 3]
+    np.testing.assert_array_equal(found.platform.p[translations], robot.reference.p[translations])
     for name in robot.motion.joint_names:
         place = robot.q_slices[robot.joint(name)]
         np.testing.assert_array_equal(found.q[place], guess_coordinates(robot)[place])
@@ -398,16 +398,16 @@ def test_locks_allow_the_joint_and_nothing_else(kind: JointKind) -> None:
 
 
 def random_coordinates_of(kind: JointKind, rng: np.random.Generator) -> list[float]:
-    angle, slide = rng.uniform(-3, 3, 2), rng.uniform(-0.3, 0.3, 2)
+    angle, translation = rng.uniform(-3, 3, 2), rng.uniform(-0.3, 0.3, 2)
     quat = rng.normal(size=4)
     quat /= np.linalg.norm(quat)
     return {
         "revolute": [angle[0]],
-        "prismatic": [slide[0]],
-        "cylindrical": [slide[0], angle[0]],
+        "prismatic": [translation[0]],
+        "cylindrical": [translation[0], angle[0]],
         "universal": [*angle],
         "spherical": [*quat],
-        "planar-spherical": [*slide, *quat],
+        "planar-spherical": [*translation, *quat],
         "fixed": [],
     }[str(kind)]
 

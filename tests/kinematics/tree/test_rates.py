@@ -48,7 +48,7 @@ def sampled(robot: Robot) -> tuple[Array, Array, Array, Array]:
     x, v, a = wave(robot)(stencil(TIMES).reshape(-1))
     y = solve_uncompiled(robot, x)
     mechanism = mechanism_of(robot)
-    if mechanism.parasitic and 0 < len(mechanism.chart.turns) < 3:
+    if mechanism.parasitic and 0 < len(mechanism.chart.rotations) < 3:
         found = run_uncompiled(kinematic_model.coordinate_motions, robot, x, y, v, a)
         v, a = found["v"], found["a"]
     return x, y, v, a
@@ -113,7 +113,7 @@ def plain_places(robot: Robot) -> tuple[list[int], list[int]]:
     for joint, q, v in zip(robot.tree_joints, robot.q_slices, robot.v_slices, strict=True):
         a, b = q.start, v.start
         for primitive in joint.primitives:
-            if primitive is not Primitive.BALL:
+            if primitive is not Primitive.SPHERICAL:
                 in_q.append(a)
                 in_v.append(b)
             a, b = a + primitive.nq, b + primitive.nv

@@ -80,7 +80,7 @@ def single(joint: Joint, numbers: np.ndarray) -> np.ndarray:
     """The entries of a vector over coordinates that belong to single turns and slides, one an axis."""
     result, start = [], 0
     for primitive in joint.primitives:
-        result.append(1.0 if primitive is Primitive.BALL else float(numbers[start]))
+        result.append(1.0 if primitive is Primitive.SPHERICAL else float(numbers[start]))
         start += primitive.nq
     return np.array(result)
 

@@ -21,5 +21,5 @@ def test_forces_along_a_motion_have_their_limits():
     for k, load in enumerate(found.loads):
         np.testing.assert_array_equal(curves[load.name].get_ydata(), found.force[:, k])
     assert set(curves["limit"].get_ydata()) == {60.0}
-    mixed = replace(found, loads=(replace(found.loads[0], turns=False), *found.loads[1:]))
+    mixed = replace(found, loads=(replace(found.loads[0], revolute=False), *found.loads[1:]))
     assert len(plot_forces(mixed, shown=False).axes) == 2

@@ -8,8 +8,7 @@ import re
 import numpy as np
 import pytest
 
-from nacelle.dynamics.formulations.elements.bodies import groups
-from nacelle.dynamics.formulations.elements.geometry import direction, rod_ends, tip_point
+from nacelle.dynamics.formulations.elements.geometry import ElementGeometry
 from nacelle.dynamics.formulations.elements.motion import element_motion
 from nacelle.dynamics.formulations.elements.reading import element_legs
 from nacelle.dynamics.state import state_at
@@ -224,7 +223,7 @@ def evaluate(latex: str, values: dict[str, Array | float], columns: int) -> Arra
 
 def symbols(page: LegPage) -> dict[str, Array | float]:
     """What the symbols of a leg stand for in the reference pose."""
-    leg, robot, poses = page.leg, page.robot, page.poses
+    leg, robot, at, poses = page.leg, page.robot, page.at, page.at.poses
     values: dict[str, Array | float] = {}
     for k, line in enumerate(page.lines):
         values[f"x{line.label}"] = line.x
@@ -234,19 +233,18 @@ def symbols(page: LegPage) -> dict[str, Array | float]:
     for k, rod in enumerate(leg.rods if leg.form != "plane" else (), start=page.first):
         line = page.lines[k]
         if rod.hold.before is not None:
-            a, b = (direction(robot, poses, axis) for axis in (rod.hold.before, rod.hold.behind))
+            a, b = (at.axis(axis) for axis in rod.hold.axes)
             values[f"a{line.label}"] = a
             if rod.hold.letter == "U":
                 values[f"g{line.label}"] = (a - (a @ b) * b) / (1.0 - (a @ b) ** 2)
-        E, B = rod_ends(robot, poses, rod.hold, rod.tip, leg)
+        E, B = at.ends(leg, rod)
         if leg.moving is not None:
-            B = tip_point(robot, poses, leg)
             values[f"d{line.label}"] = line.x @ (B - line.A)
             values[f"c{line.label}"] = B - line.A - line.x * (line.x @ (B - line.A))
             continue
         values[f"l{line.label}"] = float(np.linalg.norm(B - E))
         if not page.slides:
-            first, _ = rod_ends(robot, poses, leg.rods[0].hold, leg.rods[0].tip, leg)
+            first, _ = at.ends(leg, leg.rods[0])
             values["l1"] = page.lines[0].x @ (first - page.lines[0].A)
             values[f"c{line.label}"] = line.A - first
         else:
@@ -269,14 +267,12 @@ def test_kinematic_coordinates_hold(name: str) -> None:
     state = state_at(robot, x, y, np.zeros(robot.motion.n))
     motion = element_motion(state, np.zeros(robot.motion.n))
     poses = mechanism.assembly.motion.poses
-    for number, (leg, group) in enumerate(
-        zip(element_legs(mechanism), groups(robot, poses, motion), strict=True), start=1
-    ):
-        page = LegPage(robot, poses, number, leg)
+    for number, moved in enumerate(motion.legs, start=1):
+        page = LegPage(ElementGeometry(robot, poses), number, moved.leg)
         values = symbols(page)
         grid = coordinates(page)
         for k, member in enumerate(page.members):
-            rigid = next(c.rigid for c in group.carried if c.body == member.body)
+            rigid = next(c.rigid for c in moved.carried if c.body == member.body)
             ten = body_parameters(robot, member.body)
             S = poses[member.body].R @ (ten[1:4] / ten[0]) + poses[member.body].p
             for row, rate in ((2 * k, rigid.at(S)), (2 * k + 1, rigid.w)):
@@ -288,7 +284,7 @@ def test_kinematic_coordinates_hold(name: str) -> None:
                     start += width
                     found = evaluate(cell.latex, values, width)
                     # As far as the element moves: x' is perpendicular to x, on a hinge also to its axis.
-                    M = group.M[start - width : start]
+                    M = moved.u.M[start - width : start]
                     found, expected = found @ M, expected @ M
                     np.testing.assert_allclose(
                         found, expected, atol=1e-8, err_msg=f"{member} {state_name} {cell}"

@@ -137,7 +137,7 @@ def _limit(robot: Robot, option: str, given: list[str] | None, of: tuple[str, st
         return None
     import numpy as np
 
-    turns = {a.name: robot.joints[a.joint].primitives[0].turns for a in robot.actuators}
+    turns = {a.name: robot.joints[a.joint].primitives[0].is_rotation for a in robot.actuators}
     values = np.full(len(turns), np.nan)
     for text in given:
         name, sign, value = (part.strip() for part in text.rpartition("="))

@@ -166,7 +166,10 @@ def base_parameters(
     shared: object = None,
     seed: int = 0,
 ) -> BaseParameters:
-    """Find the base parameters of a robot.
+    """Find the base parameters of a robot: the fewest numbers on which its forces depend, Gamma = Y_b beta.
+
+    beta = K p is linear in the linear parameters p ([AGH2005] Table I); SI units, kg, kg m, kg m^2 and those
+    of friction and springs, with sums of like units.
 
     Args:
         robot: the robot.

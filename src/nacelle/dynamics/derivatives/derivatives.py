@@ -27,7 +27,7 @@ from nacelle.dynamics.external import along_twist, checked_wrenches
 from nacelle.dynamics.formulations.bodies import mass_matrix
 from nacelle.dynamics.formulations.tree import generalised_force
 from nacelle.dynamics.inverse import checked_forces
-from nacelle.dynamics.operating_point import OperatingPoint, operating_point
+from nacelle.dynamics.operating_point import POINT_SHAPES, OperatingPoint, at_point, operating_point
 from nacelle.dynamics.settings import Settings
 from nacelle.dynamics.state import state_at
 from nacelle.errors import KinematicsError
@@ -35,7 +35,7 @@ from nacelle.kinematics.actuation import actuator_biases, actuator_rows
 from nacelle.kinematics.flags import failed
 from nacelle.kinematics.kinematic_model import inverse_jacobian
 from nacelle.kinematics.native import native
-from nacelle.kinematics.shapes import of_actuators, of_pose, of_twist, of_unknowns
+from nacelle.kinematics.shapes import of_twist
 from nacelle.model.numbers.parameters import GROUPS
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array, pack
@@ -44,12 +44,14 @@ from nacelle.spatial.solve import solve_batch
 Kind = Literal["inverse", "forward"]
 
 
+@at_point
 def residual_derivatives(
     robot: Robot,
     z: Array,
     p: Array,
     wrench: Array,
-    *point: Array,
+    point: OperatingPoint,
+    *,
     groups: tuple[str, ...] = (),
     friction: bool = True,
     smooth: float | None = None,
@@ -58,9 +60,9 @@ def residual_derivatives(
 ) -> dict[str, Array]:
     """The residual R = F - A^T tau - L with M and A, its derivatives, and those of A z; traced only.
 
-    `point` is x, y, v, a, tau (`OperatingPoint`). `wrench` (k, 6) acts from outside on the k `loaded` bodies
-    or tools, p are the robot's numbers of the `groups`. With `active` the derivatives of the
-    actuators' accelerations A a + bias, and the turn of the tangent.
+    `wrench` (k, 6) acts from outside on the k `loaded` bodies or tools, p are the robot's numbers of the
+    `groups`. With `active` the derivatives of the actuators' accelerations A a + bias, and the turn of the
+    tangent.
     """
     x, y, v, a, tau = point
     if groups:
@@ -93,11 +95,7 @@ def _compiled(robot: Robot, options: tuple[tuple[str, Any], ...]) -> Compiled:
         "z": of_twist(robot),
         "p": (len(robot.parameter_names(*groups)) if groups else 0,),
         "wrench": (len(chosen.get("loaded", ())), 6),
-        "x": of_pose(robot),
-        "y": of_unknowns(robot),
-        "v": of_twist(robot),
-        "a": of_twist(robot),
-        "tau": of_actuators(robot),
+        **{name: shape(robot) for name, shape in POINT_SHAPES.items()},
     }
     # Minimising so long a program takes longer than it saves.
     return compile_function(residual_derivatives, robot, inputs=shapes, options=chosen, minimised=False)

@@ -39,7 +39,7 @@ def coordinate_rates(robot: Robot, x: Array, y: Array) -> tuple[Array, Array]:
 
 def has_tilts(mechanism: Mechanism) -> bool:
     """Whether the rates of x are not the reduced twist: tilts as plain numbers beside parasitic motion."""
-    return mechanism.parasitic and 0 < len(mechanism.chart.turns) < 3
+    return mechanism.parasitic and 0 < len(mechanism.chart.rotations) < 3
 
 
 @physics(x=of_pose, y=of_unknowns)
@@ -74,7 +74,7 @@ def _joint_changes(robot: Robot, y: Array, u: Array) -> list[Array]:
     for j in mechanism.iterated_joints:
         rate = robot.platform_nv + robot.v_slices[j].start
         for primitive in robot.joints[j].primitives:
-            if primitive is Primitive.BALL:
+            if primitive is Primitive.SPHERICAL:
                 quat = y[start : start + 4]
                 turned = [0.5 * quat_product(quat, pack([*w, 0.0])) for w in u[rate : rate + 3].T]
                 changes += list(np.stack(turned, axis=1))

@@ -74,13 +74,13 @@ class Local(NamedTuple):
             R @ self.JR,
         )
 
-    def turned(self, axes: Array, rates: Rates) -> Local:
+    def rotated(self, axes: Array, rates: Rates) -> Local:
         """The motion after a turn about axes (3, k) of the new frame ([AGH2005] (7), (8), (10))."""
         own = axes @ rates.rate
         dw = self.dw + cross(self.w, own) + axes @ rates.acceleration
         return self._replace(w=self.w + own, dw=dw, JR=self.JR + axes @ rates.partial)
 
-    def slid(self, axes: Array, rates: Rates) -> Local:
+    def translated(self, axes: Array, rates: Rates) -> Local:
         """The motion after a slide along axes (3, k) of the new frame ([AGH2005] (5), (6), (9))."""
         own = axes @ rates.rate
         dv = self.dv + axes @ rates.acceleration + 2.0 * cross(self.w, own)
@@ -89,7 +89,7 @@ class Local(NamedTuple):
 
 def primitive_axes(primitive: Primitive) -> Array:
     """Directions (3, k) of a primitive in its own frame."""
-    return np.eye(3) if primitive is Primitive.BALL else np.eye(3)[:, [primitive.axis]]
+    return np.eye(3) if primitive is Primitive.SPHERICAL else np.eye(3)[:, [primitive.axis]]
 
 
 def joint_rates(state: State, index: int, u_dot: Array) -> list[Rates]:
@@ -110,7 +110,7 @@ def through(joint: Joint, before: Local, steps: Sequence[Step], rates: Sequence[
     for primitive, step, own in zip(joint.primitives, steps, rates, strict=True):
         now = now.seen(step_motion(primitive, step))
         axes = primitive_axes(primitive)
-        now = now.turned(axes, own) if primitive.turns else now.slid(axes, own)
+        now = now.rotated(axes, own) if primitive.is_rotation else now.translated(axes, own)
     return now.seen(joint.frame_successor.inverse())
 
 

@@ -72,7 +72,7 @@ class Motion(NamedTuple):
     def after(self, axis: JointAxis, rate: Array, acceleration: Array) -> Motion:
         """The motion of the next body at the same point, which lies on the axis if that turns."""
         own, more = axis.directions @ rate, axis.directions @ acceleration
-        if axis.turns:
+        if axis.is_rotation:
             return Motion(self.v, self.w + own, self.a, self.dw + more + cross(self.w, own))
         return Motion(self.v + own, self.w, self.a + more + 2.0 * cross(self.w, own), self.dw)
 
@@ -136,7 +136,9 @@ def leg_columns(state: State, leg: int, body: int, point: Array) -> Array:
     while body in placed_by:
         for axis, place in axes[placed_by[body]]:
             for k, s in enumerate(axis.directions.T, place.start):
-                columns[k] = pack([*cross(s, point - axis.point), *s] if axis.turns else [*s, 0.0, 0.0, 0.0])
+                columns[k] = pack(
+                    [*cross(s, point - axis.point), *s] if axis.is_rotation else [*s, 0.0, 0.0, 0.0]
+                )
         body = state.robot.joints[placed_by[body]].predecessor
     return np.stack(columns, axis=1) if columns else np.zeros((6, 0))
 

@@ -51,7 +51,7 @@ def inverse(
     smooth: float | None = None,
     weights: tuple[float, ...] | None = None,
 ) -> dict[str, Array]:
-    """Actuator forces (actuators,), generalised force (n,), N or N m, smallest pivot and margins."""
+    """Actuator forces (actuators,), generalised force (n,), N or N m; parallel margin, margins of legs."""
     state = state_at(robot, x, y, v)
     chosen = supported(formulation, state.mechanism)
     F = chosen.generalised_force(state, a, Settings(friction, smooth)) - load
@@ -61,19 +61,24 @@ def inverse(
     if shared is None and len(rows) == len(columns) and np.max(rows) > _UNLIKE * np.min(rows):
         # Forces that are unique do not depend on weights: these make rows in rad and in m comparable.
         shared = rows * rows
-    force, pivot = least_norm_forces(A, F, shared, units=columns)
-    return {"force": force, "generalised": F, "pivot": pack([pivot])[0], "margins": state.margins()}
+    force, margin = least_norm_forces(A, F, shared, units=columns)
+    return {
+        "force": force,
+        "generalised": F,
+        "parallel_margin": pack([margin])[0],
+        "margins": state.margins(),
+    }
 
 
 @physics(x=of_pose, y=of_unknowns, v=of_twist, a=of_twist)
 def regressor(
     robot: Robot, x: Array, y: Array, v: Array, a: Array, *, columns: Columns = None, **options: Any
 ) -> dict[str, Array]:
-    """Y (actuators, columns) with force = Y p, smallest pivot and margins; of all parameters if None."""
+    """Y (actuators, columns) with force = Y p, parallel margin and margins; of all parameters if None."""
     none = np.zeros(robot.motion.n)
     results = inverse(with_linear_forms(robot, columns), x, y, v, a, none, **options)
     Y = coefficients(results["force"], column_count(robot, columns))
-    return {"Y": Y, "pivot": results["pivot"], "margins": results["margins"]}
+    return {"Y": Y, "parallel_margin": results["parallel_margin"], "margins": results["margins"]}
 
 
 @physics(x=of_pose, y=of_unknowns, v=of_twist, v_ref=of_twist, a_ref=of_twist)
@@ -82,8 +87,10 @@ def reference_regressor(
 ) -> dict[str, Array]:
     """Y (actuators, parameters) along a reference v_ref, a_ref at the twist v; friction and springs at v."""
     state = state_at(robot, x, y, v)
-    turns = state.moving.U[3:6] if robot.platform_nv == 6 else np.zeros((3, len(v)))
-    motions = reference_motions(state.mechanism, (v, v_ref), a_ref, (turns @ v, turns @ v_ref))
+    rotation_rows = state.moving.U[3:6] if robot.platform_nv == 6 else np.zeros((3, len(v)))
+    motions = reference_motions(
+        state.mechanism, (v, v_ref), a_ref, (rotation_rows @ v, rotation_rows @ v_ref)
+    )
     still = np.zeros(len(v))
     # Springs cancel between the first two motions, and are in the third with the weights.
     results = regressor(robot, x, y, v, still, **options)

@@ -37,7 +37,9 @@ def carried(numbers: Numbers, placed: Placed) -> Numbers:
         nodes[index] = pack([0.0 if k in places else value for k, value in enumerate(values)])
         if node.parent:
             # What is on the axis does not turn with the joint; second moments alone have no place.
-            shift = node.o - reference_point(placed, node.parent) if node.primitive.turns else np.zeros(3)
+            shift = (
+                node.o - reference_point(placed, node.parent) if node.primitive.is_rotation else np.zeros(3)
+            )
             there = moved(passed, node.G.R, shift)
             nodes[node.parent] = there if node.parent not in nodes else nodes[node.parent] + there
     return Numbers(nodes, numbers.bodies, numbers.ends, numbers.rates)
@@ -86,9 +88,9 @@ def column_unit(key: tuple[str, int, int], unit: dict[int, Scalar]) -> Scalar:
 
 def _passed(primitive: Primitive) -> tuple[int, ...]:
     """Places of the numbers that are passed on: m, h (3), S by `PAIRS`."""
-    if primitive is Primitive.BALL:
+    if primitive is Primitive.SPHERICAL:
         return (0,)
-    if not primitive.turns:
+    if not primitive.is_rotation:
         return tuple(range(4, 10))
     axis = primitive.axis
     return (0, 1 + axis, 4 + PAIRS.index((axis, axis)))

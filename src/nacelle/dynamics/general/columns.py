@@ -22,7 +22,7 @@ from nacelle.dynamics.general.inertial import end_ties, reference_point
 from nacelle.kinematics.general.legs import Legs, motion
 from nacelle.kinematics.general.motion import angular_velocity, columns, velocity, with_root
 from nacelle.kinematics.general.placed import Placed
-from nacelle.kinematics.general.vectors import ZERO, add, turned
+from nacelle.kinematics.general.vectors import ZERO, add, crossed
 from nacelle.kinematics.mechanism.assembly import rate_scale
 from nacelle.spatial.scalar import Array, Scalar, pack, product
 
@@ -99,7 +99,7 @@ def unit_numbers(legs: Legs, v: Array, a: Array) -> Iterator[UnitNumber]:
     for node in nodes:
         mover = moving.nodes[node]
         at = trees.down(node, end_acceleration(at_end[node])) if node in at_end else mover.a
-        for i, (f, moment) in enumerate(_unit_wrenches(at, mover.turning)):
+        for i, (f, moment) in enumerate(_unit_wrenches(at, mover.acceleration_matrix)):
             yield UnitNumber(("node", node, i), J_nodes[node], pack([*_joined((f, moment))]))
     for body, frame in moving.frames.items():
         R = frame.pose.R
@@ -118,7 +118,7 @@ def _unit_wrenches(a: Array, T: Array) -> Iterator[tuple[Array, Array]]:
     eye = np.eye(3)
     yield a, ZERO
     for k in range(3):
-        yield T[:, k], turned(eye[k], a)
+        yield T[:, k], crossed(eye[k], a)
     for i, j in PAIRS:
-        moment = turned(eye[i], T[:, j])
-        yield ZERO, moment if i == j else add(moment, turned(eye[j], T[:, i]))
+        moment = crossed(eye[i], T[:, j])
+        yield ZERO, moment if i == j else add(moment, crossed(eye[j], T[:, i]))

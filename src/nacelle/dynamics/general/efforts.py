@@ -23,7 +23,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, cast
 
-from nacelle.dynamics.friction import axis_friction, ball_friction
+from nacelle.dynamics.friction import axis_friction, spherical_friction
 from nacelle.dynamics.general.required import Counted, Required, on_both_sides
 from nacelle.dynamics.joint_effort import axis_coordinate
 from nacelle.dynamics.state import State
@@ -34,7 +34,7 @@ from nacelle.kinematics.general.nacelle import Frame
 from nacelle.kinematics.general.placed import Placed
 from nacelle.kinematics.general.tie_motion import far_acceleration, slip
 from nacelle.kinematics.general.ties import Rod, Tie
-from nacelle.kinematics.general.vectors import ZERO, add, all_zero, scaled, turned
+from nacelle.kinematics.general.vectors import ZERO, add, all_zero, crossed, scaled
 from nacelle.model.joint import FrictionTerm, Joint, JointKind, Primitive, Spring
 from nacelle.spatial.scalar import Array, Scalar, divide, dot, pack, plus
 
@@ -67,19 +67,19 @@ def require_rods(legs: Legs, motion: Motion, into: Required, counted: Counted) -
                 d = tie.rows[0].force
                 # For the rod's angular velocity, and for a moment on it as a pair of forces.
                 over = scaled(divide(1.0, rod.length2), d)
-                w = turned(over, _slip_of(legs, motion, tie))
+                w = crossed(over, _slip_of(legs, motion, tie))
                 near, far = terms if tie.first else terms[::-1]
-                n_own = _ball(near, add(w, -w_own), counted.smooth)
-                n_far = _ball(far, add(w, -w_far), counted.smooth)
-                pair = turned(add(n_own, n_far), over)
+                n_own = _spherical(near, add(w, -w_own), counted.smooth)
+                n_far = _spherical(far, add(w, -w_far), counted.smooth)
+                pair = crossed(add(n_own, n_far), over)
                 f_far, f_own = add(f_far, pair), add(f_own, -pair)
             on_both_sides(placed, into, (leg, number), tie, (f_own, -n_own), (f_far, -n_far))
 
 
-def _ball(friction: Any, rate: Array, smooth: float | None) -> Array:
+def _spherical(friction: Any, rate: Array, smooth: float | None) -> Array:
     if not friction or not friction[0]:
         return ZERO
-    return ball_friction(friction[0], rate, smooth)
+    return spherical_friction(friction[0], rate, smooth)
 
 
 def _slip_of(legs: Legs, motion: Motion, tie: Tie) -> Array:
@@ -108,9 +108,9 @@ def require_efforts(legs: Legs, motion: Motion, into: Required, counted: Counted
             spring, terms = _acting(joint, number, counted)
             if spring is not None:
                 merge(gather, {rate: spring.held_force(_coordinate(legs.placed, j, number))})
-            if terms and primitive is Primitive.BALL:
+            if terms and primitive is Primitive.SPHERICAL:
                 w = pack([rates.get(rate + i, 0.0) for i in range(3)])
-                values = ball_friction(terms, w, counted.smooth)
+                values = spherical_friction(terms, w, counted.smooth)
                 merge(gather, {rate + i: values[i] for i in range(3)})
             elif terms:
                 merge(gather, {rate: axis_friction(terms, rates.get(rate, 0.0), counted.smooth)})
@@ -160,15 +160,15 @@ def _effort(
     moment: Array = ZERO
     for number, e in enumerate(closure_axes(placed, index, axes)):
         primitive, (spring, terms) = joint.primitives[number], _acting(joint, number, counted)
-        if primitive is Primitive.BALL:
-            moment = add(moment, ball_friction(terms, turn, counted.smooth) if terms else ZERO)
+        if primitive is Primitive.SPHERICAL:
+            moment = add(moment, spherical_friction(terms, turn, counted.smooth) if terms else ZERO)
             continue
         value: Scalar = 0.0
         if terms:
-            value = axis_friction(terms, dot(e, turn if primitive.turns else slip()), counted.smooth)
+            value = axis_friction(terms, dot(e, turn if primitive.is_rotation else slip()), counted.smooth)
         if spring is not None:
             value = value + spring.held_force(_coordinate(placed, index, number))
-        if primitive.turns:
+        if primitive.is_rotation:
             moment = add(moment, scaled(value, e))
         else:
             force = add(force, scaled(value, e))
@@ -209,7 +209,7 @@ def _spherical_end(legs: Legs, motion: Motion, into: Required, tie: Tie, counted
     w = add(motion.frames[body].w, -angular_velocity(moved, motion.u))
     terms = legs.placed.robot.joints[tie.joint].friction[0]
     # Along the relative angular velocity, whichever side counts as first.
-    moment = ball_friction(terms, w, counted.smooth)
+    moment = spherical_friction(terms, w, counted.smooth)
     into.on_nacelle(body, tie.point, ZERO, moment)
     for rate, (_, axis) in moved.items():
         if not all_zero(axis):
@@ -265,12 +265,12 @@ def closure_acceleration(legs: Legs, motion: Motion, rate: ClosureRate) -> Scala
     tie, e = rate.tie, rate.e
     w, w_dot, a = _side(legs, motion, tie, far=False)
     z, z_dot, b = _side(legs, motion, tie, far=True)
-    if rate.turns:
-        value = dot(e, add(add(z_dot, -w_dot), -turned(w, z)))
+    if rate.revolute:
+        value = dot(e, add(add(z_dot, -w_dot), -crossed(w, z)))
     else:
         carrier = w if tie.first else z
         slip = _slip_of(legs, motion, tie)
-        value = dot(e, add(add(b, -a), scaled(-2.0, turned(carrier, slip))))
+        value = dot(e, add(add(b, -a), scaled(-2.0, crossed(carrier, slip))))
     return value if tie.first else -value
 
 

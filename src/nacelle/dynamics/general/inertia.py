@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from nacelle.kinematics.general.vectors import ZERO, add, all_zero, is_zero, scaled, turned
+from nacelle.kinematics.general.vectors import ZERO, add, all_zero, crossed, is_zero, scaled
 from nacelle.spatial.inertia import inertia_matrix
 from nacelle.spatial.scalar import Array, Scalar, pack
 
@@ -64,7 +64,7 @@ def wrench_in_own_axes(numbers: Array, a: Array, w: Array, T: Array) -> tuple[Ar
     f = scaled(m, a)
     for k in range(3):
         f = add(f, scaled(h[k], T[:, k]))
-    n = turned(h, a) if not all_zero(h) else ZERO
+    n = crossed(h, a) if not all_zero(h) else ZERO
     for (i, j), value in zip(PAIRS, numbers[4:], strict=True):
         if is_zero(value):
             continue

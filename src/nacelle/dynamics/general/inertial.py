@@ -31,7 +31,15 @@ from nacelle.dynamics.general.required import Required
 from nacelle.kinematics.general.legs import Legs, Motion, merge
 from nacelle.kinematics.general.nacelle import Frame
 from nacelle.kinematics.general.placed import Placed
-from nacelle.kinematics.general.vectors import ZERO, add, all_zero, is_zero, scaled, turned, turning
+from nacelle.kinematics.general.vectors import (
+    ZERO,
+    acceleration_matrix,
+    add,
+    all_zero,
+    crossed,
+    is_zero,
+    scaled,
+)
 from nacelle.model.loaded import body_parameters, has_mass
 from nacelle.spatial.scalar import Array, Scalar, pack, product
 
@@ -114,14 +122,14 @@ def require_inertia(legs: Legs, motion: Motion, numbers: Numbers, into: Required
     for node, values in numbers.nodes.items():
         moving = motion.nodes[node]
         if node not in ends:
-            f, n = wrench_in_own_axes(values, moving.a, moving.w, moving.turning)
+            f, n = wrench_in_own_axes(values, moving.a, moving.w, moving.acceleration_matrix)
             into.on_node(node, f, n)
             continue
         # What acts at the point where the leg holds the nacelle goes straight to the nacelle.
         leg, number = ends[node]
         tie = placed.ties[leg][number]
         a = motion.state.end_acceleration(tie)
-        f, n = wrench_in_own_axes(values, a, moving.w, moving.turning)
+        f, n = wrench_in_own_axes(values, a, moving.w, moving.acceleration_matrix)
         into.on_tie((leg, number), f)
         into.on_node(node, ZERO, n)
     for key, mass in numbers.ends.items():
@@ -168,7 +176,7 @@ def _columns_wrench(values: Array, frame: Frame) -> tuple[Array, Array]:
         t = scaled(h[i], frame.a)
         for j in range(3):
             t = add(t, scaled(S[i, j], ddot[j]))
-        n = add(n, turned(R[:, i], t))
+        n = add(n, crossed(R[:, i], t))
     return f, n
 
 
@@ -189,5 +197,5 @@ def _own_wrench(values: Array, frame: Frame) -> tuple[Array, Array]:
     """Wrench of a nacelle body about its origin, found in its own axes; base axes."""
     R = frame.pose.R
     w, w_dot, a = (product(R.T, vector) for vector in (frame.w, frame.w_dot, frame.a))
-    f, n = wrench_in_own_axes(values, a, w, turning(w, w_dot))
+    f, n = wrench_in_own_axes(values, a, w, acceleration_matrix(w, w_dot))
     return product(R, f), product(R, n)

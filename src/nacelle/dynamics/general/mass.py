@@ -30,7 +30,16 @@ from nacelle.kinematics.general.motion import angular_velocity, columns, velocit
 from nacelle.kinematics.general.nacelle import Frame
 from nacelle.kinematics.general.tie_motion import outer_velocity, slip, tie_columns
 from nacelle.kinematics.general.ties import Rod, Tie
-from nacelle.kinematics.general.vectors import ZERO, add, all_zero, inner, is_zero, plus_times, scaled, turned
+from nacelle.kinematics.general.vectors import (
+    ZERO,
+    add,
+    all_zero,
+    crossed,
+    inner,
+    is_zero,
+    plus_times,
+    scaled,
+)
 from nacelle.model.leg import PLATFORM
 from nacelle.spatial.scalar import Array, Scalar, dot, pack, product
 
@@ -43,8 +52,8 @@ def momentum(numbers: Array, twist: Twist) -> Twist:
     v, w = twist
     m, h = numbers[0], numbers[1:4]
     S = second_moments(numbers)
-    linear = add(scaled(m, v), turned(w, h) if not all_zero(h) else ZERO)
-    angular = turned(h, v) if not all_zero(h) else ZERO
+    linear = add(scaled(m, v), crossed(w, h) if not all_zero(h) else ZERO)
+    angular = crossed(h, v) if not all_zero(h) else ZERO
     if not all_zero(w) and not all_zero(numbers[4:]):
         trace = S[0, 0] + S[1, 1] + S[2, 2]
         I = pack([[(trace if i == j else 0.0) - S[i, j] for j in range(3)] for i in range(3)])
@@ -242,7 +251,7 @@ def _unit_twist(legs: Legs, k: int) -> Array:
     if nacelle.pole is None or nacelle.pole.local is None or independent[k] < 3:
         return unit
     arm = product(nacelle.poses[PLATFORM].R, nacelle.pole.local)
-    moved = turned(np.eye(3)[independent[k] - 3], arm)
+    moved = crossed(np.eye(3)[independent[k] - 3], arm)
     return pack([-moved[rate] if rate < 3 else unit[i] for i, rate in enumerate(independent)])
 
 

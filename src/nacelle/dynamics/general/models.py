@@ -47,9 +47,9 @@ from nacelle.kinematics.general.placed import (
     is_counted_from_pole,
     place,
 )
-from nacelle.kinematics.general.plan import is_turned, plan_of
+from nacelle.kinematics.general.plan import has_bar_axes, plan_of
 from nacelle.kinematics.general.solve import determinant
-from nacelle.kinematics.general.vectors import all_zero, is_zero, plus_times, turned, turning
+from nacelle.kinematics.general.vectors import acceleration_matrix, all_zero, crossed, is_zero, plus_times
 from nacelle.kinematics.jacobian import scales
 from nacelle.kinematics.shapes import of_actuators, of_pose, of_twist, of_unknowns
 from nacelle.model.leg import PLATFORM
@@ -149,7 +149,7 @@ def _about_pole(legs: Legs, load: Array) -> Array:
         return load
     place_of = {rate: k for k, rate in enumerate(mechanism.independent)}
     force = pack([load[place_of[k]] if k in place_of else 0.0 for k in range(3)])
-    shift = turned(plus(nacelle.poses[PLATFORM].p, -nacelle.pole.point), force)
+    shift = crossed(plus(nacelle.poses[PLATFORM].p, -nacelle.pole.point), force)
     return pack(
         [
             load[place_of[r]] + shift[r - 3] if r in (3, 4, 5) else load[place_of[r]]
@@ -166,7 +166,7 @@ def _from_pole(legs: Legs, v: Array, a: Array) -> Array:
     rates = dict(zip(mechanism.independent, a.tolist(), strict=True))
     now = dict(zip(mechanism.independent, v.tolist(), strict=True))
     w, w_dot = (pack([values.get(k, 0.0) for k in (3, 4, 5)]) for values in (now, rates))
-    moved = product(turning(w, w_dot), product(nacelle.poses[PLATFORM].R, nacelle.pole.local))
+    moved = product(acceleration_matrix(w, w_dot), product(nacelle.poses[PLATFORM].R, nacelle.pole.local))
     return pack([rates[r] - moved[r] if r < 3 else rates[r] for r in mechanism.independent])
 
 
@@ -174,12 +174,12 @@ def _settled(
     robot: Robot,
     *,
     asymmetric: bool = True,
-    turned: bool | None = None,
+    bar_axes: bool | None = None,
     friction: bool = True,
     **options: Any,
 ) -> tuple[Way, Counted]:
-    """How the form is written, and what counts; bars are `turned` where that is shorter."""
-    way = Way(True, is_turned(robot, friction=friction) if turned is None else turned, asymmetric)
+    """How the form is written, and what counts; bars are `bar_axes` where that is shorter."""
+    way = Way(True, has_bar_axes(robot, friction=friction) if bar_axes is None else bar_axes, asymmetric)
     return way, Counted(friction, **options)
 
 
@@ -264,9 +264,9 @@ def mass(legs: Legs) -> Array:
 
 
 @physics(x=of_pose, y=of_unknowns)
-def inertia(robot: Robot, x: Array, y: Array, *, turned: bool = False) -> dict[str, Array]:
+def inertia(robot: Robot, x: Array, y: Array, *, bar_axes: bool = False) -> dict[str, Array]:
     """Mass matrix (n, n) along the reduced twist, and J_r^-1 (actuators, n)."""
-    legs = legs_at(robot, x, y, way=Way(True, turned))
+    legs = legs_at(robot, x, y, way=Way(True, bar_axes))
     return {"M": mass(legs), "A": actuator_jacobian(legs), **guards(legs)}
 
 
@@ -292,9 +292,9 @@ def bias(robot: Robot, x: Array, y: Array, v: Array, **options: Any) -> dict[str
 
 
 @physics(x=of_pose, y=of_unknowns)
-def gravity(robot: Robot, x: Array, y: Array, *, turned: bool = False) -> dict[str, Array]:
+def gravity(robot: Robot, x: Array, y: Array, *, bar_axes: bool = False) -> dict[str, Array]:
     """Force g (n,) along the reduced twist that holds the robot against gravity, N or N m, and J_r^-1."""
-    legs = legs_at(robot, x, y, way=Way(True, turned))
+    legs = legs_at(robot, x, y, way=Way(True, bar_axes))
     still = np.zeros(robot.motion.n)
     into = Required(legs.placed)
     moving = _moving(legs, still, still)
@@ -307,10 +307,10 @@ def gravity(robot: Robot, x: Array, y: Array, *, turned: bool = False) -> dict[s
 
 @physics(x=of_pose, y=of_unknowns, v=of_twist)
 def energies(
-    robot: Robot, x: Array, y: Array, v: Array, *, smooth: float | None = None, turned: bool = False
+    robot: Robot, x: Array, y: Array, v: Array, *, smooth: float | None = None, bar_axes: bool = False
 ) -> dict[str, Array]:
     """Kinetic and potential energy (J), and the power that friction takes (W)."""
-    legs = legs_at(robot, x, y, way=Way(True, turned))
+    legs = legs_at(robot, x, y, way=Way(True, bar_axes))
     moving = _moving(legs, v, np.zeros(robot.motion.n))
     into = Required(legs.placed)
     counted = Counted(True, smooth, springs=False, inertia=False)

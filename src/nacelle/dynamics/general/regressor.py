@@ -38,7 +38,7 @@ from nacelle.dynamics.reference_motion import reference_motions
 from nacelle.kinematics.general.actuators import closure_rates
 from nacelle.kinematics.general.legs import Legs, Motion, merge, motion
 from nacelle.kinematics.general.motion import NodeMotion, angular_velocity, columns, velocity, with_root
-from nacelle.kinematics.general.vectors import ZERO, add, all_zero, scaled, turned
+from nacelle.kinematics.general.vectors import ZERO, add, all_zero, crossed, scaled
 from nacelle.kinematics.shapes import of_pose, of_twist, of_unknowns
 from nacelle.model.linear_parameters import Columns, column_count, has_rotor, with_linear_forms
 from nacelle.model.loaded import body_parameters
@@ -153,7 +153,7 @@ def _node_body(legs: Legs, part: Motion, body: int) -> _Accelerated:
     node, frame = legs.placed.trees.place[body]
     moving = part.nodes[node]
     a, w, w_dot = (product(frame.R.T, v) for v in (moving.acceleration(frame.p), moving.w, moving.w_dot))
-    return _Accelerated(a, NodeMotion(w, w_dot, a).turning, w_dot, _outer(w))
+    return _Accelerated(a, NodeMotion(w, w_dot, a).acceleration_matrix, w_dot, _outer(w))
 
 
 def _nacelle_body(part: Motion, body: int) -> _Accelerated:
@@ -170,7 +170,7 @@ def _wrench(p: Array, body: _Accelerated, R: Array) -> tuple[Array, Array]:
     n: Array = ZERO
     for k in range(3):
         f = add(f, scaled(p[1 + k], body.T[:, k]))
-        n = add(n, scaled(p[1 + k], turned(R[:, k], body.a)))
+        n = add(n, scaled(p[1 + k], crossed(R[:, k], body.a)))
     for value, part in zip(
         p[4:],
         (

@@ -21,7 +21,7 @@ from nacelle.kinematics.general.legs import Legs, Rates, merge
 from nacelle.kinematics.general.placed import Placed
 from nacelle.kinematics.general.tie_motion import onto_nacelle, tie_columns, weighed
 from nacelle.kinematics.general.ties import Tie
-from nacelle.kinematics.general.vectors import ZERO, add, all_zero, turned
+from nacelle.kinematics.general.vectors import ZERO, add, all_zero, crossed
 from nacelle.spatial.scalar import Array, Scalar, dot
 
 
@@ -68,7 +68,7 @@ class Required:
         """A force at a point of a node and a moment, its axes."""
         if node:
             self.force[node] = add(self.force.get(node, ZERO), force)
-            self.moment[node] = add(self.moment.get(node, ZERO), add(moment, turned(point, force)))
+            self.moment[node] = add(self.moment.get(node, ZERO), add(moment, crossed(point, force)))
 
     def on_tie(self, key: tuple[int, int], force: Array = ZERO, moment: Array = ZERO) -> None:
         """A force at the nacelle's point of a tie and a moment, the tie's axes."""
@@ -131,7 +131,7 @@ def inward(into: Required) -> Rates:
         node = trees.node(index)
         f, n = force.get(index, ZERO), moment.get(index, ZERO)
         for rate, axis in zip(node.rates, node.axes, strict=True):
-            merge(gamma, {rate: dot(axis, n if node.primitive.turns else f)})
+            merge(gamma, {rate: dot(axis, n if node.primitive.is_rotation else f)})
         if index in trees.roots:
             body = trees.roots[index]
             into.on_nacelle(body, into.placed.nacelle.poses[body].p, f, n)
@@ -139,7 +139,7 @@ def inward(into: Required) -> Rates:
             up_f = node.up(f) if not all_zero(f) else ZERO
             up_n = node.up(n) if not all_zero(n) else ZERO
             force[node.parent] = add(force.get(node.parent, ZERO), up_f)
-            carried = add(up_n, turned(node.o, up_f))
+            carried = add(up_n, crossed(node.o, up_f))
             moment[node.parent] = add(moment.get(node.parent, ZERO), carried)
     return gamma
 

@@ -160,4 +160,4 @@ def _balanced_twists(legs: Legs) -> tuple[list[Array], Scalar]:
     rows, units = scales(legs.placed.robot.numeric)
     weights = rows * rows if len(rows) == len(units) else None
     solved = [least_norm_forces(A, unit, weights, units=units) for unit in np.eye(len(units))]
-    return list(np.stack([each.force for each in solved], axis=1)), sqrt(solved[0].pivot)
+    return list(np.stack([each.force for each in solved], axis=1)), sqrt(solved[0].parallel_margin)

@@ -12,6 +12,7 @@ are non-negative least squares (scipy.optimize.nnls).
 from __future__ import annotations
 
 import dataclasses
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -40,13 +41,19 @@ _NONE = 1e-12
 
 
 class BalanceSpring(NamedTuple):
-    """A spring that balances: N/m and m, or N m/rad and rad."""
+    """A spring that balances: N/m and m, or, on a revolute axis, N m/rad and rad."""
 
     joint: str
     axis: int
-    turns: bool
+    revolute: bool
     stiffness: float
     rest: float
+
+    @property
+    def turns(self) -> bool:
+        """`revolute`, under its older name."""
+        warnings.warn("turns is now called revolute", DeprecationWarning, stacklevel=2)
+        return self.revolute
 
 
 class Counterweight(NamedTuple):
@@ -188,7 +195,7 @@ def balance_gravity(
         balanced,
         poses,
         tuple(
-            BalanceSpring(names[j].name, k, names[j].primitives[k].turns, spring.stiffness, spring.rest)
+            BalanceSpring(names[j].name, k, names[j].primitives[k].is_rotation, spring.stiffness, spring.rest)
             for (j, k), spring in stiff.items()
             if spring is not None
         ),
@@ -267,9 +274,9 @@ def _weight(robot: Robot) -> float:
 
 def _scales(robot: Robot, load: Array) -> Array:
     """What makes forces and torques alike (actuators,): the rms over all actuators of the kind."""
-    turns = np.array([robot.joints[actuator.joint].primitives[0].turns for actuator in robot.actuators])
-    scale = np.ones(len(turns))
-    for kind in (turns, ~turns):
+    revolute = np.array(robot.revolute_actuators)
+    scale = np.ones(len(revolute))
+    for kind in (revolute, ~revolute):
         if np.any(kind) and not np.all(kind):
             scale[kind] = np.sqrt(np.mean(load[:, kind] ** 2)) or 1.0
     return scale
@@ -287,22 +294,22 @@ class _Group(NamedTuple):
 def _groups(
     robot: Robot, axes: tuple[tuple[int, int], ...], q: Array, rest: tuple[float, float] | None, alike: bool
 ) -> list[_Group]:
-    turns = [robot.joints[joint].primitives[number].turns for joint, number in axes]
+    revolute = [robot.joints[joint].primitives[number].is_rotation for joint, number in axes]
     for k, (joint, _) in enumerate(axes):
         values = np.sort(q[:, k])
-        if turns[k] and np.max(np.diff(values), initial=0.0) > np.pi:
+        if revolute[k] and np.max(np.diff(values), initial=0.0) > np.pi:
             raise KinematicsError(
                 f"the joint {robot.joints[joint].name} passes 180 degrees between these poses, where its "
                 "coordinate jumps; a spring needs poses on one side of it"
             )
     members = [[k] for k in range(len(axes))]
     if alike:
-        members = [[k for k in range(len(axes)) if turns[k] is kind] for kind in (True, False)]
+        members = [[k for k in range(len(axes)) if revolute[k] is kind] for kind in (True, False)]
     groups = []
     for own in members:
         if not own:
             continue
-        unit = np.pi if turns[own[0]] else robot.size
+        unit = np.pi if revolute[own[0]] else robot.size
         low, high = float(np.min(q[:, own])) - unit, float(np.max(q[:, own])) + unit
         if rest is not None:
             low, high = float(rest[0]), float(rest[1])

@@ -19,7 +19,7 @@ from nacelle.model.robot import Robot
 
 def spring_axes(joint: Joint) -> tuple[int, ...]:
     """The axes of a joint along which a spring may act: all but spherical joints."""
-    return tuple(k for k, primitive in enumerate(joint.primitives) if primitive is not Primitive.BALL)
+    return tuple(k for k, primitive in enumerate(joint.primitives) if primitive is not Primitive.SPHERICAL)
 
 
 def chosen_axes(

@@ -80,7 +80,7 @@ def element_shapes(robot: Robot) -> dict[str, tuple[int, ...]]:
         if form.kind == "strut":
             shapes[f"{form.name}_strut"], shapes[f"{form.name}_length"] = (3, size), (3,)
         else:
-            shapes |= {f"{form.name}_arm": (3, size)} if form.drive.turns else {f"{form.name}_slide": (3,)}
+            shapes |= {f"{form.name}_arm": (3, size)} if form.drive.revolute else {f"{form.name}_slide": (3,)}
             shapes[f"{form.name}_rod"] = (3, size)
     return shapes
 
@@ -117,7 +117,7 @@ def inverse_dynamics_from_elements(robot: Robot, *arrays: Array, **options: Any)
             balance.add_strut(k, r, v, l_ddot * u + 2.0 * l_dot * du + l * ddu)
             continue
         name = f"{form.name}_arm"
-        drive = _spread(robot, elements[name]) if form.drive.turns else elements[f"{form.name}_slide"]
+        drive = _spread(robot, elements[name]) if form.drive.revolute else elements[f"{form.name}_slide"]
         balance.add_rod(k, from_elements(form, drive, _spread(robot, elements[f"{form.name}_rod"])))
     return {"force": balance.force()}
 
@@ -158,7 +158,7 @@ def inverse_dynamics_from_encoders(robot: Robot, *arrays: Array, **options: Any)
     # Where the platform's origin would be for rods of no length.
     centres = [clean(form.A - product(R, form.B)) + A for form, A in zip(forms, arms, strict=True)]
     r = _rods_from(mechanism, forms, centres, axes)
-    reach = [cross(f.axis, A) if f.drive.turns else f.axis for f, A in zip(forms, arms, strict=True)]
+    reach = [cross(f.axis, A) if f.drive.revolute else f.axis for f, A in zip(forms, arms, strict=True)]
     levers = [dot(a, b) for a, b in zip(r, reach, strict=True)]
     inverse = _inverse_rows(r, axes)
     v = inverse(pack([lever * rate for lever, rate in zip(levers, q_dot, strict=True)]))
@@ -166,7 +166,7 @@ def inverse_dynamics_from_encoders(robot: Robot, *arrays: Array, **options: Any)
     pushes = []
     for k, form in enumerate(forms):
         push = levers[k] * q_ddot[k] - dot(rates[k], rates[k])
-        if form.drive.turns:
+        if form.drive.revolute:
             push = push - (q_dot[k] * q_dot[k]) * dot(r[k], arms[k])
         pushes.append(push)
     a = inverse(pack(pushes))
@@ -177,7 +177,7 @@ def inverse_dynamics_from_encoders(robot: Robot, *arrays: Array, **options: Any)
 
 def _arm(form: LegForm, q: Scalar) -> Array:
     """A from the centre of an arm's circle, or from A at q = 0."""
-    if not form.drive.turns:
+    if not form.drive.revolute:
         return np.asarray(q * form.axis)
     start = form.carriage.arm * form.carriage.start
     if start.dtype != object:

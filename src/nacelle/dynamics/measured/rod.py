@@ -54,7 +54,7 @@ def from_drive(
     """The motion of a rod from that of its drive (`arm` from its centre), with r and dr/dt known."""
     _, q_dot, q_ddot = drive
     a1 = q_ddot * form.axis
-    if form.drive.turns:
+    if form.drive.revolute:
         a1 = q_ddot * cross(form.axis, arm) - (q_dot * q_dot) * arm
     return Measured(r, v, a2 - a1, a1, a2, arm, drive, True)
 
@@ -68,7 +68,7 @@ def from_elements(form: LegForm, drive: Array, rod: Array) -> Measured:
         rod: direction of the rod with its two derivatives (3, 3).
     """
     r, v, a = (form.length * part for part in rod)
-    if not form.drive.turns:
+    if not form.drive.revolute:
         a1 = drive[2] * form.axis
         return Measured(r, v, a, a1, a1 + a, ZERO, (drive[0], drive[1], drive[2]), False)
     arm, a1 = form.carriage.arm * drive[0], form.carriage.arm * drive[2]
@@ -86,15 +86,15 @@ def rod(
     form: LegForm, at: Measured, gravity: Array, extra: Scalar, counted: Counted
 ) -> tuple[Demand, rods.Moved]:
     """Demand of a rod on a platform that does not turn, with a mass `extra` of it at B; base axes."""
-    turns, g = form.drive.turns, flat(form, gravity)
+    revolute, g = form.drive.revolute, flat(form, gravity)
     carriage, arm = form.carriage.parameters, form.carriage.arm
-    reach = cross(form.axis, at.arm) if turns else form.axis
+    reach = cross(form.axis, at.arm) if revolute else form.axis
     lever = dot(at.r, reach)
     g1, g2 = at.a1 - g, at.a2 - g
     q, q_dot, q_ddot = at.drive
     mass, c1, c2 = form.rod[0], form.rod[3] / form.length, end_share(form)
     moved = rods.Moved(at.r, at.v, g1, g2, q_dot, divide(1.0, lever), at.arm)
-    part = rods.turning(form, moved, ZERO, counted)
+    part = rods.rod_rotation(form, moved, ZERO, counted)
     # Along the drive: (c_1 - c_2) g_2, the mass at A, the carriage, the turning part.
     if at.by_end or not is_zero(extra):
         G = add(scaled(c2 + extra, g2), scaled(c1 - c2, g1))
@@ -105,14 +105,14 @@ def rod(
     else:
         at_A, own = mass - c1, (c1 - c2) * dot(at.a, reach)
     own = own + dot(part.force - part.G, reach) + part.reaction
-    if turns:
+    if revolute:
         own = own + (at_A * arm * arm + carriage[9] + rods.rotor(form)) * q_ddot
         own = own - (at_A + carriage[1] / arm) * dot(g, reach)
         own = own + (carriage[2] / arm) * dot(g, at.arm)
     else:
         carried = at_A + carriage[0]
         own = own + (carried + rods.rotor(form)) * q_ddot - carried * dot(g, reach)
-    if turns and form.drive.joint.springs:
+    if revolute and form.drive.joint.springs:
         q = atan2(dot(at.arm, cross(form.axis, form.carriage.start)), dot(at.arm, form.carriage.start))
     own = own + drive_force(form.drive, q, q_dot, q_dot, counted)
     demand = Demand(at.r, np.asarray(G + part.G), part.moment, lever, own)

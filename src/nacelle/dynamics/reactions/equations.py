@@ -22,12 +22,12 @@ from collections.abc import Mapping
 import numpy as np
 
 from nacelle.dynamics.joint_effort import closure_axes, joint_efforts
+from nacelle.dynamics.operating_point import POINT_SHAPES, OperatingPoint, at_point
 from nacelle.dynamics.settings import Settings
 from nacelle.dynamics.state import State, state_at
 from nacelle.dynamics.wrench import Wrench, body_wrenches
 from nacelle.kinematics.mechanism.idle import Spin
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.shapes import of_actuators, of_pose, of_twist, of_unknowns
 from nacelle.kinematics.tree.closure import closure_frames
 from nacelle.kinematics.tree.spanning_tree import TreeMotion
 from nacelle.model.robot import Robot
@@ -35,32 +35,30 @@ from nacelle.spatial.physics import physics
 from nacelle.spatial.scalar import Array, Scalar, cross, pack
 
 
-@physics(
-    external=lambda robot: (len(robot.bodies), 6),
-    x=of_pose,
-    y=of_unknowns,
-    v=of_twist,
-    a=of_twist,
-    tau=of_actuators,
-)
+@physics(external=lambda robot: (len(robot.bodies), 6), **POINT_SHAPES)
+@at_point
 def reaction_terms(
-    robot: Robot, external: Array, *point: Array, friction: bool = True, smooth: float | None = None
+    robot: Robot,
+    external: Array,
+    point: OperatingPoint,
+    *,
+    friction: bool = True,
+    smooth: float | None = None,
 ) -> dict[str, Array]:
-    """What the balance is made of, at a `point` x, y, v, a, tau (`OperatingPoint`) under external wrenches.
+    """What the balance is made of, at a point under external wrenches (bodies, 6).
 
     Wrenches that the bodies need (bodies, 6), twists of the tree's rates (rates, 6), wrenches of what the
     closures lock (locks, 6), efforts along the tree's rates (rates,), wrenches of the closures' efforts
     (closures, 6), and the joint frames on the predecessors R (joints, 3, 3), p (joints, 3).
     """
-    x, y, v, a, tau = point
-    state = state_at(robot, x, y, v)
+    state = state_at(robot, point.x, point.y, point.v)
     motion = state.now.motion
-    u_dot = state.moving.U @ a + state.moving.bias
+    u_dot = state.moving.U @ point.a + state.moving.bias
     applied = {body: Wrench(external[body, :3], external[body, 3:]) for body in range(1, len(robot.bodies))}
     needs = [np.zeros(6)]
     for body, (f, n) in body_wrenches(state, u_dot, applied).items():
         needs.append(_wrench(f, n, motion.poses[body].p))
-    efforts = axis_efforts(state, u_dot, tau, Settings(friction, smooth))
+    efforts = axis_efforts(state, u_dot, point.tau, Settings(friction, smooth))
     along: list[Scalar] = [0.0] * robot.platform_nv
     for index, joint in enumerate(robot.tree_joints):
         for number, primitive in enumerate(joint.primitives):

@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 
 from nacelle.dynamics.reactions.reactions import Reactions, joint_reactions
-from nacelle.kinematics.along import sampled, solved_samples
-from nacelle.kinematics.trajectory import Sample, Trajectory
+from nacelle.kinematics.along import SampledMotion, sampled, solved_samples
+from nacelle.kinematics.trajectory import Trajectory
 from nacelle.model.joint import MOTION, JointKind, Primitive
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
@@ -72,20 +72,14 @@ class Peak:
 
 
 @dataclass(frozen=True, eq=False)
-class PeakReactions:
+class PeakReactions(SampledMotion):
     """A motion and what it requires of the joints.
 
     Attributes:
-        robot: the robot.
-        times: (N,), s.
-        sample: poses, twists and accelerations of the nacelle.
         reactions: at all times.
         peaks: of every joint, over the samples that could be solved.
     """
 
-    robot: Robot
-    times: Array
-    sample: Sample
     reactions: Reactions
     peaks: tuple[Peak, ...]
 
@@ -143,7 +137,7 @@ def _peak(name: str, kind: JointKind, wrench: Array, times: Array, determined: A
     force, moment = np.linalg.norm(f, axis=1), np.linalg.norm(n, axis=1)
     first, second = int(np.argmax(force)), int(np.argmax(moment))
     parts = [float("nan")] * 4
-    if MOTION[kind][:1] != (Primitive.BALL,):
+    if MOTION[kind][:1] != (Primitive.SPHERICAL,):
         # Along the first axis of a cross, otherwise z.
         axis = 0 if kind is JointKind.UNIVERSAL else 2
         across = [k for k in range(3) if k != axis]

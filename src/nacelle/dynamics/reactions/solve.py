@@ -86,10 +86,10 @@ def structure(robot: Robot) -> Structure:
     afloat = np.concatenate([brings[owner], platform[spinning]])
     moments = [len(lock) == 3 for joint in robot.closures for lock in joint.locks] + [True] * len(spinning)
     joint_of = np.full(m + robot.nv, -1)
-    turns = [False] * 3 + [True] * (m - 3)
+    revolute = [False] * 3 + [True] * (m - 3)
     for j, joint in enumerate(robot.tree_joints):
         joint_of[first[j] : first[j] + joint.nv] = j
-        turns += [primitive.turns for primitive in joint.primitives for _ in range(primitive.nv)]
+        revolute += [primitive.is_rotation for primitive in joint.primitives for _ in range(primitive.nv)]
     felt = np.where(joint_of[:, None] >= 0, -locked[joint_of], afloat)
     size = robot.size
     return Structure(
@@ -101,7 +101,7 @@ def structure(robot: Robot) -> Structure:
         platform,
         brings,
         np.where(moments, size, 1.0),
-        np.where(turns, size, 1.0),
+        np.where(revolute, size, 1.0),
     )
 
 

@@ -84,7 +84,7 @@ class Channel:
 
 def is_revolute(robot: Robot, actuator: Actuator) -> bool:
     """Whether an actuator drives a revolute joint."""
-    return robot.joints[actuator.joint].primitives[0].turns
+    return robot.joints[actuator.joint].primitives[0].is_rotation
 
 
 def time_channel(column: str, unit: str, path: KeyPath) -> Channel:

@@ -144,7 +144,7 @@ class Effects:
 
 def revolute(robot: Robot) -> list[bool]:
     """For each actuator whether its joint is revolute; else it is prismatic."""
-    return [robot.joints[actuator.joint].primitives[0].turns for actuator in robot.actuators]
+    return [robot.joints[actuator.joint].primitives[0].is_rotation for actuator in robot.actuators]
 
 
 def each(robot: Robot, what: str, given: Numbers) -> Array:

@@ -48,14 +48,14 @@ class Drive:
     Attributes:
         number: of the actuator.
         joint: the joint: friction, rotor and spring.
-        turns: whether it is revolute.
+        revolute: whether it is revolute.
         zero: for a strut, q = length * side + zero, m.
         side: for a strut, 1 if the joint's axis points from A to B, else -1.
     """
 
     number: int
     joint: Joint
-    turns: bool
+    revolute: bool
     side: float = 1.0
     zero: Scalar = 0.0
 
@@ -71,7 +71,7 @@ class Passive:
     Attributes:
         first: of the first axis of a universal joint, or of a hinge.
         second: of its second axis.
-        ball: of a spherical joint at A.
+        spherical: of a spherical joint at A.
         side: 1 if the second axis points along e_1, else -1.
         end: of the joint at B.
         end_kind: kind of the joint at B.
@@ -81,7 +81,7 @@ class Passive:
 
     first: tuple[FrictionTerm, ...]
     second: tuple[FrictionTerm, ...]
-    ball: tuple[FrictionTerm, ...]
+    spherical: tuple[FrictionTerm, ...]
     side: float
     end: tuple[FrictionTerm, ...]
     end_kind: JointKind
@@ -224,17 +224,17 @@ def alike_entries(arrays: list[Array], scale: float) -> list[Array]:
 
 
 def carried(
-    frame: Pose, elbow: Array, turns: bool, parameters: Callable[[Array], Array]
+    frame: Pose, elbow: Array, revolute: bool, parameters: Callable[[Array], Array]
 ) -> tuple[Array, Carriage]:
     """Where a driven body carries A, base axes (`LegForm.A`), and the body.
 
     Args:
         frame: of the drive in the base, which moves along or about its z.
         elbow: A in the frame behind the drive.
-        turns: whether the drive is revolute.
+        revolute: whether the drive is revolute.
         parameters: gives the body's ten parameters in axes behind the drive.
     """
-    if not turns:
+    if not revolute:
         A = plus(frame.p, product(frame.R, elbow))
         return np.asarray(A), Carriage(elbow, parameters=parameters(np.eye(3)))
     radius = norm(elbow[:2])

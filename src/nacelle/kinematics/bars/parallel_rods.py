@@ -62,13 +62,13 @@ def parallelogram_form(robot: Robot, index: int, actuator: int) -> LegForm:
         raise UnreadError(f"leg {leg.name!r} is not driven at the root of its parallelogram")
     _check(robot, leg.name, p)
     root, wrist = robot.joints[p.root], robot.joints[p.wrist]
-    turns = root.kind is JointKind.REVOLUTE
+    revolute = root.kind is JointKind.REVOLUTE
     X0, (centre, d) = root.frame_predecessor, arm(robot, p)
     n = clean(X0.R[:, 2])
     behind = arm(robot.numeric, p)[0]
-    if turns and not parallel(behind):
+    if revolute and not parallel(behind):
         raise UnreadError(f"the hub's axis of leg {leg.name!r} turns with its arm")
-    first = n * (1.0 if behind.R[2, 2] > 0.0 else -1.0) if turns else clean(product(X0.R, centre.R[:, 2]))
+    first = n * (1.0 if behind.R[2, 2] > 0.0 else -1.0) if revolute else clean(product(X0.R, centre.R[:, 2]))
     length = norm(d)
     rods, sign = _rods(robot, p, at_sample(first))
     hub = _seen(robot, robot.joints[p.hub].successor, robot.joints[p.hub].frame_successor)
@@ -77,13 +77,13 @@ def parallelogram_form(robot: Robot, index: int, actuator: int) -> LegForm:
     whole = rods + tip + np.concatenate([hub[:1], np.zeros(9)])
     frame = root.frame_successor
     A, carriage = carried(
-        X0, centre.p, turns, lambda R: _seen(robot, root.successor, frame @ Pose(R, np.zeros(3)))
+        X0, centre.p, revolute, lambda R: _seen(robot, root.successor, frame @ Pose(R, np.zeros(3)))
     )
     terms = [_friction(robot, j) for j in (p.rod_a, p.rod_b, p.end, p.fold)]
     passive = Passive(
         first=_friction(robot, p.hub),
         second=tuple(term for listed in terms for term in listed),
-        ball=(),
+        spherical=(),
         side=sign,
         end=(),
         end_kind=JointKind.REVOLUTE,
@@ -103,7 +103,7 @@ def parallelogram_form(robot: Robot, index: int, actuator: int) -> LegForm:
         rod=clean_parameters(whole),
         cross=hub[9] + end[9],
         carriage=carriage,
-        drive=Drive(actuator, root, turns),
+        drive=Drive(actuator, root, revolute),
         passive=passive,
     )
 

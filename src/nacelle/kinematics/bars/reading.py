@@ -1,6 +1,17 @@
 """Reading legs as struts and driven rods: what the general form and measured inputs need of a description.
 
-What is decided is decided by the robot's own numbers; the numbers of the result may be symbols.
+A bar reaches from a point A to a point B of the nacelle, r = B - A (3,), m. A strut changes its length,
+
+    q = side |r| + zero                        side 1 or -1, A on the base
+
+a rod keeps it, |r| = L, while its drive carries A,
+
+    A + q axis      or      A + arm R(axis, q) start             on a slider, or at the end of an arm
+
+so that r and its derivatives give every motion of the leg, and no passive joint is needed. Inertia is
+gathered in ten parameters behind the joint at A, in axes along r and the joint's first axis; where a centre
+of mass or a product of inertia does not fit, the leg is refused in words, and the general form takes its
+joints. What is decided is decided by the robot's own numbers; the numbers of the result may be symbols.
 """
 
 from __future__ import annotations
@@ -124,7 +135,9 @@ def _side_by_side(robot: Robot, index: int, actuator: int) -> LegForm:
         if max(float(np.max(np.abs(across))), abs(sizes[0]), abs(sizes[1])) > TOLERANCE * robot.size:
             raise UnreadError(f"the rods of leg {leg.name!r} are not parallel")
         passive = replace(
-            one.passive, ball=one.passive.ball + other.passive.ball, end=one.passive.end + other.passive.end
+            one.passive,
+            spherical=one.passive.spherical + other.passive.spherical,
+            end=one.passive.end + other.passive.end,
         )
         one = replace(one, rod=one.rod + other.rod, passive=passive)
     return one
@@ -219,7 +232,7 @@ class _Serial:
         return Passive(
             first=() if free_joint == "S" else first,
             second=self.friction(start + 1) if free_joint == "U" else (),
-            ball=first if free_joint == "S" else (),
+            spherical=first if free_joint == "S" else (),
             side=side,
             end=target.friction[0] if target.friction else (),
             end_kind=target.kind,
@@ -302,20 +315,20 @@ def _rod(leg: _Serial) -> LegForm:
     """A rod: [drive] [joint at A], with B behind them."""
     chain, numbers, free_joint = leg.chain, leg.numbers, leg.form.free_joint
     body, frame, outward = nacelle_end(leg.robot.legs[leg.index], chain.target)
-    Xn, count, turns = numbers.X, len(numbers.letters), numbers.letters[0] == "R"
+    Xn, count, revolute = numbers.X, len(numbers.letters), numbers.letters[0] == "R"
     X0, X1 = chain.X[0], chain.X[1]
     n = clean(X0.R[:, 2])
     # The first axis at A, seen behind the drive: fixed in the base behind a slider, or along an arm's axis.
     first = clean(product(X0.R, X1.R[:, 2]))
-    if turns and free_joint != "S":
+    if revolute and free_joint != "S":
         first = n * (1.0 if Xn[1].R[2, 2] > 0.0 else -1.0)
     flat = np.ones(3)
     if free_joint == "R":
-        leg.require_in_plane(Xn[0].R[:, 2] if turns else _floats(clean(product(Xn[0].R, Xn[1].R[:, 2]))))
+        leg.require_in_plane(Xn[0].R[:, 2] if revolute else _floats(clean(product(Xn[0].R, Xn[1].R[:, 2]))))
         flat = np.array([1.0, 1.0, 0.0])
     d, dn = chain.X[-1].p * flat, Xn[-1].p * flat
     length = norm(d)
-    A, carriage = carried(X0, X1.p, turns, lambda R: leg.gathered(1, R))
+    A, carriage = carried(X0, X1.p, revolute, lambda R: leg.gathered(1, R))
     E, sign = leg.axes(count, d * divide(1.0, length), _floats(first), dn / np.linalg.norm(dn))
     rod = leg.gathered(count, clean(E))
     cross_inertia: Scalar = 0.0
@@ -339,6 +352,6 @@ def _rod(leg: _Serial) -> LegForm:
         rod=rod,
         cross=cross_inertia,
         carriage=carriage,
-        drive=Drive(leg.actuator, leg.robot.joints[chain.owners[0]], turns),
+        drive=Drive(leg.actuator, leg.robot.joints[chain.owners[0]], revolute),
         passive=leg.passive(1, sign, outward),
     )

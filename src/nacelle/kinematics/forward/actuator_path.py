@@ -23,7 +23,7 @@ def between(first: Array, last: Array, t: Array) -> Array:
 
 def _are_revolute(robot: Robot) -> Array:
     """Which actuators are revolute (actuators,)."""
-    return np.array([robot.joints[actuator.joint].primitives[0].turns for actuator in robot.actuators])
+    return np.array(robot.revolute_actuators)
 
 
 def unwound(robot: Robot, q: Array, start: Array) -> Array:

@@ -261,7 +261,7 @@ class JointSearch(PoseSearch):
         units = [robot.size] * 3 + [1.0] * (self.size - 3)
         for joint in robot.tree_joints:
             for primitive in joint.primitives:
-                is_length = not (primitive is Primitive.BALL or primitive.turns)
+                is_length = not (primitive is Primitive.SPHERICAL or primitive.is_rotation)
                 units += [robot.size if is_length else 1.0] * primitive.nq
         self.equations = Equations(self.solver, self._conditioning, np.array(units))
 
@@ -328,8 +328,8 @@ def starts_of(robot: Robot) -> Array:
     starts = u0 + rng.uniform(-1.0, 1.0, (many, u0.size)) * wide
     place = search.quaternion
     if place is not None:
-        turns = quat_exp(rng.uniform(-1.0, 1.0, (many, 3)) * np.pi)
-        starts[:, place] = quat_multiply(turns, u0[place])
+        rotations = quat_exp(rng.uniform(-1.0, 1.0, (many, 3)) * np.pi)
+        starts[:, place] = quat_multiply(rotations, u0[place])
     starts[0] = u0
     if mechanism.closed_form:
         margins = native(kinematic_model.actuator_positions, robot)(starts, np.zeros((many, 0)))["margins"]

@@ -32,7 +32,7 @@ def closure_axes(placed: Placed, index: int, axes: int) -> list[Array]:
     first, second = placed.joint_frames(index, axes)
     return [
         ZERO
-        if primitive is Primitive.BALL
+        if primitive is Primitive.SPHERICAL
         else second.R[:, 1]
         if joint.kind is JointKind.UNIVERSAL and number == 1
         else first.R[:, primitive.axis]
@@ -47,14 +47,14 @@ class ClosureRate:
     Attributes:
         tie: its tie.
         e: its axis in the tie's axes, unit vector (3,).
-        turns: whether it is revolute.
+        revolute: whether it is revolute.
         actuator: number of its actuator; None if it is passive.
         rotor: inertia of its rotor seen from the joint, kg m^2 or kg; 0 without one.
     """
 
     tie: Tie
     e: Array
-    turns: bool
+    revolute: bool
     actuator: int | None
     rotor: Scalar
 
@@ -73,9 +73,11 @@ class ClosureRate:
             far = columns(trees, *tie.other, tie.axes)
         gamma: Rates = {}
         for side, moved in ((-sign, near), (sign, far)):
-            merge(gamma, {rate: side * dot(self.e, w if self.turns else v) for rate, (v, w) in moved.items()})
+            merge(
+                gamma, {rate: side * dot(self.e, w if self.revolute else v) for rate, (v, w) in moved.items()}
+            )
         e = sign * self.e
-        force, moment = (ZERO, e) if self.turns else (e, ZERO)
+        force, moment = (ZERO, e) if self.revolute else (e, ZERO)
         return gamma, onto_nacelle(trees, placed.nacelle, tie, force, moment)
 
 
@@ -94,8 +96,8 @@ def closure_rates(placed: Placed) -> dict[int, ClosureRate]:
             elif tie.joint not in driven:
                 continue
             e = closure_axes(placed, tie.joint, tie.axes)[0]
-            turns = joint.kind is JointKind.REVOLUTE
-            closures[tie.joint] = ClosureRate(tie, e, turns, driven.get(tie.joint), rotor)
+            revolute = joint.kind is JointKind.REVOLUTE
+            closures[tie.joint] = ClosureRate(tie, e, revolute, driven.get(tie.joint), rotor)
     return closures
 
 

@@ -59,16 +59,16 @@ class Bar:
     def turns_alone(self, friction: bool) -> bool:
         """Whether its velocity v is needed for its length alone: no inertia or friction of turning."""
         p, inertia = self.form.passive, at_sample(self.form.rod)
-        if friction and (p.first or p.second or p.ball or p.end or p.still):
+        if friction and (p.first or p.second or p.spherical or p.end or p.still):
             return False
         return self.form.joint_at_a != "U" or not (np.any(inertia[4:] != 0.0) or np.any(inertia[1:3] != 0.0))
 
     def seen(self, R: Array | None) -> LegForm:
         """The leg with its axes seen from constant axes R (columns, in the base); None for the base."""
-        return self.form if R is None else turned(self.form, R)
+        return self.form if R is None else seen_from(self.form, R)
 
 
-def turned(form: LegForm, R: Array) -> LegForm:
+def seen_from(form: LegForm, R: Array) -> LegForm:
     """A leg's axes seen from constant axes."""
     return replace(form, axis=clean(product(R.T, form.axis)), first=clean(product(R.T, form.first)))
 

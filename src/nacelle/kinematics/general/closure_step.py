@@ -29,7 +29,7 @@ from nacelle.kinematics.general.placed import Placed, Plan
 from nacelle.kinematics.general.tie_motion import given_rates, slip
 from nacelle.kinematics.general.tie_rows import locked_axes
 from nacelle.kinematics.general.ties import Rod, Tie
-from nacelle.kinematics.general.vectors import ZERO, add, inner, plus_times, scaled, turned
+from nacelle.kinematics.general.vectors import ZERO, add, crossed, inner, plus_times, scaled
 from nacelle.kinematics.tree.spanning_tree import step_motion
 from nacelle.model.joint import Joint, Primitive
 from nacelle.spatial.pose import Pose
@@ -91,13 +91,13 @@ def closure_step(legs: Legs, basis: Array) -> ClosureStep:
     for loop, values in zip(legs.loops, loops, strict=True):
         angles = [row.kind in ("angular", "cross") for row in loop.tie.rows]
         listed += [v if angle else v * (1.0 / size) for v, angle in zip(values, angles, strict=True)]
-    turns = {}
+    rotations = {}
     for k in chosen:
         for tie in placed.ties[k]:
             if isinstance(tie.link, Rod):
-                turns[tie.link.joint], apart = _rod_turn(placed, tie, tie.link, rates, frames)
+                rotations[tie.link.joint], apart = _rod_rotation(placed, tie, tie.link, rates, frames)
                 listed += [value * (1.0 / size) for value in apart.tolist()]
-    return ClosureStep(step, rates, turns, listed)
+    return ClosureStep(step, rates, rotations, listed)
 
 
 def _dependent_step(legs: Legs, basis: Array, sides: dict[int, list[Scalar]], own: list[Scalar]) -> Array:
@@ -140,16 +140,16 @@ def _gaps(joint: Joint, tie: Tie, near: Pose, far: Pose, sign: float) -> list[Sc
     """The same for two joint frames in the tie's axes; `sign` is that of the cosine of a universal joint."""
     gap = np.asarray(plus(far.p, -near.p))
     _, locked, _ = locked_axes(joint)
-    turn: Array = ZERO
+    misalignment: Array = ZERO
     if len(locked) == 3:
         parts = [scaled(0.5, cross(near.R[:, k], far.R[:, k])) for k in range(3)]
-        turn = add(add(parts[0], parts[1]), parts[2])
+        misalignment = add(add(parts[0], parts[1]), parts[2])
     elif locked:
-        turn = cross(near.R[:, 2], far.R[:, 2])
+        misalignment = cross(near.R[:, 2], far.R[:, 2])
     values = []
     for row in tie.rows:
         if row.kind == "angular":
-            values.append(dot(row.moment, turn))
+            values.append(dot(row.moment, misalignment))
         elif row.kind == "cross":
             assert tie.arms is not None
             values.append(sign * dot(*tie.arms))
@@ -158,7 +158,7 @@ def _gaps(joint: Joint, tie: Tie, near: Pose, far: Pose, sign: float) -> list[Sc
     return values
 
 
-def _rod_turn(
+def _rod_rotation(
     placed: Placed, tie: Tie, rod: Rod, rates: Rates, frames: dict[int, Frame]
 ) -> tuple[Array, Array]:
     """The rotation of a rod in its joint's axes, and how far its end is from where it is held."""
@@ -167,7 +167,7 @@ def _rod_turn(
     frame = end.frame_predecessor if end.predecessor == rod.body else end.frame_successor
     along = product(joint.frame_successor.R.T, plus(frame.p, -joint.frame_successor.p))
     starts = np.cumsum([0, *(len(other.primitives) for other in robot.tree_joints)])
-    s = product(step_motion(Primitive.BALL, placed.now.steps[starts[rod.joint]]).R, along)
+    s = product(step_motion(Primitive.SPHERICAL, placed.now.steps[starts[rod.joint]]).R, along)
     # The tie's vector leads from the leg's side to the other: from A to B where the leg carries A.
     sign = 1.0 if tie.first else -1.0
 
@@ -182,7 +182,7 @@ def _rod_turn(
         d, d_dot = (trees.up(tie.axes, v) for v in vectors)
         w, R = frames[rod.bodies[0]].w, placed.nacelle.poses[rod.bodies[0]].R
     # The joint's axes turn with the body that carries them.
-    moved = add(d, add(d_dot, -turned(w, d)))
+    moved = add(d, add(d_dot, -crossed(w, d)))
     axes = joint.frame_predecessor.R.T
     d, moved = (product(axes, product(R.T, v)) for v in (d, moved))
     return scaled(divide(1.0, rod.length2), cross(s, moved)), np.asarray(plus(d, -s))

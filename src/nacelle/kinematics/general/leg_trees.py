@@ -22,13 +22,13 @@ from nacelle.kinematics.general.tree_node import (
     Node,
     even,
     is_aligned,
+    rotated_node,
     split_own,
     together,
     towards,
-    turned_node,
 )
 from nacelle.kinematics.tree.configuration import Configuration
-from nacelle.kinematics.tree.spanning_tree import Turn
+from nacelle.kinematics.tree.spanning_tree import CosSin
 from nacelle.model.joint import JointKind, Primitive
 from nacelle.model.leg import BASE
 from nacelle.model.robot import Robot
@@ -172,11 +172,11 @@ def leg_trees(
 
     def face(index: int, R: Array, axis: int) -> Pose:
         """Turn the axes of a node that nothing hangs on yet towards an axis; gives the pose in new axes."""
-        turn = None if index in parents else towards(nodes[index], R, axis)
-        if turn is None:
+        R_new = None if index in parents else towards(nodes[index], R, axis)
+        if R_new is None:
             return identity()
-        nodes[index] = turned_node(nodes[index], turn)
-        back = Pose(turn.T, np.zeros(3))
+        nodes[index] = rotated_node(nodes[index], R_new)
+        back = Pose(R_new.T, np.zeros(3))
         place.update({b: (k, even(back @ at)) for b, (k, at) in place.items() if k == index})
         return back
 
@@ -184,7 +184,7 @@ def leg_trees(
     for number, leg in enumerate(robot.legs):
         base = place[BASE]
         if axes and number in axes:
-            nodes.append(Node(0, (), Pose(axes[number], np.zeros(3)), Primitive.RZ, Turn(1.0, 0.0), False))
+            nodes.append(Node(0, (), Pose(axes[number], np.zeros(3)), Primitive.RZ, CosSin(1.0, 0.0), False))
             frames[number] = len(nodes) - 1
             parents.add(len(nodes) - 1)
             base = (len(nodes) - 1, Pose(axes[number].T, np.zeros(3)))
@@ -195,7 +195,7 @@ def leg_trees(
             if joint.predecessor not in place:
                 # A leg that hangs on the nacelle: its first node is the body's origin in base axes.
                 pose = now.motion.poses[joint.predecessor]
-                nodes.append(Node(0, (), Pose(np.eye(3), pose.p), Primitive.RZ, Turn(1.0, 0.0), False))
+                nodes.append(Node(0, (), Pose(np.eye(3), pose.p), Primitive.RZ, CosSin(1.0, 0.0), False))
                 place[joint.predecessor] = (len(nodes) - 1, Pose(pose.R, np.zeros(3)))
                 roots[len(nodes) - 1] = joint.predecessor
                 parents.add(len(nodes) - 1)
@@ -203,14 +203,14 @@ def leg_trees(
             G = frame @ _settled(joint.frame_predecessor)
             rate = robot.platform_nv + robot.v_slices[j].start
             for at, primitive in enumerate(joint.primitives):
-                turning = primitive.turns and primitive is not Primitive.BALL
-                if turning:
+                revolute = primitive.is_rotation and primitive is not Primitive.SPHERICAL
+                if revolute:
                     G = even(face(index, G.R, primitive.axis) @ G)
                 parents.add(index)
                 rates = tuple(range(rate, rate + primitive.nv))
                 angle = now.angles.get(j)
                 node = split_own(Node(index, rates, G, primitive, now.steps[starts[j] + at], False, angle))
-                split = turning and not is_aligned(node.G.R, primitive.axis)
+                split = revolute and not is_aligned(node.G.R, primitive.axis)
                 nodes.append(replace(node, split=split))
                 index, G = len(nodes) - 1, identity()
                 rate += primitive.nv

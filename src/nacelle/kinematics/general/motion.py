@@ -19,7 +19,7 @@ import numpy as np
 from nacelle.kinematics.general.leg_trees import LegTrees
 from nacelle.kinematics.general.nacelle import Frame
 from nacelle.kinematics.general.tree_node import Node
-from nacelle.kinematics.general.vectors import ZERO, add, all_zero, scaled, turned, turning
+from nacelle.kinematics.general.vectors import ZERO, acceleration_matrix, add, all_zero, crossed, scaled
 from nacelle.spatial.scalar import Array, Scalar, plus, product
 
 
@@ -38,17 +38,17 @@ class NodeMotion:
     a: Array
 
     @cached_property
-    def turning(self) -> Array:
+    def acceleration_matrix(self) -> Array:
         """The matrix T (3, 3) of w' x r + w x (w x r) over r, 1/s^2, in the node's axes."""
         if all_zero(self.w) and all_zero(self.w_dot):
             return np.zeros((3, 3))
-        return turning(self.w, self.w_dot)
+        return acceleration_matrix(self.w, self.w_dot)
 
     def acceleration(self, point: Array) -> Array:
         """Acceleration a + w' x r + w x (w x r) (3,), m/s^2, of a point r (3,) of the node, its axes."""
         if all_zero(point):
             return self.a
-        return add(self.a, product(self.turning, point))
+        return add(self.a, product(self.acceleration_matrix, point))
 
 
 def along(node: Node, rates: dict[int, Scalar]) -> Array:
@@ -91,11 +91,11 @@ def outward(
         own, own_dot = along(node, u), along(node, u_dot)
         w, w_dot = node.down(parent.w), node.down(parent.w_dot)
         a = node.down(parent.acceleration(node.o))
-        if node.primitive.turns:
-            w_dot = add(add(w_dot, turned(w, own)), own_dot)
+        if node.primitive.is_rotation:
+            w_dot = add(add(w_dot, crossed(w, own)), own_dot)
             w = add(w, own)
         else:
-            a = add(a, add(scaled(2.0, turned(w, own)), own_dot))
+            a = add(a, add(scaled(2.0, crossed(w, own)), own_dot))
         motions[index] = NodeMotion(w, w_dot, a)
     return motions
 
@@ -119,7 +119,7 @@ def columns(
             arm = np.asarray(plus(place, -trees.point(k, ZERO, top)))
             for rate, axis in zip(node.rates, node.axes, strict=True):
                 e = trees.up(k, axis, top)
-                velocities[rate] = (turned(e, arm), e) if node.primitive.turns else (e, ZERO)
+                velocities[rate] = (crossed(e, arm), e) if node.primitive.is_rotation else (e, ZERO)
         return velocities
     arm, k = point, index
     below: list[Node] = []
@@ -127,7 +127,7 @@ def columns(
         node = trees.node(k)
         for rate, axis in zip(node.rates, node.axes, strict=True):
             # In the axes of the joint its axis is a unit vector: the product costs nothing there.
-            v, w = (turned(axis, arm), axis) if node.primitive.turns else (axis, ZERO)
+            v, w = (crossed(axis, arm), axis) if node.primitive.is_rotation else (axis, ZERO)
             for other in reversed(below):
                 v, w = other.down(v), other.down(w)
             velocities[rate] = (v, w)

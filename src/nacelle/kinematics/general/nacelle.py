@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.kinematics.general.vectors import ZERO, add, all_zero, scaled, turned, turning
+from nacelle.kinematics.general.vectors import ZERO, acceleration_matrix, add, all_zero, crossed, scaled
 from nacelle.kinematics.mechanism.mechanism import Mechanism
 from nacelle.kinematics.tree.configuration import Configuration
 from nacelle.kinematics.tree.spanning_tree import step_motion
@@ -32,7 +32,7 @@ class NacelleAxis:
     rate: int
     axis: Array
     origin: Array
-    turns: bool
+    is_rotation: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +58,7 @@ class Frame:
     @cached_property
     def columns_dot(self) -> list[Array]:
         """c_k' = w x c_k (3,) for the three axes, base axes, 1/s."""
-        return [turned(self.w, self.pose.R[:, k]) for k in range(3)]
+        return [crossed(self.w, self.pose.R[:, k]) for k in range(3)]
 
     @cached_property
     def columns_ddot(self) -> list[Array]:
@@ -66,12 +66,12 @@ class Frame:
         R = self.pose.R
         if self.spread:
             return [self.relative(R[:, k]) for k in range(3)]
-        return [add(turned(self.w_dot, R[:, k]), turned(self.w, self.columns_dot[k])) for k in range(3)]
+        return [add(crossed(self.w_dot, R[:, k]), crossed(self.w, self.columns_dot[k])) for k in range(3)]
 
     def velocity(self, b: Array) -> Array:
         """Velocity v + w x R b (3,), base axes, m/s, of a point b (3,) of the body, given in its frame."""
         if self.spread:
-            return add(self.v, turned(self.w, product(self.pose.R, b)))
+            return add(self.v, crossed(self.w, product(self.pose.R, b)))
         return add(self.v, combined(self.columns_dot, b))
 
     def acceleration(self, b: Array) -> Array:
@@ -82,7 +82,7 @@ class Frame:
 
     @cached_property
     def _turning(self) -> Array:
-        return turning(self.w, self.w_dot)
+        return acceleration_matrix(self.w, self.w_dot)
 
     def relative(self, r: Array) -> Array:
         """Acceleration w' x r + w x (w x r) (3,) of the point at r relative to the origin, base axes."""
@@ -91,7 +91,7 @@ class Frame:
 
     def velocity_at(self, r: Array) -> Array:
         """Velocity v + w x r (3,) of the point at r (3,) from the origin, base axes, m/s."""
-        return add(self.v, turned(self.w, r))
+        return add(self.v, crossed(self.w, r))
 
     def acceleration_at(self, r: Array) -> Array:
         """Acceleration a + w' x r + w x (w x r) (3,) of the point at r from the origin, base axes."""
@@ -114,7 +114,7 @@ class PoleFrame(Frame):
 
     def velocity(self, b: Array) -> Array:
         """Velocity v(b_0) + w x R (b - b_0) (3,), base axes, m/s, of a point b (3,) given in its frame."""
-        return add(self._at_pole[0], turned(self.w, from_pole(self.pose.R, b, self.pole)))
+        return add(self._at_pole[0], crossed(self.w, from_pole(self.pose.R, b, self.pole)))
 
     def acceleration(self, b: Array) -> Array:
         """Acceleration a(b_0) + T R (b - b_0) (3,), base axes, of a point b (3,) given in its frame."""
@@ -205,25 +205,25 @@ class Nacelle:
         for j in self.robot.nacelle.joints:
             joint = self.robot.joints[j]
             parent = frames[joint.predecessor]
-            turn, turn_dot = parent.w, parent.w_dot
+            omega, omega_dot = parent.w, parent.w_dot
             point = (parent.pose @ joint.frame_predecessor).p
             arm = plus(point, -parent.pose.p)
             v, a = parent.velocity_at(arm), parent.acceleration_at(arm)
             for group in self.steps[j]:
                 own, own_dot = _along(group, w), _along(group, w_dot)
-                if group[0].turns:
-                    turn_dot = add(add(turn_dot, turned(turn, own)), own_dot)
-                    turn = add(turn, own)
+                if group[0].is_rotation:
+                    omega_dot = add(add(omega_dot, crossed(omega, own)), own_dot)
+                    omega = add(omega, own)
                     continue
                 way = plus(group[0].origin, -point)
-                slip = turned(turn, own)
-                v = add(add(v, turned(turn, way)), own)
-                a = add(add(a, _rigid(turn, turn_dot, way)), add(own_dot, add(slip, slip)))
+                slip = crossed(omega, own)
+                v = add(add(v, crossed(omega, way)), own)
+                a = add(add(a, _rigid(omega, omega_dot, way)), add(own_dot, add(slip, slip)))
                 point = group[0].origin
             child = self.poses[joint.successor]
             arm = plus(child.p, -point)
-            v, a = add(v, turned(turn, arm)), add(a, _rigid(turn, turn_dot, arm))
-            frames[joint.successor] = Frame(child, turn, turn_dot, v, a)
+            v, a = add(v, crossed(omega, arm)), add(a, _rigid(omega, omega_dot, arm))
+            frames[joint.successor] = Frame(child, omega, omega_dot, v, a)
         return frames
 
     def onto(
@@ -245,12 +245,12 @@ class Nacelle:
                 forces[k] = force[k]
         if any(k in wanted for k in (3, 4, 5)) and self.robot.platform_nv == 6:
             arm = self._arm(body, point, local)
-            about = add(moment, turned(arm, force))
+            about = add(moment, crossed(arm, force))
             forces |= {3 + k: about[k] for k in range(3) if 3 + k in wanted}
         for axis in self.axes[body]:
             if axis.rate in wanted:
-                if axis.turns:
-                    about = add(moment, turned(plus(point, -axis.origin), force))
+                if axis.is_rotation:
+                    about = add(moment, crossed(plus(point, -axis.origin), force))
                     forces[axis.rate] = dot(axis.axis, about)
                 else:
                     forces[axis.rate] = dot(axis.axis, force)
@@ -275,7 +275,7 @@ def _along(group: tuple[NacelleAxis, ...], w: dict[int, Scalar]) -> Array:
 
 def _rigid(w: Array, w_dot: Array, arm: Array) -> Array:
     """Acceleration of a point of a body relative to another: w' x arm + w x (w x arm)."""
-    return add(turned(w_dot, arm), turned(w, turned(w, arm)))
+    return add(crossed(w_dot, arm), crossed(w, crossed(w, arm)))
 
 
 def _triples(robot: Robot, w: dict[int, Scalar]) -> tuple[Array, Array]:
@@ -300,10 +300,11 @@ def nacelle_at(now: Configuration) -> Nacelle:
         groups: list[tuple[NacelleAxis, ...]] = []
         for number, primitive in enumerate(joint.primitives):
             pose = pose @ step_motion(primitive, now.steps[starts[j] + number])
-            along = range(3) if primitive is Primitive.BALL else (primitive.axis,)
+            along = range(3) if primitive is Primitive.SPHERICAL else (primitive.axis,)
             groups.append(
                 tuple(
-                    NacelleAxis(rate + i, pose.R[:, k], pose.p, primitive.turns) for i, k in enumerate(along)
+                    NacelleAxis(rate + i, pose.R[:, k], pose.p, primitive.is_rotation)
+                    for i, k in enumerate(along)
                 )
             )
             rate += primitive.nv

@@ -1,6 +1,14 @@
 """A robot placed at a configuration, with the decisions of its plan: frames, nacelle, ties.
 
-What is decided, and how, is in `plan`, above the elimination of the legs.
+A leg is a tree of nodes, each in its own axes: E_k = G_R R_k(q) takes them to those of the parent, G the
+constant frame of the joint. A tie joins a node to the nacelle, or to another node, and forbids some
+components of their relative twist,
+
+    f . (v_2 - v_1) + n . (w_2 - w_1) = 0            a row [f; n] (6,) of the tie, in its own axes
+
+with v at the point of the tie. What of a robot is known by points alone, rods and bars (`Parts`), has neither
+nodes nor ties. Moments of the nacelle may be taken about the point where the first leg holds it (the pole),
+which takes that leg out of them. What is decided, and how, is in `plan`, above the elimination of the legs.
 """
 
 from __future__ import annotations
@@ -78,12 +86,12 @@ class Way(NamedTuple):
     Attributes:
         direct: whether legs that are bars are known by their line; then the rates of their passive joints
             are not found.
-        turned: whether bars are written in axes of their own.
+        bar_axes: whether bars are written in axes of their own.
         asymmetric: whether rods on universal joints with any inertia are bars, too.
     """
 
     direct: bool = False
-    turned: bool = False
+    bar_axes: bool = False
     asymmetric: bool = True
 
 
@@ -208,7 +216,7 @@ def placed_at(robot: Robot, parts: Parts, now: Configuration) -> Placed:
 
 def _placed(robot: Robot, parts: Parts, now: Configuration, pole: bool) -> Placed:
     mechanism, bars = parts.mechanism, parts.bars_of(robot)
-    frames = leg_trees(robot, now, parts.omitted, own_axes(bars) if parts.way.turned else {})
+    frames = leg_trees(robot, now, parts.omitted, own_axes(bars) if parts.way.bar_axes else {})
     nacelle = replace(nacelle_at(now), spread=_is_spread(robot))
     feet = _feet(parts, bars) if pole else None
     if pole and _has_pole(mechanism):
@@ -242,7 +250,7 @@ def _feet(parts: Parts, bars: dict[int, Bar]) -> list[Array] | None:
 
     Moments about one of them make three rows of the nacelle's balance constant.
     """
-    if len(parts.mechanism.independent) != 6 or parts.way.turned or not _are_struts(parts, bars):
+    if len(parts.mechanism.independent) != 6 or parts.way.bar_axes or not _are_struts(parts, bars):
         return None
     height = np.array([float(at_sample(bar.form.A)[parts.up]) for bar in bars.values()])
     flat = float(np.ptp(height)) <= TOLERANCE * parts.mechanism.robot.size

@@ -1,7 +1,15 @@
 """What is decided from numbers before anything is traced: rods, orders of elimination, dependent rates.
 
-Sample states are closed configurations around the reference. Every decision has a margin far above rounding,
-and the first of equals is taken, so that it is the same on every machine.
+The rows of a leg over its own rates u_l and the nacelle's rates w are
+
+    A_l u_l + B_l w = 0          at every configuration
+
+and are eliminated in a fixed order of pivots, so that a traced program has no branches. The order is chosen
+at sample states, closed configurations around the reference: a pivot is large, without units, at the worst of
+them, and entries that are zero at all of them are zero for good. Rows that remain decide the dependent rates
+of the nacelle. Every decision has a margin far above rounding, and the first of equals is taken, so that it
+is the same on every machine. A plan holds only if the general form then gives the rates of the equivalent
+tree at the samples (`is_supported`).
 """
 
 from __future__ import annotations
@@ -83,11 +91,11 @@ def sample_states(mechanism: Mechanism, count: int, seed: int = 7) -> list[tuple
     return states
 
 
-def is_turned(robot: Robot, *, friction: bool) -> bool:
+def has_bar_axes(robot: Robot, *, friction: bool) -> bool:
     """Whether bars are shorter in axes of their own: rods on arms that require something of their turning."""
     mechanism = mechanism_of(robot.numeric)
     bars = bars_of(mechanism.robot, find_bars(mechanism)).values()
-    return any(bar.form.drive.turns and not bar.turns_alone(friction) for bar in bars if not bar.is_strut)
+    return any(bar.form.drive.revolute and not bar.turns_alone(friction) for bar in bars if not bar.is_strut)
 
 
 def plan_of(robot: Robot, way: Way = WHOLE) -> Plan:
@@ -102,7 +110,7 @@ def _plain(mechanism: Mechanism, way: Way) -> Way:
     bars = find_bars(mechanism, asymmetric=way.asymmetric) if way.direct else ()
     if not bars:
         return WHOLE
-    axes = own_axes(bars_of(mechanism.robot, bars)) if way.turned else {}
+    axes = own_axes(bars_of(mechanism.robot, bars)) if way.bar_axes else {}
     return Way(True, bool(axes), way.asymmetric or bars == find_bars(mechanism))
 
 
@@ -115,7 +123,7 @@ def is_supported(robot: Robot, *, direct: bool = False) -> bool:
     own = robot.numeric
     if not robot.is_like_numeric:
         return False
-    way = Way(True, is_turned(own, friction=True), asymmetric=False) if direct else WHOLE
+    way = Way(True, has_bar_axes(own, friction=True), asymmetric=False) if direct else WHOLE
     return _agrees(own, own.all_names, _plain(mechanism_of(own), way))
 
 

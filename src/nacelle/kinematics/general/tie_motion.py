@@ -27,7 +27,7 @@ from nacelle.kinematics.general.motion import NodeMotion, columns, outward, velo
 from nacelle.kinematics.general.nacelle import Frame, Nacelle
 from nacelle.kinematics.general.tie_rows import largest_entry
 from nacelle.kinematics.general.ties import Row, Tie
-from nacelle.kinematics.general.vectors import ZERO, add, scaled, turned
+from nacelle.kinematics.general.vectors import ZERO, add, crossed, scaled
 from nacelle.spatial.scalar import Array, Scalar, cross, divide, dot, plus
 
 
@@ -163,7 +163,7 @@ def _is_swung(tie: Tie, state: Moving) -> bool:
     if link is None or tie.rows[0].kind != "rod" or not link.turns_alone(state.friction):
         return False
     path = trees.path(tie.node, tie.axes)
-    return len(path) == 1 and path[0] not in trees.roots and trees.node(path[0]).primitive.turns
+    return len(path) == 1 and path[0] not in trees.roots and trees.node(path[0]).primitive.is_rotation
 
 
 def _swung(tie: Tie, state: Moving) -> Scalar:
@@ -246,9 +246,9 @@ def second_derivatives(
             # e . (far - own) for the side that does not carry e, less 2 w x slip of the side that does:
             # slip is the velocity of the far point relative to the leg's.
             carrier = w if tie.first else z
-            right.append(dot(row.force, add(gap, scaled(-2.0, turned(carrier, slip)))))
+            right.append(dot(row.force, add(gap, scaled(-2.0, crossed(carrier, slip)))))
         elif row.kind == "angular":
-            twisted = turned(w, _relative(tie, w, z)) if twisted is None else twisted
+            twisted = crossed(w, _relative(tie, w, z)) if twisted is None else twisted
             right.append(dot(row.moment, add(add(z_dot, -w_dot), -twisted)))
         else:
             assert tie.arms is not None

@@ -121,8 +121,8 @@ def closure_rows(
             e = axes.of(0, k)
             rows.append(Row({rate: dot(e, v) for rate, (v, _) in moved.items()}, "offset", force=e))
     arms = (axes.of(0, 0), axes.of(1, 1)) if crossed else None
-    turned = [("angular", e) for e in directions] + ([("cross", cross(arms[1], arms[0]))] if arms else [])
-    for kind, e in turned:
+    angular = [("angular", e) for e in directions] + ([("cross", cross(arms[1], arms[0]))] if arms else [])
+    for kind, e in angular:
         rows.append(Row({rate: dot(e, w) for rate, (_, w) in moved.items()}, kind, moment=e))
     return tuple(rows), arms
 

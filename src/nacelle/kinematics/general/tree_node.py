@@ -21,7 +21,7 @@ from functools import cached_property
 import numpy as np
 
 from nacelle.kinematics.general.vectors import is_zero, scaled
-from nacelle.kinematics.tree.spanning_tree import Step, Turn, step_motion
+from nacelle.kinematics.tree.spanning_tree import CosSin, Step, step_motion
 from nacelle.model.joint import Primitive
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import (
@@ -52,7 +52,7 @@ class Node:
         step: where it is.
         split: whether G and the primitive are applied one after the other: cheaper for general axes.
         angle: of a revolute joint whose angle is given itself, else None.
-        slide: direction of a prismatic joint in the node's axes, which need not be those of its frame.
+        prismatic_axis: of a prismatic joint, in the node's axes, which need not be those of its frame.
     """
 
     parent: int
@@ -62,7 +62,7 @@ class Node:
     step: Step
     split: bool
     angle: Scalar | None = None
-    slide: Array | None = None
+    prismatic_axis: Array | None = None
 
     @cached_property
     def _motion(self) -> Pose:
@@ -76,7 +76,7 @@ class Node:
     @cached_property
     def o(self) -> Array:
         """Origin in the parent's axes (3,), m."""
-        if self.primitive.turns:
+        if self.primitive.is_rotation:
             return self.G.p
         return np.asarray(plus(self.G.p, product(self.G.R, scaled(self.step, self.axes[0]))))
 
@@ -86,9 +86,9 @@ class Node:
         unit = np.eye(3)
         if not self.rates:
             return []
-        if self.slide is not None:
-            return [self.slide]
-        return list(unit) if self.primitive is Primitive.BALL else [unit[self.primitive.axis]]
+        if self.prismatic_axis is not None:
+            return [self.prismatic_axis]
+        return list(unit) if self.primitive is Primitive.SPHERICAL else [unit[self.primitive.axis]]
 
     def moved(self, vector: Array) -> Array:
         """A vector (3,) in the axes of the joint's frame on the parent: R_k(q) u."""
@@ -114,7 +114,7 @@ def is_aligned(R: Array, axis: int) -> bool:
 
 def together(first: Node, second: Node) -> Node | None:
     """Two revolute nodes with parallel axes as one, for vectors: R_m(q) G R_k(p) = G R_k(p + q) or - q."""
-    if not (isinstance(first.step, Turn) and isinstance(second.step, Turn)) or not second.rates:
+    if not (isinstance(first.step, CosSin) and isinstance(second.step, CosSin)) or not second.rates:
         return None
     R, k = second.G.R, second.primitive.axis
     across = [entry for m, entry in enumerate(R[:, k].tolist()) if m != first.primitive.axis]
@@ -128,9 +128,9 @@ def together(first: Node, second: Node) -> Node | None:
 
 def towards(node: Node | None, R: Array, axis: int) -> Array | None:
     """The rotation of a node's axes after which an axis of R lies in a coordinate plane, or along an axis."""
-    if node is None or node.primitive is Primitive.BALL:
+    if node is None or node.primitive is Primitive.SPHERICAL:
         return None
-    if not node.primitive.turns:
+    if not node.primitive.is_rotation:
         whole = product(node.G.R, R)
         A = shortest(whole, axis)
         if A is None or rotation_cost(A) >= rotation_cost(node.G.R) + rotation_cost(R):
@@ -150,14 +150,14 @@ def even(pose: Pose) -> Pose:
     return Pose(even_entries(pose.R), pose.p)
 
 
-def turned_node(node: Node | None, turn: Array) -> Node:
+def rotated_node(node: Node | None, R_new: Array) -> Node:
     """A node whose axes are turned, a revolute one about its own axis."""
     assert node is not None
-    if not node.primitive.turns:
-        G = even(Pose(product(node.G.R, turn), node.G.p))
-        return replace(node, G=G, slide=product(turn.T, node.axes[0]))
+    if not node.primitive.is_rotation:
+        G = even(Pose(product(node.G.R, R_new), node.G.p))
+        return replace(node, G=G, prismatic_axis=product(R_new.T, node.axes[0]))
     i, j = (node.primitive.axis + 1) % 3, (node.primitive.axis + 2) % 3
-    return _ahead(node, turn[i, i], turn[j, i])
+    return _ahead(node, R_new[i, i], R_new[j, i])
 
 
 def _ahead(node: Node, c: Scalar, s: Scalar) -> Node:
@@ -166,17 +166,17 @@ def _ahead(node: Node, c: Scalar, s: Scalar) -> Node:
         # Right angles cost nothing; the angle itself is not what the step has any more.
         return replace(node, step=_added(node.step, c, s), angle=None)
     angle = node.angle + atan2(s, c)
-    return replace(node, step=Turn(cos(angle), sin(angle)), angle=angle)
+    return replace(node, step=CosSin(cos(angle), sin(angle)), angle=angle)
 
 
-def _added(step: Step, c: Scalar, s: Scalar) -> Turn:
+def _added(step: Step, c: Scalar, s: Scalar) -> CosSin:
     """An angle by cosine and sine, turned on by another."""
-    return Turn(step.c * c - step.s * s, step.s * c + step.c * s)
+    return CosSin(step.c * c - step.s * s, step.s * c + step.c * s)
 
 
 def split_own(node: Node) -> Node:
     """Give the part of a constant rotation about the joint's own axis to its angle: R = A R_k(psi)."""
-    if not isinstance(node.step, Turn):
+    if not isinstance(node.step, CosSin):
         return node
     try:
         if rotation_cost(node.G.R) == 0:

@@ -1,8 +1,8 @@
 """Sums and vectors whose zeros cost nothing, over any scalar.
 
 In a trace every + and * becomes an operation of the program. Here 0 + a gives a and 0 b gives 0 without one,
-so that constants that are zero (axes along coordinate axes, points at origins) leave no trace. `turning`
-gives
+so that constants that are zero (axes along coordinate axes, points at origins) leave no trace.
+`acceleration_matrix` gives
 
     T r = w' x r + w x (w x r),      T = skew(w') + skew(w) skew(w)          (3, 3), 1/s^2
 
@@ -17,7 +17,17 @@ import numpy as np
 
 from nacelle.spatial.scalar import Array, Scalar, cross, is_zero, pack, plus
 
-__all__ = ["ZERO", "add", "all_zero", "inner", "is_zero", "plus_times", "scaled", "turned", "turning"]
+__all__ = [
+    "ZERO",
+    "acceleration_matrix",
+    "add",
+    "all_zero",
+    "crossed",
+    "inner",
+    "is_zero",
+    "plus_times",
+    "scaled",
+]
 
 ZERO = np.zeros(3)
 
@@ -56,12 +66,12 @@ def inner(a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:
     return total
 
 
-def turned(w: Array, vector: Array) -> Array:
+def crossed(w: Array, vector: Array) -> Array:
     """Cross product w x vector (3,)."""
     return ZERO if all_zero(w) or all_zero(vector) else cross(w, vector)
 
 
-def turning(w: Array, w_dot: Array) -> Array:
+def acceleration_matrix(w: Array, w_dot: Array) -> Array:
     """The matrix (3, 3) of w' x r + w x (w x r) over r."""
     x, y, z = w.tolist()
     a, b, c = w_dot.tolist()

@@ -162,7 +162,7 @@ def _relations(mechanism: Mechanism) -> tuple[Relation, ...]:
             rows.append(mechanism.unknowns(mechanism.chart.coordinates(closed[0])[1], closed[1]))
     if len(rows) < len(_NEAR):
         return ()
-    values, balls = np.stack(rows) / unknown_units(mechanism), _balls(mechanism)
+    values, spherical = np.stack(rows) / unknown_units(mechanism), _spherical(mechanism)
     relations: list[Relation] = []
     free: list[int] = []
     for i, own in enumerate(values.T):
@@ -170,7 +170,7 @@ def _relations(mechanism: Mechanism) -> tuple[Relation, ...]:
         for j, sign in others:
             constant = own - sign * values[:, j]
             # A quaternion and its negative are one orientation.
-            if balls[i] != balls[j] or (balls[i] >= 0 and abs(constant[0]) > _RELATED):
+            if spherical[i] != spherical[j] or (spherical[i] >= 0 and abs(constant[0]) > _RELATED):
                 continue
             if np.ptp(constant) < _RELATED * max(1.0, float(np.max(np.abs(own)))):
                 relations.append(Relation(i, j, sign, float(constant[0])))
@@ -203,15 +203,18 @@ def _primitives(mechanism: Mechanism) -> list[tuple[int, Primitive]]:
     return [(j, p) for j, joint in joints for p in joint.primitives for _ in range(p.nq)]
 
 
-def _balls(mechanism: Mechanism) -> list[int]:
+def _spherical(mechanism: Mechanism) -> list[int]:
     """For every unknown the joint whose quaternion it belongs to, -1 for all others."""
-    own = [j if primitive is Primitive.BALL else -1 for j, primitive in _primitives(mechanism)]
+    own = [j if primitive is Primitive.SPHERICAL else -1 for j, primitive in _primitives(mechanism)]
     return [-1] * mechanism.chart_size + own
 
 
 def _angles(mechanism: Mechanism) -> list[bool]:
     """For every unknown whether it is the angle of a joint."""
-    own = [primitive.turns and primitive is not Primitive.BALL for _, primitive in _primitives(mechanism)]
+    own = [
+        primitive.is_rotation and primitive is not Primitive.SPHERICAL
+        for _, primitive in _primitives(mechanism)
+    ]
     return [False] * mechanism.chart_size + own
 
 
@@ -220,7 +223,7 @@ def unknown_units(mechanism: Mechanism) -> Array:
     units = [mechanism.robot.size] * (3 - len(mechanism.chart.moves)) if mechanism.parasitic else []
     units += [1.0] * (mechanism.chart_size - len(units))
     for _, primitive in _primitives(mechanism):
-        is_length = not (primitive is Primitive.BALL or primitive.turns)
+        is_length = not (primitive is Primitive.SPHERICAL or primitive.is_rotation)
         units.append(mechanism.robot.size if is_length else 1.0)
     return np.array(units)
 

@@ -26,7 +26,7 @@ from nacelle.kinematics.shapes import of_actuators, of_pose, of_unknowns
 from nacelle.kinematics.tree.configuration import Configuration, configuration
 from nacelle.kinematics.tree.least_squares import least_squares
 from nacelle.kinematics.tree.rates import ClosureEquations, chart_basis, equations, respond, selections
-from nacelle.kinematics.tree.spanning_tree import Step, Turn, motion_of_steps, steps_from_coordinates
+from nacelle.kinematics.tree.spanning_tree import CosSin, Step, motion_of_steps, steps_from_coordinates
 from nacelle.model.joint import Primitive
 from nacelle.model.robot import Robot
 from nacelle.spatial.physics import physics
@@ -60,7 +60,7 @@ def _coordinate_steps(robot: Robot, joints: Sequence[int], q: Array, u: Array | 
     for j in joints:
         rate = robot.platform_nv + robot.v_slices[j].start
         for primitive in robot.joints[j].primitives:
-            if primitive is Primitive.BALL:
+            if primitive is Primitive.SPHERICAL:
                 changes += list(
                     _turned(q[start : start + 4], pack([u[rate + k] for k in range(3)]), before=False)
                 )
@@ -113,7 +113,7 @@ def _open_by(wanted: Array, steps: Sequence[Step]) -> list[Scalar]:
     """How far actuators are from wanted coordinates: radians (2 tan of half the angle) or metres."""
     result: list[Scalar] = []
     for value, step in zip(wanted, steps, strict=True):
-        if isinstance(step, Turn):
+        if isinstance(step, CosSin):
             c, s = cos(value), sin(value)
             result.append(2.0 * (s * step.c - c * step.s) / (1.0 + c * step.c + s * step.s))
         else:
@@ -141,8 +141,8 @@ def forward_step(robot: Robot, x: Array, q: Array) -> dict[str, Array]:
 
 def _over_size(robot: Robot, gaps: Sequence[Scalar]) -> list[Scalar]:
     """Gaps of the actuators as pure numbers."""
-    turns = [robot.joints[actuator.joint].primitives[0].turns for actuator in robot.actuators]
-    return [gap if turn else gap / robot.numeric.size for gap, turn in zip(gaps, turns, strict=True)]
+    revolute = robot.revolute_actuators
+    return [gap if turn else gap / robot.numeric.size for gap, turn in zip(gaps, revolute, strict=True)]
 
 
 def _pose_size(robot: Robot) -> int:

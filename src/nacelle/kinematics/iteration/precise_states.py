@@ -56,7 +56,7 @@ def _quaternions(mechanism: Mechanism) -> list[slice]:
     places, start = [], mechanism.chart_size
     for j in mechanism.iterated_joints:
         for primitive in mechanism.robot.joints[j].primitives:
-            if primitive is Primitive.BALL:
+            if primitive is Primitive.SPHERICAL:
                 places.append(slice(start, start + 4))
             start += primitive.nq
     return places

@@ -88,12 +88,12 @@ def flatten(robot: Robot, joints: Sequence[int], closure: Joint, start: Pose) ->
         joint = robot.joints[j]
         pose = pose @ joint.frame_predecessor
         for primitive in joint.primitives:
-            if primitive is Primitive.BALL:
+            if primitive is Primitive.SPHERICAL:
                 letters, owners, X = letters + "S", [*owners, j], [*X, pose]
                 pose = identity()
                 continue
             P = Pose(_TO_Z[primitive.axis], np.zeros(3))
-            letters, owners = letters + ("R" if primitive.turns else "P"), [*owners, j]
+            letters, owners = letters + ("R" if primitive.is_rotation else "P"), [*owners, j]
             X.append(pose @ P)
             pose = P.inverse()
         pose = pose @ joint.frame_successor.inverse()
@@ -125,10 +125,10 @@ def centred(chain: LegChain, i: int) -> LegChain:
     C, t = chain.X[i + 1]
     s1, s2 = t[2], -dot(C[:, 2], t)
     X = list(chain.X)
-    X[i] = X[i] @ _slide(s1)
+    X[i] = X[i] @ _prismatic(s1)
     X[i + 1] = Pose(C, np.zeros(3))
-    X[i + 2] = _slide(-s2) @ X[i + 2]
-    back = {i + 1: _slide(-s1), i + 2: _slide(-s2)}
+    X[i + 2] = _prismatic(-s2) @ X[i + 2]
+    back = {i + 1: _prismatic(-s1), i + 2: _prismatic(-s2)}
     bodies = tuple(
         Carried(body, behind, back[behind] @ pose) if behind in back else Carried(body, behind, pose)
         for body, behind, pose in chain.bodies
@@ -136,5 +136,5 @@ def centred(chain: LegChain, i: int) -> LegChain:
     return LegChain(chain.letters, chain.owners, X, chain.target, bodies)
 
 
-def _slide(s: Scalar) -> Pose:
+def _prismatic(s: Scalar) -> Pose:
     return Pose(np.eye(3), pack([0.0, 0.0, s]))

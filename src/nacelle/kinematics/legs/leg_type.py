@@ -86,7 +86,18 @@ class LegType:
 
 
 def leg_type(robot: Robot, leg: Leg) -> LegType:
-    """What a leg is, recognised from the robot's own numbers."""
+    """What a leg is, recognised from the robot's own numbers.
+
+    Joints that act as one are one letter (two revolutes that meet are U), axes meet or are parallel within
+    1e-12 of the robot's size (m) or 1e-12 rad.
+
+    Args:
+        robot: the robot.
+        leg: one of its legs.
+
+    Returns:
+        Its name, such as "UPS", how inverse kinematics is solved, and its kinematic elements ([OAM]).
+    """
     return _leg_types(robot.numeric)[robot.legs.index(leg)]
 
 

@@ -1,6 +1,15 @@
 """The way from the base through a leg to the nacelle: its joints, and those that act as one.
 
-Fixed joints are left out: the body behind one is seen from the body before it.
+From body to body each joint is passed once, forward or against its direction, with its frames on both. For
+neighbours X = far^-1 near is the constant frame between them; they are one group where X says so, within
+1e-12 of the robot's size:
+
+    R R     -> U    axes that meet at a right angle, in a point c
+    R R R   -> S    the third one meets the second at a right angle in c, too
+    P R     -> C    along one line
+
+A leg is the sequence of letters, such as UPS; one that branches once, into rods side by side, is written
+R[SS|SS]. Fixed joints are left out: the body behind one is seen from the body before it.
 """
 
 from __future__ import annotations

@@ -21,16 +21,16 @@ import numpy as np
 from nacelle.kinematics.legs.chain import LegChain
 from nacelle.kinematics.legs.subproblem import (
     angle_equation,
-    ball_aim,
+    angle_onto,
     circle_to_point,
     line_to_point,
+    rotate,
+    rotate_back,
+    spherical_aim,
     stretch,
-    turn_back,
-    turn_onto,
-    turn_vector,
-    two_turns,
+    two_angles,
 )
-from nacelle.kinematics.tree.spanning_tree import Step, Turn
+from nacelle.kinematics.tree.spanning_tree import CosSin, Step
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array, Scalar, divide, dot, pack, plus, product
 from nacelle.spatial.short_rotation import rotation_cost, shortest
@@ -43,9 +43,11 @@ class Roots:
     leg's or, beside slides, of the robot's size: an axis through the leg's end does not move it.
     """
 
-    def __init__(self, signs: Sequence[int], balls: Mapping[int, tuple[float, ...]], size: float) -> None:
+    def __init__(
+        self, signs: Sequence[int], references: Mapping[int, tuple[float, ...]], size: float
+    ) -> None:
         self._signs = iter(signs)
-        self._balls = balls
+        self._references = references
         self.size = size
         self.root_margins: list[Scalar] = []
 
@@ -53,9 +55,9 @@ class Roots:
         """Which root is taken next, 1 or -1."""
         return next(self._signs)
 
-    def ball(self, joint: int) -> Array:
+    def reference(self, joint: int) -> Array:
         """The reference orientation of a spherical joint, quat_xyzw."""
-        return np.array(self._balls[joint])
+        return np.array(self._references[joint])
 
     def take(self, solution: tuple[Scalar, Scalar]) -> Scalar:
         """Note the margin of a solution and give its value."""
@@ -104,7 +106,7 @@ def elbow(
         ahead = None
         if axes is not None and rotation_cost(X.R) > rotation_cost(axes):
             own = product(axes.T, X.R)
-            ahead = Turn(own[0, 0], own[1, 0])
+            ahead = CosSin(own[0, 0], own[1, 0])
         else:
             axes = X.R
         step, margin, rod = circle_to_point(e, W.from_arm(Pose(axes, X.p)), length2, sign, ahead)
@@ -116,7 +118,7 @@ def elbow(
 
 def motion_of(step: Step) -> Pose:
     """Motion of a turn about or a slide along z."""
-    if isinstance(step, Turn):
+    if isinstance(step, CosSin):
         c, s = step
         return Pose(pack([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]]), np.zeros(3))
     return Pose(np.eye(3), pack([0.0, 0.0, step]))
@@ -125,56 +127,56 @@ def motion_of(step: Step) -> Pose:
 def _elbow_pair(chain: LegChain, W: EndPoint, roots: Roots) -> list[Step]:
     X0, X1, X2, X3 = chain.X
     step, _, rod = elbow(chain.letters[0], X0, X1.p, W, dot(X3.p, X3.p), roots)
-    first, second, margin = two_turns(X2.R, X3.p, product(X1.R.T, rod), roots.sign())
+    first, second, margin = two_angles(X2.R, X3.p, product(X1.R.T, rod), roots.sign())
     roots.root_margins.append(margin)
     return [step, first, second]
 
 
-def _elbow_ball(chain: LegChain, W: EndPoint, roots: Roots) -> list[Step]:
+def _elbow_spherical(chain: LegChain, W: EndPoint, roots: Roots) -> list[Step]:
     X0, X1, X2 = chain.X
     step, _, rod = elbow(chain.letters[0], X0, X1.p, W, dot(X2.p, X2.p), roots)
-    return [step, ball_aim(X2.p, product(X1.R.T, rod), roots.ball(chain.owners[1]))]
+    return [step, spherical_aim(X2.p, product(X1.R.T, rod), roots.reference(chain.owners[1]))]
 
 
-def _elbow_turn(chain: LegChain, W: EndPoint, roots: Roots) -> list[Step]:
+def _elbow_revolute(chain: LegChain, W: EndPoint, roots: Roots) -> list[Step]:
     X0, X1, X2 = chain.X
     step, _, rod = elbow(chain.letters[0], X0, X1.p, W, dot(X2.p, X2.p), roots)
-    return [step, turn_onto(X2.p, product(X1.R.T, rod))]
+    return [step, angle_onto(X2.p, product(X1.R.T, rod))]
 
 
-def _pair_slide(chain: LegChain, W: EndPoint, roots: Roots) -> list[Step]:
+def _pair_prismatic(chain: LegChain, W: EndPoint, roots: Roots) -> list[Step]:
     X0, X1, X2, X3 = chain.X
     u = W.seen(X0)
     o, z = plus(X2.p, product(X2.R, X3.p)), X2.R[:, 2]
     square = dot(u, u)
     length = roots.take(stretch(o, z, square, roots.sign()))
     roots.lever(square, roots.size**2)
-    first, second, margin = two_turns(X1.R, o + length * z, u, roots.sign())
+    first, second, margin = two_angles(X1.R, o + length * z, u, roots.sign())
     roots.root_margins.append(margin)
     return [first, second, length]
 
 
-def _ball_slide(chain: LegChain, W: EndPoint, roots: Roots) -> list[Step]:
+def _spherical_prismatic(chain: LegChain, W: EndPoint, roots: Roots) -> list[Step]:
     X0, X1, X2 = chain.X
     u = W.seen(X0)
     o, z = plus(X1.p, product(X1.R, X2.p)), X1.R[:, 2]
     square = dot(u, u)
     length = roots.take(stretch(o, z, square, roots.sign()))
     roots.lever(square, roots.size**2)
-    return [ball_aim(o + length * z, u, roots.ball(chain.owners[0])), length]
+    return [spherical_aim(o + length * z, u, roots.reference(chain.owners[0])), length]
 
 
-def _turn_slide(chain: LegChain, W: EndPoint, roots: Roots) -> list[Step]:
+def _revolute_prismatic(chain: LegChain, W: EndPoint, roots: Roots) -> list[Step]:
     X0, X1, X2 = chain.X
     flat = np.array([1.0, 1.0, 0.0])
     u, o, z = W.seen(X0) * flat, plus(X1.p, product(X1.R, X2.p)) * flat, X1.R[:, 2] * flat
     square = dot(u, u)
     length = roots.take(stretch(o, z, square, roots.sign()))
     roots.lever(square, roots.size**2)
-    return [turn_onto(o + length * z, u), length]
+    return [angle_onto(o + length * z, u), length]
 
 
-def _pair_turn(chain: LegChain, W: EndPoint, roots: Roots) -> list[Step]:
+def _pair_revolute(chain: LegChain, W: EndPoint, roots: Roots) -> list[Step]:
     X0, X1, X2, X3 = chain.X
     u, n = W.seen(X0), X1.R[:, 2]
     across = X2.p[2] + X2.R[2, 2] * X3.p[2]
@@ -183,7 +185,7 @@ def _pair_turn(chain: LegChain, W: EndPoint, roots: Roots) -> list[Step]:
             n[0] * u[0] + n[1] * u[1], n[0] * u[1] - n[1] * u[0], across - n[2] * u[2], roots.sign()
         )
     )
-    u2 = product(X1.R.T, turn_back(first, u))
+    u2 = product(X1.R.T, rotate_back(first, u))
     h, g = product(X2.R.T, X2.p), X3.p
     h2, g2 = h[0] * h[0] + h[1] * h[1], g[0] * g[0] + g[1] * g[1]
     square = u2[0] * u2[0] + u2[1] * u2[1]
@@ -193,15 +195,15 @@ def _pair_turn(chain: LegChain, W: EndPoint, roots: Roots) -> list[Step]:
     third = roots.take(
         angle_equation(h[0] * g[0] + h[1] * g[1], h[1] * g[0] - h[0] * g[1], 0.5 * flat, roots.sign())
     )
-    return [first, turn_onto(X2.p + product(X2.R, turn_vector(third, g)), u2), third]
+    return [first, angle_onto(X2.p + product(X2.R, rotate(third, g)), u2), third]
 
 
 SOLVED = {
     "elbow-pair": _elbow_pair,
-    "elbow-ball": _elbow_ball,
-    "elbow-turn": _elbow_turn,
-    "pair-slide": _pair_slide,
-    "ball-slide": _ball_slide,
-    "turn-slide": _turn_slide,
-    "pair-turn": _pair_turn,
+    "elbow-ball": _elbow_spherical,
+    "elbow-turn": _elbow_revolute,
+    "pair-slide": _pair_prismatic,
+    "ball-slide": _spherical_prismatic,
+    "turn-slide": _revolute_prismatic,
+    "pair-turn": _pair_revolute,
 }

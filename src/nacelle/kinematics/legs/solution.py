@@ -24,8 +24,8 @@ from nacelle.kinematics.legs.forms import FORMS
 from nacelle.kinematics.legs.leg_type import leg_type
 from nacelle.kinematics.legs.parallelogram import Parallelogram, arm, arm_offset
 from nacelle.kinematics.legs.serial import SOLVED, EndPoint, Roots, elbow, motion_of
-from nacelle.kinematics.legs.subproblem import ball_aim, turn_onto, turn_vector, two_turns
-from nacelle.kinematics.tree.spanning_tree import Step, Turn
+from nacelle.kinematics.legs.subproblem import angle_onto, rotate, spherical_aim, two_angles
+from nacelle.kinematics.tree.spanning_tree import CosSin, Step
 from nacelle.model.joint import Joint, JointKind
 from nacelle.model.leg import Leg
 from nacelle.model.robot import Robot
@@ -44,12 +44,12 @@ class Recipe:
     Attributes:
         form: name of the closed form, a key of `forms.FORMS`.
         signs: which root is taken, in the order in which roots are met.
-        balls: for each ball joint of the leg its reference orientation, quat_xyzw.
+        references: for each ball joint of the leg its reference orientation, quat_xyzw.
     """
 
     form: str
     signs: tuple[int, ...]
-    balls: Mapping[int, tuple[float, ...]] = field(default_factory=dict)
+    references: Mapping[int, tuple[float, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -87,9 +87,9 @@ def _solve_rods(robot: Robot, leg: Leg, poses: Mapping[int, Pose], roots: Roots)
         u = product(chain.X[0].R.T, rod) if chain is chains[0] else W.seen(frame @ chain.X[0])
         owner = chain.owners[0]
         if chain.letters == "S":
-            steps[owner] = [ball_aim(chain.X[1].p, u, roots.ball(owner))]
+            steps[owner] = [spherical_aim(chain.X[1].p, u, roots.reference(owner))]
         else:
-            one, two, margin = two_turns(chain.X[1].R, chain.X[2].p, u, roots.sign())
+            one, two, margin = two_angles(chain.X[1].R, chain.X[2].p, u, roots.sign())
             roots.root_margins.append(margin)
             steps[owner] = [one, two]
     return steps
@@ -102,17 +102,17 @@ def _solve_parallelogram(robot: Robot, p: Parallelogram, W: EndPoint, roots: Roo
     X_centre, d = arm(robot, p)
     X_rod = product(hub.frame_successor.R.T, rod_a.frame_predecessor.R)
     step, _, from_elbow = elbow(letter, root.frame_predecessor, X_centre.p, W, dot(d, d), roots)
-    turn_hub, turn_a, margin = two_turns(X_rod, d, product(X_centre.R.T, from_elbow), roots.sign())
+    angle_hub, angle_a, margin = two_angles(X_rod, d, product(X_centre.R.T, from_elbow), roots.sign())
     # The hub's axis lies along the short sides: where the rods do so, too, the parallelogram is flat.
     roots.root_margins.append(margin)
-    rod = product(rod_a.frame_predecessor.R, turn_vector(turn_a, d))
+    rod = product(rod_a.frame_predecessor.R, rotate(angle_a, d))
     fold = robot.joints[p.fold]
     d_b = product(rod_b.frame_successor.R.T, plus(fold.frame_predecessor.p, -rod_b.frame_successor.p))
-    turn_b = turn_onto(d_b, product(rod_b.frame_predecessor.R.T, rod))
-    R_rod = product(product(rod_a.frame_predecessor.R, motion_of(turn_a).R), rod_a.frame_successor.R.T)
+    angle_b = angle_onto(d_b, product(rod_b.frame_predecessor.R.T, rod))
+    R_rod = product(product(rod_a.frame_predecessor.R, motion_of(angle_a).R), rod_a.frame_successor.R.T)
     R = product(product((product(R_rod, end.frame_predecessor.R)).T, R_hub_end), end.frame_successor.R)
-    turn_end = Turn(R[0, 0], R[1, 0])
-    return {p.root: [step], p.hub: [turn_hub], p.rod_a: [turn_a], p.rod_b: [turn_b], p.end: [turn_end]}
+    angle_end = CosSin(R[0, 0], R[1, 0])
+    return {p.root: [step], p.hub: [angle_hub], p.rod_a: [angle_a], p.rod_b: [angle_b], p.end: [angle_end]}
 
 
 def _sign_count(robot: Robot, leg: Leg, form: str) -> int:
@@ -132,13 +132,13 @@ def recipes(robot: Robot, leg: Leg, q: Array) -> Iterator[Recipe]:
     form = leg_type(robot, leg).form
     if not form:
         return
-    balls = {
+    references = {
         j: _rounded_quaternion(q[robot.q_slices[j]])
         for j in leg.joints
         if robot.joints[j].kind is JointKind.SPHERICAL
     }
     for signs in itertools.product((1, -1), repeat=_sign_count(robot, leg, form)):
-        yield Recipe(form, signs, balls)
+        yield Recipe(form, signs, references)
 
 
 def _rounded_quaternion(quat_xyzw: Array) -> tuple[float, ...]:
@@ -159,7 +159,7 @@ def solve_leg(robot: Robot, leg: Leg, recipe: Recipe, poses: Mapping[int, Pose])
         recipe: how to solve it.
         poses: poses of the nacelle's bodies in the base.
     """
-    roots = Roots(recipe.signs, recipe.balls, robot.numeric.size)
+    roots = Roots(recipe.signs, recipe.references, robot.numeric.size)
     if recipe.form == "rods":
         return Solution(_solve_rods(robot, leg, poses, roots), roots.root_margins)
     if recipe.form == "parallelogram":

@@ -5,7 +5,7 @@ component c / sqrt(h) along (a, b), so +-sqrt(h - c^2) / sqrt(h) across it,
 
     cos q = (a c - b w) / h,      sin q = (b c + a w) / h,      w = sign sqrt(h - c^2)
 
-Angles are found as cosine and sine (`Turn`), without trigonometry. Where two solutions exist `sign` picks
+Angles are found as cosine and sine (`CosSin`), without trigonometry. Where two solutions exist `sign` picks
 one. A `margin` comes with every root: the radicand over the square of the length that it belongs to, here
 (h - c^2) / h. It is below zero where there is no solution and zero where two solutions meet, a serial
 singularity. Lengths in m, vectors in the axes of the joint, whose axis is z.
@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from nacelle.kinematics.tree.spanning_tree import Turn
+from nacelle.kinematics.tree.spanning_tree import CosSin
 from nacelle.spatial.rotation import quat_product
 from nacelle.spatial.scalar import Array, Scalar, cross, divide, dot, pack, plus, product, sqrt
 
@@ -35,14 +35,14 @@ class Reached(NamedTuple):
     rod: Array
 
 
-def turn_vector(turn: Turn, v: Array) -> Array:
+def rotate(angle: CosSin, v: Array) -> Array:
     """Rz(q) v."""
-    return pack([turn.c * v[0] - turn.s * v[1], turn.s * v[0] + turn.c * v[1], v[2]])
+    return pack([angle.c * v[0] - angle.s * v[1], angle.s * v[0] + angle.c * v[1], v[2]])
 
 
-def turn_back(turn: Turn, v: Array) -> Array:
+def rotate_back(angle: CosSin, v: Array) -> Array:
     """Rz(-q) v."""
-    return turn_vector(Turn(turn.c, -turn.s), v)
+    return rotate(CosSin(angle.c, -angle.s), v)
 
 
 def angle_equation(a: Scalar, b: Scalar, c: Scalar, sign: int) -> Root:
@@ -54,16 +54,16 @@ def angle_equation(a: Scalar, b: Scalar, c: Scalar, sign: int) -> Root:
     radicand = h - c * c
     w = sqrt(radicand) * float(sign)
     reciprocal = divide(1.0, h)
-    return Root(Turn((a * c - b * w) * reciprocal, (b * c + a * w) * reciprocal), radicand * reciprocal)
+    return Root(CosSin((a * c - b * w) * reciprocal, (b * c + a * w) * reciprocal), radicand * reciprocal)
 
 
-def turn_onto(d: Array, u: Array) -> Turn:
+def angle_onto(d: Array, u: Array) -> CosSin:
     """The turn about z that takes d to u, for vectors with the same component along z and equal length."""
     reciprocal = divide(1.0, d[0] * d[0] + d[1] * d[1])
-    return Turn((d[0] * u[0] + d[1] * u[1]) * reciprocal, (d[0] * u[1] - d[1] * u[0]) * reciprocal)
+    return CosSin((d[0] * u[0] + d[1] * u[1]) * reciprocal, (d[0] * u[1] - d[1] * u[0]) * reciprocal)
 
 
-def circle_to_point(e: Array, w: Array, length2: Scalar, sign: int, ahead: Turn | None = None) -> Reached:
+def circle_to_point(e: Array, w: Array, length2: Scalar, sign: int, ahead: CosSin | None = None) -> Reached:
     """Solve |w - Rz(q) e|^2 = length2: a point e on a turning arm at a given distance from a point w.
 
     With l the arm's length across the axis and h the squared distance of w from it, l^2 h = c^2 + r^2: c / l
@@ -89,12 +89,12 @@ def circle_to_point(e: Array, w: Array, length2: Scalar, sign: int, ahead: Turn 
     root = sqrt(radicand) * float(sign)
     over = divide(1.0, h)
     # The angle of the arm; that of the joint is less by the constant one of e.
-    arm = Turn((w[0] * c - w[1] * root) * over * reciprocal, (w[1] * c + w[0] * root) * over * reciprocal)
-    start = Turn(x, y) if ahead is None else Turn(ahead.c * x - ahead.s * y, ahead.s * x + ahead.c * y)
-    turn = Turn(arm.c * start.c + arm.s * start.s, arm.s * start.c - arm.c * start.s)
+    arm = CosSin((w[0] * c - w[1] * root) * over * reciprocal, (w[1] * c + w[0] * root) * over * reciprocal)
+    start = CosSin(x, y) if ahead is None else CosSin(ahead.c * x - ahead.s * y, ahead.s * x + ahead.c * y)
+    angle = CosSin(arm.c * start.c + arm.s * start.s, arm.s * start.c - arm.c * start.s)
     along, across = (c - l2) * reciprocal, root * reciprocal
     rod = pack([along * x + across * y, along * y - across * x, beside])
-    return Reached(turn, divide(radicand * (reciprocal * reciprocal), length2), rod)
+    return Reached(angle, divide(radicand * (reciprocal * reciprocal), length2), rod)
 
 
 def line_to_point(e: Array, w: Array, length2: Scalar, sign: int) -> Reached:
@@ -112,7 +112,7 @@ def stretch(o: Array, z: Array, length2: Scalar, sign: int) -> Root:
     return Root(sqrt(radicand) * float(sign) - along, divide(radicand, length2))
 
 
-def two_turns(C: Array, d: Array, u: Array, sign: int) -> tuple[Turn, Turn, Scalar]:
+def two_angles(C: Array, d: Array, u: Array, sign: int) -> tuple[CosSin, CosSin, Scalar]:
     """Solve Rz(q1) C Rz(q2) d = u for vectors of equal length: aim a universal joint.
 
     The component along the first axis does not depend on q1, which gives q2. The margin is zero where u
@@ -122,10 +122,10 @@ def two_turns(C: Array, d: Array, u: Array, sign: int) -> tuple[Turn, Turn, Scal
     second, margin = angle_equation(
         n[0] * d[0] + n[1] * d[1], n[1] * d[0] - n[0] * d[1], u[2] - n[2] * d[2], sign
     )
-    return turn_onto(product(C, turn_vector(second, d)), u), second, margin
+    return angle_onto(product(C, rotate(second, d)), u), second, margin
 
 
-def ball_aim(d: Array, u: Array, quat_xyzw: Array) -> Array:
+def spherical_aim(d: Array, u: Array, quat_xyzw: Array) -> Array:
     """Quaternion that takes d to u, vectors of equal length: the shortest turn from a reference.
 
     Args:

@@ -102,7 +102,7 @@ def advance(robot: Robot, platform: Pose, q: Array, step: Array) -> tuple[Pose, 
     for joint, at_q, at_v in zip(robot.tree_joints, robot.q_slices, robot.v_slices, strict=True):
         i, k = at_q.start, m + at_v.start
         for primitive in joint.primitives:
-            if primitive is Primitive.BALL:
+            if primitive is Primitive.SPHERICAL:
                 turned = quat_product(q[i : i + 4], quat_from_vector(step[k : k + 3]))
                 result[i : i + 4] = turned / np.linalg.norm(turned)
             else:
@@ -137,7 +137,7 @@ def rate_scale(robot: Robot) -> Array:
     scale = [robot.size] * 3 + [1.0] * (robot.platform_nv - 3)
     for joint in robot.tree_joints:
         for primitive in joint.primitives:
-            scale += [1.0 if primitive.turns else robot.size] * primitive.nv
+            scale += [1.0 if primitive.is_rotation else robot.size] * primitive.nv
     return np.array(scale)
 
 
@@ -357,12 +357,12 @@ def coordinate_values(joint: Joint, q: Array) -> list[float]:
     for primitive in joint.primitives:
         part = q[start : start + primitive.nq]
         start += primitive.nq
-        if primitive is Primitive.BALL:
+        if primitive is Primitive.SPHERICAL:
             x, y = float(part[0]), float(part[1])
             values.append(math.acos(max(-1.0, min(1.0, 1.0 - 2.0 * (x * x + y * y)))))
         else:
             value = float(part[0])
-            values.append(math.remainder(value, 2.0 * math.pi) if primitive.turns else value)
+            values.append(math.remainder(value, 2.0 * math.pi) if primitive.is_rotation else value)
     return values
 
 
@@ -370,7 +370,7 @@ def outside_limits(joint: Joint, q: Array) -> list[tuple[int, float]]:
     """Axes of a joint that are beyond their limits, with their values."""
     result = []
     for k, (value, (low, high)) in enumerate(zip(coordinate_values(joint, q), joint.limits, strict=True)):
-        turns = (0.0, 2.0 * math.pi, -2.0 * math.pi) if joint.primitives[k].turns else (0.0,)
+        turns = (0.0, 2.0 * math.pi, -2.0 * math.pi) if joint.primitives[k].is_rotation else (0.0,)
         if not any(low - 1e-9 <= value + turn <= high + 1e-9 for turn in turns):
             result.append((k, value))
     return result

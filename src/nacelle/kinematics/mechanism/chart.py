@@ -55,16 +55,16 @@ class Chart:
         return tuple(axis for axis in self.robot.motion.twist_axes if axis < 3)
 
     @cached_property
-    def turns(self) -> tuple[int, ...]:
+    def rotations(self) -> tuple[int, ...]:
         """Rotations that are coordinates, 0 to 2."""
         return tuple(axis - 3 for axis in self.robot.motion.twist_axes if axis >= 3)
 
     @cached_property
     def axis(self) -> int:
         """The axis k of one or two rotations."""
-        if len(self.turns) == 1:
-            return self.turns[0]
-        return next(k for k in range(3) if k not in self.turns)
+        if len(self.rotations) == 1:
+            return self.rotations[0]
+        return next(k for k in range(3) if k not in self.rotations)
 
     @cached_property
     def across(self) -> tuple[int, ...]:
@@ -75,7 +75,7 @@ class Chart:
     def _split(self) -> tuple[Array, float, Array]:
         """R_0, and torsion and tilt vector of the reference."""
         R = self.robot.reference.R
-        if len(self.turns) not in (1, 2):
+        if len(self.rotations) not in (1, 2):
             return R, 0.0, np.zeros(3)
         k = self.axis
         quat = quat_from_rotation(R)
@@ -85,7 +85,7 @@ class Chart:
             angle -= 2.0 * np.pi
         turn = np.zeros(3)
         turn[k] = angle
-        if len(self.turns) == 1:
+        if len(self.rotations) == 1:
             return cleaned(product(rotation_vector(turn).T, R)), angle, np.zeros(3)
         # exp(tilt) Rot_k(torsion): the tilt takes the axis to its image.
         axis, image = np.eye(3)[k], R[:, k]
@@ -100,7 +100,7 @@ class Chart:
     @cached_property
     def dependent(self) -> int:
         """How many numbers place the platform beside those in x: 3 or 6 less the coordinates."""
-        return self.robot.platform_nv - len(self.moves) - len(self.turns)
+        return self.robot.platform_nv - len(self.moves) - len(self.rotations)
 
     @cached_property
     def reference(self) -> tuple[Array, Array]:
@@ -112,11 +112,11 @@ class Chart:
         r = [self.robot.reference.p[axis] for axis in range(3) if axis not in self.moves]
         if self.layout.quaternion is not None:
             x[self.layout.quaternion] = quat_from_rotation(self.robot.reference.R)
-        elif len(self.turns) == 1:
+        elif len(self.rotations) == 1:
             x[self.layout.x_index(AXES[3 + self.axis])] = torsion
             r += [0.0, 0.0]
-        elif len(self.turns) == 2:
-            for axis in self.turns:
+        elif len(self.rotations) == 2:
+            for axis in self.rotations:
                 x[self.layout.x_index(AXES[3 + axis])] = tilt[axis]
             r.append(torsion)
         elif self.robot.platform_nv == 6:
@@ -139,18 +139,18 @@ class Chart:
         R_0 = self._split[0]
         if self.layout.quaternion is not None:
             return Pose(rotation_quat(x[self.layout.quaternion]), pack(p))
-        if not self.turns:
+        if not self.rotations:
             return Pose(R_0 if fixed else product(rotation_vector(pack(list(left))), R_0), pack(p))
         torsion, tilt = self._torsion_and_tilt(x, list(left))
         R = product(_about(self.axis, torsion), R_0)
         # Without parasitic motion the tilt of a single rotation is zero, and costs nothing.
-        if len(self.turns) == 2 or not fixed:
+        if len(self.rotations) == 2 or not fixed:
             R = product(rotation_vector(tilt), R)
         return Pose(R, pack(p))
 
     def _torsion_and_tilt(self, x: Array, left: list[Scalar]) -> tuple[Scalar, Array]:
-        given = [x[self.layout.x_index(AXES[3 + axis])] for axis in sorted(self.turns)]
-        torsion, across = (given[0], left) if len(self.turns) == 1 else (left[0], given)
+        given = [x[self.layout.x_index(AXES[3 + axis])] for axis in sorted(self.rotations)]
+        torsion, across = (given[0], left) if len(self.rotations) == 1 else (left[0], given)
         tilt: list[Scalar] = [0.0, 0.0, 0.0]
         for axis, value in zip(self.across, across, strict=True):
             tilt[axis] = value
@@ -162,13 +162,13 @@ class Chart:
         columns: list[Array] = [
             pack([1.0 if k == axis else 0.0 for k in range(m)]) for axis in range(3) if axis not in self.moves
         ]
-        if m == 6 and len(self.turns) < 3:
+        if m == 6 and len(self.rotations) < 3:
             left = list(r[len(columns) :])
-            if not self.turns:
+            if not self.rotations:
                 J = left_jacobian(pack(left))
             else:
                 _, tilt = self._torsion_and_tilt(x, left)
-                if len(self.turns) == 1:
+                if len(self.rotations) == 1:
                     J = left_jacobian(tilt)[:, list(self.across)]
                 else:
                     J = rotation_vector(tilt)[:, [self.axis]]
@@ -183,9 +183,9 @@ class Chart:
         m = self.robot.platform_nv
         J = np.eye(3)
         left = list(r[3 - len(self.moves) :])
-        if 0 < len(self.turns) < 3:
+        if 0 < len(self.rotations) < 3:
             _, tilt = self._torsion_and_tilt(x, left)
-            J = rotation_vector(tilt) if len(self.turns) == 1 else left_jacobian(tilt)
+            J = rotation_vector(tilt) if len(self.rotations) == 1 else left_jacobian(tilt)
         columns: list[Array] = []
         for name in self.robot.motion.coordinates:
             if name in self.robot.motion.joint_names:
@@ -200,14 +200,16 @@ class Chart:
         """Derivative (6 or 3,) of the platform's twist where the rates of all numbers stay constant."""
         m = self.robot.platform_nv
         first = 3 - len(self.moves)
-        if m == 3 or len(self.turns) == 3:
+        if m == 3 or len(self.rotations) == 3:
             return np.zeros(m)
         left, left_rate = list(r[first:]), list(r_rate[first:])
-        if not self.turns:
+        if not self.rotations:
             return pack([0.0, 0.0, 0.0, *left_jacobian_bias(pack(left), pack(left_rate))])
         _, tilt = self._torsion_and_tilt(x, left)
-        given = [x_rate[self.robot.motion.coordinates.index(AXES[3 + axis])] for axis in sorted(self.turns)]
-        torsion_rate, across = (given[0], left_rate) if len(self.turns) == 1 else (left_rate[0], given)
+        given = [
+            x_rate[self.robot.motion.coordinates.index(AXES[3 + axis])] for axis in sorted(self.rotations)
+        ]
+        torsion_rate, across = (given[0], left_rate) if len(self.rotations) == 1 else (left_rate[0], given)
         tilt_rate: list[Scalar] = [0.0, 0.0, 0.0]
         for axis, value in zip(self.across, across, strict=True):
             tilt_rate[axis] = value
@@ -233,7 +235,7 @@ class Chart:
             x[..., self.layout.quaternion] = quat_from_matrices(R)
             return []
         quat = quat_from_matrices(R @ self._split[0].T)
-        if not self.turns:
+        if not self.rotations:
             return list(np.moveaxis(quat_log(quat), -1, 0))
         k, axis = self.axis, np.eye(3)[self.axis]
         image = quat_rotate(quat, np.broadcast_to(axis, (*quat.shape[:-1], 3)))
@@ -242,9 +244,9 @@ class Chart:
         share = np.arctan2(length, image[..., k]) / np.where(length > 1e-300, length, 1.0)
         tilt = n * share[..., None]
         torsion = quat_log(quat_multiply(quat_conjugate(quat_exp(tilt)), quat))[..., k]
-        for turn in self.turns:
+        for turn in self.rotations:
             x[..., self.layout.x_index(AXES[3 + turn])] = torsion if turn == k else tilt[..., turn]
-        return [tilt[..., turn] for turn in self.across] if len(self.turns) == 1 else [torsion]
+        return [tilt[..., turn] for turn in self.across] if len(self.rotations) == 1 else [torsion]
 
 
 def _about(axis: int, angle: Scalar) -> Array:

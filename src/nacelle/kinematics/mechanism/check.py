@@ -1,4 +1,14 @@
-"""The checks of a robot that need its geometry: do the legs reach, does the motion fit?"""
+"""The checks of a robot that need its geometry: do the legs reach, does the motion fit?
+
+    reach      the loops close at the reference pose: their gaps (m, rad) are rounding
+    motion     the declared coordinates are independent motions of the nacelle, as many as its mobility, and
+               the actuators control all of them
+    stretched  no leg is at full stretch in the reference pose, where its branch is not determined
+    idle       a body that spins idly is axisymmetric about its axis, so that nothing feels the spin
+    limits     joints are within their limits, masses are plausible, every mode closes and moves as it says
+
+Each finding names the place in the description, with line and column, and what would be right.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +20,7 @@ import numpy as np
 from nacelle.errors import DescriptionError, Problem
 from nacelle.kinematics.mechanism.assembly import Assembly, Gap, assemble, outside_limits
 from nacelle.kinematics.mechanism.mobility import Mobility, mobility
+from nacelle.model.flexible import mismatches
 from nacelle.model.leg import Leg
 from nacelle.model.platform import NAMED_MOTIONS
 from nacelle.model.plausible import implausible_masses
@@ -210,9 +221,13 @@ class _Checker:
             )
 
     def masses(self) -> None:
-        """Warn of masses that cannot be meant."""
+        """Warn of masses that cannot be meant; those of flexible links must be those of their beams."""
         for slip in implausible_masses(self.robot):
             self.report((*self.body_path(slip.bodies[0]), "mass"), slip.message, slip.hint, "warning")
+
+        for wrong in mismatches(self.robot):
+            place = (*self.body_path(wrong.body), wrong.key)
+            self.report(place, wrong.message, wrong.hint, wrong.severity)
 
     def body_path(self, body: int) -> Path:
         """Where a body is described: among the bodies, or in an element of a leg."""
@@ -249,7 +264,7 @@ class _Checker:
         for joint, place in zip(self.robot.tree_joints, self.robot.q_slices, strict=True):
             for k, value in outside_limits(joint, assembly.q[place]):
                 low, high = joint.limits[k]
-                unit, scale = ("deg", 180.0 / math.pi) if joint.primitives[k].turns else ("m", 1.0)
+                unit, scale = ("deg", 180.0 / math.pi) if joint.primitives[k].is_rotation else ("m", 1.0)
                 self.report(
                     ("reference",),
                     f"in the reference pose joint {joint.name!r} is at {value * scale:.4g} {unit}, outside "

@@ -30,8 +30,8 @@ def dependent_names(robot: Robot) -> tuple[str, ...]:
         return ()
     chart = mechanism.chart
     moves = [AXES[axis] for axis in range(3) if axis not in chart.moves]
-    turns = [AXES[3 + axis] for axis in range(3) if axis not in chart.turns]
-    return (*moves, *turns)[: mechanism.chart_size]
+    rotations = [AXES[3 + axis] for axis in range(3) if axis not in chart.rotations]
+    return (*moves, *rotations)[: mechanism.chart_size]
 
 
 def dependent_coordinates(result: InverseKinematics | ForwardKinematics) -> dict[str, Array]:
@@ -54,9 +54,9 @@ def _of_forward(result: ForwardKinematics, count: int) -> Array:
     """Dependent numbers (..., count) at poses that were found from the actuators."""
     robot, batch = result.robot, result.q.shape[:-1]
     solved = inverse_kinematics(robot, result.x.reshape(-1, result.x.shape[-1]), limits=False)
-    turns = np.array([robot.joints[a.joint].primitives[0].turns for a in robot.actuators], dtype=bool)
+    revolute = np.array(robot.revolute_actuators, dtype=bool)
     with np.errstate(invalid="ignore"):
         gap = solved.actuators - result.q.reshape(-1, len(robot.actuators))
-        gap = np.where(turns, np.abs(np.sin(0.5 * gap)), np.abs(gap) / robot.size)
+        gap = np.where(revolute, np.abs(np.sin(0.5 * gap)), np.abs(gap) / robot.size)
         same = np.all(gap < _SAME, axis=-1)
     return np.where(same[:, None], solved.y[:, :count], np.nan).reshape(*batch, count)

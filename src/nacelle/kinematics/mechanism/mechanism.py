@@ -26,7 +26,7 @@ from nacelle.kinematics.mechanism.closed import generic_poses
 from nacelle.kinematics.mechanism.idle import Spin
 from nacelle.kinematics.mechanism.mobility import Mobility, mobility
 from nacelle.kinematics.mechanism.rank import rank_of
-from nacelle.kinematics.tree.spanning_tree import Turn, rates_of
+from nacelle.kinematics.tree.spanning_tree import CosSin, rates_of
 from nacelle.model.leg import Leg
 from nacelle.model.reduced import Layout, layout_of
 from nacelle.model.robot import Robot
@@ -276,7 +276,7 @@ def _recipe(robot: Robot, leg: Leg, assembly: Assembly) -> Recipe | None:
             place = 0
             for step in steps:
                 value = wanted[j][place]
-                if isinstance(step, Turn):
+                if isinstance(step, CosSin):
                     error = max(error, abs(step.c - np.cos(value)), abs(step.s - np.sin(value)))
                     place += 1
                 elif isinstance(step, np.ndarray) and step.ndim:

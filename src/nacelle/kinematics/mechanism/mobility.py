@@ -164,11 +164,15 @@ def _list(words: list[str] | tuple[str, ...]) -> str:
 
 
 def mobility(robot: Robot, start: Assembly | None = None) -> Mobility:
-    """Analyse the mobility of a robot around its reference pose.
+    """Analyse the mobility of a robot around its reference pose: ranks of the closures' Jacobian.
 
     Args:
         robot: the robot.
         start: its closed configuration in the reference pose; found here if None.
+
+    Returns:
+        Freedoms of the robot and its nacelle, idle motions and superfluous closure equations, with the count
+        of Chebyshev, Gruebler and Kutzbach beside.
     """
     start = assemble(robot) if start is None else start
     at_reference = (start.motion, start.closures)

@@ -254,7 +254,7 @@ class Target:
 
     def _is_length(self, name: str) -> bool:
         if name in self.robot.motion.joint_names:
-            return not self.robot.joints[self.robot.joint(name)].primitives[0].turns
+            return not self.robot.joints[self.robot.joint(name)].primitives[0].is_rotation
         return name in TRANSLATIONS
 
     def _gap(self, x: Array, place: Array, quat: Array | None) -> Array:

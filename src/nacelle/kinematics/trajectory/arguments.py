@@ -121,10 +121,10 @@ def displacements(layout: Layout, points: Array) -> Array:
     of the shorter turn.
     """
     linear, quats = layout.split_x(points)
-    turns = None
+    rotations = None
     if quats is not None:
-        turns = quat_log(quat_multiply(quats[1:], quat_conjugate(quats[:-1])), shorter=False)
-    return layout.join_v(np.diff(linear, axis=0), turns)
+        rotations = quat_log(quat_multiply(quats[1:], quat_conjugate(quats[:-1])), shorter=False)
+    return layout.join_v(np.diff(linear, axis=0), rotations)
 
 
 def read_times(

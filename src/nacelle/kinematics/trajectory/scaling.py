@@ -59,7 +59,15 @@ class TimeScaled(Trajectory):
 
 
 def time_scaled(trajectory: Trajectory, factor: float) -> TimeScaled:
-    """The trajectory slowed down `factor` times: x(t / k), v / k, a / k^2."""
+    """The trajectory slowed down k times: x(t / k), v / k, a / k^2.
+
+    Args:
+        trajectory: the trajectory, of duration T, s.
+        factor: k, above 0; below 1 it runs faster.
+
+    Returns:
+        A trajectory of duration k T with exact derivatives, m and rad per s and s^2.
+    """
     return TimeScaled(trajectory, factor)
 
 

@@ -86,12 +86,12 @@ def closure_state(robot: Robot, motion: TreeMotion) -> ClosureState:
         J2 = motion.point_jacobian(joint.successor, second.p)
         # v_2 - v_1 - w_1 x d, per rate: w_1 x d = -d x w_1.
         slip = plus(plus(J2[:3], -J1[:3]), product(skew(d), J1[3:]))
-        turn = plus(J2[3:], -J1[3:])
+        relative = plus(J2[3:], -J1[3:])
         for lock in joint.locks:
             e = first.R[:, lock[1]]
             f = d if len(lock) == 2 else second.R[:, lock[2]]
             residual.append(dot(e, f))
-            blocks.append(product(slip.T, e) if len(lock) == 2 else product(turn.T, cross(f, e)))
+            blocks.append(product(slip.T, e) if len(lock) == 2 else product(relative.T, cross(f, e)))
     if not residual:
         return ClosureState(np.zeros(0), np.zeros((0, motion.columns.shape[1])), numbers.rows)
     return ClosureState(pack(residual), np.stack(blocks), numbers.rows)
@@ -140,9 +140,9 @@ class NumberClosures:
         moved = motion.movers[self._bodies][:, None]
         linear, angular = np.where(moved, v0 - _skews(p) @ w, 0.0), np.where(moved, w, 0.0)
         slip = linear[count:] - linear[:count] + _skews(d) @ angular[:count]
-        turn = angular[count:] - angular[:count]
+        relative = angular[count:] - angular[:count]
         normal = f[:, _NEXT] * e[:, _AFTER] - f[:, _AFTER] * e[:, _NEXT]
-        rates = np.where(self._square[:, :, None], turn[k], slip[k])
+        rates = np.where(self._square[:, :, None], relative[k], slip[k])
         J = (np.where(self._square, normal, e)[:, None] @ rates)[:, 0]
         return ClosureState(residual[:, 0, 0], J, self.rows)
 
@@ -186,8 +186,8 @@ def closure_bias(robot: Robot, motion: TreeMotion, velocity: TreeVelocity) -> Ar
                 bias.append(dot(e, slip))
             else:
                 f = second.R[:, lock[2]]
-                turn = cross(cross(w2, f), e) + cross(f, cross(w1, e))
-                bias.append(dot(cross(f, e), a2 - a1) + dot(turn, w2 - w1))
+                relative = cross(cross(w2, f), e) + cross(f, cross(w1, e))
+                bias.append(dot(cross(f, e), a2 - a1) + dot(relative, w2 - w1))
     return pack(bias) if bias else np.zeros(0)
 
 

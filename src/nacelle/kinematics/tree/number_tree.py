@@ -13,9 +13,9 @@ from typing import TypeAlias
 import numpy as np
 
 from nacelle.kinematics.tree.spanning_tree import (
+    CosSin,
     Step,
     TreeMotion,
-    Turn,
     motion_of_steps,
     tree_motion,
     tree_movers,
@@ -64,10 +64,10 @@ class NumberTree:
         steps: list[Step] = []
         k = 0
         for primitive in self._primitives:
-            if primitive is Primitive.BALL:
+            if primitive is Primitive.SPHERICAL:
                 steps.append(q[k : k + 4])
             else:
-                steps.append(Turn(np.cos(q[k]), np.sin(q[k])) if primitive.turns else q[k])
+                steps.append(CosSin(np.cos(q[k]), np.sin(q[k])) if primitive.is_rotation else q[k])
             k += primitive.nq
         return self._at(platform, steps)
 
@@ -88,8 +88,8 @@ class NumberTree:
             pose = _composed(poses[predecessor], before)
             for primitive in primitives:
                 pose = _moved(pose, primitive, next(left))
-                for axis in range(3) if primitive is Primitive.BALL else (primitive.axis,):
-                    columns.append(_column(pose, axis, primitive.turns))
+                for axis in range(3) if primitive is Primitive.SPHERICAL else (primitive.axis,):
+                    columns.append(_column(pose, axis, primitive.is_rotation))
             poses[successor] = _composed(pose, after)
         bodies = range(len(robot.bodies))
         R = np.array([poses[body][0] for body in bodies])
@@ -105,7 +105,7 @@ def number_tree(robot: Robot) -> NumberTree:
 
 def _is_number(step: Step) -> bool:
     """Whether a step of a primitive is made of floats."""
-    if isinstance(step, Turn):
+    if isinstance(step, CosSin):
         return type(step.c) in _FLOATS and type(step.s) in _FLOATS
     return step.dtype != object if isinstance(step, np.ndarray) else type(step) in _FLOATS
 
@@ -143,13 +143,13 @@ def _composed(pose: Placed, other: Placed | None) -> Placed:
 
 def _moved(pose: Placed, primitive: Primitive, step: Step) -> Placed:
     """A pose moved by a primitive of a joint."""
-    if primitive is Primitive.BALL:
+    if primitive is Primitive.SPHERICAL:
         return _composed(pose, (rotation_quat(step).tolist(), _ZERO))
     rows, place = pose
     axis = primitive.axis
-    if not primitive.turns:
-        slide = float(step)
-        return rows, [total(row[axis] * slide, d) for row, d in zip(rows, place, strict=True)]
+    if not primitive.is_rotation:
+        translation = float(step)
+        return rows, [total(row[axis] * translation, d) for row, d in zip(rows, place, strict=True)]
     c, s = float(step.c), float(step.s)
     i, j = (axis + 1) % 3, (axis + 2) % 3
     turned = []
@@ -165,8 +165,8 @@ def _cross(a: Vector, b: Vector) -> tuple[float, float, float]:
     return total(v * z, -w * y), total(w * x, -u * z), total(u * y, -v * x)
 
 
-def _column(pose: Placed, axis: int, turns: bool) -> Vector:
+def _column(pose: Placed, axis: int, is_rotation: bool) -> Vector:
     """Twist of a turn about, or a slide along, an axis of a frame."""
     (a, b, c), p = pose
     direction = a[axis], b[axis], c[axis]
-    return (*_cross(p, direction), *direction) if turns else (*direction, *_ZERO)
+    return (*_cross(p, direction), *direction) if is_rotation else (*direction, *_ZERO)

@@ -31,15 +31,18 @@ from nacelle.spatial.rotation import rotation_quat, skew
 from nacelle.spatial.scalar import Array, Scalar, atan2, cos, cross, pack, plus, sin
 
 
-class Turn(NamedTuple):
+class CosSin(NamedTuple):
     """An angle by its cosine and sine: a closed form finds these, and nobody needs the angle itself."""
 
     c: Scalar
     s: Scalar
 
 
+Turn: Any = CosSin
+"""An older name."""
+
 Step: TypeAlias = Any
-"""Where one primitive of a joint is: a Turn, the length of a slide, or the quat_xyzw of a spherical joint."""
+"""Where one primitive of a joint is: a CosSin, a length, or the quat_xyzw of a spherical one."""
 
 
 @dataclass(frozen=True)
@@ -88,10 +91,10 @@ def joint_steps(joint: Joint, q: Array) -> list[Step]:
     steps: list[Step] = []
     start = 0
     for primitive in joint.primitives:
-        if primitive is Primitive.BALL:
+        if primitive is Primitive.SPHERICAL:
             steps.append(q[start : start + 4])
         else:
-            steps.append(Turn(cos(q[start]), sin(q[start])) if primitive.turns else q[start])
+            steps.append(CosSin(cos(q[start]), sin(q[start])) if primitive.is_rotation else q[start])
         start += primitive.nq
     return steps
 
@@ -106,7 +109,7 @@ def coordinates_from_steps(steps: Sequence[Step]) -> Array:
     """Coordinates (nq,) of steps: angles in (-pi, pi], metres, quat_xyzw."""
     q: list[Scalar] = []
     for step in steps:
-        if isinstance(step, Turn):
+        if isinstance(step, CosSin):
             q.append(atan2(step.s, step.c))
         else:
             q += list(step) if isinstance(step, np.ndarray) and step.ndim else [step]
@@ -115,18 +118,18 @@ def coordinates_from_steps(steps: Sequence[Step]) -> Array:
 
 def step_motion(primitive: Primitive, step: Step) -> Pose:
     """Motion of one primitive as a pose: Rot_k(q), translation q e_k (m), or the quaternion's rotation."""
-    if primitive is Primitive.BALL:
+    if primitive is Primitive.SPHERICAL:
         return Pose(rotation_quat(step), np.zeros(3))
-    if isinstance(step, Turn):
+    if isinstance(step, CosSin):
         # Rows and columns of the plane turn, cyclically after the axis.
         k, i, j = primitive.axis, (primitive.axis + 1) % 3, (primitive.axis + 2) % 3
         R: list[list[Scalar]] = [[0.0] * 3 for _ in range(3)]
         R[k][k] = 1.0
         R[i][i], R[i][j], R[j][i], R[j][j] = step.c, -step.s, step.s, step.c
         return Pose(pack(R), np.zeros(3))
-    slide: list[Scalar] = [0.0, 0.0, 0.0]
-    slide[primitive.axis] = step
-    return Pose(np.eye(3), pack(slide))
+    translation: list[Scalar] = [0.0, 0.0, 0.0]
+    translation[primitive.axis] = step
+    return Pose(np.eye(3), pack(translation))
 
 
 def tree_motion(robot: Robot, platform: Pose, q: Array) -> TreeMotion:
@@ -149,8 +152,8 @@ def motion_of_steps(robot: Robot, platform: Pose, steps: Sequence[Step]) -> Tree
         pose = poses[joint.predecessor] @ joint.frame_predecessor
         for primitive in joint.primitives:
             pose = pose @ step_motion(primitive, next(left))
-            for axis in range(3) if primitive is Primitive.BALL else (primitive.axis,):
-                columns.append(_column(pose, axis, primitive.turns))
+            for axis in range(3) if primitive is Primitive.SPHERICAL else (primitive.axis,):
+                columns.append(_column(pose, axis, primitive.is_rotation))
         poses[joint.successor] = pose @ joint.frame_successor.inverse()
     bodies = range(len(robot.bodies))
     return TreeMotion(tuple(poses[k] for k in bodies), np.stack(columns, axis=1), tree_movers(robot))
@@ -227,17 +230,17 @@ def tree_velocity(robot: Robot, motion: TreeMotion, u: Array) -> TreeVelocity:
     return TreeVelocity(tuple(twists[k] for k in count), tuple(biases[k] for k in count))
 
 
-def _column(pose: Pose, axis: int, turns: bool) -> Array:
+def _column(pose: Pose, axis: int, is_rotation: bool) -> Array:
     """Twist of a turn about, or a slide along, an axis of a frame."""
     a = pose.R[:, axis]
-    if turns:
+    if is_rotation:
         return pack([*cross(pose.p, a), *a])
     return pack([*a, 0.0, 0.0, 0.0])
 
 
 def _platform_columns(robot: Robot, platform: Pose) -> list[Array]:
     axes = np.eye(3)
-    slides = [pack([*axes[k], 0.0, 0.0, 0.0]) for k in range(3)]
+    translations = [pack([*axes[k], 0.0, 0.0, 0.0]) for k in range(3)]
     if robot.nacelle.kind == "point":
-        return slides
-    return slides + [pack([*cross(platform.p, axes[k]), *axes[k]]) for k in range(3)]
+        return translations
+    return translations + [pack([*cross(platform.p, axes[k]), *axes[k]]) for k in range(3)]

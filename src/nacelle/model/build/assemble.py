@@ -10,10 +10,11 @@ from nacelle.errors import DescriptionError, Problem, did_you_mean
 from nacelle.model.build.draft import DraftError, draft_chain, draft_joint, draft_leg
 from nacelle.model.build.graph import BodyGraph, Edge, Part
 from nacelle.model.build.joints import JointBuilder
-from nacelle.model.build.placement import Placement, placed_display, placement
+from nacelle.model.build.placement import Placement, placed_beam, placed_display, placement
 from nacelle.model.data import Actuator
 from nacelle.model.description.description import Description, ReferenceSpec
 from nacelle.model.description.drive_reader import Drive, DriveReader
+from nacelle.model.flexible import with_beam_masses
 from nacelle.model.joint import Joint, JointKind
 from nacelle.model.leg import BASE, PLATFORM, Body, Leg, Nacelle
 from nacelle.model.platform import AXES, Mode, Motion, MotionError, Payload, Tool, parse_motion
@@ -138,7 +139,7 @@ class _Builder:
             notes=self.description.notes,
             sources=tuple(self.description.sources),
         )
-        return None if self.problems else robot
+        return None if self.problems else with_beam_masses(robot)
 
     def leg_list(self, tree: list[Edge], closing: list[Edge], joints: list[Joint]) -> list[Leg]:
         """The legs: components of the graph, each with its joints and closures."""
@@ -199,6 +200,7 @@ class _Builder:
             placed_display(spec.display, mirror),
             spec.section.model_dump(exclude_none=True) if spec.section else None,
             spec.material.model_dump(exclude_none=True) if spec.material else None,
+            placed_beam(spec.beam, mirror) if spec.beam else None,
         )
 
     def actuators(self, edges: list[Edge], joints: list[Joint], drives: list[Drive]) -> tuple[Actuator, ...]:

@@ -74,6 +74,8 @@ class JointBuilder:
             springs=drive.springs,
             rotor_inertia=drive.rotor_inertia,
             gear_ratio=drive.gear_ratio,
+            drive_stiffness=drive.stiffness,
+            drive_damping=drive.damping,
             limits=limits,
             guess=drive.guess,
             at_point=at_point,

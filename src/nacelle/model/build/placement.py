@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nacelle.model.description.body import DisplaySpec
+from nacelle.model.description.body import DisplaySpec, FlexibleSpec
 from nacelle.model.description.drive_reader import Drive
 from nacelle.model.description.frame import PlacementSpec
 from nacelle.model.joint import MOTION, JointKind
+from nacelle.spatial.inertia import transform_parameters
 from nacelle.spatial.pose import Pose, identity
 from nacelle.spatial.scalar import Array
 
@@ -60,7 +61,7 @@ def mirror_drive(kind: JointKind, drive: Drive) -> Drive:
     guess, start = list(drive.guess), 0
     limits, springs, friction = list(drive.limits), list(drive.springs), list(drive.friction)
     for k, primitive in enumerate(MOTION[kind]):
-        if not primitive.turns:
+        if not primitive.is_rotation:
             guess[start] = -guess[start] + 0.0
             limits[k] = (-limits[k][1], -limits[k][0])
             spring = springs[k]
@@ -91,3 +92,19 @@ def placed_display(shapes: list[DisplaySpec], mirror: Array | None) -> tuple[dic
                     at["translation"] = tuple(float(v) + 0.0 for v in mirror @ np.array(at["translation"]))
         result.append(data)
     return tuple(result)
+
+
+def placed_beam(spec: FlexibleSpec, mirror: Array | None) -> dict[str, Any] | None:
+    """How a link deforms as plain data, what is as by default left out, reflected with the leg."""
+    data = spec.model_dump(by_alias=True, exclude_none=True, exclude_defaults=True, exclude={"tips"})
+    M = np.eye(3) if mirror is None else mirror
+    for key in ("from", "to", "y"):
+        if key in data:
+            data[key] = tuple(float(v) + 0.0 for v in M @ np.array(data[key], dtype=float))
+    tips = {} if spec.tips is None else {"from": spec.tips.start, "to": spec.tips.end}
+    placed = {
+        key: tuple(float(v) + 0.0 for v in transform_parameters(M, np.zeros(3), tip.ten()))
+        for key, tip in tips.items()
+        if tip is not None
+    }
+    return (data | ({"tips": placed} if placed else {})) or None

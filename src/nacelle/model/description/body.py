@@ -1,25 +1,21 @@
-"""Bodies, as they may be written: inertia, shapes to draw, cross-section and material."""
+"""Bodies, as they may be written: inertia, shapes to draw, and what makes them flexible."""
 
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from pydantic import BeforeValidator, Field, model_validator
 
+from nacelle.model.description.beam import BeamSpec, MaterialSpec, SectionSpec
 from nacelle.model.description.fields import (
-    Area,
-    Density,
     InertiaMoment,
     Length,
-    Lengths2,
     Lengths3,
     Mass,
     Moments3,
     Number,
-    Pressure,
-    SecondMoment,
     Strict,
     fault,
     one_of,
@@ -143,54 +139,16 @@ class DisplaySpec(Strict):
         return self
 
 
-class SectionSpec(Strict):
-    """Cross-section of a flexible link, about its axis x; by shape or by its moments.
-
-    A tube is given by its outer and inner diameter.
-    """
-
-    square: Length | None = None
-    circle: Length | None = None
-    rectangle: Lengths2 | None = None
-    tube: Lengths2 | None = None
-    area: Area | None = None
-    Iy: SecondMoment | None = None
-    Iz: SecondMoment | None = None
-    J: SecondMoment | None = None
-
-    @model_validator(mode="after")
-    def _check(self) -> SectionSpec:
-        one_of(self, "square", "circle", "rectangle", "tube", "area")
-        moments = (self.Iy, self.Iz, self.J)
-        if (self.area is not None) != all(m is not None for m in moments) or (
-            self.area is None and any(m is not None for m in moments)
-        ):
-            raise fault("area, Iy, Iz and J belong together")
-        return self
-
-
-class MaterialSpec(Strict):
-    """Material of a flexible link."""
-
-    name: str | None = None
-    E: Pressure
-    density: Density
-    nu: Number = 0.3
-
-
-class BodySpec(Strict):
-    """A rigid body; without a mass it is a massless intermediate body."""
+class InertialSpec(Strict):
+    """Mass, centre of mass and inertia; without a mass there is none."""
 
     mass: Mass = 0.0
     com: Lengths3 | None = None
     first_moment: Moments3 | None = None
     inertia: Inertia = InertiaSpec()
-    display: list[DisplaySpec] = []
-    section: SectionSpec | None = None
-    material: MaterialSpec | None = None
 
     @model_validator(mode="after")
-    def _check(self) -> BodySpec:
+    def _check_inertia(self) -> Self:
         if self.com is not None and self.first_moment is not None:
             raise_at("first_moment", "com and first_moment say the same", "give one of them")
         if self.first_moment is not None and np.linalg.norm(self.first_moment) > 1e6 * self.mass > 0.0:
@@ -209,3 +167,35 @@ class BodySpec(Strict):
         if self.first_moment is not None and self.mass > 0.0:
             com = first / self.mass
         return parameters_from_com(self.mass, com, self.inertia.matrix())
+
+
+class TipsSpec(Strict):
+    """Rigid masses at the two ends of a flexible link, in the frame of its body."""
+
+    start: InertialSpec | None = Field(default=None, alias="from")
+    end: InertialSpec | None = Field(default=None, alias="to")
+
+
+class FlexibleSpec(BeamSpec):
+    """How a flexible link deforms, with the rigid masses at its ends."""
+
+    tips: TipsSpec | None = None
+
+
+class BodySpec(InertialSpec):
+    """A body; without a mass it is a massless intermediate body, with section and material flexible."""
+
+    display: list[DisplaySpec] = []
+    section: SectionSpec | None = None
+    material: MaterialSpec | None = None
+    beam: FlexibleSpec | None = None
+
+    @model_validator(mode="after")
+    def _check_flexible(self) -> Self:
+        if self.section is not None and self.material is None:
+            raise_at(
+                "section", "a section without a material", "add 'material: {E: 70 GPa, density: 2700 kg/m^3}'"
+            )
+        if self.beam is not None and self.section is None:
+            raise_at("beam", "a beam without a section", "add 'section: {circle: 10 mm}' and a material")
+        return self

@@ -71,6 +71,8 @@ class ActuatorSpec(Strict):
     name: Name | None = None
     gear_ratio: Raw = 1.0
     rotor_inertia: Raw = None
+    stiffness: Raw = None
+    damping: Raw = None
     torque_constant: Raw = None
     encoder: EncoderSpec = EncoderSpec()
     limits: ActuatorLimitsSpec = ActuatorLimitsSpec()

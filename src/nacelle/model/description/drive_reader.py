@@ -48,6 +48,8 @@ class Drive:
     position: tuple[float, float] = (-math.inf, math.inf)
     speed: float = math.inf
     force: float = math.inf
+    stiffness: float = 0.0
+    damping: float = 0.0
 
 
 def ball_first(drive: Drive) -> Drive:
@@ -99,7 +101,11 @@ class DriveReader:
         if not axes:
             self.report((*path, "friction"), f"a {kind} joint does not move: no friction", "remove it")
             return ()
-        if len(given) == 1 and len({axis.turns for axis in axes}) == 1 and Primitive.BALL not in axes[1:]:
+        if (
+            len(given) == 1
+            and len({axis.is_rotation for axis in axes}) == 1
+            and Primitive.SPHERICAL not in axes[1:]
+        ):
             given = given * len(axes)
         if len(given) != len(axes):
             self.report(
@@ -111,7 +117,7 @@ class DriveReader:
         result = []
         for k, (axis, entry) in enumerate(zip(axes, given, strict=True)):
             place = (*path, "friction", k) if len(spec.friction) > 1 else (*path, "friction")
-            rate = "angular speed" if axis.turns else "speed"
+            rate = "angular speed" if axis.is_rotation else "speed"
             scale = 0.0
             if entry.scale is not None:
                 scale = self.quantity(entry.scale, rate, (*place, "scale"))
@@ -120,7 +126,7 @@ class DriveReader:
                 value = getattr(entry, basis)
                 if value is None:
                     continue
-                number = self.quantity(value, kinds[axis.turns], (*place, basis))
+                number = self.quantity(value, kinds[axis.is_rotation], (*place, basis))
                 if number < 0.0 and basis not in ("constant", "stribeck"):
                     self.report((*place, basis), f"friction must not push: {number:g} is negative", "")
                 if basis in _NEEDS_SCALE and not scale > 0.0:
@@ -139,7 +145,7 @@ class DriveReader:
         axes = MOTION[kind]
         if spec.spring is None:
             return (None,) * len(axes)
-        if len(spec.spring) != len(axes) or Primitive.BALL in axes:
+        if len(spec.spring) != len(axes) or Primitive.SPHERICAL in axes:
             self.report(
                 (*path, "spring"),
                 f"{len(spec.spring)} springs for the {len(axes)} axes of a {kind} joint",
@@ -152,7 +158,7 @@ class DriveReader:
             if entry is None:
                 result.append(None)
                 continue
-            kind_of_stiffness = "angular stiffness" if axis.turns else "stiffness"
+            kind_of_stiffness = "angular stiffness" if axis.is_rotation else "stiffness"
             stiffness = self.quantity(entry.stiffness, kind_of_stiffness, (*place, "stiffness"))
             if stiffness < 0.0:
                 self.report((*place, "stiffness"), f"the stiffness is negative: {stiffness:g}", "")
@@ -185,7 +191,7 @@ class DriveReader:
                 for end, default in zip(pair, (-math.inf, math.inf), strict=True)
             )
             if not low < high:
-                scale, unit = (180.0 / math.pi, "deg") if axis.turns else (1.0, "m")
+                scale, unit = (180.0 / math.pi, "deg") if axis.is_rotation else (1.0, "m")
                 ends = [f"{end * scale:.6g} {unit}" for end in (low, high)]
                 self.report(path, f"the lower limit {ends[0]} is not below the upper {ends[1]}", "")
             result.append((low, high))
@@ -204,7 +210,7 @@ class DriveReader:
             return neutral(kind)
         result: list[float] = []
         for axis in axes:
-            if axis is Primitive.BALL:
+            if axis is Primitive.SPHERICAL:
                 quat = [self.quantity(v, "number", path) for v in values[len(result) : len(result) + 4]]
                 size = math.sqrt(sum(q * q for q in quat))
                 if abs(size - 1.0) > 1e-6:
@@ -270,6 +276,8 @@ class DriveReader:
         optional = (
             ("speed", spec.limits.speed, "angular speed" if turns else "speed", ("limits", "speed")),
             ("force", spec.limits.force, "torque" if turns else "force", ("limits", "force")),
+            ("stiffness", spec.stiffness, "angular stiffness" if turns else "stiffness", ("stiffness",)),
+            ("damping", spec.damping, "angular damping" if turns else "damping", ("damping",)),
             (
                 "torque_constant",
                 spec.torque_constant,
@@ -283,6 +291,8 @@ class DriveReader:
             numbers[name] = self.quantity(value, quantity, (*path, *place), 1.0)
             if not numbers[name] > 0.0:
                 self.report((*path, *place), f"must be positive, is {numbers[name]:g}", "")
+        if spec.damping is not None and spec.stiffness is None:
+            self.report((*path, "damping"), "damping of a drive that is rigid", "give its stiffness, too")
         return numbers
 
     def gear_ratio(self, spec: ActuatorSpec, kind: JointKind, path: KeyPath) -> tuple[float, bool]:
@@ -319,16 +329,16 @@ _AXIS_WORDS: dict[Primitive, str] = {
     Primitive.TX: "slide along x",
     Primitive.TY: "slide along y",
     Primitive.TZ: "slide along z",
-    Primitive.BALL: "ball",
+    Primitive.SPHERICAL: "ball",
 }
 
 
 def _limits_example(axes: tuple[Primitive, ...]) -> str:
     """How limits of a joint are written."""
-    pairs = ["[-30 deg, 30 deg]" if axis.turns else "[100 mm, 400 mm]" for axis in axes]
+    pairs = ["[-30 deg, 30 deg]" if axis.is_rotation else "[100 mm, 400 mm]" for axis in axes]
     return "write " + (pairs[0] if len(pairs) == 1 else f"[{', '.join(pairs)}]")
 
 
 def position_kind(axis: Primitive) -> str:
     """Kind of quantity of a coordinate."""
-    return "angle" if axis.turns else "length"
+    return "angle" if axis.is_rotation else "length"

@@ -187,13 +187,15 @@ def read_vector(
     return tuple(read(entry, quantity, units) for entry in value)
 
 
-def _scalar_type(kind: str, lowest: float = -math.inf) -> Any:
+def _scalar_type(kind: str, lowest: float = -math.inf, *, positive: bool = False) -> Any:
     quantity = QUANTITIES[kind]
 
     def validate(value: Any, info: ValidationInfo) -> float:
         number = read(value, quantity, units_of(info))
         if number < lowest:
             raise fault(f"the {kind} must not be below {lowest:g}, is {number:g}")
+        if positive and not number > 0.0:
+            raise fault(f"the {kind} must be above zero, is {number:g}")
         return number
 
     # Any: a float that is recorded stays one.
@@ -305,6 +307,7 @@ RawList = Annotated[
 
 Number = _scalar_type("number")
 Length = _scalar_type("length")
+PositiveLength = _scalar_type("length", positive=True)
 Angle = _scalar_type("angle")
 Mass = _scalar_type("mass", lowest=0.0)
 InertiaMoment = _scalar_type("inertia")

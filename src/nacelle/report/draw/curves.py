@@ -76,8 +76,8 @@ def plot_forces(sizing: Sizing, *, title: str = "", shown: bool = True) -> Figur
         NacelleError: if matplotlib is missing.
     """
     groups = [
-        (label, [k for k, load in enumerate(sizing.loads) if load.turns is turns])
-        for turns, label in ((False, "force (N)"), (True, "torque (N m)"))
+        (label, [k for k, load in enumerate(sizing.loads) if load.revolute is revolute])
+        for revolute, label in ((False, "force (N)"), (True, "torque (N m)"))
     ]
     groups = [(label, places) for label, places in groups if places]
     figure = new_figure((7.2, 0.8 + 2.9 * len(groups)), shown=shown)

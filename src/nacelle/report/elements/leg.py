@@ -6,25 +6,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.dynamics.formulations.elements.geometry import (
-    bar_direction,
-    centre,
-    direction,
-    frame,
-    part_direction,
-    part_input,
-    rod_ends,
-    tip_point,
-)
+from nacelle.dynamics.formulations.elements.geometry import ElementGeometry
 from nacelle.dynamics.formulations.elements.reading import welds
 from nacelle.dynamics.formulations.elements.structure import ElementLeg
-from nacelle.model.joint import JointKind
 from nacelle.model.leg import BASE
 from nacelle.model.loaded import body_parameters, has_mass
-from nacelle.model.robot import Robot
 from nacelle.report.elements.symbols import tex
 from nacelle.spatial.inertia import transform_parameters
-from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
 
 
@@ -58,8 +46,8 @@ class Member(NamedTuple):
 class LegPage:
     """What is to be said of a leg, in the reference pose."""
 
-    def __init__(self, robot: Robot, poses: tuple[Pose, ...], number: int, leg: ElementLeg) -> None:
-        self.robot, self.poses, self.leg, self.number = robot, poses, leg, number
+    def __init__(self, at: ElementGeometry, number: int, leg: ElementLeg) -> None:
+        self.robot, self.at, self.leg, self.number = at.robot, at, leg, number
         self.lines = [*self._own_lines(), *(self._part_line(k) for k in range(len(leg.parts)))]
         self.members = self._members()
 
@@ -87,29 +75,20 @@ class LegPage:
         )
 
     def _own_lines(self) -> list[ElementLine]:
-        leg, robot, poses = self.leg, self.robot, self.poses
+        leg, at = self.leg, self.at
         lines: list[ElementLine] = []
         if leg.driver is not None:
-            F = frame(robot, poses, leg.driver, on_successor=False)
-            if robot.joints[leg.driver].kind is not JointKind.REVOLUTE or leg.form == "shaft":
+            F = at.frame(leg.driver)
+            if "x" not in leg.elements[0].basis:
                 lines.append(ElementLine("1", F.p, F.R[:, 2], _across(F.R[:, 2])))
             else:
-                E, _ = rod_ends(robot, poses, leg.rods[0].hold, leg.rods[0].tip, leg)
-                x = bar_direction(robot, poses, leg.driver, E)
+                E, x = at.ends(leg, leg.rods[0])[0], at.bar_direction(leg)
                 lines.append(ElementLine("1", E - x * (x @ (E - F.p)), x, F.R[:, 2]))
-        if leg.form in ("strut", "shaft"):
-            assert leg.slide is not None
-            x = frame(robot, poses, leg.slide, on_successor=False).R[:, 2] * leg.flip
-            A = centre(robot, poses, leg.rods[0].hold)
-            lines.append(ElementLine(str(len(lines) + 1), A, x, self._third(0, x)))
-        elif leg.form != "plane":
-            for k, rod in enumerate(leg.rods):
-                E, B = rod_ends(robot, poses, rod.hold, rod.tip, leg)
-                x = (B - E) / np.linalg.norm(B - E)
-                if leg.fold is not None:
-                    joint = (leg.fold.rod_a, leg.fold.rod_b)[k]
-                    E = np.asarray(frame(robot, poses, joint, on_successor=False).p)
-                lines.append(ElementLine(str(len(lines) + 1), E, x, self._third(k, x)))
+        for k, rod in enumerate(leg.rods if leg.form != "plane" else ()):
+            x, A = at.direction(leg, rod), at.ends(leg, rod)[0]
+            if leg.fold is not None:
+                A = np.asarray(at.frame((leg.fold.rod_a, leg.fold.rod_b)[k]).p)
+            lines.append(ElementLine(str(len(lines) + 1), A, x, self._third(k, x)))
         return lines
 
     def _third(self, k: int, x: Array) -> Array:
@@ -117,15 +96,15 @@ class LegPage:
         axis = self.leg.rods[k].hold.behind
         if axis is None:
             return _across(x)
-        b = direction(self.robot, self.poses, axis)
+        b = self.at.axis(axis)
         across = b - x * (x @ b)
         return np.asarray(across / np.linalg.norm(across))
 
     def _part_line(self, k: int) -> ElementLine:
         part = self.leg.parts[k]
-        x = part_direction(self.robot, self.poses, part)
+        x = self.at.part_direction(part)
         label = "n" if k == 0 else f"n{k + 1}"
-        return ElementLine(label, part_input(self.robot, self.poses, part), x, _across(x))
+        return ElementLine(label, self.at.part_input(part), x, _across(x))
 
     def _members(self) -> list[Member]:
         leg, members = self.leg, list[Member]()
@@ -134,20 +113,17 @@ class LegPage:
         for k, rod in enumerate(leg.rods if leg.form != "plane" else (), start=self.first):
             line = self.lines[k]
             if rod.hold.cross is not None and (leg.fold is None or k == self.first):
-                hub = (
-                    line.A
-                    if leg.fold is None
-                    else rod_ends(self.robot, self.poses, rod.hold, rod.tip, leg)[0]
+                members.append(
+                    Member(rod.hold.cross, k, "cross", self.at.ends(leg, rod)[0], f"{line.label}c")
                 )
-                members.append(Member(rod.hold.cross, k, "cross", hub, f"{line.label}c"))
             members.append(Member(rod.body, k, "body", line.A, line.label))
         if leg.moving is not None:
             line = self.lines[self.first]
-            B = tip_point(self.robot, self.poses, leg)
+            B = self.at.ends(leg, leg.rods[0])[1]
             P = line.A + line.x * (line.x @ (B - line.A))
             members.append(Member(leg.moving, self.first, "moving", P, f"{line.label}m"))
         if leg.fold is not None:
-            tip = frame(self.robot, self.poses, leg.fold.end, on_successor=False).p
+            tip = self.at.frame(leg.fold.end).p
             end = self.robot.joints[leg.fold.end].successor
             members.append(Member(end, self.first, "end", np.asarray(tip), f"{self.lines[1].label}e"))
         stem = welds(self.robot)
@@ -166,7 +142,7 @@ class LegPage:
 
     def parameters(self, member: Member) -> Array:
         """Ten parameters of a body, or of the element's share of it, in the element's axes."""
-        R, pose = self.axes(member), self.poses[member.body]
+        R, pose = self.axes(member), self.at.poses[member.body]
         ten = transform_parameters(
             R.T @ pose.R, R.T @ (pose.p - member.origin), body_parameters(self.robot, member.body)
         )
@@ -184,7 +160,7 @@ class LegPage:
         if self.leg.moving is None:
             return False
         line = self.lines[self.first]
-        across = np.cross(line.x, tip_point(self.robot, self.poses, self.leg) - line.A)
+        across = np.cross(line.x, self.at.ends(self.leg, self.leg.rods[0])[1] - line.A)
         return bool(np.linalg.norm(across) > 1e-9 * self.robot.size)
 
     def drives(self) -> dict[int, str]:
@@ -193,7 +169,7 @@ class LegPage:
         hold = self.leg.rods[0].hold
         if self.leg.form == "strut" and hold.letter in ("U", "R"):
             codes[hold.joints[0]] = r"\mathbf{M}_{<w1>}^{T} <a1>"
-        codes[self.leg.slide] = r"\mathbf{M}_{<d#>}^{T}"
+        codes[self.leg.prismatic] = r"\mathbf{M}_{<d#>}^{T}"
         first = {
             "x": r"\mathbf{M}_{<x1>}^{T} <y1>",
             "d": r"\mathbf{M}_{<d1>}^{T}",
@@ -222,9 +198,9 @@ class LegPage:
         fold, axis = self.leg.fold, self.leg.rods[0].hold.before
         if fold is None or axis is None or member.role not in ("body", "end") or member.line < self.first:
             return False
-        E, _ = rod_ends(self.robot, self.poses, self.leg.rods[0].hold, fold.wrist, self.leg)
+        E, _ = self.at.ends(self.leg, self.leg.rods[0])
         c = self.lines[member.line].A - E
-        off = np.cross(direction(self.robot, self.poses, axis), c)
+        off = np.cross(self.at.axis(axis), c)
         return bool(np.linalg.norm(off) > 1e-9 * self.robot.size)
 
 

@@ -10,6 +10,7 @@ both bodies.
 from __future__ import annotations
 
 from nacelle.dynamics.formulations.elements import projection as elements
+from nacelle.dynamics.formulations.elements.geometry import ElementGeometry
 from nacelle.dynamics.formulations.elements.reading import element_legs
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.legs.leg_type import leg_type, robot_elements
@@ -34,8 +35,8 @@ def element_report(robot: Robot) -> ElementReport:
     if reason:
         raise KinematicsError(f"{robot.name} cannot be written as kinematic elements: {reason}")
     legs = element_legs(mechanism)
-    poses = mechanism.assembly.motion.poses
-    pages = [LegPage(robot, poses, k, leg) for k, leg in enumerate(legs, start=1)]
+    at = ElementGeometry(robot, mechanism.assembly.motion.poses)
+    pages = [LegPage(at, k, leg) for k, leg in enumerate(legs, start=1)]
     sections = [_element_section(pages), _parameter_section(pages), _motion_section(robot)]
     for alike in _alike(pages):
         sections += leg_sections(alike)

@@ -24,9 +24,9 @@ def row_units(data: Regression) -> list[str]:
     """Units of the rows: of the actuators' forces, or of those along the reduced twist."""
     robot = data.base.robot
     if len(robot.actuators) <= robot.motion.n:
-        return [_FORCE[robot.joints[actuator.joint].primitives[0].turns] for actuator in robot.actuators]
+        return [_FORCE[revolute] for revolute in robot.revolute_actuators]
     layout = layout_of(robot.motion)
-    turning = {joint.name: any(step.turns for step in joint.primitives) for joint in robot.joints}
+    turning = {joint.name: any(step.is_rotation for step in joint.primitives) for joint in robot.joints}
     return [
         _FORCE[unit == "rad" or (not unit and turning.get(name, False))]
         for name, unit in zip(robot.motion.coordinates, layout.v_units, strict=True)
@@ -40,8 +40,8 @@ def parameter_unit(robot: Robot, name: str) -> str:
         return "kg" if part == "m" else "kg m" if part[0] == "m" else "kg m²"
     if part == "rotor_inertia":
         joint = next(joint for joint in robot.joints if joint.name == owner)
-        return "kg m²" if joint.primitives[0].turns else "kg"
-    turns = Primitive(owner.rpartition(".")[2]).turns
+        return "kg m²" if joint.primitives[0].is_rotation else "kg"
+    turns = Primitive(owner.rpartition(".")[2]).is_rotation
     return _AXIS_UNITS.get(part, _FORCE)[turns]
 
 

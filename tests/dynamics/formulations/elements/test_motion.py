@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from nacelle.dynamics.formulations import tree
-from nacelle.dynamics.formulations.elements.bodies import groups
 from nacelle.dynamics.formulations.elements.forces import body_forces, dynamic_coordinates, whole_bodies
 from nacelle.dynamics.formulations.elements.motion import element_motion
 from nacelle.dynamics.settings import Settings
@@ -24,9 +23,8 @@ def test_virtual_work_of_the_motion_basis() -> None:
     robot = general("delta")
     state, a, _ = samples(robot)[0]
     motion = element_motion(state, a)
-    found = groups(robot, state.now.motion.poses, motion)
-    wrenches = body_forces(state, whole_bodies(motion, found), Settings())
-    power = sum(dynamic_coordinates(group, wrenches) @ group.now for group in found)
+    wrenches = body_forces(state, whole_bodies(motion), Settings())
+    power = sum(dynamic_coordinates(leg, wrenches) @ leg.u.now for leg in motion.legs)
     v = state.moving.u[list(state.mechanism.independent)]
     bare = dataclasses.replace(robot, joints=tuple(_bare(joint) for joint in robot.joints))
     again = state_at(bare, *_pose(state), v)
@@ -50,12 +48,12 @@ def test_spin_of_a_strut(name: str) -> None:
     state, a, _ = samples(robot)[0]
     motion = element_motion(state, a)
     spins = []
-    for leg, solved in zip(motion.legs, motion.solved, strict=True):
-        x_rate, d_rate, spin = (rate.now for rate in solved.basis[0])
+    for leg, u, _ in motion.legs:
+        x_rate, d_rate, spin = u.now[:3], u.now[3], u.now[4]
         first = robot.joints[leg.rods[0].hold.joints[0]]
         axis = (state.now.motion.poses[first.predecessor] @ first.frame_predecessor).R[:, 2]
-        slide = robot.joints[leg.slide]
-        x = leg.flip * (state.now.motion.poses[slide.predecessor] @ slide.frame_predecessor).R[:, 2]
+        prismatic = robot.joints[leg.prismatic]
+        x = leg.flip * (state.now.motion.poses[prismatic.predecessor] @ prismatic.frame_predecessor).R[:, 2]
         across = np.cross(axis, x)
         expected = (axis @ x) * (across @ x_rate) / (across @ across)
         assert abs(spin - expected) < 1e-12

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from nacelle.dynamics.formulations.elements import projection as elements
 from nacelle.dynamics.formulations.elements.reading import element_legs
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
@@ -40,3 +42,19 @@ def test_reasons_are_sentences() -> None:
         assert bool(reason) != cased(name), (name, reason)
         assert reason.count("\n") == 0
         assert not reason.endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("name", "parts"),
+    [("gough-stewart", 6), ("h4", 8), ("quattro", 12), ("delta", 3), ("fivebar", 2), ("delta4", 4)],
+)
+def test_nacelle_is_split_evenly(name: str, parts: int) -> None:
+    """[OAM] figure 2: six elements for the Gough-Stewart platform, eight for the H4."""
+    legs = element_legs(mechanism_of(any_robot(name)))
+    shares: dict[int, list[float]] = {}
+    for leg in legs:
+        for part in leg.parts:
+            shares.setdefault(part.element.body, []).append(part.element.share)
+    assert sum(len(listed) for listed in shares.values()) == parts
+    assert all(abs(sum(listed) - 1.0) < 1e-15 for listed in shares.values())
+    assert set(shares) == set(any_robot(name).nacelle.bodies)

@@ -16,8 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.dynamics.formulations.elements.bodies import Group
-from nacelle.dynamics.formulations.elements.motion import ElementMotion
+from nacelle.dynamics.formulations.elements.motion import ElementMotion, LegMotion
 from nacelle.dynamics.formulations.elements.rates import Rigid, resting
 from nacelle.dynamics.joint_axes import JointAxis, joint_axes
 from nacelle.dynamics.joint_effort import axis_effort, loaded_joints
@@ -39,11 +38,11 @@ class Local(NamedTuple):
     wrench: Wrench
 
 
-def whole_bodies(motion: ElementMotion, legs: Sequence[Group]) -> dict[int, Rigid]:
+def whole_bodies(motion: ElementMotion) -> dict[int, Rigid]:
     """How each body moves, whatever the motion basis is: for values and their derivatives."""
     bodies = {BASE: resting(1)}
-    for group in legs:
-        bodies |= {body: rigid for body, _, rigid in group.carried}
+    for leg in motion.legs:
+        bodies |= {body: rigid for body, _, rigid in leg.carried}
     return bodies | dict(motion.nacelle)
 
 
@@ -88,10 +87,10 @@ def _pair(joint: Joint, axis: JointAxis, effort: Array) -> list[Local]:
     ]
 
 
-def dynamic_coordinates(group: Group, wrenches: Sequence[Local]) -> Array:
+def dynamic_coordinates(leg: LegMotion, wrenches: Sequence[Local]) -> Array:
     """Dynamic coordinates of a leg (m,): [dS'/du]^T f + [dw/du]^T n over its bodies ([OAM] (52))."""
-    total: Array = np.zeros(len(group.M))
-    for body, share, rigid in group.carried:
+    total: Array = np.zeros(len(leg.u.M))
+    for body, share, rigid in leg.carried:
         for wrench in wrenches:
             if wrench.body == body:
                 f, n = wrench.wrench

@@ -12,85 +12,85 @@ A bar on a revolute joint points from its axis, perpendicular to it, to E: with 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from nacelle.dynamics.formulations.elements.structure import ElementLeg, FrameAxis, Hold, Part
+from nacelle.dynamics.formulations.elements.structure import ElementLeg, FrameAxis, Hold, Part, Rod
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array, divide, dot, norm
 
 
-def frame(robot: Robot, poses: tuple[Pose, ...], joint: int, *, on_successor: bool) -> Pose:
-    """A frame of a joint in the base."""
-    own = robot.joints[joint]
-    if on_successor:
-        return poses[own.successor] @ own.frame_successor
-    return poses[own.predecessor] @ own.frame_predecessor
+@dataclass(frozen=True)
+class ElementGeometry:
+    """A robot with the poses of its bodies, read as elements; points (3,) and directions (3,), base axes."""
+
+    robot: Robot
+    poses: tuple[Pose, ...]
+
+    def frame(self, joint: int, *, on_successor: bool = False) -> Pose:
+        """The frame of a joint on its predecessor or successor, in the base."""
+        own = self.robot.joints[joint]
+        if on_successor:
+            return self.poses[own.successor] @ own.frame_successor
+        return self.poses[own.predecessor] @ own.frame_predecessor
+
+    def axis(self, axis: FrameAxis) -> Array:
+        """An axis of a joint."""
+        return np.asarray(self.frame(axis.joint, on_successor=axis.on_successor).R[:, axis.column])
+
+    def origin(self, joint: int, body: int) -> Array:
+        """Origin of a joint's frame on one of its bodies."""
+        return np.asarray(self.frame(joint, on_successor=self.robot.joints[joint].successor == body).p)
+
+    def centre(self, hold: Hold) -> Array:
+        """The point about which a hold rotates: of a joint its origin, of two axes where they meet."""
+        first = self.frame(hold.joints[0])
+        if len(hold.joints) == 1:
+            return np.asarray(first.p)
+        a = first.R[:, 2]
+        return np.asarray(first.p + (a @ (self.frame(hold.joints[1]).p - first.p)) * a)
+
+    def ends(self, leg: ElementLeg, rod: Rod) -> tuple[Array, Array]:
+        """Input and output of a rod or strut; of a parallelogram those of the arm from hub to wrist."""
+        B = self.origin(rod.tip, rod.nacelle)
+        if leg.fold is not None:
+            return B - (self.frame(leg.fold.end).p - self.frame(leg.fold.rod_a).p), B
+        E = self.centre(rod.hold)
+        if rod.hold.letter == "R" and leg.prismatic is None:
+            z = self.axis(rod.hold.axes[0])
+            E = E + z * dot(z, B - E)
+        return E, B
+
+    def direction(self, leg: ElementLeg, rod: Rod) -> Array:
+        """Unit direction of a rod, from its input to its output; of a strut that of its slide."""
+        if leg.prismatic is not None:
+            return np.asarray(self.frame(leg.prismatic).R[:, 2] * leg.flip)
+        E, B = self.ends(leg, rod)
+        return unit(B - E)
+
+    def bar_direction(self, leg: ElementLeg) -> Array:
+        """Unit direction of the driven bar of a leg: perpendicular to its axis, towards its end."""
+        assert leg.driver is not None
+        F = self.frame(leg.driver)
+        z, arm = F.R[:, 2], self.ends(leg, leg.rods[0])[0] - F.p
+        return unit(arm - z * dot(z, arm))
+
+    def part_input(self, part: Part) -> Array:
+        """Input point of a part of the nacelle."""
+        return self.origin(part.joint, part.element.body)
+
+    def part_direction(self, part: Part) -> Array:
+        """Unit direction of a part of the nacelle: from its input to the body's origin, or an axis."""
+        body = part.element.body
+        own = self.robot.numeric.joints[part.joint]
+        local = (own.frame_successor if own.successor == body else own.frame_predecessor).p
+        if float(np.linalg.norm(local)) < 1e-9 * self.robot.numeric.size:
+            return np.asarray(self.poses[body].R[:, 0])
+        return unit(self.poses[body].p - self.part_input(part))
 
 
-def direction(robot: Robot, poses: tuple[Pose, ...], axis: FrameAxis) -> Array:
-    """An axis of a joint (3,), base axes."""
-    return np.asarray(frame(robot, poses, axis.joint, on_successor=axis.on_successor).R[:, axis.column])
-
-
-def centre(robot: Robot, poses: tuple[Pose, ...], hold: Hold) -> Array:
-    """The point about which a hold turns (3,): of a joint its origin, of two axes where they meet."""
-    first = frame(robot, poses, hold.joints[0], on_successor=False)
-    if len(hold.joints) == 1:
-        return np.asarray(first.p)
-    second = frame(robot, poses, hold.joints[1], on_successor=False)
-    a = first.R[:, 2]
-    return np.asarray(first.p + (a @ (second.p - first.p)) * a)
-
-
-def tip_point(robot: Robot, poses: tuple[Pose, ...], leg: ElementLeg) -> Array:
-    """The end of a leg on its body of the nacelle (3,)."""
-    return joint_point(robot, poses, leg.rods[0].tip, leg.rods[0].nacelle)
-
-
-def joint_point(robot: Robot, poses: tuple[Pose, ...], joint: int, body: int) -> Array:
-    """Origin of a joint's frame on one of its bodies (3,)."""
-    return np.asarray(frame(robot, poses, joint, on_successor=robot.joints[joint].successor == body).p)
-
-
-def rod_ends(
-    robot: Robot, poses: tuple[Pose, ...], hold: Hold, tip: int, leg: ElementLeg
-) -> tuple[Array, Array]:
-    """Input and output points of a rod, (3,) each, base axes, m.
-
-    Of a parallelogram the arm from hub to wrist; on a hinge the point of its axis across from the output.
-    """
-    B = joint_point(robot, poses, tip, leg.rods[0].nacelle)
-    if leg.fold is not None:
-        root = frame(robot, poses, leg.fold.rod_a, on_successor=False).p
-        return B - (frame(robot, poses, leg.fold.end, on_successor=False).p - root), B
-    E = centre(robot, poses, hold)
-    if hold.letter == "R":
-        z = direction(robot, poses, hold.axes[0])
-        E = E + z * dot(z, B - E)
-    return E, B
-
-
-def bar_direction(robot: Robot, poses: tuple[Pose, ...], joint: int, E: Array) -> Array:
-    """Unit direction (3,) of a bar on a revolute joint: perpendicular to its axis, towards its end E."""
-    F = frame(robot, poses, joint, on_successor=False)
-    z, arm = F.R[:, 2], E - F.p
-    across = arm - z * dot(z, arm)
-    return np.asarray(across * divide(1.0, norm(across)))
-
-
-def part_input(robot: Robot, poses: tuple[Pose, ...], part: Part) -> Array:
-    """Input point (3,) of a part of the nacelle, base axes, m."""
-    return joint_point(robot, poses, part.joint, part.element.body)
-
-
-def part_direction(robot: Robot, poses: tuple[Pose, ...], part: Part) -> Array:
-    """Unit direction (3,) of a part of the nacelle: from its input to the body's origin, or an axis."""
-    body = part.element.body
-    own = robot.numeric.joints[part.joint]
-    on_successor = own.successor == body
-    local = own.frame_successor.p if on_successor else own.frame_predecessor.p
-    if float(np.linalg.norm(local)) < 1e-9 * robot.numeric.size:
-        return np.asarray(poses[body].R[:, 0])
-    r = poses[body].p - part_input(robot, poses, part)
+def unit(r: Array) -> Array:
+    """Give r / |r| (3,)."""
     return np.asarray(r * divide(1.0, norm(r)))

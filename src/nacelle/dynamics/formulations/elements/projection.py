@@ -18,7 +18,6 @@ from functools import lru_cache
 
 import numpy as np
 
-from nacelle.dynamics.formulations.elements.bodies import Group, groups
 from nacelle.dynamics.formulations.elements.forces import (
     Local,
     actuator_pair,
@@ -27,7 +26,7 @@ from nacelle.dynamics.formulations.elements.forces import (
     joint_forces,
     whole_bodies,
 )
-from nacelle.dynamics.formulations.elements.motion import element_motion, lock_rank_rows
+from nacelle.dynamics.formulations.elements.motion import LegMotion, element_motion
 from nacelle.dynamics.formulations.elements.reading import UncoveredError, element_legs
 from nacelle.dynamics.settings import Settings
 from nacelle.dynamics.state import State, state_at
@@ -62,9 +61,6 @@ def reason_not(mechanism: Mechanism) -> str:
     x, y = mechanism.reference
     v = np.cos(np.arange(robot.motion.n) + 1.0)
     state = state_at(robot, x, y, v)
-    wanted = len(mechanism.dependent)
-    if wanted and np.linalg.matrix_rank(lock_rank_rows(state), tol=1e-9 * robot.size) < wanted:
-        return "its elements do not determine the motions of the nacelle that depend on others"
     if not _agrees(state, np.sin(np.arange(robot.motion.n) + 1.0)):
         return "the motion of its bodies is not that of its kinematic elements"
     return ""
@@ -73,7 +69,7 @@ def reason_not(mechanism: Mechanism) -> str:
 def _agrees(state: State, a: Array) -> bool:
     """Whether elements and tree give the same velocities and accelerations to all bodies."""
     motion = element_motion(state, a)
-    bodies = whole_bodies(motion, groups(state.robot, state.now.motion.poses, motion))
+    bodies = whole_bodies(motion)
     u_dot = state.moving.U @ a + state.moving.bias
     moved, expected = [], []
     for body, pose in enumerate(state.now.motion.poses):
@@ -105,11 +101,12 @@ def equation(state: State, a: Array, settings: Settings) -> tuple[Array, Array]:
         A (actuators, m) and F (m,) along the motion coordinates of the nacelle, m = n; N, N m.
     """
     motion = element_motion(state, a)
-    legs = groups(state.robot, state.now.motion.poses, motion)
-    bodies = whole_bodies(motion, legs)
+    bodies = whole_bodies(motion)
     wrenches = [*body_forces(state, bodies, settings), *joint_forces(state, bodies, settings)]
-    rows = [_projected(legs, actuator_pair(state, actuator.joint)) for actuator in state.robot.actuators]
-    return pack(rows), _projected(legs, wrenches)
+    rows = [
+        _projected(motion.legs, actuator_pair(state, actuator.joint)) for actuator in state.robot.actuators
+    ]
+    return pack(rows), _projected(motion.legs, wrenches)
 
 
 def generalised_force(state: State, a: Array, settings: Settings) -> Array:
@@ -117,9 +114,9 @@ def generalised_force(state: State, a: Array, settings: Settings) -> Array:
     return equation(state, a, settings)[1]
 
 
-def _projected(legs: tuple[Group, ...], wrenches: list[Local]) -> Array:
+def _projected(legs: tuple[LegMotion, ...], wrenches: list[Local]) -> Array:
     """Sum over legs of M^T F_u (n,) ([OAM] (56))."""
-    total: Array = np.zeros(legs[0].M.shape[1])
-    for group in legs:
-        total = total + group.M.T @ dynamic_coordinates(group, wrenches)
+    total: Array = np.zeros(legs[0].u.M.shape[1])
+    for leg in legs:
+        total = total + leg.u.M.T @ dynamic_coordinates(leg, wrenches)
     return np.asarray(total)

@@ -6,19 +6,21 @@ and the value of its derivative, so products with vectors that move are differen
 
     w x s       M = -skew(s) M_w,      (w x s)' = w' x s + w x s'
     n . r       M = n^T M_r,           (n . r)' = n . r' + n' . r
-    r / c       M = M_r / c,           (r / c)' = (r' - c' r / c) / c
 
-in base axes, m/s, rad/s and their derivatives.
+in base axes, m/s, rad/s and their derivatives. Rates C_u u + C_g g = 0 that vanish give some of them, u, from
+the others, g: first M and u, then, with u in the derivatives of the products, u' (`solved`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from nacelle.kinematics.tree.least_squares import least_squares
 from nacelle.spatial.rotation import skew
-from nacelle.spatial.scalar import Array, Scalar, cross, divide, dot
+from nacelle.spatial.scalar import Array, cross, dot, pack
 
 
 @dataclass(frozen=True)
@@ -44,9 +46,9 @@ class Rate:
     def __getitem__(self, place: int | slice) -> Rate:
         return Rate(self.M[place], self.now[place], self.next[place])
 
-    def times(self, factor: Scalar) -> Rate:
-        """The rate times a constant."""
-        return Rate(self.M * factor, self.now * factor, self.next * factor)
+    def through(self, A: Array) -> Rate:
+        """The rate A r for a constant matrix A."""
+        return Rate(A @ self.M, A @ self.now, A @ self.next)
 
 
 def still(count: int) -> Rate:
@@ -54,14 +56,19 @@ def still(count: int) -> Rate:
     return Rate(np.zeros((3, count)), np.zeros(3), np.zeros(3))
 
 
-def turned(w: Rate, r: Array, r_rate: Array) -> Rate:
-    """Give w x r for an angular velocity w and a vector r (3,) that has the rate r_rate."""
-    return Rate(-skew(r) @ w.M, cross(w.now, r), cross(w.next, r) + cross(w.now, r_rate))
+def stacked(rates: Sequence[Rate]) -> Rate:
+    """Several rates as one, those of one number as a row each."""
+    return Rate(
+        np.concatenate([np.atleast_2d(rate.M) for rate in rates]),
+        pack([entry for rate in rates for entry in np.ravel(rate.now)]),
+        pack([entry for rate in rates for entry in np.ravel(rate.next)]),
+    )
 
 
-def crossed(x: Array, x_rate: Rate) -> Rate:
-    """Give x x x' with its derivative x x x'' ([OAM] (12), (13))."""
-    return Rate(skew(x) @ x_rate.M, cross(x, x_rate.now), cross(x, x_rate.next))
+def carried(w: Rate, r: Array, r_rate: Array | None = None) -> Rate:
+    """Give w x r for an angular velocity w and a vector r (3,) that has the rate r_rate; without: w x r."""
+    now = cross(w.now, r)
+    return Rate(-skew(r) @ w.M, now, cross(w.next, r) + cross(w.now, now if r_rate is None else r_rate))
 
 
 def along(rate: Rate, s: Array, s_rate: Array) -> Rate:
@@ -72,19 +79,6 @@ def along(rate: Rate, s: Array, s_rate: Array) -> Rate:
 def dotted(rate: Rate, n: Array, n_rate: Array) -> Rate:
     """Give n . r for a rate r (3,) and a vector n (3,) that has the rate n_rate."""
     return Rate(n @ rate.M, dot(n, rate.now), dot(n, rate.next) + dot(n_rate, rate.now))
-
-
-def over(rate: Rate, divisor: Scalar, divisor_rate: Scalar) -> Rate:
-    """A rate of one number over a divisor that has the rate divisor_rate."""
-    reciprocal = divide(1.0, divisor)
-    now = rate.now * reciprocal
-    return Rate(rate.M * reciprocal, now, (rate.next - divisor_rate * now) * reciprocal)
-
-
-def component(rate: Rate, n: tuple[Array, Array], s: tuple[Array, Array]) -> Rate:
-    """The rate q' with n . (rate - q' s) = 0, for vectors n and s (3,), each given with its own rate."""
-    divisor_rate = dot(n[1], s[0]) + dot(n[0], s[1])
-    return over(dotted(rate, *n), dot(n[0], s[0]), divisor_rate)
 
 
 @dataclass(frozen=True)
@@ -103,10 +97,9 @@ class Rigid:
 
     def at(self, point: Array) -> Rate:
         """Velocity of the body's point at `point` (3,), base axes: v + w x r ([OAM] (14), (15))."""
-        r = point - self.p
-        return self.v + turned(self.w, r, cross(self.w.now, r))
+        return self.v + carried(self.w, point - self.p)
 
-    def carried(self, direction: Array) -> Array:
+    def fixed(self, direction: Array) -> Array:
         """Rate (3,) of a direction that is fixed to the body: w x direction."""
         return cross(self.w.now, direction)
 
@@ -114,3 +107,30 @@ class Rigid:
 def resting(count: int) -> Rigid:
     """The base."""
     return Rigid(np.zeros(3), still(count), still(count))
+
+
+def solved(rows: Callable[[Rate, Rate], Sequence[Rate]], count: int, given: Rate) -> tuple[Rate, Rate]:
+    """Rates u (count,) for which rows(u, given) vanish, and what of the rows is left: least squares.
+
+    Args:
+        rows: rates of u and of the given ones that are zero, at least as many as u.
+        count: of unknown rates.
+        given: the given rates, over their basis of c numbers.
+
+    Returns:
+        u and the rows left, which no u meets; both over the basis of the given rates.
+    """
+    c = given.M.shape[1]
+    wide = Rate(np.concatenate([np.zeros((len(given.M), count)), given.M], axis=1), given.now, given.next)
+
+    def at(now: Array) -> Rate:
+        return stacked(rows(Rate(np.eye(count, count + c), now, np.zeros(count)), wide))
+
+    still_ = at(np.zeros(count))
+    C = still_.M[:, :count]
+    speed = least_squares(C, -np.concatenate([still_.M[:, count:], still_.now[:, None]], axis=1))
+    acceleration = least_squares(C, -at(speed.X[:, c]).next[:, None])
+    return (
+        Rate(speed.X[:, :c], speed.X[:, c], acceleration.X[:, 0]),
+        Rate(speed.left[:, :c], speed.left[:, c], acceleration.left[:, 0]),
+    )

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import dataclasses
 from functools import lru_cache
+from itertools import permutations
 
-from nacelle.dynamics.formulations.elements.geometry import centre, frame
+from nacelle.dynamics.formulations.elements.geometry import ElementGeometry
 from nacelle.dynamics.formulations.elements.structure import Element, ElementLeg, FrameAxis, Hold, Part, Rod
 from nacelle.kinematics.legs.axes import on_axis
 from nacelle.kinematics.legs.leg_type import leg_type
@@ -50,7 +51,8 @@ class _Reader:
     """Reads one leg."""
 
     def __init__(self, mechanism: Mechanism, leg: Leg) -> None:
-        self.robot, self.leg, self.poses = mechanism.robot, leg, mechanism.assembly.motion.poses
+        self.robot, self.leg = mechanism.robot, leg
+        self.at = ElementGeometry(mechanism.robot, mechanism.assembly.motion.poses)
         self.stem = welds(mechanism.robot)
 
     def fail(self, reason: str) -> UncoveredError:
@@ -125,29 +127,27 @@ class _Reader:
         if len({rod.nacelle for rod in rods}) > 1:
             raise self.fail("holds several bodies of the nacelle, which is not covered by elements")
         joint = driver.joints[0].joint
-        elements = [self._driver(joint, self.stem[driver.after])]
-        for rod in rods:
-            spins = "U" in (rod.hold.letter, rod.end.letter)
-            basis = ("x", "theta") if spins else ("x",)
-            elements.append(Element(self.robot.bodies[rod.body].name, "B", rod.body, basis))
-        return ElementLeg(self.leg, "bars", joint, rods, elements=tuple(elements))
+        elements = (self._driver(joint, self.stem[driver.after]), *(self._bar(rod) for rod in rods))
+        return ElementLeg(self.leg, "bars", joint, rods, elements=elements)
 
-    def _plane(self, slider: Group, face: Group) -> ElementLeg:
-        body, driver, tip = self.stem[slider.after], slider.joints[0].joint, face.joints[0].joint
+    def _bar(self, rod: Rod) -> Element:
+        spins = "U" in (rod.hold.letter, rod.end.letter)
+        return Element(self.robot.bodies[rod.body].name, "B", rod.body, ("x", "theta") if spins else ("x",))
+
+    def _plane(self, prismatic: Group, face: Group) -> ElementLeg:
+        body, driver, tip = self.stem[prismatic.after], prismatic.joints[0].joint, face.joints[0].joint
         ball = Hold("S", (tip,), None, None, None)
         rod = Rod(body, ball, ball, tip, face.after)
         return ElementLeg(self.leg, "plane", driver, (rod,), elements=(self._driver(driver, body),))
 
     def _strut(self, groups: tuple[Group, ...], motor: Group | None) -> ElementLeg:
-        first, slide, last = groups
+        first, between, last = groups
         hold, end = self._ends(first, last)
-        tip, slider = last.joints[0].joint, slide.joints[0].joint
-        tube, moving = self.stem[slide.before], self.stem[slide.after]
+        tip, prismatic = last.joints[0].joint, between.joints[0].joint
+        tube, moving = self.stem[between.before], self.stem[between.after]
         rod = Rod(tube, hold, end, tip, last.after)
-        A = centre(self.robot, self.poses, hold)
-        B = frame(self.robot, self.poses, tip, on_successor=False).p
-        s = frame(self.robot, self.poses, slider, on_successor=False).R[:, 2]
-        flip = 1.0 if float(s @ (B - A)) > 0.0 else -1.0
+        reach = self.at.frame(tip).p - self.at.centre(hold)
+        flip = 1.0 if float(self.at.frame(prismatic).R[:, 2] @ reach) > 0.0 else -1.0
         name = " + ".join(self.robot.bodies[body].name for body in (tube, moving))
         strut = Element(name, "T" if motor is None else "S", moving, ("x", "d", "theta"))
         if motor is None:
@@ -158,7 +158,7 @@ class _Reader:
                 raise self.fail("has a shaft whose joint is not on the motor's axis")
             spindle = Element(self.robot.bodies[shaft].name, "Sp", shaft, ("theta",))
             form, driver, elements = "shaft", motor.joints[0].joint, [spindle, strut]
-        return ElementLeg(self.leg, form, driver, (rod,), slider, moving, flip, elements=tuple(elements))
+        return ElementLeg(self.leg, form, driver, (rod,), prismatic, moving, flip, elements=tuple(elements))
 
     def _parallelogram(self, fold: Parallelogram) -> ElementLeg:
         joints = self.robot.joints
@@ -166,62 +166,54 @@ class _Reader:
         hold = Hold(
             "U", (fold.hub, fold.rod_a), hub, FrameAxis(fold.hub, False, 2), FrameAxis(fold.rod_a, True, 2)
         )
-        wrist = joints[fold.wrist]
         end = Hold("R", (fold.wrist,), None, FrameAxis(fold.wrist, False, 2), FrameAxis(fold.wrist, True, 2))
+        nacelle = joints[fold.wrist].successor
         rods = tuple(
-            Rod(joints[j].successor, hold, end, fold.wrist, wrist.successor) for j in (fold.rod_a, fold.rod_b)
+            Rod(joints[j].successor, hold, end, fold.wrist, nacelle) for j in (fold.rod_a, fold.rod_b)
         )
-        elements = [self._driver(fold.root, arm)]
-        elements += [Element(self.robot.bodies[rod.body].name, "B", rod.body, ("x", "theta")) for rod in rods]
-        return ElementLeg(self.leg, "parallelogram", fold.root, rods, fold=fold, elements=tuple(elements))
+        elements = (self._driver(fold.root, arm), *(self._bar(rod) for rod in rods))
+        return ElementLeg(self.leg, "parallelogram", fold.root, rods, fold=fold, elements=elements)
 
 
 def _with_parts(robot: Robot, legs: list[ElementLeg]) -> tuple[ElementLeg, ...]:
     """Split each body of the nacelle evenly among its legs; one without, among its neighbours' legs."""
-    holders: dict[int, list[int]] = {}
+    # By body and leg: the joint on the way from the leg to the body, and the body of the nacelle before it.
+    ways: dict[int, dict[int, tuple[int, int | None]]] = {}
     for k, leg in enumerate(legs):
-        holders.setdefault(leg.rods[0].nacelle, []).append(k)
-    # For each body of the nacelle without legs: the joint and the neighbour by which each leg reaches it.
-    links: dict[int, dict[int, tuple[int, int]]] = {body: {} for body in robot.nacelle.bodies}
-    reached = dict(holders)
-    left = [body for body in robot.nacelle.bodies if body not in reached]
-    while left:
-        newly: dict[int, list[int]] = {}
-        for body in left:
-            for j in (*robot.nacelle.joints, *robot.nacelle.closures):
-                ends = robot.joints[j].predecessor, robot.joints[j].successor
-                if body in ends and not robot.joints[j].at_point:
-                    other = ends[1] if ends[0] == body else ends[0]
-                    for k in reached.get(other, []):
-                        if k not in links[body]:
-                            links[body][k] = (j, other)
-                            newly.setdefault(body, []).append(k)
+        ways.setdefault(leg.rods[0].nacelle, {})[k] = (leg.rods[0].tip, None)
+    links = [
+        (j, *ends)
+        for j in (*robot.nacelle.joints, *robot.nacelle.closures)
+        if not (joint := robot.joints[j]).at_point
+        for ends in permutations((joint.predecessor, joint.successor))
+    ]
+    while len(ways) < len(robot.nacelle.bodies):
+        newly: dict[int, dict[int, tuple[int, int | None]]] = {}
+        for j, body, other in links:
+            if body not in ways:
+                for k in ways.get(other, ()):
+                    newly.setdefault(body, {}).setdefault(k, (j, other))
         if not newly:
             raise UncoveredError("some bodies of the nacelle hang on none of its legs")
-        reached |= newly
-        left = [body for body in left if body not in newly]
-    result = []
-    for k, leg in enumerate(legs):
-        parts = [_held_part(robot, leg, len(holders[leg.rods[0].nacelle]))]
-        for body in reached:
-            if k in links[body]:
-                j, other = links[body][k]
-                hinged = robot.joints[j].kind in (JointKind.REVOLUTE, JointKind.FIXED)
-                basis = ("x", "theta") if hinged else ("A", "x", "theta")
-                name = f"{robot.bodies[body].name}/{leg.leg.name}"
-                element = Element(name, "B", body, basis, 1.0 / len(reached[body]))
-                parts.append(Part(element, j, other))
-        result.append(dataclasses.replace(leg, parts=tuple(parts)))
-    return tuple(result)
+        ways |= newly
+    return tuple(
+        dataclasses.replace(
+            leg,
+            parts=tuple(_part(robot, leg, body, way[k], len(way)) for body, way in ways.items() if k in way),
+        )
+        for k, leg in enumerate(legs)
+    )
 
 
-def _held_part(robot: Robot, leg: ElementLeg, count: int) -> Part:
-    """A leg's part of the body of the nacelle that it holds."""
-    body = leg.rods[0].nacelle
-    turns = () if robot.nacelle.kind == "point" else ("x", "theta")
-    basis = turns if leg.form != "plane" else ("A", *turns)
+def _part(robot: Robot, leg: ElementLeg, body: int, way: tuple[int, int | None], count: int) -> Part:
+    """A leg's part of a body of the nacelle; its input moves by itself on a plane or behind a slider."""
+    joint, neighbour = way
+    kind = robot.joints[joint].kind
+    hinged = leg.form != "plane" if neighbour is None else kind in (JointKind.REVOLUTE, JointKind.FIXED)
+    rotation = () if robot.nacelle.kind == "point" else ("x", "theta")
     name = f"{robot.bodies[body].name}/{leg.leg.name}"
-    return Part(Element(name, "B", body, basis, 1.0 / count), leg.rods[0].tip, None)
+    element = Element(name, "B", body, rotation if hinged else ("A", *rotation), 1.0 / count)
+    return Part(element, joint, neighbour)
 
 
 def welds(robot: Robot) -> tuple[int, ...]:

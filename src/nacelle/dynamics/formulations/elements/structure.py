@@ -17,8 +17,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from nacelle.dynamics.formulations.elements.rates import Rate
 from nacelle.kinematics.legs.parallelogram import Parallelogram
 from nacelle.model.leg import Leg
+
+# States of an element that are vectors (3,); the others are numbers.
+_VECTORS = ("A", "x")
 
 
 class FrameAxis(NamedTuple):
@@ -116,7 +120,7 @@ class ElementLeg:
         form: "bars", "strut", "shaft", "plane" or "parallelogram".
         driver: the joint between the base and the first body; None for a strut.
         rods: bars, or the strut.
-        slide: the slide of a strut; None elsewhere.
+        prismatic: the slide of a strut; None elsewhere.
         moving: the body that slides in a strut.
         flip: -1.0 if the slide's axis points towards the strut's input, else 1.0.
         fold: the joints of a parallelogram.
@@ -128,7 +132,7 @@ class ElementLeg:
     form: str
     driver: int | None
     rods: tuple[Rod, ...]
-    slide: int | None = None
+    prismatic: int | None = None
     moving: int | None = None
     flip: float = 1.0
     fold: Parallelogram | None = None
@@ -139,3 +143,15 @@ class ElementLeg:
     def all_elements(self) -> tuple[Element, ...]:
         """Its own elements, then its parts of the nacelle."""
         return (*self.elements, *(part.element for part in self.parts))
+
+
+def split_states(elements: tuple[Element, ...], u: Rate) -> list[dict[str, Rate]]:
+    """The rates of elements by the names of their states, out of their motion basis u."""
+    states, start = [], 0
+    for element in elements:
+        own = {}
+        for name in element.basis:
+            own[name] = u[start : start + 3] if name in _VECTORS else u[start]
+            start += 3 if name in _VECTORS else 1
+        states.append(own)
+    return states

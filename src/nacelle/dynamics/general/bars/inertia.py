@@ -88,10 +88,10 @@ def residual_energy(legs: Legs, tie: Tie, form: LegForm, v: Array, rate: Scalar)
     _, more = _beyond(legs, tie, tie.bar, form)
     if more is None:
         return 0.0
-    turn = dot(more.s, v)
-    total = 0.5 * more.A * (turn * turn)
-    total = plus_times(total, more.F, rate * turn)
+    about_s = dot(more.s, v)
+    total = 0.5 * more.A * (about_s * about_s)
+    total = plus_times(total, more.F, rate * about_s)
     if not (is_zero(more.C) and is_zero(more.G)):
         about = dot(more.t, v)
-        total = plus_times(plus_times(total, more.C, turn * about), more.G, rate * about)
+        total = plus_times(plus_times(total, more.C, about_s * about), more.G, rate * about)
     return total

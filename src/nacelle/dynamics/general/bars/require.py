@@ -18,7 +18,7 @@ from functools import partial
 
 import numpy as np
 
-from nacelle.dynamics.general.bars.rod import Moved, hinge_moments, lean, turning
+from nacelle.dynamics.general.bars.rod import Moved, hinge_moments, lean, rod_rotation
 from nacelle.dynamics.general.bars.strut import strut
 from nacelle.dynamics.general.bars.strut_line import StrutMotion
 from nacelle.dynamics.general.required import Counted, Required, on_both_sides
@@ -113,7 +113,7 @@ def _moved(legs: Legs, motion: Motion, key: Key, tie: Tie, form: LegForm) -> Mov
         return Moved(r, state.slip(tie), ZERO, ZERO, 0.0, 0.0, ZERO)
     a1, a2 = (flat(form, a) for a in (state.acceleration(tie), state.end_acceleration(tie)))
     arm: Array = ZERO
-    if form.drive.turns:
+    if form.drive.revolute:
         (axis,) = trees.node(tie.node).axes
         arm = trees.up(tie.node, tie.own - float(axis @ at_sample(tie.own)) * axis, tie.axes)
     reciprocal = legs.factors[key[0]].reciprocals[0]
@@ -128,7 +128,7 @@ def _require_rod(
     assert tie.bar is not None
     assert tie.body is not None
     w = legs.placed.trees.down(tie.axes, motion.frames[tie.body].w)
-    part = turning(form, _moved(legs, motion, key, tie, form), w, counted)
+    part = rod_rotation(form, _moved(legs, motion, key, tie, form), w, counted)
     on_both_sides(legs.placed, into, key, tie, (part.force - part.G, ZERO), (part.G, part.moment))
     into.along(tie.bar.rate, part.reaction)
     return part.about_a

@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.dynamics.friction import ball_friction
+from nacelle.dynamics.friction import spherical_friction
 from nacelle.dynamics.general.bars.demand import friction_along
 from nacelle.dynamics.general.required import Counted
 from nacelle.kinematics.bars.form import LegForm
@@ -60,7 +60,7 @@ class Moved(NamedTuple):
     arm: Array
 
 
-class Turned(NamedTuple):
+class RodRotation(NamedTuple):
     """What a rod's turning requires; vectors (3,) in the axes of its motion.
 
     Attributes:
@@ -148,7 +148,7 @@ def residual(form: LegForm, r: Array, c: Array) -> Residual | None:
     )
 
 
-def turning(form: LegForm, at: Moved, w_end: Array, counted: Counted) -> Turned:
+def rod_rotation(form: LegForm, at: Moved, w_end: Array, counted: Counted) -> RodRotation:
     """What a rod's turning requires; `w_end` is the angular velocity of the nacelle's body at B."""
     if form.joint_at_a == "R":
         return _hinged(form, at, w_end, counted)
@@ -157,17 +157,17 @@ def turning(form: LegForm, at: Moved, w_end: Array, counted: Counted) -> Turned:
     return _crossed(form, at, w_end, counted)
 
 
-def _crossed(form: LegForm, at: Moved, w_end: Array, counted: Counted) -> Turned:
+def _crossed(form: LegForm, at: Moved, w_end: Array, counted: Counted) -> RodRotation:
     """A rod on a universal joint."""
     first, passive, r, v = form.first, form.passive, at.r, at.v
     y, b, rho2, sigma, p1, D = _spin(form, r)
     h, along = dot(b, v), dot(first, v)
     rate = h * sigma
     moment: Array = ZERO
-    with_drive = dot(form.axis, first) if form.drive.turns else 0.0
-    own = rate - with_drive * at.q_dot if form.drive.turns else rate
+    with_drive = dot(form.axis, first) if form.drive.revolute else 0.0
+    own = rate - with_drive * at.q_dot if form.drive.revolute else rate
     M: Scalar = friction_along(passive.first, own, own, counted)
-    reaction: Scalar = -(with_drive * M) if form.drive.turns else 0.0
+    reaction: Scalar = -(with_drive * M) if form.drive.revolute else 0.0
     M = M + friction_along(passive.still, rate, h, counted)
     T: Scalar = 0.0
     force: Array = ZERO
@@ -188,10 +188,10 @@ def _crossed(form: LegForm, at: Moved, w_end: Array, counted: Counted) -> Turned
         )
     if counted.friction and passive.end and passive.end_kind is JointKind.SPHERICAL:
         w = divide(1.0, form.length * form.length) * (cross(r, v) + (rate * y) * r)
-        moment = ball_friction(passive.end, w_end - w, counted.smooth)
+        moment = spherical_friction(passive.end, w_end - w, counted.smooth)
         M = M - dot(first, moment)
         T = T - dot(b, moment) * sigma
-    return Turned((M * sigma) * b - T * first, moment, force, reaction=reaction)
+    return RodRotation((M * sigma) * b - T * first, moment, force, reaction=reaction)
 
 
 def is_beside(form: LegForm) -> bool:
@@ -243,27 +243,27 @@ def _general(
     return moments, np.asarray(f[0] * e1 + f[1] * e2 + f[2] * e3)
 
 
-def _between_spherical(form: LegForm, at: Moved, w_end: Array, counted: Counted) -> Turned:
+def _between_spherical(form: LegForm, at: Moved, w_end: Array, counted: Counted) -> RodRotation:
     """A rod between spherical joints, axisymmetric and without spin: their friction."""
     moment: Array = ZERO
     reaction: Scalar = 0.0
-    if not counted.friction or not (form.passive.ball or form.passive.end):
-        return Turned(ZERO)
+    if not counted.friction or not (form.passive.spherical or form.passive.end):
+        return RodRotation(ZERO)
     reciprocal = divide(1.0, form.length * form.length)
     w = reciprocal * cross(at.r, at.v)
     total: Array = ZERO
-    if form.passive.ball:
-        own = ball_friction(
-            form.passive.ball, w - at.q_dot * form.axis if form.drive.turns else w, counted.smooth
+    if form.passive.spherical:
+        own = spherical_friction(
+            form.passive.spherical, w - at.q_dot * form.axis if form.drive.revolute else w, counted.smooth
         )
-        total, reaction = total + own, -dot(form.axis, own) if form.drive.turns else 0.0
+        total, reaction = total + own, -dot(form.axis, own) if form.drive.revolute else 0.0
     if form.passive.end:
-        moment = ball_friction(form.passive.end, w_end - w, counted.smooth)
+        moment = spherical_friction(form.passive.end, w_end - w, counted.smooth)
         total = total - moment
-    return Turned(reciprocal * cross(total, at.r), moment, reaction=reaction)
+    return RodRotation(reciprocal * cross(total, at.r), moment, reaction=reaction)
 
 
-def turn(form: LegForm, r: Array, v: Array) -> Scalar:
+def bar_rate(form: LegForm, r: Array, v: Array) -> Scalar:
     """Rate of a planar bar about its axis, rad/s: axis . (r x v) / |r|^2."""
     square = form.length * form.length if form.kind == "rod" else dot(r, r)
     return divide(1.0, square) * dot(form.first, cross(r, v))
@@ -284,14 +284,14 @@ def hinge_moments(
             continue
         sides = [hinge_side(mechanism_of(robot), lines[name][0], joint) for name in pair]
         listed = [(form, *line()) for form, line in (lines[name] for name in pair)]
-        one, two = (side * turn(*bar) for bar, side in zip(listed, sides, strict=True))
+        one, two = (side * bar_rate(*bar) for bar, side in zip(listed, sides, strict=True))
         effort = friction_along(joint.friction[0], two - one, two - one, counted)
         for name, side in zip(pair, (-sides[0], sides[1]), strict=True):
             moments[name] = moments[name] + side * effort if name in moments else side * effort
     return moments
 
 
-def _hinged(form: LegForm, at: Moved, w_end: Array, counted: Counted) -> Turned:
+def _hinged(form: LegForm, at: Moved, w_end: Array, counted: Counted) -> RodRotation:
     """A rod in a plane: a centre of mass beside its line, friction in both revolute joints."""
     axis = form.first
     G, force = ZERO, ZERO
@@ -300,14 +300,14 @@ def _hinged(form: LegForm, at: Moved, w_end: Array, counted: Counted) -> Turned:
         beside = -form.rod[2] / form.length
         G, force = -beside * cross(axis, at.a1), beside * cross(axis, at.a2 - at.a1)
     if not counted.friction or not (form.passive.first or form.passive.end):
-        return Turned(G, force=force)
-    rate = turn(form, at.r, at.v)
-    with_drive = dot(form.axis, axis) if form.drive.turns else 0.0
-    own = rate - with_drive * at.q_dot if form.drive.turns else rate
+        return RodRotation(G, force=force)
+    rate = bar_rate(form, at.r, at.v)
+    with_drive = dot(form.axis, axis) if form.drive.revolute else 0.0
+    own = rate - with_drive * at.q_dot if form.drive.revolute else rate
     about_a = friction_along(form.passive.first, own, own, counted)
-    reaction = -(with_drive * about_a) if form.drive.turns else 0.0
+    reaction = -(with_drive * about_a) if form.drive.revolute else 0.0
     about_a, moment = with_hinged_end(form, about_a, rate, w_end, counted)
-    return Turned(G, moment, force, about_a, reaction)
+    return RodRotation(G, moment, force, about_a, reaction)
 
 
 def with_hinged_end(
@@ -326,7 +326,7 @@ def lean(form: LegForm, at: Moved) -> Array:
     """Force at B (3,), N, for a moment of 1 N m about A in a plane, which the drive does not feel."""
     if form.kind == "strut":
         return np.asarray(divide(1.0, dot(at.r, at.r)) * cross(form.first, at.r))
-    if form.drive.turns:
+    if form.drive.revolute:
         return np.asarray((-dot(form.axis, form.first) * at.reciprocal) * at.arm)
     return np.asarray(at.reciprocal * cross(form.first, form.axis))
 

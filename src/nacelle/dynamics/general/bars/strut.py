@@ -23,16 +23,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from nacelle.dynamics.friction import ball_friction
+from nacelle.dynamics.friction import spherical_friction
 from nacelle.dynamics.general.bars.demand import Demand, drive_force, friction_along
 from nacelle.dynamics.general.bars.rod import rotor, with_hinged_end
 from nacelle.dynamics.general.bars.strut_line import (
     Line,
     StrutMotion,
-    Turning,
+    StrutRotation,
     line_of,
     residual_moments,
-    strut_turning,
+    strut_rotation,
 )
 from nacelle.dynamics.general.required import Counted
 from nacelle.kinematics.bars.form import LegForm
@@ -92,25 +92,25 @@ def strut(
         H = H + stretch * friction_along(form.passive.first, stretch * rate, bv, counted)
         T: Scalar = (D * y) * (rate * rate)
         if counted.friction and form.passive.second:
-            turn = form.passive.side * (mu * y - av)
+            second_rate = form.passive.side * (mu * y - av)
             irho = divide(1.0, sqrt(rho2))
-            second = friction_along(form.passive.second, turn * irho, turn, counted)
+            second = friction_along(form.passive.second, second_rate * irho, second_rate, counted)
             T = T + form.passive.side * second * irho
         if products is not None or beside:
-            turning = strut_turning(line, at, bv, ba)
+            rotation = strut_rotation(line, at, bv, ba)
             if products is not None:
-                M_a, M_1 = residual_moments(products, turning)
-                H, T = H + M_a, T + M_1 * turning.irho
+                M_a, M_1 = residual_moments(products, rotation)
+                H, T = H + M_a, T + M_1 * rotation.irho
             if beside:
-                M_a, M_1 = _weight_beside(form, at, line, turning)
-                H, T = H + M_a, T + M_1 * turning.irho
+                M_a, M_1 = _weight_beside(form, at, line, rotation)
+                H, T = H + M_a, T + M_1 * rotation.irho
         if counted.friction and form.passive.end and form.passive.end_kind is JointKind.SPHERICAL:
             # Spin about r: the part of the angular velocity along it is rate y / l^2.
             w = il2 * cross(r, v) + (rate * y * il2) * r
-            moment = ball_friction(form.passive.end, w_end - w, counted.smooth)
+            moment = spherical_friction(form.passive.end, w_end - w, counted.smooth)
             H = H - dot(first, moment)
             T = T - dot(b, moment) * sigma
-        G = G + _turned_force(line, (H, T, sigma), (weight, gravity), (column, iz), up)
+        G = G + _rotation_force(line, (H, T, sigma), (weight, gravity), (column, iz), up)
     else:
         pull, moment = _free_end(form, at, il2, counted)
         G = G + across(pull - weight * gravity)
@@ -173,9 +173,9 @@ def _dot_across(b: Array, u: Array, up: int) -> Scalar:
     return b[i] * u[i] + b[j] * u[j]
 
 
-def _turned_force(
+def _rotation_force(
     line: Line,
-    turning: tuple[Scalar, Scalar, Scalar],
+    rotation: tuple[Scalar, Scalar, Scalar],
     weight: tuple[Scalar, Array],
     column: tuple[Array, Scalar],
     up: int,
@@ -184,13 +184,13 @@ def _turned_force(
 
     Args:
         line: the strut's line.
-        turning: H, T and 1 / rho^2.
+        rotation: H, T and 1 / rho^2.
         weight: m and g.
         column: t = r / z and 1 / z, z the component of r along `up`.
         up: the axis.
     """
     first, b = line.first, line.b
-    (H, T, sigma), (m, g), (t, iz) = turning, weight, column
+    (H, T, sigma), (m, g), (t, iz) = rotation, weight, column
     X = H * sigma
     down = X * b[up] - T * first[up] - m * g[up]
     force: list[Scalar] = [0.0] * 3
@@ -214,10 +214,10 @@ def _free_end(form: LegForm, at: StrutMotion, il2: Scalar, counted: Counted) -> 
     w = il2 * cross(at.r, at.v)
     if form.joint_at_a == "S":
         total: Array = np.zeros(3)
-        if form.passive.ball:
-            total = total + ball_friction(form.passive.ball, w, counted.smooth)
+        if form.passive.spherical:
+            total = total + spherical_friction(form.passive.spherical, w, counted.smooth)
         if form.passive.end:
-            moment = ball_friction(form.passive.end, at.w_end - w, counted.smooth)
+            moment = spherical_friction(form.passive.end, at.w_end - w, counted.smooth)
             total = total - moment
         return il2 * cross(total, at.r), moment
     rate = dot(form.first, w)
@@ -242,9 +242,11 @@ def _is_beside(form: LegForm) -> bool:
     return bool(np.max(moments[:2]) > TOLERANCE * max(float(np.max(moments)), 1e-300))
 
 
-def _weight_beside(form: LegForm, at: StrutMotion, line: Line, turning: Turning) -> tuple[Scalar, Scalar]:
+def _weight_beside(
+    form: LegForm, at: StrutMotion, line: Line, rotation: StrutRotation
+) -> tuple[Scalar, Scalar]:
     """Moments (about a_1, about e_1) of the weight of a tube whose centre of mass lies beside its axis."""
-    e1 = line.b * turning.irho
+    e1 = line.b * rotation.irho
     e3 = at.r * line.il
     e2 = cross(e3, e1)
     c = form.tube[1] * e1 + form.tube[2] * e2

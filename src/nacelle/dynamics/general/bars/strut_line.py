@@ -100,7 +100,7 @@ def _stretch(axis: Array) -> Scalar:
 
 
 @dataclass(frozen=True)
-class Turning:
+class StrutRotation:
     """Angular velocity and acceleration in e_1, e_2, e_3, and 1 / rho, rho / l, y / l."""
 
     w: Array
@@ -110,7 +110,7 @@ class Turning:
     along: Scalar
 
 
-def strut_turning(line: Line, at: StrutMotion, bv: Scalar, ba: Scalar) -> Turning:
+def strut_rotation(line: Line, at: StrutMotion, bv: Scalar, ba: Scalar) -> StrutRotation:
     """How a strut turns, from its line with a first axis of unit length, its motion, b.v and b.a."""
     y, av, n, il, il2 = line.y, line.av, line.n, line.il, line.il2
     a1a, ra, vv = dot(line.first, at.a), dot(at.r, at.a), dot(at.v, at.v)
@@ -129,16 +129,16 @@ def strut_turning(line: Line, at: StrutMotion, bv: Scalar, ba: Scalar) -> Turnin
     dw1 = (av * mu + y * dmu - a1a) * irho - w1 * (drho * irho)
     w = pack([w1, rate * up, rate * along])
     dw = pack([dw1, accel * up + rate * dup, accel * along + rate * dalong])
-    return Turning(w, dw, irho, up, along)
+    return StrutRotation(w, dw, irho, up, along)
 
 
-def residual_moments(products: Array, turning: Turning) -> tuple[Scalar, Scalar]:
+def residual_moments(products: Array, rotation: StrutRotation) -> tuple[Scalar, Scalar]:
     """Moments (M_a, M_1) of products of inertia (I_12, I_13, I_23), and of nothing else."""
     p12, p13, p23 = products
-    w, dw = turning.w, turning.dw
+    w, dw = rotation.w, rotation.dw
 
     def times(u: Array) -> Array:
         return pack([p12 * u[1] + p13 * u[2], p12 * u[0] + p23 * u[2], p13 * u[0] + p23 * u[1]])
 
     M = times(dw) + cross(w, times(w))
-    return turning.up * M[1] + turning.along * M[2], M[0]
+    return rotation.up * M[1] + rotation.along * M[2], M[0]

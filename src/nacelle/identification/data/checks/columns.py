@@ -182,7 +182,7 @@ def _factors(robot: Robot, k: int) -> dict[float, str]:
     joint = robot.joints[robot.actuators[k % m].joint]
     if k >= m:
         factors = {1e-3: "mA for A, or mN for N", 1e3: "A for mA, or kN for N"}
-    elif joint.primitives[0].turns:
+    elif joint.primitives[0].is_rotation:
         factors = {1.0 / _DEGREES: "deg for rad", _DEGREES: "rad for deg"}
     else:
         factors = {1e-3: "mm for m", 1e3: "m for mm"}

@@ -1,0 +1,1 @@
+"""Elastodynamics: robots with flexible links in closed loops ([BK2013])."""

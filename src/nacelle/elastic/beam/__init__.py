@@ -1,0 +1,1 @@
+"""One flexible link by itself: its shape functions, their integrals, and the forces of its motion."""

@@ -1,0 +1,256 @@
+"""Robots whose loops are all cut by flexible links that carry no moments.
+
+A link between two points that transmits forces only (its ends carry no moments) acts between these points
+with forces that depend on their motion and on the link's own coordinates. Take such links out with their
+joints: where what is left has no loop, the platform's motion and that of the legs' stumps are independent of
+each other, no closure remains, and the links' own coordinates are condensed at their ends (`link`).
+
+Such are all robots with flexible rods or struts between spherical joints, and planar ones with links between
+hinges. A section must bend alike in all planes, unless the robot is planar: a rod on spherical joints spins
+idly.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from nacelle.elastic.beam.shapes import AXIAL, Shapes
+from nacelle.elastic.extended import Extended, extended, extended_tree, plane_normal, reference_poses
+from nacelle.model.joint import Joint, JointKind
+from nacelle.model.leg import BASE, PLATFORM
+from nacelle.model.robot import Robot
+from nacelle.spatial.scalar import Array
+
+
+class End(NamedTuple):
+    """An end of a link: the body of the stumps' tree that carries it, and where it is in its frame (3,)."""
+
+    body: int
+    place: Array
+
+
+class LinkJoint(NamedTuple):
+    """A passive joint at the end of links, for its friction.
+
+    Index of the joint, links or bodies that it joins.
+
+    `first` and `second` are ("link", number) or ("body", index in the stumps' tree).
+    """
+
+    joint: int
+    first: tuple[str, int]
+    second: tuple[str, int]
+
+
+class Link(NamedTuple):
+    """A flexible link between two points.
+
+    Attributes:
+        shapes: its shape functions; the first coordinate is the axial one.
+        number: of the beam among all of the robot.
+        start: its start.
+        end: its end.
+        normal: in a plane the normal z with z x e the direction in which it bends, else None.
+    """
+
+    shapes: Shapes
+    number: int
+    start: End
+    end: End
+    normal: Array | None
+
+
+@dataclass(frozen=True, eq=False)
+class Structure:
+    """A robot with its two-point links taken out.
+
+    Attributes:
+        extended: the whole robot as a tree of frames.
+        links: the links that were taken out.
+        stumps: what is left: the platform and the legs' stumps, without a loop.
+        joints: passive joints with friction at the ends of links.
+        normal: normal of the plane of a planar robot, else None.
+        free: rates of the stumps that are not zero throughout: platform, joints, elastic.
+    """
+
+    extended: Extended
+    links: tuple[Link, ...]
+    stumps: Extended
+    joints: tuple[LinkJoint, ...]
+    normal: Array | None
+    free: tuple[int, ...]
+
+    @property
+    def robot(self) -> Robot:
+        """The robot as described."""
+        return self.extended.robot
+
+
+def structure_of(robot: Robot) -> Structure | str:
+    """A robot with its two-point links taken out, or the reason why that does not cut all its loops."""
+    own = robot.numeric
+    return _structure(own, own.all_names)
+
+
+@lru_cache(maxsize=64)
+def _structure(robot: Robot, names: tuple[str, ...]) -> Structure | str:
+    del names  # only tells robots apart that differ in them alone
+    whole = extended(robot)
+    normal = plane_normal(robot)
+    links: dict[int, tuple[Shapes, int]] = {}
+    for number, shapes in enumerate(whole.shapes):
+        if _two_point(shapes, normal is not None):
+            links[shapes.beam.body] = (shapes, number)
+    if normal is not None and np.count_nonzero(normal) > 1:
+        return "its plane is not that of two base axes"
+    if not links:
+        return "no flexible link is free of moments at both ends"
+    removed = {j for shapes, _ in links.values() for j in (*shapes.beam.start, *shapes.beam.end)}
+    for j in removed:
+        if robot.joints[j].kind not in (JointKind.REVOLUTE, JointKind.SPHERICAL, JointKind.POINT):
+            return f"joint {robot.joints[j].name!r} at an end of a flexible link is {robot.joints[j].kind}"
+    kept = [j for j in range(len(robot.joints)) if j not in removed]
+    if any(j >= robot.tree for j in kept):
+        closing = robot.joints[next(j for j in kept if j >= robot.tree)]
+        return f"joint {closing.name!r} closes a loop of rigid links"
+    placed = {BASE, PLATFORM, *(robot.joints[j].successor for j in kept)}
+    for k, body in enumerate(robot.bodies):
+        if k not in placed and k not in links:
+            return f"body {body.name!r} hangs on a flexible link"
+    order = [k for k in range(len(robot.bodies)) if k not in links]
+    index = {body: k for k, body in enumerate(order)}
+    stumps = dataclasses.replace(
+        robot,
+        bodies=tuple(robot.bodies[k] for k in order),
+        joints=tuple(
+            dataclasses.replace(
+                robot.joints[j],
+                predecessor=index[robot.joints[j].predecessor],
+                successor=index[robot.joints[j].successor],
+            )
+            for j in kept
+        ),
+        tree=len(kept),
+        actuators=tuple(
+            dataclasses.replace(actuator, joint=kept.index(actuator.joint)) for actuator in robot.actuators
+        ),
+        payload=tuple(dataclasses.replace(load, body=index[load.body]) for load in robot.payload),
+        tools=(),
+        declaration=None,
+    )
+    shapes_left = tuple(
+        dataclasses.replace(
+            s,
+            beam=dataclasses.replace(
+                s.beam,
+                body=index[s.beam.body],
+                start=tuple(kept.index(j) for j in s.beam.start if j in kept),
+                end=tuple(kept.index(j) for j in s.beam.end if j in kept),
+            ),
+        )
+        for s in whole.shapes
+        if s.beam.body not in links
+    )
+    tree = extended_tree(stumps, shapes_left)
+
+    def carrier(body: int, joint: int) -> int:
+        """The body of the stumps' tree on which a joint sits: a section, if the body is flexible."""
+        return tree.section_of(index[body], _joint_end(whole, body, joint))
+
+    found = []
+    for place, (shapes, number) in links.items():
+        ends = []
+        for joints in (shapes.beam.start, shapes.beam.end):
+            held = [
+                j for j in joints if _other(robot, place, j) not in links and not robot.joints[j].at_point
+            ]
+            if not held:
+                return f"an end of {robot.bodies[place].name!r} sits on other flexible links only"
+            if len(held) > 1:
+                return f"an end of {robot.bodies[place].name!r} holds two bodies together"
+            joint = robot.joints[held[0]]
+            other = _other(robot, place, held[0])
+            frame = joint.frame_predecessor if joint.successor == place else joint.frame_successor
+            ends.append(End(carrier(other, held[0]), np.asarray(frame.p, dtype=float)))
+        found.append(Link(shapes, number, ends[0], ends[1], _bending_normal(robot, shapes, normal)))
+    numbers = {link.shapes.beam.body: k for k, link in enumerate(found)}
+    friction = tuple(_friction(robot, removed, numbers, carrier))
+    return Structure(whole, tuple(found), tree, friction, normal, _free(tree, normal))
+
+
+def _two_point(shapes: Shapes, planar: bool) -> bool:
+    """Whether a beam transmits forces only, and is described by its ends and its bending."""
+    beam, (start, end) = shapes.beam, shapes.ends
+    kinds = [c.kind for c in shapes.coordinates]
+    if (
+        not beam.pinned
+        or kinds.count(AXIAL) != 1
+        or kinds[0] != AXIAL
+        or any(t is not None for t in beam.tips)
+    ):
+        return False
+    if not beam.start or not beam.end or np.any(shapes.R):
+        return False
+    bending = {2: 1, 1: 2}  # axis of rotation: kind of bending
+    if planar:
+        return not any((start[axis] or end[axis]) and bending[axis] in kinds for axis in (1, 2))
+    alike = abs(beam.section.Iy - beam.section.Iz) <= 1e-9 * beam.section.Iy
+    return alike and not any(start) and not any(end)
+
+
+def _bending_normal(robot: Robot, shapes: Shapes, normal: Array | None) -> Array | None:
+    """The normal of the plane, or against it, for which a link bends along normal x e."""
+    if normal is None:
+        return None
+    kinds = {c.kind for c in shapes.coordinates} - {AXIAL}
+    axes = reference_poses(robot)[shapes.beam.body].R @ shapes.beam.frame.R
+    across = axes[:, kinds.pop()] if kinds else np.cross(normal, axes[:, 0])
+    return np.asarray(normal * np.sign(np.dot(np.cross(normal, axes[:, 0]), across)))
+
+
+def _other(robot: Robot, body: int, joint: int) -> int:
+    """The body that a joint connects with a body."""
+    own = robot.joints[joint]
+    return own.predecessor if own.successor == body else own.successor
+
+
+def _joint_end(whole: Extended, body: int, joint: int) -> str:
+    """At which end of a beam that is kept a joint sits; "" for a rigid body."""
+    for shapes in whole.shapes:
+        if shapes.beam.body == body:
+            return "start" if joint in shapes.beam.start else "end"
+    return ""
+
+
+def _friction(
+    robot: Robot, removed: set[int], numbers: dict[int, int], carrier: Callable[[int, int], int]
+) -> list[LinkJoint]:
+    """Joints at ends of links that have friction."""
+    result = []
+    for j in sorted(removed):
+        joint: Joint = robot.joints[j]
+        if joint.kind is JointKind.POINT or not any(joint.friction):
+            continue
+        sides = [
+            ("link", numbers[body]) if body in numbers else ("body", carrier(body, j))
+            for body in (joint.predecessor, joint.successor)
+        ]
+        result.append(LinkJoint(j, sides[0], sides[1]))
+    return result
+
+
+def _free(tree: Extended, normal: Array | None) -> tuple[int, ...]:
+    """Rates of the stumps that are not zero throughout: of a planar robot only motions in its plane."""
+    count = tree.embedding.shape[1]
+    if normal is None:
+        return tuple(range(count))
+    m = tree.robot.platform_nv
+    out = {k for k in range(3) if abs(normal[k]) > 0.5}
+    out |= {3 + k for k in range(3) if m == 6 and abs(normal[k]) <= 0.5}
+    return tuple(k for k in range(count) if k >= m or k not in out)

@@ -1,0 +1,72 @@
+"""Energies of a robot with flexible links, over any scalar.
+
+    T = r^T M r / 2    V = strain energy of beams + weight + springs in joints    P = friction and damping
+
+r all rates, M (r, r) of the tree of frames; a balance of these with the work of the actuators checks the
+model.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nacelle.dynamics.joint_effort import axis_coordinate, joint_efforts
+from nacelle.dynamics.settings import Settings
+from nacelle.dynamics.state import State
+from nacelle.elastic.beam.newton_euler import first_moment, strain_energy
+from nacelle.elastic.frames import Frames
+from nacelle.model.leg import BASE
+from nacelle.model.loaded import body_parameters, has_mass
+from nacelle.spatial.scalar import Array, Scalar, dot, pack, product
+
+
+def kinetic(frames: Frames, r: Array) -> Scalar:
+    """Kinetic energy T, J, at rates r."""
+    return 0.5 * dot(r, product(frames.mass_matrix(), r))
+
+
+def potential(frames: Frames, state: State) -> Scalar:
+    """Potential energy V of strain, weight and springs, J."""
+    extended = frames.extended
+    gravity = np.asarray(extended.robot.gravity)
+    total: Scalar = 0.0
+    for k, shapes in enumerate(extended.shapes):
+        qe, pose = frames.qe[extended.slices[k]], frames.floating(k)
+        total = total + strain_energy(shapes, qe)
+        total = total - dot(gravity, shapes.beam.mass * pose.p + product(pose.R, first_moment(shapes, qe)))
+    for number, drive in enumerate(extended.springs, start=len(extended.shapes)):
+        stretch = frames.qe[extended.slices[number].start]
+        total = total + 0.5 * drive.stiffness * stretch * stretch
+    tree = extended.tree
+    for body, pose in enumerate(frames.motion.poses):
+        if body != BASE and has_mass(tree, body):
+            ten = body_parameters(tree, body)
+            total = total - dot(gravity, ten[0] * pose.p + product(pose.R, pack(list(ten[1:4]))))
+    for index, joint in enumerate(tree.joints):
+        for number, spring in enumerate(joint.springs):
+            if spring is not None:
+                stretch = axis_coordinate(state, index, number) - spring.rest
+                total = total + 0.5 * spring.stiffness * stretch * stretch
+    return total
+
+
+def dissipation(frames: Frames, state: State, r: Array, settings: Settings) -> Scalar:
+    """Power that friction in joints and damping of beams take, W."""
+    extended = frames.extended
+    nz = len(extended.rigid_rates)
+    total: Scalar = 0.0
+    for k, shapes in enumerate(extended.shapes):
+        part = extended.slices[k]
+        rate = r[nz + part.start : nz + part.stop]
+        if np.any(shapes.damping):
+            total = total + dot(rate, product(shapes.damping, rate))
+    for number, drive in enumerate(extended.springs, start=len(extended.shapes)):
+        rate = r[nz + extended.slices[number].start]
+        total = total + drive.damping * rate * rate
+    if settings.friction:
+        still = np.zeros(extended.embedding.shape[0])
+        without = joint_efforts(state, still, Settings(False))
+        for with_friction, other in zip(joint_efforts(state, still, settings), without, strict=True):
+            rate = product(with_friction.rows, state.moving.u)
+            total = total + dot(rate, with_friction.values - other.values)
+    return total

@@ -1,0 +1,206 @@
+"""The elastodynamic model of a robot with flexible links, over any scalar ([BK2013] (38)).
+
+At positions p and independent rates y' = [q_a'; others] (`plan`):
+
+    r = J y'                                 all rates; J (r, n) from the closures           (34)
+    r' = J y'' + b                           b from closure accelerations at constant rates   (37)
+    [tau; 0] = J^T (M J y'' + M b + c)       M (r, r), c (r,) of the virtual system           (25), (26), (38)
+
+M and c are those of the tree of frames: rigid bodies by their wrenches, beams by the generalised Newton-Euler
+model; friction, springs and rotors of joints as for rigid robots. Actuator forces tau are along q_a.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from nacelle.dynamics.formulations.tree import tree_forces
+from nacelle.dynamics.settings import Settings
+from nacelle.dynamics.state import State
+from nacelle.elastic.beam.newton_euler import ElasticMotion, FrameMotion, beam_forces, elastic_forces
+from nacelle.elastic.dynamics import positions
+from nacelle.elastic.dynamics.plan import Plan
+from nacelle.elastic.frames import Frames
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.kinematics.tree.closure import closure_bias, closure_gaps
+from nacelle.kinematics.tree.configuration import Configuration
+from nacelle.kinematics.tree.rates import Moving, spin_biases
+from nacelle.kinematics.tree.spanning_tree import (
+    TreeVelocity,
+    motion_of_steps,
+    point_acceleration,
+    steps_from_coordinates,
+    tree_velocity,
+)
+from nacelle.spatial.scalar import Array, Scalar, pack, product
+from nacelle.spatial.solve import solve
+
+
+@dataclass(frozen=True)
+class Posed:
+    """A robot with flexible links at positions p.
+
+    Attributes:
+        plan: which rates are independent.
+        p: positions.
+        frames: poses of all frames.
+        now: the tree of frames as a configuration.
+        A: closure rows that determine the dependent rates (d, r).
+    """
+
+    plan: Plan
+    p: Array
+    frames: Frames
+    now: Configuration
+    A: Array
+
+
+def posed(plan: Plan, p: Array) -> Posed:
+    """The robot at positions p (size,)."""
+    extended = plan.extended
+    platform, q, qe = positions.split(extended, p)
+    steps = steps_from_coordinates(extended.tree, extended.coordinates(q, qe))
+    motion = motion_of_steps(extended.tree, platform, steps)
+    frames = Frames(extended, qe, motion)
+    now = Configuration(extended.tree, tuple(steps), motion, ())
+    return Posed(plan, p, frames, now, frames.constraints()[list(plan.rows)])
+
+
+def open_rows(at: Posed) -> Array:
+    """What the closures' chosen rows leave open (d,), lengths over the robot's size."""
+    plan = at.plan
+    mechanism = mechanism_of(plan.extended.robot)
+    gaps = closure_gaps(plan.extended.tree, at.frames.motion) / mechanism.row_scale
+    spins = sum(len(leg.spins) for leg in mechanism.legs)
+    return np.concatenate([gaps, np.zeros(spins)])[list(plan.rows)]
+
+
+def closing_step(at: Posed) -> Array:
+    """Step (r,) of the dependent rates towards closed loops: Newton's."""
+    change = solve(at.A[:, list(at.plan.dependent)], -open_rows(at))
+    return _placed(at.plan, change, np.zeros(at.plan.n))
+
+
+def _placed(plan: Plan, dependent: Array, independent: Array) -> Array:
+    entries: list[Scalar] = [0.0] * plan.extended.embedding.shape[1]
+    for place, value in zip(plan.dependent, dependent, strict=True):
+        entries[place] = value
+    for place, value in zip(plan.independent, independent, strict=True):
+        entries[place] = value
+    return pack(entries)
+
+
+@dataclass(frozen=True)
+class Moved:
+    """A robot with flexible links in motion.
+
+    Attributes:
+        at: where it is.
+        r: all rates.
+        state: the tree of frames, for rigid bodies and joints.
+    """
+
+    at: Posed
+    r: Array
+    state: State
+
+
+def in_motion(at: Posed, r: Array) -> Moved:
+    """The robot at rates r (r,) that satisfy its closures."""
+    extended = at.plan.extended
+    u = product(extended.embedding, r)
+    velocity = tree_velocity(extended.tree, at.frames.motion, u)
+    # Of the rigid robot's rates only u counts here.
+    moving = Moving(np.zeros((0, 0)), u, np.zeros(0), velocity)
+    return Moved(at, r, State(at.now, moving))
+
+
+def second_rates(motion: Moved) -> Array:
+    """Second derivatives (d,) of the closures' chosen rows where all rates stay constant."""
+    plan = motion.at.plan
+    mechanism = mechanism_of(plan.extended.robot)
+    tree, velocity = motion.at.frames.motion, motion.state.moving.velocity
+    second = closure_bias(plan.extended.tree, tree, velocity) / mechanism.row_scale
+    spins = [value for leg in spin_biases(mechanism, tree, velocity) for value in leg]
+    return pack([*second, *spins])[list(plan.rows)]
+
+
+class Reduced(NamedTuple):
+    """A robot in motion with its independent rates.
+
+    Attributes:
+        motion: the robot in motion.
+        J: all rates from the independent ones (r, n).
+        bias: derivatives of all rates where the independent ones stay constant.
+    """
+
+    motion: Moved
+    J: Array
+    bias: Array
+
+
+def moved(at: Posed, y: Array) -> Reduced:
+    """The robot at independent rates y (n,)."""
+    plan = at.plan
+    A_D, A_I = at.A[:, list(plan.dependent)], at.A[:, list(plan.independent)]
+    followed = -solve(A_D, A_I) if plan.dependent else np.zeros((0, plan.n))
+    rows: list[Array] = [np.zeros(plan.n)] * plan.extended.embedding.shape[1]
+    for place, row in zip(plan.dependent, followed, strict=True):
+        rows[place] = row
+    for k, place in enumerate(plan.independent):
+        rows[place] = np.eye(plan.n)[k]
+    J = np.stack(rows)
+    motion = in_motion(at, product(J, y))
+    return Reduced(motion, J, _placed(plan, -solve(A_D, second_rates(motion)), np.zeros(plan.n)))
+
+
+def frame_motion(frames: Frames, velocity: TreeVelocity, beam: int, rate: Array) -> FrameMotion:
+    """Motion of a beam's floating frame in its axes, at derivatives `rate` (r,) of the rates."""
+    extended, tree = frames.extended, frames.motion
+    body = extended.shapes[beam].beam.body
+    pose, movers = frames.floating(beam), tree.movers[body]
+    u_dot = product(extended.embedding, rate)
+    twist = velocity.twists[body]
+    change = velocity.biases[body] + product(tree.columns[:, movers], u_dot[movers])
+    a = point_acceleration(twist, change, pose.p) - np.asarray(extended.robot.gravity)
+    back = pose.R.T
+    return FrameMotion(product(back, a), product(back, twist[3:]), product(back, change[3:]))
+
+
+def beam_loads(frames: Frames, state: State, r: Array, rate: Array) -> Array:
+    """Forces (r,) along all rates r that beams.
+
+    Springs of drives require at derivatives `rate` (r,) of the rates.
+    """
+    extended = frames.extended
+    nz = len(extended.rigid_rates)
+    total: Array = np.zeros(len(r))
+    for k, shapes in enumerate(extended.shapes):
+        part = extended.slices[k]
+        qe, qe_rate = frames.qe[part], r[nz + part.start : nz + part.stop]
+        elastic = ElasticMotion(qe, qe_rate, rate[nz + part.start : nz + part.stop])
+        f, n, s = beam_forces(shapes, frame_motion(frames, state.moving.velocity, k, rate), elastic)
+        s = s + elastic_forces(shapes, qe, qe_rate)
+        total = total + product(frames.beam_jacobian(k).T, np.concatenate([f, n, s]))
+    for number, drive in enumerate(extended.springs, start=len(extended.shapes)):
+        k = extended.slices[number].start
+        effort = drive.stiffness * frames.qe[k] + drive.damping * r[nz + k]
+        total = total + np.eye(len(r))[nz + k] * effort
+    return total
+
+
+def forces(motion: Moved, rate: Array, settings: Settings) -> Array:
+    """Forces (r,) along all rates that the motion requires at derivatives `rate` (r,) of the rates."""
+    extended = motion.at.plan.extended
+    u_dot = product(extended.embedding, rate)
+    total = product(extended.embedding.T, tree_forces(motion.state, u_dot, settings))
+    return np.asarray(total + beam_loads(motion.at.frames, motion.state, motion.r, rate))
+
+
+def equations(now: Reduced, settings: Settings) -> tuple[Array, Array]:
+    """M (n, n) and c (n,) of [tau; 0] = M y'' + c ([BK2013] (38))."""
+    M = product(now.J.T, product(now.motion.at.frames.mass_matrix(), now.J))
+    return M, product(now.J.T, forces(now.motion, now.bias, settings))

@@ -1,0 +1,42 @@
+"""The flow of a robot with flexible links: the derivative of its state s = [p; y].
+
+Loops are closed at every evaluation by a step of Newton's from positions that were integrated, so that what
+is left open is the square of a rounding. Inputs are the actuators' forces, or their accelerations (prescribed
+motion).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nacelle.elastic.dynamics import positions
+from nacelle.elastic.dynamics.equations import closing_step, moved, posed
+from nacelle.elastic.dynamics.models import elastic_forward, elastic_inverse, of_inputs
+from nacelle.elastic.dynamics.plan import plan_of
+from nacelle.model.robot import Robot
+from nacelle.spatial.physics import physics
+from nacelle.spatial.scalar import Array, pack
+
+
+def state_size(robot: Robot) -> tuple[int]:
+    """Shape of the state."""
+    plan = plan_of(robot)
+    return (positions.size(plan.extended) + plan.n,)
+
+
+@physics(s=state_size, u=of_inputs, constants=(1,))
+def elastic_flow(
+    robot: Robot, s: Array, u: Array, constants: Array, *, prescribed: bool = False, **options: Any
+) -> Array:
+    """Derivative of the state at inputs u (actuators,): forces, or accelerations where `prescribed`."""
+    plan = plan_of(robot)
+    size = positions.size(plan.extended)
+    p, y = s[:size], s[size:]
+    p = positions.moved(plan.extended, p, closing_step(posed(plan, p)))
+    if prescribed:
+        others = elastic_inverse(robot, p, y, u, **options)["acceleration"]
+        accelerations = [*u, *others]
+    else:
+        accelerations = list(elastic_forward(robot, p, y, u, **options)["acceleration"])
+    now = moved(posed(plan, p), y)
+    return pack([*positions.changes(plan.extended, p, now.motion.r), *accelerations])

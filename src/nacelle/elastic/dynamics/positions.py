@@ -1,0 +1,90 @@
+"""Positions of a robot with flexible links as one vector, and how rates change them.
+
+    p = [platform position (3); platform quat_xyzw (4), unless it is a point; joints of the tree (nq); elastic
+    (ne)]
+
+The rates r = [z; e] change positions, platform twists and spherical joints as rotations:
+
+    quat' = [w; 0] o quat / 2     platform, w in base axes
+    quat' = quat o [w; 0] / 2     spherical joints, w in their own
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nacelle.elastic.extended import Extended
+from nacelle.model.joint import Primitive
+from nacelle.spatial.pose import Pose
+from nacelle.spatial.rotation import quat_product, rotation_quat
+from nacelle.spatial.scalar import Array, Scalar, divide, dot, pack, sqrt
+
+
+def platform_size(extended: Extended) -> int:
+    """How many numbers place the platform: 3, or 7 with a quaternion."""
+    return 3 if extended.robot.platform_nv == 3 else 7
+
+
+def size(extended: Extended) -> int:
+    """Length of the vector of positions."""
+    return platform_size(extended) + extended.robot.nq + extended.ne
+
+
+def split(extended: Extended, p: Array) -> tuple[Pose, Array, Array]:
+    """Platform pose, joints of the tree (nq,) and elastic coordinates (ne,)."""
+    m = platform_size(extended)
+    platform = Pose(np.eye(3), p[:3]) if m == 3 else Pose(rotation_quat(p[3:7]), p[:3])
+    return platform, p[m : m + extended.robot.nq], p[m + extended.robot.nq :]
+
+
+def _quaternions(extended: Extended) -> list[tuple[int, int, bool]]:
+    """Quaternions in p: where they are, where their angular velocity is in r, whether in base axes."""
+    robot = extended.robot
+    places = [] if platform_size(extended) == 3 else [(3, 3, True)]
+    for joint, q, v in zip(robot.tree_joints, robot.q_slices, robot.v_slices, strict=True):
+        start, rate = platform_size(extended) + q.start, robot.platform_nv + v.start
+        for primitive in joint.primitives:
+            if primitive is Primitive.SPHERICAL:
+                places.append((start, rate, False))
+            start, rate = start + primitive.nq, rate + primitive.nv
+    return places
+
+
+def _single(extended: Extended) -> list[tuple[int, int]]:
+    """Places in p of the coordinates that change by their rate, and the places of these in r."""
+    robot = extended.robot
+    pairs = [(k, k) for k in range(3)]
+    for joint, q, v in zip(robot.tree_joints, robot.q_slices, robot.v_slices, strict=True):
+        start, rate = platform_size(extended) + q.start, robot.platform_nv + v.start
+        for primitive in joint.primitives:
+            if primitive is not Primitive.SPHERICAL:
+                pairs.append((start, rate))
+            start, rate = start + primitive.nq, rate + primitive.nv
+    m, nz = platform_size(extended) + robot.nq, len(extended.rigid_rates)
+    return pairs + [(m + k, nz + k) for k in range(extended.ne)]
+
+
+def changes(extended: Extended, p: Array, r: Array) -> Array:
+    """dp/dt (size,) at rates r (nz + ne,)."""
+    result: list[Scalar] = [0.0] * size(extended)
+    for place, rate in _single(extended):
+        result[place] = r[rate]
+    for place, rate, base in _quaternions(extended):
+        quat = p[place : place + 4]
+        turn = pack([0.5 * r[rate], 0.5 * r[rate + 1], 0.5 * r[rate + 2], 0.0])
+        result[place : place + 4] = list(quat_product(turn, quat) if base else quat_product(quat, turn))
+    return pack(result)
+
+
+def unit(extended: Extended, p: Array) -> Array:
+    """Positions with quaternions of length one."""
+    result = list(p)
+    for place, _, _ in _quaternions(extended):
+        quat = pack(result[place : place + 4])
+        result[place : place + 4] = list(quat * divide(1.0, sqrt(dot(quat, quat))))
+    return pack(result)
+
+
+def moved(extended: Extended, p: Array, step: Array) -> Array:
+    """Positions after a small step of the rates; quaternions of length one."""
+    return unit(extended, p + changes(extended, p, step))

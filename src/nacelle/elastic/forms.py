@@ -1,0 +1,430 @@
+"""The forms in which a robot with flexible links is simulated.
+
+Where things are in its state, and its programs.
+
+    condensed   links that carry no moments taken out: no closure, the smallest programs (`condensed`)
+    general     the tree of frames with its closures, one program ([BK2013])
+    assembled   the same for large robots: M, forces and closures are programs, LAPACK solves them
+
+A state is s = [p; y], positions and independent rates, actuators' rates first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any, ClassVar, NamedTuple, Protocol
+
+import numpy as np
+
+from nacelle.elastic.condensed.energy import condensed_energies, link_lengths
+from nacelle.elastic.condensed.models import (
+    condensed_flow,
+    condensed_forward,
+    condensed_inverse,
+    condensed_step,
+)
+from nacelle.elastic.condensed.natural import Natural, natural_of, unit_positions
+from nacelle.elastic.condensed.structure import structure_of
+from nacelle.elastic.dynamics import positions
+from nacelle.elastic.dynamics.flow import elastic_flow
+from nacelle.elastic.dynamics.models import (
+    elastic_closing,
+    elastic_energies,
+    elastic_forward,
+    elastic_gaps,
+    elastic_inverse,
+    elastic_step,
+    elastic_terms,
+)
+from nacelle.elastic.dynamics.plan import Plan, plan_of, undeformed
+from nacelle.elastic.extended import Extended
+from nacelle.elastic.frames import frames_at
+from nacelle.errors import KinematicsError, did_you_mean
+from nacelle.kinematics.native import native
+from nacelle.model.robot import Robot
+from nacelle.spatial.pose import Pose
+from nacelle.spatial.scalar import Array
+
+FORMS = ("condensed", "general", "assembled")
+# Beyond so many dependent rates one program with all its solves takes too long to compile.
+_LARGEST_PROGRAM = 12
+
+Options = tuple[tuple[str, Any], ...]
+
+
+class Undeformed(NamedTuple):
+    """The rigid robot in a configuration: platform, joints of its tree (nq,), all its rates u."""
+
+    platform: Pose
+    q: Array
+    u: Array
+
+
+class Form(Protocol):
+    """What a plant needs of a form."""
+
+    @property
+    def robot(self) -> Robot:
+        """The robot."""
+
+    @property
+    def name(self) -> str:
+        """Which form it is."""
+
+    @property
+    def size(self) -> int:
+        """Length of p."""
+
+    @property
+    def n(self) -> int:
+        """Length of y."""
+
+    @property
+    def flow(self) -> Callable[..., Any] | None:
+        """The flow as a physics function; None if it is none."""
+
+    @property
+    def encoders(self) -> list[int]:
+        """Places in p of the actuated joints' coordinates."""
+
+    def start(self, rigid: Undeformed) -> tuple[Array, Array]:
+        """Positions and rates of the undeformed robot."""
+
+    def closed(self, p: Array) -> Array:
+        """Positions whose dependent ones close all loops."""
+
+    def stepped(self, p: Array, step: Array) -> Array:
+        """Positions after a small step (n,) of the independent rates."""
+
+    def joint(self, p: Array, name: str) -> Array:
+        """Coordinate (...) of a joint of the nacelle at positions (..., size)."""
+
+    def elastic(self, p: Array) -> Array:
+        """Elastic coordinates (..., ne) at positions (..., size)."""
+
+    def inverse(self, p: Array, y: Array, a: Array, options: Options) -> dict[str, Array]:
+        """`force` and `acceleration` of what is not given, at accelerations a of the actuators."""
+
+    def forward(self, p: Array, y: Array, tau: Array, options: Options) -> Array:
+        """Accelerations (..., n) of y at forces of the actuators."""
+
+    def energies(self, p: Array, y: Array, options: Options) -> dict[str, Array]:
+        """Kinetic and potential energy, dissipation, and the rates of platform and joints."""
+
+
+def form_of(robot: Robot, name: str | None = None) -> Form:
+    """The form of a robot: the smallest one that supports it, or the one named.
+
+    Raises:
+        KinematicsError: if there is none of that name, or it does not support the robot.
+    """
+    if name is not None and name not in FORMS:
+        raise KinematicsError(f"no form is called {name!r}; {did_you_mean(name, FORMS)}")
+    own = robot.numeric
+    return _form(own, own.all_names, name)
+
+
+@lru_cache(maxsize=64)
+def _form(robot: Robot, names: tuple[str, ...], name: str | None) -> Form:
+    del names  # only tells robots apart that differ in them alone
+    if name == "condensed" or (name is None and not isinstance(structure_of(robot), str)):
+        return Condensed(robot, natural_of(robot))
+    plan = plan_of(robot)
+    if name == "general" or (name is None and len(plan.dependent) <= _LARGEST_PROGRAM):
+        return General(robot, plan)
+    return Assembled(robot, plan)
+
+
+def _joint_place(extended: Extended, robot: Robot, name: str) -> int:
+    return int(positions.platform_size(extended) + robot.q_slices[robot.joint(name)].start)
+
+
+class Programs(NamedTuple):
+    """Physics functions of a form: inverse and forward model, energies."""
+
+    inverse: Callable[..., Any]
+    forward: Callable[..., Any]
+    energies: Callable[..., Any]
+
+
+class _Native:
+    """A form whose models are one program each."""
+
+    robot: Robot
+    programs: ClassVar[Programs]
+
+    def inverse(self, p: Array, y: Array, a: Array, options: Options) -> dict[str, Array]:
+        """`force` and `acceleration` of what is not given."""
+        result: dict[str, Array] = native(self.programs.inverse, self.robot, options)(p, y, a)
+        return result
+
+    def forward(self, p: Array, y: Array, tau: Array, options: Options) -> Array:
+        """Accelerations (..., n) of y at forces of the actuators."""
+        return np.asarray(native(self.programs.forward, self.robot, options)(p, y, tau)["acceleration"])
+
+    def energies(self, p: Array, y: Array, options: Options) -> dict[str, Array]:
+        """Kinetic and potential energy, dissipation, and the rates of platform and joints."""
+        result: dict[str, Array] = native(self.programs.energies, self.robot, options)(p, y)
+        return result
+
+
+@dataclass(frozen=True, eq=False)
+class General(_Native):
+    """The tree of frames with its closures, one program."""
+
+    programs: ClassVar[Programs] = Programs(elastic_inverse, elastic_forward, elastic_energies)
+    robot: Robot
+    plan: Plan
+    name: str = "general"
+
+    @property
+    def size(self) -> int:
+        """Length of p."""
+        return positions.size(self.plan.extended)
+
+    @property
+    def n(self) -> int:
+        """Length of y."""
+        return self.plan.n
+
+    @property
+    def flow(self) -> Callable[..., Any] | None:
+        """The flow as a physics function."""
+        return elastic_flow
+
+    @cached_property
+    def encoders(self) -> list[int]:
+        """Places in p of the actuated joints' coordinates."""
+        start = positions.platform_size(self.plan.extended)
+        return [start + self.robot.q_slices[a.joint].start for a in self.robot.actuators]
+
+    def start(self, rigid: Undeformed) -> tuple[Array, Array]:
+        """Positions and rates of the undeformed robot."""
+        y = [rigid.u[place] if place < len(rigid.u) else 0.0 for place in self.plan.independent]
+        return undeformed(self.plan.extended, rigid.platform, rigid.q), np.array(y)
+
+    def closed(self, p: Array) -> Array:
+        """Positions whose dependent ones close all loops."""
+        for _ in range(50):
+            p, size = self._closing(p)
+            if size < 1e-13:
+                return p
+        if size < 1e-10:
+            return p
+        raise KinematicsError(f"the loops of {self.robot.name} do not close at this deformation")
+
+    def stepped(self, p: Array, step: Array) -> Array:
+        """Positions after a small step (n,) of the independent rates."""
+        result = native(elastic_step, self.robot)(p, step)
+        return self.closed(np.asarray(result))
+
+    def _closing(self, p: Array) -> tuple[Array, float]:
+        result = native(elastic_closing, self.robot)(p)
+        return np.asarray(result["p"]), float(np.max(np.abs(result["step"]), initial=0.0))
+
+    def joint(self, p: Array, name: str) -> Array:
+        """Coordinate (...) of a joint of the nacelle at positions (..., size)."""
+        return np.asarray(p[..., _joint_place(self.plan.extended, self.robot, name)])
+
+    def elastic(self, p: Array) -> Array:
+        """Elastic coordinates (..., ne) at positions (..., size)."""
+        return np.asarray(p[..., positions.platform_size(self.plan.extended) + self.robot.nq :])
+
+
+@dataclass(frozen=True, eq=False)
+class Assembled(General):
+    """The tree of frames with its closures: programs for the terms, LAPACK for the solves."""
+
+    name: str = "assembled"
+
+    @property
+    def flow(self) -> Callable[..., Any] | None:
+        """There is no single program."""
+        return None
+
+    def _closing(self, p: Array) -> tuple[Array, float]:
+        result = native_plain(elastic_gaps, self.robot, ())(p)
+        plan = self.plan
+        step = np.zeros(plan.extended.embedding.shape[1])
+        step[list(plan.dependent)] = np.linalg.solve(result["A"][:, list(plan.dependent)], -result["gap"])
+        return np.asarray(positions.moved(plan.extended, p, step)), float(np.max(np.abs(step)))
+
+    def stepped(self, p: Array, step: Array) -> Array:
+        """Positions after a small step (n,) of the independent rates."""
+        plan = self.plan
+        A = np.asarray(native_plain(elastic_gaps, self.robot, ())(p)["A"])
+        r = np.zeros(plan.extended.embedding.shape[1])
+        r[list(plan.independent)] = step
+        r[list(plan.dependent)] = -np.linalg.solve(
+            A[:, list(plan.dependent)], A[:, list(plan.independent)] @ step
+        )
+        return self.closed(np.asarray(positions.moved(plan.extended, p, r)))
+
+    def solved(self, p: Array, y: Array, options: Options) -> tuple[dict[str, Array], Array, Array, Array]:
+        """Terms, J (..., r, n), all rates and their bias (..., r) at positions and independent rates."""
+        plan = self.plan
+        D, I = list(plan.dependent), list(plan.independent)
+        size = plan.extended.embedding.shape[1]
+        A = np.asarray(native_plain(elastic_gaps, self.robot, ())(p)["A"])
+        J = np.zeros((*p.shape[:-1], size, plan.n))
+        J[..., I, range(plan.n)] = 1.0
+        J[..., D, :] = -np.linalg.solve(A[..., :, D], A[..., :, I])
+        r = np.einsum("...ij,...j->...i", J, y)
+        terms: dict[str, Array] = native_plain(elastic_terms, self.robot, options)(p, r)
+        bias = np.zeros_like(r)
+        bias[..., D] = -np.linalg.solve(A[..., :, D], np.asarray(terms["second"])[..., None])[..., 0]
+        return terms, J, r, bias
+
+    def _reduced(self, p: Array, y: Array, options: Options) -> tuple[Array, Array]:
+        terms, J, _, bias = self.solved(p, y, options)
+        MJ = np.asarray(terms["M"]) @ J
+        M = np.swapaxes(J, -1, -2) @ MJ
+        h = np.asarray(terms["h"]) + np.einsum("...ij,...j->...i", np.asarray(terms["M"]), bias)
+        return M, np.einsum("...ij,...i->...j", J, h)
+
+    def inverse(self, p: Array, y: Array, a: Array, options: Options) -> dict[str, Array]:
+        """`force` and `acceleration` of what is not given."""
+        M, c = self._reduced(p, y, options)
+        k = self.plan.na
+        right = -(np.einsum("...ij,...j->...i", M[..., k:, :k], a) + c[..., k:])
+        others = np.linalg.solve(M[..., k:, k:], right[..., None])[..., 0]
+        all_rates = np.concatenate([np.broadcast_to(a, (*others.shape[:-1], k)), others], axis=-1)
+        force = np.einsum("...ij,...j->...i", M[..., :k, :], all_rates) + c[..., :k]
+        return {"force": force, "acceleration": others}
+
+    def forward(self, p: Array, y: Array, tau: Array, options: Options) -> Array:
+        """Accelerations (..., n) of y at forces of the actuators."""
+        M, c = self._reduced(p, y, options)
+        right = -c
+        right[..., : self.plan.na] += tau
+        return np.asarray(np.linalg.solve(M, right[..., None])[..., 0])
+
+    def energies(self, p: Array, y: Array, options: Options) -> dict[str, Array]:
+        """Kinetic and potential energy, dissipation, and the rates of platform and joints."""
+        terms, _, r, _ = self.solved(p, y, options)
+        kinetic = 0.5 * np.einsum("...i,...ij,...j->...", r, np.asarray(terms["M"]), r)
+        return {
+            "kinetic": kinetic,
+            "potential": terms["potential"],
+            "dissipation": terms["dissipation"],
+            "rates": r[..., : self.robot.platform_nv + self.robot.nv],
+        }
+
+    def derivative(self, s: Array, u: Array, options: Options, *, prescribed: bool) -> Array:
+        """Derivative of a state (size + n,) at inputs (actuators,).
+
+        Forces, or accelerations if prescribed.
+        """
+        p, y = s[: self.size], s[self.size :]
+        p, _ = self._closing(p)
+        if prescribed:
+            accelerations = np.concatenate([u, self.inverse(p, y, u, options)["acceleration"]])
+        else:
+            accelerations = self.forward(p, y, u, options)
+        r = self.solved(p, y, options)[2]
+        return np.concatenate([positions.changes(self.plan.extended, p, r), accelerations])
+
+
+@lru_cache(maxsize=64)
+def native_plain(function: Callable[..., Any], robot: Robot, options: Options) -> Any:
+    """A physics function as native code, not minimised: for large robots that would take long."""
+    from nacelle.compile import compile_function
+
+    return compile_function(function, robot, options=dict(options), minimised=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Condensed(_Native):
+    """Links that carry no moments taken out."""
+
+    programs: ClassVar[Programs] = Programs(condensed_inverse, condensed_forward, condensed_energies)
+    robot: Robot
+    natural: Natural
+    name: str = "condensed"
+
+    @property
+    def size(self) -> int:
+        """Length of p."""
+        return self.natural.size
+
+    @property
+    def n(self) -> int:
+        """Length of y."""
+        return self.natural.n
+
+    @property
+    def flow(self) -> Callable[..., Any] | None:
+        """The flow as a physics function."""
+        return condensed_flow
+
+    @property
+    def _stumps(self) -> Extended:
+        return self.natural.structure.stumps
+
+    @cached_property
+    def encoders(self) -> list[int]:
+        """Places in p of the actuated joints' coordinates."""
+        stumps = self._stumps.robot
+        start = positions.platform_size(self._stumps)
+        return [start + stumps.q_slices[a.joint].start for a in stumps.actuators]
+
+    def start(self, rigid: Undeformed) -> tuple[Array, Array]:
+        """Positions and rates of the undeformed robot."""
+        structure, robot = self.natural.structure, self.robot
+        stumps = structure.stumps.robot
+        joints = [robot.joint(joint.name) for joint in stumps.tree_joints]
+        q = np.concatenate([np.zeros(0), *(rigid.q[robot.q_slices[j]] for j in joints)])
+        parts = [undeformed(structure.stumps, rigid.platform, q)]
+        whole = structure.extended
+        frames = frames_at(whole, rigid.platform, rigid.q, np.zeros(whole.ne))
+        for link, own in zip(structure.links, self.natural.links, strict=True):
+            parts.append(np.zeros(own.n))
+            if structure.normal is None:
+                parts.append(np.asarray(frames.floating(link.number).R[:, 1], dtype=float))
+        m = robot.platform_nv
+        moving = [
+            rigid.u[:m],
+            *(rigid.u[m + robot.v_slices[j].start : m + robot.v_slices[j].stop] for j in joints),
+        ]
+        rates = np.concatenate([*moving, np.zeros(structure.stumps.ne)])
+        y = np.zeros(self.n)
+        y[: len(self.natural.order)] = rates[list(self.natural.order)]
+        return np.concatenate(parts), y
+
+    def closed(self, p: Array) -> Array:
+        """There is nothing to close; quaternions get unit length."""
+        return np.asarray(unit_positions(self.natural, p), dtype=float)
+
+    def stepped(self, p: Array, step: Array) -> Array:
+        """Positions after a small step (n,) of the independent rates."""
+        return self.closed(p + np.asarray(native(condensed_step, self.robot)(p, step)))
+
+    def joint(self, p: Array, name: str) -> Array:
+        """Coordinate (...) of a joint of the nacelle at positions (..., size)."""
+        return np.asarray(p[..., _joint_place(self._stumps, self._stumps.robot, name)])
+
+    def elastic(self, p: Array) -> Array:
+        """Elastic coordinates (..., ne) at positions (..., size).
+
+        Lengths of links less those at rest among them.
+        """
+        structure = self.natural.structure
+        whole = structure.extended
+        result = np.zeros((*p.shape[:-1], whole.ne))
+        lengths = np.asarray(native(link_lengths, self.robot)(p))
+        numbers = {link.number: k for k, link in enumerate(structure.links)}
+        start = positions.platform_size(self._stumps) + self._stumps.robot.nq
+        for number, part in enumerate(whole.slices):
+            if number in numbers:
+                k = numbers[number]
+                place = self.natural.link_places[k].start
+                own = self.natural.links[k]
+                result[..., part.start] = lengths[..., k] - own.shapes.beam.length
+                result[..., part.start + 1 : part.stop] = p[..., place : place + own.n]
+            else:
+                count = part.stop - part.start
+                result[..., part] = p[..., start : start + count]
+                start += count
+        return result

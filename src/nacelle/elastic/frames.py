@@ -1,0 +1,151 @@
+"""Positions, rates and forces of a robot with flexible links, over any scalar.
+
+The rates are r = [z; e]: z (nz,) the platform's twist and the rates of the robot's tree joints, as for the
+rigid robot, e (ne,) those of the elastic coordinates. With the twists of all frames from the extended tree, u
+= B r,
+
+    M = sum over rigid bodies J_b^T I_b J_b + sum over beams J_F^T M_F J_F        ([BK2013] (25), (26))
+    A r = 0                                                                      closures, idle spins
+
+J_b (6, r) is the Jacobian of a body; that of a beam's floating frame J_F (6 + n, r) has the rates of its own
+coordinates below.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from nacelle.dynamics.joint_effort import rotors
+from nacelle.elastic.beam.newton_euler import mass_matrix
+from nacelle.elastic.extended import Extended
+from nacelle.kinematics.actuation import joint_rate_row
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.kinematics.tree.closure import closure_state
+from nacelle.kinematics.tree.spanning_tree import TreeMotion, tree_motion
+from nacelle.model.leg import BASE
+from nacelle.model.loaded import body_parameters, has_mass
+from nacelle.spatial.inertia import inertia_matrix
+from nacelle.spatial.pose import Pose
+from nacelle.spatial.rotation import skew
+from nacelle.spatial.scalar import Array, pack, product
+
+
+@dataclass(frozen=True)
+class Frames:
+    """A robot with flexible links in a configuration.
+
+    Attributes:
+        extended: the robot as a tree of frames.
+        qe: elastic coordinates (ne,).
+        motion: poses of all frames, and the twists of the tree's rates.
+    """
+
+    extended: Extended
+    qe: Array
+    motion: TreeMotion
+
+    @cached_property
+    def robot(self) -> object:
+        """The tree."""
+        return self.extended.tree
+
+    def floating(self, beam: int) -> Pose:
+        """Pose of the floating frame of a beam in the base."""
+        own = self.extended.shapes[beam].beam
+        return self.motion.poses[own.body] @ own.frame
+
+    def jacobian(self, body: int, point: Array) -> Array:
+        """Jacobian (6, r) of the twist [v; w] of a frame at a point, base axes, over r = [z; e]."""
+        return product(self.motion.point_jacobian(body, point), self.extended.embedding)
+
+    def beam_jacobian(self, beam: int) -> Array:
+        """Jacobian (6 + n, r) of a beam.
+
+        Twist of its floating frame in its axes, rates of its coordinates.
+        """
+        own = self.extended.shapes[beam]
+        pose = self.floating(beam)
+        J = self.jacobian(own.beam.body, pose.p)
+        part = self.extended.slices[beam]
+        nz = len(self.extended.rigid_rates)
+        select = np.zeros((own.n, J.shape[1]))
+        select[range(own.n), range(nz + part.start, nz + part.stop)] = 1.0
+        return np.concatenate([product(pose.R.T, J[:3]), product(pose.R.T, J[3:]), select])
+
+    def mass_matrix(self) -> Array:
+        """M (r, r)."""
+        extended, tree = self.extended, self.extended.tree
+        size = extended.embedding.shape[1]
+        total: Array = np.zeros((size, size))
+        for body, pose in enumerate(self.motion.poses):
+            if body == BASE or not has_mass(tree, body):
+                continue
+            ten = body_parameters(tree, body)
+            J = self.jacobian(body, pose.p)
+            V, W = product(pose.R.T, J[:3]), product(pose.R.T, J[3:])
+            h = skew(pack(list(ten[1:4])))
+            MV = ten[0] * V - product(h, W)
+            MW = product(h, V) + product(inertia_matrix(ten), W)
+            total = total + product(V.T, MV) + product(W.T, MW)
+        for k, shapes in enumerate(extended.shapes):
+            J = self.beam_jacobian(k)
+            own = mass_matrix(shapes, self.qe[extended.slices[k]])
+            total = total + product(J.T, product(own, J))
+        for index, inertia in rotors(tree):
+            row = product(joint_rate_row(tree, self.motion, index)[None], extended.embedding)
+            total = total + inertia * product(row.T, row)
+        return total
+
+    def constraints(self) -> Array:
+        """A (rows, r): closures, divided by the robot's size where they are lengths, and idle spins."""
+        extended = self.extended
+        mechanism = mechanism_of(extended.robot)
+        J = product(closure_state(extended.tree, self.motion).jacobian, extended.embedding)
+        rows = [J / mechanism.row_scale.reshape(-1, 1)]
+        for plan in mechanism.legs:
+            for spin in plan.spins:
+                pose = self.motion.poses[spin.body]
+                W = self.jacobian(spin.body, pose.p)[3:]
+                rows.append(product(W.T, product(pose.R, np.array(spin.axis)))[None])
+        return np.concatenate(rows)
+
+    def actuator_rows(self) -> Array:
+        """Rates of the actuated joints (actuators, r)."""
+        tree = self.extended.tree
+        rows = [joint_rate_row(tree, self.motion, a.joint) for a in tree.actuators]
+        return product(np.stack(rows), self.extended.embedding)
+
+
+def frames_at(extended: Extended, platform: Pose, q: Array, qe: Array) -> Frames:
+    """The robot in a configuration.
+
+    Args:
+        extended: the robot as a tree of frames.
+        platform: pose of the platform body.
+        q: coordinates of the robot's tree joints (nq,).
+        qe: elastic coordinates (ne,).
+    """
+    motion = tree_motion(extended.tree, platform, extended.coordinates(q, qe))
+    return Frames(extended, qe, motion)
+
+
+def stiffness_matrix(extended: Extended) -> Array:
+    """K (r, r) of the unloaded robot: its beams, and springs in joints of its tree."""
+    nz = len(extended.rigid_rates)
+    K = np.zeros((nz + extended.ne, nz + extended.ne))
+    robot = extended.robot
+    for k, shapes in enumerate(extended.shapes):
+        part = slice(nz + extended.slices[k].start, nz + extended.slices[k].stop)
+        K[part, part] = shapes.linear_stiffness
+    for number, drive in enumerate(extended.springs, start=len(extended.shapes)):
+        k = nz + extended.slices[number].start
+        K[k, k] += drive.stiffness
+    for joint, place in zip(robot.tree_joints, robot.v_slices, strict=True):
+        for number, spring in enumerate(joint.springs):
+            if spring is not None:
+                k = robot.platform_nv + place.start + number
+                K[k, k] += spring.stiffness
+    return K

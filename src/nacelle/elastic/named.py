@@ -1,0 +1,134 @@
+"""Named models of robots with flexible links: what is counted and exported.
+
+Each is the smallest that there is for the robot:
+
+    lengths     inputs are coordinates of actuators and all elastic ones, and their rates ([BK2013] section V)
+    condensed   positions and rates without closures (`condensed.natural`)
+    general     positions that close all loops, and independent rates (`dynamics.plan`)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from nacelle.dynamics.models import Model
+from nacelle.dynamics.settings import Settings
+from nacelle.elastic.condensed.lengths import (
+    lengths_forward,
+    lengths_inverse,
+    reason_not,
+    reference_actuators,
+)
+from nacelle.elastic.condensed.models import condensed_forward, condensed_inverse
+from nacelle.elastic.condensed.natural import natural_of
+from nacelle.elastic.dynamics.models import elastic_forward, elastic_inverse
+from nacelle.elastic.extended import extended
+from nacelle.elastic.forms import Undeformed, form_of
+from nacelle.errors import KinematicsError, did_you_mean
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.model.robot import Robot
+from nacelle.spatial.physics import input_shapes
+from nacelle.spatial.scalar import Array
+
+ELASTIC_NAMES = ("elastic_inverse_dynamics", "elastic_forward_dynamics")
+_FUNCTIONS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
+    "lengths": (lengths_inverse, lengths_forward),
+    "condensed": (condensed_inverse, condensed_forward),
+    "general": (elastic_inverse, elastic_forward),
+}
+_INCLUDES = {
+    "lengths": "the platform from lengths of links, motion, elastic forces and all solves",
+    "condensed": "motion of all links, elastic forces and all solves; there is no closure",
+    "general": "motion of all links, closures of rates, elastic forces and all solves; positions are closed",
+}
+
+
+def elastic_model(
+    robot: Robot, name: str, *, friction: bool = True, smooth: float | None = None, form: str | None = None
+) -> Model:
+    """A named model of a robot with flexible links.
+
+    Args:
+        robot: the robot.
+        name: "elastic_inverse_dynamics" or "elastic_forward_dynamics".
+        friction: whether friction counts.
+        smooth: rate over which Coulomb friction changes its sign smoothly.
+        form: "lengths", "condensed" or "general"; the smallest that there is if None.
+
+    Raises:
+        KinematicsError: if there is no such model of this robot.
+    """
+    if name not in ELASTIC_NAMES:
+        raise KinematicsError(f"no elastic model is called {name!r}; {did_you_mean(name, ELASTIC_NAMES)}")
+    if form is not None and form not in _FUNCTIONS:
+        raise KinematicsError(f"no form is called {form!r}; {did_you_mean(form, tuple(_FUNCTIONS))}")
+    robot = robot.alike
+    chosen = form or _smallest(robot)
+    function = _FUNCTIONS[chosen][ELASTIC_NAMES.index(name)]
+    inputs = input_shapes(function, robot)
+    assert inputs is not None
+    options = Settings(friction, smooth).options
+    return Model(name, robot, chosen, function, inputs, options, _meaning(robot, chosen), _INCLUDES[chosen])
+
+
+def _smallest(robot: Robot) -> str:
+    form = form_of(robot)
+    if form.name != "condensed":
+        return "general"
+    return "condensed" if reason_not(natural_of(robot)) else "lengths"
+
+
+def _meaning(robot: Robot, form: str) -> dict[str, str]:
+    drives = ", ".join(actuator.name for actuator in robot.actuators)
+    coordinates = ", ".join(extended(robot).names)
+    words = {
+        "qa": f"coordinates of the actuators {drives}; rad, m",
+        "va": "their rates",
+        "qe": f"elastic coordinates {coordinates}; m, rad",
+        "ve": "their rates",
+        "a": f"accelerations of the actuators {drives}; rad/s^2, m/s^2",
+        "tau": f"forces of the actuators {drives}; N, N m",
+        "force": f"forces of the actuators {drives}; N, N m",
+        "elastic": "accelerations of the elastic coordinates; m/s^2, rad/s^2",
+        "acceleration": "accelerations of the actuators; rad/s^2, m/s^2",
+    }
+    if form != "lengths":
+        words |= {
+            "p": "positions: platform (m, quat_xyzw), joints, elastic coordinates"
+            + (", closing all loops" if form == "general" else " of the legs, then the links' bending"),
+            "y": f"independent rates: actuators {drives}, then all others",
+            "acceleration": "accelerations of the independent rates that are not given",
+        }
+    return words
+
+
+def sample_inputs(model: Model, count: int, seed: int = 0) -> dict[str, Array]:
+    """Random inputs (count, ...) of an elastic model near the reference pose, by name."""
+    robot = model.robot
+    random = np.random.default_rng([seed, 16])
+    if model.form == "lengths":
+        return _sampled_lengths(robot, model.inputs, count, random)
+    form = form_of(robot, model.form)
+    assembly = mechanism_of(robot).assembly
+    rest = Undeformed(assembly.platform, assembly.q, np.zeros(robot.platform_nv + robot.nv))
+    start, _ = form.start(rest)
+    bent = 1e-3 * robot.size * random.standard_normal((count, form.n))
+    values = {"p": np.stack([form.stepped(start, row) for row in bent])}
+    for name, shape in model.inputs.items():
+        if name != "p":
+            values[name] = 0.3 * random.standard_normal((count, *shape))
+    return values
+
+
+def _sampled_lengths(
+    robot: Robot, inputs: Mapping[str, tuple[int, ...]], count: int, random: np.random.Generator
+) -> dict[str, Array]:
+    values = {}
+    for name, shape in inputs.items():
+        size = {"qa": 0.05, "qe": 1e-3}.get(name, 0.3) * (robot.size if name in ("qa", "qe") else 1.0)
+        values[name] = size * random.standard_normal((count, *shape))
+    values["qa"] = values["qa"] + np.array(reference_actuators(robot))
+    return values

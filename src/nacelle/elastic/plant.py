@@ -1,0 +1,236 @@
+"""A robot with flexible links as a plant for `simulate`.
+
+The state is s = [p; y]: positions of the platform, the joints and the elastic coordinates, and the
+independent rates y = [q_a'; others]. Inputs are the actuators' forces, or, where their motion is prescribed,
+their accelerations; the power is then that of the forces that the motion requires. A feedback measures what
+encoders see: coordinates q and rates qd of the actuated joints, which with flexible links are not those of
+the rigid robot at the platform's pose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from nacelle.dynamics.settings import Settings
+from nacelle.elastic.extended import extended
+from nacelle.elastic.forms import Assembled, Undeformed, form_of
+from nacelle.elastic.rest import fastest, settled
+from nacelle.errors import KinematicsError
+from nacelle.kinematics.inverse import inverse_kinematics
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.kinematics.native import native
+from nacelle.kinematics.pose_input import checked_poses, checked_rates
+from nacelle.kinematics.tree.configuration import configuration
+from nacelle.kinematics.tree.rates import rate_map
+from nacelle.model.robot import Robot
+from nacelle.simulation.feedback import CompiledLoop, LoopModel
+from nacelle.simulation.flow import NativeDriver, bound, loop_driver
+from nacelle.simulation.plant import RigidPlant
+from nacelle.simulation.protocol import Derivative, Event, EventGroup, Feedback, Labels
+from nacelle.spatial.pose import Pose
+from nacelle.spatial.rotation_path import rotation_matrices
+from nacelle.spatial.scalar import Array
+
+_NO_CONSTANTS = np.zeros(1)
+# Steps of the Runge-Kutta method over a vibration are stable below this many radians.
+_STABLE = 2.7
+# A run ends where elastic coordinates are this large: beyond it the beams' theory does not hold.
+_LARGEST = 0.3
+
+
+def elastic_signals(robot: Robot, s: Array, constants: Array, wanted: Sequence[str]) -> dict[str, Any]:
+    """Signals of a robot with flexible links, as its encoders see them: q and qd of its actuators."""
+    del constants
+    if set(wanted) & {"x", "v", "y"}:
+        raise KinematicsError(
+            "a compiled feedback of a flexible robot measures its encoders (t, q, qd, r); the platform's "
+            "pose is no signal of it: give a plain function f(t, x, v) where it is needed"
+        )
+    form = form_of(robot)
+    return {"q": s[form.encoders], "qd": s[form.size : form.size + len(robot.actuators)]}
+
+
+class ElasticPlant:
+    """A robot with flexible links under its actuators.
+
+    Args:
+        robot: the robot; some of its bodies have a `section` and a `material`.
+        prescribed: whether inputs are the actuators' accelerations; else their forces.
+        friction: whether friction counts.
+        smooth: rate over which Coulomb friction changes its sign; needed by implicit methods.
+        static: whether a run starts deformed by gravity at rest; else undeformed.
+        form: "condensed", "general" or "assembled" (`nacelle.elastic.forms`); the smallest that there is if
+        None.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        *,
+        prescribed: bool = False,
+        friction: bool = True,
+        smooth: float | None = None,
+        static: bool = False,
+        form: str | None = None,
+    ) -> None:
+        self.robot = robot
+        self.form = form_of(robot, form)
+        self.prescribed = bool(prescribed)
+        self.static = bool(static)
+        self._settings = tuple(Settings(friction, smooth).options.items())
+        self.options = (*self._settings, ("prescribed", self.prescribed))
+
+    @property
+    def name(self) -> str:
+        """The robot's name."""
+        return self.robot.name
+
+    @property
+    def size(self) -> int:
+        """Number of states."""
+        return self.form.size + self.form.n
+
+    @property
+    def inputs(self) -> int:
+        """Number of actuators."""
+        return len(self.robot.actuators)
+
+    @cached_property
+    def labels(self) -> Labels:
+        """Names and units of pose, twist and inputs."""
+        rigid = RigidPlant(self.robot).labels
+        if not self.prescribed:
+            return rigid
+        joints = [self.robot.joints[a.joint].primitives[0] for a in self.robot.actuators]
+        inputs = tuple(
+            (f"{a.name}.acceleration", "rad/s^2" if primitive.is_rotation else "m/s^2")
+            for a, primitive in zip(self.robot.actuators, joints, strict=True)
+        )
+        return Labels(rigid.x, rigid.v, inputs)
+
+    # ---- states
+
+    def state(self, x: Any, v: Any) -> Array:
+        """The state at a reduced pose and twist of the rigid robot: undeformed, or deformed by gravity."""
+        pose = checked_poses(self.robot, x)[0]
+        twist = checked_rates(self.robot, "the twist v", v)
+        joints = inverse_kinematics(self.robot, pose, limits=False)
+        now = configuration(self.robot, pose, joints.y)
+        u = np.asarray(rate_map(now) @ twist, dtype=float)
+        p, y = self.form.start(Undeformed(now.motion.poses[1], np.asarray(now.q, dtype=float), u))
+        return np.concatenate([settled(self.form, p, self._settings) if self.static else p, y])
+
+    def positions(self, s: Array) -> Array:
+        """Positions p of states (..., size)."""
+        return np.asarray(s[..., : self.form.size])
+
+    def rates(self, s: Array) -> Array:
+        """Independent rates y (..., n) of states, those of the actuators first."""
+        return np.asarray(s[..., self.form.size :])
+
+    def elastic(self, s: Array) -> Array:
+        """Elastic coordinates (..., ne) of states; `elastic_names` says which."""
+        return self.form.elastic(self.positions(s))
+
+    @property
+    def elastic_names(self) -> tuple[str, ...]:
+        """Names of the elastic coordinates."""
+        return extended(self.robot).names
+
+    def encoders(self, s: Array) -> tuple[Array, Array]:
+        """Coordinates and rates (..., actuators) of the actuated joints at states."""
+        return self.positions(s)[..., self.form.encoders], self.rates(s)[..., : self.inputs]
+
+    def split(self, s: Array) -> tuple[Array, Array]:
+        """Reduced poses and twists of the platform at states (..., size)."""
+        p = self.positions(s)
+        mechanism = mechanism_of(self.robot)
+        R = np.broadcast_to(np.eye(3), (*p.shape[:-1], 3, 3))
+        if self.robot.platform_nv == 6:
+            quat = p[..., 3:7] / np.linalg.norm(p[..., 3:7], axis=-1, keepdims=True)
+            R = rotation_matrices(quat)
+        x, _ = mechanism.chart.coordinates(Pose(R, p[..., :3]))
+        for name in self.robot.motion.joint_names:
+            x[..., mechanism.layout.x_index(name)] = self.form.joint(p, name)
+        rates = np.asarray(self.form.energies(p, self.rates(s), self._settings)["rates"])
+        return x, rates[..., list(mechanism.independent)]
+
+    # ---- what integrators run
+
+    def default_step(self, s: Array) -> float:
+        """A fixed step (s) that follows the fastest vibration at a state: 40 steps a period."""
+        return float(2.0 * np.pi / fastest(self.form, self.positions(s), self._settings) / 40.0)
+
+    def reason_unstable(self, s: Array, step: float) -> str:
+        """Why fixed steps of the Runge-Kutta method from a state would grow; empty if they do not."""
+        w = fastest(self.form, self.positions(s), self._settings)
+        if step * w < _STABLE:
+            return ""
+        return (
+            f"steps of {step:g} s are unstable: the fastest vibration of {self.name} has "
+            f"{w / 2.0 / np.pi:.4g} Hz; "
+            f"take steps of at most {_STABLE / w:.2g} s (step=None chooses one), or method='radau'"
+        )
+
+    def derivative(self) -> Derivative:
+        """The flow: native code, or programs between which LAPACK solves."""
+        if self.form.flow is not None:
+            return bound(native(self.form.flow, self.robot, self.options), _NO_CONSTANTS)
+        return self.derivatives
+
+    def derivatives(self, s: Array, u: Array) -> Array:
+        """The derivatives (N, size) of states (N, size) under inputs (N, actuators), in one call."""
+        if self.form.flow is not None:
+            return np.asarray(native(self.form.flow, self.robot, self.options)(s, u, _NO_CONSTANTS))
+        assert isinstance(self.form, Assembled)
+        if s.ndim > 1:
+            return np.stack([self.derivatives(*row) for row in zip(s, u, strict=True)])
+        return self.form.derivative(s, u, self._settings, prescribed=self.prescribed)
+
+    def driver(self) -> NativeDriver | None:
+        """The native loop of fixed steps; None for large robots."""
+        if self.form.flow is None:
+            return None
+        return NativeDriver(loop_driver(self.form.flow, self.robot, self.options), _NO_CONSTANTS)
+
+    def closed(self, feedback: Feedback) -> CompiledLoop:
+        """The robot under a feedback that is compiled with it."""
+        if self.prescribed:
+            raise KinematicsError("a feedback gives forces: take a plant with prescribed=False")
+        if self.form.flow is None or self.form is not form_of(self.robot):
+            raise KinematicsError(
+                f"{self.name} is too large to be compiled with a feedback: give a plain function f(t, x, v)"
+            )
+        model = LoopModel(self.form.flow, elastic_signals)
+        return CompiledLoop(self.robot, model, self.options, _NO_CONSTANTS, feedback)
+
+    def events(self) -> list[Event | EventGroup]:
+        """Deflections beyond what the theory of beams holds for."""
+        scale = extended(self.robot).scales
+
+        def value(t: Array, s: Array) -> Array:
+            del t
+            return np.asarray(_LARGEST - np.max(np.abs(self.elastic(s)) / scale, axis=-1))
+
+        return [Event("a flexible link deforms by more than 30 % of its length", value)]
+
+    # ---- what results show
+
+    def energies(self, s: Array) -> dict[str, Array]:
+        """Kinetic and potential energy (J), power of friction and damping (W) of states (..., size)."""
+        result = self.form.energies(self.positions(s), self.rates(s), self._settings)
+        return {name: result[name] for name in ("kinetic", "potential", "dissipation")}
+
+    def forces(self, s: Array, u: Array) -> Array:
+        """The actuators' forces (..., actuators) at states (..., size) and inputs (..., actuators)."""
+        if not self.prescribed:
+            return np.asarray(u)
+        return np.asarray(self.form.inverse(self.positions(s), self.rates(s), u, self._settings)["force"])
+
+    def power(self, s: Array, u: Array) -> Array:
+        """Power of the actuators (...,), W."""
+        return np.asarray(np.sum(self.forces(s, u) * self.rates(s)[..., : self.inputs], axis=-1))

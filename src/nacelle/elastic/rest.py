@@ -1,0 +1,70 @@
+"""A robot with flexible links at rest: where it settles, and its fastest vibration.
+
+With the actuators held, the other independent rates have accelerations a(p). At rest a = 0, found by Newton's
+iteration; around it the matrix da/dp (per step of the rates) has the eigenvalues -w^2 of the vibrations. A
+positive one means that the rest pose is not stable: a link has buckled.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nacelle.elastic.forms import Form, Options
+from nacelle.errors import KinematicsError
+from nacelle.spatial.scalar import Array
+
+_SHIFT = 1e-6
+_SMALL, _STEPS = 1e-10, 60
+
+
+def moves(form: Form, p: Array, options: Options) -> Array:
+    """Accelerations of all independent rates but the actuators', which are held, at rest."""
+    hold = np.zeros(len(form.robot.actuators))
+    return np.asarray(form.inverse(p, np.zeros(form.n), hold, options)["acceleration"])
+
+
+def tangent(form: Form, p: Array, options: Options) -> Array:
+    """Derivative of these accelerations per step of the rates."""
+    na = len(form.robot.actuators)
+    columns = []
+    for k in range(na, form.n):
+        step = np.zeros(form.n)
+        step[k] = _SHIFT
+        ahead, behind = (moves(form, form.stepped(p, sign * step), options) for sign in (1.0, -1.0))
+        columns.append((ahead - behind) / (2.0 * _SHIFT))
+    return np.stack(columns, axis=1)
+
+
+def fastest(form: Form, p: Array, options: Options) -> float:
+    """Angular frequency (rad/s) of the fastest vibration with the actuators held."""
+    values = np.linalg.eigvals(tangent(form, p, options))
+    return float(np.sqrt(np.max(np.abs(values))))
+
+
+def settled(form: Form, p: Array, options: Options) -> Array:
+    """Positions at rest under gravity and springs, the actuators where they are.
+
+    Raises:
+        KinematicsError: if there is no rest pose near, or it is not stable.
+    """
+    p = form.closed(p)
+    na = len(form.robot.actuators)
+    for _ in range(_STEPS):
+        J = tangent(form, p, options)
+        step = np.zeros(form.n)
+        step[na:] = -np.linalg.solve(J, moves(form, p, options))
+        p = form.stepped(p, step)
+        size = float(np.max(np.abs(step)))
+        if not np.isfinite(size) or size > form.robot.size:
+            break
+        if size < _SMALL * form.robot.size:
+            if np.max(np.linalg.eigvals(J).real) > 0.0:
+                raise KinematicsError(
+                    f"{form.robot.name} is not stable at rest in this pose: a flexible link buckles under "
+                    "the load that it carries; make it thicker, or start undeformed"
+                )
+            return p
+    raise KinematicsError(
+        f"{form.robot.name} has no rest pose near this one: a flexible link buckles under the load that it "
+        "carries"
+    )

@@ -1,0 +1,328 @@
+"""Flexible links: straight, uniform beams between the joints of a body.
+
+A body with a `section` and a `material` is a beam from `from` to `to` in the body's frame; by default from
+the joint that carries the body to the centre of its other joints. Every joint sits at one of the two ends,
+beside it by a rigid piece. The beam's own frame has its origin at the start, x along the beam, and y as near
+as can be to the body's y (z, where that is along the beam), or as given.
+
+    mass = density area length      I_xx = density (Iy + Iz) length
+                                    I_yy = mass length^2 / 12 + density Iy length
+
+about the centre (I_zz likewise); rigid masses at the ends (`tips`) come on top. What the body's description
+says of its mass and inertia must agree with that.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from nacelle.errors import KinematicsError
+from nacelle.model.leg import BASE, PLATFORM, Body
+from nacelle.model.robot import Robot
+from nacelle.spatial.inertia import inertia_about_com, parameters_from_com, transform_parameters
+from nacelle.spatial.pose import Pose
+from nacelle.spatial.scalar import Array
+
+# How far mass, centre and inertia of a description may be from those of the beam, relative.
+MISMATCH = 0.01
+# Joints sit within this part of the length from an end.
+_NEAR_END = 0.1
+_SQUARE_TORSION = 0.14057701495515551  # J / a^4 of a square of side a (Saint-Venant)
+
+
+class BeamError(KinematicsError):
+    """A flexible link that cannot be one; `body`, `key`, `message` and `hint` say where and why."""
+
+    def __init__(self, body: Body, key: str, message: str, hint: str) -> None:
+        super().__init__(f"body {body.name!r}: {message}; {hint}")
+        self.key, self.message, self.hint = key, message, hint
+
+
+class Section(NamedTuple):
+    """A cross-section: area (m^2), second moments about y and z, torsion constant (m^4), shear factors."""
+
+    area: float
+    Iy: float
+    Iz: float
+    J: float
+    shear_y: float
+    shear_z: float
+
+
+def section_of(data: dict[str, Any]) -> Section:
+    """Numbers of a section from its description (SI)."""
+    if "area" in data:
+        ky, kz = data.get("shear", (5.0 / 6.0, 5.0 / 6.0))
+        return Section(data["area"], data["Iy"], data["Iz"], data["J"], ky, kz)
+    if "circle" in data or "tube" in data:
+        outer, inner = data.get("tube", (data.get("circle"), 0.0))
+        moment = math.pi / 64.0 * (outer**4 - inner**4)
+        ky, kz = data.get("shear", (0.9, 0.9) if inner == 0.0 else (0.5, 0.5))
+        return Section(math.pi / 4.0 * (outer**2 - inner**2), moment, moment, 2.0 * moment, ky, kz)
+    b, h = data.get("rectangle", (data.get("square"), data.get("square")))
+    ky, kz = data.get("shear", (5.0 / 6.0, 5.0 / 6.0))
+    return Section(b * h, b * h**3 / 12.0, h * b**3 / 12.0, _rectangle_torsion(b, h), ky, kz)
+
+
+def _rectangle_torsion(b: float, h: float) -> float:
+    """Torsion constant of a rectangle (Saint-Venant's series; m^4)."""
+    if b == h:
+        return _SQUARE_TORSION * b**4
+    long, short = max(b, h), min(b, h)
+    series = sum(math.tanh(n * math.pi * long / (2.0 * short)) / n**5 for n in range(1, 40, 2))
+    return long * short**3 * (1.0 / 3.0 - 64.0 / math.pi**5 * short / long * series)
+
+
+@dataclass(frozen=True)
+class Beam:
+    """A flexible link of a robot.
+
+    Attributes:
+        body: index of its body.
+        name: its name.
+        frame: pose of the beam's frame in the body's frame.
+        length: m.
+        section: its cross-section.
+        E: Young's modulus, Pa.
+        G: shear modulus, Pa.
+        density: kg/m^3.
+        start: joints at its start; the one that carries the body is the first.
+        end: joints at its end.
+        tips: ten parameters (10,) of the rigid masses at start and end, in the beam's frame; None for none.
+        shapes: "modes" or "hermite".
+        number: of interior modes a direction, or of elements.
+        pinned: whether the floating frame passes through both ends; else it is clamped at the start.
+        shear: whether the section shears (Timoshenko).
+        geometric: whether the axial force counts in bending (von Karman).
+        ratio: damping ratio of its own modes.
+        rayleigh: factors (1/s, s) of mass and stiffness in its damping.
+    """
+
+    body: int
+    name: str
+    frame: Pose
+    length: float
+    section: Section
+    E: float
+    G: float
+    density: float
+    start: tuple[int, ...]
+    end: tuple[int, ...]
+    tips: tuple[Array | None, Array | None]
+    shapes: str = "modes"
+    number: int = 2
+    pinned: bool = True
+    shear: bool = False
+    geometric: bool = True
+    ratio: float = 0.0
+    rayleigh: tuple[float, float] = (0.0, 0.0)
+
+    @cached_property
+    def mass(self) -> float:
+        """Mass of the beam without its tips, kg."""
+        return self.density * self.section.area * self.length
+
+    @cached_property
+    def inertia(self) -> Array:
+        """Ten parameters (10,) of the undeformed beam with its tips, about the body's frame, in its axes."""
+        own = self.density * self.length
+        bend = self.mass * self.length**2 / 12.0
+        I = np.diag([own * (self.section.Iy + self.section.Iz), own * self.section.Iy, own * self.section.Iz])
+        total = parameters_from_com(
+            self.mass, np.array([self.length / 2.0, 0.0, 0.0]), I + np.diag([0.0, bend, bend])
+        )
+        for tip in self.tips:
+            if tip is not None:
+                total = total + tip
+        return np.asarray(transform_parameters(self.frame.R, self.frame.p, total))
+
+
+def is_flexible(body: Body) -> bool:
+    """Whether a body is a flexible link."""
+    return body.section is not None and body.material is not None
+
+
+def beams(robot: Robot) -> tuple[Beam, ...]:
+    """All flexible links of a robot.
+
+    Raises:
+        BeamError: if one cannot be a straight, uniform beam.
+    """
+    return tuple(beam_of(robot, k) for k, body in enumerate(robot.bodies) if is_flexible(body))
+
+
+def beam_of(robot: Robot, index: int) -> Beam:
+    """The beam of a flexible body.
+
+    Raises:
+        BeamError: if it cannot be a straight, uniform beam.
+    """
+    robot = robot.numeric
+    body = robot.bodies[index]
+    options = body.beam or {}
+    if index in (BASE, PLATFORM):
+        raise BeamError(
+            body, "section", "the base and the platform are rigid", "leave section and material out"
+        )
+    attached = dict(_attachments(robot, index))
+    inward = next(j for j, joint in enumerate(robot.tree_joints) if joint.successor == index)
+    others = [p for j, p in attached.items() if j != inward]
+    if not others and "to" not in options:
+        raise BeamError(
+            body, "section", "it has a joint at one end only", "give the other end: 'beam: {to: ...}'"
+        )
+    start = np.array(options.get("from", attached[inward]), dtype=float)
+    end = np.array(options.get("to", np.mean(others, axis=0) if others else None), dtype=float)
+    length = float(np.linalg.norm(end - start))
+    if not length > 1e-9 * robot.size:
+        raise BeamError(
+            body, "section", "its joints are at one point, so it has no length", "give 'from' and 'to'"
+        )
+    frame = Pose(_axes(body, (end - start) / length, options.get("y")), start)
+    ends: tuple[list[int], list[int]] = ([inward], [])
+    for j, point in attached.items():
+        part = float(frame.R[:, 0] @ (point - start)) / length
+        if _NEAR_END < part < 1.0 - _NEAR_END:
+            raise BeamError(
+                body,
+                "section",
+                f"joint {robot.joints[j].name!r} sits at {part:.0%} of its length, not at an end",
+                "make two bodies of it, with a fixed joint between them",
+            )
+        if j != inward:
+            ends[int(part > 0.5)].append(j)
+    if float(frame.R[:, 0] @ (attached[inward] - start)) > 0.5 * length:
+        raise BeamError(
+            body, "beam", "its start is not where the body is carried", "exchange 'from' and 'to'"
+        )
+    material, damping = body.material or {}, options.get("damping", {})
+    back = frame.inverse()
+    tips = tuple(
+        None if ten is None else np.asarray(transform_parameters(back.R, back.p, np.array(ten)))
+        for ten in (options.get("tips", {}).get(key) for key in ("from", "to"))
+    )
+    return Beam(
+        body=index,
+        name=body.name,
+        frame=frame,
+        length=length,
+        section=section_of(body.section or {}),
+        E=material["E"],
+        G=material["E"] / (2.0 * (1.0 + material.get("nu", 0.3))),
+        density=material["density"],
+        start=tuple(ends[0]),
+        end=tuple(ends[1]),
+        tips=(tips[0], tips[1]),
+        shapes=options.get("shapes", "modes"),
+        number=options.get("number", 2),
+        pinned=options.get("frame", "pinned") == "pinned",
+        shear=options.get("shear", False),
+        geometric=options.get("geometric", True),
+        ratio=damping.get("ratio", 0.0),
+        rayleigh=(
+            damping.get("rayleigh", {}).get("mass", 0.0),
+            damping.get("rayleigh", {}).get("stiffness", 0.0),
+        ),
+    )
+
+
+def _attachments(robot: Robot, index: int) -> Iterator[tuple[int, Array]]:
+    """Joints of a body, with their places in its frame."""
+    for j, joint in enumerate(robot.joints):
+        if joint.predecessor == index:
+            yield j, joint.frame_predecessor.p
+        elif joint.successor == index:
+            yield j, joint.frame_successor.p
+
+
+def _axes(body: Body, x: Array, given: Any) -> Array:
+    """Axes of a beam along x, in the body's frame; exact where they are the body's own."""
+    candidates = [np.array(given, dtype=float)] if given is not None else [np.eye(3)[1], np.eye(3)[2]]
+    for y in candidates:
+        across = y - x * float(x @ y)
+        size = float(np.linalg.norm(across))
+        if size > 0.1 or (given is not None and size > 1e-6):
+            across = across / size
+            return np.round(np.stack([x, across, np.cross(x, across)], axis=1), 16) + 0.0
+    raise BeamError(body, "beam", "the direction y of its section is along the beam", "give another 'y'")
+
+
+class Mismatch(NamedTuple):
+    """What is wrong with a flexible body.
+
+    Attributes:
+        body: its index.
+        key: the key at fault.
+        message: what is wrong.
+        hint: what would be right.
+        severity: "error", or "warning" where the rigid robot is right and only its flexible links are not.
+    """
+
+    body: int
+    key: str
+    message: str
+    hint: str
+    severity: str = "error"
+
+
+def mismatches(robot: Robot) -> list[Mismatch]:
+    """Flexible bodies that cannot be beams, or whose mass and inertia are not those of their beams."""
+    wrong = []
+    for index, body in enumerate(robot.bodies):
+        if not is_flexible(body):
+            continue
+        try:
+            beam = beam_of(robot, index)
+        except BeamError as error:
+            message = f"body {body.name!r} cannot be a flexible link: {error.message}"
+            wrong.append(Mismatch(index, error.key, message, error.hint, "warning"))
+            continue
+        wrong += [Mismatch(index, *words) for words in _different(body, beam)]
+    return wrong
+
+
+def _different(body: Body, beam: Beam) -> Iterator[tuple[str, str, str]]:
+    given, own = np.array(body.inertia, dtype=float), beam.inertia
+    what = f"density x area x length of body {body.name!r}"
+    advice = (
+        "a beam is straight and uniform, neither curved nor tapered; what is beside it are "
+        "'beam: {tips: ...}'"
+    )
+    if abs(given[0] - own[0]) > MISMATCH * own[0]:
+        yield (
+            "mass",
+            f"the mass is {given[0]:.6g} kg, {what} is {own[0]:.6g} kg",
+            f"leave the mass out; {advice}",
+        )
+        return
+    shift = given[1:4] / given[0] - own[1:4] / own[0]
+    if float(np.linalg.norm(shift)) > MISMATCH * beam.length:
+        place = " ".join(f"{value:.6g}" for value in own[1:4] / own[0])
+        yield "com", f"the centre of mass of body {body.name!r} is not that of its beam, {place} m", advice
+        return
+    moments, wanted = inertia_about_com(given), inertia_about_com(own)
+    if float(np.max(np.abs(moments - wanted))) > MISMATCH * float(np.max(np.abs(wanted))):
+        words = " ".join(f"{value:.6g}" for value in np.diag(wanted))
+        yield "inertia", f"the inertia of body {body.name!r} is not that of its beam, {words} kg m^2", advice
+
+
+def with_beam_masses(robot: Robot) -> Robot:
+    """The robot with the inertia of their beams for flexible bodies that give no mass."""
+    bodies = []
+    for index, body in enumerate(robot.bodies):
+        bare = is_flexible(body) and body.massless
+        if bare:
+            try:
+                inertia = tuple(beam_of(robot, index).inertia.tolist())
+                body = dataclasses.replace(body, inertia=inertia)
+            except BeamError:
+                pass  # reported with its place by the checks
+        bodies.append(body)
+    return dataclasses.replace(robot, bodies=tuple(bodies))

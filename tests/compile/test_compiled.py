@@ -1,0 +1,28 @@
+"""A compiled function as its caller holds it: batches, names, fixed buffers, source."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from nacelle.compile import compile_function
+from nacelle.errors import CompileError
+
+
+def test_batches_buffers_and_source() -> None:
+    square = compile_function(
+        lambda x, s: {"y": x * x + s}, inputs={"x": (3,), "s": (1,)}, target="numpy", use_cache=False
+    )
+    x, s = np.random.default_rng(0).normal(size=(4, 5, 3)), np.array([2.0])
+    np.testing.assert_allclose(square(x, s=s), x * x + 2.0, rtol=1e-15)
+    assert square.count.total == 6
+    assert square.cost > 0.0
+    assert "double" in square.source("c")
+    with pytest.raises(CompileError, match="needs the inputs s"):
+        square(x)
+    held, shift, out = np.zeros(3), np.ones(1), np.empty(3)
+    run = square.bind(x=held, s=shift, y=out)
+    for value in (1.0, 4.0):
+        held[:] = value
+        run()
+        np.testing.assert_array_equal(out, value * value + 1.0)

@@ -1,0 +1,178 @@
+"""Shapes of a bending beam: their ends, their sections with and without shear, their frequencies."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy.optimize import brentq
+
+from nacelle.elastic.beam.bending import Bend, Plane, bends
+from nacelle.elastic.beam.functions import Polynomial, Wave, inner
+
+Array = np.ndarray
+LENGTH = 0.4
+SHEARS = (0.0, 1.5e-3)
+PLANES = [
+    Plane(LENGTH, s, pinned, start, end, hermite, number)
+    for s, pinned, start, end, (hermite, number) in product(
+        SHEARS, (True, False), (True, False), (True, False), ((True, 3), (False, 0), (False, 1))
+    )
+]
+# (beta L)^2 of beams: w = (beta L)^2 sqrt(E I / (rho A L^4)).
+CLAMPED_CLAMPED = [4.730040744862704, 7.853204624095838, 10.995607838001671, 14.137165491257464]
+CLAMPED_PINNED = [3.926602312047919, 7.068582745628732, 10.210176122813032, 13.351768777754093]
+CLAMPED_FREE = [1.875104068711961, 4.694091132974175, 7.854757438237613]
+
+
+def matrices(shapes: Sequence[Bend], plane: Plane) -> tuple[Array, Array]:
+    """K over E I and M over rho A of shapes, lengths in units of the beam's, without rotary inertia."""
+    L = plane.length
+    K = np.array([[inner(a.psi.derivative(), b.psi.derivative()) * L**2 for b in shapes] for a in shapes])
+    if plane.s:
+        slips = [slip(bend, L) for bend in shapes]
+        K += np.array([[inner(a, b) for b in slips] for a in slips]) * L**4 / plane.s
+    return K, np.array([[inner(a.v, b.v) for b in shapes] for a in shapes])
+
+
+def slip(bend: Bend, L: float) -> Polynomial | Wave:
+    """v' - psi."""
+    slope = bend.v.derivative().scaled(1.0 / L)
+    if isinstance(slope, Wave):
+        return Wave(slope.k, slope.factor - bend.psi.factor, slope.cosine)
+    return slope.plus(bend.psi.scaled(-1))
+
+
+def frequencies(shapes: Sequence[Bend], plane: Plane) -> Array:
+    """W sqrt(rho A L^4 / (E I)) of a beam with these shapes, lowest first."""
+    K, M = matrices(shapes, plane)
+    return np.sqrt(np.sort(np.linalg.eigvals(np.linalg.solve(M, K)).real))
+
+
+@pytest.mark.parametrize(
+    "plane", PLANES, ids=lambda plane: "-".join(map(str, dataclasses.astuple(plane)[1:]))
+)
+def test_ends_and_sections(plane: Plane) -> None:
+    shapes = bends(plane)
+    L = plane.length
+    for v, psi in shapes:
+        assert v.at(0.0) == 0.0
+        assert (v if plane.pinned else psi).at(1.0 if plane.pinned else 0.0) == pytest.approx(0.0, abs=1e-12)
+        # psi - s psi'' = v', between the nodes.
+        curved = psi.derivative().derivative()
+        for xi in (0.1, 0.45, 0.9):
+            slope = v.derivative().at(xi) / L
+            size = max(1.0, abs(slope))
+            assert psi.at(xi) - plane.s / L**2 * curved.at(xi) == pytest.approx(slope, abs=1e-11 * size)
+    if plane.hermite:
+        assert len(shapes) == 2 * plane.number
+        return
+    moving = []
+    if plane.pinned and plane.start:
+        moving.append(lambda bend: bend.psi.at(0.0))
+    if not plane.pinned:
+        moving.append(lambda bend: bend.v.at(1.0))
+    if plane.end:
+        moving.append(lambda bend: bend.psi.at(1.0))
+    values = np.array([[move(bend) for move in moving] for bend in shapes]).reshape(len(shapes), len(moving))
+    expected = np.eye(len(shapes), len(moving))
+    np.testing.assert_allclose(values, expected, atol=1e-7)  # modes are rounded to ten digits
+    for xi, carries in ((0.0, plane.start or not plane.pinned), (1.0, plane.end)):
+        if not carries:
+            # Of boundary shapes exactly; modes meet the condition by their number.
+            for bend in shapes[: len(moving)]:
+                assert bend.psi.derivative().at(xi) == pytest.approx(0.0, abs=1e-12)
+
+
+@pytest.mark.parametrize("s", SHEARS)
+def test_elements_have_every_cubic(s: float) -> None:
+    plane = Plane(LENGTH, s, True, True, True, True, 3)
+    v = Polynomial((Fraction(0), Fraction(1)), ((Fraction(0), Fraction(1), Fraction(-4), Fraction(3)),))
+    L = LENGTH
+    psi = v.derivative().scaled(1.0 / L)
+    psi = psi.plus(psi.derivative().derivative().scaled(s / L**2))
+    # Coordinates are psi at node 0, v and psi at the nodes between, psi at the last.
+    nodes = [Fraction(k, 3) for k in range(4)]
+    coordinates = [psi.exact(nodes[0])]
+    for xi in nodes[1:3]:
+        coordinates += [v.exact(xi), psi.exact(xi)]
+    coordinates.append(psi.exact(nodes[3]))
+    for xi in (0.05, 0.3, 0.5, 0.77):
+        total = [
+            sum(float(c) * f.at(xi) for c, f in zip(coordinates, functions, strict=True))
+            for functions in zip(*bends(plane), strict=True)
+        ]
+        np.testing.assert_allclose(total, [v.at(xi), psi.at(xi)], rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "roots"), [(True, True, CLAMPED_CLAMPED), (True, False, CLAMPED_PINNED)]
+)
+def test_modes_are_those_of_the_beam(start: bool, end: bool, roots: list[float]) -> None:
+    for number in (1, 4):
+        plane = Plane(LENGTH, 0.0, True, start, end, False, number)
+        inside = bends(plane)[int(start) + int(end) :]
+        K, M = matrices(inside, plane)
+        np.testing.assert_allclose(np.sqrt(np.diag(K) / np.diag(M)), np.square(roots[:number]), rtol=1e-6)
+        np.testing.assert_allclose(M, np.eye(number) / 2.0, atol=1e-5)
+        np.testing.assert_allclose(K / np.max(K), np.diag(np.diag(K)) / np.max(K), atol=1e-7)
+
+
+def test_sines_are_modes_with_and_without_shear() -> None:
+    for s in SHEARS:
+        plane = Plane(LENGTH, s, True, False, False, False, 3)
+        k = np.pi * np.arange(1, 4)
+        # Bending and shear in series.
+        expected = k**2 / np.sqrt(1.0 + s * k**2 / LENGTH**2)
+        np.testing.assert_allclose(frequencies(bends(plane), plane), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("pinned", "left_out", "roots"),
+    [
+        (True, 0, [math.pi, 2 * math.pi, 3 * math.pi]),
+        (False, 0, CLAMPED_FREE),
+        (False, 2, CLAMPED_CLAMPED[:3]),
+    ],
+)
+def test_elements_converge_with_the_fourth_power(pinned: bool, left_out: int, roots: list[float]) -> None:
+    errors = []
+    for n in (6, 12):
+        plane = Plane(LENGTH, 0.0, pinned, True, True, True, n)
+        shapes = bends(plane)
+        found = frequencies(shapes[: len(shapes) - left_out], plane)[:3]
+        errors.append(found / np.square(roots) - 1.0)
+    assert np.all(errors[1] > 0.0)  # a Rayleigh quotient is never too low
+    order = np.log2(errors[0] / errors[1])
+    np.testing.assert_allclose(order, 4.0, atol=0.15)
+
+
+def test_shear_is_in_series_with_bending() -> None:
+    s = SHEARS[1]
+    L = LENGTH
+    for hermite in (True, False):
+        plane = Plane(L, s, False, True, False, hermite, 1 if hermite else 0)
+        K, _ = matrices(bends(plane), plane)
+        tip = np.linalg.inv(K)[0, 0]  # deflection of the tip, in units of F L^3 / (E I)
+        assert tip == pytest.approx(1.0 / 3.0 + s / L**2, rel=1e-12)
+    modes = Plane(L, s, True, True, True, False, 3)
+    K, M = matrices(bends(modes)[2:], modes)
+    found = np.sqrt(np.diag(K) / np.diag(M))[[0, 2]]
+    np.testing.assert_allclose(found, symmetric_modes(s / L**2, [(15.0, 20.0), (65.0, 80.0)]), rtol=1e-6)
+
+
+def symmetric_modes(sigma: float, between: list[tuple[float, float]]) -> list[float]:
+    """W of symmetric modes of a clamped beam of length 1: psi - sigma psi'' = v', d3 psi = W^2 v."""
+
+    def determinant(w: float) -> float:
+        root = math.sqrt(sigma**2 * w**4 + 4.0 * w**2)
+        a, b = math.sqrt((root - sigma * w**2) / 2.0), math.sqrt((root + sigma * w**2) / 2.0)
+        up, down = (a * a + sigma * w**2) / a, (sigma * w**2 - b * b) / b
+        return math.cosh(a / 2) * down * math.sin(b / 2) - math.cos(b / 2) * up * math.sinh(a / 2)
+
+    return [brentq(determinant, *ends) for ends in between]

@@ -1,0 +1,241 @@
+"""Robots with flexible links as plants: states, encoders, rest poses, events, feedback, forms, energy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nacelle
+from nacelle.elastic.extended import extended
+from nacelle.elastic.plant import ElasticPlant
+from nacelle.errors import KinematicsError
+from nacelle.model.robot import Robot
+from nacelle.simulation.protocol import Plant, Stepped
+from support.flexible_robots import flexible, prrrp, stiffened
+
+Array = np.ndarray
+THIN = {"circle": 0.005}
+TENSION = (0.0, 0.0, 9.81)
+DAMPED = {"damping": {"ratio": 0.02}}
+
+
+def start_of(robot: Robot) -> Array:
+    return nacelle.reference_pose(robot)
+
+
+def bang_bang(plant: ElasticPlant, size: float, until: float, **options: Any) -> nacelle.Simulation:
+    """Inputs that change their signs at half of the time, where the run is resumed: a jump between steps."""
+    u = size * np.linspace(1.0, 2.0, plant.inputs)
+    settings = {"method": "dop853", "rtol": 1e-10, "atol": 1e-13, **options}
+    first = nacelle.simulate(plant, start_of(plant.robot), None, lambda t: u, until=until / 2, **settings)
+    return first.resume(until=until, force=lambda t: -u)
+
+
+ROBOTS: dict[str, Callable[[], Robot]] = {
+    "prrrp": lambda: prrrp((1.0, 0.0, 9.81)),
+    "fivebar": lambda: flexible("fivebar", section=THIN),
+    "3rrr": lambda: flexible("3rrr", section=THIN),
+    "delta": lambda: flexible("delta", section=THIN),
+}
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_states(name: str) -> None:
+    robot = ROBOTS[name]()
+    plant = ElasticPlant(robot)
+    assert isinstance(plant, Plant)
+    assert isinstance(plant, Stepped)
+    x, v = start_of(robot), 0.1 * np.arange(1.0, 1.0 + len(plant.labels.v))
+    s = plant.state(x, v)
+    assert s.shape == (plant.size,)
+    for state in (s, np.stack([s, s])):
+        found = plant.split(state)
+        np.testing.assert_allclose(found[0], np.broadcast_to(x, found[0].shape), atol=1e-12)
+        np.testing.assert_allclose(found[1], np.broadcast_to(v, found[1].shape), atol=1e-12)
+    q, rates = plant.encoders(s)
+    np.testing.assert_allclose(q, nacelle.inverse_kinematics(robot, x).actuators, atol=1e-12)
+    h = 1e-6
+    ahead, behind = plant.state(x, v), plant.state(x, -v)
+    np.testing.assert_allclose(rates, -plant.encoders(behind)[1], atol=1e-12)
+    if len(x) == len(v):
+        moved = [nacelle.inverse_kinematics(robot, x + k * h * v).actuators for k in (1.0, -1.0)]
+        np.testing.assert_allclose(rates, (moved[0] - moved[1]) / (2 * h), atol=1e-7)
+    assert len(plant.elastic_names) == len(set(plant.elastic_names)) == plant.elastic(s).shape[-1]
+    np.testing.assert_allclose(plant.elastic(ahead), 0.0, atol=1e-12)
+
+
+def test_labels() -> None:
+    robot = prrrp()
+    assert [name for name, _ in ElasticPlant(robot, prescribed=True).labels.inputs] == [
+        f"{actuator.name}.acceleration" for actuator in robot.actuators
+    ]
+    assert {unit for _, unit in ElasticPlant(robot, prescribed=True).labels.inputs} == {"m/s^2"}
+    assert {unit for _, unit in ElasticPlant(robot).labels.inputs} == {"N"}
+
+
+@pytest.mark.parametrize("form", ["condensed", "general"])
+def test_a_rest_pose_carries_the_load(form: str) -> None:
+    robot = prrrp(TENSION)
+    plant = ElasticPlant(robot, static=True, prescribed=True, form=form)
+    s = plant.state(start_of(robot), np.zeros(2))
+    np.testing.assert_allclose(plant.derivatives(s, np.zeros(2)), 0.0, atol=1e-5)
+    own = extended(robot).shapes[0]
+    beam = own.beam
+    rise = 0.264575131106459 / 0.4
+    # Half of each beam's weight hangs on P; along the beam its own weight is taken in the middle.
+    force = (1.0 + beam.mass) * 9.81 / (2.0 * rise) - 0.5 * beam.mass * 9.81 * rise
+    bend = own.C[1] * 9.81 * np.sqrt(1.0 - rise**2)
+    stiffness = own.stiffness[1, 1] + force * own.stretches[0].slopes[1, 1]
+    found = plant.elastic(s).reshape(2, -1)
+    np.testing.assert_allclose(np.abs(found[:, 1]), bend / stiffness, rtol=3e-3)
+    stretch = (
+        force / own.stretches[0].stiffness - 0.5 * own.stretches[0].slopes[1, 1] * (bend / stiffness) ** 2
+    )
+    np.testing.assert_allclose(found[:, 0], stretch, rtol=3e-3)
+
+
+def test_buckled_rest_poses_are_refused() -> None:
+    robot = prrrp((0.0, 0.0, -9.81))
+    with pytest.raises(KinematicsError, match="buckle"):
+        ElasticPlant(robot, static=True).state(start_of(robot), np.zeros(2))
+    # Thicker beams carry it.
+    nacelle.simulate(
+        ElasticPlant(stiffened(robot, 4.0), static=True, prescribed=True),
+        start_of(robot),
+        None,
+        np.zeros((20, 2)),
+        until=1e-3,
+        method="rk4",
+        step=5e-5,
+    )
+
+
+def test_large_deflections_end_a_run() -> None:
+    robot = stiffened(prrrp((0.3, 0.0, -9.81)), 0.002)
+    plant = ElasticPlant(robot, prescribed=True)
+    run = nacelle.simulate(plant, start_of(robot), None, np.zeros((1, 2)), until=2.0, method="dop853")
+    assert run.t[-1] < 2.0
+    assert "30 %" in run.message
+    largest = np.max(np.abs(plant.elastic(run.states[-1])) / extended(robot).scales)
+    assert largest == pytest.approx(0.3, rel=1e-6)
+
+
+def test_scales_of_rotations_are_angles() -> None:
+    own = extended(prrrp(shapes="hermite", number=1, frame="clamped")).shapes[0]
+    # Axial and the end's deflection displace by what they are; the end's rotation by 4/27 of the length.
+    np.testing.assert_allclose(own.scales, [0.4, 0.4, 27.0 / 4.0], rtol=1e-2)
+
+
+@nacelle.physics(t=(), q=(2,), qd=(2,))
+def spring(robot: Robot, t: Any, q: Array, qd: Array) -> Array:
+    return -200.0 * (q - np.array([0.002, -0.001])) - 5.0 * qd
+
+
+def test_compiled_feedback_measures_encoders() -> None:
+    robot = prrrp(TENSION)
+    plant = ElasticPlant(robot)
+    h, count = 5e-5, 40
+    run = nacelle.simulate(
+        plant, start_of(robot), None, nacelle.feedback(spring), until=h * count, method="rk4", step=h
+    )
+    flow = plant.derivative()
+    s = plant.state(start_of(robot), np.zeros(2))
+
+    def f(s: Array) -> Array:
+        return np.array(flow(s, spring(robot, 0.0, *plant.encoders(s))))
+
+    for _ in range(count):
+        k1 = f(s)
+        k2 = f(s + 0.5 * h * k1)
+        k3 = f(s + 0.5 * h * k2)
+        s = s + h / 6.0 * (k1 + 2.0 * k2 + 2.0 * k3 + f(s + h * k3))
+    np.testing.assert_allclose(run.states[-1], s, rtol=0.0, atol=1e-12)
+    assert np.max(np.abs(run.balance)) < 1e-6 * np.max(run.energies["kinetic"])
+
+
+def test_feedback_in_python() -> None:
+    robot = prrrp(TENSION)
+    plant = ElasticPlant(robot)
+    x0 = start_of(robot)
+    run = nacelle.simulate(
+        plant, x0, None, lambda t, x, v: -100.0 * (x - x0) - v, until=1e-3, method="rk4", step=5e-5
+    )
+    np.testing.assert_allclose(run.inputs[-1], -100.0 * (run.x[-1] - x0) - run.v[-1], rtol=0.1)
+
+
+def test_feedback_that_is_refused() -> None:
+    robot = prrrp()
+    law = nacelle.feedback(spring)
+    with pytest.raises(KinematicsError, match="prescribed=False"):
+        ElasticPlant(robot, prescribed=True).closed(law)
+    with pytest.raises(KinematicsError, match="plain function"):
+        ElasticPlant(robot, form="general").closed(law)
+
+    @nacelle.physics(x=(2,), y=(0,))
+    def by_pose(robot: Robot, x: Array, y: Array) -> Array:
+        return -x
+
+    with pytest.raises(KinematicsError, match="encoders"):
+        nacelle.simulate(
+            ElasticPlant(robot), start_of(robot), None, nacelle.feedback(by_pose), until=0.01, method="rk4"
+        )
+
+
+def test_unstable_steps_are_refused() -> None:
+    robot = prrrp()
+    plant = ElasticPlant(robot, prescribed=True)
+    with pytest.raises(KinematicsError, match="unstable"):
+        nacelle.simulate(plant, start_of(robot), None, np.zeros(2), until=0.1, method="rk4", step=1e-2)
+
+
+def test_forms_give_the_same_motion() -> None:
+    robot = prrrp((1.0, 0.0, 9.81), **DAMPED)
+    runs = [
+        bang_bang(ElasticPlant(robot, prescribed=True, form=form), 1.0, 0.004, method="rk4", step=5e-5)
+        for form in ("condensed", "general", "assembled")
+    ]
+    for run in runs:
+        np.testing.assert_allclose(run.x, runs[0].x, rtol=0.0, atol=1e-13)
+        np.testing.assert_allclose(run.v, runs[0].v, rtol=0.0, atol=1e-10)
+        np.testing.assert_allclose(
+            run.plant.elastic(run.states), runs[0].plant.elastic(runs[0].states), rtol=0.0, atol=1e-13
+        )
+        forces = run.plant.forces(run.states[1:-1], run.inputs[1:-1])
+        expected = runs[0].plant.forces(runs[0].states[1:-1], runs[0].inputs[1:-1])
+        np.testing.assert_allclose(forces, expected, rtol=0.0, atol=1e-8 * np.max(np.abs(expected)))
+
+
+@pytest.mark.parametrize(
+    ("name", "prescribed", "until"),
+    [
+        ("prrrp", True, 0.01),
+        ("prrrp", False, 0.01),
+        ("fivebar", True, 0.002),
+        ("fivebar", False, 0.002),
+        ("3rrr", True, 0.002),
+        ("delta", True, 0.004),
+        ("delta", False, 0.004),
+    ],
+)
+def test_energy(name: str, prescribed: bool, until: float) -> None:
+    """What actuators do is kinetic and potential energy and what friction and damping take."""
+    robot = prrrp(TENSION, **DAMPED) if name == "prrrp" else flexible(name, section=THIN, **DAMPED)
+    plant = ElasticPlant(robot, prescribed=prescribed, smooth=0.5)
+    run = bang_bang(plant, 20.0 if prescribed else 2.0, until)
+    assert run.t[-1] == pytest.approx(until)
+    assert run.dissipated[-1] > 0.0
+    assert np.max(np.abs(run.balance)) < 1e-8 * np.max(run.energies["kinetic"])
+
+
+def test_an_overconstrained_robot() -> None:
+    """The rods of an orthoglide are strained by its closures: assembled, in motion, energy kept."""
+    robot = flexible("orthoglide", number=0, section={"circle": 0.004}, **DAMPED)
+    plant = ElasticPlant(robot, prescribed=True, smooth=0.5)
+    assert plant.form.name == "assembled"
+    run = bang_bang(plant, 20.0, 5e-5, rtol=1e-9, atol=1e-12)
+    assert np.max(np.abs(run.balance)) < 1e-8 * np.max(run.energies["kinetic"])
+    x = run.x[-1] - run.x[0]
+    assert np.linalg.norm(x) > 1e-8

@@ -1,0 +1,33 @@
+"""The analysis of a robot: places of rates, what depends, what needs iteration; made once."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from support.uncompiled import ALL, any_robot
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_rates_of_the_nacelle_are_independent_dependent_or_zero(name: str) -> None:
+    robot = any_robot(name)
+    mechanism = mechanism_of(robot)
+    assert len(mechanism.independent) == robot.motion.n
+    assert set(mechanism.independent) <= set(mechanism.w_rates)
+    assert set(mechanism.dependent) <= set(mechanism.w_rates)
+    assert not set(mechanism.dependent) & set(mechanism.independent)
+    assert mechanism.closed_form is (mechanism.ny == 0)
+    x, y = mechanism.reference
+    assert (len(x), len(y)) == (mechanism.layout.nx, mechanism.ny)
+    # Rates of legs are those of their joints, each in one leg.
+    listed = [rate for plan in mechanism.legs for rate in plan.rates]
+    assert len(listed) == len(set(listed))
+    assert mechanism.nw + len(listed) == robot.platform_nv + robot.nv
+
+
+def test_made_once_for_the_same_numbers() -> None:
+    robot = any_robot("fivebar")
+    assert mechanism_of(dataclasses.replace(robot)) is mechanism_of(robot)
+    assert mechanism_of(any_robot("fivebar-mirror")) is not mechanism_of(robot)

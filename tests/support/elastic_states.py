@@ -1,0 +1,71 @@
+"""States of robots with flexible links, bent and in motion, for the general and for the small form."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from nacelle.elastic.condensed.natural import natural_of
+from nacelle.elastic.dynamics import positions
+from nacelle.elastic.dynamics.equations import moved, posed
+from nacelle.elastic.dynamics.models import elastic_closing
+from nacelle.elastic.dynamics.plan import plan_of
+from nacelle.elastic.frames import frames_at
+from nacelle.model.robot import Robot
+
+Array = np.ndarray
+
+
+class ElasticState(NamedTuple):
+    """Positions p that close all loops, independent rates y, all rates r, the actuators' accelerations a."""
+
+    p: Array
+    y: Array
+    r: Array
+    a: Array
+
+
+def general_state(robot: Robot, random: np.random.Generator, size: float = 2e-3) -> ElasticState:
+    """A random state near the reference, links bent by about `size`."""
+    plan = plan_of(robot)
+    extended = plan.extended
+    p = plan.reference.copy()
+    p[-extended.ne :] += size * random.standard_normal(extended.ne)
+    step = np.zeros(extended.embedding.shape[1])
+    step[list(plan.independent[: plan.na])] = 0.01 * random.standard_normal(plan.na)
+    p = positions.moved(extended, p, step)
+    for _ in range(8):
+        p = elastic_closing(robot, p)["p"]
+    assert np.max(np.abs(elastic_closing(robot, p)["step"]), initial=0.0) < 1e-12
+    y = 0.3 * random.standard_normal(plan.n)
+    return ElasticState(p, y, moved(posed(plan, p), y).motion.r, random.standard_normal(plan.na))
+
+
+def natural_state(robot: Robot, state: ElasticState) -> tuple[Array, Array]:
+    """The same positions and rates in the small form."""
+    natural = natural_of(robot)
+    structure, stumps = natural.structure, natural.structure.stumps
+    extended = structure.extended
+    m, nz = positions.platform_size(extended), len(extended.rigid_rates)
+    q, qe = state.p[m : m + robot.nq], state.p[m + robot.nq :]
+    joints = [robot.joint(joint.name) for joint in stumps.robot.joints]
+    kept = [k for k in range(len(extended.slices)) if k not in [link.number for link in structure.links]]
+    r, start = state.r, robot.platform_nv
+    p = [state.p[:m], *(q[robot.q_slices[j]] for j in joints), *(qe[extended.slices[k]] for k in kept)]
+    rates = np.concatenate(
+        [
+            r[:start],
+            *(r[start + robot.v_slices[j].start : start + robot.v_slices[j].stop] for j in joints),
+            *(r[nz:][extended.slices[k]] for k in kept),
+        ]
+    )
+    y = [rates[list(natural.order)]]
+    frames = frames_at(extended, *positions.split(extended, state.p))
+    for link in structure.links:
+        part = extended.slices[link.number]
+        p.append(qe[part][1:])
+        y.append(r[nz:][part][1:])
+        if structure.normal is None:
+            p.append(np.asarray(frames.floating(link.number).R[:, 1], dtype=float))
+    return np.concatenate(p), np.concatenate(y)
