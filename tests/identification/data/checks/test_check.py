@@ -88,7 +88,7 @@ def test_clean_backhoe() -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=12)
+@settings(max_examples=8)
 @given(
     name=st.sampled_from(sorted(STRESS)),
     seed=st.integers(0, 99),
