@@ -116,10 +116,7 @@ class Extended:
 
     @cached_property
     def rigid_rates(self) -> tuple[int, ...]:
-        """Places in the rates of the tree of the platform's twist and of the robot's own joints.
-
-        In its order.
-        """
+        """Places in the tree's rates of the platform's twist and the robot's own joints, in its order."""
         m = self.tree.platform_nv
         places = list(range(m))
         for j in self.joint_of[: self.robot.tree]:

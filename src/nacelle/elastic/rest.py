@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from nacelle.elastic.forms import Form, Options
-from nacelle.errors import KinematicsError
+from nacelle.errors import BucklingError
 from nacelle.spatial.scalar import Array
 
 _SHIFT = 1e-6
@@ -45,7 +45,7 @@ def settled(form: Form, p: Array, options: Options) -> Array:
     """Positions at rest under gravity and springs, the actuators where they are.
 
     Raises:
-        KinematicsError: if there is no rest pose near, or it is not stable.
+        BucklingError: if there is no rest pose near, or it is not stable.
     """
     p = form.closed(p)
     na = len(form.robot.actuators)
@@ -59,12 +59,14 @@ def settled(form: Form, p: Array, options: Options) -> Array:
             break
         if size < _SMALL * form.robot.size:
             if np.max(np.linalg.eigvals(J).real) > 0.0:
-                raise KinematicsError(
+                raise BucklingError(
                     f"{form.robot.name} is not stable at rest in this pose: a flexible link buckles under "
-                    "the load that it carries; make it thicker, or start undeformed"
+                    "the load that it carries; make it thicker, or start undeformed",
+                    float("nan"),
                 )
             return p
-    raise KinematicsError(
+    raise BucklingError(
         f"{form.robot.name} has no rest pose near this one: a flexible link buckles under the load that it "
-        "carries"
+        "carries",
+        float("nan"),
     )

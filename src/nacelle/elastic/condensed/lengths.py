@@ -91,10 +91,7 @@ def _checked(robot: Robot) -> Natural:
 
 
 def _bending(natural: Natural, qe: Array) -> tuple[Array, Array, list[Array]]:
-    """Lengths of the links, elastic coordinates of the stumps, and the bending of each link.
-
-    From q_e or rates.
-    """
+    """Of q_e, or of its rates: lengths of links, coordinates of the stumps, and the bending of each link."""
     structure = natural.structure
     whole = structure.extended
     numbers = [link.number for link in structure.links]
@@ -199,10 +196,7 @@ def _elastic(natural: Natural, now: Now, rate: Array, ends: Any) -> Array:
 def lengths_inverse(
     robot: Robot, qa: Array, qe: Array, va: Array, ve: Array, a: Array, **options: Any
 ) -> dict[str, Array]:
-    """Forces of the actuators at accelerations a of theirs.
-
-    And the accelerations of all elastic coordinates.
-    """
+    """Forces of the actuators, and accelerations of all elastic coordinates, at accelerations a of theirs."""
     natural = _checked(robot)
     now = _moving(natural, (qa, qe, va, ve))
     rate, ends, tau = accelerations(now, a, np.zeros(0), Settings(**options))

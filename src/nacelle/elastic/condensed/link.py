@@ -96,10 +96,7 @@ class Posture(NamedTuple):
 
 
 class Rates(NamedTuple):
-    """How a link moves: l' and w_j (planes,) = n_j . (v_P - v_A) / l, bending coordinates t (n,).
-
-    Their rates.
-    """
+    """How a link moves: l', w_j (planes,) = n_j . (v_P - v_A) / l, bending t (n,) and its rates (n,)."""
 
     stretch: Scalar
     w: Array

@@ -77,10 +77,7 @@ def friction_power(now: Now, settings: Settings) -> Scalar:
 
 
 def _friction_moments(now: Now, settings: Settings) -> list[tuple[Array, Array, Array]]:
-    """Of every joint at an end of a link its friction moment (3,), relative angular velocity.
-
-    And Jacobian.
-    """
+    """Of every joint at an end of a link friction moment (3,), relative angular velocity and Jacobian."""
     structure = now.natural.structure
     result = []
     for place in structure.joints if settings.friction else ():

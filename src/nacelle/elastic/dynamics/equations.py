@@ -171,10 +171,7 @@ def frame_motion(frames: Frames, velocity: TreeVelocity, beam: int, rate: Array)
 
 
 def beam_loads(frames: Frames, state: State, r: Array, rate: Array) -> Array:
-    """Forces (r,) along all rates r that beams.
-
-    Springs of drives require at derivatives `rate` (r,) of the rates.
-    """
+    """Forces (r,) that beams and springs of drives require at derivatives `rate` (r,) of the rates r."""
     extended = frames.extended
     nz = len(extended.rigid_rates)
     total: Array = np.zeros(len(r))
