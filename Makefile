@@ -57,6 +57,8 @@ bench: setup ## Measure beside gcc, CasADi, NumPy, Pinocchio and MuJoCo; nothing
 	$(BIN)/python benchmarks/simulation.py
 	$(BIN)/python benchmarks/elastic.py --exudyn
 	$(BIN)/python benchmarks/dynamics.py
+	$(BIN)/python benchmarks/elastic_map.py
+	$(BIN)/python benchmarks/elastic_frequencies.py
 	$(BIN)/python benchmarks/regressor.py
 	$(BIN)/python benchmarks/identification.py
 	$(BIN)/python benchmarks/accuracy.py

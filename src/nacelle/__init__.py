@@ -45,10 +45,17 @@ if TYPE_CHECKING:
     from nacelle.dynamics.reactions.reactions import Reactions, joint_reactions
     from nacelle.dynamics.regressor import Regressor, regressor
     from nacelle.dynamics.sizing import Sizing, size_motors
+    from nacelle.elastic.linear.buckling import Buckling, buckling
+    from nacelle.elastic.linear.compliance import compliance
+    from nacelle.elastic.linear.frequencies import NaturalFrequencies, natural_frequencies
+    from nacelle.elastic.linear.maps import FrequencyMap, frequency_map
+    from nacelle.elastic.linear.response import FrequencyResponse, frequency_response
+    from nacelle.elastic.linear.statics import StaticDeflection, static_deflection
     from nacelle.elastic.named import elastic_model
     from nacelle.elastic.plant import ElasticPlant
     from nacelle.errors import (
         AssemblyError,
+        BucklingError,
         CompileError,
         DescriptionError,
         ExportError,
@@ -156,6 +163,8 @@ __all__ = [
     "BaseParameters",
     "BodyMotion",
     "BodyPoses",
+    "Buckling",
+    "BucklingError",
     "CadPrior",
     "Chain",
     "Check",
@@ -180,6 +189,8 @@ __all__ = [
     "ForwardDynamics",
     "ForwardKinematics",
     "Fourier",
+    "FrequencyMap",
+    "FrequencyResponse",
     "GravityBalance",
     "Identification",
     "IdentificationError",
@@ -198,6 +209,7 @@ __all__ = [
     "Mobility",
     "Model",
     "NacelleError",
+    "NaturalFrequencies",
     "OrdinaryLeastSquares",
     "ParameterError",
     "Parametric",
@@ -222,6 +234,7 @@ __all__ = [
     "SingularError",
     "Singularities",
     "Sizing",
+    "StaticDeflection",
     "TableError",
     "TooLargeError",
     "ToolPose",
@@ -243,10 +256,12 @@ __all__ = [
     "bias_forces",
     "body_jacobian",
     "body_motion",
+    "buckling",
     "build",
     "check",
     "check_measurement",
     "compile",
+    "compliance",
     "consistent_parameters",
     "dependent_coordinates",
     "dissipation",
@@ -259,6 +274,8 @@ __all__ = [
     "feedback",
     "forward_dynamics",
     "forward_kinematics",
+    "frequency_map",
+    "frequency_response",
     "gravity_forces",
     "identified_robot",
     "identify",
@@ -279,6 +296,7 @@ __all__ = [
     "mobility",
     "model",
     "moved",
+    "natural_frequencies",
     "operation_count",
     "payload_from_runs",
     "peak_reactions",
@@ -301,6 +319,7 @@ __all__ = [
     "singularities",
     "size_motors",
     "standard_events",
+    "static_deflection",
     "time_scaled",
     "tool_pose",
     "user_event",
@@ -383,5 +402,33 @@ def _plot_simulation(self: Simulation, *panels: str, **options: Any) -> Any:
     return plot_simulation(self, panels, **options) if panels else plot_simulation(self, **options)
 
 
+def _plot_modes(self: NaturalFrequencies, mode: int = 0, **options: Any) -> Any:
+    """Draw a mode, or frequencies along poses; options as in `nacelle.report.draw.modes.plot_modes`."""
+    from nacelle.report.draw.modes import plot_modes
+
+    return plot_modes(self, mode, **options)
+
+
+def _plot_frequency_map(self: FrequencyMap, mode: int = 0, **options: Any) -> Any:
+    """Draw a frequency over the grid; options as in `nacelle.report.draw.frequencies.plot_frequency_map`."""
+    from nacelle.report.draw.frequencies import plot_frequency_map
+
+    return plot_frequency_map(self, mode, **options)
+
+
+def _plot_response(self: FrequencyResponse, **options: Any) -> Any:
+    """Draw the response over frequency; options as in `nacelle.report.draw.frequencies.plot_response`."""
+    from nacelle.report.draw.frequencies import plot_response
+
+    return plot_response(self, **options)
+
+
 # Pictures are registered here: the classes that they show know nothing of them.
-register(Robot=_plot_robot, Workspace=_plot_workspace, Simulation=_plot_simulation)
+register(
+    Robot=_plot_robot,
+    Workspace=_plot_workspace,
+    Simulation=_plot_simulation,
+    NaturalFrequencies=_plot_modes,
+    FrequencyMap=_plot_frequency_map,
+    FrequencyResponse=_plot_response,
+)

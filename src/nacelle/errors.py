@@ -175,6 +175,20 @@ class SingularError(KinematicsError):
         super().__init__(message)
 
 
+class BucklingError(KinematicsError):
+    """A flexible robot buckles under its load: it has no stable equilibrium near its rigid pose.
+
+    Attributes:
+        factor: by which the load may be multiplied before the robot buckles; NaN where that is not
+            determined.
+    """
+
+    def __init__(self, message: str, factor: float) -> None:
+        """Keep the factor beside the message."""
+        self.factor = factor
+        super().__init__(message)
+
+
 class CompilerWarning(RuntimeWarning):
     """A program could not be compiled as it should be; its numbers are right, and come more slowly."""
 

@@ -191,11 +191,26 @@ def test_unstable_steps_are_refused() -> None:
         nacelle.simulate(plant, start_of(robot), None, np.zeros(2), until=0.1, method="rk4", step=1e-2)
 
 
-def test_forms_give_the_same_motion() -> None:
-    robot = prrrp((1.0, 0.0, 9.81), **DAMPED)
+@pytest.mark.parametrize(
+    ("name", "forms", "step"),
+    [
+        ("prrrp", ("condensed", "general", "assembled"), 5e-5),
+        ("fivebar", ("condensed", "assembled"), 1e-5),
+        ("3rrr", ("condensed", "assembled"), 1e-5),
+        ("delta", ("condensed", "assembled"), 2e-5),
+    ],
+)
+def test_forms_give_the_same_motion(name: str, forms: tuple[str, ...], step: float) -> None:
+    robot = prrrp((1.0, 0.0, 9.81), **DAMPED) if name == "prrrp" else flexible(name, section=THIN, **DAMPED)
     runs = [
-        bang_bang(ElasticPlant(robot, prescribed=True, form=form), 1.0, 0.004, method="rk4", step=5e-5)
-        for form in ("condensed", "general", "assembled")
+        bang_bang(
+            ElasticPlant(robot, prescribed=True, form=form, smooth=0.5),
+            1.0,
+            40 * step,
+            method="rk4",
+            step=step,
+        )
+        for form in forms
     ]
     for run in runs:
         np.testing.assert_allclose(run.x, runs[0].x, rtol=0.0, atol=1e-13)

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-import nacelle
 from nacelle.model.flexible import beams
 from nacelle.model.robot import Robot
+from support.library import library_robot
 
 Array = np.ndarray
 ALUMINIUM = {"E": 70e9, "density": 2700.0, "nu": 0.3}
@@ -34,7 +34,7 @@ def flexible(
 ) -> Robot:
     """A robot with the inertia of beams in all bodies with one of some words in their names."""
     if isinstance(robot, str):
-        words, robot = words or LINKS[robot], nacelle.load(robot)
+        words, robot = words or LINKS[robot], library_robot(robot)
     bodies = tuple(
         dataclasses.replace(
             body,
@@ -79,5 +79,5 @@ def weighed(robot: Robot) -> Robot:
 
 def prrrp(gravity: tuple[float, float, float] = (0.0, 0.0, 0.0), **beam: Any) -> Robot:
     """The robot of [BK2013] under a gravity."""
-    robot = dataclasses.replace(nacelle.load("prrrp"), gravity=gravity)
+    robot = dataclasses.replace(library_robot("prrrp"), gravity=gravity)
     return with_beams(robot, **beam) if beam else robot

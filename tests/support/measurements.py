@@ -100,6 +100,42 @@ def measured(robot: Robot, seed: int = 0, truth: Truth | None = None) -> Measure
     return Measurement(robot, t, q, force, source=Source("run.csv", 2, columns))
 
 
+def with_other_effects(clean: Measurement, seed: int) -> Measurement:
+    """Forces with effects that no model of the checks has, about a third of the forces.
+
+    Friction that falls by 15 % over the run, grows with the load and with the power 0.7 of the rate, has a
+    memory (Dahl's model, over 3 % of the range), and cogging of three periods that are no multiples.
+    """
+    rng = np.random.default_rng(1000 + seed)
+    q, force, t = clean.q, clean.force, clean.time
+    m = q.shape[1]
+    rates = np.gradient(_mean(q, 11), t, axis=0)
+    u = rates / np.sqrt(np.mean(rates**2, axis=0))
+    rms = np.std(force, axis=0) + 0.1 * np.sqrt(np.mean(force**2))
+    side = np.tanh(u / 0.02)
+    dry = rng.uniform(0.3, 1.0, m) * side * (1.0 + 0.5 * np.exp(-np.abs(u / 0.2)))
+    effects = (
+        0.3 * (1.0 - 0.15 * t[:, None] / t[-1]) * (dry + rng.uniform(0.3, 1.0, m) * side * np.abs(u) ** 0.7)
+    )
+    effects = effects + 0.05 * np.abs(force) / rms * side
+    part = q / np.ptp(q, axis=0)
+    cycles = rng.uniform(15.0, 90.0, m)
+    for factor, size in ((1.0, 0.02), (2.0, 0.012), (3.3, 0.01)):
+        effects = effects + size * np.sin(factor * cycles * part + rng.uniform(0.0, 6.0, m))
+    memory = np.zeros_like(part)
+    steps = np.diff(part, axis=0, prepend=part[:1]) / 0.03
+    for k in range(1, len(part)):
+        memory[k] = memory[k - 1] + steps[k] * (1.0 - memory[k - 1] * np.sign(steps[k]))
+    return replace(clean, force=force + rms * (effects + 0.03 * memory))
+
+
+def _mean(columns: Array, width: int) -> Array:
+    """Moving means of columns (N, k)."""
+    kernel = np.ones(width) / width
+    padded = np.pad(columns, ((width // 2, width // 2), (0, 0)), mode="edge")
+    return np.stack([np.convolve(column, kernel, "valid") for column in padded.T], axis=1)
+
+
 @dataclass(frozen=True)
 class Fault:
     """A fault of columns: its name, the kind that must be reported, a column that must be named, the data."""

@@ -55,6 +55,10 @@ COMMANDS = {
         "linearise",
         "Linear model around the equilibrium at a pose: matrices, eigenvalues, natural frequencies.",
     ),
+    "modes": (
+        "modes",
+        "Natural frequencies of a robot with flexible links: modes at a pose, along a path or over a map.",
+    ),
     "balance": ("balance", "Springs and counterweights that balance gravity best over a set of poses."),
     "verify": (
         "verify",

@@ -56,7 +56,7 @@ def workspace_command(
             f"name what to vary: --over NAME=LOW:HIGH, of {', '.join(robot.motion.coordinates)}"
         )
     check_new(out, (".csv", *PICTURES))
-    grid = workspace(robot, _ranges(robot, over), at=start, tool=tool or None)
+    grid = workspace(robot, ranges(robot, over), at=start, tool=tool or None)
     if out is not None and out.suffix.lower() == ".csv":
         deliver(_table(grid), out)
     elif out is not None:
@@ -197,7 +197,7 @@ def _shown(value: float, unit: str) -> str:
     return f"{math.degrees(value):.5g} deg" if unit == "rad" else f"{value:.5g} m"
 
 
-def _ranges(robot: Robot, over: list[str]) -> dict[str, tuple[float, float] | tuple[float, float, int]]:
+def ranges(robot: Robot, over: list[str]) -> dict[str, tuple[float, float] | tuple[float, float, int]]:
     """Read NAME=LOW:HIGH[:POINTS]."""
     kinds = coordinate_kinds(robot)
     ranges: dict[str, tuple[float, float] | tuple[float, float, int]] = {}

@@ -90,10 +90,11 @@ def axis_coordinate(state: State, index: int, number: int) -> Scalar:
         start = sum(len(other.primitives) for other in robot.tree_joints[:index])
         step = state.now.steps[start + number]
         return atan2(step.s, step.c) if isinstance(step, CosSin) else step
-    return _closure_coordinate(robot.joints[index], state.now.motion, number)
+    return closure_coordinate(robot.joints[index], state.now.motion, number)
 
 
-def _closure_coordinate(joint: Joint, motion: TreeMotion, number: int) -> Scalar:
+def closure_coordinate(joint: Joint, motion: TreeMotion, number: int) -> Scalar:
+    """Coordinate (rad or m) of an axis of a joint that closes a loop, from the poses of its two bodies."""
     first, second = closure_frames(joint, motion)
     primitive = joint.primitives[number]
     d = second.p - first.p

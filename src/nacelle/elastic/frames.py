@@ -30,7 +30,7 @@ from nacelle.model.loaded import body_parameters, has_mass
 from nacelle.spatial.inertia import inertia_matrix
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import skew
-from nacelle.spatial.scalar import Array, pack, product
+from nacelle.spatial.scalar import Array, is_zero, pack, product
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,16 @@ class Frames:
 
     def jacobian(self, body: int, point: Array) -> Array:
         """Jacobian (6, r) of the twist [v; w] of a frame at a point, base axes, over r = [z; e]."""
-        return product(self.motion.point_jacobian(body, point), self.extended.embedding)
+        return self.over_rates(self.motion.point_jacobian(body, point))
+
+    def over_rates(self, rows: Array) -> Array:
+        """Rows (k, tree's rates) over r = [z; e]: their product with the embedding, its zeros left out."""
+        B = self.extended.embedding
+        if rows.dtype != object:
+            return product(rows, B)
+        columns = [np.flatnonzero(column) for column in B.T]
+        parts = [product(rows[:, places], B[places, k]) for k, places in enumerate(columns)]
+        return np.stack(parts, axis=1)
 
     def beam_jacobian(self, beam: int) -> Array:
         """Jacobian (6 + n, r) of a beam.
@@ -85,25 +94,35 @@ class Frames:
                 continue
             ten = body_parameters(tree, body)
             J = self.jacobian(body, pose.p)
-            V, W = product(pose.R.T, J[:3]), product(pose.R.T, J[3:])
+            moving = _moving(J)
+            V, W = product(pose.R.T, J[:3, moving]), product(pose.R.T, J[3:, moving])
             h = skew(pack(list(ten[1:4])))
             MV = ten[0] * V - product(h, W)
             MW = product(h, V) + product(inertia_matrix(ten), W)
-            total = total + product(V.T, MV) + product(W.T, MW)
+            total = _added(total, product(V.T, MV) + product(W.T, MW), moving)
+        nz = len(extended.rigid_rates)
         for k, shapes in enumerate(extended.shapes):
-            J = self.beam_jacobian(k)
+            # Rates of its own coordinates are themselves: only the frame's twist is multiplied.
+            J = self.beam_jacobian(k)[:6]
             own = mass_matrix(shapes, self.qe[extended.slices[k]])
-            total = total + product(J.T, product(own, J))
+            moving = _moving(J)
+            J = J[:, moving]
+            elastic = np.arange(nz + extended.slices[k].start, nz + extended.slices[k].stop)
+            mixed = product(J.T, own[:6, 6:])
+            total = _added(total, product(J.T, product(own[:6, :6], J)), moving)
+            total = _added(_added(total, mixed, moving, elastic), mixed.T, elastic, moving)
+            total = _added(total, own[6:, 6:], elastic)
         for index, inertia in rotors(tree):
-            row = product(joint_rate_row(tree, self.motion, index)[None], extended.embedding)
-            total = total + inertia * product(row.T, row)
+            row = self.over_rates(joint_rate_row(tree, self.motion, index)[None])
+            moving = _moving(row)
+            total = _added(total, inertia * product(row[:, moving].T, row[:, moving]), moving)
         return total
 
     def constraints(self) -> Array:
         """A (rows, r): closures, divided by the robot's size where they are lengths, and idle spins."""
         extended = self.extended
         mechanism = mechanism_of(extended.robot)
-        J = product(closure_state(extended.tree, self.motion).jacobian, extended.embedding)
+        J = self.over_rates(closure_state(extended.tree, self.motion).jacobian)
         rows = [J / mechanism.row_scale.reshape(-1, 1)]
         for plan in mechanism.legs:
             for spin in plan.spins:
@@ -116,7 +135,20 @@ class Frames:
         """Rates of the actuated joints (actuators, r)."""
         tree = self.extended.tree
         rows = [joint_rate_row(tree, self.motion, a.joint) for a in tree.actuators]
-        return product(np.stack(rows), self.extended.embedding)
+        return self.over_rates(np.stack(rows))
+
+
+def _moving(J: Array) -> Array:
+    """Columns of a Jacobian that are not zero throughout: the others need not be multiplied."""
+    return np.flatnonzero([not all(map(is_zero, column)) for column in J.T])
+
+
+def _added(total: Array, block: Array, rows: Array, columns: Array | None = None) -> Array:
+    """A matrix with a block added to some of its rows and columns, the same if None."""
+    result = total.astype(object) if block.dtype == object else total.copy()
+    places = np.ix_(rows, rows if columns is None else columns)
+    result[places] = result[places] + block
+    return result
 
 
 def frames_at(extended: Extended, platform: Pose, q: Array, qe: Array) -> Frames:

@@ -42,12 +42,14 @@ class Validation:
         regression: the filtered data.
         predicted: forces (M, rows), filtered alike.
         floor: noise of the measured forces in the same band (rows,); NaN where it was not found.
+        files: that the measurements were read from.
     """
 
     robot: Robot
     regression: Regression
     predicted: Array
     floor: Array
+    files: tuple[str, ...] = ()
 
     @property
     def rows(self) -> tuple[str, ...]:
@@ -135,6 +137,7 @@ class Validation:
         """Everything as plain data."""
         return {
             "robot": self.robot.name,
+            "files": list(self.files),
             "samples": self.regression.count,
             "score": self.score,
             "rows": [
@@ -179,7 +182,8 @@ def validate(
 def validation(samples: Sequence[Samples], base: BaseParameters, values: Array) -> Validation:
     """Compare forces of prepared samples with those of base parameters (base parameters,)."""
     data = regression(samples, base)
-    return Validation(base.robot, data, data.Y @ values, noise_floor(samples))
+    files = tuple(dict.fromkeys(part.file for part in samples if part.file))
+    return Validation(base.robot, data, data.Y @ values, noise_floor(samples), files)
 
 
 def noise_floor(samples: Sequence[Samples]) -> Array:

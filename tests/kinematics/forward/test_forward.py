@@ -19,6 +19,7 @@ from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 from support.compare import assert_same
 from support.leg_robots import CASES
+from support.stress_robots import STRESS
 from support.uncompiled import (
     ALL,
     any_robot,
@@ -254,3 +255,16 @@ def test_shapes() -> None:
     assert found.flags.shape == found.iterations.shape == (2, 3)
     assert forward_kinematics(robot, np.zeros((0, 3))).x.shape == (0, 3)
     assert forward_kinematics(any_robot("3rps"), np.zeros((0, 3))).x.shape == (0, 3)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["fixed joints", "nacelle with a loop"])
+def test_the_assembly_may_count_whole_turns(name: str) -> None:
+    """Poses beside the reference are on its branch, whichever turn the joints of the assembly are in."""
+    robot = STRESS[name](0)
+    x = reference_pose(robot) + 1e-3
+    q = inverse_kinematics(robot, x[None]).actuators
+    for follow in (False, True):
+        found = forward_kinematics(robot, q, follow=follow)
+        assert np.all(found.ok)
+        assert np.allclose(found.x, x, atol=1e-12)

@@ -104,6 +104,9 @@ def test_what_a_page_of_an_identification_says() -> None:
     alone = Reader(identification_page(identification)).text
     assert "not tested on another motion" in alone
     assert "not tested on another motion" not in read.text
+    for file in (*(part.file for part in identification.samples), *validation.files):
+        assert file
+        assert file in read.text or file in Reader(validation_page(validation)).text
 
 
 def test_redundant_actuators() -> None:

@@ -172,6 +172,10 @@ class Shapes:
         """The pieces that can stretch: elements, or the whole beam."""
         pieces = self.beam.number if self.beam.shapes == "hermite" else 1
         L = self.beam.length
+        slopes = [
+            c.d.derivative() if c.d is not None and c.kind in (BEND_Y, BEND_Z) else None
+            for c in (self.coordinates if self.beam.geometric else ())
+        ]
         result = []
         for k in range(pieces):
             start, end = Fraction(k, pieces), Fraction(k + 1, pieces)
@@ -184,12 +188,10 @@ class Shapes:
                 ]
             )
             S = np.zeros((self.n, self.n))
-            for i, a in enumerate(self.coordinates if self.beam.geometric else ()):
-                for j, b in enumerate(self.coordinates):
-                    if a.kind == b.kind and a.kind in (BEND_Y, BEND_Z):
-                        assert a.d is not None
-                        assert b.d is not None
-                        S[i, j] = _over(a.d.derivative(), b.d.derivative(), k, pieces) / L
+            for i, a in enumerate(slopes):
+                for j, b in enumerate(slopes):
+                    if a is not None and b is not None and self.component[i] == self.component[j]:
+                        S[i, j] = _over(a, b, k, pieces) / L
             result.append(Stretch(self.beam.E * self.beam.section.area / L * pieces, row, S))
         return tuple(result)
 
@@ -254,6 +256,9 @@ def _over(f: Function, g: Function, piece: int, pieces: int) -> float:
     if pieces == 1:
         return inner(f, g)
     assert isinstance(f, Polynomial)
+    assert isinstance(g, Polynomial)
+    if not any(f.pieces[piece]) or not any(g.pieces[piece]):
+        return 0.0
     zero = (Fraction(0),)
     cut = tuple(c if k == piece else zero for k, c in enumerate(f.pieces))
     return inner(Polynomial(f.breaks, cut), g)

@@ -73,6 +73,11 @@ class Path:
         """Part of the samples that are not good."""
         return 1.0 - float(np.mean(self.good))
 
+    def at(self, q: Array, x: Array) -> Path:
+        """A path of the same robot through other poses (N, nx), NaN where there is none, without limits."""
+        flags = np.where(np.all(np.isfinite(x), axis=1), 0, int(Flag.UNREACHABLE))
+        return Path(self.robot, q, x, flags, np.zeros(q.shape, dtype=bool), np.zeros(len(q)))
+
     def motion(self, rate: Array, acceleration: Array) -> Motion:
         """Motion of the nacelle from rates and accelerations of the actuators (N, actuators)."""
         count, n = len(self.x), self.robot.motion.n

@@ -100,23 +100,35 @@ def _of_redundant(robot: Robot, q: Array, start: Array | None) -> Array:
     x = np.full((len(q), first.size), np.nan)
     for begin in range(0, len(q), _BLOCK):
         wanted = q[begin : begin + _BLOCK]
-        there = np.broadcast_to(first, (len(wanted), first.size))
-        size = np.full(len(wanted), np.inf)
-        for _ in range(_STEPS):
-            at, y, _ = solved(robot, there)
-            now = native(kinematic_model.inverse_jacobian, robot)(at, y)
-            bad = ~(np.all(np.isfinite(now["q"]), axis=1) & np.all(np.isfinite(wanted), axis=1))
-            off = np.where(bad[:, None], 0.0, unwound(robot, wanted, now["q"]) - now["q"])
-            step = _least_squares(robot, np.where(bad[:, None, None], 1.0, now["J"]), off)
-            there = moved(robot, there, step)
-            size = np.where(bad, np.inf, np.max(np.abs(step), axis=1))
-            if np.all((size < _DONE * max(robot.size, 1.0)) | bad):
-                break
-        good = size < 1e3 * _DONE * max(robot.size, 1.0)
-        x[begin : begin + _BLOCK][good] = there[good]
-        if np.any(good):
-            first = there[np.flatnonzero(good)[-1]]
+        solution = poses_near(robot, wanted, np.broadcast_to(first, (len(wanted), first.size)))
+        x[begin : begin + _BLOCK] = solution
+        good = np.flatnonzero(np.all(np.isfinite(solution), axis=1))
+        if good.size:
+            first = solution[good[-1]]
     return x
+
+
+def poses_near(robot: Robot, q: Array, start: Array) -> Array:
+    """Poses (N, nx) that fit coordinates (N, actuators) best, each near one of its own (N, nx).
+
+    NaN where the iteration does not end.
+    """
+    there = np.asarray(start, dtype=float)
+    size = np.full(len(q), np.inf)
+    for _ in range(_STEPS):
+        at, y, _ = solved(robot, there)
+        now = native(kinematic_model.inverse_jacobian, robot)(at, y)
+        bad = ~(np.all(np.isfinite(now["q"]), axis=1) & np.all(np.isfinite(q), axis=1))
+        off = np.where(bad[:, None], 0.0, unwound(robot, q, now["q"]) - now["q"])
+        # Any J of full rank: a pose that is lost takes no step.
+        J = np.where(bad[:, None, None], np.eye(*now["J"].shape[1:]), now["J"])
+        step = _least_squares(robot, J, off)
+        there = moved(robot, there, step)
+        size = np.where(bad, np.inf, np.max(np.abs(step), axis=1))
+        if np.all((size < _DONE * max(robot.size, 1.0)) | bad):
+            break
+    good = size < 1e3 * _DONE * max(robot.size, 1.0)
+    return np.where(good[:, None], there, np.nan)
 
 
 def _least_squares(robot: Robot, J: Array, rates: Array) -> Array:

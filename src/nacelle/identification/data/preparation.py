@@ -87,6 +87,7 @@ class Samples:
         used: whether a sample counts (N,).
         preparation: how the signals were filtered, everything chosen.
         band: of the measured motion, Hz.
+        file: that the measurement was read from.
     """
 
     robot: Robot
@@ -97,6 +98,7 @@ class Samples:
     used: Array
     preparation: Preparation
     band: float
+    file: str = ""
 
     def __len__(self) -> int:
         """Number of samples."""
@@ -267,7 +269,17 @@ def _samples(part: Measurement, chosen: Preparation, width: float) -> Samples | 
     else:
         instruments = _motion(robot, part, _splines(part, width), inner)
     used = motion.ok & instruments.ok & ~_slow(part, q, chosen)[inner]
-    return Samples(robot, part.time[inner], motion, part.force[inner], instruments, used, chosen, width)
+    return Samples(
+        robot,
+        part.time[inner],
+        motion,
+        part.force[inner],
+        instruments,
+        used,
+        chosen,
+        width,
+        part.source.file,
+    )
 
 
 def _motion(robot: Robot, part: Measurement, q: Array, inner: slice) -> Motion:

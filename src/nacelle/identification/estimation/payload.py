@@ -7,12 +7,17 @@ K_b (base parameters, 10) the columns of K that belong to the body,
 
 over base parameters beta of the same robot, estimated from both runs. All other parameters drop out of the
 difference, and so does what the model leaves out, as far as it acts on both estimates alike: take the same
-motion twice. Of theta, ten numbers out of many equations, weighted by R^T R = (C_loaded + C_unloaded)^-1,
+motion twice. Of theta, ten numbers out of many equations,
 
     min |R (K_b theta - beta_loaded + beta_unloaded)|^2
 
-determines what moves: of a nacelle that does not rotate only the mass. The result is a payload that there can
-be (a positive semidefinite pseudo-inertia matrix); where nothing determines it, it is a point mass at the
+determines what moves: of a nacelle that does not rotate only the mass. R^T R would best be
+(C_loaded + C_unloaded)^-1. But where C says, from sums over a few lags, that a direction is known much better
+than white noise allows, its inverse would count on that; so R^T R is the inverse of what white residuals of
+the same size would give, and cov theta follows from C. With S = R C R^T, H = R K_b and N = 1 - H H^+, what
+remains, q = |N R (beta_loaded - beta_unloaded)|^2, has the mean tr(N S) and the variance 2 tr(N S N S): it is
+compared with Fisher's F for as many degrees of freedom (Satterthwaite). The result is a payload that there
+can be (a positive semidefinite pseudo-inertia matrix); where nothing determines it, it is a point mass at the
 frame's origin.
 """
 
@@ -30,8 +35,13 @@ from nacelle.identification.consistency.cone_program import nearest_in_cones
 from nacelle.identification.consistency.consistent import MARGIN, WEIGHT
 from nacelle.identification.consistency.feasible_set import FeasibleSet, body_cone, full_body
 from nacelle.identification.consistency.linear_equations import all_solutions
-from nacelle.identification.consistency.roots import root_of_covariance, standard_deviations
+from nacelle.identification.consistency.roots import (
+    root_of_covariance,
+    root_of_regression,
+    standard_deviations,
+)
 from nacelle.identification.consistency.signs import Signs
+from nacelle.identification.estimation.estimator import Estimator
 from nacelle.model.numbers.parameters import INERTIA_NAMES
 from nacelle.model.payload import carrier
 from nacelle.model.platform import Payload
@@ -74,7 +84,9 @@ class PayloadEstimate:
         covariance: of `ordinary` (10, 10); infinite variances where nothing determines them.
         distance: how far `values` are from `ordinary`, in standard deviations.
         chi_square: weighted squares that the best payload leaves of the difference of both runs.
-        freedom: their degrees of freedom, of which chi_square is the mean if only the payload differs.
+        freedom: their degrees of freedom, which is the mean of chi_square if only the payload differs.
+        residual_freedom: degrees of freedom of the residuals from which covariances were estimated, of both
+            runs; infinite if that is not known.
         accuracy: bound on the distance of `values` from the solution of their program, in standard
             deviations.
     """
@@ -88,8 +100,9 @@ class PayloadEstimate:
     covariance: Array
     distance: float
     chi_square: float
-    freedom: int
+    freedom: float
     accuracy: float
+    residual_freedom: float = np.inf
 
     @property
     def sigma(self) -> Array:
@@ -124,12 +137,19 @@ class PayloadEstimate:
     def is_explained(self, level: float = 0.99) -> bool:
         """Whether a payload explains the difference of the runs, or something else has changed, too.
 
+        By Fisher's F, since covariances are estimates: chi_square / freedom over 1, with `freedom` and
+        `residual_freedom` degrees of freedom.
+
         Args:
             level: probability with which chance alone leaves no more than this.
         """
-        from scipy.stats import chi2
+        from scipy.stats import chi2, f
 
-        return self.freedom == 0 or bool(self.chi_square <= chi2.ppf(level, self.freedom))
+        if self.freedom == 0:
+            return True
+        if not np.isfinite(self.residual_freedom):
+            return bool(self.chi_square <= chi2.ppf(level, self.freedom))
+        return bool(self.chi_square <= self.freedom * f.ppf(level, self.freedom, self.residual_freedom))
 
     def payload(self, name: str = "payload") -> Payload:
         """The payload as a part of a robot, about the frame of the body."""
@@ -174,11 +194,13 @@ def payload_from_runs(
         raise IdentificationError(
             f"both runs need estimates of the {len(base)} base parameters of {robot.name}"
         )
-    R = root_of_covariance(covariance)
+    R = root_of_covariance(_white(unloaded) + _white(loaded))
     # Where a variance is infinite the estimate itself may be none.
-    difference = np.where(np.any(R, axis=0), difference, 0.0)
+    known = np.any(R, axis=0)
+    difference = np.where(known, difference, 0.0)
+    S = R @ np.where(np.outer(known, known), covariance, 0.0) @ R.T
     H, h = R @ K, R @ difference
-    solution, spread, rank = _least_squares(H, h, robot.size)
+    solution, spread, remaining = _least_squares(H, h, S, robot.size)
     ordinary = np.where(np.isfinite(np.diag(spread)), solution, 0.0)
     sigma = float(np.sqrt(spread[0, 0]))
     if not np.isfinite(sigma):
@@ -201,10 +223,40 @@ def payload_from_runs(
         ordinary,
         spread,
         float(np.linalg.norm(H @ (answer.z - solution))),
-        float(np.sum((H @ solution - h) ** 2)),
-        len(h) - rank,
+        *_statistic(remaining @ h, remaining @ S @ remaining),
         answer.accuracy,
+        _residual_freedom(unloaded) + _residual_freedom(loaded),
     )
+
+
+def _white(run: Fitted) -> Array:
+    """Covariance of a run's estimates if its residuals were white; its own where these are not at hand."""
+    covariance = np.asarray(run.covariance_)
+    if not isinstance(run, Estimator) or not np.all(run.noise_ > 0.0):
+        return covariance
+    known = np.isfinite(np.diag(covariance))
+    data = run.regression_
+    root = root_of_regression(data.Y[data.used][..., known], run.noise_)
+    inverse = np.linalg.pinv(root / (size := np.linalg.norm(root, axis=0))) / size[:, None]
+    white = np.zeros_like(covariance)
+    white[np.ix_(known, known)] = inverse @ inverse.T
+    white[~known, ~known] = np.inf
+    return white
+
+
+def _residual_freedom(run: Fitted) -> float:
+    """Degrees of freedom of a run's residuals."""
+    if not isinstance(run, Estimator):
+        return np.inf
+    return max(float(run.regression_.count * len(run.regression_.rows) - len(run.coef_)), 1.0)
+
+
+def _statistic(remaining: Array, S: Array) -> tuple[float, float]:
+    """Squares of what remains, in units in which their mean is the degrees of freedom; these."""
+    first, second = float(np.trace(S)), float(np.sum(S * S))
+    if second <= 0.0 or first <= 1e-9:
+        return 0.0, 0.0
+    return float(remaining @ remaining) * first / second, round(first**2 / second, 9)
 
 
 def _columns(base: BaseParameters, body: int) -> Array:
@@ -224,16 +276,21 @@ def _transform(frame: Pose) -> Array:
     return np.array([transform_parameters(frame.R, frame.p, unit) for unit in np.eye(_TEN)]).T
 
 
-def _least_squares(H: Array, h: Array, size: float) -> tuple[Array, Array, int]:
-    """The least squares of H theta = h, its covariance, and the rank of H, in units of the robot's size."""
+def _least_squares(H: Array, h: Array, S: Array, size: float) -> tuple[Array, Array, Array]:
+    """The least squares of H theta = h with cov h = S, in units of the robot's size.
+
+    Returns:
+        The solution, its covariance, and N = 1 - H H^+.
+    """
     unit = size ** np.array([0.0] + [-1.0] * 3 + [-2.0] * 6)
     U, values, rows = np.linalg.svd(H / unit, full_matrices=False)
     seen = values > _NO_EFFECT * values[0] if values.size and values[0] > 0.0 else np.zeros(len(values), bool)
     V = rows[seen].T / values[seen] / unit[:, None]
-    covariance = V @ V.T
+    U = U[:, seen]
+    covariance = V @ U.T @ S @ U @ V.T
     free = ~np.isfinite(standard_deviations(np.where(seen[:, None], values[:, None] * rows, 0.0) * unit))
     covariance[free, free] = np.inf
-    return V @ (U[:, seen].T @ h), covariance, int(np.count_nonzero(seen))
+    return V @ (U.T @ h), covariance, np.eye(len(h)) - U @ U.T
 
 
 def _space(mass: float, size: float) -> FeasibleSet:

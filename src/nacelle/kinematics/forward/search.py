@@ -273,8 +273,14 @@ class JointSearch(PoseSearch):
 
     def reference(self) -> Array:
         """Unknowns at the reference pose."""
-        assembly = self.mechanism.assembly
-        return self._unknowns(assembly.platform.R, assembly.platform.p, assembly.q)
+        assembly, robot = self.mechanism.assembly, self.mechanism.robot
+        q = np.array(assembly.q, dtype=float)
+        # The assembly may count whole turns that the actuators' coordinates do not.
+        for actuator, own in zip(robot.actuators, self.reference_actuators(), strict=True):
+            if actuator.joint < robot.tree and robot.joints[actuator.joint].primitives[0].turns:
+                place = robot.q_slices[actuator.joint].start
+                q[place] += 2.0 * np.pi * np.round((own - q[place]) / (2.0 * np.pi))
+        return self._unknowns(assembly.platform.R, assembly.platform.p, q)
 
     @property
     def quaternion(self) -> slice | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -53,17 +53,36 @@ def plot_workspace(workspace: Workspace, quantity: str = "conditioning", *, ax: 
         NacelleError: if matplotlib is missing, there are more than three coordinates, the arrays do not fit
             them, or the workspace has no such quantity.
     """
-    count = len(workspace.names)
-    if count not in (1, 2, 3) or len(workspace.values) != count:
-        raise NacelleError(f"a workspace is drawn over 1, 2 or 3 coordinates, not over {count}")
-    shape = tuple(len(values) for values in workspace.values)
     quantities = ("conditioning", "reachable", "inside_limits")
     given = getattr(workspace, quantity, None)
     if given is None:
         raise NacelleError(f"the workspace has no {quantity!r}; {did_you_mean(quantity, quantities)}")
+    return plot_grid(workspace, given, _quantity_label(quantity), _workspace_title(workspace), ax=ax)
+
+
+def plot_grid(
+    workspace: Workspace, values: Any, label: str, title: str, *, zero: bool = True, ax: Axes | None = None
+) -> Axes:
+    """Draw numbers over the grid of a workspace, as in `plot_workspace`.
+
+    Args:
+        workspace: the grid.
+        values: one number for each of its points.
+        label: what they are.
+        title: above the picture.
+        zero: whether colours begin at 0; else at the lowest number.
+        ax: axes to draw on; new ones if None.
+
+    Raises:
+        NacelleError: if matplotlib is missing, or the numbers do not fit the grid.
+    """
+    count = len(workspace.names)
+    if count not in (1, 2, 3) or len(workspace.values) != count:
+        raise NacelleError(f"a workspace is drawn over 1, 2 or 3 coordinates, not over {count}")
+    shape = tuple(len(axis) for axis in workspace.values)
     reachable = np.asarray(workspace.reachable, dtype=bool)
     inside = np.asarray(workspace.inside_limits, dtype=bool)
-    numbers = np.asarray(given, dtype=float)
+    numbers = np.asarray(values, dtype=float)
     if not reachable.shape == inside.shape == numbers.shape == shape:
         raise NacelleError(
             f"the values of the workspace make a grid {shape}, its arrays do not have this shape"
@@ -75,11 +94,19 @@ def plot_workspace(workspace: Workspace, quantity: str = "conditioning", *, ax: 
             'a workspace over 3 coordinates needs axes with projection="3d", over 1 or 2 flat ones'
         )
     draw = (_draw_line, _draw_map, _draw_voxels)[count - 1]
-    draw(ax, workspace, reachable, inside, numbers, quantity)
-    ax.set_title(wrapped(_workspace_title(workspace)), fontsize=9, color=INK)
+    draw(ax, workspace, reachable, inside, _Numbers(numbers, label, zero))
+    ax.set_title(wrapped(title), fontsize=9, color=INK)
     if own:
         fit(ax)
     return ax
+
+
+class _Numbers(NamedTuple):
+    """What is drawn: numbers over a grid, what they are, and whether colours begin at 0."""
+
+    values: Array
+    label: str
+    zero: bool
 
 
 def _workspace_title(workspace: Workspace) -> str:
@@ -117,15 +144,16 @@ def _edges(values: Array) -> Array:
     return np.concatenate([ends[:1], middle, ends[1:]])
 
 
-def _scale(numbers: Array) -> tuple[Any, Any]:
-    """Colours for numbers, from 0 (or less) to the largest."""
+def _scale(numbers: Array, zero: bool) -> tuple[Any, Any]:
+    """Colours for numbers, from 0 (or less), or from the lowest of them, to the largest."""
     finite = numbers[np.isfinite(numbers)]
-    low, high = (min(float(finite.min()), 0.0), float(finite.max())) if finite.size else (0.0, 1.0)
+    low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
+    low = min(low, 0.0) if zero else low
     norm = load("matplotlib.colors").Normalize(low, high if high > low else low + 1.0)
     return load("matplotlib").colormaps["viridis"], norm
 
 
-def _colour_bar(ax: Any, colours: Any, norm: Any, quantity: str) -> None:
+def _colour_bar(ax: Any, colours: Any, norm: Any, label: str) -> None:
     mappable = load("matplotlib.cm").ScalarMappable(norm, colours)
     if hasattr(ax, "get_zlim") and ax.figure.axes == [ax]:
         bar = ax.figure.colorbar(mappable, cax=ax.figure.add_axes((BAR, 0.2, 0.02, 0.6)))
@@ -133,7 +161,7 @@ def _colour_bar(ax: Any, colours: Any, norm: Any, quantity: str) -> None:
         bar = ax.figure.colorbar(mappable, ax=ax, shrink=0.6, pad=0.1, aspect=28)
     else:
         bar = ax.figure.colorbar(mappable, cax=ax.inset_axes((1.03, 0.0, 0.03, 1.0)))
-    bar.set_label(_quantity_label(quantity), fontsize=8, color=INK)
+    bar.set_label(label, fontsize=8, color=INK)
     bar.ax.tick_params(labelsize=7, colors=INK, length=2.5)
     bar.outline.set_edgecolor(PALE)
 
@@ -142,10 +170,9 @@ def _quantity_label(quantity: str) -> str:
     return {"conditioning": "inverse condition number"}.get(quantity, quantity.replace("_", " "))
 
 
-def _draw_line(
-    ax: Any, workspace: Workspace, reachable: Array, inside: Array, numbers: Array, quantity: str
-) -> None:
+def _draw_line(ax: Any, workspace: Workspace, reachable: Array, inside: Array, given: _Numbers) -> None:
     """One coordinate: the curve of a quantity, shaded where it is within the limits, hatched beyond them."""
+    numbers = given.values
     (across,) = _shown_values(workspace)
     edges = np.clip(_edges(across), across[0], across[-1])
     finite = numbers[reachable & np.isfinite(numbers)]
@@ -175,7 +202,7 @@ def _draw_line(
     ax.set_xlim(across[0], across[-1])
     ax.set_ylim(bottom, top)
     ax.set_xlabel(_labels(workspace)[0])
-    ax.set_ylabel(_quantity_label(quantity))
+    ax.set_ylabel(given.label)
     plain_axes(ax)
     if not reachable.any():
         _nothing(ax)
@@ -199,12 +226,11 @@ def _runs(chosen: Array) -> list[tuple[int, int]]:
     return [(int(first), int(after) - 1) for first, after in zip(change[::2], change[1::2], strict=True)]
 
 
-def _draw_map(
-    ax: Any, workspace: Workspace, reachable: Array, inside: Array, numbers: Array, quantity: str
-) -> None:
+def _draw_map(ax: Any, workspace: Workspace, reachable: Array, inside: Array, given: _Numbers) -> None:
     """Two coordinates: colours, the boundary of what is reached, hatching beyond the limits."""
+    numbers = given.values
     across, up = _shown_values(workspace)
-    colours, norm = _scale(np.where(reachable, numbers, np.nan))
+    colours, norm = _scale(np.where(reachable, numbers, np.nan), given.zero)
     shown = np.ma.masked_where(~reachable | ~np.isfinite(numbers), numbers)
     ax.set_facecolor("white")
     ax.pcolormesh(_edges(across), _edges(up), shown.T, cmap=colours, norm=norm, rasterized=True)
@@ -234,17 +260,16 @@ def _draw_map(
         _nothing(ax)
     elif keys:
         ax.legend(handles=keys, fontsize=7, loc="upper right", frameon=True, labelcolor=INK)
-    _colour_bar(ax, colours, norm, quantity)
+    _colour_bar(ax, colours, norm, given.label)
 
 
-def _draw_voxels(
-    ax: Any, workspace: Workspace, reachable: Array, inside: Array, numbers: Array, quantity: str
-) -> None:
+def _draw_voxels(ax: Any, workspace: Workspace, reachable: Array, inside: Array, given: _Numbers) -> None:
     """Three coordinates: the outer faces of the cells that are reached within the limits."""
+    numbers = given.values
     solid = reachable & inside
     edges = [_edges(values) for values in _shown_values(workspace)]
     faces, cells = boundary_faces(solid, edges)
-    colours, norm = _scale(np.where(solid, numbers, np.nan))
+    colours, norm = _scale(np.where(solid, numbers, np.nan), given.zero)
     if len(faces):
         values = numbers[tuple(cells.T)]
         fills = np.where(
@@ -261,7 +286,7 @@ def _draw_voxels(
     ax.set_xlabel(labels[0])
     ax.set_ylabel(labels[1])
     ax.set_zlabel(labels[2])
-    _colour_bar(ax, colours, norm, quantity)
+    _colour_bar(ax, colours, norm, given.label)
 
 
 def _cells(chosen: Array, edges: list[Array]) -> Array:

@@ -51,7 +51,8 @@ def validation_page(validation: Validation) -> str:
     data = validation.regression
     words = paragraph(
         f"{data.count} of {len(data.used)} filtered samples of {len(data.rows)} forces count, "
-        f"in {_parts_in_words(len(data.lengths))}. The model has {len(data.base)} base parameters."
+        f"in {_parts_in_words(len(data.lengths))}{_of_files(validation.files)}. "
+        f"The model has {len(data.base)} base parameters."
     )
     sections = [("data", "Data", words), ("forces", "Forces", force_section(validation))]
     return page(f"Validation of {validation.robot.name}", head, sections)
@@ -125,6 +126,7 @@ def _part_table(samples: Sequence[Samples], used: Sequence[np.ndarray]) -> str:
         chosen = part.preparation
         rows.append(
             [
+                text(part.file or "not named"),
                 text(f"{number(float(part.time[0]))} to {number(float(part.time[-1]))}"),
                 number(part.rate),
                 number(part.band, 3),
@@ -136,6 +138,7 @@ def _part_table(samples: Sequence[Samples], used: Sequence[np.ndarray]) -> str:
             ]
         )
     heads = [
+        "file",
         "time s>",
         "samples a second>",
         "band of the motion Hz>",
@@ -146,6 +149,10 @@ def _part_table(samples: Sequence[Samples], used: Sequence[np.ndarray]) -> str:
         "samples that count>",
     ]
     return table(heads, rows)
+
+
+def _of_files(files: Sequence[str]) -> str:
+    return f" of {', '.join(files)}" if files else ""
 
 
 def _parts_in_words(count: int) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from nacelle.identification.data.checks.clipping import check_clipping
-from nacelle.identification.data.checks.columns import POOR, check_columns
+from nacelle.identification.data.checks.columns import POOR, check_columns, rough_encoders
 from nacelle.identification.data.checks.correction import as_read
 from nacelle.identification.data.checks.findings import Finding, Findings, finding
 from nacelle.identification.data.checks.judge import Judge, Verdict
@@ -23,7 +23,7 @@ from nacelle.identification.data.checks.signals import (
 )
 from nacelle.identification.data.checks.smoothing import enough, smoothed
 from nacelle.identification.data.checks.timing import check_timing
-from nacelle.identification.data.checks.zeros import check_zeros
+from nacelle.identification.data.checks.zeros import INSTANTS, ZeroSight, check_gaps, check_zeros
 from nacelle.identification.data.measurement import Measurement
 from nacelle.identification.one_thread import one_blas_thread
 
@@ -47,13 +47,24 @@ def check_measurement(measurement: Measurement, *, physics: bool = True) -> Find
     """
     findings = [*check_missing(measurement), *check_constant(measurement), *check_timing(measurement)]
     findings += [*check_jumps(measurement), *check_clipping(measurement), *check_reference(measurement)]
-    skipped = []
+    skipped, said = [], []
     reason = _impossible(measurement, findings) if physics else "not wanted"
     if reason:
         skipped.append(f"swapped columns, signs, units, zeros and branches: {reason}")
     else:
-        findings += _physical(measurement)
-    return Findings(measurement.source.file, tuple(findings), tuple(skipped))
+        physical, sight = _physical(measurement)
+        findings = [entry for entry in findings if not _is_explained(entry, physical)] + physical
+        if sight is None:
+            skipped.append("encoder zeros: the coordinates belong to no sound path")
+        else:
+            said.append(str(sight))
+    return Findings(measurement.source.file, tuple(findings), tuple(skipped), tuple(said))
+
+
+def _is_explained(entry: Finding, others: list[Finding]) -> bool:
+    """Whether a coordinate jumps only since its column is another one."""
+    swapped = {signal for other in others if other.kind == "swapped" for signal in other.signals}
+    return entry.kind == "jump" and swapped.issuperset(entry.signals)
 
 
 def _impossible(measurement: Measurement, findings: list[Finding]) -> str:
@@ -61,34 +72,42 @@ def _impossible(measurement: Measurement, findings: list[Finding]) -> str:
     kinds = {entry.kind for entry in findings}
     if not enough(len(measurement)):
         return f"{len(measurement)} samples are too few"
-    for kind, words in (("time", "time does not go on"), ("jump", "coordinates jump")):
-        if kind in kinds:
-            return words
+    if "time" in kinds:
+        return "time does not go on"
     if any(entry.kind == "constant" and entry.severity == "error" for entry in findings):
         return "signals never change"
     columns = np.concatenate([measurement.time[:, None], measurement.q, measurement.force], axis=1)
     if np.max(np.mean(~np.isfinite(columns), axis=0)) > _MISSING:
         return "too many samples have no number"
+    # A force in the place of an encoder jumps, too: then columns are what is wrong.
+    rough = {f"q.{measurement.robot.actuators[i].name}" for i, _ in rough_encoders(measurement)}
+    if any(entry.kind == "jump" and not rough.issuperset(entry.signals) for entry in findings):
+        return "coordinates jump"
     return ""
 
 
-def _physical(measurement: Measurement) -> list[Finding]:
-    """Findings that the robot's physics makes."""
+def _physical(measurement: Measurement) -> tuple[list[Finding], ZeroSight | None]:
+    """Findings that the robot's physics makes, and which shifts of zeros it shows."""
     robot = measurement.robot
     present = np.isfinite(measurement.time)
     columns = np.concatenate([measurement.q, measurement.force], axis=1)[present]
     signals = smoothed(measurement.time[present], columns, len(robot.actuators))
     judge = Judge(robot, signals)
-    place = check_reach(measurement, judge, as_read(len(robot.actuators)))
-    findings, correction, verdict = check_columns(measurement, judge)
+    gaps, read = check_gaps(measurement, judge, as_read(len(robot.actuators)))
+    place = check_reach(measurement, judge, read)
+    findings, correction, verdict = check_columns(measurement, judge, read)
     if any(entry.kind == "branch" for entry in place) and verdict.cost > POOR * len(robot.actuators):
         # No other reading explains the forces either: the path itself is at fault.
-        return place
+        return gaps + place, None
+    findings = gaps + findings
     findings += check_reach(measurement, judge, correction) if findings else place
-    if np.isfinite(verdict.cost):
-        findings += check_zeros(measurement, judge, correction, verdict)
-        findings += _misfit(measurement, verdict) if not findings else []
-    return findings
+    if not np.isfinite(verdict.cost):
+        return findings, None
+    closely = smoothed(measurement.time[present], columns, len(robot.actuators), INSTANTS)
+    zeros, sight = check_zeros(measurement, judge, closely, correction)
+    findings += zeros
+    findings += _misfit(measurement, verdict) if not findings else []
+    return findings, sight
 
 
 def _misfit(measurement: Measurement, verdict: Verdict) -> list[Finding]:

@@ -18,6 +18,8 @@ from nacelle.spatial.scalar import Array
 _SHORTEST = 3
 _QUANTA = 3.0
 _AT_LIMIT = 0.02
+# Samples over which noise is averaged there, and how much higher a peak slopes must call for.
+_SMOOTH, _HIGHER = 5, 2.5
 # Samples around each in which a coordinate must change where the robot moves.
 _AROUND = 21
 
@@ -40,8 +42,7 @@ def check_clipping(measurement: Measurement) -> list[Finding]:
             near &= moving[present]
             found = _plateaus(sign * values, near, quantum)
             if not np.any(found) and abs(top / actuator.force - 1.0) <= _AT_LIMIT:
-                near = sign * values >= (1.0 - 2.0 * _AT_LIMIT) * actuator.force
-                found = _runs_of(near)
+                found = _at_limit(sign * values, actuator.force)
             if np.any(found):
                 levels.append(sign * top)
             clipped |= found
@@ -92,12 +93,14 @@ def _runs(flags: Array) -> Array:
     return np.stack([np.flatnonzero(edges > 0), np.flatnonzero(edges < 0)], axis=-1)
 
 
-def _runs_of(flags: Array) -> Array:
-    """Entries of runs that are long enough."""
-    result = np.zeros(len(flags), dtype=bool)
-    for begin, end in _runs(flags):
-        result[begin:end] = end - begin >= _SHORTEST
-    return result
+def _at_limit(values: Array, limit: float) -> Array:
+    """Entries of plateaus, with noise, at the described limit: a natural peak may end there, too."""
+    from scipy.ndimage import uniform_filter1d
+
+    smooth = uniform_filter1d(values, _SMOOTH)
+    width = 2.0 * _AT_LIMIT * limit
+    # Slopes beside a natural peak that is `width` high above its foot call for 1.5 times that.
+    return _plateaus(smooth, smooth >= limit - width, _HIGHER * width / _QUANTA)
 
 
 def _plateaus(values: Array, near: Array, quantum: float) -> Array:

@@ -16,10 +16,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from nacelle.identification.data.checks.correction import Correction, as_read, exchanged, scaled
+from nacelle.identification.data.checks.correction import Correction, exchanged, scaled
 from nacelle.identification.data.checks.findings import Finding, finding
 from nacelle.identification.data.checks.judge import Judge, Verdict
-from nacelle.identification.data.checks.zeros import offsets_of, refined, zero_finding
+from nacelle.identification.data.checks.zeros import explained, offsets_of, refined, zero_finding
 from nacelle.identification.data.measurement import Measurement
 from nacelle.model.robot import Robot
 
@@ -27,6 +27,9 @@ from nacelle.model.robot import Robot
 _LOWER, _FACTOR = 15.0, 0.85
 # Costs within this, or this factor, of the lowest are as good.
 _ALIKE, _ALIKE_FACTOR = 6.0, 1.15
+# What a shift of zeros must leave at most of what is unexplained: parameters nearer to the description are
+# not enough.
+_EXPLAINED = 0.8
 # Faults that are sought one after the other.
 _MOST = 4
 # Cost for each actuator above which a hypothesis explains the forces poorly.
@@ -36,11 +39,18 @@ _DEGREES = 180.0 / np.pi
 _ROUGHER = 2.0
 
 
-def check_columns(measurement: Measurement, judge: Judge) -> tuple[list[Finding], Correction, Verdict]:
-    """Find swapped columns, wrong signs and units; give the corrected reading and how good it is, too."""
+def check_columns(
+    measurement: Measurement, judge: Judge, current: Correction
+) -> tuple[list[Finding], Correction, Verdict]:
+    """Find swapped columns, wrong signs and units; give the corrected reading and how good it is, too.
+
+    Args:
+        measurement: what was measured.
+        judge: its judge.
+        current: the reading to start from.
+    """
     robot = measurement.robot
     m = len(robot.actuators)
-    current = as_read(m)
     verdict = judge.verdict(current)
     findings = []
     for _ in range(_MOST):
@@ -52,8 +62,9 @@ def check_columns(measurement: Measurement, judge: Judge) -> tuple[list[Finding]
             shifts = [(judge.verdict(current.then(one)), one) for one in offsets_of(measurement)]
             nearest = min(shifts, key=lambda entry: entry[0].cost)[1]
             one, other = refined(judge, current, nearest)
-            if other.cost < min(lowest, verdict.cost) - _LOWER:
-                findings.append(zero_finding(measurement, one, (verdict, other)))
+            clearly = other.residual < _EXPLAINED * verdict.residual
+            if clearly and other.cost < min(lowest, verdict.cost) - _LOWER:
+                findings.append(zero_finding(measurement, one, explained(verdict.residual, other.residual)))
                 current, verdict = current.then(one), other
                 continue
         if not costs:
@@ -100,7 +111,7 @@ def _corrections(measurement: Measurement) -> Iterator[Correction]:
     robot = measurement.robot
     m = len(robot.actuators)
     column = [measurement.source.column(name) for name in _names(robot)]
-    for i, j in _rough_encoders(measurement):
+    for i, j in rough_encoders(measurement):
         words = f"columns {column[i]} and {column[j]} are swapped: an encoder and a force"
         hint = f"take {column[j]} for {_names(robot)[i]} and the other way round"
         known = measurement.source.conversions
@@ -120,7 +131,7 @@ def _corrections(measurement: Measurement) -> Iterator[Correction]:
     yield from _units(measurement, column)
 
 
-def _rough_encoders(measurement: Measurement) -> Iterator[tuple[int, int]]:
+def rough_encoders(measurement: Measurement) -> Iterator[tuple[int, int]]:
     """Pairs of an encoder and a force of which the encoder is the rougher one."""
     m = len(measurement.robot.actuators)
     columns = np.concatenate([measurement.q, measurement.force], axis=1)

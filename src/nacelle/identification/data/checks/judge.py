@@ -41,7 +41,7 @@ _FRICTION = (0.5, 1.0, 1.0)
 # Weights of what the rms of forces and the ranges of coordinates say.
 _FORCE_SCALE, _RANGE_SCALE = 3.0, 1.0
 # Rates below this part of their rms are left out.
-_SLOW = 0.15
+SLOW = 0.15
 # What each percent of samples without a pose costs, and how many of them make a hypothesis impossible.
 _LOST, _MOST_LOST = 10.0, 0.05
 
@@ -141,7 +141,7 @@ class Judge:
         """Cost of the least-squares problem, and the rms of its residual over that of the forces."""
         samples, m = force.shape
         expected = along.Y @ self.base.values
-        rms, rms_expected = _rms(force), _rms(expected)
+        rms, rms_expected = rms_of(force), rms_of(expected)
         speed = np.sqrt(np.mean(along.rates**2, axis=0)) + 1e-300
         own = np.zeros((samples, m, 3 * m))
         every = np.arange(m)
@@ -150,9 +150,9 @@ class Judge:
         own[:, every, 3 * every + 2] = rms * np.tanh(along.rates / (0.05 * speed))
         form = np.concatenate([along.Y, own], axis=2)
         rows, target = form / rms[:, None], force / rms
-        keep = np.abs(along.rates) >= _SLOW * speed
+        keep = np.abs(along.rates) >= SLOW * speed
         if m > self.robot.motion.n:
-            weight = along.inverse / _rows_rms(along.inverse, rms)[:, None, :]
+            weight = along.inverse / rows_rms(along.inverse, rms)[:, None, :]
             rows = np.einsum("kin,kip->knp", weight, form)
             target = np.einsum("kin,ki->kn", weight, force)
             keep = np.ones(target.shape, dtype=bool)
@@ -170,13 +170,13 @@ class Judge:
         return float(cost), float(np.sqrt(np.mean(remaining**2)) / w)
 
 
-def _rms(force: Array) -> Array:
+def rms_of(force: Array) -> Array:
     """Root mean square of forces (M, m) about their means, and a little of the means (m,)."""
     varying = np.sqrt(np.mean((force - np.mean(force, axis=0)) ** 2, axis=0))
     return np.asarray(varying + 0.05 * np.sqrt(np.mean(force**2, axis=0)) + 1e-12)
 
 
-def _rows_rms(inverse: Array, rms: Array) -> Array:
+def rows_rms(inverse: Array, rms: Array) -> Array:
     """What the rows of J_r^-T f are measured in (1, n)."""
     squares = np.mean(np.einsum("kin,i->kin", inverse, rms) ** 2, axis=(0, 1))
     return np.asarray(np.sqrt(squares * len(rms)))[None, :]

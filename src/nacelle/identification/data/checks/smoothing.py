@@ -19,6 +19,8 @@ _INSTANTS = 120
 _FEWEST = 40
 # Part of the energy of a coordinate that may lie beyond the band.
 _BEYOND = 1e-6
+# Cutoff, in parts of half the rate, from which on nothing is filtered.
+_UNFILTERED = 0.9
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +34,10 @@ class Smoothed:
         rate: their derivatives (M, columns).
         acceleration: their second derivatives (M, columns).
         band: frequency where the band of the motion ends, Hz.
+        cutoff: of the filter, in parts of half the rate; 1 where nothing is filtered.
+        all_values: all columns at all times, in equal steps (N, columns).
+        all_rates: their derivatives (N, columns).
+        places: the instants among these times (M,).
     """
 
     samples: Array
@@ -40,38 +46,65 @@ class Smoothed:
     rate: Array
     acceleration: Array
     band: float
+    cutoff: float
+    all_values: Array
+    all_rates: Array
+    places: Array
+
+    def passed(self, signals: Array) -> Array:
+        """Signals (N, k) at all samples, through the same filter, at the instants (M, k)."""
+        return np.asarray(_filtered(signals, self.cutoff)[self.places])
 
 
-def smoothed(time: Array, columns: Array, encoders: int) -> Smoothed:
+def smoothed(time: Array, columns: Array, encoders: int, instants: int = _INSTANTS) -> Smoothed:
     """Smooth signals that may lack samples and may be sampled unequally.
 
     Args:
         time: s (N,), ascending.
         columns: signals (N, columns); NaN is interpolated.
         encoders: how many of the first columns are coordinates, whose spectrum gives the band.
+        instants: at how many instants, at most.
     """
-    from scipy.signal import butter, sosfiltfilt
-
     count = len(time)
     even = np.linspace(time[0], time[-1], count)
     signals = np.stack([_interpolated(even, time, column) for column in columns.T], axis=-1)
     step = (time[-1] - time[0]) / (count - 1)
     # The lower median: one of the columns may not be a coordinate.
     band = sorted(_band(column, step) for column in signals[:, :encoders].T)[(encoders - 1) // 2]
-    cutoff = min(3.0 * band * 2.0 * step, 0.9)
-    # Both ends continue by reflection at a point; what that spoils is left out below.
-    filtered = sosfiltfilt(butter(4, cutoff, output="sos"), signals, axis=0) if cutoff < 0.9 else signals
+    cutoff = min(3.0 * band * 2.0 * step, _UNFILTERED)
+    filtered = _filtered(signals, cutoff)
     rate = np.gradient(filtered, step, axis=0)
     acceleration = np.gradient(rate, step, axis=0)
     margin = min(int(np.ceil(1.0 / cutoff)) * 2 + 2, count // 4)
-    places = np.unique(np.linspace(margin, count - 1 - margin, _INSTANTS).round().astype(int))
+    places = np.unique(np.linspace(margin, count - 1 - margin, instants).round().astype(int))
     samples = np.clip(np.searchsorted(time, even[places]), 0, count - 1)
-    return Smoothed(samples, even[places], filtered[places], rate[places], acceleration[places], band)
+    return Smoothed(
+        samples=samples,
+        time=even[places],
+        value=filtered[places],
+        rate=rate[places],
+        acceleration=acceleration[places],
+        band=band,
+        cutoff=cutoff,
+        all_values=filtered,
+        all_rates=rate,
+        places=places,
+    )
 
 
 def enough(count: int) -> bool:
     """Whether so many samples can be smoothed."""
     return count >= _FEWEST
+
+
+def _filtered(signals: Array, cutoff: float) -> Array:
+    """Signals (N, k) without what is faster than the cutoff, in parts of half the rate."""
+    from scipy.signal import butter, sosfiltfilt
+
+    if cutoff >= _UNFILTERED:
+        return signals
+    # Both ends continue by reflection at a point; what that spoils is left out by the caller.
+    return np.asarray(sosfiltfilt(butter(4, cutoff, output="sos"), signals, axis=0))
 
 
 def _interpolated(even: Array, time: Array, column: Array) -> Array:

@@ -1,71 +1,189 @@
-"""Check of encoder zeros: is there an offset of an encoder, or of all, with which forces are explained?
+"""Check of encoder zeros: is there a shift of an encoder, or of all, with which forces are explained?
 
-Offsets change the poses, and so the geometry of the forces; nothing else in a measurement shows them, unless
-coordinates leave their limits, or encoders are redundant. The cost C of `judge` assumes that the model
-explains each sample to 10 %; here the residual itself, r times the forces, says how well it does:
+Shifts change the poses, and so the geometry of the forces; nothing else in a measurement shows them, unless
+coordinates leave their limits, or encoders are redundant (`zero_gaps`). Along each direction, one encoder or
+all of them, the best shift s and its deviation are estimated together with base parameters and friction
+(`zero_model`, `zero_shift`). A shift is reported if
 
-    D = (0.1 / r)^2 (C(0) - C(offset)),        twice the logarithm of the likelihood ratio
+    |s| > 5 deviations     and     |s| > 0.02 rad or robot sizes
 
-An offset is believed if D is above 40: unmodelled friction and cogging alone make D up to 20. How large an
-offset must be for that depends on the motion: the page on data has figures. Encoders are corrected one after
-the other, the best first.
+The deviation has a floor for what the model lacks, in whose units unmodelled friction and cogging alone make
+shifts up to 3. Below the second bound are errors of the geometry. Where several shifts are reported, they
+were found one after the other, the best first. What would be reported, had it been there, is known from the
+same deviations: `ZeroSight`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from nacelle.identification.data.checks.correction import Correction, shifted
 from nacelle.identification.data.checks.findings import Finding, finding
-from nacelle.identification.data.checks.judge import KNOWN, Judge, Verdict
+from nacelle.identification.data.checks.judge import Judge, Verdict
+from nacelle.identification.data.checks.smoothing import Smoothed
+from nacelle.identification.data.checks.zero_gaps import zeros_of_gaps
+from nacelle.identification.data.checks.zero_model import ZeroFit, ZeroModel
+from nacelle.identification.data.checks.zero_shift import BELIEVED, best_shift, is_promising, linear_shift
+from nacelle.identification.data.measured_path import path_of
 from nacelle.identification.data.measurement import Measurement
 from nacelle.kinematics.forward.actuator_path import actuator_units
+from nacelle.spatial.scalar import Array
 
-# Offsets that are tried first, rad or robot sizes; those where coordinates belong to no poses as they are.
-_TRIED = (0.2,)
+# Offsets that are tried where coordinates belong to no poses as they are, rad or robot sizes.
 _WIDELY = (0.08, 0.2, 0.4, 0.8, 1.6)
-# Twice the logarithm of the likelihood ratio from which on an offset is believed.
-_BELIEVED = 40.0
-# What a first offset must lower the cost by to be looked at closely: one of half the size does.
-_PROMISING = 0.5
-# Residual below which nothing is explained better, as a part of the forces.
-_LEAST = 0.01
-# What must be left of the unexplained part at most.
-_CLEARLY = 0.8
-# Offsets below this, rad or robot sizes, cannot be distinguished from errors of the geometry.
+# Instants that are looked at.
+INSTANTS = 300
+# Deviations from which on a shift will nearly always be reported.
+_SURELY = 7.0
+# Shifts below this, rad or robot sizes, cannot be distinguished from errors of the geometry.
 _SMALLEST = 0.02
+# Part of the samples that may have no pose.
+_LOST = 0.05
+
+
+@dataclass(frozen=True)
+class ZeroSight:
+    """Which shifts of encoder zeros a measurement can show.
+
+    Attributes:
+        names: of the actuators.
+        sizes: the smallest shift of each encoder alone that is reported nearly always, rad or m; infinite if
+            no shift has any effect.
+        units: "rad" or "m", of each.
+    """
+
+    names: tuple[str, ...]
+    sizes: tuple[float, ...]
+    units: tuple[str, ...]
+
+    def __str__(self) -> str:
+        """In words."""
+        said = []
+        for unit in dict.fromkeys(self.units):
+            sizes = [size for size, own in zip(self.sizes, self.units, strict=True) if own == unit]
+            seen = [size for size in sizes if np.isfinite(size)]
+            if seen:
+                low, high = (f"{size:.2g}" for size in (min(seen), max(seen)))
+                said.append(f"from {low if low == high else f'{low} to {high}'} {unit} on")
+        blind = [name for name, size in zip(self.names, self.sizes, strict=True) if not np.isfinite(size)]
+        words = f"a shifted encoder zero is seen {' and '.join(said)}" if said else ""
+        if blind:
+            words += f"{'; ' if words else ''}shifts of {', '.join(blind)} are not seen at all"
+        return words
 
 
 def check_zeros(
-    measurement: Measurement, judge: Judge, correction: Correction, verdict: Verdict
-) -> list[Finding]:
-    """Find encoders that count from another zero."""
+    measurement: Measurement, judge: Judge, signals: Smoothed, correction: Correction
+) -> tuple[list[Finding], ZeroSight | None]:
+    """Find encoders that count from another zero, and say which shifts would have been found.
+
+    Args:
+        measurement: what was measured.
+        judge: its judge.
+        signals: smoothed columns at so many instants.
+        correction: how columns are meant.
+    """
     findings: list[Finding] = []
-    for _ in measurement.robot.actuators:
-        tried = [(judge.verdict(correction.then(one)).cost, one) for one in offsets_of(measurement, _TRIED)]
-        lowest, best = min(tried, key=lambda entry: entry[0])
-        if lowest > verdict.cost - _PROMISING:
+    m = len(measurement.robot.actuators)
+    directions = [*np.eye(m), *([np.ones(m)] if m > 1 else [])]
+    start = _start(judge, signals, correction)
+    if start is None:
+        return [], None
+    for _ in range(m):
+        better = _shift(judge, signals, correction, start, directions)
+        if better is None:
             break
-        one, better = refined(judge, correction, best)
-        gain = (KNOWN / max(better.residual, _LEAST)) ** 2 * (verdict.cost - better.cost)
-        size = np.max(np.abs(np.array(one.offsets)[: len(measurement.robot.actuators)]) / _sizes(measurement))
-        # Parameters nearer to the description are not enough: forces must be explained better, too.
-        explained = better.residual < _CLEARLY * verdict.residual
-        if not (gain > _BELIEVED and size > _SMALLEST and explained):
-            break
-        findings.append(zero_finding(measurement, one, (verdict, better)))
-        correction, verdict = correction.then(one), better
-    return findings
+        one, following = better
+        findings.append(zero_finding(measurement, one, explained(start[1].noise, following[1].noise)))
+        correction, start = correction.then(one), following
+    return findings, _sight(judge, correction, start, directions[:m])
 
 
-def offsets_of(measurement: Measurement, sizes: tuple[float, ...] = _WIDELY) -> Iterator[Correction]:
+def check_gaps(
+    measurement: Measurement, judge: Judge, correction: Correction
+) -> tuple[list[Finding], Correction]:
+    """Find zeros that make redundant encoders disagree; give the corrected reading, too."""
+    zeros = zeros_of_gaps(judge, correction)[0]
+    if not np.any(zeros):
+        return [], correction
+    one = _correction(judge, zeros)
+    gaps = tuple(
+        float(np.sqrt(np.nanmean(judge.path(c).gap ** 2))) for c in (correction, correction.then(one))
+    )
+    words = f"redundant encoders agree (they differ by {gaps[0]:.2g} rad or robot sizes, {gaps[1]:.2g} so)"
+    return [zero_finding(measurement, one, words)], correction.then(one)
+
+
+_Start = tuple[ZeroModel, ZeroFit]
+
+
+def _start(judge: Judge, signals: Smoothed, correction: Correction) -> _Start | None:
+    """The model along corrected coordinates, and its fit as they are."""
+    m = len(judge.robot.actuators)
+    path = path_of(judge.robot, correction.apply(signals.value)[:, :m], most_lost=_LOST)
+    if path.lost > _LOST:
+        return None
+    model = ZeroModel(judge, signals, correction, path)
+    fit = model.at(np.zeros(m), path.x)
+    return None if fit is None else (model, fit)
+
+
+def _shift(
+    judge: Judge, signals: Smoothed, correction: Correction, start: _Start, directions: list[Array]
+) -> tuple[Correction, _Start] | None:
+    """The shift that explains the forces best, if it is to be reported, and the start for the next one."""
+    model, fit = start
+    promising = [direction for direction in directions if is_promising(model, fit, direction)]
+    candidates = [best_shift(model, fit, direction) for direction in promising]
+    nearest = sorted((s for s in candidates if s is not None), key=lambda s: s.fit.cost)[:2]
+    believed: list[tuple[Correction, _Start]] = []
+    for shift in nearest:
+        # Friction and priors were those of the coordinates as read: once more from where it has led.
+        zeros = shift.fit.zeros - fit.zeros
+        moved = _start(judge, signals, correction.then(_correction(judge, zeros)))
+        again = None if moved is None else best_shift(*moved, shift.direction, ())
+        if moved is None or again is None or again.fit.noise >= fit.noise:
+            continue
+        zeros = zeros + again.fit.zeros
+        if np.max(np.abs(zeros)) > max(BELIEVED * again.deviation, _SMALLEST):
+            one = _correction(judge, zeros)
+            following = _start(judge, signals, correction.then(one))
+            if following is not None:
+                believed.append((one, following))
+    return min(believed, key=lambda entry: entry[1][1].noise, default=None)
+
+
+def _correction(judge: Judge, zeros: Array) -> Correction:
+    """The correction by zeros (actuators,), rad or robot sizes."""
+    one = shifted(len(zeros), zeros * actuator_units(judge.robot))
+    return replace(one, kind="zero", columns=tuple(np.flatnonzero(zeros).tolist()))
+
+
+def _sight(judge: Judge, correction: Correction, start: _Start, directions: list[Array]) -> ZeroSight:
+    """Which shifts of each encoder would be reported."""
+    robot = judge.robot
+    shifts = [linear_shift(*start, direction) for direction in directions]
+    deviations = np.array([np.inf if shift is None else shift.deviation for shift in shifts])
+    sizes = np.maximum(_SURELY * deviations, _SMALLEST)
+    sizes = np.minimum(sizes, zeros_of_gaps(judge, correction)[1])
+    # A shift as large as a half turn or the robot is no small change of the geometry any more.
+    sizes = np.where(sizes < 1.0, sizes * actuator_units(robot), np.inf)
+    turns = [robot.joints[actuator.joint].primitives[0].turns for actuator in robot.actuators]
+    return ZeroSight(
+        tuple(actuator.name for actuator in robot.actuators),
+        tuple(float(size) for size in sizes),
+        tuple("rad" if turn else "m" for turn in turns),
+    )
+
+
+def offsets_of(measurement: Measurement) -> Iterator[Correction]:
     """Corrections by an offset of one encoder, or of all of them."""
     robot = measurement.robot
     m = len(robot.actuators)
-    for size in sizes:
+    for size in _WIDELY:
         for sign in (1.0, -1.0):
             for chosen in (*np.eye(m), *([np.ones(m)] if m > 1 else [])):
                 one = shifted(m, sign * size * chosen * _sizes(measurement))
@@ -90,25 +208,25 @@ def refined(judge: Judge, correction: Correction, one: Correction) -> tuple[Corr
     return best, judge.verdict(correction.then(best))
 
 
-def zero_finding(measurement: Measurement, one: Correction, costs: tuple[Verdict, Verdict]) -> Finding:
+def explained(before: float, after: float) -> str:
+    """What a shift is good for, from the unexplained parts of the forces without and with it."""
+    if not np.isfinite(before):
+        return "coordinates belong to poses, as read they do not"
+    return f"forces are explained better (unexplained part {before:.4f}, {after:.4f} so)"
+
+
+def zero_finding(measurement: Measurement, one: Correction, reason: str) -> Finding:
     """The finding for an offset."""
     robot = measurement.robot
     names = tuple(f"q.{robot.actuators[k].name}" for k in one.columns)
-    before, after = costs
     k = one.columns[0]
     unit = "rad" if robot.joints[robot.actuators[k].joint].primitives[0].is_rotation else "m"
     words = "all encoders count" if len(one.columns) > 1 else f"{robot.actuators[k].name} counts"
-    message = f"{words} from another zero: with about {one.offsets[k]:+.3g} {unit} "
-    if np.isfinite(before.cost):
-        message += (
-            f"forces are explained better (unexplained part {before.residual:.3f}, {after.residual:.3f} so)"
-        )
-    else:
-        message += "coordinates belong to poses, as read they do not"
+    message = f"{words} from another zero: with about {one.offsets[k]:+.3g} {unit} {reason}"
     return finding(
         measurement, "zero", names, message, hint="find the zeros anew, or correct `zero` in the map"
     )
 
 
-def _sizes(measurement: Measurement) -> np.ndarray:
+def _sizes(measurement: Measurement) -> Array:
     return actuator_units(measurement.robot)

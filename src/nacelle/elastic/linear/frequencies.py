@@ -1,0 +1,363 @@
+"""Natural frequencies and modes of a robot with flexible links ([BK2013], Table II).
+
+At a pose, over the rates r = [z; e] that the closures allow (A r = 0; locked actuators are rows of A, too):
+
+    M r'' + C r' + K r = 0,      r = N s,      K phi = w^2 M phi on N,      f = w / 2 pi
+
+K of the unloaded robot, or the tangent stiffness at its equilibrium under load (`tangent`). Of light
+damping every mode has the ratio phi^T C phi / (2 w). Friction does not count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from nacelle.elastic.extended import extended
+from nacelle.elastic.linear.eigen import Modes, modes_of
+from nacelle.elastic.linear.matrices import (
+    Matrices,
+    actuator_scale,
+    jacobian_at,
+    matrices_at,
+    place_of,
+    weights_at,
+)
+from nacelle.elastic.linear.subspace import Subspace, null_spaces, scales
+from nacelle.errors import KinematicsError
+from nacelle.kinematics.flags import failed
+from nacelle.model.robot import Robot
+from nacelle.pictures import Plot
+from nacelle.progress import task
+from nacelle.spatial.scalar import Array
+
+if TYPE_CHECKING:
+    from nacelle.elastic.linear.statics import StaticDeflection
+
+# Poses whose modes are found at a time: keeps memory bounded.
+_BLOCK = 256
+
+
+@dataclass(frozen=True, eq=False)
+class NaturalFrequencies:
+    """Natural frequencies and modes of a robot at poses (...).
+
+    Attributes:
+        robot: the robot.
+        x: poses (..., nx).
+        locked: whether the actuators are locked.
+        frequencies: Hz (..., modes), ascending; 0 of rigid motions, NaN where a load makes it unstable, where
+            there is no such mode, and out of reach.
+        eigenvalues: w^2 (..., modes), rad^2/s^2.
+        damping: ratios phi^T C phi / (2 w) (..., modes); NaN of rigid motions.
+        shapes: mode shapes (..., r, modes) over the rates r = [z; e], phi^T M phi = 1.
+        rigid: how many modes are rigid motions (...).
+        rank_gap: smallest singular value of the constraints that counts and largest that does not, over the
+            largest of all (..., 2).
+        flags: for every pose what was found (`Flag`).
+        load: the equilibrium under load about which the modes are; None if unloaded.
+        planar: in which directions links deform, as given.
+    """
+
+    robot: Robot
+    x: Array
+    locked: bool
+    frequencies: Array
+    eigenvalues: Array
+    damping: Array
+    shapes: Array
+    rigid: Array
+    rank_gap: Array
+    flags: Array
+    load: StaticDeflection | None = None
+    planar: bool | None = None
+
+    # Drawing is bound in the public API.
+    plot: ClassVar[Plot] = Plot()
+
+    @cached_property
+    def model(self) -> Matrices:
+        """The linear model at the poses, loaded or not."""
+        return matrices_at(self.robot, self.x, self.planar) if self.load is None else self.load.model
+
+    def displacement(self, place: str | None = None) -> Array:
+        """Motion [v; w] (..., 6, modes) of a body or tool in every mode, base axes; the platform if None.
+
+        m and rad for mass-normalised shapes (phi^T M phi = 1, kg and m).
+        """
+        J = self._jacobian(place_of(self.robot, place))
+        return np.asarray(J @ self.shapes)
+
+    def _jacobian(self, place: int) -> Array:
+        return model_jacobian(self.model, self.load, place, self.planar)
+
+    def _weights(self) -> Array:
+        return weights_at(self.model, self.planar) if self.load is None else self.load.weights
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """Names of what deforms: beams, then drives with a spring."""
+        own = extended(self.robot, planar=self.planar)
+        drives = (self.robot.joints[drive.joint].name for drive in own.springs)
+        return (*(shapes.beam.name for shapes in own.shapes), *drives)
+
+    @property
+    def strain_energy(self) -> Array:
+        """What part of a mode's strain energy each of the `parts` has (..., parts, modes).
+
+        What is missing from 1 is in springs of joints, and in the load.
+        """
+        own = extended(self.robot, planar=self.planar)
+        nz = len(own.rigid_rates)
+        stiffness = [shapes.linear_stiffness for shapes in own.shapes]
+        stiffness += [np.array([[drive.stiffness]]) for drive in own.springs]
+        parts = []
+        for K, part in zip(stiffness, own.slices, strict=True):
+            e = self.shapes[..., nz + part.start : nz + part.stop, :]
+            parts.append(np.sum(e * (K @ e), axis=-2))
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.asarray(np.stack(parts, axis=-2) / self.eigenvalues[..., None, :])
+
+    @property
+    def modal_mass(self) -> Array:
+        """Mass (..., modes), kg, whose vibration where the robot moves most has the energy of the mode.
+
+        The robot's places are its bodies' origins: m = 1 / max |v|^2 over them, v of mass-normalised shapes.
+        """
+        bodies = range(1, len(self.robot.bodies))
+        moved = np.stack([self._jacobian(k)[..., :3, :] @ self.shapes for k in bodies], axis=-3)
+        largest = np.max(np.sum(moved**2, axis=-2), axis=-2)
+        with np.errstate(divide="ignore"):
+            return np.asarray(1.0 / largest)
+
+    @property
+    def participation(self) -> Array:
+        """Participation factors (..., 3, modes) of accelerations of the base along x, y, z, sqrt(kg).
+
+        phi^T f, f the inertial force of a unit acceleration; squared it is the effective mass of the mode.
+        """
+        return np.asarray(self._weights() @ self.shapes)
+
+    @property
+    def effective_mass(self) -> Array:
+        """Effective masses (..., 3, modes), kg, along x, y, z; over all modes they add up to what moves."""
+        return np.asarray(self.participation**2)
+
+    @property
+    def actuator_participation(self) -> Array:
+        """How actuators excite modes (..., actuators, modes).
+
+        Of unlocked ones phi^T b, b the generalised force of a unit force of the actuator. Of locked ones
+        phi^T M psi, psi the static motion of the robot for a unit motion of the actuator: what its
+        acceleration excites.
+        """
+        model = self.model
+        if not self.locked:
+            return np.asarray(model.actuators @ self.shapes)
+        batch, units = self.flags.shape, actuator_scale(self.robot)
+        result = np.full((*batch, len(self.robot.actuators), self.shapes.shape[-1]), np.nan)
+        for place in np.ndindex(batch):
+            if failed(self.flags[place]):
+                continue
+            K = model.K if model.K.ndim == 2 else model.K[place]
+            psi = _actuated(model.rows(True)[place], K, scales(model.extended), units)
+            result[place] = psi.T @ model.M[place] @ self.shapes[place]
+        return result
+
+    @cached_property
+    def poles(self) -> Array:
+        """Eigenvalues (..., 2k), rad/s, of the damped robot, all modes coupled; by |imaginary part|."""
+        model, batch = self.model, self.flags.shape
+        size = scales(model.extended)
+        found = []
+        for place in np.ndindex(batch):
+            if failed(self.flags[place]):
+                found.append(np.zeros(0))
+                continue
+            (space,) = null_spaces(model.rows(self.locked)[place][None], size)
+            K = model.K if model.K.ndim == 2 else model.K[place]
+            found.append(_poles(model.M[place], model.C, K, space.basis))
+        most = max((len(values) for values in found), default=0)
+        result = np.full((len(found), most), np.nan + 0j)
+        for row, values in zip(result, found, strict=True):
+            row[: len(values)] = values
+        return result.reshape(*batch, most)
+
+
+def linear_model(
+    robot: Robot, x: Any, *, gravity: bool, external: Mapping[str, Any] | None, planar: bool | None
+) -> tuple[Matrices, StaticDeflection | None]:
+    """The linear model at poses x (..., nx), with the equilibrium about which it is; None if unloaded."""
+    if not gravity and not external:
+        return matrices_at(robot, x, planar), None
+    from nacelle.elastic.linear.statics import static_deflection
+
+    load = static_deflection(robot, x, gravity=gravity, external=external, planar=planar)
+    return load.model, load
+
+
+def model_jacobian(model: Matrices, load: StaticDeflection | None, place: int, planar: bool | None) -> Array:
+    """Jacobian (..., 6, r) of a body or tool, of the straight or of the loaded robot."""
+    return jacobian_at(model, place, planar) if load is None else load.jacobian(place)
+
+
+def natural_frequencies(
+    robot: Robot,
+    x: Any,
+    locked: bool = True,
+    *,
+    modes: int | None = None,
+    gravity: bool = False,
+    external: Mapping[str, Any] | None = None,
+    planar: bool | None = None,
+) -> NaturalFrequencies:
+    """Natural frequencies and modes of a robot with flexible links.
+
+    Args:
+        robot: the robot.
+        x: reduced poses (..., nx); out of reach gives NaN, of a single pose an error.
+        locked: whether the actuators are locked; else they move freely, and rigid motions have frequency 0.
+        modes: how many, the lowest; all if None.
+        gravity: whether the robot hangs in its gravity: frequencies about its equilibrium there.
+        external: wrenches on bodies and tools, as in `inverse_dynamics`: frequencies about the equilibrium.
+        planar: whether links deform in the robot's plane only; None: where the robot is planar.
+
+    Raises:
+        KinematicsError: if no link is flexible, or shapes are wrong.
+        UnreachableError, SingularError: of a single pose, as in `inverse_kinematics`.
+        BucklingError: of a single pose, if the robot buckles under the load.
+    """
+    if modes is not None and modes < 1:
+        raise KinematicsError(f"modes={modes} must be above zero")
+    if gravity or external:
+        model, load = linear_model(robot, x, gravity=gravity, external=external, planar=planar)
+        return replace(_solved(model, locked, modes, True), load=load, planar=planar)
+    if np.ndim(x) < 2:
+        return replace(_solved(matrices_at(robot, x, planar), locked, modes, False), planar=planar)
+    poses = np.asarray(x, dtype=float)
+    rows = poses.reshape(-1, poses.shape[-1])
+    parts = []
+    with task(f"modes of {robot.name} at {len(rows)} poses") as report:
+        for first in range(0, max(len(rows), 1), _BLOCK):
+            part = matrices_at(robot, rows[first : first + _BLOCK], planar)
+            parts.append(_solved(part, locked, modes, False))
+            report(min(1.0, (first + _BLOCK) / max(len(rows), 1)))
+    return replace(_joined(parts, poses.shape[:-1]), planar=planar)
+
+
+def _joined(parts: list[NaturalFrequencies], batch: tuple[int, ...]) -> NaturalFrequencies:
+    """Parts of a batch as one, of the batch's shape; fewer modes are filled up with NaN."""
+    most = max(part.frequencies.shape[-1] for part in parts)
+
+    def joined(name: str, padded: bool = True) -> Array:
+        arrays = []
+        for part in parts:
+            array = getattr(part, name)
+            if padded:
+                wide = np.full((*array.shape[:-1], most), np.nan)
+                wide[..., : array.shape[-1]] = array
+                array = wide
+            arrays.append(array)
+        whole = np.concatenate(arrays)
+        return whole.reshape(*batch, *whole.shape[1:])
+
+    return replace(
+        parts[0],
+        frequencies=joined("frequencies"),
+        eigenvalues=joined("eigenvalues"),
+        damping=joined("damping"),
+        shapes=joined("shapes"),
+        x=joined("x", False),
+        rigid=joined("rigid", False),
+        rank_gap=joined("rank_gap", False),
+        flags=joined("flags", False),
+    )
+
+
+def _solved(model: Matrices, locked: bool, number: int | None, loaded: bool) -> NaturalFrequencies:
+    """Modes of a linear model."""
+    batch, size = model.flags.shape, model.M.shape[-1]
+    good = ~failed(model.flags)
+    A = model.rows(locked)[good]
+    spaces = null_spaces(A, scales(model.extended))
+    rigid = _rigid(model, A) if not loaded else [np.zeros((size, 0))] * len(spaces)
+    M, K = model.M[good], np.broadcast_to(model.K, model.M.shape)[good]
+    solved = [modes_of(*each) for each in zip(M, K, [s.basis for s in spaces], rigid, strict=True)]
+    most = max((len(modes.values) for modes in solved), default=0)
+    kept = most if number is None else min(number, most)
+    count = len(solved)
+    values, shapes = np.full((count, kept), np.nan), np.full((count, size, kept), np.nan)
+    for k, modes in enumerate(solved):
+        own = min(kept, len(modes.values))
+        values[k, :own], shapes[k, :, :own] = modes.values[:own], modes.shapes[:, :own]
+    still = np.array([modes.rigid for modes in solved], dtype=np.int64)
+    damped = np.einsum("nik,ij,njk->nk", shapes, model.C, shapes) if np.any(model.C) else 0.0 * values
+    with np.errstate(invalid="ignore", divide="ignore"):
+        w = np.sqrt(values)
+        damping = np.where(w > 0.0, damped / (2.0 * w), np.nan)
+    gap = np.array([[s.kept, s.dropped] for s in spaces]).reshape(count, 2)
+    number_rigid = np.zeros(batch, dtype=np.int64)
+    number_rigid[good] = still
+    return NaturalFrequencies(
+        model.robot,
+        model.x,
+        locked,
+        frequencies=_spread(w / (2.0 * np.pi), good),
+        eigenvalues=_spread(values, good),
+        damping=_spread(damping, good),
+        shapes=_spread(shapes, good),
+        rigid=number_rigid,
+        rank_gap=_spread(gap, good),
+        flags=model.flags,
+    )
+
+
+def _spread(values: Array, good: Array) -> Array:
+    """Results of the good samples among all; NaN elsewhere."""
+    result = np.full((*good.shape, *values.shape[1:]), np.nan)
+    result[good] = values
+    return result
+
+
+def _rigid(model: Matrices, A: Array) -> list[Array]:
+    """Motions (r, m) that the constraints allow and that deform nothing: e = 0, springs at rest."""
+    nz = len(model.extended.rigid_rates)
+    K = np.broadcast_to(model.K, model.M.shape)[~failed(model.flags)][:, :nz, :nz]
+    scale = scales(model.extended)[:nz]
+    springs = K * scale[:, None] * scale
+    largest = np.max(np.abs(springs), axis=(-2, -1), keepdims=True, initial=0.0)
+    rows = np.where(largest > 0.0, springs / np.where(largest > 0.0, largest, 1.0), 0.0) / scale
+    spaces: list[Subspace] = null_spaces(np.concatenate([A[:, :, :nz], rows], axis=1), scale)
+    whole = []
+    for space in spaces:
+        full = np.zeros((A.shape[-1], space.basis.shape[1]))
+        full[:nz] = space.basis
+        whole.append(full)
+    return whole
+
+
+def _actuated(rows: Array, K: Array, scale: Array, units: Array) -> Array:
+    """Static motions (r, actuators) for unit motions of the locked actuators: the last rows, over `units`."""
+    wanted = np.eye(len(rows))[:, len(rows) - len(units) :] / units
+    psi = scale[:, None] * np.linalg.lstsq(rows * scale, wanted, rcond=1e-8)[0]
+    (space,) = null_spaces(rows[None], scale)
+    N = space.basis
+    moved = np.linalg.lstsq(N.T @ K @ N, N.T @ K @ psi, rcond=1e-12)[0]
+    return np.asarray(psi - N @ moved)
+
+
+def _poles(M: Array, C: Array, K: Array, N: Array) -> Array:
+    """Eigenvalues (2k,) of M r'' + C r' + K r = 0 on a subspace."""
+    modes: Modes = modes_of(M, K, N, np.zeros((len(M), 0)))
+    Q = modes.shapes
+    k = Q.shape[1]
+    system = np.zeros((2 * k, 2 * k))
+    system[:k, k:] = np.eye(k)
+    system[k:, :k] = -np.diag(modes.values)
+    system[k:, k:] = -Q.T @ C @ Q
+    values = np.linalg.eigvals(system)
+    return np.asarray(values[np.lexsort((values.real, np.abs(values.imag)))])

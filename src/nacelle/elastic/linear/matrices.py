@@ -1,0 +1,252 @@
+"""Mass matrix, constraints and Jacobians of an undeformed robot, compiled, over many poses.
+
+Over the rates r = [z; e] (`nacelle.elastic.frames`): M (r, r), A (rows, r), the rates of the actuators
+(actuators, r) and those of springs where loops are cut; the constant matrices K and C of beams and of
+springs in the tree.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from nacelle.dynamics.external import load_names
+from nacelle.dynamics.joint_effort import rate_rows
+from nacelle.elastic.extended import Extended, extended
+from nacelle.elastic.frames import Frames, stiffness_matrix
+from nacelle.elastic.linear.pattern import pattern_of
+from nacelle.errors import KinematicsError, did_you_mean
+from nacelle.kinematics.margins import margins
+from nacelle.kinematics.motion import evaluated
+from nacelle.kinematics.native import native
+from nacelle.kinematics.shapes import of_pose, of_unknowns
+from nacelle.kinematics.tree.configuration import Configuration, configuration
+from nacelle.kinematics.tree.spanning_tree import CosSin, Step, motion_of_steps
+from nacelle.model.leg import BASE, PLATFORM
+from nacelle.model.loaded import body_parameters, has_mass
+from nacelle.model.robot import Robot
+from nacelle.spatial.physics import physics
+from nacelle.spatial.scalar import Array, pack, product
+
+
+def undeformed(own: Extended, now: Configuration) -> Frames:
+    """The frames of a robot whose links are straight, at a configuration of the rigid robot."""
+    given, steps = iter(now.steps), list[Step]()
+    joints = set(own.joint_of)
+    for index, joint in enumerate(own.tree.tree_joints):
+        for primitive in joint.primitives:
+            rest = CosSin(1.0, 0.0) if primitive.is_rotation else 0.0
+            steps.append(next(given) if index in joints else rest)
+    motion = motion_of_steps(own.tree, now.motion.poses[PLATFORM], steps)
+    return Frames(own, np.zeros(own.ne), motion)
+
+
+@physics(x=of_pose, y=of_unknowns)
+def pose_matrices(robot: Robot, x: Array, y: Array, planar: bool | None = None) -> dict[str, Array]:
+    """Entries of M, A and the actuators' rates at their places (`pattern`); rows of springs in closures."""
+    own = extended(robot, planar=planar)
+    now = configuration(robot, x, y)
+    frames = undeformed(own, now)
+    places = pattern_of(own)
+    results = {
+        "mass": frames.mass_matrix()[places.mass],
+        "constraints": frames.constraints()[places.constraints],
+        "actuators": frames.actuator_rows()[places.actuators],
+        "margins": margins(now),
+    }
+    rows = [spring_row(frames, *spring) for spring in closure_springs(own)]
+    return results | ({"springs": np.stack(rows)} if rows else {})
+
+
+@physics(x=of_pose, y=of_unknowns)
+def pose_jacobian(
+    robot: Robot, x: Array, y: Array, place: int = PLATFORM, planar: bool | None = None
+) -> dict[str, Array]:
+    """Twist [v; w] (6, r) of a body or tool (after the bodies), base axes."""
+    frames = undeformed(extended(robot, planar=planar), configuration(robot, x, y))
+    return {"J": place_jacobian(frames, place)}
+
+
+@physics(x=of_pose, y=of_unknowns)
+def pose_weights(robot: Robot, x: Array, y: Array, planar: bool | None = None) -> dict[str, Array]:
+    """Sum of m J (3, r) over all that has mass, J of centres of mass: what gravity acts on."""
+    return {"W": weights(undeformed(extended(robot, planar=planar), configuration(robot, x, y)))}
+
+
+def weights(frames: Frames) -> Array:
+    """Sum of m J (3, r), kg, over bodies and beams, J (3, r) of their centres of mass, base axes."""
+    own, tree = frames.extended, frames.extended.tree
+    total: Array = np.zeros((3, own.embedding.shape[1]))
+    for body, pose in enumerate(frames.motion.poses):
+        if body == BASE or not has_mass(tree, body):
+            continue
+        ten = body_parameters(tree, body)
+        if ten[0]:
+            total = total + ten[0] * frames.jacobian(body, pose.p + pose.R @ (ten[1:4] / ten[0]))[:3]
+    for k, shapes in enumerate(own.shapes):
+        pose, part = frames.floating(k), own.slices[k]
+        S = pack([shapes.beam.mass * shapes.beam.length / 2.0, 0.0, 0.0])
+        first = len(own.rigid_rates) + part.start
+        moments = np.zeros((3, total.shape[1]))
+        for i, component in enumerate(shapes.component):
+            if component >= 0:
+                S = S + np.eye(3)[component] * (shapes.C[i] * frames.qe[part.start + i])
+                moments[component, first + i] = shapes.C[i]
+        J = frames.jacobian(shapes.beam.body, pose.p + pose.R @ (S / shapes.beam.mass))[:3]
+        total = total + shapes.beam.mass * J + product(pose.R, moments)
+    return total
+
+
+def place_of(robot: Robot, name: str | None) -> int:
+    """Index of a body or, after the bodies, of a tool; the platform if None.
+
+    Raises:
+        KinematicsError: if the robot has neither.
+    """
+    if name is None:
+        return PLATFORM
+    names = load_names(robot)
+    if name not in names or names.index(name) == BASE:
+        raise KinematicsError(f"{robot.name} has no body or tool {name!r}; {did_you_mean(name, names[1:])}")
+    return names.index(name)
+
+
+def place_jacobian(frames: Frames, place: int) -> Array:
+    """Twist [v; w] (6, r) of a body at its origin or of a tool at its own, base axes."""
+    robot = frames.extended.robot
+    if place < len(robot.bodies):
+        return frames.jacobian(place, frames.motion.poses[place].p)
+    tool = robot.tools[place - len(robot.bodies)]
+    pose = frames.motion.poses[tool.body]
+    return frames.jacobian(tool.body, pose.p + pose.R @ tool.frame.p)
+
+
+def actuator_scale(robot: Robot) -> Array:
+    """For every actuator (actuators,) the robot's size where it slides, 1 where it turns."""
+    turns = [robot.joints[a.joint].primitives[0].is_rotation for a in robot.actuators]
+    return np.where(turns, 1.0, robot.size)
+
+
+def closure_springs(own: Extended) -> list[tuple[int, int]]:
+    """Springs where loops are cut: joints of the tree's robot, and numbers of their axes."""
+    tree = own.tree
+    return [
+        (index, number)
+        for index in range(tree.tree, len(tree.joints))
+        for number, spring in enumerate(tree.joints[index].springs)
+        if spring is not None
+    ]
+
+
+def spring_row(frames: Frames, index: int, number: int) -> Array:
+    """Rate (r,) of an axis of a joint."""
+    return np.asarray(frames.over_rates(rate_rows(frames.extended.tree, frames.motion, index)[number])[0])
+
+
+def damping_matrix(own: Extended) -> Array:
+    """C (r, r): the damping of beams, and of drives with a spring."""
+    nz = len(own.rigid_rates)
+    C = np.zeros((nz + own.ne, nz + own.ne))
+    for k, shapes in enumerate(own.shapes):
+        part = slice(nz + own.slices[k].start, nz + own.slices[k].stop)
+        C[part, part] = shapes.damping
+    for number, drive in enumerate(own.springs, start=len(own.shapes)):
+        k = nz + own.slices[number].start
+        C[k, k] = drive.damping
+    return C
+
+
+@dataclass(frozen=True, eq=False)
+class Matrices:
+    """Linear models of a robot at poses (...).
+
+    Attributes:
+        extended: the robot as a tree of frames.
+        x: poses (..., nx).
+        y: what iteration found (..., ny).
+        M: mass matrices (..., r, r).
+        K: stiffness matrices (..., r, r), or (r, r) where they are all the same.
+        C: damping matrix (r, r).
+        A: constraints (..., rows, r).
+        actuators: rates of the actuators (..., actuators, r).
+        flags: for every pose what was found (`Flag`).
+    """
+
+    extended: Extended
+    x: Array
+    y: Array
+    M: Array
+    K: Array
+    C: Array
+    A: Array
+    actuators: Array
+    flags: Array
+
+    @property
+    def robot(self) -> Robot:
+        """The robot."""
+        return self.extended.robot
+
+    def rows(self, locked: bool) -> Array:
+        """All constraints (..., rows, r), locked actuators too; lengths are over the robot's size."""
+        if not locked:
+            return self.A
+        return np.concatenate([self.A, self.actuators / actuator_scale(self.robot)[:, None]], axis=-2)
+
+
+def matrices_at(robot: Robot, x: Any, planar: bool | None = None) -> Matrices:
+    """M, K, C and the constraints at undeformed poses x (..., nx); NaN where a pose is out of reach.
+
+    Raises:
+        KinematicsError, UnreachableError, SingularError: of a single pose, as in `inverse_kinematics`.
+    """
+    own = extended(robot, planar=planar)
+    places = pattern_of(own)
+    state = evaluated(pose_matrices, robot, x, options=shape_options(planar))
+    results, batch = state.results, state.flags.shape
+
+    def spread(name: str, where: tuple[Array, ...], rows: int) -> Array:
+        full = np.zeros((*batch, rows, places.rates))
+        full[..., where[0], where[1]] = results[name]
+        return full
+
+    M = spread("mass", places.mass, places.rates)
+    M = M + np.swapaxes(np.triu(M, 1), -1, -2)
+    K = stiffness_matrix(own)
+    if "springs" in results:
+        joints = own.tree.joints
+        springs = [joints[j].springs[number] for j, number in closure_springs(own)]
+        k = np.array([spring.stiffness for spring in springs if spring is not None])
+        rows = results["springs"]
+        K = K + np.swapaxes(rows, -1, -2) @ (k[:, None] * rows)
+    return Matrices(
+        extended=own,
+        x=state.x,
+        y=state.y,
+        M=M,
+        K=K,
+        C=damping_matrix(own),
+        A=spread("constraints", places.constraints, places.rows),
+        actuators=spread("actuators", places.actuators, len(robot.actuators)),
+        flags=state.flags,
+    )
+
+
+def shape_options(planar: bool | None) -> dict[str, Any]:
+    """The options of a program that say in which directions links deform."""
+    return {} if planar is None else {"planar": planar}
+
+
+def jacobian_at(model: Matrices, place: int, planar: bool | None = None) -> Array:
+    """Jacobian (..., 6, r) of a body or tool at the model's poses."""
+    options = (*shape_options(planar).items(), ("place", place))
+    return np.asarray(native(pose_jacobian, model.robot, options)(model.x, model.y))
+
+
+def weights_at(model: Matrices, planar: bool | None = None) -> Array:
+    """What gravity acts on (..., 3, r) at the model's poses (`weights`)."""
+    return np.asarray(
+        native(pose_weights, model.robot, tuple(shape_options(planar).items()))(model.x, model.y)
+    )

@@ -1,0 +1,115 @@
+"""Frequency response of a robot with flexible links, from forces of actuators or a wrench to a tool.
+
+    H(w) = J N (-w^2 N^T M N + i w N^T C N + N^T K N)^-1 N^T B        (6, inputs): m/N, rad/N, ...
+
+J (6, r) of the output, B (r, inputs) the actuators' rates or the Jacobian of the tool that is pushed,
+transposed; velocities are i w H and accelerations -w^2 H. Friction does not count; without damping of beams
+H is infinite at natural frequencies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from nacelle.elastic.linear.frequencies import linear_model, model_jacobian
+from nacelle.elastic.linear.matrices import place_of
+from nacelle.elastic.linear.subspace import null_spaces, scales
+from nacelle.errors import KinematicsError
+from nacelle.kinematics.flags import failed
+from nacelle.model.robot import Robot
+from nacelle.pictures import Plot
+from nacelle.spatial.scalar import Array
+
+OUTPUTS = ("x", "y", "z", "rx", "ry", "rz")
+WRENCH = ("fx", "fy", "fz", "nx", "ny", "nz")
+
+
+@dataclass(frozen=True, eq=False)
+class FrequencyResponse:
+    """A frequency response at poses (...).
+
+    Attributes:
+        robot: the robot.
+        x: poses (..., nx).
+        frequencies: (F,), Hz.
+        response: H (..., F, 6, inputs), complex: translation (m) and rotation (rad) in base axes for a unit
+            input.
+        inputs: names of the inputs: actuators, or fx ... nz of a wrench.
+        outputs: x, y, z, rx, ry, rz.
+        locked: whether the actuators are locked.
+        flags: for every pose what was found (`Flag`).
+    """
+
+    robot: Robot
+    x: Array
+    frequencies: Array
+    response: Array
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    locked: bool
+    flags: Array
+
+    # Drawing is bound in the public API.
+    plot: ClassVar[Plot] = Plot()
+
+
+def frequency_response(
+    robot: Robot,
+    x: Any,
+    frequencies: Any,
+    *,
+    tool: str | None = None,
+    source: str = "actuators",
+    gravity: bool = False,
+    external: Mapping[str, Any] | None = None,
+    planar: bool | None = None,
+) -> FrequencyResponse:
+    """Response of a tool to forces of the actuators, which then move freely, or to a wrench, they locked.
+
+    Args:
+        robot: the robot.
+        x: reduced poses (..., nx).
+        frequencies: (F,), Hz.
+        tool: name of the tool or body that is watched; the platform if None.
+        source: "actuators", or the name of the body or tool on which a wrench acts.
+        gravity: whether the response is that about the equilibrium under gravity.
+        external: wrenches that act already, as in `inverse_dynamics`.
+        planar: whether links deform in the robot's plane only; None: where the robot is planar.
+
+    Raises:
+        KinematicsError: if no link is flexible, shapes are wrong, or a frequency is not above zero.
+        UnreachableError, SingularError, BucklingError: as in `natural_frequencies`.
+    """
+    grid = np.atleast_1d(np.asarray(frequencies, dtype=float))
+    if grid.ndim != 1 or not np.all(np.isfinite(grid)) or not np.all(grid > 0.0):
+        raise KinematicsError("frequencies are numbers (F,) above zero, Hz")
+    locked = source != "actuators"
+    output = place_of(robot, tool)
+    pushed = place_of(robot, source) if locked else 0
+    model, load = linear_model(robot, x, gravity=gravity, external=external, planar=planar)
+    J = model_jacobian(model, load, output, planar)
+    B = np.swapaxes(model_jacobian(model, load, pushed, planar) if locked else model.actuators, -1, -2)
+    batch, inputs = model.flags.shape, B.shape[-1]
+    H = np.full((*batch, len(grid), 6, inputs), np.nan + 0j)
+    K, rows = np.broadcast_to(model.K, model.M.shape), model.rows(locked)
+    w = 2.0 * np.pi * grid[:, None, None]
+    for where in np.ndindex(batch):
+        if failed(model.flags[where]):
+            continue
+        (space,) = null_spaces(rows[where][None], scales(model.extended))
+        N = space.basis
+        M, C, S = (N.T @ matrix @ N for matrix in (model.M[where], model.C, K[where]))
+        with np.errstate(all="ignore"):
+            try:
+                moved = np.linalg.solve(S - w**2 * M + 1j * w * C, (N.T @ B[where]).astype(complex))
+            except np.linalg.LinAlgError:
+                raise KinematicsError(
+                    f"{robot.name} is undamped and a frequency is natural: its response is infinite"
+                ) from None
+        H[where] = (J[where] @ N) @ moved
+    names = WRENCH if locked else tuple(actuator.name for actuator in robot.actuators)
+    return FrequencyResponse(robot, model.x, grid, H, names, OUTPUTS, locked, model.flags)

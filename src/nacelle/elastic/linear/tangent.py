@@ -1,0 +1,311 @@
+"""Forces at rest along all rates, and how they change: the tangent stiffness of a loaded robot, exactly.
+
+Everything at rest is a wrench F_b = [f; n] (6,) about the base's origin on a body b, or acts along a rate
+itself. With the columns C_i of the tree's rates u (`spanning_tree`), i moving the bodies B(i),
+
+    h_i = C_i . sum over B(i) of F_b
+    D_j h_i = (C_j x C_i) . sum over B(i) of F_b  [where j moves the frame of axis i]  +  C_i . sum over
+    B(i) of D_j F_b
+
+D_j the derivative along rate j. Weights are constant at points that move with their body; the force of a
+closure turns with its first body and acts at the second's point. For a robot in equilibrium, h = dV + A^T
+lambda = 0, on the rates N that the constraints allow
+
+    N^T (D h) N = N^T (Hessian of V + sum of lambda Hessian of the constraints) N        symmetric
+
+is the stiffness: h is the gradient of V + lambda . phi, and what the choice of rates adds is proportional
+to h. Moments that are constant in base axes have no potential; of them the symmetric part counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from nacelle.dynamics.joint_axes import joint_axes
+from nacelle.dynamics.joint_effort import closure_coordinate
+from nacelle.elastic.beam.newton_euler import axial_forces
+from nacelle.elastic.beam.shapes import Shapes
+from nacelle.elastic.extended import Extended
+from nacelle.elastic.linear.matrices import closure_springs, spring_row
+from nacelle.elastic.linear.state import Deformed
+from nacelle.kinematics.tree.closure import closure_frames
+from nacelle.kinematics.tree.spanning_tree import tree_movers
+from nacelle.model.joint import Primitive
+from nacelle.model.leg import BASE
+from nacelle.model.loaded import body_parameters, has_mass
+from nacelle.model.robot import Robot
+from nacelle.spatial.scalar import Array
+
+
+@dataclass(frozen=True)
+class Loads:
+    """What acts from outside.
+
+    Attributes:
+        gravity: acceleration (3,), m/s^2.
+        wrenches: [f; n] (6,) in base axes on bodies and, after them, tools, by index.
+    """
+
+    gravity: Array
+    wrenches: Mapping[int, Array]
+
+    def scaled(self, factor: float) -> Loads:
+        """The same loads, multiplied."""
+        return Loads(self.gravity * factor, {k: w * factor for k, w in self.wrenches.items()})
+
+
+class Change(NamedTuple):
+    """A wrench F (6,) about the base's origin on a body, and D F (6, u) along the tree's rates."""
+
+    body: int
+    F: Array
+    DF: Array
+
+
+class Forces(NamedTuple):
+    """Forces h (r,) along the rates r = [z; e] and their derivatives D h (r, r), row i of h_i."""
+
+    h: Array
+    D: Array
+
+    def __add__(self, other: Forces) -> Forces:  # type: ignore[override]
+        """The sum of two."""
+        return Forces(self.h + other.h, self.D + other.D)
+
+
+@lru_cache(maxsize=64)
+def carriers(tree: Robot) -> Array:
+    """For rates i, j of a tree whether j moves the frame in which the axis of i is fixed (u, u), of bool."""
+    m = tree.platform_nv
+    movers = tree_movers(tree)
+    result = np.zeros((movers.shape[1],) * 2, dtype=bool)
+    # The platform's rotations are about its origin, with axes of the base.
+    result[3:m, :3] = True
+    for joint, part in zip(tree.tree_joints, tree.v_slices, strict=True):
+        first = place = m + part.start
+        for primitive in joint.primitives:
+            own = slice(place, place + primitive.nv)
+            result[own] = movers[joint.predecessor]
+            result[own, first:place] = True
+            if primitive is Primitive.BALL:
+                result[own, own] = True
+            place += primitive.nv
+    return result
+
+
+def _cross(a: Array, b: Array) -> Array:
+    """Cross products along the first axis (3, ...)."""
+    return np.stack([a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]])
+
+
+def _column(v: Array) -> Array:
+    return v[:, None]
+
+
+class Loaded:
+    """A robot in a configuration, ready to sum up forces."""
+
+    def __init__(self, state: Deformed) -> None:
+        """Place its frames."""
+        self.state = state
+        self.extended = state.extended
+        self.tree = state.extended.tree
+        self.frames = frames = state.frames()
+        self.C = np.asarray(frames.motion.columns, dtype=float)
+        self.movers = frames.motion.movers
+
+    def turns(self, body: int) -> Array:
+        """Angular velocities (3, u) of a body along the tree's rates."""
+        return np.where(self.movers[body], self.C[3:], 0.0)
+
+    def moves(self, body: int, point: Array) -> Array:
+        """Velocities (3, u) of a point of a body."""
+        return np.where(self.movers[body], self.C[:3] + _cross(self.C[3:], _column(point)), 0.0)
+
+    def force(self, body: int, point: Array, f: Array, Df: Array | None = None) -> Change:
+        """A force at a point that moves with a body; Df (3, u) its own changes."""
+        Df = np.zeros((3, self.C.shape[1])) if Df is None else Df
+        moved = _cross(self.moves(body, point), _column(f)) + _cross(_column(point), Df)
+        return Change(body, np.concatenate([f, np.cross(point, f)]), np.concatenate([Df, moved]))
+
+    def couple(self, body: int, n: Array, Dn: Array | None = None) -> Change:
+        """A moment on a body."""
+        Dn = np.zeros((3, self.C.shape[1])) if Dn is None else Dn
+        return Change(body, np.concatenate([np.zeros(3), n]), np.concatenate([0.0 * Dn, Dn]))
+
+    def pair(self, first: int, second: int, change: Change) -> list[Change]:
+        """A wrench on the second body of a joint, its opposite on the first."""
+        return [change._replace(body=second), Change(first, -change.F, -change.DF)]
+
+    def summed(self, changes: Iterable[Change]) -> Forces:
+        """What wrenches on bodies give along r."""
+        size = self.C.shape[1]
+        total, D = np.zeros((6, size)), np.zeros((size, size))
+        for change in changes:
+            mask = self.movers[change.body]
+            total[:, mask] += change.F[:, None]
+            D[mask] += self.C[:, mask].T @ change.DF
+        v, w = self.C[:3], self.C[3:]
+        # (C_j x C_i) . F_i = (w_j x v_i + v_j x w_i) . f_i + (w_j x w_i) . n_i = w_j . a_i + v_j . b_i
+        a, b = _cross(v, total[:3]) + _cross(w, total[3:]), _cross(w, total[:3])
+        D += np.where(carriers(self.tree), a.T @ w + b.T @ v, 0.0)
+        B = self.extended.embedding
+        return Forces(B.T @ np.sum(self.C * total, axis=0), B.T @ D @ B)
+
+    # ---- what there is
+
+    def outside(self, loads: Loads) -> Forces:
+        """Minus gravity and external wrenches."""
+        changes = []
+        robot, poses = self.extended.robot, self.frames.motion.poses
+        if np.any(loads.gravity):
+            for body, pose in enumerate(poses):
+                if body == BASE or not has_mass(self.tree, body):
+                    continue
+                ten = body_parameters(self.tree, body)
+                if ten[0]:
+                    changes.append(
+                        self.force(body, pose.p + pose.R @ (ten[1:4] / ten[0]), -ten[0] * loads.gravity)
+                    )
+        for place, wrench in loads.wrenches.items():
+            body, point = place, None
+            if place >= len(robot.bodies):
+                tool = robot.tools[place - len(robot.bodies)]
+                body = tool.body
+                point = poses[body].p + poses[body].R @ tool.frame.p
+            point = poses[body].p if point is None else point
+            changes += [self.force(body, point, -wrench[:3]), self.couple(body, -wrench[3:])]
+        total = self.summed(changes)
+        return total + self._beam_weights(loads.gravity) if np.any(loads.gravity) else total
+
+    def _beam_weights(self, gravity: Array) -> Forces:
+        """Minus gravity on beams: at the centre of mass, which moves with the elastic coordinates, too."""
+        own, changes = self.extended, []
+        size, nz = own.embedding.shape[1], len(own.rigid_rates)
+        h, D = np.zeros(size), np.zeros((size, size))
+        B = own.embedding
+        for k, shapes in enumerate(own.shapes):
+            pose, beam, part = self.frames.floating(k), shapes.beam, own.slices[k]
+            columns = slice(nz + part.start, nz + part.stop)
+            E = np.zeros((3, shapes.n))
+            for i, component in enumerate(shapes.component):
+                if component >= 0:
+                    E[component, i] = shapes.C[i]
+            moment = np.array([beam.mass * beam.length / 2.0, 0.0, 0.0]) + E @ self.frames.qe[part]
+            changes.append(
+                self.force(beam.body, pose.p + pose.R @ (moment / beam.mass), -beam.mass * gravity)
+            )
+            axes = pose.R @ E
+            h[columns] -= axes.T @ gravity
+            # Its lever grows with the coordinates, and their axes turn with the frame: the same terms.
+            mixed = B.T @ (self.turns(beam.body).T @ _cross(axes, _column(-gravity)))
+            D[:, columns] += mixed
+            D[columns] += mixed.T
+        total = self.summed(changes)
+        return total + Forces(h, D)
+
+    def held(self, forces: Array, efforts: Array) -> Forces:
+        """Forces of closures (locks,), N or N m, and efforts of actuators (actuators,), N or N m."""
+        changes: list[Change] = []
+        place = iter(np.asarray(forces, dtype=float))
+        for joint in self.tree.closures:
+            first, second = closure_frames(joint, self.frames.motion)
+            for lock in joint.locks:
+                value = next(place)
+                if value == 0.0:
+                    continue
+                e = first.R[:, lock[1]]
+                turn = _cross(self.turns(joint.predecessor), _column(e))
+                if len(lock) == 2:
+                    change = self.force(joint.successor, second.p, value * e, value * turn)
+                else:
+                    f = second.R[:, lock[2]]
+                    Dn = _cross(_cross(self.turns(joint.successor), _column(f)), _column(e)) + _cross(
+                        _column(f), turn
+                    )
+                    change = self.couple(joint.successor, value * np.cross(f, e), value * Dn)
+                changes += self.pair(joint.predecessor, joint.successor, change)
+        size = self.extended.embedding.shape[1]
+        along = np.zeros(size)
+        for actuator, effort in zip(self.tree.actuators, efforts, strict=True):
+            if actuator.joint < self.tree.tree:
+                row = self.tree.platform_nv + self.tree.v_slices[actuator.joint].start
+                along += effort * self.extended.embedding[row]
+            else:
+                changes += self._along_axis(actuator.joint, 0, float(effort))
+        return self.summed(changes) + Forces(along, np.zeros((size, size)))
+
+    def _along_axis(self, index: int, number: int, effort: float) -> list[Change]:
+        """An effort along an axis of a joint that closes a loop."""
+        joint = self.tree.joints[index]
+        axis = joint_axes(joint, *closure_frames(joint, self.frames.motion))[number]
+        s = axis.directions[:, 0]
+        # The first axis is fixed to the first body, a second one to the second.
+        turn = _cross(self.turns(joint.predecessor if number == 0 else joint.successor), _column(s))
+        if axis.is_rotation:
+            change = self.couple(joint.successor, effort * s, effort * turn)
+        else:
+            change = self.force(joint.successor, axis.point, effort * s, effort * turn)
+        return self.pair(joint.predecessor, joint.successor, change)
+
+    def springs(self, preload: bool) -> Forces:
+        """Springs in joints; without `preload` as if they were at rest here."""
+        own, robot = self.extended, self.extended.robot
+        size = own.embedding.shape[1]
+        h, D = np.zeros(size), np.zeros((size, size))
+        changes: list[Change] = []
+        for joint, rate, place in zip(robot.tree_joints, robot.v_slices, robot.q_slices, strict=True):
+            for number, spring in enumerate(joint.springs):
+                if spring is not None:
+                    i = robot.platform_nv + rate.start + number
+                    D[i, i] += spring.stiffness
+                    h[i] += spring.held_force(self.state.q[place.start + number]) if preload else 0.0
+        for index, number in closure_springs(own):
+            joint = self.tree.joints[index]
+            spring = joint.springs[number]
+            assert spring is not None
+            row = np.asarray(spring_row(self.frames, index, number), dtype=float)
+            D += spring.stiffness * np.outer(row, row)
+            if preload:
+                effort = float(spring.held_force(closure_coordinate(joint, self.frames.motion, number)))
+                changes += self._along_axis(index, number, effort)
+        return Forces(h, D) + self.summed(changes)
+
+    def strained(self) -> Forces:
+        """Elastic forces of all beams, von Karman's stretch included, and of drives with a spring."""
+        own = self.extended
+        size, nz = own.embedding.shape[1], len(own.rigid_rates)
+        h, D = np.zeros(size), np.zeros((size, size))
+        for number, drive in enumerate(own.springs, start=len(own.shapes)):
+            k = own.slices[number].start
+            h[nz + k], D[nz + k, nz + k] = drive.stiffness * self.state.qe[k], drive.stiffness
+        for shapes, part in zip(own.shapes, own.slices, strict=False):
+            place = slice(nz + part.start, nz + part.stop)
+            h[place], D[place, place] = _strain(shapes, self.state.qe[part])
+        return Forces(h, D)
+
+
+def _strain(shapes: Shapes, q: Array) -> tuple[Array, Array]:
+    """Gradient (n,) and Hessian (n, n) of a beam's strain energy."""
+    gradient, hessian = shapes.stiffness @ q, shapes.stiffness.copy()
+    for stretch, F in zip(shapes.stretches, axial_forces(shapes, q), strict=True):
+        row = stretch.row + stretch.slopes @ q
+        gradient = gradient + float(F) * row
+        hessian += stretch.stiffness * np.outer(row, row) + float(F) * stretch.slopes
+    return gradient, hessian
+
+
+def stressed(own: Extended, qe: Array) -> Array:
+    """Stiffness (r, r) that axial forces of small elastic coordinates (ne,) give beams: sum of F S."""
+    size, nz = own.embedding.shape[1], len(own.rigid_rates)
+    D = np.zeros((size, size))
+    for shapes, part in zip(own.shapes, own.slices, strict=False):
+        place = slice(nz + part.start, nz + part.stop)
+        for stretch in shapes.stretches:
+            D[place, place] += stretch.stiffness * float(stretch.row @ qe[part]) * stretch.slopes
+    return D

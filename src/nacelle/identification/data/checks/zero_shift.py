@@ -1,0 +1,135 @@
+"""Shifts of encoder zeros by maximum likelihood, one direction at a time, and how certain they are.
+
+Along a direction u of zeros (one encoder, or all of them) the model of `zero_model` has the slope d = D_p u.
+From a fit with residuals r the best shift is s = d^T r / d^T d (Gauss-Newton), repeated until it does not
+move; the start is the best of several sizes, since far away costs have other minima. Its variance is the
+larger of
+
+    sum over t, l of k_l g_t g_(t+l) / (d^T d)^2,    g_t = the sum of d r over the forces of instant t
+    S^2 / d^T d,                                     S the deviation were 60 samples of a force independent
+
+The first (Newey and West, k_l = 1 - |l| / L, L a tenth of the record) counts how residuals are correlated
+over time; the second is the floor for what the model lacks, which a longer record of the same motion does not
+average out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from nacelle.identification.data.checks.zero_model import ZeroFit, ZeroModel
+from nacelle.spatial.scalar import Array
+
+# Deviations from which on a shift is reported, and from which on it is looked at closely.
+BELIEVED, _PROMISING = 5.0, 2.0
+# Sizes from which the iteration may start, rad or robot sizes; its steps, the longest and the shortest.
+STARTS = (0.12, 0.25, 0.5)
+_STEPS, _LARGEST, _DONE = 8, 0.2, 1e-4
+# Part of the record over which residuals may be correlated.
+_CORRELATED = 0.1
+# Slopes below this, forces per rad or robot size, are none.
+_NONE = 1e-5
+
+
+@dataclass(frozen=True, eq=False)
+class Shift:
+    """A shift of zeros along a direction, from a fit.
+
+    Attributes:
+        direction: u (actuators,), ones and zeros.
+        fit: the fit that it is relative to.
+        size: s, rad or robot sizes.
+        deviation: its standard deviation; infinite where the direction has no effect.
+    """
+
+    direction: Array
+    fit: ZeroFit
+    size: float
+    deviation: float
+
+
+def linear_shift(model: ZeroModel, fit: ZeroFit, direction: Array) -> Shift | None:
+    """The best shift of a model that is linear about a fit; None if coordinates have no poses near by."""
+    d = model.slope(fit, direction)
+    if d is None:
+        return None
+    square = float(d @ d)
+    if square <= _NONE**2 * fit.count:
+        return Shift(direction, fit, 0.0, np.inf)
+    size = float(d @ fit.residual) / square
+    r = fit.residual - size * d
+    own, prior = d[: fit.count], d[fit.count :]
+    variance = score_variance(model.correlated(own * r[: fit.count])) * fit.count / fit.freedom
+    variance += model.prior**2 * float(prior @ prior)
+    own_deviation = float(np.sqrt(variance)) / square
+    # The noise of this fit, without what the shift explains.
+    left = np.sqrt(min(float(np.sum(r[: fit.count] ** 2) / np.sum(fit.residual[: fit.count] ** 2)), 1.0))
+    floor = model.deviation(fit) * float(left / np.sqrt(square))
+    return Shift(direction, fit, size, max(own_deviation, floor))
+
+
+def score_variance(scores: Array) -> float:
+    """Variance of the sum of scores (instants,) that are correlated over time (Newey and West)."""
+    lags = max(2, int(_CORRELATED * len(scores)))
+    total = float(scores @ scores)
+    for lag in range(1, lags):
+        total += 2.0 * (1.0 - lag / lags) * float(scores[:-lag] @ scores[lag:])
+    return max(total, 0.0)
+
+
+def is_promising(model: ZeroModel, fit: ZeroFit, direction: Array) -> bool:
+    """Whether a shift along a direction may explain clearly more, near by or far away."""
+    near = linear_shift(model, fit, direction)
+    if near is None or abs(near.size) > _PROMISING * near.deviation:
+        return True
+    bound = fit.cost - (_PROMISING * model.deviation(fit)) ** 2
+    return any(there.cost < bound for there in _around(model, fit, direction, STARTS))
+
+
+def _around(model: ZeroModel, fit: ZeroFit, direction: Array, sizes: tuple[float, ...]) -> Iterator[ZeroFit]:
+    """Fits at shifts of some sizes to both sides, as far as coordinates have poses."""
+    for side in (-1.0, 1.0):
+        last = fit
+        for size in sizes:
+            there = model.toward(last, fit.zeros + side * size * direction)
+            if there is None:
+                break
+            yield there
+            last = there
+
+
+def best_shift(
+    model: ZeroModel, fit: ZeroFit, direction: Array, starts: tuple[float, ...] = STARTS
+) -> Shift | None:
+    """The best fit along a direction, as the linear shift that remains there; None if there is none.
+
+    Args:
+        model: the model.
+        fit: the fit to start from.
+        direction: u (actuators,).
+        starts: sizes of shifts that are tried first on both sides, ascending, rad or robot sizes.
+    """
+    best = min((fit, *_around(model, fit, direction, starts)), key=lambda entry: entry.cost)
+    shift = linear_shift(model, best, direction)
+    for _ in range(_STEPS):
+        if shift is None:
+            return None
+        following = _step(model, shift)
+        if following is None:
+            return shift
+        shift = linear_shift(model, following, direction)
+    return shift
+
+
+def _step(model: ZeroModel, shift: Shift) -> ZeroFit | None:
+    """The fit after a step of Gauss-Newton, made shorter until the cost falls; None if it never does."""
+    fit, step = shift.fit, float(np.clip(shift.size, -_LARGEST, _LARGEST))
+    while abs(step) > _DONE:
+        there = model.toward(fit, fit.zeros + step * shift.direction)
+        if there is not None and there.cost < fit.cost:
+            return there
+        step *= 0.4
+    return None
