@@ -44,6 +44,7 @@ FILES = {
     "redundant": (["RRR"] * 3, 2, 0, None, 3),
     "shared": (None, 2, 0, None, 2),
     "everything": (None, 6, 0, None, 6),
+    "backhoe": (["RRRPRPRRPR-RRRRR"], 3, 0, 12, 3),
 }
 CLOSED = {"RRR", "PRR", "UPS", "PUS", "RUS", "URU", "PC5", "PSPP", "R[SS|SS]", "PRPaR"}
 

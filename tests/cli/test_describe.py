@@ -18,7 +18,7 @@ import nacelle
 from nacelle import robots
 from nacelle.cli import app
 
-NAMES = robots.names()
+NAMES = robots.all_names()
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
 pytestmark = pytest.mark.filterwarnings("error")

@@ -31,7 +31,7 @@ from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
 
 # How far mass, centre and inertia of a description may be from those of the beam, relative.
-MISMATCH = 0.01
+MISMATCH = 0.03
 # Joints sit within this part of the length from an end.
 _NEAR_END = 0.1
 _SQUARE_TORSION = 0.14057701495515551  # J / a^4 of a square of side a (Saint-Venant)
@@ -311,6 +311,18 @@ def _different(body: Body, beam: Beam) -> Iterator[tuple[str, str, str]]:
     if float(np.max(np.abs(moments - wanted))) > MISMATCH * float(np.max(np.abs(wanted))):
         words = " ".join(f"{value:.6g}" for value in np.diag(wanted))
         yield "inertia", f"the inertia of body {body.name!r} is not that of its beam, {words} kg m^2", advice
+
+
+def without_wrong_beams(robot: Robot) -> Robot:
+    """The robot without sections where mass or inertia are no longer those of a beam: these are rigid."""
+    wrong = {mismatch.body for mismatch in mismatches(robot) if mismatch.severity == "error"}
+    if not wrong:
+        return robot
+    bodies = tuple(
+        dataclasses.replace(body, section=None, material=None, beam=None) if k in wrong else body
+        for k, body in enumerate(robot.bodies)
+    )
+    return dataclasses.replace(robot, bodies=bodies)
 
 
 def with_beam_masses(robot: Robot) -> Robot:

@@ -19,12 +19,15 @@ from nacelle.files import write_whole
 from nacelle.identification.consistency.consistent import ConsistentParameters
 from nacelle.identification.consistency.faults import consistency_faults
 from nacelle.library import loads
+from nacelle.model.flexible import without_wrong_beams
 from nacelle.model.linear_parameters import linear_parameters, with_linear_parameters
 from nacelle.model.robot import Robot
 
 
 def identified_robot(robot: Robot, parameters: Any, *, name: str | None = None) -> Robot:
     """The same robot with identified parameters: geometry, payloads, limits and names are kept.
+
+    Flexible links whose identified mass or inertia is not that of their beams become rigid bodies.
 
     Args:
         robot: the robot as described.
@@ -52,7 +55,7 @@ def identified_robot(robot: Robot, parameters: Any, *, name: str | None = None) 
         )
     # As the numbers are after they have been read from a file.
     made = (moved if name is None else dataclasses.replace(moved, name=name)).alike
-    return without_broken_sharing(made)
+    return without_broken_sharing(without_wrong_beams(made))
 
 
 def write_identified(robot: Robot, path: Path | str, *, new: bool = False) -> None:
