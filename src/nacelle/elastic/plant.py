@@ -201,7 +201,12 @@ class ElasticPlant:
         """The robot under a feedback that is compiled with it."""
         if self.prescribed:
             raise KinematicsError("a feedback gives forces: take a plant with prescribed=False")
-        if self.form.flow is None or self.form is not form_of(self.robot):
+        if self.form is not form_of(self.robot):
+            raise KinematicsError(
+                f"a compiled feedback takes the form that {self.name} has by itself: leave out form="
+                f"{self.form.name!r}, or give a plain function f(t, x, v)"
+            )
+        if self.form.flow is None:
             raise KinematicsError(
                 f"{self.name} is too large to be compiled with a feedback: give a plain function f(t, x, v)"
             )
