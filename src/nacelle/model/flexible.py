@@ -299,7 +299,7 @@ def _different(body: Body, beam: Beam) -> Iterator[tuple[str, str, str]]:
         yield (
             "mass",
             f"the mass is {given[0]:.6g} kg, {what} is {own[0]:.6g} kg",
-            f"leave the mass out; {advice}",
+            f"leave mass, com and inertia out; {advice}",
         )
         return
     shift = given[1:4] / given[0] - own[1:4] / own[0]
