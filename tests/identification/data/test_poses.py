@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.identification.data.poses import motion_of, poses
+from nacelle.identification.data.poses import least_squares_twists, motion_of, poses
 from nacelle.kinematics.along import along
 from support.identification import fourier
 from support.library import library_robot
@@ -90,3 +90,11 @@ def test_some_of_the_samples() -> None:
     part = found.part(slice(3, 9))
     np.testing.assert_array_equal(part.x, found.x[3:9])
     assert len(part.ok) == 6
+
+
+def test_singular_samples_harm_no_others():
+    robot = library_robot("fivebar")
+    J = np.array([[[2.0, 0.0], [0.0, 4.0]], [[1.0, 2.0], [2.0, 4.0]]])
+    v = least_squares_twists(robot, J, np.array([[2.0, 4.0], [1.0, 1.0]]))
+    np.testing.assert_allclose(v[0], [1.0, 1.0])
+    assert np.all(np.isnan(v[1]))

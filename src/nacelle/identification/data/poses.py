@@ -24,6 +24,7 @@ from nacelle.kinematics.native import native
 from nacelle.kinematics.pose_input import reference_pose
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
+from nacelle.spatial.solve import solve_batch
 
 _STEPS = 20
 # A step below this, in robot sizes and rad, ends the iteration of least squares.
@@ -71,10 +72,10 @@ def motion_of(robot: Robot, q: Array, q_rate: Array, q_acceleration: Array, star
         # y is sought once: at the poses, each from the one before.
         at, y, flags = solved(robot, x[good])
         J = native(kinematic_model.inverse_jacobian, robot)(at, y)["J"]
-        v[good] = _least_squares(robot, J, q_rate[good])
+        v[good] = least_squares_twists(robot, J, q_rate[good])
         zero = np.zeros_like(v[good])
         bias = native(kinematic_model.joint_motions, robot)(at, y, v[good], zero)["active_acceleration"]
-        a[good] = _least_squares(robot, J, q_acceleration[good] - bias)
+        a[good] = least_squares_twists(robot, J, q_acceleration[good] - bias)
         good[good] = ~failed(flags)
     ok = good & np.all(np.isfinite(v), axis=1) & np.all(np.isfinite(a), axis=1)
     return Motion(x, v, a, ok)
@@ -119,10 +120,14 @@ def poses_near(robot: Robot, q: Array, start: Array) -> Array:
         at, y, _ = solved(robot, there)
         now = native(kinematic_model.inverse_jacobian, robot)(at, y)
         bad = ~(np.all(np.isfinite(now["q"]), axis=1) & np.all(np.isfinite(q), axis=1))
+        bad |= ~np.all(np.isfinite(now["J"]), axis=(1, 2))
         off = np.where(bad[:, None], 0.0, unwound(robot, q, now["q"]) - now["q"])
         # Any J of full rank: a pose that is lost takes no step.
         J = np.where(bad[:, None, None], np.eye(*now["J"].shape[1:]), now["J"])
-        step = _least_squares(robot, J, off)
+        step = least_squares_twists(robot, J, off)
+        # At a singular pose there is no step either.
+        bad |= ~np.all(np.isfinite(step), axis=1)
+        step = np.where(bad[:, None], 0.0, step)
         there = moved(robot, there, step)
         size = np.where(bad, np.inf, np.max(np.abs(step), axis=1))
         if np.all((size < _DONE * max(robot.size, 1.0)) | bad):
@@ -131,10 +136,10 @@ def poses_near(robot: Robot, q: Array, start: Array) -> Array:
     return np.where(good[:, None], there, np.nan)
 
 
-def _least_squares(robot: Robot, J: Array, rates: Array) -> Array:
-    """Give v (..., n) with J v = rates (..., actuators) in the sense of least squares."""
+def least_squares_twists(robot: Robot, J: Array, rates: Array) -> Array:
+    """Give v (..., n) with J v = rates (..., actuators) by least squares; NaN where J is singular."""
     weights = 1.0 / actuator_units(robot)
     weighted = J * weights[:, None]
     if J.shape[-1] == J.shape[-2]:
-        return np.asarray(np.linalg.solve(weighted, (rates * weights)[..., None])[..., 0])
+        return np.asarray(solve_batch(weighted, (rates * weights)[..., None])[..., 0])
     return np.asarray(np.einsum("...ij,...j->...i", np.linalg.pinv(weighted), rates * weights))
