@@ -46,10 +46,10 @@ def test_paths_and_maps() -> None:
 def test_buckling_is_told_and_refused() -> None:
     text = robots.text("prrrp").replace("gravity: 0 0 0 m/s^2", "gravity: 0 0 -9.81 m/s^2")
     Path("heavy.yaml").write_text(text, encoding="utf-8")
-    told = run("modes", "heavy.yaml")
-    assert "28.34 Hz" in told.stdout
+    result = run("modes", "heavy.yaml")
+    assert "28.34 Hz" in result.stdout
     assert "it has buckled: gravity and wrenches may grow by a factor of 0.77" in " ".join(
-        told.stderr.split()
+        result.stderr.split()
     )
     assert "buckles under this load" in run("modes", "heavy.yaml", "--gravity", code=1).stderr
     assert "no flexible link" in run("modes", "delta", code=1).stderr
