@@ -277,7 +277,7 @@ class JointSearch(PoseSearch):
         q = np.array(assembly.q, dtype=float)
         # The assembly may count whole turns that the actuators' coordinates do not.
         for actuator, own in zip(robot.actuators, self.reference_actuators(), strict=True):
-            if actuator.joint < robot.tree and robot.joints[actuator.joint].primitives[0].turns:
+            if actuator.joint < robot.tree and robot.joints[actuator.joint].primitives[0].is_rotation:
                 place = robot.q_slices[actuator.joint].start
                 q[place] += 2.0 * np.pi * np.round((own - q[place]) / (2.0 * np.pi))
         return self._unknowns(assembly.platform.R, assembly.platform.p, q)

@@ -171,7 +171,7 @@ def _sight(judge: Judge, correction: Correction, start: _Start, directions: list
     sizes = np.minimum(sizes, zeros_of_gaps(judge, correction)[1])
     # A shift as large as a half turn or the robot is no small change of the geometry any more.
     sizes = np.where(sizes < 1.0, sizes * actuator_units(robot), np.inf)
-    turns = [robot.joints[actuator.joint].primitives[0].turns for actuator in robot.actuators]
+    turns = [robot.joints[actuator.joint].primitives[0].is_rotation for actuator in robot.actuators]
     return ZeroSight(
         tuple(actuator.name for actuator in robot.actuators),
         tuple(float(size) for size in sizes),
