@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-import scipy.linalg  # noqa: F401 its BLAS has a limit once it is loaded
+import scipy.linalg
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import nacelle
@@ -13,6 +13,8 @@ from support.library import library_robot
 
 
 def _threads() -> set[int]:
+    # SciPy's BLAS is counted from when it is loaded on.
+    assert scipy.linalg
     return {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
+from importlib import import_module
 from typing import ParamSpec, TypeVar
 
 _P = ParamSpec("_P")
@@ -22,7 +23,7 @@ def one_blas_thread(function: Callable[_P, _R]) -> Callable[_P, _R]:
     @wraps(function)
     def limited(*arguments: _P.args, **options: _P.kwargs) -> _R:
         # SciPy has a BLAS of its own, which only has a limit once it is loaded.
-        import scipy.linalg  # noqa: F401
+        import_module("scipy.linalg")
         from threadpoolctl import threadpool_limits
 
         with threadpool_limits(1, user_api="blas"):

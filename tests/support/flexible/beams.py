@@ -128,7 +128,7 @@ class Structure:
 def structure(robot: Robot, x: Sequence[float] | Array, locked: bool = True) -> Structure:
     """Place a robot at the reduced pose x (nx,); locked: joints with an actuator do not move."""
     if any(spring is not None for joint in robot.joints for spring in joint.springs):
-        raise NotImplementedError("springs in joints")
+        raise NotImplementedError("these references have no springs in joints")
     placed = inverse_kinematics(robot, np.asarray(x, dtype=float)).bodies
     R, p = np.asarray(placed.R, dtype=float), np.asarray(placed.p, dtype=float)
     inward = {joint.successor: k for k, joint in enumerate(robot.tree_joints)}
@@ -183,7 +183,7 @@ def _allowed(joint: Joint, R: Array) -> Array:
 def _beam(body: Body, number: int, pose: tuple[Array, Array], joints: Sequence[PlacedJoint]) -> Beam:
     options = body.beam or {}
     if options.get("shear"):
-        raise NotImplementedError("beams that shear")
+        raise NotImplementedError("these references have no beams that shear")
     R, p = pose
     starts, tips = [], []
     for placed in joints:

@@ -11,11 +11,12 @@ the null space of its constraints.
 from __future__ import annotations
 
 import itertools
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
 import exudyn as exu
-import exudyn.itemInterface as items  # noqa: N813
+import exudyn.itemInterface as items  # noqa: N813 the package's own name is in camel case
 import numpy as np
 from exudyn.rigidBodyUtilities import RotationMatrix2EulerParameters
 
@@ -89,7 +90,7 @@ def extrapolated_frequencies(
     return table[0]
 
 
-class _Model:
+class _Model(ABC):
     """Bodies and joints of a robot, added to an Exudyn system: what is common to plane and space."""
 
     def __init__(self, system: Any, at: Structure, elements: int) -> None:
@@ -112,21 +113,21 @@ class _Model:
         for placed in self.at.joints:
             self.joint(placed)
 
+    @abstractmethod
     def point(self, body: int) -> int:
         """A mass point."""
-        raise NotImplementedError
 
+    @abstractmethod
     def rigid(self, body: int) -> int:
         """A rigid body."""
-        raise NotImplementedError
 
+    @abstractmethod
     def beam(self, beam: Beam) -> tuple[int, int]:
         """A chain of elements; gives rigid bodies on the nodes of its two ends."""
-        raise NotImplementedError
 
+    @abstractmethod
     def joint(self, placed: PlacedJoint) -> None:
         """A joint."""
-        raise NotImplementedError
 
     def marker(self, carrier: int, point: Array, frame: Array, kind: JointKind) -> int:
         """A frame on an Exudyn body; for a joint with a mass point its position alone."""

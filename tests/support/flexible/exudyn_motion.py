@@ -14,7 +14,7 @@ import itertools
 from dataclasses import dataclass
 
 import exudyn as exu
-import exudyn.itemInterface as items  # noqa: N813
+import exudyn.itemInterface as items  # noqa: N813 the package's own name is in camel case
 import numpy as np
 
 import nacelle

@@ -141,7 +141,8 @@ def _newton(start: Deformed, state: Deformed, loads: Loads) -> Balance | None:
         gap = gaps(state, start, loaded.frames, len(rows) - len(own.robot.actuators))
         (space,) = null_spaces(rows[None], scale)
         N = space.basis
-        gradient: Forces = loaded.strained() + loaded.springs(preload=True) + loaded.outside(loads)
+        inner = loaded.strained().plus(loaded.springs(preload=True))
+        gradient: Forces = inner.plus(loaded.outside(loads))
         closures, actuators = _multipliers(own, rows, gradient.h)
         D = gradient.D + loaded.held(closures, actuators).D
         step = scale * np.linalg.lstsq(rows * scale, -gap, rcond=1e-8)[0]

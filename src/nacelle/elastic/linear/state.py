@@ -61,7 +61,7 @@ class Deformed:
             for primitive in joint.primitives:
                 part = step[rate : rate + primitive.nv]
                 where = slice(place, place + primitive.nq)
-                if primitive is Primitive.BALL:
+                if primitive is Primitive.SPHERICAL:
                     turned = quat_multiply(q[where], quat_exp(part))
                     q[where] = turned / np.linalg.norm(turned)
                 else:

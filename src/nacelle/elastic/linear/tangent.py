@@ -73,7 +73,7 @@ class Forces(NamedTuple):
     h: Array
     D: Array
 
-    def __add__(self, other: Forces) -> Forces:  # type: ignore[override]
+    def plus(self, other: Forces) -> Forces:
         """The sum of two."""
         return Forces(self.h + other.h, self.D + other.D)
 
@@ -92,7 +92,7 @@ def carriers(tree: Robot) -> Array:
             own = slice(place, place + primitive.nv)
             result[own] = movers[joint.predecessor]
             result[own, first:place] = True
-            if primitive is Primitive.BALL:
+            if primitive is Primitive.SPHERICAL:
                 result[own, own] = True
             place += primitive.nv
     return result
@@ -181,7 +181,7 @@ class Loaded:
             point = poses[body].p if point is None else point
             changes += [self.force(body, point, -wrench[:3]), self.couple(body, -wrench[3:])]
         total = self.summed(changes)
-        return total + self._beam_weights(loads.gravity) if np.any(loads.gravity) else total
+        return total.plus(self._beam_weights(loads.gravity)) if np.any(loads.gravity) else total
 
     def _beam_weights(self, gravity: Array) -> Forces:
         """Minus gravity on beams: at the centre of mass, which moves with the elastic coordinates, too."""
@@ -207,7 +207,7 @@ class Loaded:
             D[:, columns] += mixed
             D[columns] += mixed.T
         total = self.summed(changes)
-        return total + Forces(h, D)
+        return total.plus(Forces(h, D))
 
     def held(self, forces: Array, efforts: Array) -> Forces:
         """Forces of closures (locks,), N or N m, and efforts of actuators (actuators,), N or N m."""
@@ -238,7 +238,7 @@ class Loaded:
                 along += effort * self.extended.embedding[row]
             else:
                 changes += self._along_axis(actuator.joint, 0, float(effort))
-        return self.summed(changes) + Forces(along, np.zeros((size, size)))
+        return self.summed(changes).plus(Forces(along, np.zeros((size, size))))
 
     def _along_axis(self, index: int, number: int, effort: float) -> list[Change]:
         """An effort along an axis of a joint that closes a loop."""
@@ -274,7 +274,7 @@ class Loaded:
             if preload:
                 effort = float(spring.held_force(closure_coordinate(joint, self.frames.motion, number)))
                 changes += self._along_axis(index, number, effort)
-        return Forces(h, D) + self.summed(changes)
+        return Forces(h, D).plus(self.summed(changes))
 
     def strained(self) -> Forces:
         """Elastic forces of all beams, von Karman's stretch included, and of drives with a spring."""
