@@ -27,7 +27,7 @@ from nacelle.kinematics.pose_input import checked_poses, checked_rates
 from nacelle.kinematics.tree.configuration import configuration
 from nacelle.kinematics.tree.rates import rate_map
 from nacelle.model.robot import Robot
-from nacelle.simulation.feedback import CompiledLoop, LoopModel
+from nacelle.simulation.feedback import CompiledLoop, LoopModel, LoopParts
 from nacelle.simulation.flow import NativeDriver, bound, loop_driver
 from nacelle.simulation.plant import RigidPlant
 from nacelle.simulation.protocol import Derivative, Event, EventGroup, Feedback, Labels
@@ -199,6 +199,14 @@ class ElasticPlant:
 
     def closed(self, feedback: Feedback) -> CompiledLoop:
         """The robot under a feedback that is compiled with it."""
+        return CompiledLoop(self.loop_parts(), feedback)
+
+    def loop_parts(self) -> LoopParts:
+        """What is compiled with a controller.
+
+        Raises:
+            KinematicsError: if the inputs are no forces, or there is no program of the form.
+        """
         if self.prescribed:
             raise KinematicsError("a feedback gives forces: take a plant with prescribed=False")
         if self.form is not form_of(self.robot):
@@ -210,8 +218,7 @@ class ElasticPlant:
             raise KinematicsError(
                 f"{self.name} is too large to be compiled with a feedback: give a plain function f(t, x, v)"
             )
-        model = LoopModel(self.form.flow, elastic_signals)
-        return CompiledLoop(self.robot, model, self.options, _NO_CONSTANTS, feedback)
+        return LoopParts(self.robot, LoopModel(self.form.flow, elastic_signals), self.options, _NO_CONSTANTS)
 
     def events(self) -> list[Event | EventGroup]:
         """Deflections beyond what the theory of beams holds for."""

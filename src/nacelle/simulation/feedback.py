@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -56,6 +56,34 @@ def rigid_signals(robot: Robot, s: Array, quat_0: Array, wanted: Sequence[str]) 
 
 
 RIGID = LoopModel(flow, rigid_signals)
+
+
+class LoopParts(NamedTuple):
+    """What a plant gives to be compiled with a controller, or with drives around it.
+
+    Attributes:
+        robot: the robot that moves.
+        model: its flow and signals.
+        options: keyword arguments of the flow.
+        constants: the last argument of the flow.
+    """
+
+    robot: Robot
+    model: LoopModel
+    options: Options
+    constants: Array
+
+
+@runtime_checkable
+class Compilable(Protocol):
+    """A plant that can be compiled with a controller."""
+
+    def loop_parts(self) -> LoopParts:
+        """What is compiled.
+
+        Raises:
+            KinematicsError: if there is no program of it.
+        """
 
 
 def feedback(function: Callable[..., Any], reference: Any = None, **options: Any) -> Feedback:
@@ -159,27 +187,15 @@ class CompiledLoop:
     """A plant under a compiled feedback; its inputs are [t; r].
 
     Args:
-        robot: the robot.
-        model: what is compiled with the feedback.
-        options: keyword arguments of its flow.
-        constants: the last argument of its flow.
+        parts: what is compiled with the feedback.
         law: the feedback.
         exact_jacobian: whether implicit methods take the exact Jacobian.
     """
 
-    def __init__(
-        self,
-        robot: Robot,
-        model: LoopModel,
-        options: Options,
-        constants: Array,
-        law: Feedback,
-        *,
-        exact_jacobian: bool = False,
-    ) -> None:
-        self.robot, self.model, self.options, self.constants = robot, model, options, constants
+    def __init__(self, parts: LoopParts, law: Feedback, *, exact_jacobian: bool = False) -> None:
+        self.robot, self.model, self.options, self.constants = parts
         self.law, self.exact_jacobian = law, exact_jacobian
-        self.inputs = 1 + reference_size(robot, law)
+        self.inputs = 1 + reference_size(self.robot, law)
 
     @property
     def size(self) -> int:

@@ -37,7 +37,7 @@ from nacelle.kinematics.tree.spanning_tree import CosSin, Step
 from nacelle.model.joint import JointKind, Primitive
 from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
-from nacelle.simulation.feedback import RIGID, CompiledLoop
+from nacelle.simulation.feedback import RIGID, CompiledLoop, LoopParts
 from nacelle.simulation.flow import (
     NativeDriver,
     bound,
@@ -183,9 +183,11 @@ class RigidPlant:
 
     def closed(self, feedback: Feedback) -> CompiledLoop:
         """The robot under a feedback that is compiled with it."""
-        return CompiledLoop(
-            self.robot, RIGID, self.options, self.quat_0, feedback, exact_jacobian=self.exact_jacobian
-        )
+        return CompiledLoop(self.loop_parts(), feedback, exact_jacobian=self.exact_jacobian)
+
+    def loop_parts(self) -> LoopParts:
+        """What is compiled with a controller."""
+        return LoopParts(self.robot, RIGID, self.options, self.quat_0)
 
     def events(self) -> list[EventGroup]:
         """Limits of joints and actuators, legs at full stretch, and the approach to a singularity."""
