@@ -68,7 +68,7 @@ class Controller:
         """
         joints = inverse_kinematics(self.robot, x, limits=False)
         return self.kind.memory(self.robot).join(
-            self.kind.start(self.robot, np.asarray(joints.x if hasattr(joints, "x") else x), joints.y)
+            self.kind.start(self.robot, np.asarray(x, dtype=float), joints.y)
         )
 
     def sampled(
