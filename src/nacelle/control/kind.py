@@ -16,10 +16,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nacelle.control.fields import Fields
+from nacelle.control.samples import law_samples
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.shapes import of_actuators
 from nacelle.model.robot import Robot
-from nacelle.spatial.physics import physics
+from nacelle.spatial.physics import physics, sampled
 from nacelle.spatial.scalar import Array
 
 
@@ -116,6 +117,7 @@ def motion_of(robot: Robot, row: Array) -> Motion:
 def law_of(kind: Kind) -> Callable[..., dict[str, Array]]:
     """The physics function (robot, z, q, r, gains) of a kind of controller."""
 
+    @sampled(law_samples(kind.memory, kind.start))
     @physics(
         z=lambda robot: (kind.memory(robot).size,),
         q=of_actuators,
