@@ -28,7 +28,7 @@ from nacelle.spatial.rotation import quat_product
 from nacelle.spatial.scalar import Array, pack, where
 from nacelle.spatial.solve import solve
 
-# Newton's steps in a sample: what a prediction misses is far below the robot's size, and each step squares it.
+# Newton's steps in a sample: what a prediction misses is small, and each step squares it.
 _STEPS = 2
 
 
