@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -60,12 +61,17 @@ def bridged(error: Array, q: Array, z: dict[str, Array], k: dict[str, Array]) ->
     T = k["period"][0]
     guessed = [last + T * rate for last, rate in zip(z["error"], z["rate"], strict=True)]
     used = [where(ok, own, guess) for ok, own, guess in zip(there, error, guessed, strict=True)]
+    return Readings(pack(used), *waited(there, z, k))
+
+
+def waited(there: Sequence[Scalar], z: dict[str, Array], k: dict[str, Array]) -> tuple[Array, Array]:
+    """Samples in a row without all readings (1,), and whether there were too many, now or before (1,)."""
     worst = there[0]
     for ok in there[1:]:
         worst = minimum(worst, ok)
     missed = where(worst, 0.0, z["missed"][0] + 1.0)
     stopped = maximum(z["stopped"][0], where(missed - k["patience"][0], 1.0, 0.0))
-    return Readings(pack(used), pack([missed]), pack([stopped]))
+    return pack([missed]), pack([stopped])
 
 
 def rate_of(error: Array, z: dict[str, Array], k: dict[str, Array]) -> Array:
