@@ -89,7 +89,7 @@ class Kind(ABC):
 
     @abstractmethod
     def start(self, robot: Robot, x: Array, y: Array) -> dict[str, Any]:
-        """Parts of the memory at a start at rest.
+        """Parts of the memory at a start at rest, over any scalar: an exported controller computes it, too.
 
         Args:
             robot: the model.
@@ -97,9 +97,33 @@ class Kind(ABC):
             y: what iteration finds at it (ny,).
         """
 
+    def words(self) -> dict[str, str]:
+        """What the parts are, with units: by "memory.NAME" and "gains.NAME"."""
+        return dict(COMMON_WORDS)
+
     @abstractmethod
     def tuned(self, robot: Robot, tuning: Tuning) -> dict[str, Any]:
         """Parts of the gains from a bandwidth."""
+
+
+COMMON_WORDS = {
+    "memory.y": "what iteration finds at the desired pose",
+    "memory.error": "last error of the actuators, desired less measured; rad, m",
+    "memory.rate": "rate of that error, filtered; rad/s, m/s",
+    "memory.integral": "force of the integral; N, N m",
+    "memory.started": "above 0 after the first sample",
+    "memory.missed": "samples in a row without all readings",
+    "memory.stopped": "above 0 once the controller has stopped",
+    "gains.stiffness": "force over error; N/m, N m/rad",
+    "gains.damping": "force over rate of the error; N s/m, N m s/rad",
+    "gains.integral": "rate of the integral's force over error; N/(m s), N m/(rad s)",
+    "gains.limit": "largest forces of the drives; N, N m",
+    "gains.unwinding": "part of what a limit cuts off that is taken out of the integral at a sample",
+    "gains.smoothing": "of the filter of the rate, 1 - exp(-T w) at its bandwidth w",
+    "gains.period": "sample time T; s",
+    "gains.patience": "samples in a row without all readings after which the controller stops",
+}
+"""What parts are that several kinds of controllers have."""
 
 
 def row_size(robot: Robot) -> tuple[int]:

@@ -1,9 +1,10 @@
 """Samples of the inputs of control laws, by which identities of their programs are recognised.
 
-The desired pose is one of the robot, to all digits (`nacelle.kinematics.iteration.samples`). The readings and the
-memory are beside those at it: a memory at rest there, off by a thousandth. So every step of Newton's iteration that a law
-takes is seen to move something (1e-3, 1e-6, 1e-12), while what the last of three leaves open, 1e-24, is far
-below rounding: identities of closed loops hold behind it. Rates, errors and gains are drawn at random.
+The desired pose is one of the robot, to all digits (`nacelle.kinematics.iteration.samples`). The readings and
+the memory are beside those at it: a memory at rest there, off by a thousandth. So every step of Newton's
+iteration that a law takes is seen to move something (1e-3, 1e-6, 1e-12), while what the last of three leaves
+open, 1e-24, is far below rounding: identities of closed loops hold behind it. Rates, errors and gains are
+drawn at random.
 """
 
 from __future__ import annotations
