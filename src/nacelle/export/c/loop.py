@@ -58,7 +58,8 @@ def _controller_use(package: Package, controller: Controller, real: str) -> list
         "## The controller",
         "",
         f"`{controller.name}` with a sample time of {controller.period:g} s. Its memory and its gains are "
-        "a struct of the caller, so there may be any number of controllers.",
+        "a struct of the caller, so there may be any number of controllers. What its model includes, "
+        "friction too, is a matter of its kind.",
         "",
         f"    {struct} c;",
         f"    {real} force[{len(package.robot.actuators)}];",
@@ -107,9 +108,9 @@ def _plant_use(package: Package, real: str) -> list[str]:
         "",
         "The robot itself, for a simulation of the loop; friction as said above. Forces are held.",
         "",
-        f"    {real} s[{own.upper()}_S_SIZE];",
-        f"    {own}_start{end}(x, s); /* at rest at a pose; 0 if it is reached */",
-        f"    {own}_encoders{end}(s, q); /* what the encoders show */",
-        f"    {own}{end}_rk4(s, force, 0, h, steps, 0, NULL, NULL); /* steps of h seconds; 0 if finite */",
-        f"    {own}_pose{end}(s, x, v); /* pose and twist of the platform */",
+        f"    {real} state[{own.upper()}_STATE_SIZE];",
+        f"    {own}_start{end}(x, state); /* at rest at a pose; 0 if it is reached */",
+        f"    {own}_encoders{end}(state, q); /* what the encoders show */",
+        f"    {own}{end}_rk4(state, force, 0, h, steps, 0, NULL, NULL); /* steps of h s; 0 if finite */",
+        f"    {own}_pose{end}(state, x, v); /* pose and twist of the platform */",
     ]

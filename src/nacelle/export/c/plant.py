@@ -26,7 +26,7 @@ _SOURCE = """\
 
 
 def _head(package: Package, real: str) -> str:
-    return f"int {package.name}_plant_start{ending(real)}(const {real} *x, {real} *s)"
+    return f"int {package.name}_plant_start{ending(real)}(const {real} *x, {real} *state)"
 
 
 def plant_declaration(package: Package, reals: Sequence[str]) -> list[str]:
@@ -34,8 +34,8 @@ def plant_declaration(package: Package, reals: Sequence[str]) -> list[str]:
     name = package.name
     return [
         "/*",
-        f" * {name}_plant_start: the state s of the plant at rest at a pose x.",
-        " * Returns 0, or 1 where the pose is not reached; s is then left as it was.",
+        f" * {name}_plant_start: the state of the plant at rest at a pose x.",
+        " * Returns 0, or 1 where the pose is not reached; it is then left as it was.",
         " */",
         *(f"{_head(package, real)};" for real in reals),
         "",
@@ -55,5 +55,5 @@ def plant_source(package: Package, real: str) -> tuple[str, str]:
         n=package.robot.motion.n,
         unknown=f"    {real} y[{ny}];\n" if ny else "",
         assemble=f"{package.name}_assemble{end}({at})",
-        state=f"{package.name}_{STATE}{end}({at}, v, s)",
+        state=f"{package.name}_{STATE}{end}({at}, v, state)",
     )

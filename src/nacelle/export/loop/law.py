@@ -17,14 +17,15 @@ from nacelle.export.loop.assembly import pose_entry
 from nacelle.export.states import States
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.robot import Robot
+from nacelle.program.program import Program
 from nacelle.spatial.physics import sampled, sampler_of
 from nacelle.spatial.scalar import Array, pack
 
 LAW, REST = "controller_law", "controller_rest"
 """What the functions are called."""
 
-# How far readings and memory are from those of the desired motion in reference vectors.
-_AWAY = 1e-3
+# How far readings are from the desired motion in reference vectors, and their noise, rad or m.
+_AWAY, _NOISE = 2e-4, 1e-5
 
 
 def memory_of(controller: Controller) -> Fields:
@@ -66,7 +67,7 @@ def _law(controller: Controller, prefix: str) -> Entry:
     }
     program = replace(make_program(_unpacked(kind), robot, shapes), name=f"{prefix}_{LAW}")
     title = f"a sample of the controller {controller.name}, without a look at what it finds"
-    return Entry(LAW, title, program, words, None, at=lambda states: _inputs(controller, states))
+    return Entry(LAW, title, program, words, None, at=lambda states: _inputs(controller, program, states))
 
 
 def _unpacked(kind: Kind) -> Callable[..., Any]:
@@ -95,17 +96,16 @@ def _rest(controller: Controller, prefix: str) -> Entry:
     return pose_entry(robot, prefix, REST, "memory of the controller at rest", rest, words)
 
 
-def _inputs(controller: Controller, states: States) -> Mapping[str, Array]:
-    """Inputs of the law at states: a memory and readings beside those of the motion."""
+def _inputs(controller: Controller, program: Program, states: States) -> Mapping[str, Array]:
+    """Inputs of the law at states: readings beside those of the motion, the memory of a first sample."""
     rng = np.random.default_rng(5)
     fields, kind, robot = memory_of(controller), controller.kind, controller.robot
-    rest = [fields.join(kind.start(robot, x, y)) for x, y in zip(states.x, states.y, strict=True)]
     q = controller.coordinates(states.x)
-    return {
-        "z": np.array(rest) + _AWAY * rng.uniform(0.0, 1.0, (len(q), fields.size)),
-        "q": q + _AWAY * rng.uniform(-1.0, 1.0, q.shape),
-        "x": states.x,
-        "v": states.v,
-        "a": states.a,
-        "gains": np.tile(controller.gains, (len(q), 1)),
-    }
+    q = q + _AWAY * rng.uniform(-1.0, 1.0, q.shape)
+    rest = [fields.join(kind.start(robot, x, y)) for x, y in zip(states.x, states.y, strict=True)]
+    gains = np.tile(controller.gains, (len(q), 1))
+    given = [q, states.x, states.v, states.a, gains]
+    first = [program.evaluate([*z, *np.concatenate(row)]) for z, *row in zip(rest, *given, strict=True)]
+    z = np.array(first, dtype=float)[:, q.shape[1] :]
+    later = q + _NOISE * rng.uniform(-1.0, 1.0, q.shape)
+    return dict(zip(("z", "q", "x", "v", "a", "gains"), (z, later, *given[1:]), strict=True))

@@ -30,9 +30,9 @@ def plant_entries(robot: Robot, prefix: str, *, friction: bool, smooth: float | 
     size, m = state_size(robot), (len(robot.actuators),)
     drives = ", ".join(actuator.name for actuator in robot.actuators)
     words = {
-        "s": _state_words(robot),
+        "state": _state_words(robot),
         "tau": f"forces of the actuators {drives}; N, N m",
-        "ds": "derivative of the state by time",
+        "derivative": "derivative of the state by time",
         "q": f"coordinates of the actuators {drives}; rad, m",
         "x": pose_words(robot),
         "y": f"what {CLOSING} finds at the pose x",
@@ -43,10 +43,12 @@ def plant_entries(robot: Robot, prefix: str, *, friction: bool, smooth: float | 
         label: str, title: str, function: Callable[..., Any], shapes: Mapping[str, Any], driver: str = ""
     ) -> Entry:
         program = replace(make_program(function, robot, shapes), name=f"{prefix}_{label}")
-        return Entry(label, title, program, words, None, at=_inputs, driver=driver)
+        return Entry(
+            label, title, program, words, None, at=_with_forces if driver else _states, driver=driver
+        )
 
     def derivative(robot: Robot, s: Array, tau: Array) -> dict[str, Array]:
-        return {"ds": flow(robot, s, tau, quat_0, **options)}
+        return {"derivative": flow(robot, s, tau, quat_0, **options)}
 
     def encoders(robot: Robot, s: Array) -> dict[str, Array]:
         return {"q": rigid_signals(robot, s, quat_0, ("q",))["q"]}
@@ -56,12 +58,18 @@ def plant_entries(robot: Robot, prefix: str, *, friction: bool, smooth: float | 
         return {"x": signals["x"], "v": signals["v"]}
 
     def state(robot: Robot, x: Array, y: Array, v: Array) -> dict[str, Array]:
-        return {"s": pack([*coordinates_of(mechanism_of(robot), x, quat_0), *v, *y])}
+        return {"state": pack([*coordinates_of(mechanism_of(robot), x, quat_0), *v, *y])}
 
     return [
-        made(PLANT, "the robot under its actuators' forces", derivative, {"s": size, "tau": m}, driver="rk4"),
-        made("plant_encoders", "what the encoders show", encoders, {"s": size}),
-        made("plant_pose", "pose and twist of the platform", pose, {"s": size}),
+        made(
+            PLANT,
+            "the robot under its actuators' forces",
+            derivative,
+            {"state": size, "tau": m},
+            driver="rk4",
+        ),
+        made("plant_encoders", "what the encoders show", encoders, {"state": size}),
+        made("plant_pose", "pose and twist of the platform", pose, {"state": size}),
         pose_entry(
             robot, prefix, STATE, "the state at a pose and a twist", state, words, v=(robot.motion.n,)
         ),
@@ -74,12 +82,17 @@ def _state_words(robot: Robot) -> str:
     if mechanism.layout.quaternion is not None:
         texts = ["reduced pose, with a rotation vector from the reference orientation for the quaternion"]
     texts += ["reduced twist", *(["what iteration finds"] if mechanism.ny else [])]
-    return f"state: {'; '.join(texts)}; m, rad, m/s, rad/s"
+    return f"{'; '.join(texts)}; m, rad, m/s, rad/s"
 
 
-def _inputs(states: States) -> Mapping[str, Array]:
-    """States of the robot, and forces."""
+def _states(states: States) -> dict[str, Array]:
+    """States of the plant."""
     mechanism = mechanism_of(states.robot)
     quat_0 = reference_orientation(mechanism)
     c = [coordinates_of(mechanism, x, quat_0) for x in states.x]
-    return {"s": np.concatenate([np.array(c), states.v, states.y], axis=1), "tau": states.tau}
+    return {"state": np.concatenate([np.array(c), states.v, states.y], axis=1)}
+
+
+def _with_forces(states: States) -> dict[str, Array]:
+    """States of the plant, and the actuators' forces along the motion."""
+    return {**_states(states), "tau": states.tau}

@@ -156,4 +156,4 @@ def _status(controller: Controller, memory: Array) -> list[int]:
     parts = memory_of(controller).split(memory)
     missed = parts.get("missed", np.zeros((len(memory), 1)))[:, 0] > 0.0
     stopped = parts["stopped"][:, 0] > 0.0
-    return np.where(stopped, STOPPED, np.where(missed, BRIDGED, FINE)).tolist()
+    return [int(k) for k in np.where(stopped, STOPPED, np.where(missed, BRIDGED, FINE))]
