@@ -79,7 +79,7 @@ def export_command(
         models = "" if controller is not None or plant else "inverse_dynamics"
     done = export(
         robot,
-        models.split(",") if models else (),
+        models or (),
         out=out,
         target=target,
         input=source,
