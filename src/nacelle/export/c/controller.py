@@ -32,7 +32,7 @@ _REMARK = """\
  *   {stopped}  stopped, as they were missing for too long: forces are zero until a reset
  *   {failed}  no finite forces: the desired motion is not finite, out of reach or at a singularity. Forces
  *      are zero, nothing of the sample is remembered, and the controller is stopped.
- * Forces are finite always. The time does not depend on the numbers.
+ * Forces are finite always. No branch depends on the numbers but those inside math.h.
  */
 """
 

@@ -66,7 +66,7 @@ class Record:
 def record(controller: Controller, entries: Sequence[Entry]) -> Record:
     """Record samples of a controller by the programs of a package."""
     programs = {entry.label: entry.program for entry in entries}
-    inputs = _inputs(controller)
+    inputs = sample_inputs(controller)
     start = inputs["x"][0]
     y = inverse_kinematics(controller.robot, start, limits=False).y
     given = [*start.tolist(), *y.tolist()]
@@ -87,7 +87,7 @@ def record(controller: Controller, entries: Sequence[Entry]) -> Record:
     return Record(inputs, start, first, force, memory, _status(controller, memory), scale, tolerance)
 
 
-def _inputs(controller: Controller) -> dict[str, Array]:
+def sample_inputs(controller: Controller) -> dict[str, Array]:
     """Readings and desired motion (samples, size), in single precision."""
     robot, T = controller.robot, controller.period
     mechanism, rng = mechanism_of(robot), np.random.default_rng(13)
