@@ -118,7 +118,7 @@ def reference_size(robot: Robot, law: Feedback) -> int:
         KinematicsError: if the law takes something that there is not.
     """
     shapes = input_shapes(law.function, robot) or {}
-    of_robot = _shapes(robot)
+    of_robot = signal_shapes(robot)
     for name, shape in shapes.items():
         if name not in SIGNALS:
             raise KinematicsError(
@@ -137,7 +137,8 @@ def reference_size(robot: Robot, law: Feedback) -> int:
     return shapes["r"][0]
 
 
-def _shapes(robot: Robot) -> dict[str, tuple[int, ...]]:
+def signal_shapes(robot: Robot) -> dict[str, tuple[int, ...]]:
+    """Shapes of the signals, but of the reference."""
     mechanism, count = mechanism_of(robot), len(robot.actuators)
     n = robot.motion.n
     nx, ny = mechanism.layout.nx, mechanism.ny
