@@ -14,7 +14,9 @@ from nacelle.simulation.drives.drives import Drives
 from nacelle.simulation.drives.lugre import LuGre
 from nacelle.simulation.drives.plant import DrivenPlant
 from nacelle.simulation.drives.stiction import stiction_of
+from nacelle.simulation.integrators import one_step
 from nacelle.simulation.plant import RigidPlant
+from nacelle.simulation.sampled.law import Sampled
 from nacelle.simulation.simulate import simulate
 from support.cart import cart
 from support.library import library_robot
@@ -226,9 +228,36 @@ def test_compiled_feedback(hold: bool) -> None:
 def test_forces_of_motors_are_a_signal_only_with_a_lag() -> None:
     robot = library_robot("fivebar")
     x0 = nacelle.reference_pose(robot)
-    for plant in (RigidPlant(robot), DrivenPlant(robot), DrivenPlant(robot, Drives(lag=[1e-3, 0.0]))):
-        with pytest.raises(nacelle.KinematicsError, match=r"motors .* have (a|no) lag"):
-            simulate(plant, x0, force=servo, until=0.01, method="rk4")
+    flexible = nacelle.ElasticPlant(library_robot("fivebar-flexible"))
+    for plant in (RigidPlant(robot), flexible, DrivenPlant(robot), DrivenPlant(robot, Drives(lag=[1e-3, 0]))):
+        for law in (servo, Sampled(sampled_servo, 1e-3, np.zeros(2), np.zeros(2), np.zeros(2))):
+            with pytest.raises(nacelle.KinematicsError, match=r"motors .* have (a|no) lag"):
+                simulate(plant, x0, force=law, until=0.01, method="rk4")
+
+
+@nacelle.physics(z=(2,), q=(2,), motor=(2,), r=(2,), gains=(2,))
+def sampled_servo(robot, z, q, motor, r, gains):
+    return {"force": gains[0] * (r - q) + gains[1] * (z - q) - 0.1 * motor, "memory": q}
+
+
+def test_digital_controller() -> None:
+    """A law with memory, sampled and delayed, around a plant with drives: as a loop in Python."""
+    plant = all_effects(library_robot("fivebar"), smooth=0.02)
+    x0, T, substeps, late = nacelle.reference_pose(plant.robot), 1e-3, 8, 4
+    q0 = plant.encoders(plant.state(x0, np.zeros(2)))[0]
+    rows, gains = q0 + 0.02 * np.sin(np.arange(20.0))[:, None], np.array([30.0, 200.0])
+    law = Sampled(sampled_servo, T, memory=q0, reference=rows, gains=gains, delay=0.5 * T)
+    run = simulate(plant, x0, None, law, method="rk4", until=20 * T, step=T / substeps, events=[])
+    f, s, z, u, h = plant.derivative(), plant.state(x0, np.zeros(2)), q0, np.zeros(2), T / substeps
+    for k in range(20 * substeps):
+        if k % substeps == 0:
+            q = plant.encoders(s)[0]
+            new = 30.0 * (rows[k // substeps] - q) + 200.0 * (z - q) - 0.1 * plant.motor_forces(s, u)
+            z = q
+        u = new if k % substeps == late else u
+        s = one_step(f, lambda stage, state, u=u: u, s, h)
+    np.testing.assert_allclose(run.states[-1], s, rtol=1e-9, atol=1e-12)
+    assert np.max(np.abs(run.balance)) < 1e-4 * np.max(np.abs(run.work))
 
 
 # ---- as a plant

@@ -16,7 +16,7 @@ from nacelle.errors import KinematicsError
 from nacelle.kinematics.native import native
 from nacelle.model.robot import Robot
 from nacelle.simulation.drives.drives import Cogging, Drives
-from nacelle.simulation.drives.model import driven_model, encoder_readings
+from nacelle.simulation.drives.model import driven_model
 from nacelle.simulation.drives.steps import default_step, mobility, reason_unstable
 from nacelle.simulation.feedback import Compilable, CompiledLoop, LoopParts
 from nacelle.simulation.flow import NativeDriver, bound, loop_driver
@@ -32,6 +32,7 @@ from nacelle.simulation.protocol import (
     Stepped,
 )
 from nacelle.simulation.run import STEP
+from nacelle.simulation.sampled.programs import signals_at
 from nacelle.spatial.scalar import Array
 
 
@@ -127,9 +128,8 @@ class DrivenPlant:
 
     def encoders(self, s: Array) -> tuple[Array, Array]:
         """Coordinates and rates (..., actuators) of the actuated joints at states (..., size)."""
-        readings = native(encoder_readings(self._parts.model), self.robot)
-        result = readings(self.plant_states(s), self._parts.constants)
-        return np.asarray(result["q"]), np.asarray(result["qd"])
+        signals = signals_at(self._parts, ("q", "qd"), self.plant_states(s))
+        return np.asarray(signals["q"]), np.asarray(signals["qd"])
 
     def split(self, s: Array) -> tuple[Array, Array]:
         """Reduced poses and twists of states (..., size)."""
