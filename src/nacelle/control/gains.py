@@ -117,8 +117,8 @@ def tuned(
     if worst < _POOR:
         warnings.warn(
             f"{kind.name} of {robot.name} with a bandwidth of {bandwidth:g} Hz at samples of "
-            f"{1e3 * period:g} ms and a delay of {1e3 * (delay + lag):g} ms is beyond what sampling allows: its "
-            f"poles have a damping ratio of {worst:.2f} at the worst pose (0.4 is fair)",
+            f"{1e3 * period:g} ms and a delay of {1e3 * (delay + lag):g} ms is beyond what sampling "
+            f"allows: its poles have a damping ratio of {worst:.2f} at the worst pose (0.4 is fair)",
             ControlWarning,
             stacklevel=3,
         )
