@@ -7,7 +7,6 @@ grid is outside. Bristles store sigma_0 b^2 / 2 and cogging, which is conservati
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -159,26 +158,31 @@ class DrivenPlant:
         driver = loop_driver(self.model.flow, self.robot, self._parts.options)
         return NativeDriver(driver, self._parts.constants)
 
-    @cached_property
-    def _plant_derivative(self) -> Derivative:
-        return self.plant.derivative()
+    def _rates_and_mobility(self, s: Array) -> tuple[Array, Array]:
+        """Rates (actuators,) of the actuated joints at a state and their mobility; zero without stiction."""
+        count, lagged = self.inputs, self.numbers.lagged
+        if not self.numbers.bristled:
+            return np.zeros(count), np.zeros((count, count))
+        f, bristles = self.derivative(), np.zeros(len(self.numbers.bristled))
 
-    def _mobility(self, s: Array) -> Array:
-        own = self.plant_states(s)
-        return mobility(self._plant_derivative, lambda states: self.encoders(states)[1], own, self.inputs)
+        def accelerated(own: Array, force: Array) -> Array:
+            return f(np.concatenate([own, force[lagged], bristles]), force)[: len(own)]
+
+        forces = np.minimum(1.0, self.numbers.limit)
+        W = mobility(accelerated, lambda own: self.encoders(own)[1], self.plant_states(s), forces)
+        return self.encoders(s)[1], W
 
     def default_step(self, s: Array) -> float:
         """A fixed step (s) that follows the plant, the current loops and the bristles from a state on."""
         own = self.plant.default_step(self.plant_states(s)) if isinstance(self.plant, Stepped) else STEP
-        return min(own, default_step(self.robot, self.numbers, self.encoders(s)[1], self._mobility(s)))
+        return min(own, default_step(self.robot, self.numbers, *self._rates_and_mobility(s)))
 
     def reason_unstable(self, s: Array, step: float) -> str:
         """Why fixed steps of the Runge-Kutta method from a state would grow; empty if they do not."""
+        reason = ""
         if isinstance(self.plant, Stepped):
             reason = self.plant.reason_unstable(self.plant_states(s), step)
-            if reason:
-                return reason
-        return reason_unstable(self.robot, self.numbers, self.encoders(s)[1], self._mobility(s), step)
+        return reason or reason_unstable(self.robot, self.numbers, *self._rates_and_mobility(s), step)
 
     def events(self) -> list[Event | EventGroup]:
         """What ends a run of the plant."""
