@@ -59,6 +59,9 @@ def export_command(
     period: Annotated[
         float | None, typer.Option("--period", help="Sample time of the controller, s; 5e-4 if missing.")
     ] = None,
+    delay: Annotated[
+        float, typer.Option("--delay", help="From a sample to the time at which its forces act, s.")
+    ] = 0.0,
     plant: Annotated[
         bool, typer.Option("--plant", help="Add the robot as what a controller moves, in C.")
     ] = False,
@@ -87,7 +90,7 @@ def export_command(
         smooth=smooth,
         bare=bare,
         parameters=parameters,
-        controller=_controller(robot, controller, bandwidth, period),
+        controller=_controller(robot, controller, bandwidth, period, delay),
         plant=plant,
         precision=precision,
         batch=batch,
@@ -115,13 +118,16 @@ def export_command(
 
 
 def _controller(
-    robot: Robot, name: str | None, bandwidth: float | None, period: float | None
+    robot: Robot, name: str | None, bandwidth: float | None, period: float | None, delay: float
 ) -> Controller | None:
     """The controller that is asked for, with gains for its bandwidth."""
     from nacelle.control.named import PERIOD, controller
 
     if name is None:
-        if bandwidth is not None or period is not None:
-            raise ExportError("bandwidth and period are those of a controller: name one, --controller NAME")
+        if bandwidth is not None or period is not None or delay:
+            raise ExportError(
+                "bandwidth, period and delay are those of a controller: name one, --controller NAME"
+            )
         return None
-    return controller(robot, name, bandwidth=bandwidth, period=PERIOD if period is None else period)
+    T = PERIOD if period is None else period
+    return controller(robot, name, bandwidth=bandwidth, period=T, delay=delay)
