@@ -8,6 +8,7 @@ from typing import Any
 from nacelle.control.controller import Controller
 from nacelle.control.gains import tuned
 from nacelle.control.kind import Kind
+from nacelle.control.laws.computed_torque import ComputedTorque
 from nacelle.control.laws.single_joint import SingleJoint
 from nacelle.errors import KinematicsError, did_you_mean
 from nacelle.model.robot import Robot
@@ -16,6 +17,9 @@ KINDS: dict[str, Callable[..., Kind]] = {
     "sj": lambda **options: SingleJoint("none", **options),
     "cf-rb": lambda **options: SingleJoint("rigid", **options),
     "cf-rb-friction": lambda **options: SingleJoint("friction", **options),
+    "ct-cartesian": lambda **options: ComputedTorque("cartesian", **options),
+    "ct-actuator": lambda **options: ComputedTorque("actuator", **options),
+    "ct-observer": lambda **options: ComputedTorque("cartesian", observer=True, **options),
 }
 CONTROLLERS = tuple(KINDS)
 # Sample time if nothing is said, s ([AGH2005], section IV).
