@@ -9,6 +9,7 @@ from nacelle.control.controller import Controller
 from nacelle.control.gains import tuned
 from nacelle.control.kind import Kind
 from nacelle.control.laws.computed_torque import ComputedTorque
+from nacelle.control.laws.impedance import Impedance
 from nacelle.control.laws.single_joint import SingleJoint
 from nacelle.errors import KinematicsError, did_you_mean
 from nacelle.model.robot import Robot
@@ -20,6 +21,7 @@ KINDS: dict[str, Callable[..., Kind]] = {
     "ct-cartesian": lambda **options: ComputedTorque("cartesian", **options),
     "ct-actuator": lambda **options: ComputedTorque("actuator", **options),
     "ct-observer": lambda **options: ComputedTorque("cartesian", observer=True, **options),
+    "impedance": Impedance,
 }
 CONTROLLERS = tuple(KINDS)
 # Sample time if nothing is said, s ([AGH2005], section IV).
