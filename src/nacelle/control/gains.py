@@ -33,7 +33,13 @@ def actuator_inertia(robot: Robot, x: Array) -> Array:
 
 
 def tuned(
-    kind: Kind, robot: Robot, *, period: float, bandwidth: float | None = None, delay: float = 0.0
+    kind: Kind,
+    robot: Robot,
+    *,
+    period: float,
+    bandwidth: float | None = None,
+    damping: float = DAMPING,
+    delay: float = 0.0,
 ) -> Controller:
     """A controller with gains for a bandwidth.
 
@@ -42,11 +48,12 @@ def tuned(
         robot: the model.
         period: sample time, s.
         bandwidth: of the loop, Hz; chosen if None.
+        damping: ratio of its poles.
         delay: from a sample to the time at which its forces act, s.
     """
     x = mechanism_of(robot).reference[0]
     w = min(_MOST, _PART / period) if bandwidth is None else bandwidth
     inertia = np.diagonal(actuator_inertia(robot, x))
     limits = np.array([actuator.force for actuator in robot.actuators])
-    tuning = Tuning(period, w, DAMPING, delay, inertia, limits)
+    tuning = Tuning(period, w, damping, delay, inertia, limits)
     return Controller(kind, robot, period, kind.gains(robot).join(kind.tuned(robot, tuning)))

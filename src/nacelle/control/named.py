@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from nacelle.control.controller import Controller
-from nacelle.control.gains import tuned
+from nacelle.control.gains import DAMPING, tuned
 from nacelle.control.kind import Kind
 from nacelle.control.laws.computed_torque import ComputedTorque
 from nacelle.control.laws.impedance import Impedance
@@ -34,6 +34,7 @@ def controller(
     *,
     period: float = PERIOD,
     bandwidth: float | None = None,
+    damping: float = DAMPING,
     delay: float = 0.0,
     **options: Any,
 ) -> Controller:
@@ -44,6 +45,7 @@ def controller(
         name: "sj", "cf-rb", "cf-rb-friction", ...
         period: sample time, s.
         bandwidth: of the loop, Hz; chosen if None.
+        damping: ratio of its poles.
         delay: from a sample to the time at which its forces act, s.
         **options: of the kind, which shape the program.
 
@@ -52,4 +54,5 @@ def controller(
     """
     if name not in KINDS:
         raise KinematicsError(f"no controller is called {name!r}; {did_you_mean(name, CONTROLLERS)}")
-    return tuned(KINDS[name](**options), robot, period=period, bandwidth=bandwidth, delay=delay)
+    kind = KINDS[name](**options)
+    return tuned(kind, robot, period=period, bandwidth=bandwidth, damping=damping, delay=delay)

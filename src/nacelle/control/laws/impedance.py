@@ -60,14 +60,14 @@ class Impedance(Kind):
         smooth: rate over which that friction changes its sign, rad/s or m/s.
         stiffness: K (n,) or row by row (n n,), N/m, N and N m/rad; if None that of the bandwidth,
             (2 pi bandwidth)^2 M_ii at the reference pose.
-        damping: ratios (n,), or one for all; if None those of the tuning.
+        ratios: damping ratios (n,); if None that of the tuning for all.
     """
 
     friction: bool = False
     smooth: float = SMOOTH
     # Numbers of the tuning, which shape no program.
     stiffness: tuple[float, ...] | None = field(default=None, repr=False, compare=False)
-    damping: tuple[float, ...] | float | None = field(default=None, repr=False, compare=False)
+    ratios: tuple[float, ...] | None = field(default=None, repr=False, compare=False)
 
     @property
     def name(self) -> str:
@@ -120,7 +120,7 @@ class Impedance(Kind):
                 f"the stiffness of {robot.name} has {n} numbers, or {n * n} row by row, got {given.shape}"
             )
         K = np.diag(given) if given.shape == (n,) else given.reshape(n, n)
-        ratio = tuning.damping if self.damping is None else self.damping
+        ratio = tuning.damping if self.ratios is None else self.ratios
         return {
             "stiffness": K.ravel(),
             "damping": damping_matrix(M, K, np.asarray(ratio, dtype=float)).ravel(),
