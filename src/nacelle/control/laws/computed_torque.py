@@ -30,7 +30,7 @@ import numpy as np
 
 from nacelle.control.fields import Fields
 from nacelle.control.kind import Kind, Motion, Step, Tuning
-from nacelle.control.pieces.ahead import Errors, inertial, middle
+from nacelle.control.pieces.ahead import Errors, desired_middle, inertial, middle
 from nacelle.control.pieces.desired import closed, model_force
 from nacelle.control.pieces.friction import SMOOTH, friction_along
 from nacelle.control.pieces.poles import gains_of_poles
@@ -99,8 +99,10 @@ class ComputedTorque(Kind):
         return robot.motion.n if self.space == "cartesian" else len(robot.actuators)
 
     def memory(self, robot: Robot) -> Fields:
-        """The platform; legs of the desired pose; the disturbance d (n,), N or N m along the twist."""
-        desired = {"y_d": mechanism_of(robot).ny} if self.space == "actuator" else {}
+        """The platform, the desired acceleration and legs, the disturbance d (n,), N or N m along the twist."""
+        desired = {"a_d": robot.motion.n}
+        if self.space == "actuator":
+            desired["y_d"] = mechanism_of(robot).ny
         found = {"disturbance": robot.motion.n} if self.observer else {}
         return Fields(**platform_memory(robot), **desired, **found)
 
@@ -114,20 +116,21 @@ class ComputedTorque(Kind):
         platform = estimated(robot, z, q, k)
         # What acts until the forces of this sample do.
         before = z["acceleration"] + platform.unmodelled
-        ahead = middle(robot, platform, before, k)
-        parts: dict[str, Any] = {}
+        ahead, desired = middle(robot, platform, before, k), desired_middle(z, motion, k)
+        parts: dict[str, Any] = {"a_d": motion.a}
         if self.space == "cartesian":
             errors = _of_platform(robot, platform, motion, before)
-            a = motion.a + errors.after(k["delay"], k)
+            a = desired.a + errors.after(k["delay"], k)
         else:
             parts["y_d"] = closed(robot, z["y_d"], motion.x)
-            errors, wanted = _of_actuators(robot, platform, parts["y_d"], motion, before)
+            errors = _of_actuators(robot, platform, parts["y_d"], motion, before)
+            wanted = _moved(robot, desired, parts["y_d"])[1]
             at = smallest.bias(robot, *ahead, outputs="A actuator_bias", friction=False)
             a = by_twist(at["A"], wanted + errors.after(k["delay"], k) - at["actuator_bias"])
         taken = a - platform.unmodelled if self.observer else a
         load = None
         if self.friction:
-            load = -friction_along(robot, ahead.x, ahead.y, motion.v, self.smooth)
+            load = -friction_along(robot, ahead.x, ahead.y, desired.v, self.smooth)
         v = ahead.v + (0.5 * k["period"][0]) * (a - before)
         asked = model_force(robot, ahead.y, Motion(ahead.x, v, taken), load=load, friction=False)
         force = limited(asked, k["limit"])
@@ -139,7 +142,7 @@ class ComputedTorque(Kind):
 
     def start(self, robot: Robot, x: Array, y: Array) -> dict[str, Any]:
         """At rest, without disturbance."""
-        desired = {"y_d": y} if self.space == "actuator" else {}
+        desired = {"a_d": 0.0, "y_d": y} if self.space == "actuator" else {"a_d": 0.0}
         return at_rest(x, y) | desired | ({"disturbance": 0.0} if self.observer else {})
 
     def tuned(self, robot: Robot, tuning: Tuning) -> dict[str, Any]:
@@ -162,15 +165,13 @@ def _of_platform(robot: Robot, platform: Platform, motion: Motion, before: Array
     return Errors(e, motion.v - platform.v, motion.a - before)
 
 
-def _of_actuators(
-    robot: Robot, platform: Platform, y_d: Array, motion: Motion, before: Array
-) -> tuple[Errors, Array]:
-    """Errors of the actuators (actuators,), and their desired accelerations."""
+def _of_actuators(robot: Robot, platform: Platform, y_d: Array, motion: Motion, before: Array) -> Errors:
+    """Errors of the actuators (actuators,)."""
     q_d = np.asarray(actuator_positions(robot, motion.x, y_d)["q"])
     q = np.asarray(actuator_positions(robot, platform.x, platform.y)["q"])
-    rate_d, wanted = _moved(robot, motion, y_d)
+    rate_d, second_d = _moved(robot, motion, y_d)
     rate, second = _moved(robot, Motion(platform.x, platform.v, before), platform.y)
-    return Errors(difference(robot, q_d, q), rate_d - rate, wanted - second), wanted
+    return Errors(difference(robot, q_d, q), rate_d - rate, second_d - second)
 
 
 def _moved(robot: Robot, motion: Motion, y: Array) -> tuple[Array, Array]:

@@ -31,7 +31,7 @@ import numpy as np
 
 from nacelle.control.fields import Fields
 from nacelle.control.kind import Kind, Motion, Step, Tuning
-from nacelle.control.pieces.ahead import Errors, inertial, middle
+from nacelle.control.pieces.ahead import Errors, desired_middle, inertial, middle
 from nacelle.control.pieces.desired import model_force
 from nacelle.control.pieces.friction import SMOOTH, friction_along
 from nacelle.control.pieces.pose import (
@@ -75,8 +75,8 @@ class Impedance(Kind):
         return "impedance"
 
     def memory(self, robot: Robot) -> Fields:
-        """The platform."""
-        return Fields(**platform_memory(robot))
+        """The platform, and the desired acceleration."""
+        return Fields(**platform_memory(robot), a_d=robot.motion.n)
 
     def gains(self, robot: Robot) -> Fields:
         """K and D row by row, limits of the drives, and those of the observer."""
@@ -87,21 +87,21 @@ class Impedance(Kind):
         """A sample."""
         platform = estimated(robot, z, q, k)
         before = z["acceleration"] + platform.unmodelled
-        ahead = middle(robot, platform, before, k)
+        ahead, desired = middle(robot, platform, before, k), desired_middle(z, motion, k)
         e = apart(robot, motion.x, platform.x, platform.y)
         load = Errors(e, motion.v - platform.v, motion.a - before).after(k["delay"], k)
         opposed = load
         if self.friction:
-            opposed = load + friction_along(robot, ahead.x, ahead.y, motion.v, self.smooth)
-        at = Motion(ahead.x, ahead.v, motion.a)
+            opposed = load + friction_along(robot, ahead.x, ahead.y, desired.v, self.smooth)
+        at = Motion(ahead.x, ahead.v, desired.a)
         asked = model_force(robot, ahead.y, at, load=-opposed, friction=False)
         force = limited(asked, k["limit"])
-        a = motion.a + inertial(robot, ahead, load, force - asked).acceleration
-        return Step(halted(platform.stopped, force), remembered(z, platform, a))
+        a = desired.a + inertial(robot, ahead, load, force - asked).acceleration
+        return Step(halted(platform.stopped, force), remembered(z, platform, a) | {"a_d": motion.a})
 
     def start(self, robot: Robot, x: Array, y: Array) -> dict[str, Any]:
         """At rest."""
-        return at_rest(x, y)
+        return at_rest(x, y) | {"a_d": 0.0}
 
     def tuned(self, robot: Robot, tuning: Tuning) -> dict[str, Any]:
         """K as stated or of the bandwidth, D of the damping ratios.

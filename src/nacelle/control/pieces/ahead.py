@@ -10,11 +10,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from nacelle.control.kind import Motion
 from nacelle.control.pieces.desired import closed
 from nacelle.control.pieces.pose import Platform, displaced
 from nacelle.dynamics import smallest
 from nacelle.model.robot import Robot
-from nacelle.spatial.scalar import Array
+from nacelle.spatial.scalar import Array, pack, where
 from nacelle.spatial.solve import solve
 
 # Steps of Newton's iteration that close the loops at the pose half a sample away.
@@ -57,6 +58,22 @@ def middle(robot: Robot, platform: Platform, acceleration: Array, k: dict[str, A
     v = platform.v + t * acceleration
     x = displaced(robot, platform.x, platform.y, t * (platform.v + (0.5 * t) * acceleration))
     return Ahead(x, closed(robot, platform.y, x, _STEPS), v)
+
+
+def desired_middle(z: dict[str, Array], motion: Motion, k: dict[str, Array]) -> Motion:
+    """The desired motion at D + T/2 after a sample, but for its pose, which is that of the sample.
+
+    Its acceleration goes on as since the sample before.
+
+    Args:
+        z: memory with the parts a_d (n,), the desired acceleration of the sample before, and started.
+        motion: that of the sample.
+        k: gains with the parts period and delay.
+    """
+    T = k["period"][0]
+    t = k["delay"][0] + 0.5 * T
+    change = pack([where(z["started"][0], a - last, 0.0) for a, last in zip(motion.a, z["a_d"], strict=True)])
+    return Motion(motion.x, motion.v + t * motion.a, motion.a + (t / T) * change)
 
 
 class Inertial(NamedTuple):
