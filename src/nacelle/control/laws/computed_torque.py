@@ -99,7 +99,7 @@ class ComputedTorque(Kind):
         return robot.motion.n if self.space == "cartesian" else len(robot.actuators)
 
     def memory(self, robot: Robot) -> Fields:
-        """The platform, the desired acceleration and legs, the disturbance d (n,), N or N m along the twist."""
+        """The platform, desired acceleration and legs, the disturbance d (n,) along the twist, N or N m."""
         desired = {"a_d": robot.motion.n}
         if self.space == "actuator":
             desired["y_d"] = mechanism_of(robot).ny
