@@ -25,10 +25,11 @@ from nacelle.control.kind import law_of
 from nacelle.control.laws.computed_torque import OBSERVER
 from nacelle.control.named import controller
 from nacelle.control.pieces.friction import friction_along
+from nacelle.control.poles import loop_poles
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.program.cost import count
 from nacelle.simulation.plant import RigidPlant
-from support.control_loops import Loop, found_force, least_damping, pushed, stiffness
+from support.control_loops import Loop, found_force, pushed, stiffness
 from support.uncompiled import any_robot
 
 T = 5e-4
@@ -79,13 +80,13 @@ def margins():
     head("robot", "law", *(f"masses x {factor:g}" for factor in factors))
     for name in ("fivebar", "delta"):
         robot = any_robot(name)
-        plant = RigidPlant(robot, friction=False)
+        x = mechanism_of(robot).reference[0]
         for law in ("ct-cartesian", "ct-actuator", "ct-observer", "impedance"):
             found = []
             for factor in factors:
                 model = robot.with_parameters(factor * robot.parameter_vector("inertia"), "inertia")
-                own = controller(model, law, period=T, delay=T / 2.0)
-                found.append(least_damping(Loop(own, T / 2.0), plant))
+                own = controller(model, law, period=T, bandwidth=25.0, delay=T / 2.0)
+                found.append(float(loop_poles(own, x, delay=T / 2.0, true=robot).damping[0]))
             row(name, law, *(f"{value:.2f}" for value in found))
 
 

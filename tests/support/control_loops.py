@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -15,7 +14,6 @@ from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.robot import Robot
 from nacelle.simulation.plant import RigidPlant
-from nacelle.simulation.sampled.loop import integrate_sampled, samples_of
 from nacelle.simulation.simulate import Simulation, simulate
 
 Array = np.ndarray
@@ -163,36 +161,3 @@ def stiffness(loop: Loop, coordinates: dict[str, float], seconds: float) -> Arra
         E.append(-loop.errors(run, loop.rows(seconds))[-1])
         F.append(load_of(loop.robot, run.x[-1], wrench))
     return np.asarray(np.linalg.solve(np.array(E), np.array(F)).T)
-
-
-def least_damping(loop: Loop, plant: RigidPlant, *, settle: float = 0.5) -> float:
-    """The least damping ratio of all poles of the loop around rest: eigenvalues of a sample, by differences.
-
-    A delay is shorter than a sample. Poles that are gone within two samples do not count.
-    """
-    T, robot = loop.controller.period, loop.robot
-    run = loop.run(settle, plant=plant)
-    assert run.ok, run.message
-    assert run.memory is not None
-    law = loop.controller.sampled(loop.reference[0], loop.rows(T)[0], delay=loop.delay)
-    samples = samples_of(law, 0.0, T, T / 2.0)
-    ns, nz = plant.size, run.memory.shape[1]
-
-    def after(X: Array) -> Array:
-        own = dataclasses.replace(law, memory=X[ns : ns + nz], first_force=X[ns + nz :])
-        end = integrate_sampled(plant, X[:ns], own, samples, [], lambda part: None)
-        assert end.memory is not None
-        return np.concatenate([end.states[-1], end.memory[-1], end.inputs[-1]])
-
-    fields = loop.controller.kind.memory(robot)
-    fixed = [ns + fields.place(part).start for part in ("started", "missed", "stopped")]
-    X = np.concatenate([run.states[-1], run.memory[-1], run.inputs[-1]])
-    free = [k for k in range(len(X)) if k not in fixed]
-    step = 1e-6 * np.maximum(1.0, np.abs(X))
-    columns = [
-        (after(X + step[k] * np.eye(len(X))[k]) - after(X - step[k] * np.eye(len(X))[k])) / (2.0 * step[k])
-        for k in free
-    ]
-    z = np.linalg.eigvals(np.array(columns).T[free])
-    s = np.log(z[np.abs(z) > 0.2].astype(complex)) / T
-    return float(np.min(-s.real / np.abs(s)))

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from nacelle.control.controller import Controller
-from nacelle.control.gains import DAMPING, tuned
+from nacelle.control.gains import tuned
 from nacelle.control.kind import Kind
 from nacelle.control.laws.computed_torque import ComputedTorque
 from nacelle.control.laws.impedance import Impedance
@@ -34,8 +34,10 @@ def controller(
     *,
     period: float = PERIOD,
     bandwidth: float | None = None,
-    damping: float = DAMPING,
+    damping: float | None = None,
     delay: float = 0.0,
+    lag: float = 0.0,
+    natural_frequency: float | None = None,
     **options: Any,
 ) -> Controller:
     """A controller of a robot by its name, with gains for a bandwidth.
@@ -45,8 +47,11 @@ def controller(
         name: "sj", "cf-rb", "cf-rb-friction", ...
         period: sample time, s.
         bandwidth: of the loop, Hz; chosen if None.
-        damping: ratio of its poles.
+        damping: ratio of its poles; chosen if None.
         delay: from a sample to the time at which its forces act, s.
+        lag: time constant of the current loops, s.
+        natural_frequency: the first of the real robot, Hz, if there is one: the bandwidth stays below a third
+            of it, or is warned of.
         **options: of the kind, which shape the program.
 
     Raises:
@@ -54,5 +59,13 @@ def controller(
     """
     if name not in KINDS:
         raise KinematicsError(f"no controller is called {name!r}; {did_you_mean(name, CONTROLLERS)}")
-    kind = KINDS[name](**options)
-    return tuned(kind, robot, period=period, bandwidth=bandwidth, damping=damping, delay=delay)
+    return tuned(
+        KINDS[name](**options),
+        robot,
+        period=period,
+        bandwidth=bandwidth,
+        damping=damping,
+        delay=delay,
+        lag=lag,
+        natural_frequency=natural_frequency,
+    )

@@ -23,6 +23,7 @@ true friction is smaller than the model's it would drive.
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -93,6 +94,16 @@ class ComputedTorque(Kind):
         if not self.observer:
             return f"ct-{self.space}"
         return "ct-observer" if self.space == "cartesian" else "ct-actuator-observer"
+
+    @property
+    def by_masses(self) -> bool:
+        """By the model errors have the stated poles at every pose."""
+        return True
+
+    @property
+    def feedback(self) -> Kind:
+        """The same without friction."""
+        return dataclasses.replace(self, friction=False)
 
     def _size(self, robot: Robot) -> int:
         """Number of errors."""

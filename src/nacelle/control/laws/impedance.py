@@ -23,6 +23,7 @@ along the desired motion, if at all: with friction there is a dead band of the f
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from dataclasses import dataclass, field
 from typing import Any
@@ -73,6 +74,21 @@ class Impedance(Kind):
     def name(self) -> str:
         """`impedance`."""
         return "impedance"
+
+    @property
+    def looped(self) -> bool:
+        """Whether the stiffness is that of a bandwidth: one that is stated is not changed."""
+        return self.stiffness is None
+
+    @property
+    def by_masses(self) -> bool:
+        """Dampers are made for the masses."""
+        return True
+
+    @property
+    def feedback(self) -> Kind:
+        """The same without friction."""
+        return dataclasses.replace(self, friction=False)
 
     def memory(self, robot: Robot) -> Fields:
         """The platform, and the desired acceleration."""
