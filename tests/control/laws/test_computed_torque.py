@@ -120,6 +120,37 @@ def test_without_readings_it_stops() -> None:
     assert not force.any()
 
 
+@pytest.mark.parametrize("space", ["cartesian", "actuator"])
+def test_a_path_out_of_reach_ends_in_a_stop(space: str) -> None:
+    """A jump of the desired pose beyond the robot: a stop that is reported, or an event of the robot."""
+    robot = any_robot("fivebar")
+    loop = Loop(controller(robot, f"ct-{space}", period=T, bandwidth=10.0))
+    rows = np.tile(loop.rows(T)[0], (200, 1))
+    rows[20:, 1] += 10.0
+    law = loop.controller.sampled(loop.reference[0], rows)
+    plant = RigidPlant(robot, friction=False)
+    run = nacelle.simulate(plant, loop.reference[0], None, law, until=0.1, method="rk4", step=T / 2.0)
+    assert run.status == "event", run.message
+    assert np.isfinite(run.inputs).all()
+    if space == "actuator":
+        assert "out of reach" in run.message
+        assert run.t[-1] <= 21.0 * T + 1e-9
+
+
+def test_readings_that_no_pose_has_are_taken_as_missing() -> None:
+    robot = any_robot("fivebar")
+    own = controller(robot, "ct-cartesian", period=T, bandwidth=10.0)
+    x, zero = np.asarray(mechanism_of(robot).reference[0]), np.zeros(2)
+    memory, q = own.start(x), own.coordinates(x)
+    force = {}
+    for k in range(8):
+        # Both cranks turned outwards, so far that the distal bars do not meet.
+        readings = q + (np.array([-2.0, 2.0]) if k == 5 else 0.0)
+        force[k], memory = own.step(memory, readings, Motion(x, zero, zero))
+    np.testing.assert_allclose(force[5], force[4], atol=1e-6)
+    np.testing.assert_allclose(force[7], force[4], atol=1e-6)
+
+
 def test_a_space_that_there_is_not() -> None:
     with pytest.raises(KinematicsError, match="did you mean 'actuator'"):
         ComputedTorque("actuators")

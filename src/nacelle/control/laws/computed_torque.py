@@ -47,7 +47,7 @@ from nacelle.control.pieces.pose import (
     platform_memory,
     remembered,
 )
-from nacelle.control.pieces.signals import difference, finite_limits, halted, limited
+from nacelle.control.pieces.signals import difference, finite_limits, limited, safe
 from nacelle.dynamics import smallest
 from nacelle.errors import KinematicsError, did_you_mean
 from nacelle.kinematics.kinematic_model import actuator_positions
@@ -149,7 +149,7 @@ class ComputedTorque(Kind):
             cut = inertial(robot, ahead, np.zeros(robot.motion.n), force - asked)
             taken = taken + cut.acceleration
             parts["disturbance"] = cut.M @ platform.unmodelled
-        return Step(halted(platform.stopped, force), remembered(z, platform, taken) | parts)
+        return safe(force, z, remembered(z, platform, taken) | parts)
 
     def start(self, robot: Robot, x: Array, y: Array) -> dict[str, Any]:
         """At rest, without disturbance."""

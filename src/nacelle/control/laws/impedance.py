@@ -45,7 +45,7 @@ from nacelle.control.pieces.pose import (
     platform_memory,
     remembered,
 )
-from nacelle.control.pieces.signals import finite_limits, halted, limited
+from nacelle.control.pieces.signals import finite_limits, limited, safe
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.robot import Robot
@@ -113,7 +113,7 @@ class Impedance(Kind):
         asked = model_force(robot, ahead.y, at, load=-opposed, friction=False)
         force = limited(asked, k["limit"])
         a = desired.a + inertial(robot, ahead, load, force - asked).acceleration
-        return Step(halted(platform.stopped, force), remembered(z, platform, a) | {"a_d": motion.a})
+        return safe(force, z, remembered(z, platform, a) | {"a_d": motion.a})
 
     def start(self, robot: Robot, x: Array, y: Array) -> dict[str, Any]:
         """At rest."""
