@@ -106,20 +106,20 @@ def _force_unit(robot: Robot, i: int) -> str:
     return "N m" if robot.revolute_actuators[i] else "N"
 
 
-def check_gravity(robot: Robot, desired: Desired, limits: Array, external: Mapping[str, Any]) -> None:
+def check_gravity(robot: Robot, desired: Desired, limits: Array, external: Mapping[str, Any] | None) -> None:
     """Refuse a path on which the drives cannot hold the robot at rest.
 
     Args:
         robot: the robot that moves, with its payload.
         desired: the motion.
         limits: largest forces (actuators,), N or N m.
-        external: wrenches on it, as in `inverse_dynamics`.
+        external: wrenches on it, as in `inverse_dynamics`; None if there are none.
 
     Raises:
         KinematicsError: with actuator, force, limit and time.
     """
     picked = np.unique(np.linspace(0, len(desired.x) - 1, min(_POSES, len(desired.x))).round().astype(int))
-    force = np.abs(equilibrium(robot, desired.x[picked], external=external or None))
+    force = np.abs(equilibrium(robot, desired.x[picked], external=external))
     over = np.where(np.isfinite(force), force / limits, 0.0)
     k, i = np.unravel_index(int(np.argmax(over)), over.shape)
     if over[k, i] > 1.0:

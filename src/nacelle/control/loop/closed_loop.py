@@ -22,6 +22,7 @@ from nacelle.dynamics.equilibrium import equilibrium
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.trajectory.base import Trajectory
 from nacelle.model.robot import Robot
+from nacelle.simulation.drives.plant import DrivenPlant
 from nacelle.simulation.plant import RigidPlant
 from nacelle.simulation.protocol import Plant
 from nacelle.simulation.run import Progress
@@ -145,7 +146,7 @@ class Loop:
         self.model, self.period = model, period
         self.desired: Desired = desired_motion(model, trajectory, period, course or Course())
         ordered = sorted((Change(*change) for change in changes), key=lambda change: change.time)
-        self.plants = tuple(_plant_of(given) for given in (plant, *(change.plant for change in ordered)))
+        self.plants = tuple(plant_of(given) for given in (plant, *(change.plant for change in ordered)))
         self.changes = self._samples([change.time for change in ordered])
         for own in self.plants:
             _check_alike(model, own)
@@ -177,7 +178,7 @@ class Loop:
             true = robot_of(plant)
             if true.hash != self.model.hash:
                 required(true, part, SMOOTH)
-            check_gravity(true, part, self.limits, getattr(innermost(plant), "external", {}))
+            check_gravity(true, part, self.limits, _external(plant))
 
     def run(
         self,
@@ -199,9 +200,7 @@ class Loop:
         used = Sensors() if sensors is None else sensors
         desired, first = self.desired, self.plants[0]
         hold = np.clip(
-            equilibrium(
-                robot_of(first), desired.x[0], external=getattr(innermost(first), "external", None) or None
-            ),
+            equilibrium(robot_of(first), desired.x[0], external=_external(first)),
             -self.limits,
             self.limits,
         )
@@ -274,8 +273,15 @@ def _part(desired: Desired, begin: int, end: int) -> Desired:
 # ---- plants
 
 
-def _plant_of(given: Plant | Robot) -> Plant:
-    plant: Any = RigidPlant(given, smooth=SMOOTH) if isinstance(given, Robot) else given
+def plant_of(given: Plant | Robot) -> Plant:
+    """A plant as it is; of a robot a rigid plant with smooth friction, behind drives with its force limits.
+
+    Raises:
+        KinematicsError: if it is neither.
+    """
+    plant: Any = given
+    if isinstance(given, Robot):
+        plant = DrivenPlant(RigidPlant(given, smooth=SMOOTH))
     if not isinstance(plant, Plant):
         raise KinematicsError(
             f"{given!r} is no plant: give a robot (nacelle.load), a RigidPlant, or what follows nacelle.Plant"
@@ -295,24 +301,23 @@ def robot_of(plant: Plant) -> Robot:
     return robot
 
 
-def innermost(plant: Plant) -> Any:
-    """The plant itself, without drives around it."""
-    return innermost(plant.plant) if hasattr(plant, "plant") else plant
+def _external(plant: Plant) -> dict[str, Any] | None:
+    """Wrenches from outside on a plant; None if there are none."""
+    inner = plant.plant if isinstance(plant, DrivenPlant) else plant
+    return getattr(inner, "external", None) or None
 
 
 def _limits(plant: Plant) -> Array:
     """Largest forces of the drives of a plant (actuators,), N or N m."""
-    described = np.array([actuator.force for actuator in robot_of(plant).actuators])
-    numbers = getattr(plant, "numbers", None)
-    return described if numbers is None else np.array(numbers.limit)
+    if isinstance(plant, DrivenPlant):
+        return np.array(plant.numbers.limit)
+    return np.array([actuator.force for actuator in robot_of(plant).actuators])
 
 
 def _started(plant: Plant, force: Array) -> Plant:
     """The plant, with motors that hold the robot at the start where their forces are states."""
-    driven: Any = plant
-    if hasattr(driven, "with_first_force"):
-        started: Plant = driven.with_first_force(force)
-        return started
+    if isinstance(plant, DrivenPlant) and plant.numbers.lagged:
+        return DrivenPlant(plant.plant, plant.drives, first_force=force)
     return plant
 
 
@@ -321,5 +326,5 @@ def _check_alike(model: Robot, plant: Plant) -> None:
     if len(true.actuators) != len(model.actuators) or true.motion != model.motion:
         raise KinematicsError(
             f"{true.name} is no robot like {model.name}: it has {len(true.actuators)} actuators and the "
-            f"motion {true.motion.name}, the controller's model {len(model.actuators)} and {model.motion.name}"
+            f"motion {true.motion.name}, the model has {len(model.actuators)} and {model.motion.name}"
         )

@@ -20,6 +20,7 @@ from nacelle.kinematics.actuation import continuous
 from nacelle.kinematics.along import along
 from nacelle.model.robot import Robot
 from nacelle.pictures import Plot
+from nacelle.simulation.drives.plant import DrivenPlant
 from nacelle.simulation.feedback import Compilable
 from nacelle.simulation.protocol import Plant
 from nacelle.simulation.sampled.programs import signals_at
@@ -84,7 +85,7 @@ class ControlRun:
 
     @property
     def status(self) -> str:
-        """ "done", "event" (a limit, a singularity, a controller that stopped), "interrupted" or "failed"."""
+        """How it ended: "done", "event" (a limit, a controller that stopped), "interrupted" or "failed"."""
         return self.simulation.status
 
     @property
@@ -227,9 +228,8 @@ class ControlRun:
         """Work of each drive over each step of the path (steps, actuators), J: the mean force times dq."""
         begin = self._at[0] if self.samples else 0
         held = self.simulation.inputs[:-1]
-        if hasattr(self.plants[0], "motor_forces"):
-            held = 0.5 * (self._motors[:-1] + motor_forces(self.plants[0], self.simulation.states[1:], held))
-        return np.asarray((held * np.diff(self._coordinates, axis=0))[begin:])
+        mean = 0.5 * (self._motors[:-1] + motor_forces(self.plants[0], self.simulation.states[1:], held))
+        return np.asarray((mean * np.diff(self._coordinates, axis=0))[begin:])
 
     @property
     def work(self) -> Array:
@@ -379,7 +379,4 @@ def coordinates(plant: Plant, states: Array) -> Array:
 
 def motor_forces(plant: Plant, states: Array, commands: Array) -> Array:
     """Forces of the motors (N, actuators) at states under commands: what drives make of them."""
-    driven: Any = plant
-    if hasattr(driven, "motor_forces"):
-        return np.asarray(driven.motor_forces(states, commands))
-    return commands
+    return plant.motor_forces(states, commands) if isinstance(plant, DrivenPlant) else commands
