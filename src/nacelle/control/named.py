@@ -29,6 +29,7 @@ def controller(
     period: float = PERIOD,
     bandwidth: float | None = None,
     delay: float = 0.0,
+    natural_frequency: float | None = None,
     **options: Any,
 ) -> Controller:
     """A controller of a robot by its name, with gains for a bandwidth.
@@ -39,6 +40,8 @@ def controller(
         period: sample time, s.
         bandwidth: of the loop, Hz; chosen if None.
         delay: from a sample to the time at which its forces act, s.
+        natural_frequency: the first of the real robot, Hz, if there is one: the bandwidth stays below a third
+            of it, or is warned of.
         **options: of the kind, which shape the program.
 
     Raises:
@@ -46,4 +49,11 @@ def controller(
     """
     if name not in KINDS:
         raise KinematicsError(f"no controller is called {name!r}; {did_you_mean(name, CONTROLLERS)}")
-    return tuned(KINDS[name](**options), robot, period=period, bandwidth=bandwidth, delay=delay)
+    return tuned(
+        KINDS[name](**options),
+        robot,
+        period=period,
+        bandwidth=bandwidth,
+        delay=delay,
+        natural_frequency=natural_frequency,
+    )
