@@ -17,6 +17,13 @@ from nacelle.public import HOMES
 if TYPE_CHECKING:
     from nacelle.compile import Compiled, Parametric
     from nacelle.compile import compile_function as compile
+    from nacelle.control.compare import Comparison, compare
+    from nacelle.control.controller import Controller
+    from nacelle.control.loop.closed_loop import closed_loop
+    from nacelle.control.loop.run import ControlRun
+    from nacelle.control.named import controller
+    from nacelle.control.scenario.scenario import Scenario, read_scenario
+    from nacelle.control.sensors import Sensors
     from nacelle.dynamics.base_parameters.base_parameters import BaseParameters, base_parameters
     from nacelle.dynamics.derivatives.derivatives import DynamicsDerivatives, dynamics_derivatives
     from nacelle.dynamics.equilibrium import equilibrium, equilibrium_pose, moved
@@ -148,6 +155,7 @@ if TYPE_CHECKING:
     from nacelle.simulation.feedback import feedback
     from nacelle.simulation.plant import RigidPlant, standard_events
     from nacelle.simulation.protocol import Event, EventGroup, Feedback, Plant, user_event
+    from nacelle.simulation.sampled.law import Sampled
     from nacelle.simulation.simulate import Simulation, simulate
     from nacelle.spatial.physics import physics
 
@@ -169,9 +177,12 @@ __all__ = [
     "Chain",
     "Check",
     "Circle",
+    "Comparison",
     "CompileError",
     "Compiled",
     "ConsistentParameters",
+    "ControlRun",
+    "Controller",
     "Counterweight",
     "Cubic",
     "DescriptionError",
@@ -229,7 +240,10 @@ __all__ = [
     "RigidPlant",
     "Robot",
     "Sample",
+    "Sampled",
     "Samples",
+    "Scenario",
+    "Sensors",
     "Simulation",
     "SingularError",
     "Singularities",
@@ -260,9 +274,12 @@ __all__ = [
     "build",
     "check",
     "check_measurement",
+    "closed_loop",
+    "compare",
     "compile",
     "compliance",
     "consistent_parameters",
+    "controller",
     "dependent_coordinates",
     "dissipation",
     "dynamics_derivatives",
@@ -307,6 +324,7 @@ __all__ = [
     "prepare",
     "reach",
     "read_measurement",
+    "read_scenario",
     "read_waypoints",
     "reference_pose",
     "regressor",

@@ -51,6 +51,10 @@ COMMANDS = {
         "simulate",
         "Simulate a robot under forces of its actuators; limits, full stretch and singularities end the run.",
     ),
+    "control": (
+        "control",
+        "Controllers in closed loop along a path: errors of actuators and tool, energy, saturation.",
+    ),
     "linearise": (
         "linearise",
         "Linear model around the equilibrium at a pose: matrices, eigenvalues, natural frequencies.",

@@ -74,7 +74,7 @@ def closed_loop(
         delay: from a sample to the time at which its forces act, s, at most the sample time.
         seed: of noise and losses.
         settle: how long the loop runs before the path, s: at rest at the start of a path that starts at rest,
-            which is so for 0.5 s if None; on a path that ends as it starts in motion.
+            which is so for 0.5 s, or 600 samples, if None; on a path that ends as it starts in motion.
         repeat: how often the path is run through.
         changes: what moves from some times on.
         tool: the tool that is looked at; the nacelle's frame if empty.
@@ -153,7 +153,9 @@ class Loop:
         self.required: Required = required(model, self.desired, SMOOTH)
         self.limits = np.min([_limits(own) for own in self.plants], axis=0)
         self._check_plants()
-        self.notes = tuple(notes(model, self.desired, self.required.force, self.limits))
+        first = self.desired.first
+        path = _part(self.desired, first, len(self.desired.time))
+        self.notes = tuple(notes(model, path, self.required.force[first:], self.limits))
 
     def _samples(self, times: list[float]) -> list[int]:
         """The samples at which changes come.

@@ -20,8 +20,9 @@ from nacelle.spatial.scalar import Array
 
 # Twists below this are rest, m/s and rad/s.
 _REST = 1e-9
-# How long a loop settles at rest before a path if nothing is said, s.
-SETTLE = 0.5
+# How long a loop settles at rest before a path if nothing is said, s, and in samples, whichever is longer:
+# integrals of controllers at their usual bandwidth decay within 100 samples.
+_SETTLE, _SETTLE_SAMPLES = 0.5, 600
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,8 @@ class Course:
     """How a trajectory is run through.
 
     Attributes:
-        settle: how long before it, s; if None 0.5 s for a trajectory that starts at rest, 0 for another.
+        settle: how long before it, s; if None 0.5 s, or 600 samples if they are longer, for a trajectory that
+            starts at rest, and 0 for another.
         repeat: how often.
     """
 
@@ -79,7 +81,8 @@ def desired_motion(robot: Robot, trajectory: Trajectory, period: float, course: 
         KinematicsError: if the trajectory is for another motion, or cannot be repeated.
     """
     still = bool(np.max(np.abs(trajectory(0.0).v)) < _REST)
-    settle = (SETTLE if still else 0.0) if course.settle is None else course.settle
+    usual = max(_SETTLE, _SETTLE_SAMPLES * period) if still else 0.0
+    settle = usual if course.settle is None else course.settle
     if course.repeat < 1 or not (np.isfinite(settle) and settle >= 0.0):
         raise KinematicsError(
             f"a path is run through once or more often after a time that is not negative, got repeat="

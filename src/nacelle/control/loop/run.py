@@ -160,7 +160,7 @@ class ControlRun:
     def _commands(self) -> Array:
         # Forces beside a time act from it on; those of a sample act after the delay.
         substeps = max(1, round(self.controller.period / float(np.median(np.diff(self.simulation.t)))))
-        late = min(substeps - 1, round(self.delay / self.controller.period * substeps))
+        late = round(self.delay / self.controller.period * substeps)
         place = np.minimum(self._at + late, len(self.simulation.t) - 1)
         return np.asarray(self.simulation.inputs[place])
 

@@ -17,7 +17,6 @@ from nacelle.control.scenario.spec import (
     LoadSpec,
     PlantSpec,
     RobotSpec,
-    StictionSpec,
     WrenchSpec,
 )
 from nacelle.dynamics.base_parameters.moved import moved
@@ -66,8 +65,8 @@ def drives_of(robot: Robot, spec: DrivesSpec) -> tuple[Robot, Drives]:
         cycles = of_actuators(robot, spec.cogging.cycles, ("gear ratio per length", "number"))
         table = np.broadcast_arrays(amplitude, cycles, np.full(len(robot.actuators), spec.cogging.phase))
         given["cogging"] = np.stack(table, axis=-1)
-    if spec.stiction:
-        more = spec.stiction if isinstance(spec.stiction, StictionSpec) else StictionSpec()
+    more = spec.stiction
+    if more is not None:
         options: dict[str, Any] = {"static": more.static}
         kinds = {"rate": ("speed", "angular speed"), "stiffness": ("stiffness", "angular stiffness")}
         for key, of in kinds.items():

@@ -22,8 +22,8 @@ from nacelle.control.loop.closed_loop import Change
 from nacelle.control.named import CONTROLLERS, controller
 from nacelle.control.scenario.built_in import BUILT_IN
 from nacelle.control.scenario.fields import of_actuators
-from nacelle.control.scenario.paths import path_of
-from nacelle.control.scenario.plants import Elastic, plants_of, robot_of_spec
+from nacelle.control.scenario.paths import PathPlan, path_of
+from nacelle.control.scenario.plants import Elastic, PlantPlan, plants_of, robot_of_spec
 from nacelle.control.scenario.spec import ControllerSpec, ScenarioSpec
 from nacelle.control.sensors import Gap, Sensors
 from nacelle.errors import DescriptionError, NacelleError, Problem, did_you_mean
@@ -125,28 +125,35 @@ class Scenario:
             DescriptionError: with all that does not fit the robot, each at its place.
         """
         own = self._robot(robot)
-        spec, problems = self.spec, []
-        model, true, path, sensors, plan = own, own, None, Sensors(), None
+        spec = self.spec
+        problems: list[Problem] = []
+        model, true, sensors = own, own, Sensors()
+        if spec.delay > spec.sample:
+            words = f"a delay of {spec.delay:g} s is beyond the sample time of {spec.sample:g} s"
+            problems.append(self.source.problem(("delay",), words, "at most the sample time"))
+        # A block that fails leaves nothing in these.
+        paths: list[PathPlan] = []
+        plans: list[PlantPlan] = []
         with self._located(("model",), problems):
             model = robot_of_spec(own, spec.model, self.folder)
         with self._located(("plant",), problems):
             true = robot_of_spec(own, spec.plant, self.folder)
         with self._located(("path",), problems), task("choosing the path"):
-            path = path_of(model, spec.path, self.folder)
+            paths.append(path_of(model, spec.path, self.folder))
         with self._located(("sensors",), problems):
             sensors = self._sensors(own)
         chosen = self._controllers(model, problems)
-        if path is not None:
+        for path in paths:
             with self._located(("changes",) if spec.changes else ("plant",), problems):
                 loads = [
                     one._replace(start=one.start + shift, end=one.end + shift)
                     for one in path.loads
                     for shift in (k * path.trajectory.duration for k in range(spec.repeat))
                 ]
-                plan = plants_of(true, spec.plant, spec.changes, loads, elastic)
-        if problems or path is None or plan is None:
+                plans.append(plants_of(true, spec.plant, spec.changes, loads, elastic))
+        if problems:
             raise DescriptionError(sorted(problems))
-        return Prepared(model, plan.plant, plan.changes, path.trajectory, chosen, sensors)
+        return Prepared(model, *plans[0], paths[0].trajectory, chosen, sensors)
 
     def run(self, robot: Robot | str | None = None, *, elastic: Elastic | None = None) -> Comparison:
         """Run all controllers.
@@ -204,7 +211,8 @@ class Scenario:
                         given.name,
                         period=spec.sample,
                         bandwidth=given.bandwidth,
-                        delay=spec.delay,
+                        # Current loops delay forces, too, and whoever tunes a controller allows for it.
+                        delay=spec.delay + self.spec.plant.drives.time_constant,
                         **given.options,
                     )
                 except (TypeError, ValueError) as error:
@@ -213,8 +221,6 @@ class Scenario:
 
     def _sensors(self, robot: Robot) -> Sensors:
         spec = self.spec.sensors
-        if isinstance(spec, str):
-            return Sensors.ideal()
         resolution = None
         if spec.resolution is not None:
             resolution = of_actuators(robot, spec.resolution, _POSITION)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+import math
+from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, model_validator
 
@@ -210,6 +211,11 @@ class StictionSpec(Strict):
     stiffness: Raw = None
 
 
+def _standard(value: Any) -> Any:
+    """Stiction with the usual numbers for true, none for false."""
+    return {} if value is True else None if value is False else value
+
+
 class DrivesSpec(Strict):
     """Drives between commands and joints."""
 
@@ -217,13 +223,20 @@ class DrivesSpec(Strict):
     bandwidth: Frequency | None = None
     limits: RawList = "described"
     cogging: CoggingSpec | None = None
-    stiction: bool | StictionSpec = False
+    stiction: Annotated[StictionSpec | None, BeforeValidator(_standard)] = None
 
     @model_validator(mode="after")
     def _loop(self) -> DrivesSpec:
         if self.lag is not None and self.bandwidth is not None:
             raise fault("lag and bandwidth are given", "give one of them")
         return self
+
+    @property
+    def time_constant(self) -> float:
+        """Of the current loops, s; 0 without them."""
+        if self.bandwidth is not None:
+            return float(1.0 / (2.0 * math.pi * self.bandwidth))
+        return float(self.lag or 0.0)
 
 
 class PlantSpec(RobotSpec):
@@ -269,6 +282,11 @@ class SensorsSpec(Strict):
     gaps: tuple[GapSpec, ...] = ()
 
 
+def _ideal(value: Any) -> Any:
+    """The word for encoders without steps and noise, as their numbers."""
+    return {"resolution": 0.0} if value == "ideal" else value
+
+
 class ScenarioSpec(Strict):
     """A scenario as written."""
 
@@ -287,5 +305,5 @@ class ScenarioSpec(Strict):
     ] = tuple(ControllerSpec(name=name) for name in ("sj", "cf-rb", "cf-rb-friction"))
     model: RobotSpec = RobotSpec()
     plant: PlantSpec = PlantSpec()
-    sensors: Literal["ideal"] | SensorsSpec = SensorsSpec()
+    sensors: Annotated[SensorsSpec, BeforeValidator(_ideal)] = SensorsSpec()
     changes: tuple[ChangeSpec, ...] = ()
