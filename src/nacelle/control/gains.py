@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 import warnings
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -41,6 +42,13 @@ _HEAVY, _MOST_DAMPING = 0.75, 3.0
 _POSES, _WORST = 400, 4
 # A bandwidth beyond this part of a first natural frequency excites it.
 _NATURAL = 1.0 / 3.0
+
+
+class Late(NamedTuple):
+    """Delay from a sample to the time at which its forces act, and time constant of the current loops, s."""
+
+    delay: float
+    lag: float
 
 
 class ControlWarning(UserWarning):
@@ -77,6 +85,7 @@ def tuned(
     period: float,
     bandwidth: float | None = None,
     delay: float = 0.0,
+    lag: float = 0.0,
     natural_frequency: float | None = None,
 ) -> Controller:
     """A controller with gains for a bandwidth.
@@ -87,6 +96,7 @@ def tuned(
         period: sample time, s.
         bandwidth: of the loop, Hz; chosen if None.
         delay: from a sample to the time at which its forces act, s.
+        lag: time constant of the current loops, s.
         natural_frequency: the first of the real robot, Hz, if there is one: bandwidths near it are warned of.
 
     Warns:
@@ -101,14 +111,14 @@ def tuned(
     if not kind.looped:
         return _made(kind, robot, period, bandwidth or _first(period), delay)
     if bandwidth is None:
-        return _chosen(kind, robot, period, delay, natural_frequency)
+        return _chosen(kind, robot, period, Late(delay, lag), natural_frequency)
     controller = _made(kind, robot, period, bandwidth, delay)
-    worst = worst_damping(controller, delay=delay)
+    worst = worst_damping(controller, delay=delay, lag=lag)
     if worst < _POOR:
         warnings.warn(
             f"{kind.name} of {robot.name} with a bandwidth of {bandwidth:g} Hz at samples of "
-            f"{1e3 * period:g} ms and a delay of {1e3 * delay:g} ms is beyond what sampling allows: its "
-            f"poles have a damping ratio of {worst:.2f} at the worst pose (0.4 is fair)",
+            f"{1e3 * period:g} ms and a delay of {1e3 * (delay + lag):g} ms is beyond what sampling "
+            f"allows: its poles have a damping ratio of {worst:.2f} at the worst pose (0.4 is fair)",
             ControlWarning,
             stacklevel=3,
         )
@@ -135,20 +145,20 @@ def _first(period: float) -> float:
 
 @lru_cache(maxsize=256)
 def _chosen(
-    kind: Kind, robot: Robot, period: float, delay: float, natural_frequency: float | None
+    kind: Kind, robot: Robot, period: float, late: Late, natural_frequency: float | None
 ) -> Controller:
     """The largest bandwidth of a falling row at which the loop is well damped everywhere."""
     bandwidth = _first(period)
     if natural_frequency is not None:
         bandwidth = min(bandwidth, _NATURAL * natural_frequency)
     for _ in range(40):
-        controller = _made(kind, robot, period, bandwidth, delay)
-        if worst_damping(controller, delay=delay) >= _ENOUGH:
+        controller = _made(kind, robot, period, bandwidth, late.delay)
+        if worst_damping(controller, delay=late.delay, lag=late.lag) >= _ENOUGH:
             return controller
         bandwidth *= _FALL
     raise KinematicsError(
         f"no bandwidth down to {bandwidth:.3g} Hz gives {kind.name} of {robot.name} a well damped loop at "
-        f"samples of {1e3 * period:g} ms and a delay of {1e3 * delay:g} ms: state one"
+        f"samples of {1e3 * period:g} ms and a delay of {1e3 * sum(late):g} ms: state one"
     )
 
 

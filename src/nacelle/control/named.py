@@ -29,6 +29,7 @@ def controller(
     period: float = PERIOD,
     bandwidth: float | None = None,
     delay: float = 0.0,
+    lag: float = 0.0,
     natural_frequency: float | None = None,
     **options: Any,
 ) -> Controller:
@@ -40,6 +41,7 @@ def controller(
         period: sample time, s.
         bandwidth: of the loop, Hz; chosen if None.
         delay: from a sample to the time at which its forces act, s.
+        lag: time constant of the current loops, s.
         natural_frequency: the first of the real robot, Hz, if there is one: the bandwidth stays below a third
             of it, or is warned of.
         **options: of the kind, which shape the program.
@@ -55,5 +57,6 @@ def controller(
         period=period,
         bandwidth=bandwidth,
         delay=delay,
+        lag=lag,
         natural_frequency=natural_frequency,
     )
