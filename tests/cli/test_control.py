@@ -20,7 +20,7 @@ def test_table_files_and_json(tmp_path: Path) -> None:
         app, [*QUICK, "--controllers", "sj,cf-rb", "--plot", str(picture), "--out", str(table)]
     )
     assert done.exit_code == 0, done.output
-    assert "left.motor mrad" in done.output
+    assert "left.motor (mrad)" in done.output
     assert picture.read_bytes().startswith(b"\x89PNG")
     assert (tmp_path / "run-sj.csv").read_text(encoding="utf-8").startswith("t [s],left.motor.desired [rad]")
     assert (tmp_path / "run-cf-rb.csv").is_file()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -53,6 +54,7 @@ def control_command(
     as_json: JsonOption = False,
 ) -> None:
     """Controllers of a robot in closed loop along a path: errors, forces, energy, saturation."""
+    from nacelle.control.gains import ControlWarning
     from nacelle.control.scenario.scenario import read_scenario
     from nacelle.elastic.plant import ElasticPlant
 
@@ -68,7 +70,10 @@ def control_command(
     )
     labels = [given.label or given.name for given in chosen.spec.controllers]
     targets = _targets(out, labels)
-    comparison = chosen.run(robot, elastic=ElasticPlant)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", ControlWarning)
+        comparison = chosen.run(robot, elastic=ElasticPlant)
+    warned = [str(one.message) for one in caught]
     for run, target in zip(comparison.runs, targets, strict=False):
         run.to_csv(target)
     if plot is not None:
@@ -78,9 +83,9 @@ def control_command(
 
             save(plot_runs(comparison.runs, figure, shown=False), plot)
     if as_json:
-        print_json({"scenario": chosen.name, **comparison.summary()})
+        print_json({"scenario": chosen.name, **comparison.summary(), "warnings": warned})
     else:
-        _print(chosen, comparison)
+        _print(chosen, comparison, warned)
     if any(run.status == "interrupted" for run in comparison.runs):
         raise typer.Exit(INTERRUPTED)
     if not comparison.ok:
@@ -106,8 +111,8 @@ def _targets(out: Path | None, labels: list[str]) -> list[Path]:
     return targets
 
 
-def _print(scenario: Scenario, comparison: Comparison) -> None:
-    """The table for people, in mm and mrad."""
+def _print(scenario: Scenario, comparison: Comparison, warned: list[str]) -> None:
+    """What was run, the table in mm and mrad, and what is to be said beside it."""
     from nacelle.report.control.figures import result_table
 
     first = comparison.runs[0]
@@ -119,7 +124,7 @@ def _print(scenario: Scenario, comparison: Comparison) -> None:
         markup=False,
     )
     screen.print(result_table(comparison.runs))
-    lines: list[Any] = [*first.notes]
+    lines = [*warned, *first.notes]
     lines += [f"{run.label}: {run.message}" for run in comparison.runs if not run.ok]
     for line in lines:
         console(stderr=True).print(line, style="yellow", markup=False)

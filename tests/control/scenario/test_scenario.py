@@ -91,7 +91,7 @@ def test_a_scenario_is_what_it_says(tmp_path: Path) -> None:
     ready = scenario.prepare()
     assert list(ready.controllers) == ["sj", "slow"]
     stiffness = ready.controllers["slow"].gain("stiffness")
-    default = nacelle.controller(ready.model, "cf-rb", period=1e-3, bandwidth=8.0, delay=5e-4)
+    default = nacelle.controller(ready.model, "cf-rb", period=1e-3, bandwidth=8.0, delay=2e-4, lag=3e-4)
     assert stiffness == pytest.approx(default.gain("stiffness"))
     v = ready.trajectory(np.linspace(0.15, ready.trajectory.duration - 0.15, 50)).v
     assert np.linalg.norm(v, axis=1) == pytest.approx(np.full(50, 0.6))

@@ -9,10 +9,12 @@ BUILT_IN: dict[str, dict[str, Any]] = {
         "name": "circle",
         "notes": "Two turns of a circle at constant speed, as large and as fast as suits the robot.",
         "path": {"circle": {}},
+        "plant": {"drives": {"bandwidth": "500 Hz"}},
     },
     "pick-and-place": {
         "name": "pick-and-place",
         "notes": "Up, across and down, and back, as far and as fast as suits the robot.",
         "path": {"pick-and-place": {}},
+        "plant": {"drives": {"bandwidth": "500 Hz"}},
     },
 }

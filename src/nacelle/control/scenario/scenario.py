@@ -211,8 +211,10 @@ class Scenario:
                         given.name,
                         period=spec.sample,
                         bandwidth=given.bandwidth,
-                        # Current loops delay forces, too, and whoever tunes a controller allows for it.
-                        delay=spec.delay + self.spec.plant.drives.time_constant,
+                        delay=spec.delay,
+                        # Whoever tunes a controller allows for the current loops.
+                        lag=spec.plant.drives.time_constant,
+                        natural_frequency=given.natural_frequency,
                         **given.options,
                     )
                 except (TypeError, ValueError) as error:

@@ -257,6 +257,7 @@ class ControllerSpec(Strict):
     name: str
     label: str | None = None
     bandwidth: Frequency | None = None
+    natural_frequency: Frequency | None = None
     options: dict[str, Any] = Field(default_factory=dict)
 
 

@@ -196,31 +196,32 @@ def _points(run: ControlRun, places: Any) -> Array:
 
 
 def result_table(runs: Sequence[ControlRun]) -> Table:
-    """RMS and largest errors of actuators and tool, energy and saturation, in mm and mrad."""
+    """Errors of actuators and tool in mm and mrad, energy and saturation; a column rms/max a controller."""
     from nacelle.report.table import plain_table
 
     robot = runs[0].robot
+    reached = [run for run in runs if run.samples]
     names = [
-        f"{actuator.name} {'mrad' if turns else 'mm'}>"
+        f"{actuator.name} ({'mrad' if turns else 'mm'})"
         for actuator, turns in zip(robot.actuators, robot.revolute_actuators, strict=True)
     ]
-    reached = [run for run in runs if run.samples]
-    contour = "contour mrad>" if reached and reached[0].turns_only else "contour mm>"
-    table = plain_table(
-        "controller", "error", *names, "tool mm>", "turn mrad>", contour, "energy J>", "saturated>", "status"
-    )
-    for run in runs:
-        if not run.samples:
-            table.add_row(run.label, *[""] * (len(names) + 6), run.status)
-            continue
-        for figure, of in (("rms", rms), ("max", _largest)):
-            errors = [*of(run.error), of(run.tool_error), of(run.turn_error), of(run.contour_error)]
-            end = [""] * 3
-            if figure == "rms":
-                end = [f"{run.energy:.4g}", f"{100.0 * float(np.max(run.saturation)):.3g} %", run.status]
-            label = run.label if figure == "rms" else ""
-            table.add_row(label, figure, *(f"{1e3 * float(value):.3g}" for value in errors), *end)
+    contour = "mrad" if reached and reached[0].turns_only else "mm"
+    names += ["tool (mm)", "turn (mrad)", f"contour ({contour})"]
+    table = plain_table("rms / largest error", *(f"{run.label}>" for run in runs))
+    columns = [_cells(run, len(names)) for run in runs]
+    for k, name in enumerate([*names, "energy (J)", "saturated", "status"]):
+        table.add_row(name, *(column[k] for column in columns))
     return table
+
+
+def _cells(run: ControlRun, errors: int) -> list[str]:
+    """The column of a controller: errors, energy, saturation, status."""
+    if not run.samples:
+        return [*[""] * (errors + 2), run.status]
+    values = (run.error, run.tool_error, run.turn_error, run.contour_error)
+    mean, most = (np.hstack([of(part) for part in values]) for of in (rms, _largest))
+    cells = [f"{1e3 * a:.3g} / {1e3 * b:.3g}" for a, b in zip(mean, most, strict=True)]
+    return [*cells, f"{run.energy:.4g}", f"{100.0 * float(np.max(run.saturation)):.3g} %", run.status]
 
 
 def _largest(values: Array) -> Array:
