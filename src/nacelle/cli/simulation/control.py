@@ -12,11 +12,9 @@ from nacelle.cli.commands import command
 from nacelle.cli.common import PICTURES, JsonOption, RobotArgument, check_new, console, print_json
 from nacelle.cli.inputs import ModeOption, load_robot
 from nacelle.cli.outputs import FAILED_SAMPLES
+from nacelle.cli.simulation.simulate import INTERRUPTED
 from nacelle.errors import NacelleError, did_you_mean
 from nacelle.progress import task
-
-# The exit status of a command that Ctrl-C has ended, as shells have it.
-INTERRUPTED = 130
 
 if TYPE_CHECKING:
     from nacelle.control.compare import Comparison
@@ -53,7 +51,7 @@ def control_command(
     mode: ModeOption = "",
     as_json: JsonOption = False,
 ) -> None:
-    """Controllers of a robot in closed loop along a path: errors, forces, energy, saturation."""
+    """Controllers in closed loop along a path: errors of actuators and tool, energy, saturation."""
     from nacelle.control.gains import ControlWarning
     from nacelle.control.scenario.scenario import read_scenario
     from nacelle.elastic.plant import ElasticPlant
