@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 
 from nacelle.kinematics.trajectory.circle import Circle
@@ -28,4 +30,4 @@ def test_a_quaternion_may_end_with_the_other_sign() -> None:
 def _turns() -> list[tuple[list[float], list[float]]]:
     """A whole turn about z in three parts: the quaternion goes from 1 to -1."""
     at = [[0.0, 0.0, float(np.sin(k * np.pi / 3.0)), float(np.cos(k * np.pi / 3.0))] for k in range(4)]
-    return list(zip(at[:-1], at[1:], strict=True))
+    return list(itertools.pairwise(at))

@@ -33,10 +33,12 @@ class Required(NamedTuple):
 
     Attributes:
         q: their coordinates (N, actuators), rad or m; angles without jumps.
+        rate: their rates (N, actuators), rad/s or m/s.
         force: their forces (N, actuators), N or N m.
     """
 
     q: Array
+    rate: Array
     force: Array
 
 
@@ -52,19 +54,31 @@ def required(robot: Robot, desired: Desired, smooth: float | None) -> Required:
         UnreachableError: if a pose is out of reach or beyond limits; time, leg or joint are in its words.
         SingularError: if a pose is singular.
     """
-    joints = inverse_kinematics(robot, desired.x)
-    if not np.all(joints.ok):
-        k = int(np.argmin(joints.ok))
-        raise UnreachableError(
-            f"at {desired.time[k]:.4g} s {robot.name} cannot follow the path: {_why(joints, k)}"
-        )
+    joints = reached(robot, desired)
     found = inverse_dynamics(robot, desired.x, desired.v, desired.a, smooth=smooth, guess=joints)
     bad = failed(found.flags)
     if np.any(bad):
         k = int(np.argmax(bad))
         words = f"at {desired.time[k]:.4g} s the path is at a singularity of {robot.name}"
         raise SingularError(words, "parallel")
-    return Required(continuous(robot, joints.actuators), found.force)
+    J = native(inverse_jacobian, robot)(desired.x, joints.y)["J"]
+    rate = np.einsum("kij,kj->ki", J, desired.v)
+    return Required(continuous(robot, joints.actuators), rate, found.force)
+
+
+def reached(robot: Robot, desired: Desired) -> InverseKinematics:
+    """All joints of a robot along the desired motion.
+
+    Raises:
+        UnreachableError: if a pose is out of reach or beyond limits; time, leg or joint are in its words.
+    """
+    joints = inverse_kinematics(robot, desired.x)
+    if not np.all(joints.ok):
+        k = int(np.argmin(joints.ok))
+        raise UnreachableError(
+            f"at {desired.time[k]:.4g} s {robot.name} cannot follow the path: {_why(joints, k)}"
+        )
+    return joints
 
 
 def _why(joints: InverseKinematics, k: int) -> str:
@@ -131,26 +145,24 @@ def check_gravity(robot: Robot, desired: Desired, limits: Array, external: Mappi
         )
 
 
-def notes(robot: Robot, desired: Desired, force: Array, limits: Array) -> list[str]:
+def notes(robot: Robot, time: Array, required: Required, limits: Array) -> list[str]:
     """Where the path requires more force or speed than the drives have, in words, a line an actuator.
 
     Args:
         robot: the robot.
-        desired: the motion.
-        force: that it requires (N, actuators), N or N m.
+        time: of the samples (N,), s.
+        required: what the path requires there.
         limits: largest forces (actuators,).
     """
     lines = []
-    joints = inverse_kinematics(robot, desired.x, limits=False)
-    J = native(inverse_jacobian, robot)(desired.x, joints.y)["J"]
-    rate = np.abs(np.einsum("kij,kj->ki", J, desired.v))
+    rate = np.abs(required.rate)
     for i, actuator in enumerate(robot.actuators):
-        size, unit = np.abs(force[:, i]), _force_unit(robot, i)
+        size, unit = np.abs(required.force[:, i]), _force_unit(robot, i)
         k = int(np.argmax(size))
         if size[k] > limits[i]:
             share = float(np.mean(size > limits[i]))
             lines.append(
-                f"the path requires {size[k]:.4g} {unit} of {actuator.name} at {desired.time[k]:.4g} s, its "
+                f"the path requires {size[k]:.4g} {unit} of {actuator.name} at {time[k]:.4g} s, its "
                 f"limit is {limits[i]:.4g} {unit}: its drive saturates, for about {100.0 * share:.3g} % of "
                 "the time"
             )
@@ -158,6 +170,6 @@ def notes(robot: Robot, desired: Desired, force: Array, limits: Array) -> list[s
         if rate[k, i] > actuator.speed:
             lines.append(
                 f"the path requires {rate[k, i]:.4g} {_unit(robot, i)}/s of {actuator.name} at "
-                f"{desired.time[k]:.4g} s, its limit is {actuator.speed:.4g} {_unit(robot, i)}/s"
+                f"{time[k]:.4g} s, its limit is {actuator.speed:.4g} {_unit(robot, i)}/s"
             )
     return lines

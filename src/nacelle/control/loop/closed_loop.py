@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nacelle.control.controller import Controller
-from nacelle.control.loop.checks import Required, check_gravity, notes, required
+from nacelle.control.loop.checks import Required, check_gravity, notes, reached, required
 from nacelle.control.loop.desired import Course, Desired, desired_motion
 from nacelle.control.loop.run import ControlRun
 from nacelle.control.loop.steps import integration_step
@@ -154,8 +154,8 @@ class Loop:
         self.limits = np.min([_limits(own) for own in self.plants], axis=0)
         self._check_plants()
         first = self.desired.first
-        path = _part(self.desired, first, len(self.desired.time))
-        self.notes = tuple(notes(model, path, self.required.force[first:], self.limits))
+        path = Required(*(part[first:] for part in self.required))
+        self.notes = tuple(notes(model, self.desired.time[first:], path, self.limits))
 
     def _samples(self, times: list[float]) -> list[int]:
         """The samples at which changes come.
@@ -179,7 +179,7 @@ class Loop:
             part = _part(self.desired, begin, max(end, begin + 1))
             true = robot_of(plant)
             if true.hash != self.model.hash:
-                required(true, part, SMOOTH)
+                reached(true, part)
             check_gravity(true, part, self.limits, _external(plant))
 
     def run(
