@@ -27,7 +27,7 @@ class Comparison:
     """Runs of several controllers under the same circumstances.
 
     Attributes:
-        runs: one for each controller, in the order given.
+        runs: one for each controller, in the order given; after Ctrl-C those that were begun.
     """
 
     # How a comparison is drawn is registered in the public API.
@@ -173,4 +173,7 @@ def compare(
                     )
                 )
             report((k + 1) / len(controllers))
+            if runs[-1].status == "interrupted":
+                # Whoever stops one run means all of them; what there is is kept.
+                break
     return Comparison(tuple(runs))

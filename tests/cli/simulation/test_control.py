@@ -30,6 +30,27 @@ def test_table_files_and_json(tmp_path: Path) -> None:
     assert second["actuators"][0]["rms_error"] < 0.6 * first["actuators"][0]["rms_error"]
 
 
+def test_a_run_that_ends_early_is_reported(tmp_path: Path) -> None:
+    file = tmp_path / "blind.yaml"
+    file.write_text(
+        "path: {circle: {}}\nplant: {drives: {bandwidth: 500 Hz}}\n"
+        "sensors: {gaps: [{from: 0.1 s, until: 1 s}]}\n",
+        encoding="utf-8",
+    )
+    options = [*QUICK, "--scenario", str(file), "--controllers", "sj"]
+    done = RUNNER.invoke(app, options)
+    assert done.exit_code == 3
+    assert "readings were missing" in done.output
+    data = json.loads(RUNNER.invoke(app, [*options, "--json"]).stdout)
+    assert data["runs"][0]["status"] == "event"
+    assert data["runs"][0]["time"] == pytest.approx(0.11, abs=2e-3)
+    # Before the path there is nothing to draw, and nothing fails.
+    file.write_text(file.read_text(encoding="utf-8").replace("0.1 s", "-0.2 s"), encoding="utf-8")
+    done = RUNNER.invoke(app, [*options, "--out", str(tmp_path / "empty.csv")])
+    assert done.exit_code == 3, done.output
+    assert len((tmp_path / "empty.csv").read_text(encoding="utf-8").splitlines()) == 1
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
