@@ -423,6 +423,20 @@ def _plot_response(self: FrequencyResponse, **options: Any) -> Any:
     return plot_response(self, **options)
 
 
+def _plot_control_run(self: ControlRun, kind: str = "errors", **options: Any) -> Any:
+    """Draw a closed loop: "errors", "forces" or "path"; options as in `nacelle.report.control.figures`."""
+    from nacelle.report.control.figures import plot_runs
+
+    return plot_runs([self], kind, **options)
+
+
+def _plot_comparison(self: Comparison, kind: str = "errors", **options: Any) -> Any:
+    """Draw closed loops beside each other, as `_plot_control_run` does one."""
+    from nacelle.report.control.figures import plot_runs
+
+    return plot_runs(self.runs, kind, **options)
+
+
 # Pictures are registered here: the classes that they show know nothing of them.
 register(
     Robot=_plot_robot,
@@ -431,4 +445,6 @@ register(
     NaturalFrequencies=_plot_modes,
     FrequencyMap=_plot_frequency_map,
     FrequencyResponse=_plot_response,
+    ControlRun=_plot_control_run,
+    Comparison=_plot_comparison,
 )

@@ -5,7 +5,7 @@ what it takes, among
 
     t      the time, ()                     q, qd  the actuators' coordinates and rates
     x, v   the reduced pose and twist       y      the joints that iteration solves for
-    r      the reference, any shape (k,)
+    r      the reference, any shape (k,)    motor  forces of the motors, of a plant with drives
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from nacelle.simulation.protocol import Derivative, Feedback
 from nacelle.spatial.physics import input_shapes, physics
 from nacelle.spatial.scalar import Array
 
-SIGNALS = ("t", "x", "y", "v", "q", "qd", "r")
+SIGNALS = ("t", "x", "y", "v", "q", "qd", "r", "motor")
 
 
 class LoopModel(NamedTuple):
@@ -142,7 +142,7 @@ def signal_shapes(robot: Robot) -> dict[str, tuple[int, ...]]:
     mechanism, count = mechanism_of(robot), len(robot.actuators)
     n = robot.motion.n
     nx, ny = mechanism.layout.nx, mechanism.ny
-    return {"t": (), "x": (nx,), "y": (ny,), "v": (n,), "q": (count,), "qd": (count,)}
+    return {"t": (), "x": (nx,), "y": (ny,), "v": (n,), "q": (count,), "qd": (count,), "motor": (count,)}
 
 
 def control(law: Feedback, robot: Robot, model: LoopModel = RIGID) -> Callable[..., Array]:
@@ -155,6 +155,11 @@ def control(law: Feedback, robot: Robot, model: LoopModel = RIGID) -> Callable[.
     @physics(s=state, u=(1 + reference_size(robot, law),), constants=constants)
     def controlled(robot: Robot, s: Array, u: Array, constants: Array) -> Array:
         signals = {"t": u[0], "r": u[1:], **model.signals(robot, s, constants, tuple(shapes))}
+        if "motor" in shapes and "motor" not in signals:
+            raise KinematicsError(
+                f"the feedback {law.name!r} takes 'motor', the forces of motors whose current loops have a "
+                f"lag: give a DrivenPlant of {robot.name} with Drives(lag=...)"
+            )
         force = np.asarray(law.function(robot, *(signals[name] for name in shapes), **options))
         if force.shape != (len(robot.actuators),):
             raise KinematicsError(
