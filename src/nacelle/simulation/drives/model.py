@@ -22,7 +22,7 @@ from nacelle.errors import KinematicsError
 from nacelle.kinematics.shapes import of_actuators
 from nacelle.model.robot import Robot
 from nacelle.simulation.drives.drives import Cogging, DriveNumbers
-from nacelle.simulation.feedback import LoopModel
+from nacelle.simulation.feedback import MOTOR, LoopModel
 from nacelle.spatial.physics import input_shapes, physics
 from nacelle.spatial.scalar import Array, Scalar, maximum, minimum, pack, sin
 
@@ -69,32 +69,20 @@ def driven_model(plant: LoopModel, drives: DriveNumbers) -> LoopModel:
 
     def driven_signals(robot: Robot, s: Array, constants: Array, wanted: Sequence[str]) -> dict[str, Any]:
         (inner,) = size(robot)
-        others = tuple(name for name in wanted if name != "motor")
+        others = tuple(name for name in wanted if name != MOTOR)
         signals = plant.signals(robot, s[:inner], constants, others)
-        if "motor" not in wanted:
+        if MOTOR not in wanted:
             return signals
         if len(lagged) < len(drives.lag):
             raise KinematicsError(
                 f"the forces of the motors of {robot.name} are no signal where current loops have no lag: "
                 "they are the commands of the same moment; give all of them a lag, or a bandwidth"
             )
-        return {**signals, "motor": s[inner : inner + len(lagged)]}
+        return {**signals, MOTOR: s[inner : inner + len(lagged)]}
 
-    vars(driven_flow)["made_from"] = (plant.flow, plant.signals, tuple(drives))
+    for function in (driven_flow, driven_signals):
+        vars(function)["made_from"] = (*plant, tuple(drives))
     return LoopModel(driven_flow, driven_signals)
-
-
-@lru_cache(maxsize=64)
-def encoder_readings(plant: LoopModel) -> Callable[..., dict[str, Array]]:
-    """Physics function of (robot, s, constants): coordinates q and rates qd of the actuated joints."""
-
-    @physics(s=_shape(plant, 0), constants=_shape(plant, 2))
-    def readings(robot: Robot, s: Array, constants: Array) -> dict[str, Array]:
-        signals = plant.signals(robot, s, constants, ("q", "qd"))
-        return {name: pack(list(signals[name])) for name in ("q", "qd")}
-
-    vars(readings)["made_from"] = (plant.flow, plant.signals)
-    return readings
 
 
 def _shape(plant: LoopModel, place: int) -> Callable[[Robot], tuple[int, ...]]:

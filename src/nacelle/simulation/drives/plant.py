@@ -7,7 +7,6 @@ grid is outside. Bristles store sigma_0 b^2 / 2 and cogging, which is conservati
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -16,7 +15,7 @@ from nacelle.errors import KinematicsError
 from nacelle.kinematics.native import native
 from nacelle.model.robot import Robot
 from nacelle.simulation.drives.drives import Cogging, Drives
-from nacelle.simulation.drives.model import driven_model, encoder_readings
+from nacelle.simulation.drives.model import driven_model
 from nacelle.simulation.drives.steps import default_step, mobility, reason_unstable
 from nacelle.simulation.feedback import Compilable, CompiledLoop, LoopParts
 from nacelle.simulation.flow import NativeDriver, bound, loop_driver
@@ -32,6 +31,7 @@ from nacelle.simulation.protocol import (
     Stepped,
 )
 from nacelle.simulation.run import STEP
+from nacelle.simulation.sampled.programs import signals_at
 from nacelle.spatial.scalar import Array
 
 
@@ -127,9 +127,8 @@ class DrivenPlant:
 
     def encoders(self, s: Array) -> tuple[Array, Array]:
         """Coordinates and rates (..., actuators) of the actuated joints at states (..., size)."""
-        readings = native(encoder_readings(self._parts.model), self.robot)
-        result = readings(self.plant_states(s), self._parts.constants)
-        return np.asarray(result["q"]), np.asarray(result["qd"])
+        signals = signals_at(self._parts, ("q", "qd"), self.plant_states(s))
+        return np.asarray(signals["q"]), np.asarray(signals["qd"])
 
     def split(self, s: Array) -> tuple[Array, Array]:
         """Reduced poses and twists of states (..., size)."""
@@ -159,26 +158,31 @@ class DrivenPlant:
         driver = loop_driver(self.model.flow, self.robot, self._parts.options)
         return NativeDriver(driver, self._parts.constants)
 
-    @cached_property
-    def _plant_derivative(self) -> Derivative:
-        return self.plant.derivative()
+    def _rates_and_mobility(self, s: Array) -> tuple[Array, Array]:
+        """Rates (actuators,) of the actuated joints at a state and their mobility; zero without stiction."""
+        count, lagged = self.inputs, self.numbers.lagged
+        if not self.numbers.bristled:
+            return np.zeros(count), np.zeros((count, count))
+        f, bristles = self.derivative(), np.zeros(len(self.numbers.bristled))
 
-    def _mobility(self, s: Array) -> Array:
-        own = self.plant_states(s)
-        return mobility(self._plant_derivative, lambda states: self.encoders(states)[1], own, self.inputs)
+        def accelerated(own: Array, force: Array) -> Array:
+            return f(np.concatenate([own, force[lagged], bristles]), force)[: len(own)]
+
+        forces = np.minimum(1.0, self.numbers.limit)
+        W = mobility(accelerated, lambda own: self.encoders(own)[1], self.plant_states(s), forces)
+        return self.encoders(s)[1], W
 
     def default_step(self, s: Array) -> float:
         """A fixed step (s) that follows the plant, the current loops and the bristles from a state on."""
         own = self.plant.default_step(self.plant_states(s)) if isinstance(self.plant, Stepped) else STEP
-        return min(own, default_step(self.robot, self.numbers, self.encoders(s)[1], self._mobility(s)))
+        return min(own, default_step(self.robot, self.numbers, *self._rates_and_mobility(s)))
 
     def reason_unstable(self, s: Array, step: float) -> str:
         """Why fixed steps of the Runge-Kutta method from a state would grow; empty if they do not."""
+        reason = ""
         if isinstance(self.plant, Stepped):
             reason = self.plant.reason_unstable(self.plant_states(s), step)
-            if reason:
-                return reason
-        return reason_unstable(self.robot, self.numbers, self.encoders(s)[1], self._mobility(s), step)
+        return reason or reason_unstable(self.robot, self.numbers, *self._rates_and_mobility(s), step)
 
     def events(self) -> list[Event | EventGroup]:
         """What ends a run of the plant."""

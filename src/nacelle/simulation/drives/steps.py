@@ -26,19 +26,19 @@ _STABLE = 2.7
 _FOLLOWED, _SLIDING = 0.25, 0.5
 
 
-def mobility(f: Derivative, rates: Callable[[Array], Array], s: Array, count: int) -> Array:
+def mobility(f: Derivative, rates: Callable[[Array], Array], s: Array, forces: Array) -> Array:
     """Accelerations W (actuators, actuators) of the actuated joints per force, rad/s^2 or m/s^2 per N m or N.
 
     Args:
-        f: flow of the plant; it is linear in the forces, which change rates alone.
+        f: derivative of a plant's state at forces; it is linear in them, and they change rates alone.
         rates: rates of the actuated joints (..., actuators) at states; linear in the rates of the plant.
         s: state of the plant (size,).
-        count: number of actuators.
+        forces: of each actuator one that its drive can give (actuators,), N m or N.
     """
-    zero = f(s, np.zeros(count))
-    moved = np.array([s, *(s + f(s, force) - zero for force in np.eye(count))])
+    still = f(s, np.zeros(len(forces)))
+    moved = np.array([s, *(s + f(s, row) - still for row in np.diag(forces))])
     w = rates(moved)
-    return np.asarray((w[1:] - w[0]).T)
+    return np.asarray((w[1:] - w[0]).T / forces)
 
 
 def sticking_rate(drives: DriveNumbers, W: Array) -> float:
@@ -53,30 +53,39 @@ def sticking_rate(drives: DriveNumbers, W: Array) -> float:
     return float(np.max(np.abs(np.linalg.eigvals(A))))
 
 
-def sliding_rate(drives: DriveNumbers, w: Array) -> float:
-    """The fastest relaxation of bristles at rates of the joints up to w (actuators,), 1/s."""
-    return max((model.fastest_relaxation(abs(float(w[i]))) for i, model in drives.bristled), default=0.0)
+def sliding_rate(robot: Robot, drives: DriveNumbers, w: Array, *, limits: bool) -> float:
+    """The fastest relaxation of bristles, 1/s, at rates w (actuators,) of the joints and those to come.
+
+    With v_b finite these are all up to the described speed limits, infinite where there is none. With v_b
+    infinite they are so only if `limits` count: a run may never come near them.
+    """
+    fastest = 0.0
+    for i, model in drives.bristled:
+        speed = robot.actuators[i].speed
+        coming = min(speed, model.blend) if limits or np.isfinite(model.blend) else 0.0
+        rate = max(abs(float(w[i])), coming if np.isfinite(coming) else 0.0)
+        fastest = max(fastest, model.fastest_relaxation(rate))
+    return fastest
 
 
 def default_step(robot: Robot, drives: DriveNumbers, w: Array, W: Array) -> float:
-    """A fixed step (s) at rates w and those up to the described speed limits; infinite if nothing limits it.
+    """A fixed step (s) from rates w on; infinite if nothing limits it.
 
     A quarter of the lags and of what sticking bristles do, half of what sliding ones do.
     """
-    speeds = np.array([a.speed if np.isfinite(a.speed) else 0.0 for a in robot.actuators])
     steps = [_FOLLOWED * drives.lag[i] for i in drives.lagged]
-    sticking, sliding = sticking_rate(drives, W), sliding_rate(drives, np.maximum(np.abs(w), speeds))
+    sticking, sliding = sticking_rate(drives, W), sliding_rate(robot, drives, w, limits=True)
     steps += [_FOLLOWED / sticking] if sticking else []
     steps += [_SLIDING / sliding] if sliding else []
     return min(steps, default=np.inf)
 
 
 def reason_unstable(robot: Robot, drives: DriveNumbers, w: Array, W: Array, step: float) -> str:
-    """Why fixed steps would grow without bound at rates w; empty if they do not."""
+    """Why fixed steps would grow without bound from rates w on; empty if they do not."""
     rates = {
         "current loops": max((1.0 / drives.lag[i] for i in drives.lagged), default=0.0),
         "bristles of joints that stick": sticking_rate(drives, W),
-        "bristles of joints that slide": sliding_rate(drives, w),
+        "bristles of joints that slide": sliding_rate(robot, drives, w, limits=False),
     }
     what = max(rates, key=lambda name: rates[name])
     if step * rates[what] < _STABLE:
