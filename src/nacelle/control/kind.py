@@ -87,6 +87,11 @@ class Kind(ABC):
         return True
 
     @property
+    def by_masses(self) -> bool:
+        """Whether it takes account of the robot's masses, so that heavy motions are damped as light ones."""
+        return False
+
+    @property
     def feedback(self) -> Kind:
         """The kind with the same memory, gains and poles whose program is the smallest."""
         return self
