@@ -3,14 +3,15 @@
 The desired pose is one of the robot, to all digits (`nacelle.kinematics.iteration.samples`). The readings and
 the memory are beside those at it: a memory at rest there, off by a thousandth. So every step of Newton's
 iteration that a law takes is seen to move something (1e-3, 1e-6, 1e-12), while what the last of three leaves
-open, 1e-24, is far below rounding: identities of closed loops hold behind it. Rates, errors and gains are
-drawn at random.
+open, 1e-24, is far below rounding: identities of closed loops hold behind it. Rates and errors are drawn at
+random, and gains around those that a kind gives itself: a pose that a law predicts over its sample time is
+then near, too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from decimal import Decimal
+from decimal import Decimal, localcontext
 from typing import Any
 
 import numpy as np
@@ -19,9 +20,10 @@ from nacelle.control.fields import Fields
 from nacelle.errors import NacelleError
 from nacelle.kinematics.iteration.samples import samples_of
 from nacelle.kinematics.kinematic_model import actuator_positions
-from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
 from nacelle.model.robot import Robot
 from nacelle.program.identities.samples import Row, Samples
+from nacelle.program.precise import arithmetic
 from nacelle.spatial.scalar import Array
 
 # How far memory and readings are from those at the pose, over their own size.
@@ -32,13 +34,16 @@ _MOST = 16
 
 
 def law_samples(
-    memory: Callable[[Robot], Fields], start: Callable[[Robot, Array, Array], Mapping[str, Any]]
+    memory: Callable[[Robot], Fields],
+    start: Callable[[Robot, Array, Array], Mapping[str, Any]],
+    gains: Callable[[Robot], Array],
 ) -> Callable[..., Samples | None]:
     """The sampler of a law of (z, q, r, gains).
 
     Args:
         memory: parts of its memory.
         start: of (robot, x, y), the memory at rest.
+        gains: some that it can have.
     """
 
     def sampler(
@@ -48,27 +53,26 @@ def law_samples(
         nx, ny, n = mechanism.layout.nx, mechanism.ny, robot.motion.n
         if groups or ny > _MOST:
             return None
-        drawn = {"x": (nx,), "y": (ny,), "rates": (2 * n,), "gains": shapes["gains"]}
-        found = samples_of(robot, drawn)
+        found = samples_of(robot, {"x": (nx,), "y": (ny,), "rates": (2 * n,)})
         if found is None:
             return None
         rng = np.random.default_rng(_SEED)
+        fields = memory(robot)
 
         def row(given: Row) -> Row:
             x, y = np.array(given[:nx], dtype=float), np.array(given[nx : nx + ny], dtype=float)
-            z = memory(robot).join(start(robot, x, y))
+            z = np.asarray(fields.join(start(robot, x, y)), dtype=float)
             q = np.asarray(actuator_positions(robot, x, y)["q"])
-            near = [*_beside(np.asarray(z, dtype=float), rng), *_beside(q, rng)]
-            rates, gains = given[nx + ny : nx + ny + 2 * n], given[nx + ny + 2 * n :]
-            return (*near, *given[:nx], *rates, *map(abs, gains))
+            near = [*_posed(mechanism, fields, _beside(z, rng)), *_beside(q, rng)]
+            return (*near, *given[:nx], *given[nx + ny :], *_beside(np.abs(gains(robot)), rng))
 
         try:
             rows = [tuple(row(given) for given in part) for part in (found.proof, found.check)]
         except NacelleError:
             return None
-        sizes = found.sizes
-        none = (0.0,) * (memory(robot).size + len(robot.actuators))
-        return Samples(rows[0], rows[1], (*none, *sizes[:nx], *sizes[nx + ny :]))
+        before = (0.0,) * (fields.size + len(robot.actuators))
+        after = (0.0,) * (2 * n + shapes["gains"][0])
+        return Samples(rows[0], rows[1], (*before, *found.sizes[:nx], *after))
 
     return sampler
 
@@ -77,3 +81,15 @@ def _beside(values: Array, rng: np.random.Generator) -> list[Decimal]:
     """Numbers beside others; random ones where these are zero."""
     away = rng.uniform(0.5, 1.5, values.shape) * rng.choice([-1.0, 1.0], values.shape)
     return [Decimal(float(own)) for own in np.where(values == 0.0, away, values * (1.0 + _OFF * away))]
+
+
+def _posed(mechanism: Mechanism, fields: Fields, z: list[Decimal]) -> list[Decimal]:
+    """A memory with the quaternion of a pose in it, if there is one, of unit length to all digits."""
+    place = mechanism.layout.quaternion
+    if place is None or fields.sizes.get("x") != mechanism.layout.nx:
+        return z
+    start = fields.place("x").start
+    quat = slice(start + place.start, start + place.stop)
+    with localcontext(arithmetic()):
+        length = sum((value * value for value in z[quat]), Decimal(0)).sqrt()
+        return [*z[: quat.start], *(value / length for value in z[quat]), *z[quat.stop :]]
