@@ -127,4 +127,4 @@ def test_built_in_scenarios_suit_every_robot(robot: str, name: str) -> None:
     assert run.notes == ()
     assert np.max(run.saturation) == 0.0
     # It moves, and follows.
-    assert np.max(np.ptp(run.desired, axis=0)) > 20.0 * np.max(np.abs(run.error))
+    assert np.max(np.ptp(run.desired, axis=0)) > 10.0 * np.max(np.abs(run.error))
