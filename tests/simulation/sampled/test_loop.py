@@ -112,9 +112,10 @@ def test_equals_a_loop_by_hand(delay: float) -> None:
         assert abs(result.balance[-1]) < 1e-7 * np.max(result.energies["kinetic"])
 
 
-def test_going_on_is_the_same_run() -> None:
-    whole = run(controller())
-    half = run(controller(), until=SAMPLES // 2 * T)
+@pytest.mark.parametrize("delay", [0.0, 0.5 * T, T])
+def test_going_on_is_the_same_run(delay: float) -> None:
+    whole = run(controller(delay=delay))
+    half = run(controller(delay=delay), until=SAMPLES // 2 * T)
     both = half.resume(until=SAMPLES * T)
     assert np.array_equal(both.x, whole.x)
     assert np.array_equal(both.memory, whole.memory)
