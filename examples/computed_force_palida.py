@@ -150,6 +150,12 @@ def accelerating(run):
     return along > 2.5
 
 
+def ways(run):
+    """Samples forth, and samples back."""
+    forth = run.time < 0.5 * (run.time[-1] + PERIOD)
+    return forth, ~forth
+
+
 def sweep(cad, machine, model):
     """Speeds, and ratios of friction to inertia."""
     print("speed (m/s), rms error of the tool (mm) sj, cf-rb, cf-rb-friction, most force over limit")
@@ -205,6 +211,10 @@ def main():
     for label, values in (("rigid body", rigid), ("with friction", whole)):
         left = 100.0 * np.mean(rms(forces - values) / rms(forces))
         print(f"prediction {label}: {left:.1f} % of the force is left")
+    for label, where in zip(("forth", "back"), ways(runs.runs[0]), strict=True):
+        change = [rms(run.error[where]) for run in runs.runs[:2]]
+        worse = [a.name for a, old, new in zip(model.actuators, *change, strict=True) if new > old]
+        print(f"one way, {label}: rigid compensation alone is worse for {', '.join(worse) or 'none'}")
     ramp = accelerating(runs.runs[0])
     sj, rigid_law = (run.error for run in runs.runs[:2])
     for label, where in (("accelerating", ramp), ("at constant speed", ~ramp)):
