@@ -17,8 +17,8 @@ and J = ∂f/∂x by differences. The rules, the same here and in native code (`
 - the iteration starts from the collocation polynomial of the step before, at first and after a change of the
   step from zero;
 - sizes are max |dz_i| / (s_i + 1e-6 max s), s_i the larger of |x_i| and |z_i|; with the ratio θ of two
-  consecutive sizes, 0.1 for the first, the iteration has converged where θ/(1 - θ) size <= 1e-9, or where only
-  rounding is left;
+  consecutive sizes, 0.1 for the first, the iteration has converged where θ/(1 - θ) size <= 1e-9, or where
+  only rounding is left; it has failed where θ >= 1 but for the second size, or after ten rounds;
 - J is kept over several steps, until they have taken as many iterations more than the first one with it as a
   new J would cost;
 - where the iteration does not converge with a new J, the step is halved, up to ten times, and then made of
@@ -158,7 +158,7 @@ class ImplicitIntegrator(ABC):
 # ---- without a compiler
 
 
-class NotConverged(ArithmeticError):
+class NotConvergedError(ArithmeticError):
     """Newton's iteration has not converged, however short the step."""
 
 
@@ -174,10 +174,10 @@ class Radau:
         self.n = n
         self.evaluations = self.jacobians = 0
         self._level = self._extra = self._base = 0
-        # The step of the stages z, and of the inverted matrices.
+        # The stages of the last part, J, and the inverses of its matrices.
         self._z: _Array | None = None
-        self._inverses: tuple[_Array, Any] | None = None
         self._J: _Array | None = None
+        self._inverses: tuple[Any, Any] | None = None
 
     def step(self, rates: Rates, x: _Array, h: float) -> _Array:
         """The state after a step.
@@ -188,7 +188,7 @@ class Radau:
             h: length of the step; the same in every call.
 
         Raises:
-            NotConverged: if Newton's iteration does not converge.
+            NotConvergedError: if Newton's iteration does not converge.
         """
         done, fresh = 0, False
         while done < TICKS:
@@ -198,20 +198,19 @@ class Radau:
                 self._J, fresh = self._differences(rates, x, begin), True
                 self._inverses, self._extra, self._base = None, 0, 0
             if self._inverses is None:
-                self._inverses = self._inverted(h * part)
+                self._inverses = _inverted(self._J, h * part)
 
             def parts(states: _Array, c: _Array, begin: float = begin, part: float = part) -> _Array:
                 return rates(states, begin + part * c)
 
             taken = self._iterate(parts, x, h * part)
             if taken is None:
-                self._z = None
                 if not fresh:
                     self._J = None
                     continue
                 if self._level == MOST_HALVINGS:
-                    raise NotConverged
-                self._level, self._inverses = self._level + 1, None
+                    raise NotConvergedError
+                self._level, self._inverses, self._z = self._level + 1, None, None
                 continue
             assert self._z is not None
             x, done, fresh = x + self._z[2], done + ticks, False
@@ -229,15 +228,6 @@ class Radau:
         self.evaluations += self.n + 1
         self.jacobians += 1
         return np.asarray(((values[1:] - values[0]) / d[:, None]).T)
-
-    def _inverted(self, h: float) -> tuple[_Array, Any]:
-        """Inverses of both matrices; not finite where there are none."""
-        one = np.eye(self.n)
-        try:
-            real = np.linalg.inv(GAMMA / h * one - self._J)
-            return real, np.linalg.inv((ALPHA - 1j * BETA) / h * one - self._J)
-        except np.linalg.LinAlgError:
-            return np.full((self.n, self.n), np.nan), np.full((self.n, self.n), np.nan)
 
     def _iterate(self, rates: Rates, x: _Array, h: float) -> int | None:
         """Newton's iteration for z (3, n); how many iterations it took, None if it does not converge."""
@@ -262,10 +252,19 @@ class Radau:
             if size * ratio <= TOLERANCE * (1.0 - ratio) or (ratio >= SLOW and size <= ROUNDING):
                 self._z = z
                 return k
-            if ratio >= 1.0:
+            if ratio >= 1.0 and k > 2:
                 return None
             before = size
         return None
+
+
+def _inverted(J: _Array, h: float) -> tuple[Any, Any]:
+    """Inverses of both matrices; not finite where there are none."""
+    one = np.eye(len(J))
+    try:
+        return np.linalg.inv(GAMMA / h * one - J), np.linalg.inv((ALPHA - 1j * BETA) / h * one - J)
+    except np.linalg.LinAlgError:
+        return np.full_like(J, np.nan), np.full_like(J, np.nan)
 
 
 class NumpyIrk5(ImplicitIntegrator):
@@ -310,7 +309,7 @@ class NumpyIrk5(ImplicitIntegrator):
                     rows = np.repeat(u, 3, axis=0)
                 try:
                     x = radau.step(rates, x, h)
-                except NotConverged:
+                except NotConvergedError:
                     status = ITERATION_CAP
                     break
                 done = step + 1

@@ -84,7 +84,7 @@ class _Layout(NamedTuple):
 
 _VECTORS = (
     *("wholes", "pivots1", "pivots2", "scales", "u", "x", "f", "scale", "change"),
-    *("z0", "z1", "z2", "w0", "w1", "w2", "r0", "r1", "r2"),
+    *("last0", "last1", "last2", "z0", "z1", "z2", "w0", "w1", "w2", "r0", "r1", "r2"),
 )
 _MATRICES = ("J", "E1", "E2", "E2i")
 
@@ -252,8 +252,9 @@ class _Writer:
         )
         z, w = ([self._array(c, f"{name}{i}") for i in range(3)] for name in "zw")
         staged = c.whole("icmp ne", c.load_whole(self._wholes(c), _STAGED), 0)
+        last = [self._array(c, f"last{i}") for i in range(3)]
         with c.loop(0, self.n) as states:
-            old = [c.load(stage, states.index) for stage in z]
+            old = [c.load(stage, states.index) for stage in last]
             start = []
             for row in EXTRAPOLATION:
                 value = c.combination(list(zip(row, old, strict=True)))
@@ -273,8 +274,11 @@ class _Writer:
             rounded = c.value(f"and i1 {slow}, {c.real('fcmp ole', size, c.number(ROUNDING))}")
             with c.when(c.value(f"or i1 {small}, {rounded}")):
                 self._leave(c, rounds.index)
-            with c.when(c.value(f"xor i1 {c.real('fcmp olt', ratio, c.number(1.0))}, 1")):
+            growing = c.real("fcmp oge", ratio, c.number(1.0))
+            late = c.whole("icmp sgt", rounds.index, 2)
+            with c.when(c.value(f"and i1 {growing}, {late}")):
                 self._leave(c, 0)
+            # Or NaN.
             infinite = c.real("fcmp uge", size, c.number(float("inf")))
             with c.when(infinite):
                 self._leave(c, 0)
@@ -318,9 +322,7 @@ class _Writer:
                 stage = c.combination(list(zip(T[i], new, strict=True)))
                 c.store(stage, z[i], states.index)
                 own = c.larger(own, c.size(stage))
-                corrected = c.larger(
-                    corrected, c.size(c.combination(list(zip(T[i], steps, strict=True))))
-                )
+                corrected = c.larger(corrected, c.size(c.combination(list(zip(T[i], steps, strict=True)))))
             c.store(own, scale, states.index)
             c.store(corrected, change, states.index)
             states.hand(largest, c.larger(largest, own))
@@ -360,7 +362,8 @@ class _Writer:
     def step(self) -> str:
         """`@irk5_step`: one step, in parts where the iteration does not converge; 1 if it is done."""
         c = self._code(f"internal i64 @irk5_step({_ARGUMENTS}, double %h) noinline")
-        wholes, x, z = self._wholes(c), self._array(c, "x"), self._array(c, "z2")
+        wholes, x = self._wholes(c), self._array(c, "x")
+        z, last = ([self._array(c, f"{name}{i}") for i in range(3)] for name in ("z", "last"))
         again, ended = c.name(), c.name()
         c(f"br label %{again}")
         c.label(again)
@@ -378,8 +381,8 @@ class _Writer:
         anew = c.value(f"or i1 {old}, {none}")
         with c.when(anew):
             c(f"call void @irk5_jacobian(ptr %tile, ptr %work, ptr %table, double {begin})")
-            for number, value in ((_HAS_J, 1), (_FACTORED, 0), (_EXTRA, 0), (_BASE, 0)):
-                c.store_whole(value, wholes, number)
+            for number, whole in ((_HAS_J, 1), (_FACTORED, 0), (_EXTRA, 0), (_BASE, 0)):
+                c.store_whole(whole, wholes, number)
         own = c.value(f"or i1 {anew}, {fresh}")
         with c.when(c.whole("icmp eq", c.load_whole(wholes, _FACTORED), 0)):
             c(f"call void @irk5_factors(ptr %work, double {h})")
@@ -389,7 +392,6 @@ class _Writer:
         good, bad, halve, stale = (c.name() for _ in range(4))
         c(f"br i1 {c.whole('icmp ne', taken, 0)}, label %{good}, label %{bad}")
         c.label(bad)
-        c.store_whole(0, wholes, _STAGED)
         c(f"br i1 {own}, label %{halve}, label %{stale}")
         c.label(stale)
         c.store_whole(0, wholes, _HAS_J)
@@ -399,12 +401,15 @@ class _Writer:
             self._leave(c, 0)
         c.store_whole(c.whole("add", level, 1), wholes, _LEVEL)
         c.store_whole(0, wholes, _FACTORED)
+        c.store_whole(0, wholes, _STAGED)
         halved = c.block
         c(f"br label %{again}")
         c.label(good)
         with c.loop(0, self.n) as states:
-            value = c.real("fadd", c.load(x, states.index), c.load(z, states.index))
-            c.store(value, x, states.index)
+            stages = [c.load(part, states.index) for part in z]
+            c.store(c.real("fadd", c.load(x, states.index), stages[2]), x, states.index)
+            for part, value in zip(last, stages, strict=True):
+                c.store(value, part, states.index)
         after = c.whole("add", done, ticks)
         c.store_whole(1, wholes, _STAGED)
         base = c.load_whole(wholes, _BASE)
@@ -413,8 +418,8 @@ class _Writer:
         more = c.whole("sub", taken, c.load_whole(wholes, _BASE))
         above = c.value(f"call i64 @llvm.smax.i64(i64 {more}, i64 0)")
         self._count(c, wholes, _EXTRA, above)
-        whole = c.whole("urem", after, c.whole("shl", ticks, 1))
-        aligned = c.whole("icmp eq", whole, 0)
+        remainder = c.whole("urem", after, c.whole("shl", ticks, 1))
+        aligned = c.whole("icmp eq", remainder, 0)
         parted = c.whole("icmp ne", level, 0)
         with c.when(c.value(f"and i1 {aligned}, {parted}")):
             c.store_whole(c.whole("sub", level, 1), wholes, _LEVEL)
@@ -498,8 +503,8 @@ class _Writer:
 
     def _finish(self, c: Code, steps: str, status: int) -> None:
         wholes = self._wholes(c)
-        evaluations, jacobians = (c.load_whole(wholes, number) for number in (_EVALUATIONS, _JACOBIANS))
-        for place, value in enumerate((steps, status, evaluations, jacobians)):
+        counts = [c.load_whole(wholes, number) for number in (_EVALUATIONS, _JACOBIANS)]
+        for place, value in enumerate([steps, str(status), *counts]):
             c.store_whole(value, "%counts", place)
 
 

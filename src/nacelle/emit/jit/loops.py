@@ -65,11 +65,11 @@ class Code:
         return splat(value, self.width) if vector else constant(value)
 
     def negative(self, a: str, *, vector: bool = False) -> str:
-        """-a."""
+        """Give -a."""
         return self.value(f"fneg {self.kind(vector)} {a}")
 
     def product_sum(self, a: str, b: str, c: str, *, vector: bool = False) -> str:
-        """a b + c."""
+        """Give a b + c."""
         if not self.fma:
             return self.real("fadd", self.real("fmul", a, b, vector=vector), c, vector=vector)
         kind = self.kind(vector)
@@ -85,7 +85,7 @@ class Code:
         return total
 
     def size(self, a: str) -> str:
-        """|a| of a double."""
+        """Give |a| of a double."""
         return self.value(f"call double @llvm.fabs.f64(double {a})")
 
     def larger(self, a: str, b: str) -> str:

@@ -39,9 +39,7 @@ class _Writer:
         self.stride = stride(n, width)
 
     def _begin(self, name: str, parameters: str) -> Code:
-        return Code(
-            self.width, self.fma, f"define internal void @{self.prefix}{name}({parameters}) noinline"
-        )
+        return Code(self.width, self.fma, f"define internal void @{self.prefix}{name}({parameters}) noinline")
 
     def factor(self) -> str:
         """Write the factorisation."""
@@ -56,16 +54,15 @@ class _Writer:
             spread = [c.spread(entry) for entry in inverse]
             with c.loop(below, self.n, self.width) as rows:
                 entries = [c.load(part, rows.index, vector=True) for part in column]
-                for part, entry in zip(column, self._product(c, entries, spread), strict=True):
-                    c.store(entry, part, rows.index, vector=True)
+                for part, scaled in zip(column, self._product(c, entries, spread), strict=True):
+                    c.store(scaled, part, rows.index, vector=True)
             with c.loop(below, self.n) as columns:
                 other = self._column(c, columns.index)
                 entry = [c.load(part, k) for part in other]
                 nonzero = [c.real("fcmp une", value, c.number(0.0)) for value in entry]
                 bit = nonzero[0] if len(nonzero) == 1 else c.value(f"or i1 {nonzero[0]}, {nonzero[1]}")
-                with c.when(bit):
-                    with c.loop(below, self.n, self.width) as rows:
-                        self._reduce(c, [c.spread(value) for value in entry], column, other, rows.index)
+                with c.when(bit), c.loop(below, self.n, self.width) as rows:
+                    self._reduce(c, [c.spread(value) for value in entry], column, other, rows.index)
         return c.text()
 
     def solve(self) -> str:
