@@ -14,11 +14,10 @@ and (α, β; -β, α), a Newton step solves with two matrices, one real and one 
 
 and J = ∂f/∂x by differences. The rules, the same here and in native code (`nacelle.emit.jit.irk5`):
 
-- the iteration starts from the collocation polynomial of the step before, at first and after a change of the
-  step from zero;
-- sizes are max |dz_i| / (s_i + 1e-6 max s), s_i the larger of |x_i| and |z_i|; with the ratio θ of two
+- the iteration starts from the collocation polynomial of the step before, at first from zero;
+- sizes are max |dz_i| / (s_i + 1e-3 max s), s_i the larger of |x_i| and |z_i|; with the ratio θ of two
   consecutive sizes, 0.1 for the first, the iteration has converged where θ/(1 - θ) size <= 1e-9, or where
-  only rounding is left; it has failed where θ >= 1 but for the second size, or after ten rounds;
+  only rounding is left; it has failed where θ >= 1 but for the second size, or after 15 rounds;
 - J is kept over several steps, until they have taken as many iterations more than the first one with it as a
   new J would cost;
 - where the iteration does not converge with a new J, the step is halved, up to ten times, and then made of
@@ -47,6 +46,8 @@ Rates = Callable[[_Array, _Array], _Array]
 _ROOT = np.sqrt(6.0)
 # When the stages are, in parts of a step.
 STAGES = np.array([(4.0 - _ROOT) / 10.0, (4.0 + _ROOT) / 10.0, 1.0])
+# Nodes of the collocation polynomial.
+NODES = np.array([0.0, *STAGES])
 _A = np.array(
     [
         [(88 - 7 * _ROOT) / 360, (296 - 169 * _ROOT) / 1800, (-2 + 3 * _ROOT) / 225],
@@ -55,12 +56,12 @@ _A = np.array(
     ]
 )
 
-TOLERANCE, FLOOR = 1e-9, 1e-6
+TOLERANCE, FLOOR = 1e-9, 1e-3
 # Below this size corrections that do not shrink any more are rounding.
 ROUNDING, SLOW = 1e-6, 0.5
 # The first size has no ratio to one before it: it counts as if it were this.
 FIRST_RATIO = 0.1
-MOST_ITERATIONS, MOST_HALVINGS = 10, 10
+MOST_ITERATIONS, MOST_HALVINGS = 15, 10
 # The shortest part of a step: a power of two, so that times of stages are the same numbers for every part.
 TICKS = 1 << MOST_HALVINGS
 # Differences for J: of each state, relative to it, to the largest one, and at least.
@@ -85,15 +86,14 @@ def lagrange(nodes: _Array, t: float) -> _Array:
     )
 
 
-def _extrapolation() -> _Array:
-    """Weights (3, 3) of a step's z in the start of the next: the polynomial goes on, from its end."""
-    nodes = np.array([0.0, *STAGES])
-    rows = np.array([lagrange(nodes, 1.0 + c)[1:] for c in STAGES])
+def extrapolation(longer: float) -> _Array:
+    """Weights (3, 3) of a step's z in the start of the next, which is so many times as long.
+
+    The polynomial goes on, from its end.
+    """
+    rows = np.array([lagrange(NODES, 1.0 + longer * c)[1:] for c in STAGES])
     rows[:, 2] -= 1.0
     return rows
-
-
-EXTRAPOLATION = _extrapolation()
 
 
 def refresh_cost(n: int) -> int:
@@ -174,8 +174,9 @@ class Radau:
         self.n = n
         self.evaluations = self.jacobians = 0
         self._level = self._extra = self._base = 0
-        # The stages of the last part, J, and the inverses of its matrices.
+        # The stages of the last part and its level, J, and the inverses of its matrices.
         self._z: _Array | None = None
+        self._z_level = 0
         self._J: _Array | None = None
         self._inverses: tuple[Any, Any] | None = None
 
@@ -210,14 +211,14 @@ class Radau:
                     continue
                 if self._level == MOST_HALVINGS:
                     raise NotConvergedError
-                self._level, self._inverses, self._z = self._level + 1, None, None
+                self._level, self._inverses = self._level + 1, None
                 continue
             assert self._z is not None
             x, done, fresh = x + self._z[2], done + ticks, False
             self._base = self._base or taken
             self._extra += max(0, taken - self._base)
             if self._level and done % (2 * ticks) == 0:
-                self._level, self._inverses, self._z = self._level - 1, None, None
+                self._level, self._inverses = self._level - 1, None
         return x
 
     def _differences(self, rates: Rates, x: _Array, begin: float) -> _Array:
@@ -233,7 +234,9 @@ class Radau:
         """Newton's iteration for z (3, n); how many iterations it took, None if it does not converge."""
         assert self._inverses is not None
         real, pair = self._inverses
-        z = np.zeros((3, self.n)) if self._z is None else EXTRAPOLATION @ self._z
+        z = np.zeros((3, self.n))
+        if self._z is not None:
+            z = extrapolation(2.0 ** (self._z_level - self._level)) @ self._z
         w, before = T_INVERSE @ z, 0.0
         for k in range(1, MOST_ITERATIONS + 1):
             r = T_INVERSE @ rates(x + z, STAGES)
@@ -250,7 +253,7 @@ class Radau:
                 return None
             ratio = size / before if k > 1 else FIRST_RATIO
             if size * ratio <= TOLERANCE * (1.0 - ratio) or (ratio >= SLOW and size <= ROUNDING):
-                self._z = z
+                self._z, self._z_level = z, self._level
                 return k
             if ratio >= 1.0 and k > 2:
                 return None

@@ -16,13 +16,13 @@ from nacelle.emit.irk5 import (
     ALPHA,
     BETA,
     DIFFERENCE,
-    EXTRAPOLATION,
     FIRST_RATIO,
     FLOOR,
     GAMMA,
     LEAST_STATE,
     MOST_HALVINGS,
     MOST_ITERATIONS,
+    NODES,
     ROUNDING,
     SLOW,
     SMALL_STATE,
@@ -47,9 +47,10 @@ from nacelle.emit.rk4 import Task, sizes
 from nacelle.program.program import Program
 
 _POINTER, _INTEGER, _REAL = ctypes.c_void_p, ctypes.c_int64, ctypes.c_double
-# Integers that live through the steps: the part of a step that is taken, whether there are stages to go on
-# from, a Jacobian, factors of it, how many iterations the first step with it took and the others took more.
-_LEVEL, _STAGED, _HAS_J, _FACTORED, _BASE, _EXTRA, _EVALUATIONS, _JACOBIANS, _WHOLES = range(9)
+# Integers that live through the steps: how often the step is halved, whether there are stages to go on from,
+# how often their step was halved, whether there is a Jacobian, factors of it, how many iterations the first
+# step with it took and the others took more.
+_LEVEL, _STAGED, _LAST, _HAS_J, _FACTORED, _BASE, _EXTRA, _EVALUATIONS, _JACOBIANS, _WHOLES = range(10)
 _ARGUMENTS = "ptr %tile, ptr %work, ptr %table"
 
 
@@ -149,12 +150,12 @@ class _Writer:
         index = c.whole("mul", c.whole("add", place, self.plan.result), self.width)
         return c.value(f"load {c.kind(True)}, ptr {c.place('%tile', index)}, align {8 * self.width}")
 
-    def _parabola(self, c: Code, t: str) -> list[str]:
-        """Weights of the inputs at the stages for a time, in parts of the step."""
+    def _lagrange(self, c: Code, nodes: NDArray[np.float64], t: str) -> list[str]:
+        """Weights of values at nodes in their interpolation at a time, in parts of the step."""
         weights = []
-        for i, a in enumerate(STAGES):
+        for i, a in enumerate(nodes):
             product = c.number(1.0)
-            for j, b in enumerate(STAGES):
+            for j, b in enumerate(nodes):
                 if j != i:
                     over = c.real("fdiv", c.real("fsub", t, c.number(b)), c.number(a - b))
                     product = c.real("fmul", product, over)
@@ -182,7 +183,7 @@ class _Writer:
             self._fill(c, "%tile", states.index, c.spread(value))
         least = c.larger(c.real("fmul", largest, c.number(SMALL_STATE)), c.number(LEAST_STATE))
         if self.m:
-            weights = self._parabola(c, "%begin")
+            weights = self._lagrange(c, STAGES, "%begin")
             with c.loop(0, self.m) as inputs:
                 value = self._inputs_at(c, u, weights, inputs.index)
                 self._fill(c, "%tile", c.whole("add", inputs.index, self.n), c.spread(value))
@@ -251,13 +252,22 @@ class _Writer:
             f"internal i64 @irk5_iteration({_ARGUMENTS}, double %begin, double %part, double %h) noinline"
         )
         z, w = ([self._array(c, f"{name}{i}") for i in range(3)] for name in "zw")
-        staged = c.whole("icmp ne", c.load_whole(self._wholes(c), _STAGED), 0)
-        last = [self._array(c, f"last{i}") for i in range(3)]
+        wholes, last = self._wholes(c), [self._array(c, f"last{i}") for i in range(3)]
+        staged = c.whole("icmp ne", c.load_whole(wholes, _STAGED), 0)
+        before = c.whole("shl", 1, c.load_whole(wholes, _LAST))
+        longer = c.real("fmul", c.value(f"uitofp i64 {before} to double"), "%part")
+        weights = []
+        for stage in STAGES:
+            time = c.product_sum(longer, c.number(stage), c.number(1.0))
+            _, first, second, third = self._lagrange(c, NODES, time)
+            weights.append([first, second, c.real("fsub", third, c.number(1.0))])
         with c.loop(0, self.n) as states:
             old = [c.load(stage, states.index) for stage in last]
             start = []
-            for row in EXTRAPOLATION:
-                value = c.combination(list(zip(row, old, strict=True)))
+            for row in weights:
+                value = c.number(0.0)
+                for weight, stage in zip(row, old, strict=True):
+                    value = c.product_sum(weight, stage, value)
                 start.append(c.value(f"select i1 {staged}, double {value}, double {c.number(0.0)}"))
             for i in range(3):
                 c.store(start[i], z[i], states.index)
@@ -346,7 +356,7 @@ class _Writer:
                 weights = {}
                 for i in sorted(set(stages)):
                     time = c.product_sum("%part", c.number(STAGES[i]), "%begin")
-                    weights[i] = self._parabola(c, time)
+                    weights[i] = self._lagrange(c, STAGES, time)
                 with c.loop(0, self.m) as inputs:
                     values = {i: self._inputs_at(c, u, weights[i], inputs.index) for i in weights}
                     place = c.whole("add", inputs.index, self.n)
@@ -401,7 +411,6 @@ class _Writer:
             self._leave(c, 0)
         c.store_whole(c.whole("add", level, 1), wholes, _LEVEL)
         c.store_whole(0, wholes, _FACTORED)
-        c.store_whole(0, wholes, _STAGED)
         halved = c.block
         c(f"br label %{again}")
         c.label(good)
@@ -412,6 +421,7 @@ class _Writer:
                 c.store(value, part, states.index)
         after = c.whole("add", done, ticks)
         c.store_whole(1, wholes, _STAGED)
+        c.store_whole(level, wholes, _LAST)
         base = c.load_whole(wholes, _BASE)
         first = c.whole("icmp eq", base, 0)
         c.store_whole(c.value(f"select i1 {first}, i64 {taken}, i64 {base}"), wholes, _BASE)
@@ -424,7 +434,6 @@ class _Writer:
         with c.when(c.value(f"and i1 {aligned}, {parted}")):
             c.store_whole(c.whole("sub", level, 1), wholes, _LEVEL)
             c.store_whole(0, wholes, _FACTORED)
-            c.store_whole(0, wholes, _STAGED)
         going = c.block
         c(f"br i1 {c.whole('icmp slt', after, TICKS)}, label %{again}, label %{ended}")
         c.label(ended)
