@@ -153,6 +153,11 @@ class Code:
         self(f"br label %{after}")
         self.label(after)
 
+    def leave(self, result: int | str) -> None:
+        """Return an integer from within the function."""
+        self(f"ret i64 {result}")
+        self.label(self.name())
+
     def label(self, name: str) -> None:
         """Begin a block."""
         self(f"{name}:")
