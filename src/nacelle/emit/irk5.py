@@ -16,11 +16,11 @@ and J = ∂f/∂x by differences. The rules, the same here and in native code (`
 
 - the iteration starts from the collocation polynomial of the step before, at first from zero;
 - sizes are max |dz_i| / (s_i + 1e-3 max s), s_i the larger of |x_i| and |z_i|; with the ratio θ of two
-  consecutive sizes, 0.1 for the first, the iteration has converged where θ/(1 - θ) size <= 1e-9, or where
+  consecutive sizes, 0.1 for the first, the iteration has converged where θ/(1 - θ) size <= 1e-10, or where
   only rounding is left; it has failed where θ >= 1 but for the second size, or after 15 rounds;
 - J is kept over several steps, until they have taken as many iterations more than the first one with it as a
   new J would cost;
-- where the iteration does not converge with a new J, the step is halved, up to ten times, and then made of
+- where the iteration does not converge with a new J, the step is halved, up to 20 times, and then made of
   such parts; inputs between the stages are those of the parabola through them.
 """
 
@@ -56,12 +56,12 @@ _A = np.array(
     ]
 )
 
-TOLERANCE, FLOOR = 1e-9, 1e-3
+TOLERANCE, FLOOR = 1e-10, 1e-3
 # Below this size corrections that do not shrink any more are rounding.
 ROUNDING, SLOW = 1e-6, 0.5
 # The first size has no ratio to one before it: it counts as if it were this.
 FIRST_RATIO = 0.1
-MOST_ITERATIONS, MOST_HALVINGS = 15, 10
+MOST_ITERATIONS, MOST_HALVINGS = 15, 20
 # The shortest part of a step: a power of two, so that times of stages are the same numbers for every part.
 TICKS = 1 << MOST_HALVINGS
 # Differences for J: of each state, relative to it, to the largest one, and at least.
