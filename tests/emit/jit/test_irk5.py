@@ -61,7 +61,7 @@ def test_states(width: int, rows: str, p: list[float]) -> None:
     assert result.status == 0
     assert np.ptp(result.x[:, 0]) > 0.05
     # Where friction changes its sign, steps are made of many parts.
-    assert result.evaluations > 600 if p is ROUGH else result.evaluations < 400
+    assert result.evaluations > 400 if p is ROUGH else result.evaluations < 400
 
 
 def test_a_control_is_held() -> None:
