@@ -14,7 +14,7 @@ from nacelle.emit.machine import host
 
 
 def written() -> str:
-    """A function of (x, n, out): largest |x|, sum of positive x, x reversed; gives the first place above 5."""
+    """A function of (x, n, out): largest |x|, sum of positive x, x reversed; the first place above 5."""
     c = Code(vector_width(DEFAULT), host().fma, "define i64 @f(ptr %x, i64 %n, ptr %out)")
     with c.loop(0, "%n") as loop:
         largest, total = loop.carry(c.number(0.0)), loop.carry(c.number(0.0))
