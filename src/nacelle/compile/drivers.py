@@ -47,6 +47,7 @@ def compile_rk4(
     *,
     options: Mapping[str, Any] | None = None,
     control: Callable[..., Any] | None = None,
+    sampled: bool = False,
     use_cache: bool = True,
     store: Store | None = None,
 ) -> Integrator:
@@ -60,10 +61,14 @@ def compile_rk4(
         options: keyword arguments for the derivative.
         control: a function of (robot, x, w, p) that gives u at the begin of every step, held over it; with
             one the driver is not kept in the cache.
+        sampled: whether the control has memory and a delay: a function of (robot, [s; z], w, P) that gives
+            [u; z+], as in `nacelle.emit.rk4`.
         use_cache: whether to look into and write to the user's cache.
         store: another cache.
     """
     derivative = Specification(function, robot, shapes_of(function, robot), options=dict(options or {}))
+    if sampled and control is None:
+        raise ValueError("a sampled driver needs a control")
     native = target_that_runs("jit").name == "jit"
     law = None
     if control is not None:
@@ -72,16 +77,16 @@ def compile_rk4(
         law = Specification(control, robot, shapes_of(control, robot)).program()
 
     def plain(program: Program) -> Integrator:
-        return NumpyRk4(program, tiles, law)
+        return NumpyRk4(program, tiles, law, sampled=sampled)
 
     if not native:
         return plain(derivative.program())
     from nacelle.emit.jit import rk4
 
     form = Form[Integrator](
-        "rk4",
-        lambda program, chosen: rk4.compile_rk4(program, chosen, law),
-        lambda image, signature, _: rk4.Rk4(image, signature, law),
+        "rk4 sampled" if sampled else "rk4",
+        lambda program, chosen: rk4.compile_rk4(program, chosen, law, sampled=sampled),
+        lambda image, signature, _: rk4.Rk4(image, signature, law, sampled=sampled),
         plain,
         () if law is None else (law,),
     )

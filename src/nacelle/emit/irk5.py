@@ -144,7 +144,7 @@ class ImplicitIntegrator(ABC):
             every: a state is stored after so many steps, so there are steps // every of them.
             held: over how many steps a row of the inputs, or what the control gives, is held.
         """
-        task = self.sizes.task(x0, u, p, steps, every, held)
+        task = self.sizes.task(x0, u, p, steps, every, held, 0)
         if task.count != 1:
             raise ValueError(f"implicit steps are of one initial state, not of {task.count}")
         stored = np.full((steps // every, self.sizes.n), np.nan)

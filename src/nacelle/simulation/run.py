@@ -17,6 +17,8 @@ from nacelle.simulation.implicit import ImplicitStepper
 from nacelle.simulation.inputs import Problem, make_drive
 from nacelle.simulation.integrators import Grid, Stepper, integrate_adaptive, integrate_fixed, met
 from nacelle.simulation.protocol import Events, Plant
+from nacelle.simulation.sampled.law import Sampled
+from nacelle.simulation.sampled.loop import integrate_sampled, samples_of
 from nacelle.simulation.track import Outcome
 from nacelle.spatial.scalar import Array
 
@@ -106,9 +108,10 @@ class End:
     Attributes:
         grid: its fixed steps; None for other methods.
         first_row: the step that the first row of its force belongs to.
-        rows: how many steps have a row.
+        rows: how many steps have a row; of a digital controller how many samples were taken.
         held: its last inputs.
         next_step: the step that the integrator would have tried next.
+        memory: what a digital controller remembered.
     """
 
     grid: Grid | None
@@ -116,6 +119,7 @@ class End:
     rows: int
     held: Array | None
     next_step: float | None
+    memory: Array | None = None
 
 
 def first_grid(settings: Settings) -> Grid:
@@ -156,6 +160,8 @@ def execute(
         raise KinematicsError(f"at the start already {already}")
     _require_memory(plant, settings, t)
     with shown(settings.progress, plant.name) as report:
+        if isinstance(settings.force, Sampled):
+            return _sampled(plant, s0, t, settings, None if new_force else before, report)
         if settings.method in FIXED:
             grid = first_grid(settings)
             if before is not None and before.grid is not None:
@@ -201,6 +207,46 @@ def execute(
     return outcome, End(None, 0, 0, None, outcome.next_step)
 
 
+def _sampled(
+    plant: Plant,
+    s0: Array,
+    t: float,
+    settings: Settings,
+    before: End | None,
+    report: Callable[[float], None],
+) -> tuple[Outcome, End]:
+    """Run a digital controller from a state on.
+
+    Raises:
+        KinematicsError: if the options do not go with one, or an earlier run has not ended at a sample.
+    """
+    law: Sampled = settings.force
+    if settings.method != "rk4" or settings.hold or settings.substeps != 1:
+        raise KinematicsError(
+            f"a digital controller ({law.name!r}) runs in fixed steps: method='rk4', with step= as long as "
+            "those of the integration may be; its forces are held by themselves (no hold=, substeps=)"
+        )
+    taken = 0
+    if before is not None:
+        if before.memory is None:
+            raise KinematicsError(
+                f"a run with {law.name!r} goes on from a sample; this one has ended at {t:g} s between two"
+            )
+        taken = before.rows
+        rows = None if law.reference is None else np.asarray(law.reference)
+        if rows is not None and rows.ndim == 2:
+            rows = rows[taken:]
+        law = dataclasses.replace(law, memory=before.memory, first_force=before.held, reference=rows)
+    samples = samples_of(law, t, settings.until, STEP if settings.step is None else settings.step)
+    outcome = integrate_sampled(plant, s0, law, samples, settings.events, report)
+    assert outcome.memory is not None
+    done = (float(outcome.t[-1]) - t) / law.period
+    whole = abs(done - round(done)) < _ON_GRID * max(1.0, done)
+    memory = outcome.memory[-1] if whole else None
+    end = End(None, 0, taken + round(done), outcome.inputs[-1], None, memory)
+    return _thinned(outcome, settings.samples), end
+
+
 def _require_memory(plant: Plant, settings: Settings, t: float) -> None:
     """Refuse a run whose results would not fit into memory."""
     # Time, state and inputs of a sample; they are kept in blocks and joined, so twice.
@@ -224,7 +270,10 @@ def _thinned(outcome: Outcome, samples: int | None) -> Outcome:
     if samples is None or samples >= len(outcome.t):
         return outcome
     pick = np.unique(np.round(np.linspace(0, len(outcome.t) - 1, samples)).astype(int))
-    return outcome._replace(t=outcome.t[pick], states=outcome.states[pick], inputs=outcome.inputs[pick])
+    memory = None if outcome.memory is None else outcome.memory[pick]
+    return outcome._replace(
+        t=outcome.t[pick], states=outcome.states[pick], inputs=outcome.inputs[pick], memory=memory
+    )
 
 
 @contextmanager

@@ -57,7 +57,8 @@ def simulate(
         v0: twist (n,); zero if None.
         force: of the actuators: constant (actuators,), a function of time f(t), feedback f(t, x, v), a
             feedback that is compiled with the robot (a physics function or `nacelle.feedback` of one), or,
-            for fixed steps, an array with one row a step, held over it; zero if None.
+            for fixed steps, an array with one row a step, held over it, or, for "rk4", a digital controller
+            with a memory and a sample time of its own (`nacelle.Sampled`); zero if None.
         until: time at which the run ends, s.
         start: time at which it begins, s.
         method: "rk4" or "irk5" (fixed steps), "dop853" or "radau" (step control), or "auto": "irk5" where the
@@ -117,6 +118,7 @@ def simulate(
         evaluations=outcome.evaluations,
         tracks=(outcome.track,),
         end=end,
+        memory=outcome.memory,
     )
 
 
@@ -142,6 +144,13 @@ def _suited(plant: Plant, s0: Array, settings: Settings) -> Settings:
     if reason:
         raise KinematicsError(reason)
     return settings
+
+
+def _joined(before: Array | None, memory: Array) -> Array | None:
+    """What a controller remembers over two runs; None if they had not the same."""
+    if before is None or before.shape[1] != memory.shape[1]:
+        return None
+    return np.concatenate([before[:-1], memory])
 
 
 # ---- the result
@@ -172,6 +181,8 @@ class Simulation:
         evaluations: how often the plant's derivative was evaluated.
         tracks: the motion between the steps, of each part of a resumed run.
         end: where the integrator was at the end, for `resume`.
+        memory: what a digital controller remembers (N, nz): at a sample what that takes, after it what it
+            has given; None without one.
     """
 
     # How a run is drawn is registered in the public API.
@@ -187,6 +198,7 @@ class Simulation:
     evaluations: int
     tracks: tuple[Track, ...]
     end: End
+    memory: Array | None = None
 
     @property
     def method(self) -> str:
@@ -330,12 +342,16 @@ class Simulation:
 
     # ---- going on
 
-    def resume(self, until: float | None = None, force: Any = None, **options: Any) -> Simulation:
+    def resume(
+        self, until: float | None = None, force: Any = None, *, plant: Plant | None = None, **options: Any
+    ) -> Simulation:
         """Go on from the last state; the two runs are joined.
 
         Args:
             until: when the run ends; as at first if None.
-            force: from now on; as it was if None. Rows of an array belong to the steps to come.
+            force: from now on; as it was if None. Rows of an array belong to the steps to come. A digital
+                controller that is given anew starts with its own memory.
+            plant: what moves from now on, with the same states: a robot that has taken up a load.
             **options: others of `simulate` that change: events, step, samples, ...
 
         Raises:
@@ -361,9 +377,16 @@ class Simulation:
             raise KinematicsError(
                 f"the run has come to {t:g} s already: until must be later, got {settings.until:g} s"
             )
-        more, end = execute(self.plant, s, t, settings, self.end, new_force=force is not None)
+        driven = self.plant if plant is None else plant
+        if driven.size != self.plant.size or driven.inputs != self.plant.inputs:
+            raise KinematicsError(
+                f"{driven.name} has {driven.size} states and {driven.inputs} inputs, the run has "
+                f"{self.plant.size} and {self.plant.inputs}: a run goes on with a plant of the same kind"
+            )
+        more, end = execute(driven, s, t, settings, self.end, new_force=force is not None)
         return dataclasses.replace(
             self,
+            plant=driven,
             settings=settings,
             t=np.concatenate([self.t[:-1], more.t]),
             states=np.concatenate([self.states[:-1], more.states]),
@@ -373,6 +396,7 @@ class Simulation:
             evaluations=self.evaluations + more.evaluations,
             tracks=(*self.tracks, more.track),
             end=end,
+            memory=None if more.memory is None else _joined(self.memory, more.memory),
         )
 
     def _repr_html_(self) -> str:
