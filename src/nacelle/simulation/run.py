@@ -223,8 +223,8 @@ def _sampled(
     law: Sampled = settings.force
     if settings.method != "rk4" or settings.hold or settings.substeps != 1:
         raise KinematicsError(
-            f"a digital controller ({law.name!r}) runs in fixed steps: method='rk4', with step= as long as "
-            "those of the integration may be; its forces are held by themselves (no hold=, substeps=)"
+            f"a digital controller ({law.name!r}) runs in explicit fixed steps: method='rk4', with step= as "
+            "long as those of the integration may be; its forces are held by themselves (no hold=, substeps=)"
         )
     taken = 0
     if before is not None:
