@@ -2,6 +2,7 @@
 
 import re
 import runpy
+import shutil
 import sys
 from pathlib import Path
 
@@ -34,6 +35,17 @@ def test_elastic_prrrp(capsys, monkeypatch):
         assert float(re.search(r"missing ([\d.e-]+)", words)[1]) < 1e-5
 
 
+@pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
+def test_controller_in_c(capsys, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["run.py"])
+    printed = _printed(FOLDER / "controller_in_c/run.py", capsys)
+    errors = [float(word) for word in printed["actuators, rms error in um"].split()]
+    assert len(errors) == 6
+    # A model that is 5 to 20 % off: some micrometres, and no drive at its limit.
+    assert max(errors) < 10.0
+    assert float(printed["largest force in N"]) < 500.0
+
+
 def test_every_example_is_run():
     here = Path(__file__).read_text(encoding="utf-8")
-    assert all(path.name in here for path in FOLDER.glob("*.py"))
+    assert all(str(path.relative_to(FOLDER)) in here for path in FOLDER.rglob("*.py"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from nacelle.compile.cache import Form, kept, start_compiler
+from nacelle.compile.cache import Form, kept
 from nacelle.compile.specification import Specification, shapes_of
 from nacelle.compile.targets import target_that_runs, tiles
 from nacelle.emit.irk5 import ImplicitIntegrator, NumpyIrk5
@@ -31,29 +31,27 @@ def compile_irk5(
         function: the derivative.
         robot: the robot.
         options: keyword arguments for the derivative.
-        control: a function of (robot, x, w, p) that gives u at the begin of every step, held over it; with
-            one the driver is not kept in the cache.
+        control: a function of (robot, x, w, p) that gives u at the begin of every step, held over it.
         use_cache: whether to look into and write to the user's cache.
         store: another cache.
     """
     derivative = Specification(function, robot, shapes_of(function, robot), options=dict(options or {}))
-    native = target_that_runs("jit").name == "jit"
-    if native and control is not None:
-        start_compiler()
-    law = None if control is None else Specification(control, robot, shapes_of(control, robot)).program()
+    laws = () if control is None else (Specification(control, robot, shapes_of(control, robot)),)
 
-    def plain(program: Program) -> ImplicitIntegrator:
+    def plain(program: Program, law: Program | None = None) -> ImplicitIntegrator:
         return NumpyIrk5(program, tiles, law)
 
-    if not native:
-        return plain(derivative.program())
+    if target_that_runs("jit").name != "jit":
+        return plain(derivative.program(), *(law.program() for law in laws))
     from nacelle.emit.jit import irk5
 
-    form = Form[ImplicitIntegrator](
-        "irk5",
-        lambda program, chosen: irk5.compile_irk5(program, chosen, law),
-        lambda image, signature, _: irk5.Irk5(image, signature, law),
-        plain,
-        () if law is None else (law,),
-    )
+    def emit(program: Program, chosen: Any, law: Program | None = None) -> bytes:
+        return irk5.compile_irk5(program, chosen, law)
+
+    def load(
+        image: bytes, signature: Program, _: bytes | None, law: Program | None = None
+    ) -> ImplicitIntegrator:
+        return irk5.Irk5(image, signature, law)
+
+    form = Form[ImplicitIntegrator]("irk5", emit, load, plain, laws)
     return kept(form, derivative, derivative.program, (store or Store()) if use_cache else None)

@@ -118,4 +118,7 @@ class Controller:
         return np.asarray(inverse_kinematics(self.robot, x, limits=False).actuators)
 
 
-STOPPED = "the controller stopped: readings were missing for too many samples in a row"
+STOPPED = (
+    "the controller stopped: readings were missing for too many samples in a row, or the desired motion is "
+    "out of reach"
+)

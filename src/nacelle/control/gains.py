@@ -13,6 +13,7 @@ gravity's stiffness is far below that of the loop.
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import warnings
 from functools import lru_cache
@@ -44,9 +45,18 @@ _POSES, _WORST = 400, 4
 _NATURAL = 1.0 / 3.0
 
 
-class Late(NamedTuple):
-    """Delay from a sample to the time at which its forces act, and time constant of the current loops, s."""
+class Stated(NamedTuple):
+    """What a loop is made for.
 
+    Attributes:
+        period: sample time, s.
+        damping: ratio of its poles; chosen if None.
+        delay: from a sample to the time at which its forces act, s.
+        lag: time constant of the current loops, s.
+    """
+
+    period: float
+    damping: float | None
     delay: float
     lag: float
 
@@ -84,6 +94,7 @@ def tuned(
     *,
     period: float,
     bandwidth: float | None = None,
+    damping: float | None = None,
     delay: float = 0.0,
     lag: float = 0.0,
     natural_frequency: float | None = None,
@@ -95,6 +106,7 @@ def tuned(
         robot: the model.
         period: sample time, s.
         bandwidth: of the loop, Hz; chosen if None.
+        damping: ratio of its poles; chosen if None.
         delay: from a sample to the time at which its forces act, s.
         lag: time constant of the current loops, s.
         natural_frequency: the first of the real robot, Hz, if there is one: bandwidths near it are warned of.
@@ -103,16 +115,18 @@ def tuned(
         ControlWarning: if the loop is poorly damped, or is faster than a third of the natural frequency.
 
     Raises:
-        KinematicsError: if the sample time or the bandwidth is not above zero.
+        KinematicsError: if the sample time, the bandwidth or the damping ratio is not above zero.
     """
-    for what, value in (("sample time", period), ("bandwidth", bandwidth)):
+    for what, value in (("sample time", period), ("bandwidth", bandwidth), ("damping ratio", damping)):
         if value is not None and not (math.isfinite(value) and value > 0.0):
             raise KinematicsError(f"the {what} of a controller is above zero, got {value:g}")
+    stated = Stated(period, damping, delay, lag)
     if not kind.looped:
-        return _made(kind, robot, period, bandwidth or _first(period), delay)
+        return _made(kind, robot, bandwidth or _first(period), stated)
     if bandwidth is None:
-        return _chosen(kind, robot, period, Late(delay, lag), natural_frequency)
-    controller = _made(kind, robot, period, bandwidth, delay)
+        numbers = str(dataclasses.asdict(kind))  # type: ignore[call-overload]
+        return _chosen(kind, numbers, robot, stated, natural_frequency)
+    controller = _made(kind, robot, bandwidth, stated)
     worst = worst_damping(controller, delay=delay, lag=lag)
     if worst < _POOR:
         warnings.warn(
@@ -145,27 +159,34 @@ def _first(period: float) -> float:
 
 @lru_cache(maxsize=256)
 def _chosen(
-    kind: Kind, robot: Robot, period: float, late: Late, natural_frequency: float | None
+    kind: Kind, numbers: str, robot: Robot, stated: Stated, natural_frequency: float | None
 ) -> Controller:
-    """The largest bandwidth of a falling row at which the loop is well damped everywhere."""
+    """The largest bandwidth of a falling row at which the loop is well damped everywhere.
+
+    `numbers` tells kinds apart that differ in what shapes no program.
+    """
+    period, _, delay, lag = stated
     bandwidth = _first(period)
     if natural_frequency is not None:
         bandwidth = min(bandwidth, _NATURAL * natural_frequency)
     for _ in range(40):
-        controller = _made(kind, robot, period, bandwidth, late.delay)
-        if worst_damping(controller, delay=late.delay, lag=late.lag) >= _ENOUGH:
+        controller = _made(kind, robot, bandwidth, stated)
+        if worst_damping(controller, delay=delay, lag=lag) >= _ENOUGH:
             return controller
         bandwidth *= _FALL
     raise KinematicsError(
         f"no bandwidth down to {bandwidth:.3g} Hz gives {kind.name} of {robot.name} a well damped loop at "
-        f"samples of {1e3 * period:g} ms and a delay of {1e3 * sum(late):g} ms: state one"
+        f"samples of {1e3 * period:g} ms and a delay of {1e3 * (delay + lag):g} ms: state one"
     )
 
 
-def _made(kind: Kind, robot: Robot, period: float, bandwidth: float, delay: float) -> Controller:
+def _made(kind: Kind, robot: Robot, bandwidth: float, stated: Stated) -> Controller:
     """A controller of a bandwidth."""
+    period, damping, delay, _ = stated
     masses, _ = masses_of(robot)
-    damping = min(max(1.0, _HEAVY / math.sqrt(masses.heaviest)), _MOST_DAMPING)
+    if damping is None:
+        heavy = 1.0 if kind.by_masses else _HEAVY / math.sqrt(masses.heaviest)
+        damping = min(max(1.0, heavy), _MOST_DAMPING)
     limits = np.array([actuator.force for actuator in robot.actuators])
     tuning = Tuning(period, bandwidth, damping, delay, masses, limits)
     return Controller(kind, robot, period, kind.gains(robot).join(kind.tuned(robot, tuning)))

@@ -8,6 +8,8 @@ from typing import Any
 from nacelle.control.controller import Controller
 from nacelle.control.gains import tuned
 from nacelle.control.kind import Kind
+from nacelle.control.laws.computed_torque import ComputedTorque
+from nacelle.control.laws.impedance import Impedance
 from nacelle.control.laws.single_joint import SingleJoint
 from nacelle.errors import KinematicsError, did_you_mean
 from nacelle.model.robot import Robot
@@ -16,6 +18,10 @@ KINDS: dict[str, Callable[..., Kind]] = {
     "sj": lambda **options: SingleJoint("none", **options),
     "cf-rb": lambda **options: SingleJoint("rigid", **options),
     "cf-rb-friction": lambda **options: SingleJoint("friction", **options),
+    "ct-cartesian": lambda **options: ComputedTorque("cartesian", **options),
+    "ct-actuator": lambda **options: ComputedTorque("actuator", **options),
+    "ct-observer": lambda **options: ComputedTorque("cartesian", observer=True, **options),
+    "impedance": Impedance,
 }
 CONTROLLERS = tuple(KINDS)
 # Sample time if nothing is said, s ([AGH2005], section IV).
@@ -28,6 +34,7 @@ def controller(
     *,
     period: float = PERIOD,
     bandwidth: float | None = None,
+    damping: float | None = None,
     delay: float = 0.0,
     lag: float = 0.0,
     natural_frequency: float | None = None,
@@ -40,6 +47,7 @@ def controller(
         name: "sj", "cf-rb", "cf-rb-friction", ...
         period: sample time, s.
         bandwidth: of the loop, Hz; chosen if None.
+        damping: ratio of its poles; chosen if None.
         delay: from a sample to the time at which its forces act, s.
         lag: time constant of the current loops, s.
         natural_frequency: the first of the real robot, Hz, if there is one: the bandwidth stays below a third
@@ -56,6 +64,7 @@ def controller(
         robot,
         period=period,
         bandwidth=bandwidth,
+        damping=damping,
         delay=delay,
         lag=lag,
         natural_frequency=natural_frequency,
