@@ -3,6 +3,7 @@
 - poles: errors of a run that starts a millimetre or more beside the desired motion, at rest and in motion;
   frequency and damping by least squares, beside those stated;
 - margins: the least damping of all poles of the loop around rest, with a model whose masses are wrong;
+- defaults: the same over the workspace, with the gains that are chosen if nothing is stated;
 - observer: a step of force on the platform; when 63 % and 99 % of it are found, beside the stated poles;
 - impedance: constant wrenches on the platform along each of its coordinates, over displacements; with
   stiction in the robot, what is left of the way;
@@ -21,6 +22,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from nacelle.compile import compile_function
+from nacelle.control.gains import worst_damping
 from nacelle.control.kind import law_of
 from nacelle.control.laws.computed_torque import OBSERVER
 from nacelle.control.named import controller
@@ -96,6 +98,18 @@ def margins():
             row(name, law, *(f"{value:.2f}" for value in found))
 
 
+def defaults():
+    laws = ("ct-cartesian", "ct-observer", "impedance")
+    head("robot", *(f"{law}, delay {1e3 * delay:g} ms" for law in laws for delay in (0.0, T)))
+    for name in ("fivebar", "3rrr", "delta", "palida", "quattro", "orthoglide", "gough-stewart"):
+        found = []
+        for law in laws:
+            for delay in (0.0, T):
+                own = controller(any_robot(name), law, period=T, delay=delay)
+                found.append(f"{worst_damping(own, delay=delay):.2f}")
+        row(name, *found)
+
+
 def observer():
     w = 2.0 * math.pi * OBSERVER * BANDWIDTH
     print(f"two poles at {w:.0f} rad/s: 63 % at {2.146e3 / w:.1f} ms, 99 % at {6.638e3 / w:.1f} ms")
@@ -166,7 +180,7 @@ def operations():
             row(name, law, own.add, own.mul, own.sqrt + own.trig, kind.memory(robot).size)
 
 
-SECTIONS = {f.__name__: f for f in (poles, margins, observer, impedance, operations)}
+SECTIONS = {f.__name__: f for f in (poles, margins, defaults, observer, impedance, operations)}
 
 
 def main():

@@ -46,6 +46,18 @@ def test_controller_in_c(capsys, monkeypatch):
     assert float(printed["largest force in N"]) < 500.0
 
 
+@pytest.mark.slow
+def test_computed_force_palida(capsys, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["computed_force_palida.py"])
+    printed = _printed(FOLDER / "computed_force_palida.py", capsys)
+    names = ("sj", "cf-rb", "cf-rb-friction")
+    errors = [[float(word) for word in printed[name].split("mm")[0].split()] for name in names]
+    for single, rigid, friction in zip(*errors, strict=True):
+        assert single > rigid > 4.0 * friction
+    left = [float(printed[f"prediction {kind}"].split("%")[0]) for kind in ("rigid body", "with friction")]
+    assert left[1] < 0.3 * left[0]
+
+
 def test_every_example_is_run():
     here = Path(__file__).read_text(encoding="utf-8")
     assert all(str(path.relative_to(FOLDER)) in here for path in FOLDER.rglob("*.py"))
