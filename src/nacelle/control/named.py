@@ -8,6 +8,7 @@ from typing import Any
 from nacelle.control.controller import Controller
 from nacelle.control.gains import tuned
 from nacelle.control.kind import Kind
+from nacelle.control.laws.adaptive import Adaptive
 from nacelle.control.laws.single_joint import SingleJoint
 from nacelle.errors import KinematicsError, did_you_mean
 from nacelle.model.robot import Robot
@@ -16,6 +17,7 @@ KINDS: dict[str, Callable[..., Kind]] = {
     "sj": lambda **options: SingleJoint("none", **options),
     "cf-rb": lambda **options: SingleJoint("rigid", **options),
     "cf-rb-friction": lambda **options: SingleJoint("friction", **options),
+    "adaptive": Adaptive,
 }
 CONTROLLERS = tuple(KINDS)
 # Sample time if nothing is said, s ([AGH2005], section IV).

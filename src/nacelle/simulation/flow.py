@@ -106,6 +106,24 @@ def flow(
     return pack([*c_rate, *a, *y_rate])
 
 
+def coordinate_rates(robot: Robot, x: Array, y: Array, twist: Array) -> tuple[list[int], Array]:
+    """The platform's twist (m,) or (m, k) as rates of coordinates in x and of the dependent numbers.
+
+    With parasitic motion the rate of a coordinate in x is not the entry of the reduced twist at its place.
+
+    Returns:
+        places of the coordinates in x, and the rates: theirs first, then those of the dependent numbers.
+    """
+    mechanism, m = mechanism_of(robot), robot.platform_nv
+    dependent = y[: mechanism.chart_size]
+    own = [k for k, rate in enumerate(mechanism.independent) if rate < m]
+    basis = np.concatenate(
+        [mechanism.chart.twists(x, dependent)[:, own], mechanism.chart.dependent_twists(x, dependent)],
+        axis=1,
+    )
+    return own, solve(basis, twist)
+
+
 def _rates(robot: Robot, x: Array, y: Array, v: Array, c: Array) -> tuple[list[Scalar], list[Scalar]]:
     """Rates of the coordinates and of what iteration finds."""
     mechanism = mechanism_of(robot)
@@ -119,15 +137,7 @@ def _rates(robot: Robot, x: Array, y: Array, v: Array, c: Array) -> tuple[list[S
     u = rate_map(configuration(robot, x, y)) @ v
     y_rates: list[Scalar] = []
     if mechanism.parasitic:
-        # The platform's twist as rates of the coordinates in x and of the dependent numbers.
-        size, m = mechanism.chart_size, robot.platform_nv
-        dependent = y[:size]
-        own = [k for k, rate in enumerate(mechanism.independent) if rate < m]
-        basis = np.concatenate(
-            [mechanism.chart.twists(x, dependent)[:, own], mechanism.chart.dependent_twists(x, dependent)],
-            axis=1,
-        )
-        numbers = solve(basis, u[:m])
+        own, numbers = coordinate_rates(robot, x, y, u[: robot.platform_nv])
         if layout.angular is None:
             for place, k in enumerate(own):
                 rates[k] = numbers[place]

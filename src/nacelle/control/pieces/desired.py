@@ -23,9 +23,9 @@ from nacelle.spatial.scalar import Array
 CLOSING_STEPS = 3
 
 
-def closed(robot: Robot, y: Array, x: Array) -> Array:
-    """What iteration finds at a pose (ny,), from that at one nearby."""
-    for _ in range(CLOSING_STEPS if mechanism_of(robot).ny else 0):
+def closed(robot: Robot, y: Array, x: Array, steps: int = CLOSING_STEPS) -> Array:
+    """What iteration finds at a pose (ny,), from that at one nearby, by some of Newton's steps."""
+    for _ in range(steps if mechanism_of(robot).ny else 0):
         y = y + closing_step(robot, y, x)["dy"]
     return y
 

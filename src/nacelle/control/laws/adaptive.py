@@ -1,0 +1,235 @@
+"""Adaptive control in the parameters of the linear form (Slotine and Li; [CB1997] (34), (45)).
+
+Along the reduced twist v a robot obeys M v' + C v + g + f(v) = J^T force, f friction, J the actuators'
+Jacobian. Its linear form along a reference is J^T Y p = M a_ref + C v_ref + g + f(v_ref), with M' - 2 C
+skew-symmetric. With the sliding variable s = v_ref - v (`pieces.sliding`) the law is
+
+    force = Y p^ + J^-T K s            dp^/dt = P Y^T J s
+
+(of redundant robots the smallest forces that do the work of K s). With p~ = p^ - p the loop is
+
+    M s' + C s + K s + (f(v_ref) - f(v)) = - J^T Y p~
+
+and of V = s^T M s / 2 + p~^T P^-1 p~ / 2, since s^T (M' - 2 C) s = 0,
+
+    V' = - s^T K s - s^T (f(v_ref) - f(v)) - s^T J^T Y p~ + p~^T P^-1 dp^/dt  <=  - s^T K s
+
+The term of friction is not negative since friction grows with the rate: it is taken at v_ref, which hangs less
+on noise than v does. J s is the sliding variable of the actuators.
+
+What keeps it in bounds in a real loop:
+
+- projection: parameters stay within bounds; one at a bound drops out while its gradient points outwards;
+- dead zone: what quantisation makes of J s does not count;
+- excitation: the mean square of the forces that each parameter at its scale makes, over those of the robot,
+  is followed with a forgetting time; a parameter that is hardly felt is frozen;
+- step: the rate of adaptation along s, (J s)^T Y P Y^T J s over s^T K s, is kept below a part of the loop's;
+- parameters rest where readings are missing or a drive is at its limit.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from nacelle.control.fields import Fields
+from nacelle.control.kind import Kind, Motion, Step, Tuning
+from nacelle.control.pieces.adaptation_gain import adaptation_gain, generic_form, gram
+from nacelle.control.pieces.adapted import adapted_parameters, bounds, default_payload, scales
+from nacelle.control.pieces.pose import (
+    PLATFORM_GAINS,
+    Platform,
+    at_rest,
+    estimated,
+    platform_gains,
+    platform_memory,
+    remembered,
+    spread,
+)
+from nacelle.control.pieces.signals import finite_limits, halted, limited
+from nacelle.control.pieces.sliding import Sliding, sliding
+from nacelle.dynamics import smallest
+from nacelle.dynamics.base_parameters.base_parameters import BaseParameters
+from nacelle.dynamics.base_parameters.choice import column_options
+from nacelle.dynamics.forward import mass_matrix
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.model.robot import Robot
+from nacelle.spatial.scalar import Array, Scalar, absolute, divide, dot, maximum, minimum, pack, where
+
+# Rate over which Coulomb friction in the law changes its sign, rad/s or m/s.
+SMOOTH = 1e-2
+# Bandwidth of the observer of pose and twist over that of the loop.
+OBSERVER = 4.0
+# Rate of adaptation along s over the rate of the loop, at most.
+FASTEST = 0.25
+# Forgetting time of the excitation over the time constant of adaptation.
+FORGETTING = 5.0
+# Part of a robot's forces below which a parameter at its scale is not felt.
+UNFELT = 1e-3
+_TINY = 1e-300
+
+
+@dataclass(frozen=True)
+class Adaptive(Kind):
+    """Adaptive control in base parameters.
+
+    Only `shared` and `smooth` shape the program; the others are for tuning.
+
+    Attributes:
+        shared: legs that share their parameters, as in `base_parameters`; if None as the description says, or
+            those that are described alike.
+        smooth: rate over which Coulomb friction changes its sign, rad/s or m/s.
+        time_constant: of adaptation, s.
+        resolution: of the encoders, rad or m; of it follows the dead zone.
+        margin: how far parameters may be from those of the model, in their scales.
+        payload: the largest mass that the nacelle takes up, kg; if None as much as its own.
+    """
+
+    shared: Any = None
+    smooth: float = SMOOTH
+    time_constant: float = field(default=0.2, repr=False, compare=False)
+    resolution: float = field(default=0.0, repr=False, compare=False)
+    margin: float = field(default=2.0, repr=False, compare=False)
+    payload: float | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def name(self) -> str:
+        """`adaptive`."""
+        return "adaptive"
+
+    def parameters(self, robot: Robot) -> BaseParameters:
+        """The parameters that are adapted."""
+        return adapted_parameters(robot, self.shared)
+
+    def memory(self, robot: Robot) -> Fields:
+        """The platform, the parameters, and how strongly each was felt."""
+        count = len(self.parameters(robot))
+        return Fields(**platform_memory(robot), parameters=count, excitation=count)
+
+    def gains(self, robot: Robot) -> Fields:
+        """Rates, damping, the gain of adaptation, bounds, dead zone, what excitation is counted in, limits."""
+        count, n, m = len(self.parameters(robot)), robot.motion.n, len(robot.actuators)
+        return Fields(
+            **PLATFORM_GAINS,
+            rate=1,
+            decay=1,
+            damping=n * n,
+            adaptation=count * count,
+            lower=count,
+            upper=count,
+            dead_zone=m,
+            scale=count,
+            typical=m,
+            forgetting=1,
+            unfelt=1,
+            fastest=1,
+            limit=m,
+        )
+
+    def step(self, robot: Robot, z: dict[str, Array], q: Array, motion: Motion, k: dict[str, Array]) -> Step:
+        """A sample."""
+        platform = estimated(robot, z, q, k)
+        slide = sliding(robot, motion, platform, k["rate"][0])
+        n = robot.motion.n
+        Y = self._form(robot, platform, slide)
+        load = k["damping"].reshape(n, n) @ slide.s
+        asked = Y @ z["parameters"] + spread(platform.J, load)
+        force = limited(asked, k["limit"])
+        excitation = _excitation(Y, z["excitation"], k)
+        resting = maximum(platform.missed[0], platform.stopped[0])
+        for own, most in zip(asked, k["limit"], strict=True):
+            resting = maximum(resting, where(absolute(own) - most, 1.0, 0.0))
+        change = _change(Y, platform.J @ slide.s, (z["parameters"], excitation), k, dot(slide.s, load))
+        moved = [
+            minimum(maximum(own + where(resting, 0.0, more), low), high)
+            for own, more, low, high in zip(z["parameters"], change, k["lower"], k["upper"], strict=True)
+        ]
+        memory = remembered(z, platform, slide.a_ref + k["decay"][0] * slide.s)
+        memory |= {"parameters": pack(moved), "excitation": excitation}
+        return Step(halted(platform.stopped, force), memory)
+
+    def _form(self, robot: Robot, platform: Platform, slide: Sliding) -> Array:
+        """Y (actuators, parameters): inertia along the reference, friction at it."""
+        base = self.parameters(robot)
+        options = column_options(base)
+        at = (robot, platform.x, platform.y)
+        Y = smallest.reference_regressor(
+            *at, platform.v, slide.v_ref, slide.a_ref, outputs="Y", friction=False, **options
+        )["Y"]
+        if not base.friction:
+            return np.asarray(Y)
+        still = np.zeros(len(slide.v_ref))
+        rubbing = smallest.regressor(*at, slide.v_ref, still, outputs="Y", smooth=self.smooth, **options)["Y"]
+        places = set(base.friction)
+        return np.stack([(rubbing if i in places else Y)[:, i] for i in range(len(base))], axis=1)
+
+    def start(self, robot: Robot, x: Array, y: Array) -> dict[str, Any]:
+        """At rest, with the parameters of the model, each of which counts as felt."""
+        return {**at_rest(x, y), "parameters": self.parameters(robot).values, "excitation": 1.0}
+
+    def tuned(self, robot: Robot, tuning: Tuning) -> dict[str, Any]:
+        """Gains: s and the error decay at w = 2 pi bandwidth, K = w M at the reference pose."""
+        w = 2.0 * math.pi * tuning.bandwidth
+        base = self.parameters(robot)
+        payload = default_payload(robot) if self.payload is None else self.payload
+        scale = scales(robot, base, payload)
+        lower, upper = bounds(base, scale, self.margin)
+        K = w * mass_matrix(robot, mechanism_of(robot).reference[0])
+        Y, J = generic_form(robot, base)
+        found = platform_gains(tuning, OBSERVER * tuning.bandwidth)
+        noise = w + float(found["correction"]) / tuning.period
+        return {
+            **found,
+            "rate": w,
+            "decay": w,
+            "damping": K.ravel(),
+            "adaptation": adaptation_gain(gram(Y, J, K), scale, self.time_constant).ravel(),
+            "lower": lower,
+            "upper": upper,
+            "dead_zone": 0.5 * noise * self.resolution,
+            "scale": scale,
+            "typical": np.sqrt(np.mean(np.square(Y @ base.values), axis=0)),
+            "forgetting": 1.0 - math.exp(-tuning.period / (FORGETTING * self.time_constant)),
+            "unfelt": UNFELT**2,
+            "fastest": FASTEST * w,
+            "limit": finite_limits(tuning.limits),
+        }
+
+
+def _excitation(Y: Array, before: Array, k: dict[str, Array]) -> Array:
+    """Mean squares (parameters,) of the forces of each parameter at its scale, over the robot's own."""
+    parts = Y * k["scale"] / k["typical"][:, None]
+    return pack(
+        [own + k["forgetting"][0] * (dot(part, part) - own) for own, part in zip(before, parts.T, strict=True)]
+    )
+
+
+def _change(
+    Y: Array, rates: Array, state: tuple[Array, Array], k: dict[str, Array], power: Scalar
+) -> Array:
+    """What a sample adds to the parameters (parameters,).
+
+    Args:
+        Y: the linear form (actuators, parameters).
+        rates: the actuators' sliding variable J s (actuators,).
+        state: parameters and their excitation (parameters,).
+        k: gains.
+        power: s^T K s.
+    """
+    counted = pack(
+        [r - minimum(maximum(r, -zone), zone) for r, zone in zip(rates, k["dead_zone"], strict=True)]
+    )
+    gradient = Y.T @ counted
+    taking_part = []
+    for g, own, felt, low, high in zip(gradient, *state, k["lower"], k["upper"], strict=True):
+        room = where(g, high - own, own - low)
+        taking_part.append(where(minimum(room, felt - k["unfelt"][0]), 1.0, 0.0))
+    mask = pack(taking_part)
+    gradient = mask * gradient
+    step = mask * (k["adaptation"].reshape(len(Y.T), len(Y.T)) @ gradient)
+    speed = dot(gradient, step)
+    part = minimum(1.0, divide(k["fastest"][0] * power, maximum(speed, _TINY)))
+    return np.asarray((k["period"][0] * part) * step)
