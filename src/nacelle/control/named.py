@@ -9,6 +9,7 @@ from nacelle.control.controller import Controller
 from nacelle.control.gains import tuned
 from nacelle.control.kind import Kind
 from nacelle.control.laws.adaptive import Adaptive
+from nacelle.control.laws.computed_torque import ComputedTorque
 from nacelle.control.laws.single_joint import SingleJoint
 from nacelle.errors import KinematicsError, did_you_mean
 from nacelle.model.robot import Robot
@@ -17,6 +18,9 @@ KINDS: dict[str, Callable[..., Kind]] = {
     "sj": lambda **options: SingleJoint("none", **options),
     "cf-rb": lambda **options: SingleJoint("rigid", **options),
     "cf-rb-friction": lambda **options: SingleJoint("friction", **options),
+    "ct-cartesian": lambda **options: ComputedTorque("cartesian", **options),
+    "ct-actuator": lambda **options: ComputedTorque("actuator", **options),
+    "ct-observer": lambda **options: ComputedTorque("cartesian", observer=True, **options),
     "adaptive": Adaptive,
 }
 CONTROLLERS = tuple(KINDS)

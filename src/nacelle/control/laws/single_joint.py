@@ -24,7 +24,16 @@ import numpy as np
 from nacelle.control.fields import Fields
 from nacelle.control.kind import Kind, Motion, Step, Tuning
 from nacelle.control.pieces.desired import closed, desired_coordinates, model_force, together
-from nacelle.control.pieces.signals import bridged, difference, finite_limits, halted, limited, rate_of
+from nacelle.control.pieces.friction import SMOOTH
+from nacelle.control.pieces.signals import (
+    PATIENCE,
+    bridged,
+    difference,
+    finite_limits,
+    halted,
+    limited,
+    rate_of,
+)
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array, pack, where
@@ -33,10 +42,6 @@ from nacelle.spatial.scalar import Array, pack, where
 FILTER = 10.0
 # Corner of the integral over the bandwidth of the loop.
 INTEGRAL = 0.15
-# Samples in a row without readings after which a controller stops.
-PATIENCE = 10.0
-# Rate over which the friction that is fed forward changes its sign, rad/s or m/s.
-SMOOTH = 1e-3
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ import numpy as np
 
 from nacelle.control.kind import Tuning
 from nacelle.control.pieces.desired import closed
-from nacelle.control.pieces.signals import difference, present, waited
+from nacelle.control.pieces.signals import PATIENCE, difference, present, waited
 from nacelle.kinematics.kinematic_model import inverse_jacobian
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.tree.configuration import configuration
@@ -40,14 +40,12 @@ from nacelle.kinematics.tree.rates import rate_map
 from nacelle.model.robot import Robot
 from nacelle.simulation.flow import coordinate_rates, half_turn
 from nacelle.spatial.rotation import quat_product
-from nacelle.spatial.scalar import Array, minimum, pack, where
+from nacelle.spatial.scalar import Array, dot, minimum, pack, where
 from nacelle.spatial.solve import solve
 
 # Steps of Newton's iteration that close the loops: of the predicted pose, and after each step of the pose
 # itself. What the prediction misses is small, and each step squares it.
 _AHEAD, _AFTER = 2, (2, 1)
-# Samples in a row without readings after which a controller stops.
-PATIENCE = 10.0
 
 
 class Platform(NamedTuple):
@@ -89,6 +87,8 @@ def displaced(robot: Robot, x: Array, y: Array, w: Array) -> Array:
         N = _coordinates(robot, x, y)
         return np.asarray(x + w if N is None else x + N @ w)
     quat = quat_product(half_turn(w[layout.angular]), x[layout.quaternion])
+    # Rounding would add up over millions of samples: a step towards unit length.
+    quat = (1.5 - 0.5 * dot(quat, quat)) * quat
     first = layout.angular.start
     return pack([*(x[:first] + w[:first]), *quat, *(x[layout.quaternion.stop :] + w[layout.angular.stop :])])
 
@@ -188,6 +188,8 @@ def remembered(z: dict[str, Array], platform: Platform, acceleration: Array) -> 
 
 
 PLATFORM_GAINS = {"period": 1, "delay": 1, "correction": 1, "learning": 1, "patience": 1}
+# Bandwidth of the observer over that of the loop.
+FILTER = 5.0
 
 
 def platform_gains(tuning: Tuning, bandwidth: float) -> dict[str, Any]:
@@ -231,10 +233,7 @@ def estimated(robot: Robot, z: dict[str, Array], q: Array, k: dict[str, Array]) 
         y = closed(robot, y, x, closing)
     # The first sample finds where the platform is, the second mends what Newton's steps have left of that;
     # neither says anything of the twist.
-    moving = z["started"][0] - 1.0
-    begun = z["started"][0]
-    counted = pack([where(moving - 0.5, own, 0.0) for own in missed_by])
+    counted = pack([where(z["started"][0] - 1.5, own, 0.0) for own in missed_by])
     v = faster + (k["correction"][0] / T) * counted
-    v = pack([where(begun, own, 0.0) for own in v])
     unmodelled = u + (k["learning"][0] / (T * T)) * counted
     return Platform(x, y, v, unmodelled, J, *waited(there, z, k))

@@ -15,6 +15,8 @@ from nacelle.spatial.scalar import Array, Scalar, absolute, floor, maximum, mini
 _FINITE = 1e9
 # The largest force where there is no limit, N or N m.
 UNLIMITED = 1e30
+# Samples in a row without readings after which a controller stops.
+PATIENCE = 10.0
 
 
 def present(value: Scalar) -> Scalar:

@@ -1,0 +1,203 @@
+"""Computed torque: the model makes of the robot a set of double integrators ([KI2007], sentence after (20)).
+
+In Cartesian space the platform, in actuator space the actuators get the acceleration
+
+    a = a_d + K_d (v_d - v) + K_p (x_d - x)            force = inverse dynamics(x, v, a)
+    q'' = q_d'' + K_d (q_d' - q') + K_p (q_d - q)      a from J a + J' v = q''
+
+so that errors e follow e'' + K_d e' + K_p e = 0 at every pose and speed. Of redundant robots J a + J' v = q''
+is met in the mean square, and forces are the smallest.
+
+Pose and twist come from the encoders (`pieces.pose`). Forces of a sample act over a sample from a delay D on:
+errors are predicted to its begin, and the model is taken at its middle, so that neither the hold nor the delay
+shifts the poles; K_p and K_d are those of the sampled loop (`pieces.poles`).
+
+With the observer the acceleration u that the model lacks is taken off, force = inverse dynamics(x, v, a - u),
+and d = M u is the force along the twist that does it. It needs what the forces give after the limits of the
+drives; so a load that the drives cannot hold does not wind it up. The poles of the loop and those of the
+observer are then the poles of the whole. The observer takes the place of an integral of the error.
+
+Friction is that of the desired rates: at measured ones it would chatter where the robot rests, and where the
+true friction is smaller than the model's it would drive.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from nacelle.control.fields import Fields
+from nacelle.control.kind import Kind, Motion, Step, Tuning
+from nacelle.control.pieces.desired import closed, model_force
+from nacelle.control.pieces.friction import SMOOTH, friction_along
+from nacelle.control.pieces.poles import gains_of_poles
+from nacelle.control.pieces.pose import (
+    FILTER,
+    PLATFORM_GAINS,
+    Platform,
+    apart,
+    at_rest,
+    by_twist,
+    displaced,
+    estimated,
+    platform_gains,
+    platform_memory,
+    remembered,
+)
+from nacelle.control.pieces.signals import difference, finite_limits, halted, limited
+from nacelle.dynamics import smallest
+from nacelle.errors import KinematicsError, did_you_mean
+from nacelle.kinematics.kinematic_model import actuator_positions, inverse_jacobian
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.model.robot import Robot
+from nacelle.spatial.scalar import Array
+from nacelle.spatial.solve import solve
+
+SPACES = ("cartesian", "actuator")
+# Bandwidth of a disturbance observer over that of the loop, if nothing is said.
+OBSERVER = 3.0
+
+
+class _Error(NamedTuple):
+    """Errors at a sample: e, their rates, and their second derivatives less what the law adds."""
+
+    e: Array
+    rate: Array
+    second: Array
+
+
+@dataclass(frozen=True)
+class ComputedTorque(Kind):
+    """Feedback linearisation in Cartesian or in actuator space.
+
+    Attributes:
+        space: "cartesian" or "actuator".
+        observer: whether disturbances are observed and compensated for.
+        friction: whether the model's friction along the desired motion is added.
+        smooth: rate over which that friction changes its sign, rad/s or m/s.
+        observer_bandwidth: of the observer, Hz; if None a multiple of the loop's.
+    """
+
+    space: str = "cartesian"
+    observer: bool = False
+    friction: bool = False
+    smooth: float = SMOOTH
+    # A number of the tuning, which shapes no program.
+    observer_bandwidth: float | None = field(default=None, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Check the choice of space.
+
+        Raises:
+            KinematicsError: if there is none of that name.
+        """
+        if self.space not in SPACES:
+            raise KinematicsError(f"no space is called {self.space!r}; {did_you_mean(self.space, SPACES)}")
+
+    @property
+    def name(self) -> str:
+        """`ct-cartesian`, `ct-actuator`, `ct-observer` or `ct-actuator-observer`."""
+        if not self.observer:
+            return f"ct-{self.space}"
+        return "ct-observer" if self.space == "cartesian" else "ct-actuator-observer"
+
+    def _size(self, robot: Robot) -> int:
+        """Number of errors."""
+        return robot.motion.n if self.space == "cartesian" else len(robot.actuators)
+
+    def memory(self, robot: Robot) -> Fields:
+        """The platform; legs of the desired pose; the disturbance d (n,), N or N m along the twist."""
+        desired = {"y_d": mechanism_of(robot).ny} if self.space == "actuator" else {}
+        found = {"disturbance": robot.motion.n} if self.observer else {}
+        return Fields(**platform_memory(robot), **desired, **found)
+
+    def gains(self, robot: Robot) -> Fields:
+        """K_p (1/s^2) and K_d (1/s) of each error, limits of the drives, and those of the observer."""
+        size = self._size(robot)
+        return Fields(stiffness=size, damping=size, limit=len(robot.actuators), **PLATFORM_GAINS)
+
+    def step(self, robot: Robot, z: dict[str, Array], q: Array, motion: Motion, k: dict[str, Array]) -> Step:
+        """A sample."""
+        platform = estimated(robot, z, q, k)
+        T, D = k["period"][0], k["delay"][0]
+        # What acts until the forces of this sample do.
+        before = z["acceleration"] + platform.unmodelled
+        # The model in the middle of the time over which the forces act.
+        middle = D + 0.5 * T
+        x = displaced(robot, platform.x, platform.y, middle * platform.v + (0.5 * middle * middle) * before)
+        y = closed(robot, platform.y, x, 2)
+        parts: dict[str, Any] = {}
+        if self.space == "cartesian":
+            now = _cartesian(robot, platform, motion, before)
+            a = motion.a + _corrected(now, D, k)
+        else:
+            parts["y_d"] = closed(robot, z["y_d"], motion.x)
+            now, wanted = _at_actuators(robot, platform, parts["y_d"], motion, before)
+            v = platform.v + middle * before
+            at = smallest.bias(robot, x, y, v, outputs="A actuator_bias", friction=False)
+            a = by_twist(at["A"], wanted + _corrected(now, D, k) - at["actuator_bias"])
+        taken = a - platform.unmodelled if self.observer else a
+        v = platform.v + D * before + (0.5 * T) * a
+        load = None
+        if self.friction:
+            load = -friction_along(robot, x, y, motion.v, self.smooth)
+        asked = model_force(robot, y, Motion(x, v, taken), load=load, friction=False)
+        force = limited(asked, k["limit"])
+        if self.observer:
+            at = smallest.inertia(robot, x, y, outputs="M A")
+            taken = taken + solve(at["M"], at["A"].T @ (force - asked), "spd")
+            parts["disturbance"] = at["M"] @ platform.unmodelled
+        return Step(halted(platform.stopped, force), remembered(z, platform, taken) | parts)
+
+    def start(self, robot: Robot, x: Array, y: Array) -> dict[str, Any]:
+        """At rest, without disturbance."""
+        desired = {"y_d": y} if self.space == "actuator" else {}
+        return at_rest(x, y) | desired | ({"disturbance": 0.0} if self.observer else {})
+
+    def tuned(self, robot: Robot, tuning: Tuning) -> dict[str, Any]:
+        """Gains that place the poles of every error at the bandwidth with the damping."""
+        stiffness, damping = gains_of_poles(tuning.bandwidth, tuning.damping, tuning.period)
+        own = self.observer_bandwidth
+        if own is None:
+            own = (OBSERVER if self.observer else FILTER) * tuning.bandwidth
+        return {
+            "stiffness": stiffness,
+            "damping": damping,
+            "limit": finite_limits(tuning.limits),
+            **platform_gains(tuning, own),
+        }
+
+
+def _corrected(now: _Error, delay: Any, k: dict[str, Array]) -> Array:
+    """K_d e' + K_p e of the errors at the time at which the forces of a sample begin to act."""
+    e = now.e + delay * now.rate + (0.5 * delay * delay) * now.second
+    rate = now.rate + delay * now.second
+    return np.asarray(k["damping"] * rate + k["stiffness"] * e)
+
+
+def _cartesian(robot: Robot, platform: Platform, motion: Motion, before: Array) -> _Error:
+    """Errors of the platform (n,)."""
+    e = apart(robot, motion.x, platform.x, platform.y)
+    return _Error(e, motion.v - platform.v, motion.a - before)
+
+
+def _at_actuators(
+    robot: Robot, platform: Platform, y_d: Array, motion: Motion, before: Array
+) -> tuple[_Error, Array]:
+    """Errors of the actuators (actuators,), and their desired accelerations."""
+    wanted = smallest.bias(robot, motion.x, y_d, motion.v, outputs="A actuator_bias", friction=False)
+    at = inverse_jacobian(robot, platform.x, platform.y)
+    own = smallest.bias(robot, platform.x, platform.y, platform.v, outputs="actuator_bias", friction=False)
+    q_d = actuator_positions(robot, motion.x, y_d)["q"]
+    e = difference(robot, np.asarray(q_d), np.asarray(at["q"]))
+    second = wanted["A"] @ motion.a + wanted["actuator_bias"]
+    return (
+        _Error(
+            e,
+            wanted["A"] @ motion.v - at["J"] @ platform.v,
+            second - (at["J"] @ before + own["actuator_bias"]),
+        ),
+        np.asarray(second),
+    )
