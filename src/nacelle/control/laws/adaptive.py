@@ -14,13 +14,13 @@ and of V = s^T M s / 2 + p~^T P^-1 p~ / 2, since s^T (M' - 2 C) s = 0,
 
     V' = - s^T K s - s^T (f(v_ref) - f(v)) - s^T J^T Y p~ + p~^T P^-1 dp^/dt  <=  - s^T K s
 
-The term of friction is not negative since friction grows with the rate: it is taken at v_ref, which hangs less
-on noise than v does. J s is the sliding variable of the actuators.
+The term of friction is not negative since friction grows with the rate: it is taken at v_ref, which hangs
+less on noise than v does. J s is the sliding variable of the actuators.
 
 What keeps it in bounds in a real loop:
 
 - projection: parameters stay within bounds; one at a bound drops out while its gradient points outwards;
-- dead zone: what quantisation makes of J s does not count;
+- dead zone: what a count of the encoders makes of J s does not count;
 - excitation: the mean square of the forces that each parameter at its scale makes, over those of the robot,
   is followed with a forgetting time; a parameter that is hardly felt is frozen;
 - step: the rate of adaptation along s, (J s)^T Y P Y^T J s over s^T K s, is kept below a part of the loop's;
@@ -37,12 +37,15 @@ import numpy as np
 
 from nacelle.control.fields import Fields
 from nacelle.control.kind import Kind, Motion, Step, Tuning
-from nacelle.control.pieces.adaptation_gain import adaptation_gain, generic_form, gram
+from nacelle.control.pieces.adaptation_gain import Felt, adaptation_gain, felt_along, felt_anywhere, gram
 from nacelle.control.pieces.adapted import adapted_parameters, bounds, default_payload, scales
+from nacelle.control.pieces.desired import closed
 from nacelle.control.pieces.pose import (
+    FILTER,
     PLATFORM_GAINS,
     Platform,
     at_rest,
+    displaced,
     estimated,
     platform_gains,
     platform_memory,
@@ -55,20 +58,21 @@ from nacelle.dynamics import smallest
 from nacelle.dynamics.base_parameters.base_parameters import BaseParameters
 from nacelle.dynamics.base_parameters.choice import column_options
 from nacelle.dynamics.forward import mass_matrix
+from nacelle.errors import KinematicsError
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array, Scalar, absolute, divide, dot, maximum, minimum, pack, where
 
 # Rate over which Coulomb friction in the law changes its sign, rad/s or m/s.
 SMOOTH = 1e-2
-# Bandwidth of the observer of pose and twist over that of the loop.
-OBSERVER = 4.0
 # Rate of adaptation along s over the rate of the loop, at most.
 FASTEST = 0.25
 # Forgetting time of the excitation over the time constant of adaptation.
 FORGETTING = 5.0
 # Part of a robot's forces below which a parameter at its scale is not felt.
 UNFELT = 1e-3
+# Counts of an encoder over a turn, or over the robot's size, if nothing is said.
+COUNTS = 2**20
 _TINY = 1e-300
 
 
@@ -83,7 +87,8 @@ class Adaptive(Kind):
             those that are described alike.
         smooth: rate over which Coulomb friction changes its sign, rad/s or m/s.
         time_constant: of adaptation, s.
-        resolution: of the encoders, rad or m; of it follows the dead zone.
+        resolution: of the encoders, rad or m, or what their noise is if that is more; of it follows the dead
+            zone. If None a turn, or the robot's size, has 2^20 counts.
         margin: how far parameters may be from those of the model, in their scales.
         payload: the largest mass that the nacelle takes up, kg; if None as much as its own.
     """
@@ -91,9 +96,23 @@ class Adaptive(Kind):
     shared: Any = None
     smooth: float = SMOOTH
     time_constant: float = field(default=0.2, repr=False, compare=False)
-    resolution: float = field(default=0.0, repr=False, compare=False)
+    resolution: float | None = field(default=None, repr=False, compare=False)
     margin: float = field(default=2.0, repr=False, compare=False)
     payload: float | None = field(default=None, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Check the numbers.
+
+        Raises:
+            KinematicsError: if one cannot be used.
+        """
+        for what in ("smooth", "time_constant", "margin"):
+            if not (math.isfinite(getattr(self, what)) and getattr(self, what) > 0.0):
+                raise KinematicsError(f"{what} of adaptive control is above zero, got {getattr(self, what)}")
+        for what in ("resolution", "payload"):
+            value = getattr(self, what)
+            if value is not None and not (math.isfinite(value) and value >= 0.0):
+                raise KinematicsError(f"{what} of adaptive control is not negative, got {value}")
 
     @property
     def name(self) -> str:
@@ -110,7 +129,7 @@ class Adaptive(Kind):
         return Fields(**platform_memory(robot), parameters=count, excitation=count)
 
     def gains(self, robot: Robot) -> Fields:
-        """Rates, damping, the gain of adaptation, bounds, dead zone, what excitation is counted in, limits."""
+        """Rates, damping, adaptation, bounds, dead zone, what excitation is counted in, limits."""
         count, n, m = len(self.parameters(robot)), robot.motion.n, len(robot.actuators)
         return Fields(
             **PLATFORM_GAINS,
@@ -132,9 +151,10 @@ class Adaptive(Kind):
     def step(self, robot: Robot, z: dict[str, Array], q: Array, motion: Motion, k: dict[str, Array]) -> Step:
         """A sample."""
         platform = estimated(robot, z, q, k)
-        slide = sliding(robot, motion, platform, k["rate"][0])
+        ahead, coming = _in_the_middle(robot, z, platform, motion, k)
+        slide = sliding(robot, coming, ahead, k["rate"][0])
         n = robot.motion.n
-        Y = self._form(robot, platform, slide)
+        Y = self._form(robot, ahead, slide)
         load = k["damping"].reshape(n, n) @ slide.s
         asked = Y @ z["parameters"] + spread(platform.J, load)
         force = limited(asked, k["limit"])
@@ -171,45 +191,84 @@ class Adaptive(Kind):
         return {**at_rest(x, y), "parameters": self.parameters(robot).values, "excitation": 1.0}
 
     def tuned(self, robot: Robot, tuning: Tuning) -> dict[str, Any]:
-        """Gains: s and the error decay at w = 2 pi bandwidth, K = w M at the reference pose."""
+        """Gains: s and the error decay at w = 2 pi bandwidth, K = w M at the reference pose.
+
+        Raises:
+            KinematicsError: if the mass matrix of the model is not positive definite there.
+        """
         w = 2.0 * math.pi * tuning.bandwidth
         base = self.parameters(robot)
-        payload = default_payload(robot) if self.payload is None else self.payload
-        scale = scales(robot, base, payload)
+        scale = scales(robot, base, default_payload(robot) if self.payload is None else self.payload)
         lower, upper = bounds(base, scale, self.margin)
-        K = w * mass_matrix(robot, mechanism_of(robot).reference[0])
-        Y, J = generic_form(robot, base)
-        found = platform_gains(tuning, OBSERVER * tuning.bandwidth)
-        noise = w + float(found["correction"]) / tuning.period
+        M = mass_matrix(robot, mechanism_of(robot).reference[0])
+        if not np.linalg.eigvalsh(M)[0] > 0.0:
+            raise KinematicsError(f"the mass matrix of {robot.name} is not positive definite: {M.tolist()}")
+        felt = felt_anywhere(robot, base, self.smooth)
         return {
-            **found,
+            **platform_gains(tuning, FILTER * tuning.bandwidth),
             "rate": w,
             "decay": w,
-            "damping": K.ravel(),
-            "adaptation": adaptation_gain(gram(Y, J, K), scale, self.time_constant).ravel(),
+            "damping": w * M.ravel(),
             "lower": lower,
             "upper": upper,
-            "dead_zone": 0.5 * noise * self.resolution,
+            "dead_zone": w * self._resolution(robot),
             "scale": scale,
-            "typical": np.sqrt(np.mean(np.square(Y @ base.values), axis=0)),
             "forgetting": 1.0 - math.exp(-tuning.period / (FORGETTING * self.time_constant)),
             "unfelt": UNFELT**2,
             "fastest": FASTEST * w,
             "limit": finite_limits(tuning.limits),
+            **self._for(base, felt, w * M, scale),
         }
+
+    def for_motion(self, robot: Robot, k: dict[str, Array], rows: Array) -> dict[str, Any]:
+        """The gain of adaptation with which all that a motion feels has the time constant."""
+        base, n = self.parameters(robot), robot.motion.n
+        felt = felt_along(robot, base, rows, self.smooth)
+        return self._for(base, felt, k["damping"].reshape(n, n), k["scale"])
+
+    def _for(self, base: BaseParameters, felt: Felt, K: Array, scale: Array) -> dict[str, Any]:
+        """Gains that follow from how parameters are felt."""
+        typical = np.sqrt(np.mean(np.square(felt.Y @ base.values), axis=0))
+        return {
+            "adaptation": adaptation_gain(gram(felt, K), scale, self.time_constant).ravel(),
+            # A drive that a motion does not load counts as the others.
+            "typical": np.where(typical > 0.0, typical, np.max(typical) or 1.0),
+        }
+
+    def _resolution(self, robot: Robot) -> Array:
+        """Resolution of the encoders (actuators,), rad or m."""
+        if self.resolution is not None:
+            return np.full(len(robot.actuators), float(self.resolution))
+        return np.where(robot.revolute_actuators, 2.0 * math.pi, robot.size) / COUNTS
+
+
+def _in_the_middle(
+    robot: Robot, z: dict[str, Array], platform: Platform, motion: Motion, k: dict[str, Array]
+) -> tuple[Platform, Motion]:
+    """The platform and the desired motion in the middle of the time over which the forces of a sample act."""
+    D = k["delay"][0]
+    middle = D + 0.5 * k["period"][0]
+    a = z["acceleration"] + platform.unmodelled
+    half = 0.5 * middle * middle
+    x = displaced(robot, platform.x, platform.y, middle * platform.v + half * a)
+    y = closed(robot, platform.y, x, 2)
+    x_d = displaced(robot, motion.x, platform.y, middle * motion.v + half * motion.a)
+    coming = Motion(x_d, motion.v + middle * motion.a, motion.a)
+    return platform._replace(x=x, y=y, v=platform.v + middle * a), coming
 
 
 def _excitation(Y: Array, before: Array, k: dict[str, Array]) -> Array:
     """Mean squares (parameters,) of the forces of each parameter at its scale, over the robot's own."""
     parts = Y * k["scale"] / k["typical"][:, None]
     return pack(
-        [own + k["forgetting"][0] * (dot(part, part) - own) for own, part in zip(before, parts.T, strict=True)]
+        [
+            own + k["forgetting"][0] * (dot(part, part) - own)
+            for own, part in zip(before, parts.T, strict=True)
+        ]
     )
 
 
-def _change(
-    Y: Array, rates: Array, state: tuple[Array, Array], k: dict[str, Array], power: Scalar
-) -> Array:
+def _change(Y: Array, rates: Array, state: tuple[Array, Array], k: dict[str, Array], power: Scalar) -> Array:
     """What a sample adds to the parameters (parameters,).
 
     Args:

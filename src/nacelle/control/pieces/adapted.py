@@ -1,12 +1,12 @@
 """The parameters that adaptive control has: which, how far from the model's, how strongly each is felt.
 
 The parameters are base parameters beta = K z (`nacelle.dynamics.base_parameters`): no column of the linear
-form depends on others. Bodies of the nacelle take part even if they have no mass, so that a payload does. Legs
-that are described alike share their parameters.
+form depends on others. Bodies of the nacelle take part even if they have no mass, so that a payload does.
+Legs that are described alike share their parameters.
 
-What a parameter may be wrong by is counted in its *scale*. Of a body with the mass m and the radius of gyration
-r about its origin the scales are m, m r and m r^2, of friction, rotors and springs the values themselves, and
-that of a base parameter is the sum over what is in it. A payload adds its own.
+What a parameter may be wrong by is counted in its *scale*. Of a body with the mass m and the radius of
+gyration r about its origin the scales are m, m r and m r^2, of friction, rotors and springs the values
+themselves, and that of a base parameter is the sum over what is in it. A payload adds its own.
 """
 
 from __future__ import annotations
