@@ -124,9 +124,9 @@ class Adaptive(Kind):
         return adapted_parameters(robot, self.shared)
 
     def memory(self, robot: Robot) -> Fields:
-        """The platform, the parameters, and how strongly each was felt."""
+        """The platform, the last desired acceleration, the parameters, and how strongly each was felt."""
         count = len(self.parameters(robot))
-        return Fields(**platform_memory(robot), parameters=count, excitation=count)
+        return Fields(**platform_memory(robot), desired=robot.motion.n, parameters=count, excitation=count)
 
     def gains(self, robot: Robot) -> Fields:
         """Rates, damping, adaptation, bounds, dead zone, what excitation is counted in, limits."""
@@ -168,7 +168,7 @@ class Adaptive(Kind):
             for own, more, low, high in zip(z["parameters"], change, k["lower"], k["upper"], strict=True)
         ]
         memory = remembered(z, platform, slide.a_ref + k["decay"][0] * slide.s)
-        memory |= {"parameters": pack(moved), "excitation": excitation}
+        memory |= {"desired": motion.a, "parameters": pack(moved), "excitation": excitation}
         return Step(halted(platform.stopped, force), memory)
 
     def _form(self, robot: Robot, platform: Platform, slide: Sliding) -> Array:
@@ -188,7 +188,12 @@ class Adaptive(Kind):
 
     def start(self, robot: Robot, x: Array, y: Array) -> dict[str, Any]:
         """At rest, with the parameters of the model, each of which counts as felt."""
-        return {**at_rest(x, y), "parameters": self.parameters(robot).values, "excitation": 1.0}
+        return {
+            **at_rest(x, y),
+            "desired": 0.0,
+            "parameters": self.parameters(robot).values,
+            "excitation": 1.0,
+        }
 
     def tuned(self, robot: Robot, tuning: Tuning) -> dict[str, Any]:
         """Gains: s and the error decay at w = 2 pi bandwidth, K = w M at the reference pose.
@@ -253,7 +258,12 @@ def _in_the_middle(
     x = displaced(robot, platform.x, platform.y, middle * platform.v + half * a)
     y = closed(robot, platform.y, x, 2)
     x_d = displaced(robot, motion.x, platform.y, middle * motion.v + half * motion.a)
-    coming = Motion(x_d, motion.v + middle * motion.a, motion.a)
+    # The desired acceleration goes on as over the sample before; the first sample has none before it.
+    change = [
+        where(z["started"][0], now - last, 0.0) for now, last in zip(motion.a, z["desired"], strict=True)
+    ]
+    a_d = motion.a + (middle / k["period"][0]) * pack(change)
+    coming = Motion(x_d, motion.v + middle * motion.a, a_d)
     return platform._replace(x=x, y=y, v=platform.v + middle * a), coming
 
 
