@@ -19,7 +19,7 @@ less on noise than v does. J s is the sliding variable of the actuators.
 
 What keeps it in bounds in a real loop:
 
-- projection: parameters stay within bounds; one at a bound drops out while its gradient points outwards;
+- projection: parameters stay within bounds, by the projection that lets V not grow (`_within`);
 - dead zone: what a count of the encoders makes of J s does not count;
 - excitation: the mean square of the forces that each parameter at its scale makes, over those of the robot,
   is followed with a forgetting time; a parameter that is hardly felt is frozen;
@@ -31,7 +31,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -41,7 +41,6 @@ from nacelle.control.pieces.adaptation_gain import Felt, adaptation_gain, felt_a
 from nacelle.control.pieces.adapted import adapted_parameters, bounds, default_payload, scales
 from nacelle.control.pieces.desired import closed
 from nacelle.control.pieces.pose import (
-    FILTER,
     PLATFORM_GAINS,
     Platform,
     at_rest,
@@ -65,6 +64,9 @@ from nacelle.spatial.scalar import Array, Scalar, absolute, divide, dot, maximum
 
 # Rate over which Coulomb friction in the law changes its sign, rad/s or m/s.
 SMOOTH = 1e-2
+# Bandwidth of the observer of pose and twist over that of the loop. Noise of the twist is in s and in Y alike:
+# their product has a mean that pushes masses up, and this is low enough to keep that small.
+OBSERVER = 2.5
 # Rate of adaptation along s over the rate of the loop, at most.
 FASTEST = 0.25
 # Forgetting time of the excitation over the time constant of adaptation.
@@ -73,7 +75,9 @@ FORGETTING = 5.0
 UNFELT = 1e-3
 # Counts of an encoder over a turn, or over the robot's size, if nothing is said.
 COUNTS = 2**20
-_TINY = 1e-300
+# Sweeps of projections on the bounds in a sample.
+SWEEPS = 2
+_TINY = 1e-200
 
 
 @dataclass(frozen=True)
@@ -162,13 +166,10 @@ class Adaptive(Kind):
         resting = maximum(platform.missed[0], platform.stopped[0])
         for own, most in zip(asked, k["limit"], strict=True):
             resting = maximum(resting, where(absolute(own) - most, 1.0, 0.0))
-        change = _change(Y, platform.J @ slide.s, (z["parameters"], excitation), k, dot(slide.s, load))
-        moved = [
-            minimum(maximum(own + where(resting, 0.0, more), low), high)
-            for own, more, low, high in zip(z["parameters"], change, k["lower"], k["upper"], strict=True)
-        ]
+        change = _Change(excitation, resting, dot(slide.s, load))
+        parameters = _adapted(Y, platform.J @ slide.s, z["parameters"], change, k)
         memory = remembered(z, platform, slide.a_ref + k["decay"][0] * slide.s)
-        memory |= {"desired": motion.a, "parameters": pack(moved), "excitation": excitation}
+        memory |= {"desired": motion.a, "parameters": parameters, "excitation": excitation}
         return Step(halted(platform.stopped, force), memory)
 
     def _form(self, robot: Robot, platform: Platform, slide: Sliding) -> Array:
@@ -210,7 +211,7 @@ class Adaptive(Kind):
             raise KinematicsError(f"the mass matrix of {robot.name} is not positive definite: {M.tolist()}")
         felt = felt_anywhere(robot, base, self.smooth)
         return {
-            **platform_gains(tuning, FILTER * tuning.bandwidth),
+            **platform_gains(tuning, OBSERVER * tuning.bandwidth),
             "rate": w,
             "decay": w,
             "damping": w * M.ravel(),
@@ -278,27 +279,57 @@ def _excitation(Y: Array, before: Array, k: dict[str, Array]) -> Array:
     )
 
 
-def _change(Y: Array, rates: Array, state: tuple[Array, Array], k: dict[str, Array], power: Scalar) -> Array:
-    """What a sample adds to the parameters (parameters,).
+class _Change(NamedTuple):
+    """What decides how far parameters go in a sample.
+
+    Attributes:
+        excitation: of the parameters (parameters,).
+        resting: above zero where they rest.
+        power: s^T K s.
+    """
+
+    excitation: Array
+    resting: Scalar
+    power: Scalar
+
+
+def _adapted(Y: Array, rates: Array, before: Array, change: _Change, k: dict[str, Array]) -> Array:
+    """The parameters (parameters,) after a sample.
 
     Args:
         Y: the linear form (actuators, parameters).
         rates: the actuators' sliding variable J s (actuators,).
-        state: parameters and their excitation (parameters,).
+        before: the parameters before it.
+        change: what decides how far they go.
         k: gains.
-        power: s^T K s.
     """
     counted = pack(
         [r - minimum(maximum(r, -zone), zone) for r, zone in zip(rates, k["dead_zone"], strict=True)]
     )
-    gradient = Y.T @ counted
-    taking_part = []
-    for g, own, felt, low, high in zip(gradient, *state, k["lower"], k["upper"], strict=True):
-        room = where(g, high - own, own - low)
-        taking_part.append(where(minimum(room, felt - k["unfelt"][0]), 1.0, 0.0))
-    mask = pack(taking_part)
-    gradient = mask * gradient
-    step = mask * (k["adaptation"].reshape(len(Y.T), len(Y.T)) @ gradient)
+    mask = pack([where(felt - k["unfelt"][0], 1.0, 0.0) for felt in change.excitation])
+    P = k["adaptation"].reshape(len(before), len(before))
+    gradient = mask * (Y.T @ counted)
+    step = mask * (P @ gradient)
     speed = dot(gradient, step)
-    part = minimum(1.0, divide(k["fastest"][0] * power, maximum(speed, _TINY)))
-    return np.asarray((k["period"][0] * part) * step)
+    part = minimum(1.0, divide(k["fastest"][0] * change.power, maximum(speed, _TINY)))
+    part = where(change.resting, 0.0, part)
+    return _within(before + (k["period"][0] * part) * step, mask, P, k)
+
+
+def _within(p: Array, mask: Array, P: Array, k: dict[str, Array]) -> Array:
+    """Parameters within their bounds (parameters,): projected on one bound after the other.
+
+    A projection on p_i <= upper_i that is the shortest in the metric P^-1 goes along the column P e_i,
+
+        p - P e_i (p_i - upper_i) / P_ii
+
+    and brings p nearer to every point that meets the bound, the true parameters among them: V does not grow.
+    What is left after some sweeps over all bounds is cut off.
+    """
+    lengths = [divide(1.0, maximum(P[i, i], _TINY)) for i in range(len(p))]
+    for _ in range(SWEEPS):
+        for i, (low, high) in enumerate(zip(k["lower"], k["upper"], strict=True)):
+            over = maximum(p[i] - high, 0.0) + minimum(p[i] - low, 0.0)
+            p = p - (over * lengths[i]) * (mask * P[:, i])
+    limits = zip(p, k["lower"], k["upper"], strict=True)
+    return pack([minimum(maximum(own, low), high) for own, low, high in limits])
