@@ -109,7 +109,7 @@ class Experiment:
         size: of the path, m.
         turn: of the path, rad.
         frequency: of the path, Hz.
-        payload: mass, kg; its centre is off the platform's origin by a tenth of the robot's size.
+        payload: mass, kg, on a platform its centre is beside the origin, by a twentieth of the robot's size.
         cycles: before the payload is taken up, and after it.
         resolution: of the encoders, rad or m; ideal ones if zero.
         delay: of the forces, s.
@@ -140,7 +140,7 @@ class Experiment:
     @cached_property
     def loaded(self) -> Robot:
         """The robot with its payload."""
-        off = 0.05 * self.robot.size
+        off = 0.05 * self.robot.size if self.robot.platform_nv == 6 else 0.0
         return with_payload(self.robot, self.payload, com=(off, 0.0, -off))
 
     def controller(self, model: Robot) -> Controller:

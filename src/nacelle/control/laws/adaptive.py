@@ -15,7 +15,17 @@ and of V = s^T M s / 2 + p~^T P^-1 p~ / 2, since s^T (M' - 2 C) s = 0,
     V' = - s^T K s - s^T (f(v_ref) - f(v)) - s^T J^T Y p~ + p~^T P^-1 dp^/dt  <=  - s^T K s
 
 The term of friction is not negative since friction grows with the rate: it is taken at v_ref, which hangs
-less on noise than v does. J s is the sliding variable of the actuators.
+less on noise than v does. J s is the sliding variable of the actuators. V falls until s is zero.
+
+This is `along="reference"`. Noise goes to zero. This is `along="reference"`. Noise of v is then in Y and in s alike, and the mean of
+their product drives masses and viscous friction up, without end where the robot rests. By default parameters
+are therefore adapted by Y_d, at the pose but `along="desired"` v_d and a_d (desired compensation: N. Sadegh, R.
+Horowitz, Int. J. of Robotics Research 9(3), 1990),
+
+    dp^/dt = P Y_d^T J s        V' <= - s^T K s - s^T J^T (Y - Y_d) p~
+
+Y - Y_d is of the order of e and s: a part |p~| / |p| of what K s is, and K prevails while M^ is less than
+about twice M.
 
 What keeps it in bounds in a real loop:
 
@@ -41,6 +51,7 @@ from nacelle.control.pieces.adaptation_gain import Felt, adaptation_gain, felt_a
 from nacelle.control.pieces.adapted import adapted_parameters, bounds, default_payload, scales
 from nacelle.control.pieces.desired import closed
 from nacelle.control.pieces.pose import (
+    FILTER,
     PLATFORM_GAINS,
     Platform,
     at_rest,
@@ -57,16 +68,14 @@ from nacelle.dynamics import smallest
 from nacelle.dynamics.base_parameters.base_parameters import BaseParameters
 from nacelle.dynamics.base_parameters.choice import column_options
 from nacelle.dynamics.forward import mass_matrix
-from nacelle.errors import KinematicsError
+from nacelle.errors import KinematicsError, did_you_mean
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array, Scalar, absolute, divide, dot, maximum, minimum, pack, where
 
+ALONG = ("desired", "reference")
 # Rate over which Coulomb friction in the law changes its sign, rad/s or m/s.
 SMOOTH = 1e-2
-# Bandwidth of the observer of pose and twist over that of the loop. Noise of the twist is in s and in Y alike:
-# their product has a mean that pushes masses up, and this is low enough to keep that small.
-OBSERVER = 2.5
 # Rate of adaptation along s over the rate of the loop, at most.
 FASTEST = 0.25
 # Forgetting time of the excitation over the time constant of adaptation.
@@ -84,11 +93,12 @@ _TINY = 1e-200
 class Adaptive(Kind):
     """Adaptive control in base parameters.
 
-    Only `shared` and `smooth` shape the program; the others are for tuning.
+    Only `shared`, `along` and `smooth` shape the program; the others are for tuning.
 
     Attributes:
         shared: legs that share their parameters, as in `base_parameters`; if None as the description says, or
             those that are described alike.
+        along: whether parameters are adapted by Y along the "desired" motion or along the "reference".
         smooth: rate over which Coulomb friction changes its sign, rad/s or m/s.
         time_constant: of adaptation, s.
         resolution: of the encoders, rad or m, or what their noise is if that is more; of it follows the dead
@@ -98,6 +108,7 @@ class Adaptive(Kind):
     """
 
     shared: Any = None
+    along: str = "desired"
     smooth: float = SMOOTH
     time_constant: float = field(default=0.2, repr=False, compare=False)
     resolution: float | None = field(default=None, repr=False, compare=False)
@@ -110,6 +121,10 @@ class Adaptive(Kind):
         Raises:
             KinematicsError: if one cannot be used.
         """
+        if self.along not in ALONG:
+            raise KinematicsError(
+                f"adaptation goes along {' or '.join(map(repr, ALONG))}; {did_you_mean(self.along, ALONG)}"
+            )
         for what in ("smooth", "time_constant", "margin"):
             if not (math.isfinite(getattr(self, what)) and getattr(self, what) > 0.0):
                 raise KinematicsError(f"{what} of adaptive control is above zero, got {getattr(self, what)}")
@@ -162,12 +177,13 @@ class Adaptive(Kind):
         load = k["damping"].reshape(n, n) @ slide.s
         asked = Y @ z["parameters"] + spread(platform.J, load)
         force = limited(asked, k["limit"])
-        excitation = _excitation(Y, z["excitation"], k)
+        felt = Y if self.along == "reference" else self._desired_form(robot, ahead, coming)
+        excitation = _excitation(felt, z["excitation"], k)
         resting = maximum(platform.missed[0], platform.stopped[0])
         for own, most in zip(asked, k["limit"], strict=True):
             resting = maximum(resting, where(absolute(own) - most, 1.0, 0.0))
         change = _Change(excitation, resting, dot(slide.s, load))
-        parameters = _adapted(Y, platform.J @ slide.s, z["parameters"], change, k)
+        parameters = _adapted(felt, platform.J @ slide.s, z["parameters"], change, k)
         memory = remembered(z, platform, slide.a_ref + k["decay"][0] * slide.s)
         memory |= {"desired": motion.a, "parameters": parameters, "excitation": excitation}
         return Step(halted(platform.stopped, force), memory)
@@ -186,6 +202,12 @@ class Adaptive(Kind):
         rubbing = smallest.regressor(*at, slide.v_ref, still, outputs="Y", smooth=self.smooth, **options)["Y"]
         places = set(base.friction)
         return np.stack([(rubbing if i in places else Y)[:, i] for i in range(len(base))], axis=1)
+
+    def _desired_form(self, robot: Robot, platform: Platform, motion: Motion) -> Array:
+        """Y (actuators, parameters) at the pose, with the desired twist and its derivative."""
+        options = column_options(self.parameters(robot))
+        at = (robot, platform.x, platform.y, motion.v, motion.a)
+        return np.asarray(smallest.regressor(*at, outputs="Y", smooth=self.smooth, **options)["Y"])
 
     def start(self, robot: Robot, x: Array, y: Array) -> dict[str, Any]:
         """At rest, with the parameters of the model, each of which counts as felt."""
@@ -211,7 +233,7 @@ class Adaptive(Kind):
             raise KinematicsError(f"the mass matrix of {robot.name} is not positive definite: {M.tolist()}")
         felt = felt_anywhere(robot, base, self.smooth)
         return {
-            **platform_gains(tuning, OBSERVER * tuning.bandwidth),
+            **platform_gains(tuning, FILTER * tuning.bandwidth),
             "rate": w,
             "decay": w,
             "damping": w * M.ravel(),
