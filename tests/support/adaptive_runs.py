@@ -11,7 +11,6 @@ import numpy as np
 
 from nacelle.control.controller import Controller
 from nacelle.control.gains import tuned
-from nacelle.control.kind import Motion, law_of, motion_of
 from nacelle.control.laws.adaptive import Adaptive
 from nacelle.control.pieces.adapted import adapted_parameters
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
@@ -28,8 +27,18 @@ from nacelle.spatial.scalar import floor, pack
 
 Array = np.ndarray
 PERIOD = 5e-4
-# Half a quantum, so that friction of the plant is that of the law at all but the lowest rates.
+# Rate over which friction of the plant changes its sign: a tenth of the law's.
 SMOOTH = 1e-3
+# Size (m), turn (rad), frequency (Hz) of the path, payload (kg), cycles before and after it, encoders' count.
+CASES = {
+    "delta": (0.1, 0.0, 1.0, 0.5, 6, 6e-6),
+    "delta-codourey": (0.1, 0.0, 1.0, 0.5, 6, 6e-6),
+    "hexaglide": (0.06, 0.15, 0.5, 2.0, 6, 1e-6),
+    "3rrr": (0.05, 0.2, 1.0, 0.5, 6, 6e-6),
+    "fivebar": (0.04, 0.0, 1.0, 0.2, 6, 6e-6),
+    "quattro": (0.1, 0.3, 1.0, 0.5, 6, 6e-6),
+    "3rps": (0.03, 0.08, 1.0, 1.0, 6, 1e-6),
+}
 
 
 def lissajous(robot: Robot, size: float, turn: float, frequency: float) -> Fourier:
@@ -86,14 +95,19 @@ def measured(law: Sampled, resolution: float, noise: Array | None) -> Sampled:
     """A law whose readings are counted, and have noise (N, actuators) added before."""
     inner, robot = law.function, law.robot
     assert robot is not None
-    shapes = {name: shape(robot) if callable(shape) else shape for name, shape in vars(inner)["physics_inputs"].items()}
+    shapes = {
+        name: shape(robot) if callable(shape) else shape
+        for name, shape in vars(inner)["physics_inputs"].items()
+    }
     rows = np.asarray(law.reference)
     m, k = len(robot.actuators), rows.shape[1]
     added = np.zeros((len(rows), m)) if noise is None else noise
 
     @physics(**(shapes | {"r": (k + m,)}))
     def with_sensors(robot: Robot, z: Array, q: Array, r: Array, gains: Array) -> dict[str, Array]:
-        seen = [resolution * floor((own + more) / resolution + 0.5) for own, more in zip(q, r[k:], strict=True)]
+        seen = [
+            resolution * floor((own + more) / resolution + 0.5) for own, more in zip(q, r[k:], strict=True)
+        ]
         return inner(robot, z, pack(seen), r[:k], gains)
 
     vars(with_sensors)["made_from"] = (inner, resolution, m)
@@ -192,6 +206,3 @@ class Experiment:
         from nacelle.kinematics.inverse import inverse_kinematics
 
         return np.asarray(inverse_kinematics(self.robot, x, limits=False).actuators)
-
-
-__all__ = ["Experiment", "Motion", "law_of", "lissajous", "loaded_values", "measured", "motion_of", "wrong_model"]

@@ -17,10 +17,10 @@ and of V = s^T M s / 2 + p~^T P^-1 p~ / 2, since s^T (M' - 2 C) s = 0,
 The term of friction is not negative since friction grows with the rate: it is taken at v_ref, which hangs
 less on noise than v does. J s is the sliding variable of the actuators. V falls until s is zero.
 
-This is `along="reference"`. Noise goes to zero. This is `along="reference"`. Noise of v is then in Y and in s alike, and the mean of
-their product drives masses and viscous friction up, without end where the robot rests. By default parameters
-are therefore adapted by Y_d, at the pose but `along="desired"` v_d and a_d (desired compensation: N. Sadegh, R.
-Horowitz, Int. J. of Robotics Research 9(3), 1990),
+This is `along="reference"`. Noise of v is then in Y and in s alike, and the mean of their product drives
+masses and viscous friction up, without end where the robot rests. By default parameters are therefore adapted
+by Y_d, at the pose but with v_d and a_d (`along="desired"`; desired compensation: N. Sadegh, R. Horowitz,
+Int. J. of Robotics Research 9(3), 1990),
 
     dp^/dt = P Y_d^T J s        V' <= - s^T K s - s^T J^T (Y - Y_d) p~
 
