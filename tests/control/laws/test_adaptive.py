@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -12,11 +13,20 @@ from nacelle.control.gains import tuned
 from nacelle.control.kind import Motion, law_of, motion_of
 from nacelle.control.laws.adaptive import Adaptive
 from nacelle.control.named import controller
-from nacelle.control.pieces.adapted import adapted_parameters
+from nacelle.control.pieces.adapted import adapted_parameters, scales
 from nacelle.errors import KinematicsError
 from nacelle.simulation.plant import RigidPlant
-from nacelle.simulation.simulate import simulate
-from support.adaptive_runs import CASES, PERIOD, Experiment, lissajous, measured, rows_of, wrong_model
+from nacelle.simulation.simulate import Simulation, simulate
+from support.adaptive_runs import (
+    CASES,
+    PERIOD,
+    Experiment,
+    lissajous,
+    loaded_values,
+    measured,
+    rows_of,
+    wrong_model,
+)
 from support.library import library_robot
 
 ROBOTS = Path(__file__).parents[2] / "robots"
@@ -27,7 +37,7 @@ def _part(run, control, name):
     return run.memory[:, control.kind.memory(control.robot).place(name)]
 
 
-def test_the_energy_falls_and_parameters_converge():
+def test_the_energy_falls():
     """V = s^T M s / 2 + p~^T P^-1 p~ / 2 from the true state, with bounds, falls to nothing.
 
     s, M and p~ are those of the plant, not what the controller takes them for. Friction of plant and law is
@@ -35,13 +45,13 @@ def test_the_energy_falls_and_parameters_converge():
     """
     robot = library_robot("fivebar")
     model, base = wrong_model(robot, 0), adapted_parameters(robot)
-    path = lissajous(robot, 0.05, 0.0, 1.0)(FINE * np.arange(30001) % 1.0)
+    path = lissajous(robot, 0.05, 0.0, 1.0)(FINE * np.arange(60001) % 1.0)
     rows = np.concatenate(path, axis=1)
     kind = Adaptive(along="reference", resolution=0.0, time_constant=1.0)
     control = tuned(kind, model, period=FINE, bandwidth=10.0).for_motion(rows)
     plant = RigidPlant(robot, smooth=kind.smooth)
     law = control.sampled(rows[0, :2], rows)
-    run = simulate(plant, rows[0, :2], force=law, until=3.0, method="rk4", step=FINE, events=[])
+    run = simulate(plant, rows[0, :2], force=law, until=6.0, method="rk4", step=FINE, events=[])
     assert run.ok, run.message
     s = rows[:, 2:4] + control.gain("rate") * (rows[:, :2] - run.x) - run.v
     off = _part(run, control, "parameters") - base.values
@@ -55,8 +65,6 @@ def test_the_energy_falls_and_parameters_converge():
         robot, rows[::100, :2], rows[::100, 2:4], rows[::100, 4:], smooth=kind.smooth, parameters=base
     ).Y
     assert np.linalg.norm(Y @ off[-1]) < 0.05 * np.linalg.norm(Y @ off[0])
-    felt = np.argsort(_part(run, control, "excitation")[-1])[-3:]
-    assert np.all(np.abs(off[-1, felt]) < 0.1 * np.abs(off[0, felt]) + 1e-6)
 
 
 def _resting(along, size, seconds, **gains):
@@ -89,7 +97,7 @@ def test_parameters_stay_where_nothing_is_felt():
 
 @pytest.mark.parametrize("size", [0.0, 1e-4])
 def test_parameters_stay_bounded_for_a_minute(size):
-    """Standing still, and on a path of a tenth of a millimetre: within bounds, and where they were in the end."""
+    """Standing still, and on a path of a tenth of a millimetre: within bounds; without them far off."""
     control, p, moved = _resting("desired", size, 60)
     assert np.all(p >= control.gain("lower"))
     assert np.all(p <= control.gain("upper"))
@@ -104,7 +112,7 @@ def test_parameters_rest_without_readings_and_at_limits():
     control = controller(robot, "adaptive", resolution=0.0)
     x = np.array([0.02, 0.25])
     # An error of 2 mm: parameters would move.
-    memory, q = control.start(x), control.coordinates(x + [0.0, 2e-3])
+    memory, q = control.start(x), control.coordinates(x + np.array([0.0, 2e-3]))
     goal = Motion(x, np.zeros(2), np.zeros(2))
     place = control.kind.memory(robot).place("parameters")
     _, after = control.step(memory, q, goal)
@@ -146,6 +154,15 @@ def test_numbers_of_the_tuning_shape_no_program():
             Adaptive(**wrong)
 
 
+class _Found(NamedTuple):
+    """Errors over those of the exact model, and the run."""
+
+    first: float
+    last: np.ndarray
+    experiment: Experiment
+    run: Simulation
+
+
 def _ratios(robot, case, resolution=None, **options):
     """The error over the last cycles before and after a payload, over that of the exact model."""
     count = case[5] if resolution is None else resolution
@@ -155,30 +172,34 @@ def _ratios(robot, case, resolution=None, **options):
     assert run.ok, run.message
     found = experiment.errors(run)
     last = [experiment.cycles - 1, -1]
-    return found[0] / exact[0], found[last] / exact[last]
-
-
-def test_a_wrong_model_is_mended():
-    """A five-bar, few cycles: from many times the exact model's error to nearly the same."""
-    first, last = _ratios(library_robot("fivebar"), CASES["fivebar"][:4] + (3, 0.0))
-    assert first > 5.0
-    assert np.all(last < 1.1)
+    return _Found(found[0] / exact[0], found[last] / exact[last], experiment, run)
 
 
 @pytest.mark.parametrize("name", ["delta", "delta-codourey", "hexaglide"])
 def test_tracking_is_that_of_the_exact_model(name):
     """Parameters wrong by half, a payload in flight, counted readings: within 10 % over the last cycles."""
-    first, last = _ratios(library_robot(name), CASES[name])
-    assert first > 3.0
-    assert np.all(last < 1.1)
+    found = _ratios(library_robot(name), CASES[name])
+    assert found.first > 3.0
+    assert np.all(found.last < 1.1)
 
 
-@pytest.mark.parametrize("name", ["3rrr", "quattro", "redundant"])
+def test_parameters_converge_where_all_are_felt():
+    """Those of a DELTA with three arms and a point, with its payload."""
+    robot = library_robot("delta-codourey")
+    found = _ratios(robot, CASES["delta-codourey"])
+    truth = loaded_values(robot, found.experiment.loaded)
+    fields = Adaptive().memory(robot)
+    off = found.run.memory[-1, fields.place("parameters")] - truth
+    base = adapted_parameters(robot)
+    assert np.all(np.abs(off) < 0.01 * scales(robot, base, 0.0))
+
+
+@pytest.mark.parametrize("name", ["3rrr", "fivebar", "quattro", "redundant"])
 def test_other_robots(name):
-    """The same for robots that nothing was tuned with: iterated legs, redundant drives."""
+    """The same with ideal encoders for others: iterated legs, redundant drives."""
     robot = nacelle.load(ROBOTS / "redundant.yaml") if name == "redundant" else library_robot(name)
-    _, last = _ratios(robot, CASES.get(name, CASES["fivebar"]), 0.0)
-    assert np.all(last < 1.1)
+    found = _ratios(robot, CASES.get(name, CASES["fivebar"]), 0.0)
+    assert np.all(found.last < 1.1)
 
 
 def test_bounds_of_the_user_are_kept():
@@ -198,7 +219,7 @@ def test_bounds_of_the_user_are_kept():
 
 def test_the_experiment_has_a_wrong_model():
     """Its base parameters are half or one and a half times the true ones."""
-    robot = library_robot("hexaglide")
+    robot = library_robot("fivebar")
     base, wrong = adapted_parameters(robot), adapted_parameters(wrong_model(robot, 4))
     assert base.names == wrong.names
     ratio = (wrong.values / np.where(base.values == 0.0, 1.0, base.values))[base.values != 0.0]
