@@ -145,6 +145,10 @@ if TYPE_CHECKING:
     from nacelle.model.payload import with_payload
     from nacelle.model.robot import Robot
     from nacelle.robots import names as robot_names
+    from nacelle.simulation.drives.drives import Cogging, Drives
+    from nacelle.simulation.drives.lugre import LuGre
+    from nacelle.simulation.drives.plant import DrivenPlant
+    from nacelle.simulation.drives.stiction import Stiction, stiction_of
     from nacelle.simulation.feedback import feedback
     from nacelle.simulation.plant import RigidPlant, standard_events
     from nacelle.simulation.protocol import Event, EventGroup, Feedback, Plant, user_event
@@ -169,6 +173,7 @@ __all__ = [
     "Chain",
     "Check",
     "Circle",
+    "Cogging",
     "CompileError",
     "Compiled",
     "ConsistentParameters",
@@ -176,6 +181,8 @@ __all__ = [
     "Cubic",
     "DescriptionError",
     "DirectInverse",
+    "DrivenPlant",
+    "Drives",
     "DynamicsDerivatives",
     "ElasticPlant",
     "Event",
@@ -204,6 +211,7 @@ __all__ = [
     "Line",
     "LinearModel",
     "LinearParameters",
+    "LuGre",
     "Measurement",
     "MeasurementError",
     "Mobility",
@@ -235,6 +243,7 @@ __all__ = [
     "Singularities",
     "Sizing",
     "StaticDeflection",
+    "Stiction",
     "TableError",
     "TooLargeError",
     "ToolPose",
@@ -320,6 +329,7 @@ __all__ = [
     "size_motors",
     "standard_events",
     "static_deflection",
+    "stiction_of",
     "time_scaled",
     "tool_pose",
     "user_event",

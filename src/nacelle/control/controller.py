@@ -111,12 +111,12 @@ class Controller:
             q: readings (actuators,), rad or m.
             motion: the desired motion.
         """
-        law = self.sampled_law
+        law = self.compiled
         found = law(memory, np.asarray(q, dtype=float), np.concatenate(motion), self.gains)
         return np.asarray(found["force"]), np.asarray(found["memory"])
 
     @property
-    def sampled_law(self) -> Any:
+    def compiled(self) -> Any:
         """The law by itself as native code, of (z, q, r, gains)."""
         fields = self.kind.memory(self.robot)
         law = Sampled(law_of(self.kind), self.period, memory=np.zeros(fields.size), gains=self.gains)
@@ -127,4 +127,7 @@ class Controller:
         return np.asarray(inverse_kinematics(self.robot, x, limits=False).actuators)
 
 
-STOPPED = "the controller stopped: readings were missing for too many samples in a row"
+STOPPED = (
+    "the controller stopped: readings were missing for too many samples in a row, or the desired motion is "
+    "out of reach"
+)

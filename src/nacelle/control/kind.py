@@ -38,6 +38,20 @@ class Step(NamedTuple):
     memory: dict[str, Any]
 
 
+class Masses(NamedTuple):
+    """What actuators feel, by M^-1 J^T diag(held) J with eigenvalues k (`nacelle.control.gains`).
+
+    Attributes:
+        held: mass of each actuator in the reference pose while the others are held (actuators,), kg, kg m^2.
+        lightest: the largest k over the workspace.
+        heaviest: the smallest.
+    """
+
+    held: Array
+    lightest: float
+    heaviest: float
+
+
 class Tuning(NamedTuple):
     """What gains are made from.
 
@@ -46,7 +60,7 @@ class Tuning(NamedTuple):
         bandwidth: of the loop, Hz.
         damping: ratio of its poles.
         delay: from a sample to the time at which its forces act, s.
-        inertia: mass of each actuator as it feels it (actuators,), kg or kg m^2.
+        masses: what the actuators feel.
         limits: the largest forces (actuators,), N or N m; infinite where there is none.
     """
 
@@ -54,7 +68,7 @@ class Tuning(NamedTuple):
     bandwidth: float
     damping: float
     delay: float
-    inertia: Array
+    masses: Masses
     limits: Array
 
 
@@ -65,6 +79,21 @@ class Kind(ABC):
     @abstractmethod
     def name(self) -> str:
         """What it is called on the command line."""
+
+    @property
+    def looped(self) -> bool:
+        """Whether it has a bandwidth that its poles follow."""
+        return True
+
+    @property
+    def by_masses(self) -> bool:
+        """Whether it takes account of the robot's masses, so that heavy motions are damped as light ones."""
+        return False
+
+    @property
+    def feedback(self) -> Kind:
+        """The kind with the same memory, gains and poles whose program is the smallest."""
+        return self
 
     @abstractmethod
     def memory(self, robot: Robot) -> Fields:

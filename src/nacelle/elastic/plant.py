@@ -27,7 +27,7 @@ from nacelle.kinematics.pose_input import checked_poses, checked_rates
 from nacelle.kinematics.tree.configuration import configuration
 from nacelle.kinematics.tree.rates import rate_map
 from nacelle.model.robot import Robot
-from nacelle.simulation.feedback import CompiledLoop, LoopModel, LoopParts
+from nacelle.simulation.feedback import CompiledLoop, LoopModel, LoopParts, check_no_motors
 from nacelle.simulation.flow import NativeDriver, bound, loop_driver
 from nacelle.simulation.plant import RigidPlant
 from nacelle.simulation.protocol import Derivative, Event, EventGroup, Feedback, Labels
@@ -45,6 +45,7 @@ _LARGEST = 0.3
 def elastic_signals(robot: Robot, s: Array, constants: Array, wanted: Sequence[str]) -> dict[str, Any]:
     """Signals of a robot with flexible links, as its encoders see them: q and qd of its actuators."""
     del constants
+    check_no_motors(robot, wanted)
     if set(wanted) & {"x", "v", "y"}:
         raise KinematicsError(
             "a compiled feedback of a flexible robot measures its encoders (t, q, qd, r); the platform's "

@@ -5,7 +5,7 @@ what it takes, among
 
     t      the time, ()                     q, qd  the actuators' coordinates and rates
     x, v   the reduced pose and twist       y      the joints that iteration solves for
-    r      the reference, any shape (k,)
+    r      the reference, any shape (k,)    motor  forces of the motors, of a plant with drives
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ from nacelle.simulation.protocol import Derivative, Feedback
 from nacelle.spatial.physics import input_shapes, physics
 from nacelle.spatial.scalar import Array
 
-SIGNALS = ("t", "x", "y", "v", "q", "qd", "r")
+MOTOR = "motor"
+SIGNALS = ("t", "x", "y", "v", "q", "qd", "r", MOTOR)
 
 
 class LoopModel(NamedTuple):
@@ -42,8 +43,22 @@ class LoopModel(NamedTuple):
     signals: Callable[..., dict[str, Any]]
 
 
+def check_no_motors(robot: Robot, wanted: Sequence[str]) -> None:
+    """Refuse forces of motors as a signal of a plant without drives.
+
+    Raises:
+        KinematicsError: if they are among the signals wanted.
+    """
+    if MOTOR in wanted:
+        raise KinematicsError(
+            f"a controller of {robot.name} takes {MOTOR!r}, the forces of motors whose current loops have a "
+            "lag: give a DrivenPlant with Drives(lag=...)"
+        )
+
+
 def rigid_signals(robot: Robot, s: Array, quat_0: Array, wanted: Sequence[str]) -> dict[str, Any]:
     """Signals of a rigid robot at its state: x, y, v, and of the actuators by inverse kinematics q and qd."""
+    check_no_motors(robot, wanted)
     mechanism, n = mechanism_of(robot), robot.motion.n
     x, v, y = pose_of(mechanism, s[:n], quat_0), s[n : 2 * n], s[2 * n :]
     if mechanism.ny:
@@ -142,7 +157,7 @@ def signal_shapes(robot: Robot) -> dict[str, tuple[int, ...]]:
     mechanism, count = mechanism_of(robot), len(robot.actuators)
     n = robot.motion.n
     nx, ny = mechanism.layout.nx, mechanism.ny
-    return {"t": (), "x": (nx,), "y": (ny,), "v": (n,), "q": (count,), "qd": (count,)}
+    return {"t": (), "x": (nx,), "y": (ny,), "v": (n,), "q": (count,), "qd": (count,), MOTOR: (count,)}
 
 
 def control(law: Feedback, robot: Robot, model: LoopModel = RIGID) -> Callable[..., Array]:

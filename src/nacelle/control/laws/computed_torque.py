@@ -8,9 +8,9 @@ In Cartesian space the platform, in actuator space the actuators get the acceler
 so that errors e follow e'' + K_d e' + K_p e = 0 at every pose and speed. Of redundant robots J a + J' v = q''
 is met in the mean square, and forces are the smallest.
 
-Pose and twist come from the encoders (`pieces.pose`). Forces of a sample act over a sample from a delay D on:
-errors are predicted to its begin, and the model is taken at its middle, so that neither the hold nor the delay
-shifts the poles; K_p and K_d are those of the sampled loop (`pieces.poles`).
+Pose and twist come from the encoders (`pieces.pose`). Forces of a sample act over a sample from a delay on:
+errors are predicted to its begin, and the model is taken at its middle (`pieces.ahead`), so that neither the
+hold nor the delay shifts the poles; K_p and K_d are those of the sampled loop (`pieces.poles`).
 
 With the observer the acceleration u that the model lacks is taken off, force = inverse dynamics(x, v, a - u),
 and d = M u is the force along the twist that does it. It needs what the forces give after the limits of the
@@ -23,13 +23,15 @@ true friction is smaller than the model's it would drive.
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from nacelle.control.fields import Fields
 from nacelle.control.kind import Kind, Motion, Step, Tuning
+from nacelle.control.pieces.ahead import Errors, desired_middle, inertial, middle
 from nacelle.control.pieces.desired import closed, model_force
 from nacelle.control.pieces.friction import SMOOTH, friction_along
 from nacelle.control.pieces.poles import gains_of_poles
@@ -40,32 +42,22 @@ from nacelle.control.pieces.pose import (
     apart,
     at_rest,
     by_twist,
-    displaced,
     estimated,
     platform_gains,
     platform_memory,
     remembered,
 )
-from nacelle.control.pieces.signals import difference, finite_limits, halted, limited
+from nacelle.control.pieces.signals import difference, finite_limits, limited, safe
 from nacelle.dynamics import smallest
 from nacelle.errors import KinematicsError, did_you_mean
-from nacelle.kinematics.kinematic_model import actuator_positions, inverse_jacobian
+from nacelle.kinematics.kinematic_model import actuator_positions
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
-from nacelle.spatial.solve import solve
 
 SPACES = ("cartesian", "actuator")
 # Bandwidth of a disturbance observer over that of the loop, if nothing is said.
 OBSERVER = 3.0
-
-
-class _Error(NamedTuple):
-    """Errors at a sample: e, their rates, and their second derivatives less what the law adds."""
-
-    e: Array
-    rate: Array
-    second: Array
 
 
 @dataclass(frozen=True)
@@ -103,13 +95,25 @@ class ComputedTorque(Kind):
             return f"ct-{self.space}"
         return "ct-observer" if self.space == "cartesian" else "ct-actuator-observer"
 
+    @property
+    def by_masses(self) -> bool:
+        """By the model errors have the stated poles at every pose."""
+        return True
+
+    @property
+    def feedback(self) -> Kind:
+        """The same without friction."""
+        return dataclasses.replace(self, friction=False)
+
     def _size(self, robot: Robot) -> int:
         """Number of errors."""
         return robot.motion.n if self.space == "cartesian" else len(robot.actuators)
 
     def memory(self, robot: Robot) -> Fields:
-        """The platform; legs of the desired pose; the disturbance d (n,), N or N m along the twist."""
-        desired = {"y_d": mechanism_of(robot).ny} if self.space == "actuator" else {}
+        """The platform, desired acceleration and legs, the disturbance d (n,) along the twist, N or N m."""
+        desired = {"a_d": robot.motion.n}
+        if self.space == "actuator":
+            desired["y_d"] = mechanism_of(robot).ny
         found = {"disturbance": robot.motion.n} if self.observer else {}
         return Fields(**platform_memory(robot), **desired, **found)
 
@@ -121,39 +125,35 @@ class ComputedTorque(Kind):
     def step(self, robot: Robot, z: dict[str, Array], q: Array, motion: Motion, k: dict[str, Array]) -> Step:
         """A sample."""
         platform = estimated(robot, z, q, k)
-        T, D = k["period"][0], k["delay"][0]
         # What acts until the forces of this sample do.
         before = z["acceleration"] + platform.unmodelled
-        # The model in the middle of the time over which the forces act.
-        middle = D + 0.5 * T
-        x = displaced(robot, platform.x, platform.y, middle * platform.v + (0.5 * middle * middle) * before)
-        y = closed(robot, platform.y, x, 2)
-        parts: dict[str, Any] = {}
+        ahead, desired = middle(robot, platform, before, k), desired_middle(z, motion, k)
+        parts: dict[str, Any] = {"a_d": motion.a}
         if self.space == "cartesian":
-            now = _cartesian(robot, platform, motion, before)
-            a = motion.a + _corrected(now, D, k)
+            errors = _of_platform(robot, platform, motion, before)
+            a = desired.a + errors.after(k["delay"], k)
         else:
             parts["y_d"] = closed(robot, z["y_d"], motion.x)
-            now, wanted = _at_actuators(robot, platform, parts["y_d"], motion, before)
-            v = platform.v + middle * before
-            at = smallest.bias(robot, x, y, v, outputs="A actuator_bias", friction=False)
-            a = by_twist(at["A"], wanted + _corrected(now, D, k) - at["actuator_bias"])
+            errors = _of_actuators(robot, platform, parts["y_d"], motion, before)
+            wanted = _moved(robot, desired, parts["y_d"])[1]
+            at = smallest.bias(robot, *ahead, outputs="A actuator_bias", friction=False)
+            a = by_twist(at["A"], wanted + errors.after(k["delay"], k) - at["actuator_bias"])
         taken = a - platform.unmodelled if self.observer else a
-        v = platform.v + D * before + (0.5 * T) * a
         load = None
         if self.friction:
-            load = -friction_along(robot, x, y, motion.v, self.smooth)
-        asked = model_force(robot, y, Motion(x, v, taken), load=load, friction=False)
+            load = -friction_along(robot, ahead.x, ahead.y, desired.v, self.smooth)
+        v = ahead.v + (0.5 * k["period"][0]) * (a - before)
+        asked = model_force(robot, ahead.y, Motion(ahead.x, v, taken), load=load, friction=False)
         force = limited(asked, k["limit"])
         if self.observer:
-            at = smallest.inertia(robot, x, y, outputs="M A")
-            taken = taken + solve(at["M"], at["A"].T @ (force - asked), "spd")
-            parts["disturbance"] = at["M"] @ platform.unmodelled
-        return Step(halted(platform.stopped, force), remembered(z, platform, taken) | parts)
+            cut = inertial(robot, ahead, np.zeros(robot.motion.n), force - asked)
+            taken = taken + cut.acceleration
+            parts["disturbance"] = cut.M @ platform.unmodelled
+        return safe(force, z, remembered(z, platform, taken) | parts)
 
     def start(self, robot: Robot, x: Array, y: Array) -> dict[str, Any]:
         """At rest, without disturbance."""
-        desired = {"y_d": y} if self.space == "actuator" else {}
+        desired = {"a_d": 0.0, "y_d": y} if self.space == "actuator" else {"a_d": 0.0}
         return at_rest(x, y) | desired | ({"disturbance": 0.0} if self.observer else {})
 
     def tuned(self, robot: Robot, tuning: Tuning) -> dict[str, Any]:
@@ -170,34 +170,22 @@ class ComputedTorque(Kind):
         }
 
 
-def _corrected(now: _Error, delay: Any, k: dict[str, Array]) -> Array:
-    """K_d e' + K_p e of the errors at the time at which the forces of a sample begin to act."""
-    e = now.e + delay * now.rate + (0.5 * delay * delay) * now.second
-    rate = now.rate + delay * now.second
-    return np.asarray(k["damping"] * rate + k["stiffness"] * e)
-
-
-def _cartesian(robot: Robot, platform: Platform, motion: Motion, before: Array) -> _Error:
+def _of_platform(robot: Robot, platform: Platform, motion: Motion, before: Array) -> Errors:
     """Errors of the platform (n,)."""
     e = apart(robot, motion.x, platform.x, platform.y)
-    return _Error(e, motion.v - platform.v, motion.a - before)
+    return Errors(e, motion.v - platform.v, motion.a - before)
 
 
-def _at_actuators(
-    robot: Robot, platform: Platform, y_d: Array, motion: Motion, before: Array
-) -> tuple[_Error, Array]:
-    """Errors of the actuators (actuators,), and their desired accelerations."""
-    wanted = smallest.bias(robot, motion.x, y_d, motion.v, outputs="A actuator_bias", friction=False)
-    at = inverse_jacobian(robot, platform.x, platform.y)
-    own = smallest.bias(robot, platform.x, platform.y, platform.v, outputs="actuator_bias", friction=False)
-    q_d = actuator_positions(robot, motion.x, y_d)["q"]
-    e = difference(robot, np.asarray(q_d), np.asarray(at["q"]))
-    second = wanted["A"] @ motion.a + wanted["actuator_bias"]
-    return (
-        _Error(
-            e,
-            wanted["A"] @ motion.v - at["J"] @ platform.v,
-            second - (at["J"] @ before + own["actuator_bias"]),
-        ),
-        np.asarray(second),
-    )
+def _of_actuators(robot: Robot, platform: Platform, y_d: Array, motion: Motion, before: Array) -> Errors:
+    """Errors of the actuators (actuators,)."""
+    q_d = np.asarray(actuator_positions(robot, motion.x, y_d)["q"])
+    q = np.asarray(actuator_positions(robot, platform.x, platform.y)["q"])
+    rate_d, second_d = _moved(robot, motion, y_d)
+    rate, second = _moved(robot, Motion(platform.x, platform.v, before), platform.y)
+    return Errors(difference(robot, q_d, q), rate_d - rate, second_d - second)
+
+
+def _moved(robot: Robot, motion: Motion, y: Array) -> tuple[Array, Array]:
+    """Rates and accelerations of the actuators (actuators,)."""
+    at = smallest.bias(robot, motion.x, y, motion.v, outputs="A actuator_bias", friction=False)
+    return np.asarray(at["A"] @ motion.v), np.asarray(at["A"] @ motion.a + at["actuator_bias"])

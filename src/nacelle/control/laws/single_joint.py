@@ -38,10 +38,10 @@ from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array, pack, where
 
-# Bandwidth of the derivative's filter over that of the loop.
-FILTER = 10.0
-# Corner of the integral over the bandwidth of the loop.
-INTEGRAL = 0.15
+# Bandwidth of the derivative's filter over that of the loop, and over the crossover of the lightest motion.
+FILTER, LIGHT = 10.0, 6.0
+# Corner of the integral over the frequency of the heaviest motion.
+INTEGRAL = 0.12
 
 
 @dataclass(frozen=True)
@@ -60,6 +60,11 @@ class SingleJoint(Kind):
     def name(self) -> str:
         """`sj`, `cf-rb` or `cf-rb-friction`."""
         return {"none": "sj", "rigid": "cf-rb", "friction": "cf-rb-friction"}[self.feedforward]
+
+    @property
+    def feedback(self) -> SingleJoint:
+        """Without what is fed forward."""
+        return SingleJoint()
 
     def memory(self, robot: Robot) -> Fields:
         """Legs of the desired pose, last error, its rate, the integral's force."""
@@ -110,14 +115,17 @@ class SingleJoint(Kind):
     def tuned(self, robot: Robot, tuning: Tuning) -> dict[str, Any]:
         """Gains: poles of a mass at w = 2 pi bandwidth with the damping, a slow integral."""
         w = 2.0 * math.pi * tuning.bandwidth
-        stiffness = w * w * tuning.inertia
+        # The derivative must hold up to the crossover of the lightest motion.
+        filtered = max(FILTER * w, LIGHT * 2.0 * tuning.damping * w * tuning.masses.lightest)
+        corner = INTEGRAL * w * math.sqrt(tuning.masses.heaviest)
+        stiffness = w * w * tuning.masses.held
         return {
             "stiffness": stiffness,
-            "damping": 2.0 * tuning.damping * w * tuning.inertia,
-            "integral": INTEGRAL * w * stiffness,
+            "damping": 2.0 * tuning.damping * w * tuning.masses.held,
+            "integral": corner * stiffness,
             "limit": finite_limits(tuning.limits),
-            "unwinding": min(1.0, 2.0 * INTEGRAL * w * tuning.period),
-            "smoothing": 1.0 - math.exp(-FILTER * w * tuning.period),
+            "unwinding": min(1.0, 2.0 * corner * tuning.period),
+            "smoothing": 1.0 - math.exp(-filtered * tuning.period),
             "period": tuning.period,
             "patience": PATIENCE,
         }

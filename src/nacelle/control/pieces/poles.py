@@ -4,9 +4,9 @@ An acceleration a = -k_p x - k_d x' that is held over a sample T gives
 
     z^2 + (T k_d + T^2 k_p / 2 - 2) z + 1 - T k_d + T^2 k_p / 2
 
-With the gains that make this (z - e^(T s_1)) (z - e^(T s_2)) the samples are those of a continuous system with
-the poles s_1, s_2 of s^2 + 2 zeta w s + w^2: neither the hold nor the sample time shifts them. For T -> 0 they
-are k_p = w^2 and k_d = 2 zeta w.
+With the gains that make this (z - e^(T s_1)) (z - e^(T s_2)) the samples are those of a continuous system
+with the poles s_1, s_2 of s^2 + 2 zeta w s + w^2: neither the hold nor the sample time shifts them. For
+T -> 0 they are k_p = w^2 and k_d = 2 zeta w.
 """
 
 from __future__ import annotations

@@ -18,8 +18,8 @@ z^2 - (2 - b - c/2) z + 1 - b + c/2 with
     b = (1 - p) (3 + p) / 2        c = (1 - p)^2        p = exp(-T w)
 
 w the bandwidth of this observer: of a constant acceleration that the model lacks it finds all, and the twist
-has no error at rest under a constant load. A force is found by d = M u. Where a reading is missing the
-prediction takes its place.
+has no error at rest under a constant load. A force is found by d = M u. Where a reading is missing, or where
+no pose has those that there are, the prediction takes their place.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ import numpy as np
 
 from nacelle.control.kind import Tuning
 from nacelle.control.pieces.desired import closed
-from nacelle.control.pieces.signals import PATIENCE, difference, present, waited
+from nacelle.control.pieces.signals import PATIENCE, difference, either, present, waited, weakest
 from nacelle.kinematics.kinematic_model import inverse_jacobian
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.tree.configuration import configuration
@@ -219,8 +219,8 @@ def estimated(robot: Robot, z: dict[str, Array], q: Array, k: dict[str, Array]) 
     ahead = T * z["v"] + (0.5 * rest * rest) * a + (T * D - 0.5 * D * D) * a0 + (0.5 * T * T) * u
     faster = z["v"] + rest * a + D * a0 + T * u
     there = [present(value) for value in q]
-    x = displaced(robot, z["x"], z["y"], ahead)
-    y = closed(robot, z["y"], x, _AHEAD)
+    predicted = displaced(robot, z["x"], z["y"], ahead)
+    x, y = predicted, closed(robot, z["y"], predicted, _AHEAD)
     missed_by = np.zeros(robot.motion.n)
     J = np.zeros((len(q), robot.motion.n))
     for closing in _AFTER:
@@ -231,9 +231,13 @@ def estimated(robot: Robot, z: dict[str, Array], q: Array, k: dict[str, Array]) 
         step = by_twist(J, gap)
         x, missed_by = displaced(robot, x, y, step), missed_by + step
         y = closed(robot, y, x, closing)
+    # Readings that no pose has lead nowhere: the prediction counts, as if they were missing.
+    sound = weakest([present(value) for value in (*x, *y, *missed_by)])
+    x, y = either(sound, x, predicted), either(sound, y, z["y"])
     # The first sample finds where the platform is, the second mends what Newton's steps have left of that;
     # neither says anything of the twist.
-    counted = pack([where(z["started"][0] - 1.5, own, 0.0) for own in missed_by])
+    moving = minimum(sound, z["started"][0] - 1.5)
+    counted = either(moving, missed_by, np.zeros(len(missed_by)))
     v = faster + (k["correction"][0] / T) * counted
     unmodelled = u + (k["learning"][0] / (T * T)) * counted
-    return Platform(x, y, v, unmodelled, J, *waited(there, z, k))
+    return Platform(x, y, v, unmodelled, J, *waited([*there, sound], z, k))

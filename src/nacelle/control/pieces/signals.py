@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from nacelle.control.kind import Step
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array, Scalar, absolute, floor, maximum, minimum, pack, where
 
@@ -66,12 +67,17 @@ def bridged(error: Array, q: Array, z: dict[str, Array], k: dict[str, Array]) ->
     return Readings(pack(used), *waited(there, z, k))
 
 
+def weakest(signs: Sequence[Scalar]) -> Scalar:
+    """The smallest of some signs of `present`: 1 if all are."""
+    worst = signs[0]
+    for sign in signs[1:]:
+        worst = minimum(worst, sign)
+    return worst
+
+
 def waited(there: Sequence[Scalar], z: dict[str, Array], k: dict[str, Array]) -> tuple[Array, Array]:
     """Samples in a row without all readings (1,), and whether there were too many, now or before (1,)."""
-    worst = there[0]
-    for ok in there[1:]:
-        worst = minimum(worst, ok)
-    missed = where(worst, 0.0, z["missed"][0] + 1.0)
+    missed = where(weakest(there), 0.0, z["missed"][0] + 1.0)
     stopped = maximum(z["stopped"][0], where(missed - k["patience"][0], 1.0, 0.0))
     return pack([missed]), pack([stopped])
 
@@ -102,6 +108,29 @@ def limited(force: Array, most: Array) -> Array:
 def halted(stopped: Array, force: Array) -> Array:
     """Forces, zero once the controller has stopped: drives are off then, and brakes hold."""
     return pack([where(stopped[0], 0.0, f) for f in force])
+
+
+def safe(force: Array, z: dict[str, Array], memory: dict[str, Any]) -> Step:
+    """What a sample gives; once the controller has stopped, no forces and the memory as it was.
+
+    It stops too where a force is not a number: a desired pose out of reach, or a model at a singularity.
+
+    Args:
+        force: within the limits of the drives (actuators,).
+        z: parts of the memory before the sample.
+        memory: parts after it; "stopped" among them.
+    """
+    over = memory["stopped"][0]
+    for f in force:
+        over = where(2.0 * UNLIMITED - absolute(f), over, 1.0)
+    held = {name: either(over, z[name], part) for name, part in memory.items()}
+    return Step(halted(pack([over]), force), held | {"stopped": pack([over])})
+
+
+def either(condition: Scalar, a: Array, b: Array) -> Array:
+    """Entries of a where the condition is above zero, else those of b."""
+    chosen = [where(condition, one, other) for one, other in zip(a, b, strict=True)]
+    return pack(chosen) if chosen else np.zeros(0)
 
 
 def finite_limits(limits: Array) -> Array:

@@ -188,6 +188,10 @@ def integrate_sampled(
             states = loop.block(X, sample, count)
             at = samples.times(sample, len(states))
             place = first_bad(events, at[1:], states[:, :n])
+            halt = _first_stop(law, states[:place, n : n + nz])
+            if halt is not None:
+                # Without forces a robot may meet an event later.
+                place = None
             good = len(states) if place is None else place
             times.append(at[1 : good + 1])
             kept.append(states[:good])
@@ -202,7 +206,6 @@ def integrate_sampled(
                 status = "failed" if name is None else "event"
                 message = f"at {end:.9g} s {name or 'the state, or a force of the controller, is not finite'}"
                 break
-            halt = _first_stop(law, states[:, n : n + nz])
             if halt is not None:
                 del times[-1], kept[-1]
                 times.append(at[1 : halt + 2])
@@ -221,8 +224,9 @@ def integrate_sampled(
     track: HermiteTrack | StillTrack = StillTrack(drive, samples.start, s0)
     if len(breaks) > 1:
         track = HermiteTrack(drive, breaks, states, np.arange(len(breaks) - 1), used[1:])
-        # The forces beside a time are those that act from it on.
-        used = np.concatenate([used[1:], used[-1:]])
+        # The forces beside a time are those that act from it on; some may wait in the memory.
+        next_ones = values[-1:, n + own : n + nz] if nz > own else used[-1:]
+        used = np.concatenate([used[1:], next_ones])
     evaluations = 4 * (len(breaks) - 1)
     return Outcome(breaks, states, used, track, status, message, evaluations, memory=memory)
 
