@@ -64,7 +64,7 @@ def row(name: str, resolution: float | None, seed: int) -> None:
             f"adaptive {adaptive[at]:.3g}: {adaptive[at] / exact[at]:.3f} of the exact one's"
         )
     print(f"  by cycle: {np.round(adaptive / np.repeat(exact[[half - 1, -1]], half), 2)}")
-    print(f"  law: {count(own.sampled_law.program)}; all of it took {took:.0f} s")
+    print(f"  law: {count(own.compiled.program)}; all of it took {took:.0f} s")
 
 
 def main() -> None:

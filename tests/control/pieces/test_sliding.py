@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from nacelle.control.kind import Motion
-from nacelle.control.pieces.pose import Platform
+from nacelle.control.pieces.ahead import Ahead
 from nacelle.control.pieces.sliding import sliding
 from nacelle.kinematics.trajectory.fourier import Fourier
 from support.library import library_robot
@@ -15,8 +15,7 @@ RATE = 30.0
 
 
 def _platform(x, v):
-    none = np.zeros(0)
-    return Platform(x, none, v, none, none, none, none)
+    return Ahead(x, np.zeros(0), v)
 
 
 @pytest.mark.parametrize("name", ["fivebar", "hexaglide"])

@@ -14,18 +14,18 @@ and of V = s^T M s / 2 + p~^T P^-1 p~ / 2, since s^T (M' - 2 C) s = 0,
 
     V' = - s^T K s - s^T (f(v_ref) - f(v)) - s^T J^T Y p~ + p~^T P^-1 dp^/dt  <=  - s^T K s
 
-The term of friction is not negative since friction grows with the rate: it is taken at v_ref, which hangs
-less on noise than v does. J s is the sliding variable of the actuators. V falls until s is zero.
+The term of friction is not negative since friction grows with the rate. J s is the sliding variable of the
+actuators. V falls until s is zero.
 
 This is `along="reference"`. Noise of v is then in Y and in s alike, and the mean of their product drives
 masses and viscous friction up, without end where the robot rests. By default parameters are therefore adapted
 by Y_d, at the pose but with v_d and a_d (`along="desired"`; desired compensation: N. Sadegh, R. Horowitz,
-Int. J. of Robotics Research 9(3), 1990),
+Int. J. of Robotics Research 9(3), 1990), and friction is that at v_d, so that it does not chatter at rest:
 
     dp^/dt = P Y_d^T J s        V' <= - s^T K s - s^T J^T (Y - Y_d) p~
 
 Y - Y_d is of the order of e and s: a part |p~| / |p| of what K s is, and K prevails while M^ is less than
-about twice M.
+about twice M. Where friction changes its sign, what v_d and v differ by is a disturbance.
 
 What keeps it in bounds in a real loop:
 
@@ -39,6 +39,7 @@ What keeps it in bounds in a real loop:
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -49,11 +50,10 @@ from nacelle.control.fields import Fields
 from nacelle.control.kind import Kind, Motion, Step, Tuning
 from nacelle.control.pieces.adaptation_gain import Felt, adaptation_gain, felt_along, felt_anywhere, gram
 from nacelle.control.pieces.adapted import adapted_parameters, bounds, default_payload, scales
-from nacelle.control.pieces.desired import closed
+from nacelle.control.pieces.ahead import Ahead, desired_middle, middle
 from nacelle.control.pieces.pose import (
     FILTER,
     PLATFORM_GAINS,
-    Platform,
     at_rest,
     displaced,
     estimated,
@@ -62,7 +62,7 @@ from nacelle.control.pieces.pose import (
     remembered,
     spread,
 )
-from nacelle.control.pieces.signals import finite_limits, halted, limited
+from nacelle.control.pieces.signals import finite_limits, limited, safe
 from nacelle.control.pieces.sliding import Sliding, sliding
 from nacelle.dynamics import smallest
 from nacelle.dynamics.base_parameters.base_parameters import BaseParameters
@@ -93,13 +93,14 @@ _TINY = 1e-200
 class Adaptive(Kind):
     """Adaptive control in base parameters.
 
-    Only `shared`, `along` and `smooth` shape the program; the others are for tuning.
+    The first four shape the program; the others are for tuning.
 
     Attributes:
         shared: legs that share their parameters, as in `base_parameters`; if None as the description says, or
             those that are described alike.
         along: whether parameters are adapted by Y along the "desired" motion or along the "reference".
         smooth: rate over which Coulomb friction changes its sign, rad/s or m/s.
+        adapts: whether parameters are adapted; else they stay those of the model.
         time_constant: of adaptation, s.
         resolution: of the encoders, rad or m, or what their noise is if that is more; of it follows the dead
             zone. If None a turn, or the robot's size, has 2^20 counts.
@@ -110,6 +111,7 @@ class Adaptive(Kind):
     shared: Any = None
     along: str = "desired"
     smooth: float = SMOOTH
+    adapts: bool = True
     time_constant: float = field(default=0.2, repr=False, compare=False)
     resolution: float | None = field(default=None, repr=False, compare=False)
     margin: float = field(default=2.0, repr=False, compare=False)
@@ -138,6 +140,16 @@ class Adaptive(Kind):
         """`adaptive`."""
         return "adaptive"
 
+    @property
+    def by_masses(self) -> bool:
+        """The damping is that of the masses."""
+        return True
+
+    @property
+    def feedback(self) -> Kind:
+        """The same with the parameters of the model and its friction aside: adaptation is slower."""
+        return dataclasses.replace(self, adapts=False, along="desired")
+
     def parameters(self, robot: Robot) -> BaseParameters:
         """The parameters that are adapted."""
         return adapted_parameters(robot, self.shared)
@@ -145,7 +157,7 @@ class Adaptive(Kind):
     def memory(self, robot: Robot) -> Fields:
         """The platform, the last desired acceleration, the parameters, and how strongly each was felt."""
         count = len(self.parameters(robot))
-        return Fields(**platform_memory(robot), desired=robot.motion.n, parameters=count, excitation=count)
+        return Fields(**platform_memory(robot), a_d=robot.motion.n, parameters=count, excitation=count)
 
     def gains(self, robot: Robot) -> Fields:
         """Rates, damping, adaptation, bounds, dead zone, what excitation is counted in, limits."""
@@ -170,50 +182,50 @@ class Adaptive(Kind):
     def step(self, robot: Robot, z: dict[str, Array], q: Array, motion: Motion, k: dict[str, Array]) -> Step:
         """A sample."""
         platform = estimated(robot, z, q, k)
-        ahead, coming = _in_the_middle(robot, z, platform, motion, k)
-        slide = sliding(robot, coming, ahead, k["rate"][0])
+        ahead = middle(robot, platform, z["acceleration"] + platform.unmodelled, k)
+        coming = desired_middle(z, motion, k)
+        t = k["delay"][0] + 0.5 * k["period"][0]
+        x_d = displaced(robot, motion.x, platform.y, t * (motion.v + (0.5 * t) * motion.a))
+        slide = sliding(robot, coming._replace(x=x_d), ahead, k["rate"][0])
         n = robot.motion.n
-        Y = self._form(robot, ahead, slide)
+        Y, felt = self._forms(robot, ahead, slide, coming)
         load = k["damping"].reshape(n, n) @ slide.s
         asked = Y @ z["parameters"] + spread(platform.J, load)
         force = limited(asked, k["limit"])
-        felt = Y if self.along == "reference" else self._desired_form(robot, ahead, coming)
-        excitation = _excitation(felt, z["excitation"], k)
-        resting = maximum(platform.missed[0], platform.stopped[0])
-        for own, most in zip(asked, k["limit"], strict=True):
-            resting = maximum(resting, where(absolute(own) - most, 1.0, 0.0))
-        change = _Change(excitation, resting, dot(slide.s, load))
-        parameters = _adapted(felt, platform.J @ slide.s, z["parameters"], change, k)
         memory = remembered(z, platform, slide.a_ref + k["decay"][0] * slide.s)
-        memory |= {"desired": motion.a, "parameters": parameters, "excitation": excitation}
-        return Step(halted(platform.stopped, force), memory)
+        memory |= {"a_d": motion.a, "parameters": z["parameters"], "excitation": z["excitation"]}
+        if self.adapts:
+            excitation = _excitation(felt, z["excitation"], k)
+            resting = maximum(platform.missed[0], platform.stopped[0])
+            for own, most in zip(asked, k["limit"], strict=True):
+                resting = maximum(resting, where(absolute(own) - most, 1.0, 0.0))
+            change = _Change(excitation, resting, dot(slide.s, load))
+            parameters = _adapted(felt, platform.J @ slide.s, z["parameters"], change, k)
+            memory |= {"parameters": parameters, "excitation": excitation}
+        return safe(force, z, memory)
 
-    def _form(self, robot: Robot, platform: Platform, slide: Sliding) -> Array:
-        """Y (actuators, parameters): inertia along the reference, friction at it."""
+    def _forms(self, robot: Robot, ahead: Ahead, slide: Sliding, desired: Motion) -> tuple[Array, Array]:
+        """Y (actuators, parameters) of the forces, and that by which parameters are adapted."""
         base = self.parameters(robot)
         options = column_options(base)
-        at = (robot, platform.x, platform.y)
-        Y = smallest.reference_regressor(
-            *at, platform.v, slide.v_ref, slide.a_ref, outputs="Y", friction=False, **options
+        at = (robot, ahead.x, ahead.y)
+        inertial = smallest.reference_regressor(
+            *at, ahead.v, slide.v_ref, slide.a_ref, outputs="Y", friction=False, **options
         )["Y"]
-        if not base.friction:
-            return np.asarray(Y)
-        still = np.zeros(len(slide.v_ref))
-        rubbing = smallest.regressor(*at, slide.v_ref, still, outputs="Y", smooth=self.smooth, **options)["Y"]
+        rates = (desired.v, desired.a)
+        if self.along == "reference":
+            rates = (slide.v_ref, np.zeros(len(slide.v_ref)))
+        other = smallest.regressor(*at, *rates, outputs="Y", smooth=self.smooth, **options)["Y"]
         places = set(base.friction)
-        return np.stack([(rubbing if i in places else Y)[:, i] for i in range(len(base))], axis=1)
-
-    def _desired_form(self, robot: Robot, platform: Platform, motion: Motion) -> Array:
-        """Y (actuators, parameters) at the pose, with the desired twist and its derivative."""
-        options = column_options(self.parameters(robot))
-        at = (robot, platform.x, platform.y, motion.v, motion.a)
-        return np.asarray(smallest.regressor(*at, outputs="Y", smooth=self.smooth, **options)["Y"])
+        columns = [(other if i in places else inertial)[:, i] for i in range(len(base))]
+        Y = np.stack(columns, axis=1)
+        return Y, Y if self.along == "reference" else np.asarray(other)
 
     def start(self, robot: Robot, x: Array, y: Array) -> dict[str, Any]:
         """At rest, with the parameters of the model, each of which counts as felt."""
         return {
             **at_rest(x, y),
-            "desired": 0.0,
+            "a_d": 0.0,
             "parameters": self.parameters(robot).values,
             "excitation": 1.0,
         }
@@ -268,26 +280,6 @@ class Adaptive(Kind):
         if self.resolution is not None:
             return np.full(len(robot.actuators), float(self.resolution))
         return np.where(robot.revolute_actuators, 2.0 * math.pi, robot.size) / COUNTS
-
-
-def _in_the_middle(
-    robot: Robot, z: dict[str, Array], platform: Platform, motion: Motion, k: dict[str, Array]
-) -> tuple[Platform, Motion]:
-    """The platform and the desired motion in the middle of the time over which the forces of a sample act."""
-    D = k["delay"][0]
-    middle = D + 0.5 * k["period"][0]
-    a = z["acceleration"] + platform.unmodelled
-    half = 0.5 * middle * middle
-    x = displaced(robot, platform.x, platform.y, middle * platform.v + half * a)
-    y = closed(robot, platform.y, x, 2)
-    x_d = displaced(robot, motion.x, platform.y, middle * motion.v + half * motion.a)
-    # The desired acceleration goes on as over the sample before; the first sample has none before it.
-    change = [
-        where(z["started"][0], now - last, 0.0) for now, last in zip(motion.a, z["desired"], strict=True)
-    ]
-    a_d = motion.a + (middle / k["period"][0]) * pack(change)
-    coming = Motion(x_d, motion.v + middle * motion.a, a_d)
-    return platform._replace(x=x, y=y, v=platform.v + middle * a), coming
 
 
 def _excitation(Y: Array, before: Array, k: dict[str, Array]) -> Array:

@@ -18,7 +18,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from nacelle.control.kind import Motion
-from nacelle.control.pieces.pose import Platform, apart
+from nacelle.control.pieces.ahead import Ahead
+from nacelle.control.pieces.pose import apart
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array, Scalar, cross, dot, maximum, pack, sqrt
@@ -32,12 +33,12 @@ class Sliding(NamedTuple):
     s: Array
 
 
-def sliding(robot: Robot, motion: Motion, platform: Platform, rate: Scalar) -> Sliding:
-    """The reference at a sample, for a rate l, rad/s."""
-    e = apart(robot, motion.x, platform.x, platform.y)
+def sliding(robot: Robot, motion: Motion, ahead: Ahead, rate: Scalar) -> Sliding:
+    """The reference of a platform at a pose and a twist, for a rate l, rad/s."""
+    e = apart(robot, motion.x, ahead.x, ahead.y)
     v_ref = motion.v + rate * e
-    a_ref = motion.a + rate * _rate(robot, e, motion.v, platform.v)
-    return Sliding(v_ref, a_ref, v_ref - platform.v)
+    a_ref = motion.a + rate * _rate(robot, e, motion.v, ahead.v)
+    return Sliding(v_ref, a_ref, v_ref - ahead.v)
 
 
 def _rate(robot: Robot, e: Array, v_d: Array, v: Array) -> Array:
