@@ -7,8 +7,8 @@
 Every base parameter of the model is half or one and a half times the true one, at random, and all gains come
 from this wrong model. After half of the cycles a payload is taken up. Printed is the rms error of the
 actuators over the last cycle before and after that: of the wrong model without adaptation, of the exact model
-(the same law with the true parameters, gains from the true model), of the adapted one, and over every cycle
-the adapted one's over the exact one's.
+(the same law with the true parameters, gains from the true model), of the adapted one, its part of the exact
+one's, also of the exact one's with the gains from the wrong model, and that part over every cycle.
 """
 
 from __future__ import annotations
@@ -45,6 +45,7 @@ def row(name: str, resolution: float | None, seed: int) -> None:
         print(f"{name}: {run.message}")
         return
     adaptive = experiment.errors(run)
+    same = experiment.errors(experiment.exact(controller))
     still = experiment.errors(experiment.run(controller, (adapted_parameters(model).values,) * 2))
     took = time.perf_counter() - begin
     half, nx, n = experiment.cycles, len(experiment.x0), robot.motion.n
@@ -61,7 +62,8 @@ def row(name: str, resolution: float | None, seed: int) -> None:
     for label, at in (("before", half - 1), ("after", 2 * half - 1)):
         print(
             f"  {label:6s} payload: wrong {still[at]:.3g}, exact {exact[at]:.3g}, "
-            f"adaptive {adaptive[at]:.3g}: {adaptive[at] / exact[at]:.3f} of the exact one's"
+            f"adaptive {adaptive[at]:.3g}: {adaptive[at] / exact[at]:.3f} of the exact one's, "
+            f"{adaptive[at] / same[at]:.3f} with the same gains"
         )
     print(f"  by cycle: {np.round(adaptive / np.repeat(exact[[half - 1, -1]], half), 2)}")
     print(f"  law: {count(own.compiled.program)}; all of it took {took:.0f} s")
