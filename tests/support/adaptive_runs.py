@@ -27,7 +27,7 @@ from nacelle.spatial.scalar import floor, pack
 
 Array = np.ndarray
 PERIOD = 5e-4
-# Rate over which friction of the plant changes its sign: a tenth of the law's.
+# Rate over which friction of the plant changes its sign: that of the law.
 SMOOTH = 1e-3
 # Size (m), turn (rad), frequency (Hz) of the path, payload (kg), cycles before and after it, encoders' count.
 CASES = {

@@ -47,7 +47,7 @@ def test_the_energy_falls():
     model, base = wrong_model(robot, 0), adapted_parameters(robot)
     path = lissajous(robot, 0.05, 0.0, 1.0)(FINE * np.arange(60001) % 1.0)
     rows = np.concatenate(path, axis=1)
-    kind = Adaptive(along="reference", resolution=0.0, time_constant=1.0)
+    kind = Adaptive(along="reference", smooth=1e-2, resolution=0.0, time_constant=1.0)
     control = tuned(kind, model, period=FINE, bandwidth=10.0).for_motion(rows)
     plant = RigidPlant(robot, smooth=kind.smooth)
     law = control.sampled(rows[0, :2], rows)

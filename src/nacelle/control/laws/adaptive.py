@@ -51,6 +51,7 @@ from nacelle.control.kind import Kind, Motion, Step, Tuning
 from nacelle.control.pieces.adaptation_gain import Felt, adaptation_gain, felt_along, felt_anywhere, gram
 from nacelle.control.pieces.adapted import adapted_parameters, bounds, default_payload, scales
 from nacelle.control.pieces.ahead import Ahead, desired_middle, middle
+from nacelle.control.pieces.friction import SMOOTH
 from nacelle.control.pieces.pose import (
     FILTER,
     PLATFORM_GAINS,
@@ -74,8 +75,6 @@ from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array, Scalar, absolute, divide, dot, maximum, minimum, pack, where
 
 ALONG = ("desired", "reference")
-# Rate over which Coulomb friction in the law changes its sign, rad/s or m/s.
-SMOOTH = 1e-2
 # Rate of adaptation along s over the rate of the loop, at most.
 FASTEST = 0.25
 # Forgetting time of the excitation over the time constant of adaptation.
