@@ -3,9 +3,10 @@
 - poles: errors of a run that starts a millimetre or more beside the desired motion, at rest and in motion;
   frequency and damping by least squares, beside those stated;
 - margins: the least damping of all poles of the loop around rest, with a model whose masses are wrong;
+- defaults: the same over the workspace, with the gains that are chosen if nothing is stated;
 - observer: a step of force on the platform; when 63 % and 99 % of it are found, beside the stated poles;
 - impedance: constant wrenches on the platform along each of its coordinates, over displacements; with
-  friction in the robot, what is left of the way;
+  stiction in the robot, what is left of the way;
 - operations: of a sample of each law.
 
 Nothing is asserted; tests/control/ asserts less.
@@ -21,6 +22,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from nacelle.compile import compile_function
+from nacelle.control.gains import worst_damping
 from nacelle.control.kind import law_of
 from nacelle.control.laws.computed_torque import OBSERVER
 from nacelle.control.named import controller
@@ -28,6 +30,9 @@ from nacelle.control.pieces.friction import friction_along
 from nacelle.control.poles import loop_poles
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.program.cost import count
+from nacelle.simulation.drives.drives import Drives
+from nacelle.simulation.drives.plant import DrivenPlant
+from nacelle.simulation.drives.stiction import stiction_of
 from nacelle.simulation.plant import RigidPlant
 from support.control_loops import Loop, found_force, pushed, stiffness
 from support.uncompiled import any_robot
@@ -93,6 +98,18 @@ def margins():
             row(name, law, *(f"{value:.2f}" for value in found))
 
 
+def defaults():
+    laws = ("ct-cartesian", "ct-observer", "impedance")
+    head("robot", *(f"{law}, delay {1e3 * delay:g} ms" for law in laws for delay in (0.0, T)))
+    for name in ("fivebar", "3rrr", "delta", "palida", "quattro", "orthoglide", "gough-stewart"):
+        found = []
+        for law in laws:
+            for delay in (0.0, T):
+                own = controller(any_robot(name), law, period=T, delay=delay)
+                found.append(f"{worst_damping(own, delay=delay):.2f}")
+        row(name, *found)
+
+
 def observer():
     w = 2.0 * math.pi * OBSERVER * BANDWIDTH
     print(f"two poles at {w:.0f} rad/s: 63 % at {2.146e3 / w:.1f} ms, 99 % at {6.638e3 / w:.1f} ms")
@@ -137,18 +154,19 @@ def impedance():
     head(
         "robot", "force, N", "force over stiffness, mm", "way, mm", "band, mm", "friction over stiffness, mm"
     )
-    for name, coordinate, sizes in (("fivebar", "x", (2.0, 4.0, 8.0)), ("palida", "x", (100.0, 200.0))):
+    for name, sizes in (("fivebar", (0.5, 1.0, 2.0, 4.0, 8.0)), ("palida", (50.0, 100.0, 200.0))):
         robot = any_robot(name)
+        sticking = stiction_of(robot)
         k = SPRINGS[name][0][0]
         own = controller(robot, "impedance", period=T, damping=DAMPING, stiffness=SPRINGS[name][0])
         loop = Loop(own)
-        # Friction of a slow motion along the coordinate.
+        # Friction of a slow motion along x.
         slow = 1e-2 * np.eye(robot.motion.n)[0]
         band = friction_along(robot, *loop.reference, slow, 1e-5)[0] / k
         for size in sizes:
-            plant = RigidPlant(robot, smooth=1e-4, external=pushed(robot, coordinate, size))
-            run = loop.run(0.15, plant=plant)
-            way = -loop.errors(run, loop.rows(0.15))[-1][0]
+            rigid = RigidPlant(sticking.robot, smooth=1e-3, external=pushed(robot, "x", size))
+            run = loop.run(0.6, plant=DrivenPlant(rigid, Drives(stiction=sticking.friction)))
+            way = -loop.errors(run, loop.rows(0.6))[-1][0]
             row(name, f"{size:g}", *(f"{1e3 * v:.3f}" for v in (size / k, way, size / k - way, band)))
 
 
@@ -162,7 +180,7 @@ def operations():
             row(name, law, own.add, own.mul, own.sqrt + own.trig, kind.memory(robot).size)
 
 
-SECTIONS = {f.__name__: f for f in (poles, margins, observer, impedance, operations)}
+SECTIONS = {f.__name__: f for f in (poles, margins, defaults, observer, impedance, operations)}
 
 
 def main():

@@ -17,6 +17,13 @@ from nacelle.public import HOMES
 if TYPE_CHECKING:
     from nacelle.compile import Compiled, Parametric
     from nacelle.compile import compile_function as compile
+    from nacelle.control.compare import Comparison, compare
+    from nacelle.control.controller import Controller
+    from nacelle.control.loop.closed_loop import closed_loop
+    from nacelle.control.loop.run import ControlRun
+    from nacelle.control.named import controller
+    from nacelle.control.scenario.scenario import Scenario, read_scenario
+    from nacelle.control.sensors import Sensors
     from nacelle.dynamics.base_parameters.base_parameters import BaseParameters, base_parameters
     from nacelle.dynamics.derivatives.derivatives import DynamicsDerivatives, dynamics_derivatives
     from nacelle.dynamics.equilibrium import equilibrium, equilibrium_pose, moved
@@ -152,6 +159,7 @@ if TYPE_CHECKING:
     from nacelle.simulation.feedback import feedback
     from nacelle.simulation.plant import RigidPlant, standard_events
     from nacelle.simulation.protocol import Event, EventGroup, Feedback, Plant, user_event
+    from nacelle.simulation.sampled.law import Sampled
     from nacelle.simulation.simulate import Simulation, simulate
     from nacelle.spatial.physics import physics
 
@@ -174,9 +182,12 @@ __all__ = [
     "Check",
     "Circle",
     "Cogging",
+    "Comparison",
     "CompileError",
     "Compiled",
     "ConsistentParameters",
+    "ControlRun",
+    "Controller",
     "Counterweight",
     "Cubic",
     "DescriptionError",
@@ -237,7 +248,10 @@ __all__ = [
     "RigidPlant",
     "Robot",
     "Sample",
+    "Sampled",
     "Samples",
+    "Scenario",
+    "Sensors",
     "Simulation",
     "SingularError",
     "Singularities",
@@ -269,9 +283,12 @@ __all__ = [
     "build",
     "check",
     "check_measurement",
+    "closed_loop",
+    "compare",
     "compile",
     "compliance",
     "consistent_parameters",
+    "controller",
     "dependent_coordinates",
     "dissipation",
     "dynamics_derivatives",
@@ -316,6 +333,7 @@ __all__ = [
     "prepare",
     "reach",
     "read_measurement",
+    "read_scenario",
     "read_waypoints",
     "reference_pose",
     "regressor",
@@ -433,6 +451,20 @@ def _plot_response(self: FrequencyResponse, **options: Any) -> Any:
     return plot_response(self, **options)
 
 
+def _plot_control_run(self: ControlRun, kind: str = "errors", **options: Any) -> Any:
+    """Draw a closed loop: "errors", "forces" or "path"; options as in `nacelle.report.control.figures`."""
+    from nacelle.report.control.figures import plot_runs
+
+    return plot_runs([self], kind, **options)
+
+
+def _plot_comparison(self: Comparison, kind: str = "errors", **options: Any) -> Any:
+    """Draw closed loops beside each other, as `_plot_control_run` does one."""
+    from nacelle.report.control.figures import plot_runs
+
+    return plot_runs(self.runs, kind, **options)
+
+
 # Pictures are registered here: the classes that they show know nothing of them.
 register(
     Robot=_plot_robot,
@@ -441,4 +473,6 @@ register(
     NaturalFrequencies=_plot_modes,
     FrequencyMap=_plot_frequency_map,
     FrequencyResponse=_plot_response,
+    ControlRun=_plot_control_run,
+    Comparison=_plot_comparison,
 )

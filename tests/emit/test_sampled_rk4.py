@@ -206,15 +206,23 @@ def follow(robot: nacelle.Robot, S: Array, w: Array, P: Array) -> Array:
     return pack([*(P[4] * (error - 0.05 * S[2:4]) + P[5] * S[4:]), *(S[4:] + 0.01 * error)])
 
 
+@nacelle.physics(S=(6,), w=(2,), P=(6,))
+def follow_less(robot: nacelle.Robot, S: Array, w: Array, P: Array) -> Array:
+    """The same with half of the error."""
+    return follow(robot, S, S[:2] + 0.5 * (w - S[:2]), P)
+
+
 def test_a_robot_with_a_controller(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same motion in native code and, where there is no compiler, in NumPy; nothing goes to the cache."""
+    """The same motion in native code and, where there is no compiler, in NumPy; the cache keeps it."""
     robot = library_robot("fivebar")
     store = Store(tmp_path)
     native = compile_driver(flow, robot, control=follow, sampled=True, store=store)
+    assert any(path.is_file() for path in tmp_path.rglob("*"))
+    kept = compile_driver(flow, robot, control=follow, sampled=True, store=store)
+    other = compile_driver(flow, robot, control=follow_less, sampled=True, store=store)
     monkeypatch.setattr(compiled_drivers, "target_that_runs", lambda _: target("numpy"))
     plain = compile_driver(flow, robot, control=follow, sampled=True, store=store)
     assert (type(native), type(plain)) == (Rk4, NumpyRk4)
-    assert not any(path.is_file() for path in tmp_path.rglob("*"))
     x = nacelle.reference_pose(robot)
     x0 = [[*x, 0.0, 0.0, 0.0, 0.0, 0.1, -0.1]] * 3
     w = x + 0.01 * np.random.default_rng(2).normal(size=(10, 2))
@@ -222,6 +230,9 @@ def test_a_robot_with_a_controller(tmp_path: Any, monkeypatch: pytest.MonkeyPatc
     how = {"h": 1e-3, "steps": 40, "held": 4, "delay": 3}
     found, same = native.integrate(x0, w, p, **how), plain.integrate(x0, w, p, **how)
     np.testing.assert_array_equal(found.status, 0)
+    np.testing.assert_array_equal(kept.integrate(x0, w, p, **how).x, found.x)
+    # Another control beside the same robot is another entry of the cache.
+    assert np.max(np.abs(other.integrate(x0, w, p, **how).x - found.x)) > 1e-6
     np.testing.assert_allclose(found.x, same.x, rtol=1e-12, atol=1e-12)
     np.testing.assert_array_equal(found.x[:, :3, 6:], [[[0.1, -0.1]] * 3] * 3)
     assert np.ptp(found.x[:, -1, :2], axis=0).max() > 1e-6

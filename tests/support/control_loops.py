@@ -14,6 +14,7 @@ from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.robot import Robot
 from nacelle.simulation.plant import RigidPlant
+from nacelle.simulation.protocol import Plant
 from nacelle.simulation.simulate import Simulation, simulate
 
 Array = np.ndarray
@@ -76,7 +77,7 @@ class Loop:
         a = np.multiply.outer(3.0 * r**2 * (2.0 * s * c**2 - s**3), self.swing)
         return np.column_stack([x, v, a])
 
-    def run(self, seconds: float, *, w: Any = None, plant: RigidPlant | None = None) -> Simulation:
+    def run(self, seconds: float, *, w: Any = None, plant: Plant | None = None) -> Simulation:
         """A run from rest, a displacement w (n,) away from the reference pose."""
         plant = RigidPlant(self.robot, friction=False) if plant is None else plant
         x = self.off(np.zeros(self.robot.motion.n) if w is None else w)

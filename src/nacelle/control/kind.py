@@ -16,10 +16,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nacelle.control.fields import Fields
+from nacelle.control.samples import law_samples
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.shapes import of_actuators
 from nacelle.model.robot import Robot
-from nacelle.spatial.physics import physics
+from nacelle.spatial.physics import physics, sampled
 from nacelle.spatial.scalar import Array
 
 
@@ -117,13 +118,17 @@ class Kind(ABC):
 
     @abstractmethod
     def start(self, robot: Robot, x: Array, y: Array) -> dict[str, Any]:
-        """Parts of the memory at a start at rest.
+        """Parts of the memory at a start at rest, over any scalar: an exported controller computes it, too.
 
         Args:
             robot: the model.
             x: the pose (nx,).
             y: what iteration finds at it (ny,).
         """
+
+    def words(self) -> dict[str, str]:
+        """What the parts are, with units: by "memory.NAME" and "gains.NAME"."""
+        return dict(COMMON_WORDS)
 
     @abstractmethod
     def tuned(self, robot: Robot, tuning: Tuning) -> dict[str, Any]:
@@ -138,6 +143,26 @@ class Kind(ABC):
             rows: the desired motion [x; v; a] (N, nx + 2 n).
         """
         return {}
+
+
+COMMON_WORDS = {
+    "memory.y": "what iteration finds at the desired pose",
+    "memory.error": "last error of the actuators, desired less measured; rad, m",
+    "memory.rate": "rate of that error, filtered; rad/s, m/s",
+    "memory.integral": "force of the integral; N, N m",
+    "memory.started": "above 0 after the first sample",
+    "memory.missed": "samples in a row without all readings",
+    "memory.stopped": "above 0 once the controller has stopped",
+    "gains.stiffness": "force over error; N/m, N m/rad",
+    "gains.damping": "force over rate of the error; N s/m, N m s/rad",
+    "gains.integral": "rate of the integral's force over error; N/(m s), N m/(rad s)",
+    "gains.limit": "largest forces of the drives; N, N m",
+    "gains.unwinding": "part of what a limit cuts off that is taken out of the integral at a sample",
+    "gains.smoothing": "of the filter of the rate, 1 - exp(-T w) at its bandwidth w",
+    "gains.period": "sample time T; s",
+    "gains.patience": "samples in a row without all readings after which the controller stops",
+}
+"""What parts are that several kinds of controllers have."""
 
 
 def row_size(robot: Robot) -> tuple[int]:
@@ -155,6 +180,7 @@ def motion_of(robot: Robot, row: Array) -> Motion:
 def law_of(kind: Kind) -> Callable[..., dict[str, Array]]:
     """The physics function (robot, z, q, r, gains) of a kind of controller."""
 
+    @sampled(law_samples(kind.memory, kind.start))
     @physics(
         z=lambda robot: (kind.memory(robot).size,),
         q=of_actuators,

@@ -46,13 +46,17 @@ def elastic_signals(robot: Robot, s: Array, constants: Array, wanted: Sequence[s
     """Signals of a robot with flexible links, as its encoders see them: q and qd of its actuators."""
     del constants
     check_no_motors(robot, wanted)
+    _require_encoders(wanted)
+    form = form_of(robot)
+    return {"q": s[form.encoders], "qd": s[form.size : form.size + len(robot.actuators)]}
+
+
+def _require_encoders(wanted: Sequence[str]) -> None:
     if set(wanted) & {"x", "v", "y"}:
         raise KinematicsError(
             "a compiled feedback of a flexible robot measures its encoders (t, q, qd, r); the platform's "
             "pose is no signal of it: give a plain function f(t, x, v) where it is needed"
         )
-    form = form_of(robot)
-    return {"q": s[form.encoders], "qd": s[form.size : form.size + len(robot.actuators)]}
 
 
 class ElasticPlant:
@@ -208,8 +212,7 @@ class ElasticPlant:
         Raises:
             KinematicsError: if the inputs are no forces, or there is no program of the form.
         """
-        if self.prescribed:
-            raise KinematicsError("a feedback gives forces: take a plant with prescribed=False")
+        self._require_forces()
         if self.form is not form_of(self.robot):
             raise KinematicsError(
                 f"a compiled feedback takes the form that {self.name} has by itself: leave out form="
@@ -220,6 +223,21 @@ class ElasticPlant:
                 f"{self.name} is too large to be compiled with a feedback: give a plain function f(t, x, v)"
             )
         return LoopParts(self.robot, LoopModel(self.form.flow, elastic_signals), self.options, _NO_CONSTANTS)
+
+    def signals(self, s: Array, wanted: Sequence[str]) -> dict[str, Array]:
+        """Signals of the encoders at a state (size,), where the robot is too large to be compiled.
+
+        Raises:
+            KinematicsError: if the inputs are no forces, or other signals are wanted.
+        """
+        self._require_forces()
+        _require_encoders(wanted)
+        q, qd = self.encoders(s)
+        return {"q": q, "qd": qd}
+
+    def _require_forces(self) -> None:
+        if self.prescribed:
+            raise KinematicsError("a feedback gives forces: take a plant with prescribed=False")
 
     def events(self) -> list[Event | EventGroup]:
         """Deflections beyond what the theory of beams holds for."""

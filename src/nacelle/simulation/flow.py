@@ -34,7 +34,7 @@ from nacelle.simulation.protocol import Derivative
 from nacelle.spatial.physics import input_shapes, physics
 from nacelle.spatial.rotation import quat_product
 from nacelle.spatial.rotation_vector import left_jacobian
-from nacelle.spatial.scalar import Array, Scalar, cos, dot, pack, sin, sqrt, where
+from nacelle.spatial.scalar import Array, Scalar, atan2, cos, dot, pack, sin, sqrt, where
 from nacelle.spatial.solve import solve
 
 Options = tuple[tuple[str, Any], ...]
@@ -57,13 +57,29 @@ def half_turn(r: Array) -> Array:
 
 
 def turn_from(quat_0: Array, quat: Array) -> Array:
-    """The shortest rotation vector r of floats with quat = exp(r) quat_0."""
+    """The shortest rotation vector r (3,) with quat = exp(r) quat_0."""
     back = quat_0 * np.array([-1.0, -1.0, -1.0, 1.0])
     turn = quat_product(quat, back)
-    turn = turn if turn[3] >= 0.0 else -turn
-    length = float(np.linalg.norm(turn[:3]))
-    scale = 2.0 if length < 1e-8 else 2.0 * np.arctan2(length, turn[3]) / length
+    side = where(turn[3], 1.0, -1.0)
+    square = dot(turn[:3], turn[:3])
+    small = 1e-16 - square
+    length = sqrt(where(small, 1.0, square))
+    scale = side * where(small, 2.0, 2.0 * atan2(length, side * turn[3]) / length)
     return np.asarray(scale * turn[:3])
+
+
+def reference_orientation(mechanism: Mechanism) -> Array:
+    """The orientation of the reference pose, from which rotations are counted: a quaternion (4,)."""
+    place = mechanism.layout.quaternion
+    return np.array([0.0, 0.0, 0.0, 1.0] if place is None else mechanism.reference[0][place])
+
+
+def coordinates_of(mechanism: Mechanism, x: Array, quat_0: Array) -> Array:
+    """The coordinates c (n,) of a reduced pose x (nx,); the opposite of `pose_of`."""
+    place = mechanism.layout.quaternion
+    if place is None:
+        return x
+    return pack([*x[: place.start], *turn_from(quat_0, x[place]), *x[place.stop :]])
 
 
 def pose_of(mechanism: Mechanism, c: Array, quat_0: Array) -> Array:

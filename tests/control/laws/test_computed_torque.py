@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import nacelle
+from nacelle.control.gains import tuned
 from nacelle.control.kind import Motion
 from nacelle.control.laws.computed_torque import ComputedTorque
 from nacelle.control.named import controller
@@ -47,10 +48,14 @@ def test_a_wrong_gain_is_seen_in_the_poles() -> None:
     np.testing.assert_allclose([pole.frequency for pole in poles], 10.0 * np.sqrt(1.1), rtol=2e-3)
 
 
-@pytest.mark.parametrize("delay", [0.0, T / 2.0])
-def test_a_step_of_force_is_found_with_the_stated_poles(delay: float) -> None:
+@pytest.mark.parametrize(
+    ("space", "delay"),
+    [("cartesian", 0.0), ("cartesian", T / 2.0), pytest.param("actuator", T, marks=pytest.mark.slow)],
+)
+def test_a_step_of_force_is_found_with_the_stated_poles(space: str, delay: float) -> None:
     robot = any_robot("fivebar")
-    own = controller(robot, "ct-observer", period=T, bandwidth=10.0, delay=delay, observer_bandwidth=30.0)
+    options = {"observer": True, "observer_bandwidth": 30.0}
+    own = tuned(ComputedTorque(space, **options), robot, period=T, bandwidth=10.0, delay=delay)
     t, d, step = found_force(Loop(own, delay), pushed(robot, "x", 5.0), rest=0.02, seconds=0.06)
     w = 2.0 * np.pi * 30.0
     expected = 1.0 - (1.0 + w * t) * np.exp(-w * t)
@@ -151,6 +156,10 @@ def test_readings_that_no_pose_has_are_taken_as_missing() -> None:
     np.testing.assert_allclose(force[7], force[4], atol=1e-6)
 
 
-def test_a_space_that_there_is_not() -> None:
+def test_options_that_cannot_be_used() -> None:
     with pytest.raises(KinematicsError, match="did you mean 'actuator'"):
         ComputedTorque("actuators")
+    with pytest.raises(KinematicsError, match="smooth must be above zero"):
+        ComputedTorque(smooth=-1.0)
+    with pytest.raises(KinematicsError, match="bandwidth of an observer must be above zero"):
+        ComputedTorque(observer=True, observer_bandwidth=0.0)

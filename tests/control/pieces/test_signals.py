@@ -12,6 +12,7 @@ from nacelle.control.pieces.signals import (
     finite_limits,
     limited,
     present,
+    rate_of,
     safe,
     waited,
     weakest,
@@ -66,3 +67,14 @@ def test_a_stop_leaves_no_force_and_the_memory_as_it_was(force: list[float], sto
 
 def test_nothing_to_choose_from() -> None:
     assert either(1.0, np.zeros(0), np.zeros(0)).shape == (0,)
+
+
+def test_rate_follows_a_ramp_and_starts_at_zero() -> None:
+    T, share = 1e-3, 0.5
+    k = {"period": np.array([T]), "smoothing": np.array([share])}
+    z = {"error": np.zeros(1), "rate": np.zeros(1), "started": np.zeros(1)}
+    for sample in range(30):
+        error = np.array([2.0 * T * (sample + 5)])
+        rate = rate_of(error, z, k)
+        assert abs(rate[0] - 2.0 * (1.0 - (1.0 - share) ** sample)) < 1e-10
+        z = {"error": error, "rate": rate, "started": np.ones(1)}

@@ -144,29 +144,11 @@ def test_events_end_runs_between_samples() -> None:
     assert abs(abs(result.x[-1, 0] - pose()[0]) - 1e-4) < 1e-12
 
 
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({"delay": 3e-3}, "not within the sample time"),
-        ({"memory": np.zeros(2)}, "takes z with the shape"),
-        ({"reference": None}, "is missing: rows of 2 numbers"),
-        ({"reference": np.zeros((3, 2))}, "for 40 samples"),
-        ({"reference": np.full((40, 2), np.nan)}, "not finite in row 0"),
-        ({"gains": np.array([np.inf])}, "finite numbers"),
-    ],
-)
-def test_errors_say_what_is_wrong(change, words: str) -> None:
-    with pytest.raises(KinematicsError, match=words):
-        run(controller(**change))
-
-
 def test_options_that_do_not_go_with_a_controller() -> None:
     with pytest.raises(KinematicsError, match="fixed steps"):
         simulate(library_robot("fivebar"), pose(), None, controller(), until=SAMPLES * T)
     with pytest.raises(KinematicsError, match="whole number of samples"):
         run(controller(), until=2.5 * T)
-    with pytest.raises(KinematicsError, match="does not declare its inputs"):
-        Sampled(lambda robot, z: None, T)
 
 
 def test_a_force_that_is_not_finite_is_a_failure() -> None:

@@ -49,6 +49,7 @@ from nacelle.control.pieces.pose import (
 )
 from nacelle.control.pieces.signals import difference, finite_limits, limited, safe
 from nacelle.dynamics import smallest
+from nacelle.dynamics.settings import Settings, above_zero
 from nacelle.errors import KinematicsError, did_you_mean
 from nacelle.kinematics.kinematic_model import actuator_positions
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
@@ -80,13 +81,16 @@ class ComputedTorque(Kind):
     observer_bandwidth: float | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Check the choice of space.
+        """Check the options.
 
         Raises:
-            KinematicsError: if there is none of that name.
+            KinematicsError: if one cannot be used.
         """
         if self.space not in SPACES:
             raise KinematicsError(f"no space is called {self.space!r}; {did_you_mean(self.space, SPACES)}")
+        Settings(self.friction, self.smooth)
+        if self.observer_bandwidth is not None:
+            above_zero(self.observer_bandwidth, "the bandwidth of an observer")
 
     @property
     def name(self) -> str:
@@ -114,8 +118,8 @@ class ComputedTorque(Kind):
         desired = {"a_d": robot.motion.n}
         if self.space == "actuator":
             desired["y_d"] = mechanism_of(robot).ny
-        found = {"disturbance": robot.motion.n} if self.observer else {}
-        return Fields(**platform_memory(robot), **desired, **found)
+        observed = {"disturbance": robot.motion.n} if self.observer else {}
+        return Fields(**platform_memory(robot), **desired, **observed)
 
     def gains(self, robot: Robot) -> Fields:
         """K_p (1/s^2) and K_d (1/s) of each error, limits of the drives, and those of the observer."""

@@ -46,6 +46,7 @@ from nacelle.control.pieces.pose import (
     remembered,
 )
 from nacelle.control.pieces.signals import finite_limits, limited, safe
+from nacelle.dynamics.settings import Settings
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.robot import Robot
@@ -69,6 +70,14 @@ class Impedance(Kind):
     # Numbers of the tuning, which shape no program.
     stiffness: tuple[float, ...] | None = field(default=None, repr=False, compare=False)
     ratios: tuple[float, ...] | None = field(default=None, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Check the options.
+
+        Raises:
+            KinematicsError: if one cannot be used.
+        """
+        Settings(self.friction, self.smooth)
 
     @property
     def name(self) -> str:
