@@ -30,7 +30,7 @@ from support.adaptive_runs import CASES, Experiment, wrong_model
 ROBOTS = ("delta", "delta-codourey", "hexaglide")
 
 
-def row(name: str, resolution: float | None, seed: int) -> None:
+def row(name: str, resolution: float | None, seed: int | None) -> None:
     """One robot."""
     robot = load(name)
     case = CASES.get(name, CASES["fivebar"])
@@ -74,10 +74,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("robots", nargs="*", default=ROBOTS)
     parser.add_argument("--resolution", type=float, default=None, help="of the encoders, rad or m")
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument(
+        "--seed", type=int, default=0, help="below zero: all parameters are half the true ones"
+    )
     options = parser.parse_args()
     for name in options.robots:
-        row(name, options.resolution, options.seed)
+        row(name, options.resolution, None if options.seed < 0 else options.seed)
 
 
 if __name__ == "__main__":

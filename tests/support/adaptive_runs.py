@@ -69,10 +69,15 @@ def rows_of(trajectory: Fourier, cycles: int, frequency: float) -> Array:
     return np.concatenate([motion.x, motion.v, motion.a], axis=1)
 
 
-def wrong_model(robot: Robot, seed: int, by: float = 0.5) -> Robot:
-    """A model whose base parameters are (1 + by) or (1 - by) times the true ones, at random."""
+def wrong_model(robot: Robot, seed: int | None) -> Robot:
+    """A model whose base parameters are half or one and a half times the true ones, at random; half if None.
+
+    At random a mass matrix need not be positive definite all over the workspace, and gains are refused then.
+    """
     base = adapted_parameters(robot)
-    factors = np.random.default_rng(seed).choice([1.0 - by, 1.0 + by], size=len(base))
+    factors = np.full(len(base), 0.5)
+    if seed is not None:
+        factors = np.random.default_rng(seed).choice([0.5, 1.5], size=len(base))
     z = base.choice.values.copy()
     z[list(base.kept)] += base.values * (factors - 1.0)
     values = linear_parameters(robot).values.copy()
