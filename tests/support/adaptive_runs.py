@@ -27,8 +27,8 @@ from nacelle.spatial.scalar import floor, pack
 
 Array = np.ndarray
 PERIOD = 5e-4
-# Rate over which friction of the plant changes its sign: that of the law.
-SMOOTH = 1e-3
+# Rates over which friction of the plant and of the law change their signs: near rest no model is exact.
+SMOOTH, LAW_SMOOTH = 1e-3, 1e-2
 # Size (m), turn (rad), frequency (Hz) of the path, payload (kg), cycles before and after it, encoders' count.
 CASES = {
     "delta": (0.1, 0.0, 1.0, 0.5, 6, 6e-6),
@@ -143,7 +143,7 @@ class Experiment:
     cycles: int
     resolution: float = 0.0
     delay: float = 0.0
-    options: dict[str, Any] = dataclasses.field(default_factory=dict)
+    options: dict[str, Any] = dataclasses.field(default_factory=lambda: {"smooth": LAW_SMOOTH})
 
     @cached_property
     def rows(self) -> Array:
