@@ -12,6 +12,7 @@ from nacelle.identification.data.checks.correction import as_read
 from nacelle.identification.data.checks.judge import Judge
 from nacelle.identification.data.checks.smoothing import smoothed
 from nacelle.identification.data.checks.zero_model import ZeroFit, ZeroModel
+from nacelle.identification.data.checks.zero_record import ZeroRecord
 from nacelle.identification.data.checks.zero_shift import linear_shift, score_variance
 from nacelle.identification.data.checks.zeros import INSTANTS, ZeroSight
 from nacelle.identification.data.measured_path import path_of
@@ -33,7 +34,8 @@ def model_of(run: Measurement) -> tuple[ZeroModel, ZeroFit]:
     m = len(run.robot.actuators)
     signals = smoothed(run.time, np.concatenate([run.q, run.force], axis=1), m, INSTANTS)
     path = path_of(run.robot, signals.value[:, :m])
-    model = ZeroModel(Judge(run.robot, signals), signals, as_read(m), path)
+    record = ZeroRecord(Judge(run.robot, signals), signals, as_read(m))
+    model = ZeroModel(record, np.zeros(m), path)
     fit = model.at(np.zeros(m), path.x)
     assert fit is not None
     return model, fit

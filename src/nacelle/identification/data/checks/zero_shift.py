@@ -25,9 +25,10 @@ from nacelle.spatial.scalar import Array
 
 # Deviations from which on a shift is reported, and from which on it is looked at closely.
 BELIEVED, _PROMISING = 5.0, 2.0
-# Sizes from which the iteration may start, rad or robot sizes; its steps, the longest and the shortest.
-STARTS = (0.12, 0.25, 0.5)
-_STEPS, _LARGEST, _DONE = 8, 0.2, 1e-4
+# Sizes from which the iteration may start, rad or robot sizes; its steps, the longest and the shortest, and
+# the part of a deviation that is not worth a step.
+_STARTS = (0.12, 0.25, 0.5)
+_STEPS, _LARGEST, _DONE, _DONE_PART = 8, 0.2, 1e-4, 0.05
 # Part of the record over which residuals may be correlated.
 _CORRELATED = 0.1
 # Slopes below this, forces per rad or robot size, are none.
@@ -80,20 +81,20 @@ def score_variance(scores: Array) -> float:
     return max(total, 0.0)
 
 
-def is_promising(model: ZeroModel, fit: ZeroFit, direction: Array) -> bool:
-    """Whether a shift along a direction may explain clearly more, near by or far away."""
+def promising(model: ZeroModel, fit: ZeroFit, direction: Array) -> ZeroFit | None:
+    """The best of some fits along a direction, to start from; None if a shift hardly explains more."""
+    best = min((fit, *_around(model, fit, direction)), key=lambda entry: entry.cost)
+    if best.cost < fit.cost - (_PROMISING * model.deviation(fit)) ** 2:
+        return best
     near = linear_shift(model, fit, direction)
-    if near is None or abs(near.size) > _PROMISING * near.deviation:
-        return True
-    bound = fit.cost - (_PROMISING * model.deviation(fit)) ** 2
-    return any(there.cost < bound for there in _around(model, fit, direction, STARTS))
+    return best if near is None or abs(near.size) > _PROMISING * near.deviation else None
 
 
-def _around(model: ZeroModel, fit: ZeroFit, direction: Array, sizes: tuple[float, ...]) -> Iterator[ZeroFit]:
+def _around(model: ZeroModel, fit: ZeroFit, direction: Array) -> Iterator[ZeroFit]:
     """Fits at shifts of some sizes to both sides, as far as coordinates have poses."""
     for side in (-1.0, 1.0):
         last = fit
-        for size in sizes:
+        for size in _STARTS:
             there = model.toward(last, fit.zeros + side * size * direction)
             if there is None:
                 break
@@ -101,22 +102,18 @@ def _around(model: ZeroModel, fit: ZeroFit, direction: Array, sizes: tuple[float
             last = there
 
 
-def best_shift(
-    model: ZeroModel, fit: ZeroFit, direction: Array, starts: tuple[float, ...] = STARTS
-) -> Shift | None:
+def best_shift(model: ZeroModel, fit: ZeroFit, direction: Array) -> Shift | None:
     """The best fit along a direction, as the linear shift that remains there; None if there is none.
 
     Args:
         model: the model.
         fit: the fit to start from.
         direction: u (actuators,).
-        starts: sizes of shifts that are tried first on both sides, ascending, rad or robot sizes.
     """
-    best = min((fit, *_around(model, fit, direction, starts)), key=lambda entry: entry.cost)
-    shift = linear_shift(model, best, direction)
+    shift = linear_shift(model, fit, direction)
     for _ in range(_STEPS):
-        if shift is None:
-            return None
+        if shift is None or abs(shift.size) < max(_DONE, _DONE_PART * shift.deviation):
+            return shift
         following = _step(model, shift)
         if following is None:
             return shift

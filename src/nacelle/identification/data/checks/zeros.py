@@ -26,7 +26,8 @@ from nacelle.identification.data.checks.judge import Judge, Verdict
 from nacelle.identification.data.checks.smoothing import Smoothed
 from nacelle.identification.data.checks.zero_gaps import zeros_of_gaps
 from nacelle.identification.data.checks.zero_model import ZeroFit, ZeroModel
-from nacelle.identification.data.checks.zero_shift import BELIEVED, best_shift, is_promising, linear_shift
+from nacelle.identification.data.checks.zero_record import ZeroRecord
+from nacelle.identification.data.checks.zero_shift import BELIEVED, best_shift, linear_shift, promising
 from nacelle.identification.data.measured_path import path_of
 from nacelle.identification.data.measurement import Measurement
 from nacelle.kinematics.forward.actuator_path import actuator_units
@@ -36,8 +37,8 @@ from nacelle.spatial.scalar import Array
 _WIDELY = (0.08, 0.2, 0.4, 0.8, 1.6)
 # Instants that are looked at.
 INSTANTS = 300
-# Deviations from which on a shift will nearly always be reported.
-_SURELY = 7.0
+# Deviations by which a shift must be above the bound to be reported nearly always.
+_SURELY = 2.0
 # Shifts below this, rad or robot sizes, cannot be distinguished from errors of the geometry.
 _SMALLEST = 0.02
 # Part of the samples that may have no pose.
@@ -89,14 +90,15 @@ def check_zeros(
     findings: list[Finding] = []
     m = len(measurement.robot.actuators)
     directions = [*np.eye(m), *([np.ones(m)] if m > 1 else [])]
-    start = _start(judge, signals, correction)
+    record = ZeroRecord(judge, signals, correction)
+    start = _start(record, np.zeros(m))
     if start is None:
         return [], None
     for _ in range(m):
-        better = _shift(judge, signals, correction, start, directions)
-        if better is None:
+        following = _shifted_start(record, start, directions)
+        if following is None:
             break
-        one, following = better
+        one = _correction(judge, following[1].zeros - start[1].zeros)
         findings.append(zero_finding(measurement, one, explained(start[1].noise, following[1].noise)))
         correction, start = correction.then(one), following
     return findings, _sight(judge, correction, start, directions[:m])
@@ -120,40 +122,35 @@ def check_gaps(
 _Start = tuple[ZeroModel, ZeroFit]
 
 
-def _start(judge: Judge, signals: Smoothed, correction: Correction) -> _Start | None:
-    """The model along corrected coordinates, and its fit as they are."""
-    m = len(judge.robot.actuators)
-    path = path_of(judge.robot, correction.apply(signals.value)[:, :m], most_lost=_LOST)
+def _start(record: ZeroRecord, zeros: Array) -> _Start | None:
+    """The model along coordinates with zeros (actuators,) added, and its fit there."""
+    path = path_of(record.robot, record.q + zeros * record.units, most_lost=_LOST)
     if path.lost > _LOST:
         return None
-    model = ZeroModel(judge, signals, correction, path)
-    fit = model.at(np.zeros(m), path.x)
+    model = ZeroModel(record, zeros, path)
+    fit = model.at(zeros, path.x)
     return None if fit is None else (model, fit)
 
 
-def _shift(
-    judge: Judge, signals: Smoothed, correction: Correction, start: _Start, directions: list[Array]
-) -> tuple[Correction, _Start] | None:
-    """The shift that explains the forces best, if it is to be reported, and the start for the next one."""
+def _shifted_start(record: ZeroRecord, start: _Start, directions: list[Array]) -> _Start | None:
+    """Model and fit with the shift that explains the forces best; None if no shift is to be reported."""
     model, fit = start
-    promising = [direction for direction in directions if is_promising(model, fit, direction)]
-    candidates = [best_shift(model, fit, direction) for direction in promising]
+    starts = [(promising(model, fit, direction), direction) for direction in directions]
+    candidates = [best_shift(model, there, direction) for there, direction in starts if there is not None]
     nearest = sorted((s for s in candidates if s is not None), key=lambda s: s.fit.cost)[:2]
-    believed: list[tuple[Correction, _Start]] = []
+    believed: list[_Start] = []
     for shift in nearest:
-        # Friction and priors were those of the coordinates as read: once more from where it has led.
-        zeros = shift.fit.zeros - fit.zeros
-        moved = _start(judge, signals, correction.then(_correction(judge, zeros)))
-        again = None if moved is None else best_shift(*moved, shift.direction, ())
+        # Cogging and priors were those of the coordinates as read: once more from where it has led.
+        moved = _start(record, shift.fit.zeros)
+        again = None if moved is None else best_shift(*moved, shift.direction)
         if moved is None or again is None or again.fit.noise >= fit.noise:
             continue
-        zeros = zeros + again.fit.zeros
-        if np.max(np.abs(zeros)) > max(BELIEVED * again.deviation, _SMALLEST):
-            one = _correction(judge, zeros)
-            following = _start(judge, signals, correction.then(one))
+        size = float(np.max(np.abs(again.fit.zeros - fit.zeros)))
+        if size > max(BELIEVED * again.deviation, _SMALLEST):
+            following = _start(record, again.fit.zeros)
             if following is not None:
-                believed.append((one, following))
-    return min(believed, key=lambda entry: entry[1][1].noise, default=None)
+                believed.append(following)
+    return min(believed, key=lambda entry: entry[1].noise, default=None)
 
 
 def _correction(judge: Judge, zeros: Array) -> Correction:
@@ -167,7 +164,7 @@ def _sight(judge: Judge, correction: Correction, start: _Start, directions: list
     robot = judge.robot
     shifts = [linear_shift(*start, direction) for direction in directions]
     deviations = np.array([np.inf if shift is None else shift.deviation for shift in shifts])
-    sizes = np.maximum(_SURELY * deviations, _SMALLEST)
+    sizes = np.maximum(BELIEVED * deviations, _SMALLEST) + _SURELY * deviations
     sizes = np.minimum(sizes, zeros_of_gaps(judge, correction)[1])
     # A shift as large as a half turn or the robot is no small change of the geometry any more.
     sizes = np.where(sizes < 1.0, sizes * actuator_units(robot), np.inf)
