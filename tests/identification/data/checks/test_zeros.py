@@ -42,15 +42,16 @@ def model_of(run: Measurement) -> tuple[ZeroModel, ZeroFit]:
 
 
 def test_a_shift_is_found_and_sized() -> None:
-    run = measured(library_robot("fivebar"), 3)
+    """In a motion of a tenth of a turn, where the times of passive joints' friction show most of it."""
+    run = measured(library_robot("fivebar"), 1)
     clean = check_measurement(run)
     assert len(clean) == 0
     assert "a shifted encoder zero is seen from" in clean.seen[0]
-    findings = check_measurement(shifted(run, 0, 0.1))
+    findings = check_measurement(shifted(run, 1, 0.2))
     assert findings.kinds == ("zero",)
-    assert findings.entries[0].column == "enc0"
-    found = float(findings.entries[0].message.split("about ")[1].split(" rad")[0])
-    assert found == pytest.approx(-0.1, abs=0.03)
+    assert findings.entries[0].column == "enc1"
+    size = float(findings.entries[0].message.split("about ")[1].split(" rad")[0])
+    assert size == pytest.approx(-0.2, abs=0.03)
 
 
 def test_slopes_are_derivatives_of_the_residuals() -> None:
@@ -100,7 +101,7 @@ def test_other_friction_is_no_shift(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "size"), [("delta", 0.1), ("3rrr", 0.05), ("palida", 0.1)])
+@pytest.mark.parametrize(("name", "size"), [("fivebar", 0.13), ("delta", 0.15), ("3rrr", 0.05), ("palida", 0.1)])
 def test_shifts_above_what_is_seen(name: str, size: float) -> None:
     robot = library_robot(name)
     for seed in range(2):

@@ -8,7 +8,7 @@ times of these jumps:
 What the filter of the forces makes of a jump depends on its time, and a sampled sign would be a staircase in
 z. So columns are evaluated at nodes, ten in a period of the filter's cutoff, and between two nodes with
 different signs the jump d = 2 J_w^T is put where the power d . q' = 2 w, linear between the nodes, is zero.
-Samples are exact means of these columns over their cells, and pass the filter that the forces have passed.
+Exact means of these columns over short cells pass the filter that the forces have passed.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from nacelle.identification.data.poses import poses_near
 from nacelle.kinematics.forward.actuator_path import actuator_units
 from nacelle.spatial.scalar import Array
 
-# Nodes in a period of the filter's cutoff; nodes, and cells that are filtered, at most.
-_NODES, _MOST = 10.0, 10000
+# Nodes in a period of the filter's cutoff, how many at most, and cells that are filtered for each.
+_NODES, _MOST, _CELLS = 10.0, 10000, 2
 # Change of a column from node to node, in parts of its rms, that is a jump.
 _JUMP = 0.3
 # Half the distance of the two values at a jump, in samples.
@@ -67,7 +67,7 @@ class JointFriction:
         places, rate, Y = self._places[sound][finite], self._rate[sound][finite], Y[finite]
         if len(places) < 4:
             return np.zeros((len(path.x), m, k))
-        edges = np.linspace(-0.5, self._count - 0.5, min(self._count, _MOST) + 1)
+        edges = np.linspace(-0.5, self._count - 0.5, min(self._count, _CELLS * len(self._places)) + 1)
         cells = [_means(*_with_jumps(places, column, rate), edges) for column in np.moveaxis(Y, 2, 0)]
         passed = self._signals.passed(np.concatenate(cells, axis=1))
         return np.moveaxis(passed.reshape(-1, k, m), 1, 2)

@@ -79,6 +79,10 @@ class ZeroFit:
         return np.asarray(rows - self.basis @ (self.basis.T @ rows))
 
 
+# Poses (M, nx), Y (M, actuators, parameters) and the weight of the forces (M, actuators, rows).
+_Form = tuple[Array, Array, Array]
+
+
 class ZeroModel:
     """Fits of a measurement for zeros of its encoders.
 
@@ -98,6 +102,7 @@ class ZeroModel:
         self._redundant = self.size > record.robot.motion.n
         self.rows = record.robot.motion.n if self._redundant else self.size
         self._scale: Array | None = None
+        self._last: tuple[Array, _Form | None] | None = None
         self.keep = np.broadcast_to(path.good[:, None], (self.instants, self.rows)).copy()
         if not self._redundant:
             self.keep &= record.fast
@@ -190,8 +195,13 @@ class ZeroModel:
         """Whether all instants that count have poses."""
         return bool(np.all(np.isfinite(x[np.any(self.keep, axis=1)])))
 
-    def _form(self, zeros: Array, near: Array) -> tuple[Array, Array, Array] | None:
-        """Poses, Y (M, actuators, parameters) and the weight of the forces (M, actuators, rows)."""
+    def _form(self, zeros: Array, near: Array) -> _Form | None:
+        """The linear form for zeros; the last one is kept, since columns of drives are added to it."""
+        if self._last is None or not np.array_equal(self._last[0], zeros):
+            self._last = zeros, self._new_form(zeros, near)
+        return self._last[1]
+
+    def _new_form(self, zeros: Array, near: Array) -> _Form | None:
         x = self._poses(zeros, near)
         if not self._complete(x) or not np.any(self.keep):
             return None

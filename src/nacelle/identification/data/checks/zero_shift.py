@@ -2,8 +2,8 @@
 
 Along a direction u of zeros (one encoder, or all of them) the model of `zero_model` has the slope d = D_p u.
 From a fit with residuals r the best shift is s = d^T r / d^T d (Gauss-Newton), repeated until it does not
-move; the start is the best of several sizes, since far away costs have other minima. Its variance is the
-larger of
+move; the start is the best of several sizes to both sides, since far away costs have other minima (`Scan`).
+Its variance is the larger of
 
     sum over t, l of k_l g_t g_(t+l) / (d^T d)^2,    g_t = the sum of d r over the forces of instant t
     S^2 / d^T d,                                     S the deviation were 60 samples of a force independent
@@ -11,6 +11,11 @@ larger of
 The first (Newey and West, k_l = 1 - |l| / L, L a tenth of the record) counts how residuals are correlated
 over time; the second is the floor for what the model lacks, which a longer record of the same motion does not
 average out.
+
+Costs C(z) = |r(z)|^2 are no parabolas, so a shift is judged by what it explains, not by its size alone: with
+e = sqrt(d^T d) times its deviation, what one row is uncertain by,
+
+    T = sqrt(C(0) - C(s)) / e                        (the ratio of likelihoods; s / deviation for a parabola)
 """
 
 from __future__ import annotations
@@ -44,12 +49,18 @@ class Shift:
         fit: the fit that it is relative to.
         size: s, rad or robot sizes.
         deviation: its standard deviation; infinite where the direction has no effect.
+        row: e, what one row is uncertain by, in parts of the forces.
     """
 
     direction: Array
     fit: ZeroFit
     size: float
     deviation: float
+    row: float
+
+    def explained(self, other: ZeroFit) -> float:
+        """T: how many deviations better than another fit of the same model this one is."""
+        return float(np.sqrt(max(other.cost - self.fit.cost, 0.0)) / self.row)
 
 
 def linear_shift(model: ZeroModel, fit: ZeroFit, direction: Array) -> Shift | None:
@@ -59,7 +70,7 @@ def linear_shift(model: ZeroModel, fit: ZeroFit, direction: Array) -> Shift | No
         return None
     square = float(d @ d)
     if square <= _NONE**2 * fit.count:
-        return Shift(direction, fit, 0.0, np.inf)
+        return Shift(direction, fit, 0.0, np.inf, model.deviation(fit))
     size = float(d @ fit.residual) / square
     r = fit.residual - size * d
     own, prior = d[: fit.count], d[fit.count :]
@@ -69,7 +80,8 @@ def linear_shift(model: ZeroModel, fit: ZeroFit, direction: Array) -> Shift | No
     # The noise of this fit, without what the shift explains.
     left = np.sqrt(min(float(np.sum(r[: fit.count] ** 2) / np.sum(fit.residual[: fit.count] ** 2)), 1.0))
     floor = model.deviation(fit) * float(left / np.sqrt(square))
-    return Shift(direction, fit, size, max(own_deviation, floor))
+    deviation = max(own_deviation, floor)
+    return Shift(direction, fit, size, deviation, float(deviation * np.sqrt(square)))
 
 
 def score_variance(scores: Array) -> float:
@@ -81,25 +93,74 @@ def score_variance(scores: Array) -> float:
     return max(total, 0.0)
 
 
-def promising(model: ZeroModel, fit: ZeroFit, direction: Array) -> ZeroFit | None:
-    """The best of some fits along a direction, to start from; None if a shift hardly explains more."""
-    best = min((fit, *_around(model, fit, direction)), key=lambda entry: entry.cost)
-    if best.cost < fit.cost - (_PROMISING * model.deviation(fit)) ** 2:
-        return best
-    near = linear_shift(model, fit, direction)
-    return best if near is None or abs(near.size) > _PROMISING * near.deviation else None
+@dataclass(frozen=True, eq=False)
+class Scan:
+    """Costs along a direction of zeros, near a fit and far from it.
+
+    Attributes:
+        model: the model.
+        fit: the fit.
+        direction: u (actuators,).
+        near: the shift of the model that is linear about it; None if coordinates have no poses near by.
+        sides: fits at `_STARTS` to each side, as far as coordinates have poses.
+    """
+
+    model: ZeroModel
+    fit: ZeroFit
+    direction: Array
+    near: Shift | None
+    sides: tuple[tuple[ZeroFit, ...], tuple[ZeroFit, ...]]
+
+    @classmethod
+    def of(cls, model: ZeroModel, fit: ZeroFit, direction: Array) -> Scan:
+        """Scan a direction (actuators,) from a fit."""
+        below, above = (tuple(_toward(model, fit, side * direction)) for side in (-1.0, 1.0))
+        return cls(model, fit, direction, linear_shift(model, fit, direction), (below, above))
+
+    def start(self) -> ZeroFit | None:
+        """The best of the fits, to search on from; None if a shift hardly explains more."""
+        best = min((self.fit, *self.sides[0], *self.sides[1]), key=lambda entry: entry.cost)
+        if best.cost < self.fit.cost - (_PROMISING * self.model.deviation(self.fit)) ** 2:
+            return best
+        near = self.near
+        return best if near is None or abs(near.size) > _PROMISING * near.deviation else None
+
+    def visible(self, certain: float) -> float:
+        """The smallest shift that makes T at least `certain` to both sides, rad or robot sizes.
+
+        T is that of the fit over one with the shift, whose zeros would be read. A shift after which
+        coordinates have no poses is seen by that.
+        """
+        near = self.near
+        if near is None or not np.isfinite(near.deviation):
+            return np.inf
+        size = certain * near.deviation
+        lowest = min(entry.cost for entry in (self.fit, *self.sides[0], *self.sides[1]))
+        for fits in self.sides:
+            costs = np.array([entry.cost for entry in (self.fit, *fits)])
+            T = np.sqrt(costs - lowest) / near.row
+            T[0] = 0.0
+            sizes = (0.0, *_STARTS)
+            k = next((k for k in range(1, len(T)) if T[k] >= certain), None)
+            if k is not None:
+                part = (certain - T[k - 1]) / (T[k] - T[k - 1])
+                size = max(size, sizes[k - 1] + part * (sizes[k] - sizes[k - 1]))
+            elif len(fits) < len(_STARTS):
+                size = max(size, sizes[len(T)])
+            else:
+                size = max(size, sizes[-1] * certain / max(float(T[-1]), 1e-300))
+        return float(size)
 
 
-def _around(model: ZeroModel, fit: ZeroFit, direction: Array) -> Iterator[ZeroFit]:
-    """Fits at shifts of some sizes to both sides, as far as coordinates have poses."""
-    for side in (-1.0, 1.0):
-        last = fit
-        for size in _STARTS:
-            there = model.toward(last, fit.zeros + side * size * direction)
-            if there is None:
-                break
-            yield there
-            last = there
+def _toward(model: ZeroModel, fit: ZeroFit, direction: Array) -> Iterator[ZeroFit]:
+    """Fits at shifts of some sizes to one side, as far as coordinates have poses."""
+    last = fit
+    for size in _STARTS:
+        there = model.toward(last, fit.zeros + size * direction)
+        if there is None:
+            break
+        yield there
+        last = there
 
 
 def best_shift(model: ZeroModel, fit: ZeroFit, direction: Array) -> Shift | None:
