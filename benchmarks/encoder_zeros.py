@@ -40,7 +40,7 @@ def said_size(findings, unit):
 
 
 class Count:
-    """Runs, those with a report, those that name another encoder first; the same of shifts said to be seen."""
+    """Runs, those with a report and those that name another encoder first; shifts said to be seen."""
 
     def __init__(self):
         """Begin with none."""

@@ -13,7 +13,7 @@ from nacelle.identification.data.checks.judge import Judge
 from nacelle.identification.data.checks.smoothing import smoothed
 from nacelle.identification.data.checks.zero_model import ZeroFit, ZeroModel
 from nacelle.identification.data.checks.zero_record import ZeroRecord
-from nacelle.identification.data.checks.zero_shift import linear_shift, score_variance
+from nacelle.identification.data.checks.zero_shift import linear_shift
 from nacelle.identification.data.checks.zeros import INSTANTS, ZeroSight
 from nacelle.identification.data.measured_path import path_of
 from nacelle.identification.data.measurement import Measurement
@@ -67,16 +67,6 @@ def test_slopes_are_derivatives_of_the_residuals() -> None:
     assert np.linalg.norm(change + slope) < 0.05 * np.linalg.norm(slope)
 
 
-def test_variance_of_correlated_scores() -> None:
-    """A moving mean over five samples of white noise has a sum five times as far from zero."""
-    rng = np.random.default_rng(0)
-    white = rng.normal(size=(400, 2004))
-    means = np.cumsum(white, axis=1)
-    smooth = (means[:, 5:] - means[:, :-5]) / 5.0
-    estimates = [score_variance(row) for row in smooth]
-    assert np.mean(estimates) == pytest.approx(np.var(np.sum(smooth, axis=1)), rel=0.25)
-
-
 def test_what_silence_means() -> None:
     sight = ZeroSight(("a", "b", "c"), (0.03, np.inf, 0.002), ("rad", "rad", "m"))
     assert str(sight) == (
@@ -101,7 +91,9 @@ def test_other_friction_is_no_shift(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "size"), [("fivebar", 0.13), ("delta", 0.15), ("3rrr", 0.05), ("palida", 0.1)])
+@pytest.mark.parametrize(
+    ("name", "size"), [("fivebar", 0.13), ("delta", 0.15), ("3rrr", 0.05), ("palida", 0.1)]
+)
 def test_shifts_above_what_is_seen(name: str, size: float) -> None:
     robot = library_robot(name)
     for seed in range(2):

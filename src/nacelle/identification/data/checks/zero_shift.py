@@ -81,7 +81,7 @@ def linear_shift(model: ZeroModel, fit: ZeroFit, direction: Array) -> Shift | No
     left = np.sqrt(min(float(np.sum(r[: fit.count] ** 2) / np.sum(fit.residual[: fit.count] ** 2)), 1.0))
     floor = model.deviation(fit) * float(left / np.sqrt(square))
     deviation = max(own_deviation, floor)
-    return Shift(direction, fit, size, deviation, float(deviation * np.sqrt(square)))
+    return Shift(direction, fit, size, deviation, float(deviation * np.sqrt(square)) + 1e-300)
 
 
 def score_variance(scores: Array) -> float:
@@ -145,10 +145,10 @@ class Scan:
             if k is not None:
                 part = (certain - T[k - 1]) / (T[k] - T[k - 1])
                 size = max(size, sizes[k - 1] + part * (sizes[k] - sizes[k - 1]))
-            elif len(fits) < len(_STARTS):
-                size = max(size, sizes[len(T)])
             else:
-                size = max(size, sizes[-1] * certain / max(float(T[-1]), 1e-300))
+                # Beyond the last fit in proportion, as far as there are poses.
+                beyond = sizes[len(fits)] * certain / max(float(T[-1]), 1e-300) if fits else np.inf
+                size = max(size, min(beyond, (*sizes, np.inf)[len(T)]))
         return float(size)
 
 
