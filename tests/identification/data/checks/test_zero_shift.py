@@ -26,8 +26,14 @@ def test_variance_of_correlated_scores() -> None:
 
 def scan(below: list[float], above: list[float]) -> Scan:
     """A scan with these costs at shifts of 0.12, 0.25 and 0.5."""
-    fit: Any = SimpleNamespace(cost=COST)
-    sides: Any = tuple(tuple(SimpleNamespace(cost=cost) for cost in costs) for costs in (below, above))
+    fit: Any = SimpleNamespace(cost=COST, zeros=np.zeros(1))
+    sides: Any = tuple(
+        tuple(
+            SimpleNamespace(cost=cost, zeros=np.array([side * size]))
+            for size, cost in zip((0.12, 0.25, 0.5), costs, strict=False)
+        )
+        for side, costs in ((-1.0, below), (1.0, above))
+    )
     model: Any = None
     return Scan(model, fit, np.ones(1), Shift(np.ones(1), fit, 0.0, DEVIATION, ROW), sides)
 
@@ -43,6 +49,7 @@ def test_what_is_visible_follows_from_costs() -> None:
     flat = [COST + (3.0 * ROW) ** 2, COST + (11.0 * ROW) ** 2, exact[2]]
     assert scan(exact, flat).visible(7.0) == pytest.approx(0.185)
     assert scan(flat, exact).visible(7.0) == pytest.approx(0.185)
-    # No poses from 0.25 on, and beyond the last size in proportion.
+    # No poses from 0.25 on, or nowhere to one side; beyond the last size in proportion.
     assert scan(exact, flat[:1]).visible(7.0) == pytest.approx(0.25)
+    assert scan(exact, []).visible(7.0) == pytest.approx(7.0 * DEVIATION)
     assert scan(exact, [flat[0]] * 3).visible(7.0) == pytest.approx(0.5 * 7.0 / 3.0)

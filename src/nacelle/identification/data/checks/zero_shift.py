@@ -137,30 +137,31 @@ class Scan:
         size = certain * near.deviation
         lowest = min(entry.cost for entry in (self.fit, *self.sides[0], *self.sides[1]))
         for fits in self.sides:
-            costs = np.array([entry.cost for entry in (self.fit, *fits)])
-            T = np.sqrt(costs - lowest) / near.row
-            T[0] = 0.0
-            sizes = (0.0, *_STARTS)
+            sizes = [0.0, *(float(np.max(np.abs(entry.zeros - self.fit.zeros))) for entry in fits)]
+            T = [0.0, *(float(np.sqrt(entry.cost - lowest)) / near.row for entry in fits)]
             k = next((k for k in range(1, len(T)) if T[k] >= certain), None)
             if k is not None:
                 part = (certain - T[k - 1]) / (T[k] - T[k - 1])
                 size = max(size, sizes[k - 1] + part * (sizes[k] - sizes[k - 1]))
-            else:
+            elif fits:
                 # Beyond the last fit in proportion, as far as there are poses.
-                beyond = sizes[len(fits)] * certain / max(float(T[-1]), 1e-300) if fits else np.inf
-                size = max(size, min(beyond, (*sizes, np.inf)[len(T)]))
+                end = next((start for start in _STARTS if start > sizes[-1]), np.inf)
+                size = max(size, min(sizes[-1] * certain / max(T[-1], 1e-300), end))
         return float(size)
 
 
 def _toward(model: ZeroModel, fit: ZeroFit, direction: Array) -> Iterator[ZeroFit]:
-    """Fits at shifts of some sizes to one side, as far as coordinates have poses."""
-    last = fit
+    """Fits at shifts of some sizes to one side; where coordinates have no poses, half way to there."""
+    last, reached = fit, 0.0
     for size in _STARTS:
         there = model.toward(last, fit.zeros + size * direction)
         if there is None:
+            half = model.toward(last, fit.zeros + 0.5 * (reached + size) * direction)
+            if half is not None:
+                yield half
             break
         yield there
-        last = there
+        last, reached = there, size
 
 
 def best_shift(model: ZeroModel, fit: ZeroFit, direction: Array) -> Shift | None:
