@@ -60,6 +60,15 @@ class Controller:
         fields = self.kind.gains(self.robot)
         return dataclasses.replace(self, gains=fields.join(fields.split(self.gains) | parts))
 
+    def for_motion(self, rows: Array) -> Controller:
+        """The same with gains that suit a desired motion, where the kind has such.
+
+        Args:
+            rows: the desired motion [x; v; a] (N, nx + 2 n).
+        """
+        parts = self.kind.gains(self.robot).split(self.gains)
+        return self.with_gains(**self.kind.for_motion(self.robot, parts, np.asarray(rows, dtype=float)))
+
     def start(self, x: Any) -> Array:
         """Memory at a start at rest, at a reduced pose x (nx,).
 

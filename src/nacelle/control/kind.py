@@ -141,6 +141,16 @@ class Kind(ABC):
     def tuned(self, robot: Robot, tuning: Tuning) -> dict[str, Any]:
         """Parts of the gains from a bandwidth."""
 
+    def for_motion(self, robot: Robot, k: dict[str, Array], rows: Array) -> dict[str, Any]:
+        """Parts of the gains that suit a desired motion better; none unless a kind says so.
+
+        Args:
+            robot: the model.
+            k: parts of the gains.
+            rows: the desired motion [x; v; a] (N, nx + 2 n).
+        """
+        return {}
+
 
 COMMON_WORDS = {
     "memory.y": "what iteration finds at the desired pose",

@@ -8,6 +8,7 @@ from typing import Any
 from nacelle.control.controller import Controller
 from nacelle.control.gains import tuned
 from nacelle.control.kind import Kind
+from nacelle.control.laws.adaptive import Adaptive
 from nacelle.control.laws.computed_torque import ComputedTorque
 from nacelle.control.laws.impedance import Impedance
 from nacelle.control.laws.single_joint import SingleJoint
@@ -21,6 +22,7 @@ KINDS: dict[str, Callable[..., Kind]] = {
     "ct-cartesian": lambda **options: ComputedTorque("cartesian", **options),
     "ct-actuator": lambda **options: ComputedTorque("actuator", **options),
     "ct-observer": lambda **options: ComputedTorque("cartesian", observer=True, **options),
+    "adaptive": Adaptive,
     "impedance": Impedance,
 }
 CONTROLLERS = tuple(KINDS)
